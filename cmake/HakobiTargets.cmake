@@ -1,0 +1,56 @@
+# Warnings and sanitizers for every target of the project, and the one registration of tests.
+add_library(hakobi_flags INTERFACE)
+target_compile_options(hakobi_flags INTERFACE
+    $<$<COMPILE_LANGUAGE:C,CXX>:-Wall -Wextra -Wpedantic -Wshadow -Wno-missing-field-initializers>
+    $<$<COMPILE_LANGUAGE:CXX>:-Wnon-virtual-dtor -Woverloaded-virtual>
+    $<$<AND:$<BOOL:${HAKOBI_WERROR}>,$<COMPILE_LANGUAGE:C,CXX>>:-Werror>)
+if(HAKOBI_SANITIZE)
+    target_compile_options(hakobi_flags INTERFACE -fsanitize=${HAKOBI_SANITIZE} -fno-omit-frame-pointer)
+    target_link_options(hakobi_flags INTERFACE -fsanitize=${HAKOBI_SANITIZE})
+endif()
+
+if(HAKOBI_TESTS)
+    find_package(GTest REQUIRED)
+endif()
+
+# The launcher line for n ranks: oversubscribed, and yielding while it polls where the library can.
+function(hakobi_mpiexec out ranks)
+    set(line ${MPIEXEC_EXECUTABLE} -n ${ranks})
+    if(HAKOBI_MPI_FLAVOUR STREQUAL openmpi)
+        set(line env OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 ${MPIEXEC_EXECUTABLE} --oversubscribe
+                 --bind-to none --mca mpi_yield_when_idle 1 --mca btl_base_warn_component_unused 0 -n ${ranks})
+    endif()
+    set(${out} ${line} PARENT_SCOPE)
+endfunction()
+
+# hakobi_test(name SOURCES a_test.cpp … [LIBS …] [RANKS 1 2 3 4] [TIMEOUT_S 60] [HEAVY])
+# One executable, one CTest entry for each rank count; without RANKS it runs without MPI's launcher. A program with
+# RANKS gets tests/mpi_main.cpp's main, one without gets GoogleTest's. HEAVY: with MPICH at most 2 ranks (it spins
+# while it waits, and more ranks than cores then take minutes).
+function(hakobi_test name)
+    if(NOT HAKOBI_TESTS)
+        return()
+    endif()
+    cmake_parse_arguments(arg "HEAVY" "TIMEOUT_S" "SOURCES;LIBS;RANKS" ${ARGN})
+    if(NOT arg_TIMEOUT_S)
+        set(arg_TIMEOUT_S 60)
+    endif()
+    add_executable(${name} ${arg_SOURCES})
+    target_link_libraries(${name} PRIVATE hakobi_internal hakobi_flags GTest::gtest ${arg_LIBS})
+    target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR}/tests)
+    target_sources(${name} PRIVATE ${PROJECT_SOURCE_DIR}/tests/$<IF:$<BOOL:${arg_RANKS}>,mpi_main.cpp,plain_main.cpp>)
+    set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
+    if(NOT arg_RANKS)
+        add_test(NAME ${name} COMMAND ${name} --gtest_shuffle)
+        set_tests_properties(${name} PROPERTIES TIMEOUT ${arg_TIMEOUT_S})
+        return()
+    endif()
+    foreach(ranks IN LISTS arg_RANKS)
+        if(arg_HEAVY AND HAKOBI_MPI_FLAVOUR STREQUAL mpich AND ranks GREATER 2)
+            continue()
+        endif()
+        hakobi_mpiexec(line ${ranks})
+        add_test(NAME ${name}.${ranks} COMMAND ${line} $<TARGET_FILE:${name}>)
+        set_tests_properties(${name}.${ranks} PROPERTIES TIMEOUT ${arg_TIMEOUT_S} PROCESSORS 2)
+    endforeach()
+endfunction()

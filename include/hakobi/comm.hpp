@@ -1,0 +1,52 @@
+#pragma once
+
+#include <hakobi/export.hpp>
+#include <memory>
+
+// The C++ bindings that MPI 3 deleted would make every user link a library of their own.
+#ifndef OMPI_SKIP_MPICXX
+#define OMPI_SKIP_MPICXX 1
+#endif
+#ifndef MPICH_SKIP_MPICXX
+#define MPICH_SKIP_MPICXX 1
+#endif
+#include <mpi.h>
+
+namespace hakobi {
+
+namespace mpi {
+struct CommState;
+}
+
+/// A private duplicate of a communicator, with the ranks' distribution over nodes (ranks that can share memory).
+/// A cheap value: copies name the same duplicate. Destruction never communicates; `free` does.
+class HAKOBI_EXPORT Comm {
+  public:
+    Comm() = default;
+    /// Duplicates `comm` and learns which of its ranks share a node. Collective over `comm`; MPI must be
+    /// initialised (any thread level; Hakobi calls MPI only from the thread that calls Hakobi).
+    [[nodiscard]] static Comm duplicate(MPI_Comm comm);
+
+    /// Releases the duplicate. Collective over it; no copy may be used afterwards. Without it the duplicate lives
+    /// until MPI_Finalize.
+    void free();
+
+    [[nodiscard]] int rank() const noexcept;
+    [[nodiscard]] int size() const noexcept;
+    /// Number of nodes, this rank's node (0-based in order of the nodes' lowest ranks), and its place on that node.
+    [[nodiscard]] int num_nodes() const noexcept;
+    [[nodiscard]] int node() const noexcept;
+    [[nodiscard]] int node_rank() const noexcept;
+    [[nodiscard]] int node_size() const noexcept;
+    /// The duplicate itself, for the caller's own messages: Hakobi's use other contexts.
+    [[nodiscard]] MPI_Comm handle() const noexcept;
+    [[nodiscard]] explicit operator bool() const noexcept { return state_ != nullptr; }
+
+    /// For the library's own parts.
+    [[nodiscard]] mpi::CommState& state() const noexcept { return *state_; }
+
+  private:
+    std::shared_ptr<mpi::CommState> state_;
+};
+
+}  // namespace hakobi

@@ -1,0 +1,113 @@
+#pragma once
+
+#include <cstdint>
+#include <hakobi/block.hpp>
+#include <hakobi/comm.hpp>
+#include <hakobi/export.hpp>
+#include <hakobi/hints.hpp>
+#include <map>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+namespace hakobi {
+
+/// A dimension's coordinate variable: CF's name, units and values, given whole and equal on every rank.
+struct Axis {
+    std::string name;                ///< "lat", "lon", "x", …: also the dimension's name in the file
+    std::string units;               ///< "degrees_north", "degrees_east", "m", …
+    std::string standard_name = {};  ///< CF's, or ""
+    std::vector<double> values;      ///< one a grid point; a dimension without an axis has no coordinate variable
+};
+
+/// What Output::create takes; equal on every rank.
+struct OutputOptions {
+    std::string method = "auto";         ///< a name from output_methods(), or "auto"
+    std::vector<Axis> axes = {};         ///< the grid's dimensions, slowest first
+    std::string title = "";              ///< CF's global attribute
+    std::string time_units = "s";        ///< units of begin_step's time: "seconds since 2011-03-11 05:46:24"
+    bool sync = false;                   ///< fsync each step's file and its folder before end_step returns
+    bool asynchronous = false;           ///< end_step may return while the step drains (pipelined only)
+    int writer_stride = 0;               ///< `writers`: every n-th rank writes; 0 chooses
+    std::int64_t buffer_bytes = 64 << 20;  ///< bound of what `root` and `writers` hold of others' data at one time
+    bool keep_pieces = false;            ///< `per-process`: leave the pieces for `hakobi gather`, do not gather at close
+    Hints hints = {};                    ///< MPI-IO's names and ours (hints.hpp)
+};
+
+/// Seconds that this rank has spent inside Output, by phase; local.
+struct OutputTimes {
+    double layout_s = 0;   ///< rank 0 lays the file out and the others wait for it
+    double values_s = 0;   ///< moving values: messages, shuffle, file access
+    double finish_s = 0;   ///< sync, rename, agreement
+    double gather_s = 0;   ///< `per-process`: making one file of the pieces
+    std::int64_t bytes = 0;  ///< values put by this rank
+};
+
+/// A field of one step. `data` is lent until end_step returns (asynchronous or not: it is copied before that).
+struct Field {
+    using Data = std::variant<std::span<const double>, std::span<const float>, std::span<const std::int32_t>,
+                              std::span<const std::int64_t>>;
+    std::string name;                ///< letters, digits, underscore; once a step
+    std::string units = "1";
+    std::string long_name = {};
+    std::string standard_name = {};  ///< CF's, or ""
+    Block block;                     ///< this rank's part; `global` equal on all ranks
+    Data data;                       ///< block.num_elements() values in C order, native byte order
+};
+
+/// Writes time steps, one NetCDF-4 file with CF conventions a step: `<prefix>_000000.nc`, `<prefix>_000001.nc`, …
+/// A step is written under `<prefix>_000000.nc.part` and renamed when it is whole. The bytes of a file do not depend
+/// on the method or on the number of ranks.
+///
+/// Errors: every collective call throws the same Error on every rank or none; after one the object is failed, every
+/// call but `close` throws `failed` without communicating, and earlier steps stay whole.
+class HAKOBI_EXPORT Output {
+  public:
+    /// Collective over `comm`; `prefix` and `options` equal on all ranks. The prefix's folder is made if it is
+    /// missing (one level). Throws invalid_argument for an unknown method (naming the nearest), permission or
+    /// not_found for the folder, exists when something that is not a regular file is in the way.
+    [[nodiscard]] static Output create(const Comm& comm, std::string_view prefix, OutputOptions options = {});
+
+    Output(Output&&) noexcept;
+    Output& operator=(Output&&) noexcept;
+    /// Never communicates: an unfinished step is abandoned and its temporary file removed by rank 0.
+    ~Output();
+
+    /// Opens the next step at model time `time` (in time_units). Collective in order only: it does not communicate.
+    void begin_step(double time);
+    /// Adds a field to the open step. All ranks put the same fields in the same order; nothing is communicated until
+    /// end_step, which reports what is wrong with any of them.
+    void put(const Field& field);
+    /// Writes the step. Collective. On return the file has its final name (asynchronous: at the latest when the next
+    /// begin_step, end_step or close returns).
+    void end_step();
+    /// Finishes what is under way (draining, gathering pieces) and releases everything. Collective. Throws what
+    /// asynchronous work met; calling it again does nothing.
+    void close();
+
+    [[nodiscard]] OutputTimes times() const;
+    /// The method in force: never "auto".
+    [[nodiscard]] std::string_view method() const;
+
+  private:
+    struct Impl;
+    explicit Output(std::unique_ptr<Impl> impl);
+    std::unique_ptr<Impl> impl_;
+};
+
+/// The names that OutputOptions::method takes, in the order of the documentation, `auto` left out.
+[[nodiscard]] HAKOBI_EXPORT std::span<const std::string_view> output_methods();
+
+/// Makes whole files of the pieces that `per-process` left in `<path>` (a `*.pieces` folder) or in every such folder
+/// of the directory `path`: complete sets are gathered into their file and removed; incomplete ones (a killed run)
+/// are left and named. Local: no MPI. Throws not_found, format, no_space, io.
+struct GatherResult {
+    std::vector<std::string> files;       ///< made, in order
+    std::vector<std::string> incomplete;  ///< folders whose pieces are not all there, each with the reason
+};
+HAKOBI_EXPORT GatherResult gather_pieces(std::string_view path);
+
+}  // namespace hakobi

@@ -1,0 +1,24 @@
+#pragma once
+
+#include <hakobi/comm.hpp>
+#include <vector>
+
+namespace hakobi::mpi {
+
+/// What a Comm shares between its copies. `comm` is the caller's duplicate, `internal` the library's own context,
+/// `node` the ranks that share memory with this one (ordered by rank).
+struct CommState {
+    MPI_Comm comm = MPI_COMM_NULL;
+    MPI_Comm internal = MPI_COMM_NULL;
+    MPI_Comm node = MPI_COMM_NULL;
+    int rank = 0, size = 0;
+    int node_rank = 0, node_size = 0;
+    int node_index = 0, num_nodes = 0;
+    std::vector<int> node_of_rank;               ///< one entry a rank
+    std::vector<std::vector<int>> ranks_of_node; ///< ascending
+};
+
+/// MPI_Abort with rank, call and MPI's text when a communication call failed: agreeing needs what broke.
+void check(int mpi_error, const char* call);
+
+}  // namespace hakobi::mpi

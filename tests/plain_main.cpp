@@ -1,0 +1,8 @@
+// main of every test that runs without MPI.
+#include <gtest/gtest.h>
+
+int main(int argc, char** argv) {
+    ::testing::InitGoogleTest(&argc, argv);
+    const int failed = RUN_ALL_TESTS();
+    return ::testing::UnitTest::GetInstance()->test_to_run_count() == 0 ? 1 : failed;
+}

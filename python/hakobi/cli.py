@@ -1,0 +1,155 @@
+"""The command `hakobi`.
+
+A subcommand is one module and one line. The module (in hakobi/commands/ as a rule) defines `command`, made with
+`@click.command()`; the line goes into COMMANDS below: the words that the user types -> the module. Groups (`study`,
+`bench`) come into being by the first word; a new one gets its help text in GROUPS.
+
+What a subcommand's module keeps to:
+ 1. Importing it is cheap: click and the standard library at the top; numpy, matplotlib, h5py and the like inside the
+    functions that use them. `hakobi --help` imports every module, and a demo starts computing at once.
+ 2. The first line of `command`'s docstring is its line in `hakobi --help`.
+ 3. Wrong input, a failed program, a full disk: raise one of hakobi.errors, with one line that the user can act on.
+    `main` prints it to stderr as `hakobi <words>: <line>` and exits with status 2, without a traceback. OSError gets
+    the same treatment, so that a plain `open` needs no wrapping.
+ 4. Exit status 1 is for "it ran, and what it found is bad" (results differ, a check failed): `raise SystemExit(1)`
+    after saying so. Ctrl-C reaches the module as KeyboardInterrupt; one that is let through ends with status 2.
+ 5. Results go to stdout through hakobi.table; progress and warnings go to stderr.
+
+Services for it: programs (find built executables), launch (mpiexec), records (JSON lines), conditions (what was this
+measured on), statistics (medians, intervals, comparisons), table (terminal), report (one-file HTML), files (checks of
+folders, page cache, checksums).
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+import signal
+import sys
+from typing import NoReturn
+
+import click
+
+from hakobi.errors import HakobiError, InputError, unknown_name
+
+#: Words of the subcommand -> module that defines `command`.
+COMMANDS: dict[str, str] = {
+    "gather": "hakobi.commands.gather",
+}
+
+#: First word of two-word commands -> help text.
+GROUPS: dict[str, str] = {
+    "bench": "Measure one thing: MPI messages, collective I/O, a replayed program.",
+    "study": "Run an experiment with repetitions and write its table and report.",
+}
+
+
+class _Group(click.Group):
+    """A group that imports a subcommand's module when it is asked for, and suggests the nearest name."""
+
+    def __init__(self, prefix: str = "", **attrs: object) -> None:
+        super().__init__(**attrs)  # type: ignore[arg-type]
+        self._prefix = prefix
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        rest = [words[len(self._prefix) :] for words in COMMANDS if words.startswith(self._prefix)]
+        return sorted({words.split()[0] for words in rest})
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        words = self._prefix + cmd_name
+        if words in COMMANDS:
+            command = importlib.import_module(COMMANDS[words]).command
+            assert isinstance(command, click.Command), f"{COMMANDS[words]}.command is no click command"
+            return command
+        if cmd_name in self.list_commands(ctx):
+            return _Group(prefix=words + " ", name=cmd_name, help=GROUPS.get(cmd_name))
+        return None
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        if args and not args[0].startswith("-") and args[0] not in self.list_commands(ctx):
+            raise unknown_name("command", args[0], self.list_commands(ctx))
+        return super().resolve_command(ctx, args)
+
+
+def _print_version(ctx: click.Context, _param: click.Parameter, value: bool) -> None:
+    if value and not ctx.resilient_parsing:
+        from importlib.metadata import version
+
+        click.echo(f"hakobi {version('hakobi')}")
+        ctx.exit()
+
+
+def make_root() -> click.Group:
+    """The root command with every subcommand of COMMANDS behind it."""
+    root = _Group(
+        name="hakobi",
+        help="Hakobi carries a parallel simulation's data, and proves what each carrying costs.",
+        context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
+    )
+    root.params.append(
+        click.Option(
+            ["--version"],
+            is_flag=True,
+            expose_value=False,
+            is_eager=True,
+            callback=_print_version,
+            help="Print the version and exit.",
+        )
+    )
+    return root
+
+
+def _words_of(arguments: list[str]) -> str:
+    """The subcommand's words at the head of the arguments, for messages."""
+    words: list[str] = []
+    for argument in arguments[:2]:
+        candidate = " ".join([*words, argument])
+        if not any(known == candidate or known.startswith(candidate + " ") for known in COMMANDS):
+            break
+        words.append(argument)
+    return " ".join(["hakobi", *words])
+
+
+def _fail(arguments: list[str], text: str) -> int:
+    sys.stderr.write(f"{_words_of(arguments)}: {' '.join(text.split())}\n")
+    return 2
+
+
+def run(arguments: list[str]) -> int:
+    """Runs the command with `arguments` and returns its exit status. Everything that a user can cause ends in one line."""
+    try:
+        result = make_root().main(args=arguments, prog_name="hakobi", standalone_mode=False)
+        return result if isinstance(result, int) else 0
+    except click.exceptions.NoArgsIsHelpError as error:
+        click.echo(error.format_message(), err=True)
+        return 2
+    except click.exceptions.Abort:
+        return _fail(arguments, "interrupted")
+    except click.ClickException as error:
+        return _fail(arguments, error.format_message())
+    except HakobiError as error:
+        return _fail(arguments, str(error))
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 2
+    except OSError as error:
+        where = f"{error.filename}: " if error.filename else ""
+        return _fail(arguments, f"{where}{error.strerror or error}")
+    except KeyboardInterrupt:
+        return _fail(arguments, "interrupted")
+    except SystemExit as stop:
+        if isinstance(stop.code, str):
+            return _fail(arguments, stop.code)
+        return stop.code or 0
+
+
+def main() -> NoReturn:
+    """The console script."""
+    # A study that is told to end (a batch system's SIGTERM) keeps and reports its finished runs as after Ctrl-C.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    sys.exit(run(sys.argv[1:]))
+
+
+__all__ = ["COMMANDS", "GROUPS", "InputError", "main", "make_root", "run"]

@@ -1,0 +1,1 @@
+"""The subcommands of `hakobi`, one module each; hakobi/cli.py says what a module keeps to."""

@@ -1,0 +1,21 @@
+"""`hakobi gather`: makes whole files of the pieces that a killed `per-process` run left behind."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import click
+
+from hakobi import programs
+
+
+@click.command()
+@click.argument("path", type=click.Path(path_type=Path))
+def command(path: Path) -> int:
+    """Make whole files of the pieces that a `per-process` run left in PATH.
+
+    PATH is a `*.pieces` folder or a folder that holds such folders. Complete sets become their file and are removed;
+    incomplete ones are left and named. Needs no MPI launcher.
+    """
+    return subprocess.run([programs.find("hakobi-gather").path, path], check=False).returncode

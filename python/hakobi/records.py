@@ -1,0 +1,112 @@
+"""Result records: JSON lines, one object a line, appended so that a killed program never leaves half of one.
+
+1. A line is written by one `write` to a file opened for appending, under an advisory lock.
+2. A last line without its newline is what a kill or a full disk left. `read` passes over it when it does not parse;
+   the next `append` removes it, and completes it by its newline when it does parse.
+3. Any other line that is not an object is an error that names the file and the line: nothing is skipped silently.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import math
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from hakobi.errors import FormatError, StorageError
+
+Record = dict[str, Any]
+
+
+def to_line(record: Mapping[str, Any]) -> str:
+    """One line with its newline. Raises ValueError for a value that JSON has no word for (NaN, infinity, an object)."""
+    return json.dumps(dict(record), ensure_ascii=False, allow_nan=False, separators=(", ", ": ")) + "\n"
+
+
+def append(path: Path | str, record: Mapping[str, Any]) -> None:
+    """Adds one record to the file, making file and folder when they are missing.
+
+    Raises StorageError when the storage refuses (then nothing of the record is left), FormatError when the file's end
+    is not a record's: it is somebody else's file.
+    """
+    path = Path(path)
+    line = to_line(record).encode()
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o666)
+    except OSError as error:
+        raise StorageError(f"cannot write {path}: {error.strerror}") from error
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX)
+        _mend_end(fd, path)
+        end = os.fstat(fd).st_size
+        try:
+            written = os.write(fd, line)
+        except OSError as error:
+            raise StorageError(f"cannot write {path}: {error.strerror}") from error
+        if written != len(line):
+            os.ftruncate(fd, end)
+            raise StorageError(f"cannot write {path}: only {written} of {len(line)} bytes fitted")
+    finally:
+        os.close(fd)
+
+
+def _mend_end(fd: int, path: Path) -> None:
+    """Completes or removes a last line that has no newline (rule 2)."""
+    size = os.fstat(fd).st_size
+    if size == 0 or os.pread(fd, 1, size - 1) == b"\n":
+        return
+    tail = b""
+    start = size
+    while start > 0 and b"\n" not in tail:
+        start = max(0, start - 65536)
+        tail = os.pread(fd, size - start, start)
+    tail = tail[tail.rfind(b"\n") + 1 :]
+    if _is_object(tail):
+        os.write(fd, b"\n")
+    elif tail.lstrip().startswith(b"{"):
+        os.ftruncate(fd, size - len(tail))
+    else:
+        raise FormatError(f"{path} is not a file of JSON lines: its last line is no record")
+
+
+def _is_object(text: bytes) -> bool:
+    try:
+        return isinstance(json.loads(text), dict)
+    except ValueError:
+        return False
+
+
+def read(path: Path | str) -> list[Record]:
+    """All records of a file, in order. Raises StorageError (missing, unreadable), FormatError (file and line)."""
+    path = Path(path)
+    try:
+        text = path.read_bytes()
+    except OSError as error:
+        raise StorageError(f"cannot read {path}: {error.strerror}") from error
+    lines = text.split(b"\n")
+    result: list[Record] = []
+    for number, line in enumerate(lines, start=1):
+        if not line.strip():
+            continue
+        try:
+            record = json.loads(line)
+        except ValueError as error:
+            if number == len(lines) and line.lstrip().startswith(b"{"):
+                continue  # rule 2
+            raise FormatError(f"{path}:{number}: not JSON: {error}") from error
+        if not isinstance(record, dict):
+            raise FormatError(f"{path}:{number}: a record is an object, not {type(record).__name__}")
+        result.append(record)
+    return result
+
+
+def number(record: Mapping[str, Any], key: str, where: str) -> float:
+    """A finite number of a record. Raises FormatError that names `where` and the key."""
+    value = record.get(key)
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        raise FormatError(f"{where}: '{key}' is {value!r}, not a number")
+    return float(value)

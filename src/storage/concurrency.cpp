@@ -1,0 +1,117 @@
+#include "storage/concurrency.hpp"
+
+#include <fcntl.h>
+#include <sys/resource.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+
+#include "base/clock.hpp"
+
+namespace hakobi::storage {
+
+namespace {
+
+constexpr double smoothing = 0.5;
+constexpr double sleeps_above = 0.3;   // share of the time from which on a request counts as waiting for storage
+constexpr double awake_below = 0.1;    // … and below which the storage counts as memory again
+constexpr double must_gain = 1.15;     // more threads stay only for at least this gain in bytes per second
+constexpr std::int64_t longest_hold = 1024;
+
+double thread_cpu_s() {
+    timespec time{};
+    ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+    return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
+}
+
+long voluntary_switches() {
+    rusage usage{};
+    return ::getrusage(RUSAGE_THREAD, &usage) == 0 ? usage.ru_nvcsw : 0;
+}
+
+/// Seconds that this thread was runnable but not running (the second number of its schedstat): on a machine with more
+/// threads than cores this is most of the difference between wall and CPU time, and says nothing about the storage.
+/// 0 where the kernel does not count it.
+double thread_queued_s() {
+    struct Descriptor {
+        int fd = ::open("/proc/thread-self/schedstat", O_RDONLY | O_CLOEXEC);
+        ~Descriptor() {
+            if (fd >= 0) ::close(fd);
+        }
+    };
+    thread_local const Descriptor descriptor;
+    char text[96];
+    const ssize_t length = descriptor.fd < 0 ? -1 : ::pread(descriptor.fd, text, sizeof text - 1, 0);
+    if (length <= 0) return 0;
+    text[length] = '\0';
+    unsigned long long running_ns = 0, queued_ns = 0;
+    return std::sscanf(text, "%llu %llu", &running_ns, &queued_ns) == 2 ? 1e-9 * static_cast<double>(queued_ns) : 0;
+}
+
+void smooth(double& average, double value) {
+    average = average == 0 ? value : average + smoothing * (value - average);
+}
+
+}  // namespace
+
+Concurrency::Concurrency(int limit, int num_cores) : limit_(std::max(1, limit)) {
+    directions_[0].start = directions_[0].allowed = std::clamp(std::min(2, num_cores), 1, limit_);
+}
+
+void Concurrency::completed(const ServiceSample& sample) {
+    if (sample.wall_s <= 0 || sample.length_bytes <= 0) return;
+    Direction& direction = directions_[sample.is_write ? 1 : 0];
+    const double share = std::clamp(sample.asleep_s / sample.wall_s, 0.0, 1.0);
+    direction.sleep_share += smoothing * (share - direction.sleep_share);
+    if (direction.sleep_share > sleeps_above) direction.blocks = true;
+    if (direction.sleep_share < awake_below) direction.blocks = false;
+
+    // Requests in service together share what the storage gives: the rate of all of them is what counts.
+    const double rate = static_cast<double>(sample.length_bytes) * sample.num_running / sample.wall_s;
+    const bool is_raised = direction.allowed > direction.start;
+    if (!is_raised) {
+        smooth(direction.start_rate, rate);
+        if (direction.num_held > 0) {
+            --direction.num_held;
+        } else if (direction.blocks && limit_ > direction.start) {
+            direction.allowed = limit_;
+            direction.raised_rate = 0;
+            direction.num_raised = 0;
+        }
+        return;
+    }
+    if (sample.num_running > direction.start) {
+        smooth(direction.raised_rate, rate);
+        ++direction.num_raised;
+    }
+    if (!direction.blocks) {
+        direction.allowed = direction.start;
+        return;
+    }
+    if (direction.num_raised >= 2 * limit_) {
+        if (direction.raised_rate < must_gain * direction.start_rate) {
+            direction.allowed = direction.start;
+            direction.num_held = direction.hold;
+            direction.hold = std::min(2 * direction.hold, longest_hold);
+            direction.start_rate = 0;  // measured anew: the storage's load may have changed
+        } else {
+            direction.hold = 32;
+        }
+        direction.num_raised = 0;
+    }
+}
+
+ServiceClock::ServiceClock()
+    : wall_s_(now_s()), cpu_s_(thread_cpu_s()), queued_s_(thread_queued_s()), voluntary_switches_(voluntary_switches()) {}
+
+void ServiceClock::stop(ServiceSample& sample) const {
+    sample.wall_s = now_s() - wall_s_;
+    sample.asleep_s = 0;
+    if (voluntary_switches() > voluntary_switches_) {
+        sample.asleep_s = std::max(0.0, sample.wall_s - (thread_cpu_s() - cpu_s_) - (thread_queued_s() - queued_s_));
+    }
+}
+
+}  // namespace hakobi::storage

@@ -1,0 +1,63 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+namespace hakobi::storage {
+
+/// What one request cost its thread.
+struct ServiceSample {
+    bool is_write = false;
+    std::int64_t length_bytes = 0;
+    double wall_s = 0;
+    double asleep_s = 0;  ///< of it: given up by the thread itself to wait, not taken from it by the scheduler
+    int num_running = 1;  ///< requests in service when this one began, itself included
+};
+
+/// Decides how many I/O threads may work at once on one file. A page cache gains nothing from a second writer (both
+/// take the inode's lock, and the waiting one spins on a core that the shuffle needs); a disk, a network and a
+/// parallel file system need several requests in flight. So: begin low, go to the limit as soon as requests sleep,
+/// and come back when the requests in parallel do not move more bytes than one alone did. Pure; not thread-safe.
+class Concurrency {
+  public:
+    /// `limit` >= 1 threads; `num_cores` is what reads from memory may begin with (at most 2).
+    Concurrency(int limit, int num_cores);
+
+    [[nodiscard]] int allowed(bool is_write) const noexcept { return of(is_write).allowed; }
+    void completed(const ServiceSample& sample);
+    /// Whether requests slept lately, in either direction.
+    [[nodiscard]] bool blocks() const noexcept { return directions_[0].blocks || directions_[1].blocks; }
+
+  private:
+    struct Direction {
+        int start = 1;
+        int allowed = 1;
+        bool blocks = false;
+        double sleep_share = 0;      ///< smoothed share of a request's time asleep
+        double start_rate = 0;       ///< smoothed bytes/s while only `start` threads were allowed
+        double raised_rate = 0;      ///< the same while more were
+        std::int64_t num_raised = 0;  ///< samples since it was raised
+        std::int64_t num_held = 0;    ///< samples to stay at `start`, after more threads did not pay
+        std::int64_t hold = 32;       ///< length of the next hold
+    };
+    [[nodiscard]] const Direction& of(bool is_write) const noexcept { return directions_[is_write ? 1 : 0]; }
+
+    int limit_;
+    std::array<Direction, 2> directions_;  // reads, writes
+};
+
+/// Measures one request on the calling thread.
+class ServiceClock {
+  public:
+    ServiceClock();
+    /// Wall time since construction and the part of it asleep.
+    void stop(ServiceSample& sample) const;
+
+  private:
+    double wall_s_;
+    double cpu_s_;
+    double queued_s_;
+    long voluntary_switches_;
+};
+
+}  // namespace hakobi::storage

@@ -1,0 +1,161 @@
+#include "storage/memory.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <limits>
+#include <map>
+#include <mutex>
+#include <new>
+#include <shared_mutex>
+#include <unordered_map>
+
+namespace hakobi::storage {
+
+namespace {
+
+constexpr std::int64_t page_bytes = 65536;
+using Page = std::array<std::byte, page_bytes>;
+
+/// The bytes of one file. A page that was never written reads as zeros.
+struct Contents {
+    std::shared_mutex mutex;
+    std::unordered_map<std::int64_t, std::unique_ptr<Page>> pages;
+    std::int64_t size_bytes = 0;
+};
+
+struct Directory {
+    std::mutex mutex;
+    std::map<std::string, std::shared_ptr<Contents>, std::less<>> files;
+};
+
+Directory& directory() {
+    static Directory instance;
+    return instance;
+}
+
+class MemoryFile final : public File {
+  public:
+    MemoryFile(std::string path, std::shared_ptr<Contents> contents, const OpenMode& mode)
+        : path_(std::move(path)), contents_(std::move(contents)), can_read_(mode.read), can_write_(mode.write) {}
+
+    Status write_at(std::span<const std::byte> data, std::int64_t offset) override try {
+        if (!can_write_) return failure(EBADF, "cannot write");
+        if (offset < 0) return failure(EINVAL, "cannot write");
+        if (static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max() - offset) < data.size()) {
+            return failure(EFBIG, "cannot write");
+        }
+        if (data.empty()) return {};
+        std::unique_lock lock(contents_->mutex);
+        while (!data.empty()) {
+            const std::int64_t begin = offset % page_bytes;
+            const std::size_t length = std::min(data.size(), static_cast<std::size_t>(page_bytes - begin));
+            std::unique_ptr<Page>& page = contents_->pages[offset / page_bytes];
+            if (!page) page = std::make_unique<Page>();
+            std::memcpy(page->data() + begin, data.data(), length);
+            data = data.subspan(length);
+            offset += static_cast<std::int64_t>(length);
+            contents_->size_bytes = std::max(contents_->size_bytes, offset);
+        }
+        return {};
+    } catch (const std::bad_alloc&) {
+        return failure(ENOMEM, "cannot write");
+    }
+
+    Result<std::int64_t> read_at(std::span<std::byte> data, std::int64_t offset) override {
+        if (!can_read_) return failure(EBADF, "cannot read");
+        if (offset < 0) return failure(EINVAL, "cannot read");
+        std::shared_lock lock(contents_->mutex);
+        const std::int64_t there = std::max<std::int64_t>(0, contents_->size_bytes - offset);
+        if (static_cast<std::int64_t>(data.size()) > there) data = data.first(static_cast<std::size_t>(there));
+        const auto total = static_cast<std::int64_t>(data.size());
+        while (!data.empty()) {
+            const std::int64_t begin = offset % page_bytes;
+            const std::size_t length = std::min(data.size(), static_cast<std::size_t>(page_bytes - begin));
+            const auto page = contents_->pages.find(offset / page_bytes);
+            if (page == contents_->pages.end() || !page->second) {
+                std::memset(data.data(), 0, length);
+            } else {
+                std::memcpy(data.data(), page->second->data() + begin, length);
+            }
+            data = data.subspan(length);
+            offset += static_cast<std::int64_t>(length);
+        }
+        return total;
+    }
+
+    Result<std::int64_t> size_bytes() override {
+        std::shared_lock lock(contents_->mutex);
+        return contents_->size_bytes;
+    }
+
+    Status set_size(std::int64_t bytes) override {
+        if (!can_write_ || bytes < 0) return failure(EINVAL, "cannot resize");
+        std::unique_lock lock(contents_->mutex);
+        if (bytes < contents_->size_bytes) {
+            std::erase_if(contents_->pages, [&](const auto& entry) { return entry.first * page_bytes >= bytes; });
+            // What a later growth uncovers must read as zeros.
+            const auto last = contents_->pages.find(bytes / page_bytes);
+            if (last != contents_->pages.end() && last->second) {
+                std::fill(last->second->begin() + bytes % page_bytes, last->second->end(), std::byte{0});
+            }
+        }
+        contents_->size_bytes = bytes;
+        return {};
+    }
+
+    Status preallocate(std::int64_t bytes) override {
+        if (!can_write_ || bytes < 0) return failure(EINVAL, "cannot preallocate");
+        std::unique_lock lock(contents_->mutex);
+        contents_->size_bytes = std::max(contents_->size_bytes, bytes);
+        return {};
+    }
+
+    Status sync() override { return {}; }
+    Status close() override { return {}; }
+    [[nodiscard]] const std::string& path() const noexcept override { return path_; }
+
+  private:
+    [[nodiscard]] Status failure(int error, std::string_view what) const { return status_of_errno(error, what, path_); }
+
+    std::string path_;
+    std::shared_ptr<Contents> contents_;
+    bool can_read_, can_write_;
+};
+
+}  // namespace
+
+Result<FilePtr> open_memory(const std::string& path, const OpenMode& mode) {
+    if (!mode.read && !mode.write) return status_of_errno(EINVAL, "cannot open", path);
+    std::scoped_lock lock(directory().mutex);
+    auto entry = directory().files.find(path);
+    if (entry == directory().files.end()) {
+        if (!mode.create) return status_of_errno(ENOENT, "cannot open", path);
+        entry = directory().files.emplace(path, std::make_shared<Contents>()).first;
+    } else if (mode.create && mode.exclusive) {
+        return status_of_errno(EEXIST, "cannot open", path);
+    }
+    if (mode.truncate) {
+        std::unique_lock contents_lock(entry->second->mutex);
+        entry->second->pages.clear();
+        entry->second->size_bytes = 0;
+    }
+    return FilePtr(std::make_unique<MemoryFile>(path, entry->second, mode));
+}
+
+Status remove_memory(const std::string& path) {
+    std::scoped_lock lock(directory().mutex);
+    return directory().files.erase(path) == 1 ? Status() : status_of_errno(ENOENT, "cannot remove", path);
+}
+
+Status rename_memory(const std::string& from, const std::string& to) {
+    std::scoped_lock lock(directory().mutex);
+    const auto entry = directory().files.find(from);
+    if (entry == directory().files.end()) return status_of_errno(ENOENT, "cannot rename", from);
+    if (from == to) return {};
+    directory().files.insert_or_assign(to, entry->second);
+    directory().files.erase(from);
+    return {};
+}
+
+}  // namespace hakobi::storage

@@ -1,0 +1,273 @@
+#include "storage/posix.hpp"
+
+#include <fcntl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+#include <sys/xattr.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <limits>
+#include <utility>
+#include <vector>
+
+namespace hakobi::storage {
+
+namespace {
+
+constexpr std::int64_t direct_alignment_bytes = 4096;
+constexpr long lustre_magic = 0x0BD00BD0;
+
+/// Past RLIMIT_FSIZE the kernel sends SIGXFSZ, which ends the process; the file therefore never asks for it.
+std::int64_t size_limit_bytes() {
+    rlimit limit{};
+    constexpr auto none = std::numeric_limits<std::int64_t>::max();
+    if (::getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return none;
+    return static_cast<std::int64_t>(std::min<rlim_t>(limit.rlim_cur, none));
+}
+
+bool is_aligned(const void* address, std::int64_t offset) {
+    return reinterpret_cast<std::uintptr_t>(address) % direct_alignment_bytes == 0 &&
+           offset % direct_alignment_bytes == 0;
+}
+
+std::int64_t preferred_bytes(int fd) {
+    struct statfs info {};
+    if (::fstatfs(fd, &info) != 0) return direct_alignment_bytes;
+    if (info.f_type == lustre_magic) {
+        std::vector<std::byte> layout(65536);
+        const ssize_t length = ::fgetxattr(fd, "lustre.lov", layout.data(), layout.size());
+        if (length > 0) {
+            const std::int64_t stripe =
+                lustre_stripe_bytes(std::span(layout).first(static_cast<std::size_t>(length)));
+            if (stripe > 0) return stripe;
+        }
+    }
+    return info.f_bsize > 0 ? static_cast<std::int64_t>(info.f_bsize) : direct_alignment_bytes;
+}
+
+class PosixFile final : public File {
+  public:
+    PosixFile(std::string path, int fd, int direct_fd)
+        : path_(std::move(path)),
+          fd_(fd),
+          direct_fd_(direct_fd),
+          limit_bytes_(size_limit_bytes()),
+          stripe_bytes_(preferred_bytes(fd)) {}
+    ~PosixFile() override { (void)close(); }
+
+    Status write_at(std::span<const std::byte> data, std::int64_t offset) override {
+        if (Status status = check_range(data.size(), offset, "cannot write"); !status.ok()) return status;
+        // The part below the size limit is written, as the kernel would, before the error is reported.
+        const std::int64_t room = std::max<std::int64_t>(0, limit_bytes_ - offset);
+        const bool is_cut = static_cast<std::int64_t>(data.size()) > room;
+        if (is_cut) data = data.first(static_cast<std::size_t>(room));
+        while (!data.empty()) {
+            const auto [fd, length] = choose(data.data(), data.size(), offset);
+            const ssize_t moved = ::pwrite(fd, data.data(), length, offset);
+            if (moved < 0) {
+                if (errno == EINTR) continue;
+                if (errno == EINVAL && drop_direct(fd)) continue;
+                return failure(errno, "cannot write");
+            }
+            if (moved == 0) {
+                return {ErrorCode::io, "cannot write " + path_ + ": the file system took no byte at offset " +
+                                           std::to_string(offset)};
+            }
+            data = data.subspan(static_cast<std::size_t>(moved));
+            offset += moved;
+        }
+        return is_cut ? failure(EFBIG, "cannot write") : Status();
+    }
+
+    Result<std::int64_t> read_at(std::span<std::byte> data, std::int64_t offset) override {
+        if (Status status = check_range(data.size(), offset, "cannot read"); !status.ok()) return status;
+        std::int64_t total = 0;
+        while (!data.empty()) {
+            const auto [fd, length] = choose(data.data(), data.size(), offset);
+            const ssize_t moved = ::pread(fd, data.data(), length, offset);
+            if (moved < 0) {
+                if (errno == EINTR) continue;
+                if (errno == EINVAL && drop_direct(fd)) continue;
+                return failure(errno, "cannot read");
+            }
+            if (moved == 0) break;
+            data = data.subspan(static_cast<std::size_t>(moved));
+            offset += moved;
+            total += moved;
+        }
+        return total;
+    }
+
+    Result<std::int64_t> size_bytes() override {
+        struct stat info {};
+        if (::fstat(fd_, &info) != 0) return failure(errno, "cannot stat");
+        return static_cast<std::int64_t>(info.st_size);
+    }
+
+    Status set_size(std::int64_t bytes) override {
+        if (bytes < 0) return failure(EINVAL, "cannot resize");
+        if (bytes > limit_bytes_) return failure(EFBIG, "cannot resize");
+        while (::ftruncate(fd_, bytes) != 0) {
+            if (errno != EINTR) return failure(errno, "cannot resize");
+        }
+        return {};
+    }
+
+    Status preallocate(std::int64_t bytes) override {
+        if (bytes < 0) return failure(EINVAL, "cannot preallocate");
+        if (bytes == 0) return {};
+        if (bytes > limit_bytes_) return failure(EFBIG, "cannot preallocate");
+        while (::fallocate(fd_, 0, 0, bytes) != 0) {
+            if (errno == EINTR) continue;
+            if (errno == EOPNOTSUPP || errno == ENOSYS) return fill_to(bytes);
+            return failure(errno, "cannot preallocate");
+        }
+        return {};
+    }
+
+    Status sync() override {
+        while (::fsync(fd_) != 0) {
+            if (errno == EINTR) continue;
+            if (errno == EINVAL) return {};  // a pipe or device without anything to sync
+            return failure(errno, "cannot sync");
+        }
+        return {};
+    }
+
+    Status close() override {
+        // Linux frees the descriptor whatever close returns; repeating it could close another thread's file.
+        Status status;
+        for (int* fd : {&direct_fd_, &fd_}) {
+            const int open_fd = std::exchange(*fd, -1);
+            if (open_fd >= 0 && ::close(open_fd) != 0 && errno != EINTR) status.keep_first(failure(errno, "cannot close"));
+        }
+        return status;
+    }
+
+    [[nodiscard]] const std::string& path() const noexcept override { return path_; }
+    [[nodiscard]] int descriptor() const noexcept override { return direct_fd_ >= 0 ? direct_fd_ : fd_; }
+    [[nodiscard]] std::int64_t stripe_bytes() const noexcept override { return stripe_bytes_; }
+
+  private:
+    struct Choice {
+        int fd;
+        std::size_t length;
+    };
+
+    /// Which descriptor takes the bytes from `data` on, and how many of them: the aligned middle goes by the direct
+    /// one, an unaligned head up to the next boundary and an unaligned tail by the buffered one.
+    [[nodiscard]] Choice choose(const std::byte* data, std::size_t length, std::int64_t offset) const {
+        if (direct_fd_ < 0) return {fd_, length};
+        if (is_aligned(data, offset)) {
+            const std::size_t whole = length - length % direct_alignment_bytes;
+            return whole > 0 ? Choice{direct_fd_, whole} : Choice{fd_, length};
+        }
+        const std::int64_t to_boundary = direct_alignment_bytes - offset % direct_alignment_bytes;
+        if (to_boundary < static_cast<std::int64_t>(length) && is_aligned(data + to_boundary, offset + to_boundary)) {
+            return {fd_, static_cast<std::size_t>(to_boundary)};
+        }
+        return {fd_, length};
+    }
+
+    /// Whether an EINVAL from `fd` may be met by going on with the buffered descriptor: some file systems accept the
+    /// flag and refuse the transfer (a device block larger than ours, the short tail after a partial transfer).
+    [[nodiscard]] bool drop_direct(int fd) {
+        if (fd != direct_fd_ || fd < 0) return false;
+        const int flags = ::fcntl(fd, F_GETFL);
+        return flags >= 0 && (flags & O_DIRECT) != 0 && ::fcntl(fd, F_SETFL, flags & ~O_DIRECT) == 0;
+    }
+
+    [[nodiscard]] Status check_range(std::size_t length, std::int64_t offset, std::string_view what) const {
+        if (offset < 0) return failure(EINVAL, what);
+        const auto room = static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max() - offset);
+        return length > room ? failure(EFBIG, what) : Status();
+    }
+
+    /// Storage behind the end of the file where the file system has no fallocate: zeros are written from the present
+    /// end on, so that nothing else may extend the file meanwhile. Holes before the end stay holes.
+    Status fill_to(std::int64_t bytes) {
+        Result<std::int64_t> size = size_bytes();
+        if (!size.ok()) return size.status();
+        const std::vector<std::byte> zeros(std::size_t{1} << 20);
+        for (std::int64_t offset = size.value(); offset < bytes;) {
+            const std::int64_t length = std::min<std::int64_t>(bytes - offset, std::ssize(zeros));
+            if (Status status = write_at(std::span(zeros).first(static_cast<std::size_t>(length)), offset); !status.ok()) {
+                return status;
+            }
+            offset += length;
+        }
+        return {};
+    }
+
+    [[nodiscard]] Status failure(int error, std::string_view what) const {
+        return status_of_errno(error, what, path_);
+    }
+
+    std::string path_;
+    int fd_;         // buffered
+    int direct_fd_;  // with O_DIRECT, or -1
+    std::int64_t limit_bytes_;
+    std::int64_t stripe_bytes_;
+};
+
+int open_retrying(const char* path, int flags) {
+    int fd;
+    do {
+        fd = ::open(path, flags | O_CLOEXEC, 0666);
+    } while (fd < 0 && errno == EINTR);
+    return fd;
+}
+
+template <class T>
+T value_at(std::span<const std::byte> bytes, std::size_t offset) {
+    T value{};
+    if (offset + sizeof(T) <= bytes.size()) std::memcpy(&value, bytes.data() + offset, sizeof(T));
+    return value;
+}
+
+}  // namespace
+
+// Lustre's user interface, struct lov_user_md_v1/v3 and lov_comp_md_v1 (lustre_user.h); little-endian on disk and here.
+std::int64_t lustre_stripe_bytes(std::span<const std::byte> layout) {
+    constexpr std::uint32_t magic_v1 = 0x0BD10BD0, magic_v3 = 0x0BD30BD0, magic_composite = 0x0BD60BD0;
+    constexpr std::size_t stripe_size_at = 24;
+    constexpr std::size_t composite_header_bytes = 32, composite_entry_bytes = 48, entry_count_at = 14, entry_offset_at = 24;
+    switch (value_at<std::uint32_t>(layout, 0)) {
+        case magic_v1:
+        case magic_v3: return value_at<std::uint32_t>(layout, stripe_size_at);
+        case magic_composite: {
+            const auto num_entries = value_at<std::uint16_t>(layout, entry_count_at);
+            if (num_entries == 0) return 0;
+            const std::size_t last = composite_header_bytes + (num_entries - 1U) * composite_entry_bytes;
+            const std::size_t component = value_at<std::uint32_t>(layout, last + entry_offset_at);
+            if (component == 0 || component >= layout.size()) return 0;
+            const auto inner = layout.subspan(component);
+            const auto magic = value_at<std::uint32_t>(inner, 0);
+            return magic == magic_v1 || magic == magic_v3 ? value_at<std::uint32_t>(inner, stripe_size_at) : 0;
+        }
+        default: return 0;
+    }
+}
+
+Result<FilePtr> open_posix(const std::string& path, const OpenMode& mode) {
+    if (!mode.read && !mode.write) return Status(ErrorCode::invalid_argument, "cannot open " + path + ": neither for reading nor for writing");
+    const int access_flags = mode.write ? (mode.read ? O_RDWR : O_WRONLY) : O_RDONLY;
+    const int making_flags = (mode.create ? O_CREAT : 0) | (mode.create && mode.exclusive ? O_EXCL : 0) |
+                             (mode.truncate ? O_TRUNC : 0);
+    const int fd = open_retrying(path.c_str(), access_flags | making_flags);
+    if (fd < 0) return status_of_errno(errno, "cannot open", path);
+    struct stat info {};
+    if (::fstat(fd, &info) == 0 && S_ISDIR(info.st_mode)) {
+        ::close(fd);
+        return status_of_errno(EISDIR, "cannot open", path);
+    }
+    const int direct_fd = mode.direct ? open_retrying(path.c_str(), access_flags | O_DIRECT) : -1;
+    return FilePtr(std::make_unique<PosixFile>(path, fd, direct_fd));
+}
+
+}  // namespace hakobi::storage

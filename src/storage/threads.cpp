@@ -1,0 +1,158 @@
+#include "storage/threads.hpp"
+
+#include <pthread.h>
+#include <signal.h>
+
+#include <algorithm>
+#include <atomic>
+#include <condition_variable>
+#include <deque>
+#include <mutex>
+#include <string>
+#include <system_error>
+#include <thread>
+
+#include "storage/concurrency.hpp"
+#include "storage/transfer.hpp"
+
+namespace hakobi::storage {
+
+namespace {
+
+/// Signals stay with the program's own threads; those that a fault in the thread itself raises are left alone.
+sigset_t signals_to_block() {
+    sigset_t set;
+    ::sigfillset(&set);
+    for (const int fault : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGABRT}) ::sigdelset(&set, fault);
+    return set;
+}
+
+class ThreadsAccess final : public Access {
+  public:
+    ThreadsAccess(File& file, int limit)
+        : file_(file), limit_(limit), concurrency_(limit, static_cast<int>(std::thread::hardware_concurrency())) {}
+
+    ~ThreadsAccess() override {
+        {
+            std::unique_lock lock(mutex_);
+            is_drained_.wait(lock, [&] { return num_pending_ == 0; });
+            is_ending_ = true;
+        }
+        has_work_.notify_all();
+        for (std::thread& thread : threads_) thread.join();
+    }
+
+    void submit(Request& request) override {
+        {
+            std::unique_lock lock(mutex_);
+            queue_.push_back(&request);
+            ++num_pending_;
+            start_threads();
+            if (!threads_.empty()) {
+                if (may_begin()) has_work_.notify_one();
+                return;
+            }
+            // No thread to be had: the caller does the work itself.
+            queue_.pop_back();
+        }
+        transfer(file_, request, 0);
+        finish(request);
+    }
+
+    void drain() override {
+        std::unique_lock lock(mutex_);
+        is_drained_.wait(lock, [&] { return num_pending_ == 0; });
+    }
+
+    [[nodiscard]] std::string_view name() const noexcept override { return "threads"; }
+    [[nodiscard]] bool storage_blocks() const noexcept override { return blocks_.load(std::memory_order_relaxed); }
+
+  private:
+    // All below with mutex_ held, if not said otherwise.
+
+    [[nodiscard]] bool may_begin() const {
+        return !queue_.empty() && num_running_ < concurrency_.allowed(queue_.front()->is_write);
+    }
+
+    /// One thread for each request that may begin now and finds none asleep.
+    void start_threads() {
+        const int wanted = std::min({concurrency_.allowed(queue_.front()->is_write), limit_,
+                                     num_running_ + static_cast<int>(queue_.size())});
+        while (static_cast<int>(threads_.size()) < wanted) {
+            const sigset_t blocked = signals_to_block();
+            sigset_t before;
+            ::pthread_sigmask(SIG_BLOCK, &blocked, &before);
+            const int index = static_cast<int>(threads_.size());
+            try {
+                threads_.emplace_back([this, index] { work(index); });
+                const std::string name = "hakobi-io" + std::to_string(index);
+                ::pthread_setname_np(threads_.back().native_handle(), name.c_str());
+            } catch (const std::system_error&) {
+                ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+                return;  // the process has no thread left to give; those that run must do
+            }
+            ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+        }
+    }
+
+    /// Takes the lock itself.
+    void work(int thread) {
+        std::unique_lock lock(mutex_);
+        for (;;) {
+            has_work_.wait(lock, [&] { return may_begin() || (is_ending_ && queue_.empty()); });
+            if (queue_.empty()) return;
+            Request& request = *queue_.front();
+            queue_.pop_front();
+            ServiceSample sample;
+            sample.is_write = request.is_write;
+            sample.num_running = ++num_running_;
+            if (may_begin()) has_work_.notify_one();
+            lock.unlock();
+
+            const ServiceClock clock;
+            transfer(file_, request, thread);
+            sample.length_bytes = request.transferred_bytes;
+            clock.stop(sample);
+
+            lock.lock();
+            concurrency_.completed(sample);
+            blocks_.store(concurrency_.blocks(), std::memory_order_relaxed);
+            --num_running_;
+            if (!queue_.empty()) {
+                start_threads();
+                if (may_begin()) has_work_.notify_one();
+            }
+            lock.unlock();
+            finish(request);
+            lock.lock();
+        }
+    }
+
+    /// Without the lock: `done` may submit. The request is not touched afterwards; it may be gone.
+    void finish(Request& request) {
+        if (request.done != nullptr) request.done(request);
+        std::unique_lock lock(mutex_);
+        if (--num_pending_ == 0) is_drained_.notify_all();
+    }
+
+    File& file_;
+    const int limit_;
+    std::atomic<bool> blocks_{false};
+    std::mutex mutex_;
+    std::condition_variable has_work_;
+    std::condition_variable is_drained_;
+    std::deque<Request*> queue_;     // not yet taken up
+    std::int64_t num_pending_ = 0;   // submitted and not done: in the queue, in service, or in `done`
+    int num_running_ = 0;            // in service
+    bool is_ending_ = false;
+    Concurrency concurrency_;
+    std::vector<std::thread> threads_;
+};
+
+}  // namespace
+
+std::unique_ptr<Access> make_threads_access(File& file, const AccessOptions& options) {
+    return std::make_unique<ThreadsAccess>(file, std::max(1, options.num_threads));
+}
+
+}  // namespace hakobi::storage

@@ -118,7 +118,7 @@ def _fail(arguments: list[str], text: str) -> int:
 
 
 def run(arguments: list[str]) -> int:
-    """Runs the command with `arguments` and returns its exit status. Everything that a user can cause ends in one line."""
+    """Runs the command with `arguments` and returns its exit status. What a user can cause ends in one line."""
     try:
         result = make_root().main(args=arguments, prog_name="hakobi", standalone_mode=False)
         return result if isinstance(result, int) else 0

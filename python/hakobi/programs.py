@@ -1,4 +1,4 @@
-"""Finds the executables that the C++ build made (`hakobi-tsunami`, `hakobi-gather`, …) and the MPI each was built with.
+"""Finds the executables that the C++ build made (`hakobi-tsunami`, `hakobi-gather`, …) and the MPI each is linked with.
 
 Order, first hit wins:
  1. $HAKOBI_PREFIX/bin, when HAKOBI_PREFIX is set, and nowhere else;

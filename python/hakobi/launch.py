@@ -1,0 +1,216 @@
+"""Starts MPI programs: the launcher's command line for each MPI library, time limits, and an end that leaves nothing.
+
+1. A program runs in a session of its own, so that a Ctrl-C on the terminal reaches Hakobi alone and Hakobi decides.
+2. Whatever ends the wait (Ctrl-C, a time limit, any exception), every process of the session and every descendant is
+   told to end (SIGTERM), given GRACE_S seconds, then killed, and waited for. Ranks of Open MPI have process groups of
+   their own, therefore the descendants are listed before the launcher is told.
+3. A failed program's reason is one line: its own first line of error, not the launcher's paragraph about it.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+import re
+import shutil
+import signal
+import subprocess
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from hakobi.errors import InputError, RunError
+from hakobi.programs import Program
+
+#: Seconds between SIGTERM and SIGKILL.
+GRACE_S = 5.0
+
+#: How each library's launcher names itself in `--version`.
+_SIGNATURES = {"openmpi": ("Open MPI", "OpenRTE"), "mpich": ("HYDRA", "MPICH")}
+
+
+@dataclass(frozen=True)
+class Finished:
+    """A program that has ended: `wall_s` is launch to exit, the launcher's own start-up included."""
+
+    command: Sequence[str]
+    status: int  #: exit status; negative: the signal that ended the launcher
+    stdout: str
+    stderr: str
+    wall_s: float
+
+    def reason(self) -> str:
+        """Why it failed, in one line."""
+        return reason_of(self.stderr, self.status)
+
+
+@functools.cache
+def mpiexec(flavour: str) -> Path:
+    """The launcher of an MPI library: $HAKOBI_MPIEXEC, `mpiexec.<flavour>`, or an `mpiexec` that says it is of this
+    flavour. Raises InputError when there is none."""
+    if chosen := os.environ.get("HAKOBI_MPIEXEC"):
+        path = shutil.which(chosen)
+        if path is None:
+            raise InputError(f"HAKOBI_MPIEXEC={chosen} is no program")
+        return Path(path)
+    for name in (f"mpiexec.{flavour}", f"mpirun.{flavour}"):
+        if path := shutil.which(name):
+            return Path(path)
+    for name in ("mpiexec", "mpirun"):
+        path = shutil.which(name)
+        if path and any(word in version_text(Path(path)) for word in _SIGNATURES.get(flavour, ())):
+            return Path(path)
+    raise InputError(f"no mpiexec of {flavour} in PATH: install it, or name it in HAKOBI_MPIEXEC")
+
+
+@functools.cache
+def version_text(launcher: Path) -> str:
+    """What a launcher prints with --version, or "" when it cannot be run."""
+    try:
+        done = subprocess.run([launcher, "--version"], capture_output=True, text=True, timeout=20, check=False)
+    except (OSError, subprocess.TimeoutExpired):
+        return ""
+    return done.stdout + done.stderr
+
+
+def mpi_version(flavour: str) -> str:
+    """ "Open MPI 4.1.4", "MPICH 4.0.2"; the flavour alone when the launcher does not say."""
+    name = {"openmpi": "Open MPI", "mpich": "MPICH"}.get(flavour, flavour)
+    found = re.search(r"\b(\d+\.\d+(?:\.\d+)?\w*)", version_text(mpiexec(flavour)))
+    return f"{name} {found.group(1)}" if found else name
+
+
+def command_line(program: Program, arguments: Sequence[str], ranks: int) -> list[str]:
+    """The command line that starts `program` on `ranks` ranks of this machine, also more ranks than cores."""
+    launcher = [str(mpiexec(program.flavour))]
+    if program.flavour == "openmpi":
+        launcher += ["--oversubscribe", "--bind-to", "none", "--mca", "mpi_yield_when_idle", "1"]
+        launcher += ["--mca", "btl_base_warn_component_unused", "0"]
+    return [*launcher, "-n", str(ranks), str(program.path), *arguments]
+
+
+def environment(flavour: str, extra: Mapping[str, str] | None = None) -> dict[str, str]:
+    """This process's environment with what the launcher needs (Open MPI refuses root unless told) and `extra`."""
+    result = dict(os.environ)
+    if flavour == "openmpi" and os.geteuid() == 0:
+        result |= {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+    return result | dict(extra or {})
+
+
+def run(
+    program: Program,
+    arguments: Sequence[str],
+    ranks: int,
+    *,
+    timeout_s: float | None = None,
+    extra_environment: Mapping[str, str] | None = None,
+    folder: Path | None = None,
+    capture: bool = True,
+) -> Finished:
+    """Runs a program to its end and returns what came of it; its failure is a status, not an exception.
+
+    With `capture` its output is returned, else it goes to this process's stdout and stderr. Raises RunError when
+    `timeout_s` passed, InputError when the launcher is missing. Rule 2 holds for every way out.
+    """
+    command = command_line(program, arguments, ranks)
+    pipe = subprocess.PIPE if capture else None
+    begin = time.perf_counter()
+    try:
+        process = subprocess.Popen(
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=pipe,
+            stderr=pipe,
+            text=True,
+            errors="replace",
+            cwd=folder,
+            env=environment(program.flavour, extra_environment),
+            start_new_session=True,
+        )
+    except OSError as error:
+        raise InputError(f"cannot start {command[0]}: {error.strerror}") from error
+    try:
+        stdout, stderr = process.communicate(timeout=timeout_s)
+    except subprocess.TimeoutExpired as error:
+        raise RunError(f"{program.name} on {ranks} ranks took longer than {timeout_s:g} s and was ended") from error
+    finally:
+        end_session(process)
+    return Finished(command, process.returncode, stdout or "", stderr or "", time.perf_counter() - begin)
+
+
+def check(finished: Finished, what: str) -> Finished:
+    """`finished` itself when its status is 0. Raises RunError "`what`: reason" otherwise."""
+    if finished.status != 0:
+        raise RunError(f"{what}: {finished.reason()}")
+    return finished
+
+
+def end_session(process: subprocess.Popen[str]) -> None:
+    """Ends a process that was started in its own session, and all its descendants, and waits for it (rule 2).
+
+    A second Ctrl-C during the grace period shortens it to nothing. Does nothing for what has ended.
+    """
+    if process.poll() is not None:
+        return
+    import psutil
+
+    try:
+        family = [psutil.Process(process.pid), *psutil.Process(process.pid).children(recursive=True)]
+    except psutil.NoSuchProcess:
+        family = []
+    _signal_all(family[:1], signal.SIGTERM)
+    try:
+        _gone, alive = psutil.wait_procs(family, timeout=GRACE_S)
+    except KeyboardInterrupt:
+        alive = family
+    _signal_all(alive, signal.SIGKILL)
+    psutil.wait_procs(alive, timeout=GRACE_S)
+    for stream in (process.stdout, process.stderr):
+        if stream is not None:
+            stream.close()
+    process.wait()
+
+
+def _signal_all(processes: Sequence[object], number: int) -> None:
+    import psutil
+
+    for process in processes:
+        assert isinstance(process, psutil.Process)
+        try:
+            process.send_signal(number)
+        except psutil.NoSuchProcess:
+            continue
+
+
+def reason_of(stderr: str, status: int) -> str:
+    """One line out of a failed program's stderr: the first line that one of Hakobi's programs wrote ("hakobi-x: …" or
+    "hakobi: …"), else the last line that is not the launcher's, else the signal or exit status."""
+    lines = _without_launcher(stderr)
+    own = [line for line in lines if re.match(r"hakobi[\w-]*: ", line)]
+    if own:
+        return own[0].split(": ", 1)[1]
+    if by_signal := re.search(r"exited on signal (\d+)|EXIT CODE: (\d+)", stderr):
+        number = int(by_signal.group(1) or by_signal.group(2))
+        if number in signal.valid_signals():
+            text = f"a rank ended by signal {signal.Signals(number).name}"
+            return f"{text} ({lines[-1]})" if lines else text
+    if lines:
+        return lines[-1]
+    return f"ended by signal {signal.Signals(-status).name}" if status < 0 else f"exit status {status}"
+
+
+def _without_launcher(stderr: str) -> list[str]:
+    """The lines that are not Open MPI's (boxed in dashes) or MPICH's (boxed in equal signs) about the job's end."""
+    result: list[str] = []
+    boxed = False
+    for line in stderr.splitlines():
+        if re.fullmatch(r"-{20,}", line.strip()):
+            boxed = not boxed
+        elif (
+            not boxed
+            and line.strip()
+            and not re.match(r"={10,}|=   |YOUR APPLICATION TERMINATED|\[proxy:|\[mpiexec@", line)
+        ):
+            result.append(" ".join(line.split()))
+    return result

@@ -26,14 +26,13 @@ def binary_text(count: int) -> str:
     >>> [binary_text(n) for n in (512, 32768, 100_000, 33554432)]
     ['512 B', '32 KiB', '97.7 KiB', '32 MiB']
     """
+    units = ["B", "KiB", "MiB", "GiB", "TiB"]
     value = float(count)
-    for unit in ("B", "KiB", "MiB", "GiB"):
-        if value < 1024:
-            break
+    rank = 0
+    while value >= 1024 and rank < len(units) - 1:
         value /= 1024
-    else:
-        unit = "TiB"
-    return f"{value:.0f} {unit}" if value == int(value) else f"{_three_figures(value)} {unit}"
+        rank += 1
+    return f"{value:.0f} {units[rank]}" if value == int(value) else f"{_three_figures(value)} {units[rank]}"
 
 
 def seconds_text(value: float) -> str:

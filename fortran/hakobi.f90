@@ -1,0 +1,433 @@
+!> Hakobi's Fortran interface: the calls of hakobi/output.hpp over the C ABI (hakobi.h).
+!>
+!>     type(hakobi_comm)   :: comm
+!>     type(hakobi_block)  :: block
+!>     type(hakobi_output) :: out
+!>     call comm%duplicate(MPI_COMM_WORLD)                        ! collective; with mpi_f08: MPI_COMM_WORLD%MPI_VAL
+!>     block = hakobi_split([nx, ny], comm%size(), comm%rank())   ! local
+!>     call out%create(comm, "run", method="pipelined")           ! collective
+!>     call out%begin_step(time_s)
+!>     call out%put("eta", "m", block, eta)                       ! eta(:,:), lent until end_step returns
+!>     call out%end_step()                                        ! collective: same error on every rank, or none
+!>     call out%close()                                           ! collective
+!>
+!> Dimensions are in Fortran's order, the fastest first: `[nx, ny]` for an array eta(nx, ny), the axes of `create` too.
+!> The file has them as every NetCDF file does, the slowest first (ncdump shows eta(ny, nx)). `start` counts from 1.
+!>
+!> Errors: a call with stat= returns 0 or a code (docs/errors.md) there, and the text in errmsg=, which is left as it
+!> was without an error. A call without stat= stops the program with the text. What `put` reports on this rank,
+!> `end_step` reports on every rank: go on to it.
+!>
+!> Objects hold a handle: a copy names the same object. Nothing is closed or freed without a call that says so.
+module hakobi
+    use, intrinsic :: iso_c_binding
+    use, intrinsic :: iso_fortran_env, only: int32, int64, real32, real64
+    use hakobi_c
+    implicit none
+    private
+    public :: hakobi_comm, hakobi_block, hakobi_axis, hakobi_output, hakobi_output_times
+    public :: hakobi_split, hakobi_gather_pieces, hakobi_error_name, hakobi_version
+
+    !> A private duplicate of a communicator. `free` is collective, after every object that uses it is closed.
+    type :: hakobi_comm
+        private
+        type(c_ptr) :: handle = c_null_ptr
+    contains
+        procedure :: duplicate => comm_duplicate
+        procedure :: free => comm_free
+        procedure :: rank => comm_rank
+        procedure :: size => comm_size
+        procedure :: num_nodes => comm_num_nodes
+    end type
+
+    !> A rank's rectangular part of a global array; the first num_dims entries count, the fastest dimension first.
+    type :: hakobi_block
+        integer :: num_dims = 0
+        integer(int64) :: global(max_dims) = 0
+        integer(int64) :: start(max_dims) = 1
+        integer(int64) :: count(max_dims) = 0
+    end type
+
+    !> A dimension's coordinate variable, whole and equal on every rank: hakobi_axis("lon", "degrees_east", lon).
+    type :: hakobi_axis
+        character(len=128) :: name = ""
+        character(len=128) :: units = "1"
+        real(real64), allocatable :: values(:)
+        character(len=128) :: standard_name = ""
+    end type
+
+    !> Writes time steps, one NetCDF-4 file a step.
+    type :: hakobi_output
+        private
+        type(c_ptr) :: handle = c_null_ptr
+    contains
+        procedure :: create => output_create
+        procedure :: begin_step => output_begin_step
+        generic :: put => put_real64, put_real32, put_int32, put_int64
+        procedure :: end_step => output_end_step
+        procedure :: close => output_close
+        procedure :: method => output_method
+        procedure :: times => output_times
+        procedure, private :: put_real64, put_real32, put_int32, put_int64
+    end type
+
+    !> The block of `rank` when an array of `global` extents (fastest first) is split over `num_ranks`. Local.
+    interface hakobi_split
+        procedure :: split_int32, split_int64
+    end interface
+
+contains
+
+    ! Hands a code on: to stat= and errmsg= where the caller has them, else the program stops.
+    subroutine report(code, stat, errmsg)
+        integer(c_int), intent(in) :: code
+        integer, intent(out), optional :: stat
+        character(len=*), intent(inout), optional :: errmsg
+        if (present(stat)) stat = code
+        if (code == 0) return
+        if (present(errmsg)) errmsg = text_of(c_error_text())
+        if (.not. present(stat)) error stop "hakobi: "//text_of(c_error_text())
+    end subroutine
+
+    !> The name of an error code: "no_space".
+    function hakobi_error_name(code) result(name)
+        integer, intent(in) :: code
+        character(len=:), allocatable :: name
+        name = text_of(c_error_name(int(code, c_int)))
+    end function
+
+    function hakobi_version() result(version)
+        character(len=:), allocatable :: version
+        version = text_of(c_version())
+    end function
+
+    !> Duplicates the communicator with the handle `mpi_comm` (mpif.h, use mpi; %MPI_VAL of mpi_f08). Collective.
+    subroutine comm_duplicate(self, mpi_comm, stat, errmsg)
+        class(hakobi_comm), intent(inout) :: self
+        integer, intent(in) :: mpi_comm
+        integer, intent(out), optional :: stat
+        character(len=*), intent(inout), optional :: errmsg
+        call report(c_comm_duplicate_f(int(mpi_comm, c_int), self%handle), stat, errmsg)
+    end subroutine
+
+    subroutine comm_free(self, stat, errmsg)
+        class(hakobi_comm), intent(inout) :: self
+        integer, intent(out), optional :: stat
+        character(len=*), intent(inout), optional :: errmsg
+        type(c_ptr) :: handle
+        handle = self%handle
+        self%handle = c_null_ptr
+        call report(c_comm_free(handle), stat, errmsg)
+    end subroutine
+
+    integer function comm_rank(self)
+        class(hakobi_comm), intent(in) :: self
+        comm_rank = c_comm_rank(self%handle)
+    end function
+
+    integer function comm_size(self)
+        class(hakobi_comm), intent(in) :: self
+        comm_size = c_comm_size(self%handle)
+    end function
+
+    integer function comm_num_nodes(self)
+        class(hakobi_comm), intent(in) :: self
+        comm_num_nodes = c_comm_num_nodes(self%handle)
+    end function
+
+    function split_int64(global, num_ranks, rank, stat, errmsg) result(block)
+        integer(int64), intent(in) :: global(:)
+        integer, intent(in) :: num_ranks, rank
+        integer, intent(out), optional :: stat
+        character(len=*), intent(inout), optional :: errmsg
+        type(hakobi_block) :: block
+        type(block_c) :: found
+        integer(int64) :: extents(size(global))
+        integer :: n
+        n = size(global)
+        extents = global(n:1:-1)
+        call report(c_split(int(n, c_int), extents, int(num_ranks, c_int), int(rank, c_int), found), stat, errmsg)
+        if (found%num_dims /= n) return  ! refused: the block stays empty
+        block%num_dims = n
+        block%global(:n) = found%global(n:1:-1)
+        block%start(:n) = found%start(n:1:-1) + 1
+        block%count(:n) = found%count(n:1:-1)
+    end function
+
+    function split_int32(global, num_ranks, rank, stat, errmsg) result(block)
+        integer(int32), intent(in) :: global(:)
+        integer, intent(in) :: num_ranks, rank
+        integer, intent(out), optional :: stat
+        character(len=*), intent(inout), optional :: errmsg
+        type(hakobi_block) :: block
+        block = split_int64(int(global, int64), num_ranks, rank, stat, errmsg)
+    end function
+
+    !> Collective over `comm`; everything but stat and errmsg equal on all ranks. `axes`: the fastest dimension first.
+    !> `hints`: "name=value;name=value". The others are the fields of hakobi::OutputOptions, with the same defaults.
+    subroutine output_create(self, comm, prefix, method, axes, title, time_units, sync, asynchronous, writer_stride, &
+                             buffer_bytes, keep_pieces, hints, stat, errmsg)
+        class(hakobi_output), intent(inout) :: self
+        type(hakobi_comm), intent(in) :: comm
+        character(len=*), intent(in) :: prefix
+        character(len=*), intent(in), optional :: method, title, time_units, hints
+        type(hakobi_axis), intent(in), optional :: axes(:)
+        logical, intent(in), optional :: sync, asynchronous, keep_pieces
+        integer, intent(in), optional :: writer_stride
+        integer(int64), intent(in), optional :: buffer_bytes
+        integer, intent(out), optional :: stat
+        character(len=*), intent(inout), optional :: errmsg
+        type(c_ptr) :: options
+        integer(c_int) :: code
+        integer :: i
+
+        code = c_options_create(options)
+        ! What a setter refuses is reported by create, on every rank.
+        if (present(method)) call set("method", trim(method))
+        if (present(title)) call set("title", trim(title))
+        if (present(time_units)) call set("time_units", trim(time_units))
+        if (present(sync)) call set("sync", merge("1", "0", sync))
+        if (present(asynchronous)) call set("asynchronous", merge("1", "0", asynchronous))
+        if (present(keep_pieces)) call set("keep_pieces", merge("1", "0", keep_pieces))
+        if (present(writer_stride)) call set("writer_stride", decimal(int(writer_stride, int64)))
+        if (present(buffer_bytes)) call set("buffer_bytes", decimal(buffer_bytes))
+        if (present(hints)) call set_hints(hints)
+        if (present(axes)) then
+            do i = size(axes), 1, -1
+                call add_axis(axes(i))
+            end do
+        end if
+        code = c_output_create(comm%handle, c_text(trim(prefix)), options, self%handle)
+        call c_options_free(options)
+        call report(code, stat, errmsg)
+    contains
+        subroutine set(name, value)
+            character(len=*), intent(in) :: name, value
+            code = c_options_set(options, c_text(name), c_text(value))
+        end subroutine
+
+        subroutine set_hints(list)
+            character(len=*), intent(in) :: list
+            integer :: first, last, equals
+            first = 1
+            do while (first <= len_trim(list))
+                last = index(list(first:)//";", ";") + first - 2
+                equals = index(list(first:last), "=")
+                if (equals < 2) then
+                    code = c_options_refuse(options, c_text("hints: not name=value: "//list(first:last)))
+                else
+                    code = c_options_set_hint(options, c_text(trim(adjustl(list(first:first + equals - 2)))), &
+                                              c_text(trim(adjustl(list(first + equals:last)))))
+                end if
+                first = last + 2
+            end do
+        end subroutine
+
+        subroutine add_axis(axis)
+            type(hakobi_axis), intent(in) :: axis
+            real(real64) :: none(1)
+            if (allocated(axis%values)) then
+                code = c_options_add_axis(options, c_text(trim(axis%name)), c_text(trim(axis%units)), &
+                                          c_text(trim(axis%standard_name)), axis%values, size(axis%values, kind=int64))
+            else
+                code = c_options_add_axis(options, c_text(trim(axis%name)), c_text(trim(axis%units)), &
+                                          c_text(trim(axis%standard_name)), none, 0_int64)
+            end if
+        end subroutine
+    end subroutine
+
+    subroutine output_begin_step(self, time, stat, errmsg)
+        class(hakobi_output), intent(inout) :: self
+        real(real64), intent(in) :: time
+        integer, intent(out), optional :: stat
+        character(len=*), intent(inout), optional :: errmsg
+        call report(c_output_begin_step(self%handle, time), stat, errmsg)
+    end subroutine
+
+    ! The four types of values, of any rank; give the array the TARGET attribute, as it is lent until end_step.
+    subroutine put_real64(self, name, units, block, values, long_name, standard_name, stat, errmsg)
+        class(hakobi_output), intent(inout) :: self
+        character(len=*), intent(in) :: name, units
+        type(hakobi_block), intent(in) :: block
+        real(real64), intent(in), target :: values(..)
+        character(len=*), intent(in), optional :: long_name, standard_name
+        integer, intent(out), optional :: stat
+        character(len=*), intent(inout), optional :: errmsg
+        type(c_ptr) :: address
+        integer :: d
+        address = c_null_ptr
+        if (is_contiguous(values) .and. size(values, kind=int64) > 0) address = c_loc(values)
+        call put_values(self, name, units, block, type_double, address, is_contiguous(values), &
+                        [(size(values, d, int64), d=1, rank(values))], long_name, standard_name, stat, errmsg)
+    end subroutine
+
+    subroutine put_real32(self, name, units, block, values, long_name, standard_name, stat, errmsg)
+        class(hakobi_output), intent(inout) :: self
+        character(len=*), intent(in) :: name, units
+        type(hakobi_block), intent(in) :: block
+        real(real32), intent(in), target :: values(..)
+        character(len=*), intent(in), optional :: long_name, standard_name
+        integer, intent(out), optional :: stat
+        character(len=*), intent(inout), optional :: errmsg
+        type(c_ptr) :: address
+        integer :: d
+        address = c_null_ptr
+        if (is_contiguous(values) .and. size(values, kind=int64) > 0) address = c_loc(values)
+        call put_values(self, name, units, block, type_float, address, is_contiguous(values), &
+                        [(size(values, d, int64), d=1, rank(values))], long_name, standard_name, stat, errmsg)
+    end subroutine
+
+    subroutine put_int32(self, name, units, block, values, long_name, standard_name, stat, errmsg)
+        class(hakobi_output), intent(inout) :: self
+        character(len=*), intent(in) :: name, units
+        type(hakobi_block), intent(in) :: block
+        integer(int32), intent(in), target :: values(..)
+        character(len=*), intent(in), optional :: long_name, standard_name
+        integer, intent(out), optional :: stat
+        character(len=*), intent(inout), optional :: errmsg
+        type(c_ptr) :: address
+        integer :: d
+        address = c_null_ptr
+        if (is_contiguous(values) .and. size(values, kind=int64) > 0) address = c_loc(values)
+        call put_values(self, name, units, block, type_int32, address, is_contiguous(values), &
+                        [(size(values, d, int64), d=1, rank(values))], long_name, standard_name, stat, errmsg)
+    end subroutine
+
+    subroutine put_int64(self, name, units, block, values, long_name, standard_name, stat, errmsg)
+        class(hakobi_output), intent(inout) :: self
+        character(len=*), intent(in) :: name, units
+        type(hakobi_block), intent(in) :: block
+        integer(int64), intent(in), target :: values(..)
+        character(len=*), intent(in), optional :: long_name, standard_name
+        integer, intent(out), optional :: stat
+        character(len=*), intent(inout), optional :: errmsg
+        type(c_ptr) :: address
+        integer :: d
+        address = c_null_ptr
+        if (is_contiguous(values) .and. size(values, kind=int64) > 0) address = c_loc(values)
+        call put_values(self, name, units, block, type_int64, address, is_contiguous(values), &
+                        [(size(values, d, int64), d=1, rank(values))], long_name, standard_name, stat, errmsg)
+    end subroutine
+
+    subroutine put_values(self, name, units, block, type, address, contiguous, extents, long_name, standard_name, &
+                          stat, errmsg)
+        class(hakobi_output), intent(inout) :: self
+        character(len=*), intent(in) :: name, units
+        type(hakobi_block), intent(in) :: block
+        integer(c_int), intent(in) :: type
+        type(c_ptr), intent(in) :: address
+        logical, intent(in) :: contiguous
+        integer(int64), intent(in) :: extents(:)
+        character(len=*), intent(in), optional :: long_name, standard_name
+        integer, intent(out), optional :: stat
+        character(len=*), intent(inout), optional :: errmsg
+        character(kind=c_char), allocatable, target :: c_name(:), c_units(:), c_long_name(:), c_standard_name(:)
+        type(field_c), target :: field
+        integer :: n
+
+        n = block%num_dims
+        if (.not. contiguous) then
+            call report(c_output_refuse(self%handle, c_text("field "//trim(name)//": the array is not contiguous")), &
+                        stat, errmsg)
+            return
+        end if
+        ! A rank-1 array may hold the block's values in order; any other has the block's own shape.
+        if (size(extents) /= 1 .and. .not. same_extents(extents, block%count(:max(0, min(n, max_dims))))) then
+            call report(c_output_refuse(self%handle, c_text("field "//trim(name)//": the array's shape is not the block's")), &
+                        stat, errmsg)
+            return
+        end if
+        c_name = c_text(trim(name))
+        c_units = c_text(trim(units))
+        field%name = c_loc(c_name)
+        field%units = c_loc(c_units)
+        if (present(long_name)) then
+            c_long_name = c_text(trim(long_name))
+            field%long_name = c_loc(c_long_name)
+        end if
+        if (present(standard_name)) then
+            c_standard_name = c_text(trim(standard_name))
+            field%standard_name = c_loc(c_standard_name)
+        end if
+        field%block%num_dims = int(n, c_int)
+        if (n >= 1 .and. n <= max_dims) then
+            field%block%global(:n) = block%global(n:1:-1)
+            field%block%start(:n) = block%start(n:1:-1) - 1
+            field%block%count(:n) = block%count(n:1:-1)
+        end if
+        field%type = type
+        field%values = address
+        field%num_values = product(extents)
+        call report(c_output_put(self%handle, field), stat, errmsg)
+    end subroutine
+
+    pure logical function same_extents(a, b)
+        integer(int64), intent(in) :: a(:), b(:)
+        same_extents = size(a) == size(b)
+        if (same_extents) same_extents = all(a == b)
+    end function
+
+    !> Writes the step. Collective.
+    subroutine output_end_step(self, stat, errmsg)
+        class(hakobi_output), intent(inout) :: self
+        integer, intent(out), optional :: stat
+        character(len=*), intent(inout), optional :: errmsg
+        call report(c_output_end_step(self%handle), stat, errmsg)
+    end subroutine
+
+    !> Finishes what is under way and releases everything. Collective; a second call does nothing.
+    subroutine output_close(self, stat, errmsg)
+        class(hakobi_output), intent(inout) :: self
+        integer, intent(out), optional :: stat
+        character(len=*), intent(inout), optional :: errmsg
+        integer(c_int) :: code
+        code = 0
+        if (c_associated(self%handle)) then
+            code = c_output_close(self%handle)
+            call c_output_free(self%handle)
+            self%handle = c_null_ptr
+        end if
+        call report(code, stat, errmsg)
+    end subroutine
+
+    !> The method in force, never "auto"; "" when there is no output.
+    function output_method(self) result(method)
+        class(hakobi_output), intent(in) :: self
+        character(len=:), allocatable :: method
+        method = text_of(c_output_method(self%handle))
+    end function
+
+    function output_times(self) result(times)
+        class(hakobi_output), intent(in) :: self
+        type(hakobi_output_times) :: times
+        call report(c_output_get_times(self%handle, times))
+    end function
+
+    !> Makes whole files of the pieces that per-process left in `path`. Local: no MPI.
+    subroutine hakobi_gather_pieces(path, num_files, num_incomplete, stat, errmsg)
+        character(len=*), intent(in) :: path
+        integer, intent(out), optional :: num_files, num_incomplete
+        integer, intent(out), optional :: stat
+        character(len=*), intent(inout), optional :: errmsg
+        type(c_ptr) :: result
+        integer(c_int) :: code
+        if (present(num_files)) num_files = 0
+        if (present(num_incomplete)) num_incomplete = 0
+        code = c_gather_pieces(c_text(trim(path)), result)
+        if (code == 0) then
+            if (present(num_files)) then
+                do while (c_associated(c_gather_result_file(result, int(num_files, c_int))))
+                    num_files = num_files + 1
+                end do
+            end if
+            if (present(num_incomplete)) then
+                do while (c_associated(c_gather_result_incomplete(result, int(num_incomplete, c_int))))
+                    num_incomplete = num_incomplete + 1
+                end do
+            end if
+            call c_gather_result_free(result)
+        end if
+        call report(code, stat, errmsg)
+    end subroutine
+
+end module

@@ -1,0 +1,195 @@
+/* Hakobi's C interface: the same calls as C++ (hakobi/output.hpp), with int codes for exceptions. C99 and C++.
+ *
+ *     hakobi_comm* comm; hakobi_output* out; hakobi_block block;
+ *     hakobi_comm_duplicate(MPI_COMM_WORLD, &comm);                           (collective; mpi.h included before)
+ *     hakobi_split(2, (int64_t[]){ny, nx}, size, rank, &block);               (local)
+ *     hakobi_output_create(comm, "run", NULL, &out);                          (collective)
+ *     hakobi_output_begin_step(out, time_s);
+ *     hakobi_output_put(out, &(hakobi_field){.name = "eta", .units = "m", .block = block,
+ *                                            .type = HAKOBI_DOUBLE, .data = eta});
+ *     hakobi_output_end_step(out);                                            (collective: same code on every rank)
+ *     hakobi_output_close(out);                                               (collective)
+ *     hakobi_output_free(out); hakobi_comm_free(comm);
+ *
+ * Every call that can fail returns HAKOBI_OK (0) or an error code, and never ends the program for what it can report
+ * (failed MPI communication it cannot: that aborts). A call marked collective is made by every rank of its
+ * communicator, returns the same code on all of them, and takes part also with arguments that it refuses; only a NULL
+ * communicator or output returns at once, as there is nobody to take part with. Text and names in and out are UTF-8,
+ * ended by 0. Calls on one object are made from one thread at a time: the one that may call MPI.
+ */
+#ifndef HAKOBI_H
+#define HAKOBI_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#if defined(__GNUC__)
+#define HAKOBI_API __attribute__((visibility("default")))
+#else
+#define HAKOBI_API
+#endif
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- Errors --------------------------------------------------------------------------------------------------- */
+
+/* The codes of hakobi::ErrorCode in order of severity; docs/errors.md has the table. */
+enum {
+    HAKOBI_OK = 0,
+    HAKOBI_INTERRUPTED = 1,
+    HAKOBI_INVALID_ARGUMENT = 2,
+    HAKOBI_NOT_FOUND = 3,
+    HAKOBI_EXISTS = 4,
+    HAKOBI_PERMISSION = 5,
+    HAKOBI_UNSUPPORTED = 6,
+    HAKOBI_FORMAT = 7,
+    HAKOBI_OUT_OF_MEMORY = 8,
+    HAKOBI_NO_SPACE = 9,
+    HAKOBI_IO = 10,
+    HAKOBI_FAILED = 11,
+    HAKOBI_INTERNAL = 12
+};
+
+/* What went wrong in this thread's latest call that failed, and the rank (of the call's communicator) where it did,
+ * -1 for a local call. The text is valid until this thread's next call fails; "" and -1 before the first. */
+HAKOBI_API const char* hakobi_error_text(void);
+HAKOBI_API int hakobi_error_rank(void);
+/* The name of a code: "no_space". */
+HAKOBI_API const char* hakobi_error_name(int code);
+
+/* "0.1.0", and the MPI library that this one is built with: "openmpi", "mpich" or "other". */
+HAKOBI_API const char* hakobi_version(void);
+HAKOBI_API const char* hakobi_mpi_name(void);
+
+/* ---- MPI without mpi.h ---------------------------------------------------------------------------------------- */
+
+/* For programs that have no binding of MPI of their own: MPI_Init_thread(FUNNELED) unless MPI is initialised, and
+ * MPI_Finalize if it was this library that initialised it and it is not finalised. Collective over the world. */
+HAKOBI_API int hakobi_mpi_init_if_needed(void);
+HAKOBI_API int hakobi_mpi_finalize_if_ours(void);
+
+/* A private duplicate of a communicator (hakobi::Comm). */
+typedef struct hakobi_comm hakobi_comm;
+
+/* Duplicates the communicator whose Fortran handle (MPI_Comm_c2f, mpi4py's py2f, %MPI_VAL) is given, or
+ * MPI_COMM_WORLD. Collective over it. */
+HAKOBI_API int hakobi_comm_duplicate_f(int fortran_comm, hakobi_comm** comm);
+HAKOBI_API int hakobi_comm_duplicate_world(hakobi_comm** comm);
+/* Releases the duplicate and `comm`, after every object that uses it is closed. Collective. NULL does nothing. */
+HAKOBI_API int hakobi_comm_free(hakobi_comm* comm);
+HAKOBI_API int hakobi_comm_rank(const hakobi_comm* comm);
+HAKOBI_API int hakobi_comm_size(const hakobi_comm* comm);
+HAKOBI_API int hakobi_comm_num_nodes(const hakobi_comm* comm);
+HAKOBI_API int hakobi_comm_node(const hakobi_comm* comm);
+
+#ifdef MPI_VERSION /* mpi.h came first */
+static inline int hakobi_comm_duplicate(MPI_Comm mpi_comm, hakobi_comm** comm) {
+    return hakobi_comm_duplicate_f((int)MPI_Comm_c2f(mpi_comm), comm);
+}
+#endif
+
+/* ---- Blocks --------------------------------------------------------------------------------------------------- */
+
+#define HAKOBI_MAX_DIMS 8
+
+/* A rank's rectangular part of a global array, slowest dimension first; the first num_dims entries count. */
+typedef struct hakobi_block {
+    int num_dims;
+    int64_t global[HAKOBI_MAX_DIMS];
+    int64_t start[HAKOBI_MAX_DIMS]; /* from 0 */
+    int64_t count[HAKOBI_MAX_DIMS]; /* a 0 anywhere: this rank has nothing */
+} hakobi_block;
+
+/* The block of `rank` when an array of `global` extents is split over `num_ranks` so that the blocks have the smallest
+ * surface. Local. invalid_argument when the ranks do not fit the grid. */
+HAKOBI_API int hakobi_split(int num_dims, const int64_t* global, int num_ranks, int rank, hakobi_block* block);
+
+/* ---- Output --------------------------------------------------------------------------------------------------- */
+
+/* What hakobi_output_create takes besides the prefix; equal on every rank. Names and meanings are those of
+ * hakobi::OutputOptions: method, title, time_units, sync, asynchronous, writer_stride, buffer_bytes, keep_pieces;
+ * numbers are written in decimal, yes and no as 1 and 0. What a setter refuses it returns at once, and create reports
+ * it on every rank. */
+typedef struct hakobi_options hakobi_options;
+
+HAKOBI_API int hakobi_options_create(hakobi_options** options);
+HAKOBI_API int hakobi_options_set(hakobi_options* options, const char* name, const char* value);
+HAKOBI_API int hakobi_options_set_hint(hakobi_options* options, const char* name, const char* value);
+/* The next dimension's coordinate variable, slowest dimension first; the values are copied. standard_name: CF's, or
+ * NULL. */
+HAKOBI_API int hakobi_options_add_axis(hakobi_options* options, const char* name, const char* units,
+                                       const char* standard_name, const double* values, int64_t num_values);
+/* For bindings whose own checks failed: create reports `text` as invalid_argument on every rank. */
+HAKOBI_API int hakobi_options_refuse(hakobi_options* options, const char* text);
+HAKOBI_API void hakobi_options_free(hakobi_options* options);
+
+/* The names that the option "method" takes besides "auto": number `index`, from 0; NULL behind the last. */
+HAKOBI_API const char* hakobi_output_method_name(int index);
+
+enum { HAKOBI_DOUBLE = 0, HAKOBI_FLOAT = 1, HAKOBI_INT32 = 2, HAKOBI_INT64 = 3 };
+
+/* A field of one step; what is left out of an initialiser is 0 and means the default. */
+typedef struct hakobi_field {
+    const char* name;          /* letters, digits, underscore; once a step */
+    const char* units;         /* NULL: "1" */
+    const char* long_name;     /* or NULL */
+    const char* standard_name; /* CF's, or NULL */
+    hakobi_block block;        /* this rank's part; `global` equal on all ranks */
+    int type;                  /* HAKOBI_DOUBLE, …; equal on all ranks */
+    const void* data;          /* C order, native bytes; lent until end_step returns. NULL: no values */
+    int64_t num_values;        /* values in `data`, held against the block; 0: as many as the block has */
+    const void* reserved[4];
+} hakobi_field;
+
+/* Writes time steps, one NetCDF-4 file a step (hakobi::Output). */
+typedef struct hakobi_output hakobi_output;
+
+/* Collective over `comm`; `prefix` and `options` (NULL: all defaults) equal on all ranks. On an error *out is NULL. */
+HAKOBI_API int hakobi_output_create(hakobi_comm* comm, const char* prefix, const hakobi_options* options,
+                                    hakobi_output** out);
+/* Opens the next step. All ranks, but nothing is communicated. */
+HAKOBI_API int hakobi_output_begin_step(hakobi_output* out, double time);
+/* Adds a field to the open step. All ranks put the same fields in the same order; nothing is communicated. What this
+ * rank cannot put is reported by end_step on every rank: go on to it also after an error here. */
+HAKOBI_API int hakobi_output_put(hakobi_output* out, const hakobi_field* field);
+/* For bindings whose own checks failed: takes the field's place in the step, and end_step reports `text` as
+ * invalid_argument on every rank. */
+HAKOBI_API int hakobi_output_refuse(hakobi_output* out, const char* text);
+/* Writes the step. Collective. */
+HAKOBI_API int hakobi_output_end_step(hakobi_output* out);
+/* Finishes what is under way. Collective; a second call does nothing. */
+HAKOBI_API int hakobi_output_close(hakobi_output* out);
+/* Releases the memory of `out`; never communicates. Without a close before, an unfinished step is abandoned. */
+HAKOBI_API void hakobi_output_free(hakobi_output* out);
+
+/* The method in force, never "auto"; valid while `out` lives. NULL when `out` is. */
+HAKOBI_API const char* hakobi_output_method(const hakobi_output* out);
+
+/* Seconds that this rank has spent in the phases of output, and the bytes that it put (hakobi::OutputTimes). */
+typedef struct hakobi_output_times {
+    double layout_s, values_s, finish_s, gather_s;
+    int64_t bytes;
+    double reserved[8];
+} hakobi_output_times;
+HAKOBI_API int hakobi_output_get_times(const hakobi_output* out, hakobi_output_times* times);
+
+/* ---- Pieces that a killed run left ---------------------------------------------------------------------------- */
+
+/* What hakobi_gather_pieces did: the files that it made, and the folders whose pieces are not all there, each with the
+ * reason. Number `index` from 0; NULL behind the last. Valid until the free. */
+typedef struct hakobi_gather_result hakobi_gather_result;
+
+/* Makes whole files of the pieces that the method per-process left in `path` (a *.pieces folder, or a directory of
+ * such). Local: no MPI. `result` may be NULL. */
+HAKOBI_API int hakobi_gather_pieces(const char* path, hakobi_gather_result** result);
+HAKOBI_API const char* hakobi_gather_result_file(const hakobi_gather_result* result, int index);
+HAKOBI_API const char* hakobi_gather_result_incomplete(const hakobi_gather_result* result, int index);
+HAKOBI_API void hakobi_gather_result_free(hakobi_gather_result* result);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

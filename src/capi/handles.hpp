@@ -1,0 +1,30 @@
+#pragma once
+
+#include <hakobi.h>
+
+#include <hakobi/comm.hpp>
+#include <hakobi/output.hpp>
+#include <string>
+#include <vector>
+
+#include "base/status.hpp"
+
+// What stands behind the opaque types of hakobi.h.
+
+struct hakobi_comm {
+    hakobi::Comm comm;
+};
+
+struct hakobi_options {
+    hakobi::OutputOptions values;
+    hakobi::Status refused;  ///< what a setter or a binding refused first: create reports it on every rank
+};
+
+struct hakobi_output {
+    hakobi::Output output;
+    std::string method;
+};
+
+struct hakobi_gather_result {
+    hakobi::GatherResult result;
+};

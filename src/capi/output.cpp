@@ -1,0 +1,170 @@
+#include <memory>
+
+#include "capi/guard.hpp"
+#include "capi/handles.hpp"
+#include "mpi/agree.hpp"
+
+using hakobi::Error;
+using hakobi::ErrorCode;
+using hakobi::capi::guarded;
+using hakobi::capi::text_or;
+
+namespace {
+
+void require_output(const hakobi_output* out, const char* call) {
+    if (out == nullptr) throw Error(ErrorCode::invalid_argument, std::string(call) + ": out is NULL");
+}
+
+// A block whose num_dims this ABI does not have keeps no dimensions, which Output::end_step refuses on every rank.
+hakobi::Block block_of(const hakobi_block& block) {
+    if (block.num_dims < 1 || block.num_dims > HAKOBI_MAX_DIMS) return {};
+    const auto entries = [&](const int64_t* first) { return std::vector<std::int64_t>(first, first + block.num_dims); };
+    return {.global = entries(block.global), .start = entries(block.start), .count = entries(block.count)};
+}
+
+template <class Value>
+std::span<const Value> values_of(const hakobi_field& field, const hakobi::Block& block) {
+    if (field.data == nullptr) return {};
+    const std::int64_t num_values = field.num_values != 0 ? field.num_values : block.num_elements();
+    if (num_values <= 0) return {};
+    return {static_cast<const Value*>(field.data), static_cast<std::size_t>(num_values)};
+}
+
+hakobi::Field field_of(const hakobi_field& field) {
+    hakobi::Field result{.name = text_or(field.name),
+                         .units = text_or(field.units, "1"),
+                         .long_name = text_or(field.long_name),
+                         .standard_name = text_or(field.standard_name),
+                         .block = block_of(field.block),
+                         .data = {}};
+    switch (field.type) {
+        case HAKOBI_DOUBLE: result.data = values_of<double>(field, result.block); break;
+        case HAKOBI_FLOAT: result.data = values_of<float>(field, result.block); break;
+        case HAKOBI_INT32: result.data = values_of<std::int32_t>(field, result.block); break;
+        case HAKOBI_INT64: result.data = values_of<std::int64_t>(field, result.block); break;
+        default:
+            throw Error(ErrorCode::invalid_argument,
+                        "field " + result.name + ": " + std::to_string(field.type) + " is not a type of values");
+    }
+    return result;
+}
+
+// Takes a field's place in the step with one that end_step refuses on every rank: no field's name has a space, so the
+// error that all ranks get quotes `text`.
+void refuse(hakobi_output& out, const std::string& text) {
+    out.output.put({.name = "(" + text + " )", .block = {}, .data = std::span<const double>()});
+}
+
+}  // namespace
+
+int hakobi_output_create(hakobi_comm* comm, const char* prefix, const hakobi_options* options, hakobi_output** out) {
+    return guarded([&] {
+        if (out != nullptr) *out = nullptr;
+        if (comm == nullptr) throw Error(ErrorCode::invalid_argument, "hakobi_output_create: comm is NULL");
+        hakobi::Status local;
+        if (prefix == nullptr) local = {ErrorCode::invalid_argument, "hakobi_output_create: prefix is NULL"};
+        if (out == nullptr) local = {ErrorCode::invalid_argument, "hakobi_output_create: out is NULL"};
+        if (options != nullptr) local.keep_first(options->refused);
+        hakobi::mpi::agree_or_throw(comm->comm, local);
+        auto handle = std::unique_ptr<hakobi_output>(new hakobi_output{
+            .output = hakobi::Output::create(comm->comm, prefix, options != nullptr ? options->values : hakobi::OutputOptions{}),
+            .method = {}});
+        handle->method = handle->output.method();
+        *out = handle.release();
+    });
+}
+
+int hakobi_output_begin_step(hakobi_output* out, double time) {
+    return guarded([&] {
+        require_output(out, "hakobi_output_begin_step");
+        out->output.begin_step(time);
+    });
+}
+
+int hakobi_output_put(hakobi_output* out, const hakobi_field* field) {
+    return guarded([&] {
+        require_output(out, "hakobi_output_put");
+        hakobi::Field translated;
+        try {
+            if (field == nullptr) throw Error(ErrorCode::invalid_argument, "hakobi_output_put: field is NULL");
+            translated = field_of(*field);
+        } catch (const Error& error) {
+            refuse(*out, error.what());
+            throw;
+        }
+        out->output.put(translated);
+    });
+}
+
+int hakobi_output_refuse(hakobi_output* out, const char* text) {
+    return guarded([&] {
+        require_output(out, "hakobi_output_refuse");
+        refuse(*out, text_or(text));
+    });
+}
+
+int hakobi_output_end_step(hakobi_output* out) {
+    return guarded([&] {
+        require_output(out, "hakobi_output_end_step");
+        out->output.end_step();
+    });
+}
+
+int hakobi_output_close(hakobi_output* out) {
+    return guarded([&] {
+        require_output(out, "hakobi_output_close");
+        out->output.close();
+    });
+}
+
+void hakobi_output_free(hakobi_output* out) { delete out; }
+
+const char* hakobi_output_method(const hakobi_output* out) { return out != nullptr ? out->method.c_str() : nullptr; }
+
+const char* hakobi_output_method_name(int index) {
+    const auto names = hakobi::output_methods();
+    // The views are of literals, which end with 0.
+    return index >= 0 && static_cast<std::size_t>(index) < names.size() ? names[static_cast<std::size_t>(index)].data()
+                                                                        : nullptr;
+}
+
+int hakobi_output_get_times(const hakobi_output* out, hakobi_output_times* times) {
+    return guarded([&] {
+        require_output(out, "hakobi_output_get_times");
+        if (times == nullptr) throw Error(ErrorCode::invalid_argument, "hakobi_output_get_times: times is NULL");
+        const hakobi::OutputTimes values = out->output.times();
+        *times = {};
+        times->layout_s = values.layout_s;
+        times->values_s = values.values_s;
+        times->finish_s = values.finish_s;
+        times->gather_s = values.gather_s;
+        times->bytes = values.bytes;
+    });
+}
+
+int hakobi_gather_pieces(const char* path, hakobi_gather_result** result) {
+    return guarded([&] {
+        if (result != nullptr) *result = nullptr;
+        if (path == nullptr) throw Error(ErrorCode::invalid_argument, "hakobi_gather_pieces: path is NULL");
+        auto made = std::make_unique<hakobi_gather_result>();
+        made->result = hakobi::gather_pieces(path);
+        if (result != nullptr) *result = made.release();
+    });
+}
+
+namespace {
+const char* entry(const std::vector<std::string>& list, int index) {
+    return index >= 0 && static_cast<std::size_t>(index) < list.size() ? list[static_cast<std::size_t>(index)].c_str()
+                                                                       : nullptr;
+}
+}  // namespace
+
+const char* hakobi_gather_result_file(const hakobi_gather_result* result, int index) {
+    return result != nullptr ? entry(result->result.files, index) : nullptr;
+}
+
+const char* hakobi_gather_result_incomplete(const hakobi_gather_result* result, int index) {
+    return result != nullptr ? entry(result->result.incomplete, index) : nullptr;
+}
+
+void hakobi_gather_result_free(hakobi_gather_result* result) { delete result; }

@@ -35,6 +35,7 @@ from hakobi.errors import HakobiError, InputError, unknown_name
 #: Words of the subcommand -> module that defines `command`.
 COMMANDS: dict[str, str] = {
     "gather": "hakobi.commands.gather",
+    "study output-methods": "hakobi.commands.study_output_methods",
 }
 
 #: First word of two-word commands -> help text.

@@ -16,7 +16,7 @@ Local, pure. Times are seconds here, but nothing depends on that.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -142,15 +142,16 @@ def compare_separate(a: ArrayLike, b: ArrayLike, confidence: float = CONFIDENCE)
     return Comparison(ratio, interval, not interval.contains(1.0))
 
 
-def fastest(samples: dict[str, Sequence[float]], confidence: float = CONFIDENCE) -> list[str]:
+def fastest(samples: Mapping[str, Sequence[float]], confidence: float = CONFIDENCE) -> list[str]:
     """The names whose times cannot be told from the smallest median's, that one first: one name is a winner, several
     are a group in which no difference lies outside the spread. All samples come from the same rounds."""
     if not samples:
         return []
-    best = min(samples, key=lambda name: float(np.median(samples[name])))
+    medians = {name: float(np.median(sample)) for name, sample in samples.items()}
+    best = min(medians, key=medians.__getitem__)
     ties = [
         name
         for name in samples
         if name != best and not compare_interleaved(samples[name], samples[best], confidence).differs
     ]
-    return [best, *sorted(ties, key=lambda name: float(np.median(samples[name])))]
+    return [best, *sorted(ties, key=medians.__getitem__)]

@@ -1,0 +1,63 @@
+"""`hakobi study output-methods`: what output costs an application, by method, rank count and storage."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+
+@click.command(context_settings={"ignore_unknown_options": False})
+@click.option("--app", default="tsunami", show_default=True, help="The application: program hakobi-APP.")
+@click.option("--methods", default="all", show_default=True, help="Methods to compare, separated by commas.")
+@click.option("--ranks", default="1,2,4", show_default=True, help="Rank counts, separated by commas.")
+@click.option("--storage", "storages", multiple=True, metavar="NAME=DIR", help="Where to write; repeat for several.")
+@click.option("--repetitions", type=int, default=5, show_default=True, help="Rounds: every case once in each.")
+@click.option("--json", "json_file", type=click.Path(path_type=Path), help="Append a JSON line a run to this file.")
+@click.option("--report", type=click.Path(path_type=Path), help="Write an HTML report: one file, no network needed.")
+@click.option("--sync", is_flag=True, help="Count the time until storage has the data.")
+@click.option("--keep", is_flag=True, help="Leave the runs' files on the storages.")
+@click.option("--seed", type=int, default=1, show_default=True, help="Decides the order within the rounds.")
+@click.option("--timeout", "timeout_s", type=float, default=3600.0, show_default=True, help="Seconds a run may take.")
+@click.argument("arguments", nargs=-1, metavar="[-- APP OPTIONS]")
+def command(
+    app: str,
+    methods: str,
+    ranks: str,
+    storages: tuple[str, ...],
+    repetitions: int,
+    json_file: Path | None,
+    report: Path | None,
+    sync: bool,
+    keep: bool,
+    seed: int,
+    timeout_s: float,
+    arguments: tuple[str, ...],
+) -> int:
+    """Compare output methods by an application's own runs.
+
+    Runs the application with each method, rank count and storage, interleaved and repeated, beside the same run
+    without output, and prints what output cost. Options after -- go to the application.
+
+    \b
+    hakobi study output-methods --ranks 1,2,4 --storage fast=/dev/shm/me --storage disk=/scratch/me \\
+        --repetitions 7 --json runs.jsonl --report report.html -- --hours 2
+    """
+    from hakobi.studies.output_methods import plan, session
+
+    return session.study(
+        plan.Plan(
+            app=app,
+            methods=plan.parse_methods(methods),
+            ranks=plan.parse_ranks(ranks),
+            storages=plan.parse_storages(storages, default=Path("out") / "study"),
+            repetitions=plan.check_repetitions(repetitions),
+            sync=sync,
+            seed=seed,
+            arguments=plan.check_arguments(arguments),
+            timeout_s=timeout_s,
+            keep=keep,
+        ),
+        json=json_file,
+        report=report,
+    )

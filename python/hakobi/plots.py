@@ -1,0 +1,85 @@
+"""The look of every figure: one palette (told apart by colour-blind readers and in grey, Okabe and Ito 2008), one style,
+and figures as SVG text for a page or as PNG bytes."""
+
+from __future__ import annotations
+
+import io
+import re
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+#: Colour and marker a series, in order.
+PALETTE = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#7a5195")
+MARKERS = ("o", "s", "^", "D", "v", "P", "X")
+BASELINE_COLOUR = "#555555"
+TEXT_COLOUR = "#1d2733"
+
+_STYLE: dict[str, Any] = {
+    "axes.axisbelow": True,
+    "axes.edgecolor": "#8a949e",
+    "axes.grid": True,
+    "axes.labelcolor": TEXT_COLOUR,
+    "axes.spines.right": False,
+    "axes.spines.top": False,
+    "axes.titlelocation": "left",
+    "axes.titlesize": 11,
+    "axes.titleweight": "bold",
+    "font.family": "DejaVu Sans",
+    "font.size": 9.5,
+    "grid.color": "#dfe4e8",
+    "grid.linewidth": 0.8,
+    "legend.frameon": False,
+    "svg.fonttype": "path",
+    "text.color": TEXT_COLOUR,
+    "xtick.color": TEXT_COLOUR,
+    "ytick.color": TEXT_COLOUR,
+}
+
+
+def new_figure(width: float, height: float, columns: int = 1, *, share_y: bool = False) -> tuple[Figure, list[Axes]]:
+    """A figure of `width` x `height` inches with `columns` axes beside each other, in the project's style. It belongs
+    to no window and is freed with its last reference."""
+    import matplotlib as mpl
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    with mpl.rc_context(_STYLE):
+        figure = Figure(figsize=(width, height), layout="constrained")
+        FigureCanvasAgg(figure)
+        axes = figure.subplots(1, columns, squeeze=False, sharey=share_y)[0]
+    return figure, list(axes)
+
+
+def series_style(names: Sequence[str]) -> dict[str, tuple[str, str]]:
+    """Colour and marker of each name, by its place."""
+    return {name: (PALETTE[i % len(PALETTE)], MARKERS[i % len(MARKERS)]) for i, name in enumerate(names)}
+
+
+def to_svg(figure: Figure, identity: str) -> str:
+    """The figure as an <svg> element that scales with its page. `identity` keeps the ids of several figures on one
+    page apart; the same figure gives the same text."""
+    import matplotlib as mpl
+
+    buffer = io.StringIO()
+    with mpl.rc_context({**_STYLE, "svg.hashsalt": identity}):
+        figure.savefig(buffer, format="svg", metadata={"Date": None, "Creator": None})
+    text = buffer.getvalue()
+    text = text[text.index("<svg") :]
+    text = re.sub(r"<metadata>.*?</metadata>", "", text, flags=re.DOTALL)
+    text = re.sub(r' (?:width|height)="[0-9.]+pt"', "", text, count=2)
+    # Names of elements are for matplotlib; two figures on a page must not share them. Glyphs and clips are referred to.
+    return re.sub(r'(id="|href="#|url\(#)', rf"\g<1>{identity}-", text)
+
+
+def to_png(figure: Figure, dots_per_inch: int = 110) -> bytes:
+    """The figure as a PNG."""
+    import matplotlib as mpl
+
+    buffer = io.BytesIO()
+    with mpl.rc_context(_STYLE):
+        figure.savefig(buffer, format="png", dpi=dots_per_inch)
+    return buffer.getvalue()

@@ -1,0 +1,136 @@
+"""What the study runs and in which order; pure.
+
+A round holds every case once: each method and the baseline `none`, at each rank count, on each storage. Within a round
+the (ranks, storage) groups are shuffled, and the methods within a group, so that what drifts on the machine meets all
+methods alike while a method and its baseline stay close in time. The order depends on the seed alone.
+"""
+
+from __future__ import annotations
+
+import random
+from dataclasses import dataclass
+from pathlib import Path
+
+from hakobi.errors import InputError, unknown_name
+
+BASELINE = "none"
+#: The library's methods in the order of its documentation (hakobi::output_methods()), without the baseline.
+METHODS = ("per-process", "root", "parallel", "pipelined", "writers")
+
+
+@dataclass(frozen=True)
+class Case:
+    """One cell of the table."""
+
+    method: str
+    ranks: int
+    storage: str
+
+
+@dataclass(frozen=True)
+class Run:
+    """One execution: a case in round `repetition`, counted from 1."""
+
+    case: Case
+    repetition: int
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The whole study. `storages`: name -> folder. `arguments` are the application's own."""
+
+    app: str
+    methods: tuple[str, ...]
+    ranks: tuple[int, ...]
+    storages: dict[str, Path]
+    repetitions: int
+    sync: bool = False
+    seed: int = 1
+    arguments: tuple[str, ...] = ()
+    timeout_s: float = 3600.0
+    keep: bool = False
+
+    def runs(self) -> list[Run]:
+        """Every run in order."""
+        chance = random.Random(self.seed)
+        result = []
+        for repetition in range(1, self.repetitions + 1):
+            groups = [(ranks, storage) for ranks in self.ranks for storage in self.storages]
+            chance.shuffle(groups)
+            for ranks, storage in groups:
+                methods = [BASELINE, *self.methods]
+                chance.shuffle(methods)
+                result += [Run(Case(method, ranks, storage), repetition) for method in methods]
+        return result
+
+
+def parse_methods(text: str, known: tuple[str, ...] = METHODS) -> tuple[str, ...]:
+    """Names separated by commas, "all" for all; the baseline is always run and may be named. Raises InputError.
+
+    >>> parse_methods("root, pipelined,none,root")
+    ('root', 'pipelined')
+    """
+    names = [name.strip() for name in text.split(",") if name.strip()]
+    if names == ["all"]:
+        return known
+    for name in names:
+        if name not in (*known, BASELINE):
+            raise unknown_name("method", name, (*known, BASELINE))
+    chosen = tuple(dict.fromkeys(name for name in names if name != BASELINE))
+    if not chosen:
+        raise InputError(f"no method to compare with '{BASELINE}': name at least one of {', '.join(known)}")
+    return chosen
+
+
+def parse_ranks(text: str) -> tuple[int, ...]:
+    """Positive whole numbers separated by commas, sorted, each once. Raises InputError.
+
+    >>> parse_ranks("4,1,2,2")
+    (1, 2, 4)
+    """
+    result = set()
+    for word in (word.strip() for word in text.split(",")):
+        if not word.isdecimal() or int(word) < 1:
+            raise InputError(f"'{word}' is no rank count: give whole numbers from 1, such as 1,2,4")
+        result.add(int(word))
+    return tuple(sorted(result))
+
+
+def parse_storages(words: tuple[str, ...], default: Path) -> dict[str, Path]:
+    """NAME=DIR words; without any, one storage named "default" in `default`. Raises InputError for a word without
+    both parts, a name given twice, two names for one folder."""
+    if not words:
+        return {"default": default}
+    result: dict[str, Path] = {}
+    for word in words:
+        name, equals, folder = word.partition("=")
+        if not (name and equals and folder):
+            raise InputError(f"'{word}' is no storage: give NAME=DIR, such as scratch=/scratch/me")
+        if name in result:
+            raise InputError(f"storage '{name}' is given twice")
+        result[name] = Path(folder)
+    seen: dict[Path, str] = {}
+    for name, path in result.items():
+        other = seen.setdefault(path.resolve(), name)
+        if other != name:
+            raise InputError(f"storages '{other}' and '{name}' are the same folder {path}")
+    return result
+
+
+def check_repetitions(count: int) -> int:
+    """`count` itself when it is 1 or more. Raises InputError."""
+    if count < 1:
+        raise InputError(f"{count} repetitions: at least 1 is needed, and 5 for a verdict worth having")
+    return count
+
+
+#: What the study itself tells the application.
+OWN_OPTIONS = ("--method", "--output", "--json", "--sync")
+
+
+def check_arguments(arguments: tuple[str, ...]) -> tuple[str, ...]:
+    """The application's own arguments, free of those that the study sets. Raises InputError."""
+    for word in arguments:
+        if word.partition("=")[0] in OWN_OPTIONS:
+            raise InputError(f"{word} is set by the study: give only the application's other options after --")
+    return arguments

@@ -1,0 +1,215 @@
+"""Runs the plan: one launch a run, checked, hashed, recorded, cleaned up.
+
+For each run:
+ 1. A fresh folder on its storage; free space is checked against the largest output so far.
+ 2. The application runs under mpiexec with `--method M --output FOLDER/APP --json FILE [--sync]` and the user's own
+    arguments. It appends one JSON line with its `time_s`: from the first to the last thing it does, start-up of MPI
+    left out.
+ 3. At once, before anything reads the files: how much of them the page cache holds. Then their SHA-256.
+ 4. The record is appended to the JSON file, so that what is finished survives whatever follows.
+ 5. The files are removed, which also drops their unwritten pages before the next run; kept ones are synced instead.
+
+A run that fails ends the study: `Outcome.failure` has its reason, the records so far stay. Ctrl-C likewise.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from hakobi import files, launch, records
+from hakobi.conditions import Conditions
+from hakobi.errors import FormatError, HakobiError, RunError, StorageError
+from hakobi.programs import Program
+from hakobi.records import Record
+from hakobi.studies.output_methods.plan import BASELINE, Case, Plan, Run
+from hakobi.words import bytes_text
+
+#: Called after each run with its record and its files, before these are removed.
+Observer = Callable[[Run, Record, list[Path]], None]
+
+
+@dataclass
+class Outcome:
+    """What a study produced: `records` of the finished runs in order; why it ended early, if it did."""
+
+    records: list[Record] = field(default_factory=list)
+    failure: HakobiError | None = None
+    is_interrupted: bool = False
+    kept: list[Path] = field(default_factory=list)
+
+    @property
+    def is_complete(self) -> bool:
+        return self.failure is None and not self.is_interrupted
+
+
+class Runner:
+    """Runs a plan with a program. `json`: file that records are appended to, or None. Folders are made by `run`."""
+
+    def __init__(self, plan: Plan, program: Program, conditions: Conditions, json: Path | None = None) -> None:
+        self._plan = plan
+        self._program = program
+        self._conditions = conditions
+        self._json = json
+        self._largest_bytes = 0
+        self._label = f"hakobi-{plan.app}-{os.getpid()}"
+
+    def check(self) -> None:
+        """Tells what can be told before the first run. Raises StorageError, InputError."""
+        for folder in self._plan.storages.values():
+            files.prepare_folder(folder)
+        if self._json is not None:
+            files.prepare_file(self._json)
+        launch.mpiexec(self._program.flavour)
+
+    def run(self, on_run: Observer, on_start: Callable[[Run], None] = lambda _run: None) -> Outcome:
+        """Runs everything. One unrecorded run of the baseline at the largest rank count goes first: it warms the
+        machine up and tells early what no run would survive."""
+        outcome = Outcome()
+        try:
+            warm_up = Case(BASELINE, max(self._plan.ranks), next(iter(self._plan.storages)))
+            self._execute(Run(warm_up, 0), lambda _run, _record, _files: None)
+            for run in self._plan.runs():
+                on_start(run)
+                outcome.records.append(self._execute(run, on_run))
+                if self._plan.keep and run.case.method != BASELINE:
+                    outcome.kept.append(self._folder(run))
+        except KeyboardInterrupt:
+            outcome.is_interrupted = True
+        except HakobiError as error:
+            outcome.failure = error
+        finally:
+            self._remove_empty_folders()
+        return outcome
+
+    def _folder(self, run: Run) -> Path:
+        case = run.case
+        return self._plan.storages[case.storage] / self._label / f"{case.method}-{case.ranks}-{run.repetition}"
+
+    def _remove_empty_folders(self) -> None:
+        for folder in self._plan.storages.values():
+            try:
+                (folder / self._label).rmdir()
+            except OSError:
+                continue  # not there, or it holds what is kept
+
+    def _execute(self, run: Run, on_run: Observer) -> Record:
+        folder = self._folder(run)
+        self._check_space(run)
+        files.prepare_folder(folder)
+        try:
+            finished, told = self._launch(run, folder)
+            written = files.files_below(folder)
+            self._check_written(run, written)
+            record = self._record(run, finished, told, written)
+            if self._json is not None and run.repetition > 0:
+                records.append(self._json, record)
+            on_run(run, record, written)
+            if self._plan.keep and run.case.method != BASELINE:
+                _sync(written)
+                return record
+        except BaseException:
+            files.remove_folder(folder)
+            raise
+        files.remove_folder(folder)
+        return record
+
+    def _check_space(self, run: Run) -> None:
+        folder = self._plan.storages[run.case.storage]
+        space = os.statvfs(folder)
+        free_bytes = space.f_bavail * space.f_frsize
+        if run.case.method != BASELINE and free_bytes < self._largest_bytes:
+            raise StorageError(
+                f"no space in {folder}: a run writes {bytes_text(self._largest_bytes)}, {bytes_text(free_bytes)} free"
+            )
+
+    def _launch(self, run: Run, folder: Path) -> tuple[launch.Finished, Record]:
+        case = run.case
+        with tempfile.TemporaryDirectory(prefix="hakobi-") as temporary:
+            json = Path(temporary) / "run.jsonl"
+            arguments = ["--method", case.method, "--output", str(folder / self._plan.app), "--json", str(json)]
+            if self._plan.sync:
+                arguments.append("--sync")
+            arguments += self._plan.arguments
+            finished = launch.run(self._program, arguments, case.ranks, timeout_s=self._plan.timeout_s)
+            what = f"{self._plan.app} with method {case.method} on {case.ranks} rank{'s' * (case.ranks > 1)}"
+            launch.check(finished, what)
+            if not json.exists():
+                raise RunError(f"{what}: ended without its record")
+            told = records.read(json)
+        if len(told) != 1:
+            raise FormatError(f"{what}: wrote {len(told)} records where one is due")
+        return finished, told[0]
+
+    def _check_written(self, run: Run, written: list[Path]) -> None:
+        what = f"{self._plan.app} with method {run.case.method} on {run.case.ranks} ranks"
+        unfinished = [path.name for path in written if path.name.endswith(".part") or ".pieces" in str(path)]
+        if unfinished:
+            raise RunError(f"{what}: ended well but left {unfinished[0]} behind")
+        if run.case.method == BASELINE and written:
+            raise RunError(f"{what}: wrote {written[0].name} where nothing is due")
+        if run.case.method != BASELINE and not written:
+            raise RunError(f"{what}: wrote no file: its arguments ask for no output")
+
+    def _record(self, run: Run, finished: launch.Finished, told: Record, written: list[Path]) -> Record:
+        case = run.case
+        output_bytes = sum(path.stat().st_size for path in written)
+        self._largest_bytes = max(self._largest_bytes, output_bytes)
+        cached_bytes = files.cached_bytes(written)
+        return {
+            **{key: value for key, value in told.items() if key not in ("prefix", "output")},
+            "study": "output-methods",
+            "app": self._plan.app,
+            "method": case.method,
+            "ranks": case.ranks,
+            "storage": case.storage,
+            "repetition": run.repetition,
+            "time_s": records.number(told, "time_s", f"the record of {self._plan.app}"),
+            "wall_s": round(finished.wall_s, 6),
+            "output_bytes": output_bytes,
+            "num_files": len(written),
+            "cached_bytes": cached_bytes,
+            "sync": self._plan.sync,
+            "sha256": files.sha256(written) if written else None,
+            "arguments": list(self._plan.arguments),
+            "conditions": self._conditions,
+        }
+
+
+def _sync(written: list[Path]) -> None:
+    """Brings kept files to storage now, so that the next run does not share the storage with them."""
+    for path in written:
+        fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        try:
+            os.fsync(fd)
+        finally:
+            os.close(fd)
+
+
+@dataclass(frozen=True)
+class Mismatch:
+    """Runs whose bytes are not those of the most runs."""
+
+    sha256: str
+    expected: str
+    runs: list[str]
+
+    def text(self) -> str:
+        more = f"; and {len(self.runs) - 3} more" if len(self.runs) > 3 else ""
+        return f"{'; '.join(self.runs[:3])}{more}: sha256 {self.sha256[:12]}…, the others {self.expected[:12]}…"
+
+
+def mismatches(results: list[Record]) -> list[Mismatch]:
+    """The runs whose files differ from what most runs wrote, by checksum; empty when all agree. Pure."""
+    by_digest: dict[str, list[str]] = {}
+    for record in results:
+        if record["sha256"] is not None:
+            name = f"{record['method']} on {record['ranks']} ranks, {record['storage']}, round {record['repetition']}"
+            by_digest.setdefault(record["sha256"], []).append(name)
+    if len(by_digest) < 2:
+        return []
+    expected = max(by_digest, key=lambda digest: len(by_digest[digest]))
+    return [Mismatch(digest, expected, runs) for digest, runs in by_digest.items() if digest != expected]

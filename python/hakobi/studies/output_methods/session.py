@@ -1,0 +1,149 @@
+"""One study from the command line: checks, progress on stderr, the table on stdout, report, exit status."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from hakobi import conditions, files, programs, table
+from hakobi.conditions import Conditions
+from hakobi.errors import InputError, unknown_name
+from hakobi.programs import Program
+from hakobi.records import Record
+from hakobi.studies.output_methods import runner, tables
+from hakobi.studies.output_methods.plan import Plan, Run
+from hakobi.studies.output_methods.runner import Outcome, Runner
+from hakobi.studies.output_methods.summary import StudySummary, summarise
+
+
+@dataclass(frozen=True)
+class Study:
+    """A study that has run, for whoever shows it. `summary` is None when no pair of runs was finished."""
+
+    plan: Plan
+    outcome: Outcome
+    summary: StudySummary | None
+    conditions: Conditions
+    mismatches: list[runner.Mismatch]
+
+    def warnings(self) -> list[str]:
+        """What a reader must know before the figures, worst first."""
+        result = [f"FILES DIFFER: {mismatch.text()}" for mismatch in self.mismatches]
+        if self.outcome.failure is not None:
+            result.append(f"ended early after {self._progress()}: {self.outcome.failure}")
+        if self.outcome.is_interrupted:
+            result.append(f"interrupted after {self._progress()}: the figures are those of the finished ones")
+        return result
+
+    def _progress(self) -> str:
+        return f"{len(self.outcome.records)} of {len(self.plan.runs())} runs"
+
+    def exit_status(self) -> int:
+        """0: complete and all files agree. 1: files differ. 2: ended early."""
+        return 1 if self.mismatches else 0 if self.outcome.is_complete else 2
+
+
+def find_app(name: str) -> Program:
+    """The program of an application. Raises InputError with the nearest name when there is none."""
+    wanted = f"hakobi-{name}"
+    known = programs.names()
+    if known and wanted not in known:
+        apps = [other.removeprefix("hakobi-") for other in known if other not in ("hakobi-gather", "hakobi-bench")]
+        raise unknown_name("app", name, apps) if apps else InputError(f"unknown app '{name}': none is built")
+    return programs.find(wanted)
+
+
+def execute(plan: Plan, json: Path | None, observer: runner.Observer | None = None) -> Study:
+    """Checks, runs and sums up a plan; progress goes to stderr. Raises HakobiError for what is wrong before the first
+    run; what goes wrong later is in the result."""
+    program = find_app(plan.app)
+    facts = conditions.collect(program.flavour, plan.storages)
+    work = Runner(plan, program, facts, json)
+    work.check()
+    facts["storage"] = {name: conditions.file_system(folder) for name, folder in plan.storages.items()}
+    with _progress(plan) as (on_start, on_end):
+
+        def on_run(run: Run, record: Record, written: list[Path]) -> None:
+            if observer is not None:
+                observer(run, record, written)
+            if run.repetition > 0:
+                on_end(run)
+
+        outcome = work.run(on_run, on_start)
+    summary = summarise(outcome.records, plan.methods)
+    return Study(plan, outcome, summary, facts, runner.mismatches(outcome.records))
+
+
+def show(study: Study) -> None:
+    """The table on stdout, then warnings on stderr."""
+    if study.summary is not None:
+        table.show(tables.make_table(study.summary, study.conditions))
+    for line in study.warnings():
+        sys.stderr.write(f"hakobi study output-methods: {' '.join(line.split())}\n")
+
+
+def study(plan: Plan, json: Path | None, report: Path | None) -> int:
+    """`hakobi study output-methods`: returns the exit status."""
+    from hakobi.studies.output_methods.wave import FrameReader
+
+    reader = FrameReader(max_frames=1) if report is not None else None
+    if report is not None:
+        files.prepare_file(report)
+    result = execute(plan, json, reader)
+    show(result)
+    if report is not None and result.summary is not None:
+        from hakobi.studies.output_methods import pages
+
+        pages.write_report(report, result, reader.wave if reader else None)
+        sys.stdout.write(f"report: {report}\n")
+    return result.exit_status()
+
+
+@contextmanager
+def _progress(plan: Plan) -> Iterator[tuple[Callable[[Run], None], Callable[[Run], None]]]:
+    """A bar on a terminal; elsewhere one line a round. Yields what to call at the start and the end of each run."""
+    total = len(plan.runs())
+    if sys.stderr.isatty():
+        from rich.console import Console
+        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+        from rich.progress import TimeRemainingColumn as TimeLeftColumn
+
+        columns = [
+            BarColumn(),
+            MofNCompleteColumn(),
+            TimeElapsedColumn(),
+            TimeLeftColumn(),
+            TextColumn("{task.description}"),
+        ]
+        with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+            task = bar.add_task("warming up", total=total)
+            yield (
+                lambda run: bar.update(task, description=_text_of(run)),
+                lambda _run: bar.update(task, advance=1),
+            )
+        return
+    begin = time.perf_counter()
+    done = 0
+
+    def on_end(run: Run) -> None:
+        nonlocal done
+        done += 1
+        if done % (total // plan.repetitions) == 0:
+            passed_s = time.perf_counter() - begin
+            left_s = passed_s / done * (total - done)
+            text = (
+                f"round {run.repetition} of {plan.repetitions} done after {passed_s:.0f} s, about {left_s:.0f} s left"
+            )
+            sys.stderr.write(text + "\n")
+            sys.stderr.flush()
+
+    yield lambda _run: None, on_end
+
+
+def _text_of(run: Run) -> str:
+    case = run.case
+    return f"{case.method}, {case.ranks} rank{'s' * (case.ranks > 1)}, {case.storage}"

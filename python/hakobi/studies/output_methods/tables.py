@@ -1,0 +1,107 @@
+"""The study's table and the sentences below it; pure."""
+
+from __future__ import annotations
+
+from hakobi import conditions
+from hakobi.conditions import Conditions
+from hakobi.statistics import Summary
+from hakobi.studies.output_methods.summary import Row, StudySummary
+from hakobi.table import Table
+from hakobi.words import bytes_text, count_text, list_text, percent_text, seconds_digits
+
+
+def make_table(summary: StudySummary, facts: Conditions) -> Table:
+    """Three lines a rank count: time, output time, share; a column a method (and storage, when there are several)."""
+    storages = summary.storages()
+    is_named = len(storages) > 1
+    headings = ["ranks", "<seconds"]
+    for storage in storages:
+        suffix = f" @{storage}" if is_named else ""
+        headings += [f"none{suffix}", *(f"{method}{suffix}" for method in summary.methods)]
+    size = bytes_text(summary.output_bytes)
+    table = Table(
+        f"{summary.app}: time of a run and its output, medians of {count_text(summary.rounds, 'round')}, {size} a run",
+        headings,
+    )
+    for ranks in sorted({row.ranks for row in summary.rows}):
+        _add_rank_count(table, summary, ranks)
+    table.notes += ["", *notes(summary, facts)]
+    return table
+
+
+def _add_rank_count(table: Table, summary: StudySummary, ranks: int) -> None:
+    first = len(table.rows)
+    table.rules.add(first)
+    lines = [[str(ranks), "time"], ["", "output"], ["", "share"]]
+    for storage in summary.storages():
+        row = next((row for row in summary.of_storage(storage) if row.ranks == ranks), None)
+        lines[0].append(with_spread(row.baseline) if row else "")
+        lines[1].append("")
+        lines[2].append("")
+        for method in summary.methods:
+            figures = row.figures.get(method) if row else None
+            if row and row.has_winner and method == row.fastest[0]:
+                table.best.add((first, len(lines[0])))
+            lines[0].append(with_spread(figures.time) if figures else "")
+            output = with_spread(figures.output_time) if figures else ""
+            lines[1].append(f"({output})" if figures and figures.is_zero else output)
+            lines[2].append(percent_text(figures.share.median) if figures else "")
+    for line in lines:
+        table.add(*line)
+    table.rules.discard(0)
+
+
+def with_spread(summary: Summary) -> str:
+    """ "1.23 ±0.04": the median and half the distance between the quartiles."""
+    if summary.count < 2:
+        return seconds_digits(summary.median)
+    return f"{seconds_digits(summary.median)} ±{seconds_digits(summary.spread)}"
+
+
+def notes(summary: StudySummary, facts: Conditions) -> list[str]:
+    """What the table means and what it does not, a sentence or two a line."""
+    result = [
+        "output: time of the run less that of the same run with method none, in the same round; share: its part.",
+        "±: half the distance between the quartiles. (…): cannot be told from zero.",
+    ]
+    result += [verdict(row, is_named=len(summary.storages()) > 1) for row in summary.rows]
+    return result + cache_notes(summary, facts)
+
+
+def verdict(row: Row, *, is_named: bool) -> str:
+    """Who is fastest, if anybody is."""
+    where = f"{count_text(row.ranks, 'rank')}{f' @{row.storage}' if is_named else ''}"
+    if row.baseline.count < 2:
+        return f"{where}: one round says nothing about the spread, so no method is called the fastest"
+    if len(row.figures) == 1:
+        return f"{where}: one method, nothing to compare"
+    if row.has_winner:
+        others = sorted(row.figures.values(), key=lambda figures: figures.time.median)
+        ratio = others[1].time.median / others[0].time.median
+        behind = f"{others[1].case.method} takes {ratio:.2f} times as long"
+        return f"{where}: {row.fastest[0]} is fastest, outside the spread ({behind})"
+    return f"{where}: no difference outside the spread between {list_text(row.fastest)}"
+
+
+def cache_notes(summary: StudySummary, facts: Conditions) -> list[str]:
+    """Whether the figures are the storage's or the page cache's, and whether sync is in them."""
+    result = []
+    size, available = summary.output_bytes, facts["memory_available_bytes"]
+    for storage in summary.storages():
+        name = f"storage {storage}"
+        described = facts.get("storage", {}).get(storage, {})
+        share = summary.cached_share.get(storage, 0.0)
+        if conditions.in_memory(described):
+            result.append(f"{name} lies in memory ({described['type']}): these are not the figures of a disk.")
+            continue
+        fitted = "fits" if size < available else "does not fit"
+        text = (
+            f"{name} ({described.get('type', 'unknown type')}): a run's {bytes_text(size)} {fitted} in the page cache "
+        )
+        text += f"({bytes_text(available)} available); {percent_text(share)} of it was there when the run ended."
+        result.append(text)
+    if summary.sync:
+        result.append("sync counted: every step's file was brought to storage before the next.")
+    else:
+        result.append("sync not counted: a run ends when its data is handed over, not when storage has it (--sync).")
+    return result

@@ -22,7 +22,8 @@ class PosixAccess final : public Access {
     explicit PosixAccess(File& file) : file_(file) {}
 
     void submit(Request& request) override {
-        // A request submitted from `done` waits until `done` has returned, so that a chain of them does not nest.
+        // A request submitted from `done` waits until `done` has returned, so that a chain of them does not
+        // nest.
         thread_local std::vector<std::pair<PosixAccess*, Request*>>* waiting = nullptr;
         if (waiting != nullptr) {
             waiting->emplace_back(this, &request);
@@ -40,7 +41,9 @@ class PosixAccess final : public Access {
 
     void drain() override {}
     [[nodiscard]] std::string_view name() const noexcept override { return "posix"; }
-    [[nodiscard]] bool storage_blocks() const noexcept override { return blocks_.load(std::memory_order_relaxed); }
+    [[nodiscard]] bool storage_blocks() const noexcept override {
+        return blocks_.load(std::memory_order_relaxed);
+    }
 
   private:
     void run(Request& request) {

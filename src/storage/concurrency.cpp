@@ -15,9 +15,10 @@ namespace hakobi::storage {
 namespace {
 
 constexpr double smoothing = 0.5;
-constexpr double sleeps_above = 0.3;   // share of the time from which on a request counts as waiting for storage
-constexpr double awake_below = 0.1;    // … and below which the storage counts as memory again
-constexpr double must_gain = 1.15;     // more threads stay only for at least this gain in bytes per second
+constexpr double sleeps_above =
+    0.3;  // share of the time from which on a request counts as waiting for storage
+constexpr double awake_below = 0.1;  // … and below which the storage counts as memory again
+constexpr double must_gain = 1.15;   // more threads stay only for at least this gain in bytes per second
 constexpr std::int64_t longest_hold = 1024;
 
 double thread_cpu_s() {
@@ -31,9 +32,9 @@ long voluntary_switches() {
     return ::getrusage(RUSAGE_THREAD, &usage) == 0 ? usage.ru_nvcsw : 0;
 }
 
-/// Seconds that this thread was runnable but not running (the second number of its schedstat): on a machine with more
-/// threads than cores this is most of the difference between wall and CPU time, and says nothing about the storage.
-/// 0 where the kernel does not count it.
+/// Seconds that this thread was runnable but not running (the second number of its schedstat): on a machine
+/// with more threads than cores this is most of the difference between wall and CPU time, and says nothing
+/// about the storage. 0 where the kernel does not count it.
 double thread_queued_s() {
     struct Descriptor {
         int fd = ::open("/proc/thread-self/schedstat", O_RDONLY | O_CLOEXEC);
@@ -47,7 +48,9 @@ double thread_queued_s() {
     if (length <= 0) return 0;
     text[length] = '\0';
     unsigned long long running_ns = 0, queued_ns = 0;
-    return std::sscanf(text, "%llu %llu", &running_ns, &queued_ns) == 2 ? 1e-9 * static_cast<double>(queued_ns) : 0;
+    return std::sscanf(text, "%llu %llu", &running_ns, &queued_ns) == 2
+               ? 1e-9 * static_cast<double>(queued_ns)
+               : 0;
 }
 
 void smooth(double& average, double value) {
@@ -104,13 +107,17 @@ void Concurrency::completed(const ServiceSample& sample) {
 }
 
 ServiceClock::ServiceClock()
-    : wall_s_(now_s()), cpu_s_(thread_cpu_s()), queued_s_(thread_queued_s()), voluntary_switches_(voluntary_switches()) {}
+    : wall_s_(now_s()),
+      cpu_s_(thread_cpu_s()),
+      queued_s_(thread_queued_s()),
+      voluntary_switches_(voluntary_switches()) {}
 
 void ServiceClock::stop(ServiceSample& sample) const {
     sample.wall_s = now_s() - wall_s_;
     sample.asleep_s = 0;
     if (voluntary_switches() > voluntary_switches_) {
-        sample.asleep_s = std::max(0.0, sample.wall_s - (thread_cpu_s() - cpu_s_) - (thread_queued_s() - queued_s_));
+        sample.asleep_s =
+            std::max(0.0, sample.wall_s - (thread_cpu_s() - cpu_s_) - (thread_queued_s() - queued_s_));
     }
 }
 

@@ -10,14 +10,16 @@ struct ServiceSample {
     bool is_write = false;
     std::int64_t length_bytes = 0;
     double wall_s = 0;
-    double asleep_s = 0;  ///< of it: given up by the thread itself to wait, not taken from it by the scheduler
+    double asleep_s =
+        0;  ///< of it: given up by the thread itself to wait, not taken from it by the scheduler
     int num_running = 1;  ///< requests in service when this one began, itself included
 };
 
-/// Decides how many I/O threads may work at once on one file. A page cache gains nothing from a second writer (both
-/// take the inode's lock, and the waiting one spins on a core that the shuffle needs); a disk, a network and a
-/// parallel file system need several requests in flight. So: begin low, go to the limit as soon as requests sleep,
-/// and come back when the requests in parallel do not move more bytes than one alone did. Pure; not thread-safe.
+/// Decides how many I/O threads may work at once on one file. A page cache gains nothing from a second writer
+/// (both take the inode's lock, and the waiting one spins on a core that the shuffle needs); a disk, a
+/// network and a parallel file system need several requests in flight. So: begin low, go to the limit as soon
+/// as requests sleep, and come back when the requests in parallel do not move more bytes than one alone did.
+/// Pure; not thread-safe.
 class Concurrency {
   public:
     /// `limit` >= 1 threads; `num_cores` is what reads from memory may begin with (at most 2).
@@ -33,9 +35,9 @@ class Concurrency {
         int start = 1;
         int allowed = 1;
         bool blocks = false;
-        double sleep_share = 0;      ///< smoothed share of a request's time asleep
-        double start_rate = 0;       ///< smoothed bytes/s while only `start` threads were allowed
-        double raised_rate = 0;      ///< the same while more were
+        double sleep_share = 0;       ///< smoothed share of a request's time asleep
+        double start_rate = 0;        ///< smoothed bytes/s while only `start` threads were allowed
+        double raised_rate = 0;       ///< the same while more were
         std::int64_t num_raised = 0;  ///< samples since it was raised
         std::int64_t num_held = 0;    ///< samples to stay at `start`, after more threads did not pay
         std::int64_t hold = 32;       ///< length of the next hold

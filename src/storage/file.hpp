@@ -51,9 +51,12 @@ class File {
 
 using FilePtr = std::unique_ptr<File>;
 
-/// Opens `path` with the backend named by its prefix, as ROMIO does: "null:run.nc", "memory:run.nc"; no prefix or
-/// "posix:" is the file system. Decorators come from the environment for tests: HAKOBI_FAULT (faulty.hpp).
+/// Opens `path` with the backend named by its prefix, as ROMIO does: "null:run.nc", "memory:run.nc",
+/// "throttled:MODEL:run.nc" (throttled.hpp); no prefix or "posix:" is the file system. HAKOBI_FAULT lets an operation
+/// fail, for tests (faulty.hpp).
 Result<FilePtr> open_file(const std::string& path, const OpenMode& mode);
 Status remove_file(const std::string& path);
+/// Replaces `to` if it exists, in one step; both names have the same prefix.
+Status rename_file(const std::string& from, const std::string& to);
 
 }  // namespace hakobi::storage

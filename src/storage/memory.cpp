@@ -37,7 +37,10 @@ Directory& directory() {
 class MemoryFile final : public File {
   public:
     MemoryFile(std::string path, std::shared_ptr<Contents> contents, const OpenMode& mode)
-        : path_(std::move(path)), contents_(std::move(contents)), can_read_(mode.read), can_write_(mode.write) {}
+        : path_(std::move(path)),
+          contents_(std::move(contents)),
+          can_read_(mode.read),
+          can_write_(mode.write) {}
 
     Status write_at(std::span<const std::byte> data, std::int64_t offset) override try {
         if (!can_write_) return failure(EBADF, "cannot write");
@@ -67,7 +70,8 @@ class MemoryFile final : public File {
         if (offset < 0) return failure(EINVAL, "cannot read");
         std::shared_lock lock(contents_->mutex);
         const std::int64_t there = std::max<std::int64_t>(0, contents_->size_bytes - offset);
-        if (static_cast<std::int64_t>(data.size()) > there) data = data.first(static_cast<std::size_t>(there));
+        if (static_cast<std::int64_t>(data.size()) > there)
+            data = data.first(static_cast<std::size_t>(there));
         const auto total = static_cast<std::int64_t>(data.size());
         while (!data.empty()) {
             const std::int64_t begin = offset % page_bytes;
@@ -93,7 +97,8 @@ class MemoryFile final : public File {
         if (!can_write_ || bytes < 0) return failure(EINVAL, "cannot resize");
         std::unique_lock lock(contents_->mutex);
         if (bytes < contents_->size_bytes) {
-            std::erase_if(contents_->pages, [&](const auto& entry) { return entry.first * page_bytes >= bytes; });
+            std::erase_if(contents_->pages,
+                          [&](const auto& entry) { return entry.first * page_bytes >= bytes; });
             // What a later growth uncovers must read as zeros.
             const auto last = contents_->pages.find(bytes / page_bytes);
             if (last != contents_->pages.end() && last->second) {
@@ -116,7 +121,9 @@ class MemoryFile final : public File {
     [[nodiscard]] const std::string& path() const noexcept override { return path_; }
 
   private:
-    [[nodiscard]] Status failure(int error, std::string_view what) const { return status_of_errno(error, what, path_); }
+    [[nodiscard]] Status failure(int error, std::string_view what) const {
+        return status_of_errno(error, what, path_);
+    }
 
     std::string path_;
     std::shared_ptr<Contents> contents_;

@@ -57,6 +57,8 @@ class NullFile final : public File {
 
 }  // namespace
 
-FilePtr open_null(const std::string& path) { return std::make_unique<NullFile>(path); }
+FilePtr open_null(const std::string& path) {
+    return std::make_unique<NullFile>(path);
+}
 
 }  // namespace hakobi::storage

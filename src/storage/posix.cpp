@@ -86,9 +86,23 @@ class PosixFile final : public File {
 
     Result<std::int64_t> read_at(std::span<std::byte> data, std::int64_t offset) override {
         if (Status status = check_range(data.size(), offset, "cannot read"); !status.ok()) return status;
+        // A direct read of the file's last, partial block fills the buffer's block up with zeros, and what
+        // lies behind the end is to stay untouched: that block is read buffered.
+        std::int64_t direct_end = std::numeric_limits<std::int64_t>::max();
+        if (direct_fd_ >= 0) {
+            Result<std::int64_t> size = size_bytes();
+            if (!size.ok()) return size;
+            direct_end = size.value() - size.value() % direct_alignment_bytes;
+        }
         std::int64_t total = 0;
         while (!data.empty()) {
-            const auto [fd, length] = choose(data.data(), data.size(), offset);
+            auto [fd, length] = choose(data.data(), data.size(), offset);
+            if (fd == direct_fd_ && offset >= direct_end) {
+                fd = fd_;
+                length = data.size();
+            } else if (fd == direct_fd_) {
+                length = std::min(length, static_cast<std::size_t>(direct_end - offset));
+            }
             const ssize_t moved = ::pread(fd, data.data(), length, offset);
             if (moved < 0) {
                 if (errno == EINTR) continue;
@@ -144,7 +158,8 @@ class PosixFile final : public File {
         Status status;
         for (int* fd : {&direct_fd_, &fd_}) {
             const int open_fd = std::exchange(*fd, -1);
-            if (open_fd >= 0 && ::close(open_fd) != 0 && errno != EINTR) status.keep_first(failure(errno, "cannot close"));
+            if (open_fd >= 0 && ::close(open_fd) != 0 && errno != EINTR)
+                status.keep_first(failure(errno, "cannot close"));
         }
         return status;
     }
@@ -159,8 +174,8 @@ class PosixFile final : public File {
         std::size_t length;
     };
 
-    /// Which descriptor takes the bytes from `data` on, and how many of them: the aligned middle goes by the direct
-    /// one, an unaligned head up to the next boundary and an unaligned tail by the buffered one.
+    /// Which descriptor takes the bytes from `data` on, and how many of them: the aligned middle goes by the
+    /// direct one, an unaligned head up to the next boundary and an unaligned tail by the buffered one.
     [[nodiscard]] Choice choose(const std::byte* data, std::size_t length, std::int64_t offset) const {
         if (direct_fd_ < 0) return {fd_, length};
         if (is_aligned(data, offset)) {
@@ -168,14 +183,16 @@ class PosixFile final : public File {
             return whole > 0 ? Choice{direct_fd_, whole} : Choice{fd_, length};
         }
         const std::int64_t to_boundary = direct_alignment_bytes - offset % direct_alignment_bytes;
-        if (to_boundary < static_cast<std::int64_t>(length) && is_aligned(data + to_boundary, offset + to_boundary)) {
+        if (to_boundary < static_cast<std::int64_t>(length) &&
+            is_aligned(data + to_boundary, offset + to_boundary)) {
             return {fd_, static_cast<std::size_t>(to_boundary)};
         }
         return {fd_, length};
     }
 
-    /// Whether an EINVAL from `fd` may be met by going on with the buffered descriptor: some file systems accept the
-    /// flag and refuse the transfer (a device block larger than ours, the short tail after a partial transfer).
+    /// Whether an EINVAL from `fd` may be met by going on with the buffered descriptor: some file systems
+    /// accept the flag and refuse the transfer (a device block larger than ours, the short tail after a
+    /// partial transfer).
     [[nodiscard]] bool drop_direct(int fd) {
         if (fd != direct_fd_ || fd < 0) return false;
         const int flags = ::fcntl(fd, F_GETFL);
@@ -188,15 +205,16 @@ class PosixFile final : public File {
         return length > room ? failure(EFBIG, what) : Status();
     }
 
-    /// Storage behind the end of the file where the file system has no fallocate: zeros are written from the present
-    /// end on, so that nothing else may extend the file meanwhile. Holes before the end stay holes.
+    /// Storage behind the end of the file where the file system has no fallocate: zeros are written from the
+    /// present end on, so that nothing else may extend the file meanwhile. Holes before the end stay holes.
     Status fill_to(std::int64_t bytes) {
         Result<std::int64_t> size = size_bytes();
         if (!size.ok()) return size.status();
         const std::vector<std::byte> zeros(std::size_t{1} << 20);
         for (std::int64_t offset = size.value(); offset < bytes;) {
             const std::int64_t length = std::min<std::int64_t>(bytes - offset, std::ssize(zeros));
-            if (Status status = write_at(std::span(zeros).first(static_cast<std::size_t>(length)), offset); !status.ok()) {
+            if (Status status = write_at(std::span(zeros).first(static_cast<std::size_t>(length)), offset);
+                !status.ok()) {
                 return status;
             }
             offset += length;
@@ -232,14 +250,17 @@ T value_at(std::span<const std::byte> bytes, std::size_t offset) {
 
 }  // namespace
 
-// Lustre's user interface, struct lov_user_md_v1/v3 and lov_comp_md_v1 (lustre_user.h); little-endian on disk and here.
+// Lustre's user interface, struct lov_user_md_v1/v3 and lov_comp_md_v1 (lustre_user.h); little-endian on disk
+// and here.
 std::int64_t lustre_stripe_bytes(std::span<const std::byte> layout) {
     constexpr std::uint32_t magic_v1 = 0x0BD10BD0, magic_v3 = 0x0BD30BD0, magic_composite = 0x0BD60BD0;
     constexpr std::size_t stripe_size_at = 24;
-    constexpr std::size_t composite_header_bytes = 32, composite_entry_bytes = 48, entry_count_at = 14, entry_offset_at = 24;
+    constexpr std::size_t composite_header_bytes = 32, composite_entry_bytes = 48, entry_count_at = 14,
+                          entry_offset_at = 24;
     switch (value_at<std::uint32_t>(layout, 0)) {
         case magic_v1:
-        case magic_v3: return value_at<std::uint32_t>(layout, stripe_size_at);
+        case magic_v3:
+            return value_at<std::uint32_t>(layout, stripe_size_at);
         case magic_composite: {
             const auto num_entries = value_at<std::uint16_t>(layout, entry_count_at);
             if (num_entries == 0) return 0;
@@ -248,14 +269,18 @@ std::int64_t lustre_stripe_bytes(std::span<const std::byte> layout) {
             if (component == 0 || component >= layout.size()) return 0;
             const auto inner = layout.subspan(component);
             const auto magic = value_at<std::uint32_t>(inner, 0);
-            return magic == magic_v1 || magic == magic_v3 ? value_at<std::uint32_t>(inner, stripe_size_at) : 0;
+            return magic == magic_v1 || magic == magic_v3 ? value_at<std::uint32_t>(inner, stripe_size_at)
+                                                          : 0;
         }
-        default: return 0;
+        default:
+            return 0;
     }
 }
 
 Result<FilePtr> open_posix(const std::string& path, const OpenMode& mode) {
-    if (!mode.read && !mode.write) return Status(ErrorCode::invalid_argument, "cannot open " + path + ": neither for reading nor for writing");
+    if (!mode.read && !mode.write)
+        return Status(ErrorCode::invalid_argument,
+                      "cannot open " + path + ": neither for reading nor for writing");
     const int access_flags = mode.write ? (mode.read ? O_RDWR : O_WRONLY) : O_RDONLY;
     const int making_flags = (mode.create ? O_CREAT : 0) | (mode.create && mode.exclusive ? O_EXCL : 0) |
                              (mode.truncate ? O_TRUNC : 0);

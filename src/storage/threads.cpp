@@ -1,36 +1,28 @@
 #include "storage/threads.hpp"
 
-#include <pthread.h>
-#include <signal.h>
-
 #include <algorithm>
 #include <atomic>
 #include <condition_variable>
 #include <deque>
 #include <mutex>
+#include <optional>
 #include <string>
-#include <system_error>
 #include <thread>
 
 #include "storage/concurrency.hpp"
+#include "storage/io_thread.hpp"
 #include "storage/transfer.hpp"
 
 namespace hakobi::storage {
 
 namespace {
 
-/// Signals stay with the program's own threads; those that a fault in the thread itself raises are left alone.
-sigset_t signals_to_block() {
-    sigset_t set;
-    ::sigfillset(&set);
-    for (const int fault : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGABRT}) ::sigdelset(&set, fault);
-    return set;
-}
-
 class ThreadsAccess final : public Access {
   public:
     ThreadsAccess(File& file, int limit)
-        : file_(file), limit_(limit), concurrency_(limit, static_cast<int>(std::thread::hardware_concurrency())) {}
+        : file_(file),
+          limit_(limit),
+          concurrency_(limit, static_cast<int>(std::thread::hardware_concurrency())) {}
 
     ~ThreadsAccess() override {
         {
@@ -65,7 +57,9 @@ class ThreadsAccess final : public Access {
     }
 
     [[nodiscard]] std::string_view name() const noexcept override { return "threads"; }
-    [[nodiscard]] bool storage_blocks() const noexcept override { return blocks_.load(std::memory_order_relaxed); }
+    [[nodiscard]] bool storage_blocks() const noexcept override {
+        return blocks_.load(std::memory_order_relaxed);
+    }
 
   private:
     // All below with mutex_ held, if not said otherwise.
@@ -79,19 +73,11 @@ class ThreadsAccess final : public Access {
         const int wanted = std::min({concurrency_.allowed(queue_.front()->is_write), limit_,
                                      num_running_ + static_cast<int>(queue_.size())});
         while (static_cast<int>(threads_.size()) < wanted) {
-            const sigset_t blocked = signals_to_block();
-            sigset_t before;
-            ::pthread_sigmask(SIG_BLOCK, &blocked, &before);
             const int index = static_cast<int>(threads_.size());
-            try {
-                threads_.emplace_back([this, index] { work(index); });
-                const std::string name = "hakobi-io" + std::to_string(index);
-                ::pthread_setname_np(threads_.back().native_handle(), name.c_str());
-            } catch (const std::system_error&) {
-                ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
-                return;  // the process has no thread left to give; those that run must do
-            }
-            ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+            std::optional<std::thread> thread =
+                start_io_thread("hakobi-io" + std::to_string(index), [this, index] { work(index); });
+            if (!thread) return;  // the process has none left to give; those that run must do
+            threads_.push_back(std::move(*thread));
         }
     }
 
@@ -141,9 +127,9 @@ class ThreadsAccess final : public Access {
     std::mutex mutex_;
     std::condition_variable has_work_;
     std::condition_variable is_drained_;
-    std::deque<Request*> queue_;     // not yet taken up
-    std::int64_t num_pending_ = 0;   // submitted and not done: in the queue, in service, or in `done`
-    int num_running_ = 0;            // in service
+    std::deque<Request*> queue_;    // not yet taken up
+    std::int64_t num_pending_ = 0;  // submitted and not done: in the queue, in service, or in `done`
+    int num_running_ = 0;           // in service
     bool is_ending_ = false;
     Concurrency concurrency_;
     std::vector<std::thread> threads_;

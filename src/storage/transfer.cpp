@@ -10,7 +10,8 @@ void transfer(File& file, Request& request, int thread) {
     request.status = {};
     request.transferred_bytes = 0;
     for (const Extent& extent : request.extents) {
-        const std::span part(request.buffer + extent.buffer_bytes, static_cast<std::size_t>(extent.length_bytes));
+        const std::span part(request.buffer + extent.buffer_bytes,
+                             static_cast<std::size_t>(extent.length_bytes));
         if (request.is_write) {
             request.status = file.write_at(part, extent.file_bytes);
             if (request.status.ok()) request.transferred_bytes += extent.length_bytes;

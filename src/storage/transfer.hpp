@@ -4,8 +4,9 @@
 
 namespace hakobi::storage {
 
-/// Moves the request's extents by `file`'s own blocking calls and sets everything that Request promises before `done`
-/// (which it does not call). An extent that begins or ends behind the end of the file is read as far as it goes.
+/// Moves the request's extents by `file`'s own blocking calls and sets everything that Request promises
+/// before `done` (which it does not call). An extent that begins or ends behind the end of the file is read
+/// as far as it goes.
 void transfer(File& file, Request& request, int thread);
 
 }  // namespace hakobi::storage

@@ -1,9 +1,431 @@
 #include "storage/uring.hpp"
 
+#ifdef HAKOBI_HAVE_URING
+
+#include <fcntl.h>
+#include <liburing.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <condition_variable>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "base/clock.hpp"
+#include "storage/io_thread.hpp"
+#include "storage/threads.hpp"
+
 namespace hakobi::storage {
 
-Result<std::unique_ptr<Access>> make_uring_access(File&, const AccessOptions&) {
-    return Status(ErrorCode::unsupported, "file access 'uring' is not in this build");
+namespace {
+
+constexpr std::int64_t alignment_bytes = 4096;           // what O_DIRECT is trusted with
+constexpr std::int64_t longest_piece_bytes = 1LL << 30;  // an entry's length has 32 bits
+
+/// The life of a request:
+/// 1. submit queues it in backlog_ and issues entries while fewer than depth_ are in flight.
+/// 2. Each entry moves a *piece*: the rest of one extent. The reaper takes completions, issues the rest of a
+/// piece that
+///    moved in part, and issues further extents into the free places.
+/// 3. After an error no further extent is issued. With its last piece back the request is done, on the
+/// reaper's thread. Everything but the ring's completion side is under mutex_.
+class UringAccess final : public Access {
+  public:
+    UringAccess(File& file, const AccessOptions& options)
+        : file_(file),
+          descriptor_(file.descriptor()),
+          depth_(std::clamp(options.queue_depth, 1, 1024)),
+          is_direct_(descriptor_ >= 0 && (::fcntl(descriptor_, F_GETFL) & O_DIRECT) != 0),
+          buffers_(options.buffers),
+          others_(make_threads_access(file, options)) {
+        rlimit limit{};
+        if (::getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY) {
+            size_limit_bytes_ = static_cast<std::int64_t>(std::min<rlim_t>(limit.rlim_cur, INT64_MAX));
+        }
+    }
+
+    ~UringAccess() override {
+        if (!reaper_.joinable()) return;
+        drain();
+        {
+            std::scoped_lock lock(mutex_);
+            io_uring_sqe* entry = io_uring_get_sqe(&ring_);
+            io_uring_prep_nop(entry);
+            io_uring_sqe_set_data(entry, nullptr);  // ends the reaper
+            enter();
+        }
+        reaper_.join();
+        io_uring_queue_exit(&ring_);
+    }
+
+    Status start() {
+        const auto refused = [](std::string why) {
+            return Status(ErrorCode::unsupported, "file access 'uring': " + std::move(why));
+        };
+        // One entry more than the depth: the one that ends the reaper.
+        if (const int error = io_uring_queue_init(static_cast<unsigned>(depth_) + 1, &ring_, 0); error < 0) {
+            return refused(std::string("the kernel gives no io_uring: ") + std::strerror(-error) +
+                           (error == -EPERM ? " (kernel.io_uring_disabled, or the container's policy)" : ""));
+        }
+        io_uring_probe* probe = io_uring_get_probe_ring(&ring_);
+        const bool has_operations = probe != nullptr && io_uring_opcode_supported(probe, IORING_OP_READ) &&
+                                    io_uring_opcode_supported(probe, IORING_OP_WRITE);
+        if (probe != nullptr) io_uring_free_probe(probe);
+        if (!has_operations) {
+            io_uring_queue_exit(&ring_);
+            return refused("the kernel's io_uring has no read and write (5.6 or later is needed)");
+        }
+        register_buffers();
+        pieces_.resize(static_cast<std::size_t>(depth_));
+        for (Piece& piece : pieces_) free_pieces_.push_back(&piece);
+        std::optional<std::thread> reaper = start_io_thread("hakobi-uring", [this] { reap(); });
+        if (!reaper) {
+            io_uring_queue_exit(&ring_);
+            return refused("no thread can be started");
+        }
+        reaper_ = std::move(*reaper);
+        return {};
+    }
+
+    void submit(Request& request) override {
+        std::unique_lock lock(mutex_);
+        ++num_pending_;
+        if (!fits_ring(request)) {
+            lent_.emplace(&request, Lent{this, request.done, request.context});
+            lock.unlock();
+            submit_elsewhere(request);
+            return;
+        }
+        request.status = {};
+        request.transferred_bytes = 0;
+        backlog_.push_back(std::make_unique<Running>(Running{&request}));
+        issue();
+    }
+
+    void drain() override {
+        std::unique_lock lock(mutex_);
+        is_drained_.wait(lock, [&] { return num_pending_ == 0; });
+    }
+
+    [[nodiscard]] std::string_view name() const noexcept override { return "uring"; }
+    /// The kernel's workers cannot be watched as our own threads can; but what bypasses the page cache does
+    /// wait.
+    [[nodiscard]] bool storage_blocks() const noexcept override {
+        return (is_direct_ && has_completed_.load(std::memory_order_relaxed)) || others_->storage_blocks();
+    }
+
+  private:
+    struct Running {
+        Request* request;
+        std::size_t next_extent = 0;
+        int num_in_flight = 0;
+        bool is_started = false;
+        bool is_failed = false;
+    };
+    struct Piece {
+        Running* owner = nullptr;
+        std::byte* address = nullptr;
+        std::int64_t offset = 0;
+        std::int64_t remaining = 0;
+    };
+    struct Lent {
+        UringAccess* access;
+        void (*done)(Request&);
+        void* context;
+    };
+
+    void register_buffers() {
+        std::vector<iovec> vectors;
+        for (const std::span<std::byte>& buffer : buffers_) vectors.push_back({buffer.data(), buffer.size()});
+        // Refused where the limit of locked memory is low: the ring then maps the pages at each transfer.
+        const bool is_registered =
+            !vectors.empty() &&
+            io_uring_register_buffers(&ring_, vectors.data(), static_cast<unsigned>(vectors.size())) == 0;
+        if (!is_registered) buffers_.clear();
+    }
+
+    [[nodiscard]] bool fits_ring(const Request& request) const {
+        // A direct read of the file's last, partial block would fill the rest of the buffer's block with
+        // zeros.
+        std::int64_t end_bytes = request.is_write ? size_limit_bytes_ : INT64_MAX;
+        if (is_direct_ && !request.is_write) {
+            const Result<std::int64_t> size = file_.size_bytes();
+            end_bytes = size.ok() ? size.value() - size.value() % alignment_bytes : 0;
+        }
+        std::int64_t total = 0;
+        for (const Extent& extent : request.extents) {
+            if (extent.file_bytes < 0 || extent.length_bytes < 0 ||
+                extent.file_bytes > INT64_MAX - extent.length_bytes) {
+                return false;
+            }
+            if (extent.length_bytes > 0 && extent.file_bytes + extent.length_bytes > end_bytes) return false;
+            const auto address = reinterpret_cast<std::uintptr_t>(request.buffer) +
+                                 static_cast<std::uintptr_t>(extent.buffer_bytes);
+            const bool is_aligned = address % alignment_bytes == 0 &&
+                                    extent.file_bytes % alignment_bytes == 0 &&
+                                    extent.length_bytes % alignment_bytes == 0;
+            if (is_direct_ && !is_aligned) return false;
+            total += extent.length_bytes;
+        }
+        return descriptor_ >= 0 && total > 0;
+    }
+
+    /// By threads; `done` and `context` are borrowed to learn of the end.
+    void submit_elsewhere(Request& request) {
+        {
+            std::scoped_lock lock(mutex_);
+            request.context = &lent_.at(&request);  // node of an unordered_map: stays where it is
+        }
+        request.done = [](Request& finished) {
+            UringAccess& access = *static_cast<Lent*>(finished.context)->access;
+            {
+                std::scoped_lock lock(access.mutex_);
+                const auto node = access.lent_.extract(&finished);
+                finished.done = node.mapped().done;
+                finished.context = node.mapped().context;
+            }
+            access.finish(finished);
+        };
+        others_->submit(request);
+    }
+
+    // Below with mutex_ held.
+
+    /// Fills the free places with extents of waiting requests.
+    void issue() {
+        bool is_issued = false;
+        while (!backlog_.empty() && !free_pieces_.empty()) {
+            Running& running = *backlog_.front();
+            Request& request = *running.request;
+            while (running.next_extent < request.extents.size() && !running.is_failed &&
+                   !free_pieces_.empty()) {
+                const Extent& extent = request.extents[running.next_extent++];
+                if (extent.length_bytes == 0) continue;
+                if (!std::exchange(running.is_started, true)) request.start_s = now_s();
+                Piece& piece = *free_pieces_.back();
+                free_pieces_.pop_back();
+                piece = {&running, request.buffer + extent.buffer_bytes, extent.file_bytes,
+                         extent.length_bytes};
+                ++running.num_in_flight;
+                prepare(piece);
+                is_issued = true;
+            }
+            const bool is_all_issued = running.is_failed || running.next_extent == request.extents.size();
+            if (!is_all_issued) break;  // no place is free
+            in_flight_.emplace(&running, std::move(backlog_.front()));
+            backlog_.pop_front();
+        }
+        if (is_issued) enter();
+    }
+
+    void prepare(Piece& piece) {
+        const bool is_write = piece.owner->request->is_write;
+        const auto length = static_cast<unsigned>(std::min(piece.remaining, longest_piece_bytes));
+        const auto offset = static_cast<std::uint64_t>(piece.offset);
+        const int buffer = registered_index(piece.address, length);
+        io_uring_sqe* entry = io_uring_get_sqe(&ring_);  // never null: the ring has a place for every piece
+        if (buffer >= 0 && is_write) {
+            io_uring_prep_write_fixed(entry, descriptor_, piece.address, length, offset, buffer);
+        } else if (buffer >= 0) {
+            io_uring_prep_read_fixed(entry, descriptor_, piece.address, length, offset, buffer);
+        } else if (is_write) {
+            io_uring_prep_write(entry, descriptor_, piece.address, length, offset);
+        } else {
+            io_uring_prep_read(entry, descriptor_, piece.address, length, offset);
+        }
+        // What the page cache can take at once would be copied by the submitting thread, which has other
+        // work.
+        if (!is_direct_) entry->flags |= IOSQE_ASYNC;
+        io_uring_sqe_set_data(entry, &piece);
+    }
+
+    [[nodiscard]] int registered_index(const std::byte* address, std::int64_t length) const {
+        for (std::size_t i = 0; i < buffers_.size(); ++i) {
+            const std::byte* begin = buffers_[i].data();
+            if (address >= begin && address + length <= begin + buffers_[i].size())
+                return static_cast<int>(i);
+        }
+        return -1;
+    }
+
+    void enter() {
+        for (;;) {
+            const int result = io_uring_submit(&ring_);
+            if (result >= 0) return;
+            if (result != -EINTR && result != -EAGAIN && result != -EBUSY) {
+                std::fprintf(stderr, "hakobi: io_uring_enter for %s: %s\n", file_.path().c_str(),
+                             std::strerror(-result));
+                std::abort();  // a ring that we built wrongly
+            }
+            if (result != -EINTR) ::usleep(100);  // the kernel is short of memory for the moment
+        }
+    }
+
+    // The reaper.
+
+    void reap() {
+        for (;;) {
+            io_uring_cqe* completion = nullptr;
+            const int result = io_uring_wait_cqe(&ring_, &completion);
+            if (result < 0) {
+                if (result != -EINTR && result != -EAGAIN) ::usleep(100);
+                continue;
+            }
+            auto* piece = static_cast<Piece*>(io_uring_cqe_get_data(completion));
+            const int moved = completion->res;
+            io_uring_cqe_seen(&ring_, completion);
+            if (piece == nullptr) return;
+            const Piece taken = copy_of(*piece);
+            if (is_direct_ && needs_file_call(taken, moved)) {
+                auto [bytes, status] = move_by_file(taken);
+                complete(*piece, bytes, std::move(status));
+            } else {
+                complete(*piece, moved);
+            }
+        }
+    }
+
+    [[nodiscard]] Piece copy_of(const Piece& piece) {
+        std::scoped_lock lock(mutex_);
+        return piece;
+    }
+
+    /// Whether the rest of the piece must go by the file's own calls: O_DIRECT refused it after all, or it
+    /// moved up to a place that O_DIRECT cannot go on from (the end of the file).
+    [[nodiscard]] static bool needs_file_call(const Piece& piece, int moved) {
+        if (moved == -EINVAL || moved == -EOPNOTSUPP) return true;
+        if (moved <= 0 || moved == piece.remaining || moved % alignment_bytes == 0) return false;
+        return true;
+    }
+
+    struct Moved {
+        std::int64_t bytes;
+        Status status;
+    };
+    /// Moves the whole piece again: the part that has moved moves to the same place.
+    Moved move_by_file(const Piece& piece) {
+        const auto length = static_cast<std::size_t>(piece.remaining);
+        if (piece.owner->request->is_write) {
+            Status status = file_.write_at({piece.address, length}, piece.offset);
+            return {status.ok() ? piece.remaining : 0, std::move(status)};
+        }
+        Result<std::int64_t> bytes = file_.read_at({piece.address, length}, piece.offset);
+        return bytes.ok() ? Moved{bytes.value(), {}} : Moved{0, bytes.status()};
+    }
+
+    void complete(Piece& piece, std::int64_t moved) {
+        Status status;
+        {
+            std::scoped_lock lock(mutex_);
+            Running& running = *piece.owner;
+            const bool is_write = running.request->is_write;
+            // Cancelled is what a submitting thread leaves behind when it ends; the reaper stays.
+            const bool is_again = moved == -EAGAIN || moved == -EINTR || moved == -ECANCELED;
+            const std::int64_t bytes = std::max<std::int64_t>(0, moved);
+            piece.address += bytes;
+            piece.offset += bytes;
+            piece.remaining -= bytes;
+            running.request->transferred_bytes += bytes;
+            if ((bytes > 0 || is_again) && piece.remaining > 0 && !running.is_failed) {
+                prepare(piece);
+                enter();
+                return;
+            }
+            if (moved < 0 && !is_again) {
+                status = status_of_errno(static_cast<int>(-moved), is_write ? "cannot write" : "cannot read",
+                                         file_.path());
+            } else if (moved == 0 && is_write) {
+                status = {ErrorCode::io, "cannot write " + file_.path() + ": the file system took no byte"};
+            }
+        }
+        complete(piece, 0, std::move(status));
+    }
+
+    /// The piece ends here, with `bytes` more and this status.
+    void complete(Piece& piece, std::int64_t bytes, Status status) {
+        Request* finished = nullptr;
+        {
+            std::scoped_lock lock(mutex_);
+            Running& running = *piece.owner;
+            running.request->transferred_bytes += bytes;
+            if (!status.ok()) {
+                running.is_failed = true;
+                running.request->status.keep_first(std::move(status));
+            }
+            --running.num_in_flight;
+            free_pieces_.push_back(&piece);
+            issue();  // first, so that a failed request leaves the backlog
+            if (running.num_in_flight == 0) {
+                if (const auto entry = in_flight_.find(&running); entry != in_flight_.end()) {
+                    finished = running.request;
+                    in_flight_.erase(entry);
+                }
+            }
+        }
+        if (finished == nullptr) return;
+        finished->end_s = now_s();
+        finished->thread = 0;
+        has_completed_.store(true, std::memory_order_relaxed);
+        finish(*finished);
+    }
+
+    /// Without the lock.
+    void finish(Request& request) {
+        if (request.done != nullptr) request.done(request);
+        std::scoped_lock lock(mutex_);
+        if (--num_pending_ == 0) is_drained_.notify_all();
+    }
+
+    File& file_;
+    const int descriptor_;
+    const int depth_;
+    const bool is_direct_;
+    std::int64_t size_limit_bytes_ = INT64_MAX;  // RLIMIT_FSIZE, whose signal only File's own calls avoid
+    std::vector<std::span<std::byte>> buffers_;  // registered, or empty
+    std::unique_ptr<Access> others_;             // for what the ring does not take
+    io_uring ring_{};
+    std::thread reaper_;
+    std::atomic<bool> has_completed_{false};
+
+    std::mutex mutex_;
+    std::condition_variable is_drained_;
+    std::int64_t num_pending_ = 0;
+    std::deque<std::unique_ptr<Running>> backlog_;                      // extents left to issue
+    std::unordered_map<Running*, std::unique_ptr<Running>> in_flight_;  // all issued, pieces under way
+    std::vector<Piece> pieces_;
+    std::vector<Piece*> free_pieces_;
+    std::unordered_map<Request*, Lent> lent_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<Access>> make_uring_access(File& file, const AccessOptions& options) {
+    auto access = std::make_unique<UringAccess>(file, options);
+    if (Status status = access->start(); !status.ok()) return status;
+    return std::unique_ptr<Access>(std::move(access));
 }
 
 }  // namespace hakobi::storage
+
+#else
+
+namespace hakobi::storage {
+
+Result<std::unique_ptr<Access>> make_uring_access(File&, const AccessOptions&) {
+    return Status(ErrorCode::unsupported, "file access 'uring': this build was made without liburing");
+}
+
+}  // namespace hakobi::storage
+
+#endif

@@ -1,0 +1,201 @@
+#include "storage/concurrency.hpp"
+
+#include <gtest/gtest.h>
+#include <pthread.h>
+#include <signal.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "base/clock.hpp"
+#include "storage/access.hpp"
+#include "storage/io_thread.hpp"
+#include "storage/null.hpp"
+
+namespace hakobi::storage {
+namespace {
+
+constexpr std::int64_t cb_bytes = 4 << 20;
+
+/// A sample of a storage that gives `gb_s` to all requests in service together.
+ServiceSample sample(bool is_write, double gb_s, double sleep_share, int num_running) {
+    ServiceSample s{.is_write = is_write, .length_bytes = cb_bytes, .num_running = num_running};
+    s.wall_s = num_running * cb_bytes / (1e9 * gb_s);
+    s.asleep_s = sleep_share * s.wall_s;
+    return s;
+}
+
+TEST(Concurrency, MemoryKeepsOneWriterAndTwoReaders) {
+    Concurrency concurrency(4, 8);
+    for (int i = 0; i < 100; ++i) {
+        concurrency.completed(sample(true, 2.8, 0.02, 1));
+        concurrency.completed(sample(false, 6.0, 0.0, 2));
+    }
+    EXPECT_EQ(concurrency.allowed(true), 1);
+    EXPECT_EQ(concurrency.allowed(false), 2);
+    EXPECT_FALSE(concurrency.blocks());
+}
+
+TEST(Concurrency, NeverExceedsItsLimitOrTheCores) {
+    EXPECT_EQ(Concurrency(1, 8).allowed(false), 1);
+    EXPECT_EQ(Concurrency(4, 1).allowed(false), 1);
+    EXPECT_EQ(Concurrency(0, 0).allowed(false), 1);
+}
+
+TEST(Concurrency, ASleepingStorageGetsAllThreadsAtOnce) {
+    Concurrency concurrency(4, 2);
+    concurrency.completed(sample(true, 1.0, 0.9, 1));
+    EXPECT_EQ(concurrency.allowed(true), 4);
+    EXPECT_EQ(concurrency.allowed(false), 2) << "reads have shown nothing yet";
+    EXPECT_TRUE(concurrency.blocks());
+    for (int i = 0; i < 100; ++i) concurrency.completed(sample(true, 2.0, 0.9, 4));
+    EXPECT_EQ(concurrency.allowed(true), 4) << "twice the rate is worth the threads";
+}
+
+TEST(Concurrency, ThreadsThatMoveNothingMoreAreTakenBack) {
+    Concurrency concurrency(4, 2);
+    // Others hold the lock: requests sleep, but four at once are served no faster than one.
+    for (int i = 0; i < 3; ++i) concurrency.completed(sample(true, 1.0, 0.6, 1));
+    ASSERT_EQ(concurrency.allowed(true), 4);
+    for (int i = 0; i < 8; ++i) concurrency.completed(sample(true, 1.0, 0.6, 4));
+    EXPECT_EQ(concurrency.allowed(true), 1);
+    for (int i = 0; i < 31; ++i) concurrency.completed(sample(true, 1.0, 0.6, 1));
+    EXPECT_EQ(concurrency.allowed(true), 1) << "tried again too soon";
+    for (int i = 0; i < 4; ++i) concurrency.completed(sample(true, 1.0, 0.6, 1));
+    EXPECT_EQ(concurrency.allowed(true), 4) << "never tried again";
+}
+
+TEST(Concurrency, AStorageThatSleepsNoLongerGivesItsThreadsBack) {
+    Concurrency concurrency(4, 2);
+    concurrency.completed(sample(false, 0.5, 1.0, 2));
+    ASSERT_EQ(concurrency.allowed(false), 4);
+    for (int i = 0; i < 8; ++i) concurrency.completed(sample(false, 6.0, 0.0, 2));
+    EXPECT_EQ(concurrency.allowed(false), 2);
+    EXPECT_FALSE(concurrency.blocks());
+}
+
+TEST(ServiceClock, TellsSleepingFromWorking) {
+    ServiceSample slept;
+    const ServiceClock sleeping;
+    std::this_thread::sleep_for(std::chrono::milliseconds(30));
+    sleeping.stop(slept);
+    EXPECT_GE(slept.wall_s, 0.03);
+    EXPECT_GT(slept.asleep_s, 0.0);
+    EXPECT_LE(slept.asleep_s, slept.wall_s);
+    ServiceSample worked;
+    const ServiceClock working;
+    for (const double end_s = now_s() + 0.02; now_s() < end_s;) {
+    }
+    working.stop(worked);
+    EXPECT_LT(worked.asleep_s, 0.5 * worked.wall_s);
+}
+
+/// Discards what it gets, counts how many requests it serves at once, and sleeps meanwhile if asked.
+class WatchedFile final : public File {
+  public:
+    explicit WatchedFile(std::chrono::microseconds sleep) : sleep_(sleep) {}
+    Status write_at(std::span<const std::byte>, std::int64_t) override { return serve(), Status(); }
+    Result<std::int64_t> read_at(std::span<std::byte> data, std::int64_t) override {
+        serve();
+        return static_cast<std::int64_t>(data.size());
+    }
+    Result<std::int64_t> size_bytes() override { return std::int64_t{0}; }
+    Status set_size(std::int64_t) override { return {}; }
+    Status preallocate(std::int64_t) override { return {}; }
+    Status sync() override { return {}; }
+    Status close() override { return {}; }
+    [[nodiscard]] const std::string& path() const noexcept override { return path_; }
+
+    std::atomic<int> most_at_once = 0;
+
+  private:
+    void serve() {
+        const int now = ++num_inside_;
+        int seen = most_at_once;
+        while (seen < now && !most_at_once.compare_exchange_weak(seen, now)) {
+        }
+        if (sleep_.count() > 0) std::this_thread::sleep_for(sleep_);
+        --num_inside_;
+    }
+    std::string path_ = "watched";
+    std::chrono::microseconds sleep_;
+    std::atomic<int> num_inside_ = 0;
+};
+
+void run_rounds(Access& access, bool is_write, int num_rounds, const std::atomic<int>& most, int enough) {
+    std::array<std::byte, 64> buffer{};
+    for (int round = 0; round < num_rounds && most < enough; ++round) {
+        std::vector<Request> requests(16);
+        for (Request& request : requests) {
+            request = {.is_write = is_write, .buffer = buffer.data(), .extents = {{0, 0, 64}}};
+            access.submit(request);
+        }
+        access.drain();
+    }
+}
+
+TEST(ThreadsAccess, SeveralWriteAtOnceWhereTheStorageSleeps) {
+    WatchedFile file(std::chrono::milliseconds(2));
+    auto access = make_access(file, {.name = "threads", .num_threads = 3});
+    ASSERT_TRUE(access.ok());
+    run_rounds(*access.value(), true, 200, file.most_at_once, 3);
+    EXPECT_EQ(file.most_at_once, 3);
+    EXPECT_TRUE(access.value()->storage_blocks());
+}
+
+TEST(ThreadsAccess, OneWritesWhereTheStorageIsMemory) {
+    WatchedFile file(std::chrono::microseconds(0));
+    auto access = make_access(file, {.name = "threads", .num_threads = 4});
+    ASSERT_TRUE(access.ok());
+    run_rounds(*access.value(), true, 20, file.most_at_once, 100);
+    EXPECT_EQ(file.most_at_once, 1);
+    EXPECT_FALSE(access.value()->storage_blocks());
+}
+
+TEST(ThreadsAccess, OneThreadIsOneAtATime) {
+    WatchedFile file(std::chrono::microseconds(200));
+    auto access = make_access(file, {.name = "threads", .num_threads = 1});
+    ASSERT_TRUE(access.ok());
+    run_rounds(*access.value(), true, 4, file.most_at_once, 100);
+    run_rounds(*access.value(), false, 4, file.most_at_once, 100);
+    EXPECT_EQ(file.most_at_once, 1);
+}
+
+TEST(IoThread, HasItsNameAndTakesNoSignals) {
+    std::array<char, 16> name{};
+    sigset_t blocked;
+    std::optional<std::thread> thread = start_io_thread("hakobi-io7", [&] {
+        // The name is given by the starter, perhaps a moment later.
+        for (const double end_s = now_s() + 20;
+             now_s() < end_s && std::string(name.data()) != "hakobi-io7";) {
+            ::pthread_getname_np(::pthread_self(), name.data(), name.size());
+            std::this_thread::yield();
+        }
+        ::pthread_sigmask(SIG_SETMASK, nullptr, &blocked);
+    });
+    ASSERT_TRUE(thread);
+    thread->join();
+    EXPECT_STREQ(name.data(), "hakobi-io7");
+    for (const int signal : {SIGINT, SIGTERM, SIGALRM, SIGUSR1, SIGCHLD, SIGXFSZ})
+        EXPECT_EQ(::sigismember(&blocked, signal), 1);
+    EXPECT_EQ(::sigismember(&blocked, SIGSEGV), 0);
+    sigset_t own;
+    ::pthread_sigmask(SIG_SETMASK, nullptr, &own);
+    EXPECT_EQ(::sigismember(&own, SIGTERM), 0) << "the starter's own mask has changed";
+}
+
+TEST(MakeAccess, AnUnknownNameIsAnswered) {
+    const FilePtr file = open_null("x");
+    const auto access = make_access(*file, {.name = "thread"});
+    EXPECT_EQ(access.status().code(), ErrorCode::invalid_argument);
+    EXPECT_NE(access.status().text().find("did you mean 'threads'"), std::string::npos)
+        << access.status().text();
+}
+
+}  // namespace
+}  // namespace hakobi::storage

@@ -1,0 +1,160 @@
+#include "storage/posix.hpp"
+
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cstring>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "storage/access.hpp"
+
+namespace hakobi::storage {
+namespace {
+
+constexpr OpenMode creating = {.read = true, .write = true, .create = true, .truncate = true};
+
+/// A folder of its own for each test.
+class PosixFile : public ::testing::Test {
+  protected:
+    PosixFile() {
+        const auto* test = ::testing::UnitTest::GetInstance()->current_test_info();
+        folder = std::filesystem::current_path() /
+                 ("posix." + std::string(test->name()) + "." + std::to_string(::getpid()));
+        std::filesystem::create_directory(folder);
+    }
+    ~PosixFile() override { std::filesystem::remove_all(folder); }
+    [[nodiscard]] std::string path(const std::string& name) const { return (folder / name).string(); }
+    std::filesystem::path folder;
+    std::vector<std::byte> data = std::vector<std::byte>(16'384, std::byte{7});
+};
+
+TEST_F(PosixFile, PrefixesOfFileSystemsNameTheSameFile) {
+    for (const std::string prefix : {"posix:", "ufs:", "lustre:", "nfs:"}) {
+        Result<FilePtr> file = open_file(prefix + path("same"), creating);
+        ASSERT_TRUE(file.ok()) << file.status().text();
+        EXPECT_EQ(file.value()->path(), path("same"));
+    }
+    EXPECT_TRUE(remove_file("ufs:" + path("same")).ok());
+}
+
+TEST_F(PosixFile, AColonInANameIsPartOfIt) {
+    const std::string before = std::filesystem::current_path();
+    std::filesystem::current_path(folder);
+    EXPECT_TRUE(open_file("run:12:00.nc", creating).ok());
+    EXPECT_TRUE(std::filesystem::exists("run:12:00.nc"));
+    std::filesystem::current_path(before);
+}
+
+TEST_F(PosixFile, ErrorsNameTheFileAndTheCause) {
+    const Status missing = open_file(path("none/run.nc"), creating).status();
+    EXPECT_EQ(missing.code(), ErrorCode::not_found);
+    EXPECT_NE(missing.text().find(path("none/run.nc")), std::string::npos);
+    EXPECT_NE(missing.text().find("No such file"), std::string::npos);
+    EXPECT_FALSE(open_file(folder.string(), creating).ok());
+    EXPECT_FALSE(open_file(folder.string(), {}).ok());
+}
+
+TEST_F(PosixFile, AFullDeviceIsNoSpace) {
+    Result<FilePtr> file = open_file("/dev/full", {.read = false, .write = true});
+    if (!file.ok()) GTEST_SKIP() << file.status().text();
+    EXPECT_EQ(file.value()->write_at(data, 0).code(), ErrorCode::no_space);
+    for (const std::string_view name : {"threads", "uring"}) {
+        auto access = make_access(*file.value(), {.name = name});
+        if (!access.ok()) continue;
+        Request request{
+            .is_write = true, .buffer = data.data(), .extents = {{0, 0, 4096}, {4096, 4096, 4096}}};
+        access.value()->submit(request);
+        access.value()->drain();
+        EXPECT_EQ(request.status.code(), ErrorCode::no_space) << name;
+        EXPECT_EQ(request.transferred_bytes, 0) << name;
+    }
+}
+
+/// The kernel's own answer to a file above the limit is a signal that ends the process.
+TEST_F(PosixFile, TheSizeLimitIsAnErrorAndNotASignal) {
+    rlimit before{};
+    ASSERT_EQ(::getrlimit(RLIMIT_FSIZE, &before), 0);
+    rlimit lower = before;
+    lower.rlim_cur = 10'000;
+    ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &lower), 0);
+    Result<FilePtr> file = open_file(path("limited"), creating);
+    ASSERT_TRUE(file.ok());
+    EXPECT_EQ(file.value()->write_at(data, 0).code(), ErrorCode::no_space);
+    EXPECT_EQ(file.value()->size_bytes().value(), 10'000) << "what has room is written";
+    EXPECT_EQ(file.value()->set_size(20'000).code(), ErrorCode::no_space);
+    EXPECT_EQ(file.value()->preallocate(20'000).code(), ErrorCode::no_space);
+    for (const std::string_view name : {"posix", "threads", "uring"}) {
+        auto access = make_access(*file.value(), {.name = name});
+        if (!access.ok()) continue;
+        Request request{.is_write = true, .buffer = data.data(), .extents = {{0, 0, 16'384}}};
+        access.value()->submit(request);
+        access.value()->drain();
+        EXPECT_EQ(request.status.code(), ErrorCode::no_space) << name;
+    }
+    ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &before), 0);
+}
+
+TEST_F(PosixFile, PreallocationHasStorageBehindIt) {
+    Result<FilePtr> file = open_file(path("full"), creating);
+    ASSERT_TRUE(file.ok());
+    ASSERT_TRUE(file.value()->preallocate(1 << 20).ok());
+    struct stat info {};
+    ASSERT_EQ(::stat(path("full").c_str(), &info), 0);
+    EXPECT_GE(info.st_blocks * 512, 1 << 20);
+}
+
+TEST_F(PosixFile, ClosingTwiceIsHarmless) {
+    Result<FilePtr> file = open_file(path("closed"), creating);
+    ASSERT_TRUE(file.ok());
+    EXPECT_GE(file.value()->descriptor(), 0);
+    EXPECT_TRUE(file.value()->close().ok());
+    EXPECT_EQ(file.value()->descriptor(), -1);
+    EXPECT_TRUE(file.value()->close().ok());
+    EXPECT_FALSE(file.value()->write_at(data, 0).ok());
+}
+
+TEST_F(PosixFile, KnowsAUsefulAlignment) {
+    Result<FilePtr> file = open_file(path("aligned"), creating);
+    ASSERT_TRUE(file.ok());
+    EXPECT_GE(file.value()->stripe_bytes(), 512);
+}
+
+template <class T>
+void put(std::vector<std::byte>& bytes, std::size_t offset, T value) {
+    bytes.resize(std::max(bytes.size(), offset + sizeof value));
+    std::memcpy(bytes.data() + offset, &value, sizeof value);
+}
+
+TEST(LustreStripe, IsReadFromPlainAndCompositeLayouts) {
+    std::vector<std::byte> plain(32);
+    put<std::uint32_t>(plain, 0, 0x0BD10BD0);
+    put<std::uint32_t>(plain, 24, 4 << 20);
+    EXPECT_EQ(lustre_stripe_bytes(plain), 4 << 20);
+    put<std::uint32_t>(plain, 0, 0x0BD30BD0);
+    EXPECT_EQ(lustre_stripe_bytes(plain), 4 << 20);
+
+    // Two components; the second, for the bulk of the file, lies at byte 200.
+    std::vector<std::byte> composite(32 + 2 * 48);
+    put<std::uint32_t>(composite, 0, 0x0BD60BD0);
+    put<std::uint16_t>(composite, 14, 2);
+    put<std::uint32_t>(composite, 32 + 24, 128);
+    put<std::uint32_t>(composite, 32 + 48 + 24, 200);
+    put<std::uint32_t>(composite, 200, 0x0BD10BD0);
+    put<std::uint32_t>(composite, 200 + 24, 16 << 20);
+    EXPECT_EQ(lustre_stripe_bytes(composite), 16 << 20);
+}
+
+TEST(LustreStripe, IsZeroWhereTheLayoutIsNotUnderstood) {
+    std::vector<std::byte> bytes(32, std::byte{0xff});
+    EXPECT_EQ(lustre_stripe_bytes(bytes), 0);
+    EXPECT_EQ(lustre_stripe_bytes({}), 0);
+    put<std::uint32_t>(bytes, 0, 0x0BD60BD0);  // says 65535 components and holds none
+    EXPECT_EQ(lustre_stripe_bytes(bytes), 0);
+}
+
+}  // namespace
+}  // namespace hakobi::storage

@@ -15,7 +15,7 @@ struct Block {
     std::vector<std::int64_t> start;   ///< where this part begins
     std::vector<std::int64_t> count;   ///< its extents; a 0 anywhere: this rank has nothing
 
-    [[nodiscard]] std::int64_t num_elements() const noexcept;
+    [[nodiscard]] HAKOBI_EXPORT std::int64_t num_elements() const noexcept;
     friend bool operator==(const Block&, const Block&) = default;
 };
 

@@ -1,0 +1,78 @@
+/* Two steps of a field that is split over the ranks, written by Hakobi from C: see wave.cpp.
+ * Usage: wave <prefix> [method] */
+#include <mpi.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include <hakobi.h>
+
+#define NY 37
+#define NX 53
+
+/* A failed collective call fails on every rank alike, so that every rank may leave here. */
+static void check(int code) {
+    if (code == HAKOBI_OK) return;
+    fprintf(stderr, "wave: %s\n", hakobi_error_text());
+    MPI_Finalize();
+    exit(2);
+}
+
+int main(int argc, char** argv) {
+    hakobi_comm* comm = NULL;
+    hakobi_options* options = NULL;
+    hakobi_output* out = NULL;
+    hakobi_block block;
+    const int64_t global[2] = {NY, NX};
+    double lat[NY], lon[NX];
+    double* eta;
+    int32_t* cell;
+    int step, i, j;
+
+    MPI_Init(&argc, &argv);
+    for (j = 0; j < NY; ++j) lat[j] = 30 + 0.5 * j;
+    for (i = 0; i < NX; ++i) lon[i] = 140 + 0.5 * i;
+
+    check(hakobi_comm_duplicate(MPI_COMM_WORLD, &comm));
+    check(hakobi_split(2, global, hakobi_comm_size(comm), hakobi_comm_rank(comm), &block));
+    check(hakobi_options_create(&options));
+    hakobi_options_set(options, "method", argc > 2 ? argv[2] : "auto"); /* create reports what a setter refuses */
+    hakobi_options_set(options, "title", "a wave");
+    hakobi_options_set(options, "time_units", "seconds since 2011-03-11 05:46:24");
+    hakobi_options_add_axis(options, "lat", "degrees_north", "latitude", lat, NY);
+    hakobi_options_add_axis(options, "lon", "degrees_east", "longitude", lon, NX);
+    check(hakobi_output_create(comm, argc > 1 ? argv[1] : "wave", options, &out));
+    hakobi_options_free(options);
+
+    eta = malloc(sizeof(double) * (size_t)(block.count[0] * block.count[1]));
+    cell = malloc(sizeof(int32_t) * (size_t)(block.count[0] * block.count[1]));
+    for (step = 0; step < 2; ++step) {
+        for (j = 0; j < block.count[0]; ++j) {
+            for (i = 0; i < block.count[1]; ++i) {
+                const int64_t y = block.start[0] + j, x = block.start[1] + i;
+                eta[j * block.count[1] + i] = (double)(1000 * y + x) + 0.25 * step;
+                cell[j * block.count[1] + i] = (int32_t)(y * NX + x);
+            }
+        }
+        check(hakobi_output_begin_step(out, 60.0 * step));
+        /* What put refuses on one rank end_step reports on every rank. */
+        hakobi_output_put(out, &(hakobi_field){.name = "eta",
+                                               .units = "m",
+                                               .standard_name = "sea_surface_height",
+                                               .block = block,
+                                               .type = HAKOBI_DOUBLE,
+                                               .data = eta});
+        hakobi_output_put(out, &(hakobi_field){.name = "cell",
+                                               .long_name = "number of the cell",
+                                               .block = block,
+                                               .type = HAKOBI_INT32,
+                                               .data = cell});
+        check(hakobi_output_end_step(out));
+    }
+    check(hakobi_output_close(out));
+    hakobi_output_free(out);
+    check(hakobi_comm_free(comm));
+    free(cell);
+    free(eta);
+    MPI_Finalize();
+    return 0;
+}

@@ -1,0 +1,58 @@
+// Two steps of a field that is split over the ranks, written by Hakobi: wave.{c,f90,py} write the same bytes.
+// Usage: wave <prefix> [method]
+#include <cstdio>
+#include <hakobi/hakobi.hpp>
+#include <string>
+#include <vector>
+
+namespace {
+
+std::vector<double> axis(std::int64_t num, double first, double step) {
+    std::vector<double> values;
+    for (std::int64_t i = 0; i < num; ++i) values.push_back(first + step * static_cast<double>(i));
+    return values;
+}
+
+void run(const std::string& prefix, const std::string& method) {
+    const std::int64_t ny = 37, nx = 53;
+    auto comm = hakobi::Comm::duplicate(MPI_COMM_WORLD);
+    auto block = hakobi::split({ny, nx}, comm.size(), comm.rank());
+    auto out = hakobi::Output::create(
+        comm, prefix,
+        {.method = method,
+         .axes = {{.name = "lat", .units = "degrees_north", .standard_name = "latitude", .values = axis(ny, 30, 0.5)},
+                  {.name = "lon", .units = "degrees_east", .standard_name = "longitude", .values = axis(nx, 140, 0.5)}},
+         .title = "a wave",
+         .time_units = "seconds since 2011-03-11 05:46:24"});
+    for (int step = 0; step < 2; ++step) {
+        std::vector<double> eta;
+        std::vector<std::int32_t> owner;
+        for (std::int64_t j = block.start[0]; j < block.start[0] + block.count[0]; ++j) {
+            for (std::int64_t i = block.start[1]; i < block.start[1] + block.count[1]; ++i) {
+                eta.push_back(static_cast<double>(1000 * j + i) + 0.25 * step);
+                owner.push_back(static_cast<std::int32_t>(j * nx + i));
+            }
+        }
+        out.begin_step(60.0 * step);
+        out.put({.name = "eta", .units = "m", .standard_name = "sea_surface_height", .block = block, .data = eta});
+        out.put({.name = "cell", .long_name = "number of the cell", .block = block, .data = owner});
+        out.end_step();
+    }
+    out.close();
+    comm.free();
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    MPI_Init(&argc, &argv);
+    int status = 0;
+    try {
+        run(argc > 1 ? argv[1] : "wave", argc > 2 ? argv[2] : "auto");
+    } catch (const hakobi::Error& error) {
+        std::fprintf(stderr, "wave: %s\n", error.what());
+        status = 2;
+    }
+    MPI_Finalize();
+    return status;
+}

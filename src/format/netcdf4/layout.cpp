@@ -1,0 +1,260 @@
+// NetCDF-4 by way of the HDF5 library, as "The NetCDF-4 file format" (Unidata) and CF 1.10 ask:
+//
+//  1. The root group tracks and indexes the creation order of links and attributes: netCDF's order of variables.
+//  2. Each dimension is a dimension scale with _Netcdf4Dimid, its number. With a coordinate variable the scale is the
+//     variable; without one it is an unwritten big-endian float dataset whose NAME says so.
+//  3. Each field is a dataset with all its scales attached (DIMENSION_LIST, and REFERENCE_LIST on the scales).
+//  4. Fields are contiguous, allocated at once and never filled, so that H5Dget_offset is final before a value exists.
+//  5. Objects carry no times, and the format's versions are pinned: the bytes depend on the description only.
+#include "format/netcdf4/layout.hpp"
+
+#include <H5DSpublic.h>
+#include <hdf5.h>
+
+#include <algorithm>
+#include <cstring>
+#include <new>
+#include <utility>
+
+namespace hakobi::format {
+namespace {
+
+constexpr hsize_t alignment_bytes = 1 << 20;  // a common stripe; file domains meet fields there
+
+/// HDF5 prints its error stack by default; ours goes into the Status.
+class QuietErrors {
+  public:
+    QuietErrors() {
+        H5Eget_auto2(H5E_DEFAULT, &function_, &data_);
+        H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);
+    }
+    ~QuietErrors() { H5Eset_auto2(H5E_DEFAULT, function_, data_); }
+    QuietErrors(const QuietErrors&) = delete;
+    QuietErrors& operator=(const QuietErrors&) = delete;
+
+    /// The innermost description on the stack.
+    [[nodiscard]] static std::string text() {
+        std::string text;
+        const auto take = [](unsigned, const H5E_error2_t* error, void* out) -> herr_t {
+            if (error->desc != nullptr) *static_cast<std::string*>(out) = error->desc;
+            return 0;
+        };
+        H5Ewalk2(H5E_DEFAULT, H5E_WALK_UPWARD, take, &text);
+        return text;
+    }
+
+  private:
+    H5E_auto2_t function_ = nullptr;
+    void* data_ = nullptr;
+};
+
+/// Thrown inside this file only, where an HDF5 call fails; keeps HDF5's text, which its next call forgets.
+struct Hdf5Failure {
+    std::string text;
+    explicit Hdf5Failure(const char* call) : text(std::string(call) + ": " + QuietErrors::text()) {}
+};
+
+template <class T>
+T check(T value, const char* call) {
+    if (value < 0) throw Hdf5Failure(call);
+    return value;
+}
+
+/// An HDF5 identifier and the function that closes it.
+class Handle {
+  public:
+    Handle(hid_t id, herr_t (*closer)(hid_t), const char* call) : id_(check(id, call)), closer_(closer) {}
+    ~Handle() {
+        if (id_ >= 0) closer_(id_);
+    }
+    Handle(const Handle&) = delete;
+    Handle& operator=(const Handle&) = delete;
+    operator hid_t() const noexcept { return id_; }  // NOLINT(google-explicit-constructor): stands for the identifier
+    void close(const char* call) { check(closer_(std::exchange(id_, -1)), call); }
+
+  private:
+    hid_t id_;
+    herr_t (*closer_)(hid_t);
+};
+
+hid_t file_type(ValueType type) {
+    switch (type) {
+        case ValueType::float64: return H5T_NATIVE_DOUBLE;
+        case ValueType::float32: return H5T_NATIVE_FLOAT;
+        case ValueType::int32: return H5T_NATIVE_INT32;
+        case ValueType::int64: return H5T_NATIVE_INT64;
+    }
+    return H5T_NATIVE_DOUBLE;
+}
+
+/// A text attribute as netCDF's char attributes are stored; an empty text is not stored at all.
+void put_text(hid_t object, const char* name, const std::string& text) {
+    if (text.empty()) return;
+    const Handle type(H5Tcopy(H5T_C_S1), H5Tclose, "H5Tcopy");
+    check(H5Tset_size(type, text.size()), "H5Tset_size");
+    const bool is_ascii = std::all_of(text.begin(), text.end(), [](char c) { return static_cast<unsigned char>(c) < 128; });
+    check(H5Tset_cset(type, is_ascii ? H5T_CSET_ASCII : H5T_CSET_UTF8), "H5Tset_cset");
+    const Handle space(H5Screate(H5S_SCALAR), H5Sclose, "H5Screate");
+    const Handle attribute(H5Acreate2(object, name, type, space, H5P_DEFAULT, H5P_DEFAULT), H5Aclose, "H5Acreate2");
+    check(H5Awrite(attribute, type, text.data()), "H5Awrite");
+}
+
+void put_int(hid_t object, const char* name, int value) {
+    const Handle space(H5Screate(H5S_SCALAR), H5Sclose, "H5Screate");
+    const Handle attribute(H5Acreate2(object, name, H5T_NATIVE_INT, space, H5P_DEFAULT, H5P_DEFAULT), H5Aclose,
+                           "H5Acreate2");
+    check(H5Awrite(attribute, H5T_NATIVE_INT, &value), "H5Awrite");
+}
+
+/// Everything that is open while one file is laid out.
+class Builder {
+  public:
+    explicit Builder(SparseImage& image)
+        : access_(H5Pcreate(H5P_FILE_ACCESS), H5Pclose, "H5Pcreate"),
+          creation_(H5Pcreate(H5P_FILE_CREATE), H5Pclose, "H5Pcreate"),
+          dataset_(H5Pcreate(H5P_DATASET_CREATE), H5Pclose, "H5Pcreate"),
+          file_((prepare(image), H5Fcreate("step.nc", H5F_ACC_TRUNC, creation_, access_)), H5Fclose, "H5Fcreate") {}
+
+    [[nodiscard]] hid_t file() const { return file_; }
+
+    [[nodiscard]] hid_t create(const std::string& name, hid_t type, const std::vector<std::int64_t>& extents) {
+        const std::vector<hsize_t> lengths(extents.begin(), extents.end());
+        const Handle space(H5Screate_simple(static_cast<int>(lengths.size()), lengths.data(), nullptr), H5Sclose,
+                           "H5Screate_simple");
+        return H5Dcreate2(file_, name.c_str(), type, space, H5P_DEFAULT, dataset_, H5P_DEFAULT);
+    }
+    /// Step 2's scale without a variable: never allocated.
+    [[nodiscard]] hid_t create_bare_scale(const std::string& name, std::int64_t length) {
+        check(H5Pset_alloc_time(dataset_, H5D_ALLOC_TIME_LATE), "H5Pset_alloc_time");
+        const hid_t id = create(name, H5T_IEEE_F32BE, {length});
+        check(H5Pset_alloc_time(dataset_, H5D_ALLOC_TIME_EARLY), "H5Pset_alloc_time");
+        return id;
+    }
+    void close() { file_.close("H5Fclose"); }
+
+  private:
+    void prepare(SparseImage& image) {
+        check(driver_.use(access_, image), "H5Pset_driver");
+        check(H5Pset_libver_bounds(access_, H5F_LIBVER_V18, H5F_LIBVER_V18), "H5Pset_libver_bounds");
+        check(H5Pset_alignment(access_, alignment_bytes, alignment_bytes), "H5Pset_alignment");
+        check(H5Pset_fclose_degree(access_, H5F_CLOSE_STRONG), "H5Pset_fclose_degree");
+        const unsigned order = H5P_CRT_ORDER_TRACKED | H5P_CRT_ORDER_INDEXED;
+        check(H5Pset_link_creation_order(creation_, order), "H5Pset_link_creation_order");
+        check(H5Pset_attr_creation_order(creation_, order), "H5Pset_attr_creation_order");
+        check(H5Pset_obj_track_times(creation_, false), "H5Pset_obj_track_times");
+        check(H5Pset_attr_creation_order(dataset_, order), "H5Pset_attr_creation_order");
+        check(H5Pset_obj_track_times(dataset_, false), "H5Pset_obj_track_times");
+        check(H5Pset_layout(dataset_, H5D_CONTIGUOUS), "H5Pset_layout");
+        check(H5Pset_alloc_time(dataset_, H5D_ALLOC_TIME_EARLY), "H5Pset_alloc_time");
+        check(H5Pset_fill_time(dataset_, H5D_FILL_TIME_NEVER), "H5Pset_fill_time");
+    }
+
+    ImageDriver driver_;  // outlives the file
+    Handle access_, creation_, dataset_, file_;
+};
+
+void make_scale(hid_t scale, const std::string& name, int number) {
+    check(H5DSset_scale(scale, name.c_str()), "H5DSset_scale");
+    put_int(scale, "_Netcdf4Dimid", number);
+}
+
+void put_global_attributes(hid_t file, const StepDescription& step) {
+    put_text(file, "Conventions", "CF-1.10");
+    put_text(file, "title", step.title);
+    put_text(file, "source", "hakobi " HAKOBI_VERSION);
+}
+
+hid_t create_time(Builder& builder, const StepDescription& step) {
+    const hid_t time = check(builder.create("time", H5T_NATIVE_DOUBLE, {1}), "H5Dcreate2");
+    make_scale(time, "time", 0);
+    put_text(time, "standard_name", "time");
+    put_text(time, "axis", "T");
+    put_text(time, "units", step.time_units);
+    // Only a time since a date has a calendar; seconds of model time have none.
+    if (step.time_units.find(" since ") != std::string::npos) put_text(time, "calendar", "standard");
+    check(H5Dwrite(time, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, &step.time), "H5Dwrite");
+    return time;
+}
+
+hid_t create_dimension(Builder& builder, const StepDescription& step, const Dimension& dimension, int number) {
+    if (dimension.axis < 0) {
+        const hid_t scale = check(builder.create_bare_scale(dimension.name, dimension.length), "H5Dcreate2");
+        // netCDF's own words, the length right-aligned in ten columns: readers compare the beginning.
+        std::string digits = std::to_string(dimension.length);
+        if (digits.size() < 10) digits.insert(0, 10 - digits.size(), ' ');
+        make_scale(scale, "This is a netCDF dimension but not a netCDF variable." + digits, number);
+        return scale;
+    }
+    const Axis& axis = step.axes[static_cast<std::size_t>(dimension.axis)];
+    const hid_t scale = check(builder.create(dimension.name, H5T_NATIVE_DOUBLE, {dimension.length}), "H5Dcreate2");
+    make_scale(scale, dimension.name, number);
+    put_text(scale, "standard_name", axis.standard_name);
+    put_text(scale, "units", axis.units);
+    check(H5Dwrite(scale, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, axis.values.data()), "H5Dwrite");
+    return scale;
+}
+
+std::int64_t offset_of(hid_t dataset) {
+    const haddr_t offset = H5Dget_offset(dataset);
+    if (offset == HADDR_UNDEF) throw Hdf5Failure("H5Dget_offset");
+    return static_cast<std::int64_t>(offset);
+}
+
+Layout build(const StepDescription& step, const Dimensions& dimensions) {
+    SparseImage image;
+    Layout layout;
+    {
+        Builder builder(image);
+        put_global_attributes(builder.file(), step);
+        // H5F_CLOSE_STRONG closes every dataset with the file, also when something throws on the way.
+        std::vector<hid_t> scales = {create_time(builder, step)};
+        layout.time_offset_bytes = offset_of(scales[0]);
+        for (const Dimension& dimension : dimensions.all) {
+            scales.push_back(create_dimension(builder, step, dimension, static_cast<int>(scales.size())));
+        }
+        for (std::size_t f = 0; f < step.fields.size(); ++f) {
+            const FieldDescription& field = step.fields[f];
+            std::vector<std::int64_t> extents = {1};
+            extents.insert(extents.end(), field.global.begin(), field.global.end());
+            const hid_t dataset = check(builder.create(field.name, file_type(field.type), extents), "H5Dcreate2");
+            put_text(dataset, "standard_name", field.standard_name);
+            put_text(dataset, "long_name", field.long_name);
+            put_text(dataset, "units", field.units);
+            check(H5DSattach_scale(dataset, scales[0], 0), "H5DSattach_scale");
+            for (std::size_t d = 0; d < field.global.size(); ++d) {
+                const auto scale = static_cast<std::size_t>(dimensions.of_field[f][d]) + 1;
+                check(H5DSattach_scale(dataset, scales[scale], static_cast<unsigned>(d + 1)), "H5DSattach_scale");
+            }
+            layout.offsets_bytes.push_back(offset_of(dataset));
+        }
+        builder.close();
+    }
+    layout.metadata = image.extents();
+    layout.file_bytes = image.size_bytes();
+    return layout;
+}
+
+}  // namespace
+
+Result<Layout> lay_out_netcdf4(const StepDescription& step) {
+    Result<Dimensions> dimensions = dimensions_of(step);
+    if (!dimensions.ok()) return dimensions.status();
+    const QuietErrors quiet;
+    try {
+        return build(step, dimensions.value());
+    } catch (const Hdf5Failure& failure) {
+        return Status(ErrorCode::internal, "laying out the file: " + failure.text);
+    } catch (const std::bad_alloc&) {
+        return Status(ErrorCode::out_of_memory, "laying out the file: no memory");
+    }
+}
+
+void set_time(Layout& layout, double time) {
+    for (SparseImage::Extent& extent : layout.metadata) {
+        const std::int64_t within = layout.time_offset_bytes - extent.offset_bytes;
+        if (within < 0 || within >= std::ssize(extent.bytes)) continue;
+        std::memcpy(extent.bytes.data() + within, &time, sizeof(time));  // never split: extents end at page borders
+    }
+}
+
+}  // namespace hakobi::format

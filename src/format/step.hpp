@@ -1,0 +1,70 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <hakobi/output.hpp>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/status.hpp"
+
+namespace hakobi::format {
+
+/// The element types of fields, in the order of Field::Data's alternatives.
+enum class ValueType : std::uint8_t { float64 = 0, float32 = 1, int32 = 2, int64 = 3 };
+
+[[nodiscard]] std::int64_t bytes_of(ValueType type);
+/// "double", "float", "int" or "int64": netCDF's names.
+[[nodiscard]] std::string_view name_of(ValueType type);
+
+/// What a file says of one field, without its values and without who holds them.
+struct FieldDescription {
+    std::string name, units, long_name, standard_name;
+    ValueType type = ValueType::float64;
+    std::vector<std::int64_t> global;  ///< extents, slowest first
+
+    [[nodiscard]] std::int64_t num_elements() const;
+    [[nodiscard]] std::int64_t size_bytes() const { return num_elements() * bytes_of(type); }
+    friend bool operator==(const FieldDescription&, const FieldDescription&) = default;
+};
+
+/// Everything that decides the bytes of a step's file but the fields' values: equal descriptions give equal files.
+struct StepDescription {
+    std::string title, time_units;
+    double time = 0;
+    std::vector<Axis> axes;
+    std::vector<FieldDescription> fields;
+};
+
+/// A dimension of the file. `axis` is its index in StepDescription::axes, -1 for one without a coordinate variable.
+struct Dimension {
+    std::string name;
+    std::int64_t length = 0;
+    int axis = -1;
+};
+
+/// Which dimensions each field has, time left out.
+struct Dimensions {
+    std::vector<Dimension> all;                 ///< in the order of the file
+    std::vector<std::vector<int>> of_field;     ///< for each field, indices into `all`, slowest first
+};
+
+/// Gives every field its dimensions. From the last dimension to the first, each takes the next axis, going backwards,
+/// whose length is its extent, so (lat, lon) fields stand beside (level, lat, lon) ones; an axis without values takes
+/// the extent of the first field that reaches it. Without any axis the dimensions are dim_0, dim_1, …, shared by
+/// fields where extents are equal. invalid_argument, naming field and extent, when there are axes and none fits.
+Result<Dimensions> dimensions_of(const StepDescription& step);
+
+/// invalid_argument when a name, extent or text of the description cannot stand in a file.
+Status check_description(const StepDescription& step);
+
+/// A byte string equal for equal descriptions, and back; `decode_step` returns format when `bytes` is none.
+[[nodiscard]] std::vector<std::byte> encode_step(const StepDescription& step);
+Result<StepDescription> decode_step(std::span<const std::byte> bytes);
+
+/// How two descriptions of the same step differ, in words ("field 2 is called u, not v"); "" when they are equal.
+[[nodiscard]] std::string difference(const StepDescription& mine, const StepDescription& other);
+
+}  // namespace hakobi::format

@@ -1,0 +1,92 @@
+#include "mpi/messages.hpp"
+
+#include <algorithm>
+
+#include "mpi/comm_state.hpp"
+
+namespace hakobi::mpi {
+namespace {
+
+/// Parts of long messages: well below 2^31 bytes, and both sides cut alike.
+constexpr std::size_t part_bytes = std::size_t{1} << 30;
+
+template <class Bytes, class Use>
+void for_each_part(Bytes bytes, Use use) {
+    while (!bytes.empty()) {
+        const std::size_t length = std::min(bytes.size(), part_bytes);
+        use(bytes.data(), static_cast<int>(length));
+        bytes = bytes.subspan(length);
+    }
+}
+
+}  // namespace
+
+void all_max(const Comm& comm, std::span<std::int64_t> values) {
+    check(MPI_Allreduce(MPI_IN_PLACE, values.data(), static_cast<int>(values.size()), MPI_INT64_T, MPI_MAX,
+                        comm.state().internal),
+          "MPI_Allreduce");
+}
+
+void broadcast(const Comm& comm, std::vector<std::byte>& bytes, int root) {
+    auto size = static_cast<std::int64_t>(bytes.size());
+    check(MPI_Bcast(&size, 1, MPI_INT64_T, root, comm.state().internal), "MPI_Bcast");
+    bytes.resize(static_cast<std::size_t>(size));
+    for_each_part(std::span(bytes), [&](std::byte* data, int length) {
+        check(MPI_Bcast(data, length, MPI_BYTE, root, comm.state().internal), "MPI_Bcast");
+    });
+}
+
+std::vector<std::vector<std::byte>> gather(const Comm& comm, std::span<const std::byte> bytes, int root) {
+    constexpr int tag = 7001;
+    const bool is_root = comm.rank() == root;
+    const auto mine = static_cast<std::int64_t>(bytes.size());
+    std::vector<std::int64_t> sizes(is_root ? static_cast<std::size_t>(comm.size()) : 0);
+    check(MPI_Gather(&mine, 1, MPI_INT64_T, sizes.data(), 1, MPI_INT64_T, root, comm.state().internal), "MPI_Gather");
+    if (!is_root) {
+        send(comm, bytes, root, tag);
+        return {};
+    }
+    std::vector<std::vector<std::byte>> result(sizes.size());
+    Receives receives(comm);
+    for (std::size_t from = 0; from < sizes.size(); ++from) {
+        if (static_cast<int>(from) == root) {
+            result[from].assign(bytes.begin(), bytes.end());
+            continue;
+        }
+        result[from].resize(static_cast<std::size_t>(sizes[from]));
+        receives.add(result[from], static_cast<int>(from), tag);
+    }
+    receives.wait();
+    return result;
+}
+
+void send(const Comm& comm, std::span<const std::byte> bytes, int to, int tag) {
+    for_each_part(bytes, [&](const std::byte* data, int length) {
+        check(MPI_Send(data, length, MPI_BYTE, to, tag, comm.state().internal), "MPI_Send");
+    });
+}
+
+void send_value(const Comm& comm, std::int64_t value, int to, int tag) {
+    check(MPI_Send(&value, 1, MPI_INT64_T, to, tag, comm.state().internal), "MPI_Send");
+}
+
+std::int64_t receive_value(const Comm& comm, int from, int tag) {
+    std::int64_t value = 0;
+    check(MPI_Recv(&value, 1, MPI_INT64_T, from, tag, comm.state().internal, MPI_STATUS_IGNORE), "MPI_Recv");
+    return value;
+}
+
+void Receives::add(std::span<std::byte> bytes, int from, int tag) {
+    for_each_part(bytes, [&](std::byte* data, int length) {
+        requests_.emplace_back();
+        check(MPI_Irecv(data, length, MPI_BYTE, from, tag, comm_.state().internal, &requests_.back()), "MPI_Irecv");
+    });
+}
+
+void Receives::wait() {
+    if (requests_.empty()) return;
+    check(MPI_Waitall(static_cast<int>(requests_.size()), requests_.data(), MPI_STATUSES_IGNORE), "MPI_Waitall");
+    requests_.clear();
+}
+
+}  // namespace hakobi::mpi

@@ -1,0 +1,45 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <hakobi/comm.hpp>
+#include <span>
+#include <vector>
+
+namespace hakobi::mpi {
+
+/// Messages of any length between ranks of a Comm, in the library's own context. Counts beyond what MPI's int takes
+/// are sent in parts. A failed communication call ends the program (comm_state.hpp, check).
+
+/// Collective: every rank gets the maximum over the ranks, element by element.
+void all_max(const Comm& comm, std::span<std::int64_t> values);
+
+/// Collective: `bytes` of rank `root` replaces that of all others, whatever its size.
+void broadcast(const Comm& comm, std::vector<std::byte>& bytes, int root);
+
+/// Collective: rank `root` gets everybody's bytes, one entry a rank; the others get nothing.
+std::vector<std::vector<std::byte>> gather(const Comm& comm, std::span<const std::byte> bytes, int root);
+
+/// Blocks until `bytes` may be reused. Matched by a `Receives::add` of the same length and tag.
+void send(const Comm& comm, std::span<const std::byte> bytes, int to, int tag);
+
+void send_value(const Comm& comm, std::int64_t value, int to, int tag);
+[[nodiscard]] std::int64_t receive_value(const Comm& comm, int from, int tag);
+
+/// Receives under way. The buffers belong to it until `wait` returns; the destructor waits.
+class Receives {
+  public:
+    explicit Receives(const Comm& comm) : comm_(comm) {}
+    ~Receives() { wait(); }
+    Receives(const Receives&) = delete;
+    Receives& operator=(const Receives&) = delete;
+
+    void add(std::span<std::byte> bytes, int from, int tag);
+    void wait();
+
+  private:
+    Comm comm_;
+    std::vector<MPI_Request> requests_;
+};
+
+}  // namespace hakobi::mpi

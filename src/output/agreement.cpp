@@ -1,0 +1,100 @@
+#include "output/agreement.hpp"
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#include <algorithm>
+#include <array>
+#include <numeric>
+
+#include "base/bytes.hpp"
+#include "base/guard.hpp"
+#include "mpi/messages.hpp"
+
+namespace hakobi::output {
+namespace {
+
+bool intersect(const Block& a, const Block& b) {
+    for (std::size_t d = 0; d < a.global.size(); ++d) {
+        if (a.start[d] + a.count[d] <= b.start[d] || b.start[d] + b.count[d] <= a.start[d]) return false;
+    }
+    return true;
+}
+
+std::vector<std::byte> encode_blocks(const Step& step) {
+    ByteWriter writer;
+    for (const Part& part : step.parts) {
+        for (const std::int64_t start : part.block.start) writer.put(start);
+        for (const std::int64_t count : part.block.count) writer.put(count);
+    }
+    return writer.take();
+}
+
+Status check_overlap(const Step& step, std::span<const std::vector<std::byte>> encoded) {
+    std::vector<ByteReader> readers(encoded.begin(), encoded.end());
+    for (std::size_t f = 0; f < step.parts.size(); ++f) {
+        std::vector<Block> blocks(readers.size(), step.parts[f].block);
+        for (std::size_t rank = 0; rank < readers.size(); ++rank) {
+            for (std::int64_t& start : blocks[rank].start) start = readers[rank].get<std::int64_t>();
+            for (std::int64_t& count : blocks[rank].count) count = readers[rank].get<std::int64_t>();
+        }
+        if (const auto pair = find_overlap(blocks)) {
+            return {ErrorCode::invalid_argument, "field " + step.description.fields[f].name + ": the blocks of ranks " +
+                                                     std::to_string(pair->first) + " and " +
+                                                     std::to_string(pair->second) + " overlap"};
+        }
+    }
+    return {};
+}
+
+}  // namespace
+
+std::uint64_t fingerprint(std::span<const std::byte> bytes) { return XXH3_64bits(bytes.data(), bytes.size()); }
+
+std::optional<std::pair<int, int>> find_overlap(std::span<const Block> blocks) {
+    // A sweep along the slowest dimension: a block is compared with those that have not ended where it begins.
+    std::vector<int> order;
+    for (std::size_t i = 0; i < blocks.size(); ++i) {
+        if (blocks[i].num_elements() > 0) order.push_back(static_cast<int>(i));
+    }
+    const auto block = [&](int i) -> const Block& { return blocks[static_cast<std::size_t>(i)]; };
+    std::stable_sort(order.begin(), order.end(), [&](int a, int b) { return block(a).start[0] < block(b).start[0]; });
+    std::vector<int> active;
+    for (const int i : order) {
+        std::erase_if(active, [&](int a) { return block(a).start[0] + block(a).count[0] <= block(i).start[0]; });
+        for (const int a : active) {
+            if (intersect(block(a), block(i))) return std::minmax(a, i);
+        }
+        active.push_back(i);
+    }
+    return std::nullopt;
+}
+
+StepAgreement agree_on_step(const Comm& comm, const Status& local, const format::StepDescription& description,
+                            bool are_blocks_new) {
+    std::vector<std::byte> encoded = format::encode_step(description);
+    // The largest value and the largest complement are the same value's exactly when all values are equal.
+    const auto mine = static_cast<std::int64_t>(fingerprint(encoded));
+    std::array<std::int64_t, 4> most = {static_cast<int>(local.code()), mine, ~mine, are_blocks_new ? 1 : 0};
+    mpi::all_max(comm, most);
+    if (most[0] != 0) return {.error = mpi::agree(comm, local), .are_blocks_new = false};
+    if (most[1] == ~most[2]) return {.error = {}, .are_blocks_new = most[3] != 0};
+    mpi::broadcast(comm, encoded, 0);
+    Status status = guarded("comparing the step's descriptions", [&]() -> Status {
+        Result<format::StepDescription> first = format::decode_step(encoded);
+        if (!first.ok()) return first.status();
+        const std::string text = format::difference(description, first.value());
+        if (text.empty()) return {};
+        return {ErrorCode::invalid_argument, "rank " + std::to_string(comm.rank()) + ": " + text + " as on rank 0"};
+    });
+    return {.error = mpi::agree(comm, status), .are_blocks_new = false};
+}
+
+mpi::Agreed agree_no_overlap(const Comm& comm, const Step& step) {
+    const std::vector<std::vector<std::byte>> encoded = mpi::gather(comm, encode_blocks(step), 0);
+    Status status;
+    if (comm.rank() == 0) status = guarded("comparing blocks", [&] { return check_overlap(step, encoded); });
+    return mpi::agree(comm, status);
+}
+
+}  // namespace hakobi::output

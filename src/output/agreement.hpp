@@ -1,0 +1,35 @@
+#pragma once
+
+#include <cstdint>
+#include <hakobi/block.hpp>
+#include <optional>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "mpi/agree.hpp"
+#include "output/method.hpp"
+
+namespace hakobi::output {
+
+/// Two ranks whose blocks have elements in common; nothing when no two have. Pure. Blocks are of one array.
+[[nodiscard]] std::optional<std::pair<int, int>> find_overlap(std::span<const Block> blocks);
+
+/// A 64-bit fingerprint; equal bytes give equal values on every machine.
+[[nodiscard]] std::uint64_t fingerprint(std::span<const std::byte> bytes);
+
+/// What the ranks' first agreement on a step found.
+struct StepAgreement {
+    mpi::Agreed error;
+    bool are_blocks_new = false;  ///< some rank said so
+};
+
+/// Collective: whether all ranks described the same step and none found a mistake in its own part (`local`). One
+/// small all-reduce when all is well; otherwise the error says what differs, and on which rank.
+StepAgreement agree_on_step(const Comm& comm, const Status& local, const format::StepDescription& description,
+                            bool are_blocks_new);
+
+/// Collective: invalid_argument, naming two ranks, when the blocks of a field overlap. Rank 0 looks at all blocks.
+mpi::Agreed agree_no_overlap(const Comm& comm, const Step& step);
+
+}  // namespace hakobi::output

@@ -1,0 +1,167 @@
+#include "output/assemble.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <functional>
+#include <queue>
+
+namespace hakobi::output {
+namespace {
+
+/// Runs at least this long are written from where they are: a copy would only delay them.
+constexpr std::int64_t direct_bytes = 256 << 10;
+/// Runs that a window lists at most: bounds the list where runs are tiny.
+constexpr std::size_t max_window_runs = 65536;
+
+struct Run {
+    int request;  // index in the window's requests
+    std::int64_t file_bytes, length_bytes;
+};
+
+/// Collects neighbouring bytes and writes them together.
+class OrderedWriter {
+  public:
+    OrderedWriter(storage::File& file, std::span<std::byte> buffer) : file_(file), buffer_(buffer) {}
+
+    Status put(std::int64_t offset_bytes, std::span<const std::byte> data) {
+        const bool joins = length_ > 0 && offset_bytes == offset_ + static_cast<std::int64_t>(length_);
+        const bool is_large = static_cast<std::int64_t>(data.size()) >= direct_bytes;
+        if (!joins || is_large || length_ + data.size() > buffer_.size()) {
+            if (Status status = flush(); !status.ok()) return status;
+        }
+        if (is_large || data.size() > buffer_.size()) return file_.write_at(data, offset_bytes);
+        if (length_ == 0) offset_ = offset_bytes;
+        std::memcpy(buffer_.data() + length_, data.data(), data.size());
+        length_ += data.size();
+        return {};
+    }
+    Status flush() {
+        const std::size_t length = std::exchange(length_, 0);
+        return length == 0 ? Status() : file_.write_at(buffer_.first(length), offset_);
+    }
+
+  private:
+    storage::File& file_;
+    std::span<std::byte> buffer_;
+    std::int64_t offset_ = 0;
+    std::size_t length_ = 0;
+};
+
+/// All members' runs in file order, cut into windows.
+class Windows {
+  public:
+    Windows(std::span<const Block> blocks, std::int64_t element_bytes, std::int64_t offset_bytes)
+        : element_bytes_(element_bytes), offset_bytes_(offset_bytes), request_of_member_(blocks.size(), -1) {
+        for (const Block& block : blocks) cursors_.emplace_back(block);
+        for (std::size_t m = 0; m < cursors_.size(); ++m) {
+            if (!cursors_[m].at_end()) heap_.emplace(cursors_[m].element(), static_cast<int>(m));
+        }
+    }
+
+    /// The next window of at most `window_bytes`; no requests at the end.
+    void next(std::int64_t window_bytes, std::vector<Members::Request>& requests, std::vector<Run>& runs) {
+        requests.clear();
+        runs.clear();
+        std::int64_t room = window_bytes / element_bytes_;
+        while (room > 0 && !heap_.empty() && runs.size() < max_window_runs) {
+            const auto [element, member] = heap_.top();
+            heap_.pop();
+            RunCursor& cursor = cursors_[static_cast<std::size_t>(member)];
+            const std::int64_t elements = std::min(room, cursor.length());
+            int& request = request_of_member_[static_cast<std::size_t>(member)];
+            if (request < 0) {
+                request = static_cast<int>(requests.size());
+                requests.push_back({.member = member});
+            }
+            requests[static_cast<std::size_t>(request)].length_bytes += elements * element_bytes_;
+            const std::int64_t file_bytes = offset_bytes_ + element * element_bytes_;
+            if (!runs.empty() && runs.back().request == request &&
+                runs.back().file_bytes + runs.back().length_bytes == file_bytes) {
+                runs.back().length_bytes += elements * element_bytes_;
+            } else {
+                runs.push_back({request, file_bytes, elements * element_bytes_});
+            }
+            cursor.advance(elements);
+            if (!cursor.at_end()) heap_.emplace(cursor.element(), member);
+            room -= elements;
+        }
+        for (const Members::Request& request : requests) {
+            request_of_member_[static_cast<std::size_t>(request.member)] = -1;
+        }
+    }
+
+  private:
+    using Head = std::pair<std::int64_t, int>;  // where a member's next run is in the array, and the member
+    std::int64_t element_bytes_, offset_bytes_;
+    std::vector<int> request_of_member_;
+    std::vector<RunCursor> cursors_;
+    std::priority_queue<Head, std::vector<Head>, std::greater<>> heap_;
+};
+
+}  // namespace
+
+RunCursor::RunCursor(const Block& block) {
+    // Trailing dimensions that the block spans whole belong to the run, and so does the one before them.
+    std::size_t outer = block.count.size();
+    run_length_ = 1;
+    while (outer > 0) {
+        --outer;
+        run_length_ *= block.count[outer];
+        if (block.count[outer] != block.global[outer]) break;
+    }
+    std::int64_t stride = 1;
+    count_.assign(block.count.begin(), block.count.begin() + static_cast<std::ptrdiff_t>(outer));
+    index_.assign(outer, 0);
+    stride_.resize(outer);
+    for (std::size_t d = block.count.size(); d-- > 0;) {
+        row_ += block.start[d] * stride;
+        if (d < outer) stride_[d] = stride;
+        stride *= block.global[d];
+    }
+    remaining_ = block.num_elements();
+    element_ = row_;
+    length_ = remaining_ == 0 ? 0 : run_length_;
+}
+
+void RunCursor::advance(std::int64_t elements) {
+    element_ += elements;
+    length_ -= elements;
+    remaining_ -= elements;
+    if (length_ > 0 || remaining_ == 0) return;
+    for (std::size_t d = count_.size(); d-- > 0;) {
+        row_ += stride_[d];
+        if (++index_[d] < count_[d]) break;
+        row_ -= stride_[d] * count_[d];
+        index_[d] = 0;
+    }
+    element_ = row_;
+    length_ = run_length_;
+}
+
+Status assemble(std::span<const Block> blocks, std::int64_t element_bytes, std::int64_t offset_bytes, Members& members,
+                storage::File& file, std::span<std::byte> buffer) {
+    const std::int64_t window_bytes = static_cast<std::int64_t>(buffer.size()) / 2 / element_bytes * element_bytes;
+    const std::span<std::byte> taken = buffer.first(static_cast<std::size_t>(window_bytes));
+    OrderedWriter writer(file, buffer.subspan(static_cast<std::size_t>(window_bytes)));
+    Windows windows(blocks, element_bytes, offset_bytes);
+    std::vector<Members::Request> requests;
+    std::vector<Run> runs;
+    while (true) {
+        windows.next(window_bytes, requests, runs);
+        if (requests.empty()) return writer.flush();
+        std::byte* space = taken.data();
+        for (Members::Request& request : requests) {
+            request.space = space;
+            space += request.length_bytes;
+        }
+        if (Status status = members.take(requests); !status.ok()) return status;
+        for (const Run& run : runs) {
+            const std::byte*& data = requests[static_cast<std::size_t>(run.request)].data;
+            Status status = writer.put(run.file_bytes, {data, static_cast<std::size_t>(run.length_bytes)});
+            if (!status.ok()) return status;
+            data += run.length_bytes;
+        }
+    }
+}
+
+}  // namespace hakobi::output

@@ -1,0 +1,103 @@
+#include <algorithm>
+#include <hakobi/block.hpp>
+#include <hakobi/error.hpp>
+#include <limits>
+#include <string>
+
+namespace hakobi {
+namespace {
+
+std::string text_of(std::span<const std::int64_t> extents) {
+    std::string text;
+    for (const std::int64_t extent : extents) text += (text.empty() ? "" : " x ") + std::to_string(extent);
+    return text;
+}
+
+/// Faces that the largest block shares with other blocks, in elements; as double since only the order matters.
+double surface(std::span<const std::int64_t> global, std::span<const int> dims) {
+    double sum = 0;
+    for (std::size_t d = 0; d < global.size(); ++d) {
+        if (dims[d] == 1) continue;
+        double face = 1;
+        for (std::size_t e = 0; e < global.size(); ++e) {
+            if (e != d) face *= static_cast<double>((global[e] + dims[e] - 1) / dims[e]);
+        }
+        sum += face;
+    }
+    return sum;
+}
+
+/// Tries every way to write the remaining ranks as a product over the dimensions from `dimension` on.
+struct Search {
+    std::span<const std::int64_t> global;
+    std::vector<int> dims, best = {};
+    double best_surface = std::numeric_limits<double>::infinity();
+
+    void visit(std::size_t dimension, int remaining) {
+        if (dimension + 1 == global.size()) {
+            if (remaining > global[dimension]) return;
+            dims[dimension] = remaining;
+            // At equal surface the factoring that cuts the slower dimensions wins: its rows in the file are longer.
+            const double mine = surface(global, dims);
+            if (mine < best_surface || (mine == best_surface && dims > best)) {
+                best_surface = mine;
+                best = dims;
+            }
+            return;
+        }
+        for (int factor = 1; factor <= remaining; ++factor) {
+            if (remaining % factor != 0 || factor > global[dimension]) continue;
+            dims[dimension] = factor;
+            visit(dimension + 1, remaining / factor);
+        }
+    }
+};
+
+}  // namespace
+
+std::int64_t Block::num_elements() const noexcept {
+    std::int64_t elements = count.empty() ? 0 : 1;
+    for (const std::int64_t extent : count) elements *= extent;
+    return elements;
+}
+
+std::vector<int> dims_of_ranks(std::span<const std::int64_t> global, int num_ranks) {
+    if (global.empty()) throw Error(ErrorCode::invalid_argument, "dims_of_ranks: the array has no dimension");
+    if (num_ranks < 1) {
+        throw Error(ErrorCode::invalid_argument, "dims_of_ranks: " + std::to_string(num_ranks) + " ranks");
+    }
+    Search search{.global = global, .dims = std::vector<int>(global.size(), 1)};
+    search.visit(0, num_ranks);
+    if (search.best.empty()) {
+        throw Error(ErrorCode::invalid_argument, std::to_string(num_ranks) + " ranks don't fit a grid of " +
+                                                     text_of(global) + ": some rank would have no grid point");
+    }
+    return search.best;
+}
+
+Block split(std::span<const std::int64_t> global, int num_ranks, int rank) {
+    const std::vector<int> dims = dims_of_ranks(global, num_ranks);
+    if (rank < 0 || rank >= num_ranks) {
+        throw Error(ErrorCode::invalid_argument,
+                    "split: rank " + std::to_string(rank) + " of " + std::to_string(num_ranks));
+    }
+    Block block{.global = {global.begin(), global.end()}, .start = {}, .count = {}};
+    block.start.resize(global.size());
+    block.count.resize(global.size());
+    int remaining = rank;
+    for (std::size_t d = global.size(); d-- > 0;) {
+        const std::int64_t part = remaining % dims[d];
+        remaining /= dims[d];
+        const std::int64_t length = global[d] / dims[d];
+        const std::int64_t longer = global[d] % dims[d];
+        block.start[d] = part * length + std::min(part, longer);
+        block.count[d] = length + (part < longer ? 1 : 0);
+    }
+    return block;
+}
+
+Block split(std::initializer_list<std::int64_t> global, int num_ranks, int rank) {
+    return split(std::span<const std::int64_t>(global.begin(), global.size()), num_ranks, rank);
+}
+
+}  // namespace hakobi

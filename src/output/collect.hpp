@@ -1,0 +1,38 @@
+#pragma once
+
+#include <vector>
+
+#include "output/method.hpp"
+
+namespace hakobi::output {
+
+/// What `root` and `writers` share: ranks in groups of `stride` neighbours whose first rank writes for all of them.
+///
+/// 1. Where blocks are new, each member tells its writer its blocks.
+/// 2. Field by field the writer asks members for the next n bytes of their values (assemble.hpp says which, so that
+///    they fit its buffer), and a member sends no byte that was not asked for: nothing piles up at the writer.
+/// 3. A writer that fails asks for -1, once, from every member that is not through: that one stops sending.
+/// 4. All ranks agree.
+class Collector final : public Method {
+  public:
+    Collector(const MethodSettings& settings, int stride);
+
+    Status prepare(const Step& step) override;
+    mpi::Agreed write(const Step& step) override;
+
+  private:
+    void exchange_blocks(const Step& step);
+    Status write_group(const Step& step);
+    Status write_fields(const Step& step, std::vector<std::int64_t>& owed);
+    void serve(const Step& step) const;
+
+    Comm comm_;
+    int writer_ = 0;
+    int num_members_ = 1;
+    std::int64_t buffer_bytes_;
+    bool sync_;
+    std::unique_ptr<std::byte[]> buffer_;     // on writers
+    std::vector<std::vector<Block>> blocks_;  // on writers: [field][member]
+};
+
+}  // namespace hakobi::output

@@ -1,0 +1,87 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <hakobi/output.hpp>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/status.hpp"
+#include "format/netcdf4/layout.hpp"
+#include "format/step.hpp"
+#include "mpi/agree.hpp"
+
+namespace hakobi::output {
+
+/// This rank's part of a field: bytes that the caller lent.
+struct Part {
+    Block block;
+    std::span<const std::byte> values;
+};
+
+/// A step that all ranks agree on: what a method gets to write.
+struct Step {
+    std::string path;                  ///< the file's final name
+    std::string part_path;             ///< its name until it is whole
+    format::StepDescription description;
+    format::Layout layout;             ///< offsets and size on every rank, metadata on rank 0 only
+    std::vector<Part> parts;           ///< one a field of the description, in its order
+    bool are_blocks_new = true;        ///< on some rank a block is not that of the step before; equal on all ranks
+};
+
+/// A way from the ranks' memory to files. One object serves one Output; all its functions but the constructor's work
+/// are collective over the Output's communicator unless they say otherwise, and return the same on every rank.
+class Method {
+  public:
+    virtual ~Method() = default;
+    Method() = default;
+    Method(const Method&) = delete;
+    Method& operator=(const Method&) = delete;
+
+    /// Whether the values go into the step's own file. Then rank 0 has laid it out under part_path before `write`, and
+    /// renames it afterwards.
+    [[nodiscard]] virtual bool writes_step_file() const { return true; }
+    /// Whether anything is written at all.
+    [[nodiscard]] virtual bool writes() const { return true; }
+    /// Local: does what may fail before anybody waits for this rank (allocates buffers, makes folders).
+    virtual Status prepare(const Step& /*step*/) { return {}; }
+    /// Stores all ranks' values, at `layout.offsets_bytes` of the file at part_path where writes_step_file.
+    virtual mpi::Agreed write(const Step& step) = 0;
+    /// True after a `write` that returned before the values were stored: `wait` completes it.
+    [[nodiscard]] virtual bool is_draining() const { return false; }
+    virtual mpi::Agreed wait() { return {}; }
+    /// Local: forgets what an agreed failure has left of the step; no file of it stays.
+    virtual void abandon(const Step& /*step*/) {}
+    /// Completes what was left for the end of the run. Called once, also after a failure; `times` may be added to.
+    virtual mpi::Agreed close(OutputTimes& /*times*/) { return {}; }
+};
+
+struct MethodSettings {
+    Comm comm;
+    OutputOptions options;
+};
+
+/// A method's line in the table of registry.cpp. `make` is local.
+struct MethodEntry {
+    std::string_view name;
+    Result<std::unique_ptr<Method>> (*make)(const MethodSettings&);
+};
+
+/// In the order of the documentation.
+[[nodiscard]] std::span<const MethodEntry> methods();
+/// The entry that `name` stands for; "auto" chooses by options and number of ranks. invalid_argument, naming the
+/// nearest method, when there is none.
+Result<const MethodEntry*> find_method(std::string_view name, const OutputOptions& options, int num_ranks);
+
+// One a file; registry.cpp lists them.
+Result<std::unique_ptr<Method>> make_none(const MethodSettings& settings);
+Result<std::unique_ptr<Method>> make_per_process(const MethodSettings& settings);
+Result<std::unique_ptr<Method>> make_root(const MethodSettings& settings);
+Result<std::unique_ptr<Method>> make_parallel(const MethodSettings& settings);
+Result<std::unique_ptr<Method>> make_pipelined(const MethodSettings& settings);
+Result<std::unique_ptr<Method>> make_writers(const MethodSettings& settings);
+
+}  // namespace hakobi::output

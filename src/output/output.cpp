@@ -1,0 +1,362 @@
+// The life of a step, the same for every method; each point is an agreement of all ranks:
+//
+//  1. Described: nobody made a mistake in put, all ranks put the same fields at the same time (agreement.hpp).
+//  2. Disjoint: no element has two owners. Only looked at when a block is new.
+//  3. Laid out: rank 0 has made <file>.part, with everything in it but the values, and every rank has what it needs.
+//  4. Written: all values are in the file (asynchronous: they are on their way, and 5 waits for the next end_step).
+//  5. Finished: rank 0 has synced and renamed it.
+//
+// An error at any point: rank 0 removes the .part file, and the object is failed on all ranks.
+#include <hakobi/output.hpp>
+
+#include <cmath>
+
+#include "base/bytes.hpp"
+#include "base/clock.hpp"
+#include "base/guard.hpp"
+#include "mpi/messages.hpp"
+#include "output/agreement.hpp"
+#include "output/method.hpp"
+#include "output/step_file.hpp"
+
+namespace hakobi {
+
+using output::Part;
+using output::Step;
+
+namespace {
+
+constexpr std::int64_t least_buffer_bytes = 4096;
+
+/// Adds the time from its making to its end to a phase.
+class Stopwatch {
+  public:
+    explicit Stopwatch(double& seconds) : seconds_(seconds), start_s_(now_s()) {}
+    ~Stopwatch() { seconds_ += now_s() - start_s_; }
+    Stopwatch(const Stopwatch&) = delete;
+    Stopwatch& operator=(const Stopwatch&) = delete;
+
+  private:
+    double& seconds_;
+    double start_s_;
+};
+
+std::vector<std::byte> encode_options(std::string_view prefix, const OutputOptions& options) {
+    ByteWriter writer;
+    writer.put_text(std::string(prefix));
+    writer.put_text(options.method);
+    writer.put(options.sync);
+    writer.put(options.asynchronous);
+    writer.put(options.writer_stride);
+    writer.put(options.buffer_bytes);
+    writer.put(options.keep_pieces);
+    for (const auto& [name, value] : options.hints) {
+        writer.put_text(name);
+        writer.put_text(value);
+    }
+    return writer.take();
+}
+
+Status check_options(std::string_view prefix, const OutputOptions& options) {
+    if (prefix.empty() || prefix.back() == '/') {
+        return {ErrorCode::invalid_argument, "output prefix '" + std::string(prefix) + "' does not end in a file name"};
+    }
+    if (options.buffer_bytes < least_buffer_bytes) {
+        return {ErrorCode::invalid_argument, "buffer_bytes is " + std::to_string(options.buffer_bytes) +
+                                                 ": the least is " + std::to_string(least_buffer_bytes)};
+    }
+    return format::check_description(
+        {.title = options.title, .time_units = options.time_units, .time = 0, .axes = options.axes, .fields = {}});
+}
+
+/// Collective: invalid_argument when ranks passed different things to create.
+mpi::Agreed agree_on_options(const Comm& comm, const Status& local, std::string_view prefix,
+                             const OutputOptions& options) {
+    const format::StepDescription empty{
+        .title = options.title, .time_units = options.time_units, .time = 0, .axes = options.axes, .fields = {}};
+    if (output::StepAgreement found = output::agree_on_step(comm, local, empty, false); !found.error.status.ok()) {
+        return found.error;
+    }
+    std::vector<std::byte> first = encode_options(prefix, options);
+    const std::vector<std::byte> mine = first;
+    mpi::broadcast(comm, first, 0);
+    if (mine == first) return mpi::agree(comm, {});
+    return mpi::agree(comm, {ErrorCode::invalid_argument, "Output::create: prefix or options on rank " +
+                                                              std::to_string(comm.rank()) + " differ from rank 0's"});
+}
+
+Status check_block(const Field& field, std::size_t num_values) {
+    const Block& block = field.block;
+    const auto bad = [&](const std::string& text) {
+        return Status(ErrorCode::invalid_argument, "field " + field.name + ": " + text);
+    };
+    if (block.start.size() != block.global.size() || block.count.size() != block.global.size()) {
+        return bad("its block has " + std::to_string(block.global.size()) + " global extents, " +
+                   std::to_string(block.start.size()) + " starts and " + std::to_string(block.count.size()) + " counts");
+    }
+    for (std::size_t d = 0; d < block.global.size(); ++d) {
+        if (block.start[d] < 0 || block.count[d] < 0 || block.count[d] > block.global[d] ||
+            block.start[d] > block.global[d] - block.count[d]) {
+            return bad("its block leaves dimension " + std::to_string(d) + " of " + std::to_string(block.global[d]) +
+                       ": start " + std::to_string(block.start[d]) + ", count " + std::to_string(block.count[d]));
+        }
+    }
+    if (block.num_elements() != static_cast<std::int64_t>(num_values)) {
+        return bad("its block has " + std::to_string(block.num_elements()) + " elements, but " +
+                   std::to_string(num_values) + " values were given");
+    }
+    return {};
+}
+
+}  // namespace
+
+struct Output::Impl {
+    Comm comm;
+    std::string prefix;
+    OutputOptions options;
+    std::string_view method_name;
+    std::unique_ptr<output::Method> method;
+    OutputTimes times;
+
+    std::int64_t next_step = 0;
+    bool is_open = false;      // between begin_step and end_step
+    bool is_draining = false;  // the step before was started and not finished
+    bool is_closed = false;
+    Status failure;            // why the object is failed
+    Status put_status;         // the first mistake in this step's puts
+    Step step;                 // the open step; its layout is kept from step to step
+    Step draining;             // names of the one under way
+    std::vector<Block> blocks_before;
+    std::vector<format::FieldDescription> fields_before;  // those that step.layout is for
+
+    [[nodiscard]] bool is_rank_0() const { return comm.rank() == 0; }
+    void throw_if_unusable(const char* call) const;
+    Status make_method();
+
+    // Collective. noexcept: an exception here could only be a failed allocation between messages, and other ranks
+    // would wait for ever; the program ends instead.
+    mpi::Agreed run_step() noexcept;
+    mpi::Agreed lay_out() noexcept;
+    mpi::Agreed finish(const Step& finished) noexcept;
+    mpi::Agreed finish_draining() noexcept;
+    mpi::Agreed run_close() noexcept;
+    /// Local, on every rank alike.
+    void fail(const mpi::Agreed& agreed, const Step& failed) noexcept;
+};
+
+void Output::Impl::throw_if_unusable(const char* call) const {
+    if (is_closed) throw Error(ErrorCode::invalid_argument, std::string(call) + ": the output is closed");
+    if (!failure.ok()) throw Error(ErrorCode::failed, "the output has failed before: " + failure.text());
+}
+
+Status Output::Impl::make_method() {
+    Result<const output::MethodEntry*> entry = output::find_method(options.method, options, comm.size());
+    if (!entry.ok()) return entry.status();
+    method_name = entry.value()->name;
+    Result<std::unique_ptr<output::Method>> made = entry.value()->make({comm, options});
+    if (!made.ok()) return made.status();
+    method = std::move(made).value();
+    return {};
+}
+
+mpi::Agreed Output::Impl::run_step() noexcept {
+    if (is_draining) {
+        if (mpi::Agreed agreed = finish_draining(); !agreed.status.ok()) return agreed;
+    }
+    std::vector<Block> blocks;
+    for (const Part& part : step.parts) blocks.push_back(part.block);
+    // Title and axes were agreed on in create.
+    const format::StepDescription put{.title = {},
+                                      .time_units = {},
+                                      .time = step.description.time,
+                                      .axes = {},
+                                      .fields = step.description.fields};
+    {
+        Stopwatch stopwatch(times.layout_s);
+        output::StepAgreement found = output::agree_on_step(comm, put_status, put, blocks != blocks_before);
+        if (!found.error.status.ok()) return found.error;
+        if (!method->writes()) return {};
+        step.are_blocks_new = found.are_blocks_new;
+        if (step.are_blocks_new) {
+            if (mpi::Agreed agreed = output::agree_no_overlap(comm, step); !agreed.status.ok()) return agreed;
+        }
+        blocks_before = std::move(blocks);
+        if (mpi::Agreed agreed = lay_out(); !agreed.status.ok()) return agreed;
+    }
+    {
+        Stopwatch stopwatch(times.values_s);
+        if (mpi::Agreed agreed = method->write(step); !agreed.status.ok()) return agreed;
+    }
+    if (method->is_draining()) {
+        is_draining = true;
+        draining.path = step.path;
+        draining.part_path = step.part_path;
+        return {};
+    }
+    return finish(step);
+}
+
+mpi::Agreed Output::Impl::finish_draining() noexcept {
+    is_draining = false;
+    mpi::Agreed agreed;
+    {
+        Stopwatch stopwatch(times.values_s);
+        agreed = method->wait();
+    }
+    return agreed.status.ok() ? finish(draining) : agreed;
+}
+
+mpi::Agreed Output::Impl::finish(const Step& finished) noexcept {
+    Stopwatch stopwatch(times.finish_s);
+    if (!method->writes_step_file()) return {};
+    Status status;
+    if (is_rank_0()) {
+        status = guarded("finishing the step", [&] {
+            return output::finish_file(finished.part_path, finished.path, options.sync);
+        });
+    }
+    return mpi::agree(comm, status);
+}
+
+mpi::Agreed Output::Impl::lay_out() noexcept {
+    const bool is_layout_new = step.description.fields != fields_before;
+    Status status;
+    if (is_rank_0() && method->writes_step_file()) {
+        status = guarded("laying out the step", [&]() -> Status {
+            if (is_layout_new) {
+                Result<format::Layout> layout = format::lay_out_netcdf4(step.description);
+                if (!layout.ok()) return layout.status();
+                step.layout = std::move(layout).value();
+            }
+            format::set_time(step.layout, step.description.time);
+            if (Status in_the_way = output::check_free(step.path); !in_the_way.ok()) return in_the_way;
+            return output::create_file(step.part_path, step.layout);
+        });
+    }
+    status.keep_first(guarded("preparing the step", [&] { return method->prepare(step); }));
+    if (mpi::Agreed agreed = mpi::agree(comm, status); !agreed.status.ok()) return agreed;
+    if (is_layout_new && method->writes_step_file()) {
+        ByteWriter writer;
+        writer.put(step.layout.file_bytes);
+        writer.put_all(step.layout.offsets_bytes);
+        std::vector<std::byte> bytes = writer.take();
+        mpi::broadcast(comm, bytes, 0);
+        ByteReader reader(bytes);
+        step.layout.file_bytes = reader.get<std::int64_t>();
+        step.layout.offsets_bytes = reader.get_all<std::int64_t>();
+    }
+    fields_before = step.description.fields;
+    return {};
+}
+
+mpi::Agreed Output::Impl::run_close() noexcept {
+    mpi::Agreed agreed;
+    if (is_draining) {
+        agreed = finish_draining();
+        if (!agreed.status.ok()) fail(agreed, draining);
+    }
+    if (mpi::Agreed closed = method->close(times); agreed.status.ok()) agreed = closed;
+    return agreed;
+}
+
+void Output::Impl::fail(const mpi::Agreed& agreed, const Step& failed) noexcept {
+    failure = agreed.status;
+    method->abandon(failed);
+    if (is_rank_0() && method->writes_step_file()) output::discard_file(failed.part_path);
+}
+
+Output Output::create(const Comm& comm, std::string_view prefix, OutputOptions options) {
+    if (!comm) throw Error(ErrorCode::invalid_argument, "Output::create: the communicator is empty");
+    auto impl = std::make_unique<Impl>();
+    impl->comm = comm;
+    impl->prefix = prefix;
+    impl->options = std::move(options);
+    Status status = guarded("Output::create", [&] { return check_options(prefix, impl->options); });
+    status.keep_first(guarded("Output::create", [&] { return impl->make_method(); }));
+    agree_on_options(comm, status, prefix, impl->options).throw_if_error();
+    if (impl->is_rank_0() && impl->method->writes()) {
+        status = guarded("Output::create", [&] { return output::prepare_folder(prefix); });
+    }
+    mpi::agree_or_throw(comm, status);
+    impl->step.description.title = impl->options.title;
+    impl->step.description.time_units = impl->options.time_units;
+    impl->step.description.axes = impl->options.axes;
+    return Output(std::move(impl));
+}
+
+Output::Output(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+Output::Output(Output&&) noexcept = default;
+
+Output& Output::operator=(Output&& other) noexcept {
+    std::swap(impl_, other.impl_);
+    return *this;
+}
+
+Output::~Output() {
+    if (!impl_ || !impl_->is_draining) return;
+    impl_->method.reset();  // ends what runs in the background before the file goes
+    if (impl_->is_rank_0()) output::discard_file(impl_->draining.part_path);
+}
+
+void Output::begin_step(double time) {
+    impl_->throw_if_unusable("begin_step");
+    if (impl_->is_open) throw Error(ErrorCode::invalid_argument, "begin_step: the step before is not ended (end_step)");
+    impl_->is_open = true;
+    impl_->put_status = {};
+    if (!std::isfinite(time)) impl_->put_status = {ErrorCode::invalid_argument, "begin_step: the time is not a number"};
+    Step& step = impl_->step;
+    step.path = output::step_path(impl_->prefix, impl_->next_step);
+    step.part_path = output::part_path(step.path);
+    step.description.time = time;
+    step.description.fields.clear();
+    step.parts.clear();
+}
+
+void Output::put(const Field& field) {
+    impl_->throw_if_unusable("put");
+    if (!impl_->is_open) throw Error(ErrorCode::invalid_argument, "put: no step is open (begin_step)");
+    const std::span<const std::byte> values =
+        std::visit([](const auto& data) { return std::as_bytes(data); }, field.data);
+    const auto type = static_cast<format::ValueType>(field.data.index());
+    const std::size_t num_values = values.size() / static_cast<std::size_t>(format::bytes_of(type));
+    impl_->put_status.keep_first(check_block(field, num_values));
+    impl_->step.description.fields.push_back({.name = field.name,
+                                              .units = field.units,
+                                              .long_name = field.long_name,
+                                              .standard_name = field.standard_name,
+                                              .type = type,
+                                              .global = field.block.global});
+    impl_->step.parts.push_back({field.block, values});
+}
+
+void Output::end_step() {
+    impl_->throw_if_unusable("end_step");
+    if (!impl_->is_open) throw Error(ErrorCode::invalid_argument, "end_step: no step is open (begin_step)");
+    impl_->is_open = false;
+    Step& step = impl_->step;
+    if (step.description.fields != impl_->fields_before) {
+        impl_->put_status.keep_first(
+            guarded("end_step", [&] { return format::check_description(step.description); }));
+    }
+    const bool was_draining = impl_->is_draining;
+    const mpi::Agreed agreed = impl_->run_step();
+    if (!agreed.status.ok()) {
+        impl_->fail(agreed, step);
+        if (was_draining && impl_->is_rank_0()) output::discard_file(impl_->draining.part_path);
+        agreed.throw_if_error();
+    }
+    ++impl_->next_step;
+    for (const Part& part : step.parts) impl_->times.bytes += std::ssize(part.values);
+}
+
+void Output::close() {
+    if (impl_->is_closed) return;
+    impl_->is_closed = true;
+    impl_->is_open = false;
+    impl_->run_close().throw_if_error();
+}
+
+OutputTimes Output::times() const { return impl_->times; }
+std::string_view Output::method() const { return impl_->method_name; }
+
+}  // namespace hakobi

@@ -1,0 +1,78 @@
+#include <filesystem>
+
+#include "base/clock.hpp"
+#include "base/guard.hpp"
+#include "output/gather.hpp"
+#include "output/piece.hpp"
+#include "output/step_file.hpp"
+
+namespace hakobi::output {
+namespace {
+
+/// Each rank writes its own piece of each step, and the step's file comes into being in close: the ranks share the
+/// steps among them and gather each one's pieces (gather.hpp). The fastest way out of the solver, paid at the end.
+class PerProcess final : public Method {
+  public:
+    explicit PerProcess(const MethodSettings& settings) : comm_(settings.comm), options_(settings.options) {}
+
+    [[nodiscard]] bool writes_step_file() const override { return false; }
+
+    Status prepare(const Step& step) override {
+        if (comm_.rank() != 0) return {};
+        if (Status status = check_free(step.path); !status.ok()) return status;
+        const std::string folder = pieces_folder(step.path);
+        // Pieces that an earlier run left would be taken for this one's.
+        std::error_code error;
+        std::filesystem::remove_all(folder, error);
+        if (!error) std::filesystem::create_directory(folder, error);
+        return error ? status_of_errno(error.value(), "cannot make folder", folder) : Status();
+    }
+
+    mpi::Agreed write(const Step& step) override {
+        const std::string folder = pieces_folder(step.path);
+        Status status = guarded("writing a piece", [&] {
+            return write_piece(piece_path(folder, comm_.rank()), step, comm_.rank(), comm_.size(), options_.sync);
+        });
+        mpi::Agreed agreed = mpi::agree(comm_, status);
+        if (!agreed.status.ok()) return agreed;
+        folders_.push_back(folder);
+        if (!options_.sync) return {};
+        if (comm_.rank() == 0) {
+            status = sync_folder(folder);
+            status.keep_first(sync_folder(folder_of(folder)));
+        }
+        return mpi::agree(comm_, status);
+    }
+
+    void abandon(const Step& step) override {
+        std::error_code ignored;
+        if (comm_.rank() == 0) std::filesystem::remove_all(pieces_folder(step.path), ignored);
+    }
+
+    mpi::Agreed close(OutputTimes& times) override {
+        if (options_.keep_pieces) return {};
+        const double start_s = now_s();
+        Status status;
+        // A step that cannot be gathered keeps its pieces and does not stop the others from being gathered.
+        for (std::size_t step = static_cast<std::size_t>(comm_.rank()); step < folders_.size();
+             step += static_cast<std::size_t>(comm_.size())) {
+            status.keep_first(gather_folder(folders_[step], options_.buffer_bytes, options_.sync));
+        }
+        mpi::Agreed agreed = mpi::agree(comm_, status);
+        times.gather_s += now_s() - start_s;
+        return agreed;
+    }
+
+  private:
+    Comm comm_;
+    OutputOptions options_;
+    std::vector<std::string> folders_;  // of steps that are whole
+};
+
+}  // namespace
+
+Result<std::unique_ptr<Method>> make_per_process(const MethodSettings& settings) {
+    return std::unique_ptr<Method>(new PerProcess(settings));
+}
+
+}  // namespace hakobi::output

@@ -1,0 +1,65 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "output/method.hpp"
+
+namespace hakobi::output {
+
+// A piece is one rank's part of one step in a file of its own, <step file>.pieces/<rank>.piece, in native byte order:
+//
+//   preamble  magic "hakobi:p", version, a number that shows the byte order, length and checksum of the header
+//   header    rank, number of ranks, fingerprint of the step's description, the description itself (rank 0's piece
+//             only: with large axes it would dwarf small parts), and for each field the rank's block
+//   values    of each field, in C order, one field after the other
+//   trailer   a checksum for each field's values, then magic "whole:p\n"
+//
+// The trailer is written last: a piece without it, or shorter than its header says, was being written when its run
+// was killed.
+
+struct PieceHeader {
+    int rank = 0;
+    int num_ranks = 0;
+    std::uint64_t step_fingerprint = 0;
+    std::vector<std::byte> description;  ///< format::encode_step; empty but in rank 0's piece
+    std::vector<Block> blocks;           ///< one a field
+    std::vector<std::uint8_t> types;     ///< one a field: format::ValueType
+};
+
+/// A piece that was found whole: what it holds and where.
+struct Piece {
+    std::string path;
+    PieceHeader header;
+    std::vector<std::int64_t> values_bytes;    ///< offset of each field's values in the piece
+    std::vector<std::uint64_t> checksums;      ///< of each field's values
+};
+
+/// "<file>.pieces" and "<file>.pieces/<rank>.piece".
+[[nodiscard]] std::string pieces_folder(const std::string& step_path);
+[[nodiscard]] std::string piece_path(const std::string& folder, int rank);
+
+/// Writes this rank's piece of a step, replacing an older one. Local.
+Status write_piece(const std::string& path, const Step& step, int rank, int num_ranks, bool sync);
+
+/// Opens and checks everything but the values. not_found when there is no such file, format when it is torn or not a
+/// piece (the text says which).
+Result<Piece> read_piece(const std::string& path);
+
+/// The checksum of values that come in parts.
+class Checksum {
+  public:
+    Checksum();
+    Checksum(Checksum&&) noexcept;
+    ~Checksum();
+    void add(std::span<const std::byte> bytes);
+    [[nodiscard]] std::uint64_t value() const;
+
+  private:
+    struct State;
+    std::unique_ptr<State> state_;
+};
+
+}  // namespace hakobi::output

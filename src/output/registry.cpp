@@ -1,0 +1,54 @@
+#include <algorithm>
+#include <array>
+
+#include "base/nearest.hpp"
+#include "output/method.hpp"
+
+namespace hakobi {
+namespace output {
+namespace {
+
+constexpr std::array entries = {
+    MethodEntry{"none", make_none},
+    MethodEntry{"per-process", make_per_process},
+    MethodEntry{"root", make_root},
+    MethodEntry{"writers", make_writers},
+};
+
+constexpr auto names = [] {
+    std::array<std::string_view, entries.size()> result;
+    std::transform(entries.begin(), entries.end(), result.begin(), [](const MethodEntry& entry) { return entry.name; });
+    return result;
+}();
+
+const MethodEntry* find(std::string_view name) {
+    const auto* entry = std::find_if(entries.begin(), entries.end(), [&](const MethodEntry& e) { return e.name == name; });
+    return entry == entries.end() ? nullptr : entry;
+}
+
+}  // namespace
+
+std::span<const MethodEntry> methods() { return entries; }
+
+Result<const MethodEntry*> find_method(std::string_view name, const OutputOptions& options, int num_ranks) {
+    // One rank alone has nothing to shuffle: `root` then writes from the caller's memory without a copy.
+    if (name == "auto") name = num_ranks == 1 && !options.asynchronous ? "root" : "writers";
+    if (const MethodEntry* entry = find(name)) return entry;
+    std::string text = "unknown output method '" + std::string(name) + "'";
+    std::array<std::string_view, names.size() + 1> candidates = {"auto"};
+    std::copy(names.begin(), names.end(), candidates.begin() + 1);
+    const std::string nearest = nearest_name(name, candidates);
+    if (!nearest.empty()) {
+        text += ": did you mean '" + nearest + "'?";
+    } else {
+        text += "; there are auto";
+        for (const std::string_view candidate : names) text += ", " + std::string(candidate);
+    }
+    return Status(ErrorCode::invalid_argument, std::move(text));
+}
+
+}  // namespace output
+
+std::span<const std::string_view> output_methods() { return output::names; }
+
+}  // namespace hakobi

@@ -34,6 +34,7 @@ from hakobi.errors import HakobiError, InputError, unknown_name
 
 #: Words of the subcommand -> module that defines `command`.
 COMMANDS: dict[str, str] = {
+    "demo": "hakobi.commands.demo",
     "gather": "hakobi.commands.gather",
     "study output-methods": "hakobi.commands.study_output_methods",
 }

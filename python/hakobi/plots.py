@@ -1,4 +1,4 @@
-"""The look of every figure: one palette (told apart by colour-blind readers and in grey, Okabe and Ito 2008), one style,
+"""The look of every figure: one palette (for colour-blind readers and in grey: Okabe and Ito 2008), one style,
 and figures as SVG text for a page or as PNG bytes."""
 
 from __future__ import annotations
@@ -40,18 +40,21 @@ _STYLE: dict[str, Any] = {
 }
 
 
-def new_figure(width: float, height: float, columns: int = 1, *, share_y: bool = False) -> tuple[Figure, list[Axes]]:
-    """A figure of `width` x `height` inches with `columns` axes beside each other, in the project's style. It belongs
-    to no window and is freed with its last reference."""
+def new_figure(
+    width: float, height: float, *, rows: int = 1, columns: int = 1, share: bool = False
+) -> tuple[Figure, list[Axes]]:
+    """A figure of `width` x `height` inches with `rows` x `columns` axes (in reading order; `share`: of one scale), in
+    the project's style. It belongs to no window and is freed with its last reference."""
     import matplotlib as mpl
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
-    with mpl.rc_context(_STYLE):
-        figure = Figure(figsize=(width, height), layout="constrained")
-        FigureCanvasAgg(figure)
-        axes = figure.subplots(1, columns, squeeze=False, sharey=share_y)[0]
-    return figure, list(axes)
+    # For the whole process: titles, legends and ticks read it when they are made, not when the figure is.
+    mpl.rcParams.update(_STYLE)  # type: ignore[arg-type]
+    figure = Figure(figsize=(width, height), layout="constrained")
+    FigureCanvasAgg(figure)
+    axes = figure.subplots(rows, columns, squeeze=False, sharex=share, sharey=share)
+    return figure, list(axes.ravel())
 
 
 def series_style(names: Sequence[str]) -> dict[str, tuple[str, str]]:
@@ -65,7 +68,7 @@ def to_svg(figure: Figure, identity: str) -> str:
     import matplotlib as mpl
 
     buffer = io.StringIO()
-    with mpl.rc_context({**_STYLE, "svg.hashsalt": identity}):
+    with mpl.rc_context({"svg.hashsalt": identity}):
         figure.savefig(buffer, format="svg", metadata={"Date": None, "Creator": None})
     text = buffer.getvalue()
     text = text[text.index("<svg") :]
@@ -77,9 +80,6 @@ def to_svg(figure: Figure, identity: str) -> str:
 
 def to_png(figure: Figure, dots_per_inch: int = 110) -> bytes:
     """The figure as a PNG."""
-    import matplotlib as mpl
-
     buffer = io.BytesIO()
-    with mpl.rc_context(_STYLE):
-        figure.savefig(buffer, format="png", dpi=dots_per_inch)
+    figure.savefig(buffer, format="png", dpi=dots_per_inch)
     return buffer.getvalue()

@@ -54,6 +54,16 @@ def seconds_digits(value: float) -> str:
     return text.lstrip("-") if float(text) == 0 else text
 
 
+def clock_text(seconds: float) -> str:
+    """A span of time in hours and minutes.
+
+    >>> clock_text(0), clock_text(3720), clock_text(59.7)
+    ('0 h 00 min', '1 h 02 min', '0 h 01 min')
+    """
+    minutes = round(seconds / 60)
+    return f"{minutes // 60} h {minutes % 60:02d} min"
+
+
 def percent_text(share: float) -> str:
     """A share as a percentage, two figures below ten per cent.
 

@@ -6,45 +6,17 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 
 from hakobi import conditions, files, programs, table
-from hakobi.conditions import Conditions
 from hakobi.errors import InputError, unknown_name
 from hakobi.programs import Program
 from hakobi.records import Record
 from hakobi.studies.output_methods import runner, tables
 from hakobi.studies.output_methods.plan import Plan, Run
-from hakobi.studies.output_methods.runner import Outcome, Runner
-from hakobi.studies.output_methods.summary import StudySummary, summarise
-
-
-@dataclass(frozen=True)
-class Study:
-    """A study that has run, for whoever shows it. `summary` is None when no pair of runs was finished."""
-
-    plan: Plan
-    outcome: Outcome
-    summary: StudySummary | None
-    conditions: Conditions
-    mismatches: list[runner.Mismatch]
-
-    def warnings(self) -> list[str]:
-        """What a reader must know before the figures, worst first."""
-        result = [f"FILES DIFFER: {mismatch.text()}" for mismatch in self.mismatches]
-        if self.outcome.failure is not None:
-            result.append(f"ended early after {self._progress()}: {self.outcome.failure}")
-        if self.outcome.is_interrupted:
-            result.append(f"interrupted after {self._progress()}: the figures are those of the finished ones")
-        return result
-
-    def _progress(self) -> str:
-        return f"{len(self.outcome.records)} of {len(self.plan.runs())} runs"
-
-    def exit_status(self) -> int:
-        """0: complete and all files agree. 1: files differ. 2: ended early."""
-        return 1 if self.mismatches else 0 if self.outcome.is_complete else 2
+from hakobi.studies.output_methods.result import Study
+from hakobi.studies.output_methods.runner import Runner
+from hakobi.studies.output_methods.summary import summarise
 
 
 def find_app(name: str) -> Program:
@@ -78,12 +50,12 @@ def execute(plan: Plan, json: Path | None, observer: runner.Observer | None = No
     return Study(plan, outcome, summary, facts, runner.mismatches(outcome.records))
 
 
-def show(study: Study) -> None:
-    """The table on stdout, then warnings on stderr."""
+def show(study: Study, command: str) -> None:
+    """The table on stdout, then warnings on stderr, each as a line of `command`'s."""
     if study.summary is not None:
         table.show(tables.make_table(study.summary, study.conditions))
     for line in study.warnings():
-        sys.stderr.write(f"hakobi study output-methods: {' '.join(line.split())}\n")
+        sys.stderr.write(f"{command}: {' '.join(line.split())}\n")
 
 
 def study(plan: Plan, json: Path | None, report: Path | None) -> int:
@@ -94,7 +66,7 @@ def study(plan: Plan, json: Path | None, report: Path | None) -> int:
     if report is not None:
         files.prepare_file(report)
     result = execute(plan, json, reader)
-    show(result)
+    show(result, "hakobi study output-methods")
     if report is not None and result.summary is not None:
         from hakobi.studies.output_methods import pages
 

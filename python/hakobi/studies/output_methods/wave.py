@@ -27,14 +27,15 @@ MAX_POINTS = 900
 
 @dataclass
 class Wave:
-    """A field over time: `frames[i]` at `times_s[i]`, rows by `lat`, columns by `lon`; NaN on land. `peak` is the
-    greatest height so far at the last time where the files have it."""
+    """A field over time: `frames[i]` at `times_s[i]` after `origin`, rows by `lat`, columns by `lon`; NaN on land.
+    `peak` is the greatest height so far at the last time where the files have it."""
 
     title: str
     name: str
     units: str
     lat: Axis
     lon: Axis
+    origin: str = "the start"
     times_s: list[float] = field(default_factory=list)
     frames: list[Field] = field(default_factory=list)
     peak: Field | None = None
@@ -156,6 +157,7 @@ def _make_wave(file: Any, name: str, num_files: int) -> Wave:
         units=_text(item.attrs.get("units", "")),
         lat=axes[0],
         lon=axes[1],
+        origin=_origin(file),
         num_files=num_files,
         grid=(int(item.shape[-2]), int(item.shape[-1])),
     )
@@ -170,3 +172,10 @@ def _time_of(file: Any, fallback: int) -> float:
     value = float(np.ravel(file["time"][()])[0])
     unit = _text(file["time"].attrs.get("units", "s")).split()[0]
     return value * {"minutes": 60.0, "min": 60.0, "hours": 3600.0, "h": 3600.0, "days": 86400.0}.get(unit, 1.0)
+
+
+def _origin(file: Any) -> str:
+    """What the time counts from: "2011-03-11 05:46:24 UTC" of "seconds since 2011-03-11 05:46:24"."""
+    units = _text(file["time"].attrs.get("units", "")) if "time" in file else ""
+    _unit, _since, origin = units.partition(" since ")
+    return f"{origin.removesuffix(' UTC')} UTC" if origin else "the start"

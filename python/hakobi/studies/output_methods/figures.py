@@ -1,0 +1,98 @@
+"""The study's plots: time over ranks, and output's share of the run."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from hakobi import plots
+from hakobi.studies.output_methods.summary import StudySummary
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+
+def scaling_figure(summary: StudySummary) -> Figure:
+    """Time of a run over its ranks, a line a method and one for the baseline; an axes a storage. Bars: quartiles."""
+    storages = summary.storages()
+    figure, all_axes = plots.new_figure(9.2, 4.3, columns=len(storages), share=True)
+    styles = plots.series_style(summary.methods)
+    for axes, storage in zip(all_axes, storages, strict=True):
+        rows = summary.of_storage(storage)
+        ranks = [row.ranks for row in rows]
+        baseline = [row.baseline for row in rows]
+        axes.plot(
+            ranks,
+            [item.median for item in baseline],
+            color=plots.BASELINE_COLOUR,
+            linestyle=(0, (4, 3)),
+            linewidth=1.6,
+            label="none (no output)",
+        )
+        for method in summary.methods:
+            colour, marker = styles[method]
+            figures = [row.figures[method].time for row in rows if method in row.figures]
+            at = [row.ranks for row in rows if method in row.figures]
+            low = [item.median - item.quartile_low for item in figures]
+            high = [item.quartile_high - item.median for item in figures]
+            axes.errorbar(
+                at,
+                [item.median for item in figures],
+                yerr=[low, high],
+                color=colour,
+                marker=marker,
+                markersize=5.5,
+                linewidth=1.6,
+                capsize=3,
+                label=method,
+            )
+        axes.set_xscale("log", base=2)
+        axes.set_xticks(ranks, [str(count) for count in ranks])
+        axes.minorticks_off()
+        axes.set_xlabel("ranks")
+        axes.set_ylim(bottom=0)
+        axes.set_title(f"storage {storage}" if len(storages) > 1 else "Time of the run")
+    all_axes[0].set_ylabel("seconds")
+    _legend_beside(figure, all_axes[-1])
+    return figure
+
+
+def share_figure(summary: StudySummary) -> Figure:
+    """Output's share of the run: a group of bars a rank count, an axes a storage. Whiskers: quartiles."""
+    storages = summary.storages()
+    figure, all_axes = plots.new_figure(9.2, 3.9, columns=len(storages), share=True)
+    styles = plots.series_style(summary.methods)
+    width = 0.82 / max(1, len(summary.methods))
+    for axes, storage in zip(all_axes, storages, strict=True):
+        rows = summary.of_storage(storage)
+        for number, method in enumerate(summary.methods):
+            places = [
+                place + (number - (len(summary.methods) - 1) / 2) * width
+                for place, row in enumerate(rows)
+                if method in row.figures
+            ]
+            shares = [row.figures[method].share for row in rows if method in row.figures]
+            low = [100 * (item.median - item.quartile_low) for item in shares]
+            high = [100 * (item.quartile_high - item.median) for item in shares]
+            axes.bar(
+                places,
+                [100 * item.median for item in shares],
+                width * 0.92,
+                yerr=[low, high],
+                error_kw={"elinewidth": 1.0, "capsize": 2, "ecolor": plots.TEXT_COLOUR},
+                color=styles[method][0],
+                label=method,
+            )
+        axes.axhline(0, color=plots.TEXT_COLOUR, linewidth=0.8)
+        axes.grid(visible=False, axis="x")
+        axes.set_xticks(range(len(rows)), [str(row.ranks) for row in rows])
+        axes.set_xlabel("ranks")
+        axes.set_title(f"storage {storage}" if len(storages) > 1 else "Output's share of the run")
+    all_axes[0].set_ylabel("per cent of the run")
+    _legend_beside(figure, all_axes[-1])
+    return figure
+
+
+def _legend_beside(figure: Figure, axes: Axes) -> None:
+    handles, labels = axes.get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside right upper")

@@ -1,0 +1,156 @@
+"""The study's HTML report."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from hakobi.report import Report
+from hakobi.studies.output_methods import figures, tables
+from hakobi.studies.output_methods.gauges import Gauges, arrival_table
+from hakobi.studies.output_methods.result import Study
+from hakobi.studies.output_methods.summary import StudySummary
+from hakobi.studies.output_methods.wave import Wave
+from hakobi.words import bytes_text, clock_text, count_text, list_text, percent_text, seconds_text
+
+_METHODS = {
+    "none": "Nothing is written: the baseline against which output time is measured.",
+    "per-process": "Each rank writes its own piece file; a gather step makes the one file of them, and is counted.",
+    "root": "Pieces travel by MPI to rank 0, which writes the file.",
+    "parallel": "Every rank writes its part of the one file at once with the MPI library's own collective MPI-IO.",
+    "pipelined": "Hakobi's engine: aggregators' file access overlaps the shuffle, several buffers in flight.",
+    "writers": "Every n-th rank writes; the ranks between hand over to it.",
+}
+
+
+def write_report(path: Path, study: Study, wave: Wave | None, gauges: Gauges | None = None) -> None:
+    """Writes the report of a study that has a summary. `wave`: for the pictures. Raises StorageError."""
+    make_report(study, wave, gauges).write(path)
+
+
+def make_report(study: Study, wave: Wave | None, gauges: Gauges | None = None) -> Report:
+    """The report, not yet written."""
+    summary = study.summary
+    assert summary is not None, "a report needs at least one pair of runs"
+    report = Report(f"What output costs: {summary.app}", _lead(study, summary))
+    for warning in study.warnings():
+        report.warn(warning)
+    report.heading("What was found")
+    is_named = len(summary.storages()) > 1
+    report.bullets([tables.verdict(row, is_named=is_named) for row in summary.rows])
+    report.bullets(tables.cache_notes(summary, study.conditions))
+    report.figure(
+        figures.scaling_figure(summary),
+        "Time of a run over its ranks: medians, bars from quartile to quartile. The dashed line is the same run "
+        "without output; what a method lies above it is its output time.",
+        "Line chart. " + _scaling_words(summary),
+    )
+    report.figure(
+        figures.share_figure(summary),
+        "Output time as a part of the run's time: medians, whiskers from quartile to quartile. A bar at or below zero "
+        "means that the output's time disappears in the scatter of the runs.",
+        "Bar chart. " + _share_words(summary),
+    )
+    report.table(tables.make_table(summary, study.conditions))
+    _add_wave(report, wave)
+    _add_gauges(report, gauges)
+    report.heading("What the words mean")
+    report.terms(_terms(summary))
+    report.conditions(study.conditions)
+    plan = study.plan
+    options = " ".join(plan.arguments) or "the application's defaults"
+    report.terms([("application", f"{plan.app}: {options}"), ("order", f"shuffled in rounds, seed {plan.seed}")])
+    return report
+
+
+def _lead(study: Study, summary: StudySummary) -> str:
+    ranks = sorted({row.ranks for row in summary.rows})
+    return (
+        f"{count_text(len(summary.methods), 'output method')} on {list_text([str(count) for count in ranks])} "
+        f"{'rank' if ranks == [1] else 'ranks'}, {count_text(summary.rounds, 'round')} of interleaved runs, "
+        f"{bytes_text(summary.output_bytes)} written by each, {study.conditions['mpi']}. "
+        "Every file was compared by its SHA-256."
+    )
+
+
+def _scaling_words(summary: StudySummary) -> str:
+    parts = []
+    for row in summary.rows:
+        times = ", ".join(f"{name} {seconds_text(item.time.median)}" for name, item in row.figures.items())
+        where = f"{count_text(row.ranks, 'rank')} on storage {row.storage}"
+        parts.append(f"{where}: none {seconds_text(row.baseline.median)}, {times}.")
+    return " ".join(parts)
+
+
+def _share_words(summary: StudySummary) -> str:
+    parts = []
+    for row in summary.rows:
+        shares = ", ".join(f"{name} {percent_text(item.share.median)}" for name, item in row.figures.items())
+        parts.append(f"{count_text(row.ranks, 'rank')} on storage {row.storage}: {shares}.")
+    return " ".join(parts)
+
+
+def _add_wave(report: Report, wave: Wave | None) -> None:
+    if wave is None or not wave.frames:
+        return
+    from hakobi import plots
+    from hakobi.studies.output_methods import pictures
+
+    rows, columns = wave.grid
+    report.heading("The field that was written")
+    size = f"{columns} x {rows} points, {count_text(wave.num_files, 'step')}"
+    last = clock_text(wave.times_s[-1])
+    if len(wave.frames) > 2:
+        report.image(
+            pictures.animation_gif(wave),
+            f"{wave.title}: {wave.name}, {size}. Grey: land.",
+            f"Animation of the {wave.name} over {last}: the wave spreads from its source over the sea.",
+        )
+        report.image(
+            plots.to_png(pictures.series_figure(wave)),
+            "The same as single pictures.",
+            f"Maps of the {wave.name} at times up to {last}.",
+        )
+    else:
+        report.image(
+            plots.to_png(pictures.field_figure(wave)),
+            f"{wave.title}: {wave.name} at the last step, {size}. Grey: land.",
+            f"Map of the {wave.name} {last} after the start.",
+        )
+    peak = pictures.peak_figure(wave)
+    if peak is not None:
+        report.image(
+            plots.to_png(peak),
+            f"The greatest height at each place up to {last}. The colours are logarithmic.",
+            f"Map of the greatest height within {last}.",
+        )
+
+
+def _add_gauges(report: Report, gauges: Gauges | None) -> None:
+    if not gauges:
+        return
+    report.heading("Computed and observed")
+    report.table(arrival_table(gauges))
+
+
+def _terms(summary: StudySummary) -> list[tuple[str, str]]:
+    own = [(name, text) for name, text in _METHODS.items() if name in ("none", *summary.methods)]
+    return [
+        (
+            "time",
+            "Of one run, from the first to the last thing the application does; starting MPI is left out.",
+        ),
+        (
+            "output time",
+            "Time of the run with a method less that of the same run with method none: same round, ranks and storage; "
+            "then the median over the rounds. Never a stopwatch around a call.",
+        ),
+        ("share", "Output time divided by the time of the run with output."),
+        ("±", "Half the distance between the quartiles over the rounds."),
+        (
+            "outside the spread",
+            "The differences between two methods within each round leave out zero with 95 % confidence: by order "
+            "statistics from six rounds on, by Student's t below. Otherwise no winner is named.",
+        ),
+        ("in the page cache", "Share of a run's bytes that the kernel held in memory as the run ended (mincore)."),
+        *own,
+    ]

@@ -1,0 +1,37 @@
+"""A study that has run: what the table, the report and the exit status are made from."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from hakobi.conditions import Conditions
+from hakobi.studies.output_methods.plan import Plan
+from hakobi.studies.output_methods.runner import Mismatch, Outcome
+from hakobi.studies.output_methods.summary import StudySummary
+
+
+@dataclass(frozen=True)
+class Study:
+    """`summary` is None when no pair of runs was finished."""
+
+    plan: Plan
+    outcome: Outcome
+    summary: StudySummary | None
+    conditions: Conditions
+    mismatches: list[Mismatch]
+
+    def warnings(self) -> list[str]:
+        """What a reader must know before the figures, worst first."""
+        result = [f"FILES DIFFER: {mismatch.text()}" for mismatch in self.mismatches]
+        if self.outcome.failure is not None:
+            result.append(f"ended early after {self._progress()}: {self.outcome.failure}")
+        if self.outcome.is_interrupted:
+            result.append(f"interrupted after {self._progress()}: the figures are those of the finished ones")
+        return result
+
+    def _progress(self) -> str:
+        return f"{len(self.outcome.records)} of {len(self.plan.runs())} runs"
+
+    def exit_status(self) -> int:
+        """0: complete and all files agree. 1: files differ. 2: ended early."""
+        return 1 if self.mismatches else 0 if self.outcome.is_complete else 2

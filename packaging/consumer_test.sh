@@ -1,0 +1,57 @@
+#!/bin/sh
+# Installs a build, moves it, builds the consumer project against it by CMake and by pkg-config, runs the programs on
+# 2 ranks and compares what they wrote.
+# Usage: consumer_test.sh <build folder> <C compiler> <C++ compiler> <MPI's Fortran compiler> "<launcher of 2 ranks>"
+set -eu
+build=$1
+cc=$2
+cxx=$3
+mpifort=$4
+launcher=$5
+source=$(cd "$(dirname "$0")/.." && pwd)
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+fail() {
+    echo "consumer test: $*" >&2
+    exit 1
+}
+
+# Paths of the build tree would still work here and nowhere else: look for them, and move what was installed.
+cmake --install "$build" --prefix "$work/staged" >"$work/install.log" || { cat "$work/install.log" >&2; fail "cmake --install"; }
+mv "$work/staged" "$work/installed"
+prefix=$work/installed
+text=$(find "$prefix" -name '*.cmake' -o -name '*.pc')
+[ -n "$text" ] || fail "no CMake package and no pkg-config file is installed"
+for path in "$build" "$source" "$work/staged"; do
+    # Unquoted: a list of files, whose names have no blanks.
+    if grep -lF "$path" $text; then fail "these name $path"; fi
+done
+for library in "$prefix"/lib*/libhakobi*.so "$prefix"/lib/*/libhakobi*.so "$prefix"/bin/*; do
+    [ -e "$library" ] || continue
+    if readelf -d "$library" | grep -E 'R(UN)?PATH' | grep -F "$build"; then fail "$library has a run path into $build"; fi
+done
+
+cmake -S "$source/packaging/consumer" -B "$work/cmake" -DCMAKE_PREFIX_PATH="$prefix" -DCMAKE_C_COMPILER="$cc" \
+    -DCMAKE_CXX_COMPILER="$cxx" -DCMAKE_BUILD_TYPE=Release >"$work/log" 2>&1 &&
+    cmake --build "$work/cmake" >>"$work/log" 2>&1 || { cat "$work/log" >&2; fail "find_package(hakobi)"; }
+
+pc=$(find "$prefix" -name hakobi.pc)
+PKG_CONFIG_PATH=$(dirname "$pc")
+export PKG_CONFIG_PATH
+mkdir "$work/pc"
+rpath=-Wl,-rpath,$(pkg-config --variable=libdir hakobi)
+# Unquoted: flags.
+"$cxx" -std=c++20 "$source/examples/languages/wave.cpp" -o "$work/pc/wave_cpp" $(pkg-config --cflags --libs hakobi) "$rpath"
+"$cc" -std=c99 -pedantic-errors "$source/examples/languages/wave.c" -o "$work/pc/wave_c" $(pkg-config --cflags --libs hakobi) "$rpath"
+"$mpifort" "$source/examples/languages/wave.f90" -o "$work/pc/wave_fortran" $(pkg-config --cflags --libs hakobi-fortran) "$rpath"
+
+mkdir "$work/out"
+for way in cmake pc; do
+    for language in cpp c fortran; do
+        $launcher "$work/$way/wave_$language" "$work/out/$way-$language" writers || fail "$way/wave_$language"
+        for step in 000000 000001; do
+            cmp "$work/out/cmake-cpp_$step.nc" "$work/out/$way-${language}_$step.nc" || fail "$way/wave_$language differs"
+        done
+    done
+done

@@ -1,0 +1,196 @@
+"""Loads libhakobi.so and declares the functions of hakobi.h for ctypes: the Python side of the C interface.
+
+Which library, first hit wins:
+ 1. the file that $HAKOBI_LIBRARY names, and no other;
+ 2. $HAKOBI_PREFIX/lib, when HAKOBI_PREFIX is set, and nowhere else;
+ 3. the source tree's build/<mpi>/lib, when the package runs from one, with <mpi> the MPI library in use;
+ 4. the `lib` folder of this Python's environment; 5. where the system's loader looks.
+
+The MPI library in use is mpi4py's when its `MPI` is imported, else the launcher's (Open MPI and MPICH each set variables
+for the processes that they start), else $HAKOBI_MPI, else Open MPI. A process can hold only one.
+
+libhakobi.so is loaded with its symbols hidden from other modules: it uses the system's HDF5, while h5py's wheel brings
+another. MPI's own symbols are made global, since Open MPI's plugins look for them there.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import sys
+from collections.abc import Iterator
+from ctypes import POINTER, c_char_p, c_double, c_int, c_int64, c_void_p
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from hakobi import programs
+from hakobi.errors import FormatError, HakobiError, InputError, StorageError
+
+MAX_DIMS = 8
+TYPES = {"float64": 0, "float32": 1, "int32": 2, "int64": 3}  #: numpy's name -> HAKOBI_DOUBLE, …
+
+_SONAME = "libhakobi.so.0"
+_MPI_SONAMES = {"openmpi": ("libmpi.so.40",), "mpich": ("libmpich.so.12", "libmpi.so.12")}
+_ERROR_CLASS: dict[str, type[HakobiError]] = {
+    "invalid_argument": InputError,
+    "not_found": InputError,
+    "unsupported": InputError,
+    "exists": StorageError,
+    "permission": StorageError,
+    "no_space": StorageError,
+    "io": StorageError,
+    "format": FormatError,
+}
+
+
+class BlockC(ctypes.Structure):
+    """hakobi_block."""
+
+    _fields_ = (
+        ("num_dims", c_int),
+        ("global_", c_int64 * MAX_DIMS),
+        ("start", c_int64 * MAX_DIMS),
+        ("count", c_int64 * MAX_DIMS),
+    )
+
+
+class FieldC(ctypes.Structure):
+    """hakobi_field."""
+
+    _fields_ = (
+        ("name", c_char_p),
+        ("units", c_char_p),
+        ("long_name", c_char_p),
+        ("standard_name", c_char_p),
+        ("block", BlockC),
+        ("type", c_int),
+        ("data", c_void_p),
+        ("num_values", c_int64),
+        ("reserved", c_void_p * 4),
+    )
+
+
+class TimesC(ctypes.Structure):
+    """hakobi_output_times."""
+
+    _fields_ = (
+        ("layout_s", c_double),
+        ("values_s", c_double),
+        ("finish_s", c_double),
+        ("gather_s", c_double),
+        ("bytes", c_int64),
+        ("reserved", c_double * 8),
+    )
+
+
+#: Function of hakobi.h -> (type of its result, types of its arguments).
+_PROTOTYPES: dict[str, tuple[Any, tuple[Any, ...]]] = {
+    "hakobi_error_text": (c_char_p, ()),
+    "hakobi_error_rank": (c_int, ()),
+    "hakobi_error_name": (c_char_p, (c_int,)),
+    "hakobi_version": (c_char_p, ()),
+    "hakobi_mpi_name": (c_char_p, ()),
+    "hakobi_mpi_init_if_needed": (c_int, ()),
+    "hakobi_mpi_finalize_if_ours": (c_int, ()),
+    "hakobi_comm_duplicate_f": (c_int, (c_int, POINTER(c_void_p))),
+    "hakobi_comm_duplicate_world": (c_int, (POINTER(c_void_p),)),
+    "hakobi_comm_free": (c_int, (c_void_p,)),
+    "hakobi_comm_rank": (c_int, (c_void_p,)),
+    "hakobi_comm_size": (c_int, (c_void_p,)),
+    "hakobi_comm_num_nodes": (c_int, (c_void_p,)),
+    "hakobi_split": (c_int, (c_int, POINTER(c_int64), c_int, c_int, POINTER(BlockC))),
+    "hakobi_options_create": (c_int, (POINTER(c_void_p),)),
+    "hakobi_options_set": (c_int, (c_void_p, c_char_p, c_char_p)),
+    "hakobi_options_set_hint": (c_int, (c_void_p, c_char_p, c_char_p)),
+    "hakobi_options_add_axis": (c_int, (c_void_p, c_char_p, c_char_p, c_char_p, c_void_p, c_int64)),
+    "hakobi_options_refuse": (c_int, (c_void_p, c_char_p)),
+    "hakobi_options_free": (None, (c_void_p,)),
+    "hakobi_output_method_name": (c_char_p, (c_int,)),
+    "hakobi_output_create": (c_int, (c_void_p, c_char_p, c_void_p, POINTER(c_void_p))),
+    "hakobi_output_begin_step": (c_int, (c_void_p, c_double)),
+    "hakobi_output_put": (c_int, (c_void_p, POINTER(FieldC))),
+    "hakobi_output_refuse": (c_int, (c_void_p, c_char_p)),
+    "hakobi_output_end_step": (c_int, (c_void_p,)),
+    "hakobi_output_close": (c_int, (c_void_p,)),
+    "hakobi_output_free": (None, (c_void_p,)),
+    "hakobi_output_method": (c_char_p, (c_void_p,)),
+    "hakobi_output_get_times": (c_int, (c_void_p, POINTER(TimesC))),
+    "hakobi_gather_pieces": (c_int, (c_char_p, POINTER(c_void_p))),
+    "hakobi_gather_result_file": (c_char_p, (c_void_p, c_int)),
+    "hakobi_gather_result_incomplete": (c_char_p, (c_void_p, c_int)),
+    "hakobi_gather_result_free": (None, (c_void_p,)),
+}
+
+
+def mpi_in_use() -> str:
+    """ "openmpi" or "mpich": see the head of the file. Raises InputError where mpi4py runs on another MPI library."""
+    mpi4py_mpi = sys.modules.get("mpi4py.MPI")
+    if mpi4py_mpi is not None:
+        version: str = mpi4py_mpi.Get_library_version()
+        if version.startswith("Open MPI"):
+            return "openmpi"
+        if "MPICH" in version:
+            return "mpich"
+        raise InputError(f"mpi4py runs on an MPI library that Hakobi is not built for: {version.splitlines()[0]}")
+    if "OMPI_COMM_WORLD_SIZE" in os.environ:
+        return "openmpi"
+    if "PMI_SIZE" in os.environ:
+        return "mpich"
+    return programs.flavour()
+
+
+def _candidates(flavour: str) -> Iterator[Path]:
+    tree = programs.source_tree()
+    if tree:
+        yield tree / "build" / flavour / "lib" / _SONAME
+    yield Path(sys.prefix) / "lib" / _SONAME
+
+
+def _locate(flavour: str) -> str:
+    if named := os.environ.get("HAKOBI_LIBRARY"):
+        return named
+    if prefix := os.environ.get("HAKOBI_PREFIX"):
+        found = sorted(Path(prefix).glob(f"lib*/{_SONAME}")) + sorted(Path(prefix).glob(f"lib/*/{_SONAME}"))
+        if not found:
+            raise InputError(f"no {_SONAME} below {prefix}: HAKOBI_PREFIX names no finished installation")
+        return str(found[0])
+    return next((str(path) for path in _candidates(flavour) if path.is_file()), _SONAME)
+
+
+@cache
+def load() -> ctypes.CDLL:
+    """The library, loaded at the first call. Raises InputError when there is none, or one for another MPI library."""
+    flavour = mpi_in_use()
+    path = _locate(flavour)
+    try:
+        library = ctypes.CDLL(path)
+    except OSError as error:
+        how = f"build it with 'make HAKOBI_MPI={flavour}'" if programs.source_tree() else "set HAKOBI_PREFIX"
+        raise InputError(f"cannot load Hakobi's library for {flavour}: {error}: {how}") from error
+    for name, (result, arguments) in _PROTOTYPES.items():
+        function = getattr(library, name)
+        function.restype, function.argtypes = result, arguments
+    built_with = library.hakobi_mpi_name().decode()
+    if built_with in _MPI_SONAMES and built_with != flavour:
+        raise InputError(f"{path} is built with {built_with}, but this process runs with {flavour}")
+    for soname in _MPI_SONAMES.get(built_with, ()):
+        try:
+            ctypes.CDLL(soname, mode=ctypes.RTLD_GLOBAL)
+            break
+        except OSError:
+            continue
+    return library
+
+
+def error_of(library: ctypes.CDLL, code: int) -> HakobiError:
+    """The exception for a code that a call of this thread just returned."""
+    name = library.hakobi_error_name(code).decode()
+    text = library.hakobi_error_text().decode(errors="replace")
+    return _ERROR_CLASS.get(name, HakobiError)(text, code=name, rank=library.hakobi_error_rank())
+
+
+def check(library: ctypes.CDLL, code: int) -> None:
+    """Raises what a code other than 0 stands for."""
+    if code != 0:
+        raise error_of(library, code)

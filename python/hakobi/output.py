@@ -1,0 +1,342 @@
+"""Time steps from an MPI program in Python: the calls of C++'s hakobi::Output.
+
+    comm = hakobi.Comm.duplicate(MPI.COMM_WORLD)                    # collective
+    block = hakobi.split((ny, nx), comm.size, comm.rank)            # local
+    out = hakobi.Output.create(comm, "run", method="pipelined")     # collective
+    out.begin_step(time_s)
+    out.put("eta", "m", block, eta)                                 # lent until end_step returns
+    out.end_step()                                                  # collective: same exception on every rank, or none
+    out.close()                                                     # collective
+
+The library behind it is found by hakobi/_library.py. Errors are those of hakobi/errors.py, raised alike on every rank
+by collective calls; `error.rank` is the rank on which it happened.
+"""
+
+from __future__ import annotations
+
+import atexit
+import ctypes
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from math import prod
+from os import PathLike, fspath
+from types import TracebackType
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from hakobi import _library
+from hakobi._library import TYPES, BlockC, FieldC, TimesC, check, load
+from hakobi.errors import InputError
+
+
+class _Mpi4pyComm(Protocol):
+    def py2f(self) -> int: ...
+
+
+class Comm:
+    """A private duplicate of a communicator. Never freed by garbage collection: `free` is collective."""
+
+    def __init__(self, handle: ctypes.c_void_p) -> None:
+        self._library = load()
+        self._handle = handle
+        self.rank: int = self._library.hakobi_comm_rank(handle)
+        self.size: int = self._library.hakobi_comm_size(handle)
+        self.num_nodes: int = self._library.hakobi_comm_num_nodes(handle)
+
+    @classmethod
+    def duplicate(cls, comm: _Mpi4pyComm | int | None = None) -> Comm:
+        """Duplicates an mpi4py communicator, or the one with this Fortran handle. Collective over it.
+
+        None stands for all processes of the run in a program without mpi4py: MPI is then initialised here, and
+        finalised when the interpreter ends. A program that runs without a launcher is a run of one process.
+
+        Raises InputError when there is no library for the MPI library in use, or no communicator behind `comm`.
+        """
+        library = load()
+        handle = ctypes.c_void_p()
+        if comm is None:
+            check(library, library.hakobi_mpi_init_if_needed())
+            atexit.register(library.hakobi_mpi_finalize_if_ours)
+            check(library, library.hakobi_comm_duplicate_world(handle))
+        else:
+            fortran_comm = comm if isinstance(comm, int) else comm.py2f()
+            check(library, library.hakobi_comm_duplicate_f(fortran_comm, handle))
+        return cls(handle)
+
+    def free(self) -> None:
+        """Releases the duplicate, after every object that uses it is closed. Collective; a second call does nothing."""
+        handle, self._handle = self._handle, ctypes.c_void_p()
+        check(self._library, self._library.hakobi_comm_free(handle))
+
+
+@dataclass(frozen=True)
+class Block:
+    """A rank's rectangular part of a global array, slowest dimension first; `start` counts from 0."""
+
+    global_: tuple[int, ...]
+    start: tuple[int, ...]
+    count: tuple[int, ...]
+
+    @property
+    def slices(self) -> tuple[slice, ...]:
+        """What indexes a global array to get this part.
+
+        >>> Block((4, 6), (2, 0), (2, 3)).slices
+        (slice(2, 4, None), slice(0, 3, None))
+        """
+        return tuple(slice(first, first + num) for first, num in zip(self.start, self.count, strict=True))
+
+    @property
+    def num_elements(self) -> int:
+        return prod(self.count)
+
+
+@dataclass(frozen=True)
+class Axis:
+    """A dimension's coordinate variable: CF's name, units and values, whole and equal on every rank."""
+
+    name: str
+    units: str
+    values: Sequence[float] | npt.NDArray[np.floating[Any]]
+    standard_name: str = ""
+
+
+@dataclass(frozen=True)
+class OutputTimes:
+    """Seconds that this rank has spent inside Output, by phase, and the bytes that it put."""
+
+    layout_s: float
+    values_s: float
+    finish_s: float
+    gather_s: float
+    bytes: int
+
+
+@dataclass(frozen=True)
+class GatherResult:
+    """What gather_pieces did: files made, and folders whose pieces are not all there, each with the reason."""
+
+    files: list[str] = field(default_factory=list)
+    incomplete: list[str] = field(default_factory=list)
+
+
+def split(global_: Sequence[int], num_ranks: int, rank: int) -> Block:
+    """The block of `rank` when an array of `global_` extents is split over `num_ranks`. Local.
+
+    Raises InputError when the ranks do not fit the grid.
+    """
+    library = load()
+    found = BlockC()
+    extents = (ctypes.c_int64 * len(global_))(*global_)
+    check(library, library.hakobi_split(len(global_), extents, num_ranks, rank, found))
+    n = found.num_dims
+    return Block(tuple(found.global_[:n]), tuple(found.start[:n]), tuple(found.count[:n]))
+
+
+def output_methods() -> list[str]:
+    """The names that Output.create takes as `method`, besides "auto"."""
+    return list(_texts(load().hakobi_output_method_name))
+
+
+def gather_pieces(path: str | PathLike[str]) -> GatherResult:
+    """Makes whole files of the pieces that the method per-process left in `path`. Local: no MPI.
+
+    Raises InputError, FormatError or StorageError.
+    """
+    library = load()
+    handle = ctypes.c_void_p()
+    check(library, library.hakobi_gather_pieces(fspath(path).encode(), handle))
+    try:
+        return GatherResult(
+            list(_texts(lambda i: library.hakobi_gather_result_file(handle, i))),
+            list(_texts(lambda i: library.hakobi_gather_result_incomplete(handle, i))),
+        )
+    finally:
+        library.hakobi_gather_result_free(handle)
+
+
+class Output:
+    """Writes time steps, one NetCDF-4 file with CF conventions a step: `<prefix>_000000.nc`, …
+
+    As a context manager it is closed at the end of the block; when the block raises, the output is abandoned without
+    communication, since other ranks may not have raised.
+    """
+
+    def __init__(self, handle: ctypes.c_void_p) -> None:
+        self._library = load()
+        self._handle = handle
+        self._lent: list[npt.NDArray[Any]] = []  # the open step's arrays: alive until end_step returns
+        self.method: str = self._library.hakobi_output_method(handle).decode()
+
+    @classmethod
+    def create(
+        cls,
+        comm: Comm,
+        prefix: str | PathLike[str],
+        *,
+        method: str = "auto",
+        axes: Iterable[Axis] = (),
+        title: str = "",
+        time_units: str = "s",
+        sync: bool = False,
+        asynchronous: bool = False,
+        writer_stride: int = 0,
+        buffer_bytes: int = 64 << 20,
+        keep_pieces: bool = False,
+        hints: Mapping[str, str] | None = None,
+    ) -> Output:
+        """Collective over `comm`; all arguments equal on all ranks. `axes`: the grid's dimensions, slowest first.
+
+        Raises InputError for an unknown method (naming the nearest) or option value, StorageError for a folder that
+        cannot be written or a file in the way.
+        """
+        library = load()
+        options, handle = ctypes.c_void_p(), ctypes.c_void_p()
+        check(library, library.hakobi_options_create(options))
+        values: dict[str, str | int] = {
+            "method": method,
+            "title": title,
+            "time_units": time_units,
+            "sync": int(sync),
+            "asynchronous": int(asynchronous),
+            "writer_stride": writer_stride,
+            "buffer_bytes": buffer_bytes,
+            "keep_pieces": int(keep_pieces),
+        }
+        try:
+            # What a setter refuses is raised by create, on every rank.
+            for name, value in values.items():
+                library.hakobi_options_set(options, name.encode(), str(value).encode())
+            for name, hint in (hints or {}).items():
+                library.hakobi_options_set_hint(options, name.encode(), str(hint).encode())
+            for axis in axes:
+                _add_axis(library, options, axis)
+            check(library, library.hakobi_output_create(comm._handle, fspath(prefix).encode(), options, handle))
+        finally:
+            library.hakobi_options_free(options)
+        return cls(handle)
+
+    def begin_step(self, time: float) -> None:
+        """Opens the next step at model time `time`, in the output's time_units. All ranks; nothing is communicated."""
+        check(self._library, self._library.hakobi_output_begin_step(self._handle, time))
+
+    def put(
+        self,
+        name: str,
+        units: str,
+        block: Block,
+        values: npt.NDArray[Any],
+        *,
+        long_name: str = "",
+        standard_name: str = "",
+    ) -> None:
+        """Adds a field to the open step. All ranks put the same fields in the same order; nothing is communicated.
+
+        `values`: float64, float32, int32 or int64 in native byte order and C order, of the block's shape or flat. It
+        is not copied: do not change it before end_step returns. What is wrong with it on this rank `end_step` raises
+        on every rank: raising it here would leave the others waiting.
+        """
+        problem = _problem_with(block, values)
+        if problem:
+            self._library.hakobi_output_refuse(self._handle, f"field {name}: {problem}".encode())
+            return
+        self._lent.append(values)
+        self._library.hakobi_output_put(
+            self._handle,
+            FieldC(
+                name=name.encode(),
+                units=units.encode(),
+                long_name=long_name.encode(),
+                standard_name=standard_name.encode(),
+                block=BlockC(
+                    len(block.global_),
+                    (ctypes.c_int64 * _library.MAX_DIMS)(*block.global_),
+                    (ctypes.c_int64 * _library.MAX_DIMS)(*block.start),
+                    (ctypes.c_int64 * _library.MAX_DIMS)(*block.count),
+                ),
+                type=TYPES[values.dtype.name],
+                data=values.ctypes.data if values.size else None,
+                num_values=values.size,
+            ),
+        )
+
+    def end_step(self) -> None:
+        """Writes the step. Collective. On return the file has its final name (asynchronous: after the next call)."""
+        try:
+            check(self._library, self._library.hakobi_output_end_step(self._handle))
+        finally:
+            self._lent.clear()
+
+    def close(self) -> None:
+        """Finishes what is under way and releases everything. Collective; a second call does nothing."""
+        if not self._handle:
+            return
+        try:
+            check(self._library, self._library.hakobi_output_close(self._handle))
+        finally:
+            self._free()
+
+    @property
+    def times(self) -> OutputTimes:
+        """What this rank's output has cost so far."""
+        times = TimesC()
+        check(self._library, self._library.hakobi_output_get_times(self._handle, times))
+        return OutputTimes(times.layout_s, times.values_s, times.finish_s, times.gather_s, times.bytes)
+
+    def __enter__(self) -> Output:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        if kind is None:
+            self.close()
+        else:
+            self._free()
+
+    def _free(self) -> None:
+        handle, self._handle = self._handle, ctypes.c_void_p()
+        self._library.hakobi_output_free(handle)
+        self._lent.clear()
+
+
+def _texts(entry: Any) -> Iterable[str]:
+    index = 0
+    while (text := entry(index)) is not None:
+        yield text.decode()
+        index += 1
+
+
+def _add_axis(library: ctypes.CDLL, options: ctypes.c_void_p, axis: Axis) -> None:
+    try:
+        values = np.ascontiguousarray(axis.values, dtype=np.float64)
+        if values.ndim != 1:
+            raise InputError(f"it has {values.ndim} dimensions")
+    except (TypeError, ValueError, InputError) as error:
+        library.hakobi_options_refuse(options, f"axis {axis.name}: values are not a list of numbers: {error}".encode())
+        return
+    library.hakobi_options_add_axis(
+        options,
+        axis.name.encode(),
+        axis.units.encode(),
+        axis.standard_name.encode(),
+        values.ctypes.data,
+        values.size,
+    )
+
+
+def _problem_with(block: Block, values: npt.NDArray[Any]) -> str:
+    """Why `values` cannot be lent as the block's values, or ""."""
+    if not len(block.global_) == len(block.start) == len(block.count) <= _library.MAX_DIMS:
+        return f"global_, start and count of its block do not have the same number of dimensions, up to {_library.MAX_DIMS}"
+    if not isinstance(values, np.ndarray):
+        return f"a {type(values).__name__}, not a numpy array"
+    if values.dtype.name not in TYPES or not values.dtype.isnative:
+        return f"dtype {values.dtype.str}, not native {', '.join(TYPES)}"
+    if not values.flags.c_contiguous:
+        return "the array is not contiguous in C order: numpy.ascontiguousarray makes such a copy"
+    if values.shape != block.count and values.shape != (block.num_elements,):
+        return f"the array's shape {values.shape} is not the block's {block.count}"
+    return ""

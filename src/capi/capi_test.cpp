@@ -1,0 +1,249 @@
+#include <gtest/gtest.h>
+#include <hakobi/output.hpp>
+// After mpi.h, so that hakobi_comm_duplicate is there.
+#include <hakobi.h>
+
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace {
+
+std::string text() { return hakobi_error_text(); }
+
+/// A communicator, and a folder that all ranks share for the time of a test.
+class CApi : public testing::Test {
+  protected:
+    void SetUp() override {
+        ASSERT_EQ(hakobi_comm_duplicate(MPI_COMM_WORLD, &comm_), HAKOBI_OK) << text();
+        rank_ = hakobi_comm_rank(comm_);
+        size_ = hakobi_comm_size(comm_);
+        char name[] = "/tmp/hakobi-capi-XXXXXX";
+        if (rank_ == 0) {
+            ASSERT_NE(mkdtemp(name), nullptr);
+        }
+        MPI_Bcast(name, sizeof name, MPI_CHAR, 0, MPI_COMM_WORLD);
+        folder_ = name;
+    }
+    void TearDown() override {
+        MPI_Barrier(MPI_COMM_WORLD);
+        if (rank_ == 0) std::filesystem::remove_all(folder_);
+        EXPECT_EQ(hakobi_comm_free(comm_), HAKOBI_OK);
+    }
+
+    hakobi_block split(std::int64_t ny, std::int64_t nx) const {
+        const std::int64_t global[] = {ny, nx};
+        hakobi_block block;
+        EXPECT_EQ(hakobi_split(2, global, size_, rank_, &block), HAKOBI_OK) << text();
+        return block;
+    }
+    hakobi_output* create(const std::string& name) const {
+        hakobi_output* out = nullptr;
+        EXPECT_EQ(hakobi_output_create(comm_, (folder_ + "/" + name).c_str(), nullptr, &out), HAKOBI_OK) << text();
+        return out;
+    }
+    /// The code of a collective call, which must be the same on all ranks.
+    static int same_everywhere(int code) {
+        int lowest = 0, highest = 0;
+        MPI_Allreduce(&code, &lowest, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
+        MPI_Allreduce(&code, &highest, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
+        EXPECT_EQ(lowest, highest);
+        return code;
+    }
+
+    hakobi_comm* comm_ = nullptr;
+    int rank_ = 0, size_ = 0;
+    std::string folder_;
+};
+
+std::string contents(const std::string& path) {
+    std::ifstream file(path, std::ios::binary);
+    EXPECT_TRUE(file.good()) << path;
+    return {std::istreambuf_iterator<char>(file), {}};
+}
+
+TEST_F(CApi, WritesTheBytesThatCppWrites) {
+    const hakobi_block block = split(7, 5);
+    const std::size_t num = static_cast<std::size_t>(block.count[0] * block.count[1]);
+    const std::vector<float> values(num, 1.5F);
+    const std::vector<std::int64_t> numbers(num, rank_);
+
+    hakobi_output* out = create("c");
+    hakobi_field field = {};
+    field.name = "a";
+    field.block = block;
+    field.type = HAKOBI_FLOAT;
+    field.data = values.data();
+    EXPECT_EQ(hakobi_output_begin_step(out, 2.5), HAKOBI_OK) << text();
+    EXPECT_EQ(hakobi_output_put(out, &field), HAKOBI_OK) << text();
+    field.name = "b";
+    field.units = "K";
+    field.type = HAKOBI_INT64;
+    field.data = numbers.data();
+    EXPECT_EQ(hakobi_output_put(out, &field), HAKOBI_OK) << text();
+    EXPECT_EQ(hakobi_output_end_step(out), HAKOBI_OK) << text();
+    hakobi_output_times times;
+    EXPECT_EQ(hakobi_output_get_times(out, &times), HAKOBI_OK) << text();
+    EXPECT_EQ(times.bytes, static_cast<std::int64_t>(num * (sizeof(float) + sizeof(std::int64_t))));
+    EXPECT_EQ(hakobi_output_close(out), HAKOBI_OK) << text();
+    EXPECT_EQ(hakobi_output_close(out), HAKOBI_OK) << "a second close does nothing";
+    hakobi_output_free(out);
+
+    auto comm = hakobi::Comm::duplicate(MPI_COMM_WORLD);
+    const hakobi::Block same = hakobi::split({7, 5}, size_, rank_);
+    auto cpp = hakobi::Output::create(comm, folder_ + "/cpp");
+    cpp.begin_step(2.5);
+    cpp.put({.name = "a", .block = same, .data = values});
+    cpp.put({.name = "b", .units = "K", .block = same, .data = numbers});
+    cpp.end_step();
+    cpp.close();
+    comm.free();
+    EXPECT_EQ(contents(folder_ + "/c_000000.nc"), contents(folder_ + "/cpp_000000.nc"));
+}
+
+TEST_F(CApi, WhatASetterRefusesOnOneRankCreateReportsOnAll) {
+    hakobi_options* options = nullptr;
+    ASSERT_EQ(hakobi_options_create(&options), HAKOBI_OK);
+    if (rank_ == size_ - 1) {
+        EXPECT_EQ(hakobi_options_set(options, "writer_strid", "2"), HAKOBI_INVALID_ARGUMENT);
+        EXPECT_NE(text().find("did you mean writer_stride?"), std::string::npos) << text();
+    }
+    hakobi_output* out = nullptr;
+    EXPECT_EQ(same_everywhere(hakobi_output_create(comm_, (folder_ + "/x").c_str(), options, &out)), HAKOBI_INVALID_ARGUMENT);
+    EXPECT_EQ(out, nullptr);
+    EXPECT_EQ(hakobi_error_rank(), size_ - 1);
+    EXPECT_NE(text().find("writer_strid"), std::string::npos) << text();
+    hakobi_options_free(options);
+}
+
+TEST_F(CApi, OptionsTakeOnlyValuesOfTheirKind) {
+    hakobi_options* options = nullptr;
+    ASSERT_EQ(hakobi_options_create(&options), HAKOBI_OK);
+    EXPECT_EQ(hakobi_options_set(options, "writer_stride", "2x"), HAKOBI_INVALID_ARGUMENT);
+    EXPECT_EQ(hakobi_options_set(options, "writer_stride", "99999999999"), HAKOBI_INVALID_ARGUMENT);
+    EXPECT_EQ(hakobi_options_set(options, "buffer_bytes", "99999999999"), HAKOBI_OK);
+    EXPECT_EQ(hakobi_options_set(options, "sync", "maybe"), HAKOBI_INVALID_ARGUMENT);
+    EXPECT_EQ(hakobi_options_set(options, "sync", "yes"), HAKOBI_OK);
+    EXPECT_EQ(hakobi_options_set(options, "title", nullptr), HAKOBI_INVALID_ARGUMENT);
+    EXPECT_EQ(hakobi_options_set(nullptr, "title", "x"), HAKOBI_INVALID_ARGUMENT);
+    EXPECT_EQ(hakobi_options_add_axis(options, "x", "m", nullptr, nullptr, 3), HAKOBI_INVALID_ARGUMENT);
+    EXPECT_EQ(hakobi_options_refuse(options, "the caller's own reason"), HAKOBI_INVALID_ARGUMENT);
+    EXPECT_EQ(text(), "the caller's own reason");
+    hakobi_options_free(options);
+}
+
+TEST_F(CApi, AFieldThatOneRankCannotPutFailsTheStepOnAll) {
+    const hakobi_block block = split(4, 6);
+    const std::vector<double> values(static_cast<std::size_t>(block.count[0] * block.count[1]), 1.0);
+    hakobi_output* out = create("bad");
+    hakobi_field field = {};
+    field.name = "a";
+    field.block = block;
+    field.type = rank_ == size_ - 1 ? 17 : HAKOBI_DOUBLE;
+    field.data = values.data();
+    EXPECT_EQ(hakobi_output_begin_step(out, 0), HAKOBI_OK);
+    EXPECT_EQ(hakobi_output_put(out, &field), rank_ == size_ - 1 ? HAKOBI_INVALID_ARGUMENT : HAKOBI_OK);
+    EXPECT_EQ(same_everywhere(hakobi_output_end_step(out)), HAKOBI_INVALID_ARGUMENT);
+    EXPECT_NE(text().find("17 is not a type of values"), std::string::npos) << text();
+    EXPECT_EQ(hakobi_error_rank(), size_ - 1);
+    EXPECT_EQ(hakobi_output_begin_step(out, 1), HAKOBI_FAILED);
+    EXPECT_EQ(same_everywhere(hakobi_output_close(out)), HAKOBI_OK) << text();
+    hakobi_output_free(out);
+    if (rank_ == 0) {
+        EXPECT_TRUE(std::filesystem::is_empty(folder_)) << "a temporary file is left";
+    }
+}
+
+TEST_F(CApi, MissingOrTooFewValuesFailTheStepOnAll) {
+    for (const bool is_null : {true, false}) {
+        const hakobi_block block = split(4, 6);
+        const std::vector<double> values(static_cast<std::size_t>(block.count[0] * block.count[1]), 1.0);
+        hakobi_output* out = create("few");
+        hakobi_field field = {};
+        field.name = "a";
+        field.block = block;
+        field.data = values.data();
+        if (rank_ == 0) {
+            if (is_null) field.data = nullptr;
+            field.num_values = 1;
+        }
+        EXPECT_EQ(hakobi_output_begin_step(out, 0), HAKOBI_OK);
+        (void)hakobi_output_put(out, &field);
+        EXPECT_EQ(same_everywhere(hakobi_output_end_step(out)), HAKOBI_INVALID_ARGUMENT);
+        EXPECT_EQ(hakobi_error_rank(), 0);
+        EXPECT_EQ(hakobi_output_close(out), HAKOBI_OK);
+        hakobi_output_free(out);
+    }
+}
+
+TEST_F(CApi, ABindingsOwnReasonReachesAllRanks) {
+    hakobi_output* out = create("refused");
+    EXPECT_EQ(hakobi_output_begin_step(out, 0), HAKOBI_OK);
+    EXPECT_EQ(hakobi_output_refuse(out, "field a: not contiguous"), HAKOBI_OK);
+    EXPECT_EQ(same_everywhere(hakobi_output_end_step(out)), HAKOBI_INVALID_ARGUMENT);
+    EXPECT_NE(text().find("field a: not contiguous"), std::string::npos) << text();
+    EXPECT_EQ(hakobi_output_close(out), HAKOBI_OK);
+    hakobi_output_free(out);
+}
+
+TEST_F(CApi, AnOutputThatIsFreedInTheMiddleOfAStepLeavesNoFile) {
+    hakobi_output* out = create("abandoned");
+    EXPECT_EQ(hakobi_output_begin_step(out, 0), HAKOBI_OK);
+    hakobi_output_free(out);
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (rank_ == 0) {
+        EXPECT_TRUE(std::filesystem::is_empty(folder_));
+    }
+}
+
+TEST_F(CApi, NullIsRefusedNotFollowed) {
+    hakobi_output* out = nullptr;
+    hakobi_comm* none = comm_;
+    EXPECT_EQ(hakobi_comm_duplicate(MPI_COMM_NULL, &none), HAKOBI_INVALID_ARGUMENT);
+    EXPECT_EQ(none, nullptr);
+    EXPECT_EQ(hakobi_comm_duplicate_world(nullptr), HAKOBI_INVALID_ARGUMENT);
+    EXPECT_EQ(hakobi_output_create(nullptr, "x", nullptr, &out), HAKOBI_INVALID_ARGUMENT);
+    EXPECT_EQ(hakobi_output_begin_step(nullptr, 0), HAKOBI_INVALID_ARGUMENT);
+    EXPECT_EQ(hakobi_output_put(nullptr, nullptr), HAKOBI_INVALID_ARGUMENT);
+    EXPECT_EQ(hakobi_output_end_step(nullptr), HAKOBI_INVALID_ARGUMENT);
+    EXPECT_EQ(hakobi_output_close(nullptr), HAKOBI_INVALID_ARGUMENT);
+    EXPECT_EQ(hakobi_output_get_times(nullptr, nullptr), HAKOBI_INVALID_ARGUMENT);
+    EXPECT_EQ(hakobi_split(2, nullptr, 1, 0, nullptr), HAKOBI_INVALID_ARGUMENT);
+    EXPECT_EQ(hakobi_gather_pieces(nullptr, nullptr), HAKOBI_INVALID_ARGUMENT);
+    EXPECT_EQ(hakobi_output_method(nullptr), nullptr);
+    EXPECT_EQ(hakobi_comm_rank(nullptr), -1);
+    EXPECT_EQ(hakobi_comm_free(nullptr), HAKOBI_OK);
+    hakobi_output_free(nullptr);
+    hakobi_options_free(nullptr);
+    hakobi_gather_result_free(nullptr);
+}
+
+TEST_F(CApi, ErrorTextBelongsToTheThread) {
+    EXPECT_EQ(hakobi_output_begin_step(nullptr, 0), HAKOBI_INVALID_ARGUMENT);
+    const std::string mine = text();
+    std::thread([] {
+        EXPECT_STREQ(hakobi_error_text(), "");
+        EXPECT_EQ(hakobi_gather_pieces("/nonexistent/pieces", nullptr), HAKOBI_NOT_FOUND);
+    }).join();
+    EXPECT_EQ(text(), mine);
+}
+
+TEST(CApiNames, AreThoseOfCpp) {
+    EXPECT_STREQ(hakobi_error_name(HAKOBI_NO_SPACE), "no_space");
+    const auto names = hakobi::output_methods();
+    for (std::size_t i = 0; i < names.size(); ++i) EXPECT_EQ(hakobi_output_method_name(static_cast<int>(i)), names[i]);
+    EXPECT_EQ(hakobi_output_method_name(static_cast<int>(names.size())), nullptr);
+    EXPECT_EQ(hakobi_output_method_name(-1), nullptr);
+}
+
+TEST(CApiMpi, InitialisedByTheProgramIsNotFinalisedByTheLibrary) {
+    EXPECT_EQ(hakobi_mpi_init_if_needed(), HAKOBI_OK);
+    EXPECT_EQ(hakobi_mpi_finalize_if_ours(), HAKOBI_OK);
+    int is_finalized = 1;
+    MPI_Finalized(&is_finalized);
+    EXPECT_EQ(is_finalized, 0);
+}
+
+}  // namespace

@@ -98,6 +98,8 @@ std::int64_t BufferWindow::offset_of_visit(std::int64_t bytes, std::int64_t visi
     return (visit % slots) * step_of(slots) % slots * stride_of(bytes);
 }
 
+void BufferWindow::forget() noexcept { madvise(data_, static_cast<std::size_t>(bytes_), MADV_DONTNEED); }
+
 std::int64_t BufferWindow::huge_page_bytes() const {
     std::ifstream smaps("/proc/self/smaps");
     const auto first = reinterpret_cast<std::uintptr_t>(data_);

@@ -40,6 +40,9 @@ class BufferWindow {
     /// The whole window.
     [[nodiscard]] std::span<std::byte> bytes() noexcept { return {data_, static_cast<std::size_t>(bytes_)}; }
 
+    /// Gives all pages back to the system: the next use of each pays its first touch again, and reads zeros before.
+    void forget() noexcept;
+
     /// Seconds that the first touch took: what an application pays once, kept apart from what it pays each time.
     [[nodiscard]] double first_touch_s() const noexcept { return first_touch_s_; }
     /// Bytes that the kernel really gave huge pages (from /proc/self/smaps); 0 when it gave none or does not say.

@@ -12,6 +12,8 @@ constexpr std::array entries = {
     MethodEntry{"none", make_none},
     MethodEntry{"per-process", make_per_process},
     MethodEntry{"root", make_root},
+    MethodEntry{"parallel", make_parallel},
+    MethodEntry{"pipelined", make_pipelined},
     MethodEntry{"writers", make_writers},
 };
 
@@ -32,7 +34,7 @@ std::span<const MethodEntry> methods() { return entries; }
 
 Result<const MethodEntry*> find_method(std::string_view name, const OutputOptions& options, int num_ranks) {
     // One rank alone has nothing to shuffle: `root` then writes from the caller's memory without a copy.
-    if (name == "auto") name = num_ranks == 1 && !options.asynchronous ? "root" : "writers";
+    if (name == "auto") name = num_ranks == 1 && !options.asynchronous ? "root" : "pipelined";
     if (const MethodEntry* entry = find(name)) return entry;
     std::string text = "unknown output method '" + std::string(name) + "'";
     std::array<std::string_view, names.size() + 1> candidates = {"auto"};

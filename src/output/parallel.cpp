@@ -1,0 +1,52 @@
+#include <algorithm>
+
+#include "mpi/messages.hpp"
+#include "mpi/mpi_file.hpp"
+#include "output/method.hpp"
+
+namespace hakobi::output {
+namespace {
+
+/// Every rank writes its part of the one file at once: a file view of its block and MPI_File_write_all for each field,
+/// as the linked MPI library does it.
+class Parallel final : public Method {
+  public:
+    explicit Parallel(const MethodSettings& settings) : comm_(settings.comm), options_(settings.options) {}
+
+    mpi::Agreed write(const Step& step) override {
+        if (step.are_blocks_new) count_rounds(step);
+        std::unique_ptr<mpi::MpiFile> file;
+        Status status = mpi::MpiFile::open(comm_, step.part_path, options_.hints, file);
+        if (mpi::Agreed agreed = mpi::agree(comm_, status); !agreed.status.ok()) return agreed;
+        for (std::size_t f = 0; f < step.parts.size(); ++f) {
+            const Part& part = step.parts[f];
+            status.keep_first(file->write_block_all(step.layout.offsets_bytes[f], part.block,
+                                                    format::bytes_of(step.description.fields[f].type), part.values,
+                                                    num_rounds_[f]));
+        }
+        if (options_.sync) status.keep_first(file->sync_all());
+        status.keep_first(file->close_all());
+        return mpi::agree(comm_, status);
+    }
+
+  private:
+    void count_rounds(const Step& step) {
+        num_rounds_.clear();
+        for (const Part& part : step.parts) {
+            num_rounds_.push_back((std::ssize(part.values) + mpi::MpiFile::round_bytes - 1) / mpi::MpiFile::round_bytes);
+        }
+        mpi::all_max(comm_, num_rounds_);
+    }
+
+    Comm comm_;
+    OutputOptions options_;
+    std::vector<std::int64_t> num_rounds_;  // collective writes that each field takes
+};
+
+}  // namespace
+
+Result<std::unique_ptr<Method>> make_parallel(const MethodSettings& settings) {
+    return std::unique_ptr<Method>(new Parallel(settings));
+}
+
+}  // namespace hakobi::output

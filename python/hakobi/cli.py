@@ -121,9 +121,15 @@ def _fail(arguments: list[str], text: str) -> int:
 
 def run(arguments: list[str]) -> int:
     """Runs the command with `arguments` and returns its exit status. What a user can cause ends in one line."""
+    root = make_root()
+    if "_HAKOBI_COMPLETE" in os.environ:  # a shell asks for completions
+        root.main(prog_name="hakobi")
     try:
-        result = make_root().main(args=arguments, prog_name="hakobi", standalone_mode=False)
+        with root.make_context("hakobi", list(arguments)) as context:
+            result = root.invoke(context)
         return result if isinstance(result, int) else 0
+    except click.exceptions.Exit as stop:
+        return stop.exit_code
     except click.exceptions.NoArgsIsHelpError as error:
         click.echo(error.format_message(), err=True)
         return 2

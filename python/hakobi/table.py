@@ -5,14 +5,15 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TextIO
+from typing import Literal, TextIO
 
 
 @dataclass
 class Table:
     """`columns` are headings; a heading that starts with "<" is set flush left (words), others flush right (numbers).
     A cell is text, "" where there is nothing to say. `best` are (row, column) pairs to be set in bold. A row number
-    in `rules` gets a line above it. `notes` stand below, one a line."""
+    in `rules` gets a line above it. `notes` stand below, one a line. A terminal too narrow for all columns gets them in
+    pieces, each with the first `num_frozen` columns again."""
 
     title: str
     columns: Sequence[str]
@@ -20,6 +21,7 @@ class Table:
     notes: list[str] = field(default_factory=list)
     best: set[tuple[int, int]] = field(default_factory=set)
     rules: set[int] = field(default_factory=set)
+    num_frozen: int = 1
 
     def add(self, *cells: str) -> None:
         """One more row. Raises ValueError when it has not one cell a column."""
@@ -44,10 +46,29 @@ def show(table: Table, stream: TextIO | None = None) -> None:
     stream.flush()
 
 
+def column_widths(table: Table) -> list[int]:
+    """The width of each column's widest cell or heading."""
+    return [max(map(len, column)) for column in zip(table.headings(), *table.rows, strict=True)]
+
+
+def pieces(table: Table, width: int) -> list[list[int]]:
+    """The columns' numbers in groups that fit into `width` characters, two blanks between columns; each group starts
+    with the frozen ones and has at least one more. Pure."""
+    widths = column_widths(table)
+    frozen = list(range(table.num_frozen))
+    result: list[list[int]] = []
+    for column in range(table.num_frozen, len(widths)):
+        group = [*result[-1], column] if result else []
+        if group and sum(widths[i] + 2 for i in group) - 2 <= width:
+            result[-1] = group
+        else:
+            result.append([*frozen, column])
+    return result or [frozen]
+
+
 def to_text(table: Table) -> str:
     """Plain text: columns aligned, two blanks apart, a rule below the headings."""
-    grid = [table.headings(), *table.rows]
-    widths = [max(len(row[column]) for row in grid) for column in range(len(table.columns))]
+    widths = column_widths(table)
     left = table.flush_left()
 
     def line(row: Sequence[str]) -> str:
@@ -58,7 +79,7 @@ def to_text(table: Table) -> str:
         return "  ".join(cells).rstrip()
 
     rule = "-" * (sum(widths) + 2 * (len(widths) - 1))
-    lines = [table.title, "", line(grid[0]), rule]
+    lines = [table.title, "", line(table.headings()), rule]
     for number, row in enumerate(table.rows):
         if number in table.rules:
             lines.append(rule)
@@ -72,13 +93,16 @@ def _show_rich(table: Table, stream: TextIO) -> None:
     from rich.table import Table as RichTable
     from rich.text import Text
 
-    view = RichTable(title=table.title, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD, pad_edge=False)
-    for heading, flush in zip(table.headings(), table.flush_left(), strict=True):
-        view.add_column(Text(heading), justify="left" if flush else "right", overflow="fold")
-    for number, row in enumerate(table.rows):
-        cells = [Text(cell, style="bold" if (number, column) in table.best else "") for column, cell in enumerate(row)]
-        view.add_row(*cells, end_section=number + 1 in table.rules)
     console = Console(file=stream, highlight=False)
-    console.print(view)
+    console.print(Text(table.title, style="bold"))
+    for columns in pieces(table, console.width - 2):
+        view = RichTable(box=box.SIMPLE_HEAD, pad_edge=False)
+        for column in columns:
+            justify: Literal["left", "right"] = "left" if table.flush_left()[column] else "right"
+            view.add_column(Text(table.headings()[column]), justify=justify, no_wrap=True)
+        for number, row in enumerate(table.rows):
+            cells = [Text(row[column], style="bold" if (number, column) in table.best else "") for column in columns]
+            view.add_row(*cells, end_section=number + 1 in table.rules)
+        console.print(view)
     for note in table.notes:
         console.print(Text(note))

@@ -137,7 +137,7 @@ def _terms(summary: StudySummary) -> list[tuple[str, str]]:
     return [
         (
             "time",
-            "Of one run, from the first to the last thing the application does; starting MPI is left out.",
+            "Of one run, from the first step to the end of the last output; starting MPI and reading inputs are left out.",
         ),
         (
             "output time",
@@ -148,8 +148,8 @@ def _terms(summary: StudySummary) -> list[tuple[str, str]]:
         ("±", "Half the distance between the quartiles over the rounds."),
         (
             "outside the spread",
-            "The differences between two methods within each round leave out zero with 95 % confidence: by order "
-            "statistics from six rounds on, by Student's t below. Otherwise no winner is named.",
+            "The differences between two methods within each round leave out zero with 98 % confidence: by order "
+            "statistics from seven rounds on, by Student's t below. Otherwise no winner is named.",
         ),
         ("in the page cache", "Share of a run's bytes that the kernel held in memory as the run ended (mincore)."),
         *own,

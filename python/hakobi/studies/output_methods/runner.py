@@ -3,8 +3,8 @@
 For each run:
  1. A fresh folder on its storage; free space is checked against the largest output so far.
  2. The application runs under mpiexec with `--method M --output FOLDER/APP --json FILE [--sync]` and the user's own
-    arguments. It appends one JSON line with its `time_s`: from the first to the last thing it does, start-up of MPI
-    left out.
+    arguments. It appends one JSON line with its `time_s`: from its first step to the end of its last output, start-up
+    of MPI and reading of inputs left out.
  3. At once, before anything reads the files: how much of them the page cache holds. Then their SHA-256.
  4. The record is appended to the JSON file, so that what is finished survives whatever follows.
  5. The files are removed, which also drops their unwritten pages before the next run; kept ones are synced instead.

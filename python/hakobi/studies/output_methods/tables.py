@@ -22,6 +22,7 @@ def make_table(summary: StudySummary, facts: Conditions) -> Table:
     table = Table(
         f"{summary.app}: time of a run and its output, medians of {count_text(summary.rounds, 'round')}, {size} a run",
         headings,
+        num_frozen=2,
     )
     for ranks in sorted({row.ranks for row in summary.rows}):
         _add_rank_count(table, summary, ranks)

@@ -124,6 +124,13 @@ def _peak_name(file: Any) -> str | None:
     return next((name for name in _fields(file) if _is_peak(name, file[name])), None)
 
 
+def _label(name: str, item: Any) -> str:
+    """A few words for titles and colour bars."""
+    if _text(item.attrs.get("standard_name", "")).startswith("sea_surface_height"):
+        return "sea surface height"
+    return _text(item.attrs.get("long_name", name)).partition(",")[0]
+
+
 def _steps(shape: tuple[int, ...]) -> tuple[int, int]:
     return tuple(max(1, -(-length // MAX_POINTS)) for length in shape[-2:])  # type: ignore[return-value]
 
@@ -153,7 +160,7 @@ def _make_wave(file: Any, name: str, num_files: int) -> Wave:
         axes.append(np.asarray(values, dtype=np.float64)[::step])
     return Wave(
         title=_text(file.attrs.get("title", "")),
-        name=_text(item.attrs.get("long_name", name)),
+        name=_label(name, item),
         units=_text(item.attrs.get("units", "")),
         lat=axes[0],
         lon=axes[1],

@@ -1,0 +1,60 @@
+"""What the tests share: stand-ins for programs and the launcher, each in a folder of its own."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from hypothesis import settings
+
+from hakobi import cli, launch
+from running import Result
+
+FAKES = Path(__file__).parent / "fakes"
+
+# The machine may be busy with other tests: an example's time says nothing here.
+settings.register_profile("hakobi", deadline=None, max_examples=60)
+settings.load_profile("hakobi")
+
+
+@pytest.fixture(autouse=True)
+def _own_surroundings(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
+    """Each test: its own folder, none of the user's settings, no launcher remembered from another test."""
+    for name in [name for name in os.environ if name.startswith("HAKOBI_") and name != "HAKOBI_MPI"]:
+        monkeypatch.delenv(name)
+    monkeypatch.chdir(tmp_path)
+    launch.mpiexec.cache_clear()
+    launch.version_text.cache_clear()
+    yield
+    launch.mpiexec.cache_clear()
+    launch.version_text.cache_clear()
+
+
+@pytest.fixture
+def hakobi(capfd: pytest.CaptureFixture[str]) -> Callable[..., Result]:
+    """Runs the command in this process: hakobi("study", "output-methods", …)."""
+
+    def run(*arguments: object) -> Result:
+        capfd.readouterr()
+        status = cli.run([str(argument) for argument in arguments])
+        captured = capfd.readouterr()
+        return Result(status, captured.out, captured.err)
+
+    return run
+
+
+@pytest.fixture
+def waves(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    """The application `waves` and a launcher that are only pretended; the folder of programs."""
+    folder = tmp_path / "prefix" / "bin"
+    folder.mkdir(parents=True)
+    script = (FAKES / "hakobi-waves").read_text().splitlines()
+    program = folder / "hakobi-waves"
+    program.write_text("\n".join([f"#!{sys.executable} -S", *script[1:]]))
+    program.chmod(0o755)
+    monkeypatch.setenv("HAKOBI_PREFIX", str(folder.parent))
+    monkeypatch.setenv("HAKOBI_MPIEXEC", str(FAKES / "mpiexec"))
+    return folder

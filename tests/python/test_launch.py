@@ -1,0 +1,147 @@
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import time
+from pathlib import Path
+
+import psutil
+import pytest
+
+from hakobi import launch
+from hakobi.errors import InputError, RunError
+from hakobi.programs import Program
+
+
+def script(tmp_path: Path, text: str, name: str = "hakobi-script") -> Program:
+    path = tmp_path / name
+    path.write_text(f"#!{sys.executable} -S\n{text}\n")
+    path.chmod(0o755)
+    return Program(path, "openmpi")
+
+
+@pytest.fixture(autouse=True)
+def _fake_launcher(waves: Path) -> None:
+    """Every test here uses the pretended mpiexec."""
+
+
+def test_open_mpi_is_told_to_yield_and_mpich_is_told_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    line = launch.command_line(Program(Path("/p/x"), "openmpi"), ["--a", "1"], 4)
+    assert line[1:3] == ["--oversubscribe", "--bind-to"]
+    assert line[-5:] == ["-n", "4", "/p/x", "--a", "1"]
+    assert launch.command_line(Program(Path("/p/x"), "mpich"), [], 2)[1:] == ["-n", "2", "/p/x"]
+
+
+def test_root_may_run_open_mpi_and_others_are_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("OMPI_ALLOW_RUN_AS_ROOT", raising=False)
+    monkeypatch.setattr(os, "geteuid", lambda: 0)
+    assert launch.environment("openmpi")["OMPI_ALLOW_RUN_AS_ROOT"] == "1"
+    assert "OMPI_ALLOW_RUN_AS_ROOT" not in launch.environment("mpich")
+    monkeypatch.setattr(os, "geteuid", lambda: 1000)
+    assert "OMPI_ALLOW_RUN_AS_ROOT" not in launch.environment("openmpi", {"A": "b"})
+
+
+def test_output_status_and_ranks_come_back(tmp_path: Path) -> None:
+    program = script(tmp_path, "import os, sys; print(os.environ['FAKE_RANKS'], sys.argv[1:]); sys.exit(3)")
+    finished = launch.run(program, ["x"], 5)
+    assert (finished.status, finished.stdout) == (3, "5 ['x']\n")
+    assert finished.wall_s > 0
+
+
+def test_a_missing_launcher_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HAKOBI_MPIEXEC", "no-such-mpiexec")
+    with pytest.raises(InputError, match="HAKOBI_MPIEXEC=no-such-mpiexec is no program"):
+        launch.mpiexec("openmpi")
+    monkeypatch.delenv("HAKOBI_MPIEXEC")
+    monkeypatch.setenv("PATH", "/nowhere")
+    with pytest.raises(InputError, match="no mpiexec of mpich in PATH"):
+        launch.mpiexec("mpich")
+
+
+_FAMILY = """
+import os, sys, time
+if os.fork() == 0:
+    os.setpgid(0, 0)  # as Open MPI's ranks
+    {child}
+    open(sys.argv[1], "w").write(str(os.getpid()))
+    time.sleep(60)
+time.sleep(60)
+"""
+
+
+def wait_for_pid(path: Path) -> int:
+    end = time.monotonic() + 20
+    while time.monotonic() < end:
+        if path.exists() and path.read_text():
+            return int(path.read_text())
+        time.sleep(0.02)
+    raise AssertionError(f"no {path}")
+
+
+@pytest.mark.parametrize("child", ["pass", "import signal; signal.signal(signal.SIGTERM, signal.SIG_IGN)"])
+def test_a_time_limit_ends_the_whole_family(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, child: str) -> None:
+    monkeypatch.setattr(launch, "GRACE_S", 0.5)
+    program = script(tmp_path, _FAMILY.format(child=child))
+    with pytest.raises(RunError, match=r"hakobi-script on 2 ranks took longer than 1\.5 s and was ended"):
+        launch.run(program, [str(tmp_path / "pid")], 2, timeout_s=1.5)
+    pid = wait_for_pid(tmp_path / "pid")
+    assert not psutil.pid_exists(pid) or psutil.Process(pid).status() == psutil.STATUS_ZOMBIE
+
+
+def test_ctrl_c_ends_the_whole_family(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(launch, "GRACE_S", 0.5)
+    program = script(tmp_path, _FAMILY.format(child="pass"))
+    pid_file = tmp_path / "pid"
+    previous = signal.signal(signal.SIGALRM, signal.default_int_handler)
+    signal.setitimer(signal.ITIMER_REAL, 1.5)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            launch.run(program, [str(pid_file)], 1)
+    finally:
+        signal.signal(signal.SIGALRM, previous)
+    pid = wait_for_pid(pid_file)
+    assert not psutil.pid_exists(pid) or psutil.Process(pid).status() == psutil.STATUS_ZOMBIE
+
+
+OPEN_MPI_TAIL = """--------------------------------------------------------------------------
+Primary job  terminated normally, but 1 process returned
+a non-zero exit code. Per user-direction, the job has been aborted.
+--------------------------------------------------------------------------
+--------------------------------------------------------------------------
+mpiexec detected that one or more processes exited with non-zero status, thus causing
+the job to be terminated. The first process to do so was:
+
+  Process name: [[5,1],0]
+  Exit code:    2
+--------------------------------------------------------------------------
+"""
+OPEN_MPI_KILLED = """--------------------------------------------------------------------------
+mpiexec noticed that process rank 1 with PID 0 on node vm exited on signal 9 (Killed).
+--------------------------------------------------------------------------
+"""
+MPICH_KILLED = """
+===================================================================================
+=   BAD TERMINATION OF ONE OF YOUR APPLICATION PROCESSES
+=   PID 15 RUNNING AT vm
+=   EXIT CODE: 11
+=   CLEANING UP REMAINING PROCESSES
+===================================================================================
+YOUR APPLICATION TERMINATED WITH THE EXIT STRING: Segmentation fault (signal 11)
+"""
+
+
+@pytest.mark.parametrize(
+    ("stderr", "status", "reason"),
+    [
+        ("chatter\nhakobi-tsunami: no space left\n" + OPEN_MPI_TAIL, 2, "no space left"),
+        ("terminate called\n  what():  bad\n" + OPEN_MPI_TAIL, 1, "what(): bad"),
+        (OPEN_MPI_KILLED, 137, "a rank ended by signal SIGKILL"),
+        (MPICH_KILLED, 139, "a rank ended by signal SIGSEGV"),
+        ("", -15, "ended by signal SIGTERM"),
+        ("", 7, "exit status 7"),
+        (OPEN_MPI_TAIL, 2, "exit status 2"),
+    ],
+)
+def test_the_reason_is_the_programs_own_line(stderr: str, status: int, reason: str) -> None:
+    assert launch.reason_of(stderr, status) == reason

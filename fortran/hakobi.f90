@@ -15,8 +15,8 @@
 !> The file has them as every NetCDF file does, the slowest first (ncdump shows eta(ny, nx)). `start` counts from 1.
 !>
 !> Errors: a call with stat= returns 0 or a code (docs/errors.md) there, and the text in errmsg=, which is left as it
-!> was without an error. A call without stat= stops the program with the text. What `put` reports on this rank,
-!> `end_step` reports on every rank: go on to it.
+!> was without an error. A call without stat= stops the program with the text, but for `put`: what it reports on this
+!> rank `end_step` reports on every rank, so go on to it.
 !>
 !> Objects hold a handle: a copy names the same object. Nothing is closed or freed without a call that says so.
 module hakobi
@@ -323,18 +323,17 @@ contains
         character(len=*), intent(inout), optional :: errmsg
         character(kind=c_char), allocatable, target :: c_name(:), c_units(:), c_long_name(:), c_standard_name(:)
         type(field_c), target :: field
+        integer(c_int) :: code
         integer :: n
 
         n = block%num_dims
         if (.not. contiguous) then
-            call report(c_output_refuse(self%handle, c_text("field "//trim(name)//": the array is not contiguous")), &
-                        stat, errmsg)
+            call refuse("the array is not contiguous")
             return
         end if
         ! A rank-1 array may hold the block's values in order; any other has the block's own shape.
         if (size(extents) /= 1 .and. .not. same_extents(extents, block%count(:max(0, min(n, max_dims))))) then
-            call report(c_output_refuse(self%handle, c_text("field "//trim(name)//": the array's shape is not the block's")), &
-                        stat, errmsg)
+            call refuse("the array's shape is not the block's")
             return
         end if
         c_name = c_text(trim(name))
@@ -358,7 +357,14 @@ contains
         field%type = type
         field%values = address
         field%num_values = product(extents)
-        call report(c_output_put(self%handle, field), stat, errmsg)
+        code = c_output_put(self%handle, field)
+        if (present(stat)) call report(code, stat, errmsg)
+    contains
+        subroutine refuse(reason)
+            character(len=*), intent(in) :: reason
+            code = c_output_refuse(self%handle, c_text("field "//trim(name)//": "//reason))
+            if (present(stat)) call report(code, stat, errmsg)
+        end subroutine
     end subroutine
 
     pure logical function same_extents(a, b)

@@ -1,6 +1,9 @@
 // main of every test that runs under an MPI launcher: one GoogleTest process a rank, rank 0 prints, and the exit
 // status is the worst of all ranks. All ranks shuffle with the same seed, or collectives would not match.
 #include <gtest/gtest.h>
+
+#include <cstdio>
+#include <ctime>
 #include <hakobi/comm.hpp>
 
 int main(int argc, char** argv) {
@@ -9,6 +12,12 @@ int main(int argc, char** argv) {
     int rank = 0;
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     ::testing::InitGoogleTest(&argc, argv);
+    // Rank 0's seed, printed with its results: --gtest_random_seed=N repeats an order.
+    int seed = GTEST_FLAG_GET(random_seed);
+    if (seed == 0) seed = static_cast<int>(std::time(nullptr) % 99999) + 1;
+    MPI_Bcast(&seed, 1, MPI_INT, 0, MPI_COMM_WORLD);
+    GTEST_FLAG_SET(random_seed, seed);
+    GTEST_FLAG_SET(shuffle, true);
     if (rank != 0) {
         auto& listeners = ::testing::UnitTest::GetInstance()->listeners();
         class OnlyFailures : public ::testing::EmptyTestEventListener {

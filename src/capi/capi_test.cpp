@@ -181,7 +181,8 @@ TEST_F(CApi, MissingOrTooFewValuesFailTheStepOnAll) {
 TEST_F(CApi, ABindingsOwnReasonReachesAllRanks) {
     hakobi_output* out = create("refused");
     EXPECT_EQ(hakobi_output_begin_step(out, 0), HAKOBI_OK);
-    EXPECT_EQ(hakobi_output_refuse(out, "field a: not contiguous"), HAKOBI_OK);
+    EXPECT_EQ(hakobi_output_refuse(out, "field a: not contiguous"), HAKOBI_INVALID_ARGUMENT);
+    EXPECT_EQ(text(), "field a: not contiguous");
     EXPECT_EQ(same_everywhere(hakobi_output_end_step(out)), HAKOBI_INVALID_ARGUMENT);
     EXPECT_NE(text().find("field a: not contiguous"), std::string::npos) << text();
     EXPECT_EQ(hakobi_output_close(out), HAKOBI_OK);

@@ -15,9 +15,11 @@ void require_output(const hakobi_output* out, const char* call) {
     if (out == nullptr) throw Error(ErrorCode::invalid_argument, std::string(call) + ": out is NULL");
 }
 
-// A block whose num_dims this ABI does not have keeps no dimensions, which Output::end_step refuses on every rank.
 hakobi::Block block_of(const hakobi_block& block) {
-    if (block.num_dims < 1 || block.num_dims > HAKOBI_MAX_DIMS) return {};
+    if (block.num_dims < 1 || block.num_dims > HAKOBI_MAX_DIMS) {
+        throw Error(ErrorCode::invalid_argument, "num_dims of its block is " + std::to_string(block.num_dims) + ", not 1 to " +
+                                                     std::to_string(HAKOBI_MAX_DIMS));
+    }
     const auto entries = [&](const int64_t* first) { return std::vector<std::int64_t>(first, first + block.num_dims); };
     return {.global = entries(block.global), .start = entries(block.start), .count = entries(block.count)};
 }
@@ -31,28 +33,28 @@ std::span<const Value> values_of(const hakobi_field& field, const hakobi::Block&
 }
 
 hakobi::Field field_of(const hakobi_field& field) {
-    hakobi::Field result{.name = text_or(field.name),
-                         .units = text_or(field.units, "1"),
-                         .long_name = text_or(field.long_name),
-                         .standard_name = text_or(field.standard_name),
-                         .block = block_of(field.block),
-                         .data = {}};
+    hakobi::Field result;
+    result.name = text_or(field.name);
+    result.units = text_or(field.units, "1");
+    result.long_name = text_or(field.long_name);
+    result.standard_name = text_or(field.standard_name);
+    result.block = block_of(field.block);
     switch (field.type) {
         case HAKOBI_DOUBLE: result.data = values_of<double>(field, result.block); break;
         case HAKOBI_FLOAT: result.data = values_of<float>(field, result.block); break;
         case HAKOBI_INT32: result.data = values_of<std::int32_t>(field, result.block); break;
         case HAKOBI_INT64: result.data = values_of<std::int64_t>(field, result.block); break;
         default:
-            throw Error(ErrorCode::invalid_argument,
-                        "field " + result.name + ": " + std::to_string(field.type) + " is not a type of values");
+            throw Error(ErrorCode::invalid_argument, std::to_string(field.type) + " is not a type of values");
     }
     return result;
 }
 
-// Takes a field's place in the step with one that end_step refuses on every rank: no field's name has a space, so the
-// error that all ranks get quotes `text`.
-void refuse(hakobi_output& out, const std::string& text) {
-    out.output.put({.name = "(" + text + " )", .block = {}, .data = std::span<const double>()});
+// Takes a field's place in the step with one that end_step refuses on every rank, and throws here. A block whose lists
+// differ in length is no block, and the error about it begins with the field's name: here the reason.
+[[noreturn]] void refuse(hakobi_output& out, const std::string& text) {
+    out.output.put({.name = "(" + text + ")", .block = {.global = {1}, .start = {}, .count = {}}, .data = {}});
+    throw Error(ErrorCode::invalid_argument, text);
 }
 
 }  // namespace
@@ -84,13 +86,12 @@ int hakobi_output_begin_step(hakobi_output* out, double time) {
 int hakobi_output_put(hakobi_output* out, const hakobi_field* field) {
     return guarded([&] {
         require_output(out, "hakobi_output_put");
+        if (field == nullptr) refuse(*out, "hakobi_output_put: field is NULL");
         hakobi::Field translated;
         try {
-            if (field == nullptr) throw Error(ErrorCode::invalid_argument, "hakobi_output_put: field is NULL");
             translated = field_of(*field);
         } catch (const Error& error) {
-            refuse(*out, error.what());
-            throw;
+            refuse(*out, "field " + text_or(field->name) + ": " + error.what());
         }
         out->output.put(translated);
     });

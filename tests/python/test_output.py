@@ -1,0 +1,266 @@
+"""hakobi.Output from Python: the bytes of C++, errors on every rank, and a library for the right MPI."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from hakobi import _library, launch, programs
+from hakobi.errors import InputError
+from hakobi.output import Block, _problem_with
+from hakobi.programs import Program
+
+pytestmark = pytest.mark.programs
+
+ROOT = Path(__file__).resolve().parents[2]
+FLAVOUR = programs.flavour()
+BUILD = ROOT / "build" / FLAVOUR
+WAVE_CPP = BUILD / "examples" / "wave_cpp"
+WAVE_PY = ROOT / "examples" / "languages" / "wave.py"
+#: MPICH spins while it waits: no more ranks than cores.
+RANKS = [1, 2, 3] if FLAVOUR == "openmpi" else [1, 2]
+
+if not WAVE_CPP.is_file():
+    pytest.skip(f"{WAVE_CPP} is not built", allow_module_level=True)
+
+
+@pytest.fixture(scope="session")
+def mpi4py_environment(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """What the wheel of mpi4py needs: it looks for MPICH as libmpi.so.12, and Debian's is called libmpich.so.12."""
+    pytest.importorskip("mpi4py")
+    if FLAVOUR != "mpich":
+        return {"MPI4PY_MPIABI": FLAVOUR}
+    listing = subprocess.run(
+        ["ldd", BUILD / "lib" / "libhakobi.so.0"], capture_output=True, text=True, check=True
+    ).stdout
+    found = re.search(r"libmpich\.so\.12 => (\S+)", listing)
+    assert found, listing
+    folder = tmp_path_factory.mktemp("mpich")
+    (folder / "libmpi.so.12").symlink_to(found.group(1))
+    return {"MPI4PY_MPIABI": FLAVOUR, "LD_LIBRARY_PATH": str(folder)}
+
+
+def run_script(text: str, ranks: int, folder: Path, environment: dict[str, str]) -> launch.Finished:
+    script = folder / "script.py"
+    script.write_text(text)
+    python = Program(Path(sys.executable), FLAVOUR)
+    return launch.run(
+        python, [str(script)], ranks, timeout_s=60, extra_environment=environment, folder=folder
+    )
+
+
+def run_alone(text: str, folder: Path, **environment: str) -> subprocess.CompletedProcess[str]:
+    """Runs a script without a launcher and without mpi4py."""
+    return subprocess.run(
+        [sys.executable, "-c", text],
+        capture_output=True,
+        text=True,
+        cwd=folder,
+        timeout=60,
+        check=False,
+        env=launch.environment(FLAVOUR, environment),
+    )
+
+
+@pytest.mark.parametrize("ranks", RANKS)
+@pytest.mark.parametrize("method", ["root", "pipelined"])
+def test_files_have_the_bytes_that_cpp_writes(
+    tmp_path: Path, mpi4py_environment: dict[str, str], ranks: int, method: str
+) -> None:
+    cpp = launch.run(Program(WAVE_CPP, FLAVOUR), [str(tmp_path / "cpp"), "root"], 1, timeout_s=60)
+    assert cpp.status == 0, cpp.stderr
+    python = launch.run(
+        Program(Path(sys.executable), FLAVOUR),
+        [str(WAVE_PY), str(tmp_path / "python"), method],
+        ranks,
+        timeout_s=60,
+        extra_environment=mpi4py_environment,
+    )
+    assert python.status == 0, python.stderr
+    for step in ("000000", "000001"):
+        assert (tmp_path / f"python_{step}.nc").read_bytes() == (tmp_path / f"cpp_{step}.nc").read_bytes()
+
+
+def test_a_field_that_one_rank_cannot_lend_raises_on_every_rank(
+    tmp_path: Path, mpi4py_environment: dict[str, str]
+) -> None:
+    finished = run_script(
+        """
+import hakobi, numpy as np
+from mpi4py import MPI
+comm = hakobi.Comm.duplicate(MPI.COMM_WORLD)
+block = hakobi.split((8, 8), comm.size, comm.rank)
+out = hakobi.Output.create(comm, "run")
+values = np.zeros(block.count)
+if comm.rank == 1:
+    values = np.zeros(block.count[::-1]).T
+out.begin_step(0.0)
+out.put("a", "m", block, values)
+try:
+    out.end_step()
+except hakobi.InputError as error:
+    print(f"rank {comm.rank}: {error.code} on {error.rank}: {error}", flush=True)
+out.close()
+""",
+        2,
+        tmp_path,
+        mpi4py_environment,
+    )
+    assert finished.status == 0, finished.stderr
+    lines = sorted(line for line in finished.stdout.splitlines() if line.startswith("rank"))
+    assert len(lines) == 2, finished
+    for rank, line in enumerate(lines):
+        assert line.startswith(f"rank {rank}: invalid_argument on 1: ")
+        assert "field a: the array is not contiguous in C order" in line
+    assert [path.name for path in tmp_path.iterdir()] == ["script.py"]
+
+
+def test_one_process_needs_neither_launcher_nor_mpi4py(tmp_path: Path) -> None:
+    done = run_alone(
+        """
+import hakobi, numpy as np
+comm = hakobi.Comm.duplicate()
+block = hakobi.split((3, 4), comm.size, comm.rank)
+with hakobi.Output.create(comm, "run", title="t") as out:
+    out.begin_step(1.5)
+    out.put("a", "m", block, np.arange(12, dtype=np.float32).reshape(3, 4))
+    out.end_step()
+    assert out.times.bytes == 48
+print(out.method, comm.size)
+comm.free()
+""",
+        tmp_path,
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.split()[1] == "1"
+    import xarray
+
+    with xarray.open_dataset(tmp_path / "run_000000.nc") as data:
+        np.testing.assert_array_equal(data["a"].squeeze(), np.arange(12).reshape(3, 4))
+        assert data["a"].units == "m"
+
+
+def test_a_block_that_raises_abandons_the_step(tmp_path: Path) -> None:
+    done = run_alone(
+        """
+import hakobi, numpy as np
+comm = hakobi.Comm.duplicate()
+try:
+    with hakobi.Output.create(comm, "run") as out:
+        out.begin_step(0.0)
+        raise RuntimeError("the solver diverged")
+except RuntimeError as error:
+    print(error)
+out.close()
+""",
+        tmp_path,
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.strip() == "the solver diverged"
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("call", "error"),
+    [
+        ('hakobi.Output.create(comm, "run", method="pipelind")', "InputError invalid_argument"),
+        ('hakobi.Output.create(comm, "run", writer_stride="two")', "InputError invalid_argument"),
+        ('hakobi.Output.create(comm, "run", axes=[hakobi.Axis("x", "m", ["a"])])', "InputError invalid_argument"),
+        ('hakobi.Output.create(comm, "in_the_way/run")', "StorageError"),
+        ('hakobi.gather_pieces("nowhere")', "InputError not_found"),
+        ("hakobi.Comm.duplicate(-77)", "InputError invalid_argument"),
+        ("hakobi.split((2, 2), 5, 0)", "InputError invalid_argument"),
+    ],
+)
+def test_errors_are_those_of_the_tree(tmp_path: Path, call: str, error: str) -> None:
+    if FLAVOUR == "mpich" and "duplicate(-77)" in call:
+        pytest.skip("MPICH ends the program for a handle that names nothing")
+    (tmp_path / "in_the_way").write_text("a file")
+    done = run_alone(
+        f"""
+import hakobi
+comm = hakobi.Comm.duplicate()
+try:
+    {call}
+except hakobi.HakobiError as error:
+    print(type(error).__name__, error.code, error)
+""",
+        tmp_path,
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith(error), done.stdout
+    assert done.stdout.count("\n") == 1
+
+
+def test_a_library_of_another_mpi_is_refused(tmp_path: Path) -> None:
+    other = "mpich" if FLAVOUR == "openmpi" else "openmpi"
+    done = run_alone(
+        "import hakobi\ntry:\n    hakobi.output_methods()\nexcept hakobi.InputError as error:\n    print(error)",
+        tmp_path,
+        HAKOBI_MPI=other,
+        HAKOBI_LIBRARY=str(BUILD / "lib" / "libhakobi.so.0"),
+    )
+    assert done.returncode == 0, done.stderr
+    assert f"is built with {FLAVOUR}, but this process runs with {other}" in done.stdout
+
+
+def test_a_missing_library_is_one_line_that_helps(tmp_path: Path) -> None:
+    done = run_alone(
+        "import hakobi\ntry:\n    hakobi.output_methods()\nexcept hakobi.InputError as error:\n    print(error)",
+        tmp_path,
+        HAKOBI_LIBRARY="/nowhere/libhakobi.so.0",
+    )
+    assert done.stdout.count("\n") == 1
+    assert "/nowhere/libhakobi.so.0" in done.stdout
+    assert f"make HAKOBI_MPI={FLAVOUR}" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("values", "problem"),
+    [
+        (np.zeros((2, 3)), ""),
+        (np.zeros(6, dtype=np.int64), ""),
+        (np.zeros((3, 2)), "shape (3, 2) is not the block's (2, 3)"),
+        (np.zeros((3, 2)).T, "not contiguous"),
+        (np.zeros((2, 6))[:, ::2], "not contiguous"),
+        (np.zeros((2, 3), dtype=np.float16), "dtype <f2"),
+        (np.zeros((2, 3), dtype=">f8"), "dtype >f8"),
+        ([[0.0] * 3] * 2, "a list, not a numpy array"),
+    ],
+)
+def test_what_cannot_be_lent_is_said(values: np.ndarray, problem: str) -> None:
+    said = _problem_with(Block((4, 3), (0, 0), (2, 3)), values)
+    assert problem in said
+    assert bool(said) == bool(problem)
+
+
+def test_the_launchers_variables_name_the_mpi(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delitem(sys.modules, "mpi4py.MPI", raising=False)
+    monkeypatch.delenv("OMPI_COMM_WORLD_SIZE", raising=False)
+    monkeypatch.setenv("HAKOBI_MPI", "openmpi")
+    monkeypatch.setenv("PMI_SIZE", "2")
+    assert _library.mpi_in_use() == "mpich"
+    monkeypatch.delenv("PMI_SIZE")
+    assert _library.mpi_in_use() == "openmpi"
+    monkeypatch.setenv("HAKOBI_MPI", "lam")
+    with pytest.raises(InputError, match="lam"):
+        _library.mpi_in_use()
+
+
+def test_split_covers_the_grid_once(tmp_path: Path) -> None:
+    done = run_alone(
+        """
+import hakobi, numpy as np
+owner = np.zeros((7, 5), dtype=int)
+for rank in range(6):
+    owner[hakobi.split((7, 5), 6, rank).slices] += 1
+print((owner == 1).all())
+""",
+        tmp_path,
+    )
+    assert done.stdout == "True\n", done.stderr

@@ -11,14 +11,20 @@ from typing import Any
 
 #: Public name -> module that has it.
 _EXPORTS = {
+    "Axis": "hakobi.output",
+    "Block": "hakobi.output",
+    "Comm": "hakobi.output",
     "FormatError": "hakobi.errors",
     "HakobiError": "hakobi.errors",
     "InputError": "hakobi.errors",
     "Output": "hakobi.output",
     "StorageError": "hakobi.errors",
+    "gather_pieces": "hakobi.output",
+    "output_methods": "hakobi.output",
+    "split": "hakobi.output",
 }
 
-__all__ = ["FormatError", "HakobiError", "InputError", "Output", "StorageError", "__version__"]
+__all__ = [*_EXPORTS, "__version__"]
 
 
 def __getattr__(name: str) -> Any:

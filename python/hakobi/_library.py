@@ -6,8 +6,8 @@ Which library, first hit wins:
  3. the source tree's build/<mpi>/lib, when the package runs from one, with <mpi> the MPI library in use;
  4. the `lib` folder of this Python's environment; 5. where the system's loader looks.
 
-The MPI library in use is mpi4py's when its `MPI` is imported, else the launcher's (Open MPI and MPICH each set variables
-for the processes that they start), else $HAKOBI_MPI, else Open MPI. A process can hold only one.
+The MPI library in use is mpi4py's when its `MPI` is imported, else the launcher's (Open MPI and MPICH each set
+variables for the processes that they start), else $HAKOBI_MPI, else Open MPI. A process can hold only one.
 
 libhakobi.so is loaded with its symbols hidden from other modules: it uses the system's HDF5, while h5py's wheel brings
 another. MPI's own symbols are made global, since Open MPI's plugins look for them there.

@@ -243,7 +243,7 @@ class Output:
             self._library.hakobi_output_refuse(self._handle, f"field {name}: {problem}".encode())
             return
         self._lent.append(values)
-        self._library.hakobi_output_put(
+        self._library.hakobi_output_put(  # its code is end_step's to report
             self._handle,
             FieldC(
                 name=name.encode(),
@@ -330,7 +330,7 @@ def _add_axis(library: ctypes.CDLL, options: ctypes.c_void_p, axis: Axis) -> Non
 def _problem_with(block: Block, values: npt.NDArray[Any]) -> str:
     """Why `values` cannot be lent as the block's values, or ""."""
     if not len(block.global_) == len(block.start) == len(block.count) <= _library.MAX_DIMS:
-        return f"global_, start and count of its block do not have the same number of dimensions, up to {_library.MAX_DIMS}"
+        return f"global_, start and count of its block differ in length, or are longer than {_library.MAX_DIMS}"
     if not isinstance(values, np.ndarray):
         return f"a {type(values).__name__}, not a numpy array"
     if values.dtype.name not in TYPES or not values.dtype.isnative:

@@ -49,9 +49,7 @@ def run_script(text: str, ranks: int, folder: Path, environment: dict[str, str])
     script = folder / "script.py"
     script.write_text(text)
     python = Program(Path(sys.executable), FLAVOUR)
-    return launch.run(
-        python, [str(script)], ranks, timeout_s=60, extra_environment=environment, folder=folder
-    )
+    return launch.run(python, [str(script)], ranks, timeout_s=60, extra_environment=environment, folder=folder)
 
 
 def run_alone(text: str, folder: Path, **environment: str) -> subprocess.CompletedProcess[str]:

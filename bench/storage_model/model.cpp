@@ -1,0 +1,261 @@
+#include "model.hpp"
+
+#include <fcntl.h>
+#include <pthread.h>
+#include <sys/file.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <climits>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "storage/service_model.hpp"
+
+namespace hakobi::storage_model {
+
+namespace {
+
+using storage::ServiceModel;
+
+/// In the state file; a fresh file's zeros are a valid state, as are times that have passed.
+struct SharedState {
+    std::array<std::atomic<std::int64_t>, ServiceModel::max_servers> free_ns;
+};
+static_assert(std::atomic<std::int64_t>::is_always_lock_free);
+
+struct Counters {
+    std::atomic<std::int64_t> num_reads, bytes_read, num_writes, bytes_written, waited_ns;
+};
+
+/// A slot for each descriptor: what is known of its file.
+constexpr std::uint64_t unknown = 0, not_ours = 1;  // else: the file's identity, modelled
+constexpr int num_slots = 1 << 16;
+std::array<std::atomic<std::uint64_t>, num_slots> slots;
+
+Counters counters;
+
+[[noreturn]] void refuse(const std::string& why) {
+    const std::string line = "hakobi storage model: " + why + "\n";
+    // Not by write() and _exit(): these are ours, and ask the model that is just being made.
+    (void)!::syscall(SYS_write, STDERR_FILENO, line.data(), line.size());
+    ::syscall(SYS_exit_group, 2);
+    __builtin_unreachable();
+}
+
+std::string variable(const char* name) {
+    const char* value = std::getenv(name);
+    return value == nullptr ? "" : value;
+}
+
+struct Model {
+    bool is_on = false;
+    ServiceModel service;
+    std::string folder;  // canonical, without a slash at the end
+    std::string state_path;
+    bool is_state_ours = false;  // the last of us removes it
+    int state_fd = -1;
+    pid_t owner = ::getpid();  // a child of vfork runs in our memory, and leaves without us leaving
+    SharedState* state = nullptr;
+    std::string report_path;
+
+    Model() {
+        const std::string text = variable("HAKOBI_STORAGE_MODEL");
+        if (text.empty()) return;
+        if (const std::string problem = storage::parse_service_model(text, service); !problem.empty()) {
+            refuse("HAKOBI_STORAGE_MODEL: " + problem);
+        }
+        folder = variable("HAKOBI_STORAGE_MODEL_PATH");
+        if (folder.empty()) refuse("HAKOBI_STORAGE_MODEL_PATH must name the folder whose files are modelled");
+        if (char* canonical = ::realpath(folder.c_str(), nullptr)) {
+            folder = canonical;
+            std::free(canonical);
+        }
+        while (folder.size() > 1 && folder.back() == '/') folder.pop_back();
+        report_path = variable("HAKOBI_STORAGE_MODEL_REPORT");
+        state_path = variable("HAKOBI_STORAGE_MODEL_STATE");
+        is_state_ours = state_path.empty();
+        if (is_state_ours) {
+            // FNV-1a: any number that differs where model or folder differ.
+            std::uint64_t hash = 14695981039346656037U;
+            for (const char c : text + '\n' + folder)
+                hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211U;
+            char name[96];
+            std::snprintf(name, sizeof name, "/dev/shm/hakobi-storage-model.%u.%016llx", ::getuid(),
+                          static_cast<unsigned long long>(hash));
+            state_path = name;
+        }
+        attach();
+        state = static_cast<SharedState*>(
+            ::mmap(nullptr, sizeof(SharedState), PROT_READ | PROT_WRITE, MAP_SHARED, state_fd, 0));
+        if (state == MAP_FAILED) refuse("cannot map " + state_path + ": " + std::strerror(errno));
+        is_on = true;
+        // A child shares the parent's lock and would lose it with the parent's exit: it takes its own.
+        ::pthread_atfork(nullptr, nullptr, [] { instance().attach_again(); });
+    }
+
+    static Model& instance() {
+        static auto* model = new Model;  // never destroyed: calls come until the very end
+        return *model;
+    }
+
+    /// Opens the state file and holds a shared lock on it as long as we live; the last one to leave finds
+    /// that it can have the exclusive lock, and removes the file.
+    void attach() {
+        for (;;) {
+            state_fd = ::open(state_path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+            if (state_fd < 0 || ::ftruncate(state_fd, sizeof(SharedState)) != 0) {
+                refuse("cannot make the shared state " + state_path + ": " + std::strerror(errno));
+            }
+            // Out of the way of programs that count their descriptors.
+            if (const int high = ::fcntl(state_fd, F_DUPFD_CLOEXEC, 500); high >= 0) {
+                ::close(state_fd);
+                state_fd = high;
+            }
+            while (::flock(state_fd, LOCK_SH) != 0 && errno == EINTR) {
+            }
+            struct stat held {
+            }, named{};
+            const bool is_same = ::fstat(state_fd, &held) == 0 && ::stat(state_path.c_str(), &named) == 0 &&
+                                 held.st_ino == named.st_ino && held.st_dev == named.st_dev;
+            if (is_same) return;
+            ::close(state_fd);  // removed between our open and our lock
+        }
+    }
+
+    void attach_again() {
+        for (auto* counter : {&counters.num_reads, &counters.bytes_read, &counters.num_writes,
+                              &counters.bytes_written, &counters.waited_ns}) {
+            counter->store(0);
+        }
+        owner = ::getpid();
+        if (!is_state_ours) return;
+        const int own = ::open(("/proc/self/fd/" + std::to_string(state_fd)).c_str(), O_RDWR | O_CLOEXEC);
+        if (own < 0) return;
+        (void)::flock(own, LOCK_SH);
+        ::close(state_fd);
+        state_fd = own;
+    }
+
+    void leave() {
+        if (!is_on || owner != ::getpid()) return;
+        is_on = false;
+        if (!report_path.empty()) report();
+        if (is_state_ours && ::flock(state_fd, LOCK_EX | LOCK_NB) == 0) ::unlink(state_path.c_str());
+    }
+
+    void report() const {
+        if (counters.num_reads + counters.num_writes == 0) return;
+        char line[320];
+        const int length = std::snprintf(
+            line, sizeof line,
+            "{\"kind\": \"storage_model\", \"pid\": %d, \"num_reads\": %lld, \"bytes_read\": %lld, "
+            "\"num_writes\": %lld, "
+            "\"bytes_written\": %lld, \"waited_s\": %.6f, \"limit_gb_s\": %.6f}\n",
+            ::getpid(), static_cast<long long>(counters.num_reads),
+            static_cast<long long>(counters.bytes_read), static_cast<long long>(counters.num_writes),
+            static_cast<long long>(counters.bytes_written), 1e-9 * static_cast<double>(counters.waited_ns),
+            1e-9 * service.limit_bytes_s());
+        const int fd = ::open(report_path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+        if (fd < 0) return;
+        (void)!::syscall(SYS_write, fd, line, static_cast<std::size_t>(length));
+        ::close(fd);
+    }
+};
+
+bool is_below(std::string_view path, std::string_view folder) {
+    if (!path.starts_with(folder)) return false;
+    return path.size() == folder.size() || folder == "/" || path[folder.size()] == '/';
+}
+
+/// Whether `fd` is a regular file below the folder. What was found is kept with the file's identity: a
+/// descriptor that was closed behind our back (libc closes its own without a call that we see) is not
+/// mistaken for the new one.
+bool is_modelled_file(const Model& model, int fd) {
+    if (fd < 0) return false;
+    std::atomic<std::uint64_t>* slot = fd < num_slots ? &slots[static_cast<std::size_t>(fd)] : nullptr;
+    const std::uint64_t known = slot != nullptr ? slot->load(std::memory_order_relaxed) : unknown;
+    if (known == not_ours) return false;
+    struct stat info {};
+    if (::fstat(fd, &info) != 0) return false;
+    const std::uint64_t identity =
+        (static_cast<std::uint64_t>(info.st_ino) * 1099511628211U ^ info.st_dev) | 2U;
+    if (known == identity) return true;
+    bool is_ours = false;
+    if (S_ISREG(info.st_mode)) {
+        char link[48], path[PATH_MAX];
+        std::snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
+        const ssize_t length = ::readlink(link, path, sizeof path);
+        is_ours = length > 0 && is_below({path, static_cast<std::size_t>(length)}, model.folder);
+    }
+    if (slot != nullptr) slot->store(is_ours ? identity : not_ours, std::memory_order_relaxed);
+    return is_ours;
+}
+
+}  // namespace
+
+Transfer::Transfer(int fd, bool is_write) : is_modelled_(false), is_write_(is_write), arrival_ns_(0) {
+    const KeepErrno keep;
+    const Model& model = Model::instance();
+    if (!model.is_on || !is_modelled_file(model, fd)) return;
+    is_modelled_ = true;
+    arrival_ns_ = storage::monotonic_ns();
+}
+
+std::int64_t Transfer::queue(std::int64_t offset, std::int64_t length) const {
+    (is_write_ ? counters.num_writes : counters.num_reads) += 1;
+    (is_write_ ? counters.bytes_written : counters.bytes_read) += length;
+    const Model& model = Model::instance();
+    return storage::queue_request(model.service, model.state->free_ns, arrival_ns_,
+                                  std::max<std::int64_t>(0, offset), length);
+}
+
+void Transfer::wait(std::int64_t offset, std::int64_t length) const {
+    if (!is_modelled_ || length < 0) return;
+    const KeepErrno keep;
+    sleep_modelled(queue(offset, length));
+}
+
+void sleep_modelled(std::int64_t time_ns) {
+    const std::int64_t start_ns = storage::monotonic_ns();
+    storage::sleep_until_ns(time_ns);
+    counters.waited_ns += storage::monotonic_ns() - start_ns;
+}
+
+void forget(int fd) {
+    if (fd >= 0 && fd < num_slots)
+        slots[static_cast<std::size_t>(fd)].store(unknown, std::memory_order_relaxed);
+}
+
+void leave() {
+    Model::instance().leave();
+}
+
+namespace {
+__attribute__((constructor)) void begin() {
+    (void)Model::instance();
+}
+__attribute__((destructor)) void end() {
+    leave();
+}
+}  // namespace
+
+}  // namespace hakobi::storage_model
+
+/// For tests: reads, bytes read, writes, bytes written of this process so far.
+extern "C" __attribute__((visibility("default"))) void hakobi_storage_model_counts(std::int64_t* four) {
+    using hakobi::storage_model::counters;
+    four[0] = counters.num_reads;
+    four[1] = counters.bytes_read;
+    four[2] = counters.num_writes;
+    four[3] = counters.bytes_written;
+}

@@ -1,0 +1,81 @@
+#pragma once
+
+#include <dlfcn.h>
+#include <sys/types.h>
+
+#include <cerrno>
+#include <cstdint>
+
+/// A service-time model (src/storage/service_model.hpp) laid over the file calls of any program by
+/// LD_PRELOAD.
+///
+///   HAKOBI_STORAGE_MODEL         servers=4,bandwidth=500,latency=2ms,stripe=1M
+///   HAKOBI_STORAGE_MODEL_PATH    only files below this folder are modelled
+///   HAKOBI_STORAGE_MODEL_STATE   optional: the file by which all processes share the servers
+///   HAKOBI_STORAGE_MODEL_REPORT  optional: gets one line of JSON from each process that used the storage
+///
+/// The state's default is a file in /dev/shm, named by user, model and folder. The last process removes it
+/// (what a killed one leaves, the next run takes over).
+///
+/// Without HAKOBI_STORAGE_MODEL the library does nothing; with a value that it cannot read the program ends
+/// with status 2, since a run that was to be modelled and was not would be a false figure.
+///
+/// Modelled: read and write with all their p, v and 2 forms, and POSIX AIO, which stays asynchronous. The
+/// real call is made first and its time counts within the modelled time. Not seen: stdio, mmap, io_uring,
+/// splice and sendfile.
+namespace hakobi::storage_model {
+
+/// A modelled transfer from its arrival to its completion. Keeps errno.
+class Transfer {
+  public:
+    /// Before the real call. Not modelled (and free) where `fd` is no file below the path.
+    Transfer(int fd, bool is_write);
+
+    [[nodiscard]] bool is_modelled() const noexcept { return is_modelled_; }
+    /// After the real call at `offset` that moved `length` bytes: queues it and returns the time of its
+    /// completion.
+    std::int64_t queue(std::int64_t offset, std::int64_t length) const;
+    /// queue(), then sleep until then; a failed call (negative length) costs nothing.
+    void wait(std::int64_t offset, std::int64_t length) const;
+
+  private:
+    bool is_modelled_;
+    bool is_write_;
+    std::int64_t arrival_ns_;
+};
+
+/// What is known of `fd` no longer holds: it was opened or closed.
+void forget(int fd);
+
+/// At the end of the process, however it comes about: writes the report, and removes the shared state if it
+/// is the last.
+void leave();
+
+/// Sleeps until `time_ns` on the monotonic clock, and counts it as waited.
+void sleep_modelled(std::int64_t time_ns);
+
+/// The next definition of a libc function, behind our own.
+template <class Function>
+Function* next(Function* volatile& cached, const char* name) {
+    Function* found = cached;
+    if (found == nullptr) cached = found = reinterpret_cast<Function*>(::dlsym(RTLD_NEXT, name));
+    return found;
+}
+
+/// errno as it was, at the end of the scope.
+class KeepErrno {
+  public:
+    ~KeepErrno() { errno = saved_; }
+
+  private:
+    int saved_ = errno;
+};
+
+}  // namespace hakobi::storage_model
+
+/// Calls libc's own `name`, whose type is that of our declaration.
+#define HAKOBI_NEXT(name, ...)                                                            \
+    ([&] {                                                                                \
+        static decltype(name)* volatile cached = nullptr;                                 \
+        return ::hakobi::storage_model::next<decltype(name)>(cached, #name)(__VA_ARGS__); \
+    }())

@@ -1,0 +1,188 @@
+#include "mpiio/access.hpp"
+
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <new>
+
+#include "mpi/agree.hpp"
+#include "mpiio/errors.hpp"
+#include "mpiio/hints.hpp"
+#include "mpiio/report.hpp"
+
+namespace hakobi::mpiio {
+namespace {
+
+/// Whether the path still names the file that was opened: another process may have renamed or removed it.
+Status still_there(const OpenFile& file) {
+    struct stat found = {};
+    if (::stat(file.path.c_str(), &found) != 0) return status_of_errno(errno, "finding", file.path);
+    if (found.st_dev == file.device && found.st_ino == file.inode) return {};
+    return {ErrorCode::not_found, file.path + " is another file than the one that was opened"};
+}
+
+/// Opens the engine on the file; where that fails the file passes from now on. Collective.
+bool open_engine(OpenFile& file) {
+    file.engine_comm = Comm::duplicate(file.comm);
+    mpi::Agreed agreed = mpi::agree(file.engine_comm, still_there(file));
+    if (agreed.status.ok()) {
+        const io::EngineOptions options = agreed_options(file.comm, file.hints);
+        agreed = io::Engine::open(file.engine_comm, file.path, file.can_write, options, file.engine);
+    }
+    if (agreed.status.ok()) return true;
+    file.engine.reset();
+    file.engine_comm.free();
+    file.why_not = agreed.status.text();
+    explain(file, "passes to the MPI library: " + file.why_not);
+    return false;
+}
+
+/// Whether an access may end inside an elementary type, which MPI rules out: Open MPI does it, ROMIO (in MPICH)
+/// returns MPI_ERR_IO, and programs have come to live with either.
+#ifdef OPEN_MPI
+constexpr bool takes_part_of_etype = true;
+#else
+constexpr bool takes_part_of_etype = false;
+#endif
+
+/// An access as regions, or what stands against it.
+struct Request {
+    Status status;                    ///< wrong arguments of this rank
+    bool is_described = true;         ///< false: left to the MPI library's independent call
+    std::int64_t position_etypes = 0;
+    std::int64_t moved_bytes = 0;     ///< by which the individual pointer has been moved
+    std::int64_t bytes = 0;
+    io::Region file, memory;
+};
+
+Request describe(OpenFile& file, const Access& access) {
+    Request request;
+    const auto refuse = [&request](const char* why) { request.status = Status(ErrorCode::invalid_argument, why); };
+    if (access.type == MPI_DATATYPE_NULL) return refuse("the datatype is MPI_DATATYPE_NULL"), request;
+    if (access.count < 0) return refuse("the count is negative"), request;
+    if (access.offset && *access.offset < 0) return refuse("the offset is negative"), request;
+    const Layout type = layout_of(access.type);
+    if (__builtin_mul_overflow(access.count, type.size_bytes, &request.bytes)) {
+        return refuse("count times datatype leaves the range of 63 bits"), request;
+    }
+    const std::int64_t etype_bytes = file.view.etype_bytes();
+    if (!takes_part_of_etype && request.bytes % std::max<std::int64_t>(etype_bytes, 1) != 0) {
+        request.status = Status(ErrorCode::io, "the access is not a whole number of the view's elementary types");
+        return request;
+    }
+    std::int64_t position_bytes = 0;
+    if (access.offset) {
+        if (__builtin_mul_overflow(*access.offset, etype_bytes, &position_bytes)) {
+            return refuse("the offset leaves the range of 63 bits"), request;
+        }
+        request.position_etypes = *access.offset;
+    } else {
+        position_bytes = file.pointer.advance(file.handle, request.bytes);
+        if (position_bytes < 0) return refuse("the file pointer is unknown"), request;
+        request.position_etypes = position_bytes / std::max<std::int64_t>(etype_bytes, 1);
+        request.moved_bytes = request.bytes;
+    }
+    request.file = file.view.bytes(position_bytes, request.bytes);
+    if (type.is_known) request.memory = type.items(access.count);
+    request.is_described = type.is_known && request.memory.valid() && request.file.valid();
+    if (!request.is_described) request.file = request.memory = {};
+    return request;
+}
+
+/// The part of a rank that the engine cannot describe, by the MPI library alone.
+Outcome perform_alone(OpenFile& file, const Access& access, const Request& request) {
+    file.counts.add(Passed::pattern);
+    const Inside inside;
+    MPI_Status status;
+    Outcome outcome;
+#if MPI_VERSION >= 4
+    outcome.error = access.is_write ? library.File_write_at_c(file.handle, request.position_etypes, access.buffer,
+                                                              access.count, access.type, &status)
+                                    : library.File_read_at_c(file.handle, request.position_etypes, access.buffer,
+                                                             access.count, access.type, &status);
+#else
+    const int count = static_cast<int>(access.count);  // it came as an int
+    outcome.error = access.is_write ? library.File_write_at(file.handle, request.position_etypes, access.buffer, count,
+                                                            access.type, &status)
+                                    : library.File_read_at(file.handle, request.position_etypes, access.buffer, count,
+                                                           access.type, &status);
+#endif
+    MPI_Count moved = 0;
+    if (outcome.error == MPI_SUCCESS) PMPI_Get_elements_x(&status, MPI_BYTE, &moved);
+    outcome.bytes = moved;
+    return outcome;
+}
+
+}  // namespace
+
+mpi::Agreed close_engine(OpenFile& file) {
+    file.closed_counters = total_counters(file);
+    mpi::Agreed agreed = file.engine->close();
+    file.engine.reset();
+    file.engine_comm.free();
+    return agreed;
+}
+
+bool takes(OpenFile& file, const Access& access) {
+    if (!file.why_not.empty()) {
+        file.counts.add(Passed::file);
+        return false;
+    }
+    if (!file.is_taken() || !(access.is_write ? file.can_write : file.can_read)) {
+        file.counts.add(Passed::mode);
+        return false;
+    }
+    if (file.engine != nullptr || open_engine(file)) return true;
+    file.counts.add(Passed::file);
+    return false;
+}
+
+Outcome perform(OpenFile& file, const Access& access) {
+    Request request;
+    try {
+        request = describe(file, access);
+    } catch (const std::bad_alloc&) {
+        request = {};
+        request.status = Status(ErrorCode::out_of_memory, "no memory to describe the access");
+    }
+    (access.is_write ? file.counts.writes : file.counts.reads).fetch_add(1, std::memory_order_relaxed);
+    auto* const memory = static_cast<std::byte*>(access.buffer);
+    Outcome outcome;
+    mpi::Agreed agreed;
+    if (!access.is_write) {
+        agreed = file.engine->read_all(request.file, memory, request.memory, outcome.bytes, request.status);
+    } else {
+        agreed = access.is_split ? file.engine->start_write_all(request.file, memory, request.memory, request.status)
+                                 : file.engine->write_all(request.file, memory, request.memory, request.status);
+        outcome.bytes = request.bytes;
+        file.has_unsynced_writes = true;
+    }
+    if (!agreed.status.ok()) {
+        if (request.moved_bytes != 0) file.pointer.advance(file.handle, -request.moved_bytes);
+        outcome.bytes = 0;
+        outcome.error = result_of(file, access.call, agreed);
+        (void)close_engine(file);
+        return outcome;
+    }
+    return request.is_described ? outcome : perform_alone(file, access, request);
+}
+
+Outcome finish_split(OpenFile& file, const char* call) {
+    const OpenFile::Split split = std::exchange(file.split, {});
+    Outcome outcome{MPI_SUCCESS, split.bytes};
+    if (!split.is_write) return outcome;
+    const mpi::Agreed agreed = file.engine->wait();
+    if (!agreed.status.ok()) {
+        outcome = {result_of(file, call, agreed), 0};
+        (void)close_engine(file);
+    }
+    return outcome;
+}
+
+void set_status(MPI_Status* status, std::int64_t bytes) {
+    if (status == MPI_STATUS_IGNORE) return;
+    PMPI_Status_set_cancelled(status, 0);
+    PMPI_Status_set_elements_x(status, MPI_BYTE, bytes);
+}
+
+}  // namespace hakobi::mpiio

@@ -1,0 +1,46 @@
+#pragma once
+
+#include <cstdint>
+#include <hakobi/comm.hpp>
+#include <optional>
+
+#include "mpiio/open_file.hpp"
+
+namespace hakobi::mpiio {
+
+/// A data access as the program asks for it.
+struct Access {
+    const char* call = "";  ///< "MPI_File_write_at_all"
+    bool is_write = false;
+    bool is_split = false;  ///< the call begins a split collective: a write need not reach storage before it returns
+    std::optional<MPI_Offset> offset = {};  ///< in etypes of the view; without: at the individual pointer, which moves
+    void* buffer = nullptr;                 ///< a write only reads from it
+    std::int64_t count = 0;
+    MPI_Datatype type = MPI_DATATYPE_NULL;
+};
+
+struct Outcome {
+    int error = MPI_SUCCESS;  ///< what the call returns; the error handler has been called
+    std::int64_t bytes = 0;   ///< moved by this rank
+};
+
+/// Whether the engine takes the access; all ranks decide alike. Where it does, the engine is open on return, which is
+/// collective over the file's communicator the first time. Where not, the reason is counted.
+[[nodiscard]] bool takes(OpenFile& file, const Access& access);
+
+/// Performs a collective access that `takes` took. Collective over the file's communicator. A rank whose part cannot
+/// be described (a type that does not decode, offsets beyond 2^63) takes part with nothing and leaves its part to the
+/// MPI library's independent call. A rank whose arguments are wrong makes the call fail on all ranks.
+[[nodiscard]] Outcome perform(OpenFile& file, const Access& access);
+
+/// Ends the split access that is active. Collective where it is a write.
+[[nodiscard]] Outcome finish_split(OpenFile& file, const char* call);
+
+/// Closes the file's engine. Collective. After an error too: an engine that failed can only be closed, while MPI lets
+/// the program go on (it may have made space), so its next access opens a new one.
+mpi::Agreed close_engine(OpenFile& file);
+
+/// Sets what MPI_Get_count and MPI_Get_elements will say. MPI_STATUS_IGNORE is left alone.
+void set_status(MPI_Status* status, std::int64_t bytes);
+
+}  // namespace hakobi::mpiio

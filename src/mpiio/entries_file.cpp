@@ -1,0 +1,224 @@
+// The functions that open, close and describe a file, as the front (front.c) looks them up: MPI_File_open is
+// hakobi_File_open. The MPI library is always called too: handle, view, info and errors are its own.
+#include <strings.h>
+#include <sys/stat.h>
+
+#include <array>
+#include <cstdlib>
+#include <string>
+#include <string_view>
+
+#include "base/status.hpp"
+#include "mpiio/entry.hpp"
+#include "mpiio/errors.hpp"
+#include "mpiio/hints.hpp"
+#include "mpiio/report.hpp"
+
+namespace hakobi::mpiio {
+namespace {
+
+/// The part of a file name before its colon, for the prefixes by which ROMIO names file systems; else "".
+std::string_view prefix_of(std::string_view name) {
+    static constexpr std::array<std::string_view, 14> known = {"ufs",   "nfs",   "xfs",   "lustre", "gpfs",
+                                                               "panfs", "pvfs2", "pvfs",  "testfs", "daos",
+                                                               "dfs",   "quobyte", "ime", "gridftp"};
+    const std::string_view prefix = name.substr(0, name.find(':'));
+    for (const std::string_view candidate : known) {
+        if (prefix == candidate && prefix.size() < name.size()) return prefix;
+    }
+    return {};
+}
+
+bool is_posix(std::string_view prefix) {
+    return prefix.empty() || prefix == "ufs" || prefix == "nfs" || prefix == "xfs" || prefix == "lustre" ||
+           prefix == "gpfs" || prefix == "panfs";
+}
+
+/// Which file on this node the MPI library opened as `name`: ROMIO takes a prefix off, OMPIO leaves it in the name.
+std::string path_of(const char* name) {
+    const std::string_view prefix = prefix_of(name);
+    struct stat found = {};
+    const char* path = name;
+    if (!prefix.empty() && ::stat(name, &found) != 0) path += prefix.size() + 1;
+    char* absolute = ::realpath(path, nullptr);
+    std::string result = absolute != nullptr ? absolute : "";
+    std::free(absolute);
+    return result;
+}
+
+/// Fills in what the file is, and why the engine cannot take it, as far as this rank sees.
+void examine(OpenFile& file, int mode) {
+    file.can_read = (mode & (MPI_MODE_RDONLY | MPI_MODE_RDWR)) != 0;
+    file.can_write = (mode & (MPI_MODE_WRONLY | MPI_MODE_RDWR)) != 0;
+    if ((mode & MPI_MODE_SEQUENTIAL) != 0) file.why_not = "it is open in sequential mode";
+    else if ((mode & MPI_MODE_APPEND) != 0) file.why_not = "it is open for appending";
+    else if ((mode & MPI_MODE_DELETE_ON_CLOSE) != 0) file.why_not = "it is deleted when it is closed";
+    else if (!is_posix(prefix_of(file.name))) file.why_not = "its file system has no POSIX interface";
+    if (!file.why_not.empty()) return;
+    struct stat found = {};
+    file.path = path_of(file.name.c_str());
+    if (file.path.empty() || ::stat(file.path.c_str(), &found) != 0) {
+        file.why_not = "its path cannot be found by POSIX calls";
+    } else if (!S_ISREG(found.st_mode)) {
+        file.why_not = "it is not a regular file";
+    }
+    file.device = found.st_dev;
+    file.inode = found.st_ino;
+}
+
+/// What ranks must know of each other at open; combined by MPI_BAND: a bit stays when all ranks have it.
+enum : int { opened = 1, taken = 2, silent = 4 };
+
+int open(MPI_Comm comm, const char* name, int mode, MPI_Info info, MPI_File* handle) {
+    const int error = pass([&] { return library.File_open(comm, name, mode, info, handle); });
+    // One rank alone may have failed. A communicator that MPI_File_open refuses has no collectives to agree by.
+    int error_class = MPI_SUCCESS;
+    if (error != MPI_SUCCESS) PMPI_Error_class(error, &error_class);
+    if (error_class == MPI_ERR_COMM || error_class == MPI_ERR_ARG) return error;
+    auto file = std::make_unique<OpenFile>();
+    int mine = 0;
+    if (error == MPI_SUCCESS) {
+        file->handle = *handle;
+        file->name = name;
+        examine(*file, mode);
+        mine = opened | (file->why_not.empty() ? taken : 0) | (wants_profile() || wants_explanation() ? 0 : silent);
+    }
+    int all = 0;
+    if (PMPI_Allreduce(&mine, &all, 1, MPI_INT, MPI_BAND, comm) != MPI_SUCCESS || (all & opened) == 0) return error;
+    file->is_reported = (all & silent) == 0;
+    if ((all & taken) == 0 && file->why_not.empty()) file->why_not = "another rank cannot reach it by POSIX calls";
+    if (file->is_reported || (all & taken) != 0) {
+        if (PMPI_Comm_dup(comm, &file->comm) != MPI_SUCCESS) return error;
+        PMPI_Comm_rank(file->comm, &file->rank);
+        PMPI_Comm_size(file->comm, &file->num_ranks);
+    }
+    file->hints = hints_of_info(info);
+    if (!file->why_not.empty()) explain(*file, "passes to the MPI library: " + file->why_not);
+    add_file(std::move(file));
+    return error;
+}
+
+int close(MPI_File* handle) {
+    std::unique_ptr<OpenFile> file = handle != nullptr ? remove_file(*handle) : nullptr;
+    int error = MPI_SUCCESS;
+    if (file != nullptr) {
+        if (file->engine != nullptr) error = result_of(*file, "MPI_File_close", close_engine(*file));
+        if (file->is_reported) report(*file);
+        if (file->comm != MPI_COMM_NULL) PMPI_Comm_free(&file->comm);
+    }
+    const int closed = pass([&] { return library.File_close(handle); });
+    return error != MPI_SUCCESS ? error : closed;
+}
+
+/// New hints over the file's, until the engine is open: it does not change under way.
+void take_hints(OpenFile& file, MPI_Info info) {
+    if (file.engine != nullptr || info == MPI_INFO_NULL) return;
+    Hints hints = hints_of_info(info);
+    hints.merge(file.hints);
+    file.hints = std::move(hints);
+}
+
+int set_view(OpenFile& file, MPI_Offset displacement, MPI_Datatype etype, MPI_Datatype filetype,
+             const char* representation, MPI_Info info) {
+    const int error = pass([&] {
+        return library.File_set_view(file.handle, displacement, etype, filetype, representation, info);
+    });
+    if (error != MPI_SUCCESS || !file.why_not.empty()) return error;
+    const Layout element = layout_of(etype);
+    file.view = View(displacement, element, etype == filetype ? element : layout_of(filetype));
+    file.pointer.reset(element.size_bytes);
+    file.is_native = strcasecmp(representation, "native") == 0;
+    if (!file.is_native) explain(file, std::string("passes while its data representation is ") + representation);
+    take_hints(file, info);
+    return error;
+}
+
+}  // namespace
+}  // namespace hakobi::mpiio
+
+extern "C" {
+
+HAKOBI_EXPORT int hakobi_File_open(MPI_Comm comm, const char* name, int mode, MPI_Info info, MPI_File* file) {
+    using namespace hakobi::mpiio;
+    if (Inside::is_nested()) return library.File_open(comm, name, mode, info, file);
+    return hakobi::mpiio::open(comm, name, mode, info, file);
+}
+
+HAKOBI_EXPORT int hakobi_File_close(MPI_File* file) {
+    using namespace hakobi::mpiio;
+    if (Inside::is_nested()) return library.File_close(file);
+    return hakobi::mpiio::close(file);
+}
+
+HAKOBI_EXPORT int hakobi_File_set_view(MPI_File file, MPI_Offset displacement, MPI_Datatype etype,
+                                       MPI_Datatype filetype, const char* representation, MPI_Info info) {
+    using namespace hakobi::mpiio;
+    if (OpenFile* const known = entered(file)) {
+        return set_view(*known, displacement, etype, filetype, representation, info);
+    }
+    return pass([&] { return library.File_set_view(file, displacement, etype, filetype, representation, info); });
+}
+
+HAKOBI_EXPORT int hakobi_File_set_atomicity(MPI_File file, int flag) {
+    using namespace hakobi::mpiio;
+    const int error = pass([&] { return library.File_set_atomicity(file, flag); });
+    OpenFile* const known = entered(file);
+    if (error != MPI_SUCCESS || known == nullptr) return error;
+    known->is_atomic = flag != 0;
+    if (known->is_atomic) explain(*known, "passes while it is in atomic mode");
+    return error;
+}
+
+HAKOBI_EXPORT int hakobi_File_sync(MPI_File file) {
+    using namespace hakobi::mpiio;
+    const int error = pass([&] { return library.File_sync(file); });
+    OpenFile* const known = entered(file);
+    if (known == nullptr || known->engine == nullptr || !known->has_unsynced_writes) return error;
+    known->has_unsynced_writes = false;
+    const int synced = result_of(*known, "MPI_File_sync", known->engine->sync());
+    return error != MPI_SUCCESS ? error : synced;
+}
+
+HAKOBI_EXPORT int hakobi_File_set_info(MPI_File file, MPI_Info info) {
+    using namespace hakobi::mpiio;
+    const int error = pass([&] { return library.File_set_info(file, info); });
+    OpenFile* const known = entered(file);
+    if (error == MPI_SUCCESS && known != nullptr) take_hints(*known, info);
+    return error;
+}
+
+HAKOBI_EXPORT int hakobi_File_get_info(MPI_File file, MPI_Info* info) {
+    using namespace hakobi::mpiio;
+    const int error = pass([&] { return library.File_get_info(file, info); });
+    OpenFile* const known = entered(file);
+    if (error == MPI_SUCCESS && known != nullptr && known->is_taken()) {
+        add_to_info(known->engine != nullptr ? known->engine->options() : local_options(known->hints), *info);
+    }
+    return error;
+}
+
+HAKOBI_EXPORT int hakobi_File_seek(MPI_File file, MPI_Offset offset, int whence) {
+    using namespace hakobi::mpiio;
+    OpenFile* const known = entered(file);
+    if (known == nullptr) return pass([&] { return library.File_seek(file, offset, whence); });
+    if (known->is_taken() && whence == MPI_SEEK_SET && offset >= 0) {
+        known->pointer.set(offset);
+        return MPI_SUCCESS;
+    }
+    return pass_with_pointer(*known, [&] { return library.File_seek(file, offset, whence); });
+}
+
+HAKOBI_EXPORT int hakobi_File_get_position(MPI_File file, MPI_Offset* offset) {
+    using namespace hakobi::mpiio;
+    OpenFile* const known = entered(file);
+    if (known == nullptr || !known->is_taken() || offset == nullptr) {
+        return known != nullptr ? pass_with_pointer(*known, [&] { return library.File_get_position(file, offset); })
+                                : pass([&] { return library.File_get_position(file, offset); });
+    }
+    const std::int64_t position = known->pointer.position_etypes(file);
+    if (position < 0) return pass([&] { return library.File_get_position(file, offset); });
+    *offset = position;
+    return MPI_SUCCESS;
+}
+
+}  // extern "C"

@@ -1,0 +1,17 @@
+#pragma once
+
+#include <hakobi/error.hpp>
+
+#include "mpi/agree.hpp"
+#include "mpiio/open_file.hpp"
+
+namespace hakobi::mpiio {
+
+/// The MPI error class of an error of ours; docs/drop-in.md has the table.
+[[nodiscard]] int error_class_of(ErrorCode code);
+
+/// What a call on `file` returns for `agreed`: MPI_SUCCESS, or its class after the file's error handler has been
+/// called, as for an error of the MPI library. Local, and alike on all ranks since `agreed` is.
+int result_of(const OpenFile& file, const char* call, const mpi::Agreed& agreed);
+
+}  // namespace hakobi::mpiio

@@ -1,0 +1,35 @@
+#pragma once
+
+#include <cstdint>
+#include <mutex>
+
+#include "mpiio/library.hpp"
+
+namespace hakobi::mpiio {
+
+/// A file's individual pointer. It moves on two sides: the engine's calls move it here, calls that pass move the MPI
+/// library's. Each side is brought up to date only when it is needed, since a seek costs the libraries a walk over
+/// the file type. Here it counts bytes of the view, in MPI's calls etypes. Local; callable from any thread.
+class FilePointer {
+  public:
+    /// A new view: both sides stand at its start.
+    void reset(std::int64_t etype_bytes);
+    /// MPI_File_seek to `etypes` >= 0, on our side.
+    void set(std::int64_t etypes);
+    /// Moves the pointer by `bytes` and returns where it stood, or -1 when the MPI library does not say.
+    std::int64_t advance(MPI_File handle, std::int64_t bytes);
+    /// MPI_File_get_position, or -1.
+    std::int64_t position_etypes(MPI_File handle);
+    /// Call before a call that passes and uses the individual pointer. Returns an MPI error code.
+    int hand_over(MPI_File handle);
+
+  private:
+    bool fetch(MPI_File handle);  // mutex_ held
+
+    std::mutex mutex_;
+    std::int64_t etype_bytes_ = 1;
+    std::int64_t position_bytes_ = 0;
+    bool ours_is_current_ = true, theirs_is_current_ = true;
+};
+
+}  // namespace hakobi::mpiio

@@ -1,0 +1,88 @@
+#include "mpiio/hints.hpp"
+
+#include <cstdio>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace hakobi::mpiio {
+namespace {
+
+bool is_ours(std::string_view name) {
+    static const Hints known = io::hints_of(io::EngineOptions{});
+    return name.starts_with("hakobi_") || name == "cb_config_list" || known.contains(std::string(name));
+}
+
+void warn(const std::string& text) { std::fprintf(stderr, "hakobi: %s\n", text.c_str()); }
+
+/// Options of hints over HAKOBI_HINTS over the defaults; warnings are said where `speaks`.
+io::EngineOptions options_of(const Hints& hints, bool speaks) {
+    std::vector<std::string> warnings;
+    Result<io::EngineOptions> options = io::engine_options(hints, warnings);
+    if (!options.ok()) {
+        warnings.push_back(options.status().text() + "; the program's hints are not used");
+        options = io::engine_options({}, warnings);
+    }
+    if (!options.ok()) {
+        warnings.push_back(options.status().text() + "; HAKOBI_HINTS is not used");
+        options = io::EngineOptions{};
+    }
+    if (speaks) {
+        for (const std::string& warning : warnings) warn(warning);
+    }
+    return std::move(options).value();
+}
+
+}  // namespace
+
+Hints hints_of_info(MPI_Info info) {
+    Hints hints;
+    if (info == MPI_INFO_NULL) return hints;
+    int num_keys = 0;
+    PMPI_Info_get_nkeys(info, &num_keys);
+    for (int i = 0; i < num_keys; ++i) {
+        char key[MPI_MAX_INFO_KEY + 1] = "";
+        PMPI_Info_get_nthkey(info, i, key);
+        int length = 0, is_set = 0;
+        PMPI_Info_get_valuelen(info, key, &length, &is_set);
+        if (is_set == 0 || !is_ours(key)) continue;
+        std::string value(static_cast<std::size_t>(length) + 1, '\0');
+        PMPI_Info_get(info, key, length, value.data(), &is_set);
+        value.resize(static_cast<std::size_t>(length));
+        hints[key] = value;
+    }
+    return hints;
+}
+
+io::EngineOptions local_options(const Hints& hints) { return options_of(hints, false); }
+
+io::EngineOptions agreed_options(MPI_Comm comm, const Hints& hints) {
+    int rank = 0;
+    PMPI_Comm_rank(comm, &rank);
+    std::string text;  // "name\0value\0…"
+    if (rank == 0) {
+        for (const auto& [name, value] : hints) text.append(name).append(1, '\0').append(value).append(1, '\0');
+    }
+    int length = static_cast<int>(text.size());
+    PMPI_Bcast(&length, 1, MPI_INT, 0, comm);
+    text.resize(static_cast<std::size_t>(length));
+    if (length > 0) PMPI_Bcast(text.data(), length, MPI_CHAR, 0, comm);
+    Hints agreed;
+    for (std::size_t at = 0; at < text.size();) {
+        const std::string name = text.c_str() + at;
+        at += name.size() + 1;
+        const std::string value = text.c_str() + at;
+        at += value.size() + 1;
+        agreed[name] = value;
+    }
+    return options_of(agreed, rank == 0);
+}
+
+void add_to_info(const io::EngineOptions& options, MPI_Info info) {
+    for (const auto& [name, value] : io::hints_of(options)) {
+        const bool is_open = value == "0";  // to be chosen when the engine opens: the library's value stays
+        if (!is_open && value.size() < MPI_MAX_INFO_VAL) PMPI_Info_set(info, name.c_str(), value.c_str());
+    }
+}
+
+}  // namespace hakobi::mpiio

@@ -1,0 +1,41 @@
+#include "mpiio/library.hpp"
+
+#include <dlfcn.h>
+
+#include <cstring>
+
+namespace hakobi::mpiio {
+
+Library library;
+thread_local int Inside::depth_ = 0;
+
+const char* library_name() {
+    static const char* const name = [] {
+        static char text[MPI_MAX_LIBRARY_VERSION_STRING] = "the MPI library";
+        int length = 0;
+        PMPI_Get_library_version(text, &length);
+        text[std::strcspn(text, ",\n")] = '\0';
+        for (char& c : text) c = c == '\t' ? ' ' : c;
+        return text;
+    }();
+    return name;
+}
+
+}  // namespace hakobi::mpiio
+
+/// Called by the front with the handle of the process's MPI library.
+extern "C" HAKOBI_EXPORT void hakobi_mpiio_start(void* mpi_library) {
+    using hakobi::mpiio::library;
+#define HAKOBI_FILE_FUNCTION(name) \
+    library.name = reinterpret_cast<decltype(library.name)>(dlsym(mpi_library, "PMPI_" #name));
+#if MPI_VERSION >= 4
+#define HAKOBI_FILE_FUNCTION_C(name) \
+    HAKOBI_FILE_FUNCTION(name)       \
+    HAKOBI_FILE_FUNCTION(name##_c)
+#else
+#define HAKOBI_FILE_FUNCTION_C(name) HAKOBI_FILE_FUNCTION(name)
+#endif
+#include "mpiio/functions.def"
+#undef HAKOBI_FILE_FUNCTION
+#undef HAKOBI_FILE_FUNCTION_C
+}

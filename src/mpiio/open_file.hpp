@@ -1,0 +1,86 @@
+#pragma once
+
+#include <sys/types.h>
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <hakobi/comm.hpp>
+#include <hakobi/hints.hpp>
+#include <memory>
+#include <mutex>
+#include <string>
+
+#include "io/engine.hpp"
+#include "mpiio/file_pointer.hpp"
+#include "mpiio/view.hpp"
+
+namespace hakobi::mpiio {
+
+/// Why a data access of a file that the drop-in knows went to the MPI library.
+enum class Passed {
+    independent,     ///< not a collective call
+    nonblocking,     ///< a nonblocking collective call: it may not wait for other ranks, the engine does
+    shared_pointer,  ///< the shared file pointer is the MPI library's
+    mode,            ///< atomic mode, another data representation than native, or a direction the file is not open for
+    pattern,         ///< this rank's part could not be described; the other ranks' parts went through the engine
+    file,            ///< the file as a whole: OpenFile::why_not
+};
+inline constexpr std::size_t num_passed = 6;
+
+/// What happened to a file on this rank. Any thread adds.
+struct Counts {
+    std::atomic<std::int64_t> writes{0}, reads{0};  ///< collective calls that the engine took
+    std::array<std::atomic<std::int64_t>, num_passed> passed{};
+    void add(Passed why) { passed[static_cast<std::size_t>(why)].fetch_add(1, std::memory_order_relaxed); }
+};
+
+/// A file that the program has open: the drop-in's side of an MPI_File. The real handle is the MPI library's and
+/// stays in use for everything that passes; view, size, info and errors are kept there as well.
+struct OpenFile {
+    MPI_File handle = MPI_FILE_NULL;
+    MPI_Comm comm = MPI_COMM_NULL;  ///< a duplicate of the program's: where ranks agree, and the engine's parent
+    int rank = 0, num_ranks = 1;
+    std::string name;               ///< as the program gave it
+    std::string path;               ///< absolute, without a file system prefix
+    dev_t device = 0;               ///< with `inode`: what `path` named when the file was opened
+    ino_t inode = 0;
+    bool can_read = false, can_write = false;
+    bool is_reported = false;       ///< print a profile or an explanation at close; equal on all ranks
+
+    // Equal on all ranks.
+    std::string why_not;            ///< the engine does not take this file: the reason; empty when it does
+    bool is_atomic = false;
+    bool is_native = true;          ///< the view's data representation
+    bool has_unsynced_writes = false;
+
+    View view;
+    FilePointer pointer;
+    Hints hints;                    ///< what the program passed that the engine knows
+    Comm engine_comm;
+    std::unique_ptr<io::Engine> engine;  ///< made by the first collective access
+    io::EngineCounters closed_counters;  ///< of engines that were closed after an error
+
+    /// A split collective call that the engine took and that has not ended. MPI allows one a file.
+    struct Split {
+        bool is_active = false;
+        bool is_write = false;
+        std::int64_t bytes = 0;
+    } split;
+
+    Counts counts;
+
+    [[nodiscard]] bool is_taken() const noexcept { return why_not.empty() && !is_atomic && is_native; }
+};
+
+/// Of all engines that the file has had. Local.
+[[nodiscard]] io::EngineCounters total_counters(const OpenFile& file);
+
+/// The files that are open, by handle. They live until they are removed, never destroyed by the end of the process: a
+/// forked child and an exit without MPI_File_close leave them as they are.
+OpenFile* find_file(MPI_File handle);
+OpenFile* add_file(std::unique_ptr<OpenFile> file);
+/// Null when the handle is not known.
+std::unique_ptr<OpenFile> remove_file(MPI_File handle);
+
+}  // namespace hakobi::mpiio

@@ -1,0 +1,20 @@
+#pragma once
+
+#include <string_view>
+
+#include "mpiio/open_file.hpp"
+
+namespace hakobi::mpiio {
+
+/// HAKOBI_PROFILE and HAKOBI_EXPLAIN: set to anything but "" and "0".
+[[nodiscard]] bool wants_profile();
+[[nodiscard]] bool wants_explanation();
+
+/// With HAKOBI_EXPLAIN rank 0 says "hakobi: <file>: <text>" on stderr. Local.
+void explain(const OpenFile& file, std::string_view text);
+
+/// What the engine did for the file and what passed, summed over the ranks, on rank 0's stderr: below the engine's own
+/// table of counters a rank. Collective over the file's communicator; for files with `is_reported`.
+void report(const OpenFile& file);
+
+}  // namespace hakobi::mpiio

@@ -1,0 +1,44 @@
+#include "mpiio/view.hpp"
+
+namespace hakobi::mpiio {
+namespace {
+
+/// A region that says that there is none: offsets outside 63 bits.
+io::Region unknown_region() { return io::Region::contiguous(INT64_MAX, 1); }
+
+}  // namespace
+
+View::View(std::int64_t displacement_bytes, const Layout& etype, const Layout& filetype)
+    : displacement_bytes_(displacement_bytes),
+      etype_bytes_(etype.size_bytes),
+      is_known_(etype.is_known && filetype.is_known && filetype.size_bytes > 0 && etype.size_bytes > 0),
+      is_dense_(filetype.is_dense()),
+      tile_bytes_(filetype.size_bytes),
+      tile_extent_bytes_(filetype.extent_bytes),
+      tile_(filetype.item) {}
+
+io::Region View::bytes(std::int64_t position_bytes, std::int64_t length_bytes) const {
+    if (length_bytes == 0) return {};
+    std::int64_t end_bytes = 0;
+    if (!is_known_ || position_bytes < 0 || __builtin_add_overflow(position_bytes, length_bytes, &end_bytes)) {
+        return unknown_region();
+    }
+    if (is_dense_) {
+        std::int64_t begin_bytes = 0;
+        if (__builtin_add_overflow(displacement_bytes_, position_bytes, &begin_bytes)) return unknown_region();
+        return io::Region::contiguous(begin_bytes, length_bytes);
+    }
+    const std::int64_t first_tile = position_bytes / tile_bytes_;
+    const std::int64_t last_tile = (end_bytes - 1) / tile_bytes_;
+    std::int64_t origin_bytes = 0;
+    if (__builtin_mul_overflow(first_tile, tile_extent_bytes_, &origin_bytes) ||
+        __builtin_add_overflow(origin_bytes, displacement_bytes_, &origin_bytes)) {
+        return unknown_region();
+    }
+    const io::Region tiles =
+        io::Region::strided(origin_bytes, last_tile - first_tile + 1, tile_extent_bytes_, tile_);
+    if (!tiles.valid()) return tiles;
+    return tiles.substream(position_bytes - first_tile * tile_bytes_, length_bytes);
+}
+
+}  // namespace hakobi::mpiio

@@ -1,0 +1,81 @@
+// hakobi-replay TRACE: replays a recorded program's communication (replay.hpp) and prints JSON lines: one "replay"
+// record a repetition with every rank's seconds in communication. The command `hakobi bench replay` sets it beside the
+// predictions from hot and cold figures. Exit status: 0 replayed; 2 bad input.
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <nlohmann/json.hpp>
+
+#include "mpi/agree.hpp"
+#include "mpi/comm_state.hpp"
+#include "replay.hpp"
+
+namespace hakobi::bench {
+namespace {
+
+struct Arguments {
+    std::string path;
+    int repetitions = 3;
+};
+
+void replay_all(const Comm& comm, const Arguments& arguments) {
+    auto read = read_trace(arguments.path, comm.rank());
+    Status status = read.ok() ? Status() : read.status();
+    if (status.ok() && read.value().num_ranks != comm.size()) {
+        status = Status(ErrorCode::invalid_argument, arguments.path + " is a trace of " +
+                                                         std::to_string(read.value().num_ranks) + " ranks: start as many");
+    }
+    mpi::agree_or_throw(comm, status);
+    const RankTrace trace = std::move(read).value();
+    Replay replay(comm, trace);
+    for (int repetition = 0; repetition < arguments.repetitions; ++repetition) {
+        const ReplayTimes times = replay.run();
+        std::vector<double> communication(static_cast<std::size_t>(comm.size()));
+        mpi::check(MPI_Gather(&times.communication_s, 1, MPI_DOUBLE, communication.data(), 1, MPI_DOUBLE, 0,
+                              comm.state().internal),
+                   "MPI_Gather");
+        int failed = 0;
+        mpi::check(MPI_Reduce(&times.num_failed_calls, &failed, 1, MPI_INT, MPI_SUM, 0, comm.state().internal), "MPI_Reduce");
+        if (comm.rank() != 0) continue;
+        const nlohmann::ordered_json record{{"kind", "replay"},           {"repetition", repetition},
+                                            {"ranks", comm.size()},       {"communication_s", communication},
+                                            {"wall_s", times.wall_s},     {"num_failed_calls", failed}};
+        std::printf("%s\n", record.dump().c_str());
+        std::fflush(stdout);
+    }
+}
+
+int run(int argc, char** argv) {
+    const Comm comm = Comm::duplicate(MPI_COMM_WORLD);
+    Arguments arguments;
+    CLI::App app{"Replays a recorded program's communication.", "hakobi-replay"};
+    app.add_option("trace", arguments.path, "file written by 'hakobi run --record FILE'")->required();
+    app.add_option("--repetitions", arguments.repetitions, "how often")->check(CLI::Range(1, 1000))->capture_default_str();
+    Status status;
+    try {
+        app.parse(argc, argv);
+    } catch (const CLI::CallForHelp&) {
+        if (comm.rank() == 0) std::fputs(app.help().c_str(), stdout);
+        return 0;
+    } catch (const CLI::ParseError& error) {
+        status = Status(ErrorCode::invalid_argument, error.what());
+    }
+    try {
+        mpi::agree_or_throw(comm, status);
+        replay_all(comm, arguments);
+    } catch (const Error& error) {
+        if (comm.rank() == 0) std::fprintf(stderr, "hakobi-replay: %s\n", error.what());
+        return 2;
+    }
+    return 0;
+}
+
+}  // namespace
+}  // namespace hakobi::bench
+
+int main(int argc, char** argv) {
+    int provided = 0;
+    MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &provided);
+    const int status = hakobi::bench::run(argc, argv);
+    MPI_Finalize();
+    return status;
+}

@@ -1,0 +1,220 @@
+#include "trace.hpp"
+
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <numeric>
+
+#include "base/clock.hpp"
+
+namespace hakobi::recorder {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr const char* call_names[] = {"send",    "receive", "isend",     "ireceive", "sendrecv",  "wait",    "barrier", "bcast",
+                                      "reduce",  "allreduce", "gather",  "allgather", "scatter", "alltoall", "other"};
+
+/// A handle as a number: a pointer in Open MPI, an int in MPICH.
+template <class Handle>
+std::uint64_t key_of(Handle handle) {
+    std::uint64_t key = 0;
+    static_assert(sizeof handle <= sizeof key);
+    std::memcpy(&key, &handle, sizeof handle);
+    return key;
+}
+
+std::string command_line() {
+    std::ifstream file("/proc/self/cmdline", std::ios::binary);
+    std::string text((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
+    while (!text.empty() && text.back() == '\0') text.pop_back();
+    std::replace(text.begin(), text.end(), '\0', ' ');
+    return text;
+}
+
+std::int64_t peak_memory_bytes() {
+    rusage usage{};
+    getrusage(RUSAGE_SELF, &usage);
+    return static_cast<std::int64_t>(usage.ru_maxrss) * 1024;
+}
+
+Json to_json(const Event& event, double started_s) {
+    // Microseconds with three decimals: nanoseconds are the clock's grain.
+    const auto us = [&](double at_s) { return std::round((at_s - started_s) * 1e9) / 1e3; };
+    Json line = {call_names[static_cast<int>(event.call)], event.partner,       event.tag,
+                 event.communicator,                       event.bytes,         event.address,
+                 us(event.begin_s),                        us(event.end_s)};
+    if (event.call == Call::sendrecv) {
+        line.insert(line.end(), {event.source, event.receive_bytes, event.receive_address});
+    } else if (event.call == Call::wait) {
+        line.push_back(event.requests);
+    }
+    return line;
+}
+
+}  // namespace
+
+Trace& Trace::instance() {
+    static Trace trace;
+    return trace;
+}
+
+void Trace::start() {
+    const char* path = std::getenv("HAKOBI_RECORD");
+    if (path == nullptr || *path == '\0' || is_on_) return;
+    path_ = path;
+    if (const char* most = std::getenv("HAKOBI_RECORD_EVENTS")) max_events_ = std::strtoull(most, nullptr, 10);
+    // All ranks take one moment for 0, as near as a barrier brings them; the ranks of a node share the clock anyway.
+    PMPI_Barrier(MPI_COMM_WORLD);
+    started_s_ = now_s();
+    PMPI_Bcast(&started_s_, 1, MPI_DOUBLE, 0, MPI_COMM_WORLD);
+    is_on_ = true;
+}
+
+std::int64_t Trace::add(Event event) {
+    const std::lock_guard lock(mutex_);
+    if (events_.size() >= max_events_) {
+        ++num_dropped_;
+        return -1;
+    }
+    events_.push_back(std::move(event));
+    return static_cast<std::int64_t>(events_.size()) - 1;
+}
+
+void Trace::name_request(MPI_Request request, std::int64_t event) {
+    const std::lock_guard lock(mutex_);
+    if (event >= 0) requests_[key_of(request)] = event;
+}
+
+std::int64_t Trace::take_request(MPI_Request request) {
+    const std::lock_guard lock(mutex_);
+    const auto found = requests_.find(key_of(request));
+    if (found == requests_.end()) return -1;
+    const std::int64_t event = found->second;
+    requests_.erase(found);
+    return event;
+}
+
+void Trace::keep_template(MPI_Request request, Event event) {
+    const std::lock_guard lock(mutex_);
+    templates_[key_of(request)] = std::move(event);
+}
+
+const Event* Trace::template_of(MPI_Request request) const {
+    const std::lock_guard lock(mutex_);
+    const auto found = templates_.find(key_of(request));
+    return found == templates_.end() ? nullptr : &found->second;
+}
+
+void Trace::drop_template(MPI_Request request) {
+    const std::lock_guard lock(mutex_);
+    templates_.erase(key_of(request));
+    requests_.erase(key_of(request));
+}
+
+int Trace::group_of(MPI_Comm comm) {
+    const std::lock_guard lock(mutex_);
+    if (const auto known = group_of_comm_.find(key_of(comm)); known != group_of_comm_.end()) return known->second;
+    int is_inter = 0;
+    PMPI_Comm_test_inter(comm, &is_inter);
+    MPI_Group group = MPI_GROUP_NULL;
+    MPI_Group world = MPI_GROUP_NULL;
+    if (is_inter != 0) {
+        PMPI_Comm_remote_group(comm, &group);
+    } else {
+        PMPI_Comm_group(comm, &group);
+    }
+    PMPI_Comm_group(MPI_COMM_WORLD, &world);
+    int size = 0;
+    PMPI_Group_size(group, &size);
+    std::vector<int> ranks(static_cast<std::size_t>(size));
+    std::vector<int> world_ranks(ranks.size());
+    std::iota(ranks.begin(), ranks.end(), 0);
+    PMPI_Group_translate_ranks(group, size, ranks.data(), world, world_ranks.data());
+    PMPI_Group_free(&group);
+    PMPI_Group_free(&world);
+    const auto [entry, is_new] = index_of_group_.try_emplace(world_ranks, static_cast<int>(groups_.size()));
+    if (is_new) groups_.push_back(world_ranks);
+    group_of_comm_[key_of(comm)] = entry->second;
+    return entry->second;
+}
+
+int Trace::world_rank(int group, int rank) const {
+    if (rank == MPI_PROC_NULL) return -2;
+    const std::lock_guard lock(mutex_);
+    const auto& ranks = groups_[static_cast<std::size_t>(group)];
+    return rank >= 0 && rank < static_cast<int>(ranks.size()) ? ranks[static_cast<std::size_t>(rank)] : -1;
+}
+
+void Trace::forget(MPI_Comm comm) {
+    const std::lock_guard lock(mutex_);
+    group_of_comm_.erase(key_of(comm));
+}
+
+std::string Trace::to_lines(int rank) const {
+    constexpr std::size_t events_a_line = 4096;
+    std::string lines = Json{{"kind", "trace-rank"}, {"rank", rank}, {"num_events", events_.size()},
+                             {"num_dropped", num_dropped_}, {"memory_bytes", peak_memory_bytes()},
+                             {"end_us", std::round((now_s() - started_s_) * 1e9) / 1e3}, {"groups", groups_}}.dump() + "\n";
+    for (std::size_t first = 0; first < events_.size(); first += events_a_line) {
+        Json events = Json::array();
+        for (std::size_t i = first; i < std::min(events_.size(), first + events_a_line); ++i) {
+            events.push_back(to_json(events_[i], started_s_));
+        }
+        lines += Json{{"kind", "trace-events"}, {"rank", rank}, {"first", first}, {"events", std::move(events)}}.dump() + "\n";
+    }
+    return lines;
+}
+
+void Trace::write() {
+    if (!is_on_) return;
+    is_on_ = false;
+    int rank = 0;
+    int size = 1;
+    PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    PMPI_Comm_size(MPI_COMM_WORLD, &size);
+    const std::string mine = to_lines(rank);
+    constexpr int tag = 7171;
+    constexpr std::size_t piece = std::size_t{1} << 26;  // an int counts it
+    if (rank != 0) {
+        std::int64_t length = static_cast<std::int64_t>(mine.size());
+        PMPI_Send(&length, 1, MPI_INT64_T, 0, tag, MPI_COMM_WORLD);
+        for (std::size_t at = 0; at < mine.size(); at += piece) {
+            PMPI_Send(mine.data() + at, static_cast<int>(std::min(piece, mine.size() - at)), MPI_CHAR, 0, tag, MPI_COMM_WORLD);
+        }
+        return;
+    }
+    std::ofstream file(path_, std::ios::binary | std::ios::trunc);
+    char library[MPI_MAX_LIBRARY_VERSION_STRING] = "";
+    int library_length = 0;
+    PMPI_Get_library_version(library, &library_length);
+    std::string version = library;
+    version = version.substr(0, std::min(version.find(", package"), version.find('\n')));
+    std::replace(version.begin(), version.end(), '\t', ' ');
+    file << Json{{"kind", "trace"}, {"schema", 1}, {"ranks", size}, {"command", command_line()}, {"mpi_library", version}}.dump()
+         << '\n'
+         << mine;
+    std::string lines;
+    for (int source = 1; source < size; ++source) {
+        std::int64_t length = 0;
+        PMPI_Recv(&length, 1, MPI_INT64_T, source, tag, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        lines.resize(static_cast<std::size_t>(length));
+        for (std::size_t at = 0; at < lines.size(); at += piece) {
+            PMPI_Recv(lines.data() + at, static_cast<int>(std::min(piece, lines.size() - at)), MPI_CHAR, source, tag,
+                      MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        }
+        file << lines;
+    }
+    file.flush();
+    // The program's own result stands whatever becomes of its trace.
+    if (!file) std::fprintf(stderr, "hakobi: the trace %s cannot be written: %s\n", path_.c_str(), std::strerror(errno));
+}
+
+}  // namespace hakobi::recorder

@@ -1,0 +1,87 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <mutex>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#ifndef OMPI_SKIP_MPICXX
+#define OMPI_SKIP_MPICXX 1
+#endif
+#ifndef MPICH_SKIP_MPICXX
+#define MPICH_SKIP_MPICXX 1
+#endif
+#include <mpi.h>
+
+// What a program communicates, in the order in which each rank does it. One trace a process.
+//  1. Every interposed call becomes one event: what, with whom, how many bytes, at which address, and when it began
+//     and ended. Time between two events is the program's own.
+//  2. A nonblocking call's event number names its request; a wait's event lists the numbers that it completed.
+//  3. At MPI_Finalize rank 0 collects all ranks' events and writes them (docs/records.md, "Traces").
+// A trace is bounded: past `max_events` a rank only counts.
+
+namespace hakobi::recorder {
+
+enum class Call : int { send, receive, isend, ireceive, sendrecv, wait, barrier, bcast, reduce, allreduce, gather,
+                        allgather, scatter, alltoall, other };
+
+struct Event {
+    Call call;
+    int partner;           ///< world rank of destination, source (-1: any) or root; -1 where all are alike
+    int source;            ///< sendrecv: world rank received from
+    int tag;
+    int communicator;      ///< index into the trace's groups
+    std::int64_t bytes;    ///< sent; of a receive: room for
+    std::int64_t receive_bytes;          ///< sendrecv only
+    std::uint64_t address, receive_address;
+    double begin_s, end_s;
+    std::vector<std::int64_t> requests;  ///< wait only: event numbers
+};
+
+class Trace {
+  public:
+    static Trace& instance();
+
+    /// Begins recording (after MPI_Init) when HAKOBI_RECORD names a file.
+    void start();
+    [[nodiscard]] bool is_on() const noexcept { return is_on_; }
+    /// Adds an event and returns its number; -1 past the bound.
+    std::int64_t add(Event event);
+    /// Sets what a request stands for, and takes it out again (persistent ones stay).
+    void name_request(MPI_Request request, std::int64_t event);
+    [[nodiscard]] std::int64_t take_request(MPI_Request request);
+
+    /// Persistent requests: what a start will do.
+    void keep_template(MPI_Request request, Event event);
+    [[nodiscard]] const Event* template_of(MPI_Request request) const;
+    void drop_template(MPI_Request request);
+
+    /// A communicator's group among the trace's groups, and a rank of it as world rank. MPI_PROC_NULL: -2.
+    [[nodiscard]] int group_of(MPI_Comm comm);
+    [[nodiscard]] int world_rank(int group, int rank) const;
+    void forget(MPI_Comm comm);
+
+    /// Collective over MPI_COMM_WORLD, before PMPI_Finalize: rank 0 writes the file and says so on stderr.
+    void write();
+
+  private:
+    Trace() = default;
+    [[nodiscard]] std::string to_lines(int rank) const;
+
+    bool is_on_ = false;
+    std::string path_;
+    std::size_t max_events_ = 2'000'000;
+    std::int64_t num_dropped_ = 0;
+    double started_s_ = 0;
+    std::vector<Event> events_;
+    std::unordered_map<std::uint64_t, std::int64_t> requests_;
+    std::unordered_map<std::uint64_t, Event> templates_;
+    std::unordered_map<std::uint64_t, int> group_of_comm_;
+    std::map<std::vector<int>, int> index_of_group_;
+    std::vector<std::vector<int>> groups_;
+    mutable std::recursive_mutex mutex_;  // MPI_THREAD_MULTIPLE programs
+};
+
+}  // namespace hakobi::recorder

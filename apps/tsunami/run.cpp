@@ -1,0 +1,245 @@
+#include "run.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <fstream>
+#include <hakobi/error.hpp>
+#include <hakobi/output.hpp>
+#include <limits>
+#include <nlohmann/json.hpp>
+
+#include "base/clock.hpp"
+#include "gauges.hpp"
+#include "inputs.hpp"
+#include "simulation.hpp"
+#include "source.hpp"
+
+namespace hakobi::tsunami {
+namespace {
+
+// What a step writes, gathered from the state into one array a field. A dry cell's surface is NaN, its velocity 0.
+template <class T>
+class StepWriter {
+  public:
+    explicit StepWriter(const Simulation& simulation)
+        : simulation_(simulation), values_(static_cast<std::size_t>(simulation.block().num_elements())) {
+        for (auto* field : {&eta_, &u_, &v_, &eta_max_}) field->resize(values_);
+    }
+
+    void write(Output& output) {
+        fill();
+        const Block& block = simulation_.block();
+        const auto put = [&](const char* name, const char* units, const char* long_name, const char* standard_name,
+                             const std::vector<T>& data) {
+            output.put({.name = name,
+                        .units = units,
+                        .long_name = long_name,
+                        .standard_name = standard_name,
+                        .block = block,
+                        .data = std::span<const T>(data)});
+        };
+        output.begin_step(simulation_.time_s());
+        put("eta", "m", "height of the sea surface above mean sea level, NaN where it is dry",
+            "sea_surface_height_above_mean_sea_level", eta_);
+        put("u", "m s-1", "velocity to the east, mean over the depth", "barotropic_eastward_sea_water_velocity", u_);
+        put("v", "m s-1", "velocity to the north, mean over the depth", "barotropic_northward_sea_water_velocity", v_);
+        put("eta_max", "m", "highest sea surface so far, NaN where it was never wet", "", eta_max_);
+        output.end_step();
+    }
+
+  private:
+    void fill() {
+        const Solver& solver = simulation_.solver();
+        constexpr T dry = std::numeric_limits<T>::quiet_NaN();
+        std::size_t at = 0;
+        for (std::int64_t r = 0; r < solver.num_rows(); ++r) {
+            for (std::int64_t c = 0; c < solver.num_columns(); ++c, ++at) {
+                const double h = solver.eta.row(r)[c] - solver.bed.row(r)[c];
+                const bool is_wet = h > solver.options().dry_depth_m;
+                const double eta_max = solver.eta_max.row(r)[c];
+                eta_[at] = is_wet ? static_cast<T>(solver.eta.row(r)[c]) : dry;
+                u_[at] = is_wet ? static_cast<T>(solver.momentum_x.row(r)[c] / h) : T{0};
+                v_[at] = is_wet ? static_cast<T>(solver.momentum_y.row(r)[c] / h) : T{0};
+                eta_max_[at] = std::isfinite(eta_max) ? static_cast<T>(eta_max) : dry;
+            }
+        }
+    }
+
+    const Simulation& simulation_;
+    std::size_t values_;
+    std::vector<T> eta_, u_, v_, eta_max_;
+};
+
+std::vector<double> output_times_s(const Options& options) {
+    const double end_s = options.hours * 3600;
+    std::vector<double> times;
+    if (options.output_interval_min) {
+        const double interval_s = *options.output_interval_min * 60;
+        if (end_s / interval_s > 1e6) throw InputError{"the output interval would give more than a million steps"};
+        for (int k = 1; k * interval_s <= end_s * (1 + 1e-12); ++k) times.push_back(std::min(k * interval_s, end_s));
+        if (times.empty()) throw InputError{"the output interval is longer than the run"};
+    } else {
+        for (int k = 1; k <= options.num_steps_out; ++k) times.push_back(end_s * k / options.num_steps_out);
+    }
+    return times;
+}
+
+std::string mpi_name() {
+    std::array<char, MPI_MAX_LIBRARY_VERSION_STRING> text{};
+    int length = 0;
+    MPI_Get_library_version(text.data(), &length);
+    const std::string version(text.data(), static_cast<std::size_t>(length));
+    const bool is_mpich = version.starts_with("MPICH");
+    const auto first = version.find_first_of("0123456789");
+    if (first == std::string::npos) return version.substr(0, version.find('\n'));
+    const auto last = version.find_first_not_of("0123456789.", first);
+    const std::string number = version.substr(first, last - first);
+    if (is_mpich) return "MPICH " + number;
+    if (version.starts_with("Open MPI")) return "Open MPI " + number;
+    return version.substr(0, version.find('\n'));
+}
+
+double highest_of_ranks(const Comm& comm, double value) {
+    MPI_Allreduce(MPI_IN_PLACE, &value, 1, MPI_DOUBLE, MPI_MAX, comm.handle());
+    return value;
+}
+
+nlohmann::ordered_json gauge_records(const GaugeRecorder& recorder, const std::vector<std::vector<Sample>>& records) {
+    auto list = nlohmann::ordered_json::array();
+    for (std::size_t g = 0; g < recorder.gauges().size(); ++g) {
+        const Gauge& gauge = recorder.gauges()[g];
+        const auto crest = first_crest(records[g]);
+        nlohmann::ordered_json entry{{"name", gauge.name},
+                                     {"longitude", gauge.longitude_deg},
+                                     {"latitude", gauge.latitude_deg},
+                                     {"observed_min", nullptr},
+                                     {"computed_min", nullptr},
+                                     {"error_percent", nullptr},
+                                     {"crest_m", nullptr}};
+        if (gauge.observed_crest_min) entry["observed_min"] = *gauge.observed_crest_min;
+        if (crest) {
+            entry["computed_min"] = crest->time_s / 60;
+            entry["crest_m"] = crest->eta_m;
+        }
+        if (crest && gauge.observed_crest_min) {
+            entry["error_percent"] = 100 * (crest->time_s / 60 / *gauge.observed_crest_min - 1);
+        }
+        list.push_back(std::move(entry));
+    }
+    return list;
+}
+
+void print_gauges(const nlohmann::ordered_json& gauges) {
+    std::printf("first crest after the earthquake, minutes\n%-12s %9s %9s %8s %9s\n", "gauge", "observed", "computed",
+                "error %", "crest m");
+    const auto cell = [](const nlohmann::ordered_json& value, int width, const char* format) {
+        std::array<char, 32> text{'-'};
+        if (!value.is_null()) std::snprintf(text.data(), text.size(), format, value.get<double>());
+        std::printf(" %*s", width, text.data());
+    };
+    for (const auto& gauge : gauges) {
+        std::printf("%-12s", gauge["name"].get<std::string>().c_str());
+        cell(gauge["observed_min"], 9, "%.1f");
+        cell(gauge["computed_min"], 9, "%.1f");
+        cell(gauge["error_percent"], 8, "%+.1f");
+        cell(gauge["crest_m"], 9, "%.2f");
+        std::printf("\n");
+    }
+}
+
+// Makes `action`'s Error one of the input: nothing has been computed yet.
+template <class Action>
+auto as_input(Action action) -> decltype(action()) {
+    try {
+        return action();
+    } catch (const Error& error) {
+        throw InputError{error.what()};
+    }
+}
+
+}  // namespace
+
+void run(const Comm& comm, const Options& options) {
+    const double setup_from_s = now_s();
+    const std::vector<double> times_s = output_times_s(options);
+    const Inputs inputs =
+        as_input([&] { return read_inputs(comm, options.seafloor, options.gauges, options.json); });
+    auto simulation = as_input([&] { return std::make_unique<Simulation>(comm, options, inputs.seafloor); });
+    const Grid& grid = simulation->grid();
+
+    OutputOptions output_options = options.output;
+    output_options.title = "Tsunami of 11 March 2011 in the North Pacific, shallow-water equations";
+    output_options.time_units = tohoku_2011_time_units;
+    output_options.axes = {
+        {.name = "lat", .units = "degrees_north", .standard_name = "latitude", .values = grid.latitudes_deg()},
+        {.name = "lon", .units = "degrees_east", .standard_name = "longitude", .values = grid.longitudes_deg()}};
+    Output output = as_input([&] { return Output::create(comm, options.prefix, output_options); });
+    StepWriter<double> writer_double(*simulation);
+    StepWriter<float> writer_single(*simulation);
+
+    GaugeRecorder recorder(inputs.gauges, grid, simulation->block());
+    recorder.record(simulation->solver(), 0);
+    const double volume_at_start_m3 = simulation->volume_m3();
+
+    MPI_Barrier(comm.handle());
+    const double from_s = now_s();
+    const auto after_step = [&] { recorder.record(simulation->solver(), simulation->time_s()); };
+    for (const double time_s : times_s) {
+        simulation->advance_to(time_s, after_step);
+        if (options.is_single_precision) {
+            writer_single.write(output);
+        } else {
+            writer_double.write(output);
+        }
+        if (options.show_progress && comm.rank() == 0) {
+            std::fprintf(stderr, "\r%.2f of %g h", time_s / 3600, options.hours);
+        }
+    }
+    simulation->advance_to(options.hours * 3600, after_step);
+    output.close();
+    MPI_Barrier(comm.handle());
+    const double to_s = now_s();
+    if (options.show_progress && comm.rank() == 0) std::fputs("\n", stderr);
+
+    const double change = simulation->volume_m3() / volume_at_start_m3 - 1;
+    const std::uint64_t checksum = simulation->checksum();
+    const OutputTimes times = output.times();
+    std::int64_t bytes = times.bytes;
+    MPI_Allreduce(MPI_IN_PLACE, &bytes, 1, MPI_INT64_T, MPI_SUM, comm.handle());
+    const nlohmann::ordered_json output_times{{"layout_s", highest_of_ranks(comm, times.layout_s)},
+                                              {"values_s", highest_of_ranks(comm, times.values_s)},
+                                              {"finish_s", highest_of_ranks(comm, times.finish_s)},
+                                              {"gather_s", highest_of_ranks(comm, times.gather_s)}};
+    const auto records = recorder.gather(comm.handle());
+    if (comm.rank() != 0) return;
+
+    const auto gauges = gauge_records(recorder, records);
+    std::printf("tsunami: %lld x %lld cells, %g h in %lld steps on %d ranks, %zu steps written by %s (%.1f MB): %.2f s\n",
+                static_cast<long long>(grid.num_rows), static_cast<long long>(grid.num_columns), options.hours,
+                static_cast<long long>(simulation->num_steps()), comm.size(), times_s.size(),
+                std::string(output.method()).c_str(), static_cast<double>(bytes) / 1e6, to_s - from_s);
+    if (!gauges.empty()) print_gauges(gauges);
+    if (options.json.empty()) return;
+    std::array<char, 24> hash{};
+    std::snprintf(hash.data(), hash.size(), "%016llx", static_cast<unsigned long long>(checksum));
+    const nlohmann::ordered_json record{{"app", "tsunami"},
+                                        {"method", output.method()},
+                                        {"ranks", comm.size()},
+                                        {"time_s", to_s - from_s},
+                                        {"setup_s", from_s - setup_from_s},
+                                        {"output_bytes", bytes},
+                                        {"steps", simulation->num_steps()},
+                                        {"steps_out", times_s.size()},
+                                        {"grid", {grid.num_rows, grid.num_columns}},
+                                        {"output_times", output_times},
+                                        {"mass_relative_change", change},
+                                        {"eta_checksum", hash.data()},
+                                        {"mpi", mpi_name()},
+                                        {"gauges", gauges}};
+    std::ofstream file(options.json, std::ios::app);
+    file << record.dump() << '\n';
+    if (!file.flush()) throw Error(ErrorCode::io, "record " + options.json + ": cannot be written");
+}
+
+}  // namespace hakobi::tsunami

@@ -1,0 +1,121 @@
+#include "simulation.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <hakobi/error.hpp>
+
+#include "exact_sum.hpp"
+#include "source.hpp"
+
+namespace hakobi::tsunami {
+namespace {
+
+std::vector<int> dims_that_fit(const Grid& grid, int num_ranks) {
+    const std::array global{grid.num_rows, grid.num_columns};
+    std::vector<int> dims = dims_of_ranks(global, num_ranks);
+    if (!Halo::fits(global, dims)) {
+        throw Error(ErrorCode::invalid_argument,
+                    std::to_string(num_ranks) + " ranks do not fit a grid of " + std::to_string(grid.num_rows) + " x " +
+                        std::to_string(grid.num_columns) + " cells: each needs " + std::to_string(num_ghosts) +
+                        " rows and columns");
+    }
+    return dims;
+}
+
+// Steele, Lea and Flood's SplitMix64 finaliser: every bit of the result depends on every bit of `value`.
+std::uint64_t mixed(std::uint64_t value) {
+    value += 0x9e3779b97f4a7c15U;
+    value = (value ^ (value >> 30)) * 0xbf58476d1ce4e5b9U;
+    value = (value ^ (value >> 27)) * 0x94d049bb133111ebU;
+    return value ^ (value >> 31);
+}
+
+}  // namespace
+
+Simulation::Simulation(const Comm& comm, const Options& options, const Seafloor& seafloor)
+    : comm_(comm.handle()),
+      courant_(options.courant),
+      grid_(make_grid(options.region, options.resolution_arcmin)),
+      dims_(dims_that_fit(grid_, comm.size())),
+      block_(split({grid_.num_rows, grid_.num_columns}, comm.size(), comm.rank())),
+      halo_(comm_, dims_, block_, options.boundary),
+      solver_(halo_, block_.count[0], block_.count[1],
+              Metric::on_sphere(grid_, block_.start[0], block_.count[0], options.with_coriolis), options.solver) {
+    set_sea_at_rest(seafloor);
+    solver_.start();
+}
+
+// The uplift raises floor and surface alike (it is far wider than the sea is deep, and over in minutes), so that the
+// depths stay those of the chart. What lies above mean sea level before the earthquake starts dry.
+void Simulation::set_sea_at_rest(const Seafloor& seafloor) {
+    const auto heights =
+        cell_heights_m(seafloor, grid_, block_.start[0], block_.count[0], block_.start[1], block_.count[1]);
+    const auto sources = tohoku_2011();
+    for (std::int64_t r = 0; r < block_.count[0]; ++r) {
+        double* bed = solver_.bed.row(r);
+        double* eta = solver_.eta.row(r);
+        const double latitude = grid_.latitude_deg(block_.start[0] + r);
+        for (std::int64_t c = 0; c < block_.count[1]; ++c) {
+            const double height = heights[static_cast<std::size_t>(r * block_.count[1] + c)];
+            const double uplift = uplift_m(sources, grid_.longitude_deg(block_.start[1] + c), latitude);
+            bed[c] = height + uplift;
+            eta[c] = height < 0 ? uplift : bed[c];
+        }
+    }
+}
+
+void Simulation::advance_to(double time_s, const std::function<void()>& after_step) {
+    // The highest wave speed changes slowly: deep water sets it. The Courant number leaves room for that.
+    constexpr std::int64_t steps_between_looks = 16;
+    while (time_s_ < time_s) {
+        double rate = solver_.max_rate();
+        MPI_Allreduce(MPI_IN_PLACE, &rate, 1, MPI_DOUBLE, MPI_MAX, comm_);  // a maximum is exact in any order
+        const double rest_s = time_s - time_s_;
+        const double num_needed = std::ceil(rest_s * rate / courant_);
+        if (!(num_needed < 1e9)) {
+            throw Error(ErrorCode::internal, "the solution is not finite after " + std::to_string(time_s_) + " s");
+        }
+        const std::int64_t num_left = std::max<std::int64_t>(1, static_cast<std::int64_t>(num_needed));
+        const double dt_s = rest_s / static_cast<double>(num_left);
+        const double from_s = time_s_;
+        for (std::int64_t i = 1; i <= std::min(num_left, steps_between_looks); ++i) {
+            solver_.step(dt_s);
+            ++num_steps_;
+            time_s_ = i == num_left ? time_s : from_s + static_cast<double>(i) * dt_s;
+            after_step();
+        }
+    }
+}
+
+double Simulation::volume_m3() const {
+    ExactSum sum;
+    for (std::int64_t r = 0; r < block_.count[0]; ++r) {
+        const double area_m2 = grid_.area_m2(block_.start[0] + r);
+        for (std::int64_t c = 0; c < block_.count[1]; ++c) {
+            sum.add((solver_.eta.row(r)[c] - solver_.bed.row(r)[c]) * area_m2);
+        }
+    }
+    for (const auto& side : solver_.outflow_m3()) {
+        for (const double volume : side) sum.add(volume);
+    }
+    sum.add_up(comm_);
+    return sum.value();
+}
+
+std::uint64_t Simulation::checksum() const {
+    std::uint64_t sum = 0;
+    for (std::int64_t r = 0; r < block_.count[0]; ++r) {
+        const CellField* fields[] = {&solver_.eta, &solver_.momentum_x, &solver_.momentum_y};
+        for (std::int64_t c = 0; c < block_.count[1]; ++c) {
+            const std::int64_t cell = (block_.start[0] + r) * grid_.num_columns + block_.start[1] + c;
+            auto hash = static_cast<std::uint64_t>(cell);
+            for (const CellField* field : fields) hash = mixed(hash ^ std::bit_cast<std::uint64_t>(field->row(r)[c]));
+            sum += hash;
+        }
+    }
+    MPI_Allreduce(MPI_IN_PLACE, &sum, 1, MPI_UINT64_T, MPI_SUM, comm_);
+    return sum;
+}
+
+}  // namespace hakobi::tsunami

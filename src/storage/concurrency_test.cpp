@@ -3,11 +3,13 @@
 #include <gtest/gtest.h>
 #include <pthread.h>
 #include <signal.h>
+#include <sys/resource.h>
 
 #include <algorithm>
 #include <array>
 #include <atomic>
 #include <chrono>
+#include <cstdlib>
 #include <string>
 #include <thread>
 #include <vector>
@@ -195,6 +197,27 @@ TEST(MakeAccess, AnUnknownNameIsAnswered) {
     EXPECT_EQ(access.status().code(), ErrorCode::invalid_argument);
     EXPECT_NE(access.status().text().find("did you mean 'threads'"), std::string::npos)
         << access.status().text();
+}
+
+TEST(MakeAccess, AKernelThatRefusesIoUringIsUnsupportedWithItsReason) {
+    const FilePtr file = open_null("x");
+    rlimit before{};
+    ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
+    rlimit none = before;
+    none.rlim_cur = 0;
+    ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &none), 0);
+    const auto access = make_access(*file, {.name = "uring"});
+    ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &before), 0);
+    EXPECT_EQ(access.status().code(), ErrorCode::unsupported);
+    EXPECT_NE(access.status().text().find("uring': "), std::string::npos) << access.status().text();
+}
+
+TEST(MakeAccess, IoUringIsRefusedUnderAStorageModelThatCannotSeeIt) {
+    const FilePtr file = open_null("x");
+    ASSERT_EQ(::setenv("HAKOBI_STORAGE_MODEL", "servers=4", 1), 0);
+    const auto access = make_access(*file, {.name = "uring"});
+    ASSERT_EQ(::unsetenv("HAKOBI_STORAGE_MODEL"), 0);
+    EXPECT_EQ(access.status().code(), ErrorCode::unsupported);
 }
 
 }  // namespace

@@ -3,7 +3,6 @@
 #ifdef HAKOBI_HAVE_URING
 
 #include <fcntl.h>
-#include <liburing.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -11,12 +10,11 @@
 #include <atomic>
 #include <cerrno>
 #include <condition_variable>
-#include <cstdio>
 #include <cstdlib>
-#include <cstring>
 #include <deque>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <thread>
 #include <unordered_map>
 #include <utility>
@@ -24,22 +22,22 @@
 
 #include "base/clock.hpp"
 #include "storage/io_thread.hpp"
+#include "storage/ring.hpp"
 #include "storage/threads.hpp"
 
 namespace hakobi::storage {
 
 namespace {
 
-constexpr std::int64_t alignment_bytes = 4096;           // what O_DIRECT is trusted with
-constexpr std::int64_t longest_piece_bytes = 1LL << 30;  // an entry's length has 32 bits
+constexpr std::int64_t alignment_bytes = 4096;  // what O_DIRECT is trusted with
 
 /// The life of a request:
 /// 1. submit queues it in backlog_ and issues entries while fewer than depth_ are in flight.
 /// 2. Each entry moves a *piece*: the rest of one extent. The reaper takes completions, issues the rest of a
-/// piece that
-///    moved in part, and issues further extents into the free places.
+///    piece that moved in part, and issues further extents into the free places.
 /// 3. After an error no further extent is issued. With its last piece back the request is done, on the
-/// reaper's thread. Everything but the ring's completion side is under mutex_.
+///    reaper's thread.
+/// Everything but the ring's completions is under mutex_.
 class UringAccess final : public Access {
   public:
     UringAccess(File& file, const AccessOptions& options)
@@ -47,7 +45,6 @@ class UringAccess final : public Access {
           descriptor_(file.descriptor()),
           depth_(std::clamp(options.queue_depth, 1, 1024)),
           is_direct_(descriptor_ >= 0 && (::fcntl(descriptor_, F_GETFL) & O_DIRECT) != 0),
-          buffers_(options.buffers),
           others_(make_threads_access(file, options)) {
         rlimit limit{};
         if (::getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY) {
@@ -60,40 +57,20 @@ class UringAccess final : public Access {
         drain();
         {
             std::scoped_lock lock(mutex_);
-            io_uring_sqe* entry = io_uring_get_sqe(&ring_);
-            io_uring_prep_nop(entry);
-            io_uring_sqe_set_data(entry, nullptr);  // ends the reaper
-            enter();
+            ring_.put({});  // its completion, without a piece, ends the reaper
+            ring_.enter();
         }
         reaper_.join();
-        io_uring_queue_exit(&ring_);
     }
 
-    Status start() {
-        const auto refused = [](std::string why) {
-            return Status(ErrorCode::unsupported, "file access 'uring': " + std::move(why));
-        };
+    Status start(const AccessOptions& options) {
         // One entry more than the depth: the one that ends the reaper.
-        if (const int error = io_uring_queue_init(static_cast<unsigned>(depth_) + 1, &ring_, 0); error < 0) {
-            return refused(std::string("the kernel gives no io_uring: ") + std::strerror(-error) +
-                           (error == -EPERM ? " (kernel.io_uring_disabled, or the container's policy)" : ""));
-        }
-        io_uring_probe* probe = io_uring_get_probe_ring(&ring_);
-        const bool has_operations = probe != nullptr && io_uring_opcode_supported(probe, IORING_OP_READ) &&
-                                    io_uring_opcode_supported(probe, IORING_OP_WRITE);
-        if (probe != nullptr) io_uring_free_probe(probe);
-        if (!has_operations) {
-            io_uring_queue_exit(&ring_);
-            return refused("the kernel's io_uring has no read and write (5.6 or later is needed)");
-        }
-        register_buffers();
+        if (Status status = ring_.start(depth_ + 1); !status.ok()) return status;
+        ring_.register_buffers(options.buffers);
         pieces_.resize(static_cast<std::size_t>(depth_));
         for (Piece& piece : pieces_) free_pieces_.push_back(&piece);
         std::optional<std::thread> reaper = start_io_thread("hakobi-uring", [this] { reap(); });
-        if (!reaper) {
-            io_uring_queue_exit(&ring_);
-            return refused("no thread can be started");
-        }
+        if (!reaper) return {ErrorCode::unsupported, "file access 'uring': no thread can be started"};
         reaper_ = std::move(*reaper);
         return {};
     }
@@ -119,8 +96,7 @@ class UringAccess final : public Access {
     }
 
     [[nodiscard]] std::string_view name() const noexcept override { return "uring"; }
-    /// The kernel's workers cannot be watched as our own threads can; but what bypasses the page cache does
-    /// wait.
+    /// The kernel's workers cannot be watched as our own threads can; what bypasses the page cache does wait.
     [[nodiscard]] bool storage_blocks() const noexcept override {
         return (is_direct_ && has_completed_.load(std::memory_order_relaxed)) || others_->storage_blocks();
     }
@@ -144,16 +120,6 @@ class UringAccess final : public Access {
         void (*done)(Request&);
         void* context;
     };
-
-    void register_buffers() {
-        std::vector<iovec> vectors;
-        for (const std::span<std::byte>& buffer : buffers_) vectors.push_back({buffer.data(), buffer.size()});
-        // Refused where the limit of locked memory is low: the ring then maps the pages at each transfer.
-        const bool is_registered =
-            !vectors.empty() &&
-            io_uring_register_buffers(&ring_, vectors.data(), static_cast<unsigned>(vectors.size())) == 0;
-        if (!is_registered) buffers_.clear();
-    }
 
     [[nodiscard]] bool fits_ring(const Request& request) const {
         // A direct read of the file's last, partial block would fill the rest of the buffer's block with
@@ -218,7 +184,7 @@ class UringAccess final : public Access {
                 piece = {&running, request.buffer + extent.buffer_bytes, extent.file_bytes,
                          extent.length_bytes};
                 ++running.num_in_flight;
-                prepare(piece);
+                put(piece);
                 is_issued = true;
             }
             const bool is_all_issued = running.is_failed || running.next_extent == request.extents.size();
@@ -226,65 +192,27 @@ class UringAccess final : public Access {
             in_flight_.emplace(&running, std::move(backlog_.front()));
             backlog_.pop_front();
         }
-        if (is_issued) enter();
+        if (is_issued) ring_.enter();
     }
 
-    void prepare(Piece& piece) {
-        const bool is_write = piece.owner->request->is_write;
-        const auto length = static_cast<unsigned>(std::min(piece.remaining, longest_piece_bytes));
-        const auto offset = static_cast<std::uint64_t>(piece.offset);
-        const int buffer = registered_index(piece.address, length);
-        io_uring_sqe* entry = io_uring_get_sqe(&ring_);  // never null: the ring has a place for every piece
-        if (buffer >= 0 && is_write) {
-            io_uring_prep_write_fixed(entry, descriptor_, piece.address, length, offset, buffer);
-        } else if (buffer >= 0) {
-            io_uring_prep_read_fixed(entry, descriptor_, piece.address, length, offset, buffer);
-        } else if (is_write) {
-            io_uring_prep_write(entry, descriptor_, piece.address, length, offset);
-        } else {
-            io_uring_prep_read(entry, descriptor_, piece.address, length, offset);
-        }
+    void put(Piece& piece) {
         // What the page cache can take at once would be copied by the submitting thread, which has other
         // work.
-        if (!is_direct_) entry->flags |= IOSQE_ASYNC;
-        io_uring_sqe_set_data(entry, &piece);
-    }
-
-    [[nodiscard]] int registered_index(const std::byte* address, std::int64_t length) const {
-        for (std::size_t i = 0; i < buffers_.size(); ++i) {
-            const std::byte* begin = buffers_[i].data();
-            if (address >= begin && address + length <= begin + buffers_[i].size())
-                return static_cast<int>(i);
-        }
-        return -1;
-    }
-
-    void enter() {
-        for (;;) {
-            const int result = io_uring_submit(&ring_);
-            if (result >= 0) return;
-            if (result != -EINTR && result != -EAGAIN && result != -EBUSY) {
-                std::fprintf(stderr, "hakobi: io_uring_enter for %s: %s\n", file_.path().c_str(),
-                             std::strerror(-result));
-                std::abort();  // a ring that we built wrongly
-            }
-            if (result != -EINTR) ::usleep(100);  // the kernel is short of memory for the moment
-        }
+        ring_.put({.is_write = piece.owner->request->is_write,
+                   .descriptor = descriptor_,
+                   .address = piece.address,
+                   .offset_bytes = piece.offset,
+                   .length_bytes = piece.remaining,
+                   .is_deferred = !is_direct_,
+                   .data = &piece});
     }
 
     // The reaper.
 
     void reap() {
         for (;;) {
-            io_uring_cqe* completion = nullptr;
-            const int result = io_uring_wait_cqe(&ring_, &completion);
-            if (result < 0) {
-                if (result != -EINTR && result != -EAGAIN) ::usleep(100);
-                continue;
-            }
-            auto* piece = static_cast<Piece*>(io_uring_cqe_get_data(completion));
-            const int moved = completion->res;
-            io_uring_cqe_seen(&ring_, completion);
+            const auto [data, moved] = ring_.wait();
+            auto* piece = static_cast<Piece*>(data);
             if (piece == nullptr) return;
             const Piece taken = copy_of(*piece);
             if (is_direct_ && needs_file_call(taken, moved)) {
@@ -338,8 +266,8 @@ class UringAccess final : public Access {
             piece.remaining -= bytes;
             running.request->transferred_bytes += bytes;
             if ((bytes > 0 || is_again) && piece.remaining > 0 && !running.is_failed) {
-                prepare(piece);
-                enter();
+                put(piece);
+                ring_.enter();
                 return;
             }
             if (moved < 0 && !is_again) {
@@ -392,9 +320,8 @@ class UringAccess final : public Access {
     const int depth_;
     const bool is_direct_;
     std::int64_t size_limit_bytes_ = INT64_MAX;  // RLIMIT_FSIZE, whose signal only File's own calls avoid
-    std::vector<std::span<std::byte>> buffers_;  // registered, or empty
     std::unique_ptr<Access> others_;             // for what the ring does not take
-    io_uring ring_{};
+    Ring ring_;
     std::thread reaper_;
     std::atomic<bool> has_completed_{false};
 
@@ -411,8 +338,13 @@ class UringAccess final : public Access {
 }  // namespace
 
 Result<std::unique_ptr<Access>> make_uring_access(File& file, const AccessOptions& options) {
+    // The preloaded storage model (bench/storage_model) cannot see what the kernel does by itself.
+    if (const char* model = std::getenv("HAKOBI_STORAGE_MODEL"); model != nullptr && *model != '\0') {
+        return Status(ErrorCode::unsupported,
+                      "file access 'uring' does not pass through HAKOBI_STORAGE_MODEL");
+    }
     auto access = std::make_unique<UringAccess>(file, options);
-    if (Status status = access->start(); !status.ok()) return status;
+    if (Status status = access->start(options); !status.ok()) return status;
     return std::unique_ptr<Access>(std::move(access));
 }
 

@@ -15,7 +15,8 @@ namespace hakobi::io {
 
 /// How the engine works on a file; every field equal on all ranks. docs/hints.md has the table.
 struct EngineOptions {
-    int cb_nodes = 0;                        ///< aggregators in all; 0: chosen a node
+    int cb_nodes = 0;                        ///< aggregators in all; 0: aggregators_per_node on every node
+    int aggregators_per_node = 0;            ///< "*:n" of cb_config_list; 0: chosen
     std::int64_t cb_buffer_bytes = 0;        ///< one collective buffer; 0: chosen
     int depth = 0;                           ///< collective buffers in flight an aggregator (hakobi_depth); 0: chosen
     int io_threads = 0;                      ///< I/O threads an aggregator (hakobi_io_threads); 0: chosen
@@ -24,6 +25,7 @@ struct EngineOptions {
     std::int64_t striping_unit_bytes = 0;    ///< alignment of file domains; 0: asks the storage
     std::int64_t async_budget_bytes = 256 << 20;  ///< asynchronous writes: collective buffers a node (hakobi_async_budget)
     bool direct_io = false;                  ///< O_DIRECT (hakobi_direct_io)
+    bool profile = false;                    ///< a table of the counters on stderr at close (hakobi_profile)
     double skew_s = 0;                       ///< for measuring: the last rank sleeps before each cycle (hakobi_skew)
 };
 

@@ -1,0 +1,116 @@
+#include "io/copy.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <bit>
+#include <cstring>
+
+namespace hakobi::io {
+namespace {
+
+// The finalizer of SplitMix64 (Steele, Lea, Flood 2014): a bijection whose outputs look independent.
+std::uint64_t mix(std::int64_t value) {
+    std::uint64_t z = static_cast<std::uint64_t>(value) + 0x9e3779b97f4a7c15ULL;
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ULL;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111ebULL;
+    return z ^ (z >> 31);
+}
+
+// Calls run(file offset, memory offset, length) for each run that is contiguous on both sides.
+template <class F>
+void for_each_run(Cursor& file, Cursor& memory, std::int64_t stream_end, F run) {
+    while (file.stream() < stream_end) {
+        const std::int64_t length = std::min({file.remaining(), memory.remaining(), stream_end - file.stream()});
+        run(file.offset(), memory.offset(), length);
+        file.advance(length);
+        memory.advance(length);
+    }
+}
+
+template <class F>
+void for_each_memory_run(Cursor& memory, std::int64_t stream_end, F run) {
+    const std::int64_t begin = memory.stream();
+    while (memory.stream() < stream_end) {
+        const std::int64_t length = std::min(memory.remaining(), stream_end - memory.stream());
+        run(memory.offset(), memory.stream() - begin, length);
+        memory.advance(length);
+    }
+}
+
+std::uint64_t bits(std::int64_t from, std::int64_t to) {  // [from, to) of one word
+    const std::uint64_t high = to == 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << to) - 1;
+    return high & ~((std::uint64_t{1} << from) - 1);
+}
+
+}  // namespace
+
+void ByteMarks::mark(std::int64_t from, std::int64_t length) {
+    const std::int64_t to = from + length;
+    for (std::int64_t word = from / 64; word * 64 < to; ++word) {
+        const std::uint64_t set = bits(std::max(from - word * 64, std::int64_t{0}), std::min(to - word * 64, std::int64_t{64}));
+        std::atomic_ref<std::uint64_t> target(words_[word]);
+        if (set == ~std::uint64_t{0}) {
+            target.store(set, std::memory_order_relaxed);
+        } else {
+            target.fetch_or(set, std::memory_order_relaxed);
+        }
+    }
+}
+
+std::int64_t ByteMarks::first_with(bool marked, std::int64_t from) const {
+    for (std::int64_t word = from / 64; word * 64 < num_bytes_; ++word) {
+        std::uint64_t value = marked ? words_[word] : ~words_[word];
+        if (word == from / 64) value &= bits(from % 64, 64);
+        if (value != 0) return std::min(word * 64 + std::countr_zero(value), num_bytes_);
+    }
+    return num_bytes_;
+}
+
+ByteMarks::Run ByteMarks::next_run(std::int64_t from) const {
+    const std::int64_t begin = first_with(true, from);
+    return begin == num_bytes_ ? Run{begin, 0} : Run{begin, first_with(false, begin) - begin};
+}
+
+void ByteMarks::clear() { std::memset(words_, 0, static_cast<std::size_t>(num_words(num_bytes_)) * sizeof(*words_)); }
+
+void copy_to_window(Cursor& file, Cursor& memory, const std::byte* origin, std::int64_t stream_end, const BufferWindow& window) {
+    for_each_run(file, memory, stream_end, [&](std::int64_t file_offset, std::int64_t memory_offset, std::int64_t length) {
+        const std::int64_t at = file_offset - window.file_begin_bytes;
+        std::memcpy(window.buffer + at, origin + memory_offset, static_cast<std::size_t>(length));
+        if (window.marks != nullptr) window.marks->mark(at, length);
+    });
+}
+
+void copy_from_window(Cursor& file, Cursor& memory, std::byte* origin, std::int64_t stream_end, const BufferWindow& window) {
+    for_each_run(file, memory, stream_end, [&](std::int64_t file_offset, std::int64_t memory_offset, std::int64_t length) {
+        std::memcpy(origin + memory_offset, window.buffer + (file_offset - window.file_begin_bytes), static_cast<std::size_t>(length));
+    });
+}
+
+void pack(Cursor& memory, const std::byte* origin, std::int64_t stream_end, std::byte* packed) {
+    for_each_memory_run(memory, stream_end, [&](std::int64_t offset, std::int64_t at, std::int64_t length) {
+        std::memcpy(packed + at, origin + offset, static_cast<std::size_t>(length));
+    });
+}
+
+void unpack(Cursor& memory, std::byte* origin, std::int64_t stream_end, const std::byte* packed) {
+    for_each_memory_run(memory, stream_end, [&](std::int64_t offset, std::int64_t at, std::int64_t length) {
+        std::memcpy(origin + offset, packed + at, static_cast<std::size_t>(length));
+    });
+}
+
+Coverage whole_window(std::int64_t begin_bytes, std::int64_t end_bytes) {
+    return {end_bytes - begin_bytes, mix(begin_bytes) - mix(end_bytes)};
+}
+
+Coverage coverage(Cursor& file, std::int64_t stream_end) {
+    Coverage sum{stream_end - file.stream(), 0};
+    while (file.stream() < stream_end) {
+        const std::int64_t length = std::min(file.remaining(), stream_end - file.stream());
+        sum.boundaries += mix(file.offset()) - mix(file.offset() + length);
+        file.advance(length);
+    }
+    return sum;
+}
+
+}  // namespace hakobi::io

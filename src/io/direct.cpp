@@ -1,0 +1,155 @@
+#include "io/direct.hpp"
+
+#include <algorithm>
+#include <condition_variable>
+#include <mutex>
+#include <vector>
+
+#include "io/copy.hpp"
+#include "storage/concurrency.hpp"
+
+namespace hakobi::io {
+namespace {
+
+constexpr double waited_s = 2e-4;  // asleep: a page cache never is, a disk or network is longer
+
+// One chunk under way: its bytes in the file, and where they are in memory: in place, or through a buffer.
+struct Chunk {
+    storage::Request request;
+    std::vector<std::byte> bounce;
+    std::int64_t stream = 0, length = 0;
+    bool is_bounced = false;
+    class Mover* mover = nullptr;
+};
+
+class Mover {
+  public:
+    Mover(storage::File& file, storage::Access* access, int depth, const DirectRequest& request)
+        : file_(file), access_(access), request_(request), memory_(request.memory), chunks_(static_cast<std::size_t>(depth)) {
+        for (Chunk& chunk : chunks_) {
+            chunk.mover = this;
+            free_.push_back(&chunk);
+        }
+    }
+
+    DirectResult run() {
+        Cursor cursor(request_.file);
+        cursor.seek(request_.stream_begin);
+        memory_.seek(request_.stream_begin);
+        while (cursor.stream() < request_.stream_end) {
+            Chunk* chunk = take_free();
+            if (chunk == nullptr) break;  // an error, or the end of the file
+            const std::int64_t length =
+                std::min({cursor.remaining(), request_.chunk_bytes, request_.stream_end - cursor.stream()});
+            prepare(*chunk, cursor.offset(), cursor.stream(), length);
+            cursor.advance(length);
+            ++result_.num_calls;
+            if (access_ != nullptr) {
+                access_->submit(chunk->request);
+            } else {
+                in_line(*chunk);
+            }
+        }
+        std::unique_lock lock(mutex_);
+        changed_.wait(lock, [this] { return free_.size() == chunks_.size(); });
+        return std::move(result_);
+    }
+
+    void finished(Chunk& chunk) {
+        const std::int64_t moved = chunk.request.status.ok() ? std::min(chunk.request.transferred_bytes, chunk.length) : 0;
+        if (chunk.is_bounced && !request_.is_write && moved > 0) {
+            Cursor memory(request_.memory);
+            memory.seek(chunk.stream);
+            unpack(memory, request_.origin, chunk.stream + moved, chunk.bounce.data());
+        }
+        const std::scoped_lock lock(mutex_);
+        result_.status.keep_first(std::move(chunk.request.status));
+        result_.bytes += moved;
+        // Behind the file's end an ordered region has nothing more; another may.
+        if (moved < chunk.length && request_.file.is_ordered()) is_over_ = true;
+        if (!result_.status.ok()) is_over_ = true;
+        free_.push_back(&chunk);
+        changed_.notify_one();
+    }
+
+  private:
+    Chunk* take_free() {
+        std::unique_lock lock(mutex_);
+        changed_.wait(lock, [this] { return !free_.empty(); });
+        if (is_over_) return nullptr;
+        Chunk* chunk = free_.back();
+        free_.pop_back();
+        return chunk;
+    }
+
+    void prepare(Chunk& chunk, std::int64_t file_offset, std::int64_t stream, std::int64_t length) {
+        chunk.stream = stream;
+        chunk.length = length;
+        chunk.is_bounced = memory_.remaining() < length;
+        std::byte* bytes = request_.origin + memory_.offset();
+        if (chunk.is_bounced) {
+            chunk.bounce.resize(static_cast<std::size_t>(length));
+            bytes = chunk.bounce.data();
+            if (request_.is_write) {
+                pack(memory_, request_.origin, stream + length, bytes);
+            } else {
+                memory_.seek(stream + length);
+            }
+        } else {
+            memory_.advance(length);
+        }
+        storage::Request& request = chunk.request;
+        request.is_write = request_.is_write;
+        request.buffer = bytes;
+        request.extents.assign(1, {0, file_offset, length});
+        request.status = {};
+        request.transferred_bytes = 0;
+        request.context = &chunk;
+        request.done = [](storage::Request& done) {
+            Chunk& of = *static_cast<Chunk*>(done.context);
+            of.mover->finished(of);
+        };
+    }
+
+    void in_line(Chunk& chunk) {
+        const storage::Extent& extent = chunk.request.extents.front();
+        const std::span<std::byte> bytes(chunk.request.buffer, static_cast<std::size_t>(extent.length_bytes));
+        const bool is_first = result_.num_calls == 1;
+        storage::ServiceSample sample;
+        const storage::ServiceClock clock;
+        if (request_.is_write) {
+            chunk.request.status = file_.write_at(bytes, extent.file_bytes);
+            chunk.request.transferred_bytes = extent.length_bytes;
+        } else {
+            Result<std::int64_t> read = file_.read_at(bytes, extent.file_bytes);
+            chunk.request.status = read.ok() ? Status{} : read.status();
+            chunk.request.transferred_bytes = read.ok() ? read.value() : 0;
+        }
+        if (is_first) {
+            clock.stop(sample);
+            result_.has_waited = sample.asleep_s > waited_s;
+        }
+        finished(chunk);
+    }
+
+    storage::File& file_;
+    storage::Access* access_;
+    const DirectRequest& request_;
+    Cursor memory_;  // at the stream position of the next chunk
+    std::vector<Chunk> chunks_;
+
+    std::mutex mutex_;  // of what follows
+    std::condition_variable changed_;
+    std::vector<Chunk*> free_;
+    bool is_over_ = false;
+    DirectResult result_;
+};
+
+}  // namespace
+
+DirectResult move_directly(storage::File& file, storage::Access* access, int depth, const DirectRequest& request) {
+    if (request.stream_begin >= request.stream_end) return {};
+    return Mover(file, access, access != nullptr ? depth : 1, request).run();
+}
+
+}  // namespace hakobi::io

@@ -1,0 +1,326 @@
+// The engine against a naive model: every rank's request is applied byte by byte to an image of the file, and the file
+// that the engine wrote, or the memory that it read, must be equal to it.
+#include "io/engine.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <numeric>
+#include <random>
+
+#include "io/cursor.hpp"
+#include "mpi/comm_state.hpp"
+#include "storage/file.hpp"
+
+namespace hakobi::io {
+namespace {
+
+using Random = std::mt19937_64;
+constexpr std::byte untouched{0xee};
+
+std::byte value_at(std::int64_t offset, int rank) {
+    return static_cast<std::byte>((static_cast<std::uint64_t>(offset) * 2654435761u + static_cast<unsigned>(rank) * 97u) >> 7);
+}
+
+struct Setting {
+    const char* name;
+    Hints hints;
+    int ranks_per_node = 0;
+};
+void PrintTo(const Setting& setting, std::ostream* os) { *os << setting.name; }
+
+class EngineTest : public testing::TestWithParam<Setting> {
+  protected:
+    void SetUp() override {
+        if (GetParam().ranks_per_node > 0) setenv("HAKOBI_RANKS_PER_NODE", std::to_string(GetParam().ranks_per_node).c_str(), 1);
+        comm_ = Comm::duplicate(MPI_COMM_WORLD);
+        unsetenv("HAKOBI_RANKS_PER_NODE");
+        path_ = std::filesystem::temp_directory_path() / ("hakobi_engine_" + std::to_string(comm_.size()) + "_" + std::to_string(pid_of_rank_0()));
+    }
+    void TearDown() override {
+        mpi::agree_or_throw(comm_, {});
+        if (comm_.rank() == 0) std::filesystem::remove(path_);
+        comm_.free();
+    }
+    int pid_of_rank_0() {
+        int pid = static_cast<int>(getpid());
+        MPI_Bcast(&pid, 1, MPI_INT, 0, MPI_COMM_WORLD);
+        return pid;
+    }
+    // Rank 0 makes a file of `size` bytes of `untouched`.
+    void make_file(std::int64_t size) {
+        if (comm_.rank() == 0) {
+            std::ofstream file(path_, std::ios::binary | std::ios::trunc);
+            const std::vector<char> bytes(static_cast<std::size_t>(size), static_cast<char>(untouched));
+            file.write(bytes.data(), size);
+        }
+        mpi::agree_or_throw(comm_, {});
+    }
+    std::vector<std::byte> file_bytes() {
+        mpi::agree_or_throw(comm_, {});
+        std::vector<std::byte> bytes(std::filesystem::file_size(path_));
+        std::ifstream file(path_, std::ios::binary);
+        file.read(reinterpret_cast<char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
+        return bytes;
+    }
+    std::unique_ptr<Engine> open_engine(bool write) {
+        std::vector<std::string> warnings;
+        std::unique_ptr<Engine> engine;
+        Engine::open(comm_, path_, write, engine_options(GetParam().hints, warnings).value(), engine).throw_if_error();
+        EXPECT_TRUE(warnings.empty());
+        return engine;
+    }
+    // Writes with every rank's region and compares the whole file; then reads it back through the same regions.
+    void round_trip(const std::vector<Region>& files, const Region& memory, std::int64_t memory_bytes, std::int64_t file_size) {
+        const auto mine = static_cast<std::size_t>(comm_.rank());
+        make_file(file_size);
+        std::vector<std::byte> source(static_cast<std::size_t>(memory_bytes), untouched);
+        Cursor file_cursor(files[mine]);
+        Cursor memory_cursor(memory);
+        while (!file_cursor.at_end()) {
+            const std::int64_t length = std::min(file_cursor.remaining(), memory_cursor.remaining());
+            for (std::int64_t i = 0; i < length; ++i) {
+                source[static_cast<std::size_t>(memory_cursor.offset() + i)] = value_at(file_cursor.offset() + i, comm_.rank());
+            }
+            file_cursor.advance(length);
+            memory_cursor.advance(length);
+        }
+        auto engine = open_engine(true);
+        engine->write_all(files[mine], source.data(), memory).throw_if_error();
+        std::vector<std::byte> image(static_cast<std::size_t>(file_size), untouched);
+        for (int rank = 0; rank < comm_.size(); ++rank) {
+            for (Cursor at(files[static_cast<std::size_t>(rank)]); !at.at_end(); at.advance(1)) {
+                const auto index = static_cast<std::size_t>(at.offset());
+                if (index >= image.size()) image.resize(index + 1, std::byte{0});
+                image[index] = value_at(at.offset(), rank);
+            }
+        }
+        const std::vector<std::byte> written = file_bytes();
+        ASSERT_EQ(written.size(), image.size());
+        ASSERT_TRUE(std::equal(image.begin(), image.end(), written.begin()))
+            << "first difference at " << std::mismatch(image.begin(), image.end(), written.begin()).first - image.begin();
+
+        std::vector<std::byte> target(source.size(), untouched);
+        std::int64_t bytes_read = -1;
+        engine->read_all(files[mine], target.data(), memory, bytes_read).throw_if_error();
+        EXPECT_EQ(bytes_read, files[mine].size_bytes());
+        ASSERT_EQ(source, target);
+        engine->close().throw_if_error();
+    }
+
+    Comm comm_;
+    std::string path_;
+};
+
+// The file cut at random into pieces that are dealt to the ranks; some pieces stay holes.
+std::vector<Region> dealt(Random& random, int num_ranks, std::int64_t file_size, std::int64_t longest, bool with_holes) {
+    std::vector<std::vector<std::int64_t>> offsets(static_cast<std::size_t>(num_ranks)), lengths(offsets.size());
+    for (std::int64_t at = 0; at < file_size;) {
+        const std::int64_t length = std::min(file_size - at, std::uniform_int_distribution<std::int64_t>(1, longest)(random));
+        const int owner = std::uniform_int_distribution<int>(with_holes ? -1 : 0, num_ranks - 1)(random);
+        if (owner >= 0) {
+            offsets[static_cast<std::size_t>(owner)].push_back(at);
+            lengths[static_cast<std::size_t>(owner)].push_back(length);
+        }
+        at += length;
+    }
+    std::vector<Region> regions;
+    for (std::size_t r = 0; r < offsets.size(); ++r) regions.push_back(Region::indexed(offsets[r], lengths[r]));
+    return regions;
+}
+
+TEST_P(EngineTest, WritesAndReadsWhatRanksWereDealt) {
+    for (unsigned seed = 0; seed < 6; ++seed) {
+        Random random(seed);
+        const std::int64_t longest = seed % 3 == 0 ? 70000 : 700;
+        const auto files = dealt(random, comm_.size(), 2000000 + 1000 * seed, longest, seed % 2 == 1);
+        const std::int64_t size = files[static_cast<std::size_t>(comm_.rank())].size_bytes();
+        round_trip(files, Region::contiguous(0, size), size, 1999000 + 1000 * seed);
+    }
+}
+
+TEST_P(EngineTest, WritesBlocksOfAnArrayFromMemoryWithGhosts) {
+    const std::vector<std::int64_t> global{40, 50, 60};
+    std::vector<Region> files;
+    Region memory;
+    std::int64_t memory_bytes = 0;
+    for (int rank = 0; rank < comm_.size(); ++rank) {
+        // Uneven slabs in two dimensions; the last rank has nothing when there are four.
+        const bool is_idle = comm_.size() == 4 && rank == 3;
+        const std::int64_t parts = comm_.size() == 4 ? 3 : comm_.size();
+        const std::vector<std::int64_t> start{0, 50 * rank / parts * (is_idle ? 0 : 1), 0};
+        const std::vector<std::int64_t> count{40, is_idle ? 0 : 50 * (rank + 1) / parts - 50 * rank / parts, 57};
+        files.push_back(Region::subarray(16, global, start, count, 8));
+        if (rank == comm_.rank()) {
+            const std::vector<std::int64_t> with_ghosts{42, count[1] + 2, 59}, one{1, 1, 1};
+            memory = Region::subarray(0, with_ghosts, one, count, 8);
+            memory_bytes = 42 * (count[1] + 2) * 59 * 8;
+        }
+    }
+    round_trip(files, memory, memory_bytes, 16 + 40 * 50 * 60 * 8);
+}
+
+TEST_P(EngineTest, OneRankAloneWritesWhileTheOthersHaveNothing) {
+    std::vector<Region> files(static_cast<std::size_t>(comm_.size()));
+    files.back() = Region::strided(3, 5000, 400, Region::contiguous(0, 133));
+    const std::int64_t size = files[static_cast<std::size_t>(comm_.rank())].size_bytes();
+    round_trip(files, Region::contiguous(0, size), size, 3 + 5000 * 400);
+}
+
+TEST_P(EngineTest, NobodyHasAnything) {
+    std::vector<Region> files(static_cast<std::size_t>(comm_.size()));
+    round_trip(files, Region(), 0, 10);
+}
+
+TEST_P(EngineTest, ReachesFarAcrossAHole) {
+    make_file(0);
+    const std::int64_t far = (std::int64_t{5} << 30) * (comm_.rank() + 1) + 17;
+    const std::vector<std::int64_t> offsets{100 * comm_.rank(), far}, lengths{100, 50000};
+    const Region file = Region::indexed(offsets, lengths);
+    std::vector<std::byte> data(static_cast<std::size_t>(file.size_bytes()));
+    for (std::size_t i = 0; i < data.size(); ++i) data[i] = value_at(static_cast<std::int64_t>(i), comm_.rank());
+    auto engine = open_engine(true);
+    const Region memory = Region::contiguous(0, file.size_bytes());
+    engine->write_all(file, data.data(), memory).throw_if_error();
+    std::vector<std::byte> back(data.size());
+    std::int64_t bytes_read = 0;
+    engine->read_all(file, back.data(), memory, bytes_read).throw_if_error();
+    EXPECT_EQ(bytes_read, file.size_bytes());
+    EXPECT_EQ(back, data);
+    engine->close().throw_if_error();
+}
+
+TEST_P(EngineTest, ReadsUpToTheEndOfTheFileAndLeavesTheRestOfMemoryAlone) {
+    const std::int64_t file_size = 1000003;
+    make_file(file_size);
+    // Cyclic pieces that go on behind the end.
+    const std::int64_t n = comm_.size();
+    const Region file = Region::strided(comm_.rank() * 5000, 100, n * 5000, Region::contiguous(0, 5000));
+    std::vector<std::byte> target(static_cast<std::size_t>(file.size_bytes()), std::byte{1});
+    auto engine = open_engine(false);
+    std::int64_t bytes_read = 0;
+    engine->read_all(file, target.data(), Region::contiguous(0, file.size_bytes()), bytes_read).throw_if_error();
+    EXPECT_EQ(bytes_read, std::min(file.size_bytes(), file.bytes_below(file_size)));
+    for (std::size_t i = 0; i < target.size(); ++i) {
+        ASSERT_EQ(target[i], static_cast<std::int64_t>(i) < bytes_read ? untouched : std::byte{1}) << i;
+    }
+    engine->close().throw_if_error();
+}
+
+TEST_P(EngineTest, AllRanksReadTheSame) {
+    const std::int64_t file_size = 3000000;
+    make_file(file_size);
+    std::vector<std::byte> target(static_cast<std::size_t>(file_size));
+    auto engine = open_engine(false);
+    std::int64_t bytes_read = 0;
+    const Region all = Region::contiguous(0, file_size);
+    const Region fine = Region::strided(0, file_size / 1000, 1000, Region::contiguous(0, 900));
+    engine->read_all(all, target.data(), all, bytes_read).throw_if_error();
+    EXPECT_EQ(bytes_read, file_size);
+    EXPECT_TRUE(std::all_of(target.begin(), target.end(), [](std::byte b) { return b == untouched; }));
+    engine->read_all(fine, target.data(), Region::contiguous(0, fine.size_bytes()), bytes_read).throw_if_error();
+    EXPECT_EQ(bytes_read, fine.size_bytes());
+    engine->close().throw_if_error();
+}
+
+TEST_P(EngineTest, OverlappingWritesLeaveOneRanksBytesAndNoOthers) {
+    const std::int64_t file_size = 1500000;
+    make_file(file_size);
+    const Region file = Region::strided(0, file_size / 1500, 1500, Region::contiguous(0, 1000));
+    const std::vector<std::byte> data(static_cast<std::size_t>(file.size_bytes()), static_cast<std::byte>(comm_.rank() + 1));
+    auto engine = open_engine(true);
+    engine->write_all(file, data.data(), Region::contiguous(0, file.size_bytes())).throw_if_error();
+    engine->close().throw_if_error();
+    const std::vector<std::byte> written = file_bytes();
+    ASSERT_EQ(written.size(), static_cast<std::size_t>(file_size));
+    for (std::size_t i = 0; i < written.size(); ++i) {
+        if (i % 1500 < 1000) {
+            ASSERT_TRUE(written[i] >= std::byte{1} && written[i] <= static_cast<std::byte>(comm_.size())) << i;
+        } else {
+            ASSERT_EQ(written[i], untouched) << i;
+        }
+    }
+}
+
+TEST_P(EngineTest, ManyAsynchronousWritesAreWholeAtClose) {
+    make_file(0);
+    auto engine = open_engine(true);
+    const std::int64_t step = 600000;
+    for (int i = 0; i < 5; ++i) {
+        std::vector<std::byte> data(static_cast<std::size_t>(step), static_cast<std::byte>(i + 1));
+        const std::int64_t offset = (i * comm_.size() + comm_.rank()) * step;
+        engine->start_write_all(Region::contiguous(offset, step), data.data(), Region::contiguous(0, step)).throw_if_error();
+        std::fill(data.begin(), data.end(), std::byte{0xff});  // ours again on return
+    }
+    engine->close().throw_if_error();
+    const std::vector<std::byte> written = file_bytes();
+    ASSERT_EQ(written.size(), static_cast<std::size_t>(5 * comm_.size() * step));
+    for (std::size_t i = 0; i < written.size(); ++i) {
+        ASSERT_EQ(written[i], static_cast<std::byte>(i / static_cast<std::size_t>(comm_.size() * step) + 1)) << i;
+    }
+}
+
+TEST_P(EngineTest, UnorderedRequestsMoveToo) {
+    const std::int64_t n = 3000;
+    make_file(n * comm_.size());
+    const Region file = Region::strided(comm_.rank() * n + n - 100, n / 100, -100, Region::contiguous(0, 100));
+    std::vector<std::byte> data(static_cast<std::size_t>(n));
+    for (std::size_t i = 0; i < data.size(); ++i) data[i] = value_at(static_cast<std::int64_t>(i), comm_.rank());
+    auto engine = open_engine(true);
+    const Region memory = Region::contiguous(0, n);
+    engine->write_all(file, data.data(), memory).throw_if_error();
+    std::vector<std::byte> back(data.size());
+    std::int64_t bytes_read = 0;
+    engine->read_all(file, back.data(), memory, bytes_read).throw_if_error();
+    EXPECT_EQ(bytes_read, n);
+    EXPECT_EQ(back, data);
+    engine->close().throw_if_error();
+}
+
+TEST_P(EngineTest, OneRanksMistakeIsEveryRanksErrorAndTheNextCallWorks) {
+    make_file(1000000);
+    auto engine = open_engine(true);
+    const std::vector<std::byte> data(200000);
+    const bool is_wrong = comm_.rank() == comm_.size() - 1;
+    const Region file = Region::contiguous(comm_.rank() * 200000, 200000);
+    const mpi::Agreed agreed = engine->write_all(file, data.data(), Region::contiguous(0, is_wrong ? 7 : 200000));
+    EXPECT_EQ(agreed.status.code(), ErrorCode::invalid_argument);
+    EXPECT_EQ(agreed.rank, comm_.size() - 1);
+    EXPECT_NE(agreed.status.text().find("200000 bytes of the file and 7 of memory"), std::string::npos) << agreed.status.text();
+    EXPECT_TRUE(engine->write_all(file, data.data(), Region::contiguous(0, 200000)).status.ok());
+    const mpi::Agreed beyond = engine->write_all(Region::contiguous(std::numeric_limits<std::int64_t>::max() - 5, 10), data.data(),
+                                                 Region::contiguous(0, 10));
+    EXPECT_EQ(beyond.status.code(), ErrorCode::invalid_argument);
+    engine->close().throw_if_error();
+}
+
+TEST_P(EngineTest, AMissingFileIsTheSameErrorEverywhere) {
+    std::unique_ptr<Engine> engine;
+    std::vector<std::string> warnings;
+    const mpi::Agreed agreed = Engine::open(comm_, path_ + ".not_there", false, engine_options(GetParam().hints, warnings).value(), engine);
+    EXPECT_EQ(agreed.status.code(), ErrorCode::not_found);
+    EXPECT_EQ(engine, nullptr);
+}
+
+const Setting settings[] = {
+    {"defaults", {}},
+    {"always_shuffle", {{"hakobi_shuffle", "always"}}},
+    {"small_buffers", {{"hakobi_shuffle", "always"}, {"cb_buffer_size", "64k"}, {"hakobi_depth", "2"}}},
+    {"odd_buffers", {{"hakobi_shuffle", "always"}, {"cb_buffer_size", "70001"}, {"striping_unit", "4096"}}},
+    {"tiny_buffers", {{"hakobi_shuffle", "always"}, {"cb_buffer_size", "1000"}, {"hakobi_depth", "3"}}},
+    {"direct", {{"hakobi_shuffle", "never"}}},
+    {"posix", {{"hakobi_access", "posix"}, {"hakobi_shuffle", "always"}, {"cb_buffer_size", "64k"}}},
+    {"uring", {{"hakobi_access", "uring"}, {"hakobi_shuffle", "always"}, {"cb_buffer_size", "128k"}}},
+    {"one_aggregator", {{"cb_nodes", "1"}, {"hakobi_shuffle", "always"}, {"cb_buffer_size", "128k"}}},
+    {"all_aggregate", {{"cb_config_list", "*:*"}, {"hakobi_shuffle", "always"}, {"cb_buffer_size", "128k"}}},
+    {"a_rank_a_node", {{"hakobi_shuffle", "always"}, {"cb_buffer_size", "64k"}}, 1},
+    {"two_ranks_a_node", {{"hakobi_shuffle", "always"}, {"cb_buffer_size", "64k"}, {"hakobi_depth", "2"}}, 2},
+    {"nodes_one_aggregator", {{"cb_nodes", "1"}, {"hakobi_shuffle", "always"}, {"cb_buffer_size", "100k"}}, 2},
+    {"nodes_defaults", {}, 2},
+};
+INSTANTIATE_TEST_SUITE_P(All, EngineTest, testing::ValuesIn(settings), [](const auto& test) { return test.param.name; });
+
+}  // namespace
+}  // namespace hakobi::io

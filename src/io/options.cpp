@@ -1,0 +1,167 @@
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cstdlib>
+#include <limits>
+
+#include "base/nearest.hpp"
+#include "io/engine.hpp"
+
+namespace hakobi::io {
+namespace {
+
+// MPI-IO's reserved names and ROMIO's common ones that the engine has no use for: right, and silently left alone.
+constexpr std::array<std::string_view, 22> without_effect = {
+    "access_style",       "collective_buffering", "chunked",          "chunked_item",  "chunked_size",
+    "cb_block_size",      "filename",             "file_perm",        "io_node_list",  "nb_proc",
+    "num_io_nodes",       "striping_factor",      "romio_cb_read",    "romio_cb_write", "romio_ds_read",
+    "romio_ds_write",     "romio_no_indep_rw",    "ind_rd_buffer_size", "ind_wr_buffer_size", "start_iodevice",
+    "romio_cb_pfr",       "romio_cb_alltoall"};
+
+constexpr std::array<std::string_view, 13> known = {
+    "cb_nodes",       "cb_buffer_size",   "cb_config_list",      "striping_unit",    "hakobi_depth",
+    "hakobi_io_threads", "hakobi_access", "hakobi_shuffle",      "hakobi_async_budget", "hakobi_direct_io",
+    "hakobi_skew",    "hakobi_profile",   "hakobi_aggregators_per_node"};
+
+// "4M", "512k", "1048576"; -1 when it is no such number.
+std::int64_t parsed_bytes(std::string_view text) {
+    std::int64_t value = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    if (error != std::errc() || value < 0) return -1;
+    const std::string_view suffix(end, static_cast<std::size_t>(text.data() + text.size() - end));
+    int shift = 0;
+    if (suffix.size() > 1) return -1;
+    if (suffix.size() == 1) {
+        const std::string_view units = "kKmMgG";
+        const auto at = units.find(suffix[0]);
+        if (at == std::string_view::npos) return -1;
+        shift = 10 * (static_cast<int>(at) / 2 + 1);
+    }
+    return value > (std::numeric_limits<std::int64_t>::max() >> shift) ? -1 : value << shift;
+}
+
+Status bad_value(const std::string& name, const std::string& value, const std::string& wanted) {
+    return {ErrorCode::invalid_argument, "hint " + name + ": '" + value + "' is not " + wanted};
+}
+
+Status set_bytes(const std::string& name, const std::string& value, std::int64_t lowest, std::int64_t highest, std::int64_t& into) {
+    const std::int64_t bytes = parsed_bytes(value);
+    if (bytes < lowest || bytes > highest) {
+        return bad_value(name, value, "a number of bytes from " + std::to_string(lowest) + " to " + std::to_string(highest));
+    }
+    into = bytes;
+    return {};
+}
+
+Status set_count(const std::string& name, const std::string& value, int highest, int& into) {
+    std::int64_t wide = 0;
+    if (!set_bytes(name, value, 0, highest, wide).ok()) {
+        return bad_value(name, value, "a number from 0 (chosen) to " + std::to_string(highest));
+    }
+    into = static_cast<int>(wide);
+    return {};
+}
+
+Status set_word(const std::string& name, const std::string& value, std::initializer_list<std::string_view> words, std::string& into) {
+    std::string wanted = "one of";
+    for (const std::string_view word : words) {
+        if (word == value) {
+            into = value;
+            return {};
+        }
+        wanted.append(" ").append(word);
+    }
+    return bad_value(name, value, wanted);
+}
+
+Status set_switch(const std::string& name, const std::string& value, bool& into) {
+    std::string word;
+    Status status = set_word(name, value, {"true", "false", "1", "0", "enable", "disable"}, word);
+    into = word == "true" || word == "1" || word == "enable";
+    return status;
+}
+
+// ROMIO's "*:n" (n aggregators a node) and "*:*" (every rank); lists of host names are not taken.
+Status set_config_list(const std::string& value, EngineOptions& options) {
+    if (value == "*:*") {
+        options.aggregators_per_node = std::numeric_limits<int>::max() / 2;
+        return {};
+    }
+    int count = 0;
+    if (value.rfind("*:", 0) != 0 || !set_count("", value.substr(2), 1 << 20, count).ok() || count == 0) {
+        return bad_value("cb_config_list", value, "'*:n' or '*:*'");
+    }
+    options.aggregators_per_node = count;
+    return {};
+}
+
+Status set_one(const std::string& name, const std::string& value, EngineOptions& options, std::vector<std::string>& warnings) {
+    constexpr std::int64_t gib = std::int64_t{1} << 30;
+    if (name == "cb_nodes") return set_count(name, value, 1 << 24, options.cb_nodes);
+    if (name == "cb_config_list") return set_config_list(value, options);
+    if (name == "cb_buffer_size") return set_bytes(name, value, 1, gib, options.cb_buffer_bytes);
+    if (name == "striping_unit") return set_bytes(name, value, 0, gib, options.striping_unit_bytes);
+    if (name == "hakobi_depth") return set_count(name, value, 256, options.depth);
+    if (name == "hakobi_io_threads") return set_count(name, value, 256, options.io_threads);
+    if (name == "hakobi_aggregators_per_node") return set_count(name, value, 1 << 20, options.aggregators_per_node);
+    if (name == "hakobi_access") return set_word(name, value, {"threads", "uring", "posix"}, options.access);
+    if (name == "hakobi_shuffle") return set_word(name, value, {"auto", "always", "never"}, options.shuffle);
+    if (name == "hakobi_async_budget") {
+        return set_bytes(name, value, 0, std::numeric_limits<std::int64_t>::max(), options.async_budget_bytes);
+    }
+    if (name == "hakobi_direct_io") return set_switch(name, value, options.direct_io);
+    if (name == "hakobi_profile") return set_switch(name, value, options.profile);
+    if (name == "hakobi_skew") {
+        char* end = nullptr;
+        options.skew_s = std::strtod(value.c_str(), &end);
+        if (value.empty() || *end != '\0' || options.skew_s < 0) return bad_value(name, value, "a number of seconds");
+        return {};
+    }
+    if (std::find(without_effect.begin(), without_effect.end(), name) != without_effect.end()) return {};
+    std::string text = "unknown hint '" + name + "'";
+    if (const std::string nearest = nearest_name(name, known); !nearest.empty()) text += " (did you mean '" + nearest + "'?)";
+    warnings.push_back(std::move(text));
+    return {};
+}
+
+}  // namespace
+
+Result<EngineOptions> engine_options(const Hints& hints, std::vector<std::string>& warnings) {
+    EngineOptions options;
+    Hints in_force;
+    if (const char* text = std::getenv("HAKOBI_HINTS")) {
+        std::string_view rest = text;
+        while (!rest.empty()) {
+            const std::string_view item = rest.substr(0, rest.find(';'));
+            rest.remove_prefix(std::min(rest.size(), item.size() + 1));
+            const auto equals = item.find('=');
+            if (item.empty()) continue;
+            if (equals == std::string_view::npos) {
+                return Status(ErrorCode::invalid_argument, "HAKOBI_HINTS: '" + std::string(item) + "' is not name=value");
+            }
+            in_force[std::string(item.substr(0, equals))] = item.substr(equals + 1);
+        }
+    }
+    for (const auto& [name, value] : hints) in_force[name] = value;
+    for (const auto& [name, value] : in_force) {
+        Status status = set_one(name, value, options, warnings);
+        if (!status.ok()) return status;
+    }
+    return options;
+}
+
+Hints hints_of(const EngineOptions& options) {
+    return {{"cb_nodes", std::to_string(options.cb_nodes)},
+            {"cb_buffer_size", std::to_string(options.cb_buffer_bytes)},
+            {"striping_unit", std::to_string(options.striping_unit_bytes)},
+            {"hakobi_aggregators_per_node", std::to_string(options.aggregators_per_node)},
+            {"hakobi_depth", std::to_string(options.depth)},
+            {"hakobi_io_threads", std::to_string(options.io_threads)},
+            {"hakobi_access", options.access},
+            {"hakobi_shuffle", options.shuffle},
+            {"hakobi_async_budget", std::to_string(options.async_budget_bytes)},
+            {"hakobi_direct_io", options.direct_io ? "true" : "false"},
+            {"hakobi_profile", options.profile ? "true" : "false"}};
+}
+
+}  // namespace hakobi::io

@@ -1,0 +1,87 @@
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <thread>
+#include <vector>
+
+#include "base/timeline.hpp"
+#include "io/slots.hpp"
+#include "storage/access.hpp"
+
+namespace hakobi::io {
+
+/// What one turn of an aggregator moves: the file's bytes [begin, end), which stand at the front of its buffer.
+struct Turn {
+    std::int64_t begin_bytes = 0, end_bytes = 0;
+    bool is_dense = false;  ///< writing: every byte of it is deposited; else the marks say which
+};
+
+/// The second stage of one aggregator: its buffers' file accesses. While ranks deposit into one buffer, the dispatcher
+/// hands the complete ones to the Access. Thread rule: the public functions belong to the aggregator's own thread; the
+/// dispatcher thread and the Access's threads never call MPI.
+class Pipeline {
+  public:
+    struct Memory {
+        AggregatorState* state = nullptr;      ///< shared
+        std::byte* buffers = nullptr;          ///< depth buffers of cb_bytes, shared
+        std::uint64_t* marks = nullptr;        ///< depth times ByteMarks::num_words(cb_bytes), shared
+        std::atomic<std::int64_t>* end_of_file = nullptr;  ///< shared: lowered when a read comes back short
+        std::int64_t cb_bytes = 0;
+        int depth = 0;
+    };
+    Pipeline(std::unique_ptr<storage::Access> access, const Memory& memory, Timeline& timeline);
+    ~Pipeline();
+    Pipeline(const Pipeline&) = delete;
+    Pipeline& operator=(const Pipeline&) = delete;
+
+    /// Begins a phase of these turns; the one before must have been waited for. Local, but all ranks of the node must
+    /// have left the phase before. Reading starts at once.
+    void begin_phase(std::vector<Turn> turns, bool is_write);
+    /// Returns when every turn's file access is over: the first error. Without a phase: success.
+    Status wait_phase();
+
+    [[nodiscard]] std::byte* buffer(std::int64_t index) const { return memory_.buffers + index * memory_.cb_bytes; }
+    [[nodiscard]] const Memory& memory() const noexcept { return memory_; }
+    [[nodiscard]] bool storage_blocks() const noexcept { return access_->storage_blocks(); }
+    [[nodiscard]] std::int64_t storage_bytes() const noexcept { return storage_bytes_.load(); }
+    [[nodiscard]] double storage_s() const noexcept { return static_cast<double>(storage_ns_.load()) * 1e-9; }
+
+  private:
+    struct Job {
+        storage::Request request;
+        Pipeline* pipeline = nullptr;
+        std::uint32_t slot = 0, turn = 0;
+    };
+    void dispatch();  // the dispatcher thread's body
+    void take(std::uint32_t slot);
+    void taken();
+    void start_access(std::uint32_t slot, std::uint32_t turn);
+    void finished(Job& job);
+    [[nodiscard]] ByteMarks marks_of(std::uint32_t slot) const;
+
+    Memory memory_;
+    Timeline& timeline_;
+    std::vector<Turn> turns_;
+    bool is_write_ = false;
+    std::vector<Job> jobs_;
+    std::atomic<std::int64_t> storage_bytes_{0}, storage_ns_{0};
+    std::atomic<bool> has_failed_{false};
+
+    std::mutex mutex_;  // of what follows
+    std::condition_variable changed_;
+    std::size_t num_unfinished_ = 0;  // turns whose file access is not over
+    std::size_t num_untaken_ = 0;     // turns that the dispatcher has yet to hear of: deposited, or read out
+    Status status_;
+
+    std::atomic<bool> is_ending_{false};
+    std::uint32_t num_taken_ = 0, head_ = 0;  // of the ready queue; the dispatcher's own
+    std::unique_ptr<storage::Access> access_;
+    std::thread dispatcher_;
+};
+
+}  // namespace hakobi::io

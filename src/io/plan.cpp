@@ -1,0 +1,127 @@
+#include "io/plan.hpp"
+
+#include <algorithm>
+#include <cassert>
+#include <limits>
+
+namespace hakobi::io {
+namespace {
+
+constexpr std::int64_t no_limit = std::numeric_limits<std::int64_t>::max();
+
+// Served from memory, these pieces move faster one by one than through a collective buffer.
+constexpr std::int64_t direct_write_piece_bytes = 16 << 10;
+constexpr std::int64_t direct_read_piece_bytes = 4 << 10;
+
+}  // namespace
+
+RequestTotals total_of(std::span<const RequestSummary> requests) {
+    RequestTotals totals;
+    totals.smallest_mean_piece_bytes = no_limit;
+    for (std::size_t rank = 0; rank < requests.size(); ++rank) {
+        const RequestSummary& request = requests[rank];
+        if (request.error_code > totals.error_code) {
+            totals.error_code = request.error_code;
+            totals.error_rank = static_cast<int>(rank);
+        }
+        totals.storage_blocks = std::max(totals.storage_blocks, request.storage_blocks);
+        totals.end_of_file = std::min(totals.end_of_file, request.end_of_file);
+        if (request.size_bytes == 0) continue;
+        const bool is_first = totals.num_ranks_with_data++ == 0;
+        totals.begin_bytes = is_first ? request.begin_bytes : std::min(totals.begin_bytes, request.begin_bytes);
+        totals.end_bytes = is_first ? request.end_bytes : std::max(totals.end_bytes, request.end_bytes);
+        totals.size_bytes += request.size_bytes;
+        totals.smallest_mean_piece_bytes =
+            std::min(totals.smallest_mean_piece_bytes, request.size_bytes / std::max<std::int64_t>(1, request.num_pieces));
+    }
+    return totals;
+}
+
+RoadChoice choose_road(const RequestTotals& totals, bool is_write, std::string_view shuffle_hint, std::int64_t cb_bytes) {
+    if (totals.size_bytes == 0) return {Road::nothing, "no rank has anything"};
+    if (shuffle_hint == "always") return {Road::shuffle, "hakobi_shuffle=always"};
+    if (shuffle_hint == "never") return {Road::direct, "hakobi_shuffle=never"};
+    const std::int64_t piece = totals.smallest_mean_piece_bytes;
+    if (piece >= cb_bytes) return {Road::direct, "every rank's pieces are at least a collective buffer"};
+    if (totals.num_ranks_with_data == 1 && piece >= direct_read_piece_bytes && totals.storage_blocks == 0) {
+        return {Road::direct, "one rank alone has data, and the storage serves it from memory"};
+    }
+    if (totals.storage_blocks == 0 && piece >= (is_write ? direct_write_piece_bytes : direct_read_piece_bytes)) {
+        return {Road::direct, "the storage serves from memory and the pieces are coarse"};
+    }
+    return {Road::shuffle, totals.storage_blocks == 1 ? "the storage makes requests wait" : "the pieces are fine"};
+}
+
+std::int64_t Domains::cycle_begin(std::int64_t cycle) const { return std::max(begin_bytes, base_bytes + cycle * cycle_bytes); }
+std::int64_t Domains::cycle_end(std::int64_t cycle) const {
+    return std::min(end_bytes - base_bytes, (cycle + 1) * cycle_bytes) + base_bytes;
+}
+
+Domains make_domains(std::int64_t begin_bytes, std::int64_t end_bytes, int num_aggregators, std::int64_t cb_bytes,
+                     std::int64_t align_bytes, std::int64_t max_cycles) {
+    assert(begin_bytes < end_bytes && num_aggregators > 0 && cb_bytes > 0 && align_bytes > 0 && max_cycles > 0);
+    Domains domains;
+    // A collective buffer of whole stripes where it holds one at all; else a stripe is cut, and a cycle still never
+    // reaches over a multiple of itself.
+    domains.cycle_bytes = cb_bytes >= align_bytes ? cb_bytes / align_bytes * align_bytes : cb_bytes;
+    domains.base_bytes = begin_bytes / domains.cycle_bytes * domains.cycle_bytes;
+    if (align_bytes < domains.cycle_bytes) domains.base_bytes = begin_bytes / align_bytes * align_bytes;
+    domains.begin_bytes = begin_bytes;
+    // The end is compared by differences: base + max_cycles * cycle may lie beyond 2^63.
+    const std::int64_t span = end_bytes - domains.base_bytes;
+    const std::int64_t covered = max_cycles <= span / domains.cycle_bytes ? max_cycles * domains.cycle_bytes : span;
+    domains.end_bytes = domains.base_bytes + covered;
+    domains.num_cycles = (covered - 1) / domains.cycle_bytes + 1;
+    domains.cycles_per_domain = (domains.num_cycles - 1) / num_aggregators + 1;
+    domains.num_domains = static_cast<int>((domains.num_cycles - 1) / domains.cycles_per_domain + 1);
+    return domains;
+}
+
+std::vector<CyclePart> parts_of(const Region& region, const Domains& domains) {
+    std::vector<CyclePart> parts;
+    if (region.empty()) return parts;
+    const std::int64_t lowest = std::max(region.begin_bytes(), domains.begin_bytes);
+    const std::int64_t highest = std::min(region.end_bytes(), domains.end_bytes);
+    if (lowest >= highest) return parts;
+    const std::int64_t first = domains.cycle_of(lowest);
+    const std::int64_t last = domains.cycle_of(highest - 1);
+    std::int64_t stream_begin = region.bytes_below(domains.cycle_begin(first));
+    for (std::int64_t cycle = first; cycle <= last; ++cycle) {
+        const std::int64_t stream_end = region.bytes_below(domains.cycle_end(cycle));
+        if (stream_end > stream_begin) parts.push_back({cycle, stream_begin, stream_end});
+        stream_begin = stream_end;
+    }
+    std::stable_sort(parts.begin(), parts.end(), [&](const CyclePart& a, const CyclePart& b) {
+        return a.cycle % domains.cycles_per_domain < b.cycle % domains.cycles_per_domain;
+    });
+    return parts;
+}
+
+std::vector<int> choose_aggregators(std::span<const std::vector<int>> ranks_of_node, int count, int per_node) {
+    std::vector<int> num_of_node(ranks_of_node.size());
+    int total = 0;
+    int left = count > 0 ? count : per_node * static_cast<int>(ranks_of_node.size());
+    // One a node, then a second a node, … until the count is reached or every rank aggregates.
+    for (int round = 0; left > 0; ++round) {
+        bool any = false;
+        for (std::size_t n = 0; n < ranks_of_node.size() && left > 0; ++n) {
+            if (round >= static_cast<int>(ranks_of_node[n].size())) continue;
+            ++num_of_node[n];
+            ++total;
+            --left;
+            any = true;
+        }
+        if (!any) break;
+    }
+    std::vector<int> aggregators;
+    aggregators.reserve(static_cast<std::size_t>(total));
+    for (std::size_t n = 0; n < ranks_of_node.size(); ++n) {
+        const std::int64_t size = static_cast<std::int64_t>(ranks_of_node[n].size());
+        for (std::int64_t i = 0; i < num_of_node[n]; ++i) {
+            aggregators.push_back(ranks_of_node[n][static_cast<std::size_t>(i * size / num_of_node[n])]);
+        }
+    }
+    return aggregators;
+}
+
+}  // namespace hakobi::io

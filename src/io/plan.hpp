@@ -1,0 +1,80 @@
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "base/status.hpp"
+#include "io/region.hpp"
+
+namespace hakobi::io {
+
+/// What every rank tells the others of its request at the start of a phase.
+struct RequestSummary {
+    std::int64_t begin_bytes = 0, end_bytes = 0;  ///< of the file region; equal when there is nothing
+    std::int64_t size_bytes = 0;
+    std::int64_t num_pieces = 0;       ///< in the file
+    std::int64_t storage_blocks = -1;  ///< what this rank knows of the storage: 1 waits, 0 serves from memory, -1 unknown
+    std::int64_t error_code = 0;       ///< ErrorCode of this rank
+    std::int64_t end_of_file = std::numeric_limits<std::int64_t>::max();  ///< lowest offset seen behind the file's end
+    std::int64_t num_words = 0;        ///< of its region's description, for ranks on other nodes
+};
+
+/// What all ranks know of all requests.
+struct RequestTotals {
+    std::int64_t begin_bytes = 0, end_bytes = 0, size_bytes = 0;
+    std::int64_t smallest_mean_piece_bytes = 0;  ///< over ranks with data; 2^63-1 without any
+    std::int64_t num_ranks_with_data = 0;
+    std::int64_t storage_blocks = -1;  ///< the highest of the ranks' views
+    std::int64_t end_of_file = std::numeric_limits<std::int64_t>::max();
+    std::int64_t error_code = 0;       ///< the most severe
+    int error_rank = -1;               ///< the lowest rank with it
+    friend bool operator==(const RequestTotals&, const RequestTotals&) = default;
+};
+[[nodiscard]] RequestTotals total_of(std::span<const RequestSummary> requests);
+
+/// How a phase is carried out. The thresholds and where they come from: docs/decisions/0004-when-to-skip-the-shuffle.md.
+enum class Road { nothing, direct, shuffle };
+struct RoadChoice {
+    Road road = Road::nothing;
+    const char* why = "";
+};
+[[nodiscard]] RoadChoice choose_road(const RequestTotals& totals, bool is_write, std::string_view shuffle_hint,
+                                     std::int64_t cb_bytes);
+
+/// The part of the file that one phase of a collective call covers, divided into cycles of one collective buffer, and
+/// the cycles into file domains, one an aggregator: aggregator a owns cycles [a * cycles_per_domain, …). Cycle
+/// boundaries are multiples of the alignment, so that no cycle crosses a stripe that it does not own whole.
+struct Domains {
+    std::int64_t begin_bytes = 0, end_bytes = 0;  ///< clipped to what is asked
+    std::int64_t base_bytes = 0;                  ///< begin_bytes rounded down to the alignment
+    std::int64_t cycle_bytes = 0;
+    std::int64_t num_cycles = 0;
+    std::int64_t cycles_per_domain = 0;
+    int num_domains = 0;
+
+    [[nodiscard]] std::int64_t cycle_begin(std::int64_t cycle) const;  ///< clipped to [begin, end)
+    [[nodiscard]] std::int64_t cycle_end(std::int64_t cycle) const;
+    [[nodiscard]] int domain_of(std::int64_t cycle) const { return static_cast<int>(cycle / cycles_per_domain); }
+    [[nodiscard]] std::int64_t cycle_of(std::int64_t offset_bytes) const { return (offset_bytes - base_bytes) / cycle_bytes; }
+};
+/// `max_cycles` bounds the phase: what lies behind it is left to the next one.
+[[nodiscard]] Domains make_domains(std::int64_t begin_bytes, std::int64_t end_bytes, int num_aggregators, std::int64_t cb_bytes,
+                                   std::int64_t align_bytes, std::int64_t max_cycles);
+
+/// One rank's part of one cycle: the bytes [stream_begin, stream_end) of its region.
+struct CyclePart {
+    std::int64_t cycle = 0;
+    std::int64_t stream_begin = 0, stream_end = 0;
+};
+/// The cycles that an ordered region has bytes in, in the order in which all ranks work: the first cycle of every
+/// domain, then the second of every domain, and so on, which keeps all aggregators busy.
+[[nodiscard]] std::vector<CyclePart> parts_of(const Region& region, const Domains& domains);
+
+/// Which ranks aggregate: `count` of them (0: `per_node` a node), spread over the nodes and within each; ascending by
+/// node. `ranks_of_node[n]` lists the ranks of node n.
+[[nodiscard]] std::vector<int> choose_aggregators(std::span<const std::vector<int>> ranks_of_node, int count, int per_node);
+
+}  // namespace hakobi::io

@@ -1,0 +1,102 @@
+#include "io/report.hpp"
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <vector>
+
+#include "io/shuffle.hpp"
+#include "mpi/messages.hpp"
+
+namespace hakobi::io {
+namespace {
+
+bool is_set(const char* variable) {
+    const char* value = std::getenv(variable);
+    return value != nullptr && std::strcmp(value, "") != 0 && std::strcmp(value, "0") != 0;
+}
+
+constexpr double mib = 1024.0 * 1024.0;
+
+}  // namespace
+
+Explainer::Explainer(int rank, std::string path) : is_on_(rank == 0 && is_set("HAKOBI_EXPLAIN")), path_(std::move(path)) {}
+
+void Explainer::road(const RoadChoice& choice, const RequestTotals& totals, bool is_write) {
+    if (!is_on_) return;
+    std::string text = std::string(is_write ? "writing " : "reading ");
+    text += choice.road == Road::direct ? "directly, rank by rank" : "by the shuffle";
+    text += std::string(": ") + choice.why;
+    if (text == last_road_) return;
+    last_road_ = text;
+    std::fprintf(stderr, "hakobi: %s: %s (%lld ranks with data, %.3f MiB, pieces of %lld bytes or more on average)\n", path_.c_str(),
+                 text.c_str(), static_cast<long long>(totals.num_ranks_with_data), static_cast<double>(totals.size_bytes) / mib,
+                 static_cast<long long>(totals.smallest_mean_piece_bytes));
+}
+
+void Explainer::phase(const Domains& domains, const NodeBuffers& buffers, const EngineOptions& options, bool is_involved) {
+    if (!is_on_ || !is_involved) return;
+    char text[512];
+    const double node_bytes = static_cast<double>(buffers.cb_bytes) * buffers.depth *
+                              (static_cast<double>(buffers.aggregators.size()) + (buffers.staging != nullptr ? 1 : 0));
+    std::snprintf(text, sizeof text,
+                  "%d aggregators, %lld cycles of %.3f MiB aligned to %lld bytes, %d buffers each, access '%s' with at most %d "
+                  "threads; %.1f MiB of collective buffers on this node",
+                  domains.num_domains, static_cast<long long>(domains.num_cycles), static_cast<double>(domains.cycle_bytes) / mib,
+                  static_cast<long long>(options.striping_unit_bytes), buffers.depth, options.access.c_str(), options.io_threads,
+                  node_bytes / mib);
+    if (last_phase_ == text) return;
+    last_phase_ = text;
+    std::fprintf(stderr, "hakobi: %s: %s\n", path_.c_str(), text);
+}
+
+namespace {
+
+void print_profile(const std::string& path, const std::vector<EngineCounters>& ranks) {
+    std::fprintf(stderr, "hakobi profile of %s (seconds; storage is summed over I/O threads)\n", path.c_str());
+    std::fprintf(stderr, "%5s %8s %8s %8s %10s %9s %9s %9s %9s %9s %9s %9s %10s\n", "rank", "calls", "direct", "cycles", "MiB",
+                 "pieces", "call", "plan", "copy", "buffers", "peers", "storage", "stored MiB");
+    for (std::size_t rank = 0; rank < ranks.size(); ++rank) {
+        const EngineCounters& c = ranks[rank];
+        std::fprintf(stderr, "%5zu %8lld %8lld %8lld %10.2f %9lld %9.4f %9.4f %9.4f %9.4f %9.4f %9.4f %10.2f\n", rank,
+                     static_cast<long long>(c.calls), static_cast<long long>(c.direct_calls), static_cast<long long>(c.cycles),
+                     static_cast<double>(c.user_bytes) / mib, static_cast<long long>(c.pieces), c.call_s, c.plan_s, c.copy_s,
+                     c.wait_buffer_s, c.wait_peer_s, c.storage_s, static_cast<double>(c.storage_bytes) / mib);
+    }
+}
+
+void write_trace(const std::vector<std::vector<std::byte>>& lines) {
+    // The viewer takes an array without its closing bracket: files of one run append to it.
+    std::FILE* file = std::fopen(Timeline::wanted_path().c_str(), "a");
+    if (file == nullptr) {
+        std::fprintf(stderr, "hakobi: cannot write the trace %s: %s\n", Timeline::wanted_path().c_str(), std::strerror(errno));
+        return;
+    }
+    std::fseek(file, 0, SEEK_END);
+    if (std::ftell(file) == 0) std::fputs("[\n", file);
+    for (const auto& rank : lines) std::fwrite(rank.data(), 1, rank.size(), file);
+    std::fclose(file);
+}
+
+}  // namespace
+
+void report_at_close(const Comm& comm, const std::string& path, const EngineOptions& options, const EngineCounters& counters,
+                     Timeline& timeline) {
+    // The variables may be set for some ranks only: what is collective is agreed.
+    std::vector<std::int64_t> wanted{options.profile || is_set("HAKOBI_PROFILE") ? 1 : 0, Timeline::is_wanted() ? 1 : 0};
+    mpi::all_max(comm, wanted);
+    if (wanted[0] != 0) {
+        const auto all = mpi::gather(comm, {reinterpret_cast<const std::byte*>(&counters), sizeof counters}, 0);
+        std::vector<EngineCounters> ranks(all.size());
+        for (std::size_t r = 0; r < all.size(); ++r) std::memcpy(&ranks[r], all[r].data(), sizeof counters);
+        if (comm.rank() == 0) print_profile(path, ranks);
+    }
+    if (wanted[1] != 0) {
+        const std::string lines = timeline.to_json_lines(comm.rank());
+        const auto all = mpi::gather(comm, {reinterpret_cast<const std::byte*>(lines.data()), lines.size()}, 0);
+        if (comm.rank() == 0) write_trace(all);
+        timeline.clear();
+    }
+}
+
+}  // namespace hakobi::io

@@ -1,0 +1,231 @@
+#include "io/shuffle.hpp"
+
+#include <algorithm>
+#include <cassert>
+#include <cstring>
+#include <ctime>
+
+#include "base/clock.hpp"
+#include "mpi/comm_state.hpp"
+
+namespace hakobi::io {
+namespace {
+
+constexpr std::int64_t page_bytes = 4096;
+
+std::int64_t rounded_up(std::int64_t value, std::int64_t to) { return (value + to - 1) / to * to; }
+
+void sleep_s(double seconds) {
+    timespec time{};
+    time.tv_sec = static_cast<time_t>(seconds);
+    time.tv_nsec = static_cast<long>((seconds - static_cast<double>(time.tv_sec)) * 1e9);
+    nanosleep(&time, nullptr);
+}
+
+}  // namespace
+
+std::int64_t NodeBuffers::bytes_needed(int num_aggregators, bool has_staging, std::int64_t cb_bytes, int depth) {
+    const std::int64_t one = cb_bytes + ByteMarks::num_words(cb_bytes) * 8;
+    const std::int64_t state = rounded_up(sizeof(AggregatorState), page_bytes);
+    std::int64_t bytes = num_aggregators * (state + rounded_up(one * depth, page_bytes) + page_bytes);
+    if (has_staging) bytes += state + rounded_up(one * depth, page_bytes) + page_bytes;
+    return bytes;
+}
+
+void NodeBuffers::place(std::byte* memory, int num_aggregators, bool has_staging) {
+    // O_DIRECT and io_uring want buffers on pages; MPI gives the window on any boundary.
+    std::byte* next = memory + (page_bytes - reinterpret_cast<std::intptr_t>(memory) % page_bytes) % page_bytes;
+    const auto take = [&next](std::int64_t bytes) {
+        std::byte* at = next;
+        next += rounded_up(bytes, page_bytes);
+        return at;
+    };
+    const auto take_state = [&take] { return reinterpret_cast<AggregatorState*>(take(sizeof(AggregatorState))); };
+    for (int a = 0; a < num_aggregators; ++a) {
+        aggregators.push_back(take_state());
+        buffers.push_back(take(cb_bytes * depth));
+        marks.push_back(reinterpret_cast<std::uint64_t*>(take(ByteMarks::num_words(cb_bytes) * 8 * depth)));
+    }
+    if (has_staging) {
+        staging = take_state();
+        staging_buffers = take(cb_bytes * depth);
+        staging_marks = reinterpret_cast<std::uint64_t*>(take(ByteMarks::num_words(cb_bytes) * 8 * depth));
+        staging_depth = depth;
+    }
+}
+
+void PhasePlan::number_turns(std::span<const CycleTally> tallies) {
+    turns.assign(static_cast<std::size_t>(domains.num_cycles), no_turn);
+    std::vector<std::uint32_t> next(aggregators.size(), 0);
+    staging_cycles.clear();
+    // In the order in which ranks work, so that the staging turns are taken in that order too.
+    for (std::int64_t c = 0; c < domains.cycles_per_domain; ++c) {
+        for (int d = 0; d < domains.num_domains; ++d) {
+            const std::int64_t cycle = d * domains.cycles_per_domain + c;
+            if (cycle >= domains.num_cycles) continue;
+            const auto at = static_cast<std::size_t>(cycle);
+            if (tallies[at].num_contributions() == 0) continue;
+            if (local_index[static_cast<std::size_t>(d)] >= 0) {
+                turns[at] = next[static_cast<std::size_t>(d)]++;
+            } else {
+                turns[at] = static_cast<std::uint32_t>(staging_cycles.size());
+                staging_cycles.push_back(static_cast<std::uint32_t>(cycle));
+            }
+        }
+    }
+}
+
+bool PhasePlan::is_dense(std::int64_t cycle, std::span<const CycleTally> tallies) const {
+    return tallies[static_cast<std::size_t>(cycle)].sum() == whole_window(domains.cycle_begin(cycle), domains.cycle_end(cycle));
+}
+
+std::vector<Turn> PhasePlan::turns_of(int domain, std::span<const CycleTally> tallies) const {
+    std::vector<Turn> result;
+    const std::int64_t first = domain * domains.cycles_per_domain;
+    for (std::int64_t cycle = first; cycle < std::min(first + domains.cycles_per_domain, domains.num_cycles); ++cycle) {
+        if (turns[static_cast<std::size_t>(cycle)] == no_turn) continue;
+        result.push_back({domains.cycle_begin(cycle), domains.cycle_end(cycle), is_dense(cycle, tallies)});
+    }
+    return result;
+}
+
+Shuffle::Shuffle(const Comm& comm, const PhasePlan& plan, const NodeBuffers& buffers, ControlBlock& control,
+                 std::span<const Region> regions, Pipeline* pipeline, int my_domain, EngineCounters& counters,
+                 Timeline& timeline, int spins)
+    : comm_(comm),
+      plan_(plan),
+      buffers_(buffers),
+      control_(control),
+      regions_(regions),
+      pipeline_(pipeline),
+      my_domain_(my_domain),
+      counters_(counters),
+      timeline_(timeline),
+      spins_(spins) {
+    if (regions_.empty()) return;
+    if (my_domain < 0) return;
+    const Domains& domains = plan.domains;
+    const std::int64_t first = my_domain * domains.cycles_per_domain;
+    for (std::int64_t c = first; c < std::min(first + domains.cycles_per_domain, domains.num_cycles); ++c) {
+        if (plan.turns[static_cast<std::size_t>(c)] != PhasePlan::no_turn) my_cycles_.push_back(c);
+    }
+}
+
+std::vector<CyclePart> Shuffle::announce(const Comm& comm, const PhasePlan& plan, const Region& file,
+                                         std::span<const Region> regions, int my_domain, ControlBlock& control) {
+    std::vector<CyclePart> parts = parts_of(file, plan.domains);
+    Cursor cursor(file);
+    for (const CyclePart& part : parts) {
+        cursor.seek(part.stream_begin);
+        // A reading cycle is never written back: what it covers does not matter.
+        const Coverage sum = plan.is_write ? coverage(cursor, part.stream_end) : Coverage{};
+        control.tallies[static_cast<std::size_t>(part.cycle)].add(sum);
+    }
+    if (my_domain < 0 || regions.empty()) return parts;
+    const auto& nodes = comm.state().ranks_of_node;
+    const std::int64_t first = my_domain * plan.domains.cycles_per_domain;
+    for (std::int64_t c = first; c < std::min(first + plan.domains.cycles_per_domain, plan.domains.num_cycles); ++c) {
+        std::uint32_t num_remote = 0;
+        for (int node = 0; node < comm.num_nodes(); ++node) {
+            if (node == comm.node()) continue;
+            const auto& ranks = nodes[static_cast<std::size_t>(node)];
+            num_remote += std::any_of(ranks.begin(), ranks.end(), [&](int rank) {
+                const Region& region = regions[static_cast<std::size_t>(rank)];
+                return region.bytes_below(plan.domains.cycle_end(c)) > region.bytes_below(plan.domains.cycle_begin(c));
+            });
+        }
+        control.tallies[static_cast<std::size_t>(c)].num_remote.store(num_remote, std::memory_order_relaxed);
+    }
+    return parts;
+}
+
+void Shuffle::run(const Request& request, std::span<const CyclePart> parts, double skew_s) {
+    Cursor file(request.file);
+    Cursor memory(request.memory);
+    for (const CyclePart& part : parts) {
+        if (skew_s > 0 && comm_.rank() == comm_.size() - 1) sleep_s(skew_s);
+        if (file.stream() != part.stream_begin) {
+            file.seek(part.stream_begin);
+            memory.seek(part.stream_begin);
+        }
+        const bool is_local = plan_.local_index[static_cast<std::size_t>(plan_.domains.domain_of(part.cycle))] >= 0;
+        if (plan_.is_write) {
+            is_local ? write_part(request, part, file, memory) : write_remote(request, part, file, memory);
+        } else {
+            is_local ? read_part(request, part, file, memory) : read_remote(request, part, file, memory);
+        }
+        ++counters_.cycles;
+    }
+    const double start_s = now_s();
+    while (has_duties()) {
+        poll();
+        if (has_duties()) sleep_s(20e-6);
+    }
+    counters_.wait_peer_s += now_s() - start_s;
+}
+
+void Shuffle::wait_for(FutexWord& word, std::uint32_t value) {
+    if (word.load(std::memory_order_acquire) == value) return;
+    const double start_s = now_s();
+    if (regions_.empty()) {
+        futex_wait_until(word, spins_, [value](std::uint32_t v) { return v == value; });
+    } else {
+        // Messages progress only while somebody asks: short sleeps.
+        for (std::uint32_t seen = word.load(std::memory_order_acquire); seen != value; seen = word.load(std::memory_order_acquire)) {
+            poll();
+            futex_wait(word, seen, has_duties() ? 50e-6 : 1e-3);
+        }
+    }
+    const double end_s = now_s();
+    counters_.wait_buffer_s += end_s - start_s;
+    timeline_.add({"wait for a buffer", 0, start_s, end_s});
+}
+
+void Shuffle::arrive(AggregatorState& state, std::uint32_t slot, std::uint32_t expected) {
+    if (state.slots[slot].num_arrived.fetch_add(1, std::memory_order_acq_rel) + 1 == expected) state.ready.push(slot);
+}
+
+void Shuffle::write_part(const Request& request, const CyclePart& part, Cursor& file, Cursor& memory) {
+    const int local = plan_.local_index[static_cast<std::size_t>(plan_.domains.domain_of(part.cycle))];
+    const std::uint32_t turn = plan_.turns[static_cast<std::size_t>(part.cycle)];
+    const std::uint32_t b = turn % static_cast<std::uint32_t>(buffers_.depth);
+    AggregatorState& state = *buffers_.aggregators[static_cast<std::size_t>(local)];
+    wait_for(state.slots[b].turn, turn);
+
+    const double start_s = now_s();
+    const bool is_dense = plan_.is_dense(part.cycle, control_.tallies);
+    ByteMarks marks(buffers_.marks_of(local, b), buffers_.cb_bytes);
+    const BufferWindow window{buffers_.buffers[static_cast<std::size_t>(local)] + b * buffers_.cb_bytes,
+                              plan_.domains.cycle_begin(part.cycle), is_dense ? nullptr : &marks};
+    copy_to_window(file, memory, request.origin, part.stream_end, window);
+    arrive(state, b, control_.tallies[static_cast<std::size_t>(part.cycle)].num_contributions());
+    const double end_s = now_s();
+    counters_.copy_s += end_s - start_s;
+    counters_.copied_bytes += part.stream_end - part.stream_begin;
+    timeline_.add({"deposit", 0, start_s, end_s, part.cycle});
+}
+
+void Shuffle::read_part(const Request& request, const CyclePart& part, Cursor& file, Cursor& memory) {
+    const int local = plan_.local_index[static_cast<std::size_t>(plan_.domains.domain_of(part.cycle))];
+    const std::uint32_t turn = plan_.turns[static_cast<std::size_t>(part.cycle)];
+    const std::uint32_t b = turn % static_cast<std::uint32_t>(buffers_.depth);
+    AggregatorState& state = *buffers_.aggregators[static_cast<std::size_t>(local)];
+    wait_for(state.slots[b].turn, Slot::filled | turn);
+
+    const double start_s = now_s();
+    const BufferWindow window{buffers_.buffers[static_cast<std::size_t>(local)] + b * buffers_.cb_bytes,
+                              plan_.domains.cycle_begin(part.cycle), nullptr};
+    const std::int64_t end_of_file = control_.end_of_file.load(std::memory_order_acquire);
+    std::int64_t stream_end = part.stream_end;
+    if (end_of_file < plan_.domains.cycle_end(part.cycle)) {
+        stream_end = std::clamp(request.file.bytes_below(end_of_file), part.stream_begin, part.stream_end);
+    }
+    copy_from_window(file, memory, request.origin, stream_end, window);
+    arrive(state, b, control_.tallies[static_cast<std::size_t>(part.cycle)].num_contributions());
+    const double end_s = now_s();
+    counters_.copy_s += end_s - start_s;
+    counters_.copied_bytes += stream_end - part.stream_begin;
+    timeline_.add({"collect", 0, start_s, end_s, part.cycle});
+}
+
+}  // namespace hakobi::io

@@ -1,0 +1,106 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+#include "base/futex.hpp"
+#include "io/copy.hpp"
+#include "io/plan.hpp"
+#include "io/team.hpp"
+
+namespace hakobi::io {
+
+// The shared memory of one node and one open file, beside its collective buffers. Who writes what when is told at the
+// head of engine.cpp; this file is the layout. Everything is plain data and lock-free atomics.
+
+constexpr int max_depth = 256;                      // collective buffers of one aggregator
+constexpr std::int64_t max_cycles_of_phase = 4096;  // what one phase covers at most
+constexpr std::int64_t mailbox_bytes = 16 << 10;    // a small request travels in its rank's mailbox
+constexpr int mailbox_pieces = 64;
+
+/// A collective buffer's state. A *turn* is the number of a used cycle in its aggregator's order; buffer b serves the
+/// turns b, b + depth, b + 2 depth, … of a phase.
+struct alignas(64) Slot {
+    /// Writing: the turn that may be deposited. Reading: `filled | turn` when that turn's bytes are in.
+    FutexWord turn;
+    FutexWord num_arrived;  ///< contributions deposited (writing) or collected (reading) of this turn
+    static constexpr std::uint32_t filled = 1u << 31;
+    static constexpr std::uint32_t closed = filled - 1;  ///< between phases: the aggregator has not begun
+};
+
+/// Buffers whose turn is complete, on their way to the aggregator's dispatcher.
+struct ReadyQueue {
+    alignas(64) FutexWord num_pushed;            ///< the dispatcher sleeps on it
+    alignas(64) std::atomic<std::uint32_t> tail;
+    std::array<std::atomic<std::uint32_t>, max_depth> entries;  ///< slot + 1, 0 while empty
+    void push(std::uint32_t slot) {
+        const std::uint32_t at = tail.fetch_add(1, std::memory_order_relaxed) % max_depth;
+        entries[at].store(slot + 1, std::memory_order_release);
+        num_pushed.fetch_add(1, std::memory_order_release);
+        futex_wake_one(num_pushed);
+    }
+};
+
+struct AggregatorState {
+    ReadyQueue ready;
+    std::array<Slot, max_depth> slots;
+};
+
+/// What the node's ranks (and, for an aggregator here, the other nodes) contribute to one cycle.
+struct CycleTally {
+    std::atomic<std::uint32_t> num_local;   ///< ranks of this node
+    std::atomic<std::uint32_t> num_remote;  ///< other nodes; set by the aggregator's rank
+    std::atomic<std::int64_t> bytes;        ///< of this node's ranks
+    std::atomic<std::uint64_t> boundaries;  ///< Coverage::boundaries of this node's ranks
+    void add(const Coverage& part) {
+        num_local.fetch_add(1, std::memory_order_relaxed);
+        bytes.fetch_add(part.bytes, std::memory_order_relaxed);
+        boundaries.fetch_add(part.boundaries, std::memory_order_relaxed);
+    }
+    [[nodiscard]] std::uint32_t num_contributions() const {
+        return num_local.load(std::memory_order_relaxed) + num_remote.load(std::memory_order_relaxed);
+    }
+    [[nodiscard]] Coverage sum() const {
+        return {bytes.load(std::memory_order_relaxed), boundaries.load(std::memory_order_relaxed)};
+    }
+    void reset() {
+        num_local.store(0, std::memory_order_relaxed);
+        num_remote.store(0, std::memory_order_relaxed);
+        bytes.store(0, std::memory_order_relaxed);
+        boundaries.store(0, std::memory_order_relaxed);
+    }
+};
+
+struct MailPiece {
+    std::int64_t offset_bytes = 0, length_bytes = 0;
+};
+
+/// One rank's place in the node's memory.
+struct alignas(64) RankPlace {
+    RequestSummary request;
+    std::int64_t is_small = 0;  ///< the whole request is in the mailbox below
+    std::int64_t num_mail_pieces = 0;
+    std::int64_t bytes_read = 0;  ///< small reads: bytes of the request that the file had
+    SharedText error_text;
+    std::array<MailPiece, mailbox_pieces> pieces;
+    alignas(64) std::array<std::byte, mailbox_bytes> mail;
+};
+
+/// The leader's word to its node at the end of a round.
+struct LeaderWord {
+    RequestTotals totals;
+    std::int64_t is_done = 0;  ///< the small road was taken and the call is over
+    std::int64_t error_code = 0, error_rank = -1;
+    SharedText error_text;
+};
+
+struct ControlBlock {
+    TeamMemory team;
+    LeaderWord word;
+    alignas(64) std::atomic<std::int64_t> end_of_file;  ///< reading: lowest offset known to lie behind the file's end
+    std::array<CycleTally, static_cast<std::size_t>(max_cycles_of_phase)> tallies;
+    // RankPlace[node_size] follows
+};
+
+}  // namespace hakobi::io

@@ -1,0 +1,99 @@
+#include "io/small.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <vector>
+
+#include "io/copy.hpp"
+
+namespace hakobi::io {
+namespace {
+
+constexpr std::int64_t joined_gap_bytes = 64 << 10;  // reading: cheaper to read over than to call twice
+
+struct Mail {
+    std::int64_t offset = 0, length = 0;
+    std::byte* data = nullptr;
+    RankPlace* place = nullptr;
+};
+
+std::vector<Mail> mail_in_file_order(std::span<RankPlace> places) {
+    std::vector<Mail> mail;
+    for (RankPlace& place : places) {
+        std::byte* data = place.mail.data();
+        for (std::int64_t i = 0; i < place.num_mail_pieces; ++i) {
+            const MailPiece& piece = place.pieces[static_cast<std::size_t>(i)];
+            mail.push_back({piece.offset_bytes, piece.length_bytes, data, &place});
+            data += piece.length_bytes;
+        }
+    }
+    std::stable_sort(mail.begin(), mail.end(), [](const Mail& a, const Mail& b) { return a.offset < b.offset; });
+    return mail;
+}
+
+Status write_run(storage::File& file, std::span<const Mail> run, std::vector<std::byte>& joined) {
+    if (run.size() == 1) return file.write_at({run[0].data, static_cast<std::size_t>(run[0].length)}, run[0].offset);
+    joined.clear();
+    for (const Mail& mail : run) joined.insert(joined.end(), mail.data, mail.data + mail.length);
+    return file.write_at(joined, run[0].offset);
+}
+
+Status read_run(storage::File& file, std::span<const Mail> run, std::int64_t end, std::vector<std::byte>& joined) {
+    joined.resize(static_cast<std::size_t>(end - run[0].offset));
+    Result<std::int64_t> read = file.read_at(joined, run[0].offset);
+    if (!read.ok()) return read.status();
+    for (const Mail& mail : run) {
+        const std::int64_t at = mail.offset - run[0].offset;
+        const std::int64_t length = std::clamp<std::int64_t>(read.value() - at, 0, mail.length);
+        std::memcpy(mail.data, joined.data() + at, static_cast<std::size_t>(length));
+        mail.place->bytes_read += length;
+    }
+    return {};
+}
+
+}  // namespace
+
+bool is_small(const Region& file) { return file.size_bytes() <= mailbox_bytes && file.num_pieces() <= mailbox_pieces; }
+
+void fill_mailbox(RankPlace& place, const Region& file, const Region& memory, const std::byte* origin, bool is_write) {
+    place.num_mail_pieces = 0;
+    place.bytes_read = 0;
+    Cursor cursor(file);
+    while (!cursor.at_end()) {
+        place.pieces[static_cast<std::size_t>(place.num_mail_pieces++)] = {cursor.offset(), cursor.remaining()};
+        cursor.advance(cursor.remaining());
+    }
+    if (!is_write || file.empty()) return;
+    Cursor source(memory);
+    pack(source, origin, memory.size_bytes(), place.mail.data());
+}
+
+std::int64_t empty_mailbox(const RankPlace& place, const Region& memory, std::byte* origin) {
+    if (place.bytes_read > 0) {
+        Cursor target(memory);
+        unpack(target, origin, place.bytes_read, place.mail.data());
+    }
+    return place.bytes_read;
+}
+
+Status serve_mailboxes(storage::File& file, std::span<RankPlace> places, bool is_write) {
+    const std::vector<Mail> mail = mail_in_file_order(places);
+    std::vector<std::byte> joined;
+    for (std::size_t begin = 0; begin < mail.size();) {
+        std::int64_t end_bytes = mail[begin].offset + mail[begin].length;
+        std::size_t end = begin + 1;
+        for (; end < mail.size(); ++end) {
+            // Writing joins touching pieces only: holes are not ours, and of overlapping pieces one wins a byte.
+            const std::int64_t gap = mail[end].offset - end_bytes;
+            if (is_write ? gap != 0 : gap > joined_gap_bytes) break;
+            end_bytes = std::max(end_bytes, mail[end].offset + mail[end].length);
+        }
+        const std::span<const Mail> run(&mail[begin], end - begin);
+        Status status = is_write ? write_run(file, run, joined) : read_run(file, run, end_bytes, joined);
+        if (!status.ok()) return status;
+        begin = end;
+    }
+    return {};
+}
+
+}  // namespace hakobi::io

@@ -1,0 +1,25 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "io/region.hpp"
+#include "io/slots.hpp"
+#include "storage/file.hpp"
+
+namespace hakobi::io {
+
+/// Whether a request fits a mailbox.
+[[nodiscard]] bool is_small(const Region& file);
+
+/// Puts the pieces, and for writing the data, of a small request into its rank's place.
+void fill_mailbox(RankPlace& place, const Region& file, const Region& memory, const std::byte* origin, bool is_write);
+
+/// Takes what a read brought out of the mailbox: returns its bytes.
+std::int64_t empty_mailbox(const RankPlace& place, const Region& memory, std::byte* origin);
+
+/// The leader's work when all requests of the node are small: neighbouring pieces of all ranks are joined, and each
+/// run is one file access. Reading sets each place's bytes_read.
+Status serve_mailboxes(storage::File& file, std::span<RankPlace> places, bool is_write);
+
+}  // namespace hakobi::io

@@ -1,0 +1,67 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <cstring>
+#include <string_view>
+
+#include "base/futex.hpp"
+#include "base/status.hpp"
+#include "io/plan.hpp"
+
+namespace hakobi::io {
+
+/// The ranks of one node, meeting in memory that they share: no messages, and waiting sleeps. One rank, the leader
+/// (node rank 0), works while the others wait for its word.
+struct TeamMemory {
+    alignas(64) FutexWord arrived;   ///< followers that have arrived in this round
+    alignas(64) FutexWord released;  ///< rounds that the leader has ended
+};
+
+/// Local view of a TeamMemory. Thread rule: one thread a rank.
+class Team {
+  public:
+    Team() = default;
+    Team(TeamMemory* memory, int node_rank, int node_size, int spins)
+        : memory_(memory), node_rank_(node_rank), num_followers_(static_cast<std::uint32_t>(node_size - 1)), spins_(spins) {}
+
+    /// Collective over the node: when all ranks have arrived the leader runs `work`, then all return. What a rank
+    /// wrote to shared memory before is seen by `work`, and what `work` wrote by all ranks after.
+    template <class Work>
+    void round(Work work) {
+        if (node_rank_ == 0) {
+            futex_wait_until(memory_->arrived, spins_, [this](std::uint32_t n) { return n == num_followers_; });
+            memory_->arrived.store(0, std::memory_order_relaxed);
+            work();
+            memory_->released.fetch_add(1, std::memory_order_release);
+            if (num_followers_ > 0) futex_wake_all(memory_->released);
+        } else {
+            const std::uint32_t before = memory_->released.load(std::memory_order_relaxed);
+            if (memory_->arrived.fetch_add(1, std::memory_order_acq_rel) + 1 == num_followers_) futex_wake_one(memory_->arrived);
+            futex_wait_until(memory_->released, spins_, [before](std::uint32_t n) { return n != before; });
+        }
+    }
+    void barrier() {
+        round([] {});
+    }
+    [[nodiscard]] int spins() const noexcept { return spins_; }
+
+  private:
+    TeamMemory* memory_ = nullptr;
+    int node_rank_ = 0;
+    std::uint32_t num_followers_ = 0;
+    int spins_ = 0;
+};
+
+/// An error text in shared memory.
+struct SharedText {
+    std::array<char, 240> text{};
+    void set(std::string_view value) {
+        const std::size_t length = std::min(value.size(), text.size() - 1);
+        std::memcpy(text.data(), value.data(), length);
+        text[length] = '\0';
+    }
+    [[nodiscard]] std::string_view get() const { return text.data(); }
+};
+
+}  // namespace hakobi::io

@@ -1,0 +1,31 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <hakobi/comm.hpp>
+
+#include "base/status.hpp"
+
+namespace hakobi::mpi {
+
+/// Memory that all ranks of a node map; not initialised, pages taken when they are first touched. The destructor does
+/// not communicate and leaves the memory to MPI_Finalize; `free` releases it.
+class NodeWindow {
+  public:
+    NodeWindow() = default;
+    /// Collective over the node's ranks of `comm`; `bytes` equal on all of them. Afterwards each rank has the whole
+    /// memory at `data()`. Returns out_of_memory alike on the node when MPI cannot provide it.
+    static Status allocate(const Comm& comm, std::int64_t bytes, NodeWindow& window);
+    /// Collective over the node's ranks.
+    void free();
+
+    [[nodiscard]] std::byte* data() const noexcept { return data_; }
+    [[nodiscard]] std::int64_t size_bytes() const noexcept { return size_bytes_; }
+
+  private:
+    MPI_Win window_ = MPI_WIN_NULL;
+    std::byte* data_ = nullptr;
+    std::int64_t size_bytes_ = 0;
+};
+
+}  // namespace hakobi::mpi

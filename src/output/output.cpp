@@ -10,6 +10,7 @@
 #include <hakobi/output.hpp>
 
 #include <cmath>
+#include <optional>
 
 #include "base/bytes.hpp"
 #include "base/clock.hpp"
@@ -127,7 +128,7 @@ struct Output::Impl {
     Step step;                 // the open step; its layout is kept from step to step
     Step draining;             // names of the one under way
     std::vector<Block> blocks_before;
-    std::vector<format::FieldDescription> fields_before;  // those that step.layout is for
+    std::optional<std::vector<format::FieldDescription>> fields_before;  // those that step.layout is for
 
     [[nodiscard]] bool is_rank_0() const { return comm.rank() == 0; }
     void throw_if_unusable(const char* call) const;

@@ -1,7 +1,6 @@
 #include "format/netcdf4/image_driver.hpp"
 
 #include <algorithm>
-#include <cstring>
 #include <new>
 // HDF5 1.14 moved what drivers need out of hdf5.h.
 #if H5_VERSION_GE(1, 13, 0)
@@ -106,46 +105,6 @@ H5FD_class_t driver_class() {
 }
 
 }  // namespace
-
-void SparseImage::write(std::int64_t offset_bytes, std::span<const std::byte> data) {
-    while (!data.empty()) {
-        const std::int64_t within = offset_bytes % page_bytes;
-        const std::size_t length = std::min(data.size(), static_cast<std::size_t>(page_bytes - within));
-        std::memcpy(pages_[offset_bytes / page_bytes].data() + within, data.data(), length);
-        data = data.subspan(length);
-        offset_bytes += static_cast<std::int64_t>(length);
-        size_bytes_ = std::max(size_bytes_, offset_bytes);
-    }
-}
-
-void SparseImage::read(std::int64_t offset_bytes, std::span<std::byte> data) const {
-    while (!data.empty()) {
-        const std::int64_t within = offset_bytes % page_bytes;
-        const std::size_t length = std::min(data.size(), static_cast<std::size_t>(page_bytes - within));
-        const auto page = pages_.find(offset_bytes / page_bytes);
-        if (page == pages_.end()) {
-            std::memset(data.data(), 0, length);
-        } else {
-            std::memcpy(data.data(), page->second.data() + within, length);
-        }
-        data = data.subspan(length);
-        offset_bytes += static_cast<std::int64_t>(length);
-    }
-}
-
-std::vector<SparseImage::Extent> SparseImage::extents() const {
-    std::vector<Extent> result;
-    for (const auto& [number, page] : pages_) {
-        const std::int64_t offset = number * page_bytes;
-        const std::int64_t length = std::min(page_bytes, size_bytes_ - offset);
-        if (length <= 0) break;
-        const bool joins = !result.empty() &&
-                           result.back().offset_bytes + static_cast<std::int64_t>(result.back().bytes.size()) == offset;
-        if (!joins) result.push_back({offset, {}});
-        result.back().bytes.insert(result.back().bytes.end(), page.begin(), page.begin() + length);
-    }
-    return result;
-}
 
 ImageDriver::ImageDriver() {
     static const H5FD_class_t driver = driver_class();

@@ -8,13 +8,15 @@
 //  5. Objects carry no times, and the format's versions are pinned: the bytes depend on the description only.
 #include "format/netcdf4/layout.hpp"
 
-#include <H5DSpublic.h>
 #include <hdf5.h>
+#include <hdf5_hl.h>
 
 #include <algorithm>
 #include <cstring>
 #include <new>
 #include <utility>
+
+#include "format/netcdf4/image_driver.hpp"
 
 namespace hakobi::format {
 namespace {

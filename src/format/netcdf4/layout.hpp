@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "format/netcdf4/image_driver.hpp"
+#include "format/netcdf4/sparse_image.hpp"
 #include "format/step.hpp"
 
 namespace hakobi::format {

@@ -1,0 +1,148 @@
+// What every output method promises: the same bytes, at every rank count, however the fields are cut.
+#include "fixture.hpp"
+
+namespace hakobi::test {
+namespace {
+
+using format::ValueType;
+
+std::vector<double> ramp(std::int64_t length) {
+    std::vector<double> values;
+    for (std::int64_t i = 0; i < length; ++i) values.push_back(0.5 * static_cast<double>(i));
+    return values;
+}
+
+const std::vector<Axis> grid = {{.name = "level", .units = "1", .values = ramp(5)},
+                                {.name = "lat", .units = "degrees_north", .standard_name = "latitude", .values = ramp(23)},
+                                {.name = "lon", .units = "degrees_east", .standard_name = "longitude", .values = ramp(37)}};
+
+/// Small and large, 2-D and 3-D, all types, all ways to cut; `depth` and `mask` stand between megabytes.
+const std::vector<TestField> grid_fields = {
+    {"eta", ValueType::float64, {23, 37}, uneven_rows},     {"u", ValueType::float32, {5, 23, 37}, even_blocks},
+    {"mask", ValueType::int32, {23, 37}, backward_columns}, {"count", ValueType::int64, {5, 23, 37}, backward_columns},
+    {"inner", ValueType::float64, {23, 37}, inner_blocks},
+};
+const std::vector<TestField> large_fields = {
+    {"h", ValueType::float64, {301, 503}, even_blocks},
+    {"depth", ValueType::int32, {301}, uneven_rows},
+    {"w", ValueType::float64, {7, 201, 101}, backward_columns},
+    {"mask", ValueType::float32, {41, 3}, even_blocks},
+    {"v", ValueType::int64, {7, 201, 101}, inner_blocks},
+};
+
+class EveryMethod : public RanksTest, public ::testing::WithParamInterface<std::string> {
+  protected:
+    /// Writes three steps and compares each file with the reference.
+    void expect_reference_bytes(OutputOptions options, const std::vector<TestField>& fields) {
+        options.method = GetParam();
+        const std::string prefix = folder + "/run";
+        Output out = Output::create(comm, prefix, options);
+        EXPECT_EQ(out.method(), GetParam());
+        for (std::int64_t step = 0; step < 3; ++step) write_step(out, comm, step, fields);
+        out.close();
+        if (is_rank_0()) {
+            EXPECT_EQ(names_in(folder), (std::vector<std::string>{"run_000000.nc", "run_000001.nc", "run_000002.nc"}));
+            for (std::int64_t step = 0; step < 3; ++step) {
+                const std::string path = prefix + "_00000" + std::to_string(step) + ".nc";
+                // EXPECT_TRUE, not EXPECT_EQ: a difference would print megabytes.
+                EXPECT_TRUE(bytes_of_file(path) == reference_file(options, step, fields, comm.size())) << path;
+            }
+        }
+        barrier();
+    }
+};
+
+TEST_P(EveryMethod, WritesTheReferenceBytesOfSmallFieldsOnAxes) {
+    expect_reference_bytes({.axes = grid, .title = "a test", .time_units = "seconds since 2011-03-11 05:46:24"}, grid_fields);
+}
+
+TEST_P(EveryMethod, WritesTheReferenceBytesOfLargeFieldsWithoutAxes) { expect_reference_bytes({}, large_fields); }
+
+TEST_P(EveryMethod, WritesTheReferenceBytesThroughTheSmallestBuffer) {
+    expect_reference_bytes({.writer_stride = 3, .buffer_bytes = 4096}, large_fields);
+}
+
+TEST_P(EveryMethod, WritesTheReferenceBytesSyncedAndAsynchronous) {
+    expect_reference_bytes({.sync = true, .asynchronous = true}, large_fields);
+}
+
+TEST_P(EveryMethod, WritesTheReferenceBytesWhenFieldsAndBlocksChangeBetweenSteps) {
+    const std::string prefix = folder + "/run";
+    std::vector<std::vector<TestField>> steps = {grid_fields, {grid_fields[1], grid_fields[0]}, grid_fields};
+    steps[2][0].block_of = backward_columns;
+    OutputOptions options{.method = GetParam(), .axes = grid};
+    Output out = Output::create(comm, prefix, options);
+    for (std::size_t step = 0; step < steps.size(); ++step) write_step(out, comm, static_cast<std::int64_t>(step), steps[step]);
+    out.close();
+    if (is_rank_0()) {
+        for (std::size_t step = 0; step < steps.size(); ++step) {
+            const std::string path = prefix + "_00000" + std::to_string(step) + ".nc";
+            EXPECT_TRUE(bytes_of_file(path) == reference_file(options, static_cast<std::int64_t>(step), steps[step], comm.size())) << path;
+        }
+    }
+    barrier();
+}
+
+TEST_P(EveryMethod, WritesAStepWithoutFieldsAndOneWithoutValues) {
+    const std::vector<TestField> nothing = {{"eta", ValueType::float64, {4, 4}, [](auto global, int, int) {
+                                                 return Block{{global.begin(), global.end()}, {0, 0}, {0, 0}};
+                                             }}};
+    OutputOptions options{.method = GetParam()};
+    Output out = Output::create(comm, folder + "/run", options);
+    write_step(out, comm, 0, {});
+    write_step(out, comm, 1, nothing);
+    out.close();
+    if (is_rank_0()) {
+        EXPECT_TRUE(bytes_of_file(folder + "/run_000000.nc") == reference_file(options, 0, {}, comm.size()));
+        EXPECT_TRUE(bytes_of_file(folder + "/run_000001.nc") == reference_file(options, 1, nothing, comm.size()));
+    }
+    barrier();
+}
+
+TEST_P(EveryMethod, CountsItsBytesAndReplacesFilesOfAnEarlierRun) {
+    for (int run = 0; run < 2; ++run) {
+        Output out = Output::create(comm, folder + "/deeper/run", {.method = GetParam(), .axes = grid});
+        write_step(out, comm, 5 * run, grid_fields);
+        std::int64_t bytes = out.times().bytes;
+        out.close();
+        out.close();
+        MPI_Allreduce(MPI_IN_PLACE, &bytes, 1, MPI_INT64_T, MPI_SUM, comm.handle());
+        EXPECT_EQ(bytes, 23 * 37 * (8 + 5 * 4 + 4 + 5 * 8) + 21 * 35 * 8);
+    }
+    if (is_rank_0()) {
+        EXPECT_TRUE(bytes_of_file(folder + "/deeper/run_000000.nc") == reference_file({.axes = grid}, 5, grid_fields, comm.size()));
+    }
+    barrier();
+}
+
+INSTANTIATE_TEST_SUITE_P(Output, EveryMethod, ::testing::ValuesIn(writing_methods()), name_of_method);
+
+class OutputTest : public RanksTest {};
+
+TEST_F(OutputTest, NoneWritesNothingAndNeedsNoFolder) {
+    Output out = Output::create(comm, "/proc/nowhere/run", {.method = "none"});
+    write_step(out, comm, 0, grid_fields);
+    out.close();
+    EXPECT_EQ(out.method(), "none");
+}
+
+TEST_F(OutputTest, AutoIsNamedByTheMethodItChose) {
+    const Output out = Output::create(comm, folder + "/run");
+    EXPECT_EQ(out.method(), comm.size() == 1 ? "root" : "pipelined");
+}
+
+TEST_F(OutputTest, TheStrideOfWritersDoesNotChangeTheFile) {
+    for (const int stride : {1, 2, 5}) {
+        OutputOptions options{.method = "writers", .axes = grid, .writer_stride = stride};
+        Output out = Output::create(comm, folder + "/run", options);
+        write_step(out, comm, 0, grid_fields);
+        out.close();
+        if (is_rank_0()) {
+            EXPECT_TRUE(bytes_of_file(folder + "/run_000000.nc") == reference_file(options, 0, grid_fields, comm.size())) << stride;
+        }
+        barrier();
+    }
+}
+
+}  // namespace
+}  // namespace hakobi::test

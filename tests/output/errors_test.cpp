@@ -1,0 +1,274 @@
+// What goes wrong, and how it is said: the same Error on every rank, earlier steps whole, nothing temporary left.
+#include <sys/mount.h>
+
+#include <cmath>
+
+#include "fixture.hpp"
+
+namespace hakobi::test {
+namespace {
+
+using format::ValueType;
+
+const std::vector<TestField> fields = {{"eta", ValueType::float64, {23, 37}, even_blocks},
+                                       {"mask", ValueType::int32, {23, 37}, uneven_rows}};
+
+/// One good step has been written; the next one is the test's.
+class AfterOneStep : public RanksTest, public ::testing::WithParamInterface<std::string> {
+  protected:
+    void SetUp() override {
+        RanksTest::SetUp();
+        out = std::make_unique<Output>(Output::create(comm, folder + "/run", {.method = GetParam()}));
+        write_step(*out, comm, 0, fields);
+    }
+
+    /// The step failed with `code` on all ranks alike: the object is failed, close works, the first step is whole and
+    /// alone.
+    void expect_failed(const Error& error, ErrorCode code) {
+        EXPECT_EQ(to_string(error.code()), to_string(code)) << error.what();
+        EXPECT_TRUE(is_same_everywhere(comm, error)) << error.what();
+        EXPECT_EQ(error_of([&] { out->begin_step(1); }).code(), ErrorCode::failed);
+        EXPECT_EQ(error_of([&] { out->end_step(); }).code(), ErrorCode::failed);
+        out->close();
+        barrier();
+        if (is_rank_0()) {
+            EXPECT_EQ(names_in(folder), std::vector<std::string>{"run_000000.nc"});
+            EXPECT_TRUE(bytes_of_file(folder + "/run_000000.nc") == reference_file({}, 0, fields, comm.size()));
+        }
+        barrier();
+    }
+
+    /// Puts `change`d versions of the good fields on rank `changed_rank` and good ones elsewhere; the error of end_step.
+    template <class Change>
+    Error error_of_step(int changed_rank, Change change) {
+        return error_of([&] {
+            out->begin_step(1);
+            std::vector<Field> puts;
+            std::vector<Values> values;
+            for (std::size_t f = 0; f < fields.size(); ++f) {
+                values.emplace_back(f, fields[f], 1, fields[f].block_of(fields[f].global, comm.size(), comm.rank()));
+            }
+            for (std::size_t f = 0; f < fields.size(); ++f) {
+                puts.push_back({.name = fields[f].name, .units = "m", .block = values[f].block(), .data = values[f].data()});
+            }
+            if (comm.rank() == changed_rank) change(puts);
+            for (const Field& field : puts) out->put(field);
+            out->end_step();
+        });
+    }
+    [[nodiscard]] int last_rank() const { return comm.size() - 1; }
+
+    std::unique_ptr<Output> out;
+};
+
+TEST_P(AfterOneStep, AFieldOfAnotherNameOnOneRankIsNamed) {
+    if (comm.size() == 1) GTEST_SKIP() << "needs two ranks to disagree";
+    const Error error = error_of_step(last_rank(), [](auto& puts) { puts[1].name = "masque"; });
+    EXPECT_NE(std::string(error.what()).find("field 2 is called 'masque', not 'mask'"), std::string::npos) << error.what();
+    EXPECT_EQ(error.rank(), last_rank());
+    expect_failed(error, ErrorCode::invalid_argument);
+}
+
+TEST_P(AfterOneStep, FieldsInAnotherOrderOnOneRankAreAnError) {
+    if (comm.size() == 1) GTEST_SKIP() << "needs two ranks to disagree";
+    expect_failed(error_of_step(last_rank(), [](auto& puts) { std::swap(puts[0], puts[1]); }), ErrorCode::invalid_argument);
+}
+
+TEST_P(AfterOneStep, AMissingFieldOnOneRankIsAnError) {
+    if (comm.size() == 1) GTEST_SKIP() << "needs two ranks to disagree";
+    expect_failed(error_of_step(0, [](auto& puts) { puts.pop_back(); }), ErrorCode::invalid_argument);
+}
+
+TEST_P(AfterOneStep, AnotherTypeOnOneRankIsAnError) {
+    if (comm.size() == 1) GTEST_SKIP() << "needs two ranks to disagree";
+    static const std::vector<float> floats(23 * 37);
+    const Error error = error_of_step(last_rank(), [](auto& puts) {
+        puts[0].data = std::span(floats).first(static_cast<std::size_t>(puts[0].block.num_elements()));
+    });
+    EXPECT_NE(std::string(error.what()).find("eta is float, not double"), std::string::npos) << error.what();
+    expect_failed(error, ErrorCode::invalid_argument);
+}
+
+TEST_P(AfterOneStep, AnotherTimeOnOneRankIsAnError) {
+    if (comm.size() == 1) GTEST_SKIP() << "needs two ranks to disagree";
+    expect_failed(error_of([&] {
+                      out->begin_step(comm.rank() == 0 ? 1.0 : 2.0);
+                      out->end_step();
+                  }),
+                  ErrorCode::invalid_argument);
+}
+
+TEST_P(AfterOneStep, ABlockThatLeavesTheArrayIsAnError) {
+    expect_failed(error_of_step(last_rank(), [](auto& puts) { puts[0].block.start[1] += 1; }), ErrorCode::invalid_argument);
+}
+
+TEST_P(AfterOneStep, ValuesFewerThanTheBlockHasAreAnError) {
+    const Error error = error_of_step(0, [](auto& puts) { puts[0].data = std::span<const double>(); });
+    EXPECT_NE(std::string(error.what()).find("but 0 values were given"), std::string::npos) << error.what();
+    expect_failed(error, ErrorCode::invalid_argument);
+}
+
+TEST_P(AfterOneStep, OverlappingBlocksAreAnErrorThatNamesTwoRanks) {
+    if (comm.size() == 1) GTEST_SKIP() << "needs two ranks that overlap";
+    static const std::vector<double> values(23 * 37);
+    const Error error = error_of_step(last_rank(), [](auto& puts) {
+        puts[0].block = split({23, 37}, 1, 0);
+        puts[0].data = std::span(values);
+    });
+    EXPECT_NE(std::string(error.what()).find("overlap"), std::string::npos) << error.what();
+    expect_failed(error, ErrorCode::invalid_argument);
+}
+
+TEST_P(AfterOneStep, TwoFieldsOfOneNameAreAnError) {
+    expect_failed(error_of([&] {
+                      out->begin_step(1);
+                      const Block block = split({23, 37}, comm.size(), comm.rank());
+                      const std::vector<double> values(static_cast<std::size_t>(block.num_elements()));
+                      for (int i = 0; i < 2; ++i) out->put({.name = "eta", .block = block, .data = std::span(values)});
+                      out->end_step();
+                  }),
+                  ErrorCode::invalid_argument);
+}
+
+TEST_P(AfterOneStep, ATimeThatIsNoNumberIsAnError) {
+    expect_failed(error_of([&] {
+                      out->begin_step(std::nan(""));
+                      out->end_step();
+                  }),
+                  ErrorCode::invalid_argument);
+}
+
+TEST_P(AfterOneStep, AFolderInTheFilesWayIsAnError) {
+    barrier();
+    if (is_rank_0()) fs::create_directory(folder + "/run_000001.nc");
+    barrier();
+    const Error error = error_of_step(-1, [](auto&) {});
+    EXPECT_NE(std::string(error.what()).find("in the way"), std::string::npos) << error.what();
+    barrier();
+    if (is_rank_0()) fs::remove(folder + "/run_000001.nc");
+    expect_failed(error, ErrorCode::exists);
+}
+
+TEST_P(AfterOneStep, CallsInTheWrongOrderAreToldAtOnceAndBreakNothing) {
+    EXPECT_EQ(error_of([&] { out->put({.name = "eta"}); }).code(), ErrorCode::invalid_argument);
+    EXPECT_EQ(error_of([&] { out->end_step(); }).code(), ErrorCode::invalid_argument);
+    write_step(*out, comm, 1, fields);
+    out->begin_step(2);
+    EXPECT_EQ(error_of([&] { out->begin_step(3); }).code(), ErrorCode::invalid_argument);
+    out->close();
+    EXPECT_EQ(error_of([&] { out->begin_step(3); }).code(), ErrorCode::invalid_argument);
+    barrier();
+    EXPECT_EQ(names_in(folder), (std::vector<std::string>{"run_000000.nc", "run_000001.nc"}));
+    barrier();
+}
+
+INSTANTIATE_TEST_SUITE_P(Errors, AfterOneStep, ::testing::ValuesIn(writing_methods()), name_of_method);
+
+/// Errors of create.
+class CreateTest : public RanksTest {
+  protected:
+    Error error_of_create(const std::string& prefix, OutputOptions options = {}) {
+        const Error error = error_of([&] { const Output out = Output::create(comm, prefix, std::move(options)); });
+        EXPECT_TRUE(is_same_everywhere(comm, error)) << error.what();
+        return error;
+    }
+};
+
+TEST_F(CreateTest, AnUnknownMethodNamesTheNearest) {
+    const Error error = error_of_create(folder + "/run", {.method = "pipelned"});
+    EXPECT_EQ(error.code(), ErrorCode::invalid_argument);
+    EXPECT_NE(std::string(error.what()).find("did you mean 'pipelined'?"), std::string::npos) << error.what();
+}
+
+TEST_F(CreateTest, AMethodLikeNoOtherNamesThemAll) {
+    const Error error = error_of_create(folder + "/run", {.method = "carrier pigeons"});
+    EXPECT_NE(std::string(error.what()).find("auto, none, per-process, root"), std::string::npos) << error.what();
+}
+
+TEST_F(CreateTest, AFolderBelowARegularFileIsAnError) {
+    if (is_rank_0()) std::ofstream(folder + "/file") << "x";
+    barrier();
+    EXPECT_EQ(error_of_create(folder + "/file/run").code(), ErrorCode::exists);
+    EXPECT_EQ(error_of_create(folder + "/file/deeper/run").code(), ErrorCode::not_found);
+}
+
+TEST_F(CreateTest, AFolderTwoLevelsAwayIsNotMade) {
+    EXPECT_EQ(error_of_create(folder + "/a/b/run").code(), ErrorCode::not_found);
+}
+
+TEST_F(CreateTest, AFolderWhereNoFileCanBeMadeIsAnError) {
+    const Error error = error_of_create("/proc/run");
+    EXPECT_TRUE(error.code() == ErrorCode::not_found || error.code() == ErrorCode::permission) << error.what();
+}
+
+TEST_F(CreateTest, AFolderInTheWayOfTheFirstFileIsAnError) {
+    if (is_rank_0()) fs::create_directories(folder + "/run_000000.nc");
+    barrier();
+    EXPECT_EQ(error_of_create(folder + "/run").code(), ErrorCode::exists);
+}
+
+TEST_F(CreateTest, OptionsThatDifferBetweenRanksAreAnError) {
+    if (comm.size() == 1) GTEST_SKIP() << "needs two ranks to disagree";
+    const bool is_last = comm.rank() == comm.size() - 1;
+    EXPECT_EQ(error_of_create(folder + "/run", {.sync = is_last}).code(), ErrorCode::invalid_argument);
+    EXPECT_EQ(error_of_create(folder + "/run", {.title = is_last ? "other" : "title"}).code(), ErrorCode::invalid_argument);
+    EXPECT_EQ(error_of_create(folder + (is_last ? "/walk" : "/run")).code(), ErrorCode::invalid_argument);
+    EXPECT_EQ(error_of_create(folder + "/run", {.method = is_last ? "rot" : "root"}).code(), ErrorCode::invalid_argument);
+}
+
+TEST_F(CreateTest, OptionsOutOfRangeAreAnError) {
+    EXPECT_EQ(error_of_create("").code(), ErrorCode::invalid_argument);
+    EXPECT_EQ(error_of_create(folder + "/").code(), ErrorCode::invalid_argument);
+    EXPECT_EQ(error_of_create(folder + "/run", {.buffer_bytes = 1}).code(), ErrorCode::invalid_argument);
+    EXPECT_EQ(error_of_create(folder + "/run", {.method = "writers", .writer_stride = -1}).code(), ErrorCode::invalid_argument);
+    EXPECT_EQ(error_of_create(folder + "/run", {.axes = {{.name = "no good", .units = "m", .values = {1}}}}).code(),
+              ErrorCode::invalid_argument);
+}
+
+/// A file system of 1 MiB, where this process may mount one.
+class FullTest : public RanksTest, public ::testing::WithParamInterface<std::string> {
+  protected:
+    void SetUp() override {
+        RanksTest::SetUp();
+        int mounted = 1;
+        if (is_rank_0()) {
+            fs::create_directory(folder + "/small");
+            mounted = mount("none", (folder + "/small").c_str(), "tmpfs", 0, "size=1m") == 0 ? 1 : 0;
+        }
+        MPI_Bcast(&mounted, 1, MPI_INT, 0, comm.handle());
+        is_mounted_ = mounted != 0;
+        if (!is_mounted_) GTEST_SKIP() << "may not mount a small file system";
+    }
+    void TearDown() override {
+        barrier();
+        if (is_rank_0() && is_mounted_) umount2((folder + "/small").c_str(), MNT_DETACH);
+        RanksTest::TearDown();
+    }
+
+  private:
+    bool is_mounted_ = false;
+};
+
+TEST_P(FullTest, AFullFileSystemIsTheSameErrorEverywhereAndTheFirstStepStaysWhole) {
+    const std::vector<TestField> small = {{"eta", ValueType::float64, {100, 100}, even_blocks}};
+    const std::vector<TestField> large = {{"eta", ValueType::float64, {500, 500}, even_blocks}};
+    Output out = Output::create(comm, folder + "/small/run", {.method = GetParam()});
+    write_step(out, comm, 0, small);
+    const Error error = error_of([&] { write_step(out, comm, 1, large); });
+    // An MPI library's own collective I/O may report less than the reason.
+    const bool may_be_vague = GetParam() == "parallel" && error.code() != ErrorCode::ok;
+    EXPECT_TRUE(error.code() == ErrorCode::no_space || may_be_vague) << error.what();
+    EXPECT_TRUE(is_same_everywhere(comm, error)) << error.what();
+    out.close();
+    barrier();
+    if (is_rank_0()) {
+        EXPECT_EQ(names_in(folder + "/small"), std::vector<std::string>{"run_000000.nc"});
+        EXPECT_TRUE(bytes_of_file(folder + "/small/run_000000.nc") == reference_file({}, 0, small, comm.size()));
+    }
+    barrier();
+}
+
+INSTANTIATE_TEST_SUITE_P(Errors, FullTest, ::testing::ValuesIn(writing_methods()), name_of_method);
+
+}  // namespace
+}  // namespace hakobi::test

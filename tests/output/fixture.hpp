@@ -1,0 +1,252 @@
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <hakobi/hakobi.hpp>
+#include <iterator>
+#include <string>
+#include <vector>
+
+#include "format/netcdf4/layout.hpp"
+
+namespace hakobi::test {
+
+namespace fs = std::filesystem;
+
+/// A communicator and a folder that all ranks share, new for each test and removed after it. Making and removing are
+/// collective.
+class RanksTest : public ::testing::Test {
+  protected:
+    void SetUp() override {
+        comm = Comm::duplicate(MPI_COMM_WORLD);
+        char name[] = "/tmp/hakobi_test_XXXXXX";
+        if (comm.rank() == 0 && mkdtemp(name) == nullptr) name[0] = '\0';
+        MPI_Bcast(name, sizeof(name), MPI_CHAR, 0, comm.handle());
+        folder = name;
+        ASSERT_FALSE(folder.empty()) << "cannot make a folder in /tmp";
+    }
+    void TearDown() override {
+        MPI_Barrier(comm.handle());
+        if (comm.rank() == 0) fs::remove_all(folder);
+        MPI_Barrier(comm.handle());
+        comm.free();
+    }
+    [[nodiscard]] bool is_rank_0() const { return comm.rank() == 0; }
+    void barrier() const { MPI_Barrier(comm.handle()); }
+    /// Collective, so that all ranks leave a loop together.
+    [[nodiscard]] bool has_any_rank_failed() const {
+        int failed = HasFailure() ? 1 : 0;
+        MPI_Allreduce(MPI_IN_PLACE, &failed, 1, MPI_INT, MPI_MAX, comm.handle());
+        return failed != 0;
+    }
+
+    Comm comm;
+    std::string folder;
+};
+
+inline std::vector<char> bytes_of_file(const std::string& path) {
+    std::ifstream file(path, std::ios::binary);
+    EXPECT_TRUE(file.good()) << path;
+    return {std::istreambuf_iterator<char>(file), {}};
+}
+
+/// The names in a folder, sorted.
+inline std::vector<std::string> names_in(const std::string& folder) {
+    std::vector<std::string> names;
+    for (const auto& entry : fs::directory_iterator(folder)) names.push_back(entry.path().filename().string());
+    std::sort(names.begin(), names.end());
+    return names;
+}
+
+/// What a test field holds at an element: differs between fields, steps and elements, exact in every type.
+inline std::int64_t value_at(std::size_t field, std::int64_t step, std::int64_t element) {
+    return (element * 7 + static_cast<std::int64_t>(field) * 1000003 + step * 31) % 16000057 - 8000000;
+}
+
+/// A field of a test: its type by Field::Data's index, and which block each rank has.
+struct TestField {
+    std::string name;
+    format::ValueType type;
+    std::vector<std::int64_t> global;
+    Block (*block_of)(std::span<const std::int64_t> global, int num_ranks, int rank);
+};
+
+/// Cuts the slowest dimension at squares, so that blocks differ in size; the last of several ranks gets nothing.
+inline Block uneven_rows(std::span<const std::int64_t> global, int num_ranks, int rank) {
+    const std::int64_t owners = std::max(1, num_ranks - 1);
+    const auto cut = [&](std::int64_t i) { return global[0] * i * i / (owners * owners); };
+    Block block{{global.begin(), global.end()}, std::vector<std::int64_t>(global.size(), 0), {global.begin(), global.end()}};
+    const std::int64_t mine = std::min<std::int64_t>(rank, owners);
+    block.start[0] = cut(mine);
+    block.count[0] = rank < owners ? cut(mine + 1) - cut(mine) : 0;
+    return block;
+}
+
+/// Cuts the fastest dimension in the ranks' opposite order: every row of the file is shared by all of them.
+inline Block backward_columns(std::span<const std::int64_t> global, int num_ranks, int rank) {
+    Block block{{global.begin(), global.end()}, std::vector<std::int64_t>(global.size(), 0), {global.begin(), global.end()}};
+    const std::int64_t extent = global.back();
+    const std::int64_t place = num_ranks - 1 - rank;
+    block.start.back() = extent * place / num_ranks;
+    block.count.back() = extent * (place + 1) / num_ranks - block.start.back();
+    return block;
+}
+
+inline Block even_blocks(std::span<const std::int64_t> global, int num_ranks, int rank) {
+    return split(global, num_ranks, rank);
+}
+
+/// Leaves the array's border, and with it some elements of every row, to nobody: holes.
+inline Block inner_blocks(std::span<const std::int64_t> global, int num_ranks, int rank) {
+    std::vector<std::int64_t> inner(global.begin(), global.end());
+    for (std::int64_t& extent : inner) extent -= 2;
+    Block block = split(inner, num_ranks, rank);
+    block.global.assign(global.begin(), global.end());
+    for (std::int64_t& start : block.start) ++start;
+    return block;
+}
+
+/// A rank's values of a field, kept as bytes.
+class Values {
+  public:
+    Values(std::size_t field, const TestField& test_field, std::int64_t step, Block block) : block_(std::move(block)), type_(test_field.type) {
+        std::vector<std::int64_t> index(block_.count.size(), 0);
+        for (std::int64_t n = block_.num_elements(); n > 0; --n) {
+            std::int64_t element = 0;
+            for (std::size_t d = 0; d < index.size(); ++d) element = element * block_.global[d] + block_.start[d] + index[d];
+            append(value_at(field, step, element));
+            for (std::size_t d = index.size(); d-- > 0;) {
+                if (++index[d] < block_.count[d]) break;
+                index[d] = 0;
+            }
+        }
+    }
+    [[nodiscard]] Field::Data data() const {
+        switch (type_) {
+            case format::ValueType::float64: return as<double>();
+            case format::ValueType::float32: return as<float>();
+            case format::ValueType::int32: return as<std::int32_t>();
+            case format::ValueType::int64: return as<std::int64_t>();
+        }
+        return {};
+    }
+    [[nodiscard]] const Block& block() const { return block_; }
+    [[nodiscard]] const std::vector<std::byte>& bytes() const { return bytes_; }
+
+  private:
+    void append(std::int64_t value) {
+        switch (type_) {
+            case format::ValueType::float64: return append_raw(static_cast<double>(value));
+            case format::ValueType::float32: return append_raw(static_cast<float>(value));
+            case format::ValueType::int32: return append_raw(static_cast<std::int32_t>(value));
+            case format::ValueType::int64: return append_raw(value);
+        }
+    }
+    template <class T>
+    void append_raw(T value) {
+        const auto* raw = reinterpret_cast<const std::byte*>(&value);
+        bytes_.insert(bytes_.end(), raw, raw + sizeof(T));
+    }
+    template <class T>
+    [[nodiscard]] std::span<const T> as() const {
+        return {reinterpret_cast<const T*>(bytes_.data()), bytes_.size() / sizeof(T)};
+    }
+    Block block_;
+    format::ValueType type_;
+    std::vector<std::byte> bytes_;
+};
+
+/// Puts and ends one step of the fields; the step's time is its number / 4.
+inline void write_step(Output& out, const Comm& comm, std::int64_t step, const std::vector<TestField>& fields) {
+    std::vector<Values> values;
+    for (std::size_t f = 0; f < fields.size(); ++f) {
+        values.emplace_back(f, fields[f], step, fields[f].block_of(fields[f].global, comm.size(), comm.rank()));
+    }
+    out.begin_step(0.25 * static_cast<double>(step));
+    for (std::size_t f = 0; f < fields.size(); ++f) {
+        out.put({.name = fields[f].name, .units = "m", .block = values[f].block(), .data = values[f].data()});
+    }
+    out.end_step();
+}
+
+/// The bytes that the step's file must have: the layout's, and every rank's values one by one at their places. Made
+/// without the code that moves values.
+inline std::vector<char> reference_file(const OutputOptions& options, std::int64_t step, const std::vector<TestField>& fields,
+                                        int num_ranks) {
+    format::StepDescription description{.title = options.title,
+                                        .time_units = options.time_units,
+                                        .time = 0.25 * static_cast<double>(step),
+                                        .axes = options.axes,
+                                        .fields = {}};
+    for (const TestField& field : fields) {
+        description.fields.push_back({.name = field.name, .units = "m", .long_name = {}, .standard_name = {}, .type = field.type, .global = field.global});
+    }
+    Result<format::Layout> laid_out = format::lay_out_netcdf4(description);
+    EXPECT_TRUE(laid_out.ok()) << laid_out.status().text();
+    const format::Layout& layout = laid_out.value();
+    std::vector<char> bytes(static_cast<std::size_t>(layout.file_bytes), 0);
+    for (const auto& extent : layout.metadata) std::memcpy(bytes.data() + extent.offset_bytes, extent.bytes.data(), extent.bytes.size());
+    for (std::size_t f = 0; f < fields.size(); ++f) {
+        const std::int64_t element_bytes = format::bytes_of(fields[f].type);
+        for (int rank = 0; rank < num_ranks; ++rank) {
+            const Values values(f, fields[f], step, fields[f].block_of(fields[f].global, num_ranks, rank));
+            const Block& block = values.block();
+            std::vector<std::int64_t> index(block.count.size(), 0);
+            for (std::int64_t n = 0; n < block.num_elements(); ++n) {
+                std::int64_t element = 0;
+                for (std::size_t d = 0; d < index.size(); ++d) element = element * block.global[d] + block.start[d] + index[d];
+                std::memcpy(bytes.data() + layout.offsets_bytes[f] + element * element_bytes,
+                            values.bytes().data() + n * element_bytes, static_cast<std::size_t>(element_bytes));
+                for (std::size_t d = index.size(); d-- > 0;) {
+                    if (++index[d] < block.count[d]) break;
+                    index[d] = 0;
+                }
+            }
+        }
+    }
+    return bytes;
+}
+
+/// Calls `call` and returns the Error that it threw; code ok when it threw none.
+template <class Call>
+Error error_of(Call call) {
+    try {
+        call();
+    } catch (const Error& error) {
+        return error;
+    }
+    return {ErrorCode::ok, ""};
+}
+
+/// Collective: whether every rank holds the same error as rank 0 (code, rank and text).
+inline bool is_same_everywhere(const Comm& comm, const Error& error) {
+    std::string mine = std::string(to_string(error.code())) + "|" + std::to_string(error.rank()) + "|" + error.what();
+    mine.resize(1000);
+    std::string first = mine;
+    MPI_Bcast(first.data(), static_cast<int>(first.size()), MPI_CHAR, 0, comm.handle());
+    int same = mine == first ? 1 : 0;
+    MPI_Allreduce(MPI_IN_PLACE, &same, 1, MPI_INT, MPI_MIN, comm.handle());
+    return same != 0;
+}
+
+/// Every method that writes files, as parameter of a test.
+inline std::vector<std::string> writing_methods() {
+    std::vector<std::string> names;
+    for (const std::string_view name : output_methods()) {
+        if (name != "none") names.emplace_back(name);
+    }
+    return names;
+}
+
+inline std::string name_of_method(const ::testing::TestParamInfo<std::string>& info) {
+    std::string name = info.param;
+    std::replace(name.begin(), name.end(), '-', '_');
+    return name;
+}
+
+}  // namespace hakobi::test

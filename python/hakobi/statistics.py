@@ -113,7 +113,9 @@ def _student_interval(values: NDArray[np.float64], confidence: float) -> Interva
     return Interval(min(mean - half, median), max(mean + half, median), confidence)
 
 
-def compare_interleaved(a: Sequence[float], b: Sequence[float], confidence: float = COMPARISON_CONFIDENCE) -> Comparison:
+def compare_interleaved(
+    a: Sequence[float], b: Sequence[float], confidence: float = COMPARISON_CONFIDENCE
+) -> Comparison:
     """a - b from samples of the same rounds: a[i] and b[i] were measured in round i. `estimate` is the median of the
     differences. Raises ValueError when the lengths differ."""
     if len(a) != len(b):

@@ -92,7 +92,8 @@ def test_importing_commands_imports_nothing_heavy() -> None:
     modules = sorted(set(cli.COMMANDS.values()))
     code = (
         f"import importlib, sys\nfor name in {modules!r}: importlib.import_module(name)\n"
-        "heavy = {'numpy', 'scipy', 'matplotlib', 'h5py', 'xarray', 'rich', 'psutil'}\nprint(sorted(heavy & set(sys.modules)))"
+        "heavy = {'numpy', 'scipy', 'matplotlib', 'h5py', 'xarray', 'rich', 'psutil'}\n"
+        "print(sorted(heavy & set(sys.modules)))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"

@@ -137,7 +137,7 @@ def _terms(summary: StudySummary) -> list[tuple[str, str]]:
     return [
         (
             "time",
-            "Of one run, from the first step to the end of the last output; starting MPI and reading inputs are left out.",
+            "Of one run, from the first step to the end of the last output; starting MPI and reading inputs left out.",
         ),
         (
             "output time",

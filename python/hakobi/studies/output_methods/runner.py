@@ -15,8 +15,10 @@ A run that fails ends the study: `Outcome.failure` has its reason, the records s
 from __future__ import annotations
 
 import os
+import signal
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -71,10 +73,10 @@ class Runner:
         outcome = Outcome()
         try:
             warm_up = Case(BASELINE, max(self._plan.ranks), next(iter(self._plan.storages)))
-            self._execute(Run(warm_up, 0), lambda _run, _record, _files: None)
+            self._execute(Run(warm_up, 0), lambda _run, _record, _files: None, [])
             for run in self._plan.runs():
                 on_start(run)
-                outcome.records.append(self._execute(run, on_run))
+                self._execute(run, on_run, outcome.records)
                 if self._plan.keep and run.case.method != BASELINE:
                     outcome.kept.append(self._folder(run))
         except KeyboardInterrupt:
@@ -96,7 +98,7 @@ class Runner:
             except OSError:
                 continue  # not there, or it holds what is kept
 
-    def _execute(self, run: Run, on_run: Observer) -> Record:
+    def _execute(self, run: Run, on_run: Observer, finished_records: list[Record]) -> None:
         folder = self._folder(run)
         self._check_space(run)
         files.prepare_folder(folder)
@@ -105,17 +107,18 @@ class Runner:
             written = files.files_below(folder)
             self._check_written(run, written)
             record = self._record(run, finished, told, written)
-            if self._json is not None and run.repetition > 0:
-                records.append(self._json, record)
+            with _uninterrupted():  # a Ctrl-C must not tell the file and the table apart
+                if self._json is not None and run.repetition > 0:
+                    records.append(self._json, record)
+                finished_records.append(record)
             on_run(run, record, written)
             if self._plan.keep and run.case.method != BASELINE:
                 _sync(written)
-                return record
+                return
         except BaseException:
             files.remove_folder(folder)
             raise
         files.remove_folder(folder)
-        return record
 
     def _check_space(self, run: Run) -> None:
         folder = self._plan.storages[run.case.storage]
@@ -177,6 +180,16 @@ class Runner:
             "arguments": list(self._plan.arguments),
             "conditions": self._conditions,
         }
+
+
+@contextmanager
+def _uninterrupted() -> Iterator[None]:
+    """Holds SIGINT and SIGTERM back; they arrive when the block has ended."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGTERM})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _sync(written: list[Path]) -> None:

@@ -1,0 +1,99 @@
+"""tools/check: each rule finds what it is there for, and the project itself keeps all of them."""
+
+from __future__ import annotations
+
+import importlib.machinery
+import importlib.util
+import subprocess
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+SCRIPT = ROOT / "tools" / "check"
+
+if not SCRIPT.is_file():
+    pytest.skip("the tests run without the source tree", allow_module_level=True)
+
+
+def load() -> ModuleType:
+    loader = importlib.machinery.SourceFileLoader("hakobi_check", str(SCRIPT))
+    spec = importlib.util.spec_from_loader("hakobi_check", loader)
+    assert spec is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules["hakobi_check"] = module
+    sys.dont_write_bytecode, before = True, sys.dont_write_bytecode
+    loader.exec_module(module)
+    sys.dont_write_bytecode = before
+    return module
+
+
+check = load()
+
+
+def findings(tmp_path: Path, rule: str, files: dict[str, str]) -> list[str]:
+    for name, text in files.items():
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    return [f"{item.path}:{item.line}" for item in check.RULES[rule][1](check.Tree(tmp_path))]
+
+
+def test_the_project_keeps_its_rules() -> None:
+    done = subprocess.run([sys.executable, SCRIPT, "--quiet"], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize(
+    ("rule", "path", "bad", "good"),
+    [
+        ("layers", "src/io/a.cpp", '#include "output/method.hpp"\n', '#include "storage/file.hpp"\n'),
+        ("layers", "src/base/a.cpp", '#include "mpi/agree.hpp"\n', '#include "base/clock.hpp"\n'),
+        ("layers", "src/format/a.cpp", '#include "io/plan.hpp"\n', '#include "mpi/agree.hpp"\n'),
+        ("layers", "src/novel/a.cpp", "\n", "\n"),
+        ("mpi-header", "include/hakobi/block.hpp", "#include <mpi.h>\n", "#include <vector>\n"),
+        ("mpi-header", "src/io/a.hpp", "#include <mpi.h>\n", "#include <hakobi/comm.hpp>\n"),
+        ("mpi-calls", "src/io/a.cpp", "MPI_Barrier(comm);\n", "// MPI_Barrier(comm) waits\nMPI_Comm comm;\n"),
+        ("mpi-calls", "src/io/a.cpp", "PMPI_Send (x);\n", 'check(x, "MPI_Send(x)");\n'),
+        ("length", "src/io/a.cpp", "\n" * 401, "\n" * 400),
+        ("folders", "src/utils/a.cpp", "", ""),
+        ("guards", "src/io/a.hpp", "int x;\n", "#pragma once\n"),
+        ("todo", "src/io/a.cpp", "// TODO: faster\n", "// TODO #12: faster\n"),
+        ("places", "docs/a.md", "see /root/notes\n", "see <prefix>/root/notes\n"),
+    ],
+)
+def test_a_rule_finds_what_it_is_for(tmp_path: Path, rule: str, path: str, bad: str, good: str) -> None:
+    assert findings(tmp_path / "bad", rule, {path: bad}) != []
+    if bad != good:
+        assert findings(tmp_path / "good", rule, {path: good}) == []
+
+
+HEADER = "enum class ErrorCode : int {\n    ok = 0,\n    no_space = 9,  ///< full\n};\n"
+
+
+@pytest.mark.parametrize(
+    ("table", "num_findings"),
+    [
+        ("| 0 | `ok` |\n| 9 | `no_space` |\n", 0),
+        ("| 0 | `ok` |\n", 1),
+        ("| 0 | `ok` |\n| 8 | `no_space` |\n", 1),
+        ("| 0 | `ok` |\n| 9 | `no_space` |\n| 10 | `io` |\n", 1),
+    ],
+)
+def test_the_error_table_is_the_enum(tmp_path: Path, table: str, num_findings: int) -> None:
+    files = {"include/hakobi/error.hpp": HEADER, "docs/errors.md": table}
+    assert len(findings(tmp_path, "errors", files)) == num_findings
+
+
+def test_architecture_names_files_that_exist(tmp_path: Path) -> None:
+    page = "`io/engine` runs `src/io/plan.cpp`, and `Output::put` is no file, but `src/io/gone.cpp` was.\n"
+    files = {"ARCHITECTURE.md": page, "src/io/plan.cpp": "", "src/io/engine.cpp": ""}
+    assert findings(tmp_path, "architecture", files) == ["ARCHITECTURE.md:1"]
+
+
+def test_a_missing_tree_is_one_line() -> None:
+    command = [sys.executable, SCRIPT, "--root", "/nowhere"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (2, "tools/check: /nowhere is no folder\n")

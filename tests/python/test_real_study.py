@@ -1,0 +1,80 @@
+"""One small study with the programs that were built and the real launcher."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from hakobi import programs, records
+from hakobi.errors import InputError
+from running import Result
+
+pytestmark = pytest.mark.programs
+
+try:
+    programs.find("hakobi-tsunami")
+except InputError as reason:
+    pytest.skip(str(reason), allow_module_level=True)
+
+Command = Callable[..., Result]
+#: A coarse ocean for a few minutes: seconds of work.
+SMALL = ("--", "--resolution", "30", "--hours", "0.2", "--steps-out", "3")
+
+
+@pytest.mark.timeout(300)
+def test_every_method_writes_the_same_bytes_and_a_report(hakobi: Command) -> None:
+    options = ("--ranks", "1,2", "--repetitions", "1", "--json", "runs.jsonl", "--report", "report.html", "--keep")
+    result = hakobi("study", "output-methods", "--storage", "here=S", *options, *SMALL)
+    assert result.status == 0, result.stderr
+    runs = records.read("runs.jsonl")
+    assert len(runs) == 12
+    assert len({run["sha256"] for run in runs if run["method"] != "none"}) == 1
+    assert {run["num_files"] for run in runs if run["method"] != "none"} == {3}
+    report = Path("report.html").read_text()
+    assert "sea surface height" in report
+    assert "data:image/png;base64," in report
+    _check_series_opens_by_time(sorted(Path("S").rglob("pipelined-2-1/*.nc")))
+
+
+def _check_series_opens_by_time(paths: list[Path]) -> None:
+    import numpy as np
+    import xarray
+
+    assert len(paths) == 3
+    steps = [xarray.load_dataset(path, engine="h5netcdf") for path in paths]
+    series = xarray.concat(steps, dim="time", join="exact", data_vars="all", coords="minimal", compat="equals")
+    at = np.datetime64("2011-03-11T05:46:24") + np.timedelta64(720, "s")
+    assert abs(series["time"].values[-1] - at) < np.timedelta64(1, "s")
+    assert series["eta"].dims == ("time", "lat", "lon")
+    assert float(np.abs(series["eta"]).max()) > 0.5
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (("--ranks", "2", "--", "--resolution", "-1"), "--resolution"),
+        (("--ranks", "2", "--", "--seafloor", "missing.nc"), "missing.nc"),
+        (("--ranks", "2", "--", "--seafloor", "corrupt.nc"), "corrupt.nc"),
+    ],
+)
+def test_what_the_application_refuses_is_one_line(hakobi: Command, options: tuple[str, ...], words: str) -> None:
+    Path("corrupt.nc").write_bytes(os.urandom(5000))
+    result = hakobi("study", "output-methods", "--repetitions", "1", *options)
+    assert result.status == 2
+    assert result.stdout == ""
+    assert words in result.line()
+    assert "tsunami with method none on 2 ranks: " in result.line()
+
+
+def test_ranks_that_do_not_fit_the_grid_are_one_line(hakobi: Command) -> None:
+    if programs.flavour() == "mpich":
+        pytest.skip("MPICH spins: more ranks than cores take minutes")
+    small = ("--", "--region", "140,144,30,34", "--resolution", "60", "--hours", "0.1", "--steps-out", "1")
+    result = hakobi("study", "output-methods", "--ranks", "18", "--repetitions", "1", *small)
+    assert result.status == 2
+    assert result.line().startswith(
+        "hakobi study output-methods: ended early after 0 of 6 runs: tsunami with method none on 18"
+    )

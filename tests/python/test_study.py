@@ -1,0 +1,234 @@
+"""`hakobi study output-methods` with a pretended application: order, figures, checks, ends."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import time
+from collections.abc import Callable
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+
+from hakobi import records
+from running import Result, start
+
+Command = Callable[..., Result]
+STUDY = ("study", "output-methods", "--app", "waves")
+
+
+def test_every_run_leaves_its_record_and_no_file(hakobi: Command, waves: Path, tmp_path: Path) -> None:
+    result = hakobi(*STUDY, "--ranks", "1,3", "--repetitions", "2", "--storage", "a=A", "--json", "runs.jsonl")
+    assert result.status == 0, result.stderr
+    runs = records.read("runs.jsonl")
+    assert len(runs) == 2 * 2 * 6
+    assert {run["method"] for run in runs} == {"none", "per-process", "root", "parallel", "pipelined", "writers"}
+    for run in runs:
+        assert run["app"] == "waves"
+        assert run["storage"] == "a"
+        assert run["ranks"] in (1, 3)
+        assert run["repetition"] in (1, 2)
+        assert run["time_s"] > 0
+        assert run["conditions"]["memory_bytes"] > 0
+        if run["method"] == "none":
+            assert (run["output_bytes"], run["sha256"]) == (0, None)
+        else:
+            assert run["output_bytes"] == 3 * 700
+            assert run["cached_bytes"] == run["output_bytes"]
+            assert len(run["sha256"]) == 64
+    assert list(tmp_path.joinpath("A").rglob("*")) == []
+
+
+def test_the_table_has_output_times_and_shares(hakobi: Command, waves: Path) -> None:
+    result = hakobi(*STUDY, "--ranks", "2", "--repetitions", "4")
+    lines = {
+        line.split()[0]: line
+        for line in result.stdout.splitlines()
+        if line.startswith(("ranks", "  ")) and line.split()
+    }
+    assert lines["ranks"].split() == [
+        "ranks",
+        "seconds",
+        "none",
+        "per-process",
+        "root",
+        "parallel",
+        "pipelined",
+        "writers",
+    ]
+    costs = [float(word) for word in lines["output"].replace("±", " ±").split() if word[0].isdigit()]
+    assert costs == pytest.approx([0.5, 0.4, 0.2, 0.1, 0.3], abs=0.02)
+    shares = [int(word) for word in lines["share"].replace("%", "").split()[1:] if word.isdigit()]
+    assert shares == pytest.approx([50, 44, 29, 17, 38], abs=2)
+    assert "2 ranks: pipelined is fastest, outside the spread (parallel takes 1.1" in result.stdout
+    assert "sync not counted" in result.stdout
+    assert "fits in the page cache" in result.stdout or "lies in memory" in result.stdout
+
+
+def test_no_winner_is_named_inside_the_spread(hakobi: Command, waves: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FAKE_NOISE_S", "5")
+    result = hakobi(*STUDY, "--methods", "parallel,pipelined", "--ranks", "16", "--repetitions", "8")
+    assert "16 ranks: no difference outside the spread between p" in result.stdout
+    assert "is fastest" not in result.stdout
+
+
+def test_one_round_names_nobody(hakobi: Command, waves: Path) -> None:
+    result = hakobi(*STUDY, "--ranks", "1", "--repetitions", "1")
+    assert "one round says nothing about the spread" in result.stdout
+
+
+def test_several_storages_add_columns(hakobi: Command, waves: Path) -> None:
+    result = hakobi(*STUDY, "--methods", "root", "--ranks", "1", "--storage", "slow=S", "--storage", "fast=F", "--sync")
+    headings = next(line for line in result.stdout.splitlines() if line.startswith("ranks"))
+    assert headings.split("  ")[-1] == "root @slow"
+    assert "none @fast" in headings
+    assert "sync counted" in result.stdout
+
+
+def test_kept_files_are_where_they_were_written(hakobi: Command, waves: Path) -> None:
+    result = hakobi(*STUDY, "--methods", "root", "--ranks", "2", "--repetitions", "1", "--storage", "a=A", "--keep")
+    assert result.status == 0
+    assert len(list(Path("A").rglob("waves_00000?.nc"))) == 3
+
+
+def test_differing_files_are_told_and_status_1(hakobi: Command, waves: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FAKE_CORRUPT", "root:2")
+    result = hakobi(*STUDY, "--ranks", "1,2", "--repetitions", "1", "--report", "report.html")
+    assert result.status == 1
+    line = next(line for line in result.stderr.splitlines() if line.startswith("hakobi"))
+    assert line.startswith("hakobi study output-methods: FILES DIFFER: root on 2 ranks, default, round 1: sha256 ")
+    assert "FILES DIFFER" in Path("report.html").read_text()
+
+
+def test_a_failing_run_ends_the_study_and_keeps_the_finished(
+    hakobi: Command, waves: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FAKE_FAIL", "root:3")
+    result = hakobi(*STUDY, "--ranks", "1,2,3", "--repetitions", "3", "--json", "runs.jsonl", "--seed", "4")
+    assert result.status == 2
+    finished = len(records.read("runs.jsonl"))
+    assert 0 < finished < 54
+    line = result.stderr.splitlines()[-1]
+    assert line.startswith(
+        f"hakobi study output-methods: ended early after {finished} of 54 runs: waves with method root"
+    )
+    assert line.endswith("no space left on out/study/" + line.rsplit("out/study/", 1)[1])
+    assert not list(Path("out").rglob("*.nc"))
+
+
+def test_a_leftover_temporary_file_is_a_failure(hakobi: Command, waves: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FAKE_LEFTOVER", "parallel")
+    result = hakobi(*STUDY, "--ranks", "1", "--repetitions", "1")
+    assert result.status == 2
+    assert "ended well but left waves_000009.nc.part behind" in result.stderr
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_ctrl_c_reports_the_finished_runs(
+    waves: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: signal.Signals
+) -> None:
+    monkeypatch.setenv("FAKE_SLEEP_S", "0.2")
+    process = start(*STUDY, "--ranks", "1", "--repetitions", "50", "--json", "runs.jsonl", "--report", "report.html")
+    end = time.monotonic() + 60
+    while time.monotonic() < end and (not Path("runs.jsonl").exists() or len(records.read("runs.jsonl")) < 8):
+        time.sleep(0.05)
+    process.send_signal(number)
+    stdout, stderr = process.communicate(timeout=60)
+    assert process.returncode == 2
+    assert "Traceback" not in stderr
+    finished = len(records.read("runs.jsonl"))
+    assert finished >= 8
+    lines = [line for line in stderr.splitlines() if line.startswith("hakobi")]
+    text = f"interrupted after {finished} of 300 runs: the figures are those of the finished ones"
+    assert lines == [f"hakobi study output-methods: {text}"]
+    assert "ranks  seconds" in stdout
+    assert "interrupted after" in Path("report.html").read_text()
+    assert not list(tmp_path.joinpath("out").rglob("*.nc"))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "line"),
+    [
+        (["--app", "wvaes"], "unknown app 'wvaes': did you mean 'waves'? (known: waves)"),
+        (["--methods", "rot"], "unknown method 'rot': did you mean 'root'? (known: per-process, root, parallel"),
+        (["--methods", "none"], "no method to compare with 'none'"),
+        (["--ranks", "0"], "'0' is no rank count"),
+        (["--ranks", "2,x"], "'x' is no rank count"),
+        (["--repetitions", "0"], "0 repetitions: at least 1 is needed"),
+        (["--storage", "a=A", "--storage", "a=B"], "storage 'a' is given twice"),
+        (["--storage", "a=A", "--storage", "b=./A"], "storages 'a' and 'b' are the same folder"),
+        (["--storage", "A"], "'A' is no storage: give NAME=DIR"),
+        (["--storage", "a=/proc/x"], "cannot make /proc/x"),
+        (["--storage", "a=/dev/null"], "cannot use /dev/null: a file is in the way, not a folder"),
+        (["--storage", "a=file/below"], "cannot make file/below: a file is in the way above it"),
+        (["--json", "."], "cannot write .: a folder is in the way"),
+        (["--report", "file/r.html"], "cannot use file: a file is in the way, not a folder"),
+        (["--", "--method", "root"], "--method is set by the study"),
+        (["--", "--unknown-to-the-app"], "ended early after 0 of 90 runs: waves with method none on 4 ranks: "),
+    ],
+)
+def test_bad_input_is_one_line(hakobi: Command, waves: Path, arguments: list[str], line: str) -> None:
+    Path("file").write_text("")
+    result = hakobi(*STUDY, *arguments)
+    assert result.status == 2
+    assert result.stdout == ""
+    assert result.line().startswith(f"hakobi study output-methods: {line}")
+
+
+def test_a_missing_launcher_is_one_line(hakobi: Command, waves: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HAKOBI_MPIEXEC", "/nowhere/mpiexec")
+    assert hakobi(*STUDY).line().endswith("HAKOBI_MPIEXEC=/nowhere/mpiexec is no program")
+
+
+def test_nothing_is_left_in_the_temporary_folder(
+    hakobi: Command, waves: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    scratch = tmp_path / "scratch"
+    scratch.mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(scratch))
+    hakobi(*STUDY, "--ranks", "1", "--repetitions", "1")
+    assert os.listdir(scratch) == []  # noqa: PTH208
+
+
+class _Page(HTMLParser):
+    """Collects what an HTML page refers to, and its headings."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.references: list[str] = []
+        self.images_without_words = 0
+        self.tags: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append(tag)
+        values = dict(attrs)
+        for name in ("src", "href", "xlink:href", "srcset", "data"):
+            if values.get(name) and not str(values[name]).startswith(("#", "data:")):
+                self.references.append(f"{tag} {values[name]}")
+        if (tag == "img" and not values.get("alt")) or (values.get("role") == "img" and not values.get("aria-label")):
+            self.images_without_words += 1
+
+
+def test_the_report_is_one_file_that_refers_to_nothing(hakobi: Command, waves: Path) -> None:
+    result = hakobi(*STUDY, "--ranks", "1,2", "--repetitions", "2", "--report", "r/report.html")
+    assert result.status == 0
+    assert list(Path("r").iterdir()) == [Path("r/report.html")]
+    text = Path("r/report.html").read_text()
+    page = _Page()
+    page.feed(text)
+    assert page.references == []
+    assert page.images_without_words == 0
+    assert page.tags.count("svg") == 2
+    assert "script" not in page.tags
+    assert "url(http" not in text
+    assert "@import" not in text
+    for word in ("pipelined", "output time", "outside the spread", "Conditions", "seed 1"):
+        assert word in text
+
+
+def test_records_are_json_of_their_own(hakobi: Command, waves: Path) -> None:
+    hakobi(*STUDY, "--ranks", "1", "--repetitions", "1", "--json", "runs.jsonl")
+    for line in Path("runs.jsonl").read_text().splitlines():
+        assert next(iter(json.loads(line))) == "app"

@@ -172,7 +172,8 @@ Status Engine::Impl::set_up_buffers(bool for_asynchronous) {
     Status failed;
     if (my_domain >= 0) {
         const auto local = static_cast<std::size_t>(local_index[static_cast<std::size_t>(my_domain)]);
-        new (buffers.aggregators[local]) AggregatorState{};
+        auto* state = new (buffers.aggregators[local]) AggregatorState{};
+        for (Slot& slot : state->slots) slot.turn.store(Slot::closed);
         // The first phase's reset came before this memory was there: nobody deposits before the aggregator begins.
         for (Slot& slot : buffers.aggregators[local]->slots) slot.turn.store(Slot::closed);
         storage::AccessOptions access_options;
@@ -196,6 +197,7 @@ Status Engine::Impl::set_up_buffers(bool for_asynchronous) {
     }
     if (has_staging && comm.node_rank() == 0) {
         new (buffers.staging) AggregatorState{};
+        for (int b = 0; b < buffers.depth; ++b) buffers.staging->slots[static_cast<std::size_t>(b)].turn.store(static_cast<std::uint32_t>(b));
         std::memset(buffers.staging_marks, 0, static_cast<std::size_t>(buffers.depth * ByteMarks::num_words(buffers.cb_bytes)) * 8);
     }
     failed = mpi::agree(comm, failed).status;

@@ -129,7 +129,7 @@ bool takes(OpenFile& file, const Access& access) {
         return false;
     }
     if (!file.is_taken() || !(access.is_write ? file.can_write : file.can_read)) {
-        file.counts.add(Passed::mode);
+        file.counts.add(file.has_nonblocking_writes ? Passed::nonblocking : Passed::mode);
         return false;
     }
     if (file.engine != nullptr || open_engine(file)) return true;
@@ -152,8 +152,7 @@ Outcome perform(OpenFile& file, const Access& access) {
     if (!access.is_write) {
         agreed = file.engine->read_all(request.file, memory, request.memory, outcome.bytes, request.status);
     } else {
-        agreed = access.is_split ? file.engine->start_write_all(request.file, memory, request.memory, request.status)
-                                 : file.engine->write_all(request.file, memory, request.memory, request.status);
+        agreed = file.engine->write_all(request.file, memory, request.memory, request.status);
         outcome.bytes = request.bytes;
         file.has_unsynced_writes = true;
     }
@@ -165,18 +164,6 @@ Outcome perform(OpenFile& file, const Access& access) {
         return outcome;
     }
     return request.is_described ? outcome : perform_alone(file, access, request);
-}
-
-Outcome finish_split(OpenFile& file, const char* call) {
-    const OpenFile::Split split = std::exchange(file.split, {});
-    Outcome outcome{MPI_SUCCESS, split.bytes};
-    if (!split.is_write) return outcome;
-    const mpi::Agreed agreed = file.engine->wait();
-    if (!agreed.status.ok()) {
-        outcome = {result_of(file, call, agreed), 0};
-        (void)close_engine(file);
-    }
-    return outcome;
 }
 
 void set_status(MPI_Status* status, std::int64_t bytes) {

@@ -12,7 +12,6 @@ namespace hakobi::mpiio {
 struct Access {
     const char* call = "";  ///< "MPI_File_write_at_all"
     bool is_write = false;
-    bool is_split = false;  ///< the call begins a split collective: a write need not reach storage before it returns
     std::optional<MPI_Offset> offset = {};  ///< in etypes of the view; without: at the individual pointer, which moves
     void* buffer = nullptr;                 ///< a write only reads from it
     std::int64_t count = 0;
@@ -32,9 +31,6 @@ struct Outcome {
 /// be described (a type that does not decode, offsets beyond 2^63) takes part with nothing and leaves its part to the
 /// MPI library's independent call. A rank whose arguments are wrong makes the call fail on all ranks.
 [[nodiscard]] Outcome perform(OpenFile& file, const Access& access);
-
-/// Ends the split access that is active. Collective where it is a write.
-[[nodiscard]] Outcome finish_split(OpenFile& file, const char* call);
 
 /// Closes the file's engine. Collective. After an error too: an engine that failed can only be closed, while MPI lets
 /// the program go on (it may have made space), so its next access opens a new one.

@@ -124,6 +124,7 @@ int set_view(OpenFile& file, MPI_Offset displacement, MPI_Datatype etype, MPI_Da
         return library.File_set_view(file.handle, displacement, etype, filetype, representation, info);
     });
     if (error != MPI_SUCCESS || !file.why_not.empty()) return error;
+    file.has_nonblocking_writes = false;  // MPI: no request may be active here
     const Layout element = layout_of(etype);
     file.view = View(displacement, element, etype == filetype ? element : layout_of(filetype));
     file.pointer.reset(element.size_bytes);
@@ -173,6 +174,7 @@ HAKOBI_EXPORT int hakobi_File_sync(MPI_File file) {
     using namespace hakobi::mpiio;
     const int error = pass([&] { return library.File_sync(file); });
     OpenFile* const known = entered(file);
+    if (known != nullptr) known->has_nonblocking_writes = false;  // MPI: no request may be active here
     if (known == nullptr || known->engine == nullptr || !known->has_unsynced_writes) return error;
     known->has_unsynced_writes = false;
     const int synced = result_of(*known, "MPI_File_sync", known->engine->sync());

@@ -34,6 +34,12 @@ int pass_access(MPI_File handle, Passed why, Pointer pointer, const Call& call) 
     return pointer == Pointer::individual ? pass_with_pointer(*file, call) : pass(call);
 }
 
+/// From now on the file's collective accesses pass, until the program must have completed the nonblocking write: the
+/// MPI library may write back what it had read around this rank's bytes, over what the engine wrote meanwhile.
+inline void begin_nonblocking_write(MPI_File handle) {
+    if (OpenFile* const file = entered(handle)) file->has_nonblocking_writes = true;
+}
+
 /// A blocking collective access: through the engine, or passed.
 template <class Call>
 int collective(MPI_File handle, const Access& access, MPI_Status* status, const Call& call) {
@@ -45,27 +51,26 @@ int collective(MPI_File handle, const Access& access, MPI_Status* status, const 
     return outcome.error;
 }
 
-/// The first half of a split collective. A read is done here, a write's memory is free again when it returns: MPI
-/// lets either half do the work.
+/// The first half of a split collective, which does all the work: MPI lets either half do it, and file accesses that
+/// were still under way afterwards could meet the MPI library's own (ROMIO's data sieving) on the same bytes.
 template <class Call>
-int split_begin(MPI_File handle, Access access, const Call& call) {
+int split_begin(MPI_File handle, const Access& access, const Call& call) {
     OpenFile* const file = entered(handle);
     if (file == nullptr) return pass(call);
     if (!takes(*file, access)) return access.offset ? pass(call) : pass_with_pointer(*file, call);
-    access.is_split = true;
     const Outcome outcome = perform(*file, access);
-    if (outcome.error == MPI_SUCCESS) file->split = {true, access.is_write, outcome.bytes};
+    if (outcome.error == MPI_SUCCESS) file->split_bytes = outcome.bytes;
     return outcome.error;
 }
 
 /// The second half: by whoever began it.
 template <class Call>
-int split_end(MPI_File handle, const char* name, MPI_Status* status, const Call& call) {
+int split_end(MPI_File handle, MPI_Status* status, const Call& call) {
     OpenFile* const file = entered(handle);
-    if (file == nullptr || !file->split.is_active) return pass(call);
-    const Outcome outcome = finish_split(*file, name);
-    if (outcome.error == MPI_SUCCESS) set_status(status, outcome.bytes);
-    return outcome.error;
+    if (file == nullptr || !file->split_bytes) return pass(call);
+    set_status(status, *file->split_bytes);
+    file->split_bytes.reset();
+    return MPI_SUCCESS;
 }
 
 }  // namespace hakobi::mpiio

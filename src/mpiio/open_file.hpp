@@ -8,7 +8,7 @@
 #include <hakobi/comm.hpp>
 #include <hakobi/hints.hpp>
 #include <memory>
-#include <mutex>
+#include <optional>
 #include <string>
 
 #include "io/engine.hpp"
@@ -52,7 +52,8 @@ struct OpenFile {
     std::string why_not;            ///< the engine does not take this file: the reason; empty when it does
     bool is_atomic = false;
     bool is_native = true;          ///< the view's data representation
-    bool has_unsynced_writes = false;
+    bool has_unsynced_writes = false;     ///< by the engine
+    bool has_nonblocking_writes = false;  ///< collective ones, which may not be completed (entry.hpp)
 
     View view;
     FilePointer pointer;
@@ -61,16 +62,14 @@ struct OpenFile {
     std::unique_ptr<io::Engine> engine;  ///< made by the first collective access
     io::EngineCounters closed_counters;  ///< of engines that were closed after an error
 
-    /// A split collective call that the engine took and that has not ended. MPI allows one a file.
-    struct Split {
-        bool is_active = false;
-        bool is_write = false;
-        std::int64_t bytes = 0;
-    } split;
+    /// Bytes of the split collective call that the engine took and that has not ended. MPI allows one a file.
+    std::optional<std::int64_t> split_bytes;
 
     Counts counts;
 
-    [[nodiscard]] bool is_taken() const noexcept { return why_not.empty() && !is_atomic && is_native; }
+    [[nodiscard]] bool is_taken() const noexcept {
+        return why_not.empty() && !is_atomic && is_native && !has_nonblocking_writes;
+    }
 };
 
 /// Of all engines that the file has had. Local.

@@ -21,9 +21,15 @@ settings.load_profile("hakobi")
 
 
 @pytest.fixture(autouse=True)
-def _own_surroundings(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
-    """Each test: its own folder, none of the user's settings, no launcher remembered from another test."""
-    for name in [name for name in os.environ if name.startswith("HAKOBI_") and name != "HAKOBI_MPI"]:
+def _own_surroundings(
+    request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> Iterator[None]:
+    """Each test: its own folder, none of the user's settings, no launcher remembered from another test. Tests of the
+    built programs keep what says which programs those are."""
+    kept = {"HAKOBI_MPI"}
+    if request.node.get_closest_marker("programs"):
+        kept |= {"HAKOBI_PREFIX", "HAKOBI_MPIEXEC"}
+    for name in [name for name in os.environ if name.startswith("HAKOBI_") and name not in kept]:
         monkeypatch.delenv(name)
     monkeypatch.chdir(tmp_path)
     launch.mpiexec.cache_clear()

@@ -68,6 +68,11 @@ Result<RankTrace> read_trace(const std::string& path, int rank) {
                 trace.num_dropped = record.at("num_dropped").get<std::int64_t>();
                 trace.memory_bytes = record.at("memory_bytes").get<std::int64_t>();
                 trace.groups = record.at("groups").get<std::vector<std::vector<int>>>();
+                for (const auto& group : trace.groups) {
+                    for (int member : group) {
+                        if (member < 0 || member >= trace.num_ranks) return wrong("a communicator of unknown ranks");
+                    }
+                }
             } else if (kind == "trace-events" && record.at("rank").get<int>() == rank) {
                 for (const Json& event : record.at("events")) {
                     trace.events.push_back(event_of(event));

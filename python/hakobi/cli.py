@@ -34,8 +34,13 @@ from hakobi.errors import HakobiError, InputError, unknown_name
 
 #: Words of the subcommand -> module that defines `command`.
 COMMANDS: dict[str, str] = {
+    "bench mpi": "hakobi.commands.bench_mpi",
+    "bench replay": "hakobi.commands.bench_replay",
+    "compare": "hakobi.commands.compare",
     "demo": "hakobi.commands.demo",
+    "doctor": "hakobi.commands.doctor",
     "gather": "hakobi.commands.gather",
+    "study mpi-cache": "hakobi.commands.study_mpi_cache",
     "study output-methods": "hakobi.commands.study_output_methods",
 }
 

@@ -1,0 +1,67 @@
+"""`hakobi bench replay`: predicts a recorded program's communication time and says which prediction came nearest."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+
+@click.command()
+@click.argument("trace_file", metavar="FILE", type=click.Path(path_type=Path))
+@click.option(
+    "--figures", type=click.Path(path_type=Path), help="Records of `hakobi bench mpi` to predict from, not new ones."
+)
+@click.option("--repetitions", type=click.IntRange(min=0), default=3, show_default=True, help="Replays; 0 for none.")
+@click.option(
+    "--steps", type=click.IntRange(min=1), help="Time steps of the recorded run: figures are for one step then."
+)
+@click.option("--eager", default=4096, show_default=True, help="Bytes up to which a send ends by itself.")
+@click.option("--budget", default=1.0, show_default=True, help="Seconds for each message size's figures.")
+@click.option("--json", "json_file", type=click.Path(path_type=Path), help="Append records (JSON lines) to this file.")
+@click.option("--timeout", "timeout_s", default=3600.0, show_default=True, help="Seconds that each part may take.")
+def command(
+    trace_file: Path,
+    figures: Path | None,
+    repetitions: int,
+    steps: int | None,
+    eager: int,
+    budget: float,
+    json_file: Path | None,
+    timeout_s: float,
+) -> int:
+    """Predict the communication time of a program that `hakobi run --record FILE` recorded.
+
+    From cold figures, from hot figures, and by doing the same communication again; beside the application's own time.
+    """
+    from hakobi import records, table
+    from hakobi.measuring import replay, trace
+
+    recorded = trace.read(trace_file)
+    lines = records.read(figures) if figures else replay.measure_figures(recorded, budget, timeout_s)
+    outcome = replay.evaluate(recorded, lines, repetitions=repetitions, eager_bytes=eager, timeout_s=timeout_s)
+    share = steps or 1
+    unit = "us a step" if steps else "us"
+    view = table.Table(
+        f"Communication of {recorded.command or trace_file} on {len(recorded.ranks)} ranks",
+        ["<", unit, "of it waiting", "error"],
+    )
+    view.add("application, recorded", f"{1e6 * outcome.application_s / share:.1f}", "", "")
+    for name, label in (("cold", "predicted, cold figures"), ("hot", "predicted, hot figures"), ("replay", "replayed")):
+        if name in outcome.predicted_s:
+            waiting = f"{1e6 * outcome.waiting_s[name] / share:.1f}" if name in outcome.waiting_s else ""
+            view.add(
+                label, f"{1e6 * outcome.predicted_s[name] / share:.1f}", waiting, f"{100 * outcome.error(name):+.1f} %"
+            )
+    names = {"cold": "cold figures", "hot": "hot figures", "replay": "replaying the pattern"}
+    view.notes.append(f"nearest to the application: {names[outcome.nearest()]}")
+    if {"cold", "hot"} <= outcome.predicted_s.keys():
+        view.notes.append(f"of the two kinds of figures, nearer: {names[outcome.nearest(('cold', 'hot'))]}")
+    if len(outcome.replays) > 1:
+        span = f"{1e6 * min(outcome.replays) / share:.1f} to {1e6 * max(outcome.replays) / share:.1f}"
+        view.notes.append(f"{len(outcome.replays)} replays: {span} {unit}")
+    view.notes += outcome.notes
+    table.show(view)
+    if json_file:
+        replay.write_records(json_file, recorded, lines, outcome, steps)
+    return 0

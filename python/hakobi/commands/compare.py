@@ -1,0 +1,59 @@
+"""`hakobi compare`: what differs between two files of records, outside the spread."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+
+@click.command()
+@click.argument("a", type=click.Path(path_type=Path))
+@click.argument("b", type=click.Path(path_type=Path))
+@click.option("--all", "show_all", is_flag=True, help="List what does not differ, too.")
+@click.option(
+    "--least", type=click.FloatRange(0, 10), default=0.05, show_default=True, help="Relative difference to be named."
+)
+def command(a: Path, b: Path, show_all: bool, least: float) -> int:
+    """Name the differences between two files of records (JSON lines).
+
+    Only what lies outside the spread of both is named. Exit status: 0 nothing differs, 1 something does.
+    """
+    from hakobi import records, table
+    from hakobi.errors import InputError
+    from hakobi.measuring import comparing
+    from hakobi.words import count_text
+
+    outcome = comparing.compare(records.read(a), records.read(b), least=least)
+    if not outcome.pairs and not outcome.too_few:
+        raise InputError(f"{a} and {b} have no measurement in common")
+    shown = outcome.pairs if show_all else outcome.differences()
+    view = table.Table(f"{b} beside {a}", ["<measurement", "a", "±", "b", "±", "b/a", "<verdict"])
+    for pair in sorted(shown, key=lambda pair: abs(pair.ratio - 1), reverse=True):
+        verdict = "differs" if pair.differs else "within the spread"
+        view.add(
+            pair.label(),
+            f"{pair.a.median:.4g} {pair.unit}",
+            f"{pair.a.spread:.2g}",
+            f"{pair.b.median:.4g} {pair.unit}",
+            f"{pair.b.spread:.2g}",
+            f"{pair.ratio:.3f}",
+            verdict,
+        )
+    for line in outcome.other_machine:
+        view.notes.append(f"another machine: {line}")
+    if outcome.other_machine:
+        view.notes.append("The records are of two machines: a difference may be the machine's.")
+    view.notes += [f"also different: {line}" for line in outcome.circumstances]
+    if outcome.too_few:
+        view.notes.append(
+            f"{count_text(len(outcome.too_few), 'measurement')} had fewer than {comparing.MINIMUM} samples on a side: "
+            "not judged"
+        )
+    for name, alone in ((a, outcome.only_a), (b, outcome.only_b)):
+        if alone:
+            view.notes.append(f"{count_text(len(alone), 'measurement')} only in {name}")
+    found = len(outcome.differences())
+    view.notes.append(f"{found} of {count_text(len(outcome.pairs), 'measurement')} differ outside the spread")
+    table.show(view)
+    return 1 if found else 0

@@ -1,0 +1,86 @@
+"""`hakobi doctor`: one page about this machine and its MPI that explains surprising figures."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+if TYPE_CHECKING:
+    from hakobi.measuring.machine import Fact
+
+
+@click.command()
+@click.option("--storage", "folders", multiple=True, type=click.Path(path_type=Path), help="Folder to measure; repeat.")
+@click.option("--quick", is_flag=True, help="Read facts only; measure nothing.")
+@click.option("--json", "json_file", type=click.Path(path_type=Path), help="Append the facts as JSON lines.")
+def command(folders: tuple[Path, ...], quick: bool, json_file: Path | None) -> int:
+    """Explain this machine: what falsifies figures here, what to set, and why.
+
+    Caches, NUMA, huge pages, single copy, oversubscription, clock, steal time, storage limits, MPI libraries. Each
+    measurement takes at most ten seconds. Exit status 0 also when traps are found: they are facts, not failures.
+    """
+    import sys
+    from collections.abc import Callable, Sequence
+    from dataclasses import asdict
+    from functools import partial
+
+    from hakobi import programs, records
+    from hakobi.measuring import machine
+
+    cores = machine.usable_cores()
+    parts: list[tuple[str, Callable[[], Sequence[Fact]]]] = [
+        ("the processor", machine.processor),
+        ("caches", machine.caches_and_numa),
+        ("pages", machine.pages),
+        ("single copy", machine.single_copy),
+        ("steal time", machine.contention),
+    ]
+    parts += [(name, partial(machine.mpi_library, name, cores)) for name in programs.FLAVOURS]
+    if not quick:
+        from hakobi.measuring import probes
+
+        parts.append(("memory", lambda: [probes.memory()]))
+        parts.append(("messages", probes.messages))
+        parts += [(f"storage {folder}", partial(probes.storage, folder)) for folder in folders or (Path.cwd(),)]
+    facts: list[Fact] = []
+    for name, find in parts:
+        if sys.stderr.isatty():
+            click.echo(f"\r\033[Klooking at {name} …", nl=False, err=True)
+        facts += find()
+    if sys.stderr.isatty():
+        click.echo("\r\033[K", nl=False, err=True)
+    _show(facts)
+    if json_file:
+        for fact in facts:
+            records.append(json_file, {"kind": "fact", **asdict(fact)})
+    return 0
+
+
+def _show(facts: list[Fact]) -> None:
+    import shutil
+    import sys
+
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    signs = {"good": ("ok", "green"), "note": ("note", "cyan"), "trap": ("TRAP", "bold red")}
+    view = Table(box=None, pad_edge=False, show_header=False, padding=(0, 2, 0, 0))
+    view.add_column(no_wrap=True)
+    view.add_column(no_wrap=True)
+    view.add_column(overflow="fold")
+    for fact in facts:
+        sign, style = signs[fact.verdict]
+        text = Text(fact.finding)
+        if fact.why and fact.verdict != "good":
+            text.append(f"\n{fact.why}", style="dim")
+        if fact.advice and fact.verdict != "good":
+            text.append(f"\n→ {fact.advice}", style="italic")
+        view.add_row(Text(sign, style=style), Text(fact.topic), text)
+    width = None if sys.stdout.isatty() else max(100, shutil.get_terminal_size((120, 40)).columns)
+    console = Console(file=sys.stdout, highlight=False, width=width)
+    console.print(view)
+    traps = sum(fact.verdict == "trap" for fact in facts)
+    console.print(f"{traps} trap{'' if traps == 1 else 's'} found." if traps else "No traps found.")

@@ -1,0 +1,148 @@
+"""Compares two files of records: names differences outside the spread only.
+
+1. Records meet by what they measure (benchmark, pattern, bytes, contender, transport, ranks, application, method, …),
+   never by their order. What only one file has is listed, not judged.
+2. Two sets of samples differ when all three hold: their quartile ranges are apart (more than each scatters within
+   itself), the ratio's interval leaves out 1 at a confidence that is shared by all comparisons made (Bonferroni: a
+   file with twenty rows is not twenty chances to err), and the medians are at least `least` apart (two runs of the
+   same thing differ by placement in memory and by the machine's mood, which no single run's spread shows).
+3. Fewer than MINIMUM samples on a side decide nothing.
+4. Records of another machine are compared and said to be so: the difference may be the machine's.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from hakobi import statistics
+from hakobi.records import Record
+
+#: Samples on each side below which nothing is named.
+MINIMUM = 5
+#: Chance of naming any difference between two runs of the same thing, over a whole file.
+ERROR_RATE = 0.02
+#: Relative difference of medians that is named at least.
+LEAST = 0.05
+
+#: What identifies a measurement, in the order in which it is printed.
+KEYS = (
+    "benchmark",
+    "app",
+    "pattern",
+    "operation",
+    "method",
+    "storage",
+    "bytes",
+    "ranks",
+    "contender",
+    "transport",
+    "placement",
+)
+
+#: What must be equal for two files to be of one machine.
+MACHINE = ("host", "machine", "processor", "cpu", "num_cores", "cores")
+#: What else explains a difference.
+CIRCUMSTANCES = ("mpi_library", "mpi", "kernel", "commit", "window_bytes", "consume", "oversubscribed")
+
+Key = tuple[tuple[str, Any], ...]
+
+
+@dataclass(frozen=True)
+class Difference:
+    """One measurement that both files have. `ratio` is b's median over a's."""
+
+    key: Key
+    a: statistics.Summary
+    b: statistics.Summary
+    ratio: float
+    differs: bool
+    unit: str
+
+    def label(self) -> str:
+        return ", ".join(f"{value}" if name != "bytes" else f"{value} B" for name, value in self.key if value != "")
+
+
+@dataclass
+class Outcome:
+    """All pairs, what stood alone, and what is known about the circumstances."""
+
+    pairs: list[Difference] = field(default_factory=list)
+    only_a: list[Key] = field(default_factory=list)
+    only_b: list[Key] = field(default_factory=list)
+    too_few: list[Key] = field(default_factory=list)
+    other_machine: list[str] = field(default_factory=list)  #: "processor: X | Y"
+    circumstances: list[str] = field(default_factory=list)
+
+    def differences(self) -> list[Difference]:
+        return [pair for pair in self.pairs if pair.differs]
+
+
+def samples_of(records: Sequence[Record]) -> tuple[dict[Key, list[float]], dict[Key, str]]:
+    """The samples of each measurement, and their unit: of `samples` lists, and of records that are one run each with
+    a `time_s`."""
+    samples: dict[Key, list[float]] = defaultdict(list)
+    units: dict[Key, str] = {}
+    for record in records:
+        if isinstance(record.get("samples"), list):
+            values = [float(value) for value in record["samples"]]
+        elif isinstance(record.get("time_s"), int | float) and record.get("kind", "run") in ("run", "sample"):
+            values = [float(record["time_s"])]
+        else:
+            continue
+        key = tuple((name, record[name]) for name in KEYS if name in record)
+        samples[key] += values
+        units[key] = str(record.get("unit", "s"))
+    return dict(samples), units
+
+
+def compare(a: Sequence[Record], b: Sequence[Record], least: float = LEAST, error_rate: float = ERROR_RATE) -> Outcome:
+    """`a` and `b` are the records of two files."""
+    samples_a, units = samples_of(a)
+    samples_b, _units = samples_of(b)
+    outcome = Outcome()
+    outcome.only_a = [key for key in samples_a if key not in samples_b]
+    outcome.only_b = [key for key in samples_b if key not in samples_a]
+    common = [key for key in samples_a if key in samples_b]
+    confidence = 1 - error_rate / max(1, len(common))
+    for key in common:
+        if min(len(samples_a[key]), len(samples_b[key])) < MINIMUM:
+            outcome.too_few.append(key)
+            continue
+        outcome.pairs.append(_pair(key, samples_a[key], samples_b[key], units[key], least, confidence))
+    outcome.other_machine = _unequal(a, b, MACHINE)
+    outcome.circumstances = _unequal(a, b, CIRCUMSTANCES)
+    return outcome
+
+
+def _pair(key: Key, a: list[float], b: list[float], unit: str, least: float, confidence: float) -> Difference:
+    first, second = statistics.summarise(a), statistics.summarise(b)
+    apart = first.quartile_high < second.quartile_low or second.quartile_high < first.quartile_low
+    positive = min(first.minimum, second.minimum) > 0
+    ratio = second.median / first.median if first.median else float("nan")
+    differs = (
+        positive
+        and apart
+        and max(ratio, 1 / ratio) >= 1 + least
+        and statistics.compare_separate(b, a, confidence).differs
+    )
+    return Difference(key, first, second, ratio, differs, unit)
+
+
+def _unequal(a: Sequence[Record], b: Sequence[Record], names: Sequence[str]) -> list[str]:
+    def conditions(records: Sequence[Record]) -> dict[str, Any]:
+        found: dict[str, Any] = {}
+        for record in records:
+            if record.get("kind") == "conditions":
+                inner = record.get("conditions")
+                found |= inner if isinstance(inner, dict) else record
+        return found
+
+    first, second = conditions(a), conditions(b)
+    return [
+        f"{name}: {first[name]} | {second[name]}"
+        for name in names
+        if name in first and name in second and first[name] != second[name]
+    ]

@@ -1,0 +1,163 @@
+"""What `hakobi doctor` measures, each within a few seconds: memory, storage, messages between two ranks."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from hakobi import conditions, files, launch, programs, records
+from hakobi.errors import HakobiError, storage_error
+from hakobi.measuring.machine import Fact
+from hakobi.words import binary_text, bytes_text
+
+#: Bytes a storage call moves.
+PIECE = 4 << 20
+
+
+def memory(budget_s: float = 2.0, size: int = 256 << 20) -> Fact:
+    """Bandwidth of copying memory that no cache holds, by one thread (bytes read and written count once)."""
+    size = min(size, max(PIECE, conditions.collect()["memory_available_bytes"] // 8))
+    source = np.ones(size, dtype=np.uint8)
+    target = np.zeros(size, dtype=np.uint8)
+    rates: list[float] = []
+    end = time.perf_counter() + budget_s
+    while len(rates) < 3 or time.perf_counter() < end:
+        begin = time.perf_counter()
+        np.copyto(target, source)
+        rates.append(size / (time.perf_counter() - begin) / 1e9)
+    spread = float(np.quantile(rates, 0.75) - np.quantile(rates, 0.25)) / 2
+    return Fact(
+        "memory copy",
+        f"{np.median(rates):.3g} ± {spread:.1g} GB/s, one thread, {binary_text(size)}",
+        "note",
+        "no message and no file in memory is carried faster than one copy",
+        "a figure above this was served from a cache",
+    )
+
+
+@dataclass(frozen=True)
+class StorageLimits:
+    """Bytes and seconds of what was tried; `cached_share` of the file lay in the page cache when it was read."""
+
+    written_bytes: int
+    write_s: float  #: with the sync at the end
+    sync_ms: float  #: median of small synced appends
+    read_s: float
+    cached_share: float
+
+
+def probe_storage(folder: Path, budget_s: float = 8.0, most: int = 1 << 30) -> StorageLimits:
+    """Writes a file for a third of the budget, syncs it, appends small synced pieces, drops it from the page cache and
+    reads it. The file is removed. Raises StorageError."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        free = os.statvfs(folder).f_bavail * os.statvfs(folder).f_frsize
+        with tempfile.NamedTemporaryFile(dir=folder, prefix=".hakobi-doctor-") as file:
+            return _probe(file.fileno(), Path(file.name), budget_s / 3, min(most, free // 4))
+    except OSError as error:
+        raise storage_error("measure storage in", error) from error
+
+
+def _probe(fd: int, path: Path, part_s: float, most: int) -> StorageLimits:
+    piece = os.urandom(min(PIECE, max(4096, most)))  # storage that compresses gets nothing to compress
+    written = 0
+    begin = time.perf_counter()
+    while time.perf_counter() - begin < part_s and written < most:
+        written += os.pwrite(fd, piece, written)
+    os.fsync(fd)
+    write_s = time.perf_counter() - begin
+    syncs: list[float] = []
+    end = time.perf_counter() + part_s / 2
+    while len(syncs) < 100 and time.perf_counter() < end:
+        start = time.perf_counter()
+        os.pwrite(fd, piece[:4096], written)
+        os.fdatasync(fd)
+        syncs.append(time.perf_counter() - start)
+    os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_DONTNEED)
+    cached = files.cached_bytes([path]) / max(1, os.fstat(fd).st_size)
+    begin = time.perf_counter()
+    done = 0
+    while done < written and time.perf_counter() - begin < part_s:
+        got = len(os.pread(fd, len(piece), done))
+        if got == 0:
+            break
+        done += got
+    read_s = (time.perf_counter() - begin) * (written / done if done else 1)
+    return StorageLimits(written, write_s, 1e3 * float(np.median(syncs)) if syncs else 0.0, read_s, cached)
+
+
+def storage(folder: Path, budget_s: float = 8.0) -> list[Fact]:
+    """The file system of a folder, and its limits as measured."""
+    described = conditions.file_system(folder)
+    kind = str(described.get("type", "unknown"))
+    limits = probe_storage(folder, budget_s)
+    write = limits.written_bytes / limits.write_s / 1e9
+    read = limits.written_bytes / limits.read_s / 1e9 if limits.read_s else 0.0
+    facts = [
+        Fact(
+            f"storage {folder}",
+            f"{kind} on {described.get('device', '?')}, {bytes_text(described['free_bytes'])} free",
+            "note" if conditions.in_memory(described) else "good",
+            "files here are memory: figures show the copy, not storage" if conditions.in_memory(described) else "",
+            "give --storage a folder of the file system that runs write to" if conditions.in_memory(described) else "",
+        ),
+        Fact(
+            "  writing",
+            f"{write:.3g} GB/s with sync at the end ({bytes_text(limits.written_bytes)}, one writer)",
+            "note",
+            "a figure above this without sync is the page cache's",
+            "count sync (--sync), or write more than memory holds",
+        ),
+        Fact(
+            "  small syncs",
+            f"{limits.sync_ms:.3g} ms each",
+            "trap" if limits.sync_ms > 20 else "good",
+            "a flush after every field costs this every time",
+            "archive many fields before a flush" if limits.sync_ms > 20 else "",
+        ),
+    ]
+    held = limits.cached_share
+    facts.append(
+        Fact(
+            "  reading",
+            f"{read:.3g} GB/s, {100 * held:.0f} % of it from the page cache (dropped before, then counted)",
+            "note" if held > 0.01 else "good",
+            "what was just written is read from memory" if held > 0.01 else "",
+            "read what another node wrote, or more than memory holds" if held > 0.01 else "",
+        )
+    )
+    return facts
+
+
+def messages(budget_s: float = 1.0, timeout_s: float = 30.0) -> list[Fact]:
+    """Latency and bandwidth between two ranks, hot and cold, by hakobi-bench-mpi; a note when it cannot run."""
+    try:
+        program = programs.find("hakobi-bench-mpi")
+        with tempfile.TemporaryDirectory(prefix="hakobi-doctor-") as name:
+            file = Path(name) / "records.jsonl"
+            arguments = ["--pattern", "sendrecv", "--sizes", "8,64K,1M", "--budget", str(budget_s), "--json", str(file)]
+            launch.check(launch.run(program, arguments, 2, timeout_s=timeout_s), "hakobi-bench-mpi")
+            lines = records.read(file)
+    except HakobiError as error:
+        return [Fact("messages", "not measured", "note", str(error))]
+    facts = []
+    for line in lines:
+        if line.get("kind") != "summary":
+            continue
+        size = binary_text(int(line["bytes"]))
+        inflated = bool(line["cache_inflated"])
+        facts.append(
+            Fact(
+                f"sendrecv {size}",
+                f"{line['hot_gb_s']:.3g} GB/s hot, {line['cold_gb_s']:.3g} cold ({program.flavour}, 2 ranks)",
+                "trap" if inflated and line["ratio"] > 1.2 else "note",
+                f"the classical figure is {line['ratio']:.2f} times what cold data sees" if inflated else "",
+                "plan with the cold figure" if inflated else "",
+            )
+        )
+    return facts

@@ -1,0 +1,48 @@
+"""The environment that makes a program record its communication: for `hakobi run --record FILE`."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+
+from hakobi import programs
+from hakobi.errors import InputError, StorageError
+
+LIBRARY = "libhakobi_record.so"
+
+
+def library(flavour: str | None = None) -> Path:
+    """The recorder for an MPI library (the user's by default), beside the programs. Raises InputError when missing."""
+    flavour = flavour or programs.flavour()
+    if prefix := os.environ.get("HAKOBI_PREFIX"):
+        roots = [Path(prefix)]
+    else:
+        tree = programs.source_tree()
+        roots = [tree / "build" / flavour] if tree else []
+        roots += [folder.parent for folder in programs.folders()]
+    for root in roots:
+        for path in [root / "lib" / LIBRARY, *sorted(root.glob(f"lib*/**/{LIBRARY}"))]:
+            if path.is_file():
+                return path
+    raise InputError(f"no {LIBRARY} for {flavour}: build it with 'make', or set HAKOBI_PREFIX")
+
+
+def record_environment(
+    file: Path | str, flavour: str | None = None, environment: Mapping[str, str] | None = None
+) -> dict[str, str]:
+    """What to set so that an MPI program writes its trace to `file` at MPI_Finalize; an LD_PRELOAD that `environment`
+    (this process's by default) has already stays, after the recorder.
+
+    Raises StorageError when `file`'s folder is missing or not writable, InputError when the recorder is not built.
+    """
+    file = Path(file).absolute()
+    if not file.parent.is_dir() or not os.access(file.parent, os.W_OK):
+        raise StorageError(f"cannot write {file}: no such folder, or not writable")
+    if file.is_dir():
+        raise StorageError(f"cannot write {file}: it is a folder")
+    before = (os.environ if environment is None else environment).get("LD_PRELOAD", "")
+    return {
+        "HAKOBI_RECORD": str(file),
+        "LD_PRELOAD": ":".join(filter(None, [str(library(flavour)), before])),
+    }

@@ -1,0 +1,102 @@
+"""A program's recorded trace (docs/records.md, "Traces"): what each rank communicated, in order."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from hakobi import records
+from hakobi.errors import FormatError
+
+#: Calls that carry a message between two ranks.
+MESSAGES = ("send", "receive", "isend", "ireceive", "sendrecv")
+#: Calls of all ranks of a communicator.
+COLLECTIVES = ("barrier", "bcast", "reduce", "allreduce", "gather", "allgather", "scatter", "alltoall")
+
+
+@dataclass(frozen=True)
+class Event:
+    """One call. Ranks are world ranks (-1: any, -2: nobody); times are seconds from the trace's start."""
+
+    call: str
+    partner: int
+    tag: int
+    group: tuple[int, ...]
+    bytes: int
+    begin_s: float
+    end_s: float
+    source: int = -2
+    receive_bytes: int = 0
+    requests: tuple[int, ...] = ()
+
+
+@dataclass
+class Trace:
+    """All ranks' events; `dropped` counts those that did not fit the recorder's bound."""
+
+    path: Path
+    command: str
+    mpi_library: str
+    ranks: list[list[Event]] = field(default_factory=list)
+    dropped: int = 0
+
+    def communication_s(self) -> list[float]:
+        """Each rank's seconds in calls that can be replayed."""
+        return [sum(e.end_s - e.begin_s for e in events if e.call != "other") for events in self.ranks]
+
+    def other_s(self) -> list[float]:
+        """Each rank's seconds in calls that communicate but are kept without their messages."""
+        return [sum(e.end_s - e.begin_s for e in events if e.call == "other") for events in self.ranks]
+
+    def message_sizes(self) -> Counter[int]:
+        """Bytes of a sent message -> how many, over all ranks."""
+        return Counter(
+            e.bytes
+            for events in self.ranks
+            for e in events
+            if e.call in ("send", "isend", "sendrecv") and e.partner != -2
+        )
+
+    def collectives(self) -> Counter[tuple[str, int, int]]:
+        """(call, ranks, bytes) -> how many calls, over all ranks."""
+        return Counter(
+            (e.call, len(e.group), e.bytes) for events in self.ranks for e in events if e.call in COLLECTIVES
+        )
+
+
+def read(path: Path) -> Trace:
+    """Raises StorageError (missing), FormatError when the file is no whole trace."""
+    lines = records.read(path)
+    if not lines or lines[0].get("kind") != "trace":
+        raise FormatError(f"{path} is not a trace: 'hakobi run --record FILE -- …' makes one")
+    head = lines[0]
+    try:
+        trace = Trace(path, str(head.get("command", "")), str(head.get("mpi_library", "")))
+        trace.ranks = [[] for _ in range(int(head["ranks"]))]
+        groups: dict[int, list[tuple[int, ...]]] = {}
+        expected: dict[int, int] = {}
+        for line in lines[1:]:
+            rank = int(line["rank"])
+            if line["kind"] == "trace-rank":
+                groups[rank] = [tuple(group) for group in line["groups"]]
+                expected[rank] = int(line["num_events"])
+                trace.dropped += int(line["num_dropped"])
+            elif line["kind"] == "trace-events":
+                trace.ranks[rank] += [_event(values, groups[rank]) for values in line["events"]]
+    except (KeyError, IndexError, TypeError, ValueError) as error:
+        raise FormatError(f"{path} is not a whole trace: {type(error).__name__} {error}") from error
+    for rank, events in enumerate(trace.ranks):
+        if expected.get(rank) != len(events):
+            raise FormatError(f"{path}: rank {rank}'s events are not all there")
+    return trace
+
+
+def _event(values: list[Any], groups: list[tuple[int, ...]]) -> Event:
+    call, partner, tag, group, size, _address, begin, end = values[:8]
+    known = groups[group] if call not in ("wait", "other") else ()
+    common = (str(call), int(partner), int(tag), known, int(size), begin / 1e6, end / 1e6)
+    if call == "sendrecv":
+        return Event(*common, source=int(values[8]), receive_bytes=int(values[9]))
+    return Event(*common, requests=tuple(values[8])) if call == "wait" else Event(*common)

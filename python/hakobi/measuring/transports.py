@@ -1,0 +1,153 @@
+"""What moves the bytes between ranks of a node, and each MPI library's own controls over it.
+
+A `Transport` is a row of `hakobi study mpi-cache`: a name that means the same for every library, the environment that
+selects it there, and the words that say so. What a library has no control for is a row with `missing` set, and is
+skipped. Nothing is assumed of a library: Open MPI is asked through ompi_info, MPICH through mpichversion and the
+libraries below it through their own tools and logs.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+import shutil
+import subprocess
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+#: Names of the rows, in order: what is on in each.
+NAMES = ("default", "no-single-copy", "no-shared-memory", "eager-1K", "eager-64K")
+
+
+@dataclass(frozen=True)
+class Transport:
+    """One way to move bytes; `environment` selects it, `text` names library, mechanism and control."""
+
+    name: str
+    text: str
+    environment: dict[str, str] = field(default_factory=dict)
+    missing: str = ""  #: why this library cannot do it; "" when it can
+
+
+#: Runs a tool and returns what it prints; "" when there is no such tool.
+Ask = Callable[[Sequence[str]], str]
+
+
+@functools.cache
+def _cached(command: tuple[str, ...]) -> str:
+    if shutil.which(command[0]) is None:
+        return ""
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=30, check=False)
+    except (OSError, subprocess.TimeoutExpired):
+        return ""
+    return done.stdout
+
+
+def ask(command: Sequence[str]) -> str:
+    """What a tool prints, asked once a process."""
+    return _cached(tuple(command))
+
+
+def transports(flavour: str, tool: Ask = ask) -> list[Transport]:
+    """The rows for an MPI library, in the order of NAMES."""
+    if flavour == "openmpi":
+        return _open_mpi(tool)
+    if flavour == "mpich":
+        return _mpich(tool)
+    return [Transport("default", f"{flavour}: its own choice")] + [
+        Transport(name, "", missing=f"no control known for {flavour}") for name in NAMES[1:]
+    ]
+
+
+def _open_mpi(tool: Ask) -> list[Transport]:
+    """Open MPI's byte transfer layers: `vader` up to version 4, `sm` from 5 on, each with its parameters."""
+    text = ""
+    for name in ("ompi_info.openmpi", "ompi_info"):
+        text = text or tool([name, "--all", "--parsable"])
+    if not text:
+        return [
+            Transport("default", "Open MPI's own choice (no ompi_info to ask)"),
+            *[Transport(name, "", missing="no ompi_info in PATH to ask for controls") for name in NAMES[1:]],
+        ]
+    layer = next((name for name in ("sm", "vader") if f"mca:btl:{name}:param:btl_{name}_eager_limit:" in text), "")
+    if not layer:
+        return [
+            Transport("default", "Open MPI's own choice"),
+            *[
+                Transport(name, "", missing="this Open MPI has no shared-memory layer vader or sm")
+                for name in NAMES[1:]
+            ],
+        ]
+
+    def value(parameter: str) -> str:
+        found = re.search(rf"^mca:(?:btl:{layer}|smsc:\w+):param:{parameter}:value:(.*)$", text, re.MULTILINE)
+        return found.group(1) if found else ""
+
+    eager = value(f"btl_{layer}_eager_limit")
+    copies = value(f"btl_{layer}_single_copy_mechanism")
+    single = f"single copy {copies}" if copies else "single copy by the smsc framework"
+    result = [Transport("default", f"Open MPI btl {layer}, {single}, eager limit {eager}")]
+    if copies:
+        control = {f"OMPI_MCA_btl_{layer}_single_copy_mechanism": "none"}
+        result.append(Transport("no-single-copy", f"btl {layer}, btl_{layer}_single_copy_mechanism=none", control))
+    elif "mca:smsc:" in text:
+        control = {"OMPI_MCA_smsc": "^cma,xpmem,knem"}
+        result.append(Transport("no-single-copy", f"btl {layer}, smsc ^cma,xpmem,knem", control))
+    else:
+        result.append(Transport("no-single-copy", "", missing="this Open MPI has no control over single copy"))
+    if "mca:btl:tcp:" in text:
+        # ob1 is the layer that uses btls; another one (UCX) would not look at the list.
+        control = {"OMPI_MCA_pml": "ob1", "OMPI_MCA_btl": "tcp,self"}
+        result.append(Transport("no-shared-memory", "btl tcp,self (pml ob1)", control))
+    else:
+        result.append(Transport("no-shared-memory", "", missing="this Open MPI has no btl tcp"))
+    for name, limit in (("eager-1K", 1024), ("eager-64K", 65536)):
+        control = {f"OMPI_MCA_btl_{layer}_eager_limit": str(limit)}
+        result.append(Transport(name, f"btl {layer}, btl_{layer}_eager_limit={limit}", control))
+    return result
+
+
+def _mpich(tool: Ask) -> list[Transport]:
+    """MPICH's device: ch4:ucx by UCX's variables, ch4:ofi by libfabric's; others have no control that is known here."""
+    text = tool(["mpichversion.mpich"]) or tool(["mpichversion"])
+    found = re.search(r"Device:\s*(\S+)", text)
+    device = found.group(1) if found else ""
+    if device.startswith("ch4:ucx"):
+        return [
+            Transport("default", "MPICH ch4:ucx, UCX's own choice"),
+            Transport("no-single-copy", "UCX_TLS=self,sysv,posix (no cma)", {"UCX_TLS": "self,sysv,posix"}),
+            Transport("no-shared-memory", "UCX_TLS=tcp,self", {"UCX_TLS": "tcp,self"}),
+            Transport("eager-1K", "UCX_RNDV_THRESH=1024", {"UCX_RNDV_THRESH": "1024"}),
+            Transport("eager-64K", "UCX_RNDV_THRESH=65536", {"UCX_RNDV_THRESH": "65536"}),
+        ]
+    if device.startswith("ch4:ofi"):
+        missing = "MPICH on libfabric has no control over this"
+        return [
+            Transport("default", "MPICH ch4:ofi, libfabric's own choice"),
+            Transport("no-single-copy", "MPIR_CVAR_CH4_XPMEM_ENABLE=0", {"MPIR_CVAR_CH4_XPMEM_ENABLE": "0"}),
+            Transport(
+                "no-shared-memory",
+                "FI_PROVIDER=tcp, MPIR_CVAR_NOLOCAL=1",
+                {"FI_PROVIDER": "tcp", "MPIR_CVAR_NOLOCAL": "1"},
+            ),
+            *[Transport(name, "", missing=missing) for name in NAMES[3:]],
+        ]
+    named = f"MPICH with device {device}" if device else "MPICH (its device is not known: no mpichversion in PATH)"
+    return [
+        Transport("default", f"{named}: its own choice"),
+        *[Transport(name, "", missing=f"no control known for {named}") for name in NAMES[1:]],
+    ]
+
+
+def used_by_ucx(log: str) -> str:
+    """What UCX's log (UCX_LOG_LEVEL=info) says that it uses between two ranks: "sysv, cma"; "" when it says nothing.
+
+    >>> used_by_ucx("ep_cfg[0]: tag(self/memory0 cma/memory)\\nep_cfg[1]: tag(sysv/memory cma/memory)")
+    'sysv, cma'
+    """
+    for lanes in re.findall(r"ep_cfg\[\d+\]: tag\(([^)]*)\)", log):
+        names = [lane.split("/")[0] for lane in lanes.split()]
+        if "self" not in names:
+            return ", ".join(dict.fromkeys(names))
+    return ""

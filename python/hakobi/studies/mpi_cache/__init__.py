@@ -1,0 +1,1 @@
+"""The study `mpi-cache`: session.py runs it, pages.py shows it."""

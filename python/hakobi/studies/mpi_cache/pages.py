@@ -1,0 +1,228 @@
+"""What `hakobi study mpi-cache` shows: the table on the terminal, and the report with its figures."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from hakobi.studies.mpi_cache.session import Figure, Outcome
+from hakobi.table import Table
+from hakobi.table import show as show_table
+from hakobi.words import binary_text
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure as Picture
+
+
+def table_of(outcome: Outcome, name: str) -> Table:
+    """Hot, cold and ratio over size with one transport."""
+    view = Table(
+        f"{outcome.plan.pattern}, {outcome.plan.ranks} ranks, transport {name}: {outcome.texts[name]}",
+        ["size", "hot us", "±", "hot GB/s", "cold us", "±", "cold GB/s", "cold/hot", "interval", "<"],
+    )
+    for figure in outcome.measured[name]:
+        marks = ["cache-inflated"] if figure.cache_inflated else []
+        marks += ["wide"] if figure.wide else []
+        view.add(
+            binary_text(figure.bytes),
+            f"{1e6 * figure.hot_s.median:.4g}",
+            f"{1e6 * figure.hot_s.spread:.2g}",
+            _rate(figure.gb_s(figure.hot_s)),
+            f"{1e6 * figure.cold_s.median:.4g}",
+            f"{1e6 * figure.cold_s.spread:.2g}",
+            _rate(figure.gb_s(figure.cold_s)),
+            f"{figure.ratio.estimate:.2f}",
+            f"{figure.ratio.interval.low:.2f} to {figure.ratio.interval.high:.2f}",
+            ", ".join(marks),
+        )
+    return view
+
+
+def _rate(value: float | None) -> str:
+    return "" if value is None else f"{value:.3g}"
+
+
+def transports_table(outcome: Outcome) -> Table:
+    """What each transport is, where it was skipped and why, and its rate with cold buffers at some sizes."""
+    sizes = [figure.bytes for figure in next(iter(outcome.measured.values())) if figure.counted_bytes]
+    shown = [size for size in sizes if size in (4096, 65536, 1 << 20, 16 << 20)] or sizes[-1:]
+    view = Table("Transports, GB/s cold (hot)", ["<transport", *map(binary_text, shown), "<what moved the bytes"])
+    for name in outcome.plan.names:
+        if name in outcome.measured:
+            by_size = {figure.bytes: figure for figure in outcome.measured[name]}
+            cells = [_both(by_size.get(size)) for size in shown]
+            view.add(name, *cells, outcome.texts[name])
+        elif name in outcome.skipped:
+            view.add(name, *["" for _ in shown], f"skipped: {outcome.skipped[name]}")
+    return view
+
+
+def _both(figure: Figure | None) -> str:
+    return "" if figure is None else f"{_rate(figure.gb_s(figure.cold_s))} ({_rate(figure.gb_s(figure.hot_s))})"
+
+
+def notes(outcome: Outcome) -> list[str]:
+    """What a reader must know beside the figures."""
+    machine = outcome.machine
+    result = []
+    if machine:
+        result.append(f"ranks 0 and 1: {machine.get('placement')}; {machine.get('num_cores')} cores")
+        if machine.get("oversubscribed"):
+            result.append("more ranks than cores: times hold waiting for a processor")
+        window = binary_text(int(machine.get("window_bytes", 0)))
+        if machine.get("cache_assumed"):
+            result.append(f"cache sizes unknown: cold buffers rotate through {window}, a guess")
+        else:
+            result.append(
+                f"cold buffers rotate through {window}, the last-level cache has {binary_text(machine['cache_bytes'])}"
+            )
+    result.append("± is half the distance between the quartiles; the interval holds the ratio with 99 %")
+    if outcome.is_interrupted:
+        result.append("interrupted: what was finished is shown")
+    return result
+
+
+def show(outcome: Outcome) -> None:
+    """Prints the default transport's table and the transports."""
+    first = "default" if "default" in outcome.measured else next(iter(outcome.measured))
+    view = table_of(outcome, first)
+    view.notes += notes(outcome)
+    show_table(view)
+    if len(outcome.plan.names) > 1:
+        show_table(transports_table(outcome))
+
+
+def _mark_caches(axes: Axes, outcome: Outcome) -> None:
+    for level in ("l1", "l2", "l3"):
+        size = int(outcome.machine.get(f"{level}_bytes", 0))
+        if size > 0:
+            axes.axvline(size, color="#8a949e", linestyle=":", linewidth=1.2)
+            axes.annotate(
+                f"{level.upper()} {binary_text(size)}",
+                (size, 1.0),
+                xycoords=("data", "axes fraction"),
+                rotation=90,
+                va="top",
+                ha="right",
+                fontsize=8,
+            )
+
+
+def _size_axis(axes: Axes, sizes: list[int]) -> None:
+    axes.set_xscale("log", base=2)
+    axes.set_xlabel("message size")
+    ticks = [size for size in (64, 1 << 10, 16 << 10, 256 << 10, 4 << 20, 64 << 20) if min(sizes) <= size <= max(sizes)]
+    axes.set_xticks(ticks, [binary_text(size) for size in ticks])
+    axes.minorticks_off()
+
+
+def _with_rate(figures: list[Figure]) -> list[Figure]:
+    return [figure for figure in figures if figure.counted_bytes and figure.bytes > 0]
+
+
+def bandwidth_figure(outcome: Outcome, name: str) -> Picture:
+    """Bandwidth over size, hot and cold, with quartiles and the caches' sizes."""
+    from hakobi import plots
+
+    picture, (axes,) = plots.new_figure(7.2, 4.2)
+    figures = _with_rate(outcome.measured[name])
+    sizes = [figure.bytes for figure in figures]
+    for label, colour, marker in (("hot", plots.PALETTE[1], "o"), ("cold", plots.PALETTE[0], "s")):
+        summaries = [figure.hot_s if label == "hot" else figure.cold_s for figure in figures]
+        rates = [figure.counted_bytes / s.median / 1e9 for figure, s in zip(figures, summaries, strict=True)]
+        low = [figure.counted_bytes / s.quartile_high / 1e9 for figure, s in zip(figures, summaries, strict=True)]
+        high = [figure.counted_bytes / s.quartile_low / 1e9 for figure, s in zip(figures, summaries, strict=True)]
+        axes.plot(sizes, rates, color=colour, marker=marker, markersize=4, label=f"{label} buffers")
+        axes.fill_between(sizes, low, high, color=colour, alpha=0.18, linewidth=0)
+    _mark_caches(axes, outcome)
+    _size_axis(axes, sizes)
+    axes.set_ylabel("GB/s")
+    axes.set_ylim(bottom=0)
+    axes.legend(loc="upper left")
+    return picture
+
+
+def ratio_figure(outcome: Outcome) -> Picture:
+    """Hot bandwidth over cold bandwidth of every transport."""
+    from hakobi import plots
+
+    picture, (axes,) = plots.new_figure(7.2, 3.8)
+    styles = plots.series_style(list(outcome.measured))
+    sizes: list[int] = []
+    for name, all_figures in outcome.measured.items():
+        figures = _with_rate(all_figures)
+        sizes += [figure.bytes for figure in figures]
+        colour, marker = styles[name]
+        axes.plot(
+            [figure.bytes for figure in figures],
+            [figure.ratio.estimate for figure in figures],
+            color=colour,
+            marker=marker,
+            markersize=4,
+            label=name,
+        )
+    axes.axhline(1.0, color=plots.BASELINE_COLOUR, linewidth=1)
+    _mark_caches(axes, outcome)
+    _size_axis(axes, sizes)
+    axes.set_ylabel("hot / cold bandwidth")
+    axes.legend(loc="best")
+    return picture
+
+
+def write_report(path: Path, outcome: Outcome) -> None:
+    """The report: one HTML file. Raises StorageError."""
+    from hakobi.report import Report
+
+    first = "default" if "default" in outcome.measured else next(iter(outcome.measured))
+    figures = outcome.measured[first]
+    inflated = [figure for figure in _with_rate(figures) if figure.cache_inflated]
+    report = Report(
+        "MPI and the cache",
+        lead=f"{outcome.plan.pattern} between {outcome.plan.ranks} ranks of one node, with buffers that are in the cache "
+        "and with buffers that are not.",
+    )
+    if outcome.is_interrupted:
+        report.warn("interrupted: the figures are of the runs that were finished")
+    if outcome.machine.get("oversubscribed"):
+        report.warn("more ranks than cores: times hold waiting for a processor")
+    if any(figure.wide for figure in figures):
+        report.warn("some figures are wider than 5 % (marked wide): the budget was too short for this machine's noise")
+    if inflated:
+        worst = max(inflated, key=lambda figure: figure.ratio.estimate)
+        report.text(
+            f"{len(inflated)} of {len(_with_rate(figures))} sizes are cache-inflated: an application whose data is not in "
+            f"the cache sees less than the classical figure. The most at {binary_text(worst.bytes)}: "
+            f"{worst.ratio.estimate:.2f} times ({worst.ratio.interval.low:.2f} to {worst.ratio.interval.high:.2f})."
+        )
+    else:
+        report.text("No size differs between hot and cold buffers outside the spread.")
+    if any(_with_rate(figures_) for figures_ in outcome.measured.values()):
+        report.figure(
+            bandwidth_figure(outcome, first),
+            f"Figure 1. Bandwidth over message size, transport {first}. Bands are quartiles; dotted lines the caches.",
+            alt="Two lines over message size: bandwidth with hot buffers, and lower, with cold ones.",
+        )
+    report.table(table_of(outcome, first))
+    report.heading("Transports")
+    report.table(transports_table(outcome))
+    if any(_with_rate(figures_) for figures_ in outcome.measured.values()):
+        report.figure(
+            ratio_figure(outcome),
+            "Figure 3. How many times faster hot buffers look, by transport.",
+            alt="A line for each transport: the ratio of hot to cold bandwidth over message size.",
+        )
+    for name in outcome.measured:
+        if name != first:
+            report.table(table_of(outcome, name))
+    report.heading("How it was measured")
+    report.bullets(
+        [
+            *notes(outcome),
+            "hot: one buffer again and again; cold: buffers rotate through the window, pages touched beforehand",
+            "every byte that arrived was compared with what was sent, after the clock stopped",
+            f"{outcome.plan.rounds} rounds, transports in turn; hot and cold samples in turn within each run",
+        ]
+    )
+    report.conditions(outcome.conditions)
+    report.write(path)

@@ -1,0 +1,225 @@
+"""Runs `hakobi study mpi-cache`.
+
+1. Each round runs the benchmark once with every transport, in an order that turns round by round: what drifts meets
+   all of them. Within a run hot and cold samples are interleaved by the program.
+2. A figure is the median over all rounds' samples; hot against cold is judged round by round and sample by sample.
+3. Interrupted, it keeps and reports what is finished.
+"""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+from collections import defaultdict
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+
+from hakobi import conditions, launch, programs, records, statistics
+from hakobi.conditions import Conditions
+from hakobi.errors import InputError, RunError, unknown_name
+from hakobi.measuring import transports
+from hakobi.measuring.transports import Transport
+from hakobi.records import Record
+
+PROGRAM = "hakobi-bench-mpi"
+#: Confidence of the judgement of one size; a table has about twenty.
+CONFIDENCE = 0.99
+
+
+@dataclass(frozen=True)
+class Plan:
+    ranks: int
+    pattern: str
+    sizes: str
+    names: tuple[str, ...]
+    rounds: int
+    budget_s: float
+    window: str
+    use_hwloc: bool
+    timeout_s: float
+
+
+@dataclass(frozen=True)
+class Figure:
+    """One size with one transport: bandwidths from the medians, cold over hot time with its interval."""
+
+    bytes: int
+    hot_s: statistics.Summary
+    cold_s: statistics.Summary
+    counted_bytes: float
+    ratio: statistics.Comparison
+    cache_inflated: bool
+    wide: bool
+
+    def gb_s(self, summary: statistics.Summary) -> float | None:
+        return self.counted_bytes / summary.median / 1e9 if self.counted_bytes else None
+
+
+@dataclass
+class Outcome:
+    plan: Plan
+    flavour: str
+    conditions: Conditions
+    machine: Record = field(default_factory=dict)  #: the benchmark's own conditions record
+    measured: dict[str, list[Figure]] = field(default_factory=dict)
+    texts: dict[str, str] = field(default_factory=dict)  #: transport -> what moved the bytes
+    skipped: dict[str, str] = field(default_factory=dict)
+    measurements: list[Record] = field(default_factory=list)
+    is_interrupted: bool = False
+
+
+def parse_names(text: str) -> tuple[str, ...]:
+    """Raises InputError for a transport that there is not.
+
+    >>> parse_names("default,eager-1K")
+    ('default', 'eager-1K')
+    """
+    if text == "all":
+        return transports.NAMES
+    names = tuple(name.strip() for name in text.split(",") if name.strip())
+    for name in names:
+        if name not in transports.NAMES:
+            raise unknown_name("transport", name, transports.NAMES)
+    if not names:
+        raise InputError("--transports names no transport")
+    return names
+
+
+def run(plan: Plan) -> Outcome:
+    """Raises InputError (nothing to run with), RunError when the default transport's run fails."""
+    program = programs.find(PROGRAM)
+    available = {transport.name: transport for transport in transports.transports(program.flavour)}
+    outcome = Outcome(plan, program.flavour, conditions.collect(program.flavour))
+    chosen: list[Transport] = []
+    for name in plan.names:
+        transport = available[name]
+        if transport.missing:
+            outcome.skipped[name] = transport.missing
+        else:
+            chosen.append(transport)
+            outcome.texts[name] = transport.text
+    try:
+        _run_rounds(plan, program, chosen, outcome)
+    except KeyboardInterrupt:
+        outcome.is_interrupted = True
+    outcome.measured = figures_of(outcome.measurements)
+    if not outcome.measured:
+        raise RunError("interrupted before anything was measured" if outcome.is_interrupted else "nothing was measured")
+    return outcome
+
+
+def _run_rounds(plan: Plan, program: programs.Program, chosen: list[Transport], outcome: Outcome) -> None:
+    done = 0
+    for number in range(plan.rounds):
+        turn = number % max(1, len(chosen))
+        for transport in [*chosen[turn:], *chosen[:turn]]:
+            if transport.name in outcome.skipped:
+                continue
+            done += 1
+            sys.stderr.write(f"run {done} of {plan.rounds * len(chosen)}: {transport.name}, round {number + 1}\n")
+            try:
+                lines, used = _run_once(plan, program, transport)
+            except RunError as error:
+                if transport.name == "default":
+                    raise
+                outcome.skipped[transport.name] = str(error)
+                continue
+            if used and number == 0:
+                outcome.texts[transport.name] = f"{transport.text}: {used}"
+            for line in lines:
+                if line.get("kind") == "conditions" and not outcome.machine:
+                    outcome.machine = line
+                elif line.get("kind") == "measurement":
+                    outcome.measurements.append({**line, "transport": transport.name, "round": number})
+
+
+def _run_once(plan: Plan, program: programs.Program, transport: Transport) -> tuple[list[Record], str]:
+    """The records of one run, and what moved the bytes where the library below says so."""
+    extra = dict(transport.environment)
+    extra["HAKOBI_COMMIT"] = conditions.commit() or ""
+    if program.flavour == "mpich":
+        extra["UCX_LOG_LEVEL"] = "info"  # says once, at start-up, which transports it chose
+    with tempfile.TemporaryDirectory(prefix="hakobi-mpi-cache-") as folder:
+        file = Path(folder) / "records.jsonl"
+        arguments = ["--pattern", plan.pattern, "--budget", str(plan.budget_s), "--json", str(file)]
+        arguments += ["--transport", transport.name]
+        arguments += ["--sizes", plan.sizes] if plan.sizes else []
+        arguments += ["--window", plan.window] if plan.window else []
+        arguments += [] if plan.use_hwloc else ["--no-hwloc"]
+        finished = launch.run(program, arguments, plan.ranks, timeout_s=plan.timeout_s, extra_environment=extra)
+        if finished.status == 2 and transport.name == "default":
+            raise InputError(finished.reason())
+        launch.check(finished, f"transport {transport.name}")
+        return records.read(file), transports.used_by_ucx(finished.stdout + finished.stderr)
+
+
+def figures_of(measurements: list[Record]) -> dict[str, list[Figure]]:
+    """Transport -> figures by size, from all rounds' `measurement` records."""
+    hot: dict[tuple[str, int], list[float]] = defaultdict(list)
+    cold: dict[tuple[str, int], list[float]] = defaultdict(list)
+    counted: dict[tuple[str, int], float] = {}
+    for line in measurements:
+        key = (str(line["transport"]), int(line["bytes"]))
+        counted[key] = float(line.get("counted_bytes", 0))
+        if line["contender"] == "hot":
+            hot[key] += line["samples"]
+        elif line["contender"] == "cold":
+            cold[key] += line["samples"]
+    result: dict[str, list[Figure]] = defaultdict(list)
+    for key in sorted(hot.keys() & cold.keys()):
+        # Within a round the two lists have one sample a turn each, so that equal places are neighbours in time.
+        result[key[0]].append(_figure(key[1], hot[key], cold[key], counted[key]))
+    return dict(result)
+
+
+def _figure(size: int, hot: list[float], cold: list[float], counted: float) -> Figure:
+    hot_s, cold_s = statistics.summarise(hot), statistics.summarise(cold)
+    logs = statistics.compare_interleaved(list(np.log(cold)), list(np.log(hot)), CONFIDENCE)
+    low, high = float(np.exp(logs.interval.low)), float(np.exp(logs.interval.high))
+    ratio = statistics.Comparison(
+        float(np.exp(logs.estimate)), statistics.Interval(low, high, logs.interval.confidence), logs.differs
+    )
+    inflated = counted > 0 and ratio.differs and ratio.estimate > 1 and cold_s.interval.low > hot_s.interval.high
+    wide = any((s.interval.high - s.interval.low) > 0.05 * s.median for s in (hot_s, cold_s))
+    return Figure(size, hot_s, cold_s, counted, ratio, inflated, wide)
+
+
+def summary_records(outcome: Outcome) -> list[Record]:
+    """One a size and transport; the default transport's come last, as `summary`."""
+    result: list[Record] = []
+    order = sorted(outcome.measured, key=lambda name: (name == "default", name))
+    last = order[-1]
+    for name in order:
+        for figure in outcome.measured[name]:
+            result.append(
+                {
+                    "kind": "summary" if name == last else "transport-summary",
+                    "benchmark": "mpi-cache",
+                    "pattern": outcome.plan.pattern,
+                    "bytes": figure.bytes,
+                    "hot_gb_s": figure.gb_s(figure.hot_s),
+                    "cold_gb_s": figure.gb_s(figure.cold_s),
+                    "ratio": figure.ratio.estimate,
+                    "ratio_ci_low": figure.ratio.interval.low,
+                    "ratio_ci_high": figure.ratio.interval.high,
+                    "cache_inflated": figure.cache_inflated,
+                    "wide": figure.wide,
+                    "ranks": outcome.plan.ranks,
+                    "transport": name,
+                    "moved_by": outcome.texts[name],
+                }
+            )
+    return result
+
+
+def write_records(path: Path, outcome: Outcome) -> None:
+    """Conditions, every measurement with its samples, skipped transports, then the summaries."""
+    records.append(path, {**outcome.machine, "kind": "conditions", "mpi_flavour": outcome.flavour})
+    for line in outcome.measurements:
+        records.append(path, line)
+    for name, reason in outcome.skipped.items():
+        records.append(path, {"kind": "skipped", "benchmark": "mpi-cache", "transport": name, "reason": reason})
+    for line in summary_records(outcome):
+        records.append(path, line)

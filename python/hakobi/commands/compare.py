@@ -12,7 +12,7 @@ import click
 @click.argument("b", type=click.Path(path_type=Path))
 @click.option("--all", "show_all", is_flag=True, help="List what does not differ, too.")
 @click.option(
-    "--least", type=click.FloatRange(0, 10), default=0.05, show_default=True, help="Relative difference to be named."
+    "--least", type=click.FloatRange(0, 10), default=0.10, show_default=True, help="Relative difference to be named."
 )
 def command(a: Path, b: Path, show_all: bool, least: float) -> int:
     """Name the differences between two files of records (JSON lines).

@@ -52,7 +52,7 @@ class Figures:
         """
         >>> figures = Figures({0: 1e-6, 1000: 2e-6, 100_000: 20e-6})
         >>> [round(1e6 * figures.seconds(n), 2) for n in (0, 500, 1000, 10_000, 100_000, 200_000)]
-        [1.0, 1.86, 2.0, 6.32, 20.0, 40.0]
+        [1.0, 1.87, 2.0, 6.32, 20.0, 40.0]
         """
         at = bisect.bisect_left(self._bytes, size)
         if at < len(self._bytes) and self._bytes[at] == size:

@@ -179,8 +179,8 @@ def write_report(path: Path, outcome: Outcome) -> None:
     inflated = [figure for figure in _with_rate(figures) if figure.cache_inflated]
     report = Report(
         "MPI and the cache",
-        lead=f"{outcome.plan.pattern} between {outcome.plan.ranks} ranks of one node, with buffers that are in the cache "
-        "and with buffers that are not.",
+        lead=f"{outcome.plan.pattern} between {outcome.plan.ranks} ranks of one node, with buffers that are in the "
+        "cache and with buffers that are not.",
     )
     if outcome.is_interrupted:
         report.warn("interrupted: the figures are of the runs that were finished")
@@ -191,8 +191,8 @@ def write_report(path: Path, outcome: Outcome) -> None:
     if inflated:
         worst = max(inflated, key=lambda figure: figure.ratio.estimate)
         report.text(
-            f"{len(inflated)} of {len(_with_rate(figures))} sizes are cache-inflated: an application whose data is not in "
-            f"the cache sees less than the classical figure. The most at {binary_text(worst.bytes)}: "
+            f"{len(inflated)} of {len(_with_rate(figures))} sizes are cache-inflated: an application whose data is not "
+            f"in the cache sees less than the classical figure. The most at {binary_text(worst.bytes)}: "
             f"{worst.ratio.estimate:.2f} times ({worst.ratio.interval.low:.2f} to {worst.ratio.interval.high:.2f})."
         )
     else:

@@ -1,0 +1,161 @@
+"""`hakobi doctor`'s facts on machines that are made of files; MPI libraries' controls as their tools tell them."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import pytest
+
+from hakobi.measuring import machine, probes, transports
+from hakobi.measuring.machine import Fact
+from running import Result
+
+
+@pytest.fixture
+def system(tmp_path: Path) -> Callable[[dict[str, str]], Path]:
+    """A root folder with these files: path -> content."""
+
+    def make(files: dict[str, str]) -> Path:
+        root = tmp_path / "root"
+        for name, content in {"proc/cpuinfo": "model name\t: Test 9000\nflags\t: fpu sse", **files}.items():
+            path = root / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(content)
+        return root
+
+    return make
+
+
+def verdicts(facts: list[Fact]) -> dict[str, str]:
+    return {fact.topic: fact.verdict for fact in facts}
+
+
+def test_a_clock_that_follows_the_load_is_a_trap_and_a_fixed_one_is_not(system: Callable[..., Path]) -> None:
+    governor = "sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"
+    root = system({governor: "powersave", "sys/devices/system/cpu/cpu1/online": "1"})
+    facts = machine.processor(root)
+    assert verdicts(facts)["CPU governor"] == "trap"
+    assert "Test 9000" in facts[0].finding
+    assert "virtual machine" not in verdicts(facts)
+    assert verdicts(machine.processor(system({governor: "performance"})))["CPU governor"] == "good"
+
+
+def test_a_quota_below_the_cores_is_a_trap(system: Callable[..., Path]) -> None:
+    cpus = {f"sys/devices/system/cpu/cpu{i}/online": "1" for i in range(4)}
+    assert (
+        verdicts(machine.processor(system({**cpus, "sys/fs/cgroup/cpu.max": "150000 100000"})))["CPU quota"] == "trap"
+    )
+    assert "CPU quota" not in verdicts(machine.processor(system({"sys/fs/cgroup/cpu.max": "max 100000"})))
+
+
+def test_several_numa_nodes_and_unknown_caches_are_traps(system: Callable[..., Path]) -> None:
+    root = system({f"sys/devices/system/node/node{i}/cpulist": "0" for i in range(2)})
+    assert verdicts(machine.caches_and_numa(root)) == {"caches": "trap", "NUMA": "trap"}
+
+
+def test_huge_pages_are_read_by_the_chosen_policy(system: Callable[..., Path]) -> None:
+    where = "sys/kernel/mm/transparent_hugepage/enabled"
+    for text, verdict in (("always [madvise] never", "good"), ("always madvise [never]", "trap")):
+        assert verdicts(machine.pages(system({where: text, "dev/shm/x": ""})))["huge pages"] == verdict
+
+
+def test_refused_single_copy_is_a_trap_unless_another_mechanism_is_there(system: Callable[..., Path]) -> None:
+    root = system({"proc/sys/kernel/yama/ptrace_scope": "1"})
+    assert verdicts(machine.single_copy(root, probe=lambda: False)) == {"single copy": "trap"}
+    assert verdicts(machine.single_copy(system({"dev/xpmem": ""}), probe=lambda: False)) == {"single copy": "note"}
+    assert "scope 1" in machine.single_copy(root, probe=lambda: True)[0].finding
+
+
+def test_single_copy_is_really_tried() -> None:
+    assert machine.single_copy()[0].verdict in ("note", "trap")
+
+
+def test_steal_time_and_load_come_from_proc_stat(system: Callable[..., Path], monkeypatch: pytest.MonkeyPatch) -> None:
+    root = system({"proc/stat": "cpu 100 0 0 900 0 0 0 0 0 0\n"})
+
+    def busy_host(_seconds: float) -> None:
+        (root / "proc/stat").write_text("cpu 150 0 0 920 0 0 0 30 0 0\n")
+
+    monkeypatch.setattr(machine.time, "sleep", busy_host)
+    facts = machine.contention(root)
+    assert verdicts(facts) == {"steal time": "trap", "other load": "trap"}
+    assert facts[0].finding == "30 %"
+    assert verdicts(machine.contention(system({"proc/stat": ""}))) == {"steal time": "note"}
+
+
+OPEN_MPI_4 = """
+mca:btl:tcp:version:"mca:2.1.0"
+mca:btl:vader:param:btl_vader_eager_limit:value:4096
+mca:btl:vader:param:btl_vader_single_copy_mechanism:value:cma
+"""
+OPEN_MPI_5 = """
+mca:btl:tcp:version:"mca:2.1.0"
+mca:btl:sm:param:btl_sm_eager_limit:value:8192
+mca:smsc:cma:version:"mca:2.1.0"
+"""
+
+
+def answers(**texts: str) -> transports.Ask:
+    def tool(command: Sequence[str]) -> str:
+        return texts.get(command[0].split(".")[0], "")
+
+    return tool
+
+
+def test_open_mpi_is_asked_for_its_layer_and_parameters() -> None:
+    rows = transports.transports("openmpi", answers(ompi_info=OPEN_MPI_4))
+    assert [row.name for row in rows] == list(transports.NAMES)
+    assert rows[0].text == "Open MPI btl vader, single copy cma, eager limit 4096"
+    assert rows[1].environment == {"OMPI_MCA_btl_vader_single_copy_mechanism": "none"}
+    assert rows[3].environment == {"OMPI_MCA_btl_vader_eager_limit": "1024"}
+    newer = transports.transports("openmpi", answers(ompi_info=OPEN_MPI_5))
+    assert newer[1].environment == {"OMPI_MCA_smsc": "^cma,xpmem,knem"}
+    assert newer[3].environment == {"OMPI_MCA_btl_sm_eager_limit": "1024"}
+
+
+def test_mpich_is_controlled_through_what_lies_below_it() -> None:
+    ucx = transports.transports("mpich", answers(mpichversion="MPICH Device:    \tch4:ucx\n"))
+    assert [row.missing for row in ucx] == [""] * 5
+    assert ucx[2].environment == {"UCX_TLS": "tcp,self"}
+    ofi = transports.transports("mpich", answers(mpichversion="MPICH Device:    \tch4:ofi\n"))
+    assert [bool(row.missing) for row in ofi] == [False, False, False, True, True]
+
+
+@pytest.mark.parametrize("flavour", ["openmpi", "mpich", "other"])
+def test_a_control_that_is_not_there_is_said_and_not_guessed(flavour: str) -> None:
+    rows = transports.transports(flavour, answers())
+    assert rows[0].missing == ""
+    assert all(row.missing and not row.environment for row in rows[1:])
+
+
+def test_storage_is_measured_and_nothing_is_left_behind(tmp_path: Path) -> None:
+    limits = probes.probe_storage(tmp_path, budget_s=0.3, most=8 << 20)
+    assert limits.written_bytes > 0
+    assert limits.write_s > 0
+    assert 0 <= limits.cached_share <= 1
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_quick_page_has_every_topic_and_measures_nothing(hakobi: Callable[..., Result], tmp_path: Path) -> None:
+    result = hakobi("doctor", "--quick", "--json", tmp_path / "facts.jsonl")
+    assert result.status == 0
+    for topic in ("processor", "caches", "NUMA", "huge pages", "single copy", "steal time"):
+        assert topic in result.stdout
+    assert "memory copy" not in result.stdout
+    facts = [json.loads(line) for line in (tmp_path / "facts.jsonl").read_text().splitlines()]
+    assert {fact["verdict"] for fact in facts} <= {"good", "note", "trap"}
+
+
+def test_a_storage_folder_that_cannot_be_written_ends_in_one_line(
+    hakobi: Callable[..., Result], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(probes, "memory", lambda: Fact("memory copy", "skipped"))
+    monkeypatch.setattr(probes, "messages", list)
+    (tmp_path / "file").touch()
+    result = hakobi("doctor", "--storage", tmp_path / "file" / "below")
+    assert result.status == 2
+    assert result.line().startswith("hakobi doctor: ")
+    assert sys.exc_info() == (None, None, None)

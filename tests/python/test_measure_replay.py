@@ -1,0 +1,166 @@
+"""Traces and the prediction of communication time from figures."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from hakobi.errors import FormatError, InputError, StorageError
+from hakobi.measuring import prediction, recorder, replay, trace
+from hakobi.measuring.prediction import Figures
+from running import Result
+
+Line = dict[str, object]
+
+
+def write_trace(path: Path, ranks: list[list[list[object]]]) -> Path:
+    """`ranks`: each rank's events as the recorder writes them; one communicator of all."""
+    world = list(range(len(ranks)))
+    lines: list[Line] = [
+        {"kind": "trace", "schema": 1, "ranks": len(ranks), "command": "solver", "mpi_library": "test"}
+    ]
+    for rank, events in enumerate(ranks):
+        head = {"num_events": len(events), "num_dropped": 0, "memory_bytes": 1 << 20, "end_us": 0, "groups": [world]}
+        lines.append({"kind": "trace-rank", "rank": rank, **head})
+        lines.append({"kind": "trace-events", "rank": rank, "first": 0, "events": events})
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    return path
+
+
+def halo(partner: int, size: int, start_us: float, took_us: float = 10) -> list[list[object]]:
+    """A receive, a send and a wait for both, after computing until `start_us`."""
+    return [
+        ["ireceive", partner, 0, 0, size, 4096, start_us, start_us],
+        ["isend", partner, 0, 0, size, 8192, start_us, start_us],
+        ["wait", -1, -1, 0, 0, 0, start_us, start_us + took_us, [0, 1]],
+    ]
+
+
+def no_collective(_call: str, _ranks: int, _size: int) -> float:
+    raise AssertionError("no collective was recorded")
+
+
+def test_balanced_ranks_pay_the_message_and_do_not_wait(tmp_path: Path) -> None:
+    recorded = trace.read(write_trace(tmp_path / "t", [halo(1, 100_000, 50), halo(0, 100_000, 50)]))
+    result = prediction.predict(recorded, Figures({100_000: 20e-6}), no_collective)
+    assert result.communication_s == pytest.approx([20e-6, 20e-6])
+    assert result.waiting_s == pytest.approx([0, 0])
+
+
+def test_a_late_partner_is_waited_for_whatever_the_figures_say(tmp_path: Path) -> None:
+    recorded = trace.read(write_trace(tmp_path / "t", [halo(1, 1000, 50), halo(0, 1000, 350)]))
+    for seconds in (2e-6, 4e-6):
+        result = prediction.predict(recorded, Figures({1000: seconds}), no_collective)
+        assert result.communication_s == pytest.approx([300e-6 + seconds, seconds])
+        assert result.waiting_s == pytest.approx([300e-6, 0])
+
+
+def test_a_message_above_the_eager_limit_holds_its_sender(tmp_path: Path) -> None:
+    ranks = [[["send", 1, 0, 0, 5000, 4096, 10, 20]], [["receive", 0, 0, 0, 5000, 4096, 100, 120]]]
+    recorded = trace.read(write_trace(tmp_path / "t", ranks))
+    figures = Figures({5000: 5e-6})
+    eager = prediction.predict(recorded, figures, no_collective, eager_bytes=8192)
+    assert eager.communication_s == pytest.approx([0, 5e-6])
+    held = prediction.predict(recorded, figures, no_collective, eager_bytes=4096)
+    assert held.communication_s == pytest.approx([95e-6, 5e-6])
+
+
+def test_collectives_begin_when_those_have_come_whose_data_they_need(tmp_path: Path) -> None:
+    def events(kind: str, root: int, start_us: float) -> list[list[object]]:
+        return [[kind, root, -1, 0, 8, 4096, start_us, start_us + 1]]
+
+    def collective(call: str, ranks: int, size: int) -> float:
+        assert (ranks, size) == (2, 8)
+        return 3e-6
+
+    def predicted(kind: str, root: int, starts: tuple[float, float]) -> list[float]:
+        path = write_trace(tmp_path / "t", [events(kind, root, start) for start in starts])
+        return prediction.predict(trace.read(path), Figures({0: 1e-6}), collective).communication_s
+
+    assert predicted("allreduce", -1, (10, 110)) == pytest.approx([103e-6, 3e-6])
+    assert predicted("bcast", 1, (10, 110)) == pytest.approx([103e-6, 3e-6])
+    assert predicted("bcast", 0, (10, 110)) == pytest.approx([3e-6, 3e-6])
+    assert predicted("reduce", 0, (10, 110)) == pytest.approx([103e-6, 3e-6])
+    assert predicted("gather", 1, (10, 110)) == pytest.approx([3e-6, 3e-6])
+
+
+def test_tags_and_any_source_are_matched_as_mpi_does(tmp_path: Path) -> None:
+    ranks = [
+        [["isend", 1, 7, 0, 10, 4096, 0, 0], ["isend", 1, 8, 0, 20, 4096, 0, 0]],
+        [["receive", -1, 8, 0, 20, 4096, 5, 6], ["receive", 0, -1, 0, 10, 4096, 6, 7]],
+    ]
+    recorded = trace.read(write_trace(tmp_path / "t", ranks))
+    result = prediction.predict(recorded, Figures({10: 1e-6, 20: 2e-6}), no_collective)
+    assert result.communication_s == pytest.approx([0, 3e-6])
+
+
+def test_a_receive_that_nobody_serves_is_an_error_and_no_hang(tmp_path: Path) -> None:
+    recorded = trace.read(write_trace(tmp_path / "t", [[["receive", 1, 0, 0, 8, 4096, 0, 1]], []]))
+    with pytest.raises(FormatError, match="nobody sends"):
+        prediction.predict(recorded, Figures({8: 1e-6}), no_collective)
+
+
+def test_nobody_is_no_partner(tmp_path: Path) -> None:
+    recorded = trace.read(write_trace(tmp_path / "t", [halo(-2, 1000, 50)]))
+    result = prediction.predict(recorded, Figures({1000: 1.0}), no_collective)
+    # The halo of an open edge: MPI_PROC_NULL sends and receives nothing.
+    assert result.communication_s == pytest.approx([0])
+    assert not recorded.message_sizes()
+
+
+@pytest.mark.parametrize(
+    "spoil",
+    [
+        lambda text: "",
+        lambda text: text.split("\n")[0] + "\n",
+        lambda text: text.replace('"trace"', '"summary"'),
+        lambda text: text.replace('"num_events": 3', '"num_events": 4'),
+        lambda text: text.replace('"ranks": 2', '"ranks": 1'),
+    ],
+)
+def test_what_is_no_whole_trace_is_said_so(
+    hakobi: Callable[..., Result], tmp_path: Path, spoil: Callable[[str], str]
+) -> None:
+    path = write_trace(tmp_path / "t", [halo(1, 8, 1), halo(0, 8, 1)])
+    path.write_text(spoil(path.read_text()))
+    with pytest.raises(FormatError):
+        trace.read(path)
+    result = hakobi("bench", "replay", path)
+    assert result.status == 2
+    assert str(path) in result.line()
+
+
+def test_figures_come_from_records_and_name_what_they_lack(tmp_path: Path) -> None:
+    def line(contender: str, size: int, seconds: float) -> Line:
+        common = {"kind": "measurement", "benchmark": "mpi", "pattern": "bidirectional", "ranks": 2}
+        return {**common, "contender": contender, "bytes": size, "median": seconds}
+
+    lines = [line("hot", 1000, 1e-6), line("cold", 1000, 3e-6)]
+    path = write_trace(tmp_path / "t", [halo(1, 1000, 50, took_us=3.3), halo(0, 1000, 50, took_us=3.3)])
+    recorded = trace.read(path)
+    outcome = replay.evaluate(recorded, lines, repetitions=0, eager_bytes=4096, timeout_s=1)
+    assert outcome.application_s == pytest.approx(3.3e-6)
+    assert outcome.nearest() == "cold"
+    assert outcome.error("cold") == pytest.approx(-1 / 11)
+    summary = replay.summary_record(recorded, outcome, steps=1)
+    assert summary["nearest"] == "cold"
+    assert summary["hot_error"] == pytest.approx(1 / 3.3 - 1)
+    with pytest.raises(InputError, match="cold"):
+        replay.evaluate(recorded, lines[:1], repetitions=0, eager_bytes=4096, timeout_s=1)
+
+
+def test_the_recorders_environment_keeps_what_was_preloaded(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    library = tmp_path / "prefix" / "lib" / recorder.LIBRARY
+    library.parent.mkdir(parents=True)
+    library.touch()
+    monkeypatch.setenv("HAKOBI_PREFIX", str(tmp_path / "prefix"))
+    made = recorder.record_environment("trace.jsonl", environment={"LD_PRELOAD": "/other.so"})
+    assert made == {"HAKOBI_RECORD": str(tmp_path / "trace.jsonl"), "LD_PRELOAD": f"{library}:/other.so"}
+    with pytest.raises(StorageError):
+        recorder.record_environment(tmp_path / "missing" / "trace.jsonl")
+    library.unlink()
+    with pytest.raises(InputError, match=recorder.LIBRARY):
+        recorder.record_environment("trace.jsonl")

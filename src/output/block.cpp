@@ -13,11 +13,10 @@ std::string text_of(std::span<const std::int64_t> extents) {
     return text;
 }
 
-/// Faces that the largest block shares with other blocks, in elements; as double since only the order matters.
+/// The faces of the largest block, each of a pair counted once, in elements; as double since only the order matters.
 double surface(std::span<const std::int64_t> global, std::span<const int> dims) {
     double sum = 0;
     for (std::size_t d = 0; d < global.size(); ++d) {
-        if (dims[d] == 1) continue;
         double face = 1;
         for (std::size_t e = 0; e < global.size(); ++e) {
             if (e != d) face *= static_cast<double>((global[e] + dims[e] - 1) / dims[e]);

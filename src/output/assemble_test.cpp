@@ -1,0 +1,127 @@
+#include "output/assemble.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstring>
+#include <random>
+
+#include "output/agreement.hpp"
+
+namespace hakobi::output {
+namespace {
+
+TEST(RunCursor, JoinsDimensionsThatABlockSpansWhole) {
+    const RunCursor whole({{4, 5, 6}, {0, 0, 0}, {4, 5, 6}});
+    EXPECT_EQ(whole.length(), 120);
+    const RunCursor planes({{4, 5, 6}, {1, 0, 0}, {2, 5, 6}});
+    EXPECT_EQ(planes.element(), 30);
+    EXPECT_EQ(planes.length(), 60);
+    const RunCursor rows({{4, 5, 6}, {1, 2, 0}, {2, 3, 6}});
+    EXPECT_EQ(rows.element(), 42);
+    EXPECT_EQ(rows.length(), 18);
+}
+
+TEST(RunCursor, PassesEveryElementOfABlockOnceInOrder) {
+    const Block block{{4, 5, 6}, {1, 1, 2}, {3, 2, 3}};
+    std::vector<std::int64_t> expected;
+    for (int i = 1; i < 4; ++i) {
+        for (int j = 1; j < 3; ++j) {
+            for (int k = 2; k < 5; ++k) expected.push_back((i * 5 + j) * 6 + k);
+        }
+    }
+    for (const std::int64_t most : {1, 2, 3}) {
+        std::vector<std::int64_t> seen;
+        for (RunCursor cursor(block); !cursor.at_end();) {
+            const std::int64_t elements = std::min(most, cursor.length());
+            for (std::int64_t n = 0; n < elements; ++n) seen.push_back(cursor.element() + n);
+            cursor.advance(elements);
+        }
+        EXPECT_EQ(seen, expected) << most;
+    }
+}
+
+TEST(RunCursor, OfAnEmptyBlockIsAtItsEnd) { EXPECT_TRUE(RunCursor({{4, 5}, {0, 0}, {4, 0}}).at_end()); }
+
+/// Blocks whose values are in this process.
+class MemoryMembers final : public Members {
+  public:
+    explicit MemoryMembers(std::vector<std::vector<std::int32_t>> values) : values_(std::move(values)), taken_(values_.size(), 0) {}
+    Status take(std::span<Request> requests) override {
+        for (Request& request : requests) {
+            const auto member = static_cast<std::size_t>(request.member);
+            std::memcpy(request.space, reinterpret_cast<const std::byte*>(values_[member].data()) + taken_[member],
+                        static_cast<std::size_t>(request.length_bytes));
+            taken_[member] += request.length_bytes;
+            request.data = request.space;
+        }
+        return {};
+    }
+
+  private:
+    std::vector<std::vector<std::int32_t>> values_;
+    std::vector<std::int64_t> taken_;
+};
+
+/// A random cut of an array by recursive halving, so that blocks are of any shape and touch.
+void cut(const Block& block, int depth, std::mt19937& random, std::vector<Block>& blocks) {
+    const std::size_t d = random() % block.count.size();
+    if (depth == 0 || block.count[d] < 2) {
+        blocks.push_back(block);
+        return;
+    }
+    const auto first = static_cast<std::int64_t>(1 + random() % static_cast<std::size_t>(block.count[d] - 1));
+    Block low = block, high = block;
+    low.count[d] = first;
+    high.start[d] += first;
+    high.count[d] -= first;
+    cut(low, depth - 1, random, blocks);
+    cut(high, depth - 1, random, blocks);
+}
+
+TEST(Assemble, PutsEveryValueAtItsPlaceForAnyCutAndBuffer) {
+    constexpr std::int64_t offset_bytes = 24;
+    for (unsigned seed = 0; seed < 60; ++seed) {
+        std::mt19937 random(seed);
+        std::vector<std::int64_t> global(1 + seed % 3);
+        std::int64_t num_elements = 1;
+        for (std::int64_t& extent : global) num_elements *= extent = static_cast<std::int64_t>(1 + random() % 40);
+        std::vector<Block> blocks;
+        cut({global, std::vector<std::int64_t>(global.size(), 0), global}, 4, random, blocks);
+        std::shuffle(blocks.begin(), blocks.end(), random);
+        if (seed % 2 == 1) blocks.pop_back();  // a hole
+
+        std::vector<std::int32_t> expected(static_cast<std::size_t>(num_elements), 0);
+        std::vector<std::vector<std::int32_t>> values;
+        for (const Block& block : blocks) {
+            values.emplace_back();
+            for (RunCursor cursor(block); !cursor.at_end(); cursor.advance(1)) {
+                values.back().push_back(static_cast<std::int32_t>(cursor.element() + 1));
+                expected[static_cast<std::size_t>(cursor.element())] = values.back().back();
+            }
+        }
+        const std::string path = "memory:assemble_" + std::to_string(seed);
+        Result<storage::FilePtr> file = storage::open_file(path, {.write = true, .create = true, .truncate = true});
+        ASSERT_TRUE(file.ok()) << file.status().text();
+        ASSERT_TRUE(file.value()->set_size(offset_bytes + num_elements * 4).ok());
+        std::vector<std::byte> buffer(8 + random() % 5000);
+        MemoryMembers members(values);
+        ASSERT_TRUE(assemble(blocks, 4, offset_bytes, members, *file.value(), buffer).ok());
+        std::vector<std::int32_t> found(expected.size());
+        ASSERT_TRUE(file.value()->read_at(std::as_writable_bytes(std::span(found)), offset_bytes).ok());
+        EXPECT_EQ(found, expected) << seed;
+        ASSERT_TRUE(storage::remove_file(path).ok());
+    }
+}
+
+TEST(FindOverlap, NamesTwoBlocksWithElementsInCommon) {
+    const Block a{{10, 10}, {0, 0}, {5, 10}}, b{{10, 10}, {5, 0}, {5, 5}}, c{{10, 10}, {5, 5}, {5, 5}}, d{{10, 10}, {9, 4}, {1, 2}},
+        empty{{10, 10}, {0, 0}, {0, 10}};
+    EXPECT_FALSE(find_overlap(std::vector{a, b, c, empty}).has_value());
+    EXPECT_EQ(find_overlap(std::vector{c, empty, a, d}), std::make_pair(0, 3));
+    EXPECT_EQ(find_overlap(std::vector{a, a}), std::make_pair(0, 1));
+    EXPECT_FALSE(find_overlap(std::vector{empty, empty}).has_value());
+}
+
+}  // namespace
+}  // namespace hakobi::output

@@ -1,0 +1,370 @@
+// hakobi-bench-collective: how fast a collective write or read of a distributed array is, by the engine and by the MPI
+// library, as a fraction of what the same storage does with large contiguous blocks in the same minute.
+//
+//  1. The contenders take turns, write and read each, in one run of one job (measure/repetition.hpp).
+//  2. A sample is one collective call on a freshly opened file: opening and closing are not timed, nor is fsync; time is
+//     from the moment the last rank is ready until the last rank has returned. Processor time is all ranks' together.
+//  3. Every byte is verified, outside the timed part: what was written by reading the file with pread, each rank
+//     another slice; what was read in memory.
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <map>
+
+#include "base/clock.hpp"
+#include "contender.hpp"
+#include "io/cursor.hpp"
+#include "measure/record.hpp"
+#include "measure/repetition.hpp"
+#include "measure/residency.hpp"
+#include "mpi/agree.hpp"
+#include "mpi/messages.hpp"
+#include "storage/file.hpp"
+
+namespace hakobi::bench {
+namespace {
+
+struct Options {
+    std::string pattern = "block3d";
+    std::int64_t bytes = 256 << 20;
+    std::int64_t piece_bytes = 512;
+    std::string folder = "/dev/shm";
+    std::vector<std::string> operations = {"write", "read"};
+    std::vector<std::string> accesses = {"threads"};
+    std::vector<std::string> compare;
+    std::string mpi_io_name = "mpi-io";
+    std::vector<std::string> hints, mpi_hints;
+    std::int64_t cb_bytes = 0;
+    int depth = 0, aggregators = 0, io_threads = 0, floor_ranks = 2;
+    double skew_s = 0;
+    double limit_gb_s = 0;
+    double budget_s = 20;
+    int min_samples = 5, max_samples = 100;
+    bool is_unverified = false;
+    std::string json;
+};
+
+struct Series {
+    std::unique_ptr<Transfer> transfer;
+    bool is_write = false;
+    std::vector<double> cpu_s;  // of each sample
+};
+
+double cpu_s() {
+    rusage usage{};
+    getrusage(RUSAGE_SELF, &usage);
+    const auto seconds = [](const timeval& t) { return static_cast<double>(t.tv_sec) + 1e-6 * static_cast<double>(t.tv_usec); };
+    return seconds(usage.ru_utime) + seconds(usage.ru_stime);
+}
+
+Hints parsed_hints(const std::vector<std::string>& items) {
+    Hints hints;
+    for (const std::string& item : items) {
+        const auto at = item.find('=');
+        if (at == std::string::npos) throw Error(ErrorCode::invalid_argument, "--hint " + item + ": not name=value");
+        hints[item.substr(0, at)] = item.substr(at + 1);
+    }
+    return hints;
+}
+
+class Bench {
+  public:
+    Bench(const Comm& comm, Options options, Pattern pattern)
+        : comm_(comm), options_(std::move(options)), pattern_(std::move(pattern)),
+          file_(pattern_.files[static_cast<std::size_t>(comm.rank())]),
+          data_(static_cast<std::size_t>(file_.size_bytes())) {
+        path_ = options_.folder + "/hakobi-bench-" + std::to_string(shared_pid()) + ".bin";
+    }
+
+    void run() {
+        add_contenders();
+        std::vector<measure::Contender> contenders;
+        for (Series& series : series_) {
+            contenders.push_back({series.transfer->name() + (series.is_write ? " write" : " read"), [this, &series] { return sample(series); }});
+        }
+        measure::RepetitionRule rule;
+        rule.budget_s = options_.budget_s;
+        rule.min_samples = options_.min_samples;
+        rule.max_samples = options_.max_samples;
+        rule.warmup_share = 0.15;
+        const auto agreement = [this](bool mine) {
+            std::vector<std::int64_t> word{comm_.rank() == 0 && mine ? 1 : 0};
+            mpi::all_max(comm_, word);
+            return word[0] != 0;
+        };
+        const std::vector<measure::Measurement> results = measure::measure_interleaved(contenders, rule, agreement);
+        if (comm_.rank() == 0) {
+            std::filesystem::remove(path_);
+            std::filesystem::remove(path_ + ".read");
+            report(results);
+        }
+    }
+
+  private:
+    int shared_pid() const {
+        std::vector<std::int64_t> word{comm_.rank() == 0 ? static_cast<std::int64_t>(getpid()) : 0};
+        mpi::all_max(comm_, word);
+        return static_cast<int>(word[0]);
+    }
+
+    void add_contenders() {
+        Hints hints = parsed_hints(options_.hints);
+        if (options_.cb_bytes > 0) hints["cb_buffer_size"] = std::to_string(options_.cb_bytes);
+        if (options_.depth > 0) hints["hakobi_depth"] = std::to_string(options_.depth);
+        if (options_.aggregators > 0) hints["cb_nodes"] = std::to_string(options_.aggregators);
+        if (options_.io_threads > 0) hints["hakobi_io_threads"] = std::to_string(options_.io_threads);
+        if (options_.skew_s > 0) hints["hakobi_skew"] = std::to_string(options_.skew_s);
+        for (const std::string& operation : options_.operations) {
+            const bool is_write = operation == "write";
+            add(floor_transfer(comm_, pattern_, options_.floor_ranks), is_write);
+            for (const std::string& access : options_.accesses) {
+                hints["hakobi_access"] = access;
+                add(engine_transfer("hakobi " + access, comm_, pattern_, hints), is_write);
+            }
+            for (const std::string& rival : options_.compare) {
+                if (rival == "mpi-io") add(mpi_io_transfer(options_.mpi_io_name, comm_, pattern_, parsed_hints(options_.mpi_hints)), is_write);
+            }
+        }
+    }
+    void add(std::unique_ptr<Transfer> transfer, bool is_write) { series_.push_back({std::move(transfer), is_write, {}}); }
+
+    // Rank 0 makes the file: empty for writing; for reading, once, with the expected bytes.
+    std::string prepared_file(bool is_write) {
+        Status status;
+        const std::string path = is_write ? path_ : path_ + ".read";
+        if (comm_.rank() == 0) {
+            if (is_write) {
+                std::filesystem::remove(path);
+                std::ofstream(path, std::ios::binary);
+            } else if (!has_read_file_) {
+                status = write_expected_file(path);
+            }
+        }
+        has_read_file_ = has_read_file_ || !is_write;
+        mpi::agree_or_throw(comm_, status);
+        return path;
+    }
+
+    Status write_expected_file(const std::string& path) const {
+        storage::OpenMode mode;
+        mode.write = mode.create = mode.truncate = true;
+        auto file = storage::open_file(path, mode);
+        if (!file.ok()) return file.status();
+        std::vector<std::byte> block(4 << 20);
+        for (std::int64_t at = 0; at < pattern_.file_bytes; at += static_cast<std::int64_t>(block.size())) {
+            const auto length = static_cast<std::size_t>(std::min<std::int64_t>(static_cast<std::int64_t>(block.size()), pattern_.file_bytes - at));
+            fill_expected(std::span(block).first(length), at, 0);
+            Status status = file.value()->write_at(std::span(block).first(length), at);
+            if (!status.ok()) return status;
+        }
+        return file.value()->close();
+    }
+
+    void fill_memory(int seed) {
+        for (io::Cursor cursor(file_); !cursor.at_end(); cursor.advance(cursor.remaining())) {
+            fill_expected(std::span(data_).subspan(static_cast<std::size_t>(cursor.stream()), static_cast<std::size_t>(cursor.remaining())),
+                          cursor.offset(), seed);
+        }
+    }
+
+    double sample(Series& series) {
+        const int seed = series.is_write ? ++num_samples_ : 0;
+        const std::string path = prepared_file(series.is_write);
+        if (series.is_write) {
+            fill_memory(seed);
+        } else {
+            std::fill(data_.begin(), data_.end(), std::byte{0});
+        }
+        series.transfer->open(path, series.is_write);
+        mpi::agree_or_throw(comm_, {});
+        const double cpu_before_s = cpu_s();
+        const double start_s = now_s();
+        series.transfer->move(data_);
+        // One node's clock is common; the slowest rank decides.
+        std::vector<std::int64_t> times{-static_cast<std::int64_t>(start_s * 1e9), static_cast<std::int64_t>(now_s() * 1e9)};
+        const double cpu_of_rank_s = cpu_s() - cpu_before_s;
+        mpi::all_max(comm_, times);
+        const auto all = mpi::gather(comm_, std::as_bytes(std::span(&cpu_of_rank_s, 1)), 0);
+        double cpu_total_s = 0;
+        for (const auto& bytes : all) {
+            double one = 0;
+            std::memcpy(&one, bytes.data(), sizeof one);
+            cpu_total_s += one;
+        }
+        series.cpu_s.push_back(cpu_total_s);
+        series.transfer->close();
+        if (!options_.is_unverified && series.transfer->name() != "floor") verify(series, path, seed);
+        // From the last start to the last end.
+        return static_cast<double>(times[1] - last_start(start_s)) * 1e-9;
+    }
+
+    std::int64_t last_start(double start_s) const {
+        std::vector<std::int64_t> last{static_cast<std::int64_t>(start_s * 1e9)};
+        mpi::all_max(comm_, last);
+        return last[0];
+    }
+
+    void verify(const Series& series, const std::string& path, int seed) {
+        Status status;
+        if (series.is_write) {
+            status = verify_slice(path, seed, series.transfer->name());
+        } else {
+            for (io::Cursor cursor(file_); !cursor.at_end() && status.ok(); cursor.advance(cursor.remaining())) {
+                const auto part = std::span(data_).subspan(static_cast<std::size_t>(cursor.stream()), static_cast<std::size_t>(cursor.remaining()));
+                const std::int64_t wrong = first_wrong(part, cursor.offset(), seed);
+                if (wrong >= 0) status = {ErrorCode::io, series.transfer->name() + " read a wrong byte at " + std::to_string(cursor.offset() + wrong)};
+            }
+        }
+        mpi::agree_or_throw(comm_, status);
+    }
+
+    Status verify_slice(const std::string& path, int seed, const std::string& name) const {
+        auto file = storage::open_file(path, {});
+        if (!file.ok()) return file.status();
+        const auto size = file.value()->size_bytes();
+        if (!size.ok() || size.value() != pattern_.file_bytes) return {ErrorCode::io, name + " left a file of the wrong size"};
+        const std::int64_t end = pattern_.file_bytes * (comm_.rank() + 1) / comm_.size();
+        std::vector<std::byte> block(1 << 20);
+        for (std::int64_t at = pattern_.file_bytes * comm_.rank() / comm_.size(); at < end; at += static_cast<std::int64_t>(block.size())) {
+            const auto part = std::span(block).first(static_cast<std::size_t>(std::min<std::int64_t>(static_cast<std::int64_t>(block.size()), end - at)));
+            const auto read = file.value()->read_at(part, at);
+            if (!read.ok()) return read.status();
+            const std::int64_t wrong = first_wrong(part, at, seed);
+            if (wrong >= 0) return {ErrorCode::io, name + " wrote a wrong byte at " + std::to_string(at + wrong)};
+        }
+        return {};
+    }
+
+    void report(const std::vector<measure::Measurement>& results);
+
+    const Comm& comm_;
+    Options options_;
+    Pattern pattern_;
+    io::Region file_;
+    std::vector<std::byte> data_;
+    std::string path_;
+    std::vector<Series> series_;
+    int num_samples_ = 0;
+    bool has_read_file_ = false;
+};
+
+void Bench::report(const std::vector<measure::Measurement>& results) {
+    auto opened = measure::RecordWriter::open(options_.json);
+    if (!opened.ok()) throw Error(opened.status().code(), opened.status().text());
+    measure::RecordWriter& writer = opened.value();
+    const auto keep = [](const Status& status) { status.throw_if_error(); };
+    keep(writer.write(measure::conditions("collective", comm_.size(), measure::Topology::load())));
+    const double gb = static_cast<double>(pattern_.file_bytes) * 1e-9;
+    std::printf("%s: %s, %.1f MB, %d ranks, pieces of %lld B; %s; open, close and fsync not timed; every byte verified%s\n",
+                pattern_.name.c_str(), pattern_.shape.c_str(), gb * 1e3, comm_.size(), static_cast<long long>(pattern_.piece_bytes),
+                options_.folder.c_str(), options_.is_unverified ? " (switched off)" : "");
+    std::printf("%-26s %9s %19s %9s %9s %8s\n", "contender", "GB/s", "95 % of median", "of floor", "of limit", "CPU s/GB");
+    std::vector<measure::Record> summaries;
+    for (std::size_t i = 0; i < results.size(); ++i) {
+        const measure::Measurement& result = results[i];
+        std::size_t floor = i;  // each operation's first contender
+        while (results[floor].name.rfind("floor", 0) != 0) --floor;
+        const std::size_t n = result.samples.size();
+        std::vector<double> rates, fractions;
+        for (std::size_t s = 0; s < n; ++s) {
+            rates.push_back(gb / result.samples[s]);
+            fractions.push_back(results[floor].samples[s] / result.samples[s]);
+        }
+        const measure::Summary rate = measure::summarize(rates);
+        const double fraction = measure::median(fractions);
+        const std::span<const double> cpu(series_[i].cpu_s.data() + (series_[i].cpu_s.size() - n), n);
+        const double cpu_per_gb = measure::median(cpu) / gb;
+        const double of_limit = options_.limit_gb_s > 0 ? rate.median / options_.limit_gb_s : fraction;
+        std::printf("%-26s %9.3f  %8.3f .. %6.3f %9.3f %9.3f %8.3f\n", result.name.c_str(), rate.median, rate.ci_low, rate.ci_high,
+                    fraction, of_limit, cpu_per_gb);
+        const std::string operation = series_[i].is_write ? "write" : "read";
+        for (std::size_t s = 0; s < n; ++s) {
+            keep(writer.write({{"kind", "sample"}, {"benchmark", "collective"}, {"pattern", pattern_.name}, {"ranks", comm_.size()},
+                               {"contender", series_[i].transfer->name()}, {"operation", operation}, {"sample", s},
+                               {"time_s", result.samples[s]}, {"bytes", pattern_.file_bytes}, {"cpu_s", cpu[s]}}));
+        }
+        summaries.push_back({{"kind", "summary"}, {"benchmark", "collective"}, {"pattern", pattern_.name},
+                             {"piece_bytes", pattern_.piece_bytes}, {"bytes", pattern_.file_bytes}, {"ranks", comm_.size()},
+                             {"contender", series_[i].transfer->name()}, {"operation", operation}, {"median_gb_s", rate.median},
+                             {"ci_low_gb_s", rate.ci_low}, {"ci_high_gb_s", rate.ci_high}, {"num_samples", n},
+                             {"fraction_of_floor", fraction}, {"fraction_of_limit", of_limit}, {"cpu_s_per_gb", cpu_per_gb},
+                             {"wide", result.wide}});
+    }
+    for (const measure::Record& summary : summaries) keep(writer.write(summary));
+}
+
+int run(int argc, char** argv, const Comm& comm) {
+    Options options;
+    CLI::App app{"Collective I/O of a distributed array: the engine, the MPI library, and the limit in the same minute",
+                 "hakobi-bench-collective"};
+    const auto as_bytes = CLI::AsSizeValue(false);
+    std::uint64_t bytes = static_cast<std::uint64_t>(options.bytes), piece = 512, cb = 0;
+    std::string access = "threads", operation = "both", compare;
+    app.add_option("--pattern", options.pattern, "block3d, tile2d, cyclic, lattice4d or contiguous")->capture_default_str();
+    app.add_option("--size", bytes, "bytes of the file, about (256M)")->transform(as_bytes);
+    app.add_option("--piece", piece, "bytes of a piece of the cyclic pattern")->transform(as_bytes)->capture_default_str();
+    app.add_option("--dir", options.folder, "folder of the file")->capture_default_str()->check(CLI::ExistingDirectory);
+    app.add_option("--operation", operation, "write, read or both")->capture_default_str()->check(CLI::IsMember({"write", "read", "both"}));
+    app.add_option("--access", access, "file access of the engine: threads, uring, posix; several with commas")->capture_default_str();
+    app.add_option("--cb", cb, "bytes of a collective buffer; 0: chosen")->transform(as_bytes);
+    app.add_option("--depth", options.depth, "collective buffers in flight; 0: chosen");
+    app.add_option("--aggregators", options.aggregators, "aggregators in all; 0: chosen");
+    app.add_option("--io-threads", options.io_threads, "I/O threads of an aggregator; 0: chosen");
+    app.add_option("--hint", options.hints, "name=value for the engine; may be repeated");
+    app.add_option("--compare", compare, "mpi-io: the linked MPI library's collectives in the same run");
+    app.add_option("--mpi-hint", options.mpi_hints, "name=value for the MPI library; may be repeated");
+    app.add_option("--mpi-io-name", options.mpi_io_name, "what to call it in the table")->capture_default_str();
+    app.add_option("--skew", options.skew_s, "seconds that the last rank is late at each of its cycles");
+    app.add_option("--limit", options.limit_gb_s, "GB/s that the storage can do at best, where it is known (a model); else the floor");
+    app.add_option("--floor-ranks", options.floor_ranks, "ranks that move the floor's blocks")->capture_default_str()->check(CLI::PositiveNumber);
+    app.add_option("--budget", options.budget_s, "seconds for all samples")->capture_default_str();
+    app.add_option("--min-samples", options.min_samples, "samples of each contender at least")->capture_default_str();
+    app.add_option("--max-samples", options.max_samples, "and at most")->capture_default_str();
+    app.add_flag("--no-verify", options.is_unverified, "do not compare the bytes (for profiling)");
+    app.add_option("--json", options.json, "write records (JSON lines) to this file");
+    try {
+        app.parse(argc, argv);
+    } catch (const CLI::ParseError& error) {
+        if (comm.rank() == 0) return app.exit(error) == 0 ? 0 : 2;
+        return error.get_exit_code() == 0 ? 0 : 2;
+    }
+    options.bytes = static_cast<std::int64_t>(bytes);
+    options.piece_bytes = std::max<std::int64_t>(1, static_cast<std::int64_t>(piece));
+    options.cb_bytes = static_cast<std::int64_t>(cb);
+    options.operations = operation == "both" ? std::vector<std::string>{"write", "read"} : std::vector<std::string>{operation};
+    options.accesses = CLI::detail::split(access, ',');
+    if (!compare.empty()) options.compare = CLI::detail::split(compare, ',');
+    for (const std::string& rival : options.compare) {
+        if (rival != "mpi-io") throw Error(ErrorCode::invalid_argument, "--compare " + rival + ": only mpi-io can be compared with");
+    }
+    auto pattern = make_pattern(options.pattern, options.bytes, options.piece_bytes, comm.size(), comm.rank());
+    if (!pattern.ok()) throw Error(pattern.status().code(), pattern.status().text());
+    Bench(comm, options, std::move(pattern).value()).run();
+    return 0;
+}
+
+}  // namespace
+}  // namespace hakobi::bench
+
+int main(int argc, char** argv) {
+    int provided = 0;
+    MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &provided);
+    int status = 0;
+    {
+        const hakobi::Comm comm = hakobi::Comm::duplicate(MPI_COMM_WORLD);
+        try {
+            status = hakobi::bench::run(argc, argv, comm);
+        } catch (const hakobi::Error& error) {
+            // Alike on all ranks: agreed, or from arguments that all ranks have.
+            if (comm.rank() == 0) std::fprintf(stderr, "hakobi-bench-collective: %s\n", error.what());
+            status = error.code() == hakobi::ErrorCode::invalid_argument ? 2 : 1;
+        }
+    }
+    MPI_Finalize();
+    return status;
+}

@@ -1,5 +1,6 @@
-# What `cmake --install` puts where: libraries, headers, programs, the CMake package and the pkg-config files. Nothing
-# of it holds a path of the build tree, and the tree may be moved after it is installed.
+# What `cmake --install` puts where: the library, its headers, the CMake package and the pkg-config files; other parts
+# install their own programs. Nothing holds a path of the build tree, and what is installed may be moved:
+# packaging/consumer_test.sh holds that.
 include(CMakePackageConfigHelpers)
 set(_cmake_dir ${CMAKE_INSTALL_LIBDIR}/cmake/hakobi)
 
@@ -9,25 +10,9 @@ if(TARGET hakobi_fortran)
     install(TARGETS hakobi_fortran EXPORT hakobi LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
     install(DIRECTORY ${CMAKE_BINARY_DIR}/fortran/modules/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/hakobi/fortran)
 endif()
-if(TARGET hakobi_mpiio)
-    install(TARGETS hakobi_mpiio LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+if(TARGET hakobi-gather)
+    install(TARGETS hakobi-gather RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 endif()
-
-# Every program is called hakobi-<something>.
-function(_hakobi_install_programs folder)
-    get_property(targets DIRECTORY ${folder} PROPERTY BUILDSYSTEM_TARGETS)
-    foreach(target IN LISTS targets)
-        get_target_property(type ${target} TYPE)
-        if(type STREQUAL EXECUTABLE AND target MATCHES "^hakobi-")
-            install(TARGETS ${target} RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
-        endif()
-    endforeach()
-    get_property(subfolders DIRECTORY ${folder} PROPERTY SUBDIRECTORIES)
-    foreach(subfolder IN LISTS subfolders)
-        _hakobi_install_programs(${subfolder})
-    endforeach()
-endfunction()
-_hakobi_install_programs(${CMAKE_CURRENT_SOURCE_DIR})
 
 install(EXPORT hakobi NAMESPACE hakobi:: FILE hakobiTargets.cmake DESTINATION ${_cmake_dir})
 configure_package_config_file(packaging/hakobiConfig.cmake.in ${CMAKE_BINARY_DIR}/packaging/hakobiConfig.cmake

@@ -27,6 +27,9 @@ for path in "$build" "$source" "$work/staged"; do
     # Unquoted: a list of files, whose names have no blanks.
     if grep -lF "$path" $text; then fail "these name $path"; fi
 done
+for program in "$build"/bin/hakobi-*; do
+    [ -e "$prefix/bin/$(basename "$program")" ] || fail "$(basename "$program") is not installed"
+done
 for library in "$prefix"/lib*/libhakobi*.so "$prefix"/lib/*/libhakobi*.so "$prefix"/bin/*; do
     [ -e "$library" ] || continue
     if readelf -d "$library" | grep -E 'R(UN)?PATH' | grep -F "$build"; then fail "$library has a run path into $build"; fi

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from hakobi import programs, records
+from hakobi import files, launch, programs, records
 from hakobi.errors import InputError
 from running import Result
 
@@ -78,3 +78,25 @@ def test_ranks_that_do_not_fit_the_grid_are_one_line(hakobi: Command) -> None:
     assert result.line().startswith(
         "hakobi study output-methods: ended early after 0 of 6 runs: tsunami with method none on 18"
     )
+
+
+def test_pieces_that_were_left_are_gathered_into_the_same_bytes(hakobi: Command) -> None:
+    program = programs.find("hakobi-tsunami")
+    small = [*SMALL[1:], "--output"]
+    for method, folder in (("per-process", "pieces"), ("root", "whole")):
+        Path(folder).mkdir()
+        arguments = ["--method", method, "--keep-pieces", *small, f"{folder}/t"]
+        launch.check(launch.run(program, arguments, 2, timeout_s=100), method)
+    assert files.files_below(Path("pieces"))
+    assert not list(Path("pieces").glob("*.nc"))
+    result = hakobi("gather", "pieces")
+    assert result.status == 0, result.stderr
+    gathered = sorted(Path("pieces").glob("*.nc"))
+    assert files.sha256(gathered) == files.sha256(sorted(Path("whole").glob("*.nc")))
+    assert files.files_below(Path("pieces")) == gathered
+
+
+def test_gathering_nothing_is_one_line(hakobi: Command) -> None:
+    result = hakobi("gather", "nothing")
+    assert result.status == 2
+    assert "nothing" in result.line()

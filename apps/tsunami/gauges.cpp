@@ -22,7 +22,8 @@ std::vector<Gauge> read_gauges(const std::string& path) {
             Gauge gauge{.name = entry.at("name"),
                         .longitude_deg = entry.at("longitude"),
                         .latitude_deg = entry.at("latitude")};
-            if (entry.contains("first_crest_minutes")) gauge.observed_crest_min = entry["first_crest_minutes"].get<double>();
+            gauge.observed_arrival_min = entry.value("arrival_minutes", gauge.observed_arrival_min);
+            gauge.observed_crest_min = entry.value("first_crest_minutes", gauge.observed_crest_min);
             gauges.push_back(std::move(gauge));
         }
     } catch (const nlohmann::json::exception& error) {
@@ -31,7 +32,17 @@ std::vector<Gauge> read_gauges(const std::string& path) {
     return gauges;
 }
 
-std::optional<Sample> first_crest(std::span<const Sample> record, const CrestRule& rule) {
+std::optional<double> arrival_s(std::span<const Sample> record, const FirstWaveRule& rule) {
+    for (std::size_t i = 1; i < record.size(); ++i) {
+        const auto [t0, eta0] = record[i - 1];
+        const auto [t1, eta1] = record[i];
+        if (t0 < rule.from_s || eta0 >= rule.threshold_m || eta1 < rule.threshold_m) continue;
+        return t0 + (rule.threshold_m - eta0) / (eta1 - eta0) * (t1 - t0);
+    }
+    return std::nullopt;
+}
+
+std::optional<Sample> first_crest(std::span<const Sample> record, const FirstWaveRule& rule) {
     for (std::size_t i = 0; i < record.size(); ++i) {
         const Sample& candidate = record[i];
         if (candidate.time_s < rule.from_s || candidate.eta_m < rule.threshold_m) continue;

@@ -13,29 +13,33 @@
 
 namespace hakobi::tsunami {
 
-/// A place where the surface is observed, and when the first wave's crest was (data/gauges_tohoku_2011.json).
+/// A place where the surface is observed, and when the first wave was there, in minutes after the origin time
+/// (data/gauges_tohoku_2011.json); NaN where that is not known.
 struct Gauge {
     std::string name;
     double longitude_deg = 0, latitude_deg = 0;
-    std::optional<double> observed_crest_min;  ///< after the origin time
+    double observed_arrival_min = std::numeric_limits<double>::quiet_NaN();
+    double observed_crest_min = std::numeric_limits<double>::quiet_NaN();
 };
 
-/// Reads a list of gauges: {"gauges": [{"name", "longitude", "latitude", "first_crest_minutes"}, …]}. Local. Throws
-/// not_found or format.
+/// Reads a list of gauges: {"gauges": [{"name", "longitude", "latitude", "arrival_minutes", "first_crest_minutes"},
+/// …]}, the last two optional. Local. Throws not_found or format.
 [[nodiscard]] std::vector<Gauge> read_gauges(const std::string& path);
 
 struct Sample {
     double time_s, eta_m;
 };
 
-/// The first crest of a tsunami in a record: the first sample of at least `threshold_m` that is not exceeded during
-/// the `window_s` after it (which must lie within the record). Samples before `from_s` are left out: in the first
-/// minutes a pressure gauge records the seismic waves. The one definition for observed and computed records (data/observed_crests.py does the
-/// same). Local, pure.
-struct CrestRule {
-    double threshold_m = 0.2, window_s = 15 * 60, from_s = 15 * 60;
+/// What counts as the first wave, for observed (data/observed_waves.py) and computed records alike. Samples before
+/// `from_s` are left out: in the first minutes a pressure gauge records the seismic waves.
+struct FirstWaveRule {
+    double threshold_m = 0.2, from_s = 15 * 60, window_s = 15 * 60;
 };
-[[nodiscard]] std::optional<Sample> first_crest(std::span<const Sample> record, const CrestRule& rule = {});
+/// When the surface first reaches the threshold, linear between samples, s. Local, pure.
+[[nodiscard]] std::optional<double> arrival_s(std::span<const Sample> record, const FirstWaveRule& rule = {});
+/// The first sample of at least the threshold that is not exceeded during the `window_s` after it, which must lie
+/// within the record. Local, pure.
+[[nodiscard]] std::optional<Sample> first_crest(std::span<const Sample> record, const FirstWaveRule& rule = {});
 
 /// Records the surface at gauges, bilinearly between the four cell centres around each.
 class GaugeRecorder {

@@ -28,14 +28,15 @@ void send_array_to_all(MPI_Comm comm, Array& array) {
 
 }  // namespace
 
-Inputs read_inputs(const Comm& comm, const std::string& seafloor_path, const std::string& gauges_path,
-                   const std::string& json_path) {
+Inputs read_inputs(const Comm& comm, const std::string& seafloor_path, const std::string& rupture_path,
+                   const std::string& gauges_path, const std::string& json_path) {
     Inputs inputs;
     auto code = ErrorCode::ok;
     std::string text;
     if (comm.rank() == 0) {
         try {
             inputs.seafloor = read_seafloor(seafloor_path);
+            inputs.rupture = read_rupture(rupture_path);
             if (!gauges_path.empty()) inputs.gauges = read_gauges(gauges_path);
             if (!json_path.empty() && !std::ofstream(json_path, std::ios::app)) {
                 throw Error(ErrorCode::permission, "record " + json_path + ": " + std::strerror(errno));
@@ -58,6 +59,10 @@ Inputs read_inputs(const Comm& comm, const std::string& seafloor_path, const std
     send_to_all(handle, floor.num_columns);
     send_array_to_all(handle, floor.height_m);
 
+    send_to_all(handle, inputs.rupture.length_km);
+    send_to_all(handle, inputs.rupture.width_km);
+    send_array_to_all(handle, inputs.rupture.subfaults);
+
     std::int64_t num_gauges = static_cast<std::int64_t>(inputs.gauges.size());
     send_to_all(handle, num_gauges);
     inputs.gauges.resize(static_cast<std::size_t>(num_gauges));
@@ -65,9 +70,8 @@ Inputs read_inputs(const Comm& comm, const std::string& seafloor_path, const std
         send_array_to_all(handle, gauge.name);
         send_to_all(handle, gauge.longitude_deg);
         send_to_all(handle, gauge.latitude_deg);
-        double observed = gauge.observed_crest_min.value_or(-1);
-        send_to_all(handle, observed);
-        if (observed >= 0) gauge.observed_crest_min = observed;
+        send_to_all(handle, gauge.observed_arrival_min);
+        send_to_all(handle, gauge.observed_crest_min);
     }
     return inputs;
 }

@@ -60,9 +60,13 @@ ParsedOptions parse_options(int argc, char** argv, bool prints) {
     model->add_flag("!--no-coriolis", options.with_coriolis, "leave the earth's rotation out");
     model->add_option("--seafloor", options.seafloor, "NetCDF-4 file with lat, lon, z; default: ETOPO5's North Pacific");
 
+    model->add_option("--rupture", options.rupture, "JSON file of a finite fault model; default: Tohoku 2011");
+
     auto* report = app.add_option_group("Report");
     report->add_option("--gauges", options.gauges,
                        "compare arrival times at the gauges of FILE, or `default`: four DART buoys")->type_name("FILE");
+    report->add_option("--gauge-records", options.gauge_records, "write the surface at the gauges, every time step")
+        ->type_name("FILE");
     report->add_option("--json", options.json, "append the run's record to FILE, one line")->type_name("FILE");
     report->add_flag("--progress", options.show_progress, "show the model time while it runs");
 
@@ -88,6 +92,7 @@ ParsedOptions parse_options(int argc, char** argv, bool prints) {
     options.is_single_precision = precision == "single";
     options.boundary = boundary == "wall" ? Boundary::wall : Boundary::open;
     if (options.seafloor.empty()) options.seafloor = data_path("north_pacific_etopo5.nc");
+    if (options.rupture.empty()) options.rupture = data_path("rupture_tohoku_2011.json");
     if (options.gauges == "default") options.gauges = data_path("gauges_tohoku_2011.json");
     return {.options = std::move(options)};
 }

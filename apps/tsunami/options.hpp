@@ -27,7 +27,9 @@ struct Options {
     bool with_coriolis = true;
 
     std::string seafloor;                     ///< path
+    std::string rupture;                      ///< path
     std::string gauges;                       ///< path, or "" for none
+    std::string gauge_records;                ///< path of a table of the surface at the gauges, or ""
     std::string json;                         ///< path, or ""
     bool show_progress = false;
 };

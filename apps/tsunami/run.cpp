@@ -105,47 +105,60 @@ double highest_of_ranks(const Comm& comm, double value) {
     return value;
 }
 
-nlohmann::ordered_json gauge_records(const GaugeRecorder& recorder, const std::vector<std::vector<Sample>>& records) {
+nlohmann::ordered_json gauge_results(const GaugeRecorder& recorder, const std::vector<std::vector<Sample>>& records) {
+    const auto minutes = [](double value) {
+        return std::isnan(value) ? nlohmann::ordered_json(nullptr) : nlohmann::ordered_json(value);
+    };
     auto list = nlohmann::ordered_json::array();
     for (std::size_t g = 0; g < recorder.gauges().size(); ++g) {
         const Gauge& gauge = recorder.gauges()[g];
+        const auto arrival = arrival_s(records[g]);
         const auto crest = first_crest(records[g]);
-        nlohmann::ordered_json entry{{"name", gauge.name},
-                                     {"longitude", gauge.longitude_deg},
-                                     {"latitude", gauge.latitude_deg},
-                                     {"observed_min", nullptr},
-                                     {"computed_min", nullptr},
-                                     {"error_percent", nullptr},
-                                     {"crest_m", nullptr}};
-        if (gauge.observed_crest_min) entry["observed_min"] = *gauge.observed_crest_min;
-        if (crest) {
-            entry["computed_min"] = crest->time_s / 60;
-            entry["crest_m"] = crest->eta_m;
-        }
-        if (crest && gauge.observed_crest_min) {
-            entry["error_percent"] = 100 * (crest->time_s / 60 / *gauge.observed_crest_min - 1);
-        }
-        list.push_back(std::move(entry));
+        const double nothing = std::numeric_limits<double>::quiet_NaN();
+        const double arrival_min = arrival ? *arrival / 60 : nothing;
+        list.push_back({{"name", gauge.name},
+                        {"longitude", gauge.longitude_deg},
+                        {"latitude", gauge.latitude_deg},
+                        {"observed_min", minutes(gauge.observed_arrival_min)},
+                        {"computed_min", minutes(arrival_min)},
+                        {"error_percent", minutes(100 * (arrival_min / gauge.observed_arrival_min - 1))},
+                        {"observed_crest_min", minutes(gauge.observed_crest_min)},
+                        {"computed_crest_min", minutes(crest ? crest->time_s / 60 : nothing)},
+                        {"crest_m", minutes(crest ? crest->eta_m : nothing)}});
     }
     return list;
 }
 
 void print_gauges(const nlohmann::ordered_json& gauges) {
-    std::printf("first crest after the earthquake, minutes\n%-12s %9s %9s %8s %9s\n", "gauge", "observed", "computed",
-                "error %", "crest m");
-    const auto cell = [](const nlohmann::ordered_json& value, int width, const char* format) {
-        std::array<char, 32> text{'-'};
-        if (!value.is_null()) std::snprintf(text.data(), text.size(), format, value.get<double>());
-        std::printf(" %*s", width, text.data());
-    };
+    std::printf("%-12s %29s %29s\n%-12s", "minutes", "arrival (0.2 m is reached)", "first crest", "gauge");
+    const struct {
+        const char *key, *title, *format;
+    } columns[] = {{"observed_min", "observed", "%.1f"},       {"computed_min", "computed", "%.1f"},
+                   {"error_percent", "error %", "%+.1f"},      {"observed_crest_min", "observed", "%.1f"},
+                   {"computed_crest_min", "computed", "%.1f"}, {"crest_m", "height m", "%.2f"}};
+    for (const auto& column : columns) std::printf(" %9s", column.title);
+    std::printf("\n");
     for (const auto& gauge : gauges) {
         std::printf("%-12s", gauge["name"].get<std::string>().c_str());
-        cell(gauge["observed_min"], 9, "%.1f");
-        cell(gauge["computed_min"], 9, "%.1f");
-        cell(gauge["error_percent"], 8, "%+.1f");
-        cell(gauge["crest_m"], 9, "%.2f");
+        for (const auto& [key, title, format] : columns) {
+            std::array<char, 32> text{'-'};
+            if (!gauge[key].is_null()) std::snprintf(text.data(), text.size(), format, gauge[key].get<double>());
+            std::printf(" %9s", text.data());
+        }
         std::printf("\n");
     }
+}
+
+void write_gauge_records(const std::string& path, const GaugeRecorder& recorder,
+                         const std::vector<std::vector<Sample>>& records) {
+    std::ofstream file(path);
+    file << "gauge,seconds_after_origin,eta_m\n";
+    for (std::size_t g = 0; g < records.size(); ++g) {
+        for (const Sample& sample : records[g]) {
+            file << recorder.gauges()[g].name << ',' << sample.time_s << ',' << sample.eta_m << '\n';
+        }
+    }
+    if (!file.flush()) throw Error(ErrorCode::io, "gauge records " + path + ": cannot be written");
 }
 
 // Makes `action`'s Error one of the input: nothing has been computed yet.
@@ -164,8 +177,8 @@ void run(const Comm& comm, const Options& options) {
     const double setup_from_s = now_s();
     const std::vector<double> times_s = output_times_s(options);
     const Inputs inputs =
-        as_input([&] { return read_inputs(comm, options.seafloor, options.gauges, options.json); });
-    auto simulation = as_input([&] { return std::make_unique<Simulation>(comm, options, inputs.seafloor); });
+        as_input([&] { return read_inputs(comm, options.seafloor, options.rupture, options.gauges, options.json); });
+    auto simulation = as_input([&] { return std::make_unique<Simulation>(comm, options, inputs); });
     const Grid& grid = simulation->grid();
 
     OutputOptions output_options = options.output;
@@ -214,12 +227,13 @@ void run(const Comm& comm, const Options& options) {
     const auto records = recorder.gather(comm.handle());
     if (comm.rank() != 0) return;
 
-    const auto gauges = gauge_records(recorder, records);
+    const auto gauges = gauge_results(recorder, records);
     std::printf("tsunami: %lld x %lld cells, %g h in %lld steps on %d ranks, %zu steps written by %s (%.1f MB): %.2f s\n",
                 static_cast<long long>(grid.num_rows), static_cast<long long>(grid.num_columns), options.hours,
                 static_cast<long long>(simulation->num_steps()), comm.size(), times_s.size(),
                 std::string(output.method()).c_str(), static_cast<double>(bytes) / 1e6, to_s - from_s);
     if (!gauges.empty()) print_gauges(gauges);
+    if (!options.gauge_records.empty()) write_gauge_records(options.gauge_records, recorder, records);
     if (options.json.empty()) return;
     std::array<char, 24> hash{};
     std::snprintf(hash.data(), hash.size(), "%016llx", static_cast<unsigned long long>(checksum));

@@ -6,7 +6,6 @@
 #include <hakobi/error.hpp>
 
 #include "exact_sum.hpp"
-#include "source.hpp"
 
 namespace hakobi::tsunami {
 namespace {
@@ -33,7 +32,7 @@ std::uint64_t mixed(std::uint64_t value) {
 
 }  // namespace
 
-Simulation::Simulation(const Comm& comm, const Options& options, const Seafloor& seafloor)
+Simulation::Simulation(const Comm& comm, const Options& options, const Inputs& inputs)
     : comm_(comm.handle()),
       courant_(options.courant),
       grid_(make_grid(options.region, options.resolution_arcmin)),
@@ -41,28 +40,40 @@ Simulation::Simulation(const Comm& comm, const Options& options, const Seafloor&
       block_(split({grid_.num_rows, grid_.num_columns}, comm.size(), comm.rank())),
       halo_(comm_, dims_, block_, options.boundary),
       solver_(halo_, block_.count[0], block_.count[1],
-              Metric::on_sphere(grid_, block_.start[0], block_.count[0], options.with_coriolis), options.solver) {
-    set_sea_at_rest(seafloor);
+              Metric::on_sphere(grid_, block_.start[0], block_.count[0], options.with_coriolis), options.solver),
+      ground_(comm, inputs.rupture) {
+    set_sea_at_rest(inputs.seafloor);
     solver_.start();
 }
 
-// The uplift raises floor and surface alike (it is far wider than the sea is deep, and over in minutes), so that the
-// depths stay those of the chart. What lies above mean sea level before the earthquake starts dry.
+// What lies above mean sea level starts dry.
 void Simulation::set_sea_at_rest(const Seafloor& seafloor) {
     const auto heights =
         cell_heights_m(seafloor, grid_, block_.start[0], block_.count[0], block_.start[1], block_.count[1]);
-    const auto sources = tohoku_2011();
+    for (std::int64_t r = 0; r < block_.count[0]; ++r) {
+        double* bed = solver_.bed.row(r);
+        double* eta = solver_.eta.row(r);
+        for (std::int64_t c = 0; c < block_.count[1]; ++c) {
+            bed[c] = heights[static_cast<std::size_t>(r * block_.count[1] + c)];
+            eta[c] = std::max(bed[c], 0.0);
+        }
+    }
+}
+
+// The ground takes the water above it along: the motion is far wider than the sea is deep, and over in minutes.
+void Simulation::move_ground(double from_s, double to_s) {
+    ground_.set_interval(from_s, to_s);
     for (std::int64_t r = 0; r < block_.count[0]; ++r) {
         double* bed = solver_.bed.row(r);
         double* eta = solver_.eta.row(r);
         const double latitude = grid_.latitude_deg(block_.start[0] + r);
         for (std::int64_t c = 0; c < block_.count[1]; ++c) {
-            const double height = heights[static_cast<std::size_t>(r * block_.count[1] + c)];
-            const double uplift = uplift_m(sources, grid_.longitude_deg(block_.start[1] + c), latitude);
-            bed[c] = height + uplift;
-            eta[c] = height < 0 ? uplift : bed[c];
+            const double rise_m = ground_.increment_m(grid_.longitude_deg(block_.start[1] + c), latitude);
+            bed[c] += rise_m;
+            eta[c] += rise_m;
         }
     }
+    solver_.refresh_bed();
 }
 
 void Simulation::advance_to(double time_s, const std::function<void()>& after_step) {
@@ -80,9 +91,11 @@ void Simulation::advance_to(double time_s, const std::function<void()>& after_st
         const double dt_s = rest_s / static_cast<double>(num_left);
         const double from_s = time_s_;
         for (std::int64_t i = 1; i <= std::min(num_left, steps_between_looks); ++i) {
+            const double next_s = i == num_left ? time_s : from_s + static_cast<double>(i) * dt_s;
+            if (time_s_ < ground_.end_s()) move_ground(time_s_, next_s);
             solver_.step(dt_s);
             ++num_steps_;
-            time_s_ = i == num_left ? time_s : from_s + static_cast<double>(i) * dt_s;
+            time_s_ = next_s;
             after_step();
         }
     }

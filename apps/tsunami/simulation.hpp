@@ -7,16 +7,17 @@
 #include "inputs.hpp"
 #include "options.hpp"
 #include "solver.hpp"
+#include "source.hpp"
 
 namespace hakobi::tsunami {
 
 /// The model of one run on this rank: grid, block, state, clock.
 class Simulation {
   public:
-    /// Lays the grid out, takes this rank's block of it, and sets the sea at rest with the earthquake's uplift. Collective
-    /// over `comm`, arguments equal on all ranks; `seafloor` is only read. Throws invalid_argument alike on every rank
-    /// (a region that does not fit, ranks that do not fit the grid).
-    Simulation(const Comm& comm, const Options& options, const Seafloor& seafloor);
+    /// Lays the grid out, takes this rank's block of it, sets the sea at rest and prepares the rupture that will move its
+    /// floor. Collective over `comm`, arguments equal on all ranks; `inputs` are only read. Throws invalid_argument
+    /// alike on every rank (a region that does not fit, ranks that do not fit the grid).
+    Simulation(const Comm& comm, const Options& options, const Inputs& inputs);
 
     Simulation(const Simulation&) = delete;
     Simulation& operator=(const Simulation&) = delete;
@@ -40,6 +41,7 @@ class Simulation {
 
   private:
     void set_sea_at_rest(const Seafloor& seafloor);
+    void move_ground(double from_s, double to_s);
 
     MPI_Comm comm_;
     double courant_;
@@ -48,6 +50,7 @@ class Simulation {
     Block block_;
     Halo halo_;
     Solver solver_;
+    GroundMotion ground_;
     double time_s_ = 0;
     std::int64_t num_steps_ = 0;
 };

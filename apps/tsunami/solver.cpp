@@ -61,10 +61,14 @@ Solver::Solver(Halo& halo, std::int64_t num_rows, std::int64_t num_columns, Metr
     }
 }
 
-void Solver::start() {
+void Solver::refresh_bed() {
     const std::array fields{HaloField{&bed}};
     halo_.exchange_columns(fields);
     halo_.exchange_rows(fields);
+}
+
+void Solver::start() {
+    refresh_bed();
     for (std::int64_t r = 0; r < num_rows_; ++r) {
         for (std::int64_t c = 0; c < num_columns_; ++c) {
             if (is_wet(r, c)) eta_max.row(r)[c] = eta.row(r)[c];

@@ -48,6 +48,8 @@ class Solver {
     CellField momentum_x, momentum_y;  ///< depth x velocity to the east and to the north, m^2/s
     CellField eta_max;    ///< highest surface of a cell while it was wet, -infinity for one that never was
 
+    /// Fills the bed's ghost cells again after it has moved. Collective over the halo's communicator.
+    void refresh_bed();
     /// Fills the bed's ghost cells and starts eta_max. Collective over the halo's communicator.
     void start();
     /// This rank's highest wave speed over cell size, per second: a step may be as long as 1 / (the highest of all

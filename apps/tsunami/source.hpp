@@ -1,37 +1,68 @@
 #pragma once
 
-#include <span>
+#include <cstdint>
+#include <hakobi/comm.hpp>
+#include <string>
 #include <string_view>
+#include <vector>
 
 namespace hakobi::tsunami {
 
-/// One of NOAA's unit sources with the slip that an inversion gave it: a pure thrust on a rectangular fault.
-struct UnitSource {
-    std::string_view name;
-    double longitude_deg, latitude_deg;  ///< middle of the lower edge
-    double strike_deg, dip_deg;
-    double top_depth_km;
-    double slip_m;
-};
-inline constexpr double unit_source_length_km = 100;
-inline constexpr double unit_source_width_km = 50;
-
-/// The earthquake of 11 March 2011 off Tohoku, origin time 05:46:24 UTC.
-///
-/// Slips: NOAA Center for Tsunami Research's inversion of the tsunami's first deep-ocean records,
-/// 4.66 b24 + 12.23 b25 + 26.31 a26 + 21.27 b26 + 22.75 a27 + 4.98 b27 (https://nctr.pmel.noaa.gov/honshu20110311/;
-/// L. Tang et al., Direct energy estimation of the 2011 Japan tsunami using deep-ocean pressure measurements,
-/// Journal of Geophysical Research 117 (2012), C08008).
-/// Geometry: NOAA's propagation data base, Kamchatka-Kuril-Japan-Izu-Mariana-Yap subduction zone (E. Gica et al.,
-/// Development of the forecast propagation database for NOAA's short-term inundation forecast for tsunamis (SIFT),
-/// NOAA Technical Memorandum OAR PMEL-139, 2008; the table info_sz.dat of the same data base).
-[[nodiscard]] std::span<const UnitSource> tohoku_2011();
-
 inline constexpr std::string_view tohoku_2011_time_units = "seconds since 2011-03-11 05:46:24";
 
-/// Vertical displacement of the sea floor in metres at a place: the sum of the sources' Okada solutions, each in a
-/// plane that touches the sphere at its source. Beyond 1,000 km of a source its part is below a millimetre or so and
-/// is left out. Local, pure.
-[[nodiscard]] double uplift_m(std::span<const UnitSource> sources, double longitude_deg, double latitude_deg);
+/// One rectangle of a finite fault model.
+struct Subfault {
+    double longitude_deg, latitude_deg, depth_km;  ///< its middle
+    double slip_m;
+    double rake_deg, strike_deg, dip_deg;
+    double start_s, rise_s, fall_s;  ///< when slip begins, and how long its rate grows and falls
+};
+
+/// A rupture: rectangles of one size, times after the earthquake's origin.
+struct Rupture {
+    double length_km = 0, width_km = 0;
+    std::vector<Subfault> subfaults;
+};
+
+/// Reads data/rupture_tohoku_2011.json or a file like it. Local. Throws not_found or format.
+[[nodiscard]] Rupture read_rupture(const std::string& path);
+
+/// How much of a subfault's slip has happened at a time, 0 to 1: the integral of a slip rate that rises and falls as
+/// half cosines of different length (C. Ji, D. V. Helmberger, D. J. Wald, K.-F. Ma, Slip history and dynamic
+/// implications of the 1999 Chi-Chi, Taiwan, earthquake, Journal of Geophysical Research 108 (2003), 2412). Pure.
+[[nodiscard]] double slip_fraction(const Subfault& subfault, double time_s);
+
+/// Final vertical displacement of the ground by one subfault of `rupture`, m: Okada's solution in a plane that touches
+/// the sphere at the subfault. Local, pure.
+[[nodiscard]] double uplift_m(const Rupture& rupture, const Subfault& subfault, double longitude_deg,
+                              double latitude_deg);
+
+/// The vertical motion of the ground during a rupture: on a net of nodes around the fault, in slices of time, linear
+/// between both. Towards the net's edge (two and a half degrees from the fault and further) it fades out over one more.
+class GroundMotion {
+  public:
+    /// Collective over `comm`, `rupture` equal on all ranks, which share the work. The values are the same for any
+    /// number of ranks.
+    GroundMotion(const Comm& comm, const Rupture& rupture);
+
+    /// When the ground has come to rest.
+    [[nodiscard]] double end_s() const { return slice_s * static_cast<double>(num_slices_); }
+    /// Sets what `increment_m` then gives: the motion from one time to another. Local.
+    void set_interval(double from_s, double to_s);
+    [[nodiscard]] double increment_m(double longitude_deg, double latitude_deg) const;
+
+  private:
+    static constexpr double step_deg = 1.0 / 12, margin_deg = 2.5, fade_deg = 1;
+    static constexpr double slice_s = 10;
+
+    [[nodiscard]] std::size_t node(std::int64_t row, std::int64_t column) const {
+        return static_cast<std::size_t>(row * num_columns_ + column);
+    }
+
+    double west_deg_ = 0, south_deg_ = 0;
+    std::int64_t num_rows_ = 0, num_columns_ = 0, num_slices_ = 0;
+    std::vector<std::vector<double>> uplift_m_;  ///< at the end of each slice, by node
+    std::vector<double> increment_m_;            ///< of the interval, by node
+};
 
 }  // namespace hakobi::tsunami

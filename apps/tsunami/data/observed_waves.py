@@ -1,11 +1,12 @@
-"""Finds the first crest in the DART records and writes the list of gauges that the program reads.
+"""Finds the first wave in the DART records and writes the list of gauges that the program reads.
 
-Usage: observed_crests.py dart_tohoku_2011.csv gauges_tohoku_2011.json   (needs numpy)
+Usage: observed_waves.py dart_tohoku_2011.csv gauges_tohoku_2011.json   (needs numpy)
 
 The tide is a polynomial of degree 12 fitted to the 24 hours by least squares with the tsunami's own hours left out,
-and what remains is the tsunami. The first crest is the first sample of at least 0.2 m that is not exceeded in the
-15 minutes after it; the first 15 minutes after the earthquake are left out, when a pressure gauge records seismic waves (they reach 0.1 m for a while longer).
-gauges.cpp applies the same rule to the computed records.
+and what remains is the tsunami. It arrives when the surface first reaches 0.2 m, linear between samples; its first crest
+is the first sample of at least 0.2 m that is not exceeded in the 15 minutes after it. The first 15 minutes after the
+earthquake are left out, when a pressure gauge records seismic waves (those reach 0.1 m for a while longer).
+gauges.cpp applies the same rules to the computed records.
 """
 
 import json
@@ -43,7 +44,16 @@ def first_crest(seconds: np.ndarray, eta_m: np.ndarray) -> tuple[float, float]:
         after = (seconds > seconds[i]) & (seconds <= seconds[i] + WINDOW_S)
         if not np.any(eta_m[after] > eta_m[i]):
             return float(seconds[i]), float(eta_m[i])
-    raise SystemExit("observed_crests: a record has no crest")
+    raise SystemExit("observed_waves: a record has no crest")
+
+
+def arrival(seconds: np.ndarray, eta_m: np.ndarray) -> float:
+    """Time (s) at which the surface first reaches the threshold."""
+    for i in range(1, len(seconds)):
+        if seconds[i - 1] >= FROM_S and eta_m[i - 1] < THRESHOLD_M <= eta_m[i]:
+            part = (THRESHOLD_M - eta_m[i - 1]) / (eta_m[i] - eta_m[i - 1])
+            return float(seconds[i - 1] + part * (seconds[i] - seconds[i - 1]))
+    raise SystemExit("observed_waves: a record has no tsunami")
 
 
 def main(source: str, target: str) -> None:
@@ -52,12 +62,14 @@ def main(source: str, target: str) -> None:
     for buoy, (longitude, latitude) in POSITIONS.items():
         record = table[table[:, 0] == buoy]
         seconds, height_m = record[:, 1], record[:, 2]
-        time_s, crest_m = first_crest(seconds, without_tide(seconds, height_m))
+        eta_m = without_tide(seconds, height_m)
+        time_s, crest_m = first_crest(seconds, eta_m)
         gauges.append(
             {
                 "name": f"DART {buoy}",
                 "longitude": longitude,
                 "latitude": latitude,
+                "arrival_minutes": round(arrival(seconds, eta_m) / 60, 1),
                 "first_crest_minutes": round(time_s / 60, 1),
                 "first_crest_m": round(crest_m, 2),
             }
@@ -67,7 +79,7 @@ def main(source: str, target: str) -> None:
             {
                 "origin_time": ORIGIN,
                 "source": "NOAA National Data Buoy Center, DART records of March 2011, one value a minute; "
-                "derived by observed_crests.py",
+                "derived by observed_waves.py",
                 "gauges": gauges,
             },
             file,
@@ -78,5 +90,5 @@ def main(source: str, target: str) -> None:
 
 if __name__ == "__main__":
     if len(sys.argv) != 3:
-        raise SystemExit("usage: observed_crests.py RECORDS.CSV GAUGES.JSON")
+        raise SystemExit("usage: observed_waves.py RECORDS.CSV GAUGES.JSON")
     main(sys.argv[1], sys.argv[2])

@@ -123,8 +123,7 @@ class FloorTransfer final : public Transfer {
             if (file.ok()) file_ = std::move(file).value();
         }
         if (file_) {
-            buffers_.resize(in_flight);
-            for (auto& buffer : buffers_) buffer.resize(block_bytes);
+            if (data_.empty()) data_.assign(static_cast<std::size_t>(end_ - begin_), std::byte{1});
             storage::AccessOptions options;
             options.num_threads = in_flight;
             auto access = storage::make_access(*file_, options);
@@ -140,7 +139,7 @@ class FloorTransfer final : public Transfer {
         num_running_ = 0;
         if (access_) {
             for (std::size_t i = 0; i < requests.size(); ++i) {
-                requests[i].buffer = buffers_[i].data();
+                requests[i].buffer = data_.data();
                 requests[i].context = this;
                 requests[i].done = [](storage::Request& request) { static_cast<FloorTransfer*>(request.context)->next_block(request); };
             }
@@ -175,7 +174,7 @@ class FloorTransfer final : public Transfer {
             next_ += block_bytes;
         }
         request.is_write = is_write_;
-        request.extents.assign(1, {0, begin, std::min(block_bytes, end_ - begin)});
+        request.extents.assign(1, {begin - begin_, begin, std::min(block_bytes, end_ - begin)});
         request.status = {};
         access_->submit(request);
     }
@@ -188,7 +187,7 @@ class FloorTransfer final : public Transfer {
     bool is_write_ = false;
     storage::FilePtr file_;
     std::unique_ptr<storage::Access> access_;
-    std::vector<std::vector<std::byte>> buffers_;
+    std::vector<std::byte> data_;  // as much as the others have: touched, and too large for the caches
     std::mutex mutex_;
     std::condition_variable done_;
     std::int64_t next_ = 0;

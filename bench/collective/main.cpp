@@ -3,7 +3,7 @@
 //
 //  1. The contenders take turns, write and read each, in one run of one job (measure/repetition.hpp).
 //  2. A sample is one collective call on a freshly opened file: opening and closing are not timed, nor is fsync; time is
-//     from the moment the last rank is ready until the last rank has returned. Processor time is all ranks' together.
+//     from the first rank's start (after a barrier) until the last rank has returned. Processor time is all ranks' together.
 //  3. Every byte is verified, outside the timed part: what was written by reading the file with pread, each rank
 //     another slice; what was read in memory.
 #include <sys/resource.h>
@@ -185,7 +185,7 @@ class Bench {
         const double cpu_before_s = cpu_s();
         const double start_s = now_s();
         series.transfer->move(data_);
-        // One node's clock is common; the slowest rank decides.
+        // From the first rank's start to the last one's end, on the clock that a node's processes share.
         std::vector<std::int64_t> times{-static_cast<std::int64_t>(start_s * 1e9), static_cast<std::int64_t>(now_s() * 1e9)};
         const double cpu_of_rank_s = cpu_s() - cpu_before_s;
         mpi::all_max(comm_, times);
@@ -199,14 +199,7 @@ class Bench {
         series.cpu_s.push_back(cpu_total_s);
         series.transfer->close();
         if (!options_.is_unverified && series.transfer->name() != "floor") verify(series, path, seed);
-        // From the last start to the last end.
-        return static_cast<double>(times[1] - last_start(start_s)) * 1e-9;
-    }
-
-    std::int64_t last_start(double start_s) const {
-        std::vector<std::int64_t> last{static_cast<std::int64_t>(start_s * 1e9)};
-        mpi::all_max(comm_, last);
-        return last[0];
+        return static_cast<double>(times[0] + times[1]) * 1e-9;
     }
 
     void verify(const Series& series, const std::string& path, int seed) {

@@ -19,12 +19,16 @@
 // first summary carries the error.
 #include "io/engine.hpp"
 
+#include <sys/stat.h>
+
 #include <algorithm>
 #include <atomic>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <limits>
+#include <map>
+#include <mutex>
 #include <new>
 #include <thread>
 
@@ -41,6 +45,7 @@ namespace {
 
 constexpr std::int64_t no_end = std::numeric_limits<std::int64_t>::max();
 constexpr std::int64_t smallest_cycle_bytes = 256 << 10;
+constexpr std::int64_t cached_cycle_bytes = 1 << 20;  // storage that serves from memory: what still lies in the processor's cache
 constexpr int summary_words = static_cast<int>(sizeof(RequestSummary) / sizeof(std::int64_t));
 
 int chosen(int asked, int otherwise) { return asked > 0 ? asked : otherwise; }
@@ -50,15 +55,44 @@ int spins_for(int node_size) { return node_size <= static_cast<int>(std::thread:
 
 EngineOptions resolved(EngineOptions options, const Comm& comm) {
     if (options.access == "posix") options.depth = 1;  // the unpipelined original: one buffer, written in line
-    options.depth = chosen(options.depth, 4);
+    options.depth = chosen(options.depth, 8);
     options.io_threads = chosen(options.io_threads, 4);
     if (options.cb_buffer_bytes == 0) options.cb_buffer_bytes = 4 << 20;
     int largest_node = 1;
     for (const auto& ranks : comm.state().ranks_of_node) largest_node = std::max(largest_node, static_cast<int>(ranks.size()));
-    options.aggregators_per_node = std::min(chosen(options.aggregators_per_node, largest_node > 1 ? 2 : 1), largest_node);
+    options.aggregators_per_node = std::min(chosen(options.aggregators_per_node, 1), largest_node);
     if (options.cb_nodes > 0) options.cb_nodes = std::min(options.cb_nodes, comm.size());
     return options;
 }
+
+// What this process has learnt of a file system, by its device: a file opened later need not learn it again.
+class StorageMemory {
+  public:
+    static std::int64_t blocks(const storage::File& file) {
+        const std::scoped_lock lock(mutex());
+        const auto at = known().find(device_of(file));
+        return at == known().end() ? -1 : at->second;
+    }
+    static void learn(const storage::File& file, std::int64_t blocks) {
+        const dev_t device = device_of(file);
+        const std::scoped_lock lock(mutex());
+        if (device != 0) known()[device] = blocks;
+    }
+
+  private:
+    static dev_t device_of(const storage::File& file) {
+        struct stat status {};
+        return file.descriptor() >= 0 && fstat(file.descriptor(), &status) == 0 ? status.st_dev : 0;
+    }
+    static std::mutex& mutex() {
+        static std::mutex mutex;
+        return mutex;
+    }
+    static std::map<dev_t, std::int64_t>& known() {
+        static std::map<dev_t, std::int64_t> known;
+        return known;
+    }
+};
 
 Status request_error(const Region& file, const Region& memory, const Status& local) {
     if (!local.ok()) return local;
@@ -217,6 +251,7 @@ Status Engine::Impl::need_file() {
     auto opened = storage::open_file(path, mode);
     if (!opened.ok()) return opened.status();
     file = std::move(opened).value();
+    storage_blocks = StorageMemory::blocks(*file);
     return {};
 }
 
@@ -343,6 +378,7 @@ void Engine::Impl::try_storage(Call& call) {
     const std::int64_t length = std::min<std::int64_t>(first.remaining(), 1 << 20);
     const DirectResult tried = move_directly(*file, nullptr, 1, {call.file, call.memory, call.origin, 0, length, call.is_write, length});
     storage_blocks = tried.has_waited ? 1 : 0;
+    StorageMemory::learn(*file, storage_blocks);
     call.status = tried.status;
     // It is written again with the rest, or read again: the position stays, so that file and memory are whole either way.
 }
@@ -366,7 +402,10 @@ void Engine::Impl::move_direct(Call& call, std::int64_t stream_begin, bool in_fl
     call.status = moved.status;
     call.bytes_direct = moved.bytes;
     call.is_counted = true;
-    if (moved.has_waited) storage_blocks = 1;
+    if (moved.has_waited) {
+        storage_blocks = 1;
+        StorageMemory::learn(*file, 1);
+    }
     counters.storage_s += end_s - start_s;
     counters.storage_bytes += moved.bytes;
     ++counters.direct_calls;
@@ -380,6 +419,7 @@ void Engine::Impl::wait_for_storage(Call& call) {
     counters.wait_buffer_s += now_s() - start_s;
     call.status.keep_first(std::move(status));
     storage_blocks = pipeline->storage_blocks() ? 1 : 0;
+    StorageMemory::learn(*file, storage_blocks);
 }
 
 // Steps 3 to 5.
@@ -393,7 +433,8 @@ void Engine::Impl::run_phase(Call& call, const RequestTotals& totals) {
     const auto num_aggregators = static_cast<int>(aggregators.size());
     const std::int64_t span = totals.end_bytes - totals.begin_bytes;
     // Enough cycles that the buffers in flight have something to do, also when there is little.
-    const std::int64_t wanted = std::max(smallest_cycle_bytes, span / num_aggregators / options.depth);
+    std::int64_t wanted = std::max(smallest_cycle_bytes, span / num_aggregators / options.depth);
+    if (totals.storage_blocks == 0) wanted = std::min(wanted, cached_cycle_bytes);
     const std::int64_t cycle = std::min(buffers.cb_bytes, (wanted + smallest_cycle_bytes - 1) / smallest_cycle_bytes * smallest_cycle_bytes);
     const std::int64_t max_cycles = std::min<std::int64_t>(max_cycles_of_phase, mpi::highest_tag(comm) / comm.num_nodes());
     plan.domains = make_domains(totals.begin_bytes, totals.end_bytes, num_aggregators, cycle, alignment(), max_cycles);

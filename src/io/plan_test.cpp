@@ -1,0 +1,125 @@
+#include "io/plan.hpp"
+
+#include <gtest/gtest.h>
+
+#include <limits>
+#include <random>
+#include <set>
+
+namespace hakobi::io {
+namespace {
+
+using Random = std::mt19937_64;
+std::int64_t draw(Random& random, std::int64_t lo, std::int64_t hi) {
+    return std::uniform_int_distribution<std::int64_t>(lo, hi)(random);
+}
+
+TEST(Domains, CyclesTileTheRangeInOrder) {
+    Random random(1);
+    for (int i = 0; i < 20000; ++i) {
+        const std::int64_t begin = draw(random, 0, 100000);
+        const std::int64_t end = begin + draw(random, 1, 100000);
+        const std::int64_t align = std::int64_t{1} << draw(random, 0, 14);
+        const Domains domains = make_domains(begin, end, static_cast<int>(draw(random, 1, 9)), draw(random, 1, 40000), align, 1 << 20);
+        std::int64_t at = begin;
+        for (std::int64_t cycle = 0; cycle < domains.num_cycles; ++cycle) {
+            ASSERT_EQ(domains.cycle_begin(cycle), at);
+            ASSERT_GT(domains.cycle_end(cycle), at);
+            ASSERT_LE(domains.cycle_end(cycle) - at, domains.cycle_bytes);
+            ASSERT_EQ(domains.cycle_of(at), cycle);
+            ASSERT_LT(domains.domain_of(cycle), domains.num_domains);
+            at = domains.cycle_end(cycle);
+        }
+        ASSERT_EQ(at, end);
+    }
+}
+
+TEST(Domains, ACycleNeverCrossesAStripeThatItDoesNotOwnWhole) {
+    Random random(2);
+    for (int i = 0; i < 20000; ++i) {
+        const std::int64_t stripe = std::int64_t{1} << draw(random, 6, 14);
+        const std::int64_t cb = stripe * draw(random, 1, 5) + draw(random, 0, stripe - 1);
+        const std::int64_t begin = draw(random, 0, 300000);
+        const Domains domains = make_domains(begin, begin + draw(random, 1, 300000), 3, cb, stripe, 1 << 20);
+        for (std::int64_t cycle = 1; cycle < domains.num_cycles; ++cycle) {
+            ASSERT_EQ(domains.cycle_begin(cycle) % stripe, 0) << "stripe " << stripe << " cb " << cb;
+        }
+    }
+}
+
+TEST(Domains, APhaseEndsAtItsMostCyclesAlsoAtTheEndOfTheNumberRange) {
+    const std::int64_t last = std::numeric_limits<std::int64_t>::max();
+    const Domains domains = make_domains(5, last, 2, 1 << 20, 4096, 100);
+    EXPECT_EQ(domains.num_cycles, 100);
+    EXPECT_EQ(domains.end_bytes, 100 << 20);
+    const Domains high = make_domains(last - 100, last, 2, 1 << 20, 4096, 100);
+    EXPECT_EQ(high.end_bytes, last);
+    EXPECT_EQ(high.cycle_end(high.num_cycles - 1), last);
+}
+
+TEST(CycleParts, CoverTheRegionOnceAndGoRoundTheDomains) {
+    Random random(3);
+    for (int i = 0; i < 3000; ++i) {
+        const Region region = Region::strided(draw(random, 0, 5000), draw(random, 1, 60), draw(random, 100, 4000), Region::contiguous(0, draw(random, 1, 100)));
+        const Domains domains = make_domains(draw(random, 0, region.begin_bytes()), region.end_bytes(), static_cast<int>(draw(random, 1, 5)), draw(random, 500, 9000), 1, 1 << 20);
+        std::int64_t bytes = 0;
+        std::int64_t turn = 0;
+        std::set<std::int64_t> cycles;
+        for (const CyclePart& part : parts_of(region, domains)) {
+            EXPECT_TRUE(cycles.insert(part.cycle).second);
+            EXPECT_EQ(part.stream_begin, region.bytes_below(domains.cycle_begin(part.cycle)));
+            EXPECT_EQ(part.stream_end, region.bytes_below(domains.cycle_end(part.cycle)));
+            EXPECT_GE(part.cycle % domains.cycles_per_domain, turn);
+            turn = part.cycle % domains.cycles_per_domain;
+            bytes += part.stream_end - part.stream_begin;
+        }
+        ASSERT_EQ(bytes, region.size_bytes());
+    }
+}
+
+TEST(RequestTotals, TakeTheWorstErrorOfTheLowestRankAndTheWholeRange) {
+    std::vector<RequestSummary> requests(4);
+    requests[1] = {.begin_bytes = 50, .end_bytes = 90, .size_bytes = 20, .num_pieces = 4, .storage_blocks = 0};
+    requests[3] = {.begin_bytes = 10, .end_bytes = 60, .size_bytes = 30, .num_pieces = 3, .storage_blocks = 1};
+    requests[0].error_code = requests[2].error_code = static_cast<int>(ErrorCode::no_space);
+    requests[1].error_code = static_cast<int>(ErrorCode::permission);
+    const RequestTotals totals = total_of(requests);
+    EXPECT_EQ(totals.begin_bytes, 10);
+    EXPECT_EQ(totals.end_bytes, 90);
+    EXPECT_EQ(totals.size_bytes, 50);
+    EXPECT_EQ(totals.smallest_mean_piece_bytes, 5);
+    EXPECT_EQ(totals.num_ranks_with_data, 2);
+    EXPECT_EQ(totals.storage_blocks, 1);
+    EXPECT_EQ(totals.error_code, static_cast<int>(ErrorCode::no_space));
+    EXPECT_EQ(totals.error_rank, 0);
+}
+
+TEST(Road, CoarsePiecesServedFromMemorySkipTheShuffleAndSlowStorageDoesNot) {
+    RequestTotals totals;
+    totals.size_bytes = 1 << 30;
+    totals.num_ranks_with_data = 8;
+    totals.smallest_mean_piece_bytes = 24 << 10;
+    totals.storage_blocks = 0;
+    EXPECT_EQ(choose_road(totals, true, "auto", 4 << 20).road, Road::direct);
+    EXPECT_EQ(choose_road(totals, false, "auto", 4 << 20).road, Road::direct);
+    EXPECT_EQ(choose_road(totals, false, "always", 4 << 20).road, Road::shuffle);
+    totals.storage_blocks = 1;
+    EXPECT_EQ(choose_road(totals, true, "auto", 4 << 20).road, Road::shuffle);
+    EXPECT_EQ(choose_road(totals, true, "never", 4 << 20).road, Road::direct);
+    totals.storage_blocks = 0;
+    totals.smallest_mean_piece_bytes = 1280;
+    EXPECT_EQ(choose_road(totals, false, "auto", 4 << 20).road, Road::shuffle);
+    totals.size_bytes = 0;
+    EXPECT_EQ(choose_road(totals, false, "never", 4 << 20).road, Road::nothing);
+}
+
+TEST(Aggregators, AreSpreadOverNodesFirstAndWithinEachThen) {
+    const std::vector<std::vector<int>> nodes{{0, 1, 2, 3}, {4, 5}, {6, 7, 8, 9}};
+    EXPECT_EQ(choose_aggregators(nodes, 0, 1), (std::vector<int>{0, 4, 6}));
+    EXPECT_EQ(choose_aggregators(nodes, 2, 1), (std::vector<int>{0, 4}));
+    EXPECT_EQ(choose_aggregators(nodes, 0, 2), (std::vector<int>{0, 2, 4, 5, 6, 8}));
+    EXPECT_EQ(choose_aggregators(nodes, 100, 1).size(), 10u);
+}
+
+}  // namespace
+}  // namespace hakobi::io

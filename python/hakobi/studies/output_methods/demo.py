@@ -29,7 +29,7 @@ APP = "tsunami"
 #: The run for the eye: long enough for the wave to reach the farthest gauge.
 WAVE_ARGUMENTS = ("--hours", "9", "--resolution", "10", "--output-interval", "15", "--gauges", "default")
 #: The study's runs: a second or so each, with enough output to weigh.
-STUDY_ARGUMENTS = ("--hours", "0.25", "--resolution", "8", "--steps-out", "10")
+STUDY_ARGUMENTS = ("--hours", "0.15", "--resolution", "8", "--steps-out", "6")
 RANKS = (1, 2, 4)
 REPETITIONS = 3
 MAX_FRAMES = 41

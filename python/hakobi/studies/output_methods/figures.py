@@ -29,10 +29,12 @@ def scaling_figure(summary: StudySummary) -> Figure:
             linewidth=1.6,
             label="none (no output)",
         )
-        for method in summary.methods:
+        for number, method in enumerate(summary.methods):
             colour, marker = styles[method]
+            # Beside each other, or equal times would hide one another's bars.
+            dodge = 2 ** (0.025 * (number - (len(summary.methods) - 1) / 2))
             figures = [row.figures[method].time for row in rows if method in row.figures]
-            at = [row.ranks for row in rows if method in row.figures]
+            at = [row.ranks * dodge for row in rows if method in row.figures]
             low = [item.median - item.quartile_low for item in figures]
             high = [item.quartile_high - item.median for item in figures]
             axes.errorbar(

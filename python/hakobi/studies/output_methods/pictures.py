@@ -149,10 +149,12 @@ def _map_figure(wave: Wave, width: float) -> tuple[Figure, Axes]:
 def _draw(axes: Axes, wave: Wave, frame: Field, limit: float, *, labels: bool = True) -> AxesImage:
     """One frame on one axes, with the coast."""
     from matplotlib.colors import Normalize
+    from matplotlib.ticker import MaxNLocator
 
     image = _draw_map(axes, wave, frame, _COLOURS, Normalize(-limit, limit))
     if not labels:
         axes.label_outer()
+        axes.xaxis.set_major_locator(MaxNLocator(5, steps=[1, 2, 3, 5, 10]))
     return image
 
 

@@ -34,6 +34,7 @@ from hakobi.errors import HakobiError, InputError, unknown_name
 
 #: Words of the subcommand -> module that defines `command`.
 COMMANDS: dict[str, str] = {
+    "bench collective": "hakobi.commands.bench_collective",
     "bench mpi": "hakobi.commands.bench_mpi",
     "bench replay": "hakobi.commands.bench_replay",
     "compare": "hakobi.commands.compare",

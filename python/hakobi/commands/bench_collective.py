@@ -1,0 +1,108 @@
+"""`hakobi bench collective`: collective I/O of a distributed array, by the program hakobi-bench-collective."""
+
+from __future__ import annotations
+
+import math
+import sys
+from pathlib import Path
+
+import click
+
+
+@click.command(context_settings={"ignore_unknown_options": True})
+@click.option("--pattern", default="block3d", show_default=True, help="block3d, tile2d, cyclic, lattice4d, contiguous.")
+@click.option("--piece", default="512", show_default=True, help="Bytes of a piece of the cyclic pattern.")
+@click.option("--size", default="256M", show_default=True, help="Bytes of the file, about.")
+@click.option("--ranks", default="4", show_default=True, help="MPI ranks, one count or several with commas.")
+@click.option("--access", default="threads", show_default=True, help="File access of the engine: threads,uring,posix.")
+@click.option("--cb", default="", help="Bytes of a collective buffer (chosen).")
+@click.option("--depth", type=click.IntRange(min=1), help="Collective buffers in flight (chosen).")
+@click.option("--aggregators", type=click.IntRange(min=1), help="Aggregators in all (chosen).")
+@click.option("--skew", type=click.FloatRange(min=0), help="Seconds that the last rank is late at each of its cycles.")
+@click.option("--storage-model", "model_text", default="", metavar="MODEL", help="Lay this model over all file calls.")
+@click.option("--compare", type=click.Choice(["mpi-io"]), help="Measure the MPI library's collectives beside ours.")
+@click.option("--limit", type=click.FloatRange(min=0), default=0.0, help="GB/s that the storage can do, where known.")
+@click.option(
+    "--dir",
+    "folder",
+    default=Path("/dev/shm"),
+    show_default=True,
+    type=click.Path(path_type=Path),
+    help="Where the file goes.",
+)
+@click.option("--rounds", type=click.IntRange(min=1), help="Rounds of jobs (3 where jobs alternate, else 1).")
+@click.option(
+    "--budget", "budget_s", type=click.FloatRange(min=0), default=30.0, show_default=True, help="Seconds of a case."
+)
+@click.option("--min-samples", type=click.IntRange(min=1), default=6, show_default=True, help="Of each contender.")
+@click.option("--json", "json_file", type=click.Path(path_type=Path), help="Append records (JSON lines) to this file.")
+@click.option("--timeout", "timeout_s", type=float, default=3600.0, show_default=True, help="Seconds a job may take.")
+@click.argument("arguments", nargs=-1, type=click.UNPROCESSED, metavar="[OPTIONS OF hakobi-bench-collective]")
+def command(
+    pattern: str,
+    piece: str,
+    size: str,
+    ranks: str,
+    access: str,
+    cb: str,
+    depth: int | None,
+    aggregators: int | None,
+    skew: float | None,
+    model_text: str,
+    compare: str | None,
+    limit: float,
+    folder: Path,
+    rounds: int | None,
+    budget_s: float,
+    min_samples: int,
+    json_file: Path | None,
+    timeout_s: float,
+    arguments: tuple[str, ...],
+) -> int:
+    """Measure collective writes and reads against the MPI library and the storage's limit.
+
+    Contenders take turns in one job and every byte is verified. Both MPI-IO components of Open MPI are measured, in
+    alternating jobs. --pattern and --ranks take several values with commas: each combination is a case. A storage
+    model's words stand at their defaults below. Further options are the program's own:
+
+    \b
+    hakobi bench collective --ranks 8 --compare mpi-io
+    hakobi bench collective --pattern cyclic --piece 4K --access threads,posix --json records.jsonl \\
+        --storage-model servers=4,bandwidth=500,latency=2ms,stripe=1M
+    hakobi bench collective --hint hakobi_shuffle=always --mpi-hint cb_nodes=4 --operation write
+    """
+    from hakobi import files
+    from hakobi.errors import InputError
+    from hakobi.measuring import collective, collective_bench, storage_model
+
+    if not math.isfinite(timeout_s) or timeout_s <= 0:
+        raise InputError(f"--timeout: {timeout_s:g} is not a number of seconds above 0")
+    passed = ["--piece", str(collective.parse_bytes(piece, "--piece"))]
+    passed += ["--cb", str(collective.parse_bytes(cb, "--cb"))] if cb else []
+    for name, value in (("--depth", depth), ("--aggregators", aggregators), ("--skew", skew)):
+        passed += [name, str(value)] if value is not None else []
+    accesses = collective.parse_names(access, "access", collective.ACCESSES)
+    model = storage_model.parse(model_text) if model_text else None
+    accesses, left_out = collective.accesses_under(model, accesses)
+    if left_out:
+        sys.stderr.write(f"hakobi bench collective: {left_out}\n")
+    if json_file:
+        files.prepare_file(json_file)
+    plan = collective_bench.Plan(
+        patterns=collective.parse_names(pattern, "pattern", collective.PATTERNS),
+        ranks=collective.parse_ranks(ranks),
+        accesses=accesses,
+        file_bytes=collective.parse_bytes(size, "--size"),
+        folder=folder,
+        model=model,
+        compare=compare is not None,
+        rounds=rounds or 0,
+        budget_s=budget_s,
+        min_samples=min_samples,
+        limit_gb_s=limit,
+        arguments=(*passed, *arguments),
+        timeout_s=timeout_s,
+    )
+    outcome = collective_bench.run(plan, json_file)
+    collective_bench.show(outcome)
+    return 2 if outcome.is_interrupted else 0

@@ -1,0 +1,252 @@
+"""Runs `hakobi bench collective`: cases (pattern x ranks), each in rounds of jobs, one merged table a case.
+
+Records are appended as jobs end, the summaries of all cases last. Interrupted, it shows and keeps what is finished.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from hakobi import conditions, programs, records
+from hakobi.conditions import Conditions
+from hakobi.errors import RunError
+from hakobi.measuring import collective
+from hakobi.measuring.collective import FLOOR, Component, Figure, Sample
+from hakobi.measuring.storage_model import StorageModel
+from hakobi.programs import Program
+from hakobi.records import Record
+from hakobi.table import Table
+from hakobi.table import show as show_table
+from hakobi.words import count_text
+
+
+@dataclass(frozen=True)
+class Plan:
+    patterns: tuple[str, ...]
+    ranks: tuple[int, ...]
+    accesses: tuple[str, ...]
+    file_bytes: int
+    folder: Path
+    model: StorageModel | None
+    compare: bool  #: with the MPI library's own MPI-IO
+    rounds: int  #: 0: chosen, more where jobs alternate
+    budget_s: float  #: of a case, all of its jobs together
+    min_samples: int  #: of a contender in a case
+    limit_gb_s: float  #: 0: the model's, else the floor's
+    arguments: tuple[str, ...]  #: passed to the program as they are
+    timeout_s: float
+
+
+@dataclass(frozen=True)
+class Case:
+    pattern: str
+    ranks: int
+
+
+@dataclass
+class Result:
+    """What came of a case."""
+
+    case: Case
+    samples: list[Sample] = field(default_factory=list)
+    summary: Record = field(default_factory=dict)  #: any of the program's own: what does not differ between contenders
+    num_jobs: int = 0
+
+
+@dataclass
+class Outcome:
+    plan: Plan
+    flavour: str
+    conditions: Conditions
+    components: list[Component]
+    results: list[Result] = field(default_factory=list)
+    is_interrupted: bool = False
+
+    @property
+    def limit_gb_s(self) -> float:
+        return self.plan.limit_gb_s or (self.plan.model.limit_gb_s if self.plan.model else 0.0)
+
+
+def run(plan: Plan, json_file: Path | None) -> Outcome:
+    """Raises InputError and StorageError before the first job, RunError when a job fails (a wrong byte, too)."""
+    program = programs.find(collective.PROGRAM)
+    collective.check_room(plan.folder, plan.file_bytes)
+    facts = conditions.collect(program.flavour, {"file": plan.folder})
+    peers = collective.components(program.flavour) if plan.compare else []
+    outcome = Outcome(plan, program.flavour, facts, peers)
+    if json_file:
+        settings = {"storage_model": plan.model.value() if plan.model else None, "arguments": list(plan.arguments)}
+        records.append(json_file, {"kind": "conditions", "benchmark": "collective", **facts, **settings})
+    try:
+        _run_cases(plan, program, outcome, json_file)
+    except KeyboardInterrupt:
+        outcome.is_interrupted = True
+    outcome.results = [result for result in outcome.results if result.samples]
+    if json_file:
+        for line in summaries(outcome):
+            records.append(json_file, line)
+    if not outcome.results:
+        raise RunError("interrupted before the first job had ended")
+    return outcome
+
+
+def _run_cases(plan: Plan, program: Program, outcome: Outcome, json_file: Path | None) -> None:
+    cases = [Case(pattern, ranks) for pattern in plan.patterns for ranks in plan.ranks]
+    jobs: Sequence[Component | None] = outcome.components or [None]
+    rounds = plan.rounds or (3 if len(jobs) > 1 else 1)
+    share_s = plan.budget_s / (rounds * len(jobs))
+    least = -(-plan.min_samples // rounds)
+    done, total = 0, len(cases) * rounds * len(jobs)
+    for case in cases:
+        result = Result(case)
+        outcome.results.append(result)
+        for number in range(rounds):
+            turn = number % len(jobs)
+            for component in [*jobs[turn:], *jobs[:turn]]:
+                done += 1
+                if total > 1:
+                    words = [case.pattern, count_text(case.ranks, "rank"), f"round {number + 1} of {rounds}"]
+                    words += [component.contender] if component else []
+                    sys.stderr.write(f"job {done} of {total}: {', '.join(words)}\n")
+                arguments = ["--budget", f"{share_s:g}", "--min-samples", str(least)]
+                environment: Mapping[str, str] = {}
+                if component is not None:
+                    arguments += ["--compare", "mpi-io", "--mpi-io-name", component.contender]
+                    environment = component.environment
+                lines = collective.run_job(
+                    program,
+                    [*arguments, *_arguments(plan, outcome.limit_gb_s, case)],
+                    case.ranks,
+                    plan.folder,
+                    model=plan.model,
+                    environment=environment,
+                    timeout_s=plan.timeout_s,
+                )
+                _keep(lines, number, result, json_file)
+
+
+def _arguments(plan: Plan, limit_gb_s: float, case: Case) -> list[str]:
+    arguments = ["--pattern", case.pattern, "--size", str(plan.file_bytes), "--access", ",".join(plan.accesses)]
+    if limit_gb_s > 0:
+        arguments += ["--limit", f"{limit_gb_s:.9g}"]
+    return [*arguments, *plan.arguments]
+
+
+def _keep(lines: list[Record], number: int, result: Result, json_file: Path | None) -> None:
+    result.samples += collective.samples_of(lines, result.num_jobs)
+    result.summary = next((line for line in lines if line.get("kind") == "summary"), result.summary)
+    for line in lines:
+        if json_file and line.get("kind") == "sample":
+            records.append(json_file, {**line, "round": number, "job": result.num_jobs})
+    result.num_jobs += 1
+
+
+def summaries(outcome: Outcome) -> Iterator[Record]:
+    """One record a case, direction and contender."""
+    plan = outcome.plan
+    for result in outcome.results:
+        for figure in collective.figures_of(result.samples, outcome.limit_gb_s):
+            yield {
+                "kind": "summary",
+                "benchmark": "collective",
+                "pattern": result.case.pattern,
+                "piece_bytes": result.summary.get("piece_bytes"),
+                "bytes": figure.bytes,
+                "ranks": result.case.ranks,
+                "contender": figure.contender,
+                "operation": figure.operation,
+                "median_gb_s": figure.gb_s.median,
+                "quartile_low_gb_s": figure.gb_s.quartile_low,
+                "quartile_high_gb_s": figure.gb_s.quartile_high,
+                "num_samples": figure.gb_s.count,
+                "num_jobs": result.num_jobs,
+                "fraction_of_floor": figure.of_floor.median,
+                "fraction_of_limit": figure.of_limit,
+                "limit_gb_s": outcome.limit_gb_s or None,
+                "cpu_s_per_gb": figure.cpu_s_per_gb,
+                "storage_model": plan.model.value() if plan.model else None,
+                "mpi": outcome.conditions["mpi"],
+            }
+
+
+def show(outcome: Outcome) -> None:
+    """One table a case, on stdout."""
+    for number, result in enumerate(outcome.results):
+        if number:
+            sys.stdout.write("\n")
+        show_table(table_of(outcome, result))
+
+
+def table_of(outcome: Outcome, result: Result) -> Table:
+    """The merged table of a case with its verdicts and conditions."""
+    plan, case = outcome.plan, result.case
+    figures = collective.figures_of(result.samples, outcome.limit_gb_s)
+    piece = f"pieces of {result.summary.get('piece_bytes')} B, " if result.summary.get("piece_bytes") else ""
+    title = f"{case.pattern}: {figures[0].bytes / 1e6:.1f} MB, {piece}{count_text(case.ranks, 'rank')}"
+    headings = ["<contender", "<", "GB/s", "±", "of floor", "of limit", "CPU s/GB", "samples"]
+    view = Table(f"{title}, {outcome.conditions['mpi']}, {plan.folder}", headings, num_frozen=2)
+    for row, figure in enumerate(figures):
+        if row and figure.operation != figures[row - 1].operation:
+            view.rules.add(row)
+        if figure.contender == _fastest(result.samples, figures, figure.operation):
+            view.best.add((row, 2))
+        view.add(
+            figure.contender,
+            figure.operation,
+            f"{figure.gb_s.median:.3f}",
+            f"{figure.gb_s.spread:.3f}",
+            f"{figure.of_floor.median:.3f}",
+            f"{figure.of_limit:.3f}",
+            f"{figure.cpu_s_per_gb:.3f}",
+            str(figure.gb_s.count),
+        )
+    view.notes += [*verdicts(result.samples, figures), *_notes(outcome, result, figures[0].bytes)]
+    return view
+
+
+def _fastest(samples: list[Sample], figures: list[Figure], operation: str) -> str:
+    """The contender that is faster than every other outside the spread, or ""."""
+    rivals = [figure for figure in figures if figure.operation == operation and figure.contender != FLOOR]
+    if len(rivals) < 2:
+        return ""
+    first = max(rivals, key=lambda figure: figure.gb_s.median).contender
+    others = [figure.contender for figure in rivals if figure.contender != first]
+    comparisons = [collective.ratio(samples, operation, first, other) for other in others]
+    return first if all(item.differs and item.estimate > 1 for item in comparisons) else ""
+
+
+def verdicts(samples: list[Sample], figures: list[Figure]) -> list[str]:
+    """Each direction: the engine's first access against every other contender, a winner only outside the spread."""
+    result = []
+    for operation in collective.OPERATIONS:
+        names = [item.contender for item in figures if item.operation == operation and item.contender != FLOOR]
+        for other in names[1:]:
+            comparison = collective.ratio(samples, operation, names[0], other)
+            result.append(f"{operation}: {collective.ratio_words(comparison, names[0], other)}")
+    return result
+
+
+def _notes(outcome: Outcome, result: Result, file_bytes: int) -> list[str]:
+    plan = outcome.plan
+    notes = ["± is half the distance between the quartiles; ratios hold with 98 %, taken between neighbours in time"]
+    notes.append("floor: large contiguous blocks of the same file by two ranks, in the same turn; its bytes alone are")
+    notes[-1] += " not compared. open, close and fsync are not timed"
+    notes.append(collective.cache_note(outcome.conditions, "file", file_bytes))
+    if plan.model:
+        notes.append(f"every contender's file calls pass {plan.model.words()}")
+    elif not plan.limit_gb_s:
+        notes.append("the limit is the floor: no other is known of this storage")
+    if "--no-verify" in plan.arguments:
+        notes.append("bytes were not verified (--no-verify)")
+    else:
+        notes.append("every byte of every sample was verified after the clock had stopped")
+    if len(outcome.components) > 1:
+        notes.append(f"{result.num_jobs} jobs, the MPI library's components in turn: no job can hold both")
+    if crowd := collective.crowd_note(outcome.flavour, result.case.ranks, outcome.conditions["cores"]):
+        notes.append(crowd)
+    if outcome.is_interrupted:
+        notes.append("interrupted: what was finished is shown")
+    return notes

@@ -1,0 +1,119 @@
+"""The storage-time model that benchmarks lay over every contender's file calls: its words, its limit, its library.
+
+The model is in bench/storage_model; a program meets it by LD_PRELOAD. What does not pass through libc's file calls
+(io_uring, mmap) does not meet it.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from hakobi.errors import InputError, unknown_name
+from hakobi.programs import Program
+from hakobi.words import binary_text
+
+LIBRARY = "libhakobi_storage_model.so"
+_UNITS_S = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9}
+_SHIFTS = {"": 0, "K": 10, "M": 20, "G": 30}
+
+
+@dataclass(frozen=True)
+class StorageModel:
+    """Servers that work side by side, each one request after the other; a request pays the latency once."""
+
+    servers: int = 4
+    bandwidth_mb_s: float = 500.0  #: of each server
+    latency_s: float = 2e-3
+    stripe_bytes: int = 1 << 20
+
+    @property
+    def limit_gb_s(self) -> float:
+        """What all servers together do when none of them ever waits."""
+        return self.servers * self.bandwidth_mb_s / 1000
+
+    def value(self) -> str:
+        """As HAKOBI_STORAGE_MODEL takes it: equal models have equal texts."""
+        nanoseconds = round(1e9 * self.latency_s)
+        stripe = f"{self.stripe_bytes >> 10}K" if self.stripe_bytes % 1024 == 0 else str(self.stripe_bytes)
+        rest = f"latency={nanoseconds}ns,stripe={stripe}"
+        return f"servers={self.servers},bandwidth={self.bandwidth_mb_s:g},{rest}"
+
+    def words(self) -> str:
+        """
+        >>> StorageModel().words()
+        'a model of 4 servers x 500 MB/s, 2 ms, stripes of 1 MiB: 2 GB/s at best'
+        """
+        return (
+            f"a model of {self.servers} servers x {self.bandwidth_mb_s:g} MB/s, {1000 * self.latency_s:g} ms, "
+            f"stripes of {binary_text(self.stripe_bytes)}: {self.limit_gb_s:g} GB/s at best"
+        )
+
+    def environment(self, program: Program, folder: Path) -> dict[str, str]:
+        """What a job of `program` needs so that files below `folder` are modelled. Raises InputError without the
+        model's library."""
+        return {
+            "LD_PRELOAD": str(library_beside(program)),
+            "HAKOBI_STORAGE_MODEL": self.value(),
+            "HAKOBI_STORAGE_MODEL_PATH": str(folder),
+        }
+
+
+def parse(text: str) -> StorageModel:
+    """The model of "servers=4,bandwidth=500,latency=2ms,stripe=1M", names left out at their defaults. Raises
+    InputError.
+
+    >>> parse("servers=1,bandwidth=2000,latency=0.2ms").limit_gb_s
+    2.0
+    """
+    values: dict[str, float] = {}
+    for item in filter(None, (part.strip() for part in text.split(","))):
+        found = re.fullmatch(r"(\w+)=([0-9.]+(?:e-?\d+)?)([A-Za-z]*)", item)
+        if not found:
+            raise InputError(f"--storage-model: '{item}' is not name=number")
+        name, unit = found.group(1), found.group(3)
+        try:
+            number = float(found.group(2))
+        except ValueError:
+            raise InputError(f"--storage-model: '{item}' is not name=number") from None
+        values[name] = _checked(name, number, unit, item)
+    model = StorageModel()
+    return StorageModel(
+        servers=int(values.get("servers", model.servers)),
+        bandwidth_mb_s=values.get("bandwidth", model.bandwidth_mb_s),
+        latency_s=values.get("latency", model.latency_s),
+        stripe_bytes=int(values.get("stripe", model.stripe_bytes)),
+    )
+
+
+def _checked(name: str, number: float, unit: str, item: str) -> float:
+    def wrong(why: str) -> InputError:
+        return InputError(f"--storage-model: '{item}': {why}")
+
+    if name == "servers":
+        if unit or not 1 <= number <= 4096 or number != int(number):
+            raise wrong("1 to 4096 servers")
+        return number
+    if name == "bandwidth":
+        if unit or number <= 0:
+            raise wrong("MB/s of a server, above 0")
+        return number
+    if name == "latency":
+        if (not unit and number > 0) or (unit and unit not in _UNITS_S):
+            raise wrong("a time with its unit: 2ms")
+        return number * _UNITS_S.get(unit, 0.0)
+    if name == "stripe":
+        if unit not in _SHIFTS or not 1 <= number <= 1e6 or number != int(number):
+            raise wrong("a size: 65536, 64K, 1M")
+        return float(int(number) << _SHIFTS[unit])
+    raise unknown_name("name in --storage-model", name, ["servers", "bandwidth", "latency", "stripe"])
+
+
+def library_beside(program: Program) -> Path:
+    """The model's library of the installation (or build) that `program` is of. Raises InputError."""
+    prefix = program.path.resolve().parent.parent
+    for folder in (prefix / "lib", prefix / "lib64", *sorted((prefix / "lib").glob("*-linux-gnu"))):
+        if (folder / LIBRARY).is_file():
+            return folder / LIBRARY
+    raise InputError(f"--storage-model needs {LIBRARY}, which is not in {prefix}/lib")

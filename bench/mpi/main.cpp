@@ -139,6 +139,7 @@ class Benchmark {
         record["cache_bytes"] = cache_bytes_;
         record["cache_assumed"] = is_cache_assumed_;
         record["consume"] = options_.sampling.consume == Consume::timed ? "timed" : "after";
+        record["thread_level"] = options_.is_funneled ? "funneled" : "single";
         record["relative_width"] = options_.rule.relative_width;
         record["budget_s"] = options_.rule.budget_s;
         write(record);
@@ -209,10 +210,9 @@ class Benchmark {
     std::vector<measure::Record> summaries_;
 };
 
-int run(int argc, char** argv) {
+int run(const Result<Options>& options) {
     const Comm comm = Comm::duplicate(MPI_COMM_WORLD);
     const bool is_speaker = comm.rank() == 0;
-    auto options = parse_options(argc, argv);
     if (options.ok() && options.value().is_help) {
         if (is_speaker) std::fputs(options.value().help_text.c_str(), stdout);
         return 0;
@@ -235,9 +235,12 @@ int run(int argc, char** argv) {
 }  // namespace hakobi::bench
 
 int main(int argc, char** argv) {
+    // The level must be known before MPI can be asked anything; what is wrong with the options is said after.
+    const auto options = hakobi::bench::parse_options(argc, argv);
+    const bool is_funneled = options.ok() && options.value().is_funneled;
     int provided = 0;
-    MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &provided);
-    const int status = hakobi::bench::run(argc, argv);
+    MPI_Init_thread(&argc, &argv, is_funneled ? MPI_THREAD_FUNNELED : MPI_THREAD_SINGLE, &provided);
+    const int status = hakobi::bench::run(options);
     MPI_Finalize();
     return status;
 }

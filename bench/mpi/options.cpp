@@ -163,6 +163,8 @@ Result<Options> parse_options(int argc, const char* const* argv) {
     app.add_option("--aa", options.num_self_comparisons,
                    "compare each buffering with itself so many times and count how often a difference is named")
         ->check(CLI::Range(1, 100000));
+    app.add_flag("--funneled", options.is_funneled,
+                 "ask MPI for MPI_THREAD_FUNNELED, not SINGLE: what a message costs a program with threads");
     app.add_option("--json", options.json_path, "write records (JSON lines) to this file");
     app.add_option("--transport", options.transport, "what moves the bytes, said in the table and in the records");
     try {

@@ -24,6 +24,7 @@ struct Options {
     int num_self_comparisons = 0;   ///< --aa
     std::string json_path;
     std::string transport;          ///< what the caller says that moves the bytes, for the table and the records
+    bool is_funneled = false;       ///< ask for MPI_THREAD_FUNNELED, as Hakobi's applications do
     bool is_help = false;
     std::string help_text;
 };

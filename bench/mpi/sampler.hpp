@@ -34,7 +34,7 @@ enum class Consume { after, timed };
 
 /// What decides how a sample is taken.
 struct SamplingOptions {
-    double sample_s = 0.002;            ///< iterations are bundled until a sample lasts about so long
+    double sample_s = 0.002;            ///< iterations are bundled until a sample lasts about so long, ten at least
     std::int64_t max_iterations = 1000; ///< in one sample
     Consume consume = Consume::after;   ///< received data is read after the clock stops, or within the time
 };

@@ -178,9 +178,9 @@ def run_job(
     model: StorageModel | None = None,
     environment: Mapping[str, str] | None = None,
     timeout_s: float = 3600.0,
-) -> list[Record]:
-    """The records of one job; its files are in a folder of their own below `folder`, gone afterwards. Raises
-    InputError (the program refuses an option), RunError (it failed: a wrong byte, too), StorageError."""
+) -> tuple[list[Record], str]:
+    """The records of one job and its stderr; its files are in a folder of their own below `folder`, gone afterwards.
+    Raises InputError (the program refuses an option), RunError (it failed: a wrong byte, too), StorageError."""
     try:
         place = tempfile.TemporaryDirectory(prefix="hakobi-bench-", dir=folder)
     except OSError as error:
@@ -197,7 +197,7 @@ def run_job(
         if done.status == 2:
             raise InputError(_refusal(done))
         launch.check(done, f"{program.name} on {ranks} ranks")
-        return records.read(file)
+        return records.read(file), done.stderr
 
 
 def _refusal(done: launch.Finished) -> str:

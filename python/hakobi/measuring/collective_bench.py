@@ -116,7 +116,7 @@ def _run_cases(plan: Plan, program: Program, outcome: Outcome, json_file: Path |
                 if component is not None:
                     arguments += ["--compare", "mpi-io", "--mpi-io-name", component.contender]
                     environment = component.environment
-                lines = collective.run_job(
+                lines, _stderr = collective.run_job(
                     program,
                     [*arguments, *_arguments(plan, outcome.limit_gb_s, case)],
                     case.ranks,

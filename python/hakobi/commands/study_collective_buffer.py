@@ -1,0 +1,108 @@
+"""`hakobi study collective-buffer`: throughput over the size of the collective buffer, by file access and ranks."""
+
+from __future__ import annotations
+
+import math
+import sys
+from pathlib import Path
+
+import click
+
+
+@click.command(context_settings={"ignore_unknown_options": True})
+@click.option("--ranks", default="8,64", show_default=True, help="Rank counts, separated by commas.")
+@click.option("--cb", default="256K,512K,1M,2M,4M,8M,16M,32M,64M", show_default=True, help="Sizes of the buffer.")
+@click.option("--access", default="posix,uring,threads", show_default=True, help="posix is the unpipelined original.")
+@click.option("--pattern", default="block3d", show_default=True, help="Pattern of `hakobi bench collective`.")
+@click.option("--piece", default="512", show_default=True, help="Bytes of a piece of the cyclic pattern.")
+@click.option("--size", default="256M", show_default=True, help="Bytes of the file, about.")
+@click.option("--depth", type=click.IntRange(min=1), default=4, show_default=True, help="Buffers in flight.")
+@click.option("--storage-model", "model_text", default="", metavar="MODEL", help="As `hakobi bench collective` has it.")
+@click.option(
+    "--dir",
+    "folder",
+    default=Path("/dev/shm"),
+    show_default=True,
+    type=click.Path(path_type=Path),
+    help="Where the files go.",
+)
+@click.option("--rounds", type=click.IntRange(min=1), default=3, show_default=True, help="Each case once in each.")
+@click.option("--budget", "budget_s", type=float, default=900.0, show_default=True, help="Seconds of the study.")
+@click.option("--json", "json_file", type=click.Path(path_type=Path), help="Records (JSON lines); resumes from them.")
+@click.option("--report", type=click.Path(path_type=Path), help="Write an HTML report: one file, no network needed.")
+@click.option("--timeout", "timeout_s", type=float, default=900.0, show_default=True, help="Seconds a run may take.")
+@click.argument("arguments", nargs=-1, type=click.UNPROCESSED, metavar="[OPTIONS OF hakobi-bench-collective]")
+def command(
+    ranks: str,
+    cb: str,
+    access: str,
+    pattern: str,
+    piece: str,
+    size: str,
+    depth: int,
+    model_text: str,
+    folder: Path,
+    rounds: int,
+    budget_s: float,
+    json_file: Path | None,
+    report: Path | None,
+    timeout_s: float,
+    arguments: tuple[str, ...],
+) -> int:
+    """Sweep the collective buffer's size: original, asynchronous, threads.
+
+    Draws the two figures of Tsujita's report on pipelined two-phase I/O: throughput of collective writes and reads
+    over the buffer's size, for the original, asynchronous and threaded file access, at several rank counts. Runs are
+    kept as they end: after Ctrl-C, or when the budget was too short, the same command goes on where it stopped if
+    --json names the same file.
+
+    \b
+    hakobi study collective-buffer --json cb.jsonl --report cb.html --storage-model servers=4,bandwidth=500,latency=2ms
+    hakobi study collective-buffer --ranks 8 --cb 1M,4M,16M --size 64M --budget 60 --report cb.html
+    """
+    from hakobi import files, records
+    from hakobi.errors import InputError
+    from hakobi.measuring import collective, storage_model
+
+    for name, value in (("--budget", budget_s), ("--timeout", timeout_s)):
+        if not math.isfinite(value) or value <= 0:
+            raise InputError(f"{name}: {value:g} is not a number of seconds above 0")
+    sizes = [collective.parse_bytes(text, "--cb") for text in cb.split(",") if text.strip()]
+    if not sizes:
+        raise InputError("--cb names no size")
+    model = storage_model.parse(model_text) if model_text else None
+    accesses = collective.parse_names(access, "access", collective.ACCESSES)
+    accesses, left_out = collective.accesses_under(model, accesses)
+    if left_out:
+        sys.stderr.write(f"hakobi study collective-buffer: {left_out}\n")
+    for path in filter(None, (json_file, report)):
+        files.prepare_file(path)
+
+    from hakobi.studies.collective_buffer import pages, result, session
+
+    plan = session.Plan(
+        ranks=collective.parse_ranks(ranks),
+        cb_bytes=tuple(dict.fromkeys(sizes)),
+        accesses=tuple(name for name in collective.ACCESSES if name in accesses),
+        pattern=collective.parse_names(pattern, "pattern", collective.PATTERNS)[0],
+        piece_bytes=collective.parse_bytes(piece, "--piece"),
+        file_bytes=collective.parse_bytes(size, "--size"),
+        depth=depth,
+        folder=folder,
+        model=model,
+        rounds=rounds,
+        budget_s=budget_s,
+        arguments=arguments,
+        timeout_s=timeout_s,
+    )
+    outcome = session.run(plan, json_file)
+    pages.show(outcome)
+    if json_file:
+        for line in result.summaries(outcome):
+            records.append(json_file, line)
+    for line in pages.warnings(outcome):
+        sys.stderr.write(f"hakobi study collective-buffer: {line}\n")
+    if report:
+        pages.write_report(report, outcome, left_out)
+        sys.stdout.write(f"report: {report}\n")
+    return 2 if outcome.is_interrupted else 0

@@ -1,0 +1,162 @@
+"""The tables on the terminal and the report with the two figures."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from hakobi.measuring import collective
+from hakobi.measuring.collective import FLOOR
+from hakobi.report import Report
+from hakobi.statistics import Comparison, Summary
+from hakobi.studies.collective_buffer import figures, result
+from hakobi.studies.collective_buffer.session import Case, Outcome
+from hakobi.table import Table
+from hakobi.table import show as show_table
+from hakobi.words import binary_text, bytes_text, count_text, list_text
+
+
+def table_of(outcome: Outcome, operation: str, ranks: int) -> Table:
+    """Throughput over buffer size; beside each variant what it gains over the original."""
+    accesses = outcome.plan.accesses
+    others = [access for access in accesses if access != "posix" and "posix" in accesses]
+    headings = ["buffer", "floor", "±"]
+    for access in accesses:
+        headings += [result.variant(access), "±"]
+    view = Table(
+        f"{operation}, {count_text(ranks, 'rank')}: GB/s",
+        [*headings, *(f"{access} / posix" for access in others), "samples"],
+    )
+    lines = {access: _by_size(outcome, operation, ranks, access) for access in (FLOOR, *accesses)}
+    ratios = {access: dict(result.gains(outcome, operation, ranks, access)) for access in others}
+    for size in sorted(lines[FLOOR]):
+        cells = [binary_text(size)]
+        for access in (FLOOR, *accesses):
+            rate = lines[access].get(size)
+            cells += [f"{rate.median:.3f}", f"{rate.spread:.3f}"] if rate else ["", ""]
+        cells += [_gain(ratios[access].get(size)) for access in others]
+        view.add(*cells, str(lines[FLOOR][size].count))
+    return view
+
+
+def _by_size(outcome: Outcome, operation: str, ranks: int, access: str) -> dict[int, Summary]:
+    return {point.cb_bytes: point.figure.gb_s for point in result.series(outcome, operation, ranks, access)}
+
+
+def _gain(comparison: Comparison | None) -> str:
+    """The ratio, in brackets where it may be 1."""
+    if comparison is None:
+        return ""
+    text = f"{comparison.estimate:.2f}"
+    return text if comparison.differs else f"({text})"
+
+
+def notes(outcome: Outcome) -> list[str]:
+    """What a reader must know beside the figures."""
+    plan = outcome.plan
+    lines = [
+        "± is half the distance between the quartiles; a ratio in brackets cannot be told from 1 (98 %, neighbours in "
+        "time)",
+        "open, close and fsync are not timed; every byte of every sample was verified after the clock had stopped",
+        collective.cache_note(outcome.conditions, "file", outcome.file_bytes),
+    ]
+    if plan.model:
+        lines.append(f"every file call, the floor's too, passes {plan.model.words()}")
+    lines += result.filling_notes(outcome)
+    crowd = collective.crowd_note(outcome.flavour, max(plan.ranks), outcome.conditions["cores"])
+    return [*lines, crowd] if crowd else lines
+
+
+def warnings(outcome: Outcome, left_out: str = "") -> list[str]:
+    """What keeps the figures from being what was asked for."""
+    lines = [left_out] if left_out else []
+    if outcome.is_interrupted:
+        lines.append(f"interrupted: {count_text(outcome.num_runs, 'finished run')} are shown")
+    if outcome.is_out_of_time:
+        spent = f"{outcome.plan.budget_s:g} s were used up after {count_text(outcome.num_runs, 'run')}"
+        lines.append(f"{spent} of {outcome.plan.rounds * len(outcome.plan.ranks) * len(outcome.plan.cb_bytes)}")
+    if absent := result.missing(outcome):
+        lines.append(f"no figure for {_cases_text(absent)}: give more time, or go on with the same --json file")
+    return lines
+
+
+def _cases_text(absent: list[Case]) -> str:
+    shown = [case.words() for case in absent[:3]]
+    if len(absent) > 3:
+        shown.append(f"{len(absent) - 3} more")
+    return "; ".join(shown)
+
+
+def show(outcome: Outcome) -> None:
+    """The tables on stdout, what was found and the notes below the last."""
+    pairs = [(operation, ranks) for operation in result.operations_measured(outcome) for ranks in outcome.plan.ranks]
+    views = [table_of(outcome, *pair) for pair in pairs if pair[1] in result.ranks_measured(outcome)]
+    views[-1].notes += [*result.findings(outcome), *notes(outcome)]
+    for view in views:
+        show_table(view)
+        print()
+
+
+def write_report(path: Path, outcome: Outcome, left_out: str = "") -> None:
+    """The report: one HTML file. Raises StorageError."""
+    plan = outcome.plan
+    counts = [str(ranks) for ranks in result.ranks_measured(outcome)]
+    variants = list_text([result.variant(access) for access in plan.accesses])
+    where = plan.model.words() if plan.model else str(plan.folder)
+    report = Report(
+        "The collective buffer's size",
+        lead=f"Throughput of collective writes and reads over the size of the collective buffer: {variants}, on "
+        f"{list_text(counts)} ranks, {plan.pattern} of {bytes_text(outcome.file_bytes)}, "
+        f"{outcome.conditions['mpi']}, {where}.",
+    )
+    for warning in warnings(outcome, left_out):
+        report.warn(warning)
+    report.heading("What was found")
+    report.bullets(result.findings(outcome))
+    for number, operation in enumerate(result.operations_measured(outcome), start=1):
+        report.figure(
+            figures.throughput_figure(outcome, operation),
+            f"Figure {number}. Throughput of collective {operation}s over the size of the collective buffer: medians, "
+            "bands from quartile to quartile. Dashed: what the same storage does with large contiguous blocks, in turn "
+            "with the others.",
+            alt=f"Line charts of {operation} throughput. " + " ".join(_in_words(outcome, operation)),
+        )
+    report.heading("Figures in numbers")
+    for operation in result.operations_measured(outcome):
+        for ranks in result.ranks_measured(outcome):
+            report.table(table_of(outcome, operation, ranks))
+    report.heading("How it was measured")
+    report.bullets([*notes(outcome), _rounds_text(outcome)])
+    report.terms(_terms(outcome))
+    report.conditions(outcome.conditions)
+    pieces = [f"{size} B on {ranks} ranks" for ranks, size in outcome.piece_bytes.items() if size]
+    report.terms([("pieces in the file", list_text(pieces)), ("options", " ".join(plan.arguments) or "none further")])
+    report.write(path)
+
+
+def _in_words(outcome: Outcome, operation: str) -> list[str]:
+    words = []
+    for ranks in result.ranks_measured(outcome):
+        for access in outcome.plan.accesses:
+            points = result.series(outcome, operation, ranks, access)
+            values = ", ".join(f"{binary_text(size)} {figure.gb_s.median:.2f}" for size, figure in points)
+            words.append(f"{count_text(ranks, 'rank')}, {result.variant(access)}: {values}.")
+    return words
+
+
+def _rounds_text(outcome: Outcome) -> str:
+    text = f"{count_text(outcome.num_runs, 'run')}: in each the floor and all variants took turns, write and read"
+    if outcome.num_resumed:
+        text += f"; {outcome.num_resumed} of them were taken up from the file of records"
+    return text
+
+
+def _terms(outcome: Outcome) -> list[tuple[str, str]]:
+    depth = count_text(outcome.plan.depth, "buffer")
+    every = {
+        "posix": "One buffer an aggregator: it is filled by the ranks, then written while all wait, then filled again; "
+        "reading likewise. The unpipelined two-phase method.",
+        "uring": f"{depth} an aggregator; the kernel writes or reads full ones (io_uring) while others are filled.",
+        "threads": f"{depth} an aggregator; I/O threads write or read full ones while others are filled.",
+    }
+    terms = [(result.variant(access), every[access]) for access in outcome.plan.accesses]
+    return [*terms, ("floor", "Two ranks move large contiguous blocks of the same file, several in flight.")]

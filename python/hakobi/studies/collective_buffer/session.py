@@ -1,0 +1,226 @@
+"""Runs `hakobi study collective-buffer`: throughput over the size of the collective buffer, by file access and ranks.
+
+1. A job of hakobi-bench-collective measures one (ranks, buffer size): the floor and every access in turn, write and
+   read. So the accesses are compared between neighbours in time; sizes and rank counts are jobs of their own.
+2. A round has every case once. The first goes over every second size before the others, later ones turn back and
+   forth: what a budget cuts off is spread over the figure, and drift falls on all sizes.
+3. Time left is shared out among the jobs left; a job for which it is too short is not started, and none after it.
+4. With a file of records a finished job is appended as a whole: its samples, then its `run` record. A later study of
+   the same plan into the same file takes up the runs that it finds there; samples without their run count for nothing.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import re
+import sys
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from hakobi import conditions, programs, records
+from hakobi.conditions import Conditions
+from hakobi.errors import RunError
+from hakobi.measuring import collective
+from hakobi.measuring.collective import Sample
+from hakobi.measuring.storage_model import StorageModel
+from hakobi.programs import Program
+from hakobi.records import Record
+from hakobi.words import binary_text, count_text, seconds_text
+
+#: Of a job's share of the time: what its samples may take. The rest is starting it and making files.
+SAMPLING_SHARE = 0.7
+
+
+@dataclass(frozen=True)
+class Plan:
+    ranks: tuple[int, ...]
+    cb_bytes: tuple[int, ...]
+    accesses: tuple[str, ...]
+    pattern: str
+    piece_bytes: int
+    file_bytes: int
+    depth: int  #: buffers in flight of every access but posix, which has one
+    folder: Path
+    model: StorageModel | None
+    rounds: int
+    budget_s: float
+    arguments: tuple[str, ...]  #: passed to the program as they are
+    timeout_s: float
+
+
+@dataclass(frozen=True)
+class Case:
+    ranks: int
+    cb_bytes: int
+
+    def words(self) -> str:
+        return f"{count_text(self.ranks, 'rank')}, buffer {binary_text(self.cb_bytes)}"
+
+
+@dataclass
+class Outcome:
+    plan: Plan
+    flavour: str
+    conditions: Conditions
+    samples: dict[Case, list[Sample]] = field(default_factory=dict)
+    filled: dict[tuple[Case, str], int] = field(default_factory=dict)  #: (case, access) -> bytes of a buffer in use
+    num_runs: int = 0
+    num_resumed: int = 0
+    file_bytes: int = 0  #: what the pattern made of the plan's
+    piece_bytes: dict[int, int] = field(default_factory=dict)  #: by ranks
+    is_interrupted: bool = False
+    is_out_of_time: bool = False
+
+    @property
+    def limit_gb_s(self) -> float:
+        return self.plan.model.limit_gb_s if self.plan.model else 0.0
+
+
+def cases(plan: Plan, number: int) -> list[Case]:
+    """The cases in the order of round `number` (rule 2)."""
+    sizes = sorted(plan.cb_bytes)
+    order = [*sizes[::2], *sizes[1::2]] if number == 0 else sizes if number % 2 == 0 else sizes[::-1]
+    return [Case(ranks, size) for size in order for ranks in plan.ranks]
+
+
+def key_of(plan: Plan, facts: Conditions) -> str:
+    """What runs must share to stand in one figure: the plan but for its extent, the build and the machine."""
+    same = [plan.accesses, plan.pattern, plan.piece_bytes, plan.file_bytes, plan.depth, str(plan.folder.absolute())]
+    same += [plan.model.value() if plan.model else "", plan.arguments]
+    same += [facts["commit"], facts["hakobi"], facts["machine"], facts["mpi"]]
+    return hashlib.sha256(json.dumps(same).encode()).hexdigest()[:16]
+
+
+def run(plan: Plan, json_file: Path | None) -> Outcome:
+    """Raises InputError and StorageError before the first job, RunError when a job fails or nothing was finished."""
+    program = programs.find(collective.PROGRAM)
+    collective.check_room(plan.folder, plan.file_bytes)
+    facts = conditions.collect(program.flavour, {"file": plan.folder})
+    outcome = Outcome(plan, program.flavour, facts)
+    key = key_of(plan, facts)
+    done = _resume(outcome, key, json_file)
+    todo = [(number, case) for number in range(plan.rounds) for case in cases(plan, number)]
+    todo = [entry for entry in todo if entry not in done]
+    if json_file and todo:
+        model = plan.model.value() if plan.model else None
+        line = {"kind": "conditions", "benchmark": "collective-buffer", "key": key, **facts, "storage_model": model}
+        records.append(json_file, line)
+    try:
+        _run_all(plan, program, outcome, key, todo, json_file)
+    except KeyboardInterrupt:
+        outcome.is_interrupted = True
+    if not outcome.samples:
+        raise RunError("interrupted before the first job had ended" if outcome.is_interrupted else "nothing to run")
+    return outcome
+
+
+def _resume(outcome: Outcome, key: str, json_file: Path | None) -> set[tuple[int, Case]]:
+    """Takes up the finished runs of this plan that the file has (rule 4)."""
+    done: set[tuple[int, Case]] = set()
+    if json_file is None or not json_file.exists():
+        return done
+    pending: list[Record] = []
+    plan = outcome.plan
+    for line in records.read(json_file):
+        if line.get("benchmark") != "collective-buffer" or line.get("key") != key:
+            continue
+        if line.get("kind") == "sample":
+            pending.append(line)
+        elif line.get("kind") == "run":
+            case, number = Case(int(line["ranks"]), int(line["cb_bytes"])), int(line["round"])
+            mine = [sample for sample in pending if sample.get("run") == line.get("run")]
+            pending = []
+            if case.ranks in plan.ranks and case.cb_bytes in plan.cb_bytes and number < plan.rounds:
+                _take(outcome, case, mine, line)
+                done.add((number, case))
+    outcome.num_resumed = len(done)
+    if done:
+        sys.stderr.write(f"{count_text(len(done), 'run')} taken up from {json_file}\n")
+    return done
+
+
+def _run_all(
+    plan: Plan,
+    program: Program,
+    outcome: Outcome,
+    key: str,
+    todo: Sequence[tuple[int, Case]],
+    json_file: Path | None,
+) -> None:
+    end_s = time.monotonic() + plan.budget_s
+    walls: dict[int, float] = {}  # ranks -> the shortest job so far
+    for index, (number, case) in enumerate(todo):
+        left_s = end_s - time.monotonic()
+        if left_s <= walls.get(case.ranks, 0.0):
+            outcome.is_out_of_time = True
+            return
+        where = f"run {index + 1} of {len(todo)}: {case.words()}, round {number + 1} of {plan.rounds}"
+        sys.stderr.write(f"{where}, {seconds_text(left_s)} left\n")
+        begin_s = time.monotonic()
+        lines, stderr = collective.run_job(
+            program,
+            _arguments(plan, case, SAMPLING_SHARE * left_s / (len(todo) - index)),
+            case.ranks,
+            plan.folder,
+            model=plan.model,
+            environment={"HAKOBI_EXPLAIN": "1"},
+            timeout_s=plan.timeout_s,
+        )
+        summary = next((line for line in lines if line.get("kind") == "summary"), {})
+        last: Record = {
+            "kind": "run",
+            "benchmark": "collective-buffer",
+            "key": key,
+            "run": f"{number}-{case.ranks}-{case.cb_bytes}-{time.time_ns():x}",
+            "round": number,
+            "ranks": case.ranks,
+            "cb_bytes": case.cb_bytes,
+            "bytes": summary.get("bytes"),
+            "piece_bytes": summary.get("piece_bytes"),
+            "filled_bytes": filled_bytes(stderr),
+            "wall_s": round(time.monotonic() - begin_s, 3),
+        }
+        walls[case.ranks] = min(last["wall_s"], walls.get(case.ranks, math.inf))
+        same = {name: last[name] for name in ("benchmark", "key", "run", "round", "cb_bytes")}
+        samples = [{**line, **same} for line in lines if line.get("kind") == "sample"]
+        if json_file:
+            for line in (*samples, last):
+                records.append(json_file, line)
+        _take(outcome, case, samples, last)
+
+
+def _arguments(plan: Plan, case: Case, budget_s: float) -> list[str]:
+    arguments = ["--pattern", plan.pattern, "--piece", str(plan.piece_bytes), "--size", str(plan.file_bytes)]
+    arguments += ["--access", ",".join(plan.accesses), "--cb", str(case.cb_bytes), "--depth", str(plan.depth)]
+    arguments += ["--budget", f"{budget_s:.3f}", "--min-samples", "1"]
+    if plan.model:
+        arguments += ["--limit", f"{plan.model.limit_gb_s:.9g}"]
+    return [*arguments, *plan.arguments]
+
+
+def filled_bytes(explained: str) -> dict[str, int]:
+    """Access -> bytes of a buffer that the engine said (HAKOBI_EXPLAIN) it fills at most; fewer than asked where a
+    file has too few bytes to fill all buffers.
+
+    >>> filled_bytes("hakobi: f: 2 aggregators, 8 cycles of 0.250 MiB aligned to 0 bytes, 4 buffers each, "
+    ...              "access 'threads' with at most 4 threads")
+    {'threads': 262144}
+    """
+    result: dict[str, int] = {}
+    for size, access in re.findall(r"cycles of ([0-9.]+) MiB .*?access '(\w+)'", explained):
+        result[access] = max(result.get(access, 0), round(float(size) * (1 << 20)))
+    return result
+
+
+def _take(outcome: Outcome, case: Case, samples: Sequence[Record], last: Record) -> None:
+    outcome.samples.setdefault(case, []).extend(collective.samples_of(samples, outcome.num_runs))
+    outcome.num_runs += 1
+    outcome.file_bytes = int(last.get("bytes") or outcome.plan.file_bytes)
+    outcome.piece_bytes[case.ranks] = int(last.get("piece_bytes") or 0)
+    for access, size in (last.get("filled_bytes") or {}).items():
+        known = outcome.filled.get((case, access), 0)
+        outcome.filled[case, access] = max(known, int(size))

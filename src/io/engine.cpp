@@ -38,6 +38,7 @@
 #include "io/shuffle.hpp"
 #include "io/small.hpp"
 #include "mpi/comm_state.hpp"
+#include "mpi/messages.hpp"
 #include "mpi/node_window.hpp"
 
 namespace hakobi::io {
@@ -180,7 +181,7 @@ Status Engine::Impl::set_up_control() {
     }
     control = reinterpret_cast<ControlBlock*>(memory);
     places = {reinterpret_cast<RankPlace*>(memory + sizeof(ControlBlock)), static_cast<std::size_t>(comm.node_size())};
-    mpi::check(MPI_Barrier(comm.state().node), "MPI_Barrier");
+    mpi::NodeWindow::barrier(comm);
     team = Team(&control->team, comm.node_rank(), comm.node_size(), spins_for(comm.node_size()));
     return {};
 }
@@ -531,11 +532,11 @@ mpi::Agreed Engine::open(const Comm& comm, const std::string& path, bool write, 
     Status status = impl->set_up_control();
     if (comm.num_nodes() == 1 && !status.ok()) return {std::move(status), 0};  // alike on the node
     if (status.ok() && (impl->my_domain >= 0 || comm.node_rank() == 0)) status = impl->need_file();
-    // The alignment must be equal everywhere: rank 0 aggregates, so that it knows.
-    std::int64_t stripe = 0;
-    if (status.ok() && comm.rank() == 0) stripe = impl->file->stripe_bytes();
-    mpi::check(MPI_Bcast(&stripe, 1, MPI_INT64_T, 0, comm.state().internal), "MPI_Bcast");
-    if (impl->options.striping_unit_bytes == 0) impl->options.striping_unit_bytes = std::max<std::int64_t>(stripe, 4096);
+    // The alignment must be equal everywhere: rank 0 has the file open and says it.
+    std::vector<std::int64_t> stripe{4096};
+    if (status.ok() && comm.rank() == 0) stripe[0] = std::max(stripe[0], impl->file->stripe_bytes());
+    mpi::all_max(comm, stripe);
+    if (impl->options.striping_unit_bytes == 0) impl->options.striping_unit_bytes = stripe[0];
     impl->explainer = Explainer(comm.rank(), path);
     mpi::Agreed agreed = mpi::agree(comm, status);
     if (!agreed.status.ok()) {

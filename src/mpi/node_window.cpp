@@ -26,6 +26,8 @@ Status NodeWindow::allocate(const Comm& comm, std::int64_t bytes, NodeWindow& wi
     return {};
 }
 
+void NodeWindow::barrier(const Comm& comm) { check(MPI_Barrier(comm.state().node), "MPI_Barrier"); }
+
 void NodeWindow::free() {
     if (window_ != MPI_WIN_NULL) MPI_Win_free(&window_);
     window_ = MPI_WIN_NULL;

@@ -19,6 +19,9 @@ class NodeWindow {
     /// Collective over the node's ranks.
     void free();
 
+    /// Collective over the node's ranks of `comm`.
+    static void barrier(const Comm& comm);
+
     [[nodiscard]] std::byte* data() const noexcept { return data_; }
     [[nodiscard]] std::int64_t size_bytes() const noexcept { return size_bytes_; }
 

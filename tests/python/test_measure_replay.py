@@ -133,6 +133,29 @@ def test_what_is_no_whole_trace_is_said_so(
     assert str(path) in result.line()
 
 
+def test_the_main_loop_is_cut_out_where_all_ranks_meet(tmp_path: Path) -> None:
+    def rank(own: int, late_us: int) -> list[list[object]]:
+        events: list[list[object]] = [["bcast", 0, -1, 0, 8, 4096, 10 + i, 10 + i] for i in range(2)]
+        events += [["receive" if own else "send", 1 - own, 9, 0, 4, 4096, 20, 900 + late_us]]
+        events += [["barrier", -1, -1, 0, 0, 0, 990, 1000 + late_us]]
+        for step in range(5):
+            at = len(events)
+            start = 2000.0 + 100 * step
+            events += halo(1 - own, 640, start)[:2]
+            events += [["wait", -1, -1, 0, 0, 0, start, start + 10, [at, at + 1]]]
+        return [*events, ["allreduce", -1, -1, 0, 8, 4096, 3000, 3001], ["barrier", -1, -1, 0, 0, 0, 4000, 4001]]
+
+    recorded = trace.read(write_trace(tmp_path / "t", [rank(0, 5), rank(1, 7)]))
+    ranges = trace.loop(recorded)
+    assert ranges == [(4, 20), (4, 20)]
+    cut = trace.crop(recorded, ranges, tmp_path / "loop")
+    assert [len(events) for events in cut.ranks] == [16, 16]
+    assert cut.ranks[0][2].requests == (0, 1)
+    assert cut.ranks[0][0].begin_s == pytest.approx(995e-6)
+    result = prediction.predict(cut, Figures({640: 10e-6}), lambda *_: 1e-6)
+    assert result.communication_s == pytest.approx(cut.communication_s())
+
+
 def test_figures_come_from_records_and_name_what_they_lack(tmp_path: Path) -> None:
     def line(contender: str, size: int, seconds: float) -> Line:
         common = {"kind": "measurement", "benchmark": "mpi", "pattern": "bidirectional", "ranks": 2}

@@ -13,6 +13,7 @@ import click
     "--figures", type=click.Path(path_type=Path), help="Records of `hakobi bench mpi` to predict from, not new ones."
 )
 @click.option("--repetitions", type=click.IntRange(min=0), default=3, show_default=True, help="Replays; 0 for none.")
+@click.option("--whole", is_flag=True, help="Set-up and end too, not only the main loop.")
 @click.option(
     "--steps", type=click.IntRange(min=1), help="Time steps of the recorded run: figures are for one step then."
 )
@@ -24,6 +25,7 @@ def command(
     trace_file: Path,
     figures: Path | None,
     repetitions: int,
+    whole: bool,
     steps: int | None,
     eager: int,
     budget: float,
@@ -33,13 +35,19 @@ def command(
     """Predict the communication time of a program that `hakobi run --record FILE` recorded.
 
     From cold figures, from hot figures, and by doing the same communication again; beside the application's own time.
+    Of the program, its main loop counts (--whole: all of it).
     """
+    import tempfile
+
     from hakobi import records, table
     from hakobi.measuring import replay, trace
 
     recorded = trace.read(trace_file)
-    lines = records.read(figures) if figures else replay.measure_figures(recorded, budget, timeout_s)
-    outcome = replay.evaluate(recorded, lines, repetitions=repetitions, eager_bytes=eager, timeout_s=timeout_s)
+    with tempfile.TemporaryDirectory(prefix="hakobi-replay-") as folder:
+        if not whole:
+            recorded = trace.crop(recorded, trace.loop(recorded), Path(folder) / "loop.jsonl")
+        lines = records.read(figures) if figures else replay.measure_figures(recorded, budget, timeout_s)
+        outcome = replay.evaluate(recorded, lines, repetitions=repetitions, eager_bytes=eager, timeout_s=timeout_s)
     share = steps or 1
     unit = "us a step" if steps else "us"
     view = table.Table(

@@ -93,6 +93,63 @@ def read(path: Path) -> Trace:
     return trace
 
 
+def loop(trace: Trace) -> list[tuple[int, int]]:
+    """Each rank's events (first, end) of the program's main loop: its set-up and its end are not what repeats.
+
+    The loop reaches from the first to the last of the messages that occur about as often as the commonest one, and is
+    then widened to the collectives of all ranks around it: cut there, no rank's part holds what another's lacks. The
+    whole trace when nothing repeats.
+    """
+    everyone = set(range(len(trace.ranks)))
+    before: list[int] = []
+    after: list[int] = []
+    meetings: list[list[int]] = []
+    for events in trace.ranks:
+        often = Counter((e.call, e.partner, e.bytes) for e in events if e.call in MESSAGES and e.partner != -2)
+        least = max(often.values(), default=0) / 2
+        inside = [i for i, e in enumerate(events) if often[e.call, e.partner, e.bytes] >= max(2, least)]
+        met = [i for i, e in enumerate(events) if e.call in COLLECTIVES and set(e.group) == everyone]
+        meetings.append(met)
+        if inside:
+            before.append(sum(i < inside[0] for i in met))
+            after.append(sum(i <= inside[-1] for i in met))
+    if not before:
+        return [(0, len(events)) for events in trace.ranks]
+    first, last = min(before), max(after)
+    return [
+        (met[first - 1] + 1 if first > 0 else 0, met[last] + 1 if last < len(met) else len(events))
+        for met, events in zip(meetings, trace.ranks, strict=True)
+    ]
+
+
+def crop(trace: Trace, ranges: list[tuple[int, int]], target: Path) -> Trace:
+    """Writes the ranges of the trace's events to `target`, as a trace of its own that begins at 0, and reads it."""
+    start_us = 1e6 * min(
+        events[first - 1].end_s if first > 0 else 0.0 for events, (first, _end) in zip(trace.ranks, ranges, strict=True)
+    )
+    cut: list[list[Any]] = [[] for _ in trace.ranks]
+    heads: list[dict[str, Any]] = []
+    for line in records.read(trace.path):
+        if line["kind"] != "trace-events":
+            heads.append(line)
+            continue
+        first, end = ranges[line["rank"]]
+        for number, values in enumerate(line["events"], start=line["first"]):
+            if first <= number < end:
+                values[6:8] = [values[6] - start_us, values[7] - start_us]
+                if values[0] == "wait":
+                    values[8] = [request - first for request in values[8] if request >= first]
+                cut[line["rank"]].append(values)
+    for head in heads:
+        if head["kind"] == "trace":
+            records.append(target, head)
+            continue
+        events = cut[head["rank"]]
+        records.append(target, {**head, "num_events": len(events)})
+        records.append(target, {"kind": "trace-events", "rank": head["rank"], "first": 0, "events": events})
+    return read(target)
+
+
 def _event(values: list[Any], groups: list[tuple[int, ...]]) -> Event:
     call, partner, tag, group, size, _address, begin, end = values[:8]
     known = groups[group] if call not in ("wait", "other") else ()

@@ -17,42 +17,22 @@
 //
 // What an asynchronous write leaves undone (its last file accesses) is waited for at the start of the next call, whose
 // first summary carries the error.
-#include "io/engine.hpp"
-
-#include <sys/stat.h>
 
 #include <algorithm>
-#include <atomic>
-#include <cstdio>
-#include <cstdlib>
-#include <cstring>
-#include <limits>
-#include <map>
-#include <mutex>
-#include <new>
-#include <thread>
 
 #include "base/clock.hpp"
-#include "io/direct.hpp"
-#include "io/report.hpp"
-#include "io/shuffle.hpp"
+#include "io/engine_impl.hpp"
 #include "io/small.hpp"
 #include "mpi/comm_state.hpp"
 #include "mpi/messages.hpp"
-#include "mpi/node_window.hpp"
+#include "mpi/nonblocking.hpp"
 
 namespace hakobi::io {
 namespace {
 
-constexpr std::int64_t no_end = std::numeric_limits<std::int64_t>::max();
-constexpr std::int64_t smallest_cycle_bytes = 256 << 10;
 constexpr std::int64_t cached_cycle_bytes = 1 << 20;  // storage that serves from memory: what still lies in the processor's cache
-constexpr int summary_words = static_cast<int>(sizeof(RequestSummary) / sizeof(std::int64_t));
 
 int chosen(int asked, int otherwise) { return asked > 0 ? asked : otherwise; }
-
-// Waiting ranks may look for their word a while where each has a core of its own.
-int spins_for(int node_size) { return node_size <= static_cast<int>(std::thread::hardware_concurrency()) ? 2000 : 20; }
 
 EngineOptions resolved(EngineOptions options, const Comm& comm) {
     if (options.access == "posix") options.depth = 1;  // the unpipelined original: one buffer, written in line
@@ -66,35 +46,6 @@ EngineOptions resolved(EngineOptions options, const Comm& comm) {
     return options;
 }
 
-// What this process has learnt of a file system, by its device: a file opened later need not learn it again.
-class StorageMemory {
-  public:
-    static std::int64_t blocks(const storage::File& file) {
-        const std::scoped_lock lock(mutex());
-        const auto at = known().find(device_of(file));
-        return at == known().end() ? -1 : at->second;
-    }
-    static void learn(const storage::File& file, std::int64_t blocks) {
-        const dev_t device = device_of(file);
-        const std::scoped_lock lock(mutex());
-        if (device != 0) known()[device] = blocks;
-    }
-
-  private:
-    static dev_t device_of(const storage::File& file) {
-        struct stat status {};
-        return file.descriptor() >= 0 && fstat(file.descriptor(), &status) == 0 ? status.st_dev : 0;
-    }
-    static std::mutex& mutex() {
-        static std::mutex mutex;
-        return mutex;
-    }
-    static std::map<dev_t, std::int64_t>& known() {
-        static std::map<dev_t, std::int64_t> known;
-        return known;
-    }
-};
-
 Status request_error(const Region& file, const Region& memory, const Status& local) {
     if (!local.ok()) return local;
     if (!file.valid() || !memory.valid()) return {ErrorCode::invalid_argument, "a request reaches beyond 2^63 bytes"};
@@ -107,321 +58,6 @@ Status request_error(const Region& file, const Region& memory, const Status& loc
 }
 
 }  // namespace
-
-struct Engine::Impl {
-    Comm comm;
-    std::string path;
-    bool is_writable = false;
-    EngineOptions options;
-    std::vector<int> aggregators;   // all, by domain
-    std::vector<int> local_index;   // of each: on this node, or -1
-    int num_local_aggregators = 0;
-    int my_domain = -1;
-
-    storage::FilePtr file;                           // aggregators open it; the others when they go direct
-    std::unique_ptr<storage::Access> direct_access;
-    mpi::NodeWindow control_window, buffer_window;
-    ControlBlock* control = nullptr;
-    std::span<RankPlace> places;
-    Team team;
-    NodeBuffers buffers;
-    std::unique_ptr<Pipeline> pipeline;
-    Timeline timeline;
-    EngineCounters counters;
-    Explainer explainer;
-    bool has_undone_write = false;
-    std::int64_t storage_blocks = -1;  // RequestSummary's
-
-    struct Call {
-        bool is_write, is_asynchronous;
-        const Region& file;
-        const Region& memory;
-        std::byte* origin;
-        std::int64_t position = 0;             // in the file: everything before it is done
-        std::int64_t end_of_file = no_end;     // lowest that this rank has seen
-        std::int64_t bytes_direct = 0;         // unordered and direct reads count for themselves
-        bool is_counted = false;
-        Status status = {};
-        std::vector<Region> regions = {};      // of all ranks, when there is more than one node
-
-        [[nodiscard]] std::int64_t bytes_done() const { return file.bytes_below(position); }
-    };
-
-    Status set_up_control();
-    Status set_up_buffers(bool for_asynchronous);
-    Status need_file();
-    mpi::Agreed call(Call& call);
-    mpi::Agreed run_call(Call& call);
-    RequestSummary summary_of(const Call& call);
-    /// Steps 1 and 6.
-    RequestTotals exchange(Call& call, RequestSummary mine, bool may_be_small, bool& was_small, mpi::Agreed& agreed);
-    RequestTotals exchange_on_node(Call& call, const RequestSummary& mine, bool may_be_small, bool& was_small, mpi::Agreed& agreed);
-    void reset_phase(std::int64_t num_cycles);
-    void move_direct(Call& call, std::int64_t stream_begin, bool in_flight);
-    void try_storage(Call& call);
-    void run_phase(Call& call, const RequestTotals& totals);
-    void wait_for_storage(Call& call);
-    [[nodiscard]] std::int64_t alignment() const;
-};
-
-Status Engine::Impl::set_up_control() {
-    const std::int64_t bytes = static_cast<std::int64_t>(sizeof(ControlBlock) + sizeof(RankPlace) * static_cast<std::size_t>(comm.node_size()) + 64);
-    Status status = mpi::NodeWindow::allocate(comm, bytes, control_window);
-    if (!status.ok()) return status;
-    std::byte* memory = control_window.data();
-    memory += (64 - reinterpret_cast<std::intptr_t>(memory) % 64) % 64;
-    if (comm.node_rank() == 0) {
-        new (memory) ControlBlock{};
-        for (int r = 0; r < comm.node_size(); ++r) {
-            // The mail itself stays untouched: pages that nobody uses are never taken.
-            auto* place = reinterpret_cast<RankPlace*>(memory + sizeof(ControlBlock)) + r;
-            place->request = {};
-            place->is_small = place->num_mail_pieces = place->bytes_read = 0;
-        }
-    }
-    control = reinterpret_cast<ControlBlock*>(memory);
-    places = {reinterpret_cast<RankPlace*>(memory + sizeof(ControlBlock)), static_cast<std::size_t>(comm.node_size())};
-    mpi::NodeWindow::barrier(comm);
-    team = Team(&control->team, comm.node_rank(), comm.node_size(), spins_for(comm.node_size()));
-    return {};
-}
-
-// Collective over all ranks: the memory is taken by whole nodes, and a node without it must not begin.
-Status Engine::Impl::set_up_buffers(bool for_asynchronous) {
-    if (buffer_window.data() != nullptr) return {};
-    buffers.cb_bytes = options.cb_buffer_bytes;
-    buffers.depth = options.depth;
-    if (for_asynchronous) {
-        const std::int64_t budgeted = options.async_budget_bytes / options.cb_buffer_bytes / std::max(1, num_local_aggregators);
-        buffers.depth = static_cast<int>(std::clamp<std::int64_t>(budgeted, options.depth, max_depth));
-    }
-    const bool has_staging = comm.num_nodes() > 1;
-    const std::int64_t bytes = NodeBuffers::bytes_needed(num_local_aggregators, has_staging, buffers.cb_bytes, buffers.depth);
-    Status status = mpi::NodeWindow::allocate(comm, bytes + 4096, buffer_window);
-    if (comm.num_nodes() > 1) status = mpi::agree(comm, status).status;
-    if (!status.ok()) {
-        buffer_window.free();
-        return status;
-    }
-    buffers.place(buffer_window.data(), num_local_aggregators, has_staging);
-    Status failed;
-    if (my_domain >= 0) {
-        const auto local = static_cast<std::size_t>(local_index[static_cast<std::size_t>(my_domain)]);
-        auto* state = new (buffers.aggregators[local]) AggregatorState{};
-        for (Slot& slot : state->slots) slot.turn.store(Slot::closed);
-        // The first phase's reset came before this memory was there: nobody deposits before the aggregator begins.
-        for (Slot& slot : buffers.aggregators[local]->slots) slot.turn.store(Slot::closed);
-        storage::AccessOptions access_options;
-        access_options.name = options.access;
-        access_options.num_threads = options.io_threads;
-        access_options.queue_depth = buffers.depth;
-        if (options.access == "uring") {
-            for (int b = 0; b < buffers.depth; ++b) {
-                access_options.buffers.emplace_back(buffers.buffers[local] + b * buffers.cb_bytes,
-                                                    static_cast<std::size_t>(buffers.cb_bytes));
-            }
-        }
-        auto access = storage::make_access(*file, access_options);
-        if (access.ok()) {
-            const Pipeline::Memory memory{buffers.aggregators[local], buffers.buffers[local], buffers.marks[local],
-                                          &control->end_of_file,      buffers.cb_bytes,       buffers.depth};
-            pipeline = std::make_unique<Pipeline>(std::move(access).value(), memory, timeline);
-        } else {
-            failed = access.status();
-        }
-    }
-    if (has_staging && comm.node_rank() == 0) {
-        new (buffers.staging) AggregatorState{};
-        for (int b = 0; b < buffers.depth; ++b) buffers.staging->slots[static_cast<std::size_t>(b)].turn.store(static_cast<std::uint32_t>(b));
-        std::memset(buffers.staging_marks, 0, static_cast<std::size_t>(buffers.depth * ByteMarks::num_words(buffers.cb_bytes)) * 8);
-    }
-    failed = mpi::agree(comm, failed).status;
-    if (!failed.ok()) {
-        pipeline.reset();
-        buffers = {};
-        buffer_window.free();
-    }
-    return failed;
-}
-
-Status Engine::Impl::need_file() {
-    if (file) return {};
-    storage::OpenMode mode;
-    mode.write = is_writable;
-    mode.direct = options.direct_io;
-    auto opened = storage::open_file(path, mode);
-    if (!opened.ok()) return opened.status();
-    file = std::move(opened).value();
-    storage_blocks = StorageMemory::blocks(*file);
-    return {};
-}
-
-std::int64_t Engine::Impl::alignment() const {
-    return options.striping_unit_bytes;  // resolved at open
-}
-
-RequestSummary Engine::Impl::summary_of(const Call& call) {
-    RequestSummary mine;
-    mine.storage_blocks = storage_blocks;
-    mine.end_of_file = call.end_of_file;
-    mine.error_code = static_cast<int>(call.status.code());
-    const std::int64_t done = call.status.ok() ? call.bytes_done() : call.file.size_bytes();
-    if (done >= call.file.size_bytes() || !call.file.is_ordered()) return mine;
-    Cursor cursor(call.file);
-    cursor.seek(done);
-    mine.begin_bytes = cursor.offset();
-    mine.end_bytes = call.file.end_bytes();
-    mine.size_bytes = call.file.size_bytes() - done;
-    mine.num_pieces = call.file.num_pieces();
-    return mine;
-}
-
-RequestTotals Engine::Impl::exchange_on_node(Call& call, const RequestSummary& mine, bool may_be_small, bool& was_small,
-                                             mpi::Agreed& agreed) {
-    RankPlace& place = places[static_cast<std::size_t>(comm.node_rank())];
-    place.request = mine;
-    place.is_small = may_be_small && mine.error_code == 0 && call.file.is_ordered() && is_small(call.file);
-    if (mine.error_code != 0) place.error_text.set(call.status.text());
-    if (place.is_small != 0) fill_mailbox(place, call.file, call.memory, call.origin, call.is_write);
-    const double start_s = now_s();
-    team.round([&] {
-        LeaderWord& word = control->word;
-        std::vector<RequestSummary> requests;
-        bool all_small = true;
-        for (const RankPlace& each : places) {
-            requests.push_back(each.request);
-            all_small = all_small && each.is_small != 0;
-        }
-        word.totals = total_of(requests);
-        word.error_code = word.totals.error_code;
-        word.error_rank = word.totals.error_rank;
-        if (word.error_rank >= 0) word.error_text = places[static_cast<std::size_t>(word.error_rank)].error_text;
-        word.is_done = word.error_code != 0;
-        if (!word.is_done && all_small && word.totals.size_bytes > 0) {
-            const Status status = serve_mailboxes(*file, places, call.is_write);
-            word.is_done = 2;
-            word.error_code = static_cast<int>(status.code());
-            word.error_rank = status.ok() ? -1 : 0;
-            if (!status.ok()) word.error_text.set(status.text());
-        }
-        if (word.is_done == 0 && word.totals.size_bytes > 0) {
-            const std::int64_t shortest = std::min(smallest_cycle_bytes, options.cb_buffer_bytes);
-            const std::int64_t span = word.totals.end_bytes - word.totals.begin_bytes;
-            reset_phase(std::min(max_cycles_of_phase, span / shortest + 2));
-        }
-    });
-    const double waited_s = now_s() - start_s;
-    counters.wait_peer_s += waited_s;
-    const LeaderWord& word = control->word;
-    was_small = word.is_done == 2;
-    if (word.error_code != 0) {
-        agreed.status = Status(static_cast<ErrorCode>(word.error_code), std::string(word.error_text.get()));
-        agreed.rank = static_cast<int>(word.error_rank);
-    }
-    return word.totals;
-}
-
-RequestTotals Engine::Impl::exchange(Call& call, RequestSummary mine, bool may_be_small, bool& was_small, mpi::Agreed& agreed) {
-    RequestTotals totals;
-    if (comm.num_nodes() == 1) {
-        totals = exchange_on_node(call, mine, may_be_small, was_small, agreed);
-    } else {
-        std::vector<std::int64_t> words;
-        if (call.regions.empty() && mine.size_bytes > 0) call.file.to_words(words);
-        mine.num_words = static_cast<std::int64_t>(words.size());
-        const double start_s = now_s();
-        const std::span<const std::int64_t> mine_words(reinterpret_cast<const std::int64_t*>(&mine), summary_words);
-        const std::vector<std::int64_t> all = mpi::all_gather(comm, mine_words);
-        const std::span<const RequestSummary> requests(reinterpret_cast<const RequestSummary*>(all.data()),
-                                                       static_cast<std::size_t>(comm.size()));
-        totals = total_of(requests);
-        if (totals.error_code != 0) {
-            agreed = mpi::agree(comm, call.status);
-        } else if (call.regions.empty() && totals.size_bytes > 0) {
-            std::vector<std::int64_t> lengths;
-            for (const RequestSummary& request : requests) lengths.push_back(request.num_words);
-            const std::vector<std::int64_t> regions = mpi::all_gather(comm, words, lengths);
-            std::int64_t at = 0;
-            for (const std::int64_t length : lengths) {
-                const std::span<const std::int64_t> one(regions.data() + at, static_cast<std::size_t>(length));
-                call.regions.push_back(length == 0 ? Region() : Region::from_words(one));
-                at += length;
-            }
-        }
-        counters.wait_peer_s += now_s() - start_s;
-    }
-    call.end_of_file = std::min(call.end_of_file, totals.end_of_file);
-    return totals;
-}
-
-void Engine::Impl::reset_phase(std::int64_t num_cycles) {
-    for (std::int64_t c = 0; c < num_cycles; ++c) control->tallies[static_cast<std::size_t>(c)].reset();
-    control->end_of_file.store(no_end);
-    for (AggregatorState* state : buffers.aggregators) {
-        for (int b = 0; b < buffers.depth; ++b) state->slots[static_cast<std::size_t>(b)].turn.store(Slot::closed);
-    }
-    for (int b = 0; b < buffers.staging_depth; ++b) {
-        Slot& slot = buffers.staging->slots[static_cast<std::size_t>(b)];
-        slot.num_arrived.store(0);
-        slot.turn.store(static_cast<std::uint32_t>(b));
-    }
-}
-
-// The leader carries out its first piece before anybody decides: what it took tells a page cache from a disk.
-void Engine::Impl::try_storage(Call& call) {
-    constexpr std::int64_t coarse_bytes = 4 << 10;
-    if (storage_blocks >= 0 || comm.node_rank() != 0 || !call.status.ok() || call.file.empty() || !call.file.is_ordered()) return;
-    if (options.shuffle != "auto" || call.is_asynchronous) return;
-    if (call.file.size_bytes() / call.file.num_pieces() < coarse_bytes) return;
-    call.status = need_file();
-    if (!call.status.ok()) return;
-    const Cursor first(call.file);
-    const std::int64_t length = std::min<std::int64_t>(first.remaining(), 1 << 20);
-    const DirectResult tried = move_directly(*file, nullptr, 1, {call.file, call.memory, call.origin, 0, length, call.is_write, length});
-    storage_blocks = tried.has_waited ? 1 : 0;
-    StorageMemory::learn(*file, storage_blocks);
-    call.status = tried.status;
-    // It is written again with the rest, or read again: the position stays, so that file and memory are whole either way.
-}
-
-void Engine::Impl::move_direct(Call& call, std::int64_t stream_begin, bool in_flight) {
-    call.status = need_file();
-    if (!call.status.ok()) return;
-    if (in_flight && !direct_access && options.access != "posix") {
-        storage::AccessOptions access_options;
-        access_options.name = options.access;
-        access_options.num_threads = std::max(1, options.io_threads * 2 / comm.node_size());
-        auto access = storage::make_access(*file, access_options);
-        if (access.ok()) direct_access = std::move(access).value();
-        // Without one the calls are made in line: slower, not wrong.
-    }
-    const double start_s = now_s();
-    const DirectRequest request{call.file,     call.memory,   call.origin, stream_begin, call.file.size_bytes(),
-                                call.is_write, options.cb_buffer_bytes};
-    const DirectResult moved = move_directly(*file, in_flight ? direct_access.get() : nullptr, options.depth, request);
-    const double end_s = now_s();
-    call.status = moved.status;
-    call.bytes_direct = moved.bytes;
-    call.is_counted = true;
-    if (moved.has_waited) {
-        storage_blocks = 1;
-        StorageMemory::learn(*file, 1);
-    }
-    counters.storage_s += end_s - start_s;
-    counters.storage_bytes += moved.bytes;
-    ++counters.direct_calls;
-    timeline.add({call.is_write ? "write directly" : "read directly", 0, start_s, end_s});
-}
-
-void Engine::Impl::wait_for_storage(Call& call) {
-    if (!pipeline) return;
-    const double start_s = now_s();
-    Status status = pipeline->wait_phase();
-    counters.wait_buffer_s += now_s() - start_s;
-    call.status.keep_first(std::move(status));
-    storage_blocks = pipeline->storage_blocks() ? 1 : 0;
-    StorageMemory::learn(*file, storage_blocks);
-}
 
 // Steps 3 to 5.
 void Engine::Impl::run_phase(Call& call, const RequestTotals& totals) {
@@ -438,7 +74,7 @@ void Engine::Impl::run_phase(Call& call, const RequestTotals& totals) {
     if (totals.storage_blocks == 0) wanted = std::min(wanted, cached_cycle_bytes);
     const std::int64_t cycle = std::min(buffers.cb_bytes, (wanted + smallest_cycle_bytes - 1) / smallest_cycle_bytes * smallest_cycle_bytes);
     const std::int64_t max_cycles = std::min<std::int64_t>(max_cycles_of_phase, mpi::highest_tag(comm) / comm.num_nodes());
-    plan.domains = make_domains(totals.begin_bytes, totals.end_bytes, num_aggregators, cycle, alignment(), max_cycles);
+    plan.domains = make_domains(totals.begin_bytes, totals.end_bytes, num_aggregators, cycle, options.striping_unit_bytes, max_cycles);
     const int domain = my_domain < plan.domains.num_domains ? my_domain : -1;
 
     const double start_s = now_s();

@@ -1,0 +1,110 @@
+#include <algorithm>
+
+#include "base/clock.hpp"
+#include "io/engine_impl.hpp"
+#include "io/small.hpp"
+#include "mpi/agree.hpp"
+#include "mpi/nonblocking.hpp"
+
+namespace hakobi::io {
+namespace {
+
+constexpr int summary_words = static_cast<int>(sizeof(RequestSummary) / sizeof(std::int64_t));
+
+}  // namespace
+
+RequestSummary Engine::Impl::summary_of(const Call& call) {
+    RequestSummary mine;
+    mine.storage_blocks = storage_blocks;
+    mine.end_of_file = call.end_of_file;
+    mine.error_code = static_cast<int>(call.status.code());
+    const std::int64_t done = call.status.ok() ? call.bytes_done() : call.file.size_bytes();
+    if (done >= call.file.size_bytes() || !call.file.is_ordered()) return mine;
+    Cursor cursor(call.file);
+    cursor.seek(done);
+    mine.begin_bytes = cursor.offset();
+    mine.end_bytes = call.file.end_bytes();
+    mine.size_bytes = call.file.size_bytes() - done;
+    mine.num_pieces = call.file.num_pieces();
+    return mine;
+}
+
+RequestTotals Engine::Impl::exchange_on_node(Call& call, const RequestSummary& mine, bool may_be_small, bool& was_small,
+                                             mpi::Agreed& agreed) {
+    RankPlace& place = places[static_cast<std::size_t>(comm.node_rank())];
+    place.request = mine;
+    place.is_small = may_be_small && mine.error_code == 0 && call.file.is_ordered() && is_small(call.file);
+    if (mine.error_code != 0) place.error_text.set(call.status.text());
+    if (place.is_small != 0) fill_mailbox(place, call.file, call.memory, call.origin, call.is_write);
+    const double start_s = now_s();
+    team.round([&] {
+        LeaderWord& word = control->word;
+        std::vector<RequestSummary> requests;
+        bool all_small = true;
+        for (const RankPlace& each : places) {
+            requests.push_back(each.request);
+            all_small = all_small && each.is_small != 0;
+        }
+        word.totals = total_of(requests);
+        word.error_code = word.totals.error_code;
+        word.error_rank = word.totals.error_rank;
+        if (word.error_rank >= 0) word.error_text = places[static_cast<std::size_t>(word.error_rank)].error_text;
+        word.is_done = word.error_code != 0;
+        if (!word.is_done && all_small && word.totals.size_bytes > 0) {
+            const Status status = serve_mailboxes(*file, places, call.is_write);
+            word.is_done = 2;
+            word.error_code = static_cast<int>(status.code());
+            word.error_rank = status.ok() ? -1 : 0;
+            if (!status.ok()) word.error_text.set(status.text());
+        }
+        if (word.is_done == 0 && word.totals.size_bytes > 0) {
+            const std::int64_t shortest = std::min(smallest_cycle_bytes, options.cb_buffer_bytes);
+            const std::int64_t span = word.totals.end_bytes - word.totals.begin_bytes;
+            reset_phase(std::min(max_cycles_of_phase, span / shortest + 2));
+        }
+    });
+    const double waited_s = now_s() - start_s;
+    counters.wait_peer_s += waited_s;
+    const LeaderWord& word = control->word;
+    was_small = word.is_done == 2;
+    if (word.error_code != 0) {
+        agreed.status = Status(static_cast<ErrorCode>(word.error_code), std::string(word.error_text.get()));
+        agreed.rank = static_cast<int>(word.error_rank);
+    }
+    return word.totals;
+}
+
+RequestTotals Engine::Impl::exchange(Call& call, RequestSummary mine, bool may_be_small, bool& was_small, mpi::Agreed& agreed) {
+    RequestTotals totals;
+    if (comm.num_nodes() == 1) {
+        totals = exchange_on_node(call, mine, may_be_small, was_small, agreed);
+    } else {
+        std::vector<std::int64_t> words;
+        if (call.regions.empty() && mine.size_bytes > 0) call.file.to_words(words);
+        mine.num_words = static_cast<std::int64_t>(words.size());
+        const double start_s = now_s();
+        const std::span<const std::int64_t> mine_words(reinterpret_cast<const std::int64_t*>(&mine), summary_words);
+        const std::vector<std::int64_t> all = mpi::all_gather(comm, mine_words);
+        const std::span<const RequestSummary> requests(reinterpret_cast<const RequestSummary*>(all.data()),
+                                                       static_cast<std::size_t>(comm.size()));
+        totals = total_of(requests);
+        if (totals.error_code != 0) {
+            agreed = mpi::agree(comm, call.status);
+        } else if (call.regions.empty() && totals.size_bytes > 0) {
+            std::vector<std::int64_t> lengths;
+            for (const RequestSummary& request : requests) lengths.push_back(request.num_words);
+            const std::vector<std::int64_t> regions = mpi::all_gather(comm, words, lengths);
+            std::int64_t at = 0;
+            for (const std::int64_t length : lengths) {
+                const std::span<const std::int64_t> one(regions.data() + at, static_cast<std::size_t>(length));
+                call.regions.push_back(length == 0 ? Region() : Region::from_words(one));
+                at += length;
+            }
+        }
+        counters.wait_peer_s += now_s() - start_s;
+    }
+    call.end_of_file = std::min(call.end_of_file, totals.end_of_file);
+    return totals;
+}
+
+}  // namespace hakobi::io

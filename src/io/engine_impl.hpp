@@ -1,0 +1,81 @@
+#pragma once
+
+#include <limits>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/timeline.hpp"
+#include "io/engine.hpp"
+#include "io/pipeline.hpp"
+#include "io/report.hpp"
+#include "io/shuffle.hpp"
+#include "io/slots.hpp"
+#include "io/team.hpp"
+#include "mpi/node_window.hpp"
+#include "storage/access.hpp"
+
+namespace hakobi::io {
+
+constexpr std::int64_t no_end = std::numeric_limits<std::int64_t>::max();
+constexpr std::int64_t smallest_cycle_bytes = 256 << 10;
+
+/// The engine's state, for its own files: engine.cpp (the steps of a call), engine_memory.cpp (what it opens and
+/// allocates), engine_exchange.cpp (step 1), engine_storage.cpp (direct access, and what is learnt of the storage).
+struct Engine::Impl {
+    Comm comm;
+    std::string path;
+    bool is_writable = false;
+    EngineOptions options;
+    std::vector<int> aggregators;   // all, by domain
+    std::vector<int> local_index;   // of each: on this node, or -1
+    int num_local_aggregators = 0;
+    int my_domain = -1;
+
+    storage::FilePtr file;                           // aggregators open it; the others when they go direct
+    std::unique_ptr<storage::Access> direct_access;
+    mpi::NodeWindow control_window, buffer_window;
+    ControlBlock* control = nullptr;
+    std::span<RankPlace> places;
+    Team team;
+    NodeBuffers buffers;
+    std::unique_ptr<Pipeline> pipeline;
+    Timeline timeline;
+    EngineCounters counters;
+    Explainer explainer;
+    bool has_undone_write = false;
+    std::int64_t storage_blocks = -1;  // RequestSummary's
+
+    struct Call {
+        bool is_write, is_asynchronous;
+        const Region& file;
+        const Region& memory;
+        std::byte* origin;
+        std::int64_t position = 0;             // in the file: everything before it is done
+        std::int64_t end_of_file = no_end;     // lowest that this rank has seen
+        std::int64_t bytes_direct = 0;         // unordered and direct reads count for themselves
+        bool is_counted = false;
+        Status status = {};
+        std::vector<Region> regions = {};      // of all ranks, when there is more than one node
+
+        [[nodiscard]] std::int64_t bytes_done() const { return file.bytes_below(position); }
+    };
+
+    Status set_up_control();
+    Status set_up_buffers(bool for_asynchronous);
+    Status need_file();
+    mpi::Agreed call(Call& call);
+    mpi::Agreed run_call(Call& call);
+    RequestSummary summary_of(const Call& call);
+    /// Steps 1 and 6.
+    RequestTotals exchange(Call& call, RequestSummary mine, bool may_be_small, bool& was_small, mpi::Agreed& agreed);
+    RequestTotals exchange_on_node(Call& call, const RequestSummary& mine, bool may_be_small, bool& was_small, mpi::Agreed& agreed);
+    void reset_phase(std::int64_t num_cycles);
+    void move_direct(Call& call, std::int64_t stream_begin, bool in_flight);
+    void try_storage(Call& call);
+    void run_phase(Call& call, const RequestTotals& totals);
+    void wait_for_storage(Call& call);
+};
+
+}  // namespace hakobi::io

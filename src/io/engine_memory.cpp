@@ -1,0 +1,110 @@
+#include <algorithm>
+#include <cstring>
+#include <new>
+#include <thread>
+
+#include "io/engine_impl.hpp"
+#include "mpi/agree.hpp"
+
+namespace hakobi::io {
+namespace {
+
+// Waiting ranks may look for their word a while where each has a core of its own.
+int spins_for(int node_size) { return node_size <= static_cast<int>(std::thread::hardware_concurrency()) ? 2000 : 20; }
+
+}  // namespace
+
+Status Engine::Impl::set_up_control() {
+    const std::int64_t bytes = static_cast<std::int64_t>(sizeof(ControlBlock) + sizeof(RankPlace) * static_cast<std::size_t>(comm.node_size()) + 64);
+    Status status = mpi::NodeWindow::allocate(comm, bytes, control_window);
+    if (!status.ok()) return status;
+    std::byte* memory = control_window.data();
+    memory += (64 - reinterpret_cast<std::intptr_t>(memory) % 64) % 64;
+    if (comm.node_rank() == 0) {
+        new (memory) ControlBlock{};
+        for (int r = 0; r < comm.node_size(); ++r) {
+            // The mail itself stays untouched: pages that nobody uses are never taken.
+            auto* place = reinterpret_cast<RankPlace*>(memory + sizeof(ControlBlock)) + r;
+            place->request = {};
+            place->is_small = place->num_mail_pieces = place->bytes_read = 0;
+        }
+    }
+    control = reinterpret_cast<ControlBlock*>(memory);
+    places = {reinterpret_cast<RankPlace*>(memory + sizeof(ControlBlock)), static_cast<std::size_t>(comm.node_size())};
+    mpi::NodeWindow::barrier(comm);
+    team = Team(&control->team, comm.node_rank(), comm.node_size(), spins_for(comm.node_size()));
+    return {};
+}
+
+// Collective over all ranks: the memory is taken by whole nodes, and a node without it must not begin.
+Status Engine::Impl::set_up_buffers(bool for_asynchronous) {
+    if (buffer_window.data() != nullptr) return {};
+    buffers.cb_bytes = options.cb_buffer_bytes;
+    buffers.depth = options.depth;
+    if (for_asynchronous) {
+        const std::int64_t budgeted = options.async_budget_bytes / options.cb_buffer_bytes / std::max(1, num_local_aggregators);
+        buffers.depth = static_cast<int>(std::clamp<std::int64_t>(budgeted, options.depth, max_depth));
+    }
+    const bool has_staging = comm.num_nodes() > 1;
+    const std::int64_t bytes = NodeBuffers::bytes_needed(num_local_aggregators, has_staging, buffers.cb_bytes, buffers.depth);
+    Status status = mpi::NodeWindow::allocate(comm, bytes + 4096, buffer_window);
+    if (comm.num_nodes() > 1) status = mpi::agree(comm, status).status;
+    if (!status.ok()) {
+        buffer_window.free();
+        return status;
+    }
+    buffers.place(buffer_window.data(), num_local_aggregators, has_staging);
+    Status failed;
+    if (my_domain >= 0) {
+        const auto local = static_cast<std::size_t>(local_index[static_cast<std::size_t>(my_domain)]);
+        auto* state = new (buffers.aggregators[local]) AggregatorState{};
+        for (Slot& slot : state->slots) slot.turn.store(Slot::closed);
+        // The first phase's reset came before this memory was there: nobody deposits before the aggregator begins.
+        for (Slot& slot : buffers.aggregators[local]->slots) slot.turn.store(Slot::closed);
+        storage::AccessOptions access_options;
+        access_options.name = options.access;
+        access_options.num_threads = options.io_threads;
+        access_options.queue_depth = buffers.depth;
+        if (options.access == "uring") {
+            for (int b = 0; b < buffers.depth; ++b) {
+                access_options.buffers.emplace_back(buffers.buffers[local] + b * buffers.cb_bytes,
+                                                    static_cast<std::size_t>(buffers.cb_bytes));
+            }
+        }
+        auto access = storage::make_access(*file, access_options);
+        if (access.ok()) {
+            const Pipeline::Memory memory{buffers.aggregators[local], buffers.buffers[local], buffers.marks[local],
+                                          &control->end_of_file,      buffers.cb_bytes,       buffers.depth};
+            pipeline = std::make_unique<Pipeline>(std::move(access).value(), memory, timeline);
+        } else {
+            failed = access.status();
+        }
+    }
+    if (has_staging && comm.node_rank() == 0) {
+        new (buffers.staging) AggregatorState{};
+        for (int b = 0; b < buffers.depth; ++b) buffers.staging->slots[static_cast<std::size_t>(b)].turn.store(static_cast<std::uint32_t>(b));
+        std::memset(buffers.staging_marks, 0, static_cast<std::size_t>(buffers.depth * ByteMarks::num_words(buffers.cb_bytes)) * 8);
+    }
+    failed = mpi::agree(comm, failed).status;
+    if (!failed.ok()) {
+        pipeline.reset();
+        buffers = {};
+        buffer_window.free();
+    }
+    return failed;
+}
+
+void Engine::Impl::reset_phase(std::int64_t num_cycles) {
+    for (std::int64_t c = 0; c < num_cycles; ++c) control->tallies[static_cast<std::size_t>(c)].reset();
+    control->end_of_file.store(no_end);
+    for (AggregatorState* state : buffers.aggregators) {
+        for (int b = 0; b < buffers.depth; ++b) state->slots[static_cast<std::size_t>(b)].turn.store(Slot::closed);
+    }
+    for (int b = 0; b < buffers.staging_depth; ++b) {
+        Slot& slot = buffers.staging->slots[static_cast<std::size_t>(b)];
+        slot.num_arrived.store(0);
+        slot.turn.store(static_cast<std::uint32_t>(b));
+    }
+}
+
+}  // namespace hakobi::io

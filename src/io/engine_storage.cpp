@@ -1,0 +1,113 @@
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <map>
+#include <mutex>
+
+#include "base/clock.hpp"
+#include "io/direct.hpp"
+#include "io/engine_impl.hpp"
+
+namespace hakobi::io {
+namespace {
+
+// What this process has learnt of a file system, by its device: a file opened later need not learn it again.
+class StorageMemory {
+  public:
+    static std::int64_t blocks(const storage::File& file) {
+        const std::scoped_lock lock(mutex());
+        const auto at = known().find(device_of(file));
+        return at == known().end() ? -1 : at->second;
+    }
+    static void learn(const storage::File& file, std::int64_t blocks) {
+        const dev_t device = device_of(file);
+        const std::scoped_lock lock(mutex());
+        if (device != 0) known()[device] = blocks;
+    }
+
+  private:
+    static dev_t device_of(const storage::File& file) {
+        struct stat status {};
+        return file.descriptor() >= 0 && fstat(file.descriptor(), &status) == 0 ? status.st_dev : 0;
+    }
+    static std::mutex& mutex() {
+        static std::mutex mutex;
+        return mutex;
+    }
+    static std::map<dev_t, std::int64_t>& known() {
+        static std::map<dev_t, std::int64_t> known;
+        return known;
+    }
+};
+
+}  // namespace
+
+Status Engine::Impl::need_file() {
+    if (file) return {};
+    storage::OpenMode mode;
+    mode.write = is_writable;
+    mode.direct = options.direct_io;
+    auto opened = storage::open_file(path, mode);
+    if (!opened.ok()) return opened.status();
+    file = std::move(opened).value();
+    storage_blocks = StorageMemory::blocks(*file);
+    return {};
+}
+
+// The leader carries out its first piece before anybody decides: what it took tells a page cache from a disk.
+void Engine::Impl::try_storage(Call& call) {
+    constexpr std::int64_t coarse_bytes = 4 << 10;
+    if (storage_blocks >= 0 || comm.node_rank() != 0 || !call.status.ok() || call.file.empty() || !call.file.is_ordered()) return;
+    if (options.shuffle != "auto" || call.is_asynchronous) return;
+    if (call.file.size_bytes() / call.file.num_pieces() < coarse_bytes) return;
+    call.status = need_file();
+    if (!call.status.ok()) return;
+    const Cursor first(call.file);
+    const std::int64_t length = std::min<std::int64_t>(first.remaining(), 1 << 20);
+    const DirectResult tried = move_directly(*file, nullptr, 1, {call.file, call.memory, call.origin, 0, length, call.is_write, length});
+    storage_blocks = tried.has_waited ? 1 : 0;
+    StorageMemory::learn(*file, storage_blocks);
+    call.status = tried.status;
+    // It is written again with the rest, or read again: the position stays, so that file and memory are whole either way.
+}
+
+void Engine::Impl::move_direct(Call& call, std::int64_t stream_begin, bool in_flight) {
+    call.status = need_file();
+    if (!call.status.ok()) return;
+    if (in_flight && !direct_access && options.access != "posix") {
+        storage::AccessOptions access_options;
+        access_options.name = options.access;
+        access_options.num_threads = std::max(1, options.io_threads * 2 / comm.node_size());
+        auto access = storage::make_access(*file, access_options);
+        if (access.ok()) direct_access = std::move(access).value();
+        // Without one the calls are made in line: slower, not wrong.
+    }
+    const double start_s = now_s();
+    const DirectRequest request{call.file,     call.memory,   call.origin, stream_begin, call.file.size_bytes(),
+                                call.is_write, options.cb_buffer_bytes};
+    const DirectResult moved = move_directly(*file, in_flight ? direct_access.get() : nullptr, options.depth, request);
+    const double end_s = now_s();
+    call.status = moved.status;
+    call.bytes_direct = moved.bytes;
+    call.is_counted = true;
+    if (moved.has_waited) {
+        storage_blocks = 1;
+        StorageMemory::learn(*file, 1);
+    }
+    counters.storage_s += end_s - start_s;
+    counters.storage_bytes += moved.bytes;
+    ++counters.direct_calls;
+    timeline.add({call.is_write ? "write directly" : "read directly", 0, start_s, end_s});
+}
+
+void Engine::Impl::wait_for_storage(Call& call) {
+    if (!pipeline) return;
+    const double start_s = now_s();
+    Status status = pipeline->wait_phase();
+    counters.wait_buffer_s += now_s() - start_s;
+    call.status.keep_first(std::move(status));
+    storage_blocks = pipeline->storage_blocks() ? 1 : 0;
+    StorageMemory::learn(*file, storage_blocks);
+}
+
+}  // namespace hakobi::io

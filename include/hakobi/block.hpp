@@ -19,14 +19,15 @@ struct Block {
     friend bool operator==(const Block&, const Block&) = default;
 };
 
-/// How many ranks to use in each dimension: `num_ranks` factored so that the blocks of an array of `global` extents
-/// have the smallest surface. Local, pure. Throws invalid_argument when no factoring leaves every rank at least one
-/// element ("ranks that don't fit the grid").
-[[nodiscard]] HAKOBI_EXPORT std::vector<int> dims_of_ranks(std::span<const std::int64_t> global, int num_ranks);
+/// How many ranks to use in each dimension: `num_ranks` factored so that the blocks of an array of `global`
+/// extents have the smallest surface. Local, pure. Throws invalid_argument when no factoring leaves every
+/// rank at least one element ("ranks that don't fit the grid").
+[[nodiscard]] HAKOBI_EXPORT std::vector<int> dims_of_ranks(std::span<const std::int64_t> global,
+                                                           int num_ranks);
 
-/// The block of `rank` when an array of `global` extents is split over `num_ranks` by `dims_of_ranks`; ranks count
-/// through the dimensions in C order, and the first `global % dims` parts of a dimension are one element longer.
-/// Local, pure. Throws as `dims_of_ranks`.
+/// The block of `rank` when an array of `global` extents is split over `num_ranks` by `dims_of_ranks`; ranks
+/// count through the dimensions in C order, and the first `global % dims` parts of a dimension are one
+/// element longer. Local, pure. Throws as `dims_of_ranks`.
 [[nodiscard]] HAKOBI_EXPORT Block split(std::span<const std::int64_t> global, int num_ranks, int rank);
 [[nodiscard]] HAKOBI_EXPORT Block split(std::initializer_list<std::int64_t> global, int num_ranks, int rank);
 

@@ -20,37 +20,46 @@ struct Axis {
     std::string name;                ///< "lat", "lon", "x", …: also the dimension's name in the file
     std::string units;               ///< "degrees_north", "degrees_east", "m", …
     std::string standard_name = {};  ///< CF's, or ""
-    std::vector<double> values;      ///< one a grid point; a dimension without an axis has no coordinate variable
+    /// One a grid point; none: a named dimension without a coordinate variable.
+    std::vector<double> values;
 };
 
 /// What Output::create takes; equal on every rank.
 struct OutputOptions {
-    std::string method = "auto";         ///< a name from output_methods(), or "auto"
-    std::vector<Axis> axes = {};         ///< the grid's dimensions, slowest first
-    std::string title = "";              ///< CF's global attribute
-    std::string time_units = "s";        ///< units of begin_step's time: "seconds since 2011-03-11 05:46:24"
-    bool sync = false;                   ///< fsync each step's file and its folder before end_step returns
-    bool asynchronous = false;           ///< end_step may return while the step drains (pipelined only)
-    int writer_stride = 0;               ///< `writers`: every n-th rank writes; 0 chooses
-    std::int64_t buffer_bytes = 64 << 20;  ///< bound of what `root` and `writers` hold of others' data at one time
-    bool keep_pieces = false;            ///< `per-process`: leave the pieces for `hakobi gather`, do not gather at close
-    Hints hints = {};                    ///< MPI-IO's names and ours (hints.hpp)
+    /// A name from output_methods(), or "auto": `pipelined`, or with one rank `root`, which then writes from
+    /// the caller's memory without a copy.
+    std::string method = "auto";
+    /// The grid's dimensions, slowest first. A field's dimensions, from its last to its first, each take the
+    /// next axis (going backwards) that is as long: (lat, lon) fields stand beside (level, lat, lon) ones. An
+    /// extent that no axis has is an error. Without any axis the dimensions are called dim_0, dim_1, …
+    std::vector<Axis> axes = {};
+    std::string title = "";        ///< CF's global attribute
+    std::string time_units = "s";  ///< units of begin_step's time: "seconds since 2011-03-11 05:46:24"
+    bool sync = false;             ///< fsync each step's file and its folder before end_step returns
+    bool asynchronous = false;  ///< end_step may return while the step drains (pipelined; others ignore it)
+    int writer_stride = 0;      ///< `writers`: every n-th rank writes; 0: one in four, at least one a node
+    /// Bound of what `root`, `writers` and gathering hold of other ranks' data at one time; at least 4096.
+    std::int64_t buffer_bytes = 64 << 20;
+    /// `per-process`: leave the pieces for `hakobi gather`, do not gather at close.
+    bool keep_pieces = false;
+    Hints hints = {};  ///< MPI-IO's names and ours (hints.hpp)
 };
 
 /// Seconds that this rank has spent inside Output, by phase; local.
 struct OutputTimes {
-    double layout_s = 0;   ///< rank 0 lays the file out and the others wait for it
-    double values_s = 0;   ///< moving values: messages, shuffle, file access
-    double finish_s = 0;   ///< sync, rename, agreement
-    double gather_s = 0;   ///< `per-process`: making one file of the pieces
+    double layout_s = 0;     ///< rank 0 lays the file out and the others wait for it
+    double values_s = 0;     ///< moving values: messages, shuffle, file access
+    double finish_s = 0;     ///< sync, rename, agreement
+    double gather_s = 0;     ///< `per-process`: making one file of the pieces
     std::int64_t bytes = 0;  ///< values put by this rank
 };
 
-/// A field of one step. `data` is lent until end_step returns (asynchronous or not: it is copied before that).
+/// A field of one step. `data` is lent until end_step returns (asynchronous or not: it is copied before
+/// that). The ranks' blocks must not overlap; elements that no block covers are zero in the file.
 struct Field {
     using Data = std::variant<std::span<const double>, std::span<const float>, std::span<const std::int32_t>,
                               std::span<const std::int64_t>>;
-    std::string name;                ///< letters, digits, underscore; once a step
+    std::string name;  ///< letters, digits, underscore; once a step
     std::string units = "1";
     std::string long_name = {};
     std::string standard_name = {};  ///< CF's, or ""
@@ -58,34 +67,41 @@ struct Field {
     Data data;                       ///< block.num_elements() values in C order, native byte order
 };
 
-/// Writes time steps, one NetCDF-4 file with CF conventions a step: `<prefix>_000000.nc`, `<prefix>_000001.nc`, …
-/// A step is written under `<prefix>_000000.nc.part` and renamed when it is whole. The bytes of a file do not depend
-/// on the method or on the number of ranks.
+/// Writes time steps, one NetCDF-4 file with CF conventions a step: `<prefix>_000000.nc`,
+/// `<prefix>_000001.nc`, … A step is written under `<prefix>_000000.nc.part` and renamed when it is whole.
+/// The bytes of a file do not depend on the method or on the number of ranks. `per-process` leaves
+/// `<prefix>_000000.nc.pieces/`, and its files come into being in `close`. Files of an earlier run are
+/// replaced, step by step.
 ///
-/// Errors: every collective call throws the same Error on every rank or none; after one the object is failed, every
-/// call but `close` throws `failed` without communicating, and earlier steps stay whole.
+/// Errors: every collective call throws the same Error on every rank or none; after one the object is failed,
+/// every call but `close` throws `failed` without communicating, and earlier steps stay whole.
 class HAKOBI_EXPORT Output {
   public:
-    /// Collective over `comm`; `prefix` and `options` equal on all ranks. The prefix's folder is made if it is
-    /// missing (one level). Throws invalid_argument for an unknown method (naming the nearest), permission or
-    /// not_found for the folder, exists when something that is not a regular file is in the way.
+    /// Collective over `comm`; `prefix` and `options` equal on all ranks. The prefix's folder is made if it
+    /// is missing (one level). Throws invalid_argument for an unknown method (naming the nearest), permission
+    /// or not_found for the folder, exists when something that is not a regular file is in the way.
     [[nodiscard]] static Output create(const Comm& comm, std::string_view prefix, OutputOptions options = {});
 
     Output(Output&&) noexcept;
     Output& operator=(Output&&) noexcept;
-    /// Never communicates: an unfinished step is abandoned and its temporary file removed by rank 0.
+    /// Never communicates: an unfinished step is abandoned and its temporary file removed by rank 0. Pieces
+    /// that close has not gathered stay for `gather_pieces`.
     ~Output();
 
-    /// Opens the next step at model time `time` (in time_units). Collective in order only: it does not communicate.
+    /// Opens the next step at model time `time` (in time_units). Collective in order only: it does not
+    /// communicate. Calls out of order (a step is open, or for put and end_step none is) throw
+    /// invalid_argument at once, and nothing is broken by them.
     void begin_step(double time);
-    /// Adds a field to the open step. All ranks put the same fields in the same order; nothing is communicated until
-    /// end_step, which reports what is wrong with any of them.
+    /// Adds a field to the open step. All ranks put the same fields in the same order; nothing is
+    /// communicated until end_step, which reports what is wrong with any of them.
     void put(const Field& field);
-    /// Writes the step. Collective. On return the file has its final name (asynchronous: at the latest when the next
-    /// begin_step, end_step or close returns).
+    /// Writes the step. Collective. On return the file has its final name (asynchronous: at the latest when
+    /// the next end_step or close returns, which also throw what went wrong with it). invalid_argument when
+    /// ranks put different fields (name, type, units, order, global extents) or times, or blocks that
+    /// overlap: the text says which.
     void end_step();
-    /// Finishes what is under way (draining, gathering pieces) and releases everything. Collective. Throws what
-    /// asynchronous work met; calling it again does nothing.
+    /// Finishes what is under way (draining, gathering pieces) and releases everything. Collective, also
+    /// after a failure. Throws what asynchronous work or gathering met; calling it again does nothing.
     void close();
 
     [[nodiscard]] OutputTimes times() const;
@@ -101,9 +117,9 @@ class HAKOBI_EXPORT Output {
 /// The names that OutputOptions::method takes, in the order of the documentation, `auto` left out.
 [[nodiscard]] HAKOBI_EXPORT std::span<const std::string_view> output_methods();
 
-/// Makes whole files of the pieces that `per-process` left in `<path>` (a `*.pieces` folder) or in every such folder
-/// of the directory `path`: complete sets are gathered into their file and removed; incomplete ones (a killed run)
-/// are left and named. Local: no MPI. Throws not_found, format, no_space, io.
+/// Makes whole files of the pieces that `per-process` left in `<path>` (a `*.pieces` folder) or in every such
+/// folder of the directory `path`: complete sets are gathered into their file and removed; incomplete ones (a
+/// killed run) are left and named. Local: no MPI. Throws not_found, format, no_space, io.
 struct GatherResult {
     std::vector<std::string> files;       ///< made, in order
     std::vector<std::string> incomplete;  ///< folders whose pieces are not all there, each with the reason

@@ -14,7 +14,7 @@ namespace hakobi {
 class ByteWriter {
   public:
     template <class T>
-        requires std::is_trivially_copyable_v<T>
+    requires std::is_trivially_copyable_v<T>
     void put(const T& value) {
         const auto* raw = reinterpret_cast<const std::byte*>(&value);
         bytes_.insert(bytes_.end(), raw, raw + sizeof(T));
@@ -35,15 +35,14 @@ class ByteWriter {
     std::vector<std::byte> bytes_;
 };
 
-/// Takes them out again. Reading past the end gives zeros and makes `ok()` false for good: check once at the end,
-/// before using what was read.
+/// Takes them out again. Reading past the end gives zeros and makes `ok()` false for good: check once at the
+/// end, before using what was read.
 class ByteReader {
   public:
     explicit ByteReader(std::span<const std::byte> bytes) : bytes_(bytes) {}
 
     template <class T>
-        requires std::is_trivially_copyable_v<T>
-    T get() {
+    requires std::is_trivially_copyable_v<T> T get() {
         T value{};
         if (!has(sizeof(T))) return value;
         std::memcpy(&value, bytes_.data() + at_, sizeof(T));
@@ -53,7 +52,8 @@ class ByteReader {
     std::string get_text() {
         const auto length = get<std::int64_t>();
         if (length < 0 || !has(static_cast<std::size_t>(length))) return {};
-        std::string text(reinterpret_cast<const char*>(bytes_.data() + at_), static_cast<std::size_t>(length));
+        std::string text(reinterpret_cast<const char*>(bytes_.data() + at_),
+                         static_cast<std::size_t>(length));
         at_ += text.size();
         return text;
     }

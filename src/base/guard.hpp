@@ -9,8 +9,9 @@
 
 namespace hakobi {
 
-/// Runs a rank-local part of a collective call and returns what it threw as a Status: nothing may leave the body of a
-/// collective. `body` returns Status or nothing; `what` names the part where the exception has no text of use.
+/// Runs a rank-local part of a collective call and returns what it threw as a Status: nothing may leave the
+/// body of a collective. `body` returns Status or nothing; `what` names the part where the exception has no
+/// text of use.
 template <class Body>
 Status guarded(std::string_view what, Body&& body) {
     try {

@@ -6,12 +6,19 @@
 namespace hakobi::format {
 namespace {
 
-FieldDescription field(const std::string& name, std::vector<std::int64_t> global, ValueType type = ValueType::float64) {
-    return {.name = name, .units = "m", .long_name = "", .standard_name = "", .type = type, .global = std::move(global)};
+FieldDescription field(const std::string& name, std::vector<std::int64_t> global,
+                       ValueType type = ValueType::float64) {
+    return {.name = name,
+            .units = "m",
+            .long_name = "",
+            .standard_name = "",
+            .type = type,
+            .global = std::move(global)};
 }
 
 StepDescription step_of(std::vector<Axis> axes, std::vector<FieldDescription> fields) {
-    return {.title = "title", .time_units = "s", .time = 3, .axes = std::move(axes), .fields = std::move(fields)};
+    return {
+        .title = "title", .time_units = "s", .time = 3, .axes = std::move(axes), .fields = std::move(fields)};
 }
 
 Axis axis(const std::string& name, std::size_t length) {
@@ -20,21 +27,24 @@ Axis axis(const std::string& name, std::size_t length) {
 
 std::vector<std::string> names_of(const Dimensions& dimensions, std::size_t f) {
     std::vector<std::string> names;
-    for (const int d : dimensions.of_field[f]) names.push_back(dimensions.all[static_cast<std::size_t>(d)].name);
+    for (const int d : dimensions.of_field[f])
+        names.push_back(dimensions.all[static_cast<std::size_t>(d)].name);
     return names;
 }
 
 using Names = std::vector<std::string>;
 
 TEST(Dimensions, OfASurfaceFieldAreTheLastAxes) {
-    const auto found = dimensions_of(step_of({axis("z", 9), axis("y", 4), axis("x", 5)}, {field("a", {4, 5}), field("b", {9, 4, 5})}));
+    const auto found = dimensions_of(
+        step_of({axis("z", 9), axis("y", 4), axis("x", 5)}, {field("a", {4, 5}), field("b", {9, 4, 5})}));
     ASSERT_TRUE(found.ok());
     EXPECT_EQ(names_of(found.value(), 0), (Names{"y", "x"}));
     EXPECT_EQ(names_of(found.value(), 1), (Names{"z", "y", "x"}));
 }
 
 TEST(Dimensions, SkipAxesThatDoNotFit) {
-    const auto found = dimensions_of(step_of({axis("y", 4), axis("x", 5), axis("x_staggered", 6)}, {field("u", {4, 6}), field("h", {4, 5})}));
+    const auto found = dimensions_of(step_of({axis("y", 4), axis("x", 5), axis("x_staggered", 6)},
+                                             {field("u", {4, 6}), field("h", {4, 5})}));
     ASSERT_TRUE(found.ok());
     EXPECT_EQ(names_of(found.value(), 0), (Names{"y", "x_staggered"}));
     EXPECT_EQ(names_of(found.value(), 1), (Names{"y", "x"}));
@@ -47,7 +57,8 @@ TEST(Dimensions, OfEqualLengthTakeDifferentAxes) {
 }
 
 TEST(Dimensions, AnAxisWithoutValuesTakesTheFirstExtent) {
-    const auto found = dimensions_of(step_of({axis("y", 0), axis("x", 5), axis("unused", 0)}, {field("a", {7, 5, 3}), field("b", {7, 5, 3})}));
+    const auto found = dimensions_of(step_of({axis("y", 0), axis("x", 5), axis("unused", 0)},
+                                             {field("a", {7, 5, 3}), field("b", {7, 5, 3})}));
     ASSERT_TRUE(found.ok());
     EXPECT_EQ(names_of(found.value(), 1), (Names{"y", "x", "unused"}));
     EXPECT_EQ(found.value().all[0].axis, -1);
@@ -56,7 +67,8 @@ TEST(Dimensions, AnAxisWithoutValuesTakesTheFirstExtent) {
 }
 
 TEST(Dimensions, WithoutAxesAreSharedByEqualExtents) {
-    const auto found = dimensions_of(step_of({}, {field("a", {4, 5}), field("b", {5, 5}), field("c", {5, 4})}));
+    const auto found =
+        dimensions_of(step_of({}, {field("a", {4, 5}), field("b", {5, 5}), field("c", {5, 4})}));
     ASSERT_TRUE(found.ok());
     EXPECT_EQ(names_of(found.value(), 0), (Names{"dim_0", "dim_1"}));
     EXPECT_EQ(names_of(found.value(), 1), (Names{"dim_1", "dim_2"}));
@@ -70,10 +82,17 @@ TEST(Dimensions, AnExtentThatFitsNoAxisIsNamed) {
 }
 
 TEST(Description, RefusesNamesAndShapesThatAFileCannotHold) {
-    const std::vector<std::vector<FieldDescription>> bad = {
-        {field("", {4})},          {field("a b", {4})}, {field("1a", {4})},   {field("a/b", {4})},
-        {field("time", {4})},      {field("x", {4})},   {field("a", {})},     {field("a", {4}), field("a", {4})},
-        {field("a", {4, 0})},      {field("a", {-4})},  {field("a", {INT64_MAX, 4})}};
+    const std::vector<std::vector<FieldDescription>> bad = {{field("", {4})},
+                                                            {field("a b", {4})},
+                                                            {field("1a", {4})},
+                                                            {field("a/b", {4})},
+                                                            {field("time", {4})},
+                                                            {field("x", {4})},
+                                                            {field("a", {})},
+                                                            {field("a", {4}), field("a", {4})},
+                                                            {field("a", {4, 0})},
+                                                            {field("a", {-4})},
+                                                            {field("a", {INT64_MAX, 4})}};
     for (const auto& fields : bad) {
         EXPECT_EQ(check_description(step_of({axis("x", 4)}, fields)).code(), ErrorCode::invalid_argument);
     }
@@ -82,7 +101,8 @@ TEST(Description, RefusesNamesAndShapesThatAFileCannotHold) {
 }
 
 TEST(Description, SurvivesEncodingAndNoOtherBytesDo) {
-    const StepDescription step = step_of({axis("y", 4), axis("x", 5)}, {field("a", {4, 5}), field("b", {4, 5}, ValueType::int32)});
+    const StepDescription step =
+        step_of({axis("y", 4), axis("x", 5)}, {field("a", {4, 5}), field("b", {4, 5}, ValueType::int32)});
     std::vector<std::byte> bytes = encode_step(step);
     Result<StepDescription> decoded = decode_step(bytes);
     ASSERT_TRUE(decoded.ok());
@@ -99,17 +119,20 @@ TEST(Description, SurvivesEncodingAndNoOtherBytesDo) {
 }
 
 TEST(Netcdf4Layout, StartsLargeFieldsAtAMebibyteAndOverlapsNothing) {
-    const auto layout = lay_out_netcdf4(step_of({}, {field("a", {600, 300}), field("b", {10}), field("c", {700, 301}, ValueType::float32),
-                                                     field("d", {131072})}));
+    const auto layout =
+        lay_out_netcdf4(step_of({}, {field("a", {600, 300}), field("b", {10}),
+                                     field("c", {700, 301}, ValueType::float32), field("d", {131072})}));
     ASSERT_TRUE(layout.ok()) << layout.status().text();
     const auto& offsets = layout.value().offsets_bytes;
     ASSERT_EQ(offsets.size(), 4U);
     EXPECT_EQ(offsets[0] % (1 << 20), 0);
     EXPECT_EQ(offsets[3] % (1 << 20), 0);
     EXPECT_LT(offsets[1], 1 << 20);
-    std::vector<std::pair<std::int64_t, std::int64_t>> used = {{offsets[0], 600 * 300 * 8}, {offsets[1], 80}, {offsets[2], 700 * 301 * 4}, {offsets[3], 131072 * 8}};
+    std::vector<std::pair<std::int64_t, std::int64_t>> used = {
+        {offsets[0], 600 * 300 * 8}, {offsets[1], 80}, {offsets[2], 700 * 301 * 4}, {offsets[3], 131072 * 8}};
     std::sort(used.begin(), used.end());
-    for (std::size_t i = 1; i < used.size(); ++i) EXPECT_LE(used[i - 1].first + used[i - 1].second, used[i].first);
+    for (std::size_t i = 1; i < used.size(); ++i)
+        EXPECT_LE(used[i - 1].first + used[i - 1].second, used[i].first);
     EXPECT_GE(layout.value().file_bytes, used.back().first + used.back().second);
 }
 
@@ -122,7 +145,8 @@ TEST(Netcdf4Layout, IsTheSameEachTimeAndAtAnotherTimeButForTheTime) {
     ASSERT_TRUE(first.ok() && again.ok() && later.ok());
     const auto bytes_of_metadata = [](const Layout& layout) {
         std::vector<std::byte> bytes;
-        for (const auto& extent : layout.metadata) bytes.insert(bytes.end(), extent.bytes.begin(), extent.bytes.end());
+        for (const auto& extent : layout.metadata)
+            bytes.insert(bytes.end(), extent.bytes.begin(), extent.bytes.end());
         return bytes;
     };
     EXPECT_EQ(bytes_of_metadata(first.value()), bytes_of_metadata(again.value()));
@@ -133,7 +157,8 @@ TEST(Netcdf4Layout, IsTheSameEachTimeAndAtAnotherTimeButForTheTime) {
 }
 
 TEST(Netcdf4Layout, OfManyGigabytesHoldsOnlyMetadata) {
-    const auto layout = lay_out_netcdf4(step_of({}, {field("a", {100000, 100000}), field("b", {3000000000})}));
+    const auto layout =
+        lay_out_netcdf4(step_of({}, {field("a", {100000, 100000}), field("b", {3000000000})}));
     ASSERT_TRUE(layout.ok()) << layout.status().text();
     EXPECT_GT(layout.value().file_bytes, 104'000'000'000);
     std::size_t bytes = 0;

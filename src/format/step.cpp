@@ -16,7 +16,9 @@ bool is_name(const std::string& name) {
            std::all_of(name.begin(), name.end(), good);
 }
 
-Status bad(std::string text) { return {ErrorCode::invalid_argument, std::move(text)}; }
+Status bad(std::string text) {
+    return {ErrorCode::invalid_argument, std::move(text)};
+}
 
 std::string extents_text(const std::vector<std::int64_t>& extents) {
     std::string text;
@@ -28,7 +30,8 @@ std::string extents_text(const std::vector<std::int64_t>& extents) {
 std::int64_t checked_elements(const std::vector<std::int64_t>& global, std::int64_t bytes_each) {
     std::int64_t product = 1;
     for (const std::int64_t extent : global) {
-        if (extent < 1 || product > std::numeric_limits<std::int64_t>::max() / 16 / bytes_each / extent) return -1;
+        if (extent < 1 || product > std::numeric_limits<std::int64_t>::max() / 16 / bytes_each / extent)
+            return -1;
         product *= extent;
     }
     return product;
@@ -54,17 +57,20 @@ std::int64_t FieldDescription::num_elements() const {
 Status check_description(const StepDescription& step) {
     std::set<std::string> taken = {"time"};
     for (const Axis& axis : step.axes) {
-        if (!is_name(axis.name)) return bad("axis '" + axis.name + "': a name is letters, digits and underscores");
+        if (!is_name(axis.name))
+            return bad("axis '" + axis.name + "': a name is letters, digits and underscores");
         if (!taken.insert(axis.name).second) return bad("axis " + axis.name + ": the name is taken");
     }
     for (const FieldDescription& field : step.fields) {
-        if (!is_name(field.name)) return bad("field '" + field.name + "': a name is letters, digits and underscores");
+        if (!is_name(field.name))
+            return bad("field '" + field.name + "': a name is letters, digits and underscores");
         if (!taken.insert(field.name).second) return bad("field " + field.name + ": the name is taken");
         if (field.global.empty() || field.global.size() > 30) {
             return bad("field " + field.name + " has " + std::to_string(field.global.size()) + " dimensions");
         }
         if (checked_elements(field.global, bytes_of(field.type)) < 0) {
-            return bad("field " + field.name + ": an array of " + extents_text(field.global) + " cannot be stored");
+            return bad("field " + field.name + ": an array of " + extents_text(field.global) +
+                       " cannot be stored");
         }
     }
     if (step.time_units.empty()) return bad("time_units is empty");
@@ -106,15 +112,18 @@ Result<Dimensions> dimensions_of(const StepDescription& step) {
         }
         int next = static_cast<int>(result.all.size()) - 1;
         for (std::size_t d = field.global.size(); d-- > 0;) {
-            const auto length_of = [&](int i) -> std::int64_t& { return result.all[static_cast<std::size_t>(i)].length; };
+            const auto length_of = [&](int i) -> std::int64_t& {
+                return result.all[static_cast<std::size_t>(i)].length;
+            };
             while (next >= 0 && length_of(next) != field.global[d] && length_of(next) != 0) --next;
             if (next < 0) {
                 std::string axes;
                 for (const Dimension& axis : result.all) {
                     axes += (axes.empty() ? "" : ", ") + axis.name + " " + std::to_string(axis.length);
                 }
-                return bad("field " + field.name + " of " + extents_text(field.global) + ": no axis for its extent " +
-                           std::to_string(field.global[d]) + " (axes: " + axes + ")");
+                return bad("field " + field.name + " of " + extents_text(field.global) +
+                           ": no axis for its extent " + std::to_string(field.global[d]) + " (axes: " + axes +
+                           ")");
             }
             length_of(next) = field.global[d];
             mine[d] = next--;
@@ -127,7 +136,8 @@ Result<Dimensions> dimensions_of(const StepDescription& step) {
         if (result.all[i].length == 0) continue;
         place[i] = static_cast<int>(kept.size());
         Dimension dimension = result.all[i];
-        if (dimension.axis >= 0 && step.axes[static_cast<std::size_t>(dimension.axis)].values.empty()) dimension.axis = -1;
+        if (dimension.axis >= 0 && step.axes[static_cast<std::size_t>(dimension.axis)].values.empty())
+            dimension.axis = -1;
         kept.push_back(std::move(dimension));
     }
     result.all = std::move(kept);
@@ -184,14 +194,16 @@ Result<StepDescription> decode_step(std::span<const std::byte> bytes) {
         field.global = reader.get_all<std::int64_t>();
         if (field.type > ValueType::int64) return Status(ErrorCode::format, "a field of an unknown type");
     }
-    if (!reader.ok() || !reader.at_end()) return Status(ErrorCode::format, "the description of the step is damaged");
+    if (!reader.ok() || !reader.at_end())
+        return Status(ErrorCode::format, "the description of the step is damaged");
     return step;
 }
 
 std::string difference(const StepDescription& mine, const StepDescription& other) {
     const auto quoted = [](const std::string& text) { return "'" + text + "'"; };
     if (mine.title != other.title) return "title is " + quoted(mine.title) + ", not " + quoted(other.title);
-    if (mine.time_units != other.time_units) return "time_units is " + quoted(mine.time_units) + ", not " + quoted(other.time_units);
+    if (mine.time_units != other.time_units)
+        return "time_units is " + quoted(mine.time_units) + ", not " + quoted(other.time_units);
     if (encode_step({.title = {}, .time_units = {}, .time = mine.time, .axes = {}, .fields = {}}) !=
         encode_step({.title = {}, .time_units = {}, .time = other.time, .axes = {}, .fields = {}})) {
         return "the time is " + std::to_string(mine.time) + ", not " + std::to_string(other.time);
@@ -200,25 +212,32 @@ std::string difference(const StepDescription& mine, const StepDescription& other
         return std::to_string(mine.axes.size()) + " axes, not " + std::to_string(other.axes.size());
     }
     for (std::size_t a = 0; a < mine.axes.size(); ++a) {
-        const StepDescription left{.title = {}, .time_units = {}, .time = 0, .axes = {mine.axes[a]}, .fields = {}};
-        const StepDescription right{.title = {}, .time_units = {}, .time = 0, .axes = {other.axes[a]}, .fields = {}};
-        if (encode_step(left) != encode_step(right)) return "axis " + mine.axes[a].name + " differs from " + other.axes[a].name;
+        const StepDescription left{
+            .title = {}, .time_units = {}, .time = 0, .axes = {mine.axes[a]}, .fields = {}};
+        const StepDescription right{
+            .title = {}, .time_units = {}, .time = 0, .axes = {other.axes[a]}, .fields = {}};
+        if (encode_step(left) != encode_step(right))
+            return "axis " + mine.axes[a].name + " differs from " + other.axes[a].name;
     }
     for (std::size_t f = 0; f < std::min(mine.fields.size(), other.fields.size()); ++f) {
         const FieldDescription& left = mine.fields[f];
         const FieldDescription& right = other.fields[f];
         const std::string which = "field " + std::to_string(f + 1) + " ";
-        if (left.name != right.name) return which + "is called " + quoted(left.name) + ", not " + quoted(right.name);
+        if (left.name != right.name)
+            return which + "is called " + quoted(left.name) + ", not " + quoted(right.name);
         if (left.type != right.type) {
-            return which + left.name + " is " + std::string(name_of(left.type)) + ", not " + std::string(name_of(right.type));
+            return which + left.name + " is " + std::string(name_of(left.type)) + ", not " +
+                   std::string(name_of(right.type));
         }
         if (left.global != right.global) {
-            return which + left.name + " has a global array of " + extents_text(left.global) + ", not " + extents_text(right.global);
+            return which + left.name + " has a global array of " + extents_text(left.global) + ", not " +
+                   extents_text(right.global);
         }
         if (left != right) return which + left.name + " has other units or names";
     }
     if (mine.fields.size() != other.fields.size()) {
-        return std::to_string(mine.fields.size()) + " fields were put, not " + std::to_string(other.fields.size());
+        return std::to_string(mine.fields.size()) + " fields were put, not " +
+               std::to_string(other.fields.size());
     }
     return {};
 }

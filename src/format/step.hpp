@@ -30,7 +30,8 @@ struct FieldDescription {
     friend bool operator==(const FieldDescription&, const FieldDescription&) = default;
 };
 
-/// Everything that decides the bytes of a step's file but the fields' values: equal descriptions give equal files.
+/// Everything that decides the bytes of a step's file but the fields' values: equal descriptions give equal
+/// files.
 struct StepDescription {
     std::string title, time_units;
     double time = 0;
@@ -38,7 +39,8 @@ struct StepDescription {
     std::vector<FieldDescription> fields;
 };
 
-/// A dimension of the file. `axis` is its index in StepDescription::axes, -1 for one without a coordinate variable.
+/// A dimension of the file. `axis` is its index in StepDescription::axes, -1 for one without a coordinate
+/// variable.
 struct Dimension {
     std::string name;
     std::int64_t length = 0;
@@ -47,14 +49,15 @@ struct Dimension {
 
 /// Which dimensions each field has, time left out.
 struct Dimensions {
-    std::vector<Dimension> all;                 ///< in the order of the file
-    std::vector<std::vector<int>> of_field;     ///< for each field, indices into `all`, slowest first
+    std::vector<Dimension> all;              ///< in the order of the file
+    std::vector<std::vector<int>> of_field;  ///< for each field, indices into `all`, slowest first
 };
 
-/// Gives every field its dimensions. From the last dimension to the first, each takes the next axis, going backwards,
-/// whose length is its extent, so (lat, lon) fields stand beside (level, lat, lon) ones; an axis without values takes
-/// the extent of the first field that reaches it. Without any axis the dimensions are dim_0, dim_1, …, shared by
-/// fields where extents are equal. invalid_argument, naming field and extent, when there are axes and none fits.
+/// Gives every field its dimensions. From the last dimension to the first, each takes the next axis, going
+/// backwards, whose length is its extent, so (lat, lon) fields stand beside (level, lat, lon) ones; an axis
+/// without values takes the extent of the first field that reaches it. Without any axis the dimensions are
+/// dim_0, dim_1, …, shared by fields where extents are equal. invalid_argument, naming field and extent, when
+/// there are axes and none fits.
 Result<Dimensions> dimensions_of(const StepDescription& step);
 
 /// invalid_argument when a name, extent or text of the description cannot stand in a file.
@@ -64,7 +67,8 @@ Status check_description(const StepDescription& step);
 [[nodiscard]] std::vector<std::byte> encode_step(const StepDescription& step);
 Result<StepDescription> decode_step(std::span<const std::byte> bytes);
 
-/// How two descriptions of the same step differ, in words ("field 2 is called u, not v"); "" when they are equal.
+/// How two descriptions of the same step differ, in words ("field 2 is called u, not v"); "" when they are
+/// equal.
 [[nodiscard]] std::string difference(const StepDescription& mine, const StepDescription& other);
 
 }  // namespace hakobi::format

@@ -41,7 +41,8 @@ std::vector<std::vector<std::byte>> gather(const Comm& comm, std::span<const std
     const bool is_root = comm.rank() == root;
     const auto mine = static_cast<std::int64_t>(bytes.size());
     std::vector<std::int64_t> sizes(is_root ? static_cast<std::size_t>(comm.size()) : 0);
-    check(MPI_Gather(&mine, 1, MPI_INT64_T, sizes.data(), 1, MPI_INT64_T, root, comm.state().internal), "MPI_Gather");
+    check(MPI_Gather(&mine, 1, MPI_INT64_T, sizes.data(), 1, MPI_INT64_T, root, comm.state().internal),
+          "MPI_Gather");
     if (!is_root) {
         send(comm, bytes, root, tag);
         return {};
@@ -79,13 +80,15 @@ std::int64_t receive_value(const Comm& comm, int from, int tag) {
 void Receives::add(std::span<std::byte> bytes, int from, int tag) {
     for_each_part(bytes, [&](std::byte* data, int length) {
         requests_.emplace_back();
-        check(MPI_Irecv(data, length, MPI_BYTE, from, tag, comm_.state().internal, &requests_.back()), "MPI_Irecv");
+        check(MPI_Irecv(data, length, MPI_BYTE, from, tag, comm_.state().internal, &requests_.back()),
+              "MPI_Irecv");
     });
 }
 
 void Receives::wait() {
     if (requests_.empty()) return;
-    check(MPI_Waitall(static_cast<int>(requests_.size()), requests_.data(), MPI_STATUSES_IGNORE), "MPI_Waitall");
+    check(MPI_Waitall(static_cast<int>(requests_.size()), requests_.data(), MPI_STATUSES_IGNORE),
+          "MPI_Waitall");
     requests_.clear();
 }
 

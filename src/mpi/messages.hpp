@@ -8,8 +8,8 @@
 
 namespace hakobi::mpi {
 
-/// Messages of any length between ranks of a Comm, in the library's own context. Counts beyond what MPI's int takes
-/// are sent in parts. A failed communication call ends the program (comm_state.hpp, check).
+/// Messages of any length between ranks of a Comm, in the library's own context. Counts beyond what MPI's int
+/// takes are sent in parts. A failed communication call ends the program (comm_state.hpp, check).
 
 /// Collective: every rank gets the maximum over the ranks, element by element.
 void all_max(const Comm& comm, std::span<std::int64_t> values);

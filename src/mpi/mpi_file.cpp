@@ -8,7 +8,9 @@
 namespace hakobi::mpi {
 namespace {
 
-MPI_Datatype element_type(std::int64_t element_bytes) { return element_bytes == 8 ? MPI_INT64_T : MPI_INT32_T; }
+MPI_Datatype element_type(std::int64_t element_bytes) {
+    return element_bytes == 8 ? MPI_INT64_T : MPI_INT32_T;
+}
 
 /// What an MPI file call said, as a Status; MPI's text names the library's reason.
 Status status_of(int mpi_error, const char* call, const std::string& path = {}) {
@@ -35,15 +37,18 @@ MPI_Datatype replace(MPI_Datatype old_type, MPI_Datatype new_type) {
 }
 
 /// `count` elements `stride_bytes` apart, also where the count is more than MPI takes at once.
-MPI_Datatype large_vector(std::int64_t count, std::int64_t stride_bytes, MPI_Datatype element, std::int64_t largest_count) {
+MPI_Datatype large_vector(std::int64_t count, std::int64_t stride_bytes, MPI_Datatype element,
+                          std::int64_t largest_count) {
     MPI_Datatype result = MPI_DATATYPE_NULL;
     if (count <= largest_count) {
-        check(MPI_Type_create_hvector(static_cast<int>(count), 1, stride_bytes, element, &result), "MPI_Type_create_hvector");
+        check(MPI_Type_create_hvector(static_cast<int>(count), 1, stride_bytes, element, &result),
+              "MPI_Type_create_hvector");
         return result;
     }
     const std::int64_t whole = count / largest_count, rest = count % largest_count;
     MPI_Datatype chunk = large_vector(largest_count, stride_bytes, element, largest_count);
-    MPI_Datatype chunks = replace(chunk, large_vector(whole, largest_count * stride_bytes, chunk, largest_count));
+    MPI_Datatype chunks =
+        replace(chunk, large_vector(whole, largest_count * stride_bytes, chunk, largest_count));
     if (rest == 0) return chunks;
     MPI_Datatype types[2] = {chunks, large_vector(rest, stride_bytes, element, largest_count)};
     const int lengths[2] = {1, 1};
@@ -56,7 +61,8 @@ MPI_Datatype large_vector(std::int64_t count, std::int64_t stride_bytes, MPI_Dat
 
 /// Only rows whose extent in the file is below that of an int can be described by subarray.
 bool is_small(const Block& block, std::int64_t largest_count) {
-    return std::all_of(block.global.begin(), block.global.end(), [&](std::int64_t extent) { return extent <= largest_count; });
+    return std::all_of(block.global.begin(), block.global.end(),
+                       [&](std::int64_t extent) { return extent <= largest_count; });
 }
 
 }  // namespace
@@ -66,17 +72,18 @@ MPI_Datatype file_type_of(const Block& block, std::int64_t element_bytes, std::i
     if (block.num_elements() == 0) return type;
     const std::size_t num_dims = block.global.size();
     if (is_small(block, largest_count)) {
-        const std::vector<int> sizes(block.global.begin(), block.global.end()), starts(block.start.begin(), block.start.end()),
-            counts(block.count.begin(), block.count.end());
-        check(MPI_Type_create_subarray(static_cast<int>(num_dims), sizes.data(), counts.data(), starts.data(), MPI_ORDER_C,
-                                       element_type(element_bytes), &type),
+        const std::vector<int> sizes(block.global.begin(), block.global.end()),
+            starts(block.start.begin(), block.start.end()), counts(block.count.begin(), block.count.end());
+        check(MPI_Type_create_subarray(static_cast<int>(num_dims), sizes.data(), counts.data(), starts.data(),
+                                       MPI_ORDER_C, element_type(element_bytes), &type),
               "MPI_Type_create_subarray");
     } else {
         std::int64_t stride_bytes = element_bytes;
         std::int64_t start_bytes = 0;
         for (std::size_t d = num_dims; d-- > 0;) {
-            MPI_Datatype outer = large_vector(block.count[d], stride_bytes,
-                                              d + 1 == num_dims ? element_type(element_bytes) : type, largest_count);
+            MPI_Datatype outer =
+                large_vector(block.count[d], stride_bytes,
+                             d + 1 == num_dims ? element_type(element_bytes) : type, largest_count);
             type = d + 1 == num_dims ? outer : replace(type, outer);
             start_bytes += block.start[d] * stride_bytes;
             stride_bytes *= block.global[d];
@@ -93,13 +100,15 @@ MPI_Datatype file_type_of(const Block& block, std::int64_t element_bytes, std::i
     return type;
 }
 
-Status MpiFile::open(const Comm& comm, const std::string& path, const Hints& hints, std::unique_ptr<MpiFile>& file) {
+Status MpiFile::open(const Comm& comm, const std::string& path, const Hints& hints,
+                     std::unique_ptr<MpiFile>& file) {
     MPI_Info info = MPI_INFO_NULL;
     check(MPI_Info_create(&info), "MPI_Info_create");
     Status status;
     for (const auto& [name, value] : hints) {
         if (name.size() >= MPI_MAX_INFO_KEY || value.size() >= MPI_MAX_INFO_VAL || value.empty()) {
-            status.keep_first({ErrorCode::invalid_argument, "hint " + name + " is too long or empty for MPI_Info"});
+            status.keep_first(
+                {ErrorCode::invalid_argument, "hint " + name + " is too long or empty for MPI_Info"});
         } else {
             check(MPI_Info_set(info, name.c_str(), value.c_str()), "MPI_Info_set");
         }
@@ -120,26 +129,33 @@ Status MpiFile::write_block_all(std::int64_t offset_bytes, const Block& block, s
                                 std::span<const std::byte> values, std::int64_t num_rounds) {
     const MPI_Datatype element = element_type(element_bytes);
     MPI_Datatype type = file_type_of(block, element_bytes);
-    Status status = status_of(MPI_File_set_view(file_, offset_bytes, element, type == MPI_DATATYPE_NULL ? element : type,
-                                                "native", MPI_INFO_NULL),
-                              "MPI_File_set_view");
+    Status status =
+        status_of(MPI_File_set_view(file_, offset_bytes, element, type == MPI_DATATYPE_NULL ? element : type,
+                                    "native", MPI_INFO_NULL),
+                  "MPI_File_set_view");
     if (type != MPI_DATATYPE_NULL) MPI_Type_free(&type);
     for (std::int64_t round = 0; round < num_rounds; ++round) {
-        const std::size_t length = status.ok() ? std::min(values.size(), static_cast<std::size_t>(round_bytes)) : 0;
+        const std::size_t length =
+            status.ok() ? std::min(values.size(), static_cast<std::size_t>(round_bytes)) : 0;
         const int count = static_cast<int>(static_cast<std::int64_t>(length) / element_bytes);
         MPI_Status moved;
         const int error = MPI_File_write_all(file_, values.data(), count, element, &moved);
         status.keep_first(status_of(error, "MPI_File_write_all"));
         int moved_count = count;
         if (error == MPI_SUCCESS && count > 0) MPI_Get_count(&moved, element, &moved_count);
-        if (moved_count != count) status.keep_first({ErrorCode::io, "MPI_File_write_all wrote less than asked"});
+        if (moved_count != count)
+            status.keep_first({ErrorCode::io, "MPI_File_write_all wrote less than asked"});
         values = values.subspan(length);
     }
     return status;
 }
 
-Status MpiFile::sync_all() { return status_of(MPI_File_sync(file_), "MPI_File_sync"); }
+Status MpiFile::sync_all() {
+    return status_of(MPI_File_sync(file_), "MPI_File_sync");
+}
 
-Status MpiFile::close_all() { return status_of(MPI_File_close(&file_), "MPI_File_close"); }
+Status MpiFile::close_all() {
+    return status_of(MPI_File_close(&file_), "MPI_File_close");
+}
 
 }  // namespace hakobi::mpi

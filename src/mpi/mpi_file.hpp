@@ -14,21 +14,23 @@
 
 namespace hakobi::mpi {
 
-/// A file that all ranks of a Comm write with the MPI library's own collective MPI-IO. Each call returns what this
-/// rank met: a failed file call is an error like any other, and the caller agrees on it (house rule: the rank stays
-/// in the collective). `hints` become the MPI_Info of the file.
+/// A file that all ranks of a Comm write with the MPI library's own collective MPI-IO. Each call returns what
+/// this rank met: a failed file call is an error like any other, and the caller agrees on it (house rule: the
+/// rank stays in the collective). `hints` become the MPI_Info of the file.
 class MpiFile {
   public:
-    /// Collective. The file must exist. Where it fails on some rank no rank may use or close the file; a handle that
-    /// a library gave to others all the same is left to MPI_Finalize, since closing is collective.
-    static Status open(const Comm& comm, const std::string& path, const Hints& hints, std::unique_ptr<MpiFile>& file);
+    /// Collective. The file must exist. Where it fails on some rank no rank may use or close the file; a
+    /// handle that a library gave to others all the same is left to MPI_Finalize, since closing is
+    /// collective.
+    static Status open(const Comm& comm, const std::string& path, const Hints& hints,
+                       std::unique_ptr<MpiFile>& file);
 
     MpiFile(const MpiFile&) = delete;
     MpiFile& operator=(const MpiFile&) = delete;
 
-    /// Collective: writes the values of `block`, whose array of elements of 4 or 8 bytes begins at `offset_bytes`.
-    /// `num_rounds` collective writes of at most `round_bytes` a rank are made, equal on all ranks: no less than any
-    /// rank's values need.
+    /// Collective: writes the values of `block`, whose array of elements of 4 or 8 bytes begins at
+    /// `offset_bytes`. `num_rounds` collective writes of at most `round_bytes` a rank are made, equal on all
+    /// ranks: no less than any rank's values need.
     Status write_block_all(std::int64_t offset_bytes, const Block& block, std::int64_t element_bytes,
                            std::span<const std::byte> values, std::int64_t num_rounds);
     Status sync_all();   ///< Collective.
@@ -42,9 +44,9 @@ class MpiFile {
     MPI_File file_;
 };
 
-/// The datatype of a block's bytes in its array, for a file view: MPI_Type_create_subarray's where the array's extents
-/// are no larger than `largest_count`, else made of parts with 64-bit strides. The caller frees it. MPI_DATATYPE_NULL
-/// for a block without elements.
+/// The datatype of a block's bytes in its array, for a file view: MPI_Type_create_subarray's where the
+/// array's extents are no larger than `largest_count`, else made of parts with 64-bit strides. The caller
+/// frees it. MPI_DATATYPE_NULL for a block without elements.
 [[nodiscard]] MPI_Datatype file_type_of(const Block& block, std::int64_t element_bytes,
                                         std::int64_t largest_count = INT_MAX);
 

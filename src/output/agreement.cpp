@@ -39,9 +39,9 @@ Status check_overlap(const Step& step, std::span<const std::vector<std::byte>> e
             for (std::int64_t& count : blocks[rank].count) count = readers[rank].get<std::int64_t>();
         }
         if (const auto pair = find_overlap(blocks)) {
-            return {ErrorCode::invalid_argument, "field " + step.description.fields[f].name + ": the blocks of ranks " +
-                                                     std::to_string(pair->first) + " and " +
-                                                     std::to_string(pair->second) + " overlap"};
+            return {ErrorCode::invalid_argument, "field " + step.description.fields[f].name +
+                                                     ": the blocks of ranks " + std::to_string(pair->first) +
+                                                     " and " + std::to_string(pair->second) + " overlap"};
         }
     }
     return {};
@@ -49,19 +49,24 @@ Status check_overlap(const Step& step, std::span<const std::vector<std::byte>> e
 
 }  // namespace
 
-std::uint64_t fingerprint(std::span<const std::byte> bytes) { return XXH3_64bits(bytes.data(), bytes.size()); }
+std::uint64_t fingerprint(std::span<const std::byte> bytes) {
+    return XXH3_64bits(bytes.data(), bytes.size());
+}
 
 std::optional<std::pair<int, int>> find_overlap(std::span<const Block> blocks) {
-    // A sweep along the slowest dimension: a block is compared with those that have not ended where it begins.
+    // A sweep along the slowest dimension: a block is compared with those that have not ended where it
+    // begins.
     std::vector<int> order;
     for (std::size_t i = 0; i < blocks.size(); ++i) {
         if (blocks[i].num_elements() > 0) order.push_back(static_cast<int>(i));
     }
     const auto block = [&](int i) -> const Block& { return blocks[static_cast<std::size_t>(i)]; };
-    std::stable_sort(order.begin(), order.end(), [&](int a, int b) { return block(a).start[0] < block(b).start[0]; });
+    std::stable_sort(order.begin(), order.end(),
+                     [&](int a, int b) { return block(a).start[0] < block(b).start[0]; });
     std::vector<int> active;
     for (const int i : order) {
-        std::erase_if(active, [&](int a) { return block(a).start[0] + block(a).count[0] <= block(i).start[0]; });
+        std::erase_if(active,
+                      [&](int a) { return block(a).start[0] + block(a).count[0] <= block(i).start[0]; });
         for (const int a : active) {
             if (intersect(block(a), block(i))) return std::minmax(a, i);
         }
@@ -85,7 +90,8 @@ StepAgreement agree_on_step(const Comm& comm, const Status& local, const format:
         if (!first.ok()) return first.status();
         const std::string text = format::difference(description, first.value());
         if (text.empty()) return {};
-        return {ErrorCode::invalid_argument, "rank " + std::to_string(comm.rank()) + ": " + text + " as on rank 0"};
+        return {ErrorCode::invalid_argument,
+                "rank " + std::to_string(comm.rank()) + ": " + text + " as on rank 0"};
     });
     return {.error = mpi::agree(comm, status), .are_blocks_new = false};
 }

@@ -24,12 +24,13 @@ struct StepAgreement {
     bool are_blocks_new = false;  ///< some rank said so
 };
 
-/// Collective: whether all ranks described the same step and none found a mistake in its own part (`local`). One
-/// small all-reduce when all is well; otherwise the error says what differs, and on which rank.
+/// Collective: whether all ranks described the same step and none found a mistake in its own part (`local`).
+/// One small all-reduce when all is well; otherwise the error says what differs, and on which rank.
 StepAgreement agree_on_step(const Comm& comm, const Status& local, const format::StepDescription& description,
                             bool are_blocks_new);
 
-/// Collective: invalid_argument, naming two ranks, when the blocks of a field overlap. Rank 0 looks at all blocks.
+/// Collective: invalid_argument, naming two ranks, when the blocks of a field overlap. Rank 0 looks at all
+/// blocks.
 mpi::Agreed agree_no_overlap(const Comm& comm, const Step& step);
 
 }  // namespace hakobi::output

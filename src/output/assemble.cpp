@@ -138,9 +138,10 @@ void RunCursor::advance(std::int64_t elements) {
     length_ = run_length_;
 }
 
-Status assemble(std::span<const Block> blocks, std::int64_t element_bytes, std::int64_t offset_bytes, Members& members,
-                storage::File& file, std::span<std::byte> buffer) {
-    const std::int64_t window_bytes = static_cast<std::int64_t>(buffer.size()) / 2 / element_bytes * element_bytes;
+Status assemble(std::span<const Block> blocks, std::int64_t element_bytes, std::int64_t offset_bytes,
+                Members& members, storage::File& file, std::span<std::byte> buffer) {
+    const std::int64_t window_bytes =
+        static_cast<std::int64_t>(buffer.size()) / 2 / element_bytes * element_bytes;
     const std::span<std::byte> taken = buffer.first(static_cast<std::size_t>(window_bytes));
     OrderedWriter writer(file, buffer.subspan(static_cast<std::size_t>(window_bytes)));
     Windows windows(blocks, element_bytes, offset_bytes);

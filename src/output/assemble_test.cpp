@@ -41,16 +41,20 @@ TEST(RunCursor, PassesEveryElementOfABlockOnceInOrder) {
     }
 }
 
-TEST(RunCursor, OfAnEmptyBlockIsAtItsEnd) { EXPECT_TRUE(RunCursor({{4, 5}, {0, 0}, {4, 0}}).at_end()); }
+TEST(RunCursor, OfAnEmptyBlockIsAtItsEnd) {
+    EXPECT_TRUE(RunCursor({{4, 5}, {0, 0}, {4, 0}}).at_end());
+}
 
 /// Blocks whose values are in this process.
 class MemoryMembers final : public Members {
   public:
-    explicit MemoryMembers(std::vector<std::vector<std::int32_t>> values) : values_(std::move(values)), taken_(values_.size(), 0) {}
+    explicit MemoryMembers(std::vector<std::vector<std::int32_t>> values)
+        : values_(std::move(values)), taken_(values_.size(), 0) {}
     Status take(std::span<Request> requests) override {
         for (Request& request : requests) {
             const auto member = static_cast<std::size_t>(request.member);
-            std::memcpy(request.space, reinterpret_cast<const std::byte*>(values_[member].data()) + taken_[member],
+            std::memcpy(request.space,
+                        reinterpret_cast<const std::byte*>(values_[member].data()) + taken_[member],
                         static_cast<std::size_t>(request.length_bytes));
             taken_[member] += request.length_bytes;
             request.data = request.space;
@@ -85,7 +89,8 @@ TEST(Assemble, PutsEveryValueAtItsPlaceForAnyCutAndBuffer) {
         std::mt19937 random(seed);
         std::vector<std::int64_t> global(1 + seed % 3);
         std::int64_t num_elements = 1;
-        for (std::int64_t& extent : global) num_elements *= extent = static_cast<std::int64_t>(1 + random() % 40);
+        for (std::int64_t& extent : global)
+            num_elements *= extent = static_cast<std::int64_t>(1 + random() % 40);
         std::vector<Block> blocks;
         cut({global, std::vector<std::int64_t>(global.size(), 0), global}, 4, random, blocks);
         std::shuffle(blocks.begin(), blocks.end(), random);
@@ -101,7 +106,8 @@ TEST(Assemble, PutsEveryValueAtItsPlaceForAnyCutAndBuffer) {
             }
         }
         const std::string path = "memory:assemble_" + std::to_string(seed);
-        Result<storage::FilePtr> file = storage::open_file(path, {.write = true, .create = true, .truncate = true});
+        Result<storage::FilePtr> file =
+            storage::open_file(path, {.write = true, .create = true, .truncate = true});
         ASSERT_TRUE(file.ok()) << file.status().text();
         ASSERT_TRUE(file.value()->set_size(offset_bytes + num_elements * 4).ok());
         std::vector<std::byte> buffer(8 + random() % 5000);
@@ -115,8 +121,8 @@ TEST(Assemble, PutsEveryValueAtItsPlaceForAnyCutAndBuffer) {
 }
 
 TEST(FindOverlap, NamesTwoBlocksWithElementsInCommon) {
-    const Block a{{10, 10}, {0, 0}, {5, 10}}, b{{10, 10}, {5, 0}, {5, 5}}, c{{10, 10}, {5, 5}, {5, 5}}, d{{10, 10}, {9, 4}, {1, 2}},
-        empty{{10, 10}, {0, 0}, {0, 10}};
+    const Block a{{10, 10}, {0, 0}, {5, 10}}, b{{10, 10}, {5, 0}, {5, 5}}, c{{10, 10}, {5, 5}, {5, 5}},
+        d{{10, 10}, {9, 4}, {1, 2}}, empty{{10, 10}, {0, 0}, {0, 10}};
     EXPECT_FALSE(find_overlap(std::vector{a, b, c, empty}).has_value());
     EXPECT_EQ(find_overlap(std::vector{c, empty, a, d}), std::make_pair(0, 3));
     EXPECT_EQ(find_overlap(std::vector{a, a}), std::make_pair(0, 1));

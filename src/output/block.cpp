@@ -13,7 +13,8 @@ std::string text_of(std::span<const std::int64_t> extents) {
     return text;
 }
 
-/// The faces of the largest block, each of a pair counted once, in elements; as double since only the order matters.
+/// The faces of the largest block, each of a pair counted once, in elements; as double since only the order
+/// matters.
 double surface(std::span<const std::int64_t> global, std::span<const int> dims) {
     double sum = 0;
     for (std::size_t d = 0; d < global.size(); ++d) {
@@ -36,7 +37,8 @@ struct Search {
         if (dimension + 1 == global.size()) {
             if (remaining > global[dimension]) return;
             dims[dimension] = remaining;
-            // At equal surface the factoring that cuts the slower dimensions wins: its rows in the file are longer.
+            // At equal surface the factoring that cuts the slower dimensions wins: its rows in the file are
+            // longer.
             const double mine = surface(global, dims);
             if (mine < best_surface || (mine == best_surface && dims > best)) {
                 best_surface = mine;
@@ -69,7 +71,8 @@ std::vector<int> dims_of_ranks(std::span<const std::int64_t> global, int num_ran
     search.visit(0, num_ranks);
     if (search.best.empty()) {
         throw Error(ErrorCode::invalid_argument, std::to_string(num_ranks) + " ranks don't fit a grid of " +
-                                                     text_of(global) + ": some rank would have no grid point");
+                                                     text_of(global) +
+                                                     ": some rank would have no grid point");
     }
     return search.best;
 }

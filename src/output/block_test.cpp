@@ -72,7 +72,8 @@ TEST(Split, GivesEveryElementToExactlyOneRankAndDiffersByAtMostOne) {
                     EXPECT_TRUE(seen.insert(element).second);
                 }
             }
-            EXPECT_EQ(std::ssize(seen), std::accumulate(global.begin(), global.end(), std::int64_t{1}, std::multiplies<>()));
+            EXPECT_EQ(std::ssize(seen),
+                      std::accumulate(global.begin(), global.end(), std::int64_t{1}, std::multiplies<>()));
             for (std::size_t d = 0; d < global.size(); ++d) EXPECT_LE(most[d] - least[d], 1);
         }
     }

@@ -28,7 +28,8 @@ class Group final : public Members {
                 own_ += request.length_bytes;
             } else {
                 const int rank = comm_.rank() + request.member;
-                receives.add({request.space, static_cast<std::size_t>(request.length_bytes)}, rank, values_tag);
+                receives.add({request.space, static_cast<std::size_t>(request.length_bytes)}, rank,
+                             values_tag);
                 mpi::send_value(comm_, request.length_bytes, rank, ask_tag);
                 request.data = request.space;
             }
@@ -55,7 +56,8 @@ Collector::Collector(const MethodSettings& settings, int stride)
 Status Collector::prepare(const Step& step) {
     if (comm_.rank() != writer_) return {};
     return guarded("output buffer of " + std::to_string(buffer_bytes_) + " bytes", [&] {
-        if (!buffer_) buffer_ = std::make_unique_for_overwrite<std::byte[]>(static_cast<std::size_t>(buffer_bytes_));
+        if (!buffer_)
+            buffer_ = std::make_unique_for_overwrite<std::byte[]>(static_cast<std::size_t>(buffer_bytes_));
         if (step.are_blocks_new) {
             blocks_.assign(step.parts.size(), std::vector<Block>(static_cast<std::size_t>(num_members_)));
         }
@@ -89,7 +91,8 @@ void Collector::exchange_blocks(const Step& step) {
             receives.add(std::as_writable_bytes(std::span(numbers)), writer_ + member, blocks_tag);
             receives.wait();
             const auto middle = numbers.begin() + static_cast<std::ptrdiff_t>(mine.global.size());
-            blocks_[f][static_cast<std::size_t>(member)] = {mine.global, {numbers.begin(), middle}, {middle, numbers.end()}};
+            blocks_[f][static_cast<std::size_t>(member)] = {
+                mine.global, {numbers.begin(), middle}, {middle, numbers.end()}};
         }
     }
 }
@@ -117,8 +120,9 @@ Status Collector::write_fields(const Step& step, std::vector<std::int64_t>& owed
     Status status;
     for (std::size_t f = 0; f < blocks_.size() && status.ok(); ++f) {
         Group group(comm_, step.parts[f].values, owed);
-        status = assemble(blocks_[f], format::bytes_of(step.description.fields[f].type), step.layout.offsets_bytes[f],
-                          group, file, {buffer_.get(), static_cast<std::size_t>(buffer_bytes_)});
+        status = assemble(blocks_[f], format::bytes_of(step.description.fields[f].type),
+                          step.layout.offsets_bytes[f], group, file,
+                          {buffer_.get(), static_cast<std::size_t>(buffer_bytes_)});
     }
     if (status.ok() && sync_) status = file.sync();
     status.keep_first(file.close());

@@ -6,11 +6,14 @@
 
 namespace hakobi::output {
 
-/// What `root` and `writers` share: ranks in groups of `stride` neighbours whose first rank writes for all of them.
+/// What `root` and `writers` share: ranks in groups of `stride` neighbours whose first rank writes for all of
+/// them.
 ///
 /// 1. Where blocks are new, each member tells its writer its blocks.
-/// 2. Field by field the writer asks members for the next n bytes of their values (assemble.hpp says which, so that
-///    they fit its buffer), and a member sends no byte that was not asked for: nothing piles up at the writer.
+/// 2. Field by field the writer asks members for the next n bytes of their values (assemble.hpp says which,
+/// so that
+///    they fit its buffer), and a member sends no byte that was not asked for: nothing piles up at the
+///    writer.
 /// 3. A writer that fails asks for -1, once, from every member that is not through: that one stops sending.
 /// 4. All ranks agree.
 class Collector final : public Method {

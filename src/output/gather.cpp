@@ -1,5 +1,5 @@
-// Pieces become a file: read every piece's header, lay the file out as rank 0 of any other method would, bring the
-// values into file order (assemble.hpp), compare the checksums, rename, remove the pieces.
+// Pieces become a file: read every piece's header, lay the file out as rank 0 of any other method would,
+// bring the values into file order (assemble.hpp), compare the checksums, rename, remove the pieces.
 #include "output/gather.hpp"
 
 #include <algorithm>
@@ -27,7 +27,9 @@ struct PieceSet {
     std::vector<Piece> pieces;  // by rank
 };
 
-Status incomplete(std::string text) { return {ErrorCode::format, std::move(text)}; }
+Status incomplete(std::string text) {
+    return {ErrorCode::format, std::move(text)};
+}
 
 Result<PieceSet> read_set(const std::string& folder) {
     Result<Piece> first = read_piece(piece_path(folder, 0));
@@ -78,7 +80,11 @@ Result<PieceSet> read_set(const std::string& folder) {
 class PieceMembers final : public Members {
   public:
     PieceMembers(const std::vector<Piece>& pieces, std::size_t field)
-        : pieces_(pieces), field_(field), taken_(pieces.size(), 0), checksums_(pieces.size()), files_(pieces.size()) {}
+        : pieces_(pieces),
+          field_(field),
+          taken_(pieces.size(), 0),
+          checksums_(pieces.size()),
+          files_(pieces.size()) {}
 
     Status take(std::span<Request> requests) override {
         for (Request& request : requests) {
@@ -95,7 +101,8 @@ class PieceMembers final : public Members {
     [[nodiscard]] Status check() const {
         for (std::size_t member = 0; member < pieces_.size(); ++member) {
             if (checksums_[member].value() != pieces_[member].checksums[field_]) {
-                return incomplete(pieces_[member].path + ": the values are not those that were written (checksum)");
+                return incomplete(pieces_[member].path +
+                                  ": the values are not those that were written (checksum)");
             }
         }
         return {};
@@ -137,8 +144,8 @@ Status write_values(const PieceSet& set, const format::Layout& layout, const std
         for (const Piece& piece : set.pieces) blocks.push_back(piece.header.blocks[f]);
         if (find_overlap(blocks)) return incomplete(part + ": blocks of the pieces overlap");
         PieceMembers members(set.pieces, f);
-        status = assemble(blocks, format::bytes_of(set.description.fields[f].type), layout.offsets_bytes[f], members,
-                          *opened.value(), {buffer.get(), static_cast<std::size_t>(buffer_bytes)});
+        status = assemble(blocks, format::bytes_of(set.description.fields[f].type), layout.offsets_bytes[f],
+                          members, *opened.value(), {buffer.get(), static_cast<std::size_t>(buffer_bytes)});
         if (status.ok()) status = members.check();
     }
     status.keep_first(opened.value()->close());
@@ -177,15 +184,18 @@ std::vector<std::string> find_folders(std::string path) {
     while (path.size() > 1 && path.back() == '/') path.pop_back();
     std::error_code error;
     const fs::file_status found = fs::status(path, error);
-    if (!fs::exists(found)) throw Error(ErrorCode::not_found, "cannot gather " + path + ": there is no such folder");
-    if (!fs::is_directory(found)) throw Error(ErrorCode::format, "cannot gather " + path + ": it is not a folder");
+    if (!fs::exists(found))
+        throw Error(ErrorCode::not_found, "cannot gather " + path + ": there is no such folder");
+    if (!fs::is_directory(found))
+        throw Error(ErrorCode::format, "cannot gather " + path + ": it is not a folder");
     if (is_pieces_folder(path)) return {path};
     std::vector<std::string> folders;
     for (fs::directory_iterator entry(path, error), end; !error && entry != end; entry.increment(error)) {
         if (is_pieces_folder(entry->path())) folders.push_back(entry->path().string());
     }
     if (error) status_of_errno(error.value(), "cannot list folder", path).throw_if_error();
-    if (folders.empty()) throw Error(ErrorCode::not_found, "cannot gather " + path + ": no *.nc.pieces folder is in it");
+    if (folders.empty())
+        throw Error(ErrorCode::not_found, "cannot gather " + path + ": no *.nc.pieces folder is in it");
     std::sort(folders.begin(), folders.end());
     return folders;
 }

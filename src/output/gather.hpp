@@ -7,9 +7,9 @@
 
 namespace hakobi::output {
 
-/// Local: makes `<file>` of the folder `<file>.pieces` and removes the folder. Memory is bounded by `buffer_bytes` and a
-/// few hundred bytes a piece. format, and everything stays, when a piece is missing, torn or damaged, or the pieces are
-/// not of one step.
+/// Local: makes `<file>` of the folder `<file>.pieces` and removes the folder. Memory is bounded by
+/// `buffer_bytes` and a few hundred bytes a piece. format, and everything stays, when a piece is missing,
+/// torn or damaged, or the pieces are not of one step.
 Status gather_folder(const std::string& folder, std::int64_t buffer_bytes, bool sync);
 
 }  // namespace hakobi::output

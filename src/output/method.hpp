@@ -24,16 +24,17 @@ struct Part {
 
 /// A step that all ranks agree on: what a method gets to write.
 struct Step {
-    std::string path;                  ///< the file's final name
-    std::string part_path;             ///< its name until it is whole
+    std::string path;       ///< the file's final name
+    std::string part_path;  ///< its name until it is whole
     format::StepDescription description;
-    format::Layout layout;             ///< offsets and size on every rank, metadata on rank 0 only
-    std::vector<Part> parts;           ///< one a field of the description, in its order
-    bool are_blocks_new = true;        ///< on some rank a block is not that of the step before; equal on all ranks
+    format::Layout layout;       ///< offsets and size on every rank, metadata on rank 0 only
+    std::vector<Part> parts;     ///< one a field of the description, in its order
+    bool are_blocks_new = true;  ///< on some rank a block is not that of the step before; equal on all ranks
 };
 
-/// A way from the ranks' memory to files. One object serves one Output; all its functions but the constructor's work
-/// are collective over the Output's communicator unless they say otherwise, and return the same on every rank.
+/// A way from the ranks' memory to files. One object serves one Output; all its functions but the
+/// constructor's work are collective over the Output's communicator unless they say otherwise, and return the
+/// same on every rank.
 class Method {
   public:
     virtual ~Method() = default;
@@ -41,8 +42,8 @@ class Method {
     Method(const Method&) = delete;
     Method& operator=(const Method&) = delete;
 
-    /// Whether the values go into the step's own file. Then rank 0 has laid it out under part_path before `write`, and
-    /// renames it afterwards.
+    /// Whether the values go into the step's own file. Then rank 0 has laid it out under part_path before
+    /// `write`, and renames it afterwards.
     [[nodiscard]] virtual bool writes_step_file() const { return true; }
     /// Whether anything is written at all.
     [[nodiscard]] virtual bool writes() const { return true; }
@@ -55,7 +56,8 @@ class Method {
     virtual mpi::Agreed wait() { return {}; }
     /// Local: forgets what an agreed failure has left of the step; no file of it stays.
     virtual void abandon(const Step& /*step*/) {}
-    /// Completes what was left for the end of the run. Called once, also after a failure; `times` may be added to.
+    /// Completes what was left for the end of the run. Called once, also after a failure; `times` may be
+    /// added to.
     virtual mpi::Agreed close(OutputTimes& /*times*/) { return {}; }
 };
 
@@ -72,8 +74,8 @@ struct MethodEntry {
 
 /// In the order of the documentation.
 [[nodiscard]] std::span<const MethodEntry> methods();
-/// The entry that `name` stands for; "auto" chooses by options and number of ranks. invalid_argument, naming the
-/// nearest method, when there is none.
+/// The entry that `name` stands for; "auto" chooses by options and number of ranks. invalid_argument, naming
+/// the nearest method, when there is none.
 Result<const MethodEntry*> find_method(std::string_view name, const OutputOptions& options, int num_ranks);
 
 // One a file; registry.cpp lists them.

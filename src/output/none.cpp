@@ -3,8 +3,8 @@
 namespace hakobi::output {
 namespace {
 
-/// Nothing is written: the run whose time is subtracted from every other's. What remains of a step is the all-reduce
-/// that finds wrong calls.
+/// Nothing is written: the run whose time is subtracted from every other's. What remains of a step is the
+/// all-reduce that finds wrong calls.
 class None final : public Method {
   public:
     [[nodiscard]] bool writes_step_file() const override { return false; }
@@ -14,6 +14,8 @@ class None final : public Method {
 
 }  // namespace
 
-Result<std::unique_ptr<Method>> make_none(const MethodSettings&) { return std::unique_ptr<Method>(new None); }
+Result<std::unique_ptr<Method>> make_none(const MethodSettings&) {
+    return std::unique_ptr<Method>(new None);
+}
 
 }  // namespace hakobi::output

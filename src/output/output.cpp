@@ -1,9 +1,12 @@
 // The life of a step, the same for every method; each point is an agreement of all ranks:
 //
-//  1. Described: nobody made a mistake in put, all ranks put the same fields at the same time (agreement.hpp).
+//  1. Described: nobody made a mistake in put, all ranks put the same fields at the same time
+//  (agreement.hpp).
 //  2. Disjoint: no element has two owners. Only looked at when a block is new.
-//  3. Laid out: rank 0 has made <file>.part, with everything in it but the values, and every rank has what it needs.
-//  4. Written: all values are in the file (asynchronous: they are on their way, and 5 waits for the next end_step).
+//  3. Laid out: rank 0 has made <file>.part, with everything in it but the values, and every rank has what it
+//  needs.
+//  4. Written: all values are in the file (asynchronous: they are on their way, and 5 waits for the next
+//  end_step).
 //  5. Finished: rank 0 has synced and renamed it.
 //
 // An error at any point: rank 0 removes the .part file, and the object is failed on all ranks.
@@ -60,30 +63,39 @@ std::vector<std::byte> encode_options(std::string_view prefix, const OutputOptio
 
 Status check_options(std::string_view prefix, const OutputOptions& options) {
     if (prefix.empty() || prefix.back() == '/') {
-        return {ErrorCode::invalid_argument, "output prefix '" + std::string(prefix) + "' does not end in a file name"};
+        return {ErrorCode::invalid_argument,
+                "output prefix '" + std::string(prefix) + "' does not end in a file name"};
     }
     if (options.buffer_bytes < least_buffer_bytes) {
         return {ErrorCode::invalid_argument, "buffer_bytes is " + std::to_string(options.buffer_bytes) +
                                                  ": the least is " + std::to_string(least_buffer_bytes)};
     }
-    return format::check_description(
-        {.title = options.title, .time_units = options.time_units, .time = 0, .axes = options.axes, .fields = {}});
+    return format::check_description({.title = options.title,
+                                      .time_units = options.time_units,
+                                      .time = 0,
+                                      .axes = options.axes,
+                                      .fields = {}});
 }
 
 /// Collective: invalid_argument when ranks passed different things to create.
 mpi::Agreed agree_on_options(const Comm& comm, const Status& local, std::string_view prefix,
                              const OutputOptions& options) {
-    const format::StepDescription empty{
-        .title = options.title, .time_units = options.time_units, .time = 0, .axes = options.axes, .fields = {}};
-    if (output::StepAgreement found = output::agree_on_step(comm, local, empty, false); !found.error.status.ok()) {
+    const format::StepDescription empty{.title = options.title,
+                                        .time_units = options.time_units,
+                                        .time = 0,
+                                        .axes = options.axes,
+                                        .fields = {}};
+    if (output::StepAgreement found = output::agree_on_step(comm, local, empty, false);
+        !found.error.status.ok()) {
         return found.error;
     }
     std::vector<std::byte> first = encode_options(prefix, options);
     const std::vector<std::byte> mine = first;
     mpi::broadcast(comm, first, 0);
     if (mine == first) return mpi::agree(comm, {});
-    return mpi::agree(comm, {ErrorCode::invalid_argument, "Output::create: prefix or options on rank " +
-                                                              std::to_string(comm.rank()) + " differ from rank 0's"});
+    return mpi::agree(
+        comm, {ErrorCode::invalid_argument, "Output::create: prefix or options on rank " +
+                                                std::to_string(comm.rank()) + " differ from rank 0's"});
 }
 
 Status check_block(const Field& field, std::size_t num_values) {
@@ -93,13 +105,15 @@ Status check_block(const Field& field, std::size_t num_values) {
     };
     if (block.start.size() != block.global.size() || block.count.size() != block.global.size()) {
         return bad("its block has " + std::to_string(block.global.size()) + " global extents, " +
-                   std::to_string(block.start.size()) + " starts and " + std::to_string(block.count.size()) + " counts");
+                   std::to_string(block.start.size()) + " starts and " + std::to_string(block.count.size()) +
+                   " counts");
     }
     for (std::size_t d = 0; d < block.global.size(); ++d) {
         if (block.start[d] < 0 || block.count[d] < 0 || block.count[d] > block.global[d] ||
             block.start[d] > block.global[d] - block.count[d]) {
-            return bad("its block leaves dimension " + std::to_string(d) + " of " + std::to_string(block.global[d]) +
-                       ": start " + std::to_string(block.start[d]) + ", count " + std::to_string(block.count[d]));
+            return bad("its block leaves dimension " + std::to_string(d) + " of " +
+                       std::to_string(block.global[d]) + ": start " + std::to_string(block.start[d]) +
+                       ", count " + std::to_string(block.count[d]));
         }
     }
     if (block.num_elements() != static_cast<std::int64_t>(num_values)) {
@@ -123,10 +137,10 @@ struct Output::Impl {
     bool is_open = false;      // between begin_step and end_step
     bool is_draining = false;  // the step before was started and not finished
     bool is_closed = false;
-    Status failure;            // why the object is failed
-    Status put_status;         // the first mistake in this step's puts
-    Step step;                 // the open step; its layout is kept from step to step
-    Step draining;             // names of the one under way
+    Status failure;     // why the object is failed
+    Status put_status;  // the first mistake in this step's puts
+    Step step;          // the open step; its layout is kept from step to step
+    Step draining;      // names of the one under way
     std::vector<Block> blocks_before;
     std::optional<std::vector<format::FieldDescription>> fields_before;  // those that step.layout is for
 
@@ -134,8 +148,8 @@ struct Output::Impl {
     void throw_if_unusable(const char* call) const;
     Status make_method();
 
-    // Collective. noexcept: an exception here could only be a failed allocation between messages, and other ranks
-    // would wait for ever; the program ends instead.
+    // Collective. noexcept: an exception here could only be a failed allocation between messages, and other
+    // ranks would wait for ever; the program ends instead.
     mpi::Agreed run_step() noexcept;
     mpi::Agreed lay_out() noexcept;
     mpi::Agreed finish(const Step& finished) noexcept;
@@ -301,10 +315,12 @@ Output::~Output() {
 
 void Output::begin_step(double time) {
     impl_->throw_if_unusable("begin_step");
-    if (impl_->is_open) throw Error(ErrorCode::invalid_argument, "begin_step: the step before is not ended (end_step)");
+    if (impl_->is_open)
+        throw Error(ErrorCode::invalid_argument, "begin_step: the step before is not ended (end_step)");
     impl_->is_open = true;
     impl_->put_status = {};
-    if (!std::isfinite(time)) impl_->put_status = {ErrorCode::invalid_argument, "begin_step: the time is not a number"};
+    if (!std::isfinite(time))
+        impl_->put_status = {ErrorCode::invalid_argument, "begin_step: the time is not a number"};
     Step& step = impl_->step;
     step.path = output::step_path(impl_->prefix, impl_->next_step);
     step.part_path = output::part_path(step.path);
@@ -357,7 +373,11 @@ void Output::close() {
     impl_->run_close().throw_if_error();
 }
 
-OutputTimes Output::times() const { return impl_->times; }
-std::string_view Output::method() const { return impl_->method_name; }
+OutputTimes Output::times() const {
+    return impl_->times;
+}
+std::string_view Output::method() const {
+    return impl_->method_name;
+}
 
 }  // namespace hakobi

@@ -10,11 +10,12 @@
 namespace hakobi::output {
 namespace {
 
-/// Every rank writes its part of the one file at once: a file view of its block and MPI_File_write_all for each field,
-/// as the linked MPI library does it.
+/// Every rank writes its part of the one file at once: a file view of its block and MPI_File_write_all for
+/// each field, as the linked MPI library does it.
 ///
-/// Open MPI 4's own component (OMPIO) prints a failed write and returns success. What can be known beforehand is
-/// therefore found out beforehand: where the free space looks short, rank 0 asks for all of it before any value moves.
+/// Open MPI 4's own component (OMPIO) prints a failed write and returns success. What can be known beforehand
+/// is therefore found out beforehand: where the free space looks short, rank 0 asks for all of it before any
+/// value moves.
 class Parallel final : public Method {
   public:
     explicit Parallel(const MethodSettings& settings) : comm_(settings.comm), options_(settings.options) {}
@@ -22,7 +23,8 @@ class Parallel final : public Method {
     Status prepare(const Step& step) override {
         if (comm_.rank() != 0) return {};
         struct statvfs space {};
-        if (::statvfs(step.part_path.c_str(), &space) != 0) return status_of_errno(errno, "cannot stat", step.part_path);
+        if (::statvfs(step.part_path.c_str(), &space) != 0)
+            return status_of_errno(errno, "cannot stat", step.part_path);
         const auto free_blocks = static_cast<std::uint64_t>(space.f_bavail);
         if (free_blocks > static_cast<std::uint64_t>(step.layout.file_bytes) / space.f_frsize) return {};
         Result<storage::FilePtr> file = storage::open_file(step.part_path, {.write = true});
@@ -40,8 +42,8 @@ class Parallel final : public Method {
         for (std::size_t f = 0; f < step.parts.size(); ++f) {
             const Part& part = step.parts[f];
             status.keep_first(file->write_block_all(step.layout.offsets_bytes[f], part.block,
-                                                    format::bytes_of(step.description.fields[f].type), part.values,
-                                                    num_rounds_[f]));
+                                                    format::bytes_of(step.description.fields[f].type),
+                                                    part.values, num_rounds_[f]));
         }
         if (options_.sync) status.keep_first(file->sync_all());
         status.keep_first(file->close_all());
@@ -52,7 +54,8 @@ class Parallel final : public Method {
     void count_rounds(const Step& step) {
         num_rounds_.clear();
         for (const Part& part : step.parts) {
-            num_rounds_.push_back((std::ssize(part.values) + mpi::MpiFile::round_bytes - 1) / mpi::MpiFile::round_bytes);
+            num_rounds_.push_back((std::ssize(part.values) + mpi::MpiFile::round_bytes - 1) /
+                                  mpi::MpiFile::round_bytes);
         }
         mpi::all_max(comm_, num_rounds_);
     }

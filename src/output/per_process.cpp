@@ -9,8 +9,9 @@
 namespace hakobi::output {
 namespace {
 
-/// Each rank writes its own piece of each step, and the step's file comes into being in close: the ranks share the
-/// steps among them and gather each one's pieces (gather.hpp). The fastest way out of the solver, paid at the end.
+/// Each rank writes its own piece of each step, and the step's file comes into being in close: the ranks
+/// share the steps among them and gather each one's pieces (gather.hpp). The fastest way out of the solver,
+/// paid at the end.
 class PerProcess final : public Method {
   public:
     explicit PerProcess(const MethodSettings& settings) : comm_(settings.comm), options_(settings.options) {}
@@ -31,7 +32,8 @@ class PerProcess final : public Method {
     mpi::Agreed write(const Step& step) override {
         const std::string folder = pieces_folder(step.path);
         Status status = guarded("writing a piece", [&] {
-            return write_piece(piece_path(folder, comm_.rank()), step, comm_.rank(), comm_.size(), options_.sync);
+            return write_piece(piece_path(folder, comm_.rank()), step, comm_.rank(), comm_.size(),
+                               options_.sync);
         });
         mpi::Agreed agreed = mpi::agree(comm_, status);
         if (!agreed.status.ok()) return agreed;

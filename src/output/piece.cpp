@@ -52,13 +52,18 @@ bool decode_header(std::span<const std::byte> bytes, PieceHeader& header) {
         block.global = reader.get_all<std::int64_t>();
         block.start = reader.get_all<std::int64_t>();
         block.count = reader.get_all<std::int64_t>();
-        if (block.start.size() != block.global.size() || block.count.size() != block.global.size()) return false;
+        if (block.start.size() != block.global.size() || block.count.size() != block.global.size())
+            return false;
     }
-    const auto is_known = [](std::uint8_t type) { return type <= static_cast<std::uint8_t>(format::ValueType::int64); };
+    const auto is_known = [](std::uint8_t type) {
+        return type <= static_cast<std::uint8_t>(format::ValueType::int64);
+    };
     return reader.ok() && reader.at_end() && std::all_of(header.types.begin(), header.types.end(), is_known);
 }
 
-Status damaged(const std::string& path, const char* how) { return {ErrorCode::format, path + ": " + how}; }
+Status damaged(const std::string& path, const char* how) {
+    return {ErrorCode::format, path + ": " + how};
+}
 
 /// Reads exactly `bytes`; a file that ends before is torn.
 Status read_all(storage::File& file, std::span<std::byte> bytes, std::int64_t offset) {
@@ -73,13 +78,21 @@ struct Checksum::State {
     XXH3_state_t xxh;
 };
 
-Checksum::Checksum() : state_(std::make_unique<State>()) { XXH3_64bits_reset(&state_->xxh); }
+Checksum::Checksum() : state_(std::make_unique<State>()) {
+    XXH3_64bits_reset(&state_->xxh);
+}
 Checksum::Checksum(Checksum&&) noexcept = default;
 Checksum::~Checksum() = default;
-void Checksum::add(std::span<const std::byte> bytes) { XXH3_64bits_update(&state_->xxh, bytes.data(), bytes.size()); }
-std::uint64_t Checksum::value() const { return XXH3_64bits_digest(&state_->xxh); }
+void Checksum::add(std::span<const std::byte> bytes) {
+    XXH3_64bits_update(&state_->xxh, bytes.data(), bytes.size());
+}
+std::uint64_t Checksum::value() const {
+    return XXH3_64bits_digest(&state_->xxh);
+}
 
-std::string pieces_folder(const std::string& step_path) { return step_path + ".pieces"; }
+std::string pieces_folder(const std::string& step_path) {
+    return step_path + ".pieces";
+}
 
 std::string piece_path(const std::string& folder, int rank) {
     std::string digits = std::to_string(rank);
@@ -130,9 +143,11 @@ Result<Piece> read_piece(const std::string& path) {
     if (!size.ok()) return size.status();
 
     Preamble preamble{};
-    if (Status status = read_all(file, std::as_writable_bytes(std::span(&preamble, 1)), 0); !status.ok()) return status;
+    if (Status status = read_all(file, std::as_writable_bytes(std::span(&preamble, 1)), 0); !status.ok())
+        return status;
     if (preamble.magic != magic) return damaged(path, "not a piece");
-    if (preamble.byte_order != byte_order) return damaged(path, "the piece is of a machine with another byte order");
+    if (preamble.byte_order != byte_order)
+        return damaged(path, "the piece is of a machine with another byte order");
     if (preamble.version != version) return damaged(path, "the piece is of another version of hakobi");
     std::int64_t offset = sizeof(Preamble);
     if (preamble.header_bytes < 0 || preamble.header_bytes > size.value() - offset) {
@@ -147,14 +162,16 @@ Result<Piece> read_piece(const std::string& path) {
     offset += preamble.header_bytes;
     for (std::size_t f = 0; f < piece.header.blocks.size(); ++f) {
         piece.values_bytes.push_back(offset);
-        offset += piece.header.blocks[f].num_elements() * format::bytes_of(static_cast<format::ValueType>(piece.header.types[f]));
+        offset += piece.header.blocks[f].num_elements() *
+                  format::bytes_of(static_cast<format::ValueType>(piece.header.types[f]));
     }
     piece.checksums.resize(piece.header.blocks.size());
     std::array<char, 8> end{};
     const std::int64_t trailer_bytes = std::ssize(piece.checksums) * 8 + std::ssize(end);
     if (size.value() != offset + trailer_bytes) return damaged(path, "the piece is torn");
     Status status = read_all(file, std::as_writable_bytes(std::span(piece.checksums)), offset);
-    if (status.ok()) status = read_all(file, std::as_writable_bytes(std::span(end)), size.value() - std::ssize(end));
+    if (status.ok())
+        status = read_all(file, std::as_writable_bytes(std::span(end)), size.value() - std::ssize(end));
     if (!status.ok()) return status;
     if (end != whole) return damaged(path, "the piece is torn");
     return piece;

@@ -9,16 +9,18 @@
 
 namespace hakobi::output {
 
-// A piece is one rank's part of one step in a file of its own, <step file>.pieces/<rank>.piece, in native byte order:
+// A piece is one rank's part of one step in a file of its own, <step file>.pieces/<rank>.piece, in native
+// byte order:
 //
-//   preamble  magic "hakobi:p", version, a number that shows the byte order, length and checksum of the header
-//   header    rank, number of ranks, fingerprint of the step's description, the description itself (rank 0's piece
+//   preamble  magic "hakobi:p", version, a number that shows the byte order, length and checksum of the
+//   header header    rank, number of ranks, fingerprint of the step's description, the description itself
+//   (rank 0's piece
 //             only: with large axes it would dwarf small parts), and for each field the rank's block
 //   values    of each field, in C order, one field after the other
 //   trailer   a checksum for each field's values, then magic "whole:p\n"
 //
-// The trailer is written last: a piece without it, or shorter than its header says, was being written when its run
-// was killed.
+// The trailer is written last: a piece without it, or shorter than its header says, was being written when
+// its run was killed.
 
 struct PieceHeader {
     int rank = 0;
@@ -33,8 +35,8 @@ struct PieceHeader {
 struct Piece {
     std::string path;
     PieceHeader header;
-    std::vector<std::int64_t> values_bytes;    ///< offset of each field's values in the piece
-    std::vector<std::uint64_t> checksums;      ///< of each field's values
+    std::vector<std::int64_t> values_bytes;  ///< offset of each field's values in the piece
+    std::vector<std::uint64_t> checksums;    ///< of each field's values
 };
 
 /// "<file>.pieces" and "<file>.pieces/<rank>.piece".
@@ -44,8 +46,8 @@ struct Piece {
 /// Writes this rank's piece of a step, replacing an older one. Local.
 Status write_piece(const std::string& path, const Step& step, int rank, int num_ranks, bool sync);
 
-/// Opens and checks everything but the values. not_found when there is no such file, format when it is torn or not a
-/// piece (the text says which).
+/// Opens and checks everything but the values. not_found when there is no such file, format when it is torn
+/// or not a piece (the text says which).
 Result<Piece> read_piece(const std::string& path);
 
 /// The checksum of values that come in parts.

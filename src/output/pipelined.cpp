@@ -8,7 +8,8 @@
 namespace hakobi::output {
 namespace {
 
-/// Hakobi's engine: one collective write a step, of all fields at once, so that the pipeline fills and drains once.
+/// Hakobi's engine: one collective write a step, of all fields at once, so that the pipeline fills and drains
+/// once.
 class Pipelined final : public Method {
   public:
     Pipelined(const MethodSettings& settings, io::EngineOptions engine_options)
@@ -39,15 +40,16 @@ class Pipelined final : public Method {
     mpi::Agreed wait() override { return end_file(engine_->wait()); }
 
   private:
-    /// The fields that this rank has values of, by their place in the file: not always the order of put, since a small
-    /// field may stand in the gap before an aligned one.
+    /// The fields that this rank has values of, by their place in the file: not always the order of put,
+    /// since a small field may stand in the gap before an aligned one.
     static std::vector<std::size_t> fields_in_file_order(const Step& step) {
         std::vector<std::size_t> order;
         for (std::size_t f = 0; f < step.parts.size(); ++f) {
             if (!step.parts[f].values.empty()) order.push_back(f);
         }
         const std::vector<std::int64_t>& offsets = step.layout.offsets_bytes;
-        std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return offsets[a] < offsets[b]; });
+        std::sort(order.begin(), order.end(),
+                  [&](std::size_t a, std::size_t b) { return offsets[a] < offsets[b]; });
         return order;
     }
 
@@ -55,8 +57,9 @@ class Pipelined final : public Method {
         std::vector<io::Region::Part> parts;
         for (const std::size_t f : fields_in_file_order(step)) {
             const Block& block = step.parts[f].block;
-            parts.push_back({.region = io::Region::subarray(step.layout.offsets_bytes[f], block.global, block.start,
-                                                            block.count, format::bytes_of(step.description.fields[f].type))});
+            parts.push_back({.region = io::Region::subarray(
+                                 step.layout.offsets_bytes[f], block.global, block.start, block.count,
+                                 format::bytes_of(step.description.fields[f].type))});
         }
         return io::Region::concatenated(parts);
     }
@@ -72,7 +75,8 @@ class Pipelined final : public Method {
         return io::Region::concatenated(parts);
     }
 
-    /// Closes the engine also after an error: its close is collective, and the error is the same on all ranks.
+    /// Closes the engine also after an error: its close is collective, and the error is the same on all
+    /// ranks.
     mpi::Agreed end_file(mpi::Agreed agreed) {
         const std::unique_ptr<io::Engine> engine = std::move(engine_);
         if (agreed.status.ok() && options_.sync) agreed = engine->sync();

@@ -9,28 +9,29 @@ namespace output {
 namespace {
 
 constexpr std::array entries = {
-    MethodEntry{"none", make_none},
-    MethodEntry{"per-process", make_per_process},
-    MethodEntry{"root", make_root},
-    MethodEntry{"parallel", make_parallel},
-    MethodEntry{"pipelined", make_pipelined},
-    MethodEntry{"writers", make_writers},
+    MethodEntry{"none", make_none},           MethodEntry{"per-process", make_per_process},
+    MethodEntry{"root", make_root},           MethodEntry{"parallel", make_parallel},
+    MethodEntry{"pipelined", make_pipelined}, MethodEntry{"writers", make_writers},
 };
 
 constexpr auto names = [] {
     std::array<std::string_view, entries.size()> result;
-    std::transform(entries.begin(), entries.end(), result.begin(), [](const MethodEntry& entry) { return entry.name; });
+    std::transform(entries.begin(), entries.end(), result.begin(),
+                   [](const MethodEntry& entry) { return entry.name; });
     return result;
 }();
 
 const MethodEntry* find(std::string_view name) {
-    const auto* entry = std::find_if(entries.begin(), entries.end(), [&](const MethodEntry& e) { return e.name == name; });
+    const auto* entry =
+        std::find_if(entries.begin(), entries.end(), [&](const MethodEntry& e) { return e.name == name; });
     return entry == entries.end() ? nullptr : entry;
 }
 
 }  // namespace
 
-std::span<const MethodEntry> methods() { return entries; }
+std::span<const MethodEntry> methods() {
+    return entries;
+}
 
 Result<const MethodEntry*> find_method(std::string_view name, const OutputOptions& options, int num_ranks) {
     // One rank alone has nothing to shuffle: `root` then writes from the caller's memory without a copy.
@@ -51,6 +52,8 @@ Result<const MethodEntry*> find_method(std::string_view name, const OutputOption
 
 }  // namespace output
 
-std::span<const std::string_view> output_methods() { return output::names; }
+std::span<const std::string_view> output_methods() {
+    return output::names;
+}
 
 }  // namespace hakobi

@@ -14,7 +14,9 @@ std::string step_path(std::string_view prefix, std::int64_t step) {
     return std::string(prefix) + "_" + digits + ".nc";
 }
 
-std::string part_path(const std::string& path) { return path + ".part"; }
+std::string part_path(const std::string& path) {
+    return path + ".part";
+}
 
 std::string folder_of(const std::string& path) {
     const std::size_t slash = path.rfind('/');
@@ -48,7 +50,8 @@ Status prepare_folder(std::string_view prefix) {
 Status check_free(const std::string& path) {
     struct stat info {};
     if (::lstat(path.c_str(), &info) != 0 || S_ISREG(info.st_mode) || S_ISLNK(info.st_mode)) return {};
-    return {ErrorCode::exists, "cannot write " + path + ": a " + (S_ISDIR(info.st_mode) ? "folder" : "special file") +
+    return {ErrorCode::exists, "cannot write " + path + ": a " +
+                                   (S_ISDIR(info.st_mode) ? "folder" : "special file") +
                                    " of that name is in the way"};
 }
 
@@ -82,7 +85,8 @@ Status finish_file(const std::string& part, const std::string& path, bool sync) 
 Status sync_folder(const std::string& folder) {
     const int descriptor = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (descriptor < 0) return status_of_errno(errno, "cannot open folder", folder);
-    // Some file systems have no fsync of folders and say so by EINVAL: their renames are durable by other means.
+    // Some file systems have no fsync of folders and say so by EINVAL: their renames are durable by other
+    // means.
     const bool failed = ::fsync(descriptor) != 0 && errno != EINVAL;
     const int error = errno;
     ::close(descriptor);

@@ -9,7 +9,8 @@
 
 namespace hakobi::output {
 
-/// The names of a step's file and what happens to them; all local, called by the one rank that cares for the file.
+/// The names of a step's file and what happens to them; all local, called by the one rank that cares for the
+/// file.
 
 /// "<prefix>_000012.nc", and the name it has until it is whole.
 [[nodiscard]] std::string step_path(std::string_view prefix, std::int64_t step);
@@ -26,7 +27,8 @@ Status check_free(const std::string& path);
 /// Makes the file at `path` new: metadata written, size set, values still zero.
 Status create_file(const std::string& path, const format::Layout& layout);
 
-/// Gives the whole file its final name; with `sync` after its bytes, and before the name, are on stable storage.
+/// Gives the whole file its final name; with `sync` after its bytes, and before the name, are on stable
+/// storage.
 Status finish_file(const std::string& part, const std::string& path, bool sync);
 
 /// Makes a folder's entries durable.

@@ -1,6 +1,6 @@
-// Fails the n-th storage operation of each kind on each rank, for every n that occurs, in a run of three steps, and
-// holds each run against the contract: all ranks end, with an equal Error; what has a final name is whole; nothing
-// temporary is left; close works.
+// Fails the n-th storage operation of each kind on each rank, for every n that occurs, in a run of three
+// steps, and holds each run against the contract: all ranks end, with an equal Error; what has a final name
+// is whole; nothing temporary is left; close works.
 #include "output/fixture.hpp"
 #include "storage/faulty.hpp"
 
@@ -66,11 +66,14 @@ class EveryFault : public RanksTest, public ::testing::WithParamInterface<std::s
                 EXPECT_EQ(name.find(".part"), std::string::npos) << name;
                 if (!name.ends_with(".nc")) {
                     // Pieces whose gathering failed stay: their values are nowhere else.
-                    EXPECT_TRUE(name.ends_with(".nc.pieces") && run.close_error.code() != ErrorCode::ok) << name;
+                    EXPECT_TRUE(name.ends_with(".nc.pieces") && run.close_error.code() != ErrorCode::ok)
+                        << name;
                     continue;
                 }
                 const int step = std::stoi(name.substr(4, 6));
-                EXPECT_TRUE(bytes_of_file(folder + "/" + name) == reference_file(options, step, fields, comm.size())) << name;
+                EXPECT_TRUE(bytes_of_file(folder + "/" + name) ==
+                            reference_file(options, step, fields, comm.size()))
+                    << name;
                 ++num_whole;
             }
             // A fault that nobody reports has done no harm.
@@ -87,7 +90,8 @@ class EveryFault : public RanksTest, public ::testing::WithParamInterface<std::s
             bool fires = true;
             // Every n; past 64 operations every eighth part more.
             for (std::int64_t nth = 1; fires; nth += nth < 64 ? 1 : nth / 8) {
-                const storage::Fault fault{.rank = rank, .operation = operation, .nth = nth, .error = error, .path = {}};
+                const storage::Fault fault{
+                    .rank = rank, .operation = operation, .nth = nth, .error = error, .path = {}};
                 SCOPED_TRACE("rank " + std::to_string(rank) + ", n = " + std::to_string(nth));
                 const Outcome run = run_with(fault, options);
                 expect_contract(run, error, options);
@@ -99,18 +103,42 @@ class EveryFault : public RanksTest, public ::testing::WithParamInterface<std::s
     }
 };
 
-TEST_P(EveryFault, OfOpen) { fail_each(FileOperation::open, EACCES, {}); }
-TEST_P(EveryFault, OfWrite) { fail_each(FileOperation::write, ENOSPC, {}); }
-TEST_P(EveryFault, OfWriteCutShort) { fail_each(FileOperation::write, 0, {}); }
-TEST_P(EveryFault, OfRead) { fail_each(FileOperation::read, EIO, {}); }
-TEST_P(EveryFault, OfReadCutShort) { fail_each(FileOperation::read, 0, {}); }
-TEST_P(EveryFault, OfSetSize) { fail_each(FileOperation::set_size, ENOSPC, {}); }
-TEST_P(EveryFault, OfSync) { fail_each(FileOperation::sync, EIO, {.sync = true}); }
-TEST_P(EveryFault, OfClose) { fail_each(FileOperation::close, EIO, {}); }
-TEST_P(EveryFault, OfRename) { fail_each(FileOperation::rename, EACCES, {}); }
-TEST_P(EveryFault, OfRemove) { fail_each(FileOperation::remove, EIO, {}); }
-TEST_P(EveryFault, OfWriteThroughASmallBuffer) { fail_each(FileOperation::write, EIO, {.writer_stride = 2, .buffer_bytes = 4096}); }
-TEST_P(EveryFault, OfWriteAsynchronously) { fail_each(FileOperation::write, ENOSPC, {.asynchronous = true}); }
+TEST_P(EveryFault, OfOpen) {
+    fail_each(FileOperation::open, EACCES, {});
+}
+TEST_P(EveryFault, OfWrite) {
+    fail_each(FileOperation::write, ENOSPC, {});
+}
+TEST_P(EveryFault, OfWriteCutShort) {
+    fail_each(FileOperation::write, 0, {});
+}
+TEST_P(EveryFault, OfRead) {
+    fail_each(FileOperation::read, EIO, {});
+}
+TEST_P(EveryFault, OfReadCutShort) {
+    fail_each(FileOperation::read, 0, {});
+}
+TEST_P(EveryFault, OfSetSize) {
+    fail_each(FileOperation::set_size, ENOSPC, {});
+}
+TEST_P(EveryFault, OfSync) {
+    fail_each(FileOperation::sync, EIO, {.sync = true});
+}
+TEST_P(EveryFault, OfClose) {
+    fail_each(FileOperation::close, EIO, {});
+}
+TEST_P(EveryFault, OfRename) {
+    fail_each(FileOperation::rename, EACCES, {});
+}
+TEST_P(EveryFault, OfRemove) {
+    fail_each(FileOperation::remove, EIO, {});
+}
+TEST_P(EveryFault, OfWriteThroughASmallBuffer) {
+    fail_each(FileOperation::write, EIO, {.writer_stride = 2, .buffer_bytes = 4096});
+}
+TEST_P(EveryFault, OfWriteAsynchronously) {
+    fail_each(FileOperation::write, ENOSPC, {.asynchronous = true});
+}
 
 INSTANTIATE_TEST_SUITE_P(Output, EveryFault, ::testing::ValuesIn(writing_methods()), name_of_method);
 

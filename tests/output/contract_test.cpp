@@ -12,14 +12,17 @@ std::vector<double> ramp(std::int64_t length) {
     return values;
 }
 
-const std::vector<Axis> grid = {{.name = "level", .units = "1", .values = ramp(5)},
-                                {.name = "lat", .units = "degrees_north", .standard_name = "latitude", .values = ramp(23)},
-                                {.name = "lon", .units = "degrees_east", .standard_name = "longitude", .values = ramp(37)}};
+const std::vector<Axis> grid = {
+    {.name = "level", .units = "1", .values = ramp(5)},
+    {.name = "lat", .units = "degrees_north", .standard_name = "latitude", .values = ramp(23)},
+    {.name = "lon", .units = "degrees_east", .standard_name = "longitude", .values = ramp(37)}};
 
 /// Small and large, 2-D and 3-D, all types, all ways to cut; `depth` and `mask` stand between megabytes.
 const std::vector<TestField> grid_fields = {
-    {"eta", ValueType::float64, {23, 37}, uneven_rows},     {"u", ValueType::float32, {5, 23, 37}, even_blocks},
-    {"mask", ValueType::int32, {23, 37}, backward_columns}, {"count", ValueType::int64, {5, 23, 37}, backward_columns},
+    {"eta", ValueType::float64, {23, 37}, uneven_rows},
+    {"u", ValueType::float32, {5, 23, 37}, even_blocks},
+    {"mask", ValueType::int32, {23, 37}, backward_columns},
+    {"count", ValueType::int64, {5, 23, 37}, backward_columns},
     {"inner", ValueType::float64, {23, 37}, inner_blocks},
 };
 const std::vector<TestField> large_fields = {
@@ -41,11 +44,13 @@ class EveryMethod : public RanksTest, public ::testing::WithParamInterface<std::
         for (std::int64_t step = 0; step < 3; ++step) write_step(out, comm, step, fields);
         out.close();
         if (is_rank_0()) {
-            EXPECT_EQ(names_in(folder), (std::vector<std::string>{"run_000000.nc", "run_000001.nc", "run_000002.nc"}));
+            EXPECT_EQ(names_in(folder),
+                      (std::vector<std::string>{"run_000000.nc", "run_000001.nc", "run_000002.nc"}));
             for (std::int64_t step = 0; step < 3; ++step) {
                 const std::string path = prefix + "_00000" + std::to_string(step) + ".nc";
                 // EXPECT_TRUE, not EXPECT_EQ: a difference would print megabytes.
-                EXPECT_TRUE(bytes_of_file(path) == reference_file(options, step, fields, comm.size())) << path;
+                EXPECT_TRUE(bytes_of_file(path) == reference_file(options, step, fields, comm.size()))
+                    << path;
             }
         }
         barrier();
@@ -53,10 +58,13 @@ class EveryMethod : public RanksTest, public ::testing::WithParamInterface<std::
 };
 
 TEST_P(EveryMethod, WritesTheReferenceBytesOfSmallFieldsOnAxes) {
-    expect_reference_bytes({.axes = grid, .title = "a test", .time_units = "seconds since 2011-03-11 05:46:24"}, grid_fields);
+    expect_reference_bytes(
+        {.axes = grid, .title = "a test", .time_units = "seconds since 2011-03-11 05:46:24"}, grid_fields);
 }
 
-TEST_P(EveryMethod, WritesTheReferenceBytesOfLargeFieldsWithoutAxes) { expect_reference_bytes({}, large_fields); }
+TEST_P(EveryMethod, WritesTheReferenceBytesOfLargeFieldsWithoutAxes) {
+    expect_reference_bytes({}, large_fields);
+}
 
 TEST_P(EveryMethod, WritesTheReferenceBytesThroughTheSmallestBuffer) {
     expect_reference_bytes({.writer_stride = 3, .buffer_bytes = 4096}, large_fields);
@@ -72,15 +80,28 @@ TEST_P(EveryMethod, WritesTheReferenceBytesWhenFieldsAndBlocksChangeBetweenSteps
     steps[2][0].block_of = backward_columns;
     OutputOptions options{.method = GetParam(), .axes = grid};
     Output out = Output::create(comm, prefix, options);
-    for (std::size_t step = 0; step < steps.size(); ++step) write_step(out, comm, static_cast<std::int64_t>(step), steps[step]);
+    for (std::size_t step = 0; step < steps.size(); ++step)
+        write_step(out, comm, static_cast<std::int64_t>(step), steps[step]);
     out.close();
     if (is_rank_0()) {
         for (std::size_t step = 0; step < steps.size(); ++step) {
             const std::string path = prefix + "_00000" + std::to_string(step) + ".nc";
-            EXPECT_TRUE(bytes_of_file(path) == reference_file(options, static_cast<std::int64_t>(step), steps[step], comm.size())) << path;
+            EXPECT_TRUE(bytes_of_file(path) ==
+                        reference_file(options, static_cast<std::int64_t>(step), steps[step], comm.size()))
+                << path;
         }
     }
     barrier();
+}
+
+TEST_P(EveryMethod, WritesTheReferenceBytesFromSeveralNodes) {
+    setenv("HAKOBI_RANKS_PER_NODE", "2", 1);
+    Comm nodes = Comm::duplicate(MPI_COMM_WORLD);
+    unsetenv("HAKOBI_RANKS_PER_NODE");
+    std::swap(comm, nodes);
+    expect_reference_bytes({}, large_fields);
+    std::swap(comm, nodes);
+    nodes.free();
 }
 
 TEST_P(EveryMethod, WritesAStepWithoutFieldsAndOneWithoutValues) {
@@ -94,7 +115,8 @@ TEST_P(EveryMethod, WritesAStepWithoutFieldsAndOneWithoutValues) {
     out.close();
     if (is_rank_0()) {
         EXPECT_TRUE(bytes_of_file(folder + "/run_000000.nc") == reference_file(options, 0, {}, comm.size()));
-        EXPECT_TRUE(bytes_of_file(folder + "/run_000001.nc") == reference_file(options, 1, nothing, comm.size()));
+        EXPECT_TRUE(bytes_of_file(folder + "/run_000001.nc") ==
+                    reference_file(options, 1, nothing, comm.size()));
     }
     barrier();
 }
@@ -110,7 +132,8 @@ TEST_P(EveryMethod, CountsItsBytesAndReplacesFilesOfAnEarlierRun) {
         EXPECT_EQ(bytes, 23 * 37 * (8 + 5 * 4 + 4 + 5 * 8) + 21 * 35 * 8);
     }
     if (is_rank_0()) {
-        EXPECT_TRUE(bytes_of_file(folder + "/deeper/run_000000.nc") == reference_file({.axes = grid}, 5, grid_fields, comm.size()));
+        EXPECT_TRUE(bytes_of_file(folder + "/deeper/run_000000.nc") ==
+                    reference_file({.axes = grid}, 5, grid_fields, comm.size()));
     }
     barrier();
 }
@@ -138,7 +161,9 @@ TEST_F(OutputTest, TheStrideOfWritersDoesNotChangeTheFile) {
         write_step(out, comm, 0, grid_fields);
         out.close();
         if (is_rank_0()) {
-            EXPECT_TRUE(bytes_of_file(folder + "/run_000000.nc") == reference_file(options, 0, grid_fields, comm.size())) << stride;
+            EXPECT_TRUE(bytes_of_file(folder + "/run_000000.nc") ==
+                        reference_file(options, 0, grid_fields, comm.size()))
+                << stride;
         }
         barrier();
     }

@@ -1,4 +1,5 @@
-// What goes wrong, and how it is said: the same Error on every rank, earlier steps whole, nothing temporary left.
+// What goes wrong, and how it is said: the same Error on every rank, earlier steps whole, nothing temporary
+// left.
 #include <sys/mount.h>
 
 #include <cmath>
@@ -22,8 +23,8 @@ class AfterOneStep : public RanksTest, public ::testing::WithParamInterface<std:
         write_step(*out, comm, 0, fields);
     }
 
-    /// The step failed with `code` on all ranks alike: the object is failed, close works, the first step is whole and
-    /// alone.
+    /// The step failed with `code` on all ranks alike: the object is failed, close works, the first step is
+    /// whole and alone.
     void expect_failed(const Error& error, ErrorCode code) {
         EXPECT_EQ(to_string(error.code()), to_string(code)) << error.what();
         EXPECT_TRUE(is_same_everywhere(comm, error)) << error.what();
@@ -33,12 +34,14 @@ class AfterOneStep : public RanksTest, public ::testing::WithParamInterface<std:
         barrier();
         if (is_rank_0()) {
             EXPECT_EQ(names_in(folder), std::vector<std::string>{"run_000000.nc"});
-            EXPECT_TRUE(bytes_of_file(folder + "/run_000000.nc") == reference_file({}, 0, fields, comm.size()));
+            EXPECT_TRUE(bytes_of_file(folder + "/run_000000.nc") ==
+                        reference_file({}, 0, fields, comm.size()));
         }
         barrier();
     }
 
-    /// Puts `change`d versions of the good fields on rank `changed_rank` and good ones elsewhere; the error of end_step.
+    /// Puts `change`d versions of the good fields on rank `changed_rank` and good ones elsewhere; the error
+    /// of end_step.
     template <class Change>
     Error error_of_step(int changed_rank, Change change) {
         return error_of([&] {
@@ -46,10 +49,14 @@ class AfterOneStep : public RanksTest, public ::testing::WithParamInterface<std:
             std::vector<Field> puts;
             std::vector<Values> values;
             for (std::size_t f = 0; f < fields.size(); ++f) {
-                values.emplace_back(f, fields[f], 1, fields[f].block_of(fields[f].global, comm.size(), comm.rank()));
+                values.emplace_back(f, fields[f], 1,
+                                    fields[f].block_of(fields[f].global, comm.size(), comm.rank()));
             }
             for (std::size_t f = 0; f < fields.size(); ++f) {
-                puts.push_back({.name = fields[f].name, .units = "m", .block = values[f].block(), .data = values[f].data()});
+                puts.push_back({.name = fields[f].name,
+                                .units = "m",
+                                .block = values[f].block(),
+                                .data = values[f].data()});
             }
             if (comm.rank() == changed_rank) change(puts);
             for (const Field& field : puts) out->put(field);
@@ -64,14 +71,16 @@ class AfterOneStep : public RanksTest, public ::testing::WithParamInterface<std:
 TEST_P(AfterOneStep, AFieldOfAnotherNameOnOneRankIsNamed) {
     if (comm.size() == 1) GTEST_SKIP() << "needs two ranks to disagree";
     const Error error = error_of_step(last_rank(), [](auto& puts) { puts[1].name = "masque"; });
-    EXPECT_NE(std::string(error.what()).find("field 2 is called 'masque', not 'mask'"), std::string::npos) << error.what();
+    EXPECT_NE(std::string(error.what()).find("field 2 is called 'masque', not 'mask'"), std::string::npos)
+        << error.what();
     EXPECT_EQ(error.rank(), last_rank());
     expect_failed(error, ErrorCode::invalid_argument);
 }
 
 TEST_P(AfterOneStep, FieldsInAnotherOrderOnOneRankAreAnError) {
     if (comm.size() == 1) GTEST_SKIP() << "needs two ranks to disagree";
-    expect_failed(error_of_step(last_rank(), [](auto& puts) { std::swap(puts[0], puts[1]); }), ErrorCode::invalid_argument);
+    expect_failed(error_of_step(last_rank(), [](auto& puts) { std::swap(puts[0], puts[1]); }),
+                  ErrorCode::invalid_argument);
 }
 
 TEST_P(AfterOneStep, AMissingFieldOnOneRankIsAnError) {
@@ -99,7 +108,8 @@ TEST_P(AfterOneStep, AnotherTimeOnOneRankIsAnError) {
 }
 
 TEST_P(AfterOneStep, ABlockThatLeavesTheArrayIsAnError) {
-    expect_failed(error_of_step(last_rank(), [](auto& puts) { puts[0].block.start[1] += 1; }), ErrorCode::invalid_argument);
+    expect_failed(error_of_step(last_rank(), [](auto& puts) { puts[0].block.start[1] += 1; }),
+                  ErrorCode::invalid_argument);
 }
 
 TEST_P(AfterOneStep, ValuesFewerThanTheBlockHasAreAnError) {
@@ -124,7 +134,8 @@ TEST_P(AfterOneStep, TwoFieldsOfOneNameAreAnError) {
                       out->begin_step(1);
                       const Block block = split({23, 37}, comm.size(), comm.rank());
                       const std::vector<double> values(static_cast<std::size_t>(block.num_elements()));
-                      for (int i = 0; i < 2; ++i) out->put({.name = "eta", .block = block, .data = std::span(values)});
+                      for (int i = 0; i < 2; ++i)
+                          out->put({.name = "eta", .block = block, .data = std::span(values)});
                       out->end_step();
                   }),
                   ErrorCode::invalid_argument);
@@ -168,7 +179,8 @@ INSTANTIATE_TEST_SUITE_P(Errors, AfterOneStep, ::testing::ValuesIn(writing_metho
 class CreateTest : public RanksTest {
   protected:
     Error error_of_create(const std::string& prefix, OutputOptions options = {}) {
-        const Error error = error_of([&] { const Output out = Output::create(comm, prefix, std::move(options)); });
+        const Error error =
+            error_of([&] { const Output out = Output::create(comm, prefix, std::move(options)); });
         EXPECT_TRUE(is_same_everywhere(comm, error)) << error.what();
         return error;
     }
@@ -182,7 +194,8 @@ TEST_F(CreateTest, AnUnknownMethodNamesTheNearest) {
 
 TEST_F(CreateTest, AMethodLikeNoOtherNamesThemAll) {
     const Error error = error_of_create(folder + "/run", {.method = "carrier pigeons"});
-    EXPECT_NE(std::string(error.what()).find("auto, none, per-process, root"), std::string::npos) << error.what();
+    EXPECT_NE(std::string(error.what()).find("auto, none, per-process, root"), std::string::npos)
+        << error.what();
 }
 
 TEST_F(CreateTest, AFolderBelowARegularFileIsAnError) {
@@ -198,7 +211,8 @@ TEST_F(CreateTest, AFolderTwoLevelsAwayIsNotMade) {
 
 TEST_F(CreateTest, AFolderWhereNoFileCanBeMadeIsAnError) {
     const Error error = error_of_create("/proc/run");
-    EXPECT_TRUE(error.code() == ErrorCode::not_found || error.code() == ErrorCode::permission) << error.what();
+    EXPECT_TRUE(error.code() == ErrorCode::not_found || error.code() == ErrorCode::permission)
+        << error.what();
 }
 
 TEST_F(CreateTest, AFolderInTheWayOfTheFirstFileIsAnError) {
@@ -211,18 +225,22 @@ TEST_F(CreateTest, OptionsThatDifferBetweenRanksAreAnError) {
     if (comm.size() == 1) GTEST_SKIP() << "needs two ranks to disagree";
     const bool is_last = comm.rank() == comm.size() - 1;
     EXPECT_EQ(error_of_create(folder + "/run", {.sync = is_last}).code(), ErrorCode::invalid_argument);
-    EXPECT_EQ(error_of_create(folder + "/run", {.title = is_last ? "other" : "title"}).code(), ErrorCode::invalid_argument);
+    EXPECT_EQ(error_of_create(folder + "/run", {.title = is_last ? "other" : "title"}).code(),
+              ErrorCode::invalid_argument);
     EXPECT_EQ(error_of_create(folder + (is_last ? "/walk" : "/run")).code(), ErrorCode::invalid_argument);
-    EXPECT_EQ(error_of_create(folder + "/run", {.method = is_last ? "rot" : "root"}).code(), ErrorCode::invalid_argument);
+    EXPECT_EQ(error_of_create(folder + "/run", {.method = is_last ? "rot" : "root"}).code(),
+              ErrorCode::invalid_argument);
 }
 
 TEST_F(CreateTest, OptionsOutOfRangeAreAnError) {
     EXPECT_EQ(error_of_create("").code(), ErrorCode::invalid_argument);
     EXPECT_EQ(error_of_create(folder + "/").code(), ErrorCode::invalid_argument);
     EXPECT_EQ(error_of_create(folder + "/run", {.buffer_bytes = 1}).code(), ErrorCode::invalid_argument);
-    EXPECT_EQ(error_of_create(folder + "/run", {.method = "writers", .writer_stride = -1}).code(), ErrorCode::invalid_argument);
-    EXPECT_EQ(error_of_create(folder + "/run", {.axes = {{.name = "no good", .units = "m", .values = {1}}}}).code(),
+    EXPECT_EQ(error_of_create(folder + "/run", {.method = "writers", .writer_stride = -1}).code(),
               ErrorCode::invalid_argument);
+    EXPECT_EQ(
+        error_of_create(folder + "/run", {.axes = {{.name = "no good", .units = "m", .values = {1}}}}).code(),
+        ErrorCode::invalid_argument);
 }
 
 /// A file system of 1 MiB, where this process may mount one.
@@ -263,7 +281,8 @@ TEST_P(FullTest, AFullFileSystemIsTheSameErrorEverywhereAndTheFirstStepStaysWhol
     barrier();
     if (is_rank_0()) {
         EXPECT_EQ(names_in(folder + "/small"), std::vector<std::string>{"run_000000.nc"});
-        EXPECT_TRUE(bytes_of_file(folder + "/small/run_000000.nc") == reference_file({}, 0, small, comm.size()));
+        EXPECT_TRUE(bytes_of_file(folder + "/small/run_000000.nc") ==
+                    reference_file({}, 0, small, comm.size()));
     }
     barrier();
 }

@@ -18,8 +18,8 @@ namespace hakobi::test {
 
 namespace fs = std::filesystem;
 
-/// A communicator and a folder that all ranks share, new for each test and removed after it. Making and removing are
-/// collective.
+/// A communicator and a folder that all ranks share, new for each test and removed after it. Making and
+/// removing are collective.
 class RanksTest : public ::testing::Test {
   protected:
     void SetUp() override {
@@ -58,7 +58,8 @@ inline std::vector<char> bytes_of_file(const std::string& path) {
 /// The names in a folder, sorted.
 inline std::vector<std::string> names_in(const std::string& folder) {
     std::vector<std::string> names;
-    for (const auto& entry : fs::directory_iterator(folder)) names.push_back(entry.path().filename().string());
+    for (const auto& entry : fs::directory_iterator(folder))
+        names.push_back(entry.path().filename().string());
     std::sort(names.begin(), names.end());
     return names;
 }
@@ -76,11 +77,14 @@ struct TestField {
     Block (*block_of)(std::span<const std::int64_t> global, int num_ranks, int rank);
 };
 
-/// Cuts the slowest dimension at squares, so that blocks differ in size; the last of several ranks gets nothing.
+/// Cuts the slowest dimension at squares, so that blocks differ in size; the last of several ranks gets
+/// nothing.
 inline Block uneven_rows(std::span<const std::int64_t> global, int num_ranks, int rank) {
     const std::int64_t owners = std::max(1, num_ranks - 1);
     const auto cut = [&](std::int64_t i) { return global[0] * i * i / (owners * owners); };
-    Block block{{global.begin(), global.end()}, std::vector<std::int64_t>(global.size(), 0), {global.begin(), global.end()}};
+    Block block{{global.begin(), global.end()},
+                std::vector<std::int64_t>(global.size(), 0),
+                {global.begin(), global.end()}};
     const std::int64_t mine = std::min<std::int64_t>(rank, owners);
     block.start[0] = cut(mine);
     block.count[0] = rank < owners ? cut(mine + 1) - cut(mine) : 0;
@@ -89,7 +93,9 @@ inline Block uneven_rows(std::span<const std::int64_t> global, int num_ranks, in
 
 /// Cuts the fastest dimension in the ranks' opposite order: every row of the file is shared by all of them.
 inline Block backward_columns(std::span<const std::int64_t> global, int num_ranks, int rank) {
-    Block block{{global.begin(), global.end()}, std::vector<std::int64_t>(global.size(), 0), {global.begin(), global.end()}};
+    Block block{{global.begin(), global.end()},
+                std::vector<std::int64_t>(global.size(), 0),
+                {global.begin(), global.end()}};
     const std::int64_t extent = global.back();
     const std::int64_t place = num_ranks - 1 - rank;
     block.start.back() = extent * place / num_ranks;
@@ -114,11 +120,13 @@ inline Block inner_blocks(std::span<const std::int64_t> global, int num_ranks, i
 /// A rank's values of a field, kept as bytes.
 class Values {
   public:
-    Values(std::size_t field, const TestField& test_field, std::int64_t step, Block block) : block_(std::move(block)), type_(test_field.type) {
+    Values(std::size_t field, const TestField& test_field, std::int64_t step, Block block)
+        : block_(std::move(block)), type_(test_field.type) {
         std::vector<std::int64_t> index(block_.count.size(), 0);
         for (std::int64_t n = block_.num_elements(); n > 0; --n) {
             std::int64_t element = 0;
-            for (std::size_t d = 0; d < index.size(); ++d) element = element * block_.global[d] + block_.start[d] + index[d];
+            for (std::size_t d = 0; d < index.size(); ++d)
+                element = element * block_.global[d] + block_.start[d] + index[d];
             append(value_at(field, step, element));
             for (std::size_t d = index.size(); d-- > 0;) {
                 if (++index[d] < block_.count[d]) break;
@@ -128,10 +136,14 @@ class Values {
     }
     [[nodiscard]] Field::Data data() const {
         switch (type_) {
-            case format::ValueType::float64: return as<double>();
-            case format::ValueType::float32: return as<float>();
-            case format::ValueType::int32: return as<std::int32_t>();
-            case format::ValueType::int64: return as<std::int64_t>();
+            case format::ValueType::float64:
+                return as<double>();
+            case format::ValueType::float32:
+                return as<float>();
+            case format::ValueType::int32:
+                return as<std::int32_t>();
+            case format::ValueType::int64:
+                return as<std::int64_t>();
         }
         return {};
     }
@@ -141,10 +153,14 @@ class Values {
   private:
     void append(std::int64_t value) {
         switch (type_) {
-            case format::ValueType::float64: return append_raw(static_cast<double>(value));
-            case format::ValueType::float32: return append_raw(static_cast<float>(value));
-            case format::ValueType::int32: return append_raw(static_cast<std::int32_t>(value));
-            case format::ValueType::int64: return append_raw(value);
+            case format::ValueType::float64:
+                return append_raw(static_cast<double>(value));
+            case format::ValueType::float32:
+                return append_raw(static_cast<float>(value));
+            case format::ValueType::int32:
+                return append_raw(static_cast<std::int32_t>(value));
+            case format::ValueType::int64:
+                return append_raw(value);
         }
     }
     template <class T>
@@ -162,10 +178,12 @@ class Values {
 };
 
 /// Puts and ends one step of the fields; the step's time is its number / 4.
-inline void write_step(Output& out, const Comm& comm, std::int64_t step, const std::vector<TestField>& fields) {
+inline void write_step(Output& out, const Comm& comm, std::int64_t step,
+                       const std::vector<TestField>& fields) {
     std::vector<Values> values;
     for (std::size_t f = 0; f < fields.size(); ++f) {
-        values.emplace_back(f, fields[f], step, fields[f].block_of(fields[f].global, comm.size(), comm.rank()));
+        values.emplace_back(f, fields[f], step,
+                            fields[f].block_of(fields[f].global, comm.size(), comm.rank()));
     }
     out.begin_step(0.25 * static_cast<double>(step));
     for (std::size_t f = 0; f < fields.size(); ++f) {
@@ -174,23 +192,29 @@ inline void write_step(Output& out, const Comm& comm, std::int64_t step, const s
     out.end_step();
 }
 
-/// The bytes that the step's file must have: the layout's, and every rank's values one by one at their places. Made
-/// without the code that moves values.
-inline std::vector<char> reference_file(const OutputOptions& options, std::int64_t step, const std::vector<TestField>& fields,
-                                        int num_ranks) {
+/// The bytes that the step's file must have: the layout's, and every rank's values one by one at their
+/// places. Made without the code that moves values.
+inline std::vector<char> reference_file(const OutputOptions& options, std::int64_t step,
+                                        const std::vector<TestField>& fields, int num_ranks) {
     format::StepDescription description{.title = options.title,
                                         .time_units = options.time_units,
                                         .time = 0.25 * static_cast<double>(step),
                                         .axes = options.axes,
                                         .fields = {}};
     for (const TestField& field : fields) {
-        description.fields.push_back({.name = field.name, .units = "m", .long_name = {}, .standard_name = {}, .type = field.type, .global = field.global});
+        description.fields.push_back({.name = field.name,
+                                      .units = "m",
+                                      .long_name = {},
+                                      .standard_name = {},
+                                      .type = field.type,
+                                      .global = field.global});
     }
     Result<format::Layout> laid_out = format::lay_out_netcdf4(description);
     EXPECT_TRUE(laid_out.ok()) << laid_out.status().text();
     const format::Layout& layout = laid_out.value();
     std::vector<char> bytes(static_cast<std::size_t>(layout.file_bytes), 0);
-    for (const auto& extent : layout.metadata) std::memcpy(bytes.data() + extent.offset_bytes, extent.bytes.data(), extent.bytes.size());
+    for (const auto& extent : layout.metadata)
+        std::memcpy(bytes.data() + extent.offset_bytes, extent.bytes.data(), extent.bytes.size());
     for (std::size_t f = 0; f < fields.size(); ++f) {
         const std::int64_t element_bytes = format::bytes_of(fields[f].type);
         for (int rank = 0; rank < num_ranks; ++rank) {
@@ -199,9 +223,11 @@ inline std::vector<char> reference_file(const OutputOptions& options, std::int64
             std::vector<std::int64_t> index(block.count.size(), 0);
             for (std::int64_t n = 0; n < block.num_elements(); ++n) {
                 std::int64_t element = 0;
-                for (std::size_t d = 0; d < index.size(); ++d) element = element * block.global[d] + block.start[d] + index[d];
+                for (std::size_t d = 0; d < index.size(); ++d)
+                    element = element * block.global[d] + block.start[d] + index[d];
                 std::memcpy(bytes.data() + layout.offsets_bytes[f] + element * element_bytes,
-                            values.bytes().data() + n * element_bytes, static_cast<std::size_t>(element_bytes));
+                            values.bytes().data() + n * element_bytes,
+                            static_cast<std::size_t>(element_bytes));
                 for (std::size_t d = index.size(); d-- > 0;) {
                     if (++index[d] < block.count[d]) break;
                     index[d] = 0;
@@ -225,7 +251,8 @@ Error error_of(Call call) {
 
 /// Collective: whether every rank holds the same error as rank 0 (code, rank and text).
 inline bool is_same_everywhere(const Comm& comm, const Error& error) {
-    std::string mine = std::string(to_string(error.code())) + "|" + std::to_string(error.rank()) + "|" + error.what();
+    std::string mine =
+        std::string(to_string(error.code())) + "|" + std::to_string(error.rank()) + "|" + error.what();
     mine.resize(1000);
     std::string first = mine;
     MPI_Bcast(first.data(), static_cast<int>(first.size()), MPI_CHAR, 0, comm.handle());

@@ -17,19 +17,27 @@ class Pieces : public RanksTest {
         out.close();
         barrier();
     }
-    [[nodiscard]] std::string pieces(int step) const { return folder + "/run_00000" + std::to_string(step) + ".nc.pieces"; }
-    [[nodiscard]] std::string last_piece(int step) const { return pieces(step) + "/00000" + std::to_string(comm.size() - 1) + ".piece"; }
+    [[nodiscard]] std::string pieces(int step) const {
+        return folder + "/run_00000" + std::to_string(step) + ".nc.pieces";
+    }
+    [[nodiscard]] std::string last_piece(int step) const {
+        return pieces(step) + "/00000" + std::to_string(comm.size() - 1) + ".piece";
+    }
 
-    /// Only step 1 could not be made: it is named with `why`, its pieces are as they were, and no part of a file is left.
+    /// Only step 1 could not be made: it is named with `why`, its pieces are as they were, and no part of a
+    /// file is left.
     void expect_all_but_step_1(const GatherResult& result, const std::string& why) {
-        EXPECT_EQ(result.files, (std::vector<std::string>{folder + "/run_000000.nc", folder + "/run_000002.nc"}));
+        EXPECT_EQ(result.files,
+                  (std::vector<std::string>{folder + "/run_000000.nc", folder + "/run_000002.nc"}));
         ASSERT_EQ(result.incomplete.size(), 1U);
         EXPECT_NE(result.incomplete[0].find(why), std::string::npos) << result.incomplete[0];
-        EXPECT_EQ(names_in(folder), (std::vector<std::string>{"run_000000.nc", "run_000001.nc.pieces", "run_000002.nc"}));
+        EXPECT_EQ(names_in(folder),
+                  (std::vector<std::string>{"run_000000.nc", "run_000001.nc.pieces", "run_000002.nc"}));
         for (const int step : {0, 2}) expect_reference(step);
     }
     void expect_reference(int step) {
-        EXPECT_TRUE(bytes_of_file(folder + "/run_00000" + std::to_string(step) + ".nc") == reference_file({}, step, fields, comm.size()));
+        EXPECT_TRUE(bytes_of_file(folder + "/run_00000" + std::to_string(step) + ".nc") ==
+                    reference_file({}, step, fields, comm.size()));
     }
 };
 
@@ -38,7 +46,8 @@ TEST_F(Pieces, OfWholeStepsBecomeTheirFilesAndAreRemoved) {
     const GatherResult result = gather_pieces(folder);
     EXPECT_EQ(result.files.size(), 3U);
     EXPECT_TRUE(result.incomplete.empty());
-    EXPECT_EQ(names_in(folder), (std::vector<std::string>{"run_000000.nc", "run_000001.nc", "run_000002.nc"}));
+    EXPECT_EQ(names_in(folder),
+              (std::vector<std::string>{"run_000000.nc", "run_000001.nc", "run_000002.nc"}));
     for (int step = 0; step < 3; ++step) expect_reference(step);
 }
 
@@ -52,8 +61,10 @@ TEST_F(Pieces, OfOneStepAreGatheredByTheFoldersName) {
 TEST_F(Pieces, ThatAreMissingAreNamed) {
     if (!is_rank_0()) return;
     fs::remove(last_piece(1));
-    const std::string why = comm.size() == 1 ? "the piece of rank 0 is missing"
-                                             : "1 of " + std::to_string(comm.size()) + " pieces are missing (rank " + std::to_string(comm.size() - 1) + ")";
+    const std::string why = comm.size() == 1
+                                ? "the piece of rank 0 is missing"
+                                : "1 of " + std::to_string(comm.size()) + " pieces are missing (rank " +
+                                      std::to_string(comm.size() - 1) + ")";
     expect_all_but_step_1(gather_pieces(folder), why);
 }
 
@@ -84,13 +95,15 @@ TEST_F(Pieces, WithAnyByteChangedAreNotTaken) {
     for (std::size_t at = 0; at < bytes.size(); at += 1 + bytes.size() / 97) {
         SCOPED_TRACE(at);
         bytes[at] = static_cast<char>(~bytes[at]);
-        std::ofstream(last_piece(1), std::ios::binary).write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
+        std::ofstream(last_piece(1), std::ios::binary)
+            .write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
         const GatherResult result = gather_pieces(pieces(1));
         EXPECT_TRUE(result.files.empty());
         EXPECT_EQ(result.incomplete.size(), 1U);
         bytes[at] = static_cast<char>(~bytes[at]);
     }
-    std::ofstream(last_piece(1), std::ios::binary).write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
+    std::ofstream(last_piece(1), std::ios::binary)
+        .write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
     EXPECT_EQ(gather_pieces(folder).files.size(), 3U);
 }
 

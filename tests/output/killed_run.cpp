@@ -1,7 +1,7 @@
 // A run whose last rank is killed in the middle of its third step; tests/output/killed_run.sh starts it.
+#include <unistd.h>
 #include <csignal>
 #include <hakobi/hakobi.hpp>
-#include <unistd.h>
 #include <vector>
 
 int main(int argc, char** argv) {

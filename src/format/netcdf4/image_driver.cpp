@@ -23,8 +23,12 @@ struct ImageFile {
     haddr_t end_of_file;
 };
 
-ImageFile& file_of(H5FD_t* file) { return *reinterpret_cast<ImageFile*>(file); }
-const ImageFile& file_of(const H5FD_t* file) { return *reinterpret_cast<const ImageFile*>(file); }
+ImageFile& file_of(H5FD_t* file) {
+    return *reinterpret_cast<ImageFile*>(file);
+}
+const ImageFile& file_of(const H5FD_t* file) {
+    return *reinterpret_cast<const ImageFile*>(file);
+}
 
 // Nothing may be thrown through HDF5: a failed allocation becomes its error return.
 H5FD_t* open_image(const char*, unsigned, hid_t file_access, haddr_t) {
@@ -47,14 +51,18 @@ herr_t query_features(const H5FD_t*, unsigned long* flags) {
     return 0;
 }
 
-haddr_t get_end_of_allocation(const H5FD_t* file, H5FD_mem_t) { return file_of(file).end_of_allocation; }
+haddr_t get_end_of_allocation(const H5FD_t* file, H5FD_mem_t) {
+    return file_of(file).end_of_allocation;
+}
 
 herr_t set_end_of_allocation(H5FD_t* file, H5FD_mem_t, haddr_t address) {
     file_of(file).end_of_allocation = address;
     return 0;
 }
 
-haddr_t get_end_of_file(const H5FD_t* file, H5FD_mem_t) { return file_of(file).end_of_file; }
+haddr_t get_end_of_file(const H5FD_t* file, H5FD_mem_t) {
+    return file_of(file).end_of_file;
+}
 
 herr_t read_image(H5FD_t* file, H5FD_mem_t, hid_t, haddr_t address, size_t size, void* buffer) {
     file_of(file).image->read(static_cast<std::int64_t>(address), {static_cast<std::byte*>(buffer), size});
@@ -63,7 +71,8 @@ herr_t read_image(H5FD_t* file, H5FD_mem_t, hid_t, haddr_t address, size_t size,
 
 herr_t write_image(H5FD_t* file, H5FD_mem_t, hid_t, haddr_t address, size_t size, const void* buffer) {
     try {
-        file_of(file).image->write(static_cast<std::int64_t>(address), {static_cast<const std::byte*>(buffer), size});
+        file_of(file).image->write(static_cast<std::int64_t>(address),
+                                   {static_cast<const std::byte*>(buffer), size});
     } catch (const std::bad_alloc&) {
         return -1;
     }
@@ -81,7 +90,8 @@ H5FD_class_t driver_class() {
     H5FD_class_t driver{};
 #ifdef H5FD_CLASS_VERSION
     driver.version = H5FD_CLASS_VERSION;
-    driver.value = static_cast<H5FD_class_value_t>(H5_VFD_RESERVED + 0x4841);  // outside the range of HDF5's own
+    driver.value =
+        static_cast<H5FD_class_value_t>(H5_VFD_RESERVED + 0x4841);  // outside the range of HDF5's own
 #endif
     driver.name = "hakobi_image";
     driver.maxaddr = static_cast<haddr_t>(INT64_MAX);

@@ -6,9 +6,9 @@
 
 namespace hakobi::format {
 
-/// An HDF5 file driver whose file is a SparseImage: the metadata come into being without a file, so that laying out
-/// is pure, and whoever stores them goes through the same storage as everybody else. Registered while the object
-/// lives; the image must outlive every file opened with `use`.
+/// An HDF5 file driver whose file is a SparseImage: the metadata come into being without a file, so that
+/// laying out is pure, and whoever stores them goes through the same storage as everybody else. Registered
+/// while the object lives; the image must outlive every file opened with `use`.
 class ImageDriver {
   public:
     ImageDriver();

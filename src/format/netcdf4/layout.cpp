@@ -1,10 +1,14 @@
 // NetCDF-4 by way of the HDF5 library, as "The NetCDF-4 file format" (Unidata) and CF 1.10 ask:
 //
-//  1. The root group tracks and indexes the creation order of links and attributes: netCDF's order of variables.
-//  2. Each dimension is a dimension scale with _Netcdf4Dimid, its number. With a coordinate variable the scale is the
+//  1. The root group tracks and indexes the creation order of links and attributes: netCDF's order of
+//  variables.
+//  2. Each dimension is a dimension scale with _Netcdf4Dimid, its number. With a coordinate variable the
+//  scale is the
 //     variable; without one it is an unwritten big-endian float dataset whose NAME says so.
-//  3. Each field is a dataset with all its scales attached (DIMENSION_LIST, and REFERENCE_LIST on the scales).
-//  4. Fields are contiguous, allocated at once and never filled, so that H5Dget_offset is final before a value exists.
+//  3. Each field is a dataset with all its scales attached (DIMENSION_LIST, and REFERENCE_LIST on the
+//  scales).
+//  4. Fields are contiguous, allocated at once and never filled, so that H5Dget_offset is final before a
+//  value exists.
 //  5. Objects carry no times, and the format's versions are pinned: the bytes depend on the description only.
 #include "format/netcdf4/layout.hpp"
 
@@ -71,7 +75,9 @@ class Handle {
     }
     Handle(const Handle&) = delete;
     Handle& operator=(const Handle&) = delete;
-    operator hid_t() const noexcept { return id_; }  // NOLINT(google-explicit-constructor): stands for the identifier
+    operator hid_t() const noexcept {
+        return id_;
+    }  // NOLINT(google-explicit-constructor): stands for the identifier
     void close(const char* call) { check(closer_(std::exchange(id_, -1)), call); }
 
   private:
@@ -81,10 +87,14 @@ class Handle {
 
 hid_t file_type(ValueType type) {
     switch (type) {
-        case ValueType::float64: return H5T_NATIVE_DOUBLE;
-        case ValueType::float32: return H5T_NATIVE_FLOAT;
-        case ValueType::int32: return H5T_NATIVE_INT32;
-        case ValueType::int64: return H5T_NATIVE_INT64;
+        case ValueType::float64:
+            return H5T_NATIVE_DOUBLE;
+        case ValueType::float32:
+            return H5T_NATIVE_FLOAT;
+        case ValueType::int32:
+            return H5T_NATIVE_INT32;
+        case ValueType::int64:
+            return H5T_NATIVE_INT64;
     }
     return H5T_NATIVE_DOUBLE;
 }
@@ -94,17 +104,19 @@ void put_text(hid_t object, const char* name, const std::string& text) {
     if (text.empty()) return;
     const Handle type(H5Tcopy(H5T_C_S1), H5Tclose, "H5Tcopy");
     check(H5Tset_size(type, text.size()), "H5Tset_size");
-    const bool is_ascii = std::all_of(text.begin(), text.end(), [](char c) { return static_cast<unsigned char>(c) < 128; });
+    const bool is_ascii =
+        std::all_of(text.begin(), text.end(), [](char c) { return static_cast<unsigned char>(c) < 128; });
     check(H5Tset_cset(type, is_ascii ? H5T_CSET_ASCII : H5T_CSET_UTF8), "H5Tset_cset");
     const Handle space(H5Screate(H5S_SCALAR), H5Sclose, "H5Screate");
-    const Handle attribute(H5Acreate2(object, name, type, space, H5P_DEFAULT, H5P_DEFAULT), H5Aclose, "H5Acreate2");
+    const Handle attribute(H5Acreate2(object, name, type, space, H5P_DEFAULT, H5P_DEFAULT), H5Aclose,
+                           "H5Acreate2");
     check(H5Awrite(attribute, type, text.data()), "H5Awrite");
 }
 
 void put_int(hid_t object, const char* name, int value) {
     const Handle space(H5Screate(H5S_SCALAR), H5Sclose, "H5Screate");
-    const Handle attribute(H5Acreate2(object, name, H5T_NATIVE_INT, space, H5P_DEFAULT, H5P_DEFAULT), H5Aclose,
-                           "H5Acreate2");
+    const Handle attribute(H5Acreate2(object, name, H5T_NATIVE_INT, space, H5P_DEFAULT, H5P_DEFAULT),
+                           H5Aclose, "H5Acreate2");
     check(H5Awrite(attribute, H5T_NATIVE_INT, &value), "H5Awrite");
 }
 
@@ -115,14 +127,16 @@ class Builder {
         : access_(H5Pcreate(H5P_FILE_ACCESS), H5Pclose, "H5Pcreate"),
           creation_(H5Pcreate(H5P_FILE_CREATE), H5Pclose, "H5Pcreate"),
           dataset_(H5Pcreate(H5P_DATASET_CREATE), H5Pclose, "H5Pcreate"),
-          file_((prepare(image), H5Fcreate("step.nc", H5F_ACC_TRUNC, creation_, access_)), H5Fclose, "H5Fcreate") {}
+          file_((prepare(image), H5Fcreate("step.nc", H5F_ACC_TRUNC, creation_, access_)), H5Fclose,
+                "H5Fcreate") {}
 
     [[nodiscard]] hid_t file() const { return file_; }
 
-    [[nodiscard]] hid_t create(const std::string& name, hid_t type, const std::vector<std::int64_t>& extents) {
+    [[nodiscard]] hid_t create(const std::string& name, hid_t type,
+                               const std::vector<std::int64_t>& extents) {
         const std::vector<hsize_t> lengths(extents.begin(), extents.end());
-        const Handle space(H5Screate_simple(static_cast<int>(lengths.size()), lengths.data(), nullptr), H5Sclose,
-                           "H5Screate_simple");
+        const Handle space(H5Screate_simple(static_cast<int>(lengths.size()), lengths.data(), nullptr),
+                           H5Sclose, "H5Screate_simple");
         return H5Dcreate2(file_, name.c_str(), type, space, H5P_DEFAULT, dataset_, H5P_DEFAULT);
     }
     /// Step 2's scale without a variable: never allocated.
@@ -178,7 +192,8 @@ hid_t create_time(Builder& builder, const StepDescription& step) {
     return time;
 }
 
-hid_t create_dimension(Builder& builder, const StepDescription& step, const Dimension& dimension, int number) {
+hid_t create_dimension(Builder& builder, const StepDescription& step, const Dimension& dimension,
+                       int number) {
     if (dimension.axis < 0) {
         const hid_t scale = check(builder.create_bare_scale(dimension.name, dimension.length), "H5Dcreate2");
         // netCDF's own words, the length right-aligned in ten columns: readers compare the beginning.
@@ -188,7 +203,8 @@ hid_t create_dimension(Builder& builder, const StepDescription& step, const Dime
         return scale;
     }
     const Axis& axis = step.axes[static_cast<std::size_t>(dimension.axis)];
-    const hid_t scale = check(builder.create(dimension.name, H5T_NATIVE_DOUBLE, {dimension.length}), "H5Dcreate2");
+    const hid_t scale =
+        check(builder.create(dimension.name, H5T_NATIVE_DOUBLE, {dimension.length}), "H5Dcreate2");
     make_scale(scale, dimension.name, number);
     put_text(scale, "standard_name", axis.standard_name);
     put_text(scale, "units", axis.units);
@@ -218,14 +234,16 @@ Layout build(const StepDescription& step, const Dimensions& dimensions) {
             const FieldDescription& field = step.fields[f];
             std::vector<std::int64_t> extents = {1};
             extents.insert(extents.end(), field.global.begin(), field.global.end());
-            const hid_t dataset = check(builder.create(field.name, file_type(field.type), extents), "H5Dcreate2");
+            const hid_t dataset =
+                check(builder.create(field.name, file_type(field.type), extents), "H5Dcreate2");
             put_text(dataset, "standard_name", field.standard_name);
             put_text(dataset, "long_name", field.long_name);
             put_text(dataset, "units", field.units);
             check(H5DSattach_scale(dataset, scales[0], 0), "H5DSattach_scale");
             for (std::size_t d = 0; d < field.global.size(); ++d) {
                 const auto scale = static_cast<std::size_t>(dimensions.of_field[f][d]) + 1;
-                check(H5DSattach_scale(dataset, scales[scale], static_cast<unsigned>(d + 1)), "H5DSattach_scale");
+                check(H5DSattach_scale(dataset, scales[scale], static_cast<unsigned>(d + 1)),
+                      "H5DSattach_scale");
             }
             layout.offsets_bytes.push_back(offset_of(dataset));
         }
@@ -255,7 +273,8 @@ void set_time(Layout& layout, double time) {
     for (SparseImage::Extent& extent : layout.metadata) {
         const std::int64_t within = layout.time_offset_bytes - extent.offset_bytes;
         if (within < 0 || within >= std::ssize(extent.bytes)) continue;
-        std::memcpy(extent.bytes.data() + within, &time, sizeof(time));  // never split: extents end at page borders
+        std::memcpy(extent.bytes.data() + within, &time,
+                    sizeof(time));  // never split: extents end at page borders
     }
 }
 

@@ -10,8 +10,9 @@ namespace hakobi::format {
 
 /// A step's NetCDF-4 file without the fields' values: what to write where, and where the values go.
 ///
-/// The file holds `metadata`, then the values of field i (native byte order, C order) from `offsets_bytes[i]`, zeros
-/// elsewhere, and is `file_bytes` long. Fields of 1 MiB and more begin at a multiple of 1 MiB.
+/// The file holds `metadata`, then the values of field i (native byte order, C order) from
+/// `offsets_bytes[i]`, zeros elsewhere, and is `file_bytes` long. Fields of 1 MiB and more begin at a
+/// multiple of 1 MiB.
 struct Layout {
     std::vector<SparseImage::Extent> metadata;
     std::vector<std::int64_t> offsets_bytes;

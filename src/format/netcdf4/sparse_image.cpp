@@ -37,8 +37,9 @@ std::vector<SparseImage::Extent> SparseImage::extents() const {
         const std::int64_t offset = number * page_bytes;
         const std::int64_t length = std::min(page_bytes, size_bytes_ - offset);
         if (length <= 0) break;
-        const bool joins = !result.empty() &&
-                           result.back().offset_bytes + static_cast<std::int64_t>(result.back().bytes.size()) == offset;
+        const bool joins =
+            !result.empty() &&
+            result.back().offset_bytes + static_cast<std::int64_t>(result.back().bytes.size()) == offset;
         if (!joins) result.push_back({offset, {}});
         result.back().bytes.insert(result.back().bytes.end(), page.begin(), page.begin() + length);
     }

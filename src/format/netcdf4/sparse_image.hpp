@@ -9,8 +9,8 @@
 
 namespace hakobi::format {
 
-/// The bytes that HDF5 writes to a file that exists only here: pages where something was written, nothing elsewhere.
-/// A file of many GB whose datasets are laid out but not written costs a few pages.
+/// The bytes that HDF5 writes to a file that exists only here: pages where something was written, nothing
+/// elsewhere. A file of many GB whose datasets are laid out but not written costs a few pages.
 class SparseImage {
   public:
     struct Extent {
@@ -19,7 +19,8 @@ class SparseImage {
     };
 
     void write(std::int64_t offset_bytes, std::span<const std::byte> data);
-    void read(std::int64_t offset_bytes, std::span<std::byte> data) const;  ///< zeros where nothing was written
+    void read(std::int64_t offset_bytes,
+              std::span<std::byte> data) const;  ///< zeros where nothing was written
     void set_size(std::int64_t bytes) { size_bytes_ = bytes; }
     [[nodiscard]] std::int64_t size_bytes() const noexcept { return size_bytes_; }
     /// The written pages, neighbours joined, in file order, cut at the size.

@@ -233,8 +233,8 @@ mpi::Agreed Engine::close() {
     if (impl_->file) status = impl_->file->close();
     mpi::Agreed closed = mpi::agree(impl_->comm, status);
     impl_->file.reset();
-    impl_->buffer_window.free();
-    impl_->control_window.free();
+    mpi::NodeWindow::keep(impl_->comm, impl_->buffer_window);
+    mpi::NodeWindow::keep(impl_->comm, impl_->control_window);
     impl_.reset();
     return agreed.status.ok() ? closed : agreed;
 }

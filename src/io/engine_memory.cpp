@@ -16,7 +16,7 @@ int spins_for(int node_size) { return node_size <= static_cast<int>(std::thread:
 
 Status Engine::Impl::set_up_control() {
     const std::int64_t bytes = static_cast<std::int64_t>(sizeof(ControlBlock) + sizeof(RankPlace) * static_cast<std::size_t>(comm.node_size()) + 64);
-    Status status = mpi::NodeWindow::allocate(comm, bytes, control_window);
+    Status status = mpi::NodeWindow::take(comm, bytes, control_window);
     if (!status.ok()) return status;
     std::byte* memory = control_window.data();
     memory += (64 - reinterpret_cast<std::intptr_t>(memory) % 64) % 64;
@@ -47,7 +47,7 @@ Status Engine::Impl::set_up_buffers(bool for_asynchronous) {
     }
     const bool has_staging = comm.num_nodes() > 1;
     const std::int64_t bytes = NodeBuffers::bytes_needed(num_local_aggregators, has_staging, buffers.cb_bytes, buffers.depth);
-    Status status = mpi::NodeWindow::allocate(comm, bytes + 4096, buffer_window);
+    Status status = mpi::NodeWindow::take(comm, bytes + 4096, buffer_window);
     if (comm.num_nodes() > 1) status = mpi::agree(comm, status).status;
     if (!status.ok()) {
         buffer_window.free();

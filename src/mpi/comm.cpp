@@ -72,6 +72,8 @@ Comm Comm::duplicate(MPI_Comm comm) {
 
 void Comm::free() {
     if (!state_) return;
+    for (mpi::NodeWindow& window : state_->kept_windows) window.free();
+    state_->kept_windows.clear();
     MPI_Comm_free(&state_->node);
     MPI_Comm_free(&state_->internal);
     MPI_Comm_free(&state_->comm);

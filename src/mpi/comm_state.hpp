@@ -3,6 +3,8 @@
 #include <hakobi/comm.hpp>
 #include <vector>
 
+#include "mpi/node_window.hpp"
+
 namespace hakobi::mpi {
 
 /// What a Comm shares between its copies. `comm` is the caller's duplicate, `internal` the library's own context,
@@ -16,6 +18,7 @@ struct CommState {
     int node_index = 0, num_nodes = 0;
     std::vector<int> node_of_rank;               ///< one entry a rank
     std::vector<std::vector<int>> ranks_of_node; ///< ascending
+    std::vector<NodeWindow> kept_windows;        ///< NodeWindow::keep
 };
 
 /// MPI_Abort with rank, call and MPI's text when a communication call failed: agreeing needs what broke.

@@ -1,6 +1,8 @@
 #include "mpi/node_window.hpp"
 
+#include <algorithm>
 #include <string>
+#include <vector>
 
 #include "mpi/comm_state.hpp"
 
@@ -24,6 +26,29 @@ Status NodeWindow::allocate(const Comm& comm, std::int64_t bytes, NodeWindow& wi
     window.data_ = static_cast<std::byte*>(base);
     window.size_bytes_ = bytes;
     return {};
+}
+
+Status NodeWindow::take(const Comm& comm, std::int64_t bytes, NodeWindow& window) {
+    // The list is the same on all ranks of the node: windows come and go in collective calls.
+    std::vector<NodeWindow>& kept = comm.state().kept_windows;
+    const auto fits = [bytes](const NodeWindow& w) { return w.size_bytes() >= bytes && w.size_bytes() / 4 <= bytes; };
+    const auto at = std::find_if(kept.begin(), kept.end(), fits);
+    if (at == kept.end()) return allocate(comm, bytes, window);
+    window = *at;
+    kept.erase(at);
+    return {};
+}
+
+void NodeWindow::keep(const Comm& comm, NodeWindow& window) {
+    constexpr std::size_t most = 4;
+    std::vector<NodeWindow>& kept = comm.state().kept_windows;
+    if (window.data_ == nullptr) return;
+    if (kept.size() == most) {
+        kept.front().free();
+        kept.erase(kept.begin());
+    }
+    kept.push_back(window);
+    window = {};
 }
 
 void NodeWindow::barrier(const Comm& comm) { check(MPI_Barrier(comm.state().node), "MPI_Barrier"); }

@@ -18,6 +18,12 @@ class NodeWindow {
     static Status allocate(const Comm& comm, std::int64_t bytes, NodeWindow& window);
     /// Collective over the node's ranks.
     void free();
+    /// As `allocate`, but takes memory of at least `bytes` that `keep` has put aside for `comm`, if there is some: its
+    /// pages are mapped already, which for buffers of many MiB is a large part of a short use. Contents are left over.
+    static Status take(const Comm& comm, std::int64_t bytes, NodeWindow& window);
+    /// Puts the memory aside for the next `take` on the same Comm, or frees it when enough is kept; Comm::free frees
+    /// what is left. Collective over the node's ranks.
+    static void keep(const Comm& comm, NodeWindow& window);
 
     /// Collective over the node's ranks of `comm`.
     static void barrier(const Comm& comm);

@@ -98,10 +98,10 @@ def command(
     outcome = session.run(plan, json_file)
     pages.show(outcome)
     if json_file:
-        for line in result.summaries(outcome):
-            records.append(json_file, line)
-    for line in pages.warnings(outcome):
-        sys.stderr.write(f"hakobi study collective-buffer: {line}\n")
+        for record in result.summaries(outcome):
+            records.append(json_file, record)
+    for warning in pages.warnings(outcome):
+        sys.stderr.write(f"hakobi study collective-buffer: {warning}\n")
     if report:
         pages.write_report(report, outcome, left_out)
         sys.stdout.write(f"report: {report}\n")

@@ -19,23 +19,23 @@ def table_of(outcome: Outcome, operation: str, ranks: int) -> Table:
     """Throughput over buffer size; beside each variant what it gains over the original."""
     accesses = outcome.plan.accesses
     others = [access for access in accesses if access != "posix" and "posix" in accesses]
-    headings = ["buffer", "floor", "±"]
-    for access in accesses:
-        headings += [result.variant(access), "±"]
-    view = Table(
-        f"{operation}, {count_text(ranks, 'rank')}: GB/s",
-        [*headings, *(f"{access} / posix" for access in others), "samples"],
-    )
+    names = [FLOOR, *(result.VARIANTS[access] for access in accesses)]
+    gains = [f"{result.VARIANTS[access]} / original" for access in others]
+    view = Table(f"{operation}, {count_text(ranks, 'rank')}: GB/s", ["buffer", *names, *gains, "samples"])
     lines = {access: _by_size(outcome, operation, ranks, access) for access in (FLOOR, *accesses)}
     ratios = {access: dict(result.gains(outcome, operation, ranks, access)) for access in others}
     for size in sorted(lines[FLOOR]):
-        cells = [binary_text(size)]
-        for access in (FLOOR, *accesses):
-            rate = lines[access].get(size)
-            cells += [f"{rate.median:.3f}", f"{rate.spread:.3f}"] if rate else ["", ""]
-        cells += [_gain(ratios[access].get(size)) for access in others]
-        view.add(*cells, str(lines[FLOOR][size].count))
+        rates = [_rate(lines[access].get(size)) for access in (FLOOR, *accesses)]
+        gained = [_gain(ratios[access].get(size)) for access in others]
+        view.add(binary_text(size), *rates, *gained, str(lines[FLOOR][size].count))
     return view
+
+
+def _rate(rate: Summary | None) -> str:
+    """A median and its spread; one sample has none."""
+    if rate is None:
+        return ""
+    return f"{rate.median:.3f} ± {rate.spread:.3f}" if rate.count > 1 else f"{rate.median:.3f}        "
 
 
 def _by_size(outcome: Outcome, operation: str, ranks: int, access: str) -> dict[int, Summary]:

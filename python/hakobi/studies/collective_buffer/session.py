@@ -125,8 +125,12 @@ def _resume(outcome: Outcome, key: str, json_file: Path | None) -> set[tuple[int
         return done
     pending: list[Record] = []
     plan = outcome.plan
+    num_other = 0
     for line in records.read(json_file):
-        if line.get("benchmark") != "collective-buffer" or line.get("key") != key:
+        if line.get("benchmark") != "collective-buffer":
+            continue
+        if line.get("key") != key:
+            num_other += line.get("kind") == "run"
             continue
         if line.get("kind") == "sample":
             pending.append(line)
@@ -140,6 +144,9 @@ def _resume(outcome: Outcome, key: str, json_file: Path | None) -> set[tuple[int
     outcome.num_resumed = len(done)
     if done:
         sys.stderr.write(f"{count_text(len(done), 'run')} taken up from {json_file}\n")
+    if num_other:
+        why = "of another plan, build or machine"
+        sys.stderr.write(f"{count_text(num_other, 'run')} in {json_file} left alone: {why}\n")
     return done
 
 

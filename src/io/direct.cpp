@@ -11,6 +11,7 @@
 namespace hakobi::io {
 namespace {
 
+constexpr std::int64_t gate_batch_bytes = 1 << 20;
 constexpr double waited_s = 2e-4;  // asleep: a page cache never is, a disk or network is longer
 
 // One chunk under way: its bytes in the file, and where they are in memory: in place, or through a buffer.
@@ -47,9 +48,11 @@ class Mover {
             if (access_ != nullptr) {
                 access_->submit(chunk->request);
             } else {
+                pass_gate(length);
                 in_line(*chunk);
             }
         }
+        leave_gate();
         std::unique_lock lock(mutex_);
         changed_.wait(lock, [this] { return free_.size() == chunks_.size(); });
         return std::move(result_);
@@ -73,6 +76,18 @@ class Mover {
     }
 
   private:
+    // Once through, a batch of pieces is written before the next rank has its turn.
+    void pass_gate(std::int64_t length) {
+        if (request_.gate == nullptr) return;
+        if (batch_bytes_ >= gate_batch_bytes) leave_gate();
+        if (batch_bytes_ == 0) request_.gate->enter();
+        batch_bytes_ += length;
+    }
+    void leave_gate() {
+        if (batch_bytes_ > 0) request_.gate->leave();
+        batch_bytes_ = 0;
+    }
+
     Chunk* take_free() {
         std::unique_lock lock(mutex_);
         changed_.wait(lock, [this] { return !free_.empty(); });
@@ -137,6 +152,7 @@ class Mover {
     const DirectRequest& request_;
     Cursor memory_;  // at the stream position of the next chunk
     std::vector<Chunk> chunks_;
+    std::int64_t batch_bytes_ = 0;  // written since the gate was passed; 0: outside
 
     std::mutex mutex_;  // of what follows
     std::condition_variable changed_;

@@ -3,6 +3,7 @@
 #include <cstdint>
 
 #include "io/region.hpp"
+#include "io/team.hpp"
 #include "storage/access.hpp"
 
 namespace hakobi::io {
@@ -16,6 +17,7 @@ struct DirectRequest {
     std::int64_t stream_end = 0;
     bool is_write = false;
     std::int64_t chunk_bytes = 4 << 20;  ///< longer pieces are cut
+    Gate* gate = nullptr;                ///< passed for each batch of writes in line, where given
 };
 
 struct DirectResult {

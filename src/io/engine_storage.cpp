@@ -83,8 +83,9 @@ void Engine::Impl::move_direct(Call& call, std::int64_t stream_begin, bool in_fl
         // Without one the calls are made in line: slower, not wrong.
     }
     const double start_s = now_s();
+    const bool is_gated = call.is_write && !in_flight && storage_blocks == 0;
     const DirectRequest request{call.file,     call.memory,   call.origin, stream_begin, call.file.size_bytes(),
-                                call.is_write, options.cb_buffer_bytes};
+                                call.is_write, options.cb_buffer_bytes, is_gated ? &control->writers : nullptr};
     const DirectResult moved = move_directly(*file, in_flight ? direct_access.get() : nullptr, options.depth, request);
     const double end_s = now_s();
     call.status = moved.status;

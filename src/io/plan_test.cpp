@@ -100,8 +100,10 @@ TEST(Road, CoarsePiecesServedFromMemorySkipTheShuffleAndSlowStorageDoesNot) {
     totals.num_ranks_with_data = 8;
     totals.smallest_mean_piece_bytes = 24 << 10;
     totals.storage_blocks = 0;
-    EXPECT_EQ(choose_road(totals, true, "auto", 4 << 20).road, Road::direct);
+    EXPECT_EQ(choose_road(totals, true, "auto", 4 << 20).road, Road::shuffle);
     EXPECT_EQ(choose_road(totals, false, "auto", 4 << 20).road, Road::direct);
+    totals.smallest_mean_piece_bytes = 512 << 10;
+    EXPECT_EQ(choose_road(totals, true, "auto", 4 << 20).road, Road::direct);
     EXPECT_EQ(choose_road(totals, false, "always", 4 << 20).road, Road::shuffle);
     totals.storage_blocks = 1;
     EXPECT_EQ(choose_road(totals, true, "auto", 4 << 20).road, Road::shuffle);

@@ -97,6 +97,7 @@ struct LeaderWord {
 
 struct ControlBlock {
     TeamMemory team;
+    alignas(64) Gate writers;  ///< direct writes of storage that serves from memory
     LeaderWord word;
     alignas(64) std::atomic<std::int64_t> end_of_file;  ///< reading: lowest offset known to lie behind the file's end
     std::array<CycleTally, static_cast<std::size_t>(max_cycles_of_phase)> tallies;

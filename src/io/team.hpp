@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <cstring>
@@ -51,6 +52,24 @@ class Team {
     int node_rank_ = 0;
     std::uint32_t num_followers_ = 0;
     int spins_ = 0;
+};
+
+/// Lets one rank of the node through at a time, in shared memory; waiting sleeps. Writers of one file in the page cache
+/// would wait for each other anyway, at its inode's lock, spinning.
+class Gate {
+  public:
+    void enter() {
+        std::uint32_t seen = open;
+        if (word_.compare_exchange_strong(seen, closed, std::memory_order_acquire)) return;
+        while (word_.exchange(awaited, std::memory_order_acquire) != open) futex_wait(word_, awaited, 1.0);
+    }
+    void leave() {
+        if (word_.exchange(open, std::memory_order_release) == awaited) futex_wake_one(word_);
+    }
+
+  private:
+    static constexpr std::uint32_t open = 0, closed = 1, awaited = 2;
+    FutexWord word_;
 };
 
 /// An error text in shared memory.

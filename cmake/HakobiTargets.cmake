@@ -40,6 +40,8 @@ function(hakobi_test name)
     target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR}/tests)
     target_sources(${name} PRIVATE ${PROJECT_SOURCE_DIR}/tests/$<IF:$<BOOL:${arg_RANKS}>,mpi_main.cpp,plain_main.cpp>)
     set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
+    # The library that they test is built as users build it; the tests' own code need not be fast, but soon compiled.
+    target_compile_options(${name} PRIVATE $<$<CONFIG:Release,RelWithDebInfo>:-O1>)
     if(NOT arg_RANKS)
         add_test(NAME ${name} COMMAND ${name} --gtest_shuffle)
         set_tests_properties(${name} PROPERTIES TIMEOUT ${arg_TIMEOUT_S})

@@ -28,4 +28,6 @@ void ExactSum::add_up(MPI_Comm comm) {
 
 double ExactSum::value() const { return static_cast<double>(units_) * unit; }
 
+double ExactSum::minus(const ExactSum& other) const { return static_cast<double>(units_ - other.units_) * unit; }
+
 }  // namespace hakobi::tsunami

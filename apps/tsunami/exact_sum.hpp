@@ -13,6 +13,8 @@ class ExactSum {
     /// Adds the sums of all ranks, on all ranks. Collective over `comm`.
     void add_up(MPI_Comm comm);
     [[nodiscard]] double value() const;
+    /// This less `other`, exactly, before it becomes a double.
+    [[nodiscard]] double minus(const ExactSum& other) const;
 
   private:
     __extension__ using Wide = __int128;

@@ -1,7 +1,6 @@
 #include "okada.hpp"
 
 #include <cmath>
-#include <initializer_list>
 #include <numbers>
 
 namespace hakobi::tsunami {
@@ -21,7 +20,7 @@ struct Corner {
     Displacement strike, dip;
 };
 
-Corner corner(const Frame& frame, double xi, double eta) {
+[[gnu::always_inline]] inline Corner corner(const Frame& frame, double xi, double eta) {
     const auto [s, c, q] = frame;
     const double y_tilde = eta * c + q * s;
     const double d_tilde = eta * s - q * c;
@@ -66,27 +65,39 @@ Corner corner(const Frame& frame, double xi, double eta) {
                     .z = d_tilde * q_r_xi + s * angle - i5 * s * c}};
 }
 
-}  // namespace
-
-Displacement surface_displacement(const RectangularFault& fault, double x, double y) {
+// Chinnery's notation, equation 24: f(x, p) - f(x, p - W) - f(x - L, p) + f(x - L, p - W). `add` takes each corner's
+// values with its sign.
+template <class Add>
+[[gnu::always_inline]] inline void for_corners(const RectangularFault& fault, double x, double y, Add add) {
     const double s = std::sin(fault.dip_rad);
     const double c = std::cos(fault.dip_rad);
     const double p = y * c + fault.depth * s;
     const Frame frame{.sin_dip = s, .cos_dip = c, .q = y * s - fault.depth * c};
-
-    // Chinnery's notation, equation 24: f(x, p) - f(x, p - W) - f(x - L, p) + f(x - L, p - W).
-    Displacement sum;
-    for (const int along : {0, 1}) {
-        for (const int across : {0, 1}) {
-            const Corner f = corner(frame, x - along * fault.length, p - across * fault.width);
-            const double sign = along == across ? 1 : -1;
-            sum.x += sign * (fault.strike_slip * f.strike.x + fault.dip_slip * f.dip.x);
-            sum.y += sign * (fault.strike_slip * f.strike.y + fault.dip_slip * f.dip.y);
-            sum.z += sign * (fault.strike_slip * f.strike.z + fault.dip_slip * f.dip.z);
-        }
-    }
     const double factor = -1 / (2 * std::numbers::pi);
-    return {.x = factor * sum.x, .y = factor * sum.y, .z = factor * sum.z};
+    add(factor, corner(frame, x, p));
+    add(-factor, corner(frame, x, p - fault.width));
+    add(-factor, corner(frame, x - fault.length, p));
+    add(factor, corner(frame, x - fault.length, p - fault.width));
+}
+
+}  // namespace
+
+Displacement surface_displacement(const RectangularFault& fault, double x, double y) {
+    Displacement sum;
+    for_corners(fault, x, y, [&](double factor, const Corner& f) {
+        sum.x += factor * (fault.strike_slip * f.strike.x + fault.dip_slip * f.dip.x);
+        sum.y += factor * (fault.strike_slip * f.strike.y + fault.dip_slip * f.dip.y);
+        sum.z += factor * (fault.strike_slip * f.strike.z + fault.dip_slip * f.dip.z);
+    });
+    return sum;
+}
+
+double surface_uplift(const RectangularFault& fault, double x, double y) {
+    double sum = 0;
+    for_corners(fault, x, y, [&](double factor, const Corner& f) {
+        sum += factor * (fault.strike_slip * f.strike.z + fault.dip_slip * f.dip.z);
+    });
+    return sum;
 }
 
 }  // namespace hakobi::tsunami

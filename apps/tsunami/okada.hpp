@@ -19,5 +19,7 @@ struct Displacement {
 /// Source: Y. Okada, Surface deformation due to shear and tensile faults in a half-space, Bulletin of the
 /// Seismological Society of America 75 (1985), 1135-1154, equations 24 to 30. Local, pure.
 [[nodiscard]] Displacement surface_displacement(const RectangularFault& fault, double x, double y);
+/// Its z alone, at half the cost.
+[[nodiscard]] double surface_uplift(const RectangularFault& fault, double x, double y);
 
 }  // namespace hakobi::tsunami

@@ -1,12 +1,14 @@
 #include "run.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstdio>
 #include <fstream>
 #include <hakobi/error.hpp>
 #include <hakobi/output.hpp>
 #include <limits>
+#include <memory>
 #include <nlohmann/json.hpp>
 
 #include "base/clock.hpp"
@@ -193,7 +195,7 @@ void run(const Comm& comm, const Options& options) {
 
     GaugeRecorder recorder(inputs.gauges, grid, simulation->block());
     recorder.record(simulation->solver(), 0);
-    const double volume_at_start_m3 = simulation->volume_m3();
+    const ExactSum volume_at_start_m3 = simulation->volume_m3();
 
     MPI_Barrier(comm.handle());
     const double from_s = now_s();
@@ -215,7 +217,7 @@ void run(const Comm& comm, const Options& options) {
     const double to_s = now_s();
     if (options.show_progress && comm.rank() == 0) std::fputs("\n", stderr);
 
-    const double change = simulation->volume_m3() / volume_at_start_m3 - 1;
+    const double change = simulation->volume_m3().minus(volume_at_start_m3) / volume_at_start_m3.value();
     const std::uint64_t checksum = simulation->checksum();
     const OutputTimes times = output.times();
     std::int64_t bytes = times.bytes;

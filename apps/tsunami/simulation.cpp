@@ -1,11 +1,11 @@
 #include "simulation.hpp"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cmath>
 #include <hakobi/error.hpp>
 
-#include "exact_sum.hpp"
 
 namespace hakobi::tsunami {
 namespace {
@@ -101,7 +101,7 @@ void Simulation::advance_to(double time_s, const std::function<void()>& after_st
     }
 }
 
-double Simulation::volume_m3() const {
+ExactSum Simulation::volume_m3() const {
     ExactSum sum;
     for (std::int64_t r = 0; r < block_.count[0]; ++r) {
         const double area_m2 = grid_.area_m2(block_.start[0] + r);
@@ -113,7 +113,7 @@ double Simulation::volume_m3() const {
         for (const double volume : side) sum.add(volume);
     }
     sum.add_up(comm_);
-    return sum.value();
+    return sum;
 }
 
 std::uint64_t Simulation::checksum() const {

@@ -4,6 +4,7 @@
 #include <functional>
 #include <hakobi/comm.hpp>
 
+#include "exact_sum.hpp"
 #include "inputs.hpp"
 #include "options.hpp"
 #include "solver.hpp"
@@ -34,7 +35,7 @@ class Simulation {
 
     /// Water in the region plus what has left it through open edges, m^3; the same on every rank and for any number
     /// of them. Collective.
-    [[nodiscard]] double volume_m3() const;
+    [[nodiscard]] ExactSum volume_m3() const;
     /// A hash of the state (surface and momenta of every cell, bit by bit), the same for any number of ranks.
     /// Collective.
     [[nodiscard]] std::uint64_t checksum() const;

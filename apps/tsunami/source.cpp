@@ -1,6 +1,7 @@
 #include "source.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <fstream>
 #include <hakobi/error.hpp>
@@ -60,7 +61,7 @@ double uplift_m(const Rupture& rupture, const Subfault& subfault, double longitu
                                  .dip_rad = dip,
                                  .strike_slip = subfault.slip_m * std::cos(rake),
                                  .dip_slip = subfault.slip_m * std::sin(rake)};
-    return surface_displacement(fault, along_m + length_m / 2, updip_m + half_width_m * std::cos(dip)).z;
+    return surface_uplift(fault, along_m + length_m / 2, updip_m + half_width_m * std::cos(dip));
 }
 
 GroundMotion::GroundMotion(const Comm& comm, const Rupture& rupture) {
@@ -85,6 +86,13 @@ GroundMotion::GroundMotion(const Comm& comm, const Rupture& rupture) {
         const double x = std::clamp(distance_deg / fade_deg, 0.0, 1.0);
         return x * x * (3 - 2 * x);
     };
+    const auto slices = static_cast<std::size_t>(num_slices_);
+    std::vector<double> fractions;  // of a subfault's slip at each slice's end
+    for (const Subfault& subfault : rupture.subfaults) {
+        for (std::size_t k = 1; k <= slices; ++k) {
+            fractions.push_back(slip_fraction(subfault, slice_s * static_cast<double>(k)));
+        }
+    }
     for (std::int64_t row = comm.rank(); row < num_rows_; row += comm.size()) {
         const double from_edge_y = static_cast<double>(std::min(row, num_rows_ - 1 - row)) * step_deg;
         for (std::int64_t column = 0; column < num_columns_; ++column) {
@@ -93,13 +101,12 @@ GroundMotion::GroundMotion(const Comm& comm, const Rupture& rupture) {
             if (scale == 0) continue;
             const double longitude = west_deg_ + static_cast<double>(column) * step_deg;
             const double latitude = south_deg_ + static_cast<double>(row) * step_deg;
-            for (const Subfault& subfault : rupture.subfaults) {
-                const double final_m = scale * uplift_m(rupture, subfault, longitude, latitude);
-                for (std::int64_t slice = 0; slice < num_slices_; ++slice) {
-                    uplift_m_[static_cast<std::size_t>(slice)][node(row, column)] +=
-                        final_m * slip_fraction(subfault, slice_s * static_cast<double>(slice + 1));
-                }
+            std::vector<double> at_node(slices, 0.0);
+            for (std::size_t s = 0; s < rupture.subfaults.size(); ++s) {
+                const double final_m = scale * uplift_m(rupture, rupture.subfaults[s], longitude, latitude);
+                for (std::size_t k = 0; k < slices; ++k) at_node[k] += final_m * fractions[s * slices + k];
             }
+            for (std::size_t k = 0; k < slices; ++k) uplift_m_[k][node(row, column)] = at_node[k];
         }
     }
     for (auto& slice : uplift_m_) {  // every node is one rank's; adding the others' zeros changes nothing

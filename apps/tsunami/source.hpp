@@ -38,7 +38,7 @@ struct Rupture {
                               double latitude_deg);
 
 /// The vertical motion of the ground during a rupture: on a net of nodes around the fault, in slices of time, linear
-/// between both. Towards the net's edge (two and a half degrees from the fault and further) it fades out over one more.
+/// between both. Towards the net's edge (two degrees from the fault and further) it fades out over one more.
 class GroundMotion {
   public:
     /// Collective over `comm`, `rupture` equal on all ranks, which share the work. The values are the same for any
@@ -52,7 +52,7 @@ class GroundMotion {
     [[nodiscard]] double increment_m(double longitude_deg, double latitude_deg) const;
 
   private:
-    static constexpr double step_deg = 1.0 / 12, margin_deg = 2.5, fade_deg = 1;
+    static constexpr double step_deg = 1.0 / 12, margin_deg = 2, fade_deg = 1;
     static constexpr double slice_s = 10;
 
     [[nodiscard]] std::size_t node(std::int64_t row, std::int64_t column) const {

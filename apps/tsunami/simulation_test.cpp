@@ -1,0 +1,105 @@
+#include "simulation.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <hakobi/error.hpp>
+
+namespace hakobi::tsunami {
+namespace {
+
+const std::string data = HAKOBI_TSUNAMI_SOURCE_DATA;
+
+Inputs inputs_of(const Comm& comm) {
+    return read_inputs(comm, data + "/north_pacific_etopo5.nc", data + "/rupture_tohoku_2011.json",
+                       data + "/gauges_tohoku_2011.json", "");
+}
+
+Options around_japan(double resolution_arcmin) {
+    Options options;
+    options.region = {.west = 135, .east = 162, .south = 25, .north = 50};
+    options.resolution_arcmin = resolution_arcmin;
+    return options;
+}
+
+class World : public ::testing::Test {
+  protected:
+    Comm comm = Comm::duplicate(MPI_COMM_WORLD);
+    Inputs inputs = inputs_of(comm);
+    void TearDown() override { comm.free(); }
+};
+
+TEST_F(World, TheRealSeaAtRestStaysSoToTheBit) {
+    inputs.rupture.subfaults.resize(1);
+    inputs.rupture.subfaults[0].slip_m = 0;
+    Options options;
+    options.resolution_arcmin = 40;
+    Simulation simulation(comm, options, inputs);
+    simulation.advance_to(3600, [] {});
+    EXPECT_GT(simulation.num_steps(), 10);
+    const Solver& solver = simulation.solver();
+    for (std::int64_t r = 0; r < solver.num_rows(); ++r) {
+        for (std::int64_t c = 0; c < solver.num_columns(); ++c) {
+            ASSERT_EQ(solver.eta.row(r)[c], std::max(solver.bed.row(r)[c], 0.0));
+            ASSERT_EQ(solver.momentum_x.row(r)[c], 0.0);
+            ASSERT_EQ(solver.momentum_y.row(r)[c], 0.0);
+        }
+    }
+}
+
+TEST_F(World, TheStateDoesNotDependOnTheNumberOfRanks) {
+    for (const auto boundary : {Boundary::open, Boundary::wall}) {
+        Options options = around_japan(40);
+        options.boundary = boundary;
+        Simulation together(comm, options, inputs);
+        Comm self = Comm::duplicate(MPI_COMM_SELF);
+        Simulation alone(self, options, inputs);
+        for (const double time_s : {300.0, 4000.0, 9000.0}) {
+            together.advance_to(time_s, [] {});
+            alone.advance_to(time_s, [] {});
+            EXPECT_EQ(together.num_steps(), alone.num_steps());
+            EXPECT_EQ(together.checksum(), alone.checksum()) << "after " << time_s << " s";
+            EXPECT_EQ(together.volume_m3().minus(alone.volume_m3()), 0);
+        }
+        self.free();
+    }
+}
+
+TEST_F(World, WaterIsNeitherMadeNorLost) {
+    for (const auto boundary : {Boundary::open, Boundary::wall}) {
+        Options options = around_japan(30);
+        options.boundary = boundary;
+        Simulation simulation(comm, options, inputs);
+        const ExactSum before = simulation.volume_m3();
+        simulation.advance_to(3 * 3600, [] {});
+        EXPECT_LT(std::abs(simulation.volume_m3().minus(before)) / before.value(), 1e-14);
+    }
+}
+
+TEST_F(World, TheFirstWaveReachesFourBuoysWithinFivePercentOfTheObservedTime) {
+    if (comm.size() != 2) GTEST_SKIP() << "long: run on 2 ranks only";
+    Simulation simulation(comm, around_japan(5), inputs);
+    GaugeRecorder recorder(inputs.gauges, simulation.grid(), simulation.block());
+    simulation.advance_to(1.5 * 3600, [&] { recorder.record(simulation.solver(), simulation.time_s()); });
+    const auto records = recorder.gather(comm.handle());
+    if (comm.rank() != 0) return;
+    ASSERT_EQ(records.size(), 4U);
+    for (std::size_t g = 0; g < records.size(); ++g) {
+        const double observed_s = 60 * inputs.gauges[g].observed_arrival_min;
+        const auto computed_s = arrival_s(records[g]);
+        ASSERT_TRUE(computed_s.has_value()) << inputs.gauges[g].name;
+        EXPECT_NEAR(*computed_s, observed_s, 0.05 * observed_s) << inputs.gauges[g].name;
+    }
+}
+
+TEST_F(World, RanksThatDoNotFitTheGridAndRegionsBeyondTheFloorAreRefused) {
+    Options options = around_japan(400);  // 4 x 4 cells
+    if (comm.size() > 4) {
+        EXPECT_THROW(Simulation(comm, options, inputs), Error);
+    }
+    options.region = {.west = 100, .east = 130, .south = 0, .north = 20};
+    EXPECT_THROW(Simulation(comm, options, inputs), Error);
+}
+
+}  // namespace
+}  // namespace hakobi::tsunami

@@ -208,8 +208,13 @@ Layout decode(MPI_Datatype type, const Contents& contents) {
     if (!contents.is_valid()) return layout;
     layout.is_known = true;
     layout.item = contents.is_leaf() ? named_region(type, size) : derived_region(contents, layout.is_known);
-    // The decoding checks itself: what does not have the size that MPI states is left to the MPI library.
-    layout.is_known = layout.is_known && layout.item.valid() && layout.item.size_bytes() == layout.size_bytes;
+    // The decoding checks itself: what does not have the size and the true extent that MPI states is left to the MPI
+    // library. (Open MPI 4.1 takes a vector of overlapping blocks with a negative stride for a contiguous type.)
+    MPI_Count true_lower = 0, true_extent = 0;
+    PMPI_Type_get_true_extent_x(type, &true_lower, &true_extent);
+    layout.is_known = layout.is_known && layout.item.valid() && layout.item.size_bytes() == layout.size_bytes &&
+                      (layout.item.empty() || (layout.item.begin_bytes() == true_lower &&
+                                               layout.item.end_bytes() == true_lower + true_extent));
     return layout;
 }
 

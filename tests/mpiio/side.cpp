@@ -125,4 +125,17 @@ Answer access(Side& side, const Call& call, MPI_Offset offset, std::byte* buffer
     return answer;
 }
 
+Answer access_packed(Side& side, const Call& call, MPI_Offset offset, std::byte* buffer, int count, MPI_Datatype type) {
+    MPI_Count size = 0;
+    MPI_Type_size_x(type, &size);
+    const int bytes = static_cast<int>(size) * count;
+    std::vector<std::byte> packed(static_cast<std::size_t>(bytes) + 64);
+    int position = 0;
+    if (call.is_write) MPI_Pack(buffer, count, type, packed.data(), static_cast<int>(packed.size()), &position, MPI_COMM_SELF);
+    Answer answer = access(side, call, offset, packed.data(), bytes, MPI_BYTE);
+    position = 0;
+    if (!call.is_write) MPI_Unpack(packed.data(), bytes, &position, buffer, count, type, MPI_COMM_SELF);
+    return answer;
+}
+
 }  // namespace hakobi::mpiio_test

@@ -53,12 +53,15 @@ def _gain(comparison: Comparison | None) -> str:
 def notes(outcome: Outcome) -> list[str]:
     """What a reader must know beside the figures."""
     plan = outcome.plan
+    is_forced = not any("hakobi_shuffle" in argument for argument in plan.arguments)
     lines = [
         "± is half the distance between the quartiles; a ratio in brackets cannot be told from 1 (98 %, neighbours in "
         "time)",
         "open, close and fsync are not timed; every byte of every sample was verified after the clock had stopped",
         collective.cache_note(outcome.conditions, "file", outcome.file_bytes),
     ]
+    if is_forced:
+        lines.append("all bytes pass the collective buffers (hakobi_shuffle=always), also where the engine would not")
     if plan.model:
         lines.append(f"every file call, the floor's too, passes {plan.model.words()}")
     lines += result.filling_notes(outcome)

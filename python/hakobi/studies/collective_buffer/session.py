@@ -206,6 +206,8 @@ def _arguments(plan: Plan, case: Case, budget_s: float) -> list[str]:
     arguments += ["--budget", f"{budget_s:.3f}", "--min-samples", "1"]
     if plan.model:
         arguments += ["--limit", f"{plan.model.limit_gb_s:.9g}"]
+    if not any("hakobi_shuffle" in argument for argument in plan.arguments):
+        arguments += ["--hint", "hakobi_shuffle=always"]  # where pieces are coarse the engine would pass the buffers by
     return [*arguments, *plan.arguments]
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from hakobi import launch, programs
 from hakobi.errors import FormatError, InputError, StorageError
 from hakobi.measuring import prediction, recorder, replay, trace
 from hakobi.measuring.prediction import Figures
@@ -187,3 +188,33 @@ def test_the_recorders_environment_keeps_what_was_preloaded(monkeypatch: pytest.
     library.unlink()
     with pytest.raises(InputError, match=recorder.LIBRARY):
         recorder.record_environment("trace.jsonl")
+
+
+def has_programs() -> bool:
+    try:
+        return bool(programs.find("hakobi-replay") and programs.find("hakobi-bench-mpi") and recorder.library())
+    except InputError:
+        return False
+
+
+@pytest.mark.programs
+@pytest.mark.skipif(not has_programs(), reason="hakobi-replay, hakobi-bench-mpi or the recorder is not built")
+def test_a_real_program_is_recorded_predicted_and_replayed(hakobi: Callable[..., Result], tmp_path: Path) -> None:
+    file = tmp_path / "trace.jsonl"
+    program = programs.find("hakobi-bench-mpi")
+    arguments = ["--pattern", "exchange,allreduce", "--sizes", "8K", "--budget", "0.01", "--window", "1M"]
+    environment = recorder.record_environment(file)
+    launch.check(launch.run(program, arguments, 2, timeout_s=60, extra_environment=environment), "recording")
+    recorded = trace.read(file)
+    assert len(recorded.ranks) == 2
+    assert recorded.message_sizes()[8192] > 100
+    assert any(call == "allreduce" and size == 8192 for call, _ranks, size in recorded.collectives())
+    waits = [event for event in recorded.ranks[0] if event.call == "wait"]
+    assert {len(event.requests) for event in waits} == {4}
+    assert min(recorded.communication_s()) > 0
+    result = hakobi("bench", "replay", file, "--budget", "0.05", "--repetitions", "1", "--json", tmp_path / "r.jsonl")
+    assert result.status == 0, result.stderr
+    assert "nearest to the application" in result.stdout
+    summary = json.loads((tmp_path / "r.jsonl").read_text().splitlines()[-1])
+    assert summary["kind"] == "summary"
+    assert summary["replay_s"] > 0

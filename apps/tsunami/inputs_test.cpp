@@ -104,10 +104,11 @@ TEST(Seafloor, TheFloorIsThatOfTheNorthPacific) {
         const auto row = std::llround((latitude - floor.south_deg) / floor.step_deg);
         return floor.height_m[static_cast<std::size_t>(row * floor.num_columns + column)];
     };
-    EXPECT_LT(height_at(144, 38), -6500);  // the Japan trench
-    EXPECT_GT(height_at(138.75, 35.33), 1500);  // Mount Fuji, averaged over 5 arc minutes
-    EXPECT_LT(height_at(203, 25), -3500);  // north of Hawaii
-    EXPECT_GT(height_at(204.5, 19.6), 1500);  // Mauna Loa and Mauna Kea
+    EXPECT_LT(height_at(144, 38), -6500) << "the Japan trench";
+    EXPECT_GT(height_at(138.5, 35.5), 1000) << "the mountains of central Honshu";
+    EXPECT_NEAR(height_at(148.694, 38.711), -5660, 100) << "DART 21418's own depth";
+    EXPECT_LT(height_at(203, 25), -3500) << "north of Hawaii";
+    EXPECT_GT(height_at(204.4, 19.5), 1500) << "Mauna Loa";
 }
 
 TEST(Rupture, SlipGrowsFromNothingToAllOfItWithoutAJump) {

@@ -25,6 +25,7 @@ ParsedOptions parse_options(int argc, char** argv, bool prints) {
                  "written step by step through hakobi::Output. Run it under mpirun.",
                  "hakobi-tsunami"};
     app.get_formatter()->column_width(34);
+    app.option_defaults()->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
 
     auto* out = app.add_option_group("Output");
     out->add_option("--method", options.output.method,

@@ -48,6 +48,7 @@ TEST_F(World, TheRealSeaAtRestStaysSoToTheBit) {
 }
 
 TEST_F(World, TheStateDoesNotDependOnTheNumberOfRanks) {
+    inputs.rupture.subfaults.resize(20);  // enough to make waves
     for (const auto boundary : {Boundary::open, Boundary::wall}) {
         Options options = around_japan(40);
         options.boundary = boundary;
@@ -66,6 +67,7 @@ TEST_F(World, TheStateDoesNotDependOnTheNumberOfRanks) {
 }
 
 TEST_F(World, WaterIsNeitherMadeNorLost) {
+    inputs.rupture.subfaults.resize(20);
     for (const auto boundary : {Boundary::open, Boundary::wall}) {
         Options options = around_japan(30);
         options.boundary = boundary;

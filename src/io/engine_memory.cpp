@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cstring>
+#include <exception>
 #include <new>
 #include <thread>
 
@@ -75,7 +76,11 @@ Status Engine::Impl::set_up_buffers(bool for_asynchronous) {
         if (access.ok()) {
             const Pipeline::Memory memory{buffers.aggregators[local], buffers.buffers[local], buffers.marks[local],
                                           &control->end_of_file,      buffers.cb_bytes,       buffers.depth};
-            pipeline = std::make_unique<Pipeline>(std::move(access).value(), memory, timeline);
+            try {
+                pipeline = std::make_unique<Pipeline>(std::move(access).value(), memory, timeline);
+            } catch (const std::exception& error) {  // no thread, or no memory, to be had
+                failed = Status(ErrorCode::out_of_memory, std::string("starting the file access: ") + error.what());
+            }
         } else {
             failed = access.status();
         }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <new>
 #include <vector>
 
 #include "io/copy.hpp"
@@ -76,7 +77,7 @@ std::int64_t empty_mailbox(const RankPlace& place, const Region& memory, std::by
     return place.bytes_read;
 }
 
-Status serve_mailboxes(storage::File& file, std::span<RankPlace> places, bool is_write) {
+Status serve_mailboxes(storage::File& file, std::span<RankPlace> places, bool is_write) try {
     const std::vector<Mail> mail = mail_in_file_order(places);
     std::vector<std::byte> joined;
     for (std::size_t begin = 0; begin < mail.size();) {
@@ -94,6 +95,8 @@ Status serve_mailboxes(storage::File& file, std::span<RankPlace> places, bool is
         begin = end;
     }
     return {};
+} catch (const std::bad_alloc&) {
+    return {ErrorCode::out_of_memory, "no memory to join small requests in"};  // the other ranks wait for this one
 }
 
 }  // namespace hakobi::io

@@ -52,6 +52,8 @@ def _draw(
     sizes = [point.cb_bytes for point in points]
     rates = [point.figure.gb_s for point in points]
     style = {"linestyle": (0, dashes)} if dashes else {"marker": marker, "markersize": 5.5}
+    if dashes and len(points) == 1:
+        style = {"marker": "_", "markersize": 14}
     axes.plot(sizes, [rate.median for rate in rates], color=colour, linewidth=1.7, label=label, **style)
     if not dashes:
         low, high = [rate.quartile_low for rate in rates], [rate.quartile_high for rate in rates]

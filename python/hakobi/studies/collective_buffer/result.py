@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from typing import NamedTuple
 
@@ -91,6 +92,8 @@ def gain_words(access: str, ratios: list[tuple[int, Comparison]]) -> str:
     """At how many sizes an access is faster than the original, slower, or neither; "" without sizes."""
     if not ratios:
         return ""
+    if not any(math.isfinite(item.interval.high) for _, item in ratios):
+        return f"{variant(access).capitalize()} and the original: too few samples to tell them apart."
     faster = [item.estimate for _, item in ratios if item.differs and item.estimate > 1]
     slower = [item.estimate for _, item in ratios if item.differs and item.estimate < 1]
     unknown = len(ratios) - len(faster) - len(slower)

@@ -230,10 +230,14 @@ void run(const Comm& comm, const Options& options) {
     if (comm.rank() != 0) return;
 
     const auto gauges = gauge_results(recorder, records);
-    std::printf("tsunami: %lld x %lld cells, %g h in %lld steps on %d ranks, %zu steps written by %s (%.1f MB): %.2f s\n",
+    std::array<char, 96> written{"nothing written"};
+    if (output.method() != "none") {
+        std::snprintf(written.data(), written.size(), "%zu steps (%.1f MB) written by %s", times_s.size(),
+                      static_cast<double>(bytes) / 1e6, std::string(output.method()).c_str());
+    }
+    std::printf("tsunami: %lld x %lld cells, %g h in %lld steps on %d ranks, %s: %.2f s\n",
                 static_cast<long long>(grid.num_rows), static_cast<long long>(grid.num_columns), options.hours,
-                static_cast<long long>(simulation->num_steps()), comm.size(), times_s.size(),
-                std::string(output.method()).c_str(), static_cast<double>(bytes) / 1e6, to_s - from_s);
+                static_cast<long long>(simulation->num_steps()), comm.size(), written.data(), to_s - from_s);
     if (!gauges.empty()) print_gauges(gauges);
     if (!options.gauge_records.empty()) write_gauge_records(options.gauge_records, recorder, records);
     if (options.json.empty()) return;

@@ -59,19 +59,18 @@ MPI_Datatype Types::element() {
     }
 }
 
-// Blocks of elements whose offsets only rise.
+// Blocks of elements whose offsets only rise. None is empty: ROMIO (MPICH 4.0) takes empty blocks of a file type for
+// bounds, and then loses bytes or never returns.
 MPI_Datatype Types::ascending(MPI_Datatype element) {
     MPI_Datatype type = MPI_DATATYPE_NULL;
     const int n = random_.between(1, 6);
     std::vector<int> lengths(static_cast<std::size_t>(n)), displacements(static_cast<std::size_t>(n));
     int at = random_.between(0, 2);
     for (int i = 0; i < n; ++i) {
-        lengths[static_cast<std::size_t>(i)] = random_.between(random_.one_in(5) ? 0 : 1, 4);
+        lengths[static_cast<std::size_t>(i)] = random_.between(1, 4);
         displacements[static_cast<std::size_t>(i)] = at;
         at += lengths[static_cast<std::size_t>(i)] + random_.between(0, 3);
     }
-    lengths[0] = std::max(lengths[0], 1);
-    if (n > 1) displacements[1] = std::max(displacements[1], displacements[0] + lengths[0]);
     std::vector<MPI_Aint> addresses;
     for (const int displacement : displacements) addresses.push_back(displacement * extent_of(element));
     switch (random_.between(0, 6)) {

@@ -58,8 +58,7 @@ Status Engine::Impl::set_up_buffers(bool for_asynchronous) {
     Status failed;
     if (my_domain >= 0) {
         const auto local = static_cast<std::size_t>(local_index[static_cast<std::size_t>(my_domain)]);
-        auto* state = new (buffers.aggregators[local]) AggregatorState{};
-        for (Slot& slot : state->slots) slot.turn.store(Slot::closed);
+        new (buffers.aggregators[local]) AggregatorState{};
         // The first phase's reset came before this memory was there: nobody deposits before the aggregator begins.
         for (Slot& slot : buffers.aggregators[local]->slots) slot.turn.store(Slot::closed);
         storage::AccessOptions access_options;

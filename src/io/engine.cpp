@@ -71,7 +71,7 @@ void Engine::Impl::run_phase(Call& call, const RequestTotals& totals) {
     const std::int64_t span = totals.end_bytes - totals.begin_bytes;
     // Enough cycles that the buffers in flight have something to do, also when there is little.
     std::int64_t wanted = std::max(smallest_cycle_bytes, span / num_aggregators / options.depth);
-    if (totals.storage_blocks == 0) wanted = std::min(wanted, cached_cycle_bytes);
+    if (totals.storage_blocks == 0 && is_cb_chosen) wanted = std::min(wanted, cached_cycle_bytes);
     const std::int64_t cycle = std::min(buffers.cb_bytes, (wanted + smallest_cycle_bytes - 1) / smallest_cycle_bytes * smallest_cycle_bytes);
     const std::int64_t max_cycles = std::min<std::int64_t>(max_cycles_of_phase, mpi::highest_tag(comm) / comm.num_nodes());
     plan.domains = make_domains(totals.begin_bytes, totals.end_bytes, num_aggregators, cycle, options.striping_unit_bytes, max_cycles);
@@ -158,6 +158,7 @@ mpi::Agreed Engine::open(const Comm& comm, const std::string& path, bool write, 
     impl->path = path;
     impl->is_writable = write;
     impl->options = resolved(options, comm);
+    impl->is_cb_chosen = options.cb_buffer_bytes == 0;
     impl->aggregators = choose_aggregators(comm.state().ranks_of_node, options.cb_nodes, impl->options.aggregators_per_node);
     for (std::size_t d = 0; d < impl->aggregators.size(); ++d) {
         const int rank = impl->aggregators[d];

@@ -28,6 +28,7 @@ struct Engine::Impl {
     std::string path;
     bool is_writable = false;
     EngineOptions options;
+    bool is_cb_chosen = true;       // the caller named no cb_buffer_size: cycles may be smaller
     std::vector<int> aggregators;   // all, by domain
     std::vector<int> local_index;   // of each: on this node, or -1
     int num_local_aggregators = 0;

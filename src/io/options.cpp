@@ -99,7 +99,7 @@ Status set_one(const std::string& name, const std::string& value, EngineOptions&
     constexpr std::int64_t gib = std::int64_t{1} << 30;
     if (name == "cb_nodes") return set_count(name, value, 1 << 24, options.cb_nodes);
     if (name == "cb_config_list") return set_config_list(value, options);
-    if (name == "cb_buffer_size") return set_bytes(name, value, 1, gib, options.cb_buffer_bytes);
+    if (name == "cb_buffer_size") return set_bytes(name, value, 0, gib, options.cb_buffer_bytes);
     if (name == "striping_unit") return set_bytes(name, value, 0, gib, options.striping_unit_bytes);
     if (name == "hakobi_depth") return set_count(name, value, 256, options.depth);
     if (name == "hakobi_io_threads") return set_count(name, value, 256, options.io_threads);

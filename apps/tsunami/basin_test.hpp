@@ -12,13 +12,14 @@
 
 namespace hakobi::tsunami {
 
-/// A rectangular basin on a plane, spread over the ranks of MPI_COMM_WORLD, for tests: x to the east, y to the north,
-/// both from 0. Collective wherever the solver is.
+/// A rectangular basin on a plane, spread over the ranks of MPI_COMM_WORLD, for tests: x to the east, y to
+/// the north, both from 0. Collective wherever the solver is.
 class Basin {
   public:
     using Shape = std::function<double(double x_m, double y_m)>;
 
-    Basin(std::int64_t num_rows, std::int64_t num_columns, double cell_m, Boundary boundary, SolverOptions options)
+    Basin(std::int64_t num_rows, std::int64_t num_columns, double cell_m, Boundary boundary,
+          SolverOptions options)
         : num_rows_(num_rows),
           num_columns_(num_columns),
           cell_m_(cell_m),
@@ -26,7 +27,8 @@ class Basin {
           dims_(dims_of_ranks(std::array{num_rows, num_columns}, comm_.size())),
           block_(split({num_rows, num_columns}, comm_.size(), comm_.rank())),
           halo_(comm_.handle(), dims_, block_, boundary),
-          solver_(halo_, block_.count[0], block_.count[1], Metric::on_plane(cell_m, cell_m, block_.count[0]), options) {}
+          solver_(halo_, block_.count[0], block_.count[1], Metric::on_plane(cell_m, cell_m, block_.count[0]),
+                  options) {}
     ~Basin() { comm_.free(); }
     Basin(const Basin&) = delete;
     Basin& operator=(const Basin&) = delete;

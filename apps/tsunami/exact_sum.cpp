@@ -10,7 +10,9 @@ constexpr double unit = 1.0 / (1 << 20);
 
 }  // namespace
 
-void ExactSum::add(double value) { units_ += static_cast<Wide>(std::rint(value / unit)); }
+void ExactSum::add(double value) {
+    units_ += static_cast<Wide>(std::rint(value / unit));
+}
 
 void ExactSum::add_up(MPI_Comm comm) {
     // Four limbs of 32 bits leave 31 bits for the number of ranks; the highest carries the sign.
@@ -26,8 +28,12 @@ void ExactSum::add_up(MPI_Comm comm) {
     for (std::size_t i = 4; i-- > 0;) units_ = units_ * (Wide{1} << 32) + limbs[i];
 }
 
-double ExactSum::value() const { return static_cast<double>(units_) * unit; }
+double ExactSum::value() const {
+    return static_cast<double>(units_) * unit;
+}
 
-double ExactSum::minus(const ExactSum& other) const { return static_cast<double>(units_ - other.units_) * unit; }
+double ExactSum::minus(const ExactSum& other) const {
+    return static_cast<double>(units_ - other.units_) * unit;
+}
 
 }  // namespace hakobi::tsunami

@@ -5,8 +5,9 @@
 
 namespace hakobi::tsunami {
 
-/// A sum of doubles that does not depend on their order nor on how they are spread over ranks: each is rounded to a
-/// whole multiple of 2^-20 (a millionth) and added as a 128-bit integer. Values up to 2^64 in size, 2^40 of them.
+/// A sum of doubles that does not depend on their order nor on how they are spread over ranks: each is
+/// rounded to a whole multiple of 2^-20 (a millionth) and added as a 128-bit integer. Values up to 2^64 in
+/// size, 2^40 of them.
 class ExactSum {
   public:
     void add(double value);

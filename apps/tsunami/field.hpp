@@ -17,7 +17,9 @@ class CellField {
 
     [[nodiscard]] std::int64_t pitch() const { return pitch_; }
     /// Column 0 of a row; rows and columns from -num_ghosts on.
-    [[nodiscard]] double* row(std::int64_t r) { return &values_[static_cast<std::size_t>((r + num_ghosts) * pitch_ + num_ghosts)]; }
+    [[nodiscard]] double* row(std::int64_t r) {
+        return &values_[static_cast<std::size_t>((r + num_ghosts) * pitch_ + num_ghosts)];
+    }
     [[nodiscard]] const double* row(std::int64_t r) const {
         return &values_[static_cast<std::size_t>((r + num_ghosts) * pitch_ + num_ghosts)];
     }

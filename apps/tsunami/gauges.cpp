@@ -8,7 +8,9 @@
 namespace hakobi::tsunami {
 namespace {
 
-std::size_t index(std::int64_t i) { return static_cast<std::size_t>(i); }
+std::size_t index(std::int64_t i) {
+    return static_cast<std::size_t>(i);
+}
 
 }  // namespace
 
@@ -52,7 +54,8 @@ std::optional<Sample> first_crest(std::span<const Sample> record, const FirstWav
                record[later].eta_m <= candidate.eta_m && later + 1 < record.size()) {
             ++later;
         }
-        if (record[later].time_s > candidate.time_s + rule.window_s || record[later].eta_m <= candidate.eta_m) {
+        if (record[later].time_s > candidate.time_s + rule.window_s ||
+            record[later].eta_m <= candidate.eta_m) {
             return candidate;
         }
         i = later - 1;  // the higher sample is the next candidate
@@ -98,7 +101,8 @@ std::vector<std::vector<Sample>> GaugeRecorder::gather(MPI_Comm comm) const {
     std::vector<std::vector<Sample>> records(rank == 0 ? gauges_.size() : 0);
     std::vector<double> parts(4 * num_times);
     for (std::size_t g = 0; g < gauges_.size(); ++g) {
-        // Each of the four corners is one rank's; the others add zeros, and the four are added in one order here.
+        // Each of the four corners is one rank's; the others add zeros, and the four are added in one order
+        // here.
         std::fill(parts.begin(), parts.end(), 0.0);
         int num_corners = 0;
         for (std::size_t k = 0; k < corners_.size(); ++k) {
@@ -114,7 +118,8 @@ std::vector<std::vector<Sample>> GaugeRecorder::gather(MPI_Comm comm) const {
         MPI_Reduce(&num_corners, &all_corners, 1, MPI_INT, MPI_SUM, 0, comm);
         if (rank != 0 || all_corners == 0) continue;
         for (std::size_t t = 0; t < num_times; ++t) {
-            records[g].push_back({times_s_[t], all[t] + all[num_times + t] + all[2 * num_times + t] + all[3 * num_times + t]});
+            records[g].push_back(
+                {times_s_[t], all[t] + all[num_times + t] + all[2 * num_times + t] + all[3 * num_times + t]});
         }
     }
     return records;

@@ -1,8 +1,8 @@
 #pragma once
 
 #include <hakobi/block.hpp>
-#include <limits>
 #include <hakobi/comm.hpp>
+#include <limits>
 #include <optional>
 #include <span>
 #include <string>
@@ -22,24 +22,25 @@ struct Gauge {
     double observed_crest_min = std::numeric_limits<double>::quiet_NaN();
 };
 
-/// Reads a list of gauges: {"gauges": [{"name", "longitude", "latitude", "arrival_minutes", "first_crest_minutes"},
-/// …]}, the last two optional. Local. Throws not_found or format.
+/// Reads a list of gauges: {"gauges": [{"name", "longitude", "latitude", "arrival_minutes",
+/// "first_crest_minutes"}, …]}, the last two optional. Local. Throws not_found or format.
 [[nodiscard]] std::vector<Gauge> read_gauges(const std::string& path);
 
 struct Sample {
     double time_s, eta_m;
 };
 
-/// What counts as the first wave, for observed (data/observed_waves.py) and computed records alike. Samples before
-/// `from_s` are left out: in the first minutes a pressure gauge records the seismic waves.
+/// What counts as the first wave, for observed (data/observed_waves.py) and computed records alike. Samples
+/// before `from_s` are left out: in the first minutes a pressure gauge records the seismic waves.
 struct FirstWaveRule {
     double threshold_m = 0.2, from_s = 15 * 60, window_s = 15 * 60;
 };
 /// When the surface first reaches the threshold, linear between samples, s. Local, pure.
 [[nodiscard]] std::optional<double> arrival_s(std::span<const Sample> record, const FirstWaveRule& rule = {});
-/// The first sample of at least the threshold that is not exceeded during the `window_s` after it, which must lie
-/// within the record. Local, pure.
-[[nodiscard]] std::optional<Sample> first_crest(std::span<const Sample> record, const FirstWaveRule& rule = {});
+/// The first sample of at least the threshold that is not exceeded during the `window_s` after it, which must
+/// lie within the record. Local, pure.
+[[nodiscard]] std::optional<Sample> first_crest(std::span<const Sample> record,
+                                                const FirstWaveRule& rule = {});
 
 /// Records the surface at gauges, bilinearly between the four cell centres around each.
 class GaugeRecorder {
@@ -50,8 +51,8 @@ class GaugeRecorder {
     /// Notes this rank's cells at a model time. Local.
     void record(const Solver& solver, double time_s);
 
-    /// All records, in the order of the gauges; empty on ranks other than 0. Collective over `comm`. A record does
-    /// not depend on the number of ranks.
+    /// All records, in the order of the gauges; empty on ranks other than 0. Collective over `comm`. A record
+    /// does not depend on the number of ranks.
     [[nodiscard]] std::vector<std::vector<Sample>> gather(MPI_Comm comm) const;
     [[nodiscard]] const std::vector<Gauge>& gauges() const { return gauges_; }
 

@@ -7,7 +7,9 @@
 
 namespace hakobi::tsunami {
 
-double radians(double degrees) { return degrees * (std::numbers::pi / 180.0); }
+double radians(double degrees) {
+    return degrees * (std::numbers::pi / 180.0);
+}
 
 double Grid::latitude_deg(std::int64_t row) const {
     return region.south + (static_cast<double>(row) + 0.5) * cell_height_deg;
@@ -21,12 +23,17 @@ double Grid::face_latitude_deg(std::int64_t row) const {
 double Grid::dx_m(std::int64_t row) const {
     return earth_radius_m * radians(cell_width_deg) * std::cos(radians(latitude_deg(row)));
 }
-double Grid::dy_m() const { return earth_radius_m * radians(cell_height_deg); }
-double Grid::area_m2(std::int64_t row) const { return dx_m(row) * dy_m(); }
+double Grid::dy_m() const {
+    return earth_radius_m * radians(cell_height_deg);
+}
+double Grid::area_m2(std::int64_t row) const {
+    return dx_m(row) * dy_m();
+}
 
 std::vector<double> Grid::latitudes_deg() const {
     std::vector<double> values(static_cast<std::size_t>(num_rows));
-    for (std::int64_t row = 0; row < num_rows; ++row) values[static_cast<std::size_t>(row)] = latitude_deg(row);
+    for (std::int64_t row = 0; row < num_rows; ++row)
+        values[static_cast<std::size_t>(row)] = latitude_deg(row);
     return values;
 }
 std::vector<double> Grid::longitudes_deg() const {

@@ -5,7 +5,9 @@
 namespace hakobi::tsunami {
 namespace {
 
-std::size_t index(std::int64_t i) { return static_cast<std::size_t>(i); }
+std::size_t index(std::int64_t i) {
+    return static_cast<std::size_t>(i);
+}
 
 }  // namespace
 

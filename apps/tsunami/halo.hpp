@@ -14,14 +14,15 @@ namespace hakobi::tsunami {
 /// What lies beyond the region: `open` lets waves out (the outermost cell continues), `wall` reflects them.
 enum class Boundary { open, wall };
 
-/// A field and what becomes of its sign where a wall mirrors it (-1 for the momentum along the direction exchanged).
+/// A field and what becomes of its sign where a wall mirrors it (-1 for the momentum along the direction
+/// exchanged).
 struct HaloField {
     CellField* field;
     double wall_sign = 1;
 };
 
-/// Fills the ghost cells of a block of a 2-D decomposition (ranks in C order, as hakobi::split has them) from its
-/// neighbours, or by the boundary rule where there is none.
+/// Fills the ghost cells of a block of a 2-D decomposition (ranks in C order, as hakobi::split has them) from
+/// its neighbours, or by the boundary rule where there is none.
 class Halo {
   public:
     /// Local. `block` is this rank's of `dims[0]` x `dims[1]` blocks; each must have num_ghosts cells a side
@@ -36,7 +37,9 @@ class Halo {
     /// The two rows south and north of the block, columns without ghosts. Collective.
     void exchange_rows(std::span<const HaloField> fields);
 
-    [[nodiscard]] bool is_outer(int side) const { return neighbour_[static_cast<std::size_t>(side)] == MPI_PROC_NULL; }
+    [[nodiscard]] bool is_outer(int side) const {
+        return neighbour_[static_cast<std::size_t>(side)] == MPI_PROC_NULL;
+    }
     [[nodiscard]] Boundary boundary() const { return boundary_; }
     static constexpr int west = 0, east = 1, south = 2, north = 3;
 

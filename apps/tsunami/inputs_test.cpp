@@ -2,14 +2,14 @@
 
 #include <gtest/gtest.h>
 
-#include <cmath>
+#include <unistd.h>
 #include <algorithm>
+#include <cmath>
 #include <filesystem>
 #include <fstream>
 #include <functional>
 #include <hakobi/error.hpp>
 #include <random>
-#include <unistd.h>
 
 #include "exact_sum.hpp"
 
@@ -45,9 +45,11 @@ TEST_F(Files, AMissingACutAndAForeignSeafloorAreToldApart) {
     const std::string whole{std::istreambuf_iterator<char>(file), {}};
     ASSERT_GT(whole.size(), 1'000'000U);
     std::string damaged = whole;
-    for (std::size_t i = whole.size() / 2; i < whole.size() / 2 + 64; ++i) damaged[i] = static_cast<char>(~damaged[i]);
+    for (std::size_t i = whole.size() / 2; i < whole.size() / 2 + 64; ++i)
+        damaged[i] = static_cast<char>(~damaged[i]);
 
-    EXPECT_EQ(code_of([&] { static_cast<void>(read_seafloor((folder / "none.nc").string())); }), ErrorCode::not_found);
+    EXPECT_EQ(code_of([&] { static_cast<void>(read_seafloor((folder / "none.nc").string())); }),
+              ErrorCode::not_found);
     const auto code = [&](const std::string& text) {
         return code_of([&, path = write("floor.nc", text)] { static_cast<void>(read_seafloor(path)); });
     };
@@ -60,11 +62,13 @@ TEST_F(Files, AMissingACutAndAForeignSeafloorAreToldApart) {
 
 TEST_F(Files, GaugesAndRupturesThatAreNotWhatTheyShouldBeAreRefused) {
     for (const char* text : {"", "{}", "{\"gauges\": [{\"name\": 3}]}", "[1, 2"}) {
-        EXPECT_EQ(code_of([&] { static_cast<void>(read_gauges(write("g.json", text))); }), ErrorCode::format) << text;
+        EXPECT_EQ(code_of([&] { static_cast<void>(read_gauges(write("g.json", text))); }), ErrorCode::format)
+            << text;
     }
     for (const char* text : {"", "{}", R"({"length_km": 1, "width_km": 1, "subfaults": []})",
                              R"({"length_km": 1, "width_km": 1, "subfaults": [[1, 2]]})"}) {
-        EXPECT_EQ(code_of([&] { static_cast<void>(read_rupture(write("r.json", text))); }), ErrorCode::format) << text;
+        EXPECT_EQ(code_of([&] { static_cast<void>(read_rupture(write("r.json", text))); }), ErrorCode::format)
+            << text;
     }
     EXPECT_EQ(code_of([&] { static_cast<void>(read_gauges("/nonexistent")); }), ErrorCode::not_found);
     EXPECT_EQ(code_of([&] { static_cast<void>(read_rupture("/nonexistent")); }), ErrorCode::not_found);
@@ -126,7 +130,8 @@ TEST(Rupture, SlipGrowsFromNothingToAllOfItWithoutAJump) {
 TEST(Rupture, TohokusMomentIsThatOfAMagnitude9Earthquake) {
     const Rupture rupture = read_rupture(data + "/rupture_tohoku_2011.json");
     double area_slip_m3 = 0;
-    for (const Subfault& s : rupture.subfaults) area_slip_m3 += s.slip_m * rupture.length_km * rupture.width_km * 1e6;
+    for (const Subfault& s : rupture.subfaults)
+        area_slip_m3 += s.slip_m * rupture.length_km * rupture.width_km * 1e6;
     const double moment_n_m = area_slip_m3 * 45e9;  // a mean rigidity of the model's
     EXPECT_NEAR(2.0 / 3 * (std::log10(moment_n_m) - 9.1), 9.1, 0.05);
 }
@@ -134,11 +139,11 @@ TEST(Rupture, TohokusMomentIsThatOfAMagnitude9Earthquake) {
 TEST(Gauges, ArrivalAndCrestFollowTheRule) {
     std::vector<Sample> record;
     for (int minute = 0; minute < 120; ++minute) {
-        double eta = minute == 5 ? 3.0 : 0.0;             // seismic waves, left out
+        double eta = minute == 5 ? 3.0 : 0.0;  // seismic waves, left out
         if (minute == 40) eta = 0.1;
-        if (minute == 41) eta = 0.3;                      // arrives half-way
-        if (minute == 45) eta = 0.9;                      // the first crest
-        if (minute == 70) eta = 1.5;                      // a later one, higher
+        if (minute == 41) eta = 0.3;  // arrives half-way
+        if (minute == 45) eta = 0.9;  // the first crest
+        if (minute == 70) eta = 1.5;  // a later one, higher
         record.push_back({minute * 60.0, eta});
     }
     ASSERT_TRUE(arrival_s(record).has_value());
@@ -157,8 +162,9 @@ TEST(ExactSum, DoesNotDependOnTheOrder) {
     std::mt19937_64 random(7);
     std::vector<double> values;
     for (int i = 0; i < 10000; ++i) {
-        values.push_back(std::ldexp(static_cast<double>(random() >> 11), -53 + static_cast<int>(random() % 60)) *
-                         (random() % 2 == 0 ? 1 : -1));
+        values.push_back(
+            std::ldexp(static_cast<double>(random() >> 11), -53 + static_cast<int>(random() % 60)) *
+            (random() % 2 == 0 ? 1 : -1));
     }
     ExactSum forward;
     for (const double value : values) forward.add(value);

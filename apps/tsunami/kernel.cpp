@@ -5,8 +5,9 @@
 
 #include "grid.hpp"
 
-// Compiled for several instruction sets where the platform picks at load time. No fused multiply-add (the target's
-// name has none, and CMakeLists.txt forbids contraction): a value must not depend on its place in a vector loop.
+// Compiled for several instruction sets where the platform picks at load time. No fused multiply-add (the
+// target's name has none, and CMakeLists.txt forbids contraction): a value must not depend on its place in a
+// vector loop.
 #ifdef HAKOBI_TSUNAMI_CLONES
 #define HAKOBI_VECTORISED __attribute__((target_clones("avx512f", "avx2", "default")))
 #else
@@ -19,8 +20,12 @@ namespace {
 constexpr double g = gravity_m_s2;
 
 // By value: with std::min and std::max, which return references, the compiler gives up on vector loops.
-[[gnu::always_inline]] inline double lower(double a, double b) { return a < b ? a : b; }
-[[gnu::always_inline]] inline double higher(double a, double b) { return a > b ? a : b; }
+[[gnu::always_inline]] inline double lower(double a, double b) {
+    return a < b ? a : b;
+}
+[[gnu::always_inline]] inline double higher(double a, double b) {
+    return a > b ? a : b;
+}
 
 // Monotonised central slope: the difference across a cell from the differences to its neighbours.
 [[gnu::always_inline]] inline double limited(double below, double above) {
@@ -31,8 +36,8 @@ constexpr double g = gravity_m_s2;
 
 }  // namespace
 
-HAKOBI_VECTORISED void primitives(std::int64_t count, const double* __restrict eta, const double* __restrict bed,
-                                  const double* __restrict normal_momentum,
+HAKOBI_VECTORISED void primitives(std::int64_t count, const double* __restrict eta,
+                                  const double* __restrict bed, const double* __restrict normal_momentum,
                                   const double* __restrict tangential_momentum, double dry_depth,
                                   const Primitive& out) {
     double* __restrict depth = out.depth;
@@ -49,8 +54,8 @@ HAKOBI_VECTORISED void primitives(std::int64_t count, const double* __restrict e
     }
 }
 
-HAKOBI_VECTORISED void reconstruct(std::int64_t count, const Stencil& stencil, double dry_depth, double half_ratio,
-                                   double half_metric, const Faces& out) {
+HAKOBI_VECTORISED void reconstruct(std::int64_t count, const Stencil& stencil, double dry_depth,
+                                   double half_ratio, double half_metric, const Faces& out) {
     const double* __restrict eta_below = stencil.eta_below;
     const double* __restrict eta = stencil.eta;
     const double* __restrict eta_above = stencil.eta_above;
@@ -129,9 +134,10 @@ HAKOBI_VECTORISED void fluxes(std::int64_t count, const Sides& left, const Sides
     }
 }
 
-HAKOBI_VECTORISED void update(std::int64_t count, const Update& constants, const Fluxes& minus, const Fluxes& plus,
-                              const Faces& faces, const double* __restrict bed, double* __restrict eta,
-                              double* __restrict normal_momentum, double* __restrict tangential_momentum) {
+HAKOBI_VECTORISED void update(std::int64_t count, const Update& constants, const Fluxes& minus,
+                              const Fluxes& plus, const Faces& faces, const double* __restrict bed,
+                              double* __restrict eta, double* __restrict normal_momentum,
+                              double* __restrict tangential_momentum) {
     const auto [ratio, weight_minus, weight_plus, dry_depth] = constants;
     const double* mass_minus = minus.mass;
     const double* mass_plus = plus.mass;
@@ -145,10 +151,10 @@ HAKOBI_VECTORISED void update(std::int64_t count, const Update& constants, const
     for (std::int64_t i = 0; i < count; ++i) {
         const double mean_depth = higher(0.5 * (eta_minus[i] + eta_plus[i]) - bed[i], 0.0);
         const double e = eta[i] - ratio * (weight_plus * mass_plus[i] - weight_minus * mass_minus[i]);
-        const double n = normal_momentum[i] -
-                         ratio * (push_plus[i] - push_minus[i] + g * mean_depth * (eta_plus[i] - eta_minus[i]));
-        const double t =
-            tangential_momentum[i] - ratio * (weight_plus * tangential_plus[i] - weight_minus * tangential_minus[i]);
+        const double n = normal_momentum[i] - ratio * (push_plus[i] - push_minus[i] +
+                                                       g * mean_depth * (eta_plus[i] - eta_minus[i]));
+        const double t = tangential_momentum[i] -
+                         ratio * (weight_plus * tangential_plus[i] - weight_minus * tangential_minus[i]);
         const bool is_wet = e - bed[i] > dry_depth;
         eta[i] = e;
         normal_momentum[i] = is_wet ? n : 0.0;
@@ -156,10 +162,10 @@ HAKOBI_VECTORISED void update(std::int64_t count, const Update& constants, const
     }
 }
 
-HAKOBI_VECTORISED void turn_and_record(std::int64_t count, double dt, double coriolis_per_s, double tan_over_radius,
-                                       double dry_depth, const double* __restrict eta, const double* __restrict bed,
-                                       double* __restrict east_momentum, double* __restrict north_momentum,
-                                       double* __restrict eta_max) {
+HAKOBI_VECTORISED void turn_and_record(std::int64_t count, double dt, double coriolis_per_s,
+                                       double tan_over_radius, double dry_depth, const double* __restrict eta,
+                                       const double* __restrict bed, double* __restrict east_momentum,
+                                       double* __restrict north_momentum, double* __restrict eta_max) {
 #pragma GCC ivdep
     for (std::int64_t i = 0; i < count; ++i) {
         const double h = eta[i] - bed[i];
@@ -172,7 +178,8 @@ HAKOBI_VECTORISED void turn_and_record(std::int64_t count, double dt, double cor
         const double scale = 1 / (1 + half * half);
         const double cosine = (1 - half * half) * scale;
         const double sine = 2 * half * scale;
-        // The sweep to the north leaves h v^2 unweighted by the faces' lengths; the rest of that term is this factor.
+        // The sweep to the north leaves h v^2 unweighted by the faces' lengths; the rest of that term is this
+        // factor.
         const double spread = 1 + dt * (qy * inverse) * tan_over_radius;
         east_momentum[i] = cosine * qx + sine * qy;
         north_momentum[i] = (cosine * qy - sine * qx) * spread;
@@ -180,8 +187,8 @@ HAKOBI_VECTORISED void turn_and_record(std::int64_t count, double dt, double cor
     }
 }
 
-double max_rate(std::int64_t count, double dx_m, double dy_m, double dry_depth, const double* eta, const double* bed,
-                const double* east_momentum, const double* north_momentum) {
+double max_rate(std::int64_t count, double dx_m, double dy_m, double dry_depth, const double* eta,
+                const double* bed, const double* east_momentum, const double* north_momentum) {
     double highest = 0;
     for (std::int64_t i = 0; i < count; ++i) {
         const double h = eta[i] - bed[i];

@@ -6,7 +6,8 @@
 #include "options.hpp"
 #include "run.hpp"
 
-// Exit status: 0, 2 for an input that cannot be used, 1 for what went wrong on the way. Rank 0 says it in one line.
+// Exit status: 0, 2 for an input that cannot be used, 1 for what went wrong on the way. Rank 0 says it in one
+// line.
 namespace {
 
 int run_all(int argc, char** argv) {

@@ -14,8 +14,8 @@ struct Frame {
     double q;  // distance from the fault's plane
 };
 
-// Equations 25 (strike slip) and 26 (dip slip) at one corner (xi, eta), without the factor -slip / 2 pi, with the
-// limits that the paper gives below equation 30 where a denominator vanishes.
+// Equations 25 (strike slip) and 26 (dip slip) at one corner (xi, eta), without the factor -slip / 2 pi, with
+// the limits that the paper gives below equation 30 where a denominator vanishes.
 struct Corner {
     Displacement strike, dip;
 };
@@ -41,10 +41,10 @@ struct Corner {
     const double r_d = r + d_tilde;
     if (std::abs(c) > 1e-9) {
         i4 = lame_ratio / c * (std::log(r_d) - s * log_r_eta);
-        i5 = std::abs(xi) > tiny ? lame_ratio * 2 / c *
-                                       std::atan((eta * (big_x + q * c) + big_x * (r + big_x) * s) /
-                                                 (xi * (r + big_x) * c))
-                                 : 0;
+        i5 = std::abs(xi) > tiny
+                 ? lame_ratio * 2 / c *
+                       std::atan((eta * (big_x + q * c) + big_x * (r + big_x) * s) / (xi * (r + big_x) * c))
+                 : 0;
         i3 = lame_ratio * (y_tilde / (c * r_d) - log_r_eta) + s / c * i4;
         i1 = lame_ratio * (-xi / (c * r_d)) - s / c * i5;
     } else {
@@ -65,8 +65,8 @@ struct Corner {
                     .z = d_tilde * q_r_xi + s * angle - i5 * s * c}};
 }
 
-// Chinnery's notation, equation 24: f(x, p) - f(x, p - W) - f(x - L, p) + f(x - L, p - W). `add` takes each corner's
-// values with its sign.
+// Chinnery's notation, equation 24: f(x, p) - f(x, p - W) - f(x - L, p) + f(x - L, p - W). `add` takes each
+// corner's values with its sign.
 template <class Add>
 [[gnu::always_inline]] inline void for_corners(const RectangularFault& fault, double x, double y, Add add) {
     const double s = std::sin(fault.dip_rad);

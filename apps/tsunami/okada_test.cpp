@@ -46,7 +46,8 @@ TEST(Okada, DipSlipAgreesWithThePapersCheckList) {
 }
 
 TEST(Okada, AThrustRaisesTheGroundAboveItsUpperEdgeAndIsSymmetricAlongStrike) {
-    const RectangularFault fault{.length = 100e3, .width = 50e3, .depth = 21e3, .dip_rad = 19 * deg, .dip_slip = 10};
+    const RectangularFault fault{
+        .length = 100e3, .width = 50e3, .depth = 21e3, .dip_rad = 19 * deg, .dip_slip = 10};
     const double above_upper_edge = 0.8 * 50e3;
     const auto left = surface_displacement(fault, 30e3, above_upper_edge);
     const auto right = surface_displacement(fault, 70e3, above_upper_edge);
@@ -56,7 +57,8 @@ TEST(Okada, AThrustRaisesTheGroundAboveItsUpperEdgeAndIsSymmetricAlongStrike) {
 }
 
 TEST(Okada, DisplacementVanishesFarAway) {
-    const RectangularFault fault{.length = 100e3, .width = 50e3, .depth = 21e3, .dip_rad = 19 * deg, .dip_slip = 10};
+    const RectangularFault fault{
+        .length = 100e3, .width = 50e3, .depth = 21e3, .dip_rad = 19 * deg, .dip_slip = 10};
     EXPECT_LT(std::abs(surface_displacement(fault, 2000e3, 500e3).z), 1e-3);
 }
 

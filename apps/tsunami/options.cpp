@@ -21,54 +21,90 @@ std::string data_path(const std::string& name) {
 
 ParsedOptions parse_options(int argc, char** argv, bool prints) {
     Options options;
-    CLI::App app{"The tsunami of 11 March 2011 in the North Pacific: nonlinear shallow-water equations on the sphere,\n"
-                 "written step by step through hakobi::Output. Run it under mpirun.",
-                 "hakobi-tsunami"};
+    CLI::App app{
+        "The tsunami of 11 March 2011 in the North Pacific: nonlinear shallow-water equations on the "
+        "sphere,\n"
+        "written step by step through hakobi::Output. Run it under mpirun.",
+        "hakobi-tsunami"};
     app.get_formatter()->column_width(34);
     app.option_defaults()->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
 
     auto* out = app.add_option_group("Output");
     out->add_option("--method", options.output.method,
-                    "none, per-process, root, parallel, pipelined, writers, or auto")->capture_default_str();
-    out->add_option("--output", options.prefix, "prefix of the files: PREFIX_000000.nc, ...")->capture_default_str()->type_name("PREFIX");
+                    "none, per-process, root, parallel, pipelined, writers, or auto")
+        ->capture_default_str();
+    out->add_option("--output", options.prefix, "prefix of the files: PREFIX_000000.nc, ...")
+        ->capture_default_str()
+        ->type_name("PREFIX");
     auto* count = out->add_option("--steps-out", options.num_steps_out, "steps to write, evenly over the run")
-                      ->capture_default_str()->check(CLI::Range(1, 1'000'000));
+                      ->capture_default_str()
+                      ->check(CLI::Range(1, 1'000'000));
     double interval_min = 0;
-    auto* interval = out->add_option("--output-interval", interval_min, "minutes of model time between written steps")
-                         ->check(CLI::PositiveNumber)->type_name("MIN")->excludes(count);
+    auto* interval =
+        out->add_option("--output-interval", interval_min, "minutes of model time between written steps")
+            ->check(CLI::PositiveNumber)
+            ->type_name("MIN")
+            ->excludes(count);
     std::string precision = "double";
-    out->add_option("--precision", precision, "of the written values")->capture_default_str()->check(CLI::IsMember({"single", "double"}));
+    out->add_option("--precision", precision, "of the written values")
+        ->capture_default_str()
+        ->check(CLI::IsMember({"single", "double"}));
     std::vector<std::string> hints;
-    out->add_option("--hint", hints, "a hint for the output method; may be repeated")->type_name("NAME=VALUE")->take_all()->expected(1);
-    out->add_option("--writer-stride", options.output.writer_stride, "method writers: every n-th rank writes; 0 chooses")
+    out->add_option("--hint", hints, "a hint for the output method; may be repeated")
+        ->type_name("NAME=VALUE")
+        ->take_all()
+        ->expected(1);
+    out->add_option("--writer-stride", options.output.writer_stride,
+                    "method writers: every n-th rank writes; 0 chooses")
         ->check(CLI::NonNegativeNumber);
     out->add_flag("--sync", options.output.sync, "a step counts as written when it is on the disk");
     out->add_flag("--asynchronous", options.output.asynchronous, "compute while a step drains (pipelined)");
-    out->add_flag("--keep-pieces", options.output.keep_pieces, "per-process: leave the pieces for `hakobi gather`");
+    out->add_flag("--keep-pieces", options.output.keep_pieces,
+                  "per-process: leave the pieces for `hakobi gather`");
 
     auto* model = app.add_option_group("Model");
-    model->add_option("--resolution", options.resolution_arcmin, "cell size in arc minutes; finer than 5 interpolates")
-        ->capture_default_str()->check(CLI::PositiveNumber)->type_name("ARCMIN");
+    model
+        ->add_option("--resolution", options.resolution_arcmin,
+                     "cell size in arc minutes; finer than 5 interpolates")
+        ->capture_default_str()
+        ->check(CLI::PositiveNumber)
+        ->type_name("ARCMIN");
     std::vector<double> region;
     model->add_option("--region", region, "degrees WEST,EAST,SOUTH,NORTH; default 120,240,-5,62")
-        ->delimiter(',')->expected(4)->type_name("W,E,S,N");
-    model->add_option("--hours", options.hours, "model time after the earthquake")->capture_default_str()->check(CLI::PositiveNumber);
+        ->delimiter(',')
+        ->expected(4)
+        ->type_name("W,E,S,N");
+    model->add_option("--hours", options.hours, "model time after the earthquake")
+        ->capture_default_str()
+        ->check(CLI::PositiveNumber);
     std::string boundary = "open";
-    model->add_option("--boundary", boundary, "the region's edge")->capture_default_str()->check(CLI::IsMember({"open", "wall"}));
-    model->add_option("--courant", options.courant, "Courant number")->capture_default_str()->check(CLI::Range(0.05, 0.95));
+    model->add_option("--boundary", boundary, "the region's edge")
+        ->capture_default_str()
+        ->check(CLI::IsMember({"open", "wall"}));
+    model->add_option("--courant", options.courant, "Courant number")
+        ->capture_default_str()
+        ->check(CLI::Range(0.05, 0.95));
     model->add_option("--manning", options.solver.manning_s_m13, "Manning's roughness; 0: no friction")
-        ->capture_default_str()->check(CLI::Range(0.0, 1.0));
+        ->capture_default_str()
+        ->check(CLI::Range(0.0, 1.0));
     model->add_flag("!--no-coriolis", options.with_coriolis, "leave the earth's rotation out");
-    model->add_option("--seafloor", options.seafloor, "NetCDF-4 file with lat, lon, z; default: ETOPO5's North Pacific");
+    model->add_option("--seafloor", options.seafloor,
+                      "NetCDF-4 file with lat, lon, z; default: ETOPO5's North Pacific");
 
-    model->add_option("--rupture", options.rupture, "JSON file of a finite fault model; default: Tohoku 2011");
+    model->add_option("--rupture", options.rupture,
+                      "JSON file of a finite fault model; default: Tohoku 2011");
 
     auto* report = app.add_option_group("Report");
-    report->add_option("--gauges", options.gauges,
-                       "compare arrival times at the gauges of FILE, or `default`: four DART buoys")->type_name("FILE");
-    report->add_option("--gauge-records", options.gauge_records, "write the surface at the gauges, every time step")
+    report
+        ->add_option("--gauges", options.gauges,
+                     "compare arrival times at the gauges of FILE, or `default`: four DART buoys")
         ->type_name("FILE");
-    report->add_option("--json", options.json, "append the run's record to FILE, one line")->type_name("FILE");
+    report
+        ->add_option("--gauge-records", options.gauge_records,
+                     "write the surface at the gauges, every time step")
+        ->type_name("FILE");
+    report->add_option("--json", options.json, "append the run's record to FILE, one line")
+        ->type_name("FILE");
     report->add_flag("--progress", options.show_progress, "show the model time while it runs");
 
     const auto refuse = [prints](const std::string& text) {

@@ -12,9 +12,9 @@ namespace hakobi::tsunami {
 
 /// What the command line says; equal on every rank.
 struct Options {
-    OutputOptions output;                     ///< method, sync, hints, …
+    OutputOptions output;  ///< method, sync, hints, …
     std::string prefix = "out/tsunami";
-    int num_steps_out = 12;                   ///< evenly over the run, the last at its end
+    int num_steps_out = 12;                     ///< evenly over the run, the last at its end
     std::optional<double> output_interval_min;  ///< instead of num_steps_out
     bool is_single_precision = false;
 
@@ -26,16 +26,16 @@ struct Options {
     double courant = 0.8;
     bool with_coriolis = true;
 
-    std::string seafloor;                     ///< path
-    std::string rupture;                      ///< path
-    std::string gauges;                       ///< path, or "" for none
-    std::string gauge_records;                ///< path of a table of the surface at the gauges, or ""
-    std::string json;                         ///< path, or ""
+    std::string seafloor;       ///< path
+    std::string rupture;        ///< path
+    std::string gauges;         ///< path, or "" for none
+    std::string gauge_records;  ///< path of a table of the surface at the gauges, or ""
+    std::string json;           ///< path, or ""
     bool show_progress = false;
 };
 
-/// The options, or the status with which the program ends (after --help 0; otherwise 2 and one line on stderr, both
-/// printed only where `prints`). Local.
+/// The options, or the status with which the program ends (after --help 0; otherwise 2 and one line on
+/// stderr, both printed only where `prints`). Local.
 struct ParsedOptions {
     std::optional<Options> options;
     int exit_status = 0;

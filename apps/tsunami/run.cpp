@@ -20,7 +20,8 @@
 namespace hakobi::tsunami {
 namespace {
 
-// What a step writes, gathered from the state into one array a field. A dry cell's surface is NaN, its velocity 0.
+// What a step writes, gathered from the state into one array a field. A dry cell's surface is NaN, its
+// velocity 0.
 template <class T>
 class StepWriter {
   public:
@@ -32,8 +33,8 @@ class StepWriter {
     void write(Output& output) {
         fill();
         const Block& block = simulation_.block();
-        const auto put = [&](const char* name, const char* units, const char* long_name, const char* standard_name,
-                             const std::vector<T>& data) {
+        const auto put = [&](const char* name, const char* units, const char* long_name,
+                             const char* standard_name, const std::vector<T>& data) {
             output.put({.name = name,
                         .units = units,
                         .long_name = long_name,
@@ -44,8 +45,10 @@ class StepWriter {
         output.begin_step(simulation_.time_s());
         put("eta", "m", "height of the sea surface above mean sea level, NaN where it is dry",
             "sea_surface_height_above_mean_sea_level", eta_);
-        put("u", "m s-1", "velocity to the east, mean over the depth", "barotropic_eastward_sea_water_velocity", u_);
-        put("v", "m s-1", "velocity to the north, mean over the depth", "barotropic_northward_sea_water_velocity", v_);
+        put("u", "m s-1", "velocity to the east, mean over the depth",
+            "barotropic_eastward_sea_water_velocity", u_);
+        put("v", "m s-1", "velocity to the north, mean over the depth",
+            "barotropic_northward_sea_water_velocity", v_);
         put("eta_max", "m", "highest sea surface so far, NaN where it was never wet", "", eta_max_);
         output.end_step();
     }
@@ -78,8 +81,10 @@ std::vector<double> output_times_s(const Options& options) {
     std::vector<double> times;
     if (options.output_interval_min) {
         const double interval_s = *options.output_interval_min * 60;
-        if (end_s / interval_s > 1e6) throw InputError{"the output interval would give more than a million steps"};
-        for (int k = 1; k * interval_s <= end_s * (1 + 1e-12); ++k) times.push_back(std::min(k * interval_s, end_s));
+        if (end_s / interval_s > 1e6)
+            throw InputError{"the output interval would give more than a million steps"};
+        for (int k = 1; k * interval_s <= end_s * (1 + 1e-12); ++k)
+            times.push_back(std::min(k * interval_s, end_s));
         if (times.empty()) throw InputError{"the output interval is longer than the run"};
     } else {
         for (int k = 1; k <= options.num_steps_out; ++k) times.push_back(end_s * k / options.num_steps_out);
@@ -107,7 +112,8 @@ double highest_of_ranks(const Comm& comm, double value) {
     return value;
 }
 
-nlohmann::ordered_json gauge_results(const GaugeRecorder& recorder, const std::vector<std::vector<Sample>>& records) {
+nlohmann::ordered_json gauge_results(const GaugeRecorder& recorder,
+                                     const std::vector<std::vector<Sample>>& records) {
     const auto minutes = [](double value) {
         return std::isnan(value) ? nlohmann::ordered_json(nullptr) : nlohmann::ordered_json(value);
     };
@@ -144,7 +150,8 @@ void print_gauges(const nlohmann::ordered_json& gauges) {
         std::printf("%-12s", gauge["name"].get<std::string>().c_str());
         for (const auto& [key, title, format] : columns) {
             std::array<char, 32> text{'-'};
-            if (!gauge[key].is_null()) std::snprintf(text.data(), text.size(), format, gauge[key].get<double>());
+            if (!gauge[key].is_null())
+                std::snprintf(text.data(), text.size(), format, gauge[key].get<double>());
             std::printf(" %9s", text.data());
         }
         std::printf("\n");
@@ -178,17 +185,22 @@ auto as_input(Action action) -> decltype(action()) {
 void run(const Comm& comm, const Options& options) {
     const double setup_from_s = now_s();
     const std::vector<double> times_s = output_times_s(options);
-    const Inputs inputs =
-        as_input([&] { return read_inputs(comm, options.seafloor, options.rupture, options.gauges, options.json); });
+    const Inputs inputs = as_input(
+        [&] { return read_inputs(comm, options.seafloor, options.rupture, options.gauges, options.json); });
     auto simulation = as_input([&] { return std::make_unique<Simulation>(comm, options, inputs); });
     const Grid& grid = simulation->grid();
 
     OutputOptions output_options = options.output;
     output_options.title = "Tsunami of 11 March 2011 in the North Pacific, shallow-water equations";
     output_options.time_units = tohoku_2011_time_units;
-    output_options.axes = {
-        {.name = "lat", .units = "degrees_north", .standard_name = "latitude", .values = grid.latitudes_deg()},
-        {.name = "lon", .units = "degrees_east", .standard_name = "longitude", .values = grid.longitudes_deg()}};
+    output_options.axes = {{.name = "lat",
+                            .units = "degrees_north",
+                            .standard_name = "latitude",
+                            .values = grid.latitudes_deg()},
+                           {.name = "lon",
+                            .units = "degrees_east",
+                            .standard_name = "longitude",
+                            .values = grid.longitudes_deg()}};
     Output output = as_input([&] { return Output::create(comm, options.prefix, output_options); });
     StepWriter<double> writer_double(*simulation);
     StepWriter<float> writer_single(*simulation);
@@ -236,8 +248,9 @@ void run(const Comm& comm, const Options& options) {
                       static_cast<double>(bytes) / 1e6, std::string(output.method()).c_str());
     }
     std::printf("tsunami: %lld x %lld cells, %g h in %lld steps on %d ranks, %s: %.2f s\n",
-                static_cast<long long>(grid.num_rows), static_cast<long long>(grid.num_columns), options.hours,
-                static_cast<long long>(simulation->num_steps()), comm.size(), written.data(), to_s - from_s);
+                static_cast<long long>(grid.num_rows), static_cast<long long>(grid.num_columns),
+                options.hours, static_cast<long long>(simulation->num_steps()), comm.size(), written.data(),
+                to_s - from_s);
     if (!gauges.empty()) print_gauges(gauges);
     if (!options.gauge_records.empty()) write_gauge_records(options.gauge_records, recorder, records);
     if (options.json.empty()) return;

@@ -2,11 +2,11 @@
 
 #include <hdf5.h>
 
+#include <unistd.h>
 #include <cerrno>
 #include <cmath>
 #include <cstring>
 #include <hakobi/error.hpp>
-#include <unistd.h>
 
 namespace hakobi::tsunami {
 namespace {
@@ -55,7 +55,8 @@ std::vector<T> read_array(hid_t file, const char* name, hid_t memory_type, H5T_c
     if (!dataset.ok()) refuse(path, std::string("has no variable ") + name);
     const Handle type(H5Dget_type(dataset.id()), H5Tclose);
     const Handle space(H5Dget_space(dataset.id()), H5Sclose);
-    if (H5Tget_class(type.id()) != expected_class || H5Sget_simple_extent_ndims(space.id()) != int(extents.size())) {
+    if (H5Tget_class(type.id()) != expected_class ||
+        H5Sget_simple_extent_ndims(space.id()) != int(extents.size())) {
         refuse(path, std::string("its variable ") + name + " has another type or shape");
     }
     H5Sget_simple_extent_dims(space.id(), extents.data(), nullptr);
@@ -69,7 +70,8 @@ std::vector<T> read_array(hid_t file, const char* name, hid_t memory_type, H5T_c
 }
 
 double regular_step(const std::vector<double>& axis, const char* name, const std::string& path) {
-    const double step = axis.size() < 2 ? 0 : (axis.back() - axis.front()) / static_cast<double>(axis.size() - 1);
+    const double step =
+        axis.size() < 2 ? 0 : (axis.back() - axis.front()) / static_cast<double>(axis.size() - 1);
     bool is_regular = step > 0;
     for (std::size_t i = 0; i < axis.size() && is_regular; ++i) {
         is_regular = std::abs(axis[i] - (axis[0] + static_cast<double>(i) * step)) < 1e-6 * step;
@@ -78,8 +80,9 @@ double regular_step(const std::vector<double>& axis, const char* name, const std
     return step;
 }
 
-// The part that a grid line's cells take of the node line: for each cell a first node and the weights of it and the
-// following nodes. The weight of a node is the integral of its hat function over the cell, divided by the cell's width.
+// The part that a grid line's cells take of the node line: for each cell a first node and the weights of it
+// and the following nodes. The weight of a node is the integral of its hat function over the cell, divided by
+// the cell's width.
 struct Weights {
     std::vector<std::int64_t> first;
     std::vector<std::int64_t> begin;  ///< cell c's weights are values[begin[c]] … values[begin[c + 1] - 1]
@@ -94,7 +97,8 @@ double hat_integral(double x) {
 }
 
 // Cells [first, first + count) of width `cell` from `edge`, nodes at `origin` + k x `step`.
-Weights line_weights(double edge, double cell, std::int64_t first, std::int64_t count, double origin, double step) {
+Weights line_weights(double edge, double cell, std::int64_t first, std::int64_t count, double origin,
+                     double step) {
     Weights weights;
     weights.begin.push_back(0);
     for (std::int64_t c = first; c < first + count; ++c) {
@@ -114,8 +118,12 @@ Weights line_weights(double edge, double cell, std::int64_t first, std::int64_t 
 
 }  // namespace
 
-double Seafloor::east_deg() const { return west_deg + static_cast<double>(num_columns - 1) * step_deg; }
-double Seafloor::north_deg() const { return south_deg + static_cast<double>(num_rows - 1) * step_deg; }
+double Seafloor::east_deg() const {
+    return west_deg + static_cast<double>(num_columns - 1) * step_deg;
+}
+double Seafloor::north_deg() const {
+    return south_deg + static_cast<double>(num_rows - 1) * step_deg;
+}
 
 Seafloor read_seafloor(const std::string& path) {
     if (access(path.c_str(), R_OK) != 0) {
@@ -145,10 +153,12 @@ Seafloor read_seafloor(const std::string& path) {
 }
 
 std::vector<double> cell_heights_m(const Seafloor& seafloor, const Grid& grid, std::int64_t first_row,
-                                   std::int64_t num_rows, std::int64_t first_column, std::int64_t num_columns) {
+                                   std::int64_t num_rows, std::int64_t first_column,
+                                   std::int64_t num_columns) {
     const Region& region = grid.region;
     // Both nodes beside each edge of the region are needed.
-    if (region.west < seafloor.west_deg + seafloor.step_deg || region.east > seafloor.east_deg() - seafloor.step_deg ||
+    if (region.west < seafloor.west_deg + seafloor.step_deg ||
+        region.east > seafloor.east_deg() - seafloor.step_deg ||
         region.south < seafloor.south_deg + seafloor.step_deg ||
         region.north > seafloor.north_deg() - seafloor.step_deg) {
         const auto degrees = [](double value) { return std::to_string(std::lround(value)); };
@@ -159,15 +169,16 @@ std::vector<double> cell_heights_m(const Seafloor& seafloor, const Grid& grid, s
     }
     const Weights across = line_weights(region.west, grid.cell_width_deg, first_column, num_columns,
                                         seafloor.west_deg, seafloor.step_deg);
-    const Weights up = line_weights(region.south, grid.cell_height_deg, first_row, num_rows, seafloor.south_deg,
-                                    seafloor.step_deg);
+    const Weights up = line_weights(region.south, grid.cell_height_deg, first_row, num_rows,
+                                    seafloor.south_deg, seafloor.step_deg);
     std::vector<double> heights(static_cast<std::size_t>(num_rows * num_columns));
     for (std::int64_t row = 0; row < num_rows; ++row) {
         for (std::int64_t column = 0; column < num_columns; ++column) {
             double sum = 0;
             for (std::int64_t k = up.begin[row]; k < up.begin[row + 1]; ++k) {
                 const std::int64_t node_row = up.first[row] + k - up.begin[row];
-                const std::int16_t* line = &seafloor.height_m[node_row * seafloor.num_columns + across.first[column]];
+                const std::int16_t* line =
+                    &seafloor.height_m[node_row * seafloor.num_columns + across.first[column]];
                 double line_sum = 0;
                 for (std::int64_t l = across.begin[column]; l < across.begin[column + 1]; ++l) {
                     line_sum += across.values[l] * *line++;

@@ -6,7 +6,6 @@
 #include <cmath>
 #include <hakobi/error.hpp>
 
-
 namespace hakobi::tsunami {
 namespace {
 
@@ -15,9 +14,9 @@ std::vector<int> dims_that_fit(const Grid& grid, int num_ranks) {
     std::vector<int> dims = dims_of_ranks(global, num_ranks);
     if (!Halo::fits(global, dims)) {
         throw Error(ErrorCode::invalid_argument,
-                    std::to_string(num_ranks) + " ranks do not fit a grid of " + std::to_string(grid.num_rows) + " x " +
-                        std::to_string(grid.num_columns) + " cells: each needs " + std::to_string(num_ghosts) +
-                        " rows and columns");
+                    std::to_string(num_ranks) + " ranks do not fit a grid of " +
+                        std::to_string(grid.num_rows) + " x " + std::to_string(grid.num_columns) +
+                        " cells: each needs " + std::to_string(num_ghosts) + " rows and columns");
     }
     return dims;
 }
@@ -40,7 +39,8 @@ Simulation::Simulation(const Comm& comm, const Options& options, const Inputs& i
       block_(split({grid_.num_rows, grid_.num_columns}, comm.size(), comm.rank())),
       halo_(comm_, dims_, block_, options.boundary),
       solver_(halo_, block_.count[0], block_.count[1],
-              Metric::on_sphere(grid_, block_.start[0], block_.count[0], options.with_coriolis), options.solver),
+              Metric::on_sphere(grid_, block_.start[0], block_.count[0], options.with_coriolis),
+              options.solver),
       ground_(comm, inputs.rupture) {
     set_sea_at_rest(inputs.seafloor);
     solver_.start();
@@ -60,7 +60,8 @@ void Simulation::set_sea_at_rest(const Seafloor& seafloor) {
     }
 }
 
-// The ground takes the water above it along: the motion is far wider than the sea is deep, and over in minutes.
+// The ground takes the water above it along: the motion is far wider than the sea is deep, and over in
+// minutes.
 void Simulation::move_ground(double from_s, double to_s) {
     ground_.set_interval(from_s, to_s);
     for (std::int64_t r = 0; r < block_.count[0]; ++r) {
@@ -85,7 +86,8 @@ void Simulation::advance_to(double time_s, const std::function<void()>& after_st
         const double rest_s = time_s - time_s_;
         const double num_needed = std::ceil(rest_s * rate / courant_);
         if (!(num_needed < 1e9)) {
-            throw Error(ErrorCode::internal, "the solution is not finite after " + std::to_string(time_s_) + " s");
+            throw Error(ErrorCode::internal,
+                        "the solution is not finite after " + std::to_string(time_s_) + " s");
         }
         const std::int64_t num_left = std::max<std::int64_t>(1, static_cast<std::int64_t>(num_needed));
         const double dt_s = rest_s / static_cast<double>(num_left);
@@ -123,7 +125,8 @@ std::uint64_t Simulation::checksum() const {
         for (std::int64_t c = 0; c < block_.count[1]; ++c) {
             const std::int64_t cell = (block_.start[0] + r) * grid_.num_columns + block_.start[1] + c;
             auto hash = static_cast<std::uint64_t>(cell);
-            for (const CellField* field : fields) hash = mixed(hash ^ std::bit_cast<std::uint64_t>(field->row(r)[c]));
+            for (const CellField* field : fields)
+                hash = mixed(hash ^ std::bit_cast<std::uint64_t>(field->row(r)[c]));
             sum += hash;
         }
     }

@@ -15,16 +15,17 @@ namespace hakobi::tsunami {
 /// The model of one run on this rank: grid, block, state, clock.
 class Simulation {
   public:
-    /// Lays the grid out, takes this rank's block of it, sets the sea at rest and prepares the rupture that will move its
-    /// floor. Collective over `comm`, arguments equal on all ranks; `inputs` are only read. Throws invalid_argument
-    /// alike on every rank (a region that does not fit, ranks that do not fit the grid).
+    /// Lays the grid out, takes this rank's block of it, sets the sea at rest and prepares the rupture that
+    /// will move its floor. Collective over `comm`, arguments equal on all ranks; `inputs` are only read.
+    /// Throws invalid_argument alike on every rank (a region that does not fit, ranks that do not fit the
+    /// grid).
     Simulation(const Comm& comm, const Options& options, const Inputs& inputs);
 
     Simulation(const Simulation&) = delete;
     Simulation& operator=(const Simulation&) = delete;
 
-    /// Steps until the model time is `time_s`, exactly; `after_step` is called after each. Time steps are as long as
-    /// the Courant number allows, looked up every few steps. Collective.
+    /// Steps until the model time is `time_s`, exactly; `after_step` is called after each. Time steps are as
+    /// long as the Courant number allows, looked up every few steps. Collective.
     void advance_to(double time_s, const std::function<void()>& after_step);
 
     [[nodiscard]] const Grid& grid() const { return grid_; }
@@ -33,8 +34,8 @@ class Simulation {
     [[nodiscard]] double time_s() const { return time_s_; }
     [[nodiscard]] std::int64_t num_steps() const { return num_steps_; }
 
-    /// Water in the region plus what has left it through open edges, m^3; the same on every rank and for any number
-    /// of them. Collective.
+    /// Water in the region plus what has left it through open edges, m^3; the same on every rank and for any
+    /// number of them. Collective.
     [[nodiscard]] ExactSum volume_m3() const;
     /// A hash of the state (surface and momenta of every cell, bit by bit), the same for any number of ranks.
     /// Collective.

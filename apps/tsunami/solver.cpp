@@ -9,11 +9,14 @@
 namespace hakobi::tsunami {
 namespace {
 
-std::size_t index(std::int64_t i) { return static_cast<std::size_t>(i); }
+std::size_t index(std::int64_t i) {
+    return static_cast<std::size_t>(i);
+}
 
 }  // namespace
 
-Metric Metric::on_sphere(const Grid& grid, std::int64_t first_row, std::int64_t num_rows, bool with_coriolis) {
+Metric Metric::on_sphere(const Grid& grid, std::int64_t first_row, std::int64_t num_rows,
+                         bool with_coriolis) {
     Metric metric{.dy_m = grid.dy_m()};
     for (std::int64_t row = first_row - 1; row <= first_row + num_rows; ++row) {
         const double latitude = radians(grid.latitude_deg(row));
@@ -37,12 +40,21 @@ Metric Metric::on_plane(double dx_m, double dy_m, std::int64_t num_rows) {
 }
 
 Solver::Row::Row(std::size_t size)
-    : depth(size), normal(size), tangential(size), eta_minus(size), eta_plus(size), normal_minus(size),
-      normal_plus(size), tangential_minus(size), tangential_plus(size) {}
+    : depth(size),
+      normal(size),
+      tangential(size),
+      eta_minus(size),
+      eta_plus(size),
+      normal_minus(size),
+      normal_plus(size),
+      tangential_minus(size),
+      tangential_plus(size) {}
 
-Solver::FaceRow::FaceRow(std::size_t size) : mass(size), tangential(size), push_left(size), push_right(size) {}
+Solver::FaceRow::FaceRow(std::size_t size)
+    : mass(size), tangential(size), push_left(size), push_right(size) {}
 
-Solver::Solver(Halo& halo, std::int64_t num_rows, std::int64_t num_columns, Metric metric, SolverOptions options)
+Solver::Solver(Halo& halo, std::int64_t num_rows, std::int64_t num_columns, Metric metric,
+               SolverOptions options)
     : bed(num_rows, num_columns),
       eta(num_rows, num_columns),
       momentum_x(num_rows, num_columns),
@@ -82,8 +94,8 @@ double Solver::max_rate() const {
     double highest = 0;
     for (std::int64_t r = 0; r < num_rows_; ++r) {
         highest = std::max(highest, kernel::max_rate(num_columns_, metric_.dx_m[Metric::at(r)], metric_.dy_m,
-                                                     options_.dry_depth_m, eta.row(r), bed.row(r), momentum_x.row(r),
-                                                     momentum_y.row(r)));
+                                                     options_.dry_depth_m, eta.row(r), bed.row(r),
+                                                     momentum_x.row(r), momentum_y.row(r)));
     }
     return highest;
 }
@@ -95,9 +107,8 @@ void Solver::step(double dt_s) {
     if (!x_first) sweep_x(dt_s);
     for (std::int64_t r = 0; r < num_rows_; ++r) {
         kernel::turn_and_record(num_columns_, dt_s, metric_.coriolis_per_s[Metric::at(r)],
-                                metric_.tan_over_radius[Metric::at(r)],
-                                options_.dry_depth_m, eta.row(r), bed.row(r), momentum_x.row(r), momentum_y.row(r),
-                                eta_max.row(r));
+                                metric_.tan_over_radius[Metric::at(r)], options_.dry_depth_m, eta.row(r),
+                                bed.row(r), momentum_x.row(r), momentum_y.row(r), eta_max.row(r));
     }
     apply_friction(dt_s);
 }
@@ -106,37 +117,40 @@ void Solver::sweep_x(double dt_s) {
     const std::array fields{HaloField{&eta}, HaloField{&momentum_x, -1}, HaloField{&momentum_y}};
     halo_.exchange_columns(fields);
 
-    // Row buffers start at column -2: primitives there, faces' values from column -1, face f between f - 1 and f.
+    // Row buffers start at column -2: primitives there, faces' values from column -1, face f between f - 1
+    // and f.
     Row& row = rows_[0];
     FaceRow& face = faces_[0];
     const kernel::Primitive primitive{row.depth.data(), row.normal.data(), row.tangential.data()};
     const auto shifted = [](const kernel::Primitive& p, std::int64_t by) {
         return kernel::Primitive{p.depth + by, p.normal + by, p.tangential + by};
     };
-    const kernel::Faces cells{row.eta_minus.data(),    row.eta_plus.data(),         row.normal_minus.data(),
-                              row.normal_plus.data(),  row.tangential_minus.data(), row.tangential_plus.data()};
+    const kernel::Faces cells{row.eta_minus.data(),        row.eta_plus.data(),
+                              row.normal_minus.data(),     row.normal_plus.data(),
+                              row.tangential_minus.data(), row.tangential_plus.data()};
     const kernel::Fluxes flux{face.mass.data(), face.tangential.data(), face.push_left.data(),
                               face.push_right.data()};
-    const kernel::Fluxes flux_east{flux.mass + 1, flux.tangential + 1, flux.push_left + 1, flux.push_right + 1};
+    const kernel::Fluxes flux_east{flux.mass + 1, flux.tangential + 1, flux.push_left + 1,
+                                   flux.push_right + 1};
     const std::int64_t n = num_columns_;
     for (std::int64_t r = 0; r < num_rows_; ++r) {
         const double dx_m = metric_.dx_m[Metric::at(r)];
         const double* e = eta.row(r);
         const double* b = bed.row(r);
-        kernel::primitives(n + 4, e - 2, b - 2, momentum_x.row(r) - 2, momentum_y.row(r) - 2, options_.dry_depth_m,
-                           primitive);
+        kernel::primitives(n + 4, e - 2, b - 2, momentum_x.row(r) - 2, momentum_y.row(r) - 2,
+                           options_.dry_depth_m, primitive);
         // cells' entry i belongs to column i - 1.
-        kernel::reconstruct(n + 2,
-                            {e - 2, e - 1, e, b - 2, b, primitive, shifted(primitive, 1), shifted(primitive, 2)},
-                            options_.dry_depth_m, 0.5 * dt_s / dx_m, 0, cells);
+        kernel::reconstruct(
+            n + 2, {e - 2, e - 1, e, b - 2, b, primitive, shifted(primitive, 1), shifted(primitive, 2)},
+            options_.dry_depth_m, 0.5 * dt_s / dx_m, 0, cells);
         const double hold = 0.5 * dx_m / dt_s;
-        kernel::fluxes(n + 1, {cells.eta_plus, cells.normal_plus, cells.tangential_plus, b - 1, primitive.depth + 1},
-                       {cells.eta_minus + 1, cells.normal_minus + 1, cells.tangential_minus + 1, b,
-                        primitive.depth + 2},
-                       hold, hold, flux);
+        kernel::fluxes(
+            n + 1, {cells.eta_plus, cells.normal_plus, cells.tangential_plus, b - 1, primitive.depth + 1},
+            {cells.eta_minus + 1, cells.normal_minus + 1, cells.tangential_minus + 1, b, primitive.depth + 2},
+            hold, hold, flux);
         kernel::update(n, {dt_s / dx_m, 1, 1, options_.dry_depth_m}, flux, flux_east,
-                       {cells.eta_minus + 1, cells.eta_plus + 1, nullptr, nullptr, nullptr, nullptr}, b, eta.row(r),
-                       momentum_x.row(r), momentum_y.row(r));
+                       {cells.eta_minus + 1, cells.eta_plus + 1, nullptr, nullptr, nullptr, nullptr}, b,
+                       eta.row(r), momentum_x.row(r), momentum_y.row(r));
         const double face_m2 = dt_s * metric_.dy_m;
         if (halo_.is_outer(Halo::west)) outflow_m3_[Halo::west][index(r)] -= face_m2 * flux.mass[0];
         if (halo_.is_outer(Halo::east)) outflow_m3_[Halo::east][index(r)] += face_m2 * flux.mass[n];
@@ -161,10 +175,12 @@ void Solver::sweep_y(double dt_s) {
     };
     const auto flux = [this](std::int64_t r) {  // through row r's southern face
         FaceRow& face = faces_[index((r + num_ghosts) % 2)];
-        return kernel::Fluxes{face.mass.data(), face.tangential.data(), face.push_left.data(), face.push_right.data()};
+        return kernel::Fluxes{face.mass.data(), face.tangential.data(), face.push_left.data(),
+                              face.push_right.data()};
     };
     const auto fill_primitives = [&](std::int64_t r) {
-        kernel::primitives(n, eta.row(r), bed.row(r), momentum_y.row(r), momentum_x.row(r), dry, primitive(r));
+        kernel::primitives(n, eta.row(r), bed.row(r), momentum_y.row(r), momentum_x.row(r), dry,
+                           primitive(r));
     };
     const auto fill_cells = [&](std::int64_t r) {
         kernel::reconstruct(n,
@@ -177,13 +193,15 @@ void Solver::sweep_y(double dt_s) {
         const kernel::Faces above = cells(r);
         const double hold = 0.5 / ratio;
         kernel::fluxes(
-            n, {below.eta_plus, below.normal_plus, below.tangential_plus, bed.row(r - 1), primitive(r - 1).depth},
+            n,
+            {below.eta_plus, below.normal_plus, below.tangential_plus, bed.row(r - 1),
+             primitive(r - 1).depth},
             {above.eta_minus, above.normal_minus, above.tangential_minus, bed.row(r), primitive(r).depth},
             hold / metric_.north[Metric::at(r - 1)], hold / metric_.south[Metric::at(r)], flux(r));
     };
 
-    // Row r may change when everything that needs its old values is done: the slopes of row r + 1, and the flux
-    // between the two.
+    // Row r may change when everything that needs its old values is done: the slopes of row r + 1, and the
+    // flux between the two.
     for (std::int64_t r = -2; r <= 1; ++r) fill_primitives(r);
     fill_cells(-1);
     fill_cells(0);
@@ -203,7 +221,8 @@ void Solver::sweep_y(double dt_s) {
     if (halo_.is_outer(Halo::north)) {
         const std::size_t at = Metric::at(num_rows_ - 1);
         const double face_m2 = dt_s * metric_.north[at] * metric_.dx_m[at];
-        for (std::int64_t c = 0; c < n; ++c) outflow_m3_[Halo::north][index(c)] += face_m2 * flux(num_rows_).mass[c];
+        for (std::int64_t c = 0; c < n; ++c)
+            outflow_m3_[Halo::north][index(c)] += face_m2 * flux(num_rows_).mass[c];
     }
 }
 

@@ -16,8 +16,9 @@ struct Metric {
     [[nodiscard]] static std::size_t at(std::int64_t row) { return static_cast<std::size_t>(row + 1); }
 
     double dy_m = 0;
-    std::vector<double> dx_m;             ///< of each row, at cell centres
-    std::vector<double> south, north;     ///< length of a row's southern or northern face over that of its middle
+    std::vector<double> dx_m;  ///< of each row, at cell centres
+    std::vector<double> south,
+        north;  ///< length of a row's southern or northern face over that of its middle
     std::vector<double> coriolis_per_s;   ///< 2 omega sin(latitude)
     std::vector<double> tan_over_radius;  ///< tan(latitude) / earth radius, per metre
 
@@ -29,31 +30,32 @@ struct Metric {
 };
 
 struct SolverOptions {
-    double dry_depth_m = 0.01;   ///< a cell with less water does not move
-    double manning_s_m13 = 0.025;  ///< Manning's roughness, s / m^(1/3); 0: no friction
+    double dry_depth_m = 0.01;      ///< a cell with less water does not move
+    double manning_s_m13 = 0.025;   ///< Manning's roughness, s / m^(1/3); 0: no friction
     double friction_depth_m = 200;  ///< friction is left out where the bed lies deeper than this
 };
 
-/// The nonlinear shallow-water equations on a block of cells with neighbours in other ranks: kernel.hpp's sweeps, Strang
-/// split (a step's first direction alternates), then rotation and friction. The state after a number of steps does
-/// not depend on the number of ranks, bit for bit: neighbours compute a shared face from the same values.
+/// The nonlinear shallow-water equations on a block of cells with neighbours in other ranks: kernel.hpp's
+/// sweeps, Strang split (a step's first direction alternates), then rotation and friction. The state after a
+/// number of steps does not depend on the number of ranks, bit for bit: neighbours compute a shared face from
+/// the same values.
 class Solver {
   public:
     /// Local. `halo` is lent.
     Solver(Halo& halo, std::int64_t num_rows, std::int64_t num_columns, Metric metric, SolverOptions options);
 
     // The state, to be set before `start` and read after it. A dry cell's eta is its bed.
-    CellField bed;        ///< m, above mean sea level
-    CellField eta;        ///< surface height, m
+    CellField bed;                     ///< m, above mean sea level
+    CellField eta;                     ///< surface height, m
     CellField momentum_x, momentum_y;  ///< depth x velocity to the east and to the north, m^2/s
-    CellField eta_max;    ///< highest surface of a cell while it was wet, -infinity for one that never was
+    CellField eta_max;  ///< highest surface of a cell while it was wet, -infinity for one that never was
 
     /// Fills the bed's ghost cells again after it has moved. Collective over the halo's communicator.
     void refresh_bed();
     /// Fills the bed's ghost cells and starts eta_max. Collective over the halo's communicator.
     void start();
-    /// This rank's highest wave speed over cell size, per second: a step may be as long as 1 / (the highest of all
-    /// ranks). Local.
+    /// This rank's highest wave speed over cell size, per second: a step may be as long as 1 / (the highest
+    /// of all ranks). Local.
     [[nodiscard]] double max_rate() const;
     /// Advances by dt_s. Collective over the halo's communicator.
     void step(double dt_s);
@@ -65,8 +67,8 @@ class Solver {
     [[nodiscard]] bool is_wet(std::int64_t row, std::int64_t column) const {
         return eta.row(row)[column] - bed.row(row)[column] > options_.dry_depth_m;
     }
-    /// Volume that has left through the region's edge, one entry for each of this rank's cells along that side
-    /// (Halo's order), m^3. Empty where the block does not touch the edge.
+    /// Volume that has left through the region's edge, one entry for each of this rank's cells along that
+    /// side (Halo's order), m^3. Empty where the block does not touch the edge.
     [[nodiscard]] const std::array<std::vector<double>, 4>& outflow_m3() const { return outflow_m3_; }
 
   private:

@@ -15,8 +15,8 @@ constexpr double g = gravity_m_s2;
 const SolverOptions frictionless{.dry_depth_m = 1e-6, .manning_s_m13 = 0};
 
 // Mean of |value - exact| over a basin's middle row.
-double mean_error(const std::vector<double>& values, std::int64_t num_rows, std::int64_t num_columns, double cell_m,
-                  const std::function<double(double)>& exact) {
+double mean_error(const std::vector<double>& values, std::int64_t num_rows, std::int64_t num_columns,
+                  double cell_m, const std::function<double(double)>& exact) {
     double sum = 0;
     for (std::int64_t c = 0; c < num_columns; ++c) {
         const double x_m = (static_cast<double>(c) + 0.5) * cell_m;
@@ -25,7 +25,8 @@ double mean_error(const std::vector<double>& values, std::int64_t num_rows, std:
     return sum / static_cast<double>(num_columns);
 }
 
-// Depth after a dam at x = 0 between depths `left` > `right` > 0 broke: J. J. Stoker, Water Waves (1957), section 10.8.
+// Depth after a dam at x = 0 between depths `left` > `right` > 0 broke: J. J. Stoker, Water Waves (1957),
+// section 10.8.
 double stoker_depth(double x_m, double time_s, double left, double right) {
     const double cl = std::sqrt(g * left);
     // Depth behind the bore: the rarefaction's and the bore's velocity agree there. Bisection.
@@ -57,7 +58,8 @@ double dam_break_error(std::int64_t num_columns, double right, bool along_y) {
     constexpr double length_m = 2000, left = 10, time_s = 40;
     const double cell_m = length_m / static_cast<double>(num_columns);
     const std::int64_t across = 12;
-    Basin basin(along_y ? num_columns : across, along_y ? across : num_columns, cell_m, Boundary::wall, frictionless);
+    Basin basin(along_y ? num_columns : across, along_y ? across : num_columns, cell_m, Boundary::wall,
+                frictionless);
     basin.fill([](double, double) { return 0.0; },
                [&](double x, double y) { return (along_y ? y : x) < length_m / 2 ? left : right; });
     double lowest = 0;
@@ -74,14 +76,16 @@ double dam_break_error(std::int64_t num_columns, double right, bool along_y) {
         std::vector<double> turned(depths.size());
         for (std::int64_t r = 0; r < num_columns; ++r) {
             for (std::int64_t c = 0; c < across; ++c) {
-                turned[static_cast<std::size_t>(c * num_columns + r)] = depths[static_cast<std::size_t>(r * across + c)];
+                turned[static_cast<std::size_t>(c * num_columns + r)] =
+                    depths[static_cast<std::size_t>(r * across + c)];
             }
         }
         depths = turned;
     }
     return mean_error(depths, across, num_columns, cell_m, [&](double x_m) {
         const double from_dam_m = x_m - length_m / 2;
-        return right > 0 ? stoker_depth(from_dam_m, time_s, left, right) : ritter_depth(from_dam_m, time_s, left);
+        return right > 0 ? stoker_depth(from_dam_m, time_s, left, right)
+                         : ritter_depth(from_dam_m, time_s, left);
     });
 }
 
@@ -108,7 +112,9 @@ TEST(Solver, AGentleWaveTravelsAtTheRootOfGTimesDepthToSecondOrder) {
     const auto error = [&](std::int64_t num_columns) {
         const double cell_m = length_m / static_cast<double>(num_columns);
         Basin basin(10, num_columns, cell_m, Boundary::open, frictionless);
-        const auto hump = [&](double x) { return height_m * std::exp(-std::pow((x - length_m / 2) / width_m, 2)); };
+        const auto hump = [&](double x) {
+            return height_m * std::exp(-std::pow((x - length_m / 2) / width_m, 2));
+        };
         basin.fill([](double, double) { return -depth_m; }, [&](double x, double) { return hump(x); });
         basin.advance(time_s, 0.8);
         const double way_m = std::sqrt(g * depth_m) * time_s;
@@ -122,8 +128,9 @@ TEST(Solver, AGentleWaveTravelsAtTheRootOfGTimesDepthToSecondOrder) {
     EXPECT_LT(fine, coarse / 8) << "second order, but for the crests that the limiter flattens";
 }
 
-// W. C. Thacker, Some exact solutions to the nonlinear shallow-water wave equations, Journal of Fluid Mechanics 107
-// (1981), 499-508: a planar surface that turns in a paraboloid; the shore line runs over dry ground all the time.
+// W. C. Thacker, Some exact solutions to the nonlinear shallow-water wave equations, Journal of Fluid
+// Mechanics 107 (1981), 499-508: a planar surface that turns in a paraboloid; the shore line runs over dry
+// ground all the time.
 TEST(Solver, APlaneSurfaceTurnsInABowlAndComesBack) {
     constexpr double radius_m = 1000, depth_m = 10, offset_m = 200;
     const double omega = std::sqrt(2 * g * depth_m) / radius_m;
@@ -198,7 +205,8 @@ TEST(Solver, ALakeAtRestStaysExactlyAtRestOverAnyBedAndLevel) {
         Basin basin(30, 50, 1000, Boundary::open, {});
         basin.fill(
             [&](double x, double y) {
-                return level - 3000 * std::sin(x * 1e-4) * std::cos(y * 2.3e-4) - 800 + 0.13 * std::fmod(x, 7000.0);
+                return level - 3000 * std::sin(x * 1e-4) * std::cos(y * 2.3e-4) - 800 +
+                       0.13 * std::fmod(x, 7000.0);
             },
             [&](double, double) { return level; });
         const auto before = basin.whole(basin.solver().eta);

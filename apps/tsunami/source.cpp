@@ -45,8 +45,8 @@ double slip_fraction(const Subfault& subfault, double time_s) {
 
 double uplift_m(const Rupture& rupture, const Subfault& subfault, double longitude_deg, double latitude_deg) {
     const double north_m = earth_radius_m * radians(latitude_deg - subfault.latitude_deg);
-    const double east_m =
-        earth_radius_m * std::cos(radians(subfault.latitude_deg)) * radians(longitude_deg - subfault.longitude_deg);
+    const double east_m = earth_radius_m * std::cos(radians(subfault.latitude_deg)) *
+                          radians(longitude_deg - subfault.longitude_deg);
     // Strike is clockwise from north and the fault dips to its right: up-dip is strike minus 90 degrees.
     const double strike = radians(subfault.strike_deg);
     const double along_m = east_m * std::sin(strike) + north_m * std::cos(strike);
@@ -96,7 +96,8 @@ GroundMotion::GroundMotion(const Comm& comm, const Rupture& rupture) {
     for (std::int64_t row = comm.rank(); row < num_rows_; row += comm.size()) {
         const double from_edge_y = static_cast<double>(std::min(row, num_rows_ - 1 - row)) * step_deg;
         for (std::int64_t column = 0; column < num_columns_; ++column) {
-            const double from_edge_x = static_cast<double>(std::min(column, num_columns_ - 1 - column)) * step_deg;
+            const double from_edge_x =
+                static_cast<double>(std::min(column, num_columns_ - 1 - column)) * step_deg;
             const double scale = fade(from_edge_x) * fade(from_edge_y);
             if (scale == 0) continue;
             const double longitude = west_deg_ + static_cast<double>(column) * step_deg;
@@ -110,7 +111,8 @@ GroundMotion::GroundMotion(const Comm& comm, const Rupture& rupture) {
         }
     }
     for (auto& slice : uplift_m_) {  // every node is one rank's; adding the others' zeros changes nothing
-        MPI_Allreduce(MPI_IN_PLACE, slice.data(), static_cast<int>(num_nodes), MPI_DOUBLE, MPI_SUM, comm.handle());
+        MPI_Allreduce(MPI_IN_PLACE, slice.data(), static_cast<int>(num_nodes), MPI_DOUBLE, MPI_SUM,
+                      comm.handle());
     }
 }
 

@@ -27,22 +27,24 @@ struct Rupture {
 /// Reads data/rupture_tohoku_2011.json or a file like it. Local. Throws not_found or format.
 [[nodiscard]] Rupture read_rupture(const std::string& path);
 
-/// How much of a subfault's slip has happened at a time, 0 to 1: the integral of a slip rate that rises and falls as
-/// half cosines of different length (C. Ji, D. V. Helmberger, D. J. Wald, K.-F. Ma, Slip history and dynamic
-/// implications of the 1999 Chi-Chi, Taiwan, earthquake, Journal of Geophysical Research 108 (2003), 2412). Pure.
+/// How much of a subfault's slip has happened at a time, 0 to 1: the integral of a slip rate that rises and
+/// falls as half cosines of different length (C. Ji, D. V. Helmberger, D. J. Wald, K.-F. Ma, Slip history and
+/// dynamic implications of the 1999 Chi-Chi, Taiwan, earthquake, Journal of Geophysical Research 108 (2003),
+/// 2412). Pure.
 [[nodiscard]] double slip_fraction(const Subfault& subfault, double time_s);
 
-/// Final vertical displacement of the ground by one subfault of `rupture`, m: Okada's solution in a plane that touches
-/// the sphere at the subfault. Local, pure.
+/// Final vertical displacement of the ground by one subfault of `rupture`, m: Okada's solution in a plane
+/// that touches the sphere at the subfault. Local, pure.
 [[nodiscard]] double uplift_m(const Rupture& rupture, const Subfault& subfault, double longitude_deg,
                               double latitude_deg);
 
-/// The vertical motion of the ground during a rupture: on a net of nodes around the fault, in slices of time, linear
-/// between both. Towards the net's edge (two degrees from the fault and further) it fades out over one more.
+/// The vertical motion of the ground during a rupture: on a net of nodes around the fault, in slices of time,
+/// linear between both. Towards the net's edge (two degrees from the fault and further) it fades out over one
+/// more.
 class GroundMotion {
   public:
-    /// Collective over `comm`, `rupture` equal on all ranks, which share the work. The values are the same for any
-    /// number of ranks.
+    /// Collective over `comm`, `rupture` equal on all ranks, which share the work. The values are the same
+    /// for any number of ranks.
     GroundMotion(const Comm& comm, const Rupture& rupture);
 
     /// When the ground has come to rest.

@@ -29,7 +29,7 @@ def main(folder: str, target: str) -> None:
             if -HOURS_BEFORE * 3600 <= seconds <= HOURS_AFTER * 3600 and float(height) < 9000:
                 heights[int(seconds)] = height
         rows += [(buoy, seconds, height) for seconds, height in sorted(heights.items())]
-    with open(target, "w", newline="") as file:
+    with pathlib.Path(target).open("w", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(("buoy", "seconds_after_origin", "water_column_m"))
         writer.writerows(rows)

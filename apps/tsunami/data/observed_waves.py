@@ -3,13 +3,14 @@
 Usage: observed_waves.py dart_tohoku_2011.csv gauges_tohoku_2011.json   (needs numpy)
 
 The tide is a polynomial of degree 12 fitted to the 24 hours by least squares with the tsunami's own hours left out,
-and what remains is the tsunami. It arrives when the surface first reaches 0.2 m, linear between samples; its first crest
-is the first sample of at least 0.2 m that is not exceeded in the 15 minutes after it. The first 15 minutes after the
-earthquake are left out, when a pressure gauge records seismic waves (those reach 0.1 m for a while longer).
+and what remains is the tsunami. It arrives when the surface first reaches 0.2 m, linear between samples; its first
+crest is the first sample of at least 0.2 m that is not exceeded in the 15 minutes after it. The first 15 minutes after
+the earthquake are left out, when a pressure gauge records seismic waves (those reach 0.1 m for a while longer).
 gauges.cpp applies the same rules to the computed records.
 """
 
 import json
+import pathlib
 import sys
 
 import numpy as np
@@ -74,7 +75,7 @@ def main(source: str, target: str) -> None:
                 "first_crest_m": round(crest_m, 2),
             }
         )
-    with open(target, "w") as file:
+    with pathlib.Path(target).open("w") as file:
         json.dump(
             {
                 "origin_time": ORIGIN,

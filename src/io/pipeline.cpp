@@ -57,8 +57,10 @@ void Pipeline::begin_phase(std::vector<Turn> turns, bool is_write) {
 }
 
 Status Pipeline::wait_phase() {
+    // Reading, the last buffer is free when the dispatcher has taken it back. It writes to the slot then, which must
+    // not happen after the next phase's reset has closed it: a rank would take the old bytes for the new.
     std::unique_lock lock(mutex_);
-    changed_.wait(lock, [this] { return num_unfinished_ == 0; });
+    changed_.wait(lock, [this] { return num_unfinished_ == 0 && num_untaken_ == 0; });
     return status_;
 }
 

@@ -95,6 +95,10 @@ class HAKOBI_EXPORT Output {
     /// Adds a field to the open step. All ranks put the same fields in the same order; nothing is
     /// communicated until end_step, which reports what is wrong with any of them.
     void put(const Field& field);
+
+    /// In the place of put where the caller has no field to lend: end_step throws invalid_argument with this reason on
+    /// every rank. For bindings, whose own checks come before put's; local.
+    void refuse(std::string_view reason);
     /// Writes the step. Collective. On return the file has its final name (asynchronous: at the latest when
     /// the next end_step or close returns, which also throw what went wrong with it). invalid_argument when
     /// ranks put different fields (name, type, units, order, global extents) or times, or blocks that

@@ -50,10 +50,9 @@ hakobi::Field field_of(const hakobi_field& field) {
     return result;
 }
 
-// Takes a field's place in the step with one that end_step refuses on every rank, and throws here. A block whose lists
-// differ in length is no block, and the error about it begins with the field's name: here the reason.
+// Makes end_step report the reason on every rank, and throws it here.
 [[noreturn]] void refuse(hakobi_output& out, const std::string& text) {
-    out.output.put({.name = "(" + text + ")", .block = {.global = {1}, .start = {}, .count = {}}, .data = {}});
+    out.output.refuse(text);
     throw Error(ErrorCode::invalid_argument, text);
 }
 

@@ -346,6 +346,12 @@ void Output::put(const Field& field) {
     impl_->step.parts.push_back({field.block, values});
 }
 
+void Output::refuse(std::string_view reason) {
+    impl_->throw_if_unusable("put");
+    if (!impl_->is_open) throw Error(ErrorCode::invalid_argument, "put: no step is open (begin_step)");
+    impl_->put_status.keep_first({ErrorCode::invalid_argument, std::string(reason)});
+}
+
 void Output::end_step() {
     impl_->throw_if_unusable("end_step");
     if (!impl_->is_open) throw Error(ErrorCode::invalid_argument, "end_step: no step is open (begin_step)");

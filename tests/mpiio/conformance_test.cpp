@@ -70,6 +70,13 @@ std::string bytes_of_file(const std::filesystem::path& path) {
     return text.str();
 }
 
+std::string text_of(int error) {
+    char text[MPI_MAX_ERROR_STRING] = "";
+    int length = 0;
+    MPI_Error_string(error, text, &length);
+    return text;
+}
+
 /// Memory that an access of `count` items touches, with room before and after it, and the address MPI is given.
 class Buffer {
   public:
@@ -108,7 +115,7 @@ class Program {
         MPI_Barrier(MPI_COMM_WORLD);
         for (Side* side : {&ours_, &theirs_}) {
             const int error = side->calls.File_open(MPI_COMM_WORLD, side->path.c_str(), MPI_MODE_RDWR, MPI_INFO_NULL, &side->file);
-            if (error != MPI_SUCCESS) return "open failed";
+            if (error != MPI_SUCCESS) return agree(false, "opening " + side->path + ": " + text_of(error));
         }
         set_view();
         const int num_steps = common_.between(3, 8);

@@ -90,15 +90,16 @@ std::int64_t Trace::add(Event event) {
 
 void Trace::name_request(MPI_Request request, std::int64_t event) {
     const std::lock_guard lock(mutex_);
-    if (event >= 0) requests_[key_of(request)] = event;
+    if (event >= 0) requests_[key_of(request)].push_back(event);
 }
 
 std::int64_t Trace::take_request(MPI_Request request) {
     const std::lock_guard lock(mutex_);
     const auto found = requests_.find(key_of(request));
     if (found == requests_.end()) return -1;
-    const std::int64_t event = found->second;
-    requests_.erase(found);
+    const std::int64_t event = found->second.front();
+    found->second.erase(found->second.begin());
+    if (found->second.empty()) requests_.erase(found);
     return event;
 }
 

@@ -76,7 +76,8 @@ class Trace {
     std::int64_t num_dropped_ = 0;
     double started_s_ = 0;
     std::vector<Event> events_;
-    std::unordered_map<std::uint64_t, std::int64_t> requests_;
+    /// Event numbers by handle, oldest first: MPICH gives every send that is already complete one and the same handle.
+    std::unordered_map<std::uint64_t, std::vector<std::int64_t>> requests_;
     std::unordered_map<std::uint64_t, Event> templates_;
     std::unordered_map<std::uint64_t, int> group_of_comm_;
     std::map<std::vector<int>, int> index_of_group_;

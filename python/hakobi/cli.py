@@ -41,6 +41,7 @@ COMMANDS: dict[str, str] = {
     "demo": "hakobi.commands.demo",
     "doctor": "hakobi.commands.doctor",
     "gather": "hakobi.commands.gather",
+    "run": "hakobi.commands.run",
     "study collective-buffer": "hakobi.commands.study_collective_buffer",
     "study mpi-cache": "hakobi.commands.study_mpi_cache",
     "study output-methods": "hakobi.commands.study_output_methods",

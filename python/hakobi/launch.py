@@ -59,7 +59,7 @@ def mpiexec(flavour: str) -> Path:
             return Path(path)
     for name in ("mpiexec", "mpirun"):
         path = shutil.which(name)
-        if path and any(word in version_text(Path(path)) for word in _SIGNATURES.get(flavour, ())):
+        if path and flavour_of(Path(path)) == flavour:
             return Path(path)
     raise InputError(f"no mpiexec of {flavour} in PATH: install it, or name it in HAKOBI_MPIEXEC")
 
@@ -72,6 +72,12 @@ def version_text(launcher: Path) -> str:
     except (OSError, subprocess.TimeoutExpired):
         return ""
     return done.stdout + done.stderr
+
+
+def flavour_of(launcher: Path) -> str | None:
+    """The MPI library that a launcher says it belongs to; None for those of batch systems (srun) and unknown ones."""
+    text = version_text(launcher)
+    return next((name for name, words in _SIGNATURES.items() if any(word in text for word in words)), None)
 
 
 def mpi_version(flavour: str) -> str:

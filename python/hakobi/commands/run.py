@@ -1,0 +1,114 @@
+"""`hakobi run`: starts an unmodified program under the drop-in, or says how a job script does."""
+
+from __future__ import annotations
+
+import os
+import signal
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+if TYPE_CHECKING:
+    from hakobi.drop_in import Target
+
+
+@click.command(context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})
+@click.option("--hint", "hints", multiple=True, metavar="NAME=VALUE", help="A hint of docs/hints.md; repeat for more.")
+@click.option("--profile", is_flag=True, help="A table for each file on stderr when it is closed.")
+@click.option("--explain", is_flag=True, help="Say on stderr what the engine does with each file, and what passes.")
+@click.option("--record", type=click.Path(path_type=Path), help="Record the program's communication for bench replay.")
+@click.option("--off", is_flag=True, help="Run without the drop-in, for comparing; --record still works.")
+@click.option("--print", "is_printed", is_flag=True, help="Print what a job script sets instead, and run nothing.")
+@click.argument("program", nargs=-1, type=click.UNPROCESSED, metavar="[--] PROGRAM [ARGUMENT]...")
+def command(
+    hints: tuple[str, ...],
+    profile: bool,
+    explain: bool,
+    record: Path | None,
+    off: bool,
+    is_printed: bool,
+    program: tuple[str, ...],
+) -> int:
+    """Run an unmodified program with its collective MPI-IO through Hakobi's engine.
+
+    \b
+    hakobi run -- mpirun -n 8 ./solver input.nml
+    hakobi run --profile --hint cb_buffer_size=8M -- srun ./solver
+    hakobi run --print -- mpirun ./solver
+
+    PROGRAM is the command as it is without Hakobi, launcher and all. It takes this process's place: its output, its
+    exit status and the signals that end it are its own.
+    """
+    from hakobi import drop_in
+    from hakobi.errors import InputError
+
+    words = program[1:] if program[:1] == ("--",) else program
+    if not words and not is_printed:
+        raise InputError("name the program to run, as in: hakobi run -- mpirun -n 8 ./solver")
+    target = drop_in.look_at(words) if words else drop_in.Target((), None, None, None, None, False)
+    variables = _variables(target, hints, profile, explain, record, off)
+    if is_printed:
+        _print(target, variables)
+        return 0
+    _start(drop_in.forwarded(target, variables), variables)
+    return 0
+
+
+def _variables(
+    target: Target, hints: tuple[str, ...], profile: bool, explain: bool, record: Path | None, off: bool
+) -> dict[str, str]:
+    """What to set: nothing of the drop-in where it cannot be used, which a line says."""
+    from hakobi import drop_in
+    from hakobi.measuring import recorder
+
+    variables: dict[str, str] = {}
+    preloaded: list[Path] = []
+    if target.is_static:
+        drop_in.warn(f"{target.name} is linked statically, nothing can be preloaded: it runs without the drop-in")
+        return {}
+    if target.soname and target.launcher_flavour and target.launcher_flavour != target.flavour:
+        launcher = target.command[target.launcher_at or 0]
+        drop_in.warn(f"{launcher} is the launcher of {target.launcher_flavour}, {target.name} uses {target.soname}")
+    if record:
+        recording = recorder.record_environment(record, target.flavour, {})
+        preloaded.append(Path(recording["LD_PRELOAD"]))
+        variables["HAKOBI_RECORD"] = recording["HAKOBI_RECORD"]
+    before = os.environ.get("LD_PRELOAD", "")
+    if off and drop_in.LIBRARY in before:
+        variables["HAKOBI_MPIIO"] = "off"
+    library, why_not = (None, "") if off else drop_in.find_library(target)
+    if why_not:
+        drop_in.warn(why_not)
+    if library:
+        preloaded.append(library)
+        text = drop_in.hints_text(hints, os.environ.get("HAKOBI_HINTS", ""))
+        settings = {"HAKOBI_HINTS": text, "HAKOBI_PROFILE": "1" * profile, "HAKOBI_EXPLAIN": "1" * explain}
+        variables |= {name: value for name, value in settings.items() if value}
+    if preloaded:
+        variables["LD_PRELOAD"] = drop_in.preload_text(preloaded, before)
+    return variables
+
+
+def _print(target: Target, variables: dict[str, str]) -> None:
+    import shlex
+
+    names = sorted(variables, key=lambda name: name != "LD_PRELOAD")
+    for name in names:
+        click.echo(f"export {name}={shlex.quote(variables[name])}")
+    if names and target.flavour == "openmpi":
+        click.echo(
+            f"# to ranks on other nodes: mpirun {' '.join('-x ' + name for name in names)} …   (srun needs nothing)"
+        )
+
+
+def _start(words: list[str], variables: dict[str, str]) -> None:
+    """Becomes the program. Does not return."""
+    from hakobi.errors import InputError
+
+    for number in (signal.SIGPIPE, signal.SIGXFSZ):  # which Python ignores, and the program would inherit that
+        signal.signal(number, signal.SIG_DFL)
+    try:
+        os.execvpe(words[0], words, os.environ | variables)
+    except OSError as error:
+        raise InputError(f"cannot start {words[0]}: {error.strerror}") from error

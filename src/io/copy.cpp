@@ -16,14 +16,41 @@ std::uint64_t mix(std::int64_t value) {
     return z ^ (z >> 31);
 }
 
+// Pieces that are alike on both sides; or one side is contiguous and holds `num` of the other's pieces.
+struct Runs {
+    std::int64_t num, length, file_stride, memory_stride;
+    bool is_file_contiguous, is_memory_contiguous;
+};
+
+Runs runs_at(const Cursor::Series& file, const Cursor::Series& memory, std::int64_t left) {
+    const std::int64_t length = std::min(file.length, memory.length);
+    if (length >= left) return {1, left, 0, 0, true, true};
+    if (file.length == memory.length) {
+        const std::int64_t num = std::min({file.num, memory.num, left / length});
+        return {num, length, file.stride, memory.stride, false, false};
+    }
+    if (file.length < memory.length) {
+        return {std::min({file.num, memory.length / length, left / length}), length, file.stride, length, false, true};
+    }
+    return {std::min({memory.num, file.length / length, left / length}), length, length, memory.stride, true, false};
+}
+
+void move_on(Cursor& cursor, bool is_contiguous, const Runs& runs) {
+    is_contiguous ? cursor.advance(runs.num * runs.length) : cursor.skip(runs.num);
+}
+
 // Calls run(file offset, memory offset, length) for each run that is contiguous on both sides.
 template <class F>
 void for_each_run(Cursor& file, Cursor& memory, std::int64_t stream_end, F run) {
     while (file.stream() < stream_end) {
-        const std::int64_t length = std::min({file.remaining(), memory.remaining(), stream_end - file.stream()});
-        run(file.offset(), memory.offset(), length);
-        file.advance(length);
-        memory.advance(length);
+        const Cursor::Series from = file.series();
+        const Cursor::Series to = memory.series();
+        const Runs runs = runs_at(from, to, stream_end - file.stream());
+        for (std::int64_t i = 0; i < runs.num; ++i) {
+            run(from.offset + i * runs.file_stride, to.offset + i * runs.memory_stride, runs.length);
+        }
+        move_on(file, runs.is_file_contiguous, runs);
+        move_on(memory, runs.is_memory_contiguous, runs);
     }
 }
 
@@ -106,9 +133,15 @@ Coverage whole_window(std::int64_t begin_bytes, std::int64_t end_bytes) {
 Coverage coverage(Cursor& file, std::int64_t stream_end) {
     Coverage sum{stream_end - file.stream(), 0};
     while (file.stream() < stream_end) {
-        const std::int64_t length = std::min(file.remaining(), stream_end - file.stream());
-        sum.boundaries += mix(file.offset()) - mix(file.offset() + length);
-        file.advance(length);
+        const Cursor::Series series = file.series();
+        const std::int64_t left = stream_end - file.stream();
+        const std::int64_t length = std::min(series.length, left);
+        const std::int64_t num = length == series.length ? std::min(series.num, left / length) : 1;
+        for (std::int64_t i = 0; i < num; ++i) {
+            const std::int64_t begin = series.offset + i * series.stride;
+            sum.boundaries += mix(begin) - mix(begin + length);
+        }
+        length == series.length ? file.skip(num) : file.advance(length);
     }
     return sum;
 }

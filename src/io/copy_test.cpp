@@ -68,5 +68,57 @@ TEST(Coverage, AHoleThatAnOverlapMakesUpForIsSeen) {
     EXPECT_NE(sum, whole_window(0, 100));
 }
 
+// A regular region of `size` bytes: pieces of one length, nested once or twice, or one run.
+Region regular(Random& random, std::int64_t size) {
+    std::vector<std::int64_t> lengths;
+    for (std::int64_t length = 1; length <= size; ++length) {
+        if (size % length == 0) lengths.push_back(length);
+    }
+    const std::int64_t length = lengths[static_cast<std::size_t>(draw(random, 0, std::ssize(lengths) - 1))];
+    const std::int64_t num = size / length;
+    const std::int64_t stride = length + draw(random, 1, 9);
+    const Region piece = Region::contiguous(draw(random, 0, 3), length);
+    if (num % 2 == 0 && draw(random, 0, 1) == 0) {
+        return Region::strided(0, 2, stride * num, Region::strided(0, num / 2, stride, piece));
+    }
+    return Region::strided(0, num, stride, piece);
+}
+
+TEST(Copy, SeriesOfPiecesMoveAsSingleBytesWould) {
+    Random random(3);
+    for (int i = 0; i < 3000; ++i) {
+        constexpr std::int64_t size = 96;
+        const Region file = regular(random, size);
+        const Region memory = regular(random, size);
+        std::vector<std::byte> source(static_cast<std::size_t>(memory.end_bytes()));
+        for (std::size_t b = 0; b < source.size(); ++b) source[b] = static_cast<std::byte>(b);
+        std::vector<std::byte> naive(static_cast<std::size_t>(file.end_bytes())), window = naive, back(source.size());
+        Cursor from(memory), to(file);
+        for (std::int64_t b = 0; b < size; ++b, from.advance(1), to.advance(1)) {
+            naive[static_cast<std::size_t>(to.offset())] = source[static_cast<std::size_t>(from.offset())];
+        }
+        from.seek(0);
+        to.seek(0);
+        Cursor of_sum(file);
+        Coverage sum{0, 0};
+        for (std::int64_t end = 0; end < size;) {  // in parts that end anywhere
+            end = std::min(size, end + draw(random, 1, size));
+            copy_to_window(to, from, source.data(), end, {window.data(), 0, nullptr});
+            sum = sum + coverage(of_sum, end);
+            ASSERT_EQ(to.stream(), end);
+            ASSERT_EQ(from.stream(), end);
+        }
+        ASSERT_EQ(window, naive);
+        ASSERT_EQ(sum, sum_of(file));
+        from.seek(0);
+        to.seek(0);
+        copy_from_window(to, from, back.data(), size, {window.data(), 0, nullptr});
+        for (from.seek(0); !from.at_end(); from.advance(1)) {
+            const auto at = static_cast<std::size_t>(from.offset());
+            ASSERT_EQ(back[at], source[at]);
+        }
+    }
+}
+
 }  // namespace
 }  // namespace hakobi::io

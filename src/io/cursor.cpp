@@ -51,6 +51,23 @@ void Cursor::descend(const Region& region, std::int64_t shift, std::int64_t stre
     }
 }
 
+Cursor::Series Cursor::series() const noexcept {
+    if (!frames_.empty()) {
+        const Frame& frame = frames_.back();
+        if (frame.node->kind == Kind::strided && remaining_ == frame.node->element.size_bytes()) {
+            return {offset_, remaining_, frame.node->stride, frame.node->count - frame.index};
+        }
+    }
+    return {offset_, remaining_, 0, 1};
+}
+
+void Cursor::skip(std::int64_t num) {
+    stream_ += num * remaining_;
+    remaining_ = 0;
+    if (num > 1) frames_.back().index += num - 1;
+    next_piece();
+}
+
 void Cursor::next_piece() {
     while (!frames_.empty()) {
         Frame& frame = frames_.back();

@@ -21,6 +21,14 @@ class Cursor {
     /// Offset of the byte at the position, and how many bytes follow it contiguously (of this piece).
     [[nodiscard]] std::int64_t offset() const noexcept { return offset_; }
     [[nodiscard]] std::int64_t remaining() const noexcept { return remaining_; }
+    /// The pieces from the position on as long as they are alike: `num` of `length` bytes, `stride` apart. One, with what
+    /// remains of it, where the position is inside a piece or the pattern has no regular pieces. Constant time.
+    struct Series {
+        std::int64_t offset, length, stride, num;
+    };
+    [[nodiscard]] Series series() const noexcept;
+    /// Moves forward by `num` <= series().num whole pieces.
+    void skip(std::int64_t num);
     /// Moves forward by `bytes` <= remaining().
     void advance(std::int64_t bytes) {
         offset_ += bytes;

@@ -83,7 +83,9 @@ void Engine::Impl::run_phase(Call& call, const RequestTotals& totals) {
     team.barrier();
     plan.number_turns(control->tallies);
     if (domain >= 0) pipeline->begin_phase(plan.turns_of(domain, control->tallies), call.is_write);
-    counters.plan_s += now_s() - start_s;
+    const double end_s = now_s();
+    counters.plan_s += end_s - start_s;
+    timeline.add({"plan", 0, start_s, end_s});
     explainer.phase(plan.domains, buffers, options, domain >= 0 || comm.rank() == 0);
 
     Shuffle shuffle(comm, plan, buffers, *control, call.regions, pipeline.get(), domain, counters, timeline, team.spins());
@@ -111,7 +113,9 @@ mpi::Agreed Engine::Impl::run_call(Call& call) {
         bool was_small = false;
         mpi::Agreed agreed;
         const bool may_be_small = phase == 0 && comm.num_nodes() == 1 && options.shuffle == "auto";
+        const double start_s = now_s();
         const RequestTotals totals = exchange(call, summary_of(call), may_be_small, was_small, agreed);
+        timeline.add({"agree on requests", 0, start_s, now_s()});
         if (was_small && !call.is_write) {
             call.bytes_direct = empty_mailbox(places[static_cast<std::size_t>(comm.node_rank())], call.memory, call.origin);
             call.is_counted = call.is_counted || call.file.is_ordered();

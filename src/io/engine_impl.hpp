@@ -2,6 +2,7 @@
 
 #include <limits>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -39,6 +40,7 @@ struct Engine::Impl {
     mpi::NodeWindow control_window, buffer_window;
     ControlBlock* control = nullptr;
     std::span<RankPlace> places;
+    CoreSet node_cores = {};  // where any rank of this node may run
     Team team;
     NodeBuffers buffers;
     std::unique_ptr<Pipeline> pipeline;
@@ -77,6 +79,7 @@ struct Engine::Impl {
     void try_storage(Call& call);
     void run_phase(Call& call, const RequestTotals& totals);
     void wait_for_storage(Call& call);
+    [[nodiscard]] std::optional<storage::Concurrency> learnt_threads() const;
 };
 
 }  // namespace hakobi::io

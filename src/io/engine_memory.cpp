@@ -4,6 +4,7 @@
 #include <new>
 #include <thread>
 
+#include "base/clock.hpp"
 #include "io/engine_impl.hpp"
 #include "mpi/agree.hpp"
 
@@ -11,7 +12,7 @@ namespace hakobi::io {
 namespace {
 
 // Waiting ranks may look for their word a while where each has a core of its own.
-int spins_for(int node_size) { return node_size <= static_cast<int>(std::thread::hardware_concurrency()) ? 2000 : 20; }
+int spins_for(int node_size) { return node_size <= num_cores() ? 2000 : 20; }
 
 }  // namespace
 
@@ -32,7 +33,9 @@ Status Engine::Impl::set_up_control() {
     }
     control = reinterpret_cast<ControlBlock*>(memory);
     places = {reinterpret_cast<RankPlace*>(memory + sizeof(ControlBlock)), static_cast<std::size_t>(comm.node_size())};
+    places[static_cast<std::size_t>(comm.node_rank())].cores = own_cores();
     mpi::NodeWindow::barrier(comm);
+    for (const RankPlace& place : places) node_cores = united(node_cores, place.cores);
     team = Team(&control->team, comm.node_rank(), comm.node_size(), spins_for(comm.node_size()));
     return {};
 }
@@ -54,6 +57,7 @@ Status Engine::Impl::set_up_buffers(bool for_asynchronous) {
         buffer_window.free();
         return status;
     }
+    const double start_s = now_s();
     buffers.place(buffer_window.data(), num_local_aggregators, has_staging);
     Status failed;
     if (my_domain >= 0) {
@@ -65,6 +69,8 @@ Status Engine::Impl::set_up_buffers(bool for_asynchronous) {
         access_options.name = options.access;
         access_options.num_threads = options.io_threads;
         access_options.queue_depth = buffers.depth;
+        access_options.cores = node_cores;
+        access_options.learnt = learnt_threads();
         if (options.access == "uring") {
             for (int b = 0; b < buffers.depth; ++b) {
                 access_options.buffers.emplace_back(buffers.buffers[local] + b * buffers.cb_bytes,
@@ -76,7 +82,7 @@ Status Engine::Impl::set_up_buffers(bool for_asynchronous) {
             const Pipeline::Memory memory{buffers.aggregators[local], buffers.buffers[local], buffers.marks[local],
                                           &control->end_of_file,      buffers.cb_bytes,       buffers.depth};
             try {
-                pipeline = std::make_unique<Pipeline>(std::move(access).value(), memory, timeline);
+                pipeline = std::make_unique<Pipeline>(std::move(access).value(), memory, node_cores, timeline);
             } catch (const std::exception& error) {  // no thread, or no memory, to be had
                 failed = Status(ErrorCode::out_of_memory, std::string("starting the file access: ") + error.what());
             }
@@ -90,6 +96,7 @@ Status Engine::Impl::set_up_buffers(bool for_asynchronous) {
         std::memset(buffers.staging_marks, 0, static_cast<std::size_t>(buffers.depth * ByteMarks::num_words(buffers.cb_bytes)) * 8);
     }
     failed = mpi::agree(comm, failed).status;
+    timeline.add({"set up buffers", 0, start_s, now_s()});
     if (!failed.ok()) {
         pipeline.reset();
         buffers = {};

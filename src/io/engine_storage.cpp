@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <mutex>
+#include <optional>
 
 #include "base/clock.hpp"
 #include "io/direct.hpp"
@@ -14,15 +15,22 @@ namespace {
 // What this process has learnt of a file system, by its device: a file opened later need not learn it again.
 class StorageMemory {
   public:
-    static std::int64_t blocks(const storage::File& file) {
+    struct Known {
+        std::int64_t blocks = -1;                     // RequestSummary::storage_blocks
+        std::optional<storage::Concurrency> threads;  // Access::learnt
+    };
+    static Known of(const storage::File& file) {
         const std::scoped_lock lock(mutex());
         const auto at = known().find(device_of(file));
-        return at == known().end() ? -1 : at->second;
+        return at == known().end() ? Known() : at->second;
     }
-    static void learn(const storage::File& file, std::int64_t blocks) {
+    static void learn(const storage::File& file, std::int64_t blocks, std::optional<storage::Concurrency> threads = {}) {
         const dev_t device = device_of(file);
+        if (device == 0) return;
         const std::scoped_lock lock(mutex());
-        if (device != 0) known()[device] = blocks;
+        Known& entry = known()[device];
+        entry.blocks = blocks;
+        if (threads) entry.threads = std::move(threads);
     }
 
   private:
@@ -34,8 +42,8 @@ class StorageMemory {
         static std::mutex mutex;
         return mutex;
     }
-    static std::map<dev_t, std::int64_t>& known() {
-        static std::map<dev_t, std::int64_t> known;
+    static std::map<dev_t, Known>& known() {
+        static std::map<dev_t, Known> known;
         return known;
     }
 };
@@ -50,7 +58,7 @@ Status Engine::Impl::need_file() {
     auto opened = storage::open_file(path, mode);
     if (!opened.ok()) return opened.status();
     file = std::move(opened).value();
-    storage_blocks = StorageMemory::blocks(*file);
+    storage_blocks = StorageMemory::of(*file).blocks;
     return {};
 }
 
@@ -101,14 +109,17 @@ void Engine::Impl::move_direct(Call& call, std::int64_t stream_begin, bool in_fl
     timeline.add({call.is_write ? "write directly" : "read directly", 0, start_s, end_s});
 }
 
+std::optional<storage::Concurrency> Engine::Impl::learnt_threads() const { return StorageMemory::of(*file).threads; }
+
 void Engine::Impl::wait_for_storage(Call& call) {
     if (!pipeline) return;
     const double start_s = now_s();
     Status status = pipeline->wait_phase();
     counters.wait_buffer_s += now_s() - start_s;
     call.status.keep_first(std::move(status));
-    storage_blocks = pipeline->storage_blocks() ? 1 : 0;
-    StorageMemory::learn(*file, storage_blocks);
+    const storage::Access& access = pipeline->access();
+    storage_blocks = access.storage_blocks() ? 1 : 0;
+    StorageMemory::learn(*file, storage_blocks, access.learnt());
 }
 
 }  // namespace hakobi::io

@@ -1,28 +1,22 @@
 #include "io/pipeline.hpp"
 
-#include <csignal>
+#include <algorithm>
 #include <cstring>
-#include <pthread.h>
+#include <system_error>
 
 namespace hakobi::io {
 
-Pipeline::Pipeline(std::unique_ptr<storage::Access> access, const Memory& memory, Timeline& timeline)
+Pipeline::Pipeline(std::unique_ptr<storage::Access> access, const Memory& memory, const CoreSet& cores, Timeline& timeline)
     : memory_(memory), timeline_(timeline), jobs_(static_cast<std::size_t>(memory.depth)), access_(std::move(access)) {
     for (std::size_t b = 0; b < jobs_.size(); ++b) {
         jobs_[b].pipeline = this;
         jobs_[b].slot = static_cast<std::uint32_t>(b);
     }
-    std::memset(memory_.marks, 0, static_cast<std::size_t>(memory_.depth * ByteMarks::num_words(memory_.cb_bytes)) * 8);
     num_taken_ = memory_.state->ready.num_pushed.load();
     head_ = memory_.state->ready.tail.load();
-    // Signals are the program's: its own threads take them.
-    sigset_t all;
-    sigset_t before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_BLOCK, &all, &before);
-    dispatcher_ = std::thread([this] { dispatch(); });
-    pthread_sigmask(SIG_SETMASK, &before, nullptr);
-    pthread_setname_np(dispatcher_.native_handle(), "hakobi-dispatch");
+    std::optional<std::thread> dispatcher = start_thread("hakobi-dispatch", cores, [this] { dispatch(); });
+    if (!dispatcher) throw std::system_error(std::make_error_code(std::errc::resource_unavailable_try_again));
+    dispatcher_ = std::move(*dispatcher);
 }
 
 Pipeline::~Pipeline() {
@@ -44,6 +38,10 @@ void Pipeline::begin_phase(std::vector<Turn> turns, bool is_write) {
     turns_ = std::move(turns);
     is_write_ = is_write;
     has_failed_.store(false);
+    if (is_write && !are_marks_clear_ && !std::all_of(turns_.begin(), turns_.end(), [](const Turn& turn) { return turn.is_dense; })) {
+        std::memset(memory_.marks, 0, static_cast<std::size_t>(memory_.depth * ByteMarks::num_words(memory_.cb_bytes)) * 8);
+        are_marks_clear_ = true;  // each turn that uses marks leaves them so
+    }
     for (std::uint32_t b = 0; b < static_cast<std::uint32_t>(memory_.depth); ++b) {
         Slot& slot = memory_.state->slots[b];
         slot.num_arrived.store(0, std::memory_order_relaxed);

@@ -34,7 +34,8 @@ class Pipeline {
         std::int64_t cb_bytes = 0;
         int depth = 0;
     };
-    Pipeline(std::unique_ptr<storage::Access> access, const Memory& memory, Timeline& timeline);
+    /// Throws std::system_error when the process can have no further thread. Its thread may run on `cores`.
+    Pipeline(std::unique_ptr<storage::Access> access, const Memory& memory, const CoreSet& cores, Timeline& timeline);
     ~Pipeline();
     Pipeline(const Pipeline&) = delete;
     Pipeline& operator=(const Pipeline&) = delete;
@@ -47,7 +48,7 @@ class Pipeline {
 
     [[nodiscard]] std::byte* buffer(std::int64_t index) const { return memory_.buffers + index * memory_.cb_bytes; }
     [[nodiscard]] const Memory& memory() const noexcept { return memory_; }
-    [[nodiscard]] bool storage_blocks() const noexcept { return access_->storage_blocks(); }
+    [[nodiscard]] const storage::Access& access() const noexcept { return *access_; }
     [[nodiscard]] std::int64_t storage_bytes() const noexcept { return storage_bytes_.load(); }
     [[nodiscard]] double storage_s() const noexcept { return static_cast<double>(storage_ns_.load()) * 1e-9; }
 
@@ -68,6 +69,7 @@ class Pipeline {
     Timeline& timeline_;
     std::vector<Turn> turns_;
     bool is_write_ = false;
+    bool are_marks_clear_ = false;  // the memory may have served another file
     std::vector<Job> jobs_;
     std::atomic<std::int64_t> storage_bytes_{0}, storage_ns_{0};
     std::atomic<bool> has_failed_{false};

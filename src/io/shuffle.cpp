@@ -4,6 +4,7 @@
 #include <cassert>
 #include <cstring>
 #include <ctime>
+#include <sched.h>
 
 #include "base/clock.hpp"
 #include "mpi/comm_state.hpp"
@@ -101,7 +102,8 @@ Shuffle::Shuffle(const Comm& comm, const PhasePlan& plan, const NodeBuffers& buf
       my_domain_(my_domain),
       counters_(counters),
       timeline_(timeline),
-      spins_(spins) {
+      spins_(spins),
+      is_oversubscribed_(comm.node_size() > num_cores()) {
     if (regions_.empty()) return;
     if (my_domain < 0) return;
     const Domains& domains = plan.domains;
@@ -203,6 +205,9 @@ void Shuffle::write_part(const Request& request, const CyclePart& part, Cursor& 
     counters_.copy_s += end_s - start_s;
     counters_.copied_bytes += part.stream_end - part.stream_begin;
     timeline_.add({"deposit", 0, start_s, end_s, part.cycle});
+    // All buffers are open at first. Where ranks exceed cores one rank would fill its part of each of them before the next
+    // rank gets the core, and the storage would wait until the last one has come: take turns while that is so.
+    if (is_oversubscribed_ && turn < static_cast<std::uint32_t>(buffers_.depth)) sched_yield();
 }
 
 void Shuffle::read_part(const Request& request, const CyclePart& part, Cursor& file, Cursor& memory) {

@@ -122,6 +122,7 @@ class Shuffle {
     EngineCounters& counters_;
     Timeline& timeline_;
     int spins_;
+    bool is_oversubscribed_;  // more ranks than cores on this node
 
     // Duties between nodes.
     std::deque<Sending> sending_;

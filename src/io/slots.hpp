@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "base/futex.hpp"
+#include "base/thread.hpp"
 #include "io/copy.hpp"
 #include "io/plan.hpp"
 #include "io/team.hpp"
@@ -82,6 +83,7 @@ struct alignas(64) RankPlace {
     std::int64_t is_small = 0;  ///< the whole request is in the mailbox below
     std::int64_t num_mail_pieces = 0;
     std::int64_t bytes_read = 0;  ///< small reads: bytes of the request that the file had
+    CoreSet cores;                ///< where this rank may run, said before the first call
     SharedText error_text;
     std::array<MailPiece, mailbox_pieces> pieces;
     alignas(64) std::array<std::byte, mailbox_bytes> mail;

@@ -2,9 +2,12 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string_view>
 #include <vector>
 
+#include "base/thread.hpp"
+#include "storage/concurrency.hpp"
 #include "storage/file.hpp"
 
 namespace hakobi::storage {
@@ -21,15 +24,16 @@ struct Request {
     bool is_write = false;
     std::byte* buffer = nullptr;
     std::vector<Extent> extents;
-    /// Called by the thread that completed the request, with `status` and `transferred_bytes` set; it must not block
-    /// and must not call MPI. It may submit another request.
+    /// Called by the thread that completed the request, with `status` and `transferred_bytes` set; it must
+    /// not block and must not call MPI. It may submit another request.
     void (*done)(Request&) = nullptr;
     void* context = nullptr;
 
-    Status status;                       ///< the first error; extents after it are not touched
-    std::int64_t transferred_bytes = 0;  ///< reading: bytes that the file had; the rest of the buffer is untouched
-    double start_s = 0, end_s = 0;       ///< on base/clock.hpp's now_s(): from taking up to completion
-    int thread = 0;                      ///< which I/O thread (trace row)
+    Status status;  ///< the first error; extents after it are not touched
+    std::int64_t transferred_bytes =
+        0;                          ///< reading: bytes that the file had; the rest of the buffer is untouched
+    double start_s = 0, end_s = 0;  ///< on base/clock.hpp's now_s(): from taking up to completion
+    int thread = 0;                 ///< which I/O thread (trace row)
 };
 
 /// How requests reach a File: in line (`posix`, the unpipelined original), on I/O threads, or by the kernel's
@@ -42,20 +46,28 @@ class Access {
     /// Returns when everything that was submitted is done.
     virtual void drain() = 0;
     [[nodiscard]] virtual std::string_view name() const noexcept = 0;
-    /// Whether the storage made requests wait lately (true), or served them from memory (false): what tells a page
-    /// cache from a disk or a network. Before the first request: false.
+    /// Whether the storage made requests wait lately (true), or served them from memory (false): what tells a
+    /// page cache from a disk or a network. Before the first request: false.
     [[nodiscard]] virtual bool storage_blocks() const noexcept { return false; }
+    /// What it has found out about threads at work on this storage, for the next file there; nothing without
+    /// threads.
+    [[nodiscard]] virtual std::optional<Concurrency> learnt() const { return {}; }
 };
 
 struct AccessOptions {
     std::string_view name = "threads";  ///< "posix", "threads" or "uring"
-    int num_threads = 4;                ///< I/O threads at most; fewer are used while the storage does not block
-    int queue_depth = 8;                ///< uring: requests in flight at most
+    int num_threads = 4;  ///< I/O threads at most; fewer are used while the storage does not block
+    int queue_depth = 8;  ///< uring: requests in flight at most
     /// uring registers these buffers; may be empty.
     std::vector<std::span<std::byte>> buffers = {};
+    CoreSet cores = {};  ///< where its threads may run; empty: where the caller may
+    /// threads: Access::learnt of an earlier file on the same storage; without it the access begins
+    /// carefully.
+    std::optional<Concurrency> learnt = {};
 };
 
-/// `file` must outlive the access. unsupported (with the reason) when this build or kernel has no such access.
+/// `file` must outlive the access. unsupported (with the reason) when this build or kernel has no such
+/// access.
 Result<std::unique_ptr<Access>> make_access(File& file, const AccessOptions& options);
 
 }  // namespace hakobi::storage

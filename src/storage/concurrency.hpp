@@ -25,6 +25,7 @@ class Concurrency {
     /// `limit` >= 1 threads; `num_cores` is what reads from memory may begin with (at most 2).
     Concurrency(int limit, int num_cores);
 
+    [[nodiscard]] int limit() const noexcept { return limit_; }
     [[nodiscard]] int allowed(bool is_write) const noexcept { return of(is_write).allowed; }
     void completed(const ServiceSample& sample);
     /// Whether requests slept lately, in either direction.

@@ -16,7 +16,7 @@
 
 #include "base/clock.hpp"
 #include "storage/access.hpp"
-#include "storage/io_thread.hpp"
+#include "base/thread.hpp"
 #include "storage/null.hpp"
 
 namespace hakobi::storage {
@@ -171,7 +171,7 @@ TEST(ThreadsAccess, OneThreadIsOneAtATime) {
 TEST(IoThread, HasItsNameAndTakesNoSignals) {
     std::array<char, 16> name{};
     sigset_t blocked;
-    std::optional<std::thread> thread = start_io_thread("hakobi-io7", [&] {
+    std::optional<std::thread> thread = start_thread("hakobi-io7", {}, [&] {
         // The name is given by the starter, perhaps a moment later.
         for (const double end_s = now_s() + 20;
              now_s() < end_s && std::string(name.data()) != "hakobi-io7";) {

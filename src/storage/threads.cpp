@@ -9,8 +9,8 @@
 #include <string>
 #include <thread>
 
+#include "base/thread.hpp"
 #include "storage/concurrency.hpp"
-#include "storage/io_thread.hpp"
 #include "storage/transfer.hpp"
 
 namespace hakobi::storage {
@@ -19,10 +19,15 @@ namespace {
 
 class ThreadsAccess final : public Access {
   public:
-    ThreadsAccess(File& file, int limit)
+    ThreadsAccess(File& file, const AccessOptions& options)
         : file_(file),
-          limit_(limit),
-          concurrency_(limit, static_cast<int>(std::thread::hardware_concurrency())) {}
+          limit_(std::max(1, options.num_threads)),
+          cores_(options.cores),
+          concurrency_(options.learnt && options.learnt->limit() == limit_
+                           ? *options.learnt
+                           : Concurrency(limit_, num_cores())) {
+        blocks_.store(concurrency_.blocks());
+    }
 
     ~ThreadsAccess() override {
         {
@@ -60,6 +65,10 @@ class ThreadsAccess final : public Access {
     [[nodiscard]] bool storage_blocks() const noexcept override {
         return blocks_.load(std::memory_order_relaxed);
     }
+    [[nodiscard]] std::optional<Concurrency> learnt() const override {
+        const std::unique_lock lock(mutex_);
+        return concurrency_;
+    }
 
   private:
     // All below with mutex_ held, if not said otherwise.
@@ -75,7 +84,7 @@ class ThreadsAccess final : public Access {
         while (static_cast<int>(threads_.size()) < wanted) {
             const int index = static_cast<int>(threads_.size());
             std::optional<std::thread> thread =
-                start_io_thread("hakobi-io" + std::to_string(index), [this, index] { work(index); });
+                start_thread("hakobi-io" + std::to_string(index), cores_, [this, index] { work(index); });
             if (!thread) return;  // the process has none left to give; those that run must do
             threads_.push_back(std::move(*thread));
         }
@@ -123,8 +132,9 @@ class ThreadsAccess final : public Access {
 
     File& file_;
     const int limit_;
+    const CoreSet cores_;
     std::atomic<bool> blocks_{false};
-    std::mutex mutex_;
+    mutable std::mutex mutex_;
     std::condition_variable has_work_;
     std::condition_variable is_drained_;
     std::deque<Request*> queue_;    // not yet taken up
@@ -138,7 +148,7 @@ class ThreadsAccess final : public Access {
 }  // namespace
 
 std::unique_ptr<Access> make_threads_access(File& file, const AccessOptions& options) {
-    return std::make_unique<ThreadsAccess>(file, std::max(1, options.num_threads));
+    return std::make_unique<ThreadsAccess>(file, options);
 }
 
 }  // namespace hakobi::storage

@@ -21,7 +21,7 @@
 #include <vector>
 
 #include "base/clock.hpp"
-#include "storage/io_thread.hpp"
+#include "base/thread.hpp"
 #include "storage/ring.hpp"
 #include "storage/threads.hpp"
 
@@ -44,6 +44,7 @@ class UringAccess final : public Access {
         : file_(file),
           descriptor_(file.descriptor()),
           depth_(std::clamp(options.queue_depth, 1, 1024)),
+          cores_(options.cores),
           is_direct_(descriptor_ >= 0 && (::fcntl(descriptor_, F_GETFL) & O_DIRECT) != 0),
           others_(make_threads_access(file, options)) {
         rlimit limit{};
@@ -69,7 +70,7 @@ class UringAccess final : public Access {
         ring_.register_buffers(options.buffers);
         pieces_.resize(static_cast<std::size_t>(depth_));
         for (Piece& piece : pieces_) free_pieces_.push_back(&piece);
-        std::optional<std::thread> reaper = start_io_thread("hakobi-uring", [this] { reap(); });
+        std::optional<std::thread> reaper = start_thread("hakobi-uring", cores_, [this] { reap(); });
         if (!reaper) return {ErrorCode::unsupported, "file access 'uring': no thread can be started"};
         reaper_ = std::move(*reaper);
         return {};
@@ -318,6 +319,7 @@ class UringAccess final : public Access {
     File& file_;
     const int descriptor_;
     const int depth_;
+    const CoreSet cores_;
     const bool is_direct_;
     std::int64_t size_limit_bytes_ = INT64_MAX;  // RLIMIT_FSIZE, whose signal only File's own calls avoid
     std::unique_ptr<Access> others_;             // for what the ring does not take

@@ -2,10 +2,14 @@
 // library, as a fraction of what the same storage does with large contiguous blocks in the same minute.
 //
 //  1. The contenders take turns, write and read each, in one run of one job (measure/repetition.hpp).
-//  2. A sample is one collective call on a freshly opened file: opening and closing are not timed, nor is fsync; time is
-//     from the first rank's start (after a barrier) until the last rank has returned. Processor time is all ranks' together.
+//  2. A sample is one collective call on a freshly opened file: opening and closing are not timed, and fsync only with
+//     --sync; time is from the first rank's start (after a barrier) until the last rank has returned. Processor time is all
+//     ranks' together. A written file is new in every sample (its pages are allocated, as an application's are), or with
+//     --file kept the same one. Under a service-time model it is kept: the medium below, which may have to find new
+//     memory for every page, shall never be slower than the model.
 //  3. Every byte is verified, outside the timed part: what was written by reading the file with pread, each rank
 //     another slice; what was read in memory.
+//  4. How much of the file lay in the page cache before a read is measured, not guessed; --drop-cache drops it first.
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -46,13 +50,15 @@ struct Options {
     double budget_s = 20;
     int min_samples = 5, max_samples = 100;
     bool is_unverified = false;
+    bool is_file_kept = false, is_cache_dropped = false, is_synced = false;
     std::string json;
 };
 
 struct Series {
     std::unique_ptr<Transfer> transfer;
     bool is_write = false;
-    std::vector<double> cpu_s;  // of each sample
+    std::vector<double> cpu_s;         // of each sample
+    std::vector<double> cached_share;  // of the file before each read; rank 0
 };
 
 double cpu_s() {
@@ -133,14 +139,14 @@ class Bench {
     }
     void add(std::unique_ptr<Transfer> transfer, bool is_write) { series_.push_back({std::move(transfer), is_write, {}}); }
 
-    // Rank 0 makes the file: empty for writing; for reading, once, with the expected bytes.
+    // Rank 0 makes the file: for writing, empty unless it is kept; for reading, once, with the expected bytes.
     std::string prepared_file(bool is_write) {
         Status status;
         const std::string path = is_write ? path_ : path_ + ".read";
         if (comm_.rank() == 0) {
             if (is_write) {
-                std::filesystem::remove(path);
-                std::ofstream(path, std::ios::binary);
+                if (!options_.is_file_kept) std::filesystem::remove(path);
+                std::ofstream(path, std::ios::binary | std::ios::app);
             } else if (!has_read_file_) {
                 status = write_expected_file(path);
             }
@@ -180,11 +186,13 @@ class Bench {
         } else {
             std::fill(data_.begin(), data_.end(), std::byte{0});
         }
+        if (!series.is_write) note_cached_share(series, path);
         series.transfer->open(path, series.is_write);
         mpi::agree_or_throw(comm_, {});
         const double cpu_before_s = cpu_s();
         const double start_s = now_s();
         series.transfer->move(data_);
+        if (options_.is_synced && series.is_write) sync(path);
         // From the first rank's start to the last one's end, on the clock that a node's processes share.
         std::vector<std::int64_t> times{-static_cast<std::int64_t>(start_s * 1e9), static_cast<std::int64_t>(now_s() * 1e9)};
         const double cpu_of_rank_s = cpu_s() - cpu_before_s;
@@ -200,6 +208,29 @@ class Bench {
         series.transfer->close();
         if (!options_.is_unverified && series.transfer->name() != "floor") verify(series, path, seed);
         return static_cast<double>(times[0] + times[1]) * 1e-9;
+    }
+
+    void note_cached_share(Series& series, const std::string& path) {
+        Status status;
+        if (comm_.rank() == 0) {
+            const auto found = options_.is_cache_dropped ? measure::drop_from_page_cache(path) : measure::page_cache_residency(path);
+            status = found.status();
+            if (found.ok()) series.cached_share.push_back(found.value().cached_share());
+        }
+        mpi::agree_or_throw(comm_, status);
+    }
+
+    // One rank for all: the ranks of a benchmark share a node's page cache, or a file system that syncs a file as a whole.
+    void sync(const std::string& path) {
+        mpi::agree_or_throw(comm_, {});
+        Status status;
+        if (comm_.rank() == 0) {
+            storage::OpenMode mode;
+            mode.write = true;
+            auto file = storage::open_file(path, mode);
+            status = file.ok() ? file.value()->sync() : file.status();
+        }
+        mpi::agree_or_throw(comm_, status);
     }
 
     void verify(const Series& series, const std::string& path, int seed) {
@@ -253,9 +284,11 @@ void Bench::report(const std::vector<measure::Measurement>& results) {
     const auto keep = [](const Status& status) { status.throw_if_error(); };
     keep(writer.write(measure::conditions("collective", comm_.size(), measure::Topology::load())));
     const double gb = static_cast<double>(pattern_.file_bytes) * 1e-9;
-    std::printf("%s: %s, %.1f MB, %d ranks, pieces of %lld B; %s; open, close and fsync not timed; every byte verified%s\n",
-                pattern_.name.c_str(), pattern_.shape.c_str(), gb * 1e3, comm_.size(), static_cast<long long>(pattern_.piece_bytes),
-                options_.folder.c_str(), options_.is_unverified ? " (switched off)" : "");
+    std::printf("%s: %s, %.1f MB, %d ranks, pieces of %lld B; %s\n", pattern_.name.c_str(), pattern_.shape.c_str(), gb * 1e3,
+                comm_.size(), static_cast<long long>(pattern_.piece_bytes), options_.folder.c_str());
+    std::printf("written: %s, %s; open and close not timed; bytes %s\n",
+                options_.is_file_kept ? "the same file again and again" : "a new file each time",
+                options_.is_synced ? "fsync timed" : "fsync not timed", options_.is_unverified ? "NOT verified" : "verified, all of them");
     std::printf("%-26s %9s %19s %9s %9s %8s\n", "contender", "GB/s", "95 % of median", "of floor", "of limit", "CPU s/GB");
     std::vector<measure::Record> summaries;
     for (std::size_t i = 0; i < results.size(); ++i) {
@@ -276,6 +309,7 @@ void Bench::report(const std::vector<measure::Measurement>& results) {
         std::printf("%-26s %9.3f  %8.3f .. %6.3f %9.3f %9.3f %8.3f\n", result.name.c_str(), rate.median, rate.ci_low, rate.ci_high,
                     fraction, of_limit, cpu_per_gb);
         const std::string operation = series_[i].is_write ? "write" : "read";
+        const measure::Record cached = series_[i].is_write ? measure::Record() : measure::Record(measure::median(series_[i].cached_share));
         for (std::size_t s = 0; s < n; ++s) {
             keep(writer.write({{"kind", "sample"}, {"benchmark", "collective"}, {"pattern", pattern_.name}, {"ranks", comm_.size()},
                                {"contender", series_[i].transfer->name()}, {"operation", operation}, {"sample", s},
@@ -286,7 +320,14 @@ void Bench::report(const std::vector<measure::Measurement>& results) {
                              {"contender", series_[i].transfer->name()}, {"operation", operation}, {"median_gb_s", rate.median},
                              {"ci_low_gb_s", rate.ci_low}, {"ci_high_gb_s", rate.ci_high}, {"num_samples", n},
                              {"fraction_of_floor", fraction}, {"fraction_of_limit", of_limit}, {"cpu_s_per_gb", cpu_per_gb},
-                             {"wide", result.wide}});
+                             {"is_file_kept", options_.is_file_kept}, {"is_synced", options_.is_synced},
+                             {"cached_share", cached}, {"wide", result.wide}});
+    }
+    for (const Series& series : series_) {
+        if (series.is_write) continue;
+        std::printf("read: %.0f %% of the file lay in the page cache before a call (median)%s\n", 100 * measure::median(series.cached_share),
+                    measure::median(series.cached_share) > 0.5 ? ": memory's speed, not storage's, unless a model is laid over it" : "");
+        break;
     }
     for (const measure::Record& summary : summaries) keep(writer.write(summary));
 }
@@ -297,7 +338,7 @@ int run(int argc, char** argv, const Comm& comm) {
                  "hakobi-bench-collective"};
     const auto as_bytes = CLI::AsSizeValue(false);
     std::uint64_t bytes = static_cast<std::uint64_t>(options.bytes), piece = 512, cb = 0;
-    std::string access = "threads", operation = "both", compare;
+    std::string access = "threads", operation = "both", compare, file;
     app.add_option("--pattern", options.pattern, "block3d, tile2d, cyclic, lattice4d or contiguous")->capture_default_str();
     app.add_option("--size", bytes, "bytes of the file, about (256M)")->transform(as_bytes);
     app.add_option("--piece", piece, "bytes of a piece of the cyclic pattern")->transform(as_bytes)->capture_default_str();
@@ -318,6 +359,10 @@ int run(int argc, char** argv, const Comm& comm) {
     app.add_option("--budget", options.budget_s, "seconds for all samples")->capture_default_str();
     app.add_option("--min-samples", options.min_samples, "samples of each contender at least")->capture_default_str();
     app.add_option("--max-samples", options.max_samples, "and at most")->capture_default_str();
+    app.add_option("--file", file, "what a write meets: a new file each time (fresh) or the same one (kept); chosen: kept under a storage model")
+        ->check(CLI::IsMember({"fresh", "kept"}));
+    app.add_flag("--drop-cache", options.is_cache_dropped, "drop the file from the page cache before each read");
+    app.add_flag("--sync", options.is_synced, "count fsync as part of a write");
     app.add_flag("--no-verify", options.is_unverified, "do not compare the bytes (for profiling)");
     app.add_option("--json", options.json, "write records (JSON lines) to this file");
     try {
@@ -330,6 +375,7 @@ int run(int argc, char** argv, const Comm& comm) {
     options.piece_bytes = std::max<std::int64_t>(1, static_cast<std::int64_t>(piece));
     options.cb_bytes = static_cast<std::int64_t>(cb);
     options.operations = operation == "both" ? std::vector<std::string>{"write", "read"} : std::vector<std::string>{operation};
+    options.is_file_kept = file.empty() ? std::getenv("HAKOBI_STORAGE_MODEL") != nullptr : file == "kept";
     options.accesses = CLI::detail::split(access, ',');
     if (!compare.empty()) options.compare = CLI::detail::split(compare, ',');
     for (const std::string& rival : options.compare) {

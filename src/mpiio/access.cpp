@@ -23,22 +23,22 @@ Status still_there(const OpenFile& file) {
 
 /// Opens the engine on the file; where that fails the file passes from now on. Collective.
 bool open_engine(OpenFile& file) {
-    file.engine_comm = Comm::duplicate(file.comm);
-    mpi::Agreed agreed = mpi::agree(file.engine_comm, still_there(file));
+    Comm& comm = file.comms->engine;
+    if (!comm) comm = Comm::duplicate(file.comms->comm);
+    mpi::Agreed agreed = mpi::agree(comm, still_there(file));
     if (agreed.status.ok()) {
-        const io::EngineOptions options = agreed_options(file.comm, file.hints);
-        agreed = io::Engine::open(file.engine_comm, file.path, file.can_write, options, file.engine);
+        const io::EngineOptions options = agreed_options(file.comms->comm, file.hints);
+        agreed = io::Engine::open(comm, file.path, file.can_write, options, file.engine);
     }
     if (agreed.status.ok()) return true;
     file.engine.reset();
-    file.engine_comm.free();
     file.why_not = agreed.status.text();
     explain(file, "passes to the MPI library: " + file.why_not);
     return false;
 }
 
-/// Whether an access may end inside an elementary type, which MPI rules out: Open MPI does it, ROMIO (in MPICH)
-/// returns MPI_ERR_IO, and programs have come to live with either.
+/// Whether an access may end inside an elementary type, which MPI rules out: Open MPI does it, ROMIO (in
+/// MPICH) returns MPI_ERR_IO, and programs have come to live with either.
 #ifdef OPEN_MPI
 constexpr bool takes_part_of_etype = true;
 #else
@@ -47,17 +47,19 @@ constexpr bool takes_part_of_etype = false;
 
 /// An access as regions, or what stands against it.
 struct Request {
-    Status status;                    ///< wrong arguments of this rank
-    bool is_described = true;         ///< false: left to the MPI library's independent call
+    Status status;             ///< wrong arguments of this rank
+    bool is_described = true;  ///< false: left to the MPI library's independent call
     std::int64_t position_etypes = 0;
-    std::int64_t moved_bytes = 0;     ///< by which the individual pointer has been moved
+    std::int64_t moved_bytes = 0;  ///< by which the individual pointer has been moved
     std::int64_t bytes = 0;
     io::Region file, memory;
 };
 
 Request describe(OpenFile& file, const Access& access) {
     Request request;
-    const auto refuse = [&request](const char* why) { request.status = Status(ErrorCode::invalid_argument, why); };
+    const auto refuse = [&request](const char* why) {
+        request.status = Status(ErrorCode::invalid_argument, why);
+    };
     if (access.type == MPI_DATATYPE_NULL) return refuse("the datatype is MPI_DATATYPE_NULL"), request;
     if (access.count < 0) return refuse("the count is negative"), request;
     if (access.offset && *access.offset < 0) return refuse("the offset is negative"), request;
@@ -67,7 +69,8 @@ Request describe(OpenFile& file, const Access& access) {
     }
     const std::int64_t etype_bytes = file.view.etype_bytes();
     if (!takes_part_of_etype && request.bytes % std::max<std::int64_t>(etype_bytes, 1) != 0) {
-        request.status = Status(ErrorCode::io, "the access is not a whole number of the view's elementary types");
+        request.status =
+            Status(ErrorCode::io, "the access is not a whole number of the view's elementary types");
         return request;
     }
     std::int64_t position_bytes = 0;
@@ -96,16 +99,17 @@ Outcome perform_alone(OpenFile& file, const Access& access, const Request& reque
     MPI_Status status;
     Outcome outcome;
 #if MPI_VERSION >= 4
-    outcome.error = access.is_write ? library.File_write_at_c(file.handle, request.position_etypes, access.buffer,
-                                                              access.count, access.type, &status)
-                                    : library.File_read_at_c(file.handle, request.position_etypes, access.buffer,
-                                                             access.count, access.type, &status);
+    outcome.error = access.is_write
+                        ? library.File_write_at_c(file.handle, request.position_etypes, access.buffer,
+                                                  access.count, access.type, &status)
+                        : library.File_read_at_c(file.handle, request.position_etypes, access.buffer,
+                                                 access.count, access.type, &status);
 #else
     const int count = static_cast<int>(access.count);  // it came as an int
-    outcome.error = access.is_write ? library.File_write_at(file.handle, request.position_etypes, access.buffer, count,
-                                                            access.type, &status)
-                                    : library.File_read_at(file.handle, request.position_etypes, access.buffer, count,
-                                                           access.type, &status);
+    outcome.error = access.is_write ? library.File_write_at(file.handle, request.position_etypes,
+                                                            access.buffer, count, access.type, &status)
+                                    : library.File_read_at(file.handle, request.position_etypes,
+                                                           access.buffer, count, access.type, &status);
 #endif
     MPI_Count moved = 0;
     if (outcome.error == MPI_SUCCESS) PMPI_Get_elements_x(&status, MPI_BYTE, &moved);
@@ -119,7 +123,6 @@ mpi::Agreed close_engine(OpenFile& file) {
     file.closed_counters = total_counters(file);
     mpi::Agreed agreed = file.engine->close();
     file.engine.reset();
-    file.engine_comm.free();
     return agreed;
 }
 

@@ -19,9 +19,9 @@ namespace {
 
 /// The part of a file name before its colon, for the prefixes by which ROMIO names file systems; else "".
 std::string_view prefix_of(std::string_view name) {
-    static constexpr std::array<std::string_view, 14> known = {"ufs",   "nfs",   "xfs",   "lustre", "gpfs",
-                                                               "panfs", "pvfs2", "pvfs",  "testfs", "daos",
-                                                               "dfs",   "quobyte", "ime", "gridftp"};
+    static constexpr std::array<std::string_view, 14> known = {"ufs",   "nfs",     "xfs",  "lustre", "gpfs",
+                                                               "panfs", "pvfs2",   "pvfs", "testfs", "daos",
+                                                               "dfs",   "quobyte", "ime",  "gridftp"};
     const std::string_view prefix = name.substr(0, name.find(':'));
     for (const std::string_view candidate : known) {
         if (prefix == candidate && prefix.size() < name.size()) return prefix;
@@ -34,7 +34,8 @@ bool is_posix(std::string_view prefix) {
            prefix == "gpfs" || prefix == "panfs";
 }
 
-/// Which file on this node the MPI library opened as `name`: ROMIO takes a prefix off, OMPIO leaves it in the name.
+/// Which file on this node the MPI library opened as `name`: ROMIO takes a prefix off, OMPIO leaves it in the
+/// name.
 std::string path_of(const char* name) {
     const std::string_view prefix = prefix_of(name);
     struct stat found = {};
@@ -50,10 +51,14 @@ std::string path_of(const char* name) {
 void examine(OpenFile& file, int mode) {
     file.can_read = (mode & (MPI_MODE_RDONLY | MPI_MODE_RDWR)) != 0;
     file.can_write = (mode & (MPI_MODE_WRONLY | MPI_MODE_RDWR)) != 0;
-    if ((mode & MPI_MODE_SEQUENTIAL) != 0) file.why_not = "it is open in sequential mode";
-    else if ((mode & MPI_MODE_APPEND) != 0) file.why_not = "it is open for appending";
-    else if ((mode & MPI_MODE_DELETE_ON_CLOSE) != 0) file.why_not = "it is deleted when it is closed";
-    else if (!is_posix(prefix_of(file.name))) file.why_not = "its file system has no POSIX interface";
+    if ((mode & MPI_MODE_SEQUENTIAL) != 0)
+        file.why_not = "it is open in sequential mode";
+    else if ((mode & MPI_MODE_APPEND) != 0)
+        file.why_not = "it is open for appending";
+    else if ((mode & MPI_MODE_DELETE_ON_CLOSE) != 0)
+        file.why_not = "it is deleted when it is closed";
+    else if (!is_posix(prefix_of(file.name)))
+        file.why_not = "its file system has no POSIX interface";
     if (!file.why_not.empty()) return;
     struct stat found = {};
     file.path = path_of(file.name.c_str());
@@ -66,32 +71,32 @@ void examine(OpenFile& file, int mode) {
     file.inode = found.st_ino;
 }
 
-/// What ranks must know of each other at open; combined by MPI_BAND: a bit stays when all ranks have it.
-enum : int { opened = 1, taken = 2, silent = 4 };
+/// What ranks must know of each other at open; a bit stays when all ranks have it.
+constexpr unsigned opened = 1, taken = 2, silent = 4;
 
 int open(MPI_Comm comm, const char* name, int mode, MPI_Info info, MPI_File* handle) {
     const int error = pass([&] { return library.File_open(comm, name, mode, info, handle); });
-    // One rank alone may have failed. A communicator that MPI_File_open refuses has no collectives to agree by.
+    // One rank alone may have failed. A communicator that MPI_File_open refuses has no collectives to agree
+    // by.
     int error_class = MPI_SUCCESS;
     if (error != MPI_SUCCESS) PMPI_Error_class(error, &error_class);
     if (error_class == MPI_ERR_COMM || error_class == MPI_ERR_ARG) return error;
     auto file = std::make_unique<OpenFile>();
-    int mine = 0;
+    unsigned all = 0;
     if (error == MPI_SUCCESS) {
         file->handle = *handle;
         file->name = name;
         examine(*file, mode);
-        mine = opened | (file->why_not.empty() ? taken : 0) | (wants_profile() || wants_explanation() ? 0 : silent);
+        all = opened | (file->why_not.empty() ? taken : 0U) |
+              (wants_profile() || wants_explanation() ? 0U : silent);
     }
-    int all = 0;
-    if (PMPI_Allreduce(&mine, &all, 1, MPI_INT, MPI_BAND, comm) != MPI_SUCCESS || (all & opened) == 0) return error;
+    file->comms = take_comm(comm, opened, all);
+    if (file->comms == nullptr) return error;
     file->is_reported = (all & silent) == 0;
-    if ((all & taken) == 0 && file->why_not.empty()) file->why_not = "another rank cannot reach it by POSIX calls";
-    if (file->is_reported || (all & taken) != 0) {
-        if (PMPI_Comm_dup(comm, &file->comm) != MPI_SUCCESS) return error;
-        PMPI_Comm_rank(file->comm, &file->rank);
-        PMPI_Comm_size(file->comm, &file->num_ranks);
-    }
+    if ((all & taken) == 0 && file->why_not.empty())
+        file->why_not = "another rank cannot reach it by POSIX calls";
+    PMPI_Comm_rank(file->comms->comm, &file->rank);
+    PMPI_Comm_size(file->comms->comm, &file->num_ranks);
     file->hints = hints_of_info(info);
     if (!file->why_not.empty()) explain(*file, "passes to the MPI library: " + file->why_not);
     add_file(std::move(file));
@@ -104,7 +109,7 @@ int close(MPI_File* handle) {
     if (file != nullptr) {
         if (file->engine != nullptr) error = result_of(*file, "MPI_File_close", close_engine(*file));
         if (file->is_reported) report(*file);
-        if (file->comm != MPI_COMM_NULL) PMPI_Comm_free(&file->comm);
+        give_back(file->comms);
     }
     const int closed = pass([&] { return library.File_close(handle); });
     return error != MPI_SUCCESS ? error : closed;
@@ -129,7 +134,8 @@ int set_view(OpenFile& file, MPI_Offset displacement, MPI_Datatype etype, MPI_Da
     file.view = View(displacement, element, etype == filetype ? element : layout_of(filetype));
     file.pointer.reset(element.size_bytes);
     file.is_native = strcasecmp(representation, "native") == 0;
-    if (!file.is_native) explain(file, std::string("passes while its data representation is ") + representation);
+    if (!file.is_native)
+        explain(file, std::string("passes while its data representation is ") + representation);
     take_hints(file, info);
     return error;
 }
@@ -157,7 +163,8 @@ HAKOBI_EXPORT int hakobi_File_set_view(MPI_File file, MPI_Offset displacement, M
     if (OpenFile* const known = entered(file)) {
         return set_view(*known, displacement, etype, filetype, representation, info);
     }
-    return pass([&] { return library.File_set_view(file, displacement, etype, filetype, representation, info); });
+    return pass(
+        [&] { return library.File_set_view(file, displacement, etype, filetype, representation, info); });
 }
 
 HAKOBI_EXPORT int hakobi_File_set_atomicity(MPI_File file, int flag) {
@@ -214,8 +221,9 @@ HAKOBI_EXPORT int hakobi_File_get_position(MPI_File file, MPI_Offset* offset) {
     using namespace hakobi::mpiio;
     OpenFile* const known = entered(file);
     if (known == nullptr || !known->is_taken() || offset == nullptr) {
-        return known != nullptr ? pass_with_pointer(*known, [&] { return library.File_get_position(file, offset); })
-                                : pass([&] { return library.File_get_position(file, offset); });
+        return known != nullptr
+                   ? pass_with_pointer(*known, [&] { return library.File_get_position(file, offset); })
+                   : pass([&] { return library.File_get_position(file, offset); });
     }
     const std::int64_t position = known->pointer.position_etypes(file);
     if (position < 0) return pass([&] { return library.File_get_position(file, offset); });

@@ -12,6 +12,7 @@
 #include <string>
 
 #include "io/engine.hpp"
+#include "mpiio/comm_pool.hpp"
 #include "mpiio/file_pointer.hpp"
 #include "mpiio/view.hpp"
 
@@ -22,9 +23,9 @@ enum class Passed {
     independent,     ///< not a collective call
     nonblocking,     ///< a nonblocking collective call: it may not wait for other ranks, the engine does
     shared_pointer,  ///< the shared file pointer is the MPI library's
-    mode,            ///< atomic mode, another data representation than native, or a direction the file is not open for
-    pattern,         ///< this rank's part could not be described; the other ranks' parts went through the engine
-    file,            ///< the file as a whole: OpenFile::why_not
+    mode,  ///< atomic mode, another data representation than native, or a direction the file is not open for
+    pattern,  ///< this rank's part could not be described; the other ranks' parts went through the engine
+    file,     ///< the file as a whole: OpenFile::why_not
 };
 inline constexpr std::size_t num_passed = 6;
 
@@ -35,30 +36,29 @@ struct Counts {
     void add(Passed why) { passed[static_cast<std::size_t>(why)].fetch_add(1, std::memory_order_relaxed); }
 };
 
-/// A file that the program has open: the drop-in's side of an MPI_File. The real handle is the MPI library's and
-/// stays in use for everything that passes; view, size, info and errors are kept there as well.
+/// A file that the program has open: the drop-in's side of an MPI_File. The real handle is the MPI library's
+/// and stays in use for everything that passes; view, size, info and errors are kept there as well.
 struct OpenFile {
     MPI_File handle = MPI_FILE_NULL;
-    MPI_Comm comm = MPI_COMM_NULL;  ///< a duplicate of the program's: where ranks agree, and the engine's parent
+    std::shared_ptr<FileComm> comms;
     int rank = 0, num_ranks = 1;
-    std::string name;               ///< as the program gave it
-    std::string path;               ///< absolute, without a file system prefix
-    dev_t device = 0;               ///< with `inode`: what `path` named when the file was opened
+    std::string name;  ///< as the program gave it
+    std::string path;  ///< absolute, without a file system prefix
+    dev_t device = 0;  ///< with `inode`: what `path` named when the file was opened
     ino_t inode = 0;
     bool can_read = false, can_write = false;
-    bool is_reported = false;       ///< print a profile or an explanation at close; equal on all ranks
+    bool is_reported = false;  ///< print a profile or an explanation at close; equal on all ranks
 
     // Equal on all ranks.
-    std::string why_not;            ///< the engine does not take this file: the reason; empty when it does
+    std::string why_not;  ///< the engine does not take this file: the reason; empty when it does
     bool is_atomic = false;
-    bool is_native = true;          ///< the view's data representation
+    bool is_native = true;                ///< the view's data representation
     bool has_unsynced_writes = false;     ///< by the engine
     bool has_nonblocking_writes = false;  ///< collective ones, which may not be completed (entry.hpp)
 
     View view;
     FilePointer pointer;
-    Hints hints;                    ///< what the program passed that the engine knows
-    Comm engine_comm;
+    Hints hints;                         ///< what the program passed that the engine knows
     std::unique_ptr<io::Engine> engine;  ///< made by the first collective access
     io::EngineCounters closed_counters;  ///< of engines that were closed after an error
 
@@ -75,8 +75,8 @@ struct OpenFile {
 /// Of all engines that the file has had. Local.
 [[nodiscard]] io::EngineCounters total_counters(const OpenFile& file);
 
-/// The files that are open, by handle. They live until they are removed, never destroyed by the end of the process: a
-/// forked child and an exit without MPI_File_close leave them as they are.
+/// The files that are open, by handle. They live until they are removed, never destroyed by the end of the
+/// process: a forked child and an exit without MPI_File_close leave them as they are.
 OpenFile* find_file(MPI_File handle);
 OpenFile* add_file(std::unique_ptr<OpenFile> file);
 /// Null when the handle is not known.

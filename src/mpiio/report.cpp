@@ -17,8 +17,8 @@ bool is_set(const char* variable) {
 }
 
 constexpr std::array<const char*, num_passed> names_of_passed = {
-    "independent", "nonblocking collective", "shared pointer", "mode or representation", "irregular pattern",
-    "file not taken"};
+    "independent",       "nonblocking collective", "shared pointer", "mode or representation",
+    "irregular pattern", "file not taken"};
 
 /// Sums over the ranks on rank 0.
 struct Totals {
@@ -30,14 +30,17 @@ struct Totals {
 Totals totals_of(const OpenFile& file) {
     const io::EngineCounters counters = total_counters(file);
     std::array<std::int64_t, num_passed + 3> mine{}, sums{};
-    for (std::size_t i = 0; i < num_passed; ++i) mine[i] = file.counts.passed[i].load(std::memory_order_relaxed);
+    for (std::size_t i = 0; i < num_passed; ++i)
+        mine[i] = file.counts.passed[i].load(std::memory_order_relaxed);
     mine[num_passed] = counters.user_bytes;
     mine[num_passed + 1] = counters.pieces;
     mine[num_passed + 2] = counters.message_bytes;
     const std::array<double, 2> my_times = {counters.wait_buffer_s, counters.storage_s};
     std::array<double, 2> times{};
-    PMPI_Reduce(mine.data(), sums.data(), static_cast<int>(mine.size()), MPI_INT64_T, MPI_SUM, 0, file.comm);
-    PMPI_Reduce(my_times.data(), times.data(), static_cast<int>(times.size()), MPI_DOUBLE, MPI_SUM, 0, file.comm);
+    PMPI_Reduce(mine.data(), sums.data(), static_cast<int>(mine.size()), MPI_INT64_T, MPI_SUM, 0,
+                file.comms->comm);
+    PMPI_Reduce(my_times.data(), times.data(), static_cast<int>(times.size()), MPI_DOUBLE, MPI_SUM, 0,
+                file.comms->comm);
     Totals totals;
     std::copy_n(sums.begin(), num_passed, totals.passed.begin());
     totals.bytes = sums[num_passed];
@@ -50,7 +53,9 @@ Totals totals_of(const OpenFile& file) {
 
 }  // namespace
 
-bool wants_profile() { return is_set("HAKOBI_PROFILE"); }
+bool wants_profile() {
+    return is_set("HAKOBI_PROFILE");
+}
 
 bool wants_explanation() {
     static const bool is_wanted = is_set("HAKOBI_EXPLAIN");
@@ -73,21 +78,26 @@ void report(const OpenFile& file) {
         std::snprintf(line.data(), line.size(), values...);
         text.append("  ").append(label).append(line.data()).append("\n");
     };
-    text = "hakobi: " + file.name + ", " + std::to_string(file.num_ranks) + " ranks, " + library_name() + " underneath\n";
-    add("taken     ", "%" PRId64 " collective writes and %" PRId64 " collective reads of every rank", writes, reads);
+    text = "hakobi: " + file.name + ", " + std::to_string(file.num_ranks) + " ranks, " + library_name() +
+           " underneath\n";
+    add("taken     ", "%" PRId64 " collective writes and %" PRId64 " collective reads of every rank", writes,
+        reads);
     if (writes + reads > 0) {
-        const double mean_piece = static_cast<double>(totals.bytes) / static_cast<double>(std::max<std::int64_t>(totals.pieces, 1));
+        const double mean_piece =
+            static_cast<double>(totals.bytes) / static_cast<double>(std::max<std::int64_t>(totals.pieces, 1));
         add("instead of", " asking the library for %.3f MiB in %" PRId64 " pieces of %.0f bytes on average",
             static_cast<double>(totals.bytes) / mib, totals.pieces, mean_piece);
         if (totals.storage_s > 0) {
             const double hidden = 1 - std::min(1.0, totals.wait_buffer_s / totals.storage_s);
-            add("storage   ", "%.4f s in file accesses of all I/O threads, %.0f %% of it behind other work", totals.storage_s,
-                100 * hidden);
+            add("storage   ", "%.4f s in file accesses of all I/O threads, %.0f %% of it behind other work",
+                totals.storage_s, 100 * hidden);
         }
-        if (totals.message_bytes > 0) add("messages  ", "%.3f MiB between nodes", static_cast<double>(totals.message_bytes) / mib);
+        if (totals.message_bytes > 0)
+            add("messages  ", "%.3f MiB between nodes", static_cast<double>(totals.message_bytes) / mib);
     }
     for (std::size_t i = 0; i < num_passed; ++i) {
-        if (totals.passed[i] > 0) add("passed    ", "%" PRId64 " calls: %s", totals.passed[i], names_of_passed[i]);
+        if (totals.passed[i] > 0)
+            add("passed    ", "%" PRId64 " calls: %s", totals.passed[i], names_of_passed[i]);
     }
     if (!file.why_not.empty()) text += "  not taken since " + file.why_not + "\n";
     std::fputs(text.c_str(), stderr);

@@ -1,0 +1,105 @@
+#include "mpiio/comm_pool.hpp"
+
+#include <algorithm>
+#include <array>
+#include <mutex>
+#include <vector>
+
+namespace hakobi::mpiio {
+namespace {
+
+/// Communicators are few in an MPI library (2,048 in MPICH), and each may hold buffers: programs with more
+/// groups of ranks, or more files open at once, get new ones for the files beyond.
+constexpr std::size_t most_kept = 8;
+
+// Beside the callers' own flags in one all-reduce.
+constexpr unsigned reserved = 1u << 30, has_room = 1u << 29;
+
+struct Pool {
+    std::mutex mutex;
+    std::vector<std::shared_ptr<FileComm>> kept;
+    std::int64_t last_id = -1;
+};
+
+Pool& pool() {
+    static auto* const the_pool =
+        new Pool;  // never destroyed: MPI_Finalize may come after static destructors
+    return *the_pool;
+}
+
+bool same_ranks(MPI_Comm a, MPI_Comm b) {
+    int result = MPI_UNEQUAL;
+    return PMPI_Comm_compare(a, b, &result) == MPI_SUCCESS &&
+           (result == MPI_CONGRUENT || result == MPI_IDENT);
+}
+
+/// Marks a kept one as used: the first free one over these ranks, or the one with this id if it is free.
+template <class Fits>
+std::shared_ptr<FileComm> reserve(const Fits& fits) {
+    const std::lock_guard lock(pool().mutex);
+    for (const std::shared_ptr<FileComm>& candidate : pool().kept) {
+        if (candidate->is_used || !fits(*candidate)) continue;
+        candidate->is_used = true;
+        return candidate;
+    }
+    return nullptr;
+}
+
+void release(const std::shared_ptr<FileComm>& comm) {
+    const std::lock_guard lock(pool().mutex);
+    comm->is_used = false;
+}
+
+}  // namespace
+
+std::shared_ptr<FileComm> take_comm(MPI_Comm comm, unsigned needed, unsigned& flags) {
+    int rank = 0;
+    PMPI_Comm_rank(comm, &rank);
+    std::shared_ptr<FileComm> taken;
+    std::array<std::int64_t, 2> ids = {-1, -1};  // of the one that is proposed, and of one to be made
+    if (rank == 0) {
+        taken = reserve([comm](const FileComm& candidate) { return same_ranks(candidate.comm, comm); });
+        ids[0] = taken != nullptr ? taken->id : -1;
+        const std::lock_guard lock(pool().mutex);
+        ids[1] = ++pool().last_id;
+    }
+    PMPI_Bcast(ids.data(), 2, MPI_INT64_T, 0, comm);
+    // Ids are the first rank's own numbers: those of another first rank are told apart by the group.
+    if (rank != 0 && ids[0] >= 0) {
+        taken = reserve([&](const FileComm& c) { return c.id == ids[0] && same_ranks(c.comm, comm); });
+    }
+    bool is_room = false;
+    {
+        const std::lock_guard lock(pool().mutex);
+        is_room = pool().kept.size() < most_kept;
+    }
+    unsigned mine = flags | (taken != nullptr ? reserved : 0) | (is_room ? has_room : 0);
+    unsigned all = 0;
+    const bool is_agreed = PMPI_Allreduce(&mine, &all, 1, MPI_UNSIGNED, MPI_BAND, comm) == MPI_SUCCESS;
+    flags = all & ~(reserved | has_room);
+    const bool is_needed = is_agreed && (all & needed) == needed;
+    if (taken != nullptr && (!is_needed || (all & reserved) == 0)) {
+        release(taken);
+        taken = nullptr;
+    }
+    if (taken != nullptr || !is_needed) return taken;
+    taken = std::make_shared<FileComm>();
+    if (PMPI_Comm_dup(comm, &taken->comm) != MPI_SUCCESS) return nullptr;
+    taken->id = ids[1];
+    taken->is_kept = (all & has_room) != 0;
+    taken->is_used = true;
+    if (taken->is_kept) {
+        const std::lock_guard lock(pool().mutex);
+        pool().kept.push_back(taken);
+    }
+    return taken;
+}
+
+void give_back(const std::shared_ptr<FileComm>& comm) {
+    if (comm == nullptr) return;
+    if (comm->is_kept) return release(comm);
+    comm->engine.free();
+    PMPI_Comm_free(&comm->comm);
+}
+
+}  // namespace hakobi::mpiio

@@ -1,0 +1,33 @@
+#pragma once
+
+#include <cstdint>
+#include <hakobi/comm.hpp>
+#include <memory>
+
+namespace hakobi::mpiio {
+
+/// The drop-in's own communicators for one open file; made once and used for one file after another, since an
+/// engine keeps its node-shared buffers on its Comm (NodeWindow::keep) and mapping them anew costs more than
+/// many a file.
+struct FileComm {
+    MPI_Comm comm =
+        MPI_COMM_NULL;     ///< a duplicate of the program's: where ranks agree, and the engine's parent
+    Comm engine;           ///< made by the first collective access
+    std::int64_t id = -1;  ///< the same on all its ranks, different from all others of its first rank
+    bool is_kept = false;  ///< for another file, when this one is closed
+    bool is_used = false;  ///< by a file now; guarded by the pool
+};
+
+/// Takes a communicator over the ranks of `comm` for a file and combines the ranks' `flags` bit by bit (a bit
+/// stays when all ranks have it); without all of `needed` no communicator is taken. Collective over `comm`.
+///
+/// The pool is the process's, not the communicator's: HDF5 and PnetCDF duplicate the program's communicator
+/// for every file. So ranks may come with different communicators of equal groups from several threads at
+/// once, and see the pool in different states: the first rank proposes, and what one rank has in use is not
+/// taken. Null without `needed`, and where MPI cannot duplicate; `flags` holds the combination on return.
+[[nodiscard]] std::shared_ptr<FileComm> take_comm(MPI_Comm comm, unsigned needed, unsigned& flags);
+
+/// Gives it back; collective over it where it is not kept. Kept ones live until MPI_Finalize.
+void give_back(const std::shared_ptr<FileComm>& comm);
+
+}  // namespace hakobi::mpiio

@@ -1,11 +1,13 @@
 """Runs an MPI program twice, without and with the drop-in, and fails where the runs differ.
 
-    same_with_drop_in.py --drop-in LIBRARY [--takes N] -- launcher … program argument …
+    same_with_drop_in.py --drop-in LIBRARY [--takes N] [--tool LIBRARY] -- launcher … program argument …
 
 1. Each run gets a folder of its own as working directory; every file that it leaves there is compared byte for byte,
    and so are exit status and stdout.
 2. The second run has LD_PRELOAD as a user sets it: for the launcher and all that it starts. Its profile on stderr must
    count at least N collective calls that the engine took (1 by default), or nothing was tested.
+3. A tool is preloaded in both runs, before the drop-in.
+4. A program that ends with status 77 without the drop-in cannot run here: skipped.
 """
 
 from __future__ import annotations
@@ -29,20 +31,27 @@ def contents(folder: Path) -> dict[str, bytes]:
 
 
 def calls_taken(profile: str) -> int:
-    return sum(int(w) + int(r) for w, r in re.findall(r"taken +(\d+) collective writes and (\d+) collective reads", profile))
+    return sum(
+        int(w) + int(r) for w, r in re.findall(r"taken +(\d+) collective writes and (\d+) collective reads", profile)
+    )
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--drop-in", required=True, type=Path)
     parser.add_argument("--takes", type=int, default=1)
+    parser.add_argument("--tool", type=Path)
     parser.add_argument("command", nargs="+")
     options = parser.parse_args()
     problems: list[str] = []
     with tempfile.TemporaryDirectory(prefix="hakobi-drop-in-") as name:
         plain_folder, drop_in_folder = Path(name) / "plain", Path(name) / "drop-in"
-        plain = run(options.command, plain_folder, {})
-        extra = {"LD_PRELOAD": str(options.drop_in.resolve()), "HAKOBI_PROFILE": "1"}
+        tools = [str(options.tool.resolve())] if options.tool else []
+        plain = run(options.command, plain_folder, {"LD_PRELOAD": ":".join(tools)})
+        if plain.returncode == 77:
+            print("skipped: the program cannot run with this MPI library")
+            return 0
+        extra = {"LD_PRELOAD": ":".join([*tools, str(options.drop_in.resolve())]), "HAKOBI_PROFILE": "1"}
         with_drop_in = run(options.command, drop_in_folder, extra)
         if plain.returncode != 0:
             problems.append(f"the program fails without the drop-in: {plain.stderr.decode(errors='replace')[-2000:]}")
@@ -57,8 +66,12 @@ def main() -> int:
             problems.append(f"files {sorted(other_files)}, without the drop-in {sorted(files)}")
         for path in sorted(files.keys() & other_files.keys()):
             if files[path] != other_files[path]:
-                at = next((i for i, (a, b) in enumerate(zip(files[path], other_files[path], strict=False)) if a != b), -1)
-                problems.append(f"{path} differs, first at byte {at} of {len(files[path])} and {len(other_files[path])}")
+                at = next(
+                    (i for i, (a, b) in enumerate(zip(files[path], other_files[path], strict=False)) if a != b), -1
+                )
+                problems.append(
+                    f"{path} differs, first at byte {at} of {len(files[path])} and {len(other_files[path])}"
+                )
         profile = with_drop_in.stderr.decode(errors="replace")
         taken = calls_taken(profile)
         if taken < options.takes:

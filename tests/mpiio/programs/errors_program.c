@@ -1,0 +1,110 @@
+// What goes wrong in a program that checks: the class of each call's error on each rank, printed by rank 0.
+#include <mpi.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+
+static int rank, size;
+
+static const char* name_of(int error_class) {
+    switch (error_class) {
+        case MPI_SUCCESS:
+            return "success";
+        case MPI_ERR_ACCESS:
+            return "ACCESS";
+        case MPI_ERR_AMODE:
+            return "AMODE";
+        case MPI_ERR_ARG:
+            return "ARG";
+        case MPI_ERR_BAD_FILE:
+            return "BAD_FILE";
+        case MPI_ERR_COUNT:
+            return "COUNT";
+        case MPI_ERR_FILE:
+            return "FILE";
+        case MPI_ERR_FILE_EXISTS:
+            return "FILE_EXISTS";
+        case MPI_ERR_IO:
+            return "IO";
+        case MPI_ERR_NO_SPACE:
+            return "NO_SPACE";
+        case MPI_ERR_NO_SUCH_FILE:
+            return "NO_SUCH_FILE";
+        case MPI_ERR_OTHER:
+            return "OTHER";
+        case MPI_ERR_QUOTA:
+            return "QUOTA";
+        case MPI_ERR_READ_ONLY:
+            return "READ_ONLY";
+        case MPI_ERR_TYPE:
+            return "TYPE";
+        case MPI_ERR_UNSUPPORTED_OPERATION:
+            return "UNSUPPORTED_OPERATION";
+        default:
+            return "another";
+    }
+}
+
+static void show(const char* what, int error) {
+    int error_class = MPI_SUCCESS, classes[64];
+    if (error != MPI_SUCCESS) MPI_Error_class(error, &error_class);
+    MPI_Gather(&error_class, 1, MPI_INT, classes, 1, MPI_INT, 0, MPI_COMM_WORLD);
+    if (rank != 0) return;
+    printf("%s:", what);
+    for (int r = 0; r < size; ++r) printf(" %s", name_of(classes[r]));
+    printf("\n");
+}
+
+static int opened(const char* name, int mode, MPI_File* file) {
+    return MPI_File_open(MPI_COMM_WORLD, name, mode, MPI_INFO_NULL, file);
+}
+
+int main(int argc, char** argv) {
+    MPI_File file;
+    static char bytes[1 << 16];
+    (void)argc;
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    memset(bytes, 'a', sizeof bytes);
+
+    show("opening a file that is not there", opened("missing", MPI_MODE_RDONLY, &file));
+    if (rank == 0) mkdir("folder", 0755);
+    MPI_Barrier(MPI_COMM_WORLD);
+    show("writing to a folder", opened("folder", MPI_MODE_WRONLY, &file));
+    show("creating in a folder that is not there",
+         opened("nowhere/file", MPI_MODE_CREATE | MPI_MODE_RDWR, &file));
+
+    show("creating", opened(argv[1], MPI_MODE_CREATE | MPI_MODE_RDWR, &file));
+    const MPI_Offset at = (MPI_Offset)rank * 1000;
+    show("writing", MPI_File_write_at_all(file, at, bytes, 1000, MPI_BYTE, MPI_STATUS_IGNORE));
+    show("closing", MPI_File_close(&file));
+    show("creating what is there", opened(argv[1], MPI_MODE_CREATE | MPI_MODE_EXCL | MPI_MODE_RDWR, &file));
+
+    show("opening to read", opened(argv[1], MPI_MODE_RDONLY, &file));
+    show("reading", MPI_File_read_at_all(file, at, bytes, 1000, MPI_BYTE, MPI_STATUS_IGNORE));
+    show("writing what is open to read",
+         MPI_File_write_at_all(file, at, bytes, 10, MPI_BYTE, MPI_STATUS_IGNORE));
+    show("closing", MPI_File_close(&file));
+
+    // The limit stands for a full disk. The library's own write fails on the ranks that are beyond it.
+    show("opening to write", opened(argv[1], MPI_MODE_RDWR, &file));
+    signal(SIGXFSZ, SIG_IGN);
+    struct rlimit limit;
+    getrlimit(RLIMIT_FSIZE, &limit);
+    const rlim_t unlimited = limit.rlim_cur;
+    limit.rlim_cur = 8000;
+    setrlimit(RLIMIT_FSIZE, &limit);
+    const MPI_Offset beyond = 8000 + (MPI_Offset)rank * (MPI_Offset)sizeof bytes;
+    const int error = MPI_File_write_at_all(file, beyond, bytes, sizeof bytes, MPI_BYTE, MPI_STATUS_IGNORE);
+    limit.rlim_cur = unlimited;
+    setrlimit(RLIMIT_FSIZE, &limit);
+    if (argv[2] != NULL) show("writing beyond the limit", error);
+    show("writing afterwards", MPI_File_write_at_all(file, at, bytes, 1000, MPI_BYTE, MPI_STATUS_IGNORE));
+    MPI_File_close(&file);
+    MPI_Finalize();
+    return 0;
+}

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <sched.h>
+
 #include <atomic>
 #include <cstdint>
 
@@ -24,14 +26,25 @@ inline void spin_pause() {
 #endif
 }
 
-/// Waits until `done(word's value)`; spins `spins` times first, then sleeps between looks.
+/// What to try before sleeping: first `spins` looks in a row, then `yields` that leave the core to another thread. Where
+/// threads exceed cores, giving way to those that one waits for is cheaper than being put to sleep and woken.
+struct Patience {
+    int spins = 0;
+    int yields = 0;
+};
+
+/// Waits until `done(word's value)`; sleeps between looks once its patience is spent.
 template <class Done>
-void futex_wait_until(FutexWord& word, int spins, Done done) {
+void futex_wait_until(FutexWord& word, Patience patience, Done done) {
     for (;;) {
         const std::uint32_t value = word.load(std::memory_order_acquire);
         if (done(value)) return;
-        if (spins-- > 0) {
+        if (patience.spins-- > 0) {
             spin_pause();
+            continue;
+        }
+        if (patience.yields-- > 0) {
+            sched_yield();
             continue;
         }
         futex_wait(word, value, 1.0);

@@ -12,7 +12,9 @@ namespace hakobi::io {
 namespace {
 
 // Waiting ranks may look for their word a while where each has a core of its own.
-int spins_for(int node_size) { return node_size <= num_cores() ? 2000 : 20; }
+Patience patience_for(int node_size) {
+    return node_size <= num_cores() ? Patience{.spins = 2000, .yields = 0} : Patience{.spins = 20, .yields = 16};
+}
 
 }  // namespace
 
@@ -36,7 +38,7 @@ Status Engine::Impl::set_up_control() {
     places[static_cast<std::size_t>(comm.node_rank())].cores = own_cores();
     mpi::NodeWindow::barrier(comm);
     for (const RankPlace& place : places) node_cores = united(node_cores, place.cores);
-    team = Team(&control->team, comm.node_rank(), comm.node_size(), spins_for(comm.node_size()));
+    team = Team(&control->team, comm.node_rank(), comm.node_size(), patience_for(comm.node_size()));
     return {};
 }
 

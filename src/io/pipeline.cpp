@@ -69,7 +69,7 @@ ByteMarks Pipeline::marks_of(std::uint32_t slot) const {
 void Pipeline::dispatch() {
     ReadyQueue& ready = memory_.state->ready;
     for (;;) {
-        futex_wait_until(ready.num_pushed, 0, [this](std::uint32_t n) { return n != num_taken_ || is_ending_.load(); });
+        futex_wait_until(ready.num_pushed, {}, [this](std::uint32_t n) { return n != num_taken_ || is_ending_.load(); });
         if (is_ending_.load()) return;
         ++num_taken_;
         // A pusher takes its entry before it counts, but a later one may count first: the entry is there soon.

@@ -92,7 +92,7 @@ std::vector<Turn> PhasePlan::turns_of(int domain, std::span<const CycleTally> ta
 
 Shuffle::Shuffle(const Comm& comm, const PhasePlan& plan, const NodeBuffers& buffers, ControlBlock& control,
                  std::span<const Region> regions, Pipeline* pipeline, int my_domain, EngineCounters& counters,
-                 Timeline& timeline, int spins)
+                 Timeline& timeline)
     : comm_(comm),
       plan_(plan),
       buffers_(buffers),
@@ -102,7 +102,6 @@ Shuffle::Shuffle(const Comm& comm, const PhasePlan& plan, const NodeBuffers& buf
       my_domain_(my_domain),
       counters_(counters),
       timeline_(timeline),
-      spins_(spins),
       is_oversubscribed_(comm.node_size() > num_cores()) {
     if (regions_.empty()) return;
     if (my_domain < 0) return;
@@ -170,7 +169,7 @@ void Shuffle::wait_for(FutexWord& word, std::uint32_t value) {
     if (word.load(std::memory_order_acquire) == value) return;
     const double start_s = now_s();
     if (regions_.empty()) {
-        futex_wait_until(word, spins_, [value](std::uint32_t v) { return v == value; });
+        futex_wait_until(word, Patience{is_oversubscribed_ ? 20 : 2000, 0}, [value](std::uint32_t v) { return v == value; });
     } else {
         // Messages progress only while somebody asks: short sleeps.
         for (std::uint32_t seen = word.load(std::memory_order_acquire); seen != value; seen = word.load(std::memory_order_acquire)) {

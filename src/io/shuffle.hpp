@@ -66,8 +66,7 @@ class Shuffle {
     /// `regions`: the file regions of all ranks of the communicator, or empty on a single node. `pipeline`: this
     /// rank's, when it aggregates; `my_domain` then is its domain, else -1.
     Shuffle(const Comm& comm, const PhasePlan& plan, const NodeBuffers& buffers, ControlBlock& control,
-            std::span<const Region> regions, Pipeline* pipeline, int my_domain, EngineCounters& counters, Timeline& timeline,
-            int spins);
+            std::span<const Region> regions, Pipeline* pipeline, int my_domain, EngineCounters& counters, Timeline& timeline);
 
     /// Adds this rank's parts to the tallies, and as aggregator what other nodes will send. Before number_turns.
     static std::vector<CyclePart> announce(const Comm& comm, const PhasePlan& plan, const Region& file,
@@ -121,7 +120,6 @@ class Shuffle {
     int my_domain_;
     EngineCounters& counters_;
     Timeline& timeline_;
-    int spins_;
     bool is_oversubscribed_;  // more ranks than cores on this node
 
     // Duties between nodes.

@@ -88,8 +88,8 @@ void Engine::Impl::run_phase(Call& call, const RequestTotals& totals) {
     timeline.add({"plan", 0, start_s, end_s});
     explainer.phase(plan.domains, buffers, options, domain >= 0 || comm.rank() == 0);
 
-    Shuffle shuffle(comm, plan, buffers, *control, call.regions, pipeline.get(), domain, counters, timeline);
-    shuffle.run({file_region, call.memory, call.origin}, parts, options.skew_s);
+    Shuffle shuffle(comm, plan, buffers, *control, call.regions, pipeline.get(), domain, counters, timeline, options.skew_s);
+    shuffle.run({file_region, call.memory, call.origin}, parts);
     call.position = plan.domains.end_bytes;
     if (!(call.is_asynchronous && call.position >= totals.end_bytes)) {
         wait_for_storage(call);

@@ -26,7 +26,7 @@ struct EngineOptions {
     std::int64_t async_budget_bytes = 256 << 20;  ///< asynchronous writes: collective buffers a node (hakobi_async_budget)
     bool direct_io = false;                  ///< O_DIRECT (hakobi_direct_io)
     bool profile = false;                    ///< a table of the counters on stderr at close (hakobi_profile)
-    double skew_s = 0;                       ///< for measuring: the last rank sleeps before each cycle (hakobi_skew)
+    double skew_s = 0;                       ///< for measuring: the last rank takes each buffer so much after it has opened (hakobi_skew)
 };
 
 /// Options from hints over HAKOBI_HINTS over the defaults. invalid_argument for a value that cannot be read; unknown

@@ -92,7 +92,7 @@ std::vector<Turn> PhasePlan::turns_of(int domain, std::span<const CycleTally> ta
 
 Shuffle::Shuffle(const Comm& comm, const PhasePlan& plan, const NodeBuffers& buffers, ControlBlock& control,
                  std::span<const Region> regions, Pipeline* pipeline, int my_domain, EngineCounters& counters,
-                 Timeline& timeline)
+                 Timeline& timeline, double skew_s)
     : comm_(comm),
       plan_(plan),
       buffers_(buffers),
@@ -102,6 +102,7 @@ Shuffle::Shuffle(const Comm& comm, const PhasePlan& plan, const NodeBuffers& buf
       my_domain_(my_domain),
       counters_(counters),
       timeline_(timeline),
+      late_s_(comm.rank() == comm.size() - 1 ? skew_s : 0),
       is_oversubscribed_(comm.node_size() > num_cores()) {
     if (regions_.empty()) return;
     if (my_domain < 0) return;
@@ -140,11 +141,10 @@ std::vector<CyclePart> Shuffle::announce(const Comm& comm, const PhasePlan& plan
     return parts;
 }
 
-void Shuffle::run(const Request& request, std::span<const CyclePart> parts, double skew_s) {
+void Shuffle::run(const Request& request, std::span<const CyclePart> parts) {
     Cursor file(request.file);
     Cursor memory(request.memory);
     for (const CyclePart& part : parts) {
-        if (skew_s > 0 && comm_.rank() == comm_.size() - 1) sleep_s(skew_s);
         if (file.stream() != part.stream_begin) {
             file.seek(part.stream_begin);
             memory.seek(part.stream_begin);
@@ -166,6 +166,11 @@ void Shuffle::run(const Request& request, std::span<const CyclePart> parts, doub
 }
 
 void Shuffle::wait_for(FutexWord& word, std::uint32_t value) {
+    wait_until_open(word, value);
+    if (late_s_ > 0) sleep_s(late_s_);
+}
+
+void Shuffle::wait_until_open(FutexWord& word, std::uint32_t value) {
     if (word.load(std::memory_order_acquire) == value) return;
     const double start_s = now_s();
     if (regions_.empty()) {

@@ -66,14 +66,15 @@ class Shuffle {
     /// `regions`: the file regions of all ranks of the communicator, or empty on a single node. `pipeline`: this
     /// rank's, when it aggregates; `my_domain` then is its domain, else -1.
     Shuffle(const Comm& comm, const PhasePlan& plan, const NodeBuffers& buffers, ControlBlock& control,
-            std::span<const Region> regions, Pipeline* pipeline, int my_domain, EngineCounters& counters, Timeline& timeline);
+            std::span<const Region> regions, Pipeline* pipeline, int my_domain, EngineCounters& counters, Timeline& timeline,
+            double skew_s);
 
     /// Adds this rank's parts to the tallies, and as aggregator what other nodes will send. Before number_turns.
     static std::vector<CyclePart> announce(const Comm& comm, const PhasePlan& plan, const Region& file,
                                            std::span<const Region> regions, int my_domain, ControlBlock& control);
 
     /// Moves all parts; returns when this rank's memory is its own again and no message needs it.
-    void run(const Request& request, std::span<const CyclePart> parts, double skew_s);
+    void run(const Request& request, std::span<const CyclePart> parts);
 
   private:
     struct Sending {
@@ -94,6 +95,7 @@ class Shuffle {
     void write_remote(const Request& request, const CyclePart& part, Cursor& file, Cursor& memory);
     void read_remote(const Request& request, const CyclePart& part, Cursor& file, Cursor& memory);
     void wait_for(FutexWord& word, std::uint32_t value);
+    void wait_until_open(FutexWord& word, std::uint32_t value);
 
     [[nodiscard]] bool has_duties() const;
     void poll();
@@ -120,6 +122,7 @@ class Shuffle {
     int my_domain_;
     EngineCounters& counters_;
     Timeline& timeline_;
+    double late_s_;           // how long after a buffer has opened this rank takes it: for measuring
     bool is_oversubscribed_;  // more ranks than cores on this node
 
     // Duties between nodes.

@@ -55,8 +55,6 @@ void examine(OpenFile& file, int mode) {
         file.why_not = "it is open in sequential mode";
     else if ((mode & MPI_MODE_APPEND) != 0)
         file.why_not = "it is open for appending";
-    else if ((mode & MPI_MODE_DELETE_ON_CLOSE) != 0)
-        file.why_not = "it is deleted when it is closed";
     else if (!is_posix(prefix_of(file.name)))
         file.why_not = "its file system has no POSIX interface";
     if (!file.why_not.empty()) return;

@@ -1,16 +1,25 @@
-// libhakobi_mpiio.so: what LD_PRELOAD names. It holds no MPI and links none, so that it can be loaded into every
-// process of a job (shells, launchers, Python before it imports mpi4py) and into programs of any MPI library.
+// libhakobi_mpiio.so: what LD_PRELOAD names. It holds no MPI and links none, so that it can be loaded into
+// every process of a job (shells, launchers, Python before it imports mpi4py) and into programs of any MPI
+// library.
 //
-// 1. It exports MPI_File_* and PMPI_File_*, each a jump through a pointer that the first call fills in. All arguments
-//    of these functions are integers or pointers and there are at most six, so they pass in registers whatever the
-//    MPI library's handle types are: the jump needs no <mpi.h>.
-// 2. At the first call the MPI library is in the process. It is found (by scope, else among all loaded objects, which
-//    is where Python's dlopen puts it), and the drop-in that was built for a library of its name is loaded from this
-//    library's own folder: libhakobi_mpiio-<soname>.so. Without one, a line says so and every call goes straight on.
-// 3. PMPI_X reaches the drop-in's X. MPI_X does too, unless another library in the process also defines MPI_X (a PMPI
-//    tool): then MPI_X goes to the tool, whose PMPI_X comes back here. So a tool sees each of the program's calls once,
-//    wherever it stands in the link order, and the Fortran layers that call PMPI_X (Open MPI) are reached as well as
-//    those that call MPI_X (MPICH).
+// 1. It exports MPI_File_* and PMPI_File_*, each a jump through a pointer that the first call fills in. All
+// arguments
+//    of these functions are integers or pointers and there are at most six, so they pass in registers
+//    whatever the MPI library's handle types are: the jump needs no <mpi.h>.
+// 2. At the first call the MPI library is in the process. It is found (by scope, else among all loaded
+// objects, which
+//    is where Python's dlopen puts it), and the drop-in that was built for a library of its name is loaded
+//    from this library's own folder: libhakobi_mpiio-<soname>.so. Without one, a line says so and every call
+//    goes straight on.
+// 3. PMPI_X reaches the drop-in's X. MPI_X does too, unless another library in the process also defines MPI_X
+// (a PMPI
+//    tool): then MPI_X goes to the tool, whose PMPI_X comes back here. So a tool sees each of the program's
+//    calls once, wherever it stands in the link order, and the Fortran layers that call PMPI_X (Open MPI) are
+//    reached as well as those that call MPI_X (MPICH).
+// 4. Large-count functions (MPI_X_c) are exported whatever the MPI library has, and programs that run with
+// many MPI
+//    libraries ask by that (mpi4py's wheel binds them weakly). Where the library has none, they are MPI_X,
+//    and a count that does not fit it is MPI_ERR_COUNT.
 #define _GNU_SOURCE
 #include <dirent.h>
 #include <dlfcn.h>
@@ -36,9 +45,26 @@ enum {
     num_functions
 };
 
+enum { err_count = 2 };  // MPI_ERR_COUNT in Open MPI, MPICH and the MPI 5 ABI alike
+
 static const char* const names[num_functions] = {
 #define HAKOBI_FILE_FUNCTION(name) #name,
 #define HAKOBI_FILE_FUNCTION_C(name) #name, #name "_c",
+#include "functions.def"
+#undef HAKOBI_FILE_FUNCTION
+#undef HAKOBI_FILE_FUNCTION_C
+};
+
+// Step 4: what stands in for a missing large-count function; null for the others.
+#define HAKOBI_FILE_FUNCTION(name)
+#define HAKOBI_FILE_FUNCTION_C(name) \
+    static word name##_by_int(word a, word b, word c, word d, word e, word f);
+#include "functions.def"
+#undef HAKOBI_FILE_FUNCTION
+#undef HAKOBI_FILE_FUNCTION_C
+static const function by_int[num_functions] = {
+#define HAKOBI_FILE_FUNCTION(name)
+#define HAKOBI_FILE_FUNCTION_C(name) [index_##name##_c] = name##_by_int,
 #include "functions.def"
 #undef HAKOBI_FILE_FUNCTION
 #undef HAKOBI_FILE_FUNCTION_C
@@ -72,8 +98,8 @@ static int is_initialized(void* mpi_library) {
     return initialized != NULL && (int)initialized((word)&flag, 0, 0, 0, 0, 0) == 0 && flag != 0;
 }
 
-// Takes the object that defines `open` (a PMPI_File_open) as the MPI library, unless it is this one; returns whether
-// MPI is initialised in it, which settles the search.
+// Takes the object that defines `open` (a PMPI_File_open) as the MPI library, unless it is this one; returns
+// whether MPI is initialised in it, which settles the search.
 static int consider(void* open) {
     Dl_info info;
     if (open == NULL || dladdr(open, &info) == 0 || info.dli_fbase == address_of_object(&library)) return 0;
@@ -162,8 +188,8 @@ static void list_drop_ins(const char* folder, char* text, size_t size) {
         if (strncmp(entry->d_name, prefix, sizeof prefix - 1) != 0 || length < sizeof prefix + 3) continue;
         if (strcmp(entry->d_name + length - 3, ".so") != 0) continue;
         const size_t used = strlen(text);
-        snprintf(text + used, size - used, "%s%.*s", used > 0 ? ", " : "", (int)(length - sizeof prefix + 1 - 3),
-                 entry->d_name + sizeof prefix - 1);
+        snprintf(text + used, size - used, "%s%.*s", used > 0 ? ", " : "",
+                 (int)(length - sizeof prefix + 1 - 3), entry->d_name + sizeof prefix - 1);
     }
     closedir(directory);
 }
@@ -178,7 +204,8 @@ static void load_drop_in(void) {
     const char* folder_text = slash != NULL ? self.dli_fname : ".";
     const char* soname = soname_of(library);
     char path[4096];
-    const int length = snprintf(path, sizeof path, "%.*s/%s%s.so", folder_length, folder_text, prefix, soname);
+    const int length =
+        snprintf(path, sizeof path, "%.*s/%s%s.so", folder_length, folder_text, prefix, soname);
     if (length < 0 || length >= (int)sizeof path) return;
     drop_in = dlopen(path, RTLD_NOW | RTLD_LOCAL);
     if (drop_in == NULL) {
@@ -188,8 +215,10 @@ static void load_drop_in(void) {
         list_drop_ins(folder, known, sizeof known);
         if (!speaks()) return;
         if (strstr(known, soname) == NULL) {
-            fprintf(stderr, "hakobi: this program's MPI library is %s, the drop-in here is for %s: the program runs "
-                            "without it\n", soname, known[0] != '\0' ? known : "none");
+            fprintf(stderr,
+                    "hakobi: this program's MPI library is %s, the drop-in here is for %s: the program runs "
+                    "without it\n",
+                    soname, known[0] != '\0' ? known : "none");
         } else {
             fprintf(stderr, "hakobi: the drop-in cannot be loaded, the program runs without it: %s\n",
                     reason != NULL ? reason : path);
@@ -221,6 +250,7 @@ static function inner_of(int index) {
         snprintf(name, sizeof name, "PMPI_%s", names[index]);
         target = function_of(library, name);
     }
+    if (target == NULL && library != NULL) target = by_int[index];
     if (target == NULL) fail(names[index]);
     return target;
 }
@@ -249,17 +279,21 @@ static function resolve_outer(int index) {
     return target;
 }
 
-#define HAKOBI_JUMP(symbol, table, resolve, index)                                            \
-    HAKOBI_EXPORT word symbol(word a, word b, word c, word d, word e, word f);                \
-    HAKOBI_EXPORT word symbol(word a, word b, word c, word d, word e, word f) {               \
-        function target = atomic_load_explicit(&table[index], memory_order_acquire);          \
-        if (__builtin_expect(target == NULL, 0)) target = resolve(index);                     \
-        return target(a, b, c, d, e, f);                                                      \
+#define HAKOBI_JUMP(symbol, table, resolve, index)                                   \
+    HAKOBI_EXPORT word symbol(word a, word b, word c, word d, word e, word f);       \
+    HAKOBI_EXPORT word symbol(word a, word b, word c, word d, word e, word f) {      \
+        function target = atomic_load_explicit(&table[index], memory_order_acquire); \
+        if (__builtin_expect(target == NULL, 0)) target = resolve(index);            \
+        return target(a, b, c, d, e, f);                                             \
     }
-#define HAKOBI_FILE_FUNCTION(name)                                    \
-    HAKOBI_JUMP(MPI_##name, outer, resolve_outer, index_##name)       \
+#define HAKOBI_FILE_FUNCTION(name)                              \
+    HAKOBI_JUMP(MPI_##name, outer, resolve_outer, index_##name) \
     HAKOBI_JUMP(PMPI_##name, inner, resolve_inner, index_##name)
-#define HAKOBI_FILE_FUNCTION_C(name) \
-    HAKOBI_FILE_FUNCTION(name)       \
-    HAKOBI_FILE_FUNCTION(name##_c)
+#define HAKOBI_FILE_FUNCTION_C(name)                                                                         \
+    HAKOBI_FILE_FUNCTION(name)                                                                               \
+    HAKOBI_FILE_FUNCTION(name##_c)                                                                           \
+    static word name##_by_int(word a, word b, word c, word d, word e, word f) {                              \
+        const word count = strstr(#name, "_at") != NULL ? d : c; /* file, offset where it has one, buffer */ \
+        return count == (int)count ? PMPI_##name(a, b, c, d, e, f) : err_count;                              \
+    }
 #include "functions.def"

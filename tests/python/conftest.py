@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import re
+import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -10,7 +12,7 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
-from hakobi import cli, launch
+from hakobi import cli, launch, programs
 from running import Result
 
 FAKES = Path(__file__).parent / "fakes"
@@ -64,3 +66,21 @@ def waves(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     monkeypatch.setenv("HAKOBI_PREFIX", str(folder.parent))
     monkeypatch.setenv("HAKOBI_MPIEXEC", str(FAKES / "mpiexec"))
     return folder
+
+
+@pytest.fixture(scope="session")
+def mpi4py_environment(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """What the wheel of mpi4py needs: it looks for MPICH as libmpi.so.12, and Debian's is called libmpich.so.12."""
+    pytest.importorskip("mpi4py")
+    flavour = programs.flavour()
+    if flavour != "mpich":
+        return {"MPI4PY_MPIABI": flavour}
+    build = Path(__file__).resolve().parents[2] / "build" / flavour
+    listing = subprocess.run(
+        ["ldd", build / "lib" / "libhakobi.so.0"], capture_output=True, text=True, check=True
+    ).stdout
+    found = re.search(r"libmpich\.so\.12 => (\S+)", listing)
+    assert found, listing
+    folder = tmp_path_factory.mktemp("mpich")
+    (folder / "libmpi.so.12").symlink_to(found.group(1))
+    return {"MPI4PY_MPIABI": flavour, "LD_LIBRARY_PATH": str(folder)}

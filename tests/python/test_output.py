@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import subprocess
 import sys
 from pathlib import Path
@@ -27,22 +26,6 @@ RANKS = [1, 2, 3] if FLAVOUR == "openmpi" else [1, 2]
 
 if not WAVE_CPP.is_file():
     pytest.skip(f"{WAVE_CPP} is not built", allow_module_level=True)
-
-
-@pytest.fixture(scope="session")
-def mpi4py_environment(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
-    """What the wheel of mpi4py needs: it looks for MPICH as libmpi.so.12, and Debian's is called libmpich.so.12."""
-    pytest.importorskip("mpi4py")
-    if FLAVOUR != "mpich":
-        return {"MPI4PY_MPIABI": FLAVOUR}
-    listing = subprocess.run(
-        ["ldd", BUILD / "lib" / "libhakobi.so.0"], capture_output=True, text=True, check=True
-    ).stdout
-    found = re.search(r"libmpich\.so\.12 => (\S+)", listing)
-    assert found, listing
-    folder = tmp_path_factory.mktemp("mpich")
-    (folder / "libmpi.so.12").symlink_to(found.group(1))
-    return {"MPI4PY_MPIABI": FLAVOUR, "LD_LIBRARY_PATH": str(folder)}
 
 
 def run_script(text: str, ranks: int, folder: Path, environment: dict[str, str]) -> launch.Finished:

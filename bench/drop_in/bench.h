@@ -1,0 +1,50 @@
+/* What the programs of this folder share: they use MPI-IO or a library on it, know nothing of Hakobi, and
+ * print one line, "<seconds> s <bytes> bytes", which compare.py reads. Time is from opening the file to its
+ * end of closing, on the slowest rank. */
+#ifndef HAKOBI_BENCH_DROP_IN_H
+#define HAKOBI_BENCH_DROP_IN_H
+
+#include <mpi.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+static inline double begin_time(void) {
+    MPI_Barrier(MPI_COMM_WORLD);
+    return MPI_Wtime();
+}
+
+static inline void end_time(double begin_s, double bytes) {
+    double mine = MPI_Wtime() - begin_s, longest = 0;
+    int rank = 0;
+    MPI_Reduce(&mine, &longest, 1, MPI_DOUBLE, MPI_MAX, 0, MPI_COMM_WORLD);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    if (rank == 0) printf("%.9f s %.0f bytes\n", longest, bytes);
+}
+
+static inline void require(int holds, const char* what) {
+    if (holds) return;
+    fprintf(stderr, "%s failed\n", what);
+    MPI_Abort(MPI_COMM_WORLD, 1);
+}
+
+/* The block of this rank in an array of edge^3 elements, by a grid of all ranks; its first element and
+ * extent. */
+static inline double* make_block(int edge, MPI_Offset first[3], MPI_Offset extent[3]) {
+    int rank, size, grid[3] = {0, 0, 0};
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    MPI_Dims_create(size, 3, grid);
+    const int place[3] = {rank / (grid[1] * grid[2]), rank / grid[2] % grid[1], rank % grid[2]};
+    MPI_Offset count = 1;
+    for (int d = 0; d < 3; ++d) {
+        first[d] = (MPI_Offset)edge * place[d] / grid[d];
+        extent[d] = (MPI_Offset)edge * (place[d] + 1) / grid[d] - first[d];
+        count *= extent[d];
+    }
+    double* values = malloc((size_t)count * sizeof(double));
+    require(values != NULL, "allocating a block");
+    for (MPI_Offset i = 0; i < count; ++i) values[i] = (double)(rank * 1000003 + i);
+    return values;
+}
+
+#endif

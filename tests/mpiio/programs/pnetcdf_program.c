@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { num_variables = 6, blocks = 5, edge = 8 };
+enum { num_variables = 12, blocks = 5, edge = 8 };
 
 static void check(int status, const char* what) {
     if (status == NC_NOERR) return;

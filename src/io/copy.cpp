@@ -5,6 +5,8 @@
 #include <bit>
 #include <cstring>
 
+#include "base/copy_bytes.hpp"
+
 namespace hakobi::io {
 namespace {
 
@@ -103,26 +105,26 @@ void ByteMarks::clear() { std::memset(words_, 0, static_cast<std::size_t>(num_wo
 void copy_to_window(Cursor& file, Cursor& memory, const std::byte* origin, std::int64_t stream_end, const BufferWindow& window) {
     for_each_run(file, memory, stream_end, [&](std::int64_t file_offset, std::int64_t memory_offset, std::int64_t length) {
         const std::int64_t at = file_offset - window.file_begin_bytes;
-        std::memcpy(window.buffer + at, origin + memory_offset, static_cast<std::size_t>(length));
+        copy_bytes(window.buffer + at, origin + memory_offset, static_cast<std::size_t>(length));
         if (window.marks != nullptr) window.marks->mark(at, length);
     });
 }
 
 void copy_from_window(Cursor& file, Cursor& memory, std::byte* origin, std::int64_t stream_end, const BufferWindow& window) {
     for_each_run(file, memory, stream_end, [&](std::int64_t file_offset, std::int64_t memory_offset, std::int64_t length) {
-        std::memcpy(origin + memory_offset, window.buffer + (file_offset - window.file_begin_bytes), static_cast<std::size_t>(length));
+        copy_bytes(origin + memory_offset, window.buffer + (file_offset - window.file_begin_bytes), static_cast<std::size_t>(length));
     });
 }
 
 void pack(Cursor& memory, const std::byte* origin, std::int64_t stream_end, std::byte* packed) {
     for_each_memory_run(memory, stream_end, [&](std::int64_t offset, std::int64_t at, std::int64_t length) {
-        std::memcpy(packed + at, origin + offset, static_cast<std::size_t>(length));
+        copy_bytes(packed + at, origin + offset, static_cast<std::size_t>(length));
     });
 }
 
 void unpack(Cursor& memory, std::byte* origin, std::int64_t stream_end, const std::byte* packed) {
     for_each_memory_run(memory, stream_end, [&](std::int64_t offset, std::int64_t at, std::int64_t length) {
-        std::memcpy(origin + offset, packed + at, static_cast<std::size_t>(length));
+        copy_bytes(origin + offset, packed + at, static_cast<std::size_t>(length));
     });
 }
 

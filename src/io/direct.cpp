@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <condition_variable>
 #include <mutex>
+#include <optional>
 #include <vector>
 
+#include "base/copy_bytes.hpp"
 #include "io/copy.hpp"
 #include "storage/concurrency.hpp"
 
@@ -12,14 +14,15 @@ namespace hakobi::io {
 namespace {
 
 constexpr std::int64_t gate_batch_bytes = 1 << 20;
+constexpr std::int64_t bounce_bytes = 256 << 10;  // still in the processor's cache when it is copied on
 constexpr double waited_s = 2e-4;  // asleep: a page cache never is, a disk or network is longer
 
 // One chunk under way: its bytes in the file, and where they are in memory: in place, or through a buffer.
 struct Chunk {
     storage::Request request;
-    std::vector<std::byte> bounce;
+    std::vector<std::byte> bounce_memory;
+    std::byte* bounce = nullptr;  // in it; null: in place
     std::int64_t stream = 0, length = 0;
-    bool is_bounced = false;
     class Mover* mover = nullptr;
 };
 
@@ -40,8 +43,8 @@ class Mover {
         while (cursor.stream() < request_.stream_end) {
             Chunk* chunk = take_free();
             if (chunk == nullptr) break;  // an error, or the end of the file
-            const std::int64_t length =
-                std::min({cursor.remaining(), request_.chunk_bytes, request_.stream_end - cursor.stream()});
+            std::int64_t length = std::min({cursor.remaining(), request_.chunk_bytes, request_.stream_end - cursor.stream()});
+            if (access_ == nullptr && kernel_would_be_slow(cursor.offset())) length = std::min(length, bounce_bytes);
             prepare(*chunk, cursor.offset(), cursor.stream(), length);
             cursor.advance(length);
             ++result_.num_calls;
@@ -60,10 +63,10 @@ class Mover {
 
     void finished(Chunk& chunk) {
         const std::int64_t moved = chunk.request.status.ok() ? std::min(chunk.request.transferred_bytes, chunk.length) : 0;
-        if (chunk.is_bounced && !request_.is_write && moved > 0) {
+        if (chunk.bounce != nullptr && !request_.is_write && moved > 0) {
             Cursor memory(request_.memory);
             memory.seek(chunk.stream);
-            unpack(memory, request_.origin, chunk.stream + moved, chunk.bounce.data());
+            unpack(memory, request_.origin, chunk.stream + moved, chunk.bounce);
         }
         const std::scoped_lock lock(mutex_);
         result_.status.keep_first(std::move(chunk.request.status));
@@ -88,6 +91,21 @@ class Mover {
         batch_bytes_ = 0;
     }
 
+    // With storage that serves from memory the copy out of it is the call's whole cost.
+    [[nodiscard]] bool kernel_would_be_slow(std::int64_t file_offset) const {
+        const auto memory = reinterpret_cast<std::size_t>(request_.origin + memory_.offset());
+        const auto file = static_cast<std::size_t>(file_offset);
+        return request_.is_write ? is_slow_copy(file, memory) : is_slow_copy(memory, file);
+    }
+
+    static std::byte* bounce_for(Chunk& chunk, std::int64_t file_offset, std::int64_t length) {
+        constexpr std::int64_t page_bytes = 4096;
+        if (std::ssize(chunk.bounce_memory) < length + page_bytes) chunk.bounce_memory.resize(static_cast<std::size_t>(length + page_bytes));
+        std::byte* const begin = chunk.bounce_memory.data();
+        const std::int64_t gap = (file_offset - reinterpret_cast<std::intptr_t>(begin)) % page_bytes;
+        return begin + (gap + page_bytes) % page_bytes;
+    }
+
     Chunk* take_free() {
         std::unique_lock lock(mutex_);
         changed_.wait(lock, [this] { return !free_.empty(); });
@@ -100,11 +118,10 @@ class Mover {
     void prepare(Chunk& chunk, std::int64_t file_offset, std::int64_t stream, std::int64_t length) {
         chunk.stream = stream;
         chunk.length = length;
-        chunk.is_bounced = memory_.remaining() < length;
+        chunk.bounce = nullptr;
         std::byte* bytes = request_.origin + memory_.offset();
-        if (chunk.is_bounced) {
-            chunk.bounce.resize(static_cast<std::size_t>(length));
-            bytes = chunk.bounce.data();
+        if (memory_.remaining() < length || (access_ == nullptr && kernel_would_be_slow(file_offset))) {
+            bytes = chunk.bounce = bounce_for(chunk, file_offset, length);
             if (request_.is_write) {
                 pack(memory_, request_.origin, stream + length, bytes);
             } else {
@@ -130,8 +147,8 @@ class Mover {
         const storage::Extent& extent = chunk.request.extents.front();
         const std::span<std::byte> bytes(chunk.request.buffer, static_cast<std::size_t>(extent.length_bytes));
         const bool is_first = result_.num_calls == 1;
-        storage::ServiceSample sample;
-        const storage::ServiceClock clock;
+        std::optional<storage::ServiceClock> clock;  // several calls of the kernel: a small piece costs less
+        if (is_first) clock.emplace();
         if (request_.is_write) {
             chunk.request.status = file_.write_at(bytes, extent.file_bytes);
             chunk.request.transferred_bytes = extent.length_bytes;
@@ -140,8 +157,9 @@ class Mover {
             chunk.request.status = read.ok() ? Status{} : read.status();
             chunk.request.transferred_bytes = read.ok() ? read.value() : 0;
         }
-        if (is_first) {
-            clock.stop(sample);
+        if (clock) {
+            storage::ServiceSample sample;
+            clock->stop(sample);
             result_.has_waited = sample.asleep_s > waited_s;
         }
         finished(chunk);

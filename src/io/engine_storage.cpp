@@ -86,6 +86,8 @@ void Engine::Impl::move_direct(Call& call, std::int64_t stream_begin, bool in_fl
         storage::AccessOptions access_options;
         access_options.name = options.access;
         access_options.num_threads = std::max(1, options.io_threads * 2 / comm.node_size());
+        access_options.cores = node_cores;
+        access_options.learnt = learnt_threads();
         auto access = storage::make_access(*file, access_options);
         if (access.ok()) direct_access = std::move(access).value();
         // Without one the calls are made in line: slower, not wrong.
@@ -103,6 +105,7 @@ void Engine::Impl::move_direct(Call& call, std::int64_t stream_begin, bool in_fl
         storage_blocks = 1;
         StorageMemory::learn(*file, 1);
     }
+    if (in_flight && direct_access) StorageMemory::learn(*file, storage_blocks, direct_access->learnt());
     counters.storage_s += end_s - start_s;
     counters.storage_bytes += moved.bytes;
     ++counters.direct_calls;

@@ -11,7 +11,7 @@ constexpr std::int64_t no_limit = std::numeric_limits<std::int64_t>::max();
 
 // Served from memory, these pieces move faster one by one than through a collective buffer.
 constexpr std::int64_t direct_write_piece_bytes = 256 << 10;
-constexpr std::int64_t direct_read_piece_bytes = 4 << 10;
+constexpr std::int64_t direct_read_piece_bytes = 8 << 10;
 
 }  // namespace
 

@@ -19,6 +19,7 @@
 #include <cstring>
 
 #include "base/clock.hpp"
+#include "base/copy_bytes.hpp"
 #include "io/shuffle.hpp"
 #include "mpi/comm_state.hpp"
 
@@ -126,7 +127,7 @@ void Shuffle::write_remote(const Request& request, const CyclePart& part, Cursor
     std::span<const std::byte> message(buffer, message_size);
     if (!is_packed) {
         sending.bytes.resize(message_size);
-        std::memcpy(sending.bytes.data(), buffer, static_cast<std::size_t>(window_bytes));
+        copy_bytes(sending.bytes.data(), buffer, static_cast<std::size_t>(window_bytes));
         std::memcpy(sending.bytes.data() + window_bytes, marks.words(), message_size - static_cast<std::size_t>(window_bytes));
         marks.clear();
         message = sending.bytes;
@@ -184,7 +185,7 @@ void Shuffle::unpack_into_buffer(const Receiving& received) {
         std::memcpy(words.data(), received.bytes.data() + window_bytes, words.size() * 8);
         const ByteMarks sent(words.data(), window_bytes);
         for (ByteMarks::Run run = sent.next_run(0); run.length > 0; run = sent.next_run(run.from + run.length)) {
-            std::memcpy(window.buffer + run.from, received.bytes.data() + run.from, static_cast<std::size_t>(run.length));
+            copy_bytes(window.buffer + run.from, received.bytes.data() + run.from, static_cast<std::size_t>(run.length));
             if (window.marks != nullptr) window.marks->mark(run.from, run.length);
             at += run.length;
         }
@@ -251,7 +252,7 @@ void Shuffle::poll_outgoing_data() {
                     at += pack_from_buffer(rank, cycle, window, at);
                 }
             } else {
-                std::memcpy(at, window.buffer, static_cast<std::size_t>(bytes));
+                copy_bytes(at, window.buffer, static_cast<std::size_t>(bytes));
                 at += bytes;
             }
             std::memcpy(at, &end_of_file, sizeof end_of_file);
@@ -290,7 +291,7 @@ void Shuffle::poll_staging_replies() {
         }
         const std::size_t data_bytes = at->bytes.size() - sizeof(std::int64_t);
         const std::uint32_t b = at->turn % static_cast<std::uint32_t>(buffers_.staging_depth);
-        std::memcpy(buffers_.staging_buffers + b * buffers_.cb_bytes, at->bytes.data(), data_bytes);
+        copy_bytes(buffers_.staging_buffers + b * buffers_.cb_bytes, at->bytes.data(), data_bytes);
         std::int64_t end_of_file = 0;
         std::memcpy(&end_of_file, at->bytes.data() + data_bytes, sizeof end_of_file);
         std::int64_t known = control_.end_of_file.load();

@@ -148,15 +148,16 @@ def check_room(folder: Path, file_bytes: int) -> None:
         raise InputError(f"--size: {bytes_text(needed)} of memory are needed, and {have} are available")
 
 
-def cache_note(facts: conditions.Conditions, storage: str, file_bytes: int) -> str:
+def cache_note(facts: conditions.Conditions, storage: str, file_bytes: int, *, is_synced: bool = False) -> str:
     """Whether what is measured is storage or memory."""
     place, size = facts["storage"][storage], bytes_text(file_bytes)
+    sync = "counted" if is_synced else "not counted"
     if conditions.in_memory(place):
-        return f"the file ({size}) lies in memory ({place['type']}): no device takes part; sync is not counted"
+        return f"the file ({size}) lies in memory ({place['type']}): no device takes part; sync is {sync}"
     memory = bytes_text(facts["memory_available_bytes"])
     if file_bytes < facts["memory_available_bytes"]:
-        return f"the file ({size}) fits into the page cache ({memory} of memory available); sync is not counted"
-    return f"the file ({size}) is larger than the page cache ({memory} of memory available); sync is not counted"
+        return f"the file ({size}) fits into the page cache ({memory} of memory available); sync is {sync}"
+    return f"the file ({size}) is larger than the page cache ({memory} of memory available); sync is {sync}"
 
 
 def crowd_note(flavour: str, ranks: int, cores: int) -> str:

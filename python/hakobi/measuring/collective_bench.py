@@ -53,6 +53,7 @@ class Result:
     case: Case
     samples: list[Sample] = field(default_factory=list)
     summary: Record = field(default_factory=dict)  #: any of the program's own: what does not differ between contenders
+    cached_share: float | None = None  #: of the file, in the page cache before a read (median of the last job)
     num_jobs: int = 0
 
 
@@ -138,6 +139,8 @@ def _arguments(plan: Plan, limit_gb_s: float, case: Case) -> list[str]:
 def _keep(lines: list[Record], number: int, result: Result, json_file: Path | None) -> None:
     result.samples += collective.samples_of(lines, result.num_jobs)
     result.summary = next((line for line in lines if line.get("kind") == "summary"), result.summary)
+    shares = [line["cached_share"] for line in lines if line.get("cached_share") is not None]
+    result.cached_share = shares[-1] if shares else result.cached_share
     for line in lines:
         if json_file and line.get("kind") == "sample":
             records.append(json_file, {**line, "round": number, "job": result.num_jobs})
@@ -167,6 +170,9 @@ def summaries(outcome: Outcome) -> Iterator[Record]:
                 "fraction_of_limit": figure.of_limit,
                 "limit_gb_s": outcome.limit_gb_s or None,
                 "cpu_s_per_gb": figure.cpu_s_per_gb,
+                "is_file_kept": result.summary.get("is_file_kept"),
+                "is_synced": result.summary.get("is_synced"),
+                "cached_share": result.cached_share if figure.operation == "read" else None,
                 "storage_model": plan.model.value() if plan.model else None,
                 "mpi": outcome.conditions["mpi"],
             }
@@ -233,8 +239,17 @@ def _notes(outcome: Outcome, result: Result, file_bytes: int) -> list[str]:
     plan = outcome.plan
     notes = ["± is half the distance between the quartiles; ratios hold with 98 %, taken between neighbours in time"]
     notes.append("floor: large contiguous blocks of the same file by two ranks, in the same turn; its bytes alone are")
-    notes[-1] += " not compared. open, close and fsync are not timed"
-    notes.append(collective.cache_note(outcome.conditions, "file", file_bytes))
+    is_synced = bool(result.summary.get("is_synced"))
+    notes[-1] += (
+        f" not compared. open and close are not timed, fsync is {'counted' if is_synced else 'not timed either'}"
+    )
+    kept = (
+        "one file is written again and again" if result.summary.get("is_file_kept") else "every write makes a new file"
+    )
+    if result.cached_share is not None:
+        kept += f"; before a read {100 * result.cached_share:.0f} % of it lay in the page cache (measured)"
+    notes.append(kept)
+    notes.append(collective.cache_note(outcome.conditions, "file", file_bytes, is_synced=is_synced))
     if plan.model:
         notes.append(f"every contender's file calls pass {plan.model.words()}")
     elif not plan.limit_gb_s:

@@ -143,6 +143,7 @@ mpi::Agreed Engine::Impl::call(Call& call) {
     if (call.status.ok() && call.is_write && !is_writable) {
         call.status = {ErrorCode::permission, path + ": the file is open for reading only"};
     }
+    const EngineCounters before = counters;
     ++counters.calls;
     if (call.status.ok()) {
         counters.user_bytes += call.file.size_bytes();
@@ -151,6 +152,7 @@ mpi::Agreed Engine::Impl::call(Call& call) {
     mpi::Agreed agreed = run_call(call);
     const double end_s = now_s();
     counters.call_s += end_s - start_s;
+    call_log.add(call.is_write, start_s, end_s, before, counters);
     timeline.add({call.is_write ? "write_all" : "read_all", 0, start_s, end_s});
     return agreed;
 }
@@ -178,6 +180,7 @@ mpi::Agreed Engine::open(const Comm& comm, const std::string& path, bool write, 
     if (status.ok() && comm.rank() == 0) stripe[0] = std::max(stripe[0], impl->file->stripe_bytes());
     mpi::all_max(comm, stripe);
     if (impl->options.striping_unit_bytes == 0) impl->options.striping_unit_bytes = stripe[0];
+    impl->call_log = CallLog(is_profile_wanted(impl->options));
     impl->explainer = Explainer(comm.rank(), path);
     mpi::Agreed agreed = mpi::agree(comm, status);
     if (!agreed.status.ok()) {
@@ -231,7 +234,7 @@ mpi::Agreed Engine::close() {
     if (!impl_) return {};
     mpi::Agreed agreed = wait();
     impl_->counters = counters();
-    report_at_close(impl_->comm, impl_->path, impl_->options, impl_->counters, impl_->timeline);
+    report_at_close(impl_->comm, impl_->path, impl_->options, impl_->counters, impl_->call_log, impl_->timeline);
     impl_->pipeline.reset();
     impl_->direct_access.reset();
     Status status;

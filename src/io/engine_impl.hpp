@@ -46,6 +46,7 @@ struct Engine::Impl {
     std::unique_ptr<Pipeline> pipeline;
     Timeline timeline;
     EngineCounters counters;
+    CallLog call_log;
     Explainer explainer;
     bool has_undone_write = false;
     std::int64_t storage_blocks = -1;  // RequestSummary's

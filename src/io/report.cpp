@@ -1,8 +1,10 @@
 #include "io/report.hpp"
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <span>
 #include <vector>
 
 #include "io/shuffle.hpp"
@@ -54,15 +56,44 @@ namespace {
 
 void print_profile(const std::string& path, const std::vector<EngineCounters>& ranks) {
     std::fprintf(stderr, "hakobi profile of %s (seconds; storage is summed over I/O threads)\n", path.c_str());
-    std::fprintf(stderr, "%5s %8s %8s %8s %10s %9s %9s %9s %9s %9s %9s %9s %10s\n", "rank", "calls", "direct", "cycles", "MiB",
-                 "pieces", "call", "plan", "copy", "buffers", "peers", "storage", "stored MiB");
+    std::fprintf(stderr, "%5s %8s %8s %8s %10s %9s %9s %9s %9s %9s %9s %9s %10s %8s %10s\n", "rank", "calls", "direct", "cycles",
+                 "MiB", "pieces", "call", "plan", "copy", "buffers", "peers", "storage", "stored MiB", "messages", "sent MiB");
     for (std::size_t rank = 0; rank < ranks.size(); ++rank) {
         const EngineCounters& c = ranks[rank];
-        std::fprintf(stderr, "%5zu %8lld %8lld %8lld %10.2f %9lld %9.4f %9.4f %9.4f %9.4f %9.4f %9.4f %10.2f\n", rank,
+        std::fprintf(stderr, "%5zu %8lld %8lld %8lld %10.2f %9lld %9.4f %9.4f %9.4f %9.4f %9.4f %9.4f %10.2f %8lld %10.2f\n", rank,
                      static_cast<long long>(c.calls), static_cast<long long>(c.direct_calls), static_cast<long long>(c.cycles),
                      static_cast<double>(c.user_bytes) / mib, static_cast<long long>(c.pieces), c.call_s, c.plan_s, c.copy_s,
-                     c.wait_buffer_s, c.wait_peer_s, c.storage_s, static_cast<double>(c.storage_bytes) / mib);
+                     c.wait_buffer_s, c.wait_peer_s, c.storage_s, static_cast<double>(c.storage_bytes) / mib,
+                     static_cast<long long>(c.messages), static_cast<double>(c.message_bytes) / mib);
     }
+}
+
+// Calls are collective: the i-th of one rank is the i-th of all.
+void print_calls(const std::vector<std::vector<CallProfile>>& ranks, std::int64_t num_calls) {
+    constexpr std::size_t most_lines = 20;
+    std::size_t known = ranks.front().size();
+    for (const auto& rank : ranks) known = std::min(known, rank.size());
+    std::fprintf(stderr, "%5s %6s %10s %9s %9s %9s %9s %9s  (of the ranks: MiB summed, seconds of the slowest)\n", "call", "", "MiB",
+                 "seconds", "GB/s", "copy", "buffers", "peers");
+    for (std::size_t i = 0; i < std::min(known, most_lines); ++i) {
+        CallProfile all = ranks.front()[i];
+        all.bytes = 0;
+        for (const auto& rank : ranks) {
+            const CallProfile& one = rank[i];
+            all.bytes += one.bytes;
+            all.is_direct = std::max(all.is_direct, one.is_direct);
+            all.end_s = std::max(all.end_s, all.start_s + one.end_s - one.start_s);
+            all.copy_s = std::max(all.copy_s, one.copy_s);
+            all.wait_buffer_s = std::max(all.wait_buffer_s, one.wait_buffer_s);
+            all.wait_peer_s = std::max(all.wait_peer_s, one.wait_peer_s);
+        }
+        const double seconds = all.end_s - all.start_s;
+        std::fprintf(stderr, "%5zu %6s %10.2f %9.4f %9.3f %9.4f %9.4f %9.4f%s\n", i, all.is_write != 0 ? "write" : "read",
+                     static_cast<double>(all.bytes) / mib, seconds, 1e-9 * static_cast<double>(all.bytes) / std::max(seconds, 1e-9),
+                     all.copy_s, all.wait_buffer_s, all.wait_peer_s, all.is_direct != 0 ? "  direct" : "");
+    }
+    const auto shown = static_cast<std::int64_t>(std::min(known, most_lines));
+    if (num_calls > shown) std::fprintf(stderr, "      %lld more calls\n", static_cast<long long>(num_calls - shown));
 }
 
 void write_trace(const std::vector<std::vector<std::byte>>& lines) {
@@ -80,16 +111,34 @@ void write_trace(const std::vector<std::vector<std::byte>>& lines) {
 
 }  // namespace
 
+bool is_profile_wanted(const EngineOptions& options) { return options.profile || is_set("HAKOBI_PROFILE"); }
+
+void CallLog::add(bool is_write, double start_s, double end_s, const EngineCounters& before, const EngineCounters& after) {
+    if (!is_on_ || calls_.size() >= max_calls) return;
+    calls_.push_back({is_write ? 1 : 0, after.user_bytes - before.user_bytes, after.direct_calls > before.direct_calls ? 1 : 0, start_s,
+                      end_s, after.copy_s - before.copy_s, after.wait_buffer_s - before.wait_buffer_s,
+                      after.wait_peer_s - before.wait_peer_s});
+}
+
 void report_at_close(const Comm& comm, const std::string& path, const EngineOptions& options, const EngineCounters& counters,
-                     Timeline& timeline) {
+                     const CallLog& calls, Timeline& timeline) {
     // The variables may be set for some ranks only: what is collective is agreed.
-    std::vector<std::int64_t> wanted{options.profile || is_set("HAKOBI_PROFILE") ? 1 : 0, Timeline::is_wanted() ? 1 : 0};
+    std::vector<std::int64_t> wanted{is_profile_wanted(options) ? 1 : 0, Timeline::is_wanted() ? 1 : 0};
     mpi::all_max(comm, wanted);
     if (wanted[0] != 0) {
         const auto all = mpi::gather(comm, {reinterpret_cast<const std::byte*>(&counters), sizeof counters}, 0);
         std::vector<EngineCounters> ranks(all.size());
         for (std::size_t r = 0; r < all.size(); ++r) std::memcpy(&ranks[r], all[r].data(), sizeof counters);
-        if (comm.rank() == 0) print_profile(path, ranks);
+        const auto logs = mpi::gather(comm, std::as_bytes(std::span(calls.calls())), 0);
+        if (comm.rank() == 0) {
+            print_profile(path, ranks);
+            std::vector<std::vector<CallProfile>> by_rank;
+            for (const auto& bytes : logs) {
+                by_rank.emplace_back(bytes.size() / sizeof(CallProfile));
+                if (!bytes.empty()) std::memcpy(by_rank.back().data(), bytes.data(), bytes.size());
+            }
+            print_calls(by_rank, ranks[0].calls);
+        }
     }
     if (wanted[1] != 0) {
         const std::string lines = timeline.to_json_lines(comm.rank());

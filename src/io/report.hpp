@@ -2,7 +2,7 @@
 
 #include <hakobi/comm.hpp>
 #include <string>
-#include <tuple>
+#include <vector>
 
 #include "base/timeline.hpp"
 #include "io/engine.hpp"
@@ -26,9 +26,33 @@ class Explainer {
     std::string last_road_, last_phase_;
 };
 
-/// Collective: the table of counters on rank 0's stderr where it is asked for (hakobi_profile, HAKOBI_PROFILE=1), and
-/// the trace that HAKOBI_TRACE names.
+/// One collective call as one rank saw it. Plain data: it travels to rank 0 as it is.
+struct CallProfile {
+    std::int64_t is_write = 0;
+    std::int64_t bytes = 0;  ///< of this rank's request
+    std::int64_t is_direct = 0;
+    double start_s = 0, end_s = 0;  ///< on now_s()
+    double copy_s = 0, wait_buffer_s = 0, wait_peer_s = 0;
+};
+
+/// The calls of one file, kept while somebody wants a profile: the first max_calls of them.
+class CallLog {
+  public:
+    static constexpr std::size_t max_calls = 1000;
+    explicit CallLog(bool is_on = false) : is_on_(is_on) {}
+    /// A call from `start_s` to `end_s`, whose counters were `before` and are `after`.
+    void add(bool is_write, double start_s, double end_s, const EngineCounters& before, const EngineCounters& after);
+    [[nodiscard]] const std::vector<CallProfile>& calls() const noexcept { return calls_; }
+
+  private:
+    bool is_on_ = false;
+    std::vector<CallProfile> calls_;
+};
+[[nodiscard]] bool is_profile_wanted(const EngineOptions& options);
+
+/// Collective: on rank 0's stderr the counters by rank and the calls, where that is asked for (hakobi_profile,
+/// HAKOBI_PROFILE=1), and the trace that HAKOBI_TRACE names.
 void report_at_close(const Comm& comm, const std::string& path, const EngineOptions& options, const EngineCounters& counters,
-                     Timeline& timeline);
+                     const CallLog& calls, Timeline& timeline);
 
 }  // namespace hakobi::io

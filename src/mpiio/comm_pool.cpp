@@ -1,8 +1,11 @@
 #include "mpiio/comm_pool.hpp"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <array>
 #include <mutex>
+#include <utility>
 #include <vector>
 
 namespace hakobi::mpiio {
@@ -45,6 +48,43 @@ std::shared_ptr<FileComm> reserve(const Fits& fits) {
     return nullptr;
 }
 
+/// Delete callback of an attribute of MPI_COMM_SELF: MPI_Finalize begins. Each rank frees what it has in one
+/// order that is the same for all, so that none waits for another in a circle. What a file still uses stays.
+int free_all(MPI_Comm, int, void*, void*) {
+    std::vector<std::shared_ptr<FileComm>> kept;
+    {
+        const std::lock_guard lock(pool().mutex);
+        kept.swap(pool().kept);
+    }
+    std::erase_if(kept, [](const auto& comm) { return comm->is_used; });
+    std::sort(kept.begin(), kept.end(), [](const auto& a, const auto& b) {
+        return std::pair(a->owner, a->id) < std::pair(b->owner, b->id);
+    });
+    for (const std::shared_ptr<FileComm>& comm : kept) {
+        comm->engine.free();
+        PMPI_Comm_free(&comm->comm);
+    }
+    return MPI_SUCCESS;
+}
+
+/// Called before the first communicator is kept.
+void free_all_at_finalize() {
+    static std::once_flag once;
+    std::call_once(once, [] {
+        int key = MPI_KEYVAL_INVALID;
+        PMPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, free_all, &key, nullptr);
+        PMPI_Comm_set_attr(MPI_COMM_SELF, key, nullptr);
+        PMPI_Comm_free_keyval(&key);  // which only marks it, as long as the attribute is there
+    });
+}
+
+/// This process among all, also among those that were started from MPI programs and count from 0 again.
+std::int64_t own_number() {
+    int world_rank = 0;
+    PMPI_Comm_rank(MPI_COMM_WORLD, &world_rank);
+    return (static_cast<std::int64_t>(world_rank) << 32) | static_cast<std::int64_t>(getpid());
+}
+
 void release(const std::shared_ptr<FileComm>& comm) {
     const std::lock_guard lock(pool().mutex);
     comm->is_used = false;
@@ -56,17 +96,20 @@ std::shared_ptr<FileComm> take_comm(MPI_Comm comm, unsigned needed, unsigned& fl
     int rank = 0;
     PMPI_Comm_rank(comm, &rank);
     std::shared_ptr<FileComm> taken;
-    std::array<std::int64_t, 2> ids = {-1, -1};  // of the one that is proposed, and of one to be made
+    std::array<std::int64_t, 3> ids = {-1, -1,
+                                       0};  // of the one that is proposed, of one to be made, and their owner
     if (rank == 0) {
         taken = reserve([comm](const FileComm& candidate) { return same_ranks(candidate.comm, comm); });
         ids[0] = taken != nullptr ? taken->id : -1;
         const std::lock_guard lock(pool().mutex);
         ids[1] = ++pool().last_id;
+        ids[2] = own_number();
     }
-    PMPI_Bcast(ids.data(), 2, MPI_INT64_T, 0, comm);
-    // Ids are the first rank's own numbers: those of another first rank are told apart by the group.
+    PMPI_Bcast(ids.data(), static_cast<int>(ids.size()), MPI_INT64_T, 0, comm);
     if (rank != 0 && ids[0] >= 0) {
-        taken = reserve([&](const FileComm& c) { return c.id == ids[0] && same_ranks(c.comm, comm); });
+        taken = reserve([&ids](const FileComm& candidate) {
+            return candidate.id == ids[0] && candidate.owner == ids[2];
+        });
     }
     bool is_room = false;
     {
@@ -86,9 +129,11 @@ std::shared_ptr<FileComm> take_comm(MPI_Comm comm, unsigned needed, unsigned& fl
     taken = std::make_shared<FileComm>();
     if (PMPI_Comm_dup(comm, &taken->comm) != MPI_SUCCESS) return nullptr;
     taken->id = ids[1];
+    taken->owner = ids[2];
     taken->is_kept = (all & has_room) != 0;
     taken->is_used = true;
     if (taken->is_kept) {
+        free_all_at_finalize();
         const std::lock_guard lock(pool().mutex);
         pool().kept.push_back(taken);
     }

@@ -10,10 +10,11 @@ namespace hakobi::mpiio {
 /// engine keeps its node-shared buffers on its Comm (NodeWindow::keep) and mapping them anew costs more than
 /// many a file.
 struct FileComm {
-    MPI_Comm comm =
-        MPI_COMM_NULL;     ///< a duplicate of the program's: where ranks agree, and the engine's parent
-    Comm engine;           ///< made by the first collective access
-    std::int64_t id = -1;  ///< the same on all its ranks, different from all others of its first rank
+    MPI_Comm comm = MPI_COMM_NULL;  ///< a duplicate of the program's: the ranks agree by it
+    Comm engine;                    ///< made by the first collective access
+    /// The same on all its ranks, and how all ranks order their communicators: its first rank, and that one's
+    /// number for it.
+    std::int64_t owner = 0, id = -1;
     bool is_kept = false;  ///< for another file, when this one is closed
     bool is_used = false;  ///< by a file now; guarded by the pool
 };
@@ -27,7 +28,10 @@ struct FileComm {
 /// taken. Null without `needed`, and where MPI cannot duplicate; `flags` holds the combination on return.
 [[nodiscard]] std::shared_ptr<FileComm> take_comm(MPI_Comm comm, unsigned needed, unsigned& flags);
 
-/// Gives it back; collective over it where it is not kept. Kept ones live until MPI_Finalize.
+/// Gives it back; collective over it where it is not kept. Kept ones are freed at the beginning of
+/// MPI_Finalize, which runs the delete callbacks of MPI_COMM_SELF's attributes first. They cannot be left to
+/// MPI_Finalize itself: Open MPI frees windows there by waiting for their other ranks, in the order of its
+/// own table, which differs between ranks after several threads or groups have made some.
 void give_back(const std::shared_ptr<FileComm>& comm);
 
 }  // namespace hakobi::mpiio

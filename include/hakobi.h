@@ -104,7 +104,8 @@ typedef struct hakobi_block {
 
 /* The block of `rank` when an array of `global` extents is split over `num_ranks` so that the blocks have the smallest
  * surface. Local. invalid_argument when the ranks do not fit the grid. */
-HAKOBI_API int hakobi_split(int num_dims, const int64_t* global, int num_ranks, int rank, hakobi_block* block);
+HAKOBI_API int hakobi_split(int num_dims, const int64_t* global, int num_ranks, int rank,
+                            hakobi_block* block);
 
 /* ---- Output --------------------------------------------------------------------------------------------------- */
 

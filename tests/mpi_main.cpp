@@ -25,8 +25,9 @@ int main(int argc, char** argv) {
                 if (!result.failed()) return;
                 int failed_rank = 0;
                 MPI_Comm_rank(MPI_COMM_WORLD, &failed_rank);
-                std::fprintf(stderr, "rank %d: %s:%d: %s\n", failed_rank, result.file_name() ? result.file_name() : "?",
-                             result.line_number(), result.message());
+                std::fprintf(stderr, "rank %d: %s:%d: %s\n", failed_rank,
+                             result.file_name() ? result.file_name() : "?", result.line_number(),
+                             result.message());
             }
         };
         delete listeners.Release(listeners.default_result_printer());

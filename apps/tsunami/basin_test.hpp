@@ -44,7 +44,8 @@ class Basin {
         solver_.start();
     }
 
-    void advance(double time_s, double courant, const std::function<void()>& after_step = [] {}) {
+    void advance(
+        double time_s, double courant, const std::function<void()>& after_step = [] {}) {
         double now_s = 0;
         while (now_s < time_s) {
             double rate = solver_.max_rate();

@@ -24,9 +24,11 @@ class Transfer {
 };
 
 /// Hakobi's engine with these hints.
-std::unique_ptr<Transfer> engine_transfer(std::string name, const Comm& comm, const Pattern& pattern, const Hints& hints);
+std::unique_ptr<Transfer> engine_transfer(std::string name, const Comm& comm, const Pattern& pattern,
+                                          const Hints& hints);
 /// The MPI library's own MPI-IO: MPI_File_set_view and write_all / read_all with these hints.
-std::unique_ptr<Transfer> mpi_io_transfer(std::string name, const Comm& comm, const Pattern& pattern, const Hints& hints);
+std::unique_ptr<Transfer> mpi_io_transfer(std::string name, const Comm& comm, const Pattern& pattern,
+                                          const Hints& hints);
 /// The limit in the same minute: as many ranks as pay (`num_ranks` of them) move equal contiguous shares of the file in
 /// large blocks, several in flight where the storage makes them wait, out of memory of the same size as everybody's.
 std::unique_ptr<Transfer> floor_transfer(const Comm& comm, const Pattern& pattern, int num_ranks);

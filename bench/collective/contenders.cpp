@@ -36,7 +36,8 @@ class EngineTransfer final : public Transfer {
     void move(std::span<std::byte> data) override {
         const io::Region memory = io::Region::contiguous(0, static_cast<std::int64_t>(data.size()));
         std::int64_t bytes_read = 0;
-        (is_write_ ? engine_->write_all(file_, data.data(), memory) : engine_->read_all(file_, data.data(), memory, bytes_read))
+        (is_write_ ? engine_->write_all(file_, data.data(), memory)
+                   : engine_->read_all(file_, data.data(), memory, bytes_read))
             .throw_if_error();
     }
     void close() override {
@@ -58,15 +59,19 @@ class MpiIoTransfer final : public Transfer {
   public:
     MpiIoTransfer(std::string name, const Comm& comm, const Pattern& pattern, const Hints& hints)
         : name_(std::move(name)), comm_(comm), hints_(hints) {
-        const auto as_int = [](const std::vector<std::int64_t>& values) { return std::vector<int>(values.begin(), values.end()); };
-        const std::vector<int> global = as_int(pattern.global), start = as_int(pattern.start), count = as_int(pattern.count);
-        check_mpi(MPI_Type_contiguous(static_cast<int>(pattern.element_bytes), MPI_BYTE, &element_), "MPI_Type_contiguous");
+        const auto as_int = [](const std::vector<std::int64_t>& values) {
+            return std::vector<int>(values.begin(), values.end());
+        };
+        const std::vector<int> global = as_int(pattern.global), start = as_int(pattern.start),
+                               count = as_int(pattern.count);
+        check_mpi(MPI_Type_contiguous(static_cast<int>(pattern.element_bytes), MPI_BYTE, &element_),
+                  "MPI_Type_contiguous");
         check_mpi(MPI_Type_commit(&element_), "MPI_Type_commit");
         element_bytes_ = pattern.element_bytes;
         // A rank without elements has no subarray: it writes zero elements of its whole view.
         if (std::all_of(count.begin(), count.end(), [](int n) { return n > 0; })) {
-            check_mpi(MPI_Type_create_subarray(static_cast<int>(global.size()), global.data(), count.data(), start.data(), MPI_ORDER_C,
-                                               element_, &view_),
+            check_mpi(MPI_Type_create_subarray(static_cast<int>(global.size()), global.data(), count.data(),
+                                               start.data(), MPI_ORDER_C, element_, &view_),
                       "MPI_Type_create_subarray");
             check_mpi(MPI_Type_commit(&view_), "MPI_Type_commit");
         }
@@ -80,10 +85,12 @@ class MpiIoTransfer final : public Transfer {
         MPI_Info info = MPI_INFO_NULL;
         MPI_Info_create(&info);
         for (const auto& [key, value] : hints_) MPI_Info_set(info, key.c_str(), value.c_str());
-        const int error = MPI_File_open(comm_.handle(), path.c_str(), is_write ? MPI_MODE_WRONLY : MPI_MODE_RDONLY, info, &file_);
+        const int error = MPI_File_open(comm_.handle(), path.c_str(),
+                                        is_write ? MPI_MODE_WRONLY : MPI_MODE_RDONLY, info, &file_);
         MPI_Info_free(&info);
         check_mpi(error, "MPI_File_open");
-        check_mpi(MPI_File_set_view(file_, 0, element_, view_ == MPI_DATATYPE_NULL ? element_ : view_, "native", MPI_INFO_NULL),
+        check_mpi(MPI_File_set_view(file_, 0, element_, view_ == MPI_DATATYPE_NULL ? element_ : view_,
+                                    "native", MPI_INFO_NULL),
                   "MPI_File_set_view");
     }
     void move(std::span<std::byte> data) override {
@@ -124,7 +131,8 @@ class FloorTransfer final : public Transfer {
             if (file.ok()) file_ = std::move(file).value();
         }
         if (file_) {
-            if (data_.empty()) data_.assign(static_cast<std::size_t>(end_ - begin_) + page_bytes, std::byte{1});
+            if (data_.empty())
+                data_.assign(static_cast<std::size_t>(end_ - begin_) + page_bytes, std::byte{1});
             storage::AccessOptions options;
             options.num_threads = in_flight;
             options.learnt = learnt_[is_write_ ? 1 : 0];  // the engine remembers it too
@@ -141,12 +149,15 @@ class FloorTransfer final : public Transfer {
         num_running_ = 0;
         if (access_) {
             // Congruent with the file: what the kernel copies fastest (base/copy_bytes.hpp).
-            const std::size_t above = (reinterpret_cast<std::size_t>(data_.data()) - static_cast<std::size_t>(begin_)) % page_bytes;
+            const std::size_t above =
+                (reinterpret_cast<std::size_t>(data_.data()) - static_cast<std::size_t>(begin_)) % page_bytes;
             std::byte* const on_page = data_.data() + (page_bytes - above) % page_bytes;
             for (std::size_t i = 0; i < requests.size(); ++i) {
                 requests[i].buffer = on_page;
                 requests[i].context = this;
-                requests[i].done = [](storage::Request& request) { static_cast<FloorTransfer*>(request.context)->next_block(request); };
+                requests[i].done = [](storage::Request& request) {
+                    static_cast<FloorTransfer*>(request.context)->next_block(request);
+                };
             }
             {
                 const std::scoped_lock lock(mutex_);
@@ -205,10 +216,12 @@ class FloorTransfer final : public Transfer {
 
 }  // namespace
 
-std::unique_ptr<Transfer> engine_transfer(std::string name, const Comm& comm, const Pattern& pattern, const Hints& hints) {
+std::unique_ptr<Transfer> engine_transfer(std::string name, const Comm& comm, const Pattern& pattern,
+                                          const Hints& hints) {
     return std::make_unique<EngineTransfer>(std::move(name), comm, pattern, hints);
 }
-std::unique_ptr<Transfer> mpi_io_transfer(std::string name, const Comm& comm, const Pattern& pattern, const Hints& hints) {
+std::unique_ptr<Transfer> mpi_io_transfer(std::string name, const Comm& comm, const Pattern& pattern,
+                                          const Hints& hints) {
     return std::make_unique<MpiIoTransfer>(std::move(name), comm, pattern, hints);
 }
 std::unique_ptr<Transfer> floor_transfer(const Comm& comm, const Pattern& pattern, int num_ranks) {

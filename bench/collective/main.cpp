@@ -64,7 +64,9 @@ struct Series {
 double cpu_s() {
     rusage usage{};
     getrusage(RUSAGE_SELF, &usage);
-    const auto seconds = [](const timeval& t) { return static_cast<double>(t.tv_sec) + 1e-6 * static_cast<double>(t.tv_usec); };
+    const auto seconds = [](const timeval& t) {
+        return static_cast<double>(t.tv_sec) + 1e-6 * static_cast<double>(t.tv_usec);
+    };
     return seconds(usage.ru_utime) + seconds(usage.ru_stime);
 }
 
@@ -72,7 +74,8 @@ Hints parsed_hints(const std::vector<std::string>& items) {
     Hints hints;
     for (const std::string& item : items) {
         const auto at = item.find('=');
-        if (at == std::string::npos) throw Error(ErrorCode::invalid_argument, "--hint " + item + ": not name=value");
+        if (at == std::string::npos)
+            throw Error(ErrorCode::invalid_argument, "--hint " + item + ": not name=value");
         hints[item.substr(0, at)] = item.substr(at + 1);
     }
     return hints;
@@ -81,7 +84,9 @@ Hints parsed_hints(const std::vector<std::string>& items) {
 class Bench {
   public:
     Bench(const Comm& comm, Options options, Pattern pattern)
-        : comm_(comm), options_(std::move(options)), pattern_(std::move(pattern)),
+        : comm_(comm),
+          options_(std::move(options)),
+          pattern_(std::move(pattern)),
           file_(pattern_.files[static_cast<std::size_t>(comm.rank())]),
           data_(static_cast<std::size_t>(file_.size_bytes())) {
         path_ = options_.folder + "/hakobi-bench-" + std::to_string(shared_pid()) + ".bin";
@@ -91,7 +96,8 @@ class Bench {
         add_contenders();
         std::vector<measure::Contender> contenders;
         for (Series& series : series_) {
-            contenders.push_back({series.transfer->name() + (series.is_write ? " write" : " read"), [this, &series] { return sample(series); }});
+            contenders.push_back({series.transfer->name() + (series.is_write ? " write" : " read"),
+                                  [this, &series] { return sample(series); }});
         }
         measure::RepetitionRule rule;
         rule.budget_s = options_.budget_s;
@@ -103,7 +109,8 @@ class Bench {
             mpi::all_max(comm_, word);
             return word[0] != 0;
         };
-        const std::vector<measure::Measurement> results = measure::measure_interleaved(contenders, rule, agreement);
+        const std::vector<measure::Measurement> results =
+            measure::measure_interleaved(contenders, rule, agreement);
         if (comm_.rank() == 0) {
             std::filesystem::remove(path_);
             std::filesystem::remove(path_ + ".read");
@@ -133,11 +140,16 @@ class Bench {
                 add(engine_transfer("hakobi " + access, comm_, pattern_, hints), is_write);
             }
             for (const std::string& rival : options_.compare) {
-                if (rival == "mpi-io") add(mpi_io_transfer(options_.mpi_io_name, comm_, pattern_, parsed_hints(options_.mpi_hints)), is_write);
+                if (rival == "mpi-io")
+                    add(mpi_io_transfer(options_.mpi_io_name, comm_, pattern_,
+                                        parsed_hints(options_.mpi_hints)),
+                        is_write);
             }
         }
     }
-    void add(std::unique_ptr<Transfer> transfer, bool is_write) { series_.push_back({std::move(transfer), is_write, {}}); }
+    void add(std::unique_ptr<Transfer> transfer, bool is_write) {
+        series_.push_back({std::move(transfer), is_write, {}});
+    }
 
     // Rank 0 makes the file: for writing, empty unless it is kept; for reading, once, with the expected bytes.
     std::string prepared_file(bool is_write) {
@@ -163,7 +175,8 @@ class Bench {
         if (!file.ok()) return file.status();
         std::vector<std::byte> block(4 << 20);
         for (std::int64_t at = 0; at < pattern_.file_bytes; at += static_cast<std::int64_t>(block.size())) {
-            const auto length = static_cast<std::size_t>(std::min<std::int64_t>(static_cast<std::int64_t>(block.size()), pattern_.file_bytes - at));
+            const auto length = static_cast<std::size_t>(
+                std::min<std::int64_t>(static_cast<std::int64_t>(block.size()), pattern_.file_bytes - at));
             fill_expected(std::span(block).first(length), at, 0);
             Status status = file.value()->write_at(std::span(block).first(length), at);
             if (!status.ok()) return status;
@@ -173,7 +186,8 @@ class Bench {
 
     void fill_memory(int seed) {
         for (io::Cursor cursor(file_); !cursor.at_end(); cursor.advance(cursor.remaining())) {
-            fill_expected(std::span(data_).subspan(static_cast<std::size_t>(cursor.stream()), static_cast<std::size_t>(cursor.remaining())),
+            fill_expected(std::span(data_).subspan(static_cast<std::size_t>(cursor.stream()),
+                                                   static_cast<std::size_t>(cursor.remaining())),
                           cursor.offset(), seed);
         }
     }
@@ -194,7 +208,8 @@ class Bench {
         series.transfer->move(data_);
         if (options_.is_synced && series.is_write) sync(path);
         // From the first rank's start to the last one's end, on the clock that a node's processes share.
-        std::vector<std::int64_t> times{-static_cast<std::int64_t>(start_s * 1e9), static_cast<std::int64_t>(now_s() * 1e9)};
+        std::vector<std::int64_t> times{-static_cast<std::int64_t>(start_s * 1e9),
+                                        static_cast<std::int64_t>(now_s() * 1e9)};
         const double cpu_of_rank_s = cpu_s() - cpu_before_s;
         mpi::all_max(comm_, times);
         const auto all = mpi::gather(comm_, std::as_bytes(std::span(&cpu_of_rank_s, 1)), 0);
@@ -213,7 +228,8 @@ class Bench {
     void note_cached_share(Series& series, const std::string& path) {
         Status status;
         if (comm_.rank() == 0) {
-            const auto found = options_.is_cache_dropped ? measure::drop_from_page_cache(path) : measure::page_cache_residency(path);
+            const auto found = options_.is_cache_dropped ? measure::drop_from_page_cache(path)
+                                                         : measure::page_cache_residency(path);
             status = found.status();
             if (found.ok()) series.cached_share.push_back(found.value().cached_share());
         }
@@ -238,10 +254,14 @@ class Bench {
         if (series.is_write) {
             status = verify_slice(path, seed, series.transfer->name());
         } else {
-            for (io::Cursor cursor(file_); !cursor.at_end() && status.ok(); cursor.advance(cursor.remaining())) {
-                const auto part = std::span(data_).subspan(static_cast<std::size_t>(cursor.stream()), static_cast<std::size_t>(cursor.remaining()));
+            for (io::Cursor cursor(file_); !cursor.at_end() && status.ok();
+                 cursor.advance(cursor.remaining())) {
+                const auto part = std::span(data_).subspan(static_cast<std::size_t>(cursor.stream()),
+                                                           static_cast<std::size_t>(cursor.remaining()));
                 const std::int64_t wrong = first_wrong(part, cursor.offset(), seed);
-                if (wrong >= 0) status = {ErrorCode::io, series.transfer->name() + " read a wrong byte at " + std::to_string(cursor.offset() + wrong)};
+                if (wrong >= 0)
+                    status = {ErrorCode::io, series.transfer->name() + " read a wrong byte at " +
+                                                 std::to_string(cursor.offset() + wrong)};
             }
         }
         mpi::agree_or_throw(comm_, status);
@@ -251,15 +271,19 @@ class Bench {
         auto file = storage::open_file(path, {});
         if (!file.ok()) return file.status();
         const auto size = file.value()->size_bytes();
-        if (!size.ok() || size.value() != pattern_.file_bytes) return {ErrorCode::io, name + " left a file of the wrong size"};
+        if (!size.ok() || size.value() != pattern_.file_bytes)
+            return {ErrorCode::io, name + " left a file of the wrong size"};
         const std::int64_t end = pattern_.file_bytes * (comm_.rank() + 1) / comm_.size();
         std::vector<std::byte> block(1 << 20);
-        for (std::int64_t at = pattern_.file_bytes * comm_.rank() / comm_.size(); at < end; at += static_cast<std::int64_t>(block.size())) {
-            const auto part = std::span(block).first(static_cast<std::size_t>(std::min<std::int64_t>(static_cast<std::int64_t>(block.size()), end - at)));
+        for (std::int64_t at = pattern_.file_bytes * comm_.rank() / comm_.size(); at < end;
+             at += static_cast<std::int64_t>(block.size())) {
+            const auto part = std::span(block).first(static_cast<std::size_t>(
+                std::min<std::int64_t>(static_cast<std::int64_t>(block.size()), end - at)));
             const auto read = file.value()->read_at(part, at);
             if (!read.ok()) return read.status();
             const std::int64_t wrong = first_wrong(part, at, seed);
-            if (wrong >= 0) return {ErrorCode::io, name + " wrote a wrong byte at " + std::to_string(at + wrong)};
+            if (wrong >= 0)
+                return {ErrorCode::io, name + " wrote a wrong byte at " + std::to_string(at + wrong)};
         }
         return {};
     }
@@ -284,12 +308,15 @@ void Bench::report(const std::vector<measure::Measurement>& results) {
     const auto keep = [](const Status& status) { status.throw_if_error(); };
     keep(writer.write(measure::conditions("collective", comm_.size(), measure::Topology::load())));
     const double gb = static_cast<double>(pattern_.file_bytes) * 1e-9;
-    std::printf("%s: %s, %.1f MB, %d ranks, pieces of %lld B; %s\n", pattern_.name.c_str(), pattern_.shape.c_str(), gb * 1e3,
-                comm_.size(), static_cast<long long>(pattern_.piece_bytes), options_.folder.c_str());
+    std::printf("%s: %s, %.1f MB, %d ranks, pieces of %lld B; %s\n", pattern_.name.c_str(),
+                pattern_.shape.c_str(), gb * 1e3, comm_.size(), static_cast<long long>(pattern_.piece_bytes),
+                options_.folder.c_str());
     std::printf("written: %s, %s; open and close not timed; bytes %s\n",
                 options_.is_file_kept ? "the same file again and again" : "a new file each time",
-                options_.is_synced ? "fsync timed" : "fsync not timed", options_.is_unverified ? "NOT verified" : "verified, all of them");
-    std::printf("%-26s %9s %19s %9s %9s %8s\n", "contender", "GB/s", "95 % of median", "of floor", "of limit", "CPU s/GB");
+                options_.is_synced ? "fsync timed" : "fsync not timed",
+                options_.is_unverified ? "NOT verified" : "verified, all of them");
+    std::printf("%-26s %9s %19s %9s %9s %8s\n", "contender", "GB/s", "95 % of median", "of floor", "of limit",
+                "CPU s/GB");
     std::vector<measure::Record> summaries;
     for (std::size_t i = 0; i < results.size(); ++i) {
         const measure::Measurement& result = results[i];
@@ -306,27 +333,51 @@ void Bench::report(const std::vector<measure::Measurement>& results) {
         const std::span<const double> cpu(series_[i].cpu_s.data() + (series_[i].cpu_s.size() - n), n);
         const double cpu_per_gb = measure::median(cpu) / gb;
         const double of_limit = options_.limit_gb_s > 0 ? rate.median / options_.limit_gb_s : fraction;
-        std::printf("%-26s %9.3f  %8.3f .. %6.3f %9.3f %9.3f %8.3f\n", result.name.c_str(), rate.median, rate.ci_low, rate.ci_high,
-                    fraction, of_limit, cpu_per_gb);
+        std::printf("%-26s %9.3f  %8.3f .. %6.3f %9.3f %9.3f %8.3f\n", result.name.c_str(), rate.median,
+                    rate.ci_low, rate.ci_high, fraction, of_limit, cpu_per_gb);
         const std::string operation = series_[i].is_write ? "write" : "read";
-        const measure::Record cached = series_[i].is_write ? measure::Record() : measure::Record(measure::median(series_[i].cached_share));
+        const measure::Record cached = series_[i].is_write
+                                           ? measure::Record()
+                                           : measure::Record(measure::median(series_[i].cached_share));
         for (std::size_t s = 0; s < n; ++s) {
-            keep(writer.write({{"kind", "sample"}, {"benchmark", "collective"}, {"pattern", pattern_.name}, {"ranks", comm_.size()},
-                               {"contender", series_[i].transfer->name()}, {"operation", operation}, {"sample", s},
-                               {"time_s", result.samples[s]}, {"bytes", pattern_.file_bytes}, {"cpu_s", cpu[s]}}));
+            keep(writer.write({{"kind", "sample"},
+                               {"benchmark", "collective"},
+                               {"pattern", pattern_.name},
+                               {"ranks", comm_.size()},
+                               {"contender", series_[i].transfer->name()},
+                               {"operation", operation},
+                               {"sample", s},
+                               {"time_s", result.samples[s]},
+                               {"bytes", pattern_.file_bytes},
+                               {"cpu_s", cpu[s]}}));
         }
-        summaries.push_back({{"kind", "summary"}, {"benchmark", "collective"}, {"pattern", pattern_.name},
-                             {"piece_bytes", pattern_.piece_bytes}, {"bytes", pattern_.file_bytes}, {"ranks", comm_.size()},
-                             {"contender", series_[i].transfer->name()}, {"operation", operation}, {"median_gb_s", rate.median},
-                             {"ci_low_gb_s", rate.ci_low}, {"ci_high_gb_s", rate.ci_high}, {"num_samples", n},
-                             {"fraction_of_floor", fraction}, {"fraction_of_limit", of_limit}, {"cpu_s_per_gb", cpu_per_gb},
-                             {"is_file_kept", options_.is_file_kept}, {"is_synced", options_.is_synced},
-                             {"cached_share", cached}, {"wide", result.wide}});
+        summaries.push_back({{"kind", "summary"},
+                             {"benchmark", "collective"},
+                             {"pattern", pattern_.name},
+                             {"piece_bytes", pattern_.piece_bytes},
+                             {"bytes", pattern_.file_bytes},
+                             {"ranks", comm_.size()},
+                             {"contender", series_[i].transfer->name()},
+                             {"operation", operation},
+                             {"median_gb_s", rate.median},
+                             {"ci_low_gb_s", rate.ci_low},
+                             {"ci_high_gb_s", rate.ci_high},
+                             {"num_samples", n},
+                             {"fraction_of_floor", fraction},
+                             {"fraction_of_limit", of_limit},
+                             {"cpu_s_per_gb", cpu_per_gb},
+                             {"is_file_kept", options_.is_file_kept},
+                             {"is_synced", options_.is_synced},
+                             {"cached_share", cached},
+                             {"wide", result.wide}});
     }
     for (const Series& series : series_) {
         if (series.is_write) continue;
-        std::printf("read: %.0f %% of the file lay in the page cache before a call (median)%s\n", 100 * measure::median(series.cached_share),
-                    measure::median(series.cached_share) > 0.5 ? ": memory's speed, not storage's, unless a model is laid over it" : "");
+        std::printf("read: %.0f %% of the file lay in the page cache before a call (median)%s\n",
+                    100 * measure::median(series.cached_share),
+                    measure::median(series.cached_share) > 0.5
+                        ? ": memory's speed, not storage's, unless a model is laid over it"
+                        : "");
         break;
     }
     for (const measure::Record& summary : summaries) keep(writer.write(summary));
@@ -334,17 +385,28 @@ void Bench::report(const std::vector<measure::Measurement>& results) {
 
 int run(int argc, char** argv, const Comm& comm) {
     Options options;
-    CLI::App app{"Collective I/O of a distributed array: the engine, the MPI library, and the limit in the same minute",
-                 "hakobi-bench-collective"};
+    CLI::App app{
+        "Collective I/O of a distributed array: the engine, the MPI library, and the limit in the same "
+        "minute",
+        "hakobi-bench-collective"};
     const auto as_bytes = CLI::AsSizeValue(false);
     std::uint64_t bytes = static_cast<std::uint64_t>(options.bytes), piece = 512, cb = 0;
     std::string access = "threads", operation = "both", compare, file;
-    app.add_option("--pattern", options.pattern, "block3d, tile2d, cyclic, lattice4d or contiguous")->capture_default_str();
+    app.add_option("--pattern", options.pattern, "block3d, tile2d, cyclic, lattice4d or contiguous")
+        ->capture_default_str();
     app.add_option("--size", bytes, "bytes of the file, about (256M)")->transform(as_bytes);
-    app.add_option("--piece", piece, "bytes of a piece of the cyclic pattern")->transform(as_bytes)->capture_default_str();
-    app.add_option("--dir", options.folder, "folder of the file")->capture_default_str()->check(CLI::ExistingDirectory);
-    app.add_option("--operation", operation, "write, read or both")->capture_default_str()->check(CLI::IsMember({"write", "read", "both"}));
-    app.add_option("--access", access, "file access of the engine: threads, uring, posix; several with commas")->capture_default_str();
+    app.add_option("--piece", piece, "bytes of a piece of the cyclic pattern")
+        ->transform(as_bytes)
+        ->capture_default_str();
+    app.add_option("--dir", options.folder, "folder of the file")
+        ->capture_default_str()
+        ->check(CLI::ExistingDirectory);
+    app.add_option("--operation", operation, "write, read or both")
+        ->capture_default_str()
+        ->check(CLI::IsMember({"write", "read", "both"}));
+    app.add_option("--access", access,
+                   "file access of the engine: threads, uring, posix; several with commas")
+        ->capture_default_str();
     app.add_option("--cb", cb, "bytes of a collective buffer; 0: chosen")->transform(as_bytes);
     app.add_option("--depth", options.depth, "collective buffers in flight; 0: chosen");
     app.add_option("--aggregators", options.aggregators, "aggregators in all; 0: chosen");
@@ -352,16 +414,24 @@ int run(int argc, char** argv, const Comm& comm) {
     app.add_option("--hint", options.hints, "name=value for the engine; may be repeated");
     app.add_option("--compare", compare, "mpi-io: the linked MPI library's collectives in the same run");
     app.add_option("--mpi-hint", options.mpi_hints, "name=value for the MPI library; may be repeated");
-    app.add_option("--mpi-io-name", options.mpi_io_name, "what to call it in the table")->capture_default_str();
+    app.add_option("--mpi-io-name", options.mpi_io_name, "what to call it in the table")
+        ->capture_default_str();
     app.add_option("--skew", options.skew_s, "seconds that the last rank is late at each of its cycles");
-    app.add_option("--limit", options.limit_gb_s, "GB/s that the storage can do at best, where it is known (a model); else the floor");
-    app.add_option("--floor-ranks", options.floor_ranks, "ranks that move the floor's blocks")->capture_default_str()->check(CLI::PositiveNumber);
+    app.add_option("--limit", options.limit_gb_s,
+                   "GB/s that the storage can do at best, where it is known (a model); else the floor");
+    app.add_option("--floor-ranks", options.floor_ranks, "ranks that move the floor's blocks")
+        ->capture_default_str()
+        ->check(CLI::PositiveNumber);
     app.add_option("--budget", options.budget_s, "seconds for all samples")->capture_default_str();
-    app.add_option("--min-samples", options.min_samples, "samples of each contender at least")->capture_default_str();
+    app.add_option("--min-samples", options.min_samples, "samples of each contender at least")
+        ->capture_default_str();
     app.add_option("--max-samples", options.max_samples, "and at most")->capture_default_str();
-    app.add_option("--file", file, "what a write meets: a new file each time (fresh) or the same one (kept); chosen: kept under a storage model")
+    app.add_option("--file", file,
+                   "what a write meets: a new file each time (fresh) or the same one (kept); chosen: kept "
+                   "under a storage model")
         ->check(CLI::IsMember({"fresh", "kept"}));
-    app.add_flag("--drop-cache", options.is_cache_dropped, "drop the file from the page cache before each read");
+    app.add_flag("--drop-cache", options.is_cache_dropped,
+                 "drop the file from the page cache before each read");
     app.add_flag("--sync", options.is_synced, "count fsync as part of a write");
     app.add_flag("--no-verify", options.is_unverified, "do not compare the bytes (for profiling)");
     app.add_option("--json", options.json, "write records (JSON lines) to this file");
@@ -374,14 +444,18 @@ int run(int argc, char** argv, const Comm& comm) {
     options.bytes = static_cast<std::int64_t>(bytes);
     options.piece_bytes = std::max<std::int64_t>(1, static_cast<std::int64_t>(piece));
     options.cb_bytes = static_cast<std::int64_t>(cb);
-    options.operations = operation == "both" ? std::vector<std::string>{"write", "read"} : std::vector<std::string>{operation};
+    options.operations =
+        operation == "both" ? std::vector<std::string>{"write", "read"} : std::vector<std::string>{operation};
     options.is_file_kept = file.empty() ? std::getenv("HAKOBI_STORAGE_MODEL") != nullptr : file == "kept";
     options.accesses = CLI::detail::split(access, ',');
     if (!compare.empty()) options.compare = CLI::detail::split(compare, ',');
     for (const std::string& rival : options.compare) {
-        if (rival != "mpi-io") throw Error(ErrorCode::invalid_argument, "--compare " + rival + ": only mpi-io can be compared with");
+        if (rival != "mpi-io")
+            throw Error(ErrorCode::invalid_argument,
+                        "--compare " + rival + ": only mpi-io can be compared with");
     }
-    auto pattern = make_pattern(options.pattern, options.bytes, options.piece_bytes, comm.size(), comm.rank());
+    auto pattern =
+        make_pattern(options.pattern, options.bytes, options.piece_bytes, comm.size(), comm.rank());
     if (!pattern.ok()) throw Error(pattern.status().code(), pattern.status().text());
     Bench(comm, options, std::move(pattern).value()).run();
     return 0;

@@ -13,11 +13,13 @@ constexpr std::array<std::string_view, 5> names = {"block3d", "tile2d", "cyclic"
 constexpr std::int64_t site_bytes = 192;
 
 // An array of equal extents in blocks.
-void set_blocks(Pattern& pattern, std::int64_t bytes, int num_dims, std::int64_t element_bytes, int num_ranks, int my_rank) {
+void set_blocks(Pattern& pattern, std::int64_t bytes, int num_dims, std::int64_t element_bytes, int num_ranks,
+                int my_rank) {
     std::vector<int> dims(static_cast<std::size_t>(num_dims), 0);
     MPI_Dims_create(num_ranks, num_dims, dims.data());
     const auto extent = std::max<std::int64_t>(
-        dims[0], std::llround(std::pow(static_cast<double>(bytes) / static_cast<double>(element_bytes), 1.0 / num_dims)));
+        dims[0], std::llround(std::pow(static_cast<double>(bytes) / static_cast<double>(element_bytes),
+                                       1.0 / num_dims)));
     const auto d = static_cast<std::size_t>(num_dims);
     pattern.element_bytes = element_bytes;
     pattern.global.assign(d, extent);
@@ -61,12 +63,14 @@ void set_cyclic(Pattern& pattern, std::int64_t bytes, std::int64_t piece, int nu
 
 std::uint8_t expected(std::int64_t offset, int seed) {
     const auto x = static_cast<std::uint64_t>(offset);
-    return static_cast<std::uint8_t>((x ^ (x >> 8) ^ (x >> 16) ^ (x >> 24)) * 31 + static_cast<unsigned>(seed) * 17 + 1);
+    return static_cast<std::uint8_t>((x ^ (x >> 8) ^ (x >> 16) ^ (x >> 24)) * 31 +
+                                     static_cast<unsigned>(seed) * 17 + 1);
 }
 
 }  // namespace
 
-Result<Pattern> make_pattern(std::string_view name, std::int64_t bytes, std::int64_t piece_bytes, int num_ranks, int rank) {
+Result<Pattern> make_pattern(std::string_view name, std::int64_t bytes, std::int64_t piece_bytes,
+                             int num_ranks, int rank) {
     Pattern pattern;
     pattern.name = name;
     if (name == "block3d") {
@@ -82,19 +86,24 @@ Result<Pattern> make_pattern(std::string_view name, std::int64_t bytes, std::int
         pattern.shape = "one piece a rank";
     } else {
         std::string text = "unknown pattern '" + std::string(name) + "'";
-        if (const std::string nearest = nearest_name(name, names); !nearest.empty()) text += "; did you mean '" + nearest + "'?";
+        if (const std::string nearest = nearest_name(name, names); !nearest.empty())
+            text += "; did you mean '" + nearest + "'?";
         return Status(ErrorCode::invalid_argument, std::move(text));
     }
     for (const io::Region& file : pattern.files) {
-        if (file.num_pieces() > 0) pattern.piece_bytes = std::max(pattern.piece_bytes, file.size_bytes() / file.num_pieces());
+        if (file.num_pieces() > 0)
+            pattern.piece_bytes = std::max(pattern.piece_bytes, file.size_bytes() / file.num_pieces());
     }
     return pattern;
 }
 
-std::span<const std::string_view> pattern_names() { return names; }
+std::span<const std::string_view> pattern_names() {
+    return names;
+}
 
 void fill_expected(std::span<std::byte> bytes, std::int64_t offset, int seed) {
-    for (std::size_t i = 0; i < bytes.size(); ++i) bytes[i] = std::byte{expected(offset + static_cast<std::int64_t>(i), seed)};
+    for (std::size_t i = 0; i < bytes.size(); ++i)
+        bytes[i] = std::byte{expected(offset + static_cast<std::int64_t>(i), seed)};
 }
 
 std::int64_t first_wrong(std::span<const std::byte> bytes, std::int64_t offset, int seed) {
@@ -104,7 +113,8 @@ std::int64_t first_wrong(std::span<const std::byte> bytes, std::int64_t offset, 
     }
     if (wrong == 0) return -1;
     for (std::size_t i = 0; i < bytes.size(); ++i) {
-        if (static_cast<std::uint8_t>(bytes[i]) != expected(offset + static_cast<std::int64_t>(i), seed)) return static_cast<std::int64_t>(i);
+        if (static_cast<std::uint8_t>(bytes[i]) != expected(offset + static_cast<std::int64_t>(i), seed))
+            return static_cast<std::int64_t>(i);
     }
     return -1;
 }

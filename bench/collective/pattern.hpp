@@ -28,7 +28,8 @@ struct Pattern {
 /// block3d: doubles, cubes of ranks as MPI_Dims_create has them; tile2d: doubles; cyclic: pieces of `piece_bytes` dealt
 /// in turn; lattice4d: sites of 192 bytes (a colour spinor of double complex) in 4-D blocks; contiguous.
 /// `bytes` is what the file should about have.
-Result<Pattern> make_pattern(std::string_view name, std::int64_t bytes, std::int64_t piece_bytes, int num_ranks, int rank);
+Result<Pattern> make_pattern(std::string_view name, std::int64_t bytes, std::int64_t piece_bytes,
+                             int num_ranks, int rank);
 [[nodiscard]] std::span<const std::string_view> pattern_names();
 
 /// The value of the file's byte at `offset` in the file of sample number `seed`: every byte can be told where it is from.

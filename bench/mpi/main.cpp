@@ -68,13 +68,15 @@ class Benchmark {
     }
 
     void choose_window() {
-        std::int64_t cache_bytes = options_.cache_bytes > 0 ? options_.cache_bytes : topology_.caches().last_level_bytes();
+        std::int64_t cache_bytes =
+            options_.cache_bytes > 0 ? options_.cache_bytes : topology_.caches().last_level_bytes();
         is_cache_assumed_ = cache_bytes <= 0;
         if (is_cache_assumed_) cache_bytes = assumed_cache_bytes;
         window_bytes_ = options_.window_bytes > 0 ? options_.window_bytes : 2 * cache_bytes;
         // Nodes may differ: the largest cache counts.
-        mpi::check(MPI_Allreduce(MPI_IN_PLACE, &window_bytes_, 1, MPI_INT64_T, MPI_MAX, comm_.state().internal),
-                   "MPI_Allreduce");
+        mpi::check(
+            MPI_Allreduce(MPI_IN_PLACE, &window_bytes_, 1, MPI_INT64_T, MPI_MAX, comm_.state().internal),
+            "MPI_Allreduce");
         cache_bytes_ = cache_bytes;
     }
 
@@ -109,12 +111,15 @@ class Benchmark {
         for (const auto& memory : memories_) {
             if (memory->buffering == Buffering::cold) {
                 char text[96];
-                std::snprintf(text, sizeof text, "%.3g", 1e9 * memory->receive.first_touch_s() * 4096 /
-                                                             static_cast<double>(memory->receive.bytes().size()));
-                say("first touch of the cold windows (paid before, not in any figure): " + std::string(text) + " ns a 4 KiB page");
+                std::snprintf(text, sizeof text, "%.3g",
+                              1e9 * memory->receive.first_touch_s() * 4096 /
+                                  static_cast<double>(memory->receive.bytes().size()));
+                say("first touch of the cold windows (paid before, not in any figure): " + std::string(text) +
+                    " ns a 4 KiB page");
             }
             if (memory->buffering == Buffering::cold_huge) {
-                const auto share = 100 * memory->receive.huge_page_bytes() / static_cast<std::int64_t>(memory->receive.bytes().size());
+                const auto share = 100 * memory->receive.huge_page_bytes() /
+                                   static_cast<std::int64_t>(memory->receive.bytes().size());
                 say("cold-huge: " + std::to_string(share) + " % of the window on 2 MiB pages" +
                     (share < 50 ? "; the system gave too few, so these figures still hold TLB misses" : ""));
             }
@@ -146,20 +151,25 @@ class Benchmark {
         say(record.value("mpi_library", "MPI") + ", " + std::to_string(comm_.size()) + " ranks on " +
             std::to_string(comm_.num_nodes()) + (comm_.num_nodes() == 1 ? " node" : " nodes") + " of " +
             std::to_string(topology_.num_cores()) + " cores; ranks 0 and 1: " + placement_.text +
-            (placement_.units[0].empty() ? "" : " (units " + placement_.units[0] + " and " + placement_.units[1] + ")"));
+            (placement_.units[0].empty()
+                 ? ""
+                 : " (units " + placement_.units[0] + " and " + placement_.units[1] + ")"));
         if (placement_.is_oversubscribed) say("more ranks than cores: times hold waiting for a processor");
         const measure::CacheSizes caches = topology_.caches();
         say(is_cache_assumed_
-                ? "cache sizes unknown: cold buffers rotate through " + bytes_text(window_bytes_) + ", a guess; see --cache"
+                ? "cache sizes unknown: cold buffers rotate through " + bytes_text(window_bytes_) +
+                      ", a guess; see --cache"
                 : "L1 " + bytes_text(caches.l1_bytes) + ", L2 " + bytes_text(caches.l2_bytes) + ", L3 " +
-                      bytes_text(caches.l3_bytes) + " shared by " + std::to_string(caches.last_level_sharers) +
-                      "; cold buffers rotate through " + bytes_text(window_bytes_) +
+                      bytes_text(caches.l3_bytes) + " shared by " +
+                      std::to_string(caches.last_level_sharers) + "; cold buffers rotate through " +
+                      bytes_text(window_bytes_) +
                       (window_bytes_ < cache_bytes_ ? ", LESS than the cache: they are not cold" : ""));
         if (!options_.transport.empty()) say("transport: " + options_.transport);
     }
 
     void measure_pattern(const std::string& pattern) {
-        say("\n" + pattern + (options_.sampling.consume == Consume::timed ? ", reading what arrived included" : "") + "\n" +
+        say("\n" + pattern +
+            (options_.sampling.consume == Consume::timed ? ", reading what arrived included" : "") + "\n" +
             table_head(options_.bufferings));
         const auto instance = make_pattern(pattern, comm_);
         std::vector<std::int64_t> sizes = options_.sizes;
@@ -175,7 +185,8 @@ class Benchmark {
                 row.skipped = reason;
             }
             say(table_line(row));
-            for (const auto& record : records_of(row, comm_.size(), options_.transport, placement_)) write(record);
+            for (const auto& record : records_of(row, comm_.size(), options_.transport, placement_))
+                write(record);
             summaries_.push_back(summary_of(row, comm_.size(), options_.transport));
         }
     }
@@ -184,8 +195,9 @@ class Benchmark {
         for (std::int64_t bytes : options_.sizes) {
             for (const auto& memory : memories_) {
                 const int named = count_self_differences(comm_, pattern, bytes, *memory, options_);
-                say(pattern + ", " + bytes_text(bytes) + ", " + to_string(memory->buffering) + " against itself: " +
-                    std::to_string(named) + " of " + std::to_string(options_.num_self_comparisons) + " named a difference");
+                say(pattern + ", " + bytes_text(bytes) + ", " + to_string(memory->buffering) +
+                    " against itself: " + std::to_string(named) + " of " +
+                    std::to_string(options_.num_self_comparisons) + " named a difference");
                 measure::Record record;
                 record["kind"] = "self-comparison";
                 record["benchmark"] = "mpi";

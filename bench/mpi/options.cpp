@@ -35,7 +35,8 @@ Result<std::vector<std::int64_t>> parse_sizes(const std::string& text) {
         if (last.value() > largest_message || first.value() > last.value()) {
             return Status(ErrorCode::invalid_argument, "sizes go from 0 to 64M, the smaller first: " + part);
         }
-        for (std::int64_t bytes = first.value(); bytes <= last.value(); bytes = std::max<std::int64_t>(1, bytes * 2)) {
+        for (std::int64_t bytes = first.value(); bytes <= last.value();
+             bytes = std::max<std::int64_t>(1, bytes * 2)) {
             sizes.push_back(bytes);
         }
     }
@@ -50,8 +51,9 @@ Result<std::vector<std::string>> parse_patterns(const std::string& text) {
     for (const std::string& name : CLI::detail::split(text, ',')) {
         if (std::find(known.begin(), known.end(), name) == known.end()) {
             const std::string near = nearest_name(name, known);
-            return Status(ErrorCode::invalid_argument, "no pattern '" + name + "'" +
-                                                           (near.empty() ? "" : "; did you mean '" + near + "'?"));
+            return Status(
+                ErrorCode::invalid_argument,
+                "no pattern '" + name + "'" + (near.empty() ? "" : "; did you mean '" + near + "'?"));
         }
         patterns.push_back(name);
     }
@@ -73,14 +75,17 @@ Status interpret(const Texts& texts, Options& options) {
         if (!sizes.ok()) return sizes.status();
         options.sizes = std::move(sizes).value();
     }
-    for (const auto& [text, value] : {std::pair{&texts.window, &options.window_bytes}, {&texts.cache, &options.cache_bytes}}) {
+    for (const auto& [text, value] :
+         {std::pair{&texts.window, &options.window_bytes}, {&texts.cache, &options.cache_bytes}}) {
         if (text->empty()) continue;
         auto bytes = parse_bytes(*text);
         if (!bytes.ok()) return bytes.status();
-        if (bytes.value() <= 0) return {ErrorCode::invalid_argument, "--window and --cache need a positive size"};
+        if (bytes.value() <= 0)
+            return {ErrorCode::invalid_argument, "--window and --cache need a positive size"};
         *value = bytes.value();
     }
-    if (texts.hot_only && texts.cold_only) return {ErrorCode::invalid_argument, "--hot and --cold exclude each other"};
+    if (texts.hot_only && texts.cold_only)
+        return {ErrorCode::invalid_argument, "--hot and --cold exclude each other"};
     if (texts.hot_only) options.bufferings = {Buffering::hot};
     if (texts.cold_only) options.bufferings = {Buffering::cold};
     if (texts.tell_apart) {
@@ -95,7 +100,8 @@ Status interpret(const Texts& texts, Options& options) {
 }  // namespace
 
 Result<std::int64_t> parse_bytes(const std::string& text) {
-    const Status no_size(ErrorCode::invalid_argument, "'" + text + "' is no size; write 4096, 64K, 16M or 1G");
+    const Status no_size(ErrorCode::invalid_argument,
+                         "'" + text + "' is no size; write 4096, 64K, 16M or 1G");
     std::int64_t value = 0;
     const char* end = text.data() + text.size();
     const auto [rest, error] = std::from_chars(text.data(), end, value);
@@ -129,29 +135,39 @@ std::string bytes_text(std::int64_t bytes) {
 Result<Options> parse_options(int argc, const char* const* argv) {
     Options options;
     Texts texts;
-    CLI::App app{"Measures MPI between ranks with hot and with cold buffers, interleaved, every byte verified.",
-                 "hakobi-bench-mpi"};
+    CLI::App app{
+        "Measures MPI between ranks with hot and with cold buffers, interleaved, every byte verified.",
+        "hakobi-bench-mpi"};
     app.add_option("--pattern", texts.patterns,
-                   "comma list of pingpong, sendrecv, exchange, bidirectional, allreduce, alltoall, bcast, barrier, put, "
-                   "get; or all")->capture_default_str();
-    app.add_option("--sizes", texts.sizes, "message sizes: 0,8,64K or 1K:4M for powers of two (default: 0 B to 64 MiB)");
+                   "comma list of pingpong, sendrecv, exchange, bidirectional, allreduce, alltoall, bcast, "
+                   "barrier, put, "
+                   "get; or all")
+        ->capture_default_str();
+    app.add_option("--sizes", texts.sizes,
+                   "message sizes: 0,8,64K or 1K:4M for powers of two (default: 0 B to 64 MiB)");
     app.add_flag("--hot", texts.hot_only, "only hot buffers: the classical benchmark");
     app.add_flag("--cold", texts.cold_only, "only cold buffers");
     app.add_flag("--tell-apart", texts.tell_apart,
-                 "add cold buffers on 2 MiB pages (no TLB misses) and buffers touched for the first time (page faults)");
-    app.add_option("--window", texts.window, "bytes through which cold buffers rotate (default: twice the last-level cache)");
-    app.add_option("--cache", texts.cache, "size of the last-level cache, where the machine says a wrong one");
+                 "add cold buffers on 2 MiB pages (no TLB misses) and buffers touched for the first time "
+                 "(page faults)");
+    app.add_option("--window", texts.window,
+                   "bytes through which cold buffers rotate (default: twice the last-level cache)");
+    app.add_option("--cache", texts.cache,
+                   "size of the last-level cache, where the machine says a wrong one");
     app.add_flag("--no-hwloc", texts.no_hwloc, "do not ask hwloc: no cache sizes, no placement");
     app.add_option("--place", options.place, "as-launched, same-core-complex, same-socket or other-socket")
         ->check(CLI::IsMember({"as-launched", "same-core-complex", "same-socket", "other-socket"}))
         ->capture_default_str();
-    app.add_option("--consume", texts.consume, "received data is read after the clock stops, or within the time: after, timed")
+    app.add_option("--consume", texts.consume,
+                   "received data is read after the clock stops, or within the time: after, timed")
         ->check(CLI::IsMember({"after", "timed"}))
         ->capture_default_str();
-    app.add_option("--width", options.rule.relative_width, "asked width of the median's 95 % interval, relative")
+    app.add_option("--width", options.rule.relative_width,
+                   "asked width of the median's 95 % interval, relative")
         ->check(CLI::Range(1e-4, 10.0))
         ->capture_default_str();
-    app.add_option("--budget", options.rule.budget_s, "seconds for one row at most; what is wider then is marked")
+    app.add_option("--budget", options.rule.budget_s,
+                   "seconds for one row at most; what is wider then is marked")
         ->check(CLI::Range(0.0, 86400.0))
         ->capture_default_str();
     app.add_option("--samples", options.rule.min_samples, "samples of each contender at least")
@@ -160,13 +176,15 @@ Result<Options> parse_options(int argc, const char* const* argv) {
     app.add_option("--sample-time", options.sampling.sample_s, "seconds a sample lasts about")
         ->check(CLI::Range(0.0, 10.0))
         ->capture_default_str();
-    app.add_option("--aa", options.num_self_comparisons,
-                   "compare each buffering with itself so many times and count how often a difference is named")
+    app.add_option(
+           "--aa", options.num_self_comparisons,
+           "compare each buffering with itself so many times and count how often a difference is named")
         ->check(CLI::Range(1, 100000));
     app.add_flag("--funneled", options.is_funneled,
                  "ask MPI for MPI_THREAD_FUNNELED, not SINGLE: what a message costs a program with threads");
     app.add_option("--json", options.json_path, "write records (JSON lines) to this file");
-    app.add_option("--transport", options.transport, "what moves the bytes, said in the table and in the records");
+    app.add_option("--transport", options.transport,
+                   "what moves the bytes, said in the table and in the records");
     try {
         app.parse(argc, argv);
     } catch (const CLI::CallForHelp&) {

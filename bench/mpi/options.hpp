@@ -21,10 +21,10 @@ struct Options {
     std::string place = "as-launched";
     measure::RepetitionRule rule{.relative_width = 0.05, .budget_s = 2.0};
     SamplingOptions sampling;
-    int num_self_comparisons = 0;   ///< --aa
+    int num_self_comparisons = 0;  ///< --aa
     std::string json_path;
-    std::string transport;          ///< what the caller says that moves the bytes, for the table and the records
-    bool is_funneled = false;       ///< ask for MPI_THREAD_FUNNELED, as Hakobi's applications do
+    std::string transport;     ///< what the caller says that moves the bytes, for the table and the records
+    bool is_funneled = false;  ///< ask for MPI_THREAD_FUNNELED, as Hakobi's applications do
     bool is_help = false;
     std::string help_text;
 };

@@ -38,20 +38,22 @@ TEST(Options, DefaultIsHotAndColdFromZeroTo64MiB) {
 }
 
 TEST(Options, RangesOfSizesArePowersOfTwo) {
-    EXPECT_EQ(parse({"--sizes", "1K:8K,0"}).value().sizes, (std::vector<std::int64_t>{1024, 2048, 4096, 8192, 0}));
+    EXPECT_EQ(parse({"--sizes", "1K:8K,0"}).value().sizes,
+              (std::vector<std::int64_t>{1024, 2048, 4096, 8192, 0}));
     EXPECT_EQ(parse({"--sizes", "0:4"}).value().sizes, (std::vector<std::int64_t>{0, 1, 2, 4}));
 }
 
 TEST(Options, WhatIsWrongIsNamed) {
-    EXPECT_NE(parse({"--pattern", "sendrcv"}).status().text().find("did you mean 'sendrecv'"), std::string::npos);
+    EXPECT_NE(parse({"--pattern", "sendrcv"}).status().text().find("did you mean 'sendrecv'"),
+              std::string::npos);
     for (const auto& wrong : std::vector<std::vector<const char*>>{{"--sizes", "128M"},
-                                                                  {"--sizes", "8K:1K"},
-                                                                  {"--sizes", "x"},
-                                                                  {"--hot", "--cold"},
-                                                                  {"--window", "0"},
-                                                                  {"--place", "elsewhere"},
-                                                                  {"--budget", "-1"},
-                                                                  {"--nonsense"}}) {
+                                                                   {"--sizes", "8K:1K"},
+                                                                   {"--sizes", "x"},
+                                                                   {"--hot", "--cold"},
+                                                                   {"--window", "0"},
+                                                                   {"--place", "elsewhere"},
+                                                                   {"--budget", "-1"},
+                                                                   {"--nonsense"}}) {
         const auto options = parse(wrong);
         ASSERT_FALSE(options.ok()) << wrong.front();
         EXPECT_EQ(options.status().code(), ErrorCode::invalid_argument);

@@ -10,7 +10,9 @@ namespace {
 using mpi::check;
 
 /// Messages of 2 GiB and more are not asked for (main.cpp limits sizes), so an int holds every count.
-int count_of(std::int64_t bytes) { return static_cast<int>(bytes); }
+int count_of(std::int64_t bytes) {
+    return static_cast<int>(bytes);
+}
 
 /// Rank 0 sends to 1 and gets an answer; a reported time is one way.
 class PingPong : public Pattern {
@@ -21,9 +23,11 @@ class PingPong : public Pattern {
         const int count = count_of(bytes);
         if (rank() == 0) {
             check(MPI_Send(buffers.send.data(), count, MPI_BYTE, 1, 0, handle()), "MPI_Send");
-            check(MPI_Recv(buffers.receive.data(), count, MPI_BYTE, 1, 0, handle(), MPI_STATUS_IGNORE), "MPI_Recv");
+            check(MPI_Recv(buffers.receive.data(), count, MPI_BYTE, 1, 0, handle(), MPI_STATUS_IGNORE),
+                  "MPI_Recv");
         } else if (rank() == 1) {
-            check(MPI_Recv(buffers.receive.data(), count, MPI_BYTE, 0, 0, handle(), MPI_STATUS_IGNORE), "MPI_Recv");
+            check(MPI_Recv(buffers.receive.data(), count, MPI_BYTE, 0, 0, handle(), MPI_STATUS_IGNORE),
+                  "MPI_Recv");
             check(MPI_Send(buffers.send.data(), count, MPI_BYTE, 0, 0, handle()), "MPI_Send");
         }
     }
@@ -37,10 +41,13 @@ class PingPong : public Pattern {
 class SendRecv : public Pattern {
   public:
     using Pattern::Pattern;
-    [[nodiscard]] double counted_bytes(std::int64_t bytes) const override { return 2.0 * static_cast<double>(bytes); }
+    [[nodiscard]] double counted_bytes(std::int64_t bytes) const override {
+        return 2.0 * static_cast<double>(bytes);
+    }
     void run(const Buffers& buffers, std::int64_t bytes, std::int64_t /*number*/) override {
         check(MPI_Sendrecv(buffers.send.data(), count_of(bytes), MPI_BYTE, (rank() + 1) % size(), 0,
-                           buffers.receive.data(), count_of(bytes), MPI_BYTE, left(), 0, handle(), MPI_STATUS_IGNORE),
+                           buffers.receive.data(), count_of(bytes), MPI_BYTE, left(), 0, handle(),
+                           MPI_STATUS_IGNORE),
               "MPI_Sendrecv");
     }
     [[nodiscard]] std::vector<Arrival> arrivals(std::int64_t bytes, std::int64_t /*number*/) const override {
@@ -57,19 +64,25 @@ class Exchange : public Pattern {
     using Pattern::Pattern;
     [[nodiscard]] std::int64_t send_bytes(std::int64_t bytes) const override { return 2 * bytes; }
     [[nodiscard]] std::int64_t receive_bytes(std::int64_t bytes) const override { return 2 * bytes; }
-    [[nodiscard]] double counted_bytes(std::int64_t bytes) const override { return 4.0 * static_cast<double>(bytes); }
+    [[nodiscard]] double counted_bytes(std::int64_t bytes) const override {
+        return 4.0 * static_cast<double>(bytes);
+    }
     void run(const Buffers& buffers, std::int64_t bytes, std::int64_t /*number*/) override {
         const int count = count_of(bytes);
         const int left = (rank() + size() - 1) % size();
         const int right = (rank() + 1) % size();
         std::array<MPI_Request, 4> requests{};
         // Tags tell the directions apart where both neighbours are one rank.
-        check(MPI_Irecv(buffers.receive.data(), count, MPI_BYTE, left, to_right, handle(), &requests[0]), "MPI_Irecv");
-        check(MPI_Irecv(buffers.receive.data() + bytes, count, MPI_BYTE, right, to_left, handle(), &requests[1]),
+        check(MPI_Irecv(buffers.receive.data(), count, MPI_BYTE, left, to_right, handle(), &requests[0]),
               "MPI_Irecv");
-        check(MPI_Isend(buffers.send.data(), count, MPI_BYTE, left, to_left, handle(), &requests[2]), "MPI_Isend");
-        check(MPI_Isend(buffers.send.data() + bytes, count, MPI_BYTE, right, to_right, handle(), &requests[3]),
+        check(MPI_Irecv(buffers.receive.data() + bytes, count, MPI_BYTE, right, to_left, handle(),
+                        &requests[1]),
+              "MPI_Irecv");
+        check(MPI_Isend(buffers.send.data(), count, MPI_BYTE, left, to_left, handle(), &requests[2]),
               "MPI_Isend");
+        check(
+            MPI_Isend(buffers.send.data() + bytes, count, MPI_BYTE, right, to_right, handle(), &requests[3]),
+            "MPI_Isend");
         check(MPI_Waitall(4, requests.data(), MPI_STATUSES_IGNORE), "MPI_Waitall");
     }
     [[nodiscard]] std::vector<Arrival> arrivals(std::int64_t bytes, std::int64_t /*number*/) const override {
@@ -84,14 +97,18 @@ class Exchange : public Pattern {
 class Bidirectional : public Pattern {
   public:
     using Pattern::Pattern;
-    [[nodiscard]] double counted_bytes(std::int64_t bytes) const override { return 2.0 * static_cast<double>(bytes); }
+    [[nodiscard]] double counted_bytes(std::int64_t bytes) const override {
+        return 2.0 * static_cast<double>(bytes);
+    }
     void run(const Buffers& buffers, std::int64_t bytes, std::int64_t /*number*/) override {
         if (rank() > 1) return;
         std::array<MPI_Request, 2> requests{};
-        check(MPI_Irecv(buffers.receive.data(), count_of(bytes), MPI_BYTE, 1 - rank(), 0, handle(), &requests[0]),
+        check(MPI_Irecv(buffers.receive.data(), count_of(bytes), MPI_BYTE, 1 - rank(), 0, handle(),
+                        &requests[0]),
               "MPI_Irecv");
-        check(MPI_Isend(buffers.send.data(), count_of(bytes), MPI_BYTE, 1 - rank(), 0, handle(), &requests[1]),
-              "MPI_Isend");
+        check(
+            MPI_Isend(buffers.send.data(), count_of(bytes), MPI_BYTE, 1 - rank(), 0, handle(), &requests[1]),
+            "MPI_Isend");
         check(MPI_Waitall(2, requests.data(), MPI_STATUSES_IGNORE), "MPI_Waitall");
     }
     [[nodiscard]] std::vector<Arrival> arrivals(std::int64_t bytes, std::int64_t /*number*/) const override {
@@ -126,13 +143,14 @@ class Alltoall : public Pattern {
         return static_cast<double>(bytes) * (size() - 1);
     }
     void run(const Buffers& buffers, std::int64_t bytes, std::int64_t /*number*/) override {
-        check(MPI_Alltoall(buffers.send.data(), count_of(bytes), MPI_BYTE, buffers.receive.data(), count_of(bytes),
-                           MPI_BYTE, handle()),
+        check(MPI_Alltoall(buffers.send.data(), count_of(bytes), MPI_BYTE, buffers.receive.data(),
+                           count_of(bytes), MPI_BYTE, handle()),
               "MPI_Alltoall");
     }
     [[nodiscard]] std::vector<Arrival> arrivals(std::int64_t bytes, std::int64_t /*number*/) const override {
         std::vector<Arrival> all;
-        for (int source = 0; source < size(); ++source) all.push_back({source * bytes, source, rank() * bytes, bytes});
+        for (int source = 0; source < size(); ++source)
+            all.push_back({source * bytes, source, rank() * bytes, bytes});
         return all;
     }
 };
@@ -143,8 +161,8 @@ class Bcast : public Pattern {
     using Pattern::Pattern;
     void run(const Buffers& buffers, std::int64_t bytes, std::int64_t number) override {
         const bool is_root = root(number) == rank();
-        check(MPI_Bcast(is_root ? buffers.send.data() : buffers.receive.data(), count_of(bytes), MPI_BYTE, root(number),
-                        handle()),
+        check(MPI_Bcast(is_root ? buffers.send.data() : buffers.receive.data(), count_of(bytes), MPI_BYTE,
+                        root(number), handle()),
               "MPI_Bcast");
     }
     [[nodiscard]] std::vector<Arrival> arrivals(std::int64_t bytes, std::int64_t number) const override {
@@ -163,7 +181,8 @@ class Barrier : public Pattern {
     void run(const Buffers& /*buffers*/, std::int64_t /*bytes*/, std::int64_t /*number*/) override {
         check(MPI_Barrier(handle()), "MPI_Barrier");
     }
-    [[nodiscard]] std::vector<Arrival> arrivals(std::int64_t /*bytes*/, std::int64_t /*number*/) const override {
+    [[nodiscard]] std::vector<Arrival> arrivals(std::int64_t /*bytes*/,
+                                                std::int64_t /*number*/) const override {
         return {};
     }
 };
@@ -175,7 +194,8 @@ class OneSided : public Pattern {
     OneSided(const Comm& comm, bool is_put) : Pattern(comm), is_put_(is_put) {}
     void begin(std::span<std::byte> send_window, std::span<std::byte> receive_window) override {
         const auto exposed = is_put_ ? receive_window : send_window;
-        check(MPI_Win_create(exposed.data(), static_cast<MPI_Aint>(exposed.size()), 1, MPI_INFO_NULL, handle(), &window_),
+        check(MPI_Win_create(exposed.data(), static_cast<MPI_Aint>(exposed.size()), 1, MPI_INFO_NULL,
+                             handle(), &window_),
               "MPI_Win_create");
         check(MPI_Win_lock_all(MPI_MODE_NOCHECK, window_), "MPI_Win_lock_all");
     }
@@ -188,10 +208,12 @@ class OneSided : public Pattern {
         if (rank() != 0) return;
         const int count = count_of(bytes);
         if (is_put_) {
-            check(MPI_Put(buffers.send.data(), count, MPI_BYTE, 1, buffers.receive_offset_bytes, count, MPI_BYTE, window_),
+            check(MPI_Put(buffers.send.data(), count, MPI_BYTE, 1, buffers.receive_offset_bytes, count,
+                          MPI_BYTE, window_),
                   "MPI_Put");
         } else {
-            check(MPI_Get(buffers.receive.data(), count, MPI_BYTE, 1, buffers.send_offset_bytes, count, MPI_BYTE, window_),
+            check(MPI_Get(buffers.receive.data(), count, MPI_BYTE, 1, buffers.send_offset_bytes, count,
+                          MPI_BYTE, window_),
                   "MPI_Get");
         }
         check(MPI_Win_flush(1, window_), "MPI_Win_flush");
@@ -206,12 +228,15 @@ class OneSided : public Pattern {
     MPI_Win window_ = MPI_WIN_NULL;
 };
 
-constexpr std::array<std::string_view, 10> names{"pingpong", "sendrecv", "exchange", "bidirectional", "allreduce",
-                                                 "alltoall", "bcast",    "barrier",  "put",           "get"};
+constexpr std::array<std::string_view, 10> names{"pingpong",  "sendrecv", "exchange", "bidirectional",
+                                                 "allreduce", "alltoall", "bcast",    "barrier",
+                                                 "put",       "get"};
 
 }  // namespace
 
-std::span<const std::string_view> pattern_names() { return names; }
+std::span<const std::string_view> pattern_names() {
+    return names;
+}
 
 std::unique_ptr<Pattern> make_pattern(std::string_view name, const Comm& comm) {
     if (name == "pingpong") return std::make_unique<PingPong>(comm);

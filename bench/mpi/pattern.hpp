@@ -42,7 +42,9 @@ class Pattern {
     [[nodiscard]] virtual std::int64_t receive_bytes(std::int64_t bytes) const { return bytes; }
     /// Bytes that count for bandwidth in one reported time, and how many reported times one iteration is: as Intel MPI
     /// Benchmarks define them where they do (docs/measure.md has the table).
-    [[nodiscard]] virtual double counted_bytes(std::int64_t bytes) const { return static_cast<double>(bytes); }
+    [[nodiscard]] virtual double counted_bytes(std::int64_t bytes) const {
+        return static_cast<double>(bytes);
+    }
     [[nodiscard]] virtual double times_per_iteration() const { return 1; }
 
     /// Called once before the iterations that use these memories, and once after them. Collective.

@@ -26,12 +26,14 @@ class EveryPattern : public ::testing::TestWithParam<std::string_view> {
 
 TEST_P(EveryPattern, BringsEveryByteToItsPlaceWithEveryBuffering) {
     const auto pattern = make_pattern(GetParam(), comm_);
-    for (Buffering buffering : {Buffering::hot, Buffering::cold, Buffering::cold_huge, Buffering::first_touch}) {
+    for (Buffering buffering :
+         {Buffering::hot, Buffering::cold, Buffering::cold_huge, Buffering::first_touch}) {
         if (buffering == Buffering::first_touch && (GetParam() == "put" || GetParam() == "get")) continue;
         Memory windows = memory(buffering);
         for (std::int64_t bytes : {0, 1, 7, 8, 1000, 4096, 65537}) {
             Sampler sampler(comm_, *pattern, windows, bytes, quick);
-            for (int i = 0; i < 3; ++i) EXPECT_GT(sampler.sample(), 0) << bytes << ' ' << to_string(buffering);
+            for (int i = 0; i < 3; ++i)
+                EXPECT_GT(sampler.sample(), 0) << bytes << ' ' << to_string(buffering);
         }
     }
 }
@@ -70,11 +72,13 @@ TEST_P(EveryPattern, SaysWhenAMessageDidNotArrive) {
 TEST_P(EveryPattern, TimedConsumptionReadsTheSameData) {
     const auto pattern = make_pattern(GetParam(), comm_);
     Memory windows = memory(Buffering::cold);
-    Sampler sampler(comm_, *pattern, windows, 4096, {.sample_s = 0, .max_iterations = 5, .consume = Consume::timed});
+    Sampler sampler(comm_, *pattern, windows, 4096,
+                    {.sample_s = 0, .max_iterations = 5, .consume = Consume::timed});
     EXPECT_GT(sampler.sample(), 0);
 }
 
-INSTANTIATE_TEST_SUITE_P(Patterns, EveryPattern, ::testing::ValuesIn(pattern_names().begin(), pattern_names().end()),
+INSTANTIATE_TEST_SUITE_P(Patterns, EveryPattern,
+                         ::testing::ValuesIn(pattern_names().begin(), pattern_names().end()),
                          [](const auto& name) { return std::string(name.param); });
 
 TEST(Pattern, CountsBytesAsIntelMpiBenchmarksDo) {

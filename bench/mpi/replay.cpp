@@ -12,19 +12,24 @@ namespace hakobi::bench {
 namespace {
 
 constexpr std::int64_t most_working_set_bytes = std::int64_t{256} << 20;
-constexpr double assumed_write_bytes_s = 4e9;  ///< for how long before its end a gap begins to fill the send buffer
+constexpr double assumed_write_bytes_s =
+    4e9;  ///< for how long before its end a gap begins to fill the send buffer
 
-int count_of(std::int64_t bytes) { return static_cast<int>(bytes); }
+int count_of(std::int64_t bytes) {
+    return static_cast<int>(bytes);
+}
 
 }  // namespace
 
-Replay::Replay(const Comm& comm, const RankTrace& trace) : comm_(comm), trace_(trace), addresses_(trace.events) {
+Replay::Replay(const Comm& comm, const RankTrace& trace)
+    : comm_(comm), trace_(trace), addresses_(trace.events) {
     std::int64_t most = 0;
     for (const TraceEvent& event : trace.events) most = std::max({most, event.bytes, event.receive_bytes});
     // Room behind every buffer for the largest message: a receive that was larger than its message stays harmless.
     memory_.assign(static_cast<std::size_t>(addresses_.size_bytes() + most + 4096), std::byte{1});
     scratch_.assign(static_cast<std::size_t>((most + 64) * comm.size()), std::byte{1});
-    working_set_.assign(static_cast<std::size_t>(std::clamp<std::int64_t>(trace.memory_bytes, 1 << 20, most_working_set_bytes)),
+    working_set_.assign(static_cast<std::size_t>(
+                            std::clamp<std::int64_t>(trace.memory_bytes, 1 << 20, most_working_set_bytes)),
                         std::byte{1});
     requests_.assign(trace.events.size(), MPI_REQUEST_NULL);
     make_communicators();
@@ -41,15 +46,19 @@ void Replay::make_communicators() {
     std::vector<std::size_t> order(trace_.groups.size());
     std::iota(order.begin(), order.end(), std::size_t{0});
     // Every rank numbers the groups in its own order; made in the order of their members no two ranks wait crosswise.
-    std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return trace_.groups[a] < trace_.groups[b]; });
+    std::sort(order.begin(), order.end(),
+              [&](std::size_t a, std::size_t b) { return trace_.groups[a] < trace_.groups[b]; });
     MPI_Group world = MPI_GROUP_NULL;
     mpi::check(MPI_Comm_group(comm_.handle(), &world), "MPI_Comm_group");
     for (std::size_t index : order) {
         const std::vector<int>& ranks = trace_.groups[index];
-        if (std::find(ranks.begin(), ranks.end(), comm_.rank()) == ranks.end()) continue;  // an intercommunicator's far side
+        if (std::find(ranks.begin(), ranks.end(), comm_.rank()) == ranks.end())
+            continue;  // an intercommunicator's far side
         MPI_Group group = MPI_GROUP_NULL;
-        mpi::check(MPI_Group_incl(world, static_cast<int>(ranks.size()), ranks.data(), &group), "MPI_Group_incl");
-        mpi::check(MPI_Comm_create_group(comm_.handle(), group, 0, &communicators_[index]), "MPI_Comm_create_group");
+        mpi::check(MPI_Group_incl(world, static_cast<int>(ranks.size()), ranks.data(), &group),
+                   "MPI_Group_incl");
+        mpi::check(MPI_Comm_create_group(comm_.handle(), group, 0, &communicators_[index]),
+                   "MPI_Comm_create_group");
         MPI_Comm_set_errhandler(communicators_[index], MPI_ERRORS_RETURN);
         MPI_Group_free(&group);
     }
@@ -72,7 +81,8 @@ void Replay::compute(double seconds, const TraceEvent& next) {
     constexpr std::size_t lines_a_look = 64;
     while (now_s() + fill_s < end_s - 1e-6) {
         for (std::size_t i = 0; i < lines_a_look; ++i) {
-            working_set_[working_at_] = static_cast<std::byte>(static_cast<unsigned>(working_set_[working_at_]) + 1U);
+            working_set_[working_at_] =
+                static_cast<std::byte>(static_cast<unsigned>(working_set_[working_at_]) + 1U);
             working_at_ += line;
             if (working_at_ >= working_set_.size()) working_at_ = 0;
         }
@@ -86,7 +96,8 @@ void Replay::compute(double seconds, const TraceEvent& next) {
 int Replay::perform(const TraceEvent& event, std::size_t number) {
     if (event.call == "wait") {
         std::vector<MPI_Request> waited;
-        for (std::int64_t request : event.requests) waited.push_back(std::exchange(requests_[static_cast<std::size_t>(request)], MPI_REQUEST_NULL));
+        for (std::int64_t request : event.requests)
+            waited.push_back(std::exchange(requests_[static_cast<std::size_t>(request)], MPI_REQUEST_NULL));
         return MPI_Waitall(static_cast<int>(waited.size()), waited.data(), MPI_STATUSES_IGNORE);
     }
     if (event.call == "other") return MPI_SUCCESS;
@@ -97,19 +108,25 @@ int Replay::perform(const TraceEvent& event, std::size_t number) {
     const int receive_tag = event.tag < 0 ? MPI_ANY_TAG : event.tag;
     std::byte* buffer = at(event.address);
     if (event.call == "send") return MPI_Send(buffer, count, MPI_BYTE, partner, event.tag, comm);
-    if (event.call == "receive") return MPI_Recv(buffer, count, MPI_BYTE, partner, receive_tag, comm, MPI_STATUS_IGNORE);
-    if (event.call == "isend") return MPI_Isend(buffer, count, MPI_BYTE, partner, event.tag, comm, &requests_[number]);
-    if (event.call == "ireceive") return MPI_Irecv(buffer, count, MPI_BYTE, partner, receive_tag, comm, &requests_[number]);
+    if (event.call == "receive")
+        return MPI_Recv(buffer, count, MPI_BYTE, partner, receive_tag, comm, MPI_STATUS_IGNORE);
+    if (event.call == "isend")
+        return MPI_Isend(buffer, count, MPI_BYTE, partner, event.tag, comm, &requests_[number]);
+    if (event.call == "ireceive")
+        return MPI_Irecv(buffer, count, MPI_BYTE, partner, receive_tag, comm, &requests_[number]);
     if (event.call == "sendrecv") {
         return MPI_Sendrecv(buffer, count, MPI_BYTE, partner, event.tag, at(event.receive_address),
-                            count_of(event.receive_bytes), MPI_BYTE, rank_in(event.group, event.source), MPI_ANY_TAG, comm,
-                            MPI_STATUS_IGNORE);
+                            count_of(event.receive_bytes), MPI_BYTE, rank_in(event.group, event.source),
+                            MPI_ANY_TAG, comm, MPI_STATUS_IGNORE);
     }
     if (event.call == "barrier") return MPI_Barrier(comm);
     if (event.call == "bcast") return MPI_Bcast(buffer, count, MPI_BYTE, partner, comm);
-    if (event.call == "gather") return MPI_Gather(buffer, count, MPI_BYTE, scratch_.data(), count, MPI_BYTE, partner, comm);
-    if (event.call == "scatter") return MPI_Scatter(scratch_.data(), count, MPI_BYTE, buffer, count, MPI_BYTE, partner, comm);
-    if (event.call == "allgather") return MPI_Allgather(buffer, count, MPI_BYTE, scratch_.data(), count, MPI_BYTE, comm);
+    if (event.call == "gather")
+        return MPI_Gather(buffer, count, MPI_BYTE, scratch_.data(), count, MPI_BYTE, partner, comm);
+    if (event.call == "scatter")
+        return MPI_Scatter(scratch_.data(), count, MPI_BYTE, buffer, count, MPI_BYTE, partner, comm);
+    if (event.call == "allgather")
+        return MPI_Allgather(buffer, count, MPI_BYTE, scratch_.data(), count, MPI_BYTE, comm);
     if (event.call == "alltoall") {
         // Each rank's part comes from its own place: as much is read as is written.
         std::vector<std::byte>& all = scratch_;
@@ -118,8 +135,10 @@ int Replay::perform(const TraceEvent& event, std::size_t number) {
     const bool words = event.bytes % 8 == 0;
     const int elements = words ? count / 8 : count;
     const MPI_Datatype type = words ? MPI_INT64_T : MPI_INT8_T;
-    if (event.call == "reduce") return MPI_Reduce(buffer, scratch_.data(), elements, type, MPI_MAX, partner, comm);
-    if (event.call == "allreduce") return MPI_Allreduce(buffer, scratch_.data(), elements, type, MPI_MAX, comm);
+    if (event.call == "reduce")
+        return MPI_Reduce(buffer, scratch_.data(), elements, type, MPI_MAX, partner, comm);
+    if (event.call == "allreduce")
+        return MPI_Allreduce(buffer, scratch_.data(), elements, type, MPI_MAX, comm);
     return MPI_SUCCESS;
 }
 

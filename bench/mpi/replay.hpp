@@ -30,9 +30,9 @@ struct TraceEvent {
 /// One rank's part of a trace.
 struct RankTrace {
     int num_ranks = 0;
-    std::int64_t memory_bytes = 0;          ///< the program's peak resident memory
+    std::int64_t memory_bytes = 0;  ///< the program's peak resident memory
     std::int64_t num_dropped = 0;
-    std::vector<std::vector<int>> groups;   ///< world ranks of each communicator
+    std::vector<std::vector<int>> groups;  ///< world ranks of each communicator
     std::vector<TraceEvent> events;
 };
 

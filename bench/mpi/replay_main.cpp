@@ -22,7 +22,8 @@ void replay_all(const Comm& comm, const Arguments& arguments) {
     Status status = read.ok() ? Status() : read.status();
     if (status.ok() && read.value().num_ranks != comm.size()) {
         status = Status(ErrorCode::invalid_argument, arguments.path + " is a trace of " +
-                                                         std::to_string(read.value().num_ranks) + " ranks: start as many");
+                                                         std::to_string(read.value().num_ranks) +
+                                                         " ranks: start as many");
     }
     mpi::agree_or_throw(comm, status);
     const RankTrace trace = std::move(read).value();
@@ -34,11 +35,13 @@ void replay_all(const Comm& comm, const Arguments& arguments) {
                               comm.state().internal),
                    "MPI_Gather");
         int failed = 0;
-        mpi::check(MPI_Reduce(&times.num_failed_calls, &failed, 1, MPI_INT, MPI_SUM, 0, comm.state().internal), "MPI_Reduce");
+        mpi::check(
+            MPI_Reduce(&times.num_failed_calls, &failed, 1, MPI_INT, MPI_SUM, 0, comm.state().internal),
+            "MPI_Reduce");
         if (comm.rank() != 0) continue;
-        const nlohmann::ordered_json record{{"kind", "replay"},           {"repetition", repetition},
-                                            {"ranks", comm.size()},       {"communication_s", communication},
-                                            {"wall_s", times.wall_s},     {"num_failed_calls", failed}};
+        const nlohmann::ordered_json record{{"kind", "replay"},       {"repetition", repetition},
+                                            {"ranks", comm.size()},   {"communication_s", communication},
+                                            {"wall_s", times.wall_s}, {"num_failed_calls", failed}};
         std::printf("%s\n", record.dump().c_str());
         std::fflush(stdout);
     }
@@ -49,7 +52,9 @@ int run(int argc, char** argv) {
     Arguments arguments;
     CLI::App app{"Replays a recorded program's communication.", "hakobi-replay"};
     app.add_option("trace", arguments.path, "file written by 'hakobi run --record FILE'")->required();
-    app.add_option("--repetitions", arguments.repetitions, "how often")->check(CLI::Range(1, 1000))->capture_default_str();
+    app.add_option("--repetitions", arguments.repetitions, "how often")
+        ->check(CLI::Range(1, 1000))
+        ->capture_default_str();
     Status status;
     try {
         app.parse(argc, argv);

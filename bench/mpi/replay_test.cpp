@@ -45,17 +45,24 @@ class TraceFile : public ::testing::Test {
             double at_us = 0;
             for (int round = 0; round < rounds; ++round) {
                 at_us += 2000;
-                const auto time = [&] { const std::string begin = std::to_string(at_us); at_us += 1; return begin + "," + std::to_string(at_us); };
+                const auto time = [&] {
+                    const std::string begin = std::to_string(at_us);
+                    at_us += 1;
+                    return begin + "," + std::to_string(at_us);
+                };
                 const std::string first = std::to_string(4 * round);
                 const std::string second = std::to_string(4 * round + 1);
-                events += (round > 0 ? "," : "") + std::string(R"(["ireceive",)") + left + ",7,0,4096,65536," + time() + "],";
+                events += (round > 0 ? "," : "") + std::string(R"(["ireceive",)") + left +
+                          ",7,0,4096,65536," + time() + "],";
                 events += R"(["isend",)" + right + ",7,0,4096,81920," + time() + "],";
                 events += R"(["wait",-1,-1,0,0,0,)" + time() + ",[" + first + "," + second + "]],";
                 events += R"(["allreduce",-1,-1,0,8,1,)" + time() + "]";
             }
-            text += R"({"kind":"trace-rank","rank":)" + std::to_string(rank) + R"(,"num_events":)" + std::to_string(4 * rounds) +
-                    R"(,"num_dropped":0,"memory_bytes":1048576,"groups":[[)" + world + "]]}\n";
-            text += R"({"kind":"trace-events","rank":)" + std::to_string(rank) + R"(,"first":0,"events":[)" + events + "]}\n";
+            text += R"({"kind":"trace-rank","rank":)" + std::to_string(rank) + R"(,"num_events":)" +
+                    std::to_string(4 * rounds) + R"(,"num_dropped":0,"memory_bytes":1048576,"groups":[[)" +
+                    world + "]]}\n";
+            text += R"({"kind":"trace-events","rank":)" + std::to_string(rank) + R"(,"first":0,"events":[)" +
+                    events + "]}\n";
         }
         return text;
     }

@@ -15,10 +15,12 @@ std::vector<std::string> all_texts(const Comm& comm, const std::string& mine) {
     std::vector<char> texts(most * static_cast<std::size_t>(comm.size()));
     std::vector<char> text(most, '\0');
     std::copy_n(mine.begin(), std::min(mine.size(), most - 1), text.begin());
-    mpi::check(MPI_Allgather(text.data(), most, MPI_CHAR, texts.data(), most, MPI_CHAR, comm.state().internal),
-               "MPI_Allgather");
+    mpi::check(
+        MPI_Allgather(text.data(), most, MPI_CHAR, texts.data(), most, MPI_CHAR, comm.state().internal),
+        "MPI_Allgather");
     std::vector<std::string> result;
-    for (int rank = 0; rank < comm.size(); ++rank) result.emplace_back(texts.data() + most * static_cast<std::size_t>(rank));
+    for (int rank = 0; rank < comm.size(); ++rank)
+        result.emplace_back(texts.data() + most * static_cast<std::size_t>(rank));
     return result;
 }
 
@@ -35,10 +37,12 @@ Result<std::string> core_for(const measure::Topology& topology, int node_rank, m
     const std::vector<std::string> cores = topology.cores_in_order();
     for (std::size_t a = 0; a < cores.size(); ++a) {
         for (std::size_t b = a + 1; b < cores.size(); ++b) {
-            if (topology.distance(cores[a], cores[b]) == distance) return node_rank % 2 == 0 ? cores[a] : cores[b];
+            if (topology.distance(cores[a], cores[b]) == distance)
+                return node_rank % 2 == 0 ? cores[a] : cores[b];
         }
     }
-    return Status(ErrorCode::unsupported, "this machine has no two cores that are '" + to_string(distance) + "'");
+    return Status(ErrorCode::unsupported,
+                  "this machine has no two cores that are '" + to_string(distance) + "'");
 }
 
 std::string number_text(const char* format, double value) {
@@ -59,18 +63,21 @@ Placement place_ranks(const Comm& comm, const measure::Topology& topology, const
         if (!core.ok()) {
             status = core.status();
         } else if (!topology.bind(core.value())) {
-            status = Status(ErrorCode::unsupported, "the system refuses to bind a rank to core " + core.value());
+            status =
+                Status(ErrorCode::unsupported, "the system refuses to bind a rank to core " + core.value());
         }
     }
     mpi::agree_or_throw(comm, status);
     Placement placement;
     placement.units = all_texts(comm, topology.binding());
     const auto& nodes = comm.state().node_of_rank;
-    placement.text = comm.size() < 2         ? "one rank"
-                     : nodes[0] != nodes[1] ? "other node"
-                                            : to_string(topology.distance(placement.units[0], placement.units[1]));
+    placement.text = comm.size() < 2 ? "one rank"
+                     : nodes[0] != nodes[1]
+                         ? "other node"
+                         : to_string(topology.distance(placement.units[0], placement.units[1]));
     std::int64_t over = comm.node_size() > topology.num_cores() ? 1 : 0;
-    mpi::check(MPI_Allreduce(MPI_IN_PLACE, &over, 1, MPI_INT64_T, MPI_MAX, comm.state().internal), "MPI_Allreduce");
+    mpi::check(MPI_Allreduce(MPI_IN_PLACE, &over, 1, MPI_INT64_T, MPI_MAX, comm.state().internal),
+               "MPI_Allreduce");
     placement.is_oversubscribed = over != 0;
     return placement;
 }
@@ -82,7 +89,9 @@ double Row::gb_s(std::size_t which) const {
 
 double Row::gb_s_of(Buffering buffering) const {
     const auto found = std::find(bufferings.begin(), bufferings.end(), buffering);
-    return found == bufferings.end() || measurements.empty() ? 0 : gb_s(static_cast<std::size_t>(found - bufferings.begin()));
+    return found == bufferings.end() || measurements.empty()
+               ? 0
+               : gb_s(static_cast<std::size_t>(found - bufferings.begin()));
 }
 
 Row measure_row(const Comm& comm, const std::string& pattern_name, std::int64_t bytes, Memories& memories,
@@ -103,8 +112,10 @@ Row measure_row(const Comm& comm, const std::string& pattern_name, std::int64_t 
         if (is_one_sided && memory->buffering == Buffering::first_touch) continue;
         row.bufferings.push_back(memory->buffering);
         patterns.push_back(make_pattern(pattern_name, comm));
-        samplers.push_back(std::make_unique<Sampler>(comm, *patterns.back(), *memory, bytes, options.sampling));
-        contenders.push_back({to_string(memory->buffering), [sampler = samplers.back().get()] { return sampler->sample(); }});
+        samplers.push_back(
+            std::make_unique<Sampler>(comm, *patterns.back(), *memory, bytes, options.sampling));
+        contenders.push_back(
+            {to_string(memory->buffering), [sampler = samplers.back().get()] { return sampler->sample(); }});
     }
     row.measurements = measure::measure_interleaved(contenders, options.rule, rank_0_decides(comm));
     for (const auto& sampler : samplers) {
@@ -124,8 +135,8 @@ Row measure_row(const Comm& comm, const std::string& pattern_name, std::int64_t 
     return row;
 }
 
-int count_self_differences(const Comm& comm, const std::string& pattern_name, std::int64_t bytes, Memory& memory,
-                           const Options& options) {
+int count_self_differences(const Comm& comm, const std::string& pattern_name, std::int64_t bytes,
+                           Memory& memory, const Options& options) {
     const auto pattern = make_pattern(pattern_name, comm);
     Sampler sampler(comm, *pattern, memory, bytes, options.sampling);
     const std::vector<measure::Contender> twice{{"a", [&] { return sampler.sample(); }},
@@ -177,11 +188,15 @@ measure::Record summary_of(const Row& row, int num_ranks, const std::string& tra
         return record;
     }
     const auto has = [&](Buffering buffering) {
-        return row.has_rate && std::find(row.bufferings.begin(), row.bufferings.end(), buffering) != row.bufferings.end();
+        return row.has_rate &&
+               std::find(row.bufferings.begin(), row.bufferings.end(), buffering) != row.bufferings.end();
     };
-    record["hot_gb_s"] = has(Buffering::hot) ? measure::Record(row.gb_s_of(Buffering::hot)) : measure::Record();
-    record["cold_gb_s"] = has(Buffering::cold) ? measure::Record(row.gb_s_of(Buffering::cold)) : measure::Record();
-    record["ratio"] = row.comparison.num_rounds > 0 ? measure::Record(row.comparison.ratio) : measure::Record();
+    record["hot_gb_s"] =
+        has(Buffering::hot) ? measure::Record(row.gb_s_of(Buffering::hot)) : measure::Record();
+    record["cold_gb_s"] =
+        has(Buffering::cold) ? measure::Record(row.gb_s_of(Buffering::cold)) : measure::Record();
+    record["ratio"] =
+        row.comparison.num_rounds > 0 ? measure::Record(row.comparison.ratio) : measure::Record();
     record["ratio_ci_low"] = row.comparison.ci_low;
     record["ratio_ci_high"] = row.comparison.ci_high;
     record["cache_inflated"] = row.is_cache_inflated;
@@ -198,7 +213,8 @@ std::string table_head(const std::vector<Buffering>& bufferings) {
         std::snprintf(text, sizeof text, "  %11s us      ±    GB/s", to_string(buffering).c_str());
         head += text;
     }
-    const bool has_both = bufferings.size() > 1 && bufferings[0] == Buffering::hot && bufferings[1] == Buffering::cold;
+    const bool has_both =
+        bufferings.size() > 1 && bufferings[0] == Buffering::hot && bufferings[1] == Buffering::cold;
     return head + (has_both ? "  cold/hot time" : "");
 }
 
@@ -212,7 +228,8 @@ std::string table_line(const Row& row) {
     for (std::size_t i = 0; i < row.measurements.size(); ++i) {
         const measure::Summary& summary = row.measurements[i].summary;
         const std::string rate = row.has_rate ? number_text("%.3g", row.gb_s(i)) : "-";
-        std::snprintf(text, sizeof text, "  %14.4g %5.1f %% %7s", summary.median * 1e6, 50 * summary.spread(), rate.c_str());
+        std::snprintf(text, sizeof text, "  %14.4g %5.1f %% %7s", summary.median * 1e6, 50 * summary.spread(),
+                      rate.c_str());
         line += text;
         wide = wide || row.measurements[i].wide;
         outliers += summary.num_outliers;

@@ -18,7 +18,8 @@ constexpr std::byte spoilt{0x5a};
 /// The 64-bit word at a (multiple of 8) byte offset of a rank's send window: a finalised counter (splitmix64), so that
 /// no two places of any two ranks look alike.
 std::uint64_t word_at(int rank, std::int64_t offset_bytes) {
-    std::uint64_t x = (static_cast<std::uint64_t>(rank + 1) << 40) + static_cast<std::uint64_t>(offset_bytes / 8);
+    std::uint64_t x =
+        (static_cast<std::uint64_t>(rank + 1) << 40) + static_cast<std::uint64_t>(offset_bytes / 8);
     x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ULL;
     x = (x ^ (x >> 27)) * 0x94d049bb133111ebULL;
     return x ^ (x >> 31);
@@ -69,7 +70,8 @@ bool is_reduced_from_all(std::span<const std::byte> data, int num_ranks, std::in
     }
     for (std::size_t at = 0; at < data.size(); at += 8) {
         std::uint64_t sum = 0;
-        for (int rank = 0; rank < num_ranks; ++rank) sum += word_at(rank, offset_bytes + static_cast<std::int64_t>(at));
+        for (int rank = 0; rank < num_ranks; ++rank)
+            sum += word_at(rank, offset_bytes + static_cast<std::int64_t>(at));
         std::uint64_t word = 0;
         std::memcpy(&word, data.data() + at, 8);
         if (word != sum) return false;
@@ -94,17 +96,23 @@ std::uint64_t read_all(std::span<const std::byte> data) {
 
 std::string to_string(Buffering buffering) {
     switch (buffering) {
-        case Buffering::hot: return "hot";
-        case Buffering::cold: return "cold";
-        case Buffering::cold_huge: return "cold-huge";
-        case Buffering::first_touch: return "first-touch";
+        case Buffering::hot:
+            return "hot";
+        case Buffering::cold:
+            return "cold";
+        case Buffering::cold_huge:
+            return "cold-huge";
+        case Buffering::first_touch:
+            return "first-touch";
     }
     return "hot";
 }
 
-Result<Memory> Memory::create(Buffering buffering, int rank, std::int64_t send_bytes, std::int64_t receive_bytes) {
+Result<Memory> Memory::create(Buffering buffering, int rank, std::int64_t send_bytes,
+                              std::int64_t receive_bytes) {
     const bool huge_pages = buffering == Buffering::cold_huge;
-    auto send = measure::BufferWindow::create({.bytes = std::max<std::int64_t>(send_bytes, 1), .huge_pages = huge_pages});
+    auto send = measure::BufferWindow::create(
+        {.bytes = std::max<std::int64_t>(send_bytes, 1), .huge_pages = huge_pages});
     if (!send.ok()) return send.status();
     auto receive = measure::BufferWindow::create({.bytes = std::max<std::int64_t>(receive_bytes, 1),
                                                   .huge_pages = huge_pages,
@@ -115,27 +123,36 @@ Result<Memory> Memory::create(Buffering buffering, int rank, std::int64_t send_b
     return memory;
 }
 
-Sampler::Sampler(const Comm& comm, Pattern& pattern, Memory& memory, std::int64_t bytes, const SamplingOptions& options)
-    : comm_(comm), pattern_(pattern), memory_(memory), bytes_(bytes), options_(options),
+Sampler::Sampler(const Comm& comm, Pattern& pattern, Memory& memory, std::int64_t bytes,
+                 const SamplingOptions& options)
+    : comm_(comm),
+      pattern_(pattern),
+      memory_(memory),
+      bytes_(bytes),
+      options_(options),
       clock_(mpi::GlobalClock::synchronize(comm)),
       is_yielding_(comm.node_size() > static_cast<int>(std::thread::hardware_concurrency())) {
     // What earlier samplers left could be what this one expects: the windows are shared, the contents go by offset.
     std::fill(memory_.receive.bytes().begin(), memory_.receive.bytes().end(), spoilt);
     pattern_.begin(memory_.send.bytes(), memory_.receive.bytes());
     double worst_s = clock_.uncertainty_s();
-    mpi::check(MPI_Allreduce(MPI_IN_PLACE, &worst_s, 1, MPI_DOUBLE, MPI_MAX, comm_.state().internal), "MPI_Allreduce");
+    mpi::check(MPI_Allreduce(MPI_IN_PLACE, &worst_s, 1, MPI_DOUBLE, MPI_MAX, comm_.state().internal),
+               "MPI_Allreduce");
     start_delay_s_ = std::max(start_delay_s_, 4 * worst_s);
     calibrate();
 }
 
-Sampler::~Sampler() { pattern_.end(); }
+Sampler::~Sampler() {
+    pattern_.end();
+}
 
 Buffers Sampler::buffers_of(std::int64_t number) {
     const std::int64_t visit = memory_.buffering == Buffering::hot ? 0 : number;
     const std::int64_t send_bytes = pattern_.send_bytes(bytes_);
     const std::int64_t receive_bytes = pattern_.receive_bytes(bytes_);
     return {memory_.send.slot(send_bytes, visit), memory_.receive.slot(receive_bytes, visit),
-            memory_.send.offset_of_visit(send_bytes, visit), memory_.receive.offset_of_visit(receive_bytes, visit)};
+            memory_.send.offset_of_visit(send_bytes, visit),
+            memory_.receive.offset_of_visit(receive_bytes, visit)};
 }
 
 void Sampler::calibrate() {
@@ -182,7 +199,8 @@ double Sampler::run_bundle(std::int64_t iterations) {
     next_ += iterations;
     // Both maxima in one message. A start counts as late from the delay's tenth on: a polling loop's own grain is less.
     double worst[2] = {mine_s, began_s - start_s > 0.1 * start_delay_s_ ? 1.0 : 0.0};
-    mpi::check(MPI_Allreduce(MPI_IN_PLACE, worst, 2, MPI_DOUBLE, MPI_MAX, comm_.state().internal), "MPI_Allreduce");
+    mpi::check(MPI_Allreduce(MPI_IN_PLACE, worst, 2, MPI_DOUBLE, MPI_MAX, comm_.state().internal),
+               "MPI_Allreduce");
     if (worst[1] > 0) ++num_late_;
     pattern_.settle();
     return worst[0];
@@ -199,12 +217,12 @@ Status Sampler::verify_bundle() {
                                                       static_cast<std::size_t>(arrival.length_bytes));
             const std::int64_t from = buffers.send_offset_bytes + arrival.from_bytes;
             const bool is_right = pattern_.is_reduced() ? is_reduced_from_all(data, comm_.size(), from)
-                                                    : is_from(data, arrival.source, from);
+                                                        : is_from(data, arrival.source, from);
             if (!is_right) {
-                status.keep_first({ErrorCode::format, "wrong data: " + std::to_string(bytes_) + " bytes from rank " +
-                                                          std::to_string(arrival.source) + ", " +
-                                                          to_string(memory_.buffering) + " buffers, iteration " +
-                                                          std::to_string(number)});
+                status.keep_first({ErrorCode::format,
+                                   "wrong data: " + std::to_string(bytes_) + " bytes from rank " +
+                                       std::to_string(arrival.source) + ", " + to_string(memory_.buffering) +
+                                       " buffers, iteration " + std::to_string(number)});
             }
         }
         std::fill(buffers.receive.begin(), buffers.receive.end(), spoilt);

@@ -34,9 +34,9 @@ enum class Consume { after, timed };
 
 /// What decides how a sample is taken.
 struct SamplingOptions {
-    double sample_s = 0.002;            ///< iterations are bundled until a sample lasts about so long, ten at least
-    std::int64_t max_iterations = 1000; ///< in one sample
-    Consume consume = Consume::after;   ///< received data is read after the clock stops, or within the time
+    double sample_s = 0.002;  ///< iterations are bundled until a sample lasts about so long, ten at least
+    std::int64_t max_iterations = 1000;  ///< in one sample
+    Consume consume = Consume::after;    ///< received data is read after the clock stops, or within the time
 };
 
 /// Takes samples of one pattern, size and memory. One sample:
@@ -48,7 +48,8 @@ struct SamplingOptions {
 class Sampler {
   public:
     /// Collective, as every call. The references must outlive the sampler.
-    Sampler(const Comm& comm, Pattern& pattern, Memory& memory, std::int64_t bytes, const SamplingOptions& options);
+    Sampler(const Comm& comm, Pattern& pattern, Memory& memory, std::int64_t bytes,
+            const SamplingOptions& options);
     ~Sampler();
     Sampler(const Sampler&) = delete;
     Sampler& operator=(const Sampler&) = delete;
@@ -78,7 +79,7 @@ class Sampler {
     bool is_yielding_ = false;
     double start_delay_s_ = 50e-6;
     std::int64_t iterations_ = 1;
-    std::int64_t next_ = 0;  ///< number of the next iteration: equal on all ranks
+    std::int64_t next_ = 0;        ///< number of the next iteration: equal on all ranks
     std::vector<Buffers> bundle_;  ///< the last bundle's buffers; its first iteration had the number first_
     std::int64_t first_ = 0;
     int num_late_ = 0;

@@ -37,9 +37,9 @@ bool is_consistent(const TraceEvent& event, std::size_t number, const RankTrace&
     const bool is_partner_known = event.partner >= -2 && event.partner < trace.num_ranks;
     const bool is_group_known = event.call == "wait" || event.call == "other" ||
                                 (event.group >= 0 && event.group < static_cast<int>(trace.groups.size()));
-    const bool is_earlier = std::all_of(event.requests.begin(), event.requests.end(), [&](std::int64_t request) {
-        return request >= 0 && request < static_cast<std::int64_t>(number);
-    });
+    const bool is_earlier = std::all_of(
+        event.requests.begin(), event.requests.end(),
+        [&](std::int64_t request) { return request >= 0 && request < static_cast<std::int64_t>(number); });
     return is_partner_known && is_group_known && is_earlier && event.bytes >= 0 && event.receive_bytes >= 0 &&
            event.bytes < INT32_MAX && event.receive_bytes < INT32_MAX && event.end_s >= event.begin_s;
 }
@@ -70,7 +70,8 @@ Result<RankTrace> read_trace(const std::string& path, int rank) {
                 trace.groups = record.at("groups").get<std::vector<std::vector<int>>>();
                 for (const auto& group : trace.groups) {
                     for (int member : group) {
-                        if (member < 0 || member >= trace.num_ranks) return wrong("a communicator of unknown ranks");
+                        if (member < 0 || member >= trace.num_ranks)
+                            return wrong("a communicator of unknown ranks");
                     }
                 }
             } else if (kind == "trace-events" && record.at("rank").get<int>() == rank) {
@@ -88,7 +89,8 @@ Result<RankTrace> read_trace(const std::string& path, int rank) {
         }
     }
     if (num_events != static_cast<std::int64_t>(trace.events.size())) {
-        return Status(ErrorCode::format, path + ": rank " + std::to_string(rank) + "'s events are not all there");
+        return Status(ErrorCode::format,
+                      path + ": rank " + std::to_string(rank) + "'s events are not all there");
     }
     return trace;
 }
@@ -103,7 +105,8 @@ AddressMap::AddressMap(const std::vector<TraceEvent>& events) {
         add(event.address, event.bytes);
         add(event.receive_address, event.receive_bytes);
     }
-    std::sort(regions_.begin(), regions_.end(), [](const Region& a, const Region& b) { return a.begin < b.begin; });
+    std::sort(regions_.begin(), regions_.end(),
+              [](const Region& a, const Region& b) { return a.begin < b.begin; });
     std::vector<Region> merged;
     for (const Region& region : regions_) {
         // Within a page they are neighbours, and stay so.
@@ -123,8 +126,9 @@ AddressMap::AddressMap(const std::vector<TraceEvent>& events) {
 }
 
 std::int64_t AddressMap::offset(std::uint64_t address) const {
-    const auto after = std::upper_bound(regions_.begin(), regions_.end(), address,
-                                        [](std::uint64_t value, const Region& region) { return value < region.begin; });
+    const auto after =
+        std::upper_bound(regions_.begin(), regions_.end(), address,
+                         [](std::uint64_t value, const Region& region) { return value < region.begin; });
     if (after == regions_.begin() || address >= std::prev(after)->end) return 0;
     return std::prev(after)->offset + static_cast<std::int64_t>(address - std::prev(after)->begin);
 }

@@ -35,7 +35,8 @@ int main(int argc, char** argv) {
     check(hakobi_comm_duplicate(MPI_COMM_WORLD, &comm));
     check(hakobi_split(2, global, hakobi_comm_size(comm), hakobi_comm_rank(comm), &block));
     check(hakobi_options_create(&options));
-    hakobi_options_set(options, "method", argc > 2 ? argv[2] : "auto"); /* create reports what a setter refuses */
+    hakobi_options_set(options, "method",
+                       argc > 2 ? argv[2] : "auto"); /* create reports what a setter refuses */
     hakobi_options_set(options, "title", "a wave");
     hakobi_options_set(options, "time_units", "seconds since 2011-03-11 05:46:24");
     hakobi_options_add_axis(options, "lat", "degrees_north", "latitude", lat, NY);

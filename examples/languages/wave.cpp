@@ -17,13 +17,18 @@ void run(const std::string& prefix, const std::string& method) {
     const std::int64_t ny = 37, nx = 53;
     auto comm = hakobi::Comm::duplicate(MPI_COMM_WORLD);
     auto block = hakobi::split({ny, nx}, comm.size(), comm.rank());
-    auto out = hakobi::Output::create(
-        comm, prefix,
-        {.method = method,
-         .axes = {{.name = "lat", .units = "degrees_north", .standard_name = "latitude", .values = axis(ny, 30, 0.5)},
-                  {.name = "lon", .units = "degrees_east", .standard_name = "longitude", .values = axis(nx, 140, 0.5)}},
-         .title = "a wave",
-         .time_units = "seconds since 2011-03-11 05:46:24"});
+    auto out = hakobi::Output::create(comm, prefix,
+                                      {.method = method,
+                                       .axes = {{.name = "lat",
+                                                 .units = "degrees_north",
+                                                 .standard_name = "latitude",
+                                                 .values = axis(ny, 30, 0.5)},
+                                                {.name = "lon",
+                                                 .units = "degrees_east",
+                                                 .standard_name = "longitude",
+                                                 .values = axis(nx, 140, 0.5)}},
+                                       .title = "a wave",
+                                       .time_units = "seconds since 2011-03-11 05:46:24"});
     for (int step = 0; step < 2; ++step) {
         std::vector<double> eta;
         std::vector<std::int32_t> owner;
@@ -34,7 +39,11 @@ void run(const std::string& prefix, const std::string& method) {
             }
         }
         out.begin_step(60.0 * step);
-        out.put({.name = "eta", .units = "m", .standard_name = "sea_surface_height", .block = block, .data = eta});
+        out.put({.name = "eta",
+                 .units = "m",
+                 .standard_name = "sea_surface_height",
+                 .block = block,
+                 .data = eta});
         out.put({.name = "cell", .long_name = "number of the cell", .block = block, .data = owner});
         out.end_step();
     }

@@ -11,18 +11,19 @@ namespace hakobi {
 /// that all four languages share is docs/errors.md.
 enum class ErrorCode : int {
     ok = 0,
-    interrupted = 1,        ///< a signal asked the run to end; what was finished is whole
-    invalid_argument = 2,   ///< a value that the call does not take, or that differs between ranks where it must not
-    not_found = 3,          ///< a file, folder or field that must exist does not
-    exists = 4,             ///< something that must not be overwritten is in the way
-    permission = 5,         ///< the file system refuses access
-    unsupported = 6,        ///< right, but not available in this build or for this storage
-    format = 7,             ///< a file is not what it should be: truncated, corrupt, of another kind
-    out_of_memory = 8,      ///< an allocation failed
-    no_space = 9,           ///< the storage is full or a quota is reached
-    io = 10,                ///< the storage reports an error (EIO and its like), or transfers less than asked
-    failed = 11,            ///< an earlier call failed and its object can only be closed
-    internal = 12,          ///< a bug of Hakobi
+    interrupted = 1,  ///< a signal asked the run to end; what was finished is whole
+    invalid_argument =
+        2,           ///< a value that the call does not take, or that differs between ranks where it must not
+    not_found = 3,   ///< a file, folder or field that must exist does not
+    exists = 4,      ///< something that must not be overwritten is in the way
+    permission = 5,  ///< the file system refuses access
+    unsupported = 6,    ///< right, but not available in this build or for this storage
+    format = 7,         ///< a file is not what it should be: truncated, corrupt, of another kind
+    out_of_memory = 8,  ///< an allocation failed
+    no_space = 9,       ///< the storage is full or a quota is reached
+    io = 10,            ///< the storage reports an error (EIO and its like), or transfers less than asked
+    failed = 11,        ///< an earlier call failed and its object can only be closed
+    internal = 12,      ///< a bug of Hakobi
 };
 
 /// The name of a code as docs/errors.md and the other languages have it: "no_space".

@@ -37,7 +37,9 @@ bool measured_slow() {
     return near_s > 2 * apart_s;
 }
 #else
-bool measured_slow() { return false; }
+bool measured_slow() {
+    return false;
+}
 #endif
 
 }  // namespace

@@ -1,10 +1,10 @@
 #include "base/futex.hpp"
 
-#include <climits>
-#include <ctime>
 #include <linux/futex.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+#include <climits>
+#include <ctime>
 
 namespace hakobi {
 namespace {
@@ -23,7 +23,11 @@ void futex_wait(FutexWord& word, std::uint32_t value, double timeout_s) {
     futex(word, FUTEX_WAIT, value, &timeout);
 }
 
-void futex_wake_all(FutexWord& word) { futex(word, FUTEX_WAKE, INT_MAX, nullptr); }
-void futex_wake_one(FutexWord& word) { futex(word, FUTEX_WAKE, 1, nullptr); }
+void futex_wake_all(FutexWord& word) {
+    futex(word, FUTEX_WAKE, INT_MAX, nullptr);
+}
+void futex_wake_one(FutexWord& word) {
+    futex(word, FUTEX_WAKE, 1, nullptr);
+}
 
 }  // namespace hakobi

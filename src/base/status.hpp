@@ -38,14 +38,25 @@ class [[nodiscard]] Status {
 template <class T>
 class [[nodiscard]] Result {
   public:
-    Result(T value) : value_(std::move(value)) {}                                  // NOLINT(google-explicit-constructor)
-    Result(Status status) : status_(std::move(status)) { assert(!status_.ok()); }  // NOLINT(google-explicit-constructor)
+    Result(T value) : value_(std::move(value)) {}  // NOLINT(google-explicit-constructor)
+    Result(Status status) : status_(std::move(status)) {
+        assert(!status_.ok());
+    }  // NOLINT(google-explicit-constructor)
 
     [[nodiscard]] bool ok() const noexcept { return value_.has_value(); }
     [[nodiscard]] const Status& status() const noexcept { return status_; }
-    [[nodiscard]] T& value() & { assert(ok()); return *value_; }
-    [[nodiscard]] const T& value() const& { assert(ok()); return *value_; }
-    [[nodiscard]] T&& value() && { assert(ok()); return *std::move(value_); }
+    [[nodiscard]] T& value() & {
+        assert(ok());
+        return *value_;
+    }
+    [[nodiscard]] const T& value() const& {
+        assert(ok());
+        return *value_;
+    }
+    [[nodiscard]] T&& value() && {
+        assert(ok());
+        return *std::move(value_);
+    }
 
   private:
     std::optional<T> value_;

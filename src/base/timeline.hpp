@@ -19,7 +19,7 @@ class Timeline {
         double start_s = 0, end_s = 0;
         std::int64_t number = -1;  ///< the cycle, or -1
     };
-    [[nodiscard]] static bool is_wanted();         ///< HAKOBI_TRACE is set
+    [[nodiscard]] static bool is_wanted();  ///< HAKOBI_TRACE is set
     [[nodiscard]] static std::string wanted_path();
 
     void add(const Event& event) {

@@ -11,7 +11,9 @@
 
 namespace {
 
-std::string text() { return hakobi_error_text(); }
+std::string text() {
+    return hakobi_error_text();
+}
 
 /// A communicator, and a folder that all ranks share for the time of a test.
 class CApi : public testing::Test {
@@ -41,7 +43,8 @@ class CApi : public testing::Test {
     }
     hakobi_output* create(const std::string& name) const {
         hakobi_output* out = nullptr;
-        EXPECT_EQ(hakobi_output_create(comm_, (folder_ + "/" + name).c_str(), nullptr, &out), HAKOBI_OK) << text();
+        EXPECT_EQ(hakobi_output_create(comm_, (folder_ + "/" + name).c_str(), nullptr, &out), HAKOBI_OK)
+            << text();
         return out;
     }
     /// The code of a collective call, which must be the same on all ranks.
@@ -111,7 +114,8 @@ TEST_F(CApi, WhatASetterRefusesOnOneRankCreateReportsOnAll) {
         EXPECT_NE(text().find("did you mean writer_stride?"), std::string::npos) << text();
     }
     hakobi_output* out = nullptr;
-    EXPECT_EQ(same_everywhere(hakobi_output_create(comm_, (folder_ + "/x").c_str(), options, &out)), HAKOBI_INVALID_ARGUMENT);
+    EXPECT_EQ(same_everywhere(hakobi_output_create(comm_, (folder_ + "/x").c_str(), options, &out)),
+              HAKOBI_INVALID_ARGUMENT);
     EXPECT_EQ(out, nullptr);
     EXPECT_EQ(hakobi_error_rank(), size_ - 1);
     EXPECT_NE(text().find("writer_strid"), std::string::npos) << text();
@@ -234,7 +238,8 @@ TEST_F(CApi, ErrorTextBelongsToTheThread) {
 TEST(CApiNames, AreThoseOfCpp) {
     EXPECT_STREQ(hakobi_error_name(HAKOBI_NO_SPACE), "no_space");
     const auto names = hakobi::output_methods();
-    for (std::size_t i = 0; i < names.size(); ++i) EXPECT_EQ(hakobi_output_method_name(static_cast<int>(i)), names[i]);
+    for (std::size_t i = 0; i < names.size(); ++i)
+        EXPECT_EQ(hakobi_output_method_name(static_cast<int>(i)), names[i]);
     EXPECT_EQ(hakobi_output_method_name(static_cast<int>(names.size())), nullptr);
     EXPECT_EQ(hakobi_output_method_name(-1), nullptr);
 }

@@ -54,7 +54,8 @@ int hakobi_mpi_init_if_needed(void) {
         }
         if (mpi_is_initialized()) return;
         int provided = MPI_THREAD_SINGLE;
-        hakobi::mpi::check(MPI_Init_thread(nullptr, nullptr, MPI_THREAD_FUNNELED, &provided), "MPI_Init_thread");
+        hakobi::mpi::check(MPI_Init_thread(nullptr, nullptr, MPI_THREAD_FUNNELED, &provided),
+                           "MPI_Init_thread");
         mpi_is_ours = true;
     });
 }
@@ -69,14 +70,16 @@ int hakobi_mpi_finalize_if_ours(void) {
 int hakobi_comm_duplicate_f(int fortran_comm, hakobi_comm** comm) {
     MPI_Comm mpi_comm = MPI_COMM_NULL;
     const int code = guarded([&] {
-        if (comm == nullptr) throw Error(ErrorCode::invalid_argument, "hakobi_comm_duplicate_f: comm is NULL");
+        if (comm == nullptr)
+            throw Error(ErrorCode::invalid_argument, "hakobi_comm_duplicate_f: comm is NULL");
         *comm = nullptr;
         require_running_mpi("hakobi_comm_duplicate_f");
         mpi_comm = MPI_Comm_f2c(fortran_comm);
         // Open MPI answers an unknown handle with a null pointer, which is not its MPI_COMM_NULL.
         if (mpi_comm == MPI_COMM_NULL || mpi_comm == MPI_Comm{}) {
-            throw Error(ErrorCode::invalid_argument, "hakobi_comm_duplicate_f: not a communicator: Fortran handle " +
-                                                         std::to_string(fortran_comm));
+            throw Error(ErrorCode::invalid_argument,
+                        "hakobi_comm_duplicate_f: not a communicator: Fortran handle " +
+                            std::to_string(fortran_comm));
         }
     });
     return code != HAKOBI_OK ? code : duplicate(mpi_comm, comm);
@@ -84,7 +87,8 @@ int hakobi_comm_duplicate_f(int fortran_comm, hakobi_comm** comm) {
 
 int hakobi_comm_duplicate_world(hakobi_comm** comm) {
     const int code = guarded([&] {
-        if (comm == nullptr) throw Error(ErrorCode::invalid_argument, "hakobi_comm_duplicate_world: comm is NULL");
+        if (comm == nullptr)
+            throw Error(ErrorCode::invalid_argument, "hakobi_comm_duplicate_world: comm is NULL");
         *comm = nullptr;
         require_running_mpi("hakobi_comm_duplicate_world");
     });
@@ -99,10 +103,18 @@ int hakobi_comm_free(hakobi_comm* comm) {
     });
 }
 
-int hakobi_comm_rank(const hakobi_comm* comm) { return comm != nullptr ? comm->comm.rank() : -1; }
-int hakobi_comm_size(const hakobi_comm* comm) { return comm != nullptr ? comm->comm.size() : -1; }
-int hakobi_comm_num_nodes(const hakobi_comm* comm) { return comm != nullptr ? comm->comm.num_nodes() : -1; }
-int hakobi_comm_node(const hakobi_comm* comm) { return comm != nullptr ? comm->comm.node() : -1; }
+int hakobi_comm_rank(const hakobi_comm* comm) {
+    return comm != nullptr ? comm->comm.rank() : -1;
+}
+int hakobi_comm_size(const hakobi_comm* comm) {
+    return comm != nullptr ? comm->comm.size() : -1;
+}
+int hakobi_comm_num_nodes(const hakobi_comm* comm) {
+    return comm != nullptr ? comm->comm.num_nodes() : -1;
+}
+int hakobi_comm_node(const hakobi_comm* comm) {
+    return comm != nullptr ? comm->comm.node() : -1;
+}
 
 int hakobi_split(int num_dims, const int64_t* global, int num_ranks, int rank, hakobi_block* block) {
     return guarded([&] {
@@ -110,11 +122,11 @@ int hakobi_split(int num_dims, const int64_t* global, int num_ranks, int rank, h
             throw Error(ErrorCode::invalid_argument, "hakobi_split: global or block is NULL");
         }
         if (num_dims < 1 || num_dims > HAKOBI_MAX_DIMS) {
-            throw Error(ErrorCode::invalid_argument, "hakobi_split: num_dims is " + std::to_string(num_dims) + ", not 1 to " +
-                                                         std::to_string(HAKOBI_MAX_DIMS));
+            throw Error(ErrorCode::invalid_argument, "hakobi_split: num_dims is " + std::to_string(num_dims) +
+                                                         ", not 1 to " + std::to_string(HAKOBI_MAX_DIMS));
         }
-        const hakobi::Block mine =
-            hakobi::split(std::span<const std::int64_t>(global, static_cast<std::size_t>(num_dims)), num_ranks, rank);
+        const hakobi::Block mine = hakobi::split(
+            std::span<const std::int64_t>(global, static_cast<std::size_t>(num_dims)), num_ranks, rank);
         *block = {};
         block->num_dims = num_dims;
         std::copy(mine.global.begin(), mine.global.end(), block->global);

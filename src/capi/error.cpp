@@ -40,16 +40,22 @@ static_assert(HAKOBI_INTERNAL == static_cast<int>(ErrorCode::internal));
 
 }  // namespace hakobi::capi
 
-const char* hakobi_error_text(void) { return hakobi::capi::last_error.text.c_str(); }
+const char* hakobi_error_text(void) {
+    return hakobi::capi::last_error.text.c_str();
+}
 
-int hakobi_error_rank(void) { return hakobi::capi::last_error.rank; }
+int hakobi_error_rank(void) {
+    return hakobi::capi::last_error.rank;
+}
 
 const char* hakobi_error_name(int code) {
     // to_string's views are of literals, which end with 0.
     return hakobi::to_string(static_cast<hakobi::ErrorCode>(code)).data();
 }
 
-const char* hakobi_version(void) { return HAKOBI_VERSION; }
+const char* hakobi_version(void) {
+    return HAKOBI_VERSION;
+}
 
 const char* hakobi_mpi_name(void) {
 #if defined(OPEN_MPI)

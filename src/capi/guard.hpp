@@ -31,6 +31,8 @@ int guarded(Body&& body) noexcept {
 }
 
 /// The text behind a pointer that may be NULL.
-inline std::string text_or(const char* text, const char* otherwise = "") { return text != nullptr ? text : otherwise; }
+inline std::string text_or(const char* text, const char* otherwise = "") {
+    return text != nullptr ? text : otherwise;
+}
 
 }  // namespace hakobi::capi

@@ -16,15 +16,16 @@ using hakobi::capi::text_or;
 namespace {
 
 [[noreturn]] void refuse_value(std::string_view name, std::string_view value, std::string_view wanted) {
-    throw Error(ErrorCode::invalid_argument, "option " + std::string(name) + ": \"" + std::string(value) + "\" is not " +
-                                                 std::string(wanted));
+    throw Error(ErrorCode::invalid_argument, "option " + std::string(name) + ": \"" + std::string(value) +
+                                                 "\" is not " + std::string(wanted));
 }
 
 template <class Integer>
 Integer integer(std::string_view name, std::string_view value) {
     Integer number = 0;
     const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), number);
-    if (error != std::errc{} || end != value.data() + value.size()) refuse_value(name, value, "a whole number in range");
+    if (error != std::errc{} || end != value.data() + value.size())
+        refuse_value(name, value, "a whole number in range");
     return number;
 }
 
@@ -43,13 +44,14 @@ constexpr std::array setters{
     Setter{"method", [](OutputOptions& o, std::string_view, std::string_view v) { o.method = v; }},
     Setter{"title", [](OutputOptions& o, std::string_view, std::string_view v) { o.title = v; }},
     Setter{"time_units", [](OutputOptions& o, std::string_view, std::string_view v) { o.time_units = v; }},
-    Setter{"sync", [](OutputOptions& o, std::string_view n, std::string_view v) { o.sync = yes_or_no(n, v); }},
-    Setter{"asynchronous",
-           [](OutputOptions& o, std::string_view n, std::string_view v) { o.asynchronous = yes_or_no(n, v); }},
-    Setter{"writer_stride",
-           [](OutputOptions& o, std::string_view n, std::string_view v) { o.writer_stride = integer<int>(n, v); }},
-    Setter{"buffer_bytes",
-           [](OutputOptions& o, std::string_view n, std::string_view v) { o.buffer_bytes = integer<std::int64_t>(n, v); }},
+    Setter{"sync",
+           [](OutputOptions& o, std::string_view n, std::string_view v) { o.sync = yes_or_no(n, v); }},
+    Setter{"asynchronous", [](OutputOptions& o, std::string_view n,
+                              std::string_view v) { o.asynchronous = yes_or_no(n, v); }},
+    Setter{"writer_stride", [](OutputOptions& o, std::string_view n,
+                               std::string_view v) { o.writer_stride = integer<int>(n, v); }},
+    Setter{"buffer_bytes", [](OutputOptions& o, std::string_view n,
+                              std::string_view v) { o.buffer_bytes = integer<std::int64_t>(n, v); }},
     Setter{"keep_pieces",
            [](OutputOptions& o, std::string_view n, std::string_view v) { o.keep_pieces = yes_or_no(n, v); }},
 };
@@ -64,7 +66,8 @@ void set(OutputOptions& options, std::string_view name, std::string_view value) 
         names[i] = setters[i].name;
     }
     std::string text = "there is no option \"" + std::string(name) + "\"";
-    if (const std::string nearest = hakobi::nearest_name(name, names); !nearest.empty()) text += ": did you mean " + nearest + "?";
+    if (const std::string nearest = hakobi::nearest_name(name, names); !nearest.empty())
+        text += ": did you mean " + nearest + "?";
     throw Error(ErrorCode::invalid_argument, text);
 }
 
@@ -115,8 +118,8 @@ int hakobi_options_set_hint(hakobi_options* options, const char* name, const cha
     });
 }
 
-int hakobi_options_add_axis(hakobi_options* options, const char* name, const char* units, const char* standard_name,
-                            const double* values, int64_t num_values) {
+int hakobi_options_add_axis(hakobi_options* options, const char* name, const char* units,
+                            const char* standard_name, const double* values, int64_t num_values) {
     return refusing(options, [&] {
         require(name, "hakobi_options_add_axis: name");
         if (num_values < 0 || (values == nullptr && num_values > 0)) {
@@ -133,4 +136,6 @@ int hakobi_options_refuse(hakobi_options* options, const char* text) {
     return refusing(options, [&] { throw Error(ErrorCode::invalid_argument, text_or(text)); });
 }
 
-void hakobi_options_free(hakobi_options* options) { delete options; }
+void hakobi_options_free(hakobi_options* options) {
+    delete options;
+}

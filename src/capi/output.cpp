@@ -17,10 +17,13 @@ void require_output(const hakobi_output* out, const char* call) {
 
 hakobi::Block block_of(const hakobi_block& block) {
     if (block.num_dims < 1 || block.num_dims > HAKOBI_MAX_DIMS) {
-        throw Error(ErrorCode::invalid_argument, "num_dims of its block is " + std::to_string(block.num_dims) + ", not 1 to " +
+        throw Error(ErrorCode::invalid_argument, "num_dims of its block is " +
+                                                     std::to_string(block.num_dims) + ", not 1 to " +
                                                      std::to_string(HAKOBI_MAX_DIMS));
     }
-    const auto entries = [&](const int64_t* first) { return std::vector<std::int64_t>(first, first + block.num_dims); };
+    const auto entries = [&](const int64_t* first) {
+        return std::vector<std::int64_t>(first, first + block.num_dims);
+    };
     return {.global = entries(block.global), .start = entries(block.start), .count = entries(block.count)};
 }
 
@@ -40,10 +43,18 @@ hakobi::Field field_of(const hakobi_field& field) {
     result.standard_name = text_or(field.standard_name);
     result.block = block_of(field.block);
     switch (field.type) {
-        case HAKOBI_DOUBLE: result.data = values_of<double>(field, result.block); break;
-        case HAKOBI_FLOAT: result.data = values_of<float>(field, result.block); break;
-        case HAKOBI_INT32: result.data = values_of<std::int32_t>(field, result.block); break;
-        case HAKOBI_INT64: result.data = values_of<std::int64_t>(field, result.block); break;
+        case HAKOBI_DOUBLE:
+            result.data = values_of<double>(field, result.block);
+            break;
+        case HAKOBI_FLOAT:
+            result.data = values_of<float>(field, result.block);
+            break;
+        case HAKOBI_INT32:
+            result.data = values_of<std::int32_t>(field, result.block);
+            break;
+        case HAKOBI_INT64:
+            result.data = values_of<std::int64_t>(field, result.block);
+            break;
         default:
             throw Error(ErrorCode::invalid_argument, std::to_string(field.type) + " is not a type of values");
     }
@@ -58,7 +69,8 @@ hakobi::Field field_of(const hakobi_field& field) {
 
 }  // namespace
 
-int hakobi_output_create(hakobi_comm* comm, const char* prefix, const hakobi_options* options, hakobi_output** out) {
+int hakobi_output_create(hakobi_comm* comm, const char* prefix, const hakobi_options* options,
+                         hakobi_output** out) {
     return guarded([&] {
         if (out != nullptr) *out = nullptr;
         if (comm == nullptr) throw Error(ErrorCode::invalid_argument, "hakobi_output_create: comm is NULL");
@@ -68,7 +80,8 @@ int hakobi_output_create(hakobi_comm* comm, const char* prefix, const hakobi_opt
         if (options != nullptr) local.keep_first(options->refused);
         hakobi::mpi::agree_or_throw(comm->comm, local);
         auto handle = std::unique_ptr<hakobi_output>(new hakobi_output{
-            .output = hakobi::Output::create(comm->comm, prefix, options != nullptr ? options->values : hakobi::OutputOptions{}),
+            .output = hakobi::Output::create(comm->comm, prefix,
+                                             options != nullptr ? options->values : hakobi::OutputOptions{}),
             .method = {}});
         handle->method = handle->output.method();
         *out = handle.release();
@@ -117,21 +130,27 @@ int hakobi_output_close(hakobi_output* out) {
     });
 }
 
-void hakobi_output_free(hakobi_output* out) { delete out; }
+void hakobi_output_free(hakobi_output* out) {
+    delete out;
+}
 
-const char* hakobi_output_method(const hakobi_output* out) { return out != nullptr ? out->method.c_str() : nullptr; }
+const char* hakobi_output_method(const hakobi_output* out) {
+    return out != nullptr ? out->method.c_str() : nullptr;
+}
 
 const char* hakobi_output_method_name(int index) {
     const auto names = hakobi::output_methods();
     // The views are of literals, which end with 0.
-    return index >= 0 && static_cast<std::size_t>(index) < names.size() ? names[static_cast<std::size_t>(index)].data()
-                                                                        : nullptr;
+    return index >= 0 && static_cast<std::size_t>(index) < names.size()
+               ? names[static_cast<std::size_t>(index)].data()
+               : nullptr;
 }
 
 int hakobi_output_get_times(const hakobi_output* out, hakobi_output_times* times) {
     return guarded([&] {
         require_output(out, "hakobi_output_get_times");
-        if (times == nullptr) throw Error(ErrorCode::invalid_argument, "hakobi_output_get_times: times is NULL");
+        if (times == nullptr)
+            throw Error(ErrorCode::invalid_argument, "hakobi_output_get_times: times is NULL");
         const hakobi::OutputTimes values = out->output.times();
         *times = {};
         times->layout_s = values.layout_s;
@@ -154,8 +173,9 @@ int hakobi_gather_pieces(const char* path, hakobi_gather_result** result) {
 
 namespace {
 const char* entry(const std::vector<std::string>& list, int index) {
-    return index >= 0 && static_cast<std::size_t>(index) < list.size() ? list[static_cast<std::size_t>(index)].c_str()
-                                                                       : nullptr;
+    return index >= 0 && static_cast<std::size_t>(index) < list.size()
+               ? list[static_cast<std::size_t>(index)].c_str()
+               : nullptr;
 }
 }  // namespace
 
@@ -167,4 +187,6 @@ const char* hakobi_gather_result_incomplete(const hakobi_gather_result* result, 
     return result != nullptr ? entry(result->result.incomplete, index) : nullptr;
 }
 
-void hakobi_gather_result_free(hakobi_gather_result* result) { delete result; }
+void hakobi_gather_result_free(hakobi_gather_result* result) {
+    delete result;
+}

@@ -32,9 +32,19 @@ Runs runs_at(const Cursor::Series& file, const Cursor::Series& memory, std::int6
         return {num, length, file.stride, memory.stride, false, false};
     }
     if (file.length < memory.length) {
-        return {std::min({file.num, memory.length / length, left / length}), length, file.stride, length, false, true};
+        return {std::min({file.num, memory.length / length, left / length}),
+                length,
+                file.stride,
+                length,
+                false,
+                true};
     }
-    return {std::min({memory.num, file.length / length, left / length}), length, length, memory.stride, true, false};
+    return {std::min({memory.num, file.length / length, left / length}),
+            length,
+            length,
+            memory.stride,
+            true,
+            false};
 }
 
 void move_on(Cursor& cursor, bool is_contiguous, const Runs& runs) {
@@ -76,7 +86,8 @@ std::uint64_t bits(std::int64_t from, std::int64_t to) {  // [from, to) of one w
 void ByteMarks::mark(std::int64_t from, std::int64_t length) {
     const std::int64_t to = from + length;
     for (std::int64_t word = from / 64; word * 64 < to; ++word) {
-        const std::uint64_t set = bits(std::max(from - word * 64, std::int64_t{0}), std::min(to - word * 64, std::int64_t{64}));
+        const std::uint64_t set =
+            bits(std::max(from - word * 64, std::int64_t{0}), std::min(to - word * 64, std::int64_t{64}));
         std::atomic_ref<std::uint64_t> target(words_[word]);
         if (set == ~std::uint64_t{0}) {
             target.store(set, std::memory_order_relaxed);
@@ -100,20 +111,28 @@ ByteMarks::Run ByteMarks::next_run(std::int64_t from) const {
     return begin == num_bytes_ ? Run{begin, 0} : Run{begin, first_with(false, begin) - begin};
 }
 
-void ByteMarks::clear() { std::memset(words_, 0, static_cast<std::size_t>(num_words(num_bytes_)) * sizeof(*words_)); }
-
-void copy_to_window(Cursor& file, Cursor& memory, const std::byte* origin, std::int64_t stream_end, const BufferWindow& window) {
-    for_each_run(file, memory, stream_end, [&](std::int64_t file_offset, std::int64_t memory_offset, std::int64_t length) {
-        const std::int64_t at = file_offset - window.file_begin_bytes;
-        copy_bytes(window.buffer + at, origin + memory_offset, static_cast<std::size_t>(length));
-        if (window.marks != nullptr) window.marks->mark(at, length);
-    });
+void ByteMarks::clear() {
+    std::memset(words_, 0, static_cast<std::size_t>(num_words(num_bytes_)) * sizeof(*words_));
 }
 
-void copy_from_window(Cursor& file, Cursor& memory, std::byte* origin, std::int64_t stream_end, const BufferWindow& window) {
-    for_each_run(file, memory, stream_end, [&](std::int64_t file_offset, std::int64_t memory_offset, std::int64_t length) {
-        copy_bytes(origin + memory_offset, window.buffer + (file_offset - window.file_begin_bytes), static_cast<std::size_t>(length));
-    });
+void copy_to_window(Cursor& file, Cursor& memory, const std::byte* origin, std::int64_t stream_end,
+                    const BufferWindow& window) {
+    for_each_run(file, memory, stream_end,
+                 [&](std::int64_t file_offset, std::int64_t memory_offset, std::int64_t length) {
+                     const std::int64_t at = file_offset - window.file_begin_bytes;
+                     copy_bytes(window.buffer + at, origin + memory_offset, static_cast<std::size_t>(length));
+                     if (window.marks != nullptr) window.marks->mark(at, length);
+                 });
+}
+
+void copy_from_window(Cursor& file, Cursor& memory, std::byte* origin, std::int64_t stream_end,
+                      const BufferWindow& window) {
+    for_each_run(file, memory, stream_end,
+                 [&](std::int64_t file_offset, std::int64_t memory_offset, std::int64_t length) {
+                     copy_bytes(origin + memory_offset,
+                                window.buffer + (file_offset - window.file_begin_bytes),
+                                static_cast<std::size_t>(length));
+                 });
 }
 
 void pack(Cursor& memory, const std::byte* origin, std::int64_t stream_end, std::byte* packed) {

@@ -39,8 +39,10 @@ struct BufferWindow {
 
 /// Walk `file` and `memory` in lockstep, both at the same stream position, up to `stream_end`, and copy memory
 /// (offsets from `origin`) into the window, or the other way. Both cursors stand at stream_end afterwards.
-void copy_to_window(Cursor& file, Cursor& memory, const std::byte* origin, std::int64_t stream_end, const BufferWindow& window);
-void copy_from_window(Cursor& file, Cursor& memory, std::byte* origin, std::int64_t stream_end, const BufferWindow& window);
+void copy_to_window(Cursor& file, Cursor& memory, const std::byte* origin, std::int64_t stream_end,
+                    const BufferWindow& window);
+void copy_from_window(Cursor& file, Cursor& memory, std::byte* origin, std::int64_t stream_end,
+                      const BufferWindow& window);
 /// The same with one side packed: consecutive bytes in stream order.
 void pack(Cursor& memory, const std::byte* origin, std::int64_t stream_end, std::byte* packed);
 void unpack(Cursor& memory, std::byte* origin, std::int64_t stream_end, const std::byte* packed);

@@ -27,8 +27,10 @@ TEST(ByteMarks, RunsAreWhatWasMarked) {
             for (std::int64_t b = from; b < from + length; ++b) naive[static_cast<std::size_t>(b)] = true;
         }
         std::vector<bool> seen(naive.size());
-        for (ByteMarks::Run run = marks.next_run(0); run.length > 0; run = marks.next_run(run.from + run.length)) {
-            for (std::int64_t b = run.from; b < run.from + run.length; ++b) seen[static_cast<std::size_t>(b)] = true;
+        for (ByteMarks::Run run = marks.next_run(0); run.length > 0;
+             run = marks.next_run(run.from + run.length)) {
+            for (std::int64_t b = run.from; b < run.from + run.length; ++b)
+                seen[static_cast<std::size_t>(b)] = true;
         }
         ASSERT_EQ(seen, naive);
         marks.clear();
@@ -41,7 +43,9 @@ Coverage sum_of(const Region& region) {
     return coverage(cursor, region.size_bytes());
 }
 
-Coverage operator+(Coverage a, const Coverage& b) { return {a.bytes + b.bytes, a.boundaries + b.boundaries}; }
+Coverage operator+(Coverage a, const Coverage& b) {
+    return {a.bytes + b.bytes, a.boundaries + b.boundaries};
+}
 
 TEST(Coverage, OfATilingIsTheWholeWindows) {
     Random random(2);
@@ -63,7 +67,8 @@ TEST(Coverage, OfATilingIsTheWholeWindows) {
 
 TEST(Coverage, AHoleThatAnOverlapMakesUpForIsSeen) {
     // 100 bytes in [0, 100), but [40, 50) twice and [50, 60) not at all.
-    const Coverage sum = sum_of(Region::contiguous(0, 50)) + sum_of(Region::contiguous(60, 40)) + sum_of(Region::contiguous(40, 10));
+    const Coverage sum = sum_of(Region::contiguous(0, 50)) + sum_of(Region::contiguous(60, 40)) +
+                         sum_of(Region::contiguous(40, 10));
     EXPECT_EQ(sum.bytes, 100);
     EXPECT_NE(sum, whole_window(0, 100));
 }
@@ -92,7 +97,8 @@ TEST(Copy, SeriesOfPiecesMoveAsSingleBytesWould) {
         const Region memory = regular(random, size);
         std::vector<std::byte> source(static_cast<std::size_t>(memory.end_bytes()));
         for (std::size_t b = 0; b < source.size(); ++b) source[b] = static_cast<std::byte>(b);
-        std::vector<std::byte> naive(static_cast<std::size_t>(file.end_bytes())), window = naive, back(source.size());
+        std::vector<std::byte> naive(static_cast<std::size_t>(file.end_bytes())), window = naive,
+                                                                                  back(source.size());
         Cursor from(memory), to(file);
         for (std::int64_t b = 0; b < size; ++b, from.advance(1), to.advance(1)) {
             naive[static_cast<std::size_t>(to.offset())] = source[static_cast<std::size_t>(from.offset())];

@@ -6,7 +6,9 @@ namespace hakobi::io {
 
 using Kind = Region::Node::Kind;
 
-Cursor::Cursor(const Region& region) : region_(&region) { seek(0); }
+Cursor::Cursor(const Region& region) : region_(&region) {
+    seek(0);
+}
 
 void Cursor::seek(std::int64_t stream_bytes) {
     frames_.clear();

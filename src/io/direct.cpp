@@ -29,7 +29,11 @@ struct Chunk {
 class Mover {
   public:
     Mover(storage::File& file, storage::Access* access, int depth, const DirectRequest& request)
-        : file_(file), access_(access), request_(request), memory_(request.memory), chunks_(static_cast<std::size_t>(depth)) {
+        : file_(file),
+          access_(access),
+          request_(request),
+          memory_(request.memory),
+          chunks_(static_cast<std::size_t>(depth)) {
         for (Chunk& chunk : chunks_) {
             chunk.mover = this;
             free_.push_back(&chunk);
@@ -43,8 +47,10 @@ class Mover {
         while (cursor.stream() < request_.stream_end) {
             Chunk* chunk = take_free();
             if (chunk == nullptr) break;  // an error, or the end of the file
-            std::int64_t length = std::min({cursor.remaining(), request_.chunk_bytes, request_.stream_end - cursor.stream()});
-            if (access_ == nullptr && kernel_would_be_slow(cursor.offset())) length = std::min(length, bounce_bytes);
+            std::int64_t length =
+                std::min({cursor.remaining(), request_.chunk_bytes, request_.stream_end - cursor.stream()});
+            if (access_ == nullptr && kernel_would_be_slow(cursor.offset()))
+                length = std::min(length, bounce_bytes);
             prepare(*chunk, cursor.offset(), cursor.stream(), length);
             cursor.advance(length);
             ++result_.num_calls;
@@ -62,7 +68,8 @@ class Mover {
     }
 
     void finished(Chunk& chunk) {
-        const std::int64_t moved = chunk.request.status.ok() ? std::min(chunk.request.transferred_bytes, chunk.length) : 0;
+        const std::int64_t moved =
+            chunk.request.status.ok() ? std::min(chunk.request.transferred_bytes, chunk.length) : 0;
         if (chunk.bounce != nullptr && !request_.is_write && moved > 0) {
             Cursor memory(request_.memory);
             memory.seek(chunk.stream);
@@ -100,7 +107,8 @@ class Mover {
 
     static std::byte* bounce_for(Chunk& chunk, std::int64_t file_offset, std::int64_t length) {
         constexpr std::int64_t page_bytes = 4096;
-        if (std::ssize(chunk.bounce_memory) < length + page_bytes) chunk.bounce_memory.resize(static_cast<std::size_t>(length + page_bytes));
+        if (std::ssize(chunk.bounce_memory) < length + page_bytes)
+            chunk.bounce_memory.resize(static_cast<std::size_t>(length + page_bytes));
         std::byte* const begin = chunk.bounce_memory.data();
         const std::int64_t gap = (file_offset - reinterpret_cast<std::intptr_t>(begin)) % page_bytes;
         return begin + (gap + page_bytes) % page_bytes;
@@ -181,7 +189,8 @@ class Mover {
 
 }  // namespace
 
-DirectResult move_directly(storage::File& file, storage::Access* access, int depth, const DirectRequest& request) {
+DirectResult move_directly(storage::File& file, storage::Access* access, int depth,
+                           const DirectRequest& request) {
     if (request.stream_begin >= request.stream_end) return {};
     return Mover(file, access, access != nullptr ? depth : 1, request).run();
 }

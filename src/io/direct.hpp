@@ -22,13 +22,14 @@ struct DirectRequest {
 
 struct DirectResult {
     Status status;
-    std::int64_t bytes = 0;     ///< moved; reading: up to the end of the file
+    std::int64_t bytes = 0;      ///< moved; reading: up to the end of the file
     std::int64_t num_calls = 0;  ///< file accesses
-    bool has_waited = false;    ///< the first access slept: the storage does not serve from memory
+    bool has_waited = false;     ///< the first access slept: the storage does not serve from memory
 };
 
 /// Moves the request. Where one piece of the file is in several runs of memory it goes through a buffer of one chunk.
 /// With `access`, up to `depth` chunks are under way at once; without, each call is made in line. Local.
-DirectResult move_directly(storage::File& file, storage::Access* access, int depth, const DirectRequest& request);
+DirectResult move_directly(storage::File& file, storage::Access* access, int depth,
+                           const DirectRequest& request);
 
 }  // namespace hakobi::io

@@ -30,17 +30,22 @@
 namespace hakobi::io {
 namespace {
 
-constexpr std::int64_t cached_cycle_bytes = 1 << 20;  // storage that serves from memory: what still lies in the processor's cache
+constexpr std::int64_t cached_cycle_bytes =
+    1 << 20;  // storage that serves from memory: what still lies in the processor's cache
 
-int chosen(int asked, int otherwise) { return asked > 0 ? asked : otherwise; }
+int chosen(int asked, int otherwise) {
+    return asked > 0 ? asked : otherwise;
+}
 
 EngineOptions resolved(EngineOptions options, const Comm& comm) {
-    if (options.access == "posix") options.depth = 1;  // the unpipelined original: one buffer, written in line
+    if (options.access == "posix")
+        options.depth = 1;  // the unpipelined original: one buffer, written in line
     options.depth = chosen(options.depth, 8);
     options.io_threads = chosen(options.io_threads, 4);
     if (options.cb_buffer_bytes == 0) options.cb_buffer_bytes = 4 << 20;
     int largest_node = 1;
-    for (const auto& ranks : comm.state().ranks_of_node) largest_node = std::max(largest_node, static_cast<int>(ranks.size()));
+    for (const auto& ranks : comm.state().ranks_of_node)
+        largest_node = std::max(largest_node, static_cast<int>(ranks.size()));
     options.aggregators_per_node = std::min(chosen(options.aggregators_per_node, 1), largest_node);
     if (options.cb_nodes > 0) options.cb_nodes = std::min(options.cb_nodes, comm.size());
     return options;
@@ -48,10 +53,12 @@ EngineOptions resolved(EngineOptions options, const Comm& comm) {
 
 Status request_error(const Region& file, const Region& memory, const Status& local) {
     if (!local.ok()) return local;
-    if (!file.valid() || !memory.valid()) return {ErrorCode::invalid_argument, "a request reaches beyond 2^63 bytes"};
+    if (!file.valid() || !memory.valid())
+        return {ErrorCode::invalid_argument, "a request reaches beyond 2^63 bytes"};
     if (file.begin_bytes() < 0) return {ErrorCode::invalid_argument, "a request begins before the file does"};
     if (file.size_bytes() != memory.size_bytes()) {
-        return {ErrorCode::invalid_argument, "a request names " + std::to_string(file.size_bytes()) + " bytes of the file and " +
+        return {ErrorCode::invalid_argument, "a request names " + std::to_string(file.size_bytes()) +
+                                                 " bytes of the file and " +
                                                  std::to_string(memory.size_bytes()) + " of memory"};
     }
     return {};
@@ -62,7 +69,8 @@ Status request_error(const Region& file, const Region& memory, const Status& loc
 // Steps 3 to 5.
 void Engine::Impl::run_phase(Call& call, const RequestTotals& totals) {
     const Region nothing;
-    const Region& file_region = call.file.is_ordered() ? call.file : nothing;  // an unordered one has been moved already
+    const Region& file_region =
+        call.file.is_ordered() ? call.file : nothing;  // an unordered one has been moved already
     PhasePlan plan;
     plan.is_write = call.is_write;
     plan.aggregators = aggregators;
@@ -72,14 +80,18 @@ void Engine::Impl::run_phase(Call& call, const RequestTotals& totals) {
     // Enough cycles that the buffers in flight have something to do, also when there is little.
     std::int64_t wanted = std::max(smallest_cycle_bytes, span / num_aggregators / options.depth);
     if (totals.storage_blocks == 0 && is_cb_chosen) wanted = std::min(wanted, cached_cycle_bytes);
-    const std::int64_t cycle = std::min(buffers.cb_bytes, (wanted + smallest_cycle_bytes - 1) / smallest_cycle_bytes * smallest_cycle_bytes);
-    const std::int64_t max_cycles = std::min<std::int64_t>(max_cycles_of_phase, mpi::highest_tag(comm) / comm.num_nodes());
-    plan.domains = make_domains(totals.begin_bytes, totals.end_bytes, num_aggregators, cycle, options.striping_unit_bytes, max_cycles);
+    const std::int64_t cycle = std::min(
+        buffers.cb_bytes, (wanted + smallest_cycle_bytes - 1) / smallest_cycle_bytes * smallest_cycle_bytes);
+    const std::int64_t max_cycles =
+        std::min<std::int64_t>(max_cycles_of_phase, mpi::highest_tag(comm) / comm.num_nodes());
+    plan.domains = make_domains(totals.begin_bytes, totals.end_bytes, num_aggregators, cycle,
+                                options.striping_unit_bytes, max_cycles);
     const int domain = my_domain < plan.domains.num_domains ? my_domain : -1;
 
     const double start_s = now_s();
     if (comm.num_nodes() > 1) team.round([&] { reset_phase(plan.domains.num_cycles); });
-    const std::vector<CyclePart> parts = Shuffle::announce(comm, plan, file_region, call.regions, domain, *control);
+    const std::vector<CyclePart> parts =
+        Shuffle::announce(comm, plan, file_region, call.regions, domain, *control);
     team.barrier();
     plan.number_turns(control->tallies);
     if (domain >= 0) pipeline->begin_phase(plan.turns_of(domain, control->tallies), call.is_write);
@@ -88,7 +100,8 @@ void Engine::Impl::run_phase(Call& call, const RequestTotals& totals) {
     timeline.add({"plan", 0, start_s, end_s});
     explainer.phase(plan.domains, buffers, options, domain >= 0 || comm.rank() == 0);
 
-    Shuffle shuffle(comm, plan, buffers, *control, call.regions, pipeline.get(), domain, counters, timeline, options.skew_s);
+    Shuffle shuffle(comm, plan, buffers, *control, call.regions, pipeline.get(), domain, counters, timeline,
+                    options.skew_s);
     shuffle.run({file_region, call.memory, call.origin}, parts);
     call.position = plan.domains.end_bytes;
     if (!(call.is_asynchronous && call.position >= totals.end_bytes)) {
@@ -117,16 +130,19 @@ mpi::Agreed Engine::Impl::run_call(Call& call) {
         const RequestTotals totals = exchange(call, summary_of(call), may_be_small, was_small, agreed);
         timeline.add({"agree on requests", 0, start_s, now_s()});
         if (was_small && !call.is_write) {
-            call.bytes_direct = empty_mailbox(places[static_cast<std::size_t>(comm.node_rank())], call.memory, call.origin);
+            call.bytes_direct =
+                empty_mailbox(places[static_cast<std::size_t>(comm.node_rank())], call.memory, call.origin);
             call.is_counted = call.is_counted || call.file.is_ordered();
         }
         if (!agreed.status.ok() || was_small || totals.size_bytes == 0) return agreed;
         storage_blocks = std::max(storage_blocks, totals.storage_blocks);
         RoadChoice choice = choose_road(totals, call.is_write, options.shuffle, options.cb_buffer_bytes);
-        if (call.is_asynchronous && choice.road == Road::direct && options.shuffle != "never") choice = {Road::shuffle, "asynchronous"};
+        if (call.is_asynchronous && choice.road == Road::direct && options.shuffle != "never")
+            choice = {Road::shuffle, "asynchronous"};
         explainer.road(choice, totals, call.is_write);
         if (choice.road == Road::direct) {
-            if (call.file.is_ordered() && !call.file.empty()) move_direct(call, call.bytes_done(), totals.storage_blocks != 0);
+            if (call.file.is_ordered() && !call.file.empty())
+                move_direct(call, call.bytes_done(), totals.storage_blocks != 0);
             call.position = no_end;
             continue;
         }
@@ -165,7 +181,8 @@ mpi::Agreed Engine::open(const Comm& comm, const std::string& path, bool write, 
     impl->is_writable = write;
     impl->options = resolved(options, comm);
     impl->is_cb_chosen = options.cb_buffer_bytes == 0;
-    impl->aggregators = choose_aggregators(comm.state().ranks_of_node, options.cb_nodes, impl->options.aggregators_per_node);
+    impl->aggregators =
+        choose_aggregators(comm.state().ranks_of_node, options.cb_nodes, impl->options.aggregators_per_node);
     for (std::size_t d = 0; d < impl->aggregators.size(); ++d) {
         const int rank = impl->aggregators[d];
         const bool is_here = comm.state().node_of_rank[static_cast<std::size_t>(rank)] == comm.node();
@@ -194,31 +211,48 @@ mpi::Agreed Engine::open(const Comm& comm, const std::string& path, bool write, 
 Engine::Engine(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 Engine::~Engine() = default;
 
-mpi::Agreed Engine::write_all(const Region& file, const std::byte* origin, const Region& memory, const Status& local) {
-    Impl::Call call{.is_write = true, .is_asynchronous = false, .file = file, .memory = memory,
-                    .origin = const_cast<std::byte*>(origin), .status = local};
+mpi::Agreed Engine::write_all(const Region& file, const std::byte* origin, const Region& memory,
+                              const Status& local) {
+    Impl::Call call{.is_write = true,
+                    .is_asynchronous = false,
+                    .file = file,
+                    .memory = memory,
+                    .origin = const_cast<std::byte*>(origin),
+                    .status = local};
     return impl_->call(call);
 }
 
-mpi::Agreed Engine::start_write_all(const Region& file, const std::byte* origin, const Region& memory, const Status& local) {
-    Impl::Call call{.is_write = true, .is_asynchronous = true, .file = file, .memory = memory,
-                    .origin = const_cast<std::byte*>(origin), .status = local};
+mpi::Agreed Engine::start_write_all(const Region& file, const std::byte* origin, const Region& memory,
+                                    const Status& local) {
+    Impl::Call call{.is_write = true,
+                    .is_asynchronous = true,
+                    .file = file,
+                    .memory = memory,
+                    .origin = const_cast<std::byte*>(origin),
+                    .status = local};
     return impl_->call(call);
 }
 
 mpi::Agreed Engine::wait() {
     const Region nothing;
-    Impl::Call call{.is_write = false, .is_asynchronous = false, .file = nothing, .memory = nothing, .origin = nullptr};
+    Impl::Call call{
+        .is_write = false, .is_asynchronous = false, .file = nothing, .memory = nothing, .origin = nullptr};
     return impl_->run_call(call);
 }
 
-mpi::Agreed Engine::read_all(const Region& file, std::byte* origin, const Region& memory, std::int64_t& bytes_read,
-                             const Status& local) {
-    Impl::Call call{.is_write = false, .is_asynchronous = false, .file = file, .memory = memory, .origin = origin, .status = local};
+mpi::Agreed Engine::read_all(const Region& file, std::byte* origin, const Region& memory,
+                             std::int64_t& bytes_read, const Status& local) {
+    Impl::Call call{.is_write = false,
+                    .is_asynchronous = false,
+                    .file = file,
+                    .memory = memory,
+                    .origin = origin,
+                    .status = local};
     mpi::Agreed agreed = impl_->call(call);
     bytes_read = 0;
     if (!agreed.status.ok()) return agreed;
-    bytes_read = call.is_counted ? call.bytes_direct : std::min(file.size_bytes(), file.bytes_below(call.end_of_file));
+    bytes_read =
+        call.is_counted ? call.bytes_direct : std::min(file.size_bytes(), file.bytes_below(call.end_of_file));
     return agreed;
 }
 
@@ -234,7 +268,8 @@ mpi::Agreed Engine::close() {
     if (!impl_) return {};
     mpi::Agreed agreed = wait();
     impl_->counters = counters();
-    report_at_close(impl_->comm, impl_->path, impl_->options, impl_->counters, impl_->call_log, impl_->timeline);
+    report_at_close(impl_->comm, impl_->path, impl_->options, impl_->counters, impl_->call_log,
+                    impl_->timeline);
     impl_->pipeline.reset();
     impl_->direct_access.reset();
     Status status;
@@ -256,6 +291,8 @@ EngineCounters Engine::counters() const {
     return counters;
 }
 
-const EngineOptions& Engine::options() const { return impl_->options; }
+const EngineOptions& Engine::options() const {
+    return impl_->options;
+}
 
 }  // namespace hakobi::io

@@ -15,18 +15,20 @@ namespace hakobi::io {
 
 /// How the engine works on a file; every field equal on all ranks. docs/hints.md has the table.
 struct EngineOptions {
-    int cb_nodes = 0;                        ///< aggregators in all; 0: aggregators_per_node on every node
-    int aggregators_per_node = 0;            ///< "*:n" of cb_config_list; 0: chosen
-    std::int64_t cb_buffer_bytes = 0;        ///< one collective buffer; 0: chosen
-    int depth = 0;                           ///< collective buffers in flight an aggregator (hakobi_depth); 0: chosen
-    int io_threads = 0;                      ///< I/O threads an aggregator (hakobi_io_threads); 0: chosen
-    std::string access = "threads";          ///< "threads", "uring" or "posix" (hakobi_access)
-    std::string shuffle = "auto";            ///< "auto", "always" or "never" (hakobi_shuffle)
-    std::int64_t striping_unit_bytes = 0;    ///< alignment of file domains; 0: asks the storage
-    std::int64_t async_budget_bytes = 256 << 20;  ///< asynchronous writes: collective buffers a node (hakobi_async_budget)
-    bool direct_io = false;                  ///< O_DIRECT (hakobi_direct_io)
-    bool profile = false;                    ///< a table of the counters on stderr at close (hakobi_profile)
-    double skew_s = 0;                       ///< for measuring: the last rank takes each buffer so much after it has opened (hakobi_skew)
+    int cb_nodes = 0;                  ///< aggregators in all; 0: aggregators_per_node on every node
+    int aggregators_per_node = 0;      ///< "*:n" of cb_config_list; 0: chosen
+    std::int64_t cb_buffer_bytes = 0;  ///< one collective buffer; 0: chosen
+    int depth = 0;                   ///< collective buffers in flight an aggregator (hakobi_depth); 0: chosen
+    int io_threads = 0;              ///< I/O threads an aggregator (hakobi_io_threads); 0: chosen
+    std::string access = "threads";  ///< "threads", "uring" or "posix" (hakobi_access)
+    std::string shuffle = "auto";    ///< "auto", "always" or "never" (hakobi_shuffle)
+    std::int64_t striping_unit_bytes = 0;  ///< alignment of file domains; 0: asks the storage
+    std::int64_t async_budget_bytes =
+        256 << 20;           ///< asynchronous writes: collective buffers a node (hakobi_async_budget)
+    bool direct_io = false;  ///< O_DIRECT (hakobi_direct_io)
+    bool profile = false;    ///< a table of the counters on stderr at close (hakobi_profile)
+    double skew_s =
+        0;  ///< for measuring: the last rank takes each buffer so much after it has opened (hakobi_skew)
 };
 
 /// Options from hints over HAKOBI_HINTS over the defaults. invalid_argument for a value that cannot be read; unknown
@@ -38,18 +40,19 @@ Result<EngineOptions> engine_options(const Hints& hints, std::vector<std::string
 /// What one rank's calls on one engine cost so far; local.
 struct EngineCounters {
     std::int64_t calls = 0, cycles = 0, direct_calls = 0;
-    std::int64_t user_bytes = 0;      ///< bytes of this rank's requests
-    std::int64_t copied_bytes = 0;    ///< bytes that this rank copied between its memory and collective buffers
-    std::int64_t pieces = 0;          ///< contiguous runs of those requests in the file
-    std::int64_t messages = 0;        ///< messages between nodes that this rank sent
+    std::int64_t user_bytes = 0;    ///< bytes of this rank's requests
+    std::int64_t copied_bytes = 0;  ///< bytes that this rank copied between its memory and collective buffers
+    std::int64_t pieces = 0;        ///< contiguous runs of those requests in the file
+    std::int64_t messages = 0;      ///< messages between nodes that this rank sent
     std::int64_t message_bytes = 0;
-    std::int64_t storage_bytes = 0;   ///< bytes that this rank's threads moved to or from storage
-    double call_s = 0;                ///< inside collective calls
-    double plan_s = 0;                ///< of that: describing and planning
-    double copy_s = 0;                ///< of that: copying between memory and collective buffers
-    double wait_buffer_s = 0;         ///< of that: waiting for a free collective buffer or for one that storage fills
-    double wait_peer_s = 0;           ///< of that: waiting for other ranks
-    double storage_s = 0;             ///< summed over I/O threads: inside file accesses
+    std::int64_t storage_bytes = 0;  ///< bytes that this rank's threads moved to or from storage
+    double call_s = 0;               ///< inside collective calls
+    double plan_s = 0;               ///< of that: describing and planning
+    double copy_s = 0;               ///< of that: copying between memory and collective buffers
+    double wait_buffer_s =
+        0;                   ///< of that: waiting for a free collective buffer or for one that storage fills
+    double wait_peer_s = 0;  ///< of that: waiting for other ranks
+    double storage_s = 0;    ///< summed over I/O threads: inside file accesses
 };
 
 /// Collective reads and writes of one open file: two-phase I/O whose shuffle and file access overlap.
@@ -59,8 +62,8 @@ struct EngineCounters {
 class Engine {
   public:
     /// The file must exist (the caller made it). Equal arguments on all ranks.
-    static mpi::Agreed open(const Comm& comm, const std::string& path, bool write, const EngineOptions& options,
-                            std::unique_ptr<Engine>& engine);
+    static mpi::Agreed open(const Comm& comm, const std::string& path, bool write,
+                            const EngineOptions& options, std::unique_ptr<Engine>& engine);
     ~Engine();
     Engine(const Engine&) = delete;
     Engine& operator=(const Engine&) = delete;
@@ -69,15 +72,17 @@ class Engine {
     /// addresses) to the n-th byte of `file` (offsets from the start of the file, ordered): sizes equal, else
     /// invalid_argument. `local` is an error that this rank brings along: it takes part with nothing and everybody
     /// gets the error. Bytes outside the regions are not touched. Where ranks overlap, one of them wins a byte.
-    mpi::Agreed write_all(const Region& file, const std::byte* origin, const Region& memory, const Status& local = {});
+    mpi::Agreed write_all(const Region& file, const std::byte* origin, const Region& memory,
+                          const Status& local = {});
     /// The same without the wait for storage: returns when this rank's bytes are out of its memory. The next
     /// collective call, or `wait`, reports what storage said.
-    mpi::Agreed start_write_all(const Region& file, const std::byte* origin, const Region& memory, const Status& local = {});
+    mpi::Agreed start_write_all(const Region& file, const std::byte* origin, const Region& memory,
+                                const Status& local = {});
     mpi::Agreed wait();
     /// The other direction. `bytes_read` is this rank's count, less than the region's size where the file ends
     /// earlier; memory behind it is left as it was.
-    mpi::Agreed read_all(const Region& file, std::byte* origin, const Region& memory, std::int64_t& bytes_read,
-                         const Status& local = {});
+    mpi::Agreed read_all(const Region& file, std::byte* origin, const Region& memory,
+                         std::int64_t& bytes_read, const Status& local = {});
     mpi::Agreed sync();
     mpi::Agreed close();
 

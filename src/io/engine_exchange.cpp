@@ -29,8 +29,8 @@ RequestSummary Engine::Impl::summary_of(const Call& call) {
     return mine;
 }
 
-RequestTotals Engine::Impl::exchange_on_node(Call& call, const RequestSummary& mine, bool may_be_small, bool& was_small,
-                                             mpi::Agreed& agreed) {
+RequestTotals Engine::Impl::exchange_on_node(Call& call, const RequestSummary& mine, bool may_be_small,
+                                             bool& was_small, mpi::Agreed& agreed) {
     RankPlace& place = places[static_cast<std::size_t>(comm.node_rank())];
     place.request = mine;
     place.is_small = may_be_small && mine.error_code == 0 && call.file.is_ordered() && is_small(call.file);
@@ -48,7 +48,8 @@ RequestTotals Engine::Impl::exchange_on_node(Call& call, const RequestSummary& m
         word.totals = total_of(requests);
         word.error_code = word.totals.error_code;
         word.error_rank = word.totals.error_rank;
-        if (word.error_rank >= 0) word.error_text = places[static_cast<std::size_t>(word.error_rank)].error_text;
+        if (word.error_rank >= 0)
+            word.error_text = places[static_cast<std::size_t>(word.error_rank)].error_text;
         word.is_done = word.error_code != 0;
         if (!word.is_done && all_small && word.totals.size_bytes > 0) {
             const Status status = serve_mailboxes(*file, places, call.is_write);
@@ -74,7 +75,8 @@ RequestTotals Engine::Impl::exchange_on_node(Call& call, const RequestSummary& m
     return word.totals;
 }
 
-RequestTotals Engine::Impl::exchange(Call& call, RequestSummary mine, bool may_be_small, bool& was_small, mpi::Agreed& agreed) {
+RequestTotals Engine::Impl::exchange(Call& call, RequestSummary mine, bool may_be_small, bool& was_small,
+                                     mpi::Agreed& agreed) {
     RequestTotals totals;
     if (comm.num_nodes() == 1) {
         totals = exchange_on_node(call, mine, may_be_small, was_small, agreed);
@@ -83,7 +85,8 @@ RequestTotals Engine::Impl::exchange(Call& call, RequestSummary mine, bool may_b
         if (call.regions.empty() && mine.size_bytes > 0) call.file.to_words(words);
         mine.num_words = static_cast<std::int64_t>(words.size());
         const double start_s = now_s();
-        const std::span<const std::int64_t> mine_words(reinterpret_cast<const std::int64_t*>(&mine), summary_words);
+        const std::span<const std::int64_t> mine_words(reinterpret_cast<const std::int64_t*>(&mine),
+                                                       summary_words);
         const std::vector<std::int64_t> all = mpi::all_gather(comm, mine_words);
         const std::span<const RequestSummary> requests(reinterpret_cast<const RequestSummary*>(all.data()),
                                                        static_cast<std::size_t>(comm.size()));
@@ -96,7 +99,8 @@ RequestTotals Engine::Impl::exchange(Call& call, RequestSummary mine, bool may_b
             const std::vector<std::int64_t> regions = mpi::all_gather(comm, words, lengths);
             std::int64_t at = 0;
             for (const std::int64_t length : lengths) {
-                const std::span<const std::int64_t> one(regions.data() + at, static_cast<std::size_t>(length));
+                const std::span<const std::int64_t> one(regions.data() + at,
+                                                        static_cast<std::size_t>(length));
                 call.regions.push_back(length == 0 ? Region() : Region::from_words(one));
                 at += length;
             }

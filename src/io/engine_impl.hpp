@@ -29,13 +29,13 @@ struct Engine::Impl {
     std::string path;
     bool is_writable = false;
     EngineOptions options;
-    bool is_cb_chosen = true;       // the caller named no cb_buffer_size: cycles may be smaller
-    std::vector<int> aggregators;   // all, by domain
-    std::vector<int> local_index;   // of each: on this node, or -1
+    bool is_cb_chosen = true;      // the caller named no cb_buffer_size: cycles may be smaller
+    std::vector<int> aggregators;  // all, by domain
+    std::vector<int> local_index;  // of each: on this node, or -1
     int num_local_aggregators = 0;
     int my_domain = -1;
 
-    storage::FilePtr file;                           // aggregators open it; the others when they go direct
+    storage::FilePtr file;  // aggregators open it; the others when they go direct
     std::unique_ptr<storage::Access> direct_access;
     mpi::NodeWindow control_window, buffer_window;
     ControlBlock* control = nullptr;
@@ -56,12 +56,12 @@ struct Engine::Impl {
         const Region& file;
         const Region& memory;
         std::byte* origin;
-        std::int64_t position = 0;             // in the file: everything before it is done
-        std::int64_t end_of_file = no_end;     // lowest that this rank has seen
-        std::int64_t bytes_direct = 0;         // unordered and direct reads count for themselves
+        std::int64_t position = 0;          // in the file: everything before it is done
+        std::int64_t end_of_file = no_end;  // lowest that this rank has seen
+        std::int64_t bytes_direct = 0;      // unordered and direct reads count for themselves
         bool is_counted = false;
         Status status = {};
-        std::vector<Region> regions = {};      // of all ranks, when there is more than one node
+        std::vector<Region> regions = {};  // of all ranks, when there is more than one node
 
         [[nodiscard]] std::int64_t bytes_done() const { return file.bytes_below(position); }
     };
@@ -73,8 +73,10 @@ struct Engine::Impl {
     mpi::Agreed run_call(Call& call);
     RequestSummary summary_of(const Call& call);
     /// Steps 1 and 6.
-    RequestTotals exchange(Call& call, RequestSummary mine, bool may_be_small, bool& was_small, mpi::Agreed& agreed);
-    RequestTotals exchange_on_node(Call& call, const RequestSummary& mine, bool may_be_small, bool& was_small, mpi::Agreed& agreed);
+    RequestTotals exchange(Call& call, RequestSummary mine, bool may_be_small, bool& was_small,
+                           mpi::Agreed& agreed);
+    RequestTotals exchange_on_node(Call& call, const RequestSummary& mine, bool may_be_small, bool& was_small,
+                                   mpi::Agreed& agreed);
     void reset_phase(std::int64_t num_cycles);
     void move_direct(Call& call, std::int64_t stream_begin, bool in_flight);
     void try_storage(Call& call);

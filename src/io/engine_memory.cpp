@@ -13,13 +13,15 @@ namespace {
 
 // Waiting ranks may look for their word a while where each has a core of its own.
 Patience patience_for(int node_size) {
-    return node_size <= num_cores() ? Patience{.spins = 2000, .yields = 0} : Patience{.spins = 20, .yields = 16};
+    return node_size <= num_cores() ? Patience{.spins = 2000, .yields = 0}
+                                    : Patience{.spins = 20, .yields = 16};
 }
 
 }  // namespace
 
 Status Engine::Impl::set_up_control() {
-    const std::int64_t bytes = static_cast<std::int64_t>(sizeof(ControlBlock) + sizeof(RankPlace) * static_cast<std::size_t>(comm.node_size()) + 64);
+    const std::int64_t bytes = static_cast<std::int64_t>(
+        sizeof(ControlBlock) + sizeof(RankPlace) * static_cast<std::size_t>(comm.node_size()) + 64);
     Status status = mpi::NodeWindow::take(comm, bytes, control_window);
     if (!status.ok()) return status;
     std::byte* memory = control_window.data();
@@ -34,7 +36,8 @@ Status Engine::Impl::set_up_control() {
         }
     }
     control = reinterpret_cast<ControlBlock*>(memory);
-    places = {reinterpret_cast<RankPlace*>(memory + sizeof(ControlBlock)), static_cast<std::size_t>(comm.node_size())};
+    places = {reinterpret_cast<RankPlace*>(memory + sizeof(ControlBlock)),
+              static_cast<std::size_t>(comm.node_size())};
     places[static_cast<std::size_t>(comm.node_rank())].cores = own_cores();
     mpi::NodeWindow::barrier(comm);
     for (const RankPlace& place : places) node_cores = united(node_cores, place.cores);
@@ -48,11 +51,13 @@ Status Engine::Impl::set_up_buffers(bool for_asynchronous) {
     buffers.cb_bytes = options.cb_buffer_bytes;
     buffers.depth = options.depth;
     if (for_asynchronous) {
-        const std::int64_t budgeted = options.async_budget_bytes / options.cb_buffer_bytes / std::max(1, num_local_aggregators);
+        const std::int64_t budgeted =
+            options.async_budget_bytes / options.cb_buffer_bytes / std::max(1, num_local_aggregators);
         buffers.depth = static_cast<int>(std::clamp<std::int64_t>(budgeted, options.depth, max_depth));
     }
     const bool has_staging = comm.num_nodes() > 1;
-    const std::int64_t bytes = NodeBuffers::bytes_needed(num_local_aggregators, has_staging, buffers.cb_bytes, buffers.depth);
+    const std::int64_t bytes =
+        NodeBuffers::bytes_needed(num_local_aggregators, has_staging, buffers.cb_bytes, buffers.depth);
     Status status = mpi::NodeWindow::take(comm, bytes + 4096, buffer_window);
     if (comm.num_nodes() > 1) status = mpi::agree(comm, status).status;
     if (!status.ok()) {
@@ -81,12 +86,15 @@ Status Engine::Impl::set_up_buffers(bool for_asynchronous) {
         }
         auto access = storage::make_access(*file, access_options);
         if (access.ok()) {
-            const Pipeline::Memory memory{buffers.aggregators[local], buffers.buffers[local], buffers.marks[local],
-                                          &control->end_of_file,      buffers.cb_bytes,       buffers.depth};
+            const Pipeline::Memory memory{buffers.aggregators[local], buffers.buffers[local],
+                                          buffers.marks[local],       &control->end_of_file,
+                                          buffers.cb_bytes,           buffers.depth};
             try {
-                pipeline = std::make_unique<Pipeline>(std::move(access).value(), memory, node_cores, timeline);
+                pipeline =
+                    std::make_unique<Pipeline>(std::move(access).value(), memory, node_cores, timeline);
             } catch (const std::exception& error) {  // no thread, or no memory, to be had
-                failed = Status(ErrorCode::out_of_memory, std::string("starting the file access: ") + error.what());
+                failed = Status(ErrorCode::out_of_memory,
+                                std::string("starting the file access: ") + error.what());
             }
         } else {
             failed = access.status();
@@ -94,8 +102,10 @@ Status Engine::Impl::set_up_buffers(bool for_asynchronous) {
     }
     if (has_staging && comm.node_rank() == 0) {
         new (buffers.staging) AggregatorState{};
-        for (int b = 0; b < buffers.depth; ++b) buffers.staging->slots[static_cast<std::size_t>(b)].turn.store(static_cast<std::uint32_t>(b));
-        std::memset(buffers.staging_marks, 0, static_cast<std::size_t>(buffers.depth * ByteMarks::num_words(buffers.cb_bytes)) * 8);
+        for (int b = 0; b < buffers.depth; ++b)
+            buffers.staging->slots[static_cast<std::size_t>(b)].turn.store(static_cast<std::uint32_t>(b));
+        std::memset(buffers.staging_marks, 0,
+                    static_cast<std::size_t>(buffers.depth * ByteMarks::num_words(buffers.cb_bytes)) * 8);
     }
     failed = mpi::agree(comm, failed).status;
     timeline.add({"set up buffers", 0, start_s, now_s()});
@@ -111,7 +121,8 @@ void Engine::Impl::reset_phase(std::int64_t num_cycles) {
     for (std::int64_t c = 0; c < num_cycles; ++c) control->tallies[static_cast<std::size_t>(c)].reset();
     control->end_of_file.store(no_end);
     for (AggregatorState* state : buffers.aggregators) {
-        for (int b = 0; b < buffers.depth; ++b) state->slots[static_cast<std::size_t>(b)].turn.store(Slot::closed);
+        for (int b = 0; b < buffers.depth; ++b)
+            state->slots[static_cast<std::size_t>(b)].turn.store(Slot::closed);
     }
     for (int b = 0; b < buffers.staging_depth; ++b) {
         Slot& slot = buffers.staging->slots[static_cast<std::size_t>(b)];

@@ -24,7 +24,8 @@ class StorageMemory {
         const auto at = known().find(device_of(file));
         return at == known().end() ? Known() : at->second;
     }
-    static void learn(const storage::File& file, std::int64_t blocks, std::optional<storage::Concurrency> threads = {}) {
+    static void learn(const storage::File& file, std::int64_t blocks,
+                      std::optional<storage::Concurrency> threads = {}) {
         const dev_t device = device_of(file);
         if (device == 0) return;
         const std::scoped_lock lock(mutex());
@@ -65,14 +66,17 @@ Status Engine::Impl::need_file() {
 // The leader carries out its first piece before anybody decides: what it took tells a page cache from a disk.
 void Engine::Impl::try_storage(Call& call) {
     constexpr std::int64_t coarse_bytes = 4 << 10;
-    if (storage_blocks >= 0 || comm.node_rank() != 0 || !call.status.ok() || call.file.empty() || !call.file.is_ordered()) return;
+    if (storage_blocks >= 0 || comm.node_rank() != 0 || !call.status.ok() || call.file.empty() ||
+        !call.file.is_ordered())
+        return;
     if (options.shuffle != "auto" || call.is_asynchronous) return;
     if (call.file.size_bytes() / call.file.num_pieces() < coarse_bytes) return;
     call.status = need_file();
     if (!call.status.ok()) return;
     const Cursor first(call.file);
     const std::int64_t length = std::min<std::int64_t>(first.remaining(), 1 << 20);
-    const DirectResult tried = move_directly(*file, nullptr, 1, {call.file, call.memory, call.origin, 0, length, call.is_write, length});
+    const DirectResult tried = move_directly(
+        *file, nullptr, 1, {call.file, call.memory, call.origin, 0, length, call.is_write, length});
     storage_blocks = tried.has_waited ? 1 : 0;
     StorageMemory::learn(*file, storage_blocks);
     call.status = tried.status;
@@ -94,9 +98,16 @@ void Engine::Impl::move_direct(Call& call, std::int64_t stream_begin, bool in_fl
     }
     const double start_s = now_s();
     const bool is_gated = call.is_write && !in_flight && storage_blocks == 0;
-    const DirectRequest request{call.file,     call.memory,   call.origin, stream_begin, call.file.size_bytes(),
-                                call.is_write, options.cb_buffer_bytes, is_gated ? &control->writers : nullptr};
-    const DirectResult moved = move_directly(*file, in_flight ? direct_access.get() : nullptr, options.depth, request);
+    const DirectRequest request{call.file,
+                                call.memory,
+                                call.origin,
+                                stream_begin,
+                                call.file.size_bytes(),
+                                call.is_write,
+                                options.cb_buffer_bytes,
+                                is_gated ? &control->writers : nullptr};
+    const DirectResult moved =
+        move_directly(*file, in_flight ? direct_access.get() : nullptr, options.depth, request);
     const double end_s = now_s();
     call.status = moved.status;
     call.bytes_direct = moved.bytes;
@@ -112,7 +123,9 @@ void Engine::Impl::move_direct(Call& call, std::int64_t stream_begin, bool in_fl
     timeline.add({call.is_write ? "write directly" : "read directly", 0, start_s, end_s});
 }
 
-std::optional<storage::Concurrency> Engine::Impl::learnt_threads() const { return StorageMemory::of(*file).threads; }
+std::optional<storage::Concurrency> Engine::Impl::learnt_threads() const {
+    return StorageMemory::of(*file).threads;
+}
 
 void Engine::Impl::wait_for_storage(Call& call) {
     if (!pipeline) return;

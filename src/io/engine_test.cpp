@@ -21,7 +21,8 @@ using Random = std::mt19937_64;
 constexpr std::byte untouched{0xee};
 
 std::byte value_at(std::int64_t offset, int rank) {
-    return static_cast<std::byte>((static_cast<std::uint64_t>(offset) * 2654435761u + static_cast<unsigned>(rank) * 97u) >> 7);
+    return static_cast<std::byte>(
+        (static_cast<std::uint64_t>(offset) * 2654435761u + static_cast<unsigned>(rank) * 97u) >> 7);
 }
 
 struct Setting {
@@ -29,15 +30,19 @@ struct Setting {
     Hints hints;
     int ranks_per_node = 0;
 };
-void PrintTo(const Setting& setting, std::ostream* os) { *os << setting.name; }
+void PrintTo(const Setting& setting, std::ostream* os) {
+    *os << setting.name;
+}
 
 class EngineTest : public testing::TestWithParam<Setting> {
   protected:
     void SetUp() override {
-        if (GetParam().ranks_per_node > 0) setenv("HAKOBI_RANKS_PER_NODE", std::to_string(GetParam().ranks_per_node).c_str(), 1);
+        if (GetParam().ranks_per_node > 0)
+            setenv("HAKOBI_RANKS_PER_NODE", std::to_string(GetParam().ranks_per_node).c_str(), 1);
         comm_ = Comm::duplicate(MPI_COMM_WORLD);
         unsetenv("HAKOBI_RANKS_PER_NODE");
-        path_ = std::filesystem::temp_directory_path() / ("hakobi_engine_" + std::to_string(comm_.size()) + "_" + std::to_string(pid_of_rank_0()));
+        path_ = std::filesystem::temp_directory_path() /
+                ("hakobi_engine_" + std::to_string(comm_.size()) + "_" + std::to_string(pid_of_rank_0()));
     }
     void TearDown() override {
         mpi::agree_or_throw(comm_, {});
@@ -68,12 +73,14 @@ class EngineTest : public testing::TestWithParam<Setting> {
     std::unique_ptr<Engine> open_engine(bool write) {
         std::vector<std::string> warnings;
         std::unique_ptr<Engine> engine;
-        Engine::open(comm_, path_, write, engine_options(GetParam().hints, warnings).value(), engine).throw_if_error();
+        Engine::open(comm_, path_, write, engine_options(GetParam().hints, warnings).value(), engine)
+            .throw_if_error();
         EXPECT_TRUE(warnings.empty());
         return engine;
     }
     // Writes with every rank's region and compares the whole file; then reads it back through the same regions.
-    void round_trip(const std::vector<Region>& files, const Region& memory, std::int64_t memory_bytes, std::int64_t file_size) {
+    void round_trip(const std::vector<Region>& files, const Region& memory, std::int64_t memory_bytes,
+                    std::int64_t file_size) {
         const auto mine = static_cast<std::size_t>(comm_.rank());
         make_file(file_size);
         std::vector<std::byte> source(static_cast<std::size_t>(memory_bytes), untouched);
@@ -82,7 +89,8 @@ class EngineTest : public testing::TestWithParam<Setting> {
         while (!file_cursor.at_end()) {
             const std::int64_t length = std::min(file_cursor.remaining(), memory_cursor.remaining());
             for (std::int64_t i = 0; i < length; ++i) {
-                source[static_cast<std::size_t>(memory_cursor.offset() + i)] = value_at(file_cursor.offset() + i, comm_.rank());
+                source[static_cast<std::size_t>(memory_cursor.offset() + i)] =
+                    value_at(file_cursor.offset() + i, comm_.rank());
             }
             file_cursor.advance(length);
             memory_cursor.advance(length);
@@ -100,7 +108,8 @@ class EngineTest : public testing::TestWithParam<Setting> {
         const std::vector<std::byte> written = file_bytes();
         ASSERT_EQ(written.size(), image.size());
         ASSERT_TRUE(std::equal(image.begin(), image.end(), written.begin()))
-            << "first difference at " << std::mismatch(image.begin(), image.end(), written.begin()).first - image.begin();
+            << "first difference at "
+            << std::mismatch(image.begin(), image.end(), written.begin()).first - image.begin();
 
         std::vector<std::byte> target(source.size(), untouched);
         std::int64_t bytes_read = -1;
@@ -115,10 +124,13 @@ class EngineTest : public testing::TestWithParam<Setting> {
 };
 
 // The file cut at random into pieces that are dealt to the ranks; some pieces stay holes.
-std::vector<Region> dealt(Random& random, int num_ranks, std::int64_t file_size, std::int64_t longest, bool with_holes) {
-    std::vector<std::vector<std::int64_t>> offsets(static_cast<std::size_t>(num_ranks)), lengths(offsets.size());
+std::vector<Region> dealt(Random& random, int num_ranks, std::int64_t file_size, std::int64_t longest,
+                          bool with_holes) {
+    std::vector<std::vector<std::int64_t>> offsets(static_cast<std::size_t>(num_ranks)),
+        lengths(offsets.size());
     for (std::int64_t at = 0; at < file_size;) {
-        const std::int64_t length = std::min(file_size - at, std::uniform_int_distribution<std::int64_t>(1, longest)(random));
+        const std::int64_t length =
+            std::min(file_size - at, std::uniform_int_distribution<std::int64_t>(1, longest)(random));
         const int owner = std::uniform_int_distribution<int>(with_holes ? -1 : 0, num_ranks - 1)(random);
         if (owner >= 0) {
             offsets[static_cast<std::size_t>(owner)].push_back(at);
@@ -127,7 +139,8 @@ std::vector<Region> dealt(Random& random, int num_ranks, std::int64_t file_size,
         at += length;
     }
     std::vector<Region> regions;
-    for (std::size_t r = 0; r < offsets.size(); ++r) regions.push_back(Region::indexed(offsets[r], lengths[r]));
+    for (std::size_t r = 0; r < offsets.size(); ++r)
+        regions.push_back(Region::indexed(offsets[r], lengths[r]));
     return regions;
 }
 
@@ -151,7 +164,8 @@ TEST_P(EngineTest, WritesBlocksOfAnArrayFromMemoryWithGhosts) {
         const bool is_idle = comm_.size() == 4 && rank == 3;
         const std::int64_t parts = comm_.size() == 4 ? 3 : comm_.size();
         const std::vector<std::int64_t> start{0, 50 * rank / parts * (is_idle ? 0 : 1), 0};
-        const std::vector<std::int64_t> count{40, is_idle ? 0 : 50 * (rank + 1) / parts - 50 * rank / parts, 57};
+        const std::vector<std::int64_t> count{40, is_idle ? 0 : 50 * (rank + 1) / parts - 50 * rank / parts,
+                                              57};
         files.push_back(Region::subarray(16, global, start, count, 8));
         if (rank == comm_.rank()) {
             const std::vector<std::int64_t> with_ghosts{42, count[1] + 2, 59}, one{1, 1, 1};
@@ -180,7 +194,8 @@ TEST_P(EngineTest, ReachesFarAcrossAHole) {
     const std::vector<std::int64_t> offsets{100 * comm_.rank(), far}, lengths{100, 50000};
     const Region file = Region::indexed(offsets, lengths);
     std::vector<std::byte> data(static_cast<std::size_t>(file.size_bytes()));
-    for (std::size_t i = 0; i < data.size(); ++i) data[i] = value_at(static_cast<std::int64_t>(i), comm_.rank());
+    for (std::size_t i = 0; i < data.size(); ++i)
+        data[i] = value_at(static_cast<std::int64_t>(i), comm_.rank());
     auto engine = open_engine(true);
     const Region memory = Region::contiguous(0, file.size_bytes());
     engine->write_all(file, data.data(), memory).throw_if_error();
@@ -201,7 +216,8 @@ TEST_P(EngineTest, ReadsUpToTheEndOfTheFileAndLeavesTheRestOfMemoryAlone) {
     std::vector<std::byte> target(static_cast<std::size_t>(file.size_bytes()), std::byte{1});
     auto engine = open_engine(false);
     std::int64_t bytes_read = 0;
-    engine->read_all(file, target.data(), Region::contiguous(0, file.size_bytes()), bytes_read).throw_if_error();
+    engine->read_all(file, target.data(), Region::contiguous(0, file.size_bytes()), bytes_read)
+        .throw_if_error();
     EXPECT_EQ(bytes_read, std::min(file.size_bytes(), file.bytes_below(file_size)));
     for (std::size_t i = 0; i < target.size(); ++i) {
         ASSERT_EQ(target[i], static_cast<std::int64_t>(i) < bytes_read ? untouched : std::byte{1}) << i;
@@ -220,7 +236,8 @@ TEST_P(EngineTest, AllRanksReadTheSame) {
     engine->read_all(all, target.data(), all, bytes_read).throw_if_error();
     EXPECT_EQ(bytes_read, file_size);
     EXPECT_TRUE(std::all_of(target.begin(), target.end(), [](std::byte b) { return b == untouched; }));
-    engine->read_all(fine, target.data(), Region::contiguous(0, fine.size_bytes()), bytes_read).throw_if_error();
+    engine->read_all(fine, target.data(), Region::contiguous(0, fine.size_bytes()), bytes_read)
+        .throw_if_error();
     EXPECT_EQ(bytes_read, fine.size_bytes());
     engine->close().throw_if_error();
 }
@@ -229,7 +246,8 @@ TEST_P(EngineTest, OverlappingWritesLeaveOneRanksBytesAndNoOthers) {
     const std::int64_t file_size = 1500000;
     make_file(file_size);
     const Region file = Region::strided(0, file_size / 1500, 1500, Region::contiguous(0, 1000));
-    const std::vector<std::byte> data(static_cast<std::size_t>(file.size_bytes()), static_cast<std::byte>(comm_.rank() + 1));
+    const std::vector<std::byte> data(static_cast<std::size_t>(file.size_bytes()),
+                                      static_cast<std::byte>(comm_.rank() + 1));
     auto engine = open_engine(true);
     engine->write_all(file, data.data(), Region::contiguous(0, file.size_bytes())).throw_if_error();
     engine->close().throw_if_error();
@@ -237,7 +255,8 @@ TEST_P(EngineTest, OverlappingWritesLeaveOneRanksBytesAndNoOthers) {
     ASSERT_EQ(written.size(), static_cast<std::size_t>(file_size));
     for (std::size_t i = 0; i < written.size(); ++i) {
         if (i % 1500 < 1000) {
-            ASSERT_TRUE(written[i] >= std::byte{1} && written[i] <= static_cast<std::byte>(comm_.size())) << i;
+            ASSERT_TRUE(written[i] >= std::byte{1} && written[i] <= static_cast<std::byte>(comm_.size()))
+                << i;
         } else {
             ASSERT_EQ(written[i], untouched) << i;
         }
@@ -251,23 +270,27 @@ TEST_P(EngineTest, ManyAsynchronousWritesAreWholeAtClose) {
     for (int i = 0; i < 5; ++i) {
         std::vector<std::byte> data(static_cast<std::size_t>(step), static_cast<std::byte>(i + 1));
         const std::int64_t offset = (i * comm_.size() + comm_.rank()) * step;
-        engine->start_write_all(Region::contiguous(offset, step), data.data(), Region::contiguous(0, step)).throw_if_error();
+        engine->start_write_all(Region::contiguous(offset, step), data.data(), Region::contiguous(0, step))
+            .throw_if_error();
         std::fill(data.begin(), data.end(), std::byte{0xff});  // ours again on return
     }
     engine->close().throw_if_error();
     const std::vector<std::byte> written = file_bytes();
     ASSERT_EQ(written.size(), static_cast<std::size_t>(5 * comm_.size() * step));
     for (std::size_t i = 0; i < written.size(); ++i) {
-        ASSERT_EQ(written[i], static_cast<std::byte>(i / static_cast<std::size_t>(comm_.size() * step) + 1)) << i;
+        ASSERT_EQ(written[i], static_cast<std::byte>(i / static_cast<std::size_t>(comm_.size() * step) + 1))
+            << i;
     }
 }
 
 TEST_P(EngineTest, UnorderedRequestsMoveToo) {
     const std::int64_t n = 3000;
     make_file(n * comm_.size());
-    const Region file = Region::strided(comm_.rank() * n + n - 100, n / 100, -100, Region::contiguous(0, 100));
+    const Region file =
+        Region::strided(comm_.rank() * n + n - 100, n / 100, -100, Region::contiguous(0, 100));
     std::vector<std::byte> data(static_cast<std::size_t>(n));
-    for (std::size_t i = 0; i < data.size(); ++i) data[i] = value_at(static_cast<std::int64_t>(i), comm_.rank());
+    for (std::size_t i = 0; i < data.size(); ++i)
+        data[i] = value_at(static_cast<std::int64_t>(i), comm_.rank());
     auto engine = open_engine(true);
     const Region memory = Region::contiguous(0, n);
     engine->write_all(file, data.data(), memory).throw_if_error();
@@ -285,13 +308,16 @@ TEST_P(EngineTest, OneRanksMistakeIsEveryRanksErrorAndTheNextCallWorks) {
     const std::vector<std::byte> data(200000);
     const bool is_wrong = comm_.rank() == comm_.size() - 1;
     const Region file = Region::contiguous(comm_.rank() * 200000, 200000);
-    const mpi::Agreed agreed = engine->write_all(file, data.data(), Region::contiguous(0, is_wrong ? 7 : 200000));
+    const mpi::Agreed agreed =
+        engine->write_all(file, data.data(), Region::contiguous(0, is_wrong ? 7 : 200000));
     EXPECT_EQ(agreed.status.code(), ErrorCode::invalid_argument);
     EXPECT_EQ(agreed.rank, comm_.size() - 1);
-    EXPECT_NE(agreed.status.text().find("200000 bytes of the file and 7 of memory"), std::string::npos) << agreed.status.text();
+    EXPECT_NE(agreed.status.text().find("200000 bytes of the file and 7 of memory"), std::string::npos)
+        << agreed.status.text();
     EXPECT_TRUE(engine->write_all(file, data.data(), Region::contiguous(0, 200000)).status.ok());
-    const mpi::Agreed beyond = engine->write_all(Region::contiguous(std::numeric_limits<std::int64_t>::max() - 5, 10), data.data(),
-                                                 Region::contiguous(0, 10));
+    const mpi::Agreed beyond =
+        engine->write_all(Region::contiguous(std::numeric_limits<std::int64_t>::max() - 5, 10), data.data(),
+                          Region::contiguous(0, 10));
     EXPECT_EQ(beyond.status.code(), ErrorCode::invalid_argument);
     engine->close().throw_if_error();
 }
@@ -299,7 +325,8 @@ TEST_P(EngineTest, OneRanksMistakeIsEveryRanksErrorAndTheNextCallWorks) {
 TEST_P(EngineTest, AMissingFileIsTheSameErrorEverywhere) {
     std::unique_ptr<Engine> engine;
     std::vector<std::string> warnings;
-    const mpi::Agreed agreed = Engine::open(comm_, path_ + ".not_there", false, engine_options(GetParam().hints, warnings).value(), engine);
+    const mpi::Agreed agreed = Engine::open(comm_, path_ + ".not_there", false,
+                                            engine_options(GetParam().hints, warnings).value(), engine);
     EXPECT_EQ(agreed.status.code(), ErrorCode::not_found);
     EXPECT_EQ(engine, nullptr);
 }
@@ -317,10 +344,13 @@ const Setting settings[] = {
     {"all_aggregate", {{"cb_config_list", "*:*"}, {"hakobi_shuffle", "always"}, {"cb_buffer_size", "128k"}}},
     {"a_rank_a_node", {{"hakobi_shuffle", "always"}, {"cb_buffer_size", "64k"}}, 1},
     {"two_ranks_a_node", {{"hakobi_shuffle", "always"}, {"cb_buffer_size", "64k"}, {"hakobi_depth", "2"}}, 2},
-    {"nodes_one_aggregator", {{"cb_nodes", "1"}, {"hakobi_shuffle", "always"}, {"cb_buffer_size", "100k"}}, 2},
+    {"nodes_one_aggregator",
+     {{"cb_nodes", "1"}, {"hakobi_shuffle", "always"}, {"cb_buffer_size", "100k"}},
+     2},
     {"nodes_defaults", {}, 2},
 };
-INSTANTIATE_TEST_SUITE_P(All, EngineTest, testing::ValuesIn(settings), [](const auto& test) { return test.param.name; });
+INSTANTIATE_TEST_SUITE_P(All, EngineTest, testing::ValuesIn(settings),
+                         [](const auto& test) { return test.param.name; });
 
 }  // namespace
 }  // namespace hakobi::io

@@ -11,17 +11,42 @@ namespace hakobi::io {
 namespace {
 
 // MPI-IO's reserved names and ROMIO's common ones that the engine has no use for: right, and silently left alone.
-constexpr std::array<std::string_view, 22> without_effect = {
-    "access_style",       "collective_buffering", "chunked",          "chunked_item",  "chunked_size",
-    "cb_block_size",      "filename",             "file_perm",        "io_node_list",  "nb_proc",
-    "num_io_nodes",       "striping_factor",      "romio_cb_read",    "romio_cb_write", "romio_ds_read",
-    "romio_ds_write",     "romio_no_indep_rw",    "ind_rd_buffer_size", "ind_wr_buffer_size", "start_iodevice",
-    "romio_cb_pfr",       "romio_cb_alltoall"};
+constexpr std::array<std::string_view, 22> without_effect = {"access_style",
+                                                             "collective_buffering",
+                                                             "chunked",
+                                                             "chunked_item",
+                                                             "chunked_size",
+                                                             "cb_block_size",
+                                                             "filename",
+                                                             "file_perm",
+                                                             "io_node_list",
+                                                             "nb_proc",
+                                                             "num_io_nodes",
+                                                             "striping_factor",
+                                                             "romio_cb_read",
+                                                             "romio_cb_write",
+                                                             "romio_ds_read",
+                                                             "romio_ds_write",
+                                                             "romio_no_indep_rw",
+                                                             "ind_rd_buffer_size",
+                                                             "ind_wr_buffer_size",
+                                                             "start_iodevice",
+                                                             "romio_cb_pfr",
+                                                             "romio_cb_alltoall"};
 
-constexpr std::array<std::string_view, 13> known = {
-    "cb_nodes",       "cb_buffer_size",   "cb_config_list",      "striping_unit",    "hakobi_depth",
-    "hakobi_io_threads", "hakobi_access", "hakobi_shuffle",      "hakobi_async_budget", "hakobi_direct_io",
-    "hakobi_skew",    "hakobi_profile",   "hakobi_aggregators_per_node"};
+constexpr std::array<std::string_view, 13> known = {"cb_nodes",
+                                                    "cb_buffer_size",
+                                                    "cb_config_list",
+                                                    "striping_unit",
+                                                    "hakobi_depth",
+                                                    "hakobi_io_threads",
+                                                    "hakobi_access",
+                                                    "hakobi_shuffle",
+                                                    "hakobi_async_budget",
+                                                    "hakobi_direct_io",
+                                                    "hakobi_skew",
+                                                    "hakobi_profile",
+                                                    "hakobi_aggregators_per_node"};
 
 // "4M", "512k", "1048576"; -1 when it is no such number.
 std::int64_t parsed_bytes(std::string_view text) {
@@ -44,10 +69,13 @@ Status bad_value(const std::string& name, const std::string& value, const std::s
     return {ErrorCode::invalid_argument, "hint " + name + ": '" + value + "' is not " + wanted};
 }
 
-Status set_bytes(const std::string& name, const std::string& value, std::int64_t lowest, std::int64_t highest, std::int64_t& into) {
+Status set_bytes(const std::string& name, const std::string& value, std::int64_t lowest, std::int64_t highest,
+                 std::int64_t& into) {
     const std::int64_t bytes = parsed_bytes(value);
     if (bytes < lowest || bytes > highest) {
-        return bad_value(name, value, "a number of bytes from " + std::to_string(lowest) + " to " + std::to_string(highest));
+        return bad_value(
+            name, value,
+            "a number of bytes from " + std::to_string(lowest) + " to " + std::to_string(highest));
     }
     into = bytes;
     return {};
@@ -62,7 +90,8 @@ Status set_count(const std::string& name, const std::string& value, int highest,
     return {};
 }
 
-Status set_word(const std::string& name, const std::string& value, std::initializer_list<std::string_view> words, std::string& into) {
+Status set_word(const std::string& name, const std::string& value,
+                std::initializer_list<std::string_view> words, std::string& into) {
     std::string wanted = "one of";
     for (const std::string_view word : words) {
         if (word == value) {
@@ -95,7 +124,8 @@ Status set_config_list(const std::string& value, EngineOptions& options) {
     return {};
 }
 
-Status set_one(const std::string& name, const std::string& value, EngineOptions& options, std::vector<std::string>& warnings) {
+Status set_one(const std::string& name, const std::string& value, EngineOptions& options,
+               std::vector<std::string>& warnings) {
     constexpr std::int64_t gib = std::int64_t{1} << 30;
     if (name == "cb_nodes") return set_count(name, value, 1 << 24, options.cb_nodes);
     if (name == "cb_config_list") return set_config_list(value, options);
@@ -103,23 +133,27 @@ Status set_one(const std::string& name, const std::string& value, EngineOptions&
     if (name == "striping_unit") return set_bytes(name, value, 0, gib, options.striping_unit_bytes);
     if (name == "hakobi_depth") return set_count(name, value, 256, options.depth);
     if (name == "hakobi_io_threads") return set_count(name, value, 256, options.io_threads);
-    if (name == "hakobi_aggregators_per_node") return set_count(name, value, 1 << 20, options.aggregators_per_node);
+    if (name == "hakobi_aggregators_per_node")
+        return set_count(name, value, 1 << 20, options.aggregators_per_node);
     if (name == "hakobi_access") return set_word(name, value, {"threads", "uring", "posix"}, options.access);
     if (name == "hakobi_shuffle") return set_word(name, value, {"auto", "always", "never"}, options.shuffle);
     if (name == "hakobi_async_budget") {
-        return set_bytes(name, value, 0, std::numeric_limits<std::int64_t>::max(), options.async_budget_bytes);
+        return set_bytes(name, value, 0, std::numeric_limits<std::int64_t>::max(),
+                         options.async_budget_bytes);
     }
     if (name == "hakobi_direct_io") return set_switch(name, value, options.direct_io);
     if (name == "hakobi_profile") return set_switch(name, value, options.profile);
     if (name == "hakobi_skew") {
         char* end = nullptr;
         options.skew_s = std::strtod(value.c_str(), &end);
-        if (value.empty() || *end != '\0' || options.skew_s < 0) return bad_value(name, value, "a number of seconds");
+        if (value.empty() || *end != '\0' || options.skew_s < 0)
+            return bad_value(name, value, "a number of seconds");
         return {};
     }
     if (std::find(without_effect.begin(), without_effect.end(), name) != without_effect.end()) return {};
     std::string text = "unknown hint '" + name + "'";
-    if (const std::string nearest = nearest_name(name, known); !nearest.empty()) text += " (did you mean '" + nearest + "'?)";
+    if (const std::string nearest = nearest_name(name, known); !nearest.empty())
+        text += " (did you mean '" + nearest + "'?)";
     warnings.push_back(std::move(text));
     return {};
 }
@@ -137,7 +171,8 @@ Result<EngineOptions> engine_options(const Hints& hints, std::vector<std::string
             const auto equals = item.find('=');
             if (item.empty()) continue;
             if (equals == std::string_view::npos) {
-                return Status(ErrorCode::invalid_argument, "HAKOBI_HINTS: '" + std::string(item) + "' is not name=value");
+                return Status(ErrorCode::invalid_argument,
+                              "HAKOBI_HINTS: '" + std::string(item) + "' is not name=value");
             }
             in_force[std::string(item.substr(0, equals))] = item.substr(equals + 1);
         }

@@ -6,8 +6,12 @@
 
 namespace hakobi::io {
 
-Pipeline::Pipeline(std::unique_ptr<storage::Access> access, const Memory& memory, const CoreSet& cores, Timeline& timeline)
-    : memory_(memory), timeline_(timeline), jobs_(static_cast<std::size_t>(memory.depth)), access_(std::move(access)) {
+Pipeline::Pipeline(std::unique_ptr<storage::Access> access, const Memory& memory, const CoreSet& cores,
+                   Timeline& timeline)
+    : memory_(memory),
+      timeline_(timeline),
+      jobs_(static_cast<std::size_t>(memory.depth)),
+      access_(std::move(access)) {
     for (std::size_t b = 0; b < jobs_.size(); ++b) {
         jobs_[b].pipeline = this;
         jobs_[b].slot = static_cast<std::uint32_t>(b);
@@ -38,8 +42,10 @@ void Pipeline::begin_phase(std::vector<Turn> turns, bool is_write) {
     turns_ = std::move(turns);
     is_write_ = is_write;
     has_failed_.store(false);
-    if (is_write && !are_marks_clear_ && !std::all_of(turns_.begin(), turns_.end(), [](const Turn& turn) { return turn.is_dense; })) {
-        std::memset(memory_.marks, 0, static_cast<std::size_t>(memory_.depth * ByteMarks::num_words(memory_.cb_bytes)) * 8);
+    if (is_write && !are_marks_clear_ &&
+        !std::all_of(turns_.begin(), turns_.end(), [](const Turn& turn) { return turn.is_dense; })) {
+        std::memset(memory_.marks, 0,
+                    static_cast<std::size_t>(memory_.depth * ByteMarks::num_words(memory_.cb_bytes)) * 8);
         are_marks_clear_ = true;  // each turn that uses marks leaves them so
     }
     for (std::uint32_t b = 0; b < static_cast<std::uint32_t>(memory_.depth); ++b) {
@@ -69,7 +75,8 @@ ByteMarks Pipeline::marks_of(std::uint32_t slot) const {
 void Pipeline::dispatch() {
     ReadyQueue& ready = memory_.state->ready;
     for (;;) {
-        futex_wait_until(ready.num_pushed, {}, [this](std::uint32_t n) { return n != num_taken_ || is_ending_.load(); });
+        futex_wait_until(ready.num_pushed, {},
+                         [this](std::uint32_t n) { return n != num_taken_ || is_ending_.load(); });
         if (is_ending_.load()) return;
         ++num_taken_;
         // A pusher takes its entry before it counts, but a later one may count first: the entry is there soon.
@@ -122,7 +129,8 @@ void Pipeline::start_access(std::uint32_t b, std::uint32_t turn_index) {
         request.extents.push_back({0, turn.begin_bytes, length});
     } else {
         const ByteMarks marks = marks_of(b);
-        for (ByteMarks::Run run = marks.next_run(0); run.length > 0; run = marks.next_run(run.from + run.length)) {
+        for (ByteMarks::Run run = marks.next_run(0); run.length > 0;
+             run = marks.next_run(run.from + run.length)) {
             request.extents.push_back({run.from, turn.begin_bytes + run.from, run.length});
         }
     }
@@ -139,11 +147,14 @@ void Pipeline::finished(Job& job) {
     const bool was_accessed = request.end_s > 0;
     if (was_accessed) {
         storage_bytes_.fetch_add(request.transferred_bytes, std::memory_order_relaxed);
-        storage_ns_.fetch_add(static_cast<std::int64_t>((request.end_s - request.start_s) * 1e9), std::memory_order_relaxed);
-        timeline_.add({is_write_ ? "write" : "read", request.thread + 1, request.start_s, request.end_s, job.turn});
+        storage_ns_.fetch_add(static_cast<std::int64_t>((request.end_s - request.start_s) * 1e9),
+                              std::memory_order_relaxed);
+        timeline_.add(
+            {is_write_ ? "write" : "read", request.thread + 1, request.start_s, request.end_s, job.turn});
     }
     if (!request.status.ok()) has_failed_.store(true);
-    if (!is_write_ && was_accessed && request.status.ok() && request.transferred_bytes < turn.end_bytes - turn.begin_bytes) {
+    if (!is_write_ && was_accessed && request.status.ok() &&
+        request.transferred_bytes < turn.end_bytes - turn.begin_bytes) {
         const std::int64_t end = turn.begin_bytes + request.transferred_bytes;
         std::int64_t known = memory_.end_of_file->load();
         while (end < known && !memory_.end_of_file->compare_exchange_weak(known, end)) {

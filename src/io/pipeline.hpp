@@ -27,15 +27,16 @@ struct Turn {
 class Pipeline {
   public:
     struct Memory {
-        AggregatorState* state = nullptr;      ///< shared
-        std::byte* buffers = nullptr;          ///< depth buffers of cb_bytes, shared
-        std::uint64_t* marks = nullptr;        ///< depth times ByteMarks::num_words(cb_bytes), shared
+        AggregatorState* state = nullptr;  ///< shared
+        std::byte* buffers = nullptr;      ///< depth buffers of cb_bytes, shared
+        std::uint64_t* marks = nullptr;    ///< depth times ByteMarks::num_words(cb_bytes), shared
         std::atomic<std::int64_t>* end_of_file = nullptr;  ///< shared: lowered when a read comes back short
         std::int64_t cb_bytes = 0;
         int depth = 0;
     };
     /// Throws std::system_error when the process can have no further thread. Its thread may run on `cores`.
-    Pipeline(std::unique_ptr<storage::Access> access, const Memory& memory, const CoreSet& cores, Timeline& timeline);
+    Pipeline(std::unique_ptr<storage::Access> access, const Memory& memory, const CoreSet& cores,
+             Timeline& timeline);
     ~Pipeline();
     Pipeline(const Pipeline&) = delete;
     Pipeline& operator=(const Pipeline&) = delete;
@@ -46,7 +47,9 @@ class Pipeline {
     /// Returns when every turn's file access is over: the first error. Without a phase: success.
     Status wait_phase();
 
-    [[nodiscard]] std::byte* buffer(std::int64_t index) const { return memory_.buffers + index * memory_.cb_bytes; }
+    [[nodiscard]] std::byte* buffer(std::int64_t index) const {
+        return memory_.buffers + index * memory_.cb_bytes;
+    }
     [[nodiscard]] const Memory& memory() const noexcept { return memory_; }
     [[nodiscard]] const storage::Access& access() const noexcept { return *access_; }
     [[nodiscard]] std::int64_t storage_bytes() const noexcept { return storage_bytes_.load(); }

@@ -28,16 +28,19 @@ RequestTotals total_of(std::span<const RequestSummary> requests) {
         totals.end_of_file = std::min(totals.end_of_file, request.end_of_file);
         if (request.size_bytes == 0) continue;
         const bool is_first = totals.num_ranks_with_data++ == 0;
-        totals.begin_bytes = is_first ? request.begin_bytes : std::min(totals.begin_bytes, request.begin_bytes);
+        totals.begin_bytes =
+            is_first ? request.begin_bytes : std::min(totals.begin_bytes, request.begin_bytes);
         totals.end_bytes = is_first ? request.end_bytes : std::max(totals.end_bytes, request.end_bytes);
         totals.size_bytes += request.size_bytes;
         totals.smallest_mean_piece_bytes =
-            std::min(totals.smallest_mean_piece_bytes, request.size_bytes / std::max<std::int64_t>(1, request.num_pieces));
+            std::min(totals.smallest_mean_piece_bytes,
+                     request.size_bytes / std::max<std::int64_t>(1, request.num_pieces));
     }
     return totals;
 }
 
-RoadChoice choose_road(const RequestTotals& totals, bool is_write, std::string_view shuffle_hint, std::int64_t cb_bytes) {
+RoadChoice choose_road(const RequestTotals& totals, bool is_write, std::string_view shuffle_hint,
+                       std::int64_t cb_bytes) {
     if (totals.size_bytes == 0) return {Road::nothing, "no rank has anything"};
     if (shuffle_hint == "always") return {Road::shuffle, "hakobi_shuffle=always"};
     if (shuffle_hint == "never") return {Road::direct, "hakobi_shuffle=never"};
@@ -46,20 +49,25 @@ RoadChoice choose_road(const RequestTotals& totals, bool is_write, std::string_v
     if (totals.num_ranks_with_data == 1 && piece >= direct_read_piece_bytes && totals.storage_blocks == 0) {
         return {Road::direct, "one rank alone has data, and the storage serves it from memory"};
     }
-    if (totals.storage_blocks == 0 && piece >= (is_write ? direct_write_piece_bytes : direct_read_piece_bytes)) {
+    if (totals.storage_blocks == 0 &&
+        piece >= (is_write ? direct_write_piece_bytes : direct_read_piece_bytes)) {
         return {Road::direct, "the storage serves from memory and the pieces are coarse"};
     }
-    return {Road::shuffle, totals.storage_blocks == 1 ? "the storage makes requests wait" : "the pieces are fine"};
+    return {Road::shuffle,
+            totals.storage_blocks == 1 ? "the storage makes requests wait" : "the pieces are fine"};
 }
 
-std::int64_t Domains::cycle_begin(std::int64_t cycle) const { return std::max(begin_bytes, base_bytes + cycle * cycle_bytes); }
+std::int64_t Domains::cycle_begin(std::int64_t cycle) const {
+    return std::max(begin_bytes, base_bytes + cycle * cycle_bytes);
+}
 std::int64_t Domains::cycle_end(std::int64_t cycle) const {
     return std::min(end_bytes - base_bytes, (cycle + 1) * cycle_bytes) + base_bytes;
 }
 
-Domains make_domains(std::int64_t begin_bytes, std::int64_t end_bytes, int num_aggregators, std::int64_t cb_bytes,
-                     std::int64_t align_bytes, std::int64_t max_cycles) {
-    assert(begin_bytes < end_bytes && num_aggregators > 0 && cb_bytes > 0 && align_bytes > 0 && max_cycles > 0);
+Domains make_domains(std::int64_t begin_bytes, std::int64_t end_bytes, int num_aggregators,
+                     std::int64_t cb_bytes, std::int64_t align_bytes, std::int64_t max_cycles) {
+    assert(begin_bytes < end_bytes && num_aggregators > 0 && cb_bytes > 0 && align_bytes > 0 &&
+           max_cycles > 0);
     Domains domains;
     // A collective buffer of whole stripes where it holds one at all; else a stripe is cut, and a cycle still never
     // reaches over a multiple of itself.
@@ -69,7 +77,8 @@ Domains make_domains(std::int64_t begin_bytes, std::int64_t end_bytes, int num_a
     domains.begin_bytes = begin_bytes;
     // The end is compared by differences: base + max_cycles * cycle may lie beyond 2^63.
     const std::int64_t span = end_bytes - domains.base_bytes;
-    const std::int64_t covered = max_cycles <= span / domains.cycle_bytes ? max_cycles * domains.cycle_bytes : span;
+    const std::int64_t covered =
+        max_cycles <= span / domains.cycle_bytes ? max_cycles * domains.cycle_bytes : span;
     domains.end_bytes = domains.base_bytes + covered;
     domains.num_cycles = (covered - 1) / domains.cycle_bytes + 1;
     domains.cycles_per_domain = (domains.num_cycles - 1) / num_aggregators + 1;
@@ -97,7 +106,8 @@ std::vector<CyclePart> parts_of(const Region& region, const Domains& domains) {
     return parts;
 }
 
-std::vector<int> choose_aggregators(std::span<const std::vector<int>> ranks_of_node, int count, int per_node) {
+std::vector<int> choose_aggregators(std::span<const std::vector<int>> ranks_of_node, int count,
+                                    int per_node) {
     std::vector<int> num_of_node(ranks_of_node.size());
     int total = 0;
     int left = count > 0 ? count : per_node * static_cast<int>(ranks_of_node.size());

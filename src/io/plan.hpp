@@ -15,11 +15,13 @@ namespace hakobi::io {
 struct RequestSummary {
     std::int64_t begin_bytes = 0, end_bytes = 0;  ///< of the file region; equal when there is nothing
     std::int64_t size_bytes = 0;
-    std::int64_t num_pieces = 0;       ///< in the file
-    std::int64_t storage_blocks = -1;  ///< what this rank knows of the storage: 1 waits, 0 serves from memory, -1 unknown
-    std::int64_t error_code = 0;       ///< ErrorCode of this rank
-    std::int64_t end_of_file = std::numeric_limits<std::int64_t>::max();  ///< lowest offset seen behind the file's end
-    std::int64_t num_words = 0;        ///< of its region's description, for ranks on other nodes
+    std::int64_t num_pieces = 0;  ///< in the file
+    std::int64_t storage_blocks =
+        -1;  ///< what this rank knows of the storage: 1 waits, 0 serves from memory, -1 unknown
+    std::int64_t error_code = 0;  ///< ErrorCode of this rank
+    std::int64_t end_of_file =
+        std::numeric_limits<std::int64_t>::max();  ///< lowest offset seen behind the file's end
+    std::int64_t num_words = 0;                    ///< of its region's description, for ranks on other nodes
 };
 
 /// What all ranks know of all requests.
@@ -29,8 +31,8 @@ struct RequestTotals {
     std::int64_t num_ranks_with_data = 0;
     std::int64_t storage_blocks = -1;  ///< the highest of the ranks' views
     std::int64_t end_of_file = std::numeric_limits<std::int64_t>::max();
-    std::int64_t error_code = 0;       ///< the most severe
-    int error_rank = -1;               ///< the lowest rank with it
+    std::int64_t error_code = 0;  ///< the most severe
+    int error_rank = -1;          ///< the lowest rank with it
     friend bool operator==(const RequestTotals&, const RequestTotals&) = default;
 };
 [[nodiscard]] RequestTotals total_of(std::span<const RequestSummary> requests);
@@ -41,8 +43,8 @@ struct RoadChoice {
     Road road = Road::nothing;
     const char* why = "";
 };
-[[nodiscard]] RoadChoice choose_road(const RequestTotals& totals, bool is_write, std::string_view shuffle_hint,
-                                     std::int64_t cb_bytes);
+[[nodiscard]] RoadChoice choose_road(const RequestTotals& totals, bool is_write,
+                                     std::string_view shuffle_hint, std::int64_t cb_bytes);
 
 /// The part of the file that one phase of a collective call covers, divided into cycles of one collective buffer, and
 /// the cycles into file domains, one an aggregator: aggregator a owns cycles [a * cycles_per_domain, …). Cycle
@@ -57,12 +59,16 @@ struct Domains {
 
     [[nodiscard]] std::int64_t cycle_begin(std::int64_t cycle) const;  ///< clipped to [begin, end)
     [[nodiscard]] std::int64_t cycle_end(std::int64_t cycle) const;
-    [[nodiscard]] int domain_of(std::int64_t cycle) const { return static_cast<int>(cycle / cycles_per_domain); }
-    [[nodiscard]] std::int64_t cycle_of(std::int64_t offset_bytes) const { return (offset_bytes - base_bytes) / cycle_bytes; }
+    [[nodiscard]] int domain_of(std::int64_t cycle) const {
+        return static_cast<int>(cycle / cycles_per_domain);
+    }
+    [[nodiscard]] std::int64_t cycle_of(std::int64_t offset_bytes) const {
+        return (offset_bytes - base_bytes) / cycle_bytes;
+    }
 };
 /// `max_cycles` bounds the phase: what lies behind it is left to the next one.
-[[nodiscard]] Domains make_domains(std::int64_t begin_bytes, std::int64_t end_bytes, int num_aggregators, std::int64_t cb_bytes,
-                                   std::int64_t align_bytes, std::int64_t max_cycles);
+[[nodiscard]] Domains make_domains(std::int64_t begin_bytes, std::int64_t end_bytes, int num_aggregators,
+                                   std::int64_t cb_bytes, std::int64_t align_bytes, std::int64_t max_cycles);
 
 /// One rank's part of one cycle: the bytes [stream_begin, stream_end) of its region.
 struct CyclePart {
@@ -75,6 +81,7 @@ struct CyclePart {
 
 /// Which ranks aggregate: `count` of them (0: `per_node` a node), spread over the nodes and within each; ascending by
 /// node. `ranks_of_node[n]` lists the ranks of node n.
-[[nodiscard]] std::vector<int> choose_aggregators(std::span<const std::vector<int>> ranks_of_node, int count, int per_node);
+[[nodiscard]] std::vector<int> choose_aggregators(std::span<const std::vector<int>> ranks_of_node, int count,
+                                                  int per_node);
 
 }  // namespace hakobi::io

@@ -20,7 +20,8 @@ TEST(Domains, CyclesTileTheRangeInOrder) {
         const std::int64_t begin = draw(random, 0, 100000);
         const std::int64_t end = begin + draw(random, 1, 100000);
         const std::int64_t align = std::int64_t{1} << draw(random, 0, 14);
-        const Domains domains = make_domains(begin, end, static_cast<int>(draw(random, 1, 9)), draw(random, 1, 40000), align, 1 << 20);
+        const Domains domains = make_domains(begin, end, static_cast<int>(draw(random, 1, 9)),
+                                             draw(random, 1, 40000), align, 1 << 20);
         std::int64_t at = begin;
         for (std::int64_t cycle = 0; cycle < domains.num_cycles; ++cycle) {
             ASSERT_EQ(domains.cycle_begin(cycle), at);
@@ -60,8 +61,12 @@ TEST(Domains, APhaseEndsAtItsMostCyclesAlsoAtTheEndOfTheNumberRange) {
 TEST(CycleParts, CoverTheRegionOnceAndGoRoundTheDomains) {
     Random random(3);
     for (int i = 0; i < 3000; ++i) {
-        const Region region = Region::strided(draw(random, 0, 5000), draw(random, 1, 60), draw(random, 100, 4000), Region::contiguous(0, draw(random, 1, 100)));
-        const Domains domains = make_domains(draw(random, 0, region.begin_bytes()), region.end_bytes(), static_cast<int>(draw(random, 1, 5)), draw(random, 500, 9000), 1, 1 << 20);
+        const Region region =
+            Region::strided(draw(random, 0, 5000), draw(random, 1, 60), draw(random, 100, 4000),
+                            Region::contiguous(0, draw(random, 1, 100)));
+        const Domains domains =
+            make_domains(draw(random, 0, region.begin_bytes()), region.end_bytes(),
+                         static_cast<int>(draw(random, 1, 5)), draw(random, 500, 9000), 1, 1 << 20);
         std::int64_t bytes = 0;
         std::int64_t turn = 0;
         std::set<std::int64_t> cycles;
@@ -79,8 +84,10 @@ TEST(CycleParts, CoverTheRegionOnceAndGoRoundTheDomains) {
 
 TEST(RequestTotals, TakeTheWorstErrorOfTheLowestRankAndTheWholeRange) {
     std::vector<RequestSummary> requests(4);
-    requests[1] = {.begin_bytes = 50, .end_bytes = 90, .size_bytes = 20, .num_pieces = 4, .storage_blocks = 0};
-    requests[3] = {.begin_bytes = 10, .end_bytes = 60, .size_bytes = 30, .num_pieces = 3, .storage_blocks = 1};
+    requests[1] = {
+        .begin_bytes = 50, .end_bytes = 90, .size_bytes = 20, .num_pieces = 4, .storage_blocks = 0};
+    requests[3] = {
+        .begin_bytes = 10, .end_bytes = 60, .size_bytes = 30, .num_pieces = 3, .storage_blocks = 1};
     requests[0].error_code = requests[2].error_code = static_cast<int>(ErrorCode::no_space);
     requests[1].error_code = static_cast<int>(ErrorCode::permission);
     const RequestTotals totals = total_of(requests);

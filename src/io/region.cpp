@@ -43,7 +43,8 @@ Region Region::contiguous(std::int64_t offset_bytes, std::int64_t length_bytes) 
     return {std::move(node), offset_bytes};
 }
 
-Region Region::strided(std::int64_t offset_bytes, std::int64_t count, std::int64_t stride_bytes, const Region& element) {
+Region Region::strided(std::int64_t offset_bytes, std::int64_t count, std::int64_t stride_bytes,
+                       const Region& element) {
     if (!element.valid() || count < 0) return broken();
     if (count == 0 || element.empty()) return {};
     if (count == 1) return element.moved(offset_bytes);
@@ -71,8 +72,9 @@ Region Region::strided(std::int64_t offset_bytes, std::int64_t count, std::int64
     return {std::move(node), offset_bytes};
 }
 
-Region Region::subarray(std::int64_t offset_bytes, std::span<const std::int64_t> global, std::span<const std::int64_t> start,
-                        std::span<const std::int64_t> count, std::int64_t element_bytes) {
+Region Region::subarray(std::int64_t offset_bytes, std::span<const std::int64_t> global,
+                        std::span<const std::int64_t> start, std::span<const std::int64_t> count,
+                        std::int64_t element_bytes) {
     assert(global.size() == start.size() && global.size() == count.size());
     for (std::size_t d = 0; d < global.size(); ++d) {
         if (start[d] < 0 || count[d] < 0 || start[d] > global[d] - count[d]) return broken();
@@ -90,7 +92,8 @@ Region Region::subarray(std::int64_t offset_bytes, std::span<const std::int64_t>
     return region.moved(offset);
 }
 
-Region Region::indexed(std::span<const std::int64_t> offsets_bytes, std::span<const std::int64_t> lengths_bytes) {
+Region Region::indexed(std::span<const std::int64_t> offsets_bytes,
+                       std::span<const std::int64_t> lengths_bytes) {
     assert(offsets_bytes.size() == lengths_bytes.size());
     auto node = std::make_shared<Node>();
     node->kind = Node::Kind::pieces;
@@ -104,7 +107,8 @@ Region Region::indexed(std::span<const std::int64_t> offsets_bytes, std::span<co
         if (!node->offsets.empty() && node->offsets.back() + node->lengths.back() == offsets_bytes[i]) {
             node->lengths.back() = checked.add(node->lengths.back(), length);
         } else {
-            if (!node->offsets.empty() && offsets_bytes[i] < node->offsets.back() + node->lengths.back()) node->ordered = false;
+            if (!node->offsets.empty() && offsets_bytes[i] < node->offsets.back() + node->lengths.back())
+                node->ordered = false;
             node->offsets.push_back(offsets_bytes[i]);
             node->lengths.push_back(length);
         }
@@ -182,30 +186,35 @@ Region Region::substream(std::int64_t from_bytes, std::int64_t length_bytes) con
     if (from_bytes == 0 && length_bytes == node_->size) return *this;
     const std::int64_t to = from_bytes + length_bytes;
     switch (node_->kind) {
-        case Node::Kind::contiguous: return contiguous(shift_ + from_bytes, length_bytes);
+        case Node::Kind::contiguous:
+            return contiguous(shift_ + from_bytes, length_bytes);
         case Node::Kind::strided: {
             const std::int64_t element_size = node_->element.size_bytes();
             const std::int64_t first = from_bytes / element_size;
             const std::int64_t last = (to - 1) / element_size;
             const auto copy = [&](std::int64_t i) { return shift_ + i * node_->stride; };
             if (first == last) {
-                return node_->element.substream(from_bytes - first * element_size, length_bytes).moved(copy(first));
+                return node_->element.substream(from_bytes - first * element_size, length_bytes)
+                    .moved(copy(first));
             }
             std::vector<Part> parts;
             std::int64_t whole_from = first;
             std::int64_t whole_to = last + 1;
             const std::int64_t head = from_bytes - first * element_size;
             const std::int64_t tail = to - last * element_size;
-            if (head != 0) parts.push_back({copy(whole_from++), node_->element.substream(head, element_size - head)});
+            if (head != 0)
+                parts.push_back({copy(whole_from++), node_->element.substream(head, element_size - head)});
             if (tail != element_size) --whole_to;
-            parts.push_back({copy(whole_from), strided(0, whole_to - whole_from, node_->stride, node_->element)});
+            parts.push_back(
+                {copy(whole_from), strided(0, whole_to - whole_from, node_->stride, node_->element)});
             if (tail != element_size) parts.push_back({copy(last), node_->element.substream(0, tail)});
             return concatenated(parts);
         }
         case Node::Kind::pieces:
         case Node::Kind::parts: {
             const auto& stream = node_->stream;
-            auto index = static_cast<std::size_t>(std::upper_bound(stream.begin(), stream.end(), from_bytes) - stream.begin() - 1);
+            auto index = static_cast<std::size_t>(std::upper_bound(stream.begin(), stream.end(), from_bytes) -
+                                                  stream.begin() - 1);
             std::vector<Part> parts;
             std::vector<std::int64_t> offsets, lengths;
             for (; index + 1 < stream.size() && stream[index] < to; ++index) {
@@ -224,12 +233,24 @@ Region Region::substream(std::int64_t from_bytes, std::int64_t length_bytes) con
     return broken();
 }
 
-std::int64_t Region::size_bytes() const noexcept { return node_ ? node_->size : 0; }
-std::int64_t Region::begin_bytes() const noexcept { return node_ ? node_->begin + shift_ : 0; }
-std::int64_t Region::end_bytes() const noexcept { return node_ ? node_->end + shift_ : 0; }
-std::int64_t Region::num_pieces() const noexcept { return node_ ? node_->num_pieces : 0; }
-bool Region::is_ordered() const noexcept { return !node_ || node_->ordered; }
-bool Region::valid() const noexcept { return !node_ || node_->valid; }
+std::int64_t Region::size_bytes() const noexcept {
+    return node_ ? node_->size : 0;
+}
+std::int64_t Region::begin_bytes() const noexcept {
+    return node_ ? node_->begin + shift_ : 0;
+}
+std::int64_t Region::end_bytes() const noexcept {
+    return node_ ? node_->end + shift_ : 0;
+}
+std::int64_t Region::num_pieces() const noexcept {
+    return node_ ? node_->num_pieces : 0;
+}
+bool Region::is_ordered() const noexcept {
+    return !node_ || node_->ordered;
+}
+bool Region::valid() const noexcept {
+    return !node_ || node_->valid;
+}
 
 std::int64_t Region::bytes_below(std::int64_t offset_bytes) const {
     if (!node_ || offset_bytes <= begin_bytes()) return 0;
@@ -237,10 +258,13 @@ std::int64_t Region::bytes_below(std::int64_t offset_bytes) const {
     assert(node_->ordered);
     const std::int64_t offset = offset_bytes - shift_;
     switch (node_->kind) {
-        case Node::Kind::contiguous: return offset;
+        case Node::Kind::contiguous:
+            return offset;
         case Node::Kind::strided: {
-            const std::int64_t copy = std::min((offset - node_->element.begin_bytes()) / node_->stride, node_->count - 1);
-            return copy * node_->element.size_bytes() + node_->element.bytes_below(offset - copy * node_->stride);
+            const std::int64_t copy =
+                std::min((offset - node_->element.begin_bytes()) / node_->stride, node_->count - 1);
+            return copy * node_->element.size_bytes() +
+                   node_->element.bytes_below(offset - copy * node_->stride);
         }
         case Node::Kind::pieces: {
             const auto above = std::upper_bound(node_->offsets.begin(), node_->offsets.end(), offset);
@@ -249,8 +273,9 @@ std::int64_t Region::bytes_below(std::int64_t offset_bytes) const {
             return node_->stream[index] + std::min(offset - node_->offsets[index], node_->lengths[index]);
         }
         case Node::Kind::parts: {
-            const auto above = std::upper_bound(node_->parts.begin(), node_->parts.end(), offset,
-                                                [](std::int64_t o, const Region& part) { return o < part.begin_bytes(); });
+            const auto above =
+                std::upper_bound(node_->parts.begin(), node_->parts.end(), offset,
+                                 [](std::int64_t o, const Region& part) { return o < part.begin_bytes(); });
             if (above == node_->parts.begin()) return 0;
             const auto index = static_cast<std::size_t>(above - node_->parts.begin() - 1);
             return node_->stream[index] + node_->parts[index].bytes_below(offset);
@@ -269,7 +294,9 @@ void Region::to_words(std::vector<std::int64_t>& words) const {
     words.push_back(static_cast<std::int64_t>(node_->kind));
     words.push_back(shift_);
     switch (node_->kind) {
-        case Node::Kind::contiguous: words.push_back(node_->size); break;
+        case Node::Kind::contiguous:
+            words.push_back(node_->size);
+            break;
         case Node::Kind::strided:
             words.push_back(node_->count);
             words.push_back(node_->stride);
@@ -307,7 +334,8 @@ Region Region::from_words(std::span<const std::int64_t>& rest, int depth) {
     const std::int64_t shift = next();
     const std::int64_t count = next();
     switch (static_cast<Node::Kind>(kind)) {
-        case Node::Kind::contiguous: return contiguous(shift, count);
+        case Node::Kind::contiguous:
+            return contiguous(shift, count);
         case Node::Kind::strided: {
             if (rest.empty()) return broken();
             const std::int64_t stride = next();

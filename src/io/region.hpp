@@ -29,13 +29,13 @@ class Region {
 
     [[nodiscard]] static Region contiguous(std::int64_t offset_bytes, std::int64_t length_bytes);
     /// `count` copies of `element`, each `stride_bytes` after the one before, all moved by `offset_bytes`.
-    [[nodiscard]] static Region strided(std::int64_t offset_bytes, std::int64_t count, std::int64_t stride_bytes,
-                                        const Region& element);
+    [[nodiscard]] static Region strided(std::int64_t offset_bytes, std::int64_t count,
+                                        std::int64_t stride_bytes, const Region& element);
     /// The block [start, start + count) of an array of `global` extents of elements of `element_bytes`, C order,
     /// which itself begins at `offset_bytes`. Trailing whole dimensions are merged.
     [[nodiscard]] static Region subarray(std::int64_t offset_bytes, std::span<const std::int64_t> global,
-                                         std::span<const std::int64_t> start, std::span<const std::int64_t> count,
-                                         std::int64_t element_bytes);
+                                         std::span<const std::int64_t> start,
+                                         std::span<const std::int64_t> count, std::int64_t element_bytes);
     /// Pieces (offset, length) one after the other; adjacent ones are merged, empty ones dropped.
     [[nodiscard]] static Region indexed(std::span<const std::int64_t> offsets_bytes,
                                         std::span<const std::int64_t> lengths_bytes);

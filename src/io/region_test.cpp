@@ -128,7 +128,8 @@ TEST(Region, CountsBytesBelowAnOffsetOfOrderedRegions) {
     for (int i = 0; i < 5000; ++i) {
         const Sample sample = random_sample(random, 4, true);
         for (std::int64_t offset = -60; offset < 200; offset += 3) {
-            const auto below = std::count_if(sample.bytes.begin(), sample.bytes.end(), [&](auto b) { return b < offset; });
+            const auto below =
+                std::count_if(sample.bytes.begin(), sample.bytes.end(), [&](auto b) { return b < offset; });
             ASSERT_EQ(sample.region.bytes_below(offset), below) << "sample " << i << " offset " << offset;
         }
     }

@@ -22,7 +22,8 @@ constexpr double mib = 1024.0 * 1024.0;
 
 }  // namespace
 
-Explainer::Explainer(int rank, std::string path) : is_on_(rank == 0 && is_set("HAKOBI_EXPLAIN")), path_(std::move(path)) {}
+Explainer::Explainer(int rank, std::string path)
+    : is_on_(rank == 0 && is_set("HAKOBI_EXPLAIN")), path_(std::move(path)) {}
 
 void Explainer::road(const RoadChoice& choice, const RequestTotals& totals, bool is_write) {
     if (!is_on_) return;
@@ -31,22 +32,28 @@ void Explainer::road(const RoadChoice& choice, const RequestTotals& totals, bool
     text += std::string(": ") + choice.why;
     if (text == last_road_) return;
     last_road_ = text;
-    std::fprintf(stderr, "hakobi: %s: %s (%lld ranks with data, %.3f MiB, pieces of %lld bytes or more on average)\n", path_.c_str(),
-                 text.c_str(), static_cast<long long>(totals.num_ranks_with_data), static_cast<double>(totals.size_bytes) / mib,
+    std::fprintf(stderr,
+                 "hakobi: %s: %s (%lld ranks with data, %.3f MiB, pieces of %lld bytes or more on average)\n",
+                 path_.c_str(), text.c_str(), static_cast<long long>(totals.num_ranks_with_data),
+                 static_cast<double>(totals.size_bytes) / mib,
                  static_cast<long long>(totals.smallest_mean_piece_bytes));
 }
 
-void Explainer::phase(const Domains& domains, const NodeBuffers& buffers, const EngineOptions& options, bool is_involved) {
+void Explainer::phase(const Domains& domains, const NodeBuffers& buffers, const EngineOptions& options,
+                      bool is_involved) {
     if (!is_on_ || !is_involved) return;
     char text[512];
-    const double node_bytes = static_cast<double>(buffers.cb_bytes) * buffers.depth *
-                              (static_cast<double>(buffers.aggregators.size()) + (buffers.staging != nullptr ? 1 : 0));
+    const double node_bytes =
+        static_cast<double>(buffers.cb_bytes) * buffers.depth *
+        (static_cast<double>(buffers.aggregators.size()) + (buffers.staging != nullptr ? 1 : 0));
     std::snprintf(text, sizeof text,
-                  "%d aggregators, %lld cycles of %.3f MiB aligned to %lld bytes, %d buffers each, access '%s' with at most %d "
+                  "%d aggregators, %lld cycles of %.3f MiB aligned to %lld bytes, %d buffers each, access "
+                  "'%s' with at most %d "
                   "threads; %.1f MiB of collective buffers on this node",
-                  domains.num_domains, static_cast<long long>(domains.num_cycles), static_cast<double>(domains.cycle_bytes) / mib,
-                  static_cast<long long>(options.striping_unit_bytes), buffers.depth, options.access.c_str(), options.io_threads,
-                  node_bytes / mib);
+                  domains.num_domains, static_cast<long long>(domains.num_cycles),
+                  static_cast<double>(domains.cycle_bytes) / mib,
+                  static_cast<long long>(options.striping_unit_bytes), buffers.depth, options.access.c_str(),
+                  options.io_threads, node_bytes / mib);
     if (last_phase_ == text) return;
     last_phase_ = text;
     std::fprintf(stderr, "hakobi: %s: %s\n", path_.c_str(), text);
@@ -55,16 +62,21 @@ void Explainer::phase(const Domains& domains, const NodeBuffers& buffers, const 
 namespace {
 
 void print_profile(const std::string& path, const std::vector<EngineCounters>& ranks) {
-    std::fprintf(stderr, "hakobi profile of %s (seconds; storage is summed over I/O threads)\n", path.c_str());
-    std::fprintf(stderr, "%5s %8s %8s %8s %10s %9s %9s %9s %9s %9s %9s %9s %10s %8s %10s\n", "rank", "calls", "direct", "cycles",
-                 "MiB", "pieces", "call", "plan", "copy", "buffers", "peers", "storage", "stored MiB", "messages", "sent MiB");
+    std::fprintf(stderr, "hakobi profile of %s (seconds; storage is summed over I/O threads)\n",
+                 path.c_str());
+    std::fprintf(stderr, "%5s %8s %8s %8s %10s %9s %9s %9s %9s %9s %9s %9s %10s %8s %10s\n", "rank", "calls",
+                 "direct", "cycles", "MiB", "pieces", "call", "plan", "copy", "buffers", "peers", "storage",
+                 "stored MiB", "messages", "sent MiB");
     for (std::size_t rank = 0; rank < ranks.size(); ++rank) {
         const EngineCounters& c = ranks[rank];
-        std::fprintf(stderr, "%5zu %8lld %8lld %8lld %10.2f %9lld %9.4f %9.4f %9.4f %9.4f %9.4f %9.4f %10.2f %8lld %10.2f\n", rank,
-                     static_cast<long long>(c.calls), static_cast<long long>(c.direct_calls), static_cast<long long>(c.cycles),
-                     static_cast<double>(c.user_bytes) / mib, static_cast<long long>(c.pieces), c.call_s, c.plan_s, c.copy_s,
-                     c.wait_buffer_s, c.wait_peer_s, c.storage_s, static_cast<double>(c.storage_bytes) / mib,
-                     static_cast<long long>(c.messages), static_cast<double>(c.message_bytes) / mib);
+        std::fprintf(
+            stderr,
+            "%5zu %8lld %8lld %8lld %10.2f %9lld %9.4f %9.4f %9.4f %9.4f %9.4f %9.4f %10.2f %8lld %10.2f\n",
+            rank, static_cast<long long>(c.calls), static_cast<long long>(c.direct_calls),
+            static_cast<long long>(c.cycles), static_cast<double>(c.user_bytes) / mib,
+            static_cast<long long>(c.pieces), c.call_s, c.plan_s, c.copy_s, c.wait_buffer_s, c.wait_peer_s,
+            c.storage_s, static_cast<double>(c.storage_bytes) / mib, static_cast<long long>(c.messages),
+            static_cast<double>(c.message_bytes) / mib);
     }
 }
 
@@ -73,8 +85,9 @@ void print_calls(const std::vector<std::vector<CallProfile>>& ranks, std::int64_
     constexpr std::size_t most_lines = 20;
     std::size_t known = ranks.front().size();
     for (const auto& rank : ranks) known = std::min(known, rank.size());
-    std::fprintf(stderr, "%5s %6s %10s %9s %9s %9s %9s %9s  (of the ranks: MiB summed, seconds of the slowest)\n", "call", "", "MiB",
-                 "seconds", "GB/s", "copy", "buffers", "peers");
+    std::fprintf(stderr,
+                 "%5s %6s %10s %9s %9s %9s %9s %9s  (of the ranks: MiB summed, seconds of the slowest)\n",
+                 "call", "", "MiB", "seconds", "GB/s", "copy", "buffers", "peers");
     for (std::size_t i = 0; i < std::min(known, most_lines); ++i) {
         CallProfile all = ranks.front()[i];
         all.bytes = 0;
@@ -88,19 +101,22 @@ void print_calls(const std::vector<std::vector<CallProfile>>& ranks, std::int64_
             all.wait_peer_s = std::max(all.wait_peer_s, one.wait_peer_s);
         }
         const double seconds = all.end_s - all.start_s;
-        std::fprintf(stderr, "%5zu %6s %10.2f %9.4f %9.3f %9.4f %9.4f %9.4f%s\n", i, all.is_write != 0 ? "write" : "read",
-                     static_cast<double>(all.bytes) / mib, seconds, 1e-9 * static_cast<double>(all.bytes) / std::max(seconds, 1e-9),
-                     all.copy_s, all.wait_buffer_s, all.wait_peer_s, all.is_direct != 0 ? "  direct" : "");
+        std::fprintf(stderr, "%5zu %6s %10.2f %9.4f %9.3f %9.4f %9.4f %9.4f%s\n", i,
+                     all.is_write != 0 ? "write" : "read", static_cast<double>(all.bytes) / mib, seconds,
+                     1e-9 * static_cast<double>(all.bytes) / std::max(seconds, 1e-9), all.copy_s,
+                     all.wait_buffer_s, all.wait_peer_s, all.is_direct != 0 ? "  direct" : "");
     }
     const auto shown = static_cast<std::int64_t>(std::min(known, most_lines));
-    if (num_calls > shown) std::fprintf(stderr, "      %lld more calls\n", static_cast<long long>(num_calls - shown));
+    if (num_calls > shown)
+        std::fprintf(stderr, "      %lld more calls\n", static_cast<long long>(num_calls - shown));
 }
 
 void write_trace(const std::vector<std::vector<std::byte>>& lines) {
     // The viewer takes an array without its closing bracket: files of one run append to it.
     std::FILE* file = std::fopen(Timeline::wanted_path().c_str(), "a");
     if (file == nullptr) {
-        std::fprintf(stderr, "hakobi: cannot write the trace %s: %s\n", Timeline::wanted_path().c_str(), std::strerror(errno));
+        std::fprintf(stderr, "hakobi: cannot write the trace %s: %s\n", Timeline::wanted_path().c_str(),
+                     std::strerror(errno));
         return;
     }
     std::fseek(file, 0, SEEK_END);
@@ -111,22 +127,27 @@ void write_trace(const std::vector<std::vector<std::byte>>& lines) {
 
 }  // namespace
 
-bool is_profile_wanted(const EngineOptions& options) { return options.profile || is_set("HAKOBI_PROFILE"); }
+bool is_profile_wanted(const EngineOptions& options) {
+    return options.profile || is_set("HAKOBI_PROFILE");
+}
 
-void CallLog::add(bool is_write, double start_s, double end_s, const EngineCounters& before, const EngineCounters& after) {
+void CallLog::add(bool is_write, double start_s, double end_s, const EngineCounters& before,
+                  const EngineCounters& after) {
     if (!is_on_ || calls_.size() >= max_calls) return;
-    calls_.push_back({is_write ? 1 : 0, after.user_bytes - before.user_bytes, after.direct_calls > before.direct_calls ? 1 : 0, start_s,
-                      end_s, after.copy_s - before.copy_s, after.wait_buffer_s - before.wait_buffer_s,
+    calls_.push_back({is_write ? 1 : 0, after.user_bytes - before.user_bytes,
+                      after.direct_calls > before.direct_calls ? 1 : 0, start_s, end_s,
+                      after.copy_s - before.copy_s, after.wait_buffer_s - before.wait_buffer_s,
                       after.wait_peer_s - before.wait_peer_s});
 }
 
-void report_at_close(const Comm& comm, const std::string& path, const EngineOptions& options, const EngineCounters& counters,
-                     const CallLog& calls, Timeline& timeline) {
+void report_at_close(const Comm& comm, const std::string& path, const EngineOptions& options,
+                     const EngineCounters& counters, const CallLog& calls, Timeline& timeline) {
     // The variables may be set for some ranks only: what is collective is agreed.
     std::vector<std::int64_t> wanted{is_profile_wanted(options) ? 1 : 0, Timeline::is_wanted() ? 1 : 0};
     mpi::all_max(comm, wanted);
     if (wanted[0] != 0) {
-        const auto all = mpi::gather(comm, {reinterpret_cast<const std::byte*>(&counters), sizeof counters}, 0);
+        const auto all =
+            mpi::gather(comm, {reinterpret_cast<const std::byte*>(&counters), sizeof counters}, 0);
         std::vector<EngineCounters> ranks(all.size());
         for (std::size_t r = 0; r < all.size(); ++r) std::memcpy(&ranks[r], all[r].data(), sizeof counters);
         const auto logs = mpi::gather(comm, std::as_bytes(std::span(calls.calls())), 0);
@@ -142,7 +163,8 @@ void report_at_close(const Comm& comm, const std::string& path, const EngineOpti
     }
     if (wanted[1] != 0) {
         const std::string lines = timeline.to_json_lines(comm.rank());
-        const auto all = mpi::gather(comm, {reinterpret_cast<const std::byte*>(lines.data()), lines.size()}, 0);
+        const auto all =
+            mpi::gather(comm, {reinterpret_cast<const std::byte*>(lines.data()), lines.size()}, 0);
         if (comm.rank() == 0) write_trace(all);
         timeline.clear();
     }

@@ -18,7 +18,8 @@ class Explainer {
     Explainer() = default;
     Explainer(int rank, std::string path);
     void road(const RoadChoice& choice, const RequestTotals& totals, bool is_write);
-    void phase(const Domains& domains, const NodeBuffers& buffers, const EngineOptions& options, bool is_involved);
+    void phase(const Domains& domains, const NodeBuffers& buffers, const EngineOptions& options,
+               bool is_involved);
 
   private:
     bool is_on_ = false;
@@ -41,7 +42,8 @@ class CallLog {
     static constexpr std::size_t max_calls = 1000;
     explicit CallLog(bool is_on = false) : is_on_(is_on) {}
     /// A call from `start_s` to `end_s`, whose counters were `before` and are `after`.
-    void add(bool is_write, double start_s, double end_s, const EngineCounters& before, const EngineCounters& after);
+    void add(bool is_write, double start_s, double end_s, const EngineCounters& before,
+             const EngineCounters& after);
     [[nodiscard]] const std::vector<CallProfile>& calls() const noexcept { return calls_; }
 
   private:
@@ -52,7 +54,7 @@ class CallLog {
 
 /// Collective: on rank 0's stderr the counters by rank and the calls, where that is asked for (hakobi_profile,
 /// HAKOBI_PROFILE=1), and the trace that HAKOBI_TRACE names.
-void report_at_close(const Comm& comm, const std::string& path, const EngineOptions& options, const EngineCounters& counters,
-                     const CallLog& calls, Timeline& timeline);
+void report_at_close(const Comm& comm, const std::string& path, const EngineOptions& options,
+                     const EngineCounters& counters, const CallLog& calls, Timeline& timeline);
 
 }  // namespace hakobi::io

@@ -1,10 +1,10 @@
 #include "io/shuffle.hpp"
 
+#include <sched.h>
 #include <algorithm>
 #include <cassert>
 #include <cstring>
 #include <ctime>
-#include <sched.h>
 
 #include "base/clock.hpp"
 #include "mpi/comm_state.hpp"
@@ -14,7 +14,9 @@ namespace {
 
 constexpr std::int64_t page_bytes = 4096;
 
-std::int64_t rounded_up(std::int64_t value, std::int64_t to) { return (value + to - 1) / to * to; }
+std::int64_t rounded_up(std::int64_t value, std::int64_t to) {
+    return (value + to - 1) / to * to;
+}
 
 void sleep_s(double seconds) {
     timespec time{};
@@ -25,7 +27,8 @@ void sleep_s(double seconds) {
 
 }  // namespace
 
-std::int64_t NodeBuffers::bytes_needed(int num_aggregators, bool has_staging, std::int64_t cb_bytes, int depth) {
+std::int64_t NodeBuffers::bytes_needed(int num_aggregators, bool has_staging, std::int64_t cb_bytes,
+                                       int depth) {
     const std::int64_t one = cb_bytes + ByteMarks::num_words(cb_bytes) * 8;
     const std::int64_t state = rounded_up(sizeof(AggregatorState), page_bytes);
     std::int64_t bytes = num_aggregators * (state + rounded_up(one * depth, page_bytes) + page_bytes);
@@ -35,13 +38,16 @@ std::int64_t NodeBuffers::bytes_needed(int num_aggregators, bool has_staging, st
 
 void NodeBuffers::place(std::byte* memory, int num_aggregators, bool has_staging) {
     // O_DIRECT and io_uring want buffers on pages; MPI gives the window on any boundary.
-    std::byte* next = memory + (page_bytes - reinterpret_cast<std::intptr_t>(memory) % page_bytes) % page_bytes;
+    std::byte* next =
+        memory + (page_bytes - reinterpret_cast<std::intptr_t>(memory) % page_bytes) % page_bytes;
     const auto take = [&next](std::int64_t bytes) {
         std::byte* at = next;
         next += rounded_up(bytes, page_bytes);
         return at;
     };
-    const auto take_state = [&take] { return reinterpret_cast<AggregatorState*>(take(sizeof(AggregatorState))); };
+    const auto take_state = [&take] {
+        return reinterpret_cast<AggregatorState*>(take(sizeof(AggregatorState)));
+    };
     for (int a = 0; a < num_aggregators; ++a) {
         aggregators.push_back(take_state());
         buffers.push_back(take(cb_bytes * depth));
@@ -77,13 +83,15 @@ void PhasePlan::number_turns(std::span<const CycleTally> tallies) {
 }
 
 bool PhasePlan::is_dense(std::int64_t cycle, std::span<const CycleTally> tallies) const {
-    return tallies[static_cast<std::size_t>(cycle)].sum() == whole_window(domains.cycle_begin(cycle), domains.cycle_end(cycle));
+    return tallies[static_cast<std::size_t>(cycle)].sum() ==
+           whole_window(domains.cycle_begin(cycle), domains.cycle_end(cycle));
 }
 
 std::vector<Turn> PhasePlan::turns_of(int domain, std::span<const CycleTally> tallies) const {
     std::vector<Turn> result;
     const std::int64_t first = domain * domains.cycles_per_domain;
-    for (std::int64_t cycle = first; cycle < std::min(first + domains.cycles_per_domain, domains.num_cycles); ++cycle) {
+    for (std::int64_t cycle = first; cycle < std::min(first + domains.cycles_per_domain, domains.num_cycles);
+         ++cycle) {
         if (turns[static_cast<std::size_t>(cycle)] == no_turn) continue;
         result.push_back({domains.cycle_begin(cycle), domains.cycle_end(cycle), is_dense(cycle, tallies)});
     }
@@ -114,7 +122,8 @@ Shuffle::Shuffle(const Comm& comm, const PhasePlan& plan, const NodeBuffers& buf
 }
 
 std::vector<CyclePart> Shuffle::announce(const Comm& comm, const PhasePlan& plan, const Region& file,
-                                         std::span<const Region> regions, int my_domain, ControlBlock& control) {
+                                         std::span<const Region> regions, int my_domain,
+                                         ControlBlock& control) {
     std::vector<CyclePart> parts = parts_of(file, plan.domains);
     Cursor cursor(file);
     for (const CyclePart& part : parts) {
@@ -126,14 +135,16 @@ std::vector<CyclePart> Shuffle::announce(const Comm& comm, const PhasePlan& plan
     if (my_domain < 0 || regions.empty()) return parts;
     const auto& nodes = comm.state().ranks_of_node;
     const std::int64_t first = my_domain * plan.domains.cycles_per_domain;
-    for (std::int64_t c = first; c < std::min(first + plan.domains.cycles_per_domain, plan.domains.num_cycles); ++c) {
+    for (std::int64_t c = first;
+         c < std::min(first + plan.domains.cycles_per_domain, plan.domains.num_cycles); ++c) {
         std::uint32_t num_remote = 0;
         for (int node = 0; node < comm.num_nodes(); ++node) {
             if (node == comm.node()) continue;
             const auto& ranks = nodes[static_cast<std::size_t>(node)];
             num_remote += std::any_of(ranks.begin(), ranks.end(), [&](int rank) {
                 const Region& region = regions[static_cast<std::size_t>(rank)];
-                return region.bytes_below(plan.domains.cycle_end(c)) > region.bytes_below(plan.domains.cycle_begin(c));
+                return region.bytes_below(plan.domains.cycle_end(c)) >
+                       region.bytes_below(plan.domains.cycle_begin(c));
             });
         }
         control.tallies[static_cast<std::size_t>(c)].num_remote.store(num_remote, std::memory_order_relaxed);
@@ -149,7 +160,8 @@ void Shuffle::run(const Request& request, std::span<const CyclePart> parts) {
             file.seek(part.stream_begin);
             memory.seek(part.stream_begin);
         }
-        const bool is_local = plan_.local_index[static_cast<std::size_t>(plan_.domains.domain_of(part.cycle))] >= 0;
+        const bool is_local =
+            plan_.local_index[static_cast<std::size_t>(plan_.domains.domain_of(part.cycle))] >= 0;
         if (plan_.is_write) {
             is_local ? write_part(request, part, file, memory) : write_remote(request, part, file, memory);
         } else {
@@ -174,10 +186,12 @@ void Shuffle::wait_until_open(FutexWord& word, std::uint32_t value) {
     if (word.load(std::memory_order_acquire) == value) return;
     const double start_s = now_s();
     if (regions_.empty()) {
-        futex_wait_until(word, Patience{is_oversubscribed_ ? 20 : 2000, 0}, [value](std::uint32_t v) { return v == value; });
+        futex_wait_until(word, Patience{is_oversubscribed_ ? 20 : 2000, 0},
+                         [value](std::uint32_t v) { return v == value; });
     } else {
         // Messages progress only while somebody asks: short sleeps.
-        for (std::uint32_t seen = word.load(std::memory_order_acquire); seen != value; seen = word.load(std::memory_order_acquire)) {
+        for (std::uint32_t seen = word.load(std::memory_order_acquire); seen != value;
+             seen = word.load(std::memory_order_acquire)) {
             poll();
             futex_wait(word, seen, has_duties() ? 50e-6 : 1e-3);
         }
@@ -188,7 +202,8 @@ void Shuffle::wait_until_open(FutexWord& word, std::uint32_t value) {
 }
 
 void Shuffle::arrive(AggregatorState& state, std::uint32_t slot, std::uint32_t expected) {
-    if (state.slots[slot].num_arrived.fetch_add(1, std::memory_order_acq_rel) + 1 == expected) state.ready.push(slot);
+    if (state.slots[slot].num_arrived.fetch_add(1, std::memory_order_acq_rel) + 1 == expected)
+        state.ready.push(slot);
 }
 
 void Shuffle::write_part(const Request& request, const CyclePart& part, Cursor& file, Cursor& memory) {

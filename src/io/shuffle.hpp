@@ -22,7 +22,7 @@ struct NodeBuffers {
     std::vector<AggregatorState*> aggregators;  ///< of this node, in the order of `local_aggregators`
     std::vector<std::byte*> buffers;            ///< each aggregator's, depth of them
     std::vector<std::uint64_t*> marks;
-    AggregatorState* staging = nullptr;         ///< buffers for aggregators of other nodes; null on a single node
+    AggregatorState* staging = nullptr;  ///< buffers for aggregators of other nodes; null on a single node
     std::byte* staging_buffers = nullptr;
     std::uint64_t* staging_marks = nullptr;
     std::int64_t cb_bytes = 0;
@@ -41,10 +41,11 @@ struct NodeBuffers {
 struct PhasePlan {
     bool is_write = false;
     Domains domains;
-    std::vector<int> aggregators;           ///< rank of each domain's aggregator
-    std::vector<int> local_index;           ///< of each domain: its aggregator's index on this node, or -1
-    std::vector<std::uint32_t> turns;       ///< of each cycle: its turn at its aggregator, or its staging turn
-    std::vector<std::uint32_t> staging_cycles;  ///< cycles of other nodes' aggregators that this node contributes to, in staging order
+    std::vector<int> aggregators;      ///< rank of each domain's aggregator
+    std::vector<int> local_index;      ///< of each domain: its aggregator's index on this node, or -1
+    std::vector<std::uint32_t> turns;  ///< of each cycle: its turn at its aggregator, or its staging turn
+    std::vector<std::uint32_t>
+        staging_cycles;  ///< cycles of other nodes' aggregators that this node contributes to, in staging order
     static constexpr std::uint32_t no_turn = 0xffffffff;
 
     /// Numbers the turns from what everybody has added to the tallies.
@@ -66,12 +67,13 @@ class Shuffle {
     /// `regions`: the file regions of all ranks of the communicator, or empty on a single node. `pipeline`: this
     /// rank's, when it aggregates; `my_domain` then is its domain, else -1.
     Shuffle(const Comm& comm, const PhasePlan& plan, const NodeBuffers& buffers, ControlBlock& control,
-            std::span<const Region> regions, Pipeline* pipeline, int my_domain, EngineCounters& counters, Timeline& timeline,
-            double skew_s);
+            std::span<const Region> regions, Pipeline* pipeline, int my_domain, EngineCounters& counters,
+            Timeline& timeline, double skew_s);
 
     /// Adds this rank's parts to the tallies, and as aggregator what other nodes will send. Before number_turns.
     static std::vector<CyclePart> announce(const Comm& comm, const PhasePlan& plan, const Region& file,
-                                           std::span<const Region> regions, int my_domain, ControlBlock& control);
+                                           std::span<const Region> regions, int my_domain,
+                                           ControlBlock& control);
 
     /// Moves all parts; returns when this rank's memory is its own again and no message needs it.
     void run(const Request& request, std::span<const CyclePart> parts);
@@ -79,7 +81,7 @@ class Shuffle {
   private:
     struct Sending {
         mpi::Pending message;
-        std::vector<std::byte> bytes;   // reading: the packed reply
+        std::vector<std::byte> bytes;    // reading: the packed reply
         std::int64_t staging_turn = -1;  // writing: the staging buffer that the message leaves free
     };
     struct Receiving {
@@ -99,9 +101,9 @@ class Shuffle {
 
     [[nodiscard]] bool has_duties() const;
     void poll();
-    void poll_incoming_data();   // aggregator, writing
-    void poll_outgoing_data();   // aggregator, reading
-    void poll_staging_replies(); // courier, reading
+    void poll_incoming_data();    // aggregator, writing
+    void poll_outgoing_data();    // aggregator, reading
+    void poll_staging_replies();  // courier, reading
     void unpack_into_buffer(const Receiving& received);
     void arrive(AggregatorState& state, std::uint32_t slot, std::uint32_t expected);
     [[nodiscard]] std::int64_t bytes_of_rank(int rank, std::int64_t cycle) const;
@@ -110,7 +112,8 @@ class Shuffle {
     [[nodiscard]] bool travels_packed(int node, std::int64_t cycle) const;
     [[nodiscard]] std::int64_t message_bytes(int node, std::int64_t cycle) const;
     [[nodiscard]] int courier_of(int node, std::int64_t cycle) const;
-    std::int64_t pack_from_buffer(int rank, std::int64_t cycle, const BufferWindow& window, std::byte* packed) const;
+    std::int64_t pack_from_buffer(int rank, std::int64_t cycle, const BufferWindow& window,
+                                  std::byte* packed) const;
     [[nodiscard]] int tag_of(std::int64_t cycle, int node) const;
 
     const Comm& comm_;

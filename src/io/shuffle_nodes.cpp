@@ -27,12 +27,14 @@ namespace hakobi::io {
 
 std::int64_t Shuffle::bytes_of_rank(int rank, std::int64_t cycle) const {
     const Region& region = regions_[static_cast<std::size_t>(rank)];
-    return region.bytes_below(plan_.domains.cycle_end(cycle)) - region.bytes_below(plan_.domains.cycle_begin(cycle));
+    return region.bytes_below(plan_.domains.cycle_end(cycle)) -
+           region.bytes_below(plan_.domains.cycle_begin(cycle));
 }
 
 std::int64_t Shuffle::bytes_of_node(int node, std::int64_t cycle) const {
     std::int64_t bytes = 0;
-    for (const int rank : comm_.state().ranks_of_node[static_cast<std::size_t>(node)]) bytes += bytes_of_rank(rank, cycle);
+    for (const int rank : comm_.state().ranks_of_node[static_cast<std::size_t>(node)])
+        bytes += bytes_of_rank(rank, cycle);
     return bytes;
 }
 
@@ -82,9 +84,11 @@ void Shuffle::poll() {
             continue;
         }
         if (at->staging_turn >= 0) {
-            Slot& slot = buffers_.staging->slots[static_cast<std::size_t>(at->staging_turn % buffers_.staging_depth)];
+            Slot& slot =
+                buffers_.staging->slots[static_cast<std::size_t>(at->staging_turn % buffers_.staging_depth)];
             slot.num_arrived.store(0, std::memory_order_relaxed);
-            slot.turn.store(static_cast<std::uint32_t>(at->staging_turn + buffers_.staging_depth), std::memory_order_release);
+            slot.turn.store(static_cast<std::uint32_t>(at->staging_turn + buffers_.staging_depth),
+                            std::memory_order_release);
             futex_wake_all(slot.turn);
         } else {
             outgoing_bytes_ -= static_cast<std::int64_t>(at->bytes.size());
@@ -107,17 +111,20 @@ void Shuffle::write_remote(const Request& request, const CyclePart& part, Cursor
     const double start_s = now_s();
     std::byte* buffer = buffers_.staging_buffers + b * buffers_.cb_bytes;
     const bool is_packed = travels_packed(comm_.node(), part.cycle);
-    const std::int64_t window_bytes = plan_.domains.cycle_end(part.cycle) - plan_.domains.cycle_begin(part.cycle);
+    const std::int64_t window_bytes =
+        plan_.domains.cycle_end(part.cycle) - plan_.domains.cycle_begin(part.cycle);
     ByteMarks marks(buffers_.staging_marks + b * ByteMarks::num_words(buffers_.cb_bytes), window_bytes);
     if (is_packed) {
         pack(memory, request.origin, part.stream_end, buffer + offset_in_node(part.cycle));
         file.seek(part.stream_end);
     } else {
-        copy_to_window(file, memory, request.origin, part.stream_end, {buffer, plan_.domains.cycle_begin(part.cycle), &marks});
+        copy_to_window(file, memory, request.origin, part.stream_end,
+                       {buffer, plan_.domains.cycle_begin(part.cycle), &marks});
     }
     counters_.copied_bytes += part.stream_end - part.stream_begin;
     counters_.copy_s += now_s() - start_s;
-    const std::uint32_t expected = control_.tallies[static_cast<std::size_t>(part.cycle)].num_local.load(std::memory_order_relaxed);
+    const std::uint32_t expected =
+        control_.tallies[static_cast<std::size_t>(part.cycle)].num_local.load(std::memory_order_relaxed);
     if (slot.num_arrived.fetch_add(1, std::memory_order_acq_rel) + 1 < expected) return;
 
     const int to = plan_.aggregators[static_cast<std::size_t>(plan_.domains.domain_of(part.cycle))];
@@ -128,7 +135,8 @@ void Shuffle::write_remote(const Request& request, const CyclePart& part, Cursor
     if (!is_packed) {
         sending.bytes.resize(message_size);
         copy_bytes(sending.bytes.data(), buffer, static_cast<std::size_t>(window_bytes));
-        std::memcpy(sending.bytes.data() + window_bytes, marks.words(), message_size - static_cast<std::size_t>(window_bytes));
+        std::memcpy(sending.bytes.data() + window_bytes, marks.words(),
+                    message_size - static_cast<std::size_t>(window_bytes));
         marks.clear();
         message = sending.bytes;
     }
@@ -142,10 +150,13 @@ void Shuffle::poll_incoming_data() {
     // Post the receives of every turn whose collective buffer is free for it.
     while (next_incoming_ < my_cycles_.size()) {
         const auto turn = static_cast<std::uint32_t>(next_incoming_);
-        const Slot& slot = buffers_.aggregators[static_cast<std::size_t>(plan_.local_index[static_cast<std::size_t>(my_domain_)])]
+        const Slot& slot = buffers_
+                               .aggregators[static_cast<std::size_t>(
+                                   plan_.local_index[static_cast<std::size_t>(my_domain_)])]
                                ->slots[turn % static_cast<std::uint32_t>(buffers_.depth)];
         const std::int64_t cycle = my_cycles_[next_incoming_];
-        const bool has_remote = control_.tallies[static_cast<std::size_t>(cycle)].num_remote.load(std::memory_order_relaxed) > 0;
+        const bool has_remote =
+            control_.tallies[static_cast<std::size_t>(cycle)].num_remote.load(std::memory_order_relaxed) > 0;
         if (has_remote && slot.turn.load(std::memory_order_acquire) != turn) break;
         for (int node = 0; has_remote && node < comm_.num_nodes(); ++node) {
             if (node == comm_.node() || bytes_of_node(node, cycle) == 0) continue;
@@ -154,7 +165,8 @@ void Shuffle::poll_incoming_data() {
             receiving.turn = turn;
             receiving.cycle = cycle;
             receiving.node = node;
-            receiving.message = mpi::Pending::receive(comm_, receiving.bytes, mpi::Pending::any_rank, tag_of(cycle, node));
+            receiving.message =
+                mpi::Pending::receive(comm_, receiving.bytes, mpi::Pending::any_rank, tag_of(cycle, node));
             receiving_.push_back(std::move(receiving));
         }
         ++next_incoming_;
@@ -184,8 +196,10 @@ void Shuffle::unpack_into_buffer(const Receiving& received) {
         std::vector<std::uint64_t> words(static_cast<std::size_t>(ByteMarks::num_words(window_bytes)));
         std::memcpy(words.data(), received.bytes.data() + window_bytes, words.size() * 8);
         const ByteMarks sent(words.data(), window_bytes);
-        for (ByteMarks::Run run = sent.next_run(0); run.length > 0; run = sent.next_run(run.from + run.length)) {
-            copy_bytes(window.buffer + run.from, received.bytes.data() + run.from, static_cast<std::size_t>(run.length));
+        for (ByteMarks::Run run = sent.next_run(0); run.length > 0;
+             run = sent.next_run(run.from + run.length)) {
+            copy_bytes(window.buffer + run.from, received.bytes.data() + run.from,
+                       static_cast<std::size_t>(run.length));
             if (window.marks != nullptr) window.marks->mark(run.from, run.length);
             at += run.length;
         }
@@ -210,7 +224,8 @@ void Shuffle::unpack_into_buffer(const Receiving& received) {
            control_.tallies[static_cast<std::size_t>(received.cycle)].num_contributions());
 }
 
-std::int64_t Shuffle::pack_from_buffer(int rank, std::int64_t cycle, const BufferWindow& window, std::byte* packed) const {
+std::int64_t Shuffle::pack_from_buffer(int rank, std::int64_t cycle, const BufferWindow& window,
+                                       std::byte* packed) const {
     const std::int64_t bytes = bytes_of_rank(rank, cycle);
     if (bytes == 0) return 0;
     const Region& region = regions_[static_cast<std::size_t>(rank)];
@@ -237,7 +252,8 @@ void Shuffle::poll_outgoing_data() {
             continue;
         }
         if (state.slots[b].turn.load(std::memory_order_acquire) != (Slot::filled | turn)) return;
-        if (outgoing_bytes_ > buffers_.depth * buffers_.cb_bytes) return;  // memory is bounded: first let some leave
+        if (outgoing_bytes_ > buffers_.depth * buffers_.cb_bytes)
+            return;  // memory is bounded: first let some leave
         const double start_s = now_s();
         const BufferWindow window{pipeline_->buffer(b), plan_.domains.cycle_begin(cycle), nullptr};
         const std::int64_t end_of_file = control_.end_of_file.load(std::memory_order_acquire);
@@ -256,7 +272,8 @@ void Shuffle::poll_outgoing_data() {
                 at += bytes;
             }
             std::memcpy(at, &end_of_file, sizeof end_of_file);
-            sending.message = mpi::Pending::send(comm_, sending.bytes, courier_of(node, cycle), tag_of(cycle, node));
+            sending.message =
+                mpi::Pending::send(comm_, sending.bytes, courier_of(node, cycle), tag_of(cycle, node));
             outgoing_bytes_ += static_cast<std::int64_t>(sending.bytes.size());
             counters_.messages += 1;
             counters_.message_bytes += bytes;
@@ -277,7 +294,8 @@ void Shuffle::poll_staging_replies() {
         const std::uint32_t b = turn % static_cast<std::uint32_t>(buffers_.staging_depth);
         if (buffers_.staging->slots[b].turn.load(std::memory_order_acquire) != turn) break;
         Receiving receiving;
-        receiving.bytes.resize(static_cast<std::size_t>(message_bytes(comm_.node(), cycle)) + sizeof(std::int64_t));
+        receiving.bytes.resize(static_cast<std::size_t>(message_bytes(comm_.node(), cycle)) +
+                               sizeof(std::int64_t));
         receiving.turn = turn;
         receiving.cycle = cycle;
         const int from = plan_.aggregators[static_cast<std::size_t>(plan_.domains.domain_of(cycle))];
@@ -312,16 +330,19 @@ void Shuffle::read_remote(const Request& request, const CyclePart& part, Cursor&
     const double start_s = now_s();
     std::byte* buffer = buffers_.staging_buffers + b * buffers_.cb_bytes;
     const std::int64_t end_of_file = control_.end_of_file.load(std::memory_order_acquire);
-    const std::int64_t stream_end = std::clamp(request.file.bytes_below(end_of_file), part.stream_begin, part.stream_end);
+    const std::int64_t stream_end =
+        std::clamp(request.file.bytes_below(end_of_file), part.stream_begin, part.stream_end);
     if (travels_packed(comm_.node(), part.cycle)) {
         unpack(memory, request.origin, stream_end, buffer + offset_in_node(part.cycle));
         file.seek(stream_end);
     } else {
-        copy_from_window(file, memory, request.origin, stream_end, {buffer, plan_.domains.cycle_begin(part.cycle), nullptr});
+        copy_from_window(file, memory, request.origin, stream_end,
+                         {buffer, plan_.domains.cycle_begin(part.cycle), nullptr});
     }
     counters_.copied_bytes += stream_end - part.stream_begin;
     counters_.copy_s += now_s() - start_s;
-    const std::uint32_t expected = control_.tallies[static_cast<std::size_t>(part.cycle)].num_local.load(std::memory_order_relaxed);
+    const std::uint32_t expected =
+        control_.tallies[static_cast<std::size_t>(part.cycle)].num_local.load(std::memory_order_relaxed);
     if (slot.num_arrived.fetch_add(1, std::memory_order_acq_rel) + 1 < expected) return;
     slot.num_arrived.store(0, std::memory_order_relaxed);
     slot.turn.store(turn + static_cast<std::uint32_t>(buffers_.staging_depth), std::memory_order_release);

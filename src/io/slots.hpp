@@ -32,7 +32,7 @@ struct alignas(64) Slot {
 
 /// Buffers whose turn is complete, on their way to the aggregator's dispatcher.
 struct ReadyQueue {
-    alignas(64) FutexWord num_pushed;            ///< the dispatcher sleeps on it
+    alignas(64) FutexWord num_pushed;  ///< the dispatcher sleeps on it
     alignas(64) std::atomic<std::uint32_t> tail;
     std::array<std::atomic<std::uint32_t>, max_depth> entries;  ///< slot + 1, 0 while empty
     void push(std::uint32_t slot) {
@@ -101,7 +101,8 @@ struct ControlBlock {
     TeamMemory team;
     alignas(64) Gate writers;  ///< direct writes of storage that serves from memory
     LeaderWord word;
-    alignas(64) std::atomic<std::int64_t> end_of_file;  ///< reading: lowest offset known to lie behind the file's end
+    alignas(64)
+        std::atomic<std::int64_t> end_of_file;  ///< reading: lowest offset known to lie behind the file's end
     std::array<CycleTally, static_cast<std::size_t>(max_cycles_of_phase)> tallies;
     // RankPlace[node_size] follows
 };

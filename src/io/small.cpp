@@ -28,18 +28,21 @@ std::vector<Mail> mail_in_file_order(std::span<RankPlace> places) {
             data += piece.length_bytes;
         }
     }
-    std::stable_sort(mail.begin(), mail.end(), [](const Mail& a, const Mail& b) { return a.offset < b.offset; });
+    std::stable_sort(mail.begin(), mail.end(),
+                     [](const Mail& a, const Mail& b) { return a.offset < b.offset; });
     return mail;
 }
 
 Status write_run(storage::File& file, std::span<const Mail> run, std::vector<std::byte>& joined) {
-    if (run.size() == 1) return file.write_at({run[0].data, static_cast<std::size_t>(run[0].length)}, run[0].offset);
+    if (run.size() == 1)
+        return file.write_at({run[0].data, static_cast<std::size_t>(run[0].length)}, run[0].offset);
     joined.clear();
     for (const Mail& mail : run) joined.insert(joined.end(), mail.data, mail.data + mail.length);
     return file.write_at(joined, run[0].offset);
 }
 
-Status read_run(storage::File& file, std::span<const Mail> run, std::int64_t end, std::vector<std::byte>& joined) {
+Status read_run(storage::File& file, std::span<const Mail> run, std::int64_t end,
+                std::vector<std::byte>& joined) {
     joined.resize(static_cast<std::size_t>(end - run[0].offset));
     Result<std::int64_t> read = file.read_at(joined, run[0].offset);
     if (!read.ok()) return read.status();
@@ -54,14 +57,18 @@ Status read_run(storage::File& file, std::span<const Mail> run, std::int64_t end
 
 }  // namespace
 
-bool is_small(const Region& file) { return file.size_bytes() <= mailbox_bytes && file.num_pieces() <= mailbox_pieces; }
+bool is_small(const Region& file) {
+    return file.size_bytes() <= mailbox_bytes && file.num_pieces() <= mailbox_pieces;
+}
 
-void fill_mailbox(RankPlace& place, const Region& file, const Region& memory, const std::byte* origin, bool is_write) {
+void fill_mailbox(RankPlace& place, const Region& file, const Region& memory, const std::byte* origin,
+                  bool is_write) {
     place.num_mail_pieces = 0;
     place.bytes_read = 0;
     Cursor cursor(file);
     while (!cursor.at_end()) {
-        place.pieces[static_cast<std::size_t>(place.num_mail_pieces++)] = {cursor.offset(), cursor.remaining()};
+        place.pieces[static_cast<std::size_t>(place.num_mail_pieces++)] = {cursor.offset(),
+                                                                           cursor.remaining()};
         cursor.advance(cursor.remaining());
     }
     if (!is_write || file.empty()) return;
@@ -96,7 +103,8 @@ Status serve_mailboxes(storage::File& file, std::span<RankPlace> places, bool is
     }
     return {};
 } catch (const std::bad_alloc&) {
-    return {ErrorCode::out_of_memory, "no memory to join small requests in"};  // the other ranks wait for this one
+    return {ErrorCode::out_of_memory,
+            "no memory to join small requests in"};  // the other ranks wait for this one
 }
 
 }  // namespace hakobi::io

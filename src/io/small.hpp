@@ -13,7 +13,8 @@ namespace hakobi::io {
 [[nodiscard]] bool is_small(const Region& file);
 
 /// Puts the pieces, and for writing the data, of a small request into its rank's place.
-void fill_mailbox(RankPlace& place, const Region& file, const Region& memory, const std::byte* origin, bool is_write);
+void fill_mailbox(RankPlace& place, const Region& file, const Region& memory, const std::byte* origin,
+                  bool is_write);
 
 /// Takes what a read brought out of the mailbox: returns its bytes.
 std::int64_t empty_mailbox(const RankPlace& place, const Region& memory, std::byte* origin);

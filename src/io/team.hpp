@@ -24,21 +24,26 @@ class Team {
   public:
     Team() = default;
     Team(TeamMemory* memory, int node_rank, int node_size, Patience patience)
-        : memory_(memory), node_rank_(node_rank), num_followers_(static_cast<std::uint32_t>(node_size - 1)), patience_(patience) {}
+        : memory_(memory),
+          node_rank_(node_rank),
+          num_followers_(static_cast<std::uint32_t>(node_size - 1)),
+          patience_(patience) {}
 
     /// Collective over the node: when all ranks have arrived the leader runs `work`, then all return. What a rank
     /// wrote to shared memory before is seen by `work`, and what `work` wrote by all ranks after.
     template <class Work>
     void round(Work work) {
         if (node_rank_ == 0) {
-            futex_wait_until(memory_->arrived, patience_, [this](std::uint32_t n) { return n == num_followers_; });
+            futex_wait_until(memory_->arrived, patience_,
+                             [this](std::uint32_t n) { return n == num_followers_; });
             memory_->arrived.store(0, std::memory_order_relaxed);
             work();
             memory_->released.fetch_add(1, std::memory_order_release);
             if (num_followers_ > 0) futex_wake_all(memory_->released);
         } else {
             const std::uint32_t before = memory_->released.load(std::memory_order_relaxed);
-            if (memory_->arrived.fetch_add(1, std::memory_order_acq_rel) + 1 == num_followers_) futex_wake_one(memory_->arrived);
+            if (memory_->arrived.fetch_add(1, std::memory_order_acq_rel) + 1 == num_followers_)
+                futex_wake_one(memory_->arrived);
             futex_wait_until(memory_->released, patience_, [before](std::uint32_t n) { return n != before; });
         }
     }

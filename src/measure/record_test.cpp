@@ -16,8 +16,9 @@ TEST(Conditions, NameWhatAFigureDependsOn) {
     const Record record = conditions("mpi", 4, Topology::load());
     EXPECT_EQ(record["kind"], "conditions");
     EXPECT_EQ(record["schema"], schema_version);
-    for (const char* key : {"benchmark", "time_utc", "host", "kernel", "processor", "num_cores", "memory_bytes", "topology",
-                            "l1_bytes", "l2_bytes", "l3_bytes", "ranks", "hakobi_version", "commit"}) {
+    for (const char* key :
+         {"benchmark", "time_utc", "host", "kernel", "processor", "num_cores", "memory_bytes", "topology",
+          "l1_bytes", "l2_bytes", "l3_bytes", "ranks", "hakobi_version", "commit"}) {
         EXPECT_TRUE(record.contains(key)) << key;
     }
     EXPECT_EQ(conditions("mpi", 4, Topology::load(false))["topology"], "unknown");

@@ -37,8 +37,8 @@ bool is_stationary(std::span<const double> samples, double relative_width) {
     return *later_low <= *earlier_high && *earlier_low <= *later_high;
 }
 
-std::vector<Measurement> measure_interleaved(std::span<const Contender> contenders, const RepetitionRule& rule,
-                                             const Agreement& agreement) {
+std::vector<Measurement> measure_interleaved(std::span<const Contender> contenders,
+                                             const RepetitionRule& rule, const Agreement& agreement) {
     assert(!contenders.empty() && rule.min_samples > 0 && rule.max_samples >= rule.min_samples);
     const auto agreed = [&](bool more) { return agreement ? agreement(more) : more; };
     const double start_s = now_s();
@@ -63,8 +63,9 @@ std::vector<Measurement> measure_interleaved(std::span<const Contender> contende
         // The interval is looked at only now and then: it costs a sort, and looking after every sample would favour
         // the moments at which it is narrow by chance.
         const bool look = taken < 40 ? taken % 5 == 0 : taken % 20 == 0;
-        const bool narrow = look && std::all_of(series.begin(), series.end(),
-                                                [&](const auto& samples) { return is_narrow(samples, rule); });
+        const bool narrow = look && std::all_of(series.begin(), series.end(), [&](const auto& samples) {
+                                return is_narrow(samples, rule);
+                            });
         const bool may_go_on = taken < rule.max_samples && now_s() - start_s < rule.budget_s;
         more = agreed(taken < rule.min_samples || (may_go_on && !narrow));
     }

@@ -20,8 +20,8 @@ namespace hakobi::measure {
 struct RepetitionRule {
     double relative_width = 0.05;  ///< asked: (ci_high - ci_low) / median
     double confidence = 0.95;      ///< of that interval
-    double budget_s = 5.0;         ///< for all contenders together, warm-up included; min_samples are taken even so
-    double warmup_share = 0.25;    ///< of the budget, at most
+    double budget_s = 5.0;  ///< for all contenders together, warm-up included; min_samples are taken even so
+    double warmup_share = 0.25;  ///< of the budget, at most
     int min_samples = 10;
     int max_samples = 10000;
 };
@@ -32,8 +32,8 @@ struct Measurement {
     std::vector<double> samples;  ///< in the order taken: sample i of all contenders is round i
     Summary summary;
     int num_warmup = 0;
-    bool is_stationary = true;    ///< false: warm-up's share of the budget ended first
-    bool wide = false;            ///< the interval is wider than asked
+    bool is_stationary = true;  ///< false: warm-up's share of the budget ended first
+    bool wide = false;          ///< the interval is wider than asked
 };
 
 struct Contender {

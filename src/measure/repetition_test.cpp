@@ -12,20 +12,29 @@ namespace {
 
 TEST(Repetition, TakesTurnsForwardsThenBackwards) {
     std::string order;
-    const std::vector<Contender> contenders{{"a", [&] { order += 'a'; return 1.0; }},
-                                            {"b", [&] { order += 'b'; return 2.0; }}};
+    const std::vector<Contender> contenders{{"a",
+                                             [&] {
+                                                 order += 'a';
+                                                 return 1.0;
+                                             }},
+                                            {"b", [&] {
+                                                 order += 'b';
+                                                 return 2.0;
+                                             }}};
     const auto results = measure_interleaved(contenders, {.min_samples = 10});
     ASSERT_GE(order.size(), 8U);
     EXPECT_EQ(order.substr(0, 8), "abbaabba");
     EXPECT_EQ(results[0].samples.size(), results[1].samples.size());
     EXPECT_EQ(results[0].summary.median, 1.0);
     EXPECT_EQ(results[1].summary.median, 2.0);
-    EXPECT_EQ(order.size(), 2 * (results[0].samples.size() + static_cast<std::size_t>(results[0].num_warmup)));
+    EXPECT_EQ(order.size(),
+              2 * (results[0].samples.size() + static_cast<std::size_t>(results[0].num_warmup)));
 }
 
 TEST(Repetition, StopsWhenTheIntervalIsAsNarrowAsAsked) {
     std::mt19937_64 random(1);
-    const std::vector<Contender> contenders{{"noise", [&] { return std::normal_distribution<>(100, 10)(random); }}};
+    const std::vector<Contender> contenders{
+        {"noise", [&] { return std::normal_distribution<>(100, 10)(random); }}};
     const auto coarse = measure_interleaved(contenders, {.relative_width = 0.10, .budget_s = 30});
     const auto fine = measure_interleaved(contenders, {.relative_width = 0.01, .budget_s = 30});
     EXPECT_FALSE(coarse[0].wide);
@@ -37,8 +46,10 @@ TEST(Repetition, StopsWhenTheIntervalIsAsNarrowAsAsked) {
 
 TEST(Repetition, ABudgetTooShortGivesTheLeastSamplesMarkedWide) {
     std::mt19937_64 random(2);
-    const std::vector<Contender> contenders{{"noise", [&] { return std::uniform_real_distribution<>(1, 3)(random); }}};
-    const auto results = measure_interleaved(contenders, {.relative_width = 0.001, .budget_s = 0, .min_samples = 12});
+    const std::vector<Contender> contenders{
+        {"noise", [&] { return std::uniform_real_distribution<>(1, 3)(random); }}};
+    const auto results =
+        measure_interleaved(contenders, {.relative_width = 0.001, .budget_s = 0, .min_samples = 12});
     EXPECT_EQ(results[0].samples.size(), 12U);
     EXPECT_TRUE(results[0].wide);
     EXPECT_GT(results[0].summary.spread(), 0.001);
@@ -46,7 +57,8 @@ TEST(Repetition, ABudgetTooShortGivesTheLeastSamplesMarkedWide) {
 
 TEST(Repetition, WarmUpEndsWhenTheSeriesIsFlatAndItsSamplesAreNotCounted) {
     int call = 0;
-    const std::vector<Contender> contenders{{"warming", [&] { return ++call < 30 ? 1000.0 / call : 1000.0 / 30; }}};
+    const std::vector<Contender> contenders{
+        {"warming", [&] { return ++call < 30 ? 1000.0 / call : 1000.0 / 30; }}};
     const auto results = measure_interleaved(contenders, {.relative_width = 0.02, .budget_s = 30});
     EXPECT_TRUE(results[0].is_stationary);
     EXPECT_GE(results[0].num_warmup, 20);
@@ -58,7 +70,8 @@ TEST(Repetition, AContenderThatNeverSettlesIsSaidSo) {
     int asked = 0;
     const std::vector<Contender> contenders{{"growing", [&] { return value *= 1.5; }}};
     // Warm-up ends after 12 rounds and sampling after 8, as budgets would end them.
-    const auto results = measure_interleaved(contenders, {}, [&](bool) { return ++asked != 12 && asked != 20; });
+    const auto results =
+        measure_interleaved(contenders, {}, [&](bool) { return ++asked != 12 && asked != 20; });
     EXPECT_EQ(results[0].num_warmup, 12);
     EXPECT_FALSE(results[0].is_stationary);
     EXPECT_TRUE(results[0].wide);
@@ -80,13 +93,15 @@ TEST(Repetition, TheAgreementDecides) {
     int asked = 0;
     const std::vector<Contender> contenders{{"constant", [] { return 1.0; }}};
     // What this rank's own samples say does not count: warm-up ends at the 7th question, sampling at the 25th.
-    const auto results = measure_interleaved(contenders, {}, [&](bool) { return ++asked != 7 && asked < 25; });
+    const auto results =
+        measure_interleaved(contenders, {}, [&](bool) { return ++asked != 7 && asked < 25; });
     EXPECT_EQ(results[0].num_warmup, 7);
     EXPECT_EQ(results[0].samples.size(), 18U);
 }
 
 TEST(Repetition, WhatASampleThrowsPassesThrough) {
-    const std::vector<Contender> contenders{{"broken", []() -> double { throw std::runtime_error("no data"); }}};
+    const std::vector<Contender> contenders{
+        {"broken", []() -> double { throw std::runtime_error("no data"); }}};
     EXPECT_THROW((void)measure_interleaved(contenders, {}), std::runtime_error);
 }
 
@@ -94,7 +109,8 @@ TEST(Stationary, NeedsSixSamplesWhoseHalvesAgree) {
     EXPECT_FALSE(is_stationary(std::vector<double>{1, 1, 1, 1, 1}, 0.05));
     EXPECT_TRUE(is_stationary(std::vector<double>{9, 9, 1, 1.01, 1, 1, 1.01, 1}, 0.05));
     EXPECT_FALSE(is_stationary(std::vector<double>{3, 3, 3, 1, 1, 1}, 0.05));
-    EXPECT_TRUE(is_stationary(std::vector<double>{1.0, 1.5, 1.2, 1.4, 1.0, 1.3}, 0.05));  // no flatter than its own noise
+    EXPECT_TRUE(is_stationary(std::vector<double>{1.0, 1.5, 1.2, 1.4, 1.0, 1.3},
+                              0.05));  // no flatter than its own noise
 }
 
 }  // namespace

@@ -46,12 +46,13 @@ Status residency_by_mincore(int fd, Residency& residency) {
         const auto length = static_cast<std::size_t>(std::min(piece, residency.file_bytes - at));
         void* mapping = mmap(nullptr, length, PROT_READ, MAP_SHARED, fd, at);
         if (mapping == MAP_FAILED) return status_of_errno(errno, "cannot map", "the file");
-        std::vector<unsigned char> resident((length + static_cast<std::size_t>(page) - 1) / static_cast<std::size_t>(page));
+        std::vector<unsigned char> resident((length + static_cast<std::size_t>(page) - 1) /
+                                            static_cast<std::size_t>(page));
         const int failed = mincore(mapping, length, resident.data()) != 0 ? errno : 0;
         munmap(mapping, length);
         if (failed != 0) return status_of_errno(failed, "mincore", "the file");
-        residency.cached_bytes +=
-            page * std::count_if(resident.begin(), resident.end(), [](unsigned char flags) { return (flags & 1) != 0; });
+        residency.cached_bytes += page * std::count_if(resident.begin(), resident.end(),
+                                                       [](unsigned char flags) { return (flags & 1) != 0; });
     }
     return {};
 }
@@ -93,8 +94,12 @@ Result<Residency> residency_of_path(const std::string& path, bool drop) {
 
 }  // namespace
 
-Result<Residency> page_cache_residency(const std::string& path) { return residency_of_path(path, false); }
-Result<Residency> drop_from_page_cache(const std::string& path) { return residency_of_path(path, true); }
+Result<Residency> page_cache_residency(const std::string& path) {
+    return residency_of_path(path, false);
+}
+Result<Residency> drop_from_page_cache(const std::string& path) {
+    return residency_of_path(path, true);
+}
 
 std::int64_t memory_bytes() {
     const long pages = sysconf(_SC_PHYS_PAGES);

@@ -11,8 +11,9 @@ namespace hakobi::measure {
 struct Residency {
     std::int64_t file_bytes = 0;
     std::int64_t cached_bytes = 0;  ///< in whole pages, at most file_bytes
-    std::int64_t dirty_bytes = 0;   ///< cached and not yet on storage; -1 where the kernel does not say (mincore)
-    std::string source;             ///< "cachestat" or "mincore"
+    std::int64_t dirty_bytes =
+        0;               ///< cached and not yet on storage; -1 where the kernel does not say (mincore)
+    std::string source;  ///< "cachestat" or "mincore"
     [[nodiscard]] double cached_share() const noexcept {
         return file_bytes > 0 ? static_cast<double>(cached_bytes) / static_cast<double>(file_bytes) : 0;
     }

@@ -64,7 +64,9 @@ TEST_F(ResidencyTest, SaysWhatIsMissingOrNoFile) {
     EXPECT_EQ(page_cache_residency(folder_).status().code(), ErrorCode::invalid_argument);
 }
 
-TEST(Memory, IsKnown) { EXPECT_GT(memory_bytes(), 1 << 20); }
+TEST(Memory, IsKnown) {
+    EXPECT_GT(memory_bytes(), 1 << 20);
+}
 
 }  // namespace
 }  // namespace hakobi::measure

@@ -15,7 +15,8 @@ double quantile_of_sorted(const std::vector<double>& sorted, double p) {
     const std::size_t above = std::min(below + 1, sorted.size() - 1);
     // Not a + f (b - a) alone: equal neighbours must give exactly their value.
     const double share = place - static_cast<double>(below);
-    return sorted[below] == sorted[above] ? sorted[below] : sorted[below] + share * (sorted[above] - sorted[below]);
+    return sorted[below] == sorted[above] ? sorted[below]
+                                          : sorted[below] + share * (sorted[above] - sorted[below]);
 }
 
 /// How many samples may be cut off at each end: the largest k with P(binomial(n, 1/2) < k) <= (1 - confidence) / 2;
@@ -24,8 +25,8 @@ int cut_off(int n, double confidence) {
     const double tail = (1 - confidence) / 2;
     double below = 0;
     for (int k = 0; k <= n / 2; ++k) {
-        const double log_probability = std::lgamma(n + 1.0) - std::lgamma(k + 1.0) - std::lgamma(n - k + 1.0) -
-                                       n * std::log(2.0);
+        const double log_probability =
+            std::lgamma(n + 1.0) - std::lgamma(k + 1.0) - std::lgamma(n - k + 1.0) - n * std::log(2.0);
         below += std::exp(log_probability);
         if (below > tail) return k - 1;
     }
@@ -37,7 +38,8 @@ Interval interval_of_sorted(const std::vector<double>& sorted, double confidence
         const double nan = std::numeric_limits<double>::quiet_NaN();
         return {nan, nan};
     }
-    const auto cut = static_cast<std::size_t>(std::max(0, cut_off(static_cast<int>(sorted.size()), confidence)));
+    const auto cut =
+        static_cast<std::size_t>(std::max(0, cut_off(static_cast<int>(sorted.size()), confidence)));
     return {sorted[cut], sorted[sorted.size() - 1 - cut]};
 }
 
@@ -49,7 +51,9 @@ std::vector<double> sorted_copy(std::span<const double> samples) {
 
 }  // namespace
 
-double quantile(std::span<const double> samples, double p) { return quantile_of_sorted(sorted_copy(samples), p); }
+double quantile(std::span<const double> samples, double p) {
+    return quantile_of_sorted(sorted_copy(samples), p);
+}
 
 Interval median_interval(std::span<const double> samples, double confidence) {
     return interval_of_sorted(sorted_copy(samples), confidence);

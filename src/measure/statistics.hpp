@@ -14,7 +14,9 @@ struct Interval {
 
 /// The value below which a share `p` (0 to 1) of `samples` lies, interpolated between neighbours; NaN when empty.
 [[nodiscard]] double quantile(std::span<const double> samples, double p);
-[[nodiscard]] inline double median(std::span<const double> samples) { return quantile(samples, 0.5); }
+[[nodiscard]] inline double median(std::span<const double> samples) {
+    return quantile(samples, 0.5);
+}
 
 /// An interval between two of the samples that holds the median of what they were drawn from with at least
 /// `confidence`: the number of samples below the true median is binomial(n, 1/2), whatever the distribution.
@@ -31,7 +33,8 @@ struct Summary {
     double ci_low = 0, ci_high = 0;
     double quartile_low = 0, quartile_high = 0;
     double min = 0, max = 0;
-    int num_outliers = 0;  ///< farther than three interquartile ranges outside the quartiles; counted, never dropped
+    int num_outliers =
+        0;  ///< farther than three interquartile ranges outside the quartiles; counted, never dropped
     double confidence = 0;
     /// Width of the interval relative to the median: the spread beside every figure. 0 when the median is 0.
     [[nodiscard]] double spread() const noexcept { return median != 0 ? (ci_high - ci_low) / median : 0; }
@@ -40,10 +43,10 @@ struct Summary {
 
 /// Two contenders whose samples were taken in turn.
 struct Comparison {
-    double ratio = 1;              ///< median over the rounds of a's sample divided by b's of the same round
+    double ratio = 1;  ///< median over the rounds of a's sample divided by b's of the same round
     double ci_low = 1, ci_high = 1;
     int num_rounds = 0;
-    bool differs = false;          ///< the interval excludes 1, and there were rounds enough to say so
+    bool differs = false;  ///< the interval excludes 1, and there were rounds enough to say so
 };
 
 /// Compares round by round, so that drift of the machine cancels: sample i of `a` with sample i of `b`, which were

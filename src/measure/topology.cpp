@@ -56,7 +56,8 @@ struct Topology::State {
     }
     /// The object of `type` that holds all of `set`, or null.
     [[nodiscard]] hwloc_obj_t holder(hwloc_obj_type_t type, hwloc_const_bitmap_t set) const {
-        for (hwloc_obj_t object = nullptr; (object = hwloc_get_next_obj_by_type(topology, type, object)) != nullptr;) {
+        for (hwloc_obj_t object = nullptr;
+             (object = hwloc_get_next_obj_by_type(topology, type, object)) != nullptr;) {
             if (hwloc_bitmap_isincluded(set, object->cpuset) != 0) return object;
         }
         return nullptr;
@@ -79,7 +80,9 @@ Topology Topology::load(bool use_hwloc) {
     return Topology(std::move(state));
 }
 
-bool Topology::is_known() const noexcept { return state_->topology != nullptr; }
+bool Topology::is_known() const noexcept {
+    return state_->topology != nullptr;
+}
 int Topology::num_cores() const {
     const int cores = state_->count(HWLOC_OBJ_CORE);
     return cores > 0 ? cores : num_units();
@@ -88,9 +91,15 @@ int Topology::num_units() const {
     const int units = state_->count(HWLOC_OBJ_PU);
     return units > 0 ? units : static_cast<int>(std::thread::hardware_concurrency());
 }
-int Topology::num_sockets() const { return state_->count(HWLOC_OBJ_PACKAGE); }
-int Topology::num_numa_nodes() const { return state_->count(HWLOC_OBJ_NUMANODE); }
-int Topology::num_core_complexes() const { return is_known() ? state_->count(state_->last_level()) : 0; }
+int Topology::num_sockets() const {
+    return state_->count(HWLOC_OBJ_PACKAGE);
+}
+int Topology::num_numa_nodes() const {
+    return state_->count(HWLOC_OBJ_NUMANODE);
+}
+int Topology::num_core_complexes() const {
+    return is_known() ? state_->count(state_->last_level()) : 0;
+}
 
 CacheSizes Topology::caches() const {
     CacheSizes sizes;
@@ -126,7 +135,8 @@ Distance Topology::distance(const std::string& a, const std::string& b) const {
     const UnitSet set_b(b);
     if (!is_known() || set_a.empty() || set_b.empty()) return Distance::unbound;
     const auto* core_a = state_->holder(HWLOC_OBJ_CORE, set_a.get());
-    if (core_a != nullptr && core_a == state_->holder(HWLOC_OBJ_CORE, set_b.get())) return Distance::same_core;
+    if (core_a != nullptr && core_a == state_->holder(HWLOC_OBJ_CORE, set_b.get()))
+        return Distance::same_core;
     const auto* complex_a = state_->holder(state_->last_level(), set_a.get());
     if (complex_a != nullptr && complex_a == state_->holder(state_->last_level(), set_b.get())) {
         return Distance::same_core_complex;
@@ -146,7 +156,8 @@ std::vector<std::string> Topology::cores_in_order() const {
     const int count = state_->count(HWLOC_OBJ_CORE);
     // hwloc numbers cores logically: those that share a cache follow each other.
     for (int i = 0; i < count; ++i) {
-        const hwloc_obj_t core = hwloc_get_obj_by_type(state_->topology, HWLOC_OBJ_CORE, static_cast<unsigned>(i));
+        const hwloc_obj_t core =
+            hwloc_get_obj_by_type(state_->topology, HWLOC_OBJ_CORE, static_cast<unsigned>(i));
         const UnitSet first;
         hwloc_bitmap_only(first.get(), static_cast<unsigned>(hwloc_bitmap_first(core->cpuset)));
         cores.push_back(list_of(first.get()));
@@ -156,11 +167,16 @@ std::vector<std::string> Topology::cores_in_order() const {
 
 std::string to_string(Distance distance) {
     switch (distance) {
-        case Distance::same_core: return "same core";
-        case Distance::same_core_complex: return "same core complex";
-        case Distance::same_socket: return "same socket, other core complex";
-        case Distance::other_socket: return "other socket";
-        case Distance::unbound: return "not bound";
+        case Distance::same_core:
+            return "same core";
+        case Distance::same_core_complex:
+            return "same core complex";
+        case Distance::same_socket:
+            return "same socket, other core complex";
+        case Distance::other_socket:
+            return "other socket";
+        case Distance::unbound:
+            return "not bound";
     }
     return "not bound";
 }

@@ -32,7 +32,7 @@ class Topology {
     [[nodiscard]] bool is_known() const noexcept;
     [[nodiscard]] CacheSizes caches() const;
     [[nodiscard]] int num_cores() const;
-    [[nodiscard]] int num_units() const;       ///< hardware threads
+    [[nodiscard]] int num_units() const;  ///< hardware threads
     [[nodiscard]] int num_sockets() const;
     [[nodiscard]] int num_numa_nodes() const;
     [[nodiscard]] int num_core_complexes() const;  ///< last-level caches

@@ -16,7 +16,8 @@ Topology machine(const char* description) {
 }
 
 // Two sockets, two core complexes a socket, two cores each with one thread: units 0 to 7.
-constexpr const char* two_sockets = "pack:2 numa:1 l3:2(size=33554432) l2:2(size=524288) l1d:1(size=32768) core:1 pu:1";
+constexpr const char* two_sockets =
+    "pack:2 numa:1 l3:2(size=33554432) l2:2(size=524288) l1d:1(size=32768) core:1 pu:1";
 
 TEST(Topology, KnowsHowFarApartTwoUnitsAre) {
     const Topology topology = machine(two_sockets);
@@ -31,7 +32,7 @@ TEST(Topology, KnowsHowFarApartTwoUnitsAre) {
 TEST(Topology, RanksThatMayRoamAreCalledSoUnlessItMakesNoDifference) {
     const Topology topology = machine(two_sockets);
     EXPECT_EQ(topology.distance("0-7", "0-7"), Distance::unbound);
-    EXPECT_EQ(topology.distance("0-3", "0-3"), Distance::unbound);          // one socket, which cache?
+    EXPECT_EQ(topology.distance("0-3", "0-3"), Distance::unbound);  // one socket, which cache?
     EXPECT_EQ(topology.distance("0-1", "0-1"), Distance::same_core_complex);
     EXPECT_EQ(topology.distance("0-3", "4-7"), Distance::other_socket);
     EXPECT_EQ(topology.distance("", "1"), Distance::unbound);

@@ -20,9 +20,13 @@ constexpr std::int64_t huge_page = std::int64_t{2} << 20;
 // Two lines: the adjacent-line prefetcher fetches pairs, and a neighbour's line would come along.
 constexpr std::int64_t slot_alignment = 128;
 
-std::int64_t round_up(std::int64_t value, std::int64_t unit) { return (value + unit - 1) / unit * unit; }
+std::int64_t round_up(std::int64_t value, std::int64_t unit) {
+    return (value + unit - 1) / unit * unit;
+}
 
-std::int64_t stride_of(std::int64_t bytes) { return round_up(std::max<std::int64_t>(bytes, 1), slot_alignment); }
+std::int64_t stride_of(std::int64_t bytes) {
+    return round_up(std::max<std::int64_t>(bytes, 1), slot_alignment);
+}
 
 /// A step coprime to `slots`, near the golden ratio of it: i -> i * step mod slots then visits every slot once, with
 /// neighbours in time far apart in memory.
@@ -36,7 +40,8 @@ std::int64_t step_of(std::int64_t slots) {
 }  // namespace
 
 Result<BufferWindow> BufferWindow::create(const WindowOptions& options) {
-    if (options.bytes <= 0) return Status(ErrorCode::invalid_argument, "a buffer window needs at least one byte");
+    if (options.bytes <= 0)
+        return Status(ErrorCode::invalid_argument, "a buffer window needs at least one byte");
     const std::int64_t unit = options.huge_pages ? huge_page : sysconf(_SC_PAGESIZE);
     BufferWindow window;
     window.bytes_ = round_up(options.bytes, unit);
@@ -45,7 +50,8 @@ Result<BufferWindow> BufferWindow::create(const WindowOptions& options) {
     const std::size_t extra = options.huge_pages ? static_cast<std::size_t>(huge_page) : 0;
     void* mapping = mmap(nullptr, length + extra, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (mapping == MAP_FAILED) {
-        return Status(ErrorCode::out_of_memory, "a buffer window of " + std::to_string(window.bytes_) + " bytes cannot be mapped");
+        return Status(ErrorCode::out_of_memory,
+                      "a buffer window of " + std::to_string(window.bytes_) + " bytes cannot be mapped");
     }
     auto* data = static_cast<std::byte*>(mapping);
     if (extra > 0) {
@@ -62,7 +68,8 @@ Result<BufferWindow> BufferWindow::create(const WindowOptions& options) {
 #ifdef MADV_POPULATE_WRITE
         // Reports a lack of memory instead of ending the process; kernels before 5.14 say EINVAL.
         if (madvise(data, length, MADV_POPULATE_WRITE) != 0 && (errno == ENOMEM || errno == EHWPOISON)) {
-            return Status(ErrorCode::out_of_memory, "no memory behind a buffer window of " + std::to_string(window.bytes_) + " bytes");
+            return Status(ErrorCode::out_of_memory,
+                          "no memory behind a buffer window of " + std::to_string(window.bytes_) + " bytes");
         }
 #endif
         const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
@@ -74,7 +81,9 @@ Result<BufferWindow> BufferWindow::create(const WindowOptions& options) {
     return window;
 }
 
-BufferWindow::BufferWindow(BufferWindow&& other) noexcept { *this = std::move(other); }
+BufferWindow::BufferWindow(BufferWindow&& other) noexcept {
+    *this = std::move(other);
+}
 
 BufferWindow& BufferWindow::operator=(BufferWindow&& other) noexcept {
     std::swap(data_, other.data_);
@@ -98,7 +107,9 @@ std::int64_t BufferWindow::offset_of_visit(std::int64_t bytes, std::int64_t visi
     return (visit % slots) * step_of(slots) % slots * stride_of(bytes);
 }
 
-void BufferWindow::forget() noexcept { madvise(data_, static_cast<std::size_t>(bytes_), MADV_DONTNEED); }
+void BufferWindow::forget() noexcept {
+    madvise(data_, static_cast<std::size_t>(bytes_), MADV_DONTNEED);
+}
 
 std::int64_t BufferWindow::huge_page_bytes() const {
     std::ifstream smaps("/proc/self/smaps");
@@ -109,7 +120,8 @@ std::int64_t BufferWindow::huge_page_bytes() const {
     for (std::string line; std::getline(smaps, line);) {
         const std::size_t dash = line.find('-');
         const std::size_t colon = line.find(':');
-        if (dash != std::string::npos && dash < line.find(' ') && (colon == std::string::npos || dash < colon)) {
+        if (dash != std::string::npos && dash < line.find(' ') &&
+            (colon == std::string::npos || dash < colon)) {
             const std::uintptr_t begins = std::stoull(line.substr(0, dash), nullptr, 16);
             inside = begins < end && std::stoull(line.substr(dash + 1), nullptr, 16) > first;
         } else if (inside && line.starts_with("AnonHugePages:")) {

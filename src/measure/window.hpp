@@ -9,9 +9,10 @@
 namespace hakobi::measure {
 
 struct WindowOptions {
-    std::int64_t bytes = 0;    ///< size of the window; rounded up to whole pages (2 MiB pages with huge_pages)
-    bool huge_pages = false;   ///< asks for 2 MiB pages by madvise: what remains then is cache misses, not TLB misses
-    bool touch = true;         ///< writes every page before use; without it, first use pays page faults too
+    std::int64_t bytes = 0;  ///< size of the window; rounded up to whole pages (2 MiB pages with huge_pages)
+    bool huge_pages =
+        false;  ///< asks for 2 MiB pages by madvise: what remains then is cache misses, not TLB misses
+    bool touch = true;  ///< writes every page before use; without it, first use pays page faults too
 };
 
 /// Memory through which a benchmark's buffers rotate, so that a buffer was last used a whole window ago: with a

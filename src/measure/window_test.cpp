@@ -44,7 +44,8 @@ TEST(BufferWindow, VisitsAWholeWindowBeforeItComesBack) {
 TEST(BufferWindow, NeighboursInTimeAreNotNeighboursInMemory) {
     BufferWindow window = window_of(std::int64_t{8} << 20);
     for (std::int64_t visit = 0; visit < 1000; ++visit) {
-        const std::int64_t step = std::abs(window.offset_of_visit(64, visit + 1) - window.offset_of_visit(64, visit));
+        const std::int64_t step =
+            std::abs(window.offset_of_visit(64, visit + 1) - window.offset_of_visit(64, visit));
         EXPECT_GT(step, 4096);
     }
 }
@@ -66,7 +67,8 @@ TEST(BufferWindow, IsWritableToItsLastByteAndTellsTheFirstTouch) {
 TEST(BufferWindow, RefusesWhatCannotBe) {
     EXPECT_EQ(BufferWindow::create({.bytes = 0}).status().code(), ErrorCode::invalid_argument);
     EXPECT_EQ(BufferWindow::create({.bytes = -1}).status().code(), ErrorCode::invalid_argument);
-    EXPECT_EQ(BufferWindow::create({.bytes = std::int64_t{1} << 60}).status().code(), ErrorCode::out_of_memory);
+    EXPECT_EQ(BufferWindow::create({.bytes = std::int64_t{1} << 60}).status().code(),
+              ErrorCode::out_of_memory);
 }
 
 }  // namespace

@@ -16,7 +16,8 @@ Agreed agree(const Comm& comm, const Status& local) {
     agreed.rank = 0x7fffffff - static_cast<int>(worst & 0xffffffff);
     int length = state.rank == agreed.rank ? static_cast<int>(local.text().size()) : 0;
     check(MPI_Bcast(&length, 1, MPI_INT, agreed.rank, state.internal), "MPI_Bcast");
-    std::string text = state.rank == agreed.rank ? local.text() : std::string(static_cast<std::size_t>(length), ' ');
+    std::string text =
+        state.rank == agreed.rank ? local.text() : std::string(static_cast<std::size_t>(length), ' ');
     check(MPI_Bcast(text.data(), length, MPI_CHAR, agreed.rank, state.internal), "MPI_Bcast");
     agreed.status = Status(static_cast<ErrorCode>(worst >> 32), std::move(text));
     return agreed;

@@ -20,6 +20,8 @@ struct Agreed {
 Agreed agree(const Comm& comm, const Status& local);
 
 /// Collective: throws the agreed Error on every rank, or returns on every rank.
-inline void agree_or_throw(const Comm& comm, const Status& local) { agree(comm, local).throw_if_error(); }
+inline void agree_or_throw(const Comm& comm, const Status& local) {
+    agree(comm, local).throw_if_error();
+}
 
 }  // namespace hakobi::mpi

@@ -35,12 +35,14 @@ Comm Comm::duplicate(MPI_Comm comm) {
     int ranks_per_node = 0;
     if (const char* text = std::getenv("HAKOBI_RANKS_PER_NODE")) ranks_per_node = std::atoi(text);
     MPI_Comm shared = MPI_COMM_NULL;
-    mpi::check(MPI_Comm_split_type(state->internal, MPI_COMM_TYPE_SHARED, state->rank, MPI_INFO_NULL, &shared),
-               "MPI_Comm_split_type");
+    mpi::check(
+        MPI_Comm_split_type(state->internal, MPI_COMM_TYPE_SHARED, state->rank, MPI_INFO_NULL, &shared),
+        "MPI_Comm_split_type");
     if (ranks_per_node > 0) {
         int shared_rank = 0;
         MPI_Comm_rank(shared, &shared_rank);
-        mpi::check(MPI_Comm_split(shared, shared_rank / ranks_per_node, shared_rank, &state->node), "MPI_Comm_split");
+        mpi::check(MPI_Comm_split(shared, shared_rank / ranks_per_node, shared_rank, &state->node),
+                   "MPI_Comm_split");
         MPI_Comm_free(&shared);
     } else {
         state->node = shared;
@@ -52,7 +54,8 @@ Comm Comm::duplicate(MPI_Comm comm) {
     int lowest = state->rank;
     MPI_Bcast(&lowest, 1, MPI_INT, 0, state->node);
     std::vector<int> lowest_of_rank(static_cast<std::size_t>(state->size));
-    mpi::check(MPI_Allgather(&lowest, 1, MPI_INT, lowest_of_rank.data(), 1, MPI_INT, state->internal), "MPI_Allgather");
+    mpi::check(MPI_Allgather(&lowest, 1, MPI_INT, lowest_of_rank.data(), 1, MPI_INT, state->internal),
+               "MPI_Allgather");
     std::vector<int> leaders = lowest_of_rank;
     std::sort(leaders.begin(), leaders.end());
     leaders.erase(std::unique(leaders.begin(), leaders.end()), leaders.end());
@@ -60,7 +63,8 @@ Comm Comm::duplicate(MPI_Comm comm) {
     state->node_of_rank.resize(lowest_of_rank.size());
     state->ranks_of_node.resize(leaders.size());
     for (std::size_t r = 0; r < lowest_of_rank.size(); ++r) {
-        const auto node = std::lower_bound(leaders.begin(), leaders.end(), lowest_of_rank[r]) - leaders.begin();
+        const auto node =
+            std::lower_bound(leaders.begin(), leaders.end(), lowest_of_rank[r]) - leaders.begin();
         state->node_of_rank[r] = static_cast<int>(node);
         state->ranks_of_node[static_cast<std::size_t>(node)].push_back(static_cast<int>(r));
     }
@@ -80,12 +84,26 @@ void Comm::free() {
     state_.reset();
 }
 
-int Comm::rank() const noexcept { return state_->rank; }
-int Comm::size() const noexcept { return state_->size; }
-int Comm::num_nodes() const noexcept { return state_->num_nodes; }
-int Comm::node() const noexcept { return state_->node_index; }
-int Comm::node_rank() const noexcept { return state_->node_rank; }
-int Comm::node_size() const noexcept { return state_->node_size; }
-MPI_Comm Comm::handle() const noexcept { return state_->comm; }
+int Comm::rank() const noexcept {
+    return state_->rank;
+}
+int Comm::size() const noexcept {
+    return state_->size;
+}
+int Comm::num_nodes() const noexcept {
+    return state_->num_nodes;
+}
+int Comm::node() const noexcept {
+    return state_->node_index;
+}
+int Comm::node_rank() const noexcept {
+    return state_->node_rank;
+}
+int Comm::node_size() const noexcept {
+    return state_->node_size;
+}
+MPI_Comm Comm::handle() const noexcept {
+    return state_->comm;
+}
 
 }  // namespace hakobi

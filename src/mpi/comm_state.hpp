@@ -16,9 +16,9 @@ struct CommState {
     int rank = 0, size = 0;
     int node_rank = 0, node_size = 0;
     int node_index = 0, num_nodes = 0;
-    std::vector<int> node_of_rank;               ///< one entry a rank
-    std::vector<std::vector<int>> ranks_of_node; ///< ascending
-    std::vector<NodeWindow> kept_windows;        ///< NodeWindow::keep
+    std::vector<int> node_of_rank;                ///< one entry a rank
+    std::vector<std::vector<int>> ranks_of_node;  ///< ascending
+    std::vector<NodeWindow> kept_windows;         ///< NodeWindow::keep
 };
 
 /// MPI_Abort with rank, call and MPI's text when a communication call failed: agreeing needs what broke.

@@ -12,12 +12,14 @@ Status NodeWindow::allocate(const Comm& comm, std::int64_t bytes, NodeWindow& wi
     const CommState& state = comm.state();
     void* mine = nullptr;
     const MPI_Aint local_bytes = state.node_rank == 0 ? static_cast<MPI_Aint>(bytes) : 0;
-    const int error = MPI_Win_allocate_shared(local_bytes, 1, MPI_INFO_NULL, state.node, &mine, &window.window_);
+    const int error =
+        MPI_Win_allocate_shared(local_bytes, 1, MPI_INFO_NULL, state.node, &mine, &window.window_);
     int failed = error != MPI_SUCCESS ? 1 : 0;
     int any_failed = 0;
     check(MPI_Allreduce(&failed, &any_failed, 1, MPI_INT, MPI_MAX, state.node), "MPI_Allreduce");
     if (any_failed != 0) {
-        return {ErrorCode::out_of_memory, "no " + std::to_string(bytes) + " bytes of memory that a node's ranks share"};
+        return {ErrorCode::out_of_memory,
+                "no " + std::to_string(bytes) + " bytes of memory that a node's ranks share"};
     }
     MPI_Aint size = 0;
     int unit = 0;
@@ -31,7 +33,9 @@ Status NodeWindow::allocate(const Comm& comm, std::int64_t bytes, NodeWindow& wi
 Status NodeWindow::take(const Comm& comm, std::int64_t bytes, NodeWindow& window) {
     // The list is the same on all ranks of the node: windows come and go in collective calls.
     std::vector<NodeWindow>& kept = comm.state().kept_windows;
-    const auto fits = [bytes](const NodeWindow& w) { return w.size_bytes() >= bytes && w.size_bytes() / 4 <= bytes; };
+    const auto fits = [bytes](const NodeWindow& w) {
+        return w.size_bytes() >= bytes && w.size_bytes() / 4 <= bytes;
+    };
     const auto at = std::find_if(kept.begin(), kept.end(), fits);
     if (at == kept.end()) return allocate(comm, bytes, window);
     window = *at;
@@ -51,7 +55,9 @@ void NodeWindow::keep(const Comm& comm, NodeWindow& window) {
     window = {};
 }
 
-void NodeWindow::barrier(const Comm& comm) { check(MPI_Barrier(comm.state().node), "MPI_Barrier"); }
+void NodeWindow::barrier(const Comm& comm) {
+    check(MPI_Barrier(comm.state().node), "MPI_Barrier");
+}
 
 void NodeWindow::free() {
     if (window_ != MPI_WIN_NULL) MPI_Win_free(&window_);

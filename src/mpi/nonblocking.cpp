@@ -17,15 +17,16 @@ int checked_count(std::size_t count) {
 
 Pending Pending::send(const Comm& comm, std::span<const std::byte> bytes, int to, int tag) {
     Pending pending;
-    check(MPI_Isend(bytes.data(), checked_count(bytes.size()), MPI_BYTE, to, tag, comm.state().internal, &pending.request_),
+    check(MPI_Isend(bytes.data(), checked_count(bytes.size()), MPI_BYTE, to, tag, comm.state().internal,
+                    &pending.request_),
           "MPI_Isend");
     return pending;
 }
 
 Pending Pending::receive(const Comm& comm, std::span<std::byte> bytes, int from, int tag) {
     Pending pending;
-    check(MPI_Irecv(bytes.data(), checked_count(bytes.size()), MPI_BYTE, from == any_rank ? MPI_ANY_SOURCE : from, tag,
-                    comm.state().internal, &pending.request_),
+    check(MPI_Irecv(bytes.data(), checked_count(bytes.size()), MPI_BYTE,
+                    from == any_rank ? MPI_ANY_SOURCE : from, tag, comm.state().internal, &pending.request_),
           "MPI_Irecv");
     return pending;
 }
@@ -46,7 +47,9 @@ int highest_tag(const Comm& comm) {
 std::vector<std::int64_t> all_gather(const Comm& comm, std::span<const std::int64_t> words) {
     std::vector<std::int64_t> all(words.size() * static_cast<std::size_t>(comm.size()));
     const int count = checked_count(words.size());
-    check(MPI_Allgather(words.data(), count, MPI_INT64_T, all.data(), count, MPI_INT64_T, comm.state().internal), "MPI_Allgather");
+    check(MPI_Allgather(words.data(), count, MPI_INT64_T, all.data(), count, MPI_INT64_T,
+                        comm.state().internal),
+          "MPI_Allgather");
     return all;
 }
 

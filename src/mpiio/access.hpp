@@ -12,8 +12,9 @@ namespace hakobi::mpiio {
 struct Access {
     const char* call = "";  ///< "MPI_File_write_at_all"
     bool is_write = false;
-    std::optional<MPI_Offset> offset = {};  ///< in etypes of the view; without: at the individual pointer, which moves
-    void* buffer = nullptr;                 ///< a write only reads from it
+    std::optional<MPI_Offset> offset =
+        {};                  ///< in etypes of the view; without: at the individual pointer, which moves
+    void* buffer = nullptr;  ///< a write only reads from it
     std::int64_t count = 0;
     MPI_Datatype type = MPI_DATATYPE_NULL;
 };

@@ -11,7 +11,8 @@ struct Envelope {
     explicit Envelope(MPI_Datatype type) {
 #if MPI_VERSION >= 4
         MPI_Count integers = 0, addresses = 0, large_counts = 0, types = 0;
-        is_valid = PMPI_Type_get_envelope_c(type, &integers, &addresses, &large_counts, &types, &combiner) == MPI_SUCCESS;
+        is_valid = PMPI_Type_get_envelope_c(type, &integers, &addresses, &large_counts, &types, &combiner) ==
+                   MPI_SUCCESS;
         num_large_counts = large_counts;
 #else
         int integers = 0, addresses = 0, types = 0;
@@ -40,14 +41,15 @@ Contents::Contents(MPI_Datatype type) {
     types_.resize(static_cast<std::size_t>(envelope.num_types), MPI_DATATYPE_NULL);
 #if MPI_VERSION >= 4
     std::vector<MPI_Count> large_counts(static_cast<std::size_t>(envelope.num_large_counts));
-    is_valid_ = PMPI_Type_get_contents_c(type, envelope.num_integers, envelope.num_addresses, envelope.num_large_counts,
-                                         envelope.num_types, integers_.data(), addresses.data(), large_counts.data(),
-                                         types_.data()) == MPI_SUCCESS;
+    is_valid_ = PMPI_Type_get_contents_c(type, envelope.num_integers, envelope.num_addresses,
+                                         envelope.num_large_counts, envelope.num_types, integers_.data(),
+                                         addresses.data(), large_counts.data(), types_.data()) == MPI_SUCCESS;
     large_counts_.assign(large_counts.begin(), large_counts.end());
 #else
-    is_valid_ = PMPI_Type_get_contents(type, static_cast<int>(envelope.num_integers),
-                                       static_cast<int>(envelope.num_addresses), static_cast<int>(envelope.num_types),
-                                       integers_.data(), addresses.data(), types_.data()) == MPI_SUCCESS;
+    is_valid_ =
+        PMPI_Type_get_contents(type, static_cast<int>(envelope.num_integers),
+                               static_cast<int>(envelope.num_addresses), static_cast<int>(envelope.num_types),
+                               integers_.data(), addresses.data(), types_.data()) == MPI_SUCCESS;
 #endif
     addresses_.assign(addresses.begin(), addresses.end());
 }

@@ -47,11 +47,14 @@ Region named_region(MPI_Datatype type, std::int64_t size_bytes) {
 
 // --- Constructors of derived types -----------------------------------------------------------------------------------
 
-Part placed(std::int64_t offset_bytes, Region region) { return {offset_bytes, std::move(region)}; }
+Part placed(std::int64_t offset_bytes, Region region) {
+    return {offset_bytes, std::move(region)};
+}
 
 /// Blocks of a child at offsets: what indexed, hindexed and their block forms, and struct of one child, all are.
 /// Equal blocks at equal distances become one strided description.
-Region blocks(const Layout& child, std::span<const std::int64_t> offsets, std::span<const std::int64_t> lengths) {
+Region blocks(const Layout& child, std::span<const std::int64_t> offsets,
+              std::span<const std::int64_t> lengths) {
     const std::size_t n = offsets.size();
     if (n == 0) return {};
     bool is_regular = n > 2;
@@ -59,7 +62,8 @@ Region blocks(const Layout& child, std::span<const std::int64_t> offsets, std::s
         is_regular = lengths[i] == lengths[0] && offsets[i] - offsets[i - 1] == offsets[1] - offsets[0];
     }
     if (is_regular) {
-        return Region::strided(offsets[0], static_cast<std::int64_t>(n), offsets[1] - offsets[0], child.items(lengths[0]));
+        return Region::strided(offsets[0], static_cast<std::int64_t>(n), offsets[1] - offsets[0],
+                               child.items(lengths[0]));
     }
     if (child.is_dense()) {
         std::vector<std::int64_t> lengths_bytes;
@@ -83,7 +87,8 @@ Region indexed_region(const Contents& contents, const Layout& child, bool in_byt
     std::vector<std::int64_t> offsets(n), lengths(n);
     for (std::size_t i = 0; i < n; ++i) {
         lengths[i] = contents.count(1 + i, 1 + i);
-        offsets[i] = in_bytes ? contents.address(i, 1 + n + i) : contents.count(1 + n + i, 1 + n + i) * child.extent_bytes;
+        offsets[i] = in_bytes ? contents.address(i, 1 + n + i)
+                              : contents.count(1 + n + i, 1 + n + i) * child.extent_bytes;
     }
     return blocks(child, offsets, lengths);
 }
@@ -93,7 +98,8 @@ Region indexed_block_region(const Contents& contents, const Layout& child, bool 
     const auto n = static_cast<std::size_t>(contents.count(0, 0));
     std::vector<std::int64_t> offsets(n), lengths(n, contents.count(1, 1));
     for (std::size_t i = 0; i < n; ++i) {
-        offsets[i] = in_bytes ? contents.address(i, 2 + i) : contents.count(2 + i, 2 + i) * child.extent_bytes;
+        offsets[i] =
+            in_bytes ? contents.address(i, 2 + i) : contents.count(2 + i, 2 + i) * child.extent_bytes;
     }
     return blocks(child, offsets, lengths);
 }
@@ -121,7 +127,8 @@ Region subarray_region(const Contents& contents, const Layout& child) {
     for (std::size_t i = 0; i < n; ++i) {
         const std::size_t d = is_c_order ? n - 1 - i : i;
         const std::int64_t start = contents.count(1 + 2 * n + d, 2 * n + d);
-        region = Region::strided(start * stride_bytes, contents.count(1 + n + d, n + d), stride_bytes, region);
+        region =
+            Region::strided(start * stride_bytes, contents.count(1 + n + d, n + d), stride_bytes, region);
         stride_bytes *= contents.count(1 + d, d);
     }
     return region;
@@ -166,10 +173,13 @@ Region darray_region(const Contents& contents, const Layout& child) {
         const int argument = contents.integer(after + n + d);
         std::int64_t block = argument;
         if (argument == MPI_DISTRIBUTE_DFLT_DARG) {
-            block = contents.integer(after + d) == MPI_DISTRIBUTE_CYCLIC ? 1 : (extent + num_places - 1) / num_places;
+            block = contents.integer(after + d) == MPI_DISTRIBUTE_CYCLIC
+                        ? 1
+                        : (extent + num_places - 1) / num_places;
         }
         if (contents.integer(after + d) == MPI_DISTRIBUTE_NONE) block = extent;
-        region = block > 0 ? dealt_region(extent, block, num_places, places[d], stride_bytes, region) : Region();
+        region =
+            block > 0 ? dealt_region(extent, block, num_places, places[d], stride_bytes, region) : Region();
         stride_bytes *= extent;
     }
     return region;
@@ -181,20 +191,31 @@ Region derived_region(const Contents& contents, bool& is_known) {
     is_known = child.is_known;
     switch (contents.combiner()) {
         case MPI_COMBINER_DUP:
-        case MPI_COMBINER_RESIZED: return child.item;
-        case MPI_COMBINER_CONTIGUOUS: return child.items(contents.count(0, 0));
+        case MPI_COMBINER_RESIZED:
+            return child.item;
+        case MPI_COMBINER_CONTIGUOUS:
+            return child.items(contents.count(0, 0));
         case MPI_COMBINER_VECTOR:
             return Region::strided(0, contents.count(0, 0), contents.count(2, 2) * child.extent_bytes,
                                    child.items(contents.count(1, 1)));
         case MPI_COMBINER_HVECTOR:
-            return Region::strided(0, contents.count(0, 0), contents.address(0, 2), child.items(contents.count(1, 1)));
-        case MPI_COMBINER_INDEXED: return indexed_region(contents, child, false);
-        case MPI_COMBINER_HINDEXED: return indexed_region(contents, child, true);
-        case MPI_COMBINER_INDEXED_BLOCK: return indexed_block_region(contents, child, false);
-        case MPI_COMBINER_HINDEXED_BLOCK: return indexed_block_region(contents, child, true);
-        case MPI_COMBINER_SUBARRAY: return subarray_region(contents, child);
-        case MPI_COMBINER_DARRAY: return darray_region(contents, child);
-        default: is_known = false; return {};
+            return Region::strided(0, contents.count(0, 0), contents.address(0, 2),
+                                   child.items(contents.count(1, 1)));
+        case MPI_COMBINER_INDEXED:
+            return indexed_region(contents, child, false);
+        case MPI_COMBINER_HINDEXED:
+            return indexed_region(contents, child, true);
+        case MPI_COMBINER_INDEXED_BLOCK:
+            return indexed_block_region(contents, child, false);
+        case MPI_COMBINER_HINDEXED_BLOCK:
+            return indexed_block_region(contents, child, true);
+        case MPI_COMBINER_SUBARRAY:
+            return subarray_region(contents, child);
+        case MPI_COMBINER_DARRAY:
+            return darray_region(contents, child);
+        default:
+            is_known = false;
+            return {};
     }
 }
 
@@ -212,9 +233,10 @@ Layout decode(MPI_Datatype type, const Contents& contents) {
     // library. (Open MPI 4.1 takes a vector of overlapping blocks with a negative stride for a contiguous type.)
     MPI_Count true_lower = 0, true_extent = 0;
     PMPI_Type_get_true_extent_x(type, &true_lower, &true_extent);
-    layout.is_known = layout.is_known && layout.item.valid() && layout.item.size_bytes() == layout.size_bytes &&
-                      (layout.item.empty() || (layout.item.begin_bytes() == true_lower &&
-                                               layout.item.end_bytes() == true_lower + true_extent));
+    layout.is_known =
+        layout.is_known && layout.item.valid() && layout.item.size_bytes() == layout.size_bytes &&
+        (layout.item.empty() ||
+         (layout.item.begin_bytes() == true_lower && layout.item.end_bytes() == true_lower + true_extent));
     return layout;
 }
 
@@ -257,7 +279,9 @@ void keep_leaf(MPI_Datatype type, const Layout& layout) {
 
 }  // namespace
 
-io::Region Layout::items(std::int64_t count) const { return Region::strided(0, count, extent_bytes, item); }
+io::Region Layout::items(std::int64_t count) const {
+    return Region::strided(0, count, extent_bytes, item);
+}
 
 bool Layout::is_dense() const noexcept {
     return is_known && extent_bytes == size_bytes && item.is_contiguous() && item.begin_bytes() == 0;

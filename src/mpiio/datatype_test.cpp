@@ -47,12 +47,14 @@ void expect_like_pack(MPI_Datatype type, int count) {
     constexpr std::size_t middle = 40000;
     std::vector<unsigned char> buffer(2 * middle);
     unsigned state = 1;
-    for (unsigned char& byte : buffer) byte = static_cast<unsigned char>((state = state * 1664525 + 1013904223) >> 24);
+    for (unsigned char& byte : buffer)
+        byte = static_cast<unsigned char>((state = state * 1664525 + 1013904223) >> 24);
     ASSERT_GE(region.begin_bytes(), -static_cast<std::int64_t>(middle));
     ASSERT_LE(region.end_bytes(), static_cast<std::int64_t>(middle));
     std::vector<unsigned char> packed(static_cast<std::size_t>(size) * static_cast<std::size_t>(count) + 64);
     int position = 0;
-    MPI_Pack(buffer.data() + middle, count, type, packed.data(), static_cast<int>(packed.size()), &position, MPI_COMM_SELF);
+    MPI_Pack(buffer.data() + middle, count, type, packed.data(), static_cast<int>(packed.size()), &position,
+             MPI_COMM_SELF);
     ASSERT_EQ(position, region.size_bytes());
     std::vector<unsigned char> ours;
     for (io::Cursor cursor(region); !cursor.at_end(); cursor.advance(cursor.remaining())) {
@@ -64,8 +66,8 @@ void expect_like_pack(MPI_Datatype type, int count) {
 }
 
 TEST(Datatype, NamedTypesAreTheirSize) {
-    for (MPI_Datatype type : {MPI_BYTE, MPI_CHAR, MPI_SHORT, MPI_INT, MPI_LONG, MPI_FLOAT, MPI_DOUBLE, MPI_INT64_T,
-                              MPI_C_DOUBLE_COMPLEX, MPI_WCHAR, MPI_PACKED}) {
+    for (MPI_Datatype type : {MPI_BYTE, MPI_CHAR, MPI_SHORT, MPI_INT, MPI_LONG, MPI_FLOAT, MPI_DOUBLE,
+                              MPI_INT64_T, MPI_C_DOUBLE_COMPLEX, MPI_WCHAR, MPI_PACKED}) {
         expect_like_pack(type, 3);
         EXPECT_TRUE(layout_of(type).is_dense());
     }
@@ -122,7 +124,8 @@ TEST(Datatype, IndexedTypesWithEmptyBlocksAndAnyOrder) {
     MPI_Type_create_hindexed(4, lengths, addresses, MPI_DOUBLE, &hindexed);
     MPI_Type_create_indexed_block(4, 2, displacements, MPI_SHORT, &block);
     MPI_Type_create_hindexed_block(4, 2, addresses, MPI_FLOAT, &hblock);
-    for (MPI_Datatype type : {MPI_Datatype(indexed), MPI_Datatype(hindexed), MPI_Datatype(block), MPI_Datatype(hblock)}) {
+    for (MPI_Datatype type :
+         {MPI_Datatype(indexed), MPI_Datatype(hindexed), MPI_Datatype(block), MPI_Datatype(hblock)}) {
         expect_like_pack(type, 2);
     }
     MPI_Type_create_hindexed(4, lengths, addresses, block, &nested);
@@ -154,7 +157,8 @@ void expect_misstated_extent(MPI_Datatype type) {
     for (std::size_t i = 0; i < places.size(); ++i) places[i] = static_cast<int>(i);
     int size = 0, position = 0;
     MPI_Type_size(type, &size);
-    MPI_Pack(places.data(), 1, type, packed.data(), static_cast<int>(packed.size() * sizeof(int)), &position, MPI_COMM_SELF);
+    MPI_Pack(places.data(), 1, type, packed.data(), static_cast<int>(packed.size() * sizeof(int)), &position,
+             MPI_COMM_SELF);
     packed.resize(static_cast<std::size_t>(size) / sizeof(int));
     const auto [lowest, highest] = std::minmax_element(packed.begin(), packed.end());
     const MPI_Count extent = (*highest - *lowest + 1) * static_cast<MPI_Count>(sizeof(int));
@@ -182,7 +186,8 @@ TEST(Datatype, DistributedArraysOfEveryDistribution) {
                     const int distributions[] = {first, MPI_DISTRIBUTE_CYCLIC};
                     const int arguments[] = {argument, 2};
                     Type type;
-                    MPI_Type_create_darray(6, rank, 2, sizes, distributions, arguments, grid, order, MPI_INT, &type);
+                    MPI_Type_create_darray(6, rank, 2, sizes, distributions, arguments, grid, order, MPI_INT,
+                                           &type);
                     SCOPED_TRACE("order " + std::to_string(order) + " rank " + std::to_string(rank));
                     MPI_Type_commit(&type);
                     if (layout_of(type).is_known) {
@@ -199,14 +204,16 @@ TEST(Datatype, DistributedArraysOfEveryDistribution) {
     const int flat_grid[] = {1, 3};
     for (int rank = 0; rank < 3; ++rank) {
         Type type;
-        MPI_Type_create_darray(3, rank, 2, sizes, distributions, arguments, flat_grid, MPI_ORDER_C, MPI_DOUBLE, &type);
+        MPI_Type_create_darray(3, rank, 2, sizes, distributions, arguments, flat_grid, MPI_ORDER_C,
+                               MPI_DOUBLE, &type);
         expect_like_pack(type, 1);
     }
 }
 
 TEST(Datatype, FortranTypesAreLeaves) {
     MPI_Datatype real = MPI_DATATYPE_NULL, integer = MPI_DATATYPE_NULL;
-    if (MPI_Type_create_f90_real(15, 300, &real) != MPI_SUCCESS) GTEST_SKIP() << "this MPI library has no Fortran";
+    if (MPI_Type_create_f90_real(15, 300, &real) != MPI_SUCCESS)
+        GTEST_SKIP() << "this MPI library has no Fortran";
     MPI_Type_create_f90_integer(9, &integer);
     EXPECT_EQ(layout_of(real).size_bytes, 8);
     EXPECT_TRUE(layout_of(integer).is_dense());
@@ -216,7 +223,8 @@ TEST(Datatype, FortranTypesAreLeaves) {
 }
 
 TEST(Datatype, TheLayoutDiesWithItsType) {
-    for (int i = 0; i < 1000; ++i) {  // handles come back; a table by handle would answer with the first one's layout
+    for (int i = 0; i < 1000;
+         ++i) {  // handles come back; a table by handle would answer with the first one's layout
         MPI_Datatype type = MPI_DATATYPE_NULL;
         MPI_Type_vector(2, 1, i + 2, MPI_INT, &type);
         ASSERT_EQ(layout_of(type).item.end_bytes(), (i + 3) * 4);
@@ -250,9 +258,10 @@ TEST(Datatype, TypesMadeWithLargeCountsDecode) {
     MPI_Type_create_struct_c(3, lengths, bytes, types, &structure);
     MPI_Type_create_resized_c(vector, -4, 100, &resized);
     MPI_Type_create_subarray_c(2, sizes, subsizes, starts, MPI_ORDER_FORTRAN, MPI_INT, &subarray);
-    for (MPI_Datatype type : {MPI_Datatype(contiguous), MPI_Datatype(vector), MPI_Datatype(hvector), MPI_Datatype(indexed),
-                              MPI_Datatype(hindexed), MPI_Datatype(block), MPI_Datatype(hblock), MPI_Datatype(structure),
-                              MPI_Datatype(resized), MPI_Datatype(subarray)}) {
+    for (MPI_Datatype type :
+         {MPI_Datatype(contiguous), MPI_Datatype(vector), MPI_Datatype(hvector), MPI_Datatype(indexed),
+          MPI_Datatype(hindexed), MPI_Datatype(block), MPI_Datatype(hblock), MPI_Datatype(structure),
+          MPI_Datatype(resized), MPI_Datatype(subarray)}) {
         expect_like_pack(type, 2);
     }
     const int distributions[] = {MPI_DISTRIBUTE_BLOCK, MPI_DISTRIBUTE_CYCLIC};

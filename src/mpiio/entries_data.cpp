@@ -13,7 +13,11 @@ Access reading(const char* call, void* buffer, std::int64_t count, MPI_Datatype 
 
 Access writing(const char* call, const void* buffer, std::int64_t count, MPI_Datatype type,
                std::optional<MPI_Offset> offset = {}) {
-    return {.call = call, .is_write = true, .offset = offset, .buffer = const_cast<void*>(buffer), .count = count,
+    return {.call = call,
+            .is_write = true,
+            .offset = offset,
+            .buffer = const_cast<void*>(buffer),
+            .count = count,
             .type = type};
 }
 

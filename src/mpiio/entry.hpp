@@ -6,7 +6,9 @@
 namespace hakobi::mpiio {
 
 /// The file that a call from the program is about; null for one that is not known, and for the MPI library's own call.
-inline OpenFile* entered(MPI_File handle) { return Inside::is_nested() ? nullptr : find_file(handle); }
+inline OpenFile* entered(MPI_File handle) {
+    return Inside::is_nested() ? nullptr : find_file(handle);
+}
 
 /// Makes the MPI library's call.
 template <class Call>

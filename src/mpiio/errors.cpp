@@ -6,26 +6,39 @@ namespace hakobi::mpiio {
 
 int error_class_of(ErrorCode code) {
     switch (code) {
-        case ErrorCode::ok: return MPI_SUCCESS;
-        case ErrorCode::interrupted: return MPI_ERR_OTHER;
-        case ErrorCode::invalid_argument: return MPI_ERR_ARG;
-        case ErrorCode::not_found: return MPI_ERR_NO_SUCH_FILE;
-        case ErrorCode::exists: return MPI_ERR_FILE_EXISTS;
-        case ErrorCode::permission: return MPI_ERR_ACCESS;
-        case ErrorCode::unsupported: return MPI_ERR_UNSUPPORTED_OPERATION;
-        case ErrorCode::format: return MPI_ERR_CONVERSION;
-        case ErrorCode::out_of_memory: return MPI_ERR_NO_MEM;
-        case ErrorCode::no_space: return MPI_ERR_NO_SPACE;
+        case ErrorCode::ok:
+            return MPI_SUCCESS;
+        case ErrorCode::interrupted:
+            return MPI_ERR_OTHER;
+        case ErrorCode::invalid_argument:
+            return MPI_ERR_ARG;
+        case ErrorCode::not_found:
+            return MPI_ERR_NO_SUCH_FILE;
+        case ErrorCode::exists:
+            return MPI_ERR_FILE_EXISTS;
+        case ErrorCode::permission:
+            return MPI_ERR_ACCESS;
+        case ErrorCode::unsupported:
+            return MPI_ERR_UNSUPPORTED_OPERATION;
+        case ErrorCode::format:
+            return MPI_ERR_CONVERSION;
+        case ErrorCode::out_of_memory:
+            return MPI_ERR_NO_MEM;
+        case ErrorCode::no_space:
+            return MPI_ERR_NO_SPACE;
         case ErrorCode::io:
-        case ErrorCode::failed: return MPI_ERR_IO;
-        case ErrorCode::internal: return MPI_ERR_INTERN;
+        case ErrorCode::failed:
+            return MPI_ERR_IO;
+        case ErrorCode::internal:
+            return MPI_ERR_INTERN;
     }
     return MPI_ERR_INTERN;
 }
 
 int result_of(const OpenFile& file, const char* call, const mpi::Agreed& agreed) {
     if (agreed.status.ok()) return MPI_SUCCESS;
-    explain(file, std::string(call) + " fails on rank " + std::to_string(agreed.rank) + ": " + agreed.status.text());
+    explain(file, std::string(call) + " fails on rank " + std::to_string(agreed.rank) + ": " +
+                      agreed.status.text());
     const int error = error_class_of(agreed.status.code());
     PMPI_File_call_errhandler(file.handle, error);
     return error;

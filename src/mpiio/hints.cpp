@@ -13,7 +13,9 @@ bool is_ours(std::string_view name) {
     return name.starts_with("hakobi_") || name == "cb_config_list" || known.contains(std::string(name));
 }
 
-void warn(const std::string& text) { std::fprintf(stderr, "hakobi: %s\n", text.c_str()); }
+void warn(const std::string& text) {
+    std::fprintf(stderr, "hakobi: %s\n", text.c_str());
+}
 
 /// Options of hints over HAKOBI_HINTS over the defaults; warnings are said where `speaks`.
 io::EngineOptions options_of(const Hints& hints, bool speaks) {
@@ -54,14 +56,17 @@ Hints hints_of_info(MPI_Info info) {
     return hints;
 }
 
-io::EngineOptions local_options(const Hints& hints) { return options_of(hints, false); }
+io::EngineOptions local_options(const Hints& hints) {
+    return options_of(hints, false);
+}
 
 io::EngineOptions agreed_options(MPI_Comm comm, const Hints& hints) {
     int rank = 0;
     PMPI_Comm_rank(comm, &rank);
     std::string text;  // "name\0value\0…"
     if (rank == 0) {
-        for (const auto& [name, value] : hints) text.append(name).append(1, '\0').append(value).append(1, '\0');
+        for (const auto& [name, value] : hints)
+            text.append(name).append(1, '\0').append(value).append(1, '\0');
     }
     int length = static_cast<int>(text.size());
     PMPI_Bcast(&length, 1, MPI_INT, 0, comm);
@@ -83,7 +88,8 @@ void add_to_info(const io::EngineOptions& options, MPI_Info info) {
         const bool is_open = value == "0";  // to be chosen when the engine opens: the library's value stays
         // PnetCDF lays a file's variables out by it: its bytes would depend on whether the drop-in is there.
         const bool shapes_files = name == "striping_unit";
-        if (!is_open && !shapes_files && value.size() < MPI_MAX_INFO_VAL) PMPI_Info_set(info, name.c_str(), value.c_str());
+        if (!is_open && !shapes_files && value.size() < MPI_MAX_INFO_VAL)
+            PMPI_Info_set(info, name.c_str(), value.c_str());
     }
 }
 

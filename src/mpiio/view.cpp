@@ -4,7 +4,9 @@ namespace hakobi::mpiio {
 namespace {
 
 /// A region that says that there is none: offsets outside 63 bits.
-io::Region unknown_region() { return io::Region::contiguous(INT64_MAX, 1); }
+io::Region unknown_region() {
+    return io::Region::contiguous(INT64_MAX, 1);
+}
 
 }  // namespace
 
@@ -20,12 +22,14 @@ View::View(std::int64_t displacement_bytes, const Layout& etype, const Layout& f
 io::Region View::bytes(std::int64_t position_bytes, std::int64_t length_bytes) const {
     if (length_bytes == 0) return {};
     std::int64_t end_bytes = 0;
-    if (!is_known_ || position_bytes < 0 || __builtin_add_overflow(position_bytes, length_bytes, &end_bytes)) {
+    if (!is_known_ || position_bytes < 0 ||
+        __builtin_add_overflow(position_bytes, length_bytes, &end_bytes)) {
         return unknown_region();
     }
     if (is_dense_) {
         std::int64_t begin_bytes = 0;
-        if (__builtin_add_overflow(displacement_bytes_, position_bytes, &begin_bytes)) return unknown_region();
+        if (__builtin_add_overflow(displacement_bytes_, position_bytes, &begin_bytes))
+            return unknown_region();
         return io::Region::contiguous(begin_bytes, length_bytes);
     }
     const std::int64_t first_tile = position_bytes / tile_bytes_;

@@ -25,9 +25,9 @@ class View {
     std::int64_t displacement_bytes_ = 0;
     std::int64_t etype_bytes_ = 1;
     bool is_known_ = true;
-    bool is_dense_ = true;      // the view is all bytes from the displacement on
+    bool is_dense_ = true;  // the view is all bytes from the displacement on
     std::int64_t tile_bytes_ = 1, tile_extent_bytes_ = 1;
-    io::Region tile_;           // of one file type
+    io::Region tile_;  // of one file type
 };
 
 }  // namespace hakobi::mpiio

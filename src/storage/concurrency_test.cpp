@@ -15,8 +15,8 @@
 #include <vector>
 
 #include "base/clock.hpp"
-#include "storage/access.hpp"
 #include "base/thread.hpp"
+#include "storage/access.hpp"
 #include "storage/null.hpp"
 
 namespace hakobi::storage {

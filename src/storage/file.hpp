@@ -17,7 +17,8 @@ struct OpenMode {
     bool create = false;     ///< make it when missing (mode 0666 less the umask)
     bool exclusive = false;  ///< with create: `exists` when it is there
     bool truncate = false;
-    bool direct = false;     ///< O_DIRECT where offset, length and address are aligned to 4096; buffered elsewhere
+    bool direct =
+        false;  ///< O_DIRECT where offset, length and address are aligned to 4096; buffered elsewhere
 };
 
 /// Where bytes go: one open file of one backend. Every call is thread-safe against every other on the same object

@@ -44,20 +44,26 @@ std::vector<std::vector<std::string>> rows(const std::string& title) {
         if (line.rfind("| `", 0) != 0) continue;
         std::vector<std::string> cells;
         std::istringstream parts(line.substr(1));
-        for (std::string cell; std::getline(parts, cell, '|');) cells.push_back(std::regex_replace(cell, std::regex("^ +| +$"), ""));
+        for (std::string cell; std::getline(parts, cell, '|');)
+            cells.push_back(std::regex_replace(cell, std::regex("^ +| +$"), ""));
         result.push_back(cells);
     }
     EXPECT_FALSE(result.empty()) << title;
     return result;
 }
 
-bool is_quoted(const std::string& cell) { return cell.size() > 2 && cell.front() == '`' && cell.find('`', 1) == cell.size() - 1; }
-std::string unquoted(const std::string& cell) { return is_quoted(cell) ? cell.substr(1, cell.size() - 2) : cell; }
+bool is_quoted(const std::string& cell) {
+    return cell.size() > 2 && cell.front() == '`' && cell.find('`', 1) == cell.size() - 1;
+}
+std::string unquoted(const std::string& cell) {
+    return is_quoted(cell) ? cell.substr(1, cell.size() - 2) : cell;
+}
 
 std::set<std::string> found_in(const std::string& text, const char* pattern) {
     std::set<std::string> result;
     const std::regex expression(pattern);
-    for (std::sregex_iterator at(text.begin(), text.end(), expression), end; at != end; ++at) result.insert((*at)[1]);
+    for (std::sregex_iterator at(text.begin(), text.end(), expression), end; at != end; ++at)
+        result.insert((*at)[1]);
     return result;
 }
 
@@ -103,7 +109,8 @@ TEST_F(HintsDocument, SaysWhatIsChosenWhereTheDefaultIsZero) {
     mpi::agree_or_throw(comm, {});
     std::vector<std::string> warnings;
     std::unique_ptr<io::Engine> engine;
-    io::Engine::open(comm, path.string(), true, io::engine_options({}, warnings).value(), engine).throw_if_error();
+    io::Engine::open(comm, path.string(), true, io::engine_options({}, warnings).value(), engine)
+        .throw_if_error();
     Hints in_force = io::hints_of(engine->options());
     engine->close().throw_if_error();
     if (comm.rank() == 0) std::filesystem::remove(path);
@@ -120,7 +127,8 @@ TEST_F(HintsDocument, ListsTheHintsWithoutEffect) {
     const std::string code = text_of(source_folder / "src/io/options.cpp");
     const auto begin = code.find("without_effect = {");
     ASSERT_NE(begin, std::string::npos);
-    const std::set<std::string> known = found_in(code.substr(begin, code.find("};", begin) - begin), R"rx("(\w+)")rx");
+    const std::set<std::string> known =
+        found_in(code.substr(begin, code.find("};", begin) - begin), R"rx("(\w+)")rx");
     EXPECT_EQ(found_in(section("Hints without effect"), "`(\\w+)`"), known);
     for (const std::string& name : known) {
         std::vector<std::string> warnings;
@@ -136,7 +144,8 @@ TEST_F(HintsDocument, HasEveryVariableThatTheEngineReads) {
         for (const auto& entry : std::filesystem::directory_iterator(source_folder / folder)) {
             const std::string name = entry.path().filename().string();
             if (entry.path().extension() != ".cpp" || name.find("_test") != std::string::npos) continue;
-            read.merge(found_in(text_of(entry.path()), R"rx((?:getenv|is_set|variable)\("(HAKOBI_\w+)"\))rx"));
+            read.merge(
+                found_in(text_of(entry.path()), R"rx((?:getenv|is_set|variable)\("(HAKOBI_\w+)"\))rx"));
         }
     }
     // How several programs share a model's servers, and the model's own report: bench/storage_model/model.hpp.

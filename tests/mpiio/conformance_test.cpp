@@ -101,9 +101,11 @@ class Buffer {
 class Program {
   public:
     Program(World& world, int seed)
-        : world_(world), common_(static_cast<std::uint64_t>(seed)),
+        : world_(world),
+          common_(static_cast<std::uint64_t>(seed)),
           local_(static_cast<std::uint64_t>(seed) * 1000003 + static_cast<std::uint64_t>(world.rank) + 1),
-          common_types_(common_), local_types_(local_) {}
+          common_types_(common_),
+          local_types_(local_) {}
 
     /// Returns "" or, on every rank, what differed first (the detail on the ranks where it did).
     std::string run() {
@@ -114,7 +116,8 @@ class Program {
         draw_hints();
         MPI_Barrier(MPI_COMM_WORLD);
         for (Side* side : {&ours_, &theirs_}) {
-            const int error = side->calls.File_open(MPI_COMM_WORLD, side->path.c_str(), MPI_MODE_RDWR, MPI_INFO_NULL, &side->file);
+            const int error = side->calls.File_open(MPI_COMM_WORLD, side->path.c_str(), MPI_MODE_RDWR,
+                                                    MPI_INFO_NULL, &side->file);
             if (error != MPI_SUCCESS) return agree(false, "opening " + side->path + ": " + text_of(error));
         }
         set_view();
@@ -123,7 +126,8 @@ class Program {
         for (int i = 0; i < num_steps && difference.empty(); ++i) difference = step();
         for (Side* side : {&ours_, &theirs_}) side->calls.File_close(&side->file);
         MPI_Barrier(MPI_COMM_WORLD);
-        if (difference.empty() && world_.rank == 0 && bytes_of_file(ours_.path) != bytes_of_file(theirs_.path)) {
+        if (difference.empty() && world_.rank == 0 &&
+            bytes_of_file(ours_.path) != bytes_of_file(theirs_.path)) {
             difference = "the files differ" + trace_;
         }
         if (World::all(difference.empty())) return "";
@@ -146,7 +150,8 @@ class Program {
         const char* const shuffles[] = {"auto", "always", "never"};
         const char* const accesses[] = {"threads", "posix"};
         std::ostringstream hints;
-        hints << "hakobi_shuffle=" << shuffles[common_.between(0, 2)] << ";hakobi_access=" << accesses[common_.between(0, 1)]
+        hints << "hakobi_shuffle=" << shuffles[common_.between(0, 2)]
+              << ";hakobi_access=" << accesses[common_.between(0, 1)]
               << ";hakobi_depth=" << common_.between(1, 4);
         if (!common_.one_in(4)) hints << ";cb_buffer_size=" << (64 << common_.between(0, 8));
         if (common_.one_in(2)) hints << ";cb_nodes=" << common_.between(1, world_.size);
@@ -157,7 +162,8 @@ class Program {
     void set_view() {
         element_ = common_types_.element();
         is_shared_ = common_.one_in(4);
-        const MPI_Datatype filetype = is_shared_ ? element_ : common_types_.file(element_, world_.rank, world_.size);
+        const MPI_Datatype filetype =
+            is_shared_ ? element_ : common_types_.file(element_, world_.rank, world_.size);
         const MPI_Offset displacement = common_.between(0, 3) * 24;
         for (Side* side : {&ours_, &theirs_}) {
             side->calls.File_set_view(side->file, displacement, element_, filetype, "native", MPI_INFO_NULL);
@@ -171,9 +177,13 @@ class Program {
 
     std::string step() {
         switch (common_.between(0, 15)) {
-            case 0: set_view(); return "";
-            case 1: return seek();
-            case 2: return change_size();
+            case 0:
+                set_view();
+                return "";
+            case 1:
+                return seek();
+            case 2:
+                return change_size();
             case 3:
                 for (Side* side : {&ours_, &theirs_}) side->calls.File_sync(side->file);
                 has_nonblocking_writes_ = false;
@@ -186,7 +196,8 @@ class Program {
                 trace_ += flag != 0 ? " atomic;" : " not atomic;";
                 return "";
             }
-            default: return move_data();
+            default:
+                return move_data();
         }
     }
 
@@ -196,7 +207,8 @@ class Program {
         MPI_Offset positions[2] = {-1, -1};
         int i = 0;
         for (Side* side : {&ours_, &theirs_}) {
-            side->calls.File_seek(side->file, is_relative ? offset : span_begin() + offset, is_relative ? MPI_SEEK_CUR : MPI_SEEK_SET);
+            side->calls.File_seek(side->file, is_relative ? offset : span_begin() + offset,
+                                  is_relative ? MPI_SEEK_CUR : MPI_SEEK_SET);
             side->calls.File_get_position(side->file, &positions[i++]);
         }
         trace_ += " seek;";
@@ -206,12 +218,15 @@ class Program {
     std::string change_size() {
         const bool is_preallocation = common_.one_in(4);
         // Preallocating within the file: what it appends has no defined contents, and OMPIO leaves other than zeros.
-        const MPI_Offset bytes = common_.between(file_bytes / 2, is_preallocation ? file_bytes / 2 : 2 * file_bytes);
+        const MPI_Offset bytes =
+            common_.between(file_bytes / 2, is_preallocation ? file_bytes / 2 : 2 * file_bytes);
         MPI_Offset sizes[2] = {-1, -1};
         int i = 0;
         for (Side* side : {&ours_, &theirs_}) {
-            if (is_preallocation) MPI_File_preallocate(side->file, bytes);
-            else MPI_File_set_size(side->file, bytes);
+            if (is_preallocation)
+                MPI_File_preallocate(side->file, bytes);
+            else
+                MPI_File_set_size(side->file, bytes);
             MPI_Barrier(MPI_COMM_WORLD);  // get_size is not collective
             MPI_File_get_size(side->file, &sizes[i++]);
         }
@@ -223,8 +238,11 @@ class Program {
     std::string move_data() {
         Call call;
         const int kind = common_.between(0, 9);
-        call.kind = kind < 5 ? Kind::collective : kind < 7 ? Kind::split : kind == 7 ? Kind::nonblocking_collective
-                    : kind == 8 ? Kind::independent : Kind::nonblocking;
+        call.kind = kind < 5    ? Kind::collective
+                    : kind < 7  ? Kind::split
+                    : kind == 7 ? Kind::nonblocking_collective
+                    : kind == 8 ? Kind::independent
+                                : Kind::nonblocking;
         call.is_write = !common_.one_in(3);
         call.has_offset = common_.one_in(2);
         const MPI_Datatype type = local_types_.memory(element_, call.is_write);
@@ -237,7 +255,8 @@ class Program {
         const Random same_random = local_;
         Random fill = same_random, same_fill = same_random;
         Buffer ours(type, count, fill), theirs(type, count, same_fill);
-        const bool is_engines = (call.kind == Kind::collective || call.kind == Kind::split) && !is_atomic_ && !has_nonblocking_writes_;
+        const bool is_engines = (call.kind == Kind::collective || call.kind == Kind::split) && !is_atomic_ &&
+                                !has_nonblocking_writes_;
         const Answer our_answer = is_engines ? access(ours_, call, offset, ours.origin(), count, type)
                                              : access_packed(ours_, call, offset, ours.origin(), count, type);
         const Answer their_answer = access_packed(theirs_, call, offset, theirs.origin(), count, type);
@@ -245,18 +264,23 @@ class Program {
         MPI_Barrier(MPI_COMM_WORLD);  // the next step may read what another rank has written
         std::ostringstream text;
         if (our_answer != their_answer) {
-            text << name_of(call) << ": class " << our_answer.error_class << " bytes " << our_answer.bytes << " position "
-                 << our_answer.position << ", the library: " << their_answer.error_class << " " << their_answer.bytes << " "
-                 << their_answer.position << "; ";
+            text << name_of(call) << ": class " << our_answer.error_class << " bytes " << our_answer.bytes
+                 << " position " << our_answer.position << ", the library: " << their_answer.error_class
+                 << " " << their_answer.bytes << " " << their_answer.position << "; ";
         }
         if (!(ours == theirs)) {
             // The library's independent read says which of the two is wrong.
             Random arbiter_fill = same_random;
             Buffer arbiter(type, count, arbiter_fill);
-            const MPI_Offset position = call.has_offset ? offset : their_answer.position - static_cast<MPI_Offset>(count) * per_item;
-            (void)access_packed(theirs_, {Kind::independent, false, true}, position, arbiter.origin(), count, type);
+            const MPI_Offset position =
+                call.has_offset ? offset : their_answer.position - static_cast<MPI_Offset>(count) * per_item;
+            (void)access_packed(theirs_, {Kind::independent, false, true}, position, arbiter.origin(), count,
+                                type);
             text << name_of(call) << ": memory differs, "
-                 << (ours == arbiter ? "the library's" : theirs == arbiter ? "the drop-in's" : "either") << " is wrong; ";
+                 << (ours == arbiter     ? "the library's"
+                     : theirs == arbiter ? "the drop-in's"
+                                         : "either")
+                 << " is wrong; ";
         }
         return agree(text.str().empty(), text.str());
     }
@@ -290,7 +314,9 @@ TEST(Conformance, TheDropInIsInForce) {
     const std::string path = (world.folder / "file").string();
     MPI_File file = MPI_FILE_NULL;
     MPI_Info info = MPI_INFO_NULL;
-    ASSERT_EQ(MPI_File_open(MPI_COMM_WORLD, path.c_str(), MPI_MODE_CREATE | MPI_MODE_RDWR, MPI_INFO_NULL, &file), MPI_SUCCESS);
+    ASSERT_EQ(
+        MPI_File_open(MPI_COMM_WORLD, path.c_str(), MPI_MODE_CREATE | MPI_MODE_RDWR, MPI_INFO_NULL, &file),
+        MPI_SUCCESS);
     ASSERT_EQ(MPI_File_get_info(file, &info), MPI_SUCCESS);
     char value[64] = "";
     int is_set = 0;
@@ -310,7 +336,8 @@ TEST(Conformance, EveryProgramDoesTheSameWithAndWithoutTheDropIn) {
 #endif
     const int num_cases = number_from("HAKOBI_CASES", world.size == 1 ? 1000 : by_default);
     int num_failed = 0;
-    for (int seed = only >= 0 ? only : 0; seed < (only >= 0 ? only + 1 : num_cases) && num_failed < 5; ++seed) {
+    for (int seed = only >= 0 ? only : 0; seed < (only >= 0 ? only + 1 : num_cases) && num_failed < 5;
+         ++seed) {
         const std::string difference = Program(world, seed).run();
         if (difference.empty()) continue;
         ++num_failed;

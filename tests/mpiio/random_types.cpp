@@ -42,13 +42,21 @@ MPI_Datatype Types::keep(MPI_Datatype type) {
 MPI_Datatype Types::element() {
     MPI_Datatype type = MPI_DATATYPE_NULL;
     switch (random_.between(0, 7)) {
-        case 0: return MPI_BYTE;
-        case 1: return MPI_SHORT;
+        case 0:
+            return MPI_BYTE;
+        case 1:
+            return MPI_SHORT;
         case 2:
-        case 3: return MPI_INT;
-        case 4: return MPI_DOUBLE;
-        case 5: MPI_Type_contiguous(3, MPI_SHORT, &type); return keep(type);
-        case 6: MPI_Type_create_resized(MPI_INT, 0, 12, &type); return keep(type);
+        case 3:
+            return MPI_INT;
+        case 4:
+            return MPI_DOUBLE;
+        case 5:
+            MPI_Type_contiguous(3, MPI_SHORT, &type);
+            return keep(type);
+        case 6:
+            MPI_Type_create_resized(MPI_INT, 0, 12, &type);
+            return keep(type);
         default: {
             const std::array<int, 2> lengths = {1, 3};
             const std::array<MPI_Aint, 2> displacements = {0, 12};
@@ -74,10 +82,18 @@ MPI_Datatype Types::ascending(MPI_Datatype element) {
     std::vector<MPI_Aint> addresses;
     for (const int displacement : displacements) addresses.push_back(displacement * extent_of(element));
     switch (random_.between(0, 6)) {
-        case 0: MPI_Type_contiguous(n, element, &type); break;
-        case 1: MPI_Type_vector(n, 2, random_.between(2, 5), element, &type); break;
-        case 2: MPI_Type_indexed(n, lengths.data(), displacements.data(), element, &type); break;
-        case 3: MPI_Type_create_hindexed(n, lengths.data(), addresses.data(), element, &type); break;
+        case 0:
+            MPI_Type_contiguous(n, element, &type);
+            break;
+        case 1:
+            MPI_Type_vector(n, 2, random_.between(2, 5), element, &type);
+            break;
+        case 2:
+            MPI_Type_indexed(n, lengths.data(), displacements.data(), element, &type);
+            break;
+        case 3:
+            MPI_Type_create_hindexed(n, lengths.data(), addresses.data(), element, &type);
+            break;
         case 4: {
             const std::vector<MPI_Datatype> types(static_cast<std::size_t>(n), element);
             MPI_Type_create_struct(n, lengths.data(), addresses.data(), types.data(), &type);
@@ -86,12 +102,15 @@ MPI_Datatype Types::ascending(MPI_Datatype element) {
         case 5: {
             const std::array<int, 2> sizes = {random_.between(2, 4), random_.between(2, 6)};
             const std::array<int, 2> subsizes = {random_.between(1, sizes[0]), random_.between(1, sizes[1])};
-            const std::array<int, 2> starts = {sizes[0] - subsizes[0], random_.between(0, sizes[1] - subsizes[1])};
+            const std::array<int, 2> starts = {sizes[0] - subsizes[0],
+                                               random_.between(0, sizes[1] - subsizes[1])};
             const int order = random_.one_in(2) ? MPI_ORDER_C : MPI_ORDER_FORTRAN;
             MPI_Type_create_subarray(2, sizes.data(), subsizes.data(), starts.data(), order, element, &type);
             break;
         }
-        default: MPI_Type_create_hvector(n, 1, (1 + random_.between(0, 3)) * extent_of(element), element, &type); break;
+        default:
+            MPI_Type_create_hvector(n, 1, (1 + random_.between(0, 3)) * extent_of(element), element, &type);
+            break;
     }
     return keep(type);
 }
@@ -106,8 +125,8 @@ MPI_Datatype Types::file(MPI_Datatype element, int rank, int num_ranks) {
                                                   is_block ? MPI_DISTRIBUTE_BLOCK : MPI_DISTRIBUTE_CYCLIC};
         const std::array<int, 2> arguments = {MPI_DISTRIBUTE_DFLT_DARG, MPI_DISTRIBUTE_DFLT_DARG};
         const std::array<int, 2> grid = {1, num_ranks};
-        MPI_Type_create_darray(num_ranks, rank, 2, sizes.data(), distributions.data(), arguments.data(), grid.data(),
-                               MPI_ORDER_C, element, &type);
+        MPI_Type_create_darray(num_ranks, rank, 2, sizes.data(), distributions.data(), arguments.data(),
+                               grid.data(), MPI_ORDER_C, element, &type);
         return keep(type);
     }
     // A shape, then the ranks' shapes side by side: each has a slot of whole elements.
@@ -115,7 +134,8 @@ MPI_Datatype Types::file(MPI_Datatype element, int rank, int num_ranks) {
     if (random_.one_in(3)) shape = ascending(shape);
     MPI_Count true_lower = 0, true_extent = 0;
     MPI_Type_get_true_extent_x(shape, &true_lower, &true_extent);
-    const MPI_Aint slot = (true_lower + true_extent + extent_of(element) - 1) / extent_of(element) + random_.between(0, 2);
+    const MPI_Aint slot =
+        (true_lower + true_extent + extent_of(element) - 1) / extent_of(element) + random_.between(0, 2);
     const MPI_Aint whole = slot * extent_of(element);
     MPI_Datatype moved = MPI_DATATYPE_NULL;
     const int one = 1;
@@ -135,7 +155,8 @@ MPI_Datatype Types::one_level(MPI_Datatype child, bool may_overlap) {
     std::vector<MPI_Aint> addresses(static_cast<std::size_t>(n));
     std::iota(displacements.begin(), displacements.end(), -1);
     for (std::size_t i = displacements.size(); i > 1; --i) {  // any order
-        std::swap(displacements[i - 1], displacements[static_cast<std::size_t>(random_.between(0, static_cast<int>(i) - 1))]);
+        std::swap(displacements[i - 1],
+                  displacements[static_cast<std::size_t>(random_.between(0, static_cast<int>(i) - 1))]);
     }
     for (std::size_t i = 0; i < lengths.size(); ++i) {
         lengths[i] = random_.between(0, 3);
@@ -144,18 +165,32 @@ MPI_Datatype Types::one_level(MPI_Datatype child, bool may_overlap) {
     }
     lengths[0] = std::max(lengths[0], 1);
     switch (random_.between(0, 7)) {
-        case 0: MPI_Type_contiguous(n, child, &type); break;
-        case 1: MPI_Type_vector(n, length, sign * random_.between(may_overlap ? 0 : length, 5), child, &type); break;
-        case 2: MPI_Type_indexed(n, lengths.data(), displacements.data(), child, &type); break;
-        case 3: MPI_Type_create_hindexed(n, lengths.data(), addresses.data(), child, &type); break;
-        case 4: MPI_Type_create_indexed_block(n, 2, displacements.data(), child, &type); break;
+        case 0:
+            MPI_Type_contiguous(n, child, &type);
+            break;
+        case 1:
+            MPI_Type_vector(n, length, sign * random_.between(may_overlap ? 0 : length, 5), child, &type);
+            break;
+        case 2:
+            MPI_Type_indexed(n, lengths.data(), displacements.data(), child, &type);
+            break;
+        case 3:
+            MPI_Type_create_hindexed(n, lengths.data(), addresses.data(), child, &type);
+            break;
+        case 4:
+            MPI_Type_create_indexed_block(n, 2, displacements.data(), child, &type);
+            break;
         case 5: {
             const std::vector<MPI_Datatype> types(static_cast<std::size_t>(n), child);
             MPI_Type_create_struct(n, lengths.data(), addresses.data(), types.data(), &type);
             break;
         }
-        case 6: MPI_Type_create_resized(child, random_.between(-2, 0) * 8, extent_of(child) + 32, &type); break;
-        default: MPI_Type_dup(child, &type); break;
+        case 6:
+            MPI_Type_create_resized(child, random_.between(-2, 0) * 8, extent_of(child) + 32, &type);
+            break;
+        default:
+            MPI_Type_dup(child, &type);
+            break;
     }
     return keep(type);
 }

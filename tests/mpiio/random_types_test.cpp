@@ -22,7 +22,8 @@ std::string difference_of(MPI_Datatype type, int count, bool may_be_unknown) {
     for (unsigned char& byte : memory) byte = static_cast<unsigned char>(fill.next());
     std::vector<unsigned char> packed(static_cast<std::size_t>(region.size_bytes()) + 64), ours;
     int position = 0;
-    MPI_Pack(memory.data() - begin, count, type, packed.data(), static_cast<int>(packed.size()), &position, MPI_COMM_SELF);
+    MPI_Pack(memory.data() - begin, count, type, packed.data(), static_cast<int>(packed.size()), &position,
+             MPI_COMM_SELF);
     packed.resize(static_cast<std::size_t>(position));
     for (io::Cursor cursor(region); !cursor.at_end(); cursor.advance(cursor.remaining())) {
         const unsigned char* from = memory.data() - begin + cursor.offset();
@@ -38,7 +39,8 @@ TEST(RandomTypes, DecodeToWhatMpiPacks) {
         Types types(random);
         const MPI_Datatype element = types.element();
         const bool may_overlap = random.one_in(2);
-        const MPI_Datatype type = random.one_in(2) ? types.memory(element, may_overlap) : types.file(element, random.between(0, 2), 3);
+        const MPI_Datatype type = random.one_in(2) ? types.memory(element, may_overlap)
+                                                   : types.file(element, random.between(0, 2), 3);
         const std::string difference = difference_of(type, random.between(1, 3), may_overlap);
         if (difference.empty()) continue;
         ++num_failed;

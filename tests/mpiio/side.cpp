@@ -40,7 +40,8 @@ const mpiio::Library& Side::underneath() {
     static const mpiio::Library& calls = []() -> const mpiio::Library& {
         Dl_info info;
         void* handle = nullptr;
-        if (dladdr(dlsym(RTLD_DEFAULT, "PMPI_Init"), &info) != 0) handle = dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD);
+        if (dladdr(dlsym(RTLD_DEFAULT, "PMPI_Init"), &info) != 0)
+            handle = dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD);
         if (handle == nullptr) {
             std::fprintf(stderr, "conformance: the MPI library is not found: %s\n", dlerror());
             std::abort();
@@ -60,7 +61,8 @@ int class_of(int error) {
 }
 
 // Every function by kind: reading and writing, with and without an offset.
-int make(Side& side, const Call& call, MPI_Offset offset, void* buffer, int count, MPI_Datatype type, MPI_Status* status) {
+int make(Side& side, const Call& call, MPI_Offset offset, void* buffer, int count, MPI_Datatype type,
+         MPI_Status* status) {
     const mpiio::Library& mpi = side.calls;
     MPI_File file = side.file;
     MPI_Request request = MPI_REQUEST_NULL;
@@ -91,7 +93,8 @@ int make(Side& side, const Call& call, MPI_Offset offset, void* buffer, int coun
             error = call.has_offset ? mpi.File_read_at_all_begin(file, offset, buffer, count, type)
                                     : mpi.File_read_all_begin(file, buffer, count, type);
             if (error != MPI_SUCCESS) return error;
-            return call.has_offset ? mpi.File_read_at_all_end(file, buffer, status) : mpi.File_read_all_end(file, buffer, status);
+            return call.has_offset ? mpi.File_read_at_all_end(file, buffer, status)
+                                   : mpi.File_read_all_end(file, buffer, status);
         case Kind::nonblocking:
             if (call.is_write) {
                 error = call.has_offset ? mpi.File_iwrite_at(file, offset, buffer, count, type, &request)
@@ -116,7 +119,8 @@ int make(Side& side, const Call& call, MPI_Offset offset, void* buffer, int coun
 
 }  // namespace
 
-Answer access(Side& side, const Call& call, MPI_Offset offset, std::byte* buffer, int count, MPI_Datatype type) {
+Answer access(Side& side, const Call& call, MPI_Offset offset, std::byte* buffer, int count,
+              MPI_Datatype type) {
     MPI_Status status;
     Answer answer;
     answer.error_class = class_of(make(side, call, offset, buffer, count, type, &status));
@@ -125,13 +129,16 @@ Answer access(Side& side, const Call& call, MPI_Offset offset, std::byte* buffer
     return answer;
 }
 
-Answer access_packed(Side& side, const Call& call, MPI_Offset offset, std::byte* buffer, int count, MPI_Datatype type) {
+Answer access_packed(Side& side, const Call& call, MPI_Offset offset, std::byte* buffer, int count,
+                     MPI_Datatype type) {
     MPI_Count size = 0;
     MPI_Type_size_x(type, &size);
     const int bytes = static_cast<int>(size) * count;
     std::vector<std::byte> packed(static_cast<std::size_t>(bytes) + 64);
     int position = 0;
-    if (call.is_write) MPI_Pack(buffer, count, type, packed.data(), static_cast<int>(packed.size()), &position, MPI_COMM_SELF);
+    if (call.is_write)
+        MPI_Pack(buffer, count, type, packed.data(), static_cast<int>(packed.size()), &position,
+                 MPI_COMM_SELF);
     Answer answer = access(side, call, offset, packed.data(), bytes, MPI_BYTE);
     position = 0;
     if (!call.is_write) MPI_Unpack(packed.data(), bytes, &position, buffer, count, type, MPI_COMM_SELF);

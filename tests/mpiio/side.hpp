@@ -40,9 +40,11 @@ struct Answer {
 };
 
 /// Makes the access and asks for the pointer after it. `buffer` is the address that MPI is given.
-Answer access(Side& side, const Call& call, MPI_Offset offset, std::byte* buffer, int count, MPI_Datatype type);
+Answer access(Side& side, const Call& call, MPI_Offset offset, std::byte* buffer, int count,
+              MPI_Datatype type);
 
 /// The same, of the data packed to bytes in contiguous memory.
-Answer access_packed(Side& side, const Call& call, MPI_Offset offset, std::byte* buffer, int count, MPI_Datatype type);
+Answer access_packed(Side& side, const Call& call, MPI_Offset offset, std::byte* buffer, int count,
+                     MPI_Datatype type);
 
 }  // namespace hakobi::mpiio_test

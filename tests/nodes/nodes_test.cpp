@@ -17,11 +17,14 @@ namespace {
 
 constexpr std::int64_t piece_bytes = 1000, num_pieces = 3000;  // of each rank
 
-std::byte value_at(std::int64_t offset) { return static_cast<std::byte>(offset ^ (offset >> 8) ^ (offset >> 16)); }
+std::byte value_at(std::int64_t offset) {
+    return static_cast<std::byte>(offset ^ (offset >> 8) ^ (offset >> 16));
+}
 
 // Pieces dealt to the ranks in turn: every rank has bytes of every aggregator's part.
 io::Region cyclic(const Comm& comm) {
-    const std::vector<std::int64_t> sizes{num_pieces, piece_bytes * comm.size()}, start{0, piece_bytes * comm.rank()};
+    const std::vector<std::int64_t> sizes{num_pieces, piece_bytes * comm.size()},
+        start{0, piece_bytes * comm.rank()};
     const std::vector<std::int64_t> count{num_pieces, piece_bytes};
     return io::Region::subarray(0, sizes, start, count, 1);
 }
@@ -45,10 +48,12 @@ TEST(Nodes, DataThatCrossesNodesIsWholeInTheFileAndBackInMemory) {
     mpi::agree_or_throw(comm, {});
 
     std::vector<std::byte> source(piece_bytes * num_pieces);
-    for (std::size_t i = 0; i < source.size(); ++i) source[i] = value_at(offset_in_file(static_cast<std::int64_t>(i), comm));
+    for (std::size_t i = 0; i < source.size(); ++i)
+        source[i] = value_at(offset_in_file(static_cast<std::int64_t>(i), comm));
     const io::Region memory = io::Region::contiguous(0, piece_bytes * num_pieces);
     std::vector<std::string> warnings;
-    const auto options = io::engine_options({{"cb_buffer_size", "1M"}, {"hakobi_shuffle", "always"}}, warnings);
+    const auto options =
+        io::engine_options({{"cb_buffer_size", "1M"}, {"hakobi_shuffle", "always"}}, warnings);
     ASSERT_TRUE(options.ok());
     std::unique_ptr<io::Engine> engine;
     io::Engine::open(comm, path, true, options.value(), engine).throw_if_error();

@@ -12,7 +12,9 @@
 namespace hakobi::recorder {
 namespace {
 
-Trace& trace() { return Trace::instance(); }
+Trace& trace() {
+    return Trace::instance();
+}
 
 template <class Count>
 std::int64_t bytes_of(Count count, MPI_Datatype type) {
@@ -21,7 +23,9 @@ std::int64_t bytes_of(Count count, MPI_Datatype type) {
     return static_cast<std::int64_t>(count) * size;
 }
 
-std::uint64_t number(const void* address) { return reinterpret_cast<std::uintptr_t>(address); }
+std::uint64_t number(const void* address) {
+    return reinterpret_cast<std::uintptr_t>(address);
+}
 
 Event transfer(Call call, MPI_Comm comm, int partner, int tag, std::int64_t bytes, const void* address) {
     Event event{};
@@ -52,7 +56,8 @@ template <class Describe, class Function>
 int timed_request(MPI_Request* request, const Describe& describe, const Function& call) {
     std::int64_t event = -1;
     const int result = timed(describe, call, &event);
-    if (event >= 0 && result == MPI_SUCCESS && *request != MPI_REQUEST_NULL) trace().name_request(*request, event);
+    if (event >= 0 && result == MPI_SUCCESS && *request != MPI_REQUEST_NULL)
+        trace().name_request(*request, event);
     return result;
 }
 
@@ -66,7 +71,8 @@ int timed_wait(int count, const MPI_Request* requests, const Function& call) {
             event.partner = -1;
             event.tag = -1;
             for (int i = 0; i < count; ++i) {
-                const std::int64_t made = requests[i] == MPI_REQUEST_NULL ? -1 : trace().take_request(requests[i]);
+                const std::int64_t made =
+                    requests[i] == MPI_REQUEST_NULL ? -1 : trace().take_request(requests[i]);
                 if (made >= 0) event.requests.push_back(made);
             }
             return event;
@@ -97,7 +103,8 @@ int tested(int count, MPI_Request* requests, const Function& call) {
 }
 
 template <class Function>
-int collective(Call kind, MPI_Comm comm, int root, std::int64_t bytes, const void* address, const Function& call) {
+int collective(Call kind, MPI_Comm comm, int root, std::int64_t bytes, const void* address,
+               const Function& call) {
     return timed([&] { return transfer(kind, comm, root, -1, bytes, address); }, call);
 }
 
@@ -117,7 +124,8 @@ int other(const Function& call) {
 int start(MPI_Request request) {
     const Event* made = trace().is_on() ? trace().template_of(request) : nullptr;
     if (made == nullptr) return PMPI_Start(&request);
-    return timed_request(&request, [&] { return *made; }, [&] { return PMPI_Start(&request); });
+    return timed_request(
+        &request, [&] { return *made; }, [&] { return PMPI_Start(&request); });
 }
 
 }  // namespace
@@ -147,85 +155,100 @@ HAKOBI_EXPORT int MPI_Comm_free(MPI_Comm* comm) {
 }
 
 // Blocking and nonblocking messages; the large-count forms where the library has them.
-#define HAKOBI_MESSAGES(suffix, Count)                                                                                   \
-    HAKOBI_EXPORT int MPI_Send##suffix(const void* buffer, Count count, MPI_Datatype type, int to, int tag, MPI_Comm comm) { \
-        return timed([&] { return transfer(Call::send, comm, to, tag, bytes_of(count, type), buffer); },                 \
-                     [&] { return PMPI_Send##suffix(buffer, count, type, to, tag, comm); });                             \
-    }                                                                                                                    \
-    HAKOBI_EXPORT int MPI_Ssend##suffix(const void* buffer, Count count, MPI_Datatype type, int to, int tag, MPI_Comm comm) { \
-        return timed([&] { return transfer(Call::send, comm, to, tag, bytes_of(count, type), buffer); },                 \
-                     [&] { return PMPI_Ssend##suffix(buffer, count, type, to, tag, comm); });                            \
-    }                                                                                                                    \
-    HAKOBI_EXPORT int MPI_Recv##suffix(void* buffer, Count count, MPI_Datatype type, int from, int tag, MPI_Comm comm,   \
-                                       MPI_Status* status) {                                                            \
-        return timed([&] { return transfer(Call::receive, comm, from, tag, bytes_of(count, type), buffer); },            \
-                     [&] { return PMPI_Recv##suffix(buffer, count, type, from, tag, comm, status); });                   \
-    }                                                                                                                    \
-    HAKOBI_EXPORT int MPI_Isend##suffix(const void* buffer, Count count, MPI_Datatype type, int to, int tag, MPI_Comm comm, \
-                                        MPI_Request* request) {                                                         \
-        return timed_request(request,                                                                                    \
-                             [&] { return transfer(Call::isend, comm, to, tag, bytes_of(count, type), buffer); },        \
-                             [&] { return PMPI_Isend##suffix(buffer, count, type, to, tag, comm, request); });           \
-    }                                                                                                                    \
-    HAKOBI_EXPORT int MPI_Irecv##suffix(void* buffer, Count count, MPI_Datatype type, int from, int tag, MPI_Comm comm,  \
-                                        MPI_Request* request) {                                                         \
-        return timed_request(request,                                                                                    \
-                             [&] { return transfer(Call::ireceive, comm, from, tag, bytes_of(count, type), buffer); },   \
-                             [&] { return PMPI_Irecv##suffix(buffer, count, type, from, tag, comm, request); });         \
-    }                                                                                                                    \
-    HAKOBI_EXPORT int MPI_Sendrecv##suffix(const void* send, Count send_count, MPI_Datatype send_type, int to, int send_tag, \
-                                           void* receive, Count receive_count, MPI_Datatype receive_type, int from,      \
-                                           int receive_tag, MPI_Comm comm, MPI_Status* status) {                         \
-        return timed(                                                                                                    \
-            [&] {                                                                                                        \
-                Event event = transfer(Call::sendrecv, comm, to, send_tag, bytes_of(send_count, send_type), send);       \
-                event.source = trace().world_rank(event.communicator, from);                                             \
-                event.receive_bytes = bytes_of(receive_count, receive_type);                                             \
-                event.receive_address = number(receive);                                                                 \
-                return event;                                                                                            \
-            },                                                                                                           \
-            [&] {                                                                                                        \
-                return PMPI_Sendrecv##suffix(send, send_count, send_type, to, send_tag, receive, receive_count,          \
-                                             receive_type, from, receive_tag, comm, status);                             \
-            });                                                                                                          \
-    }                                                                                                                    \
-    HAKOBI_EXPORT int MPI_Bcast##suffix(void* buffer, Count count, MPI_Datatype type, int root, MPI_Comm comm) {          \
-        return collective(Call::bcast, comm, root, bytes_of(count, type), buffer,                                        \
-                          [&] { return PMPI_Bcast##suffix(buffer, count, type, root, comm); });                          \
-    }                                                                                                                    \
-    HAKOBI_EXPORT int MPI_Reduce##suffix(const void* send, void* receive, Count count, MPI_Datatype type, MPI_Op op,      \
-                                         int root, MPI_Comm comm) {                                                      \
-        return collective(Call::reduce, comm, root, bytes_of(count, type), send,                                         \
-                          [&] { return PMPI_Reduce##suffix(send, receive, count, type, op, root, comm); });              \
-    }                                                                                                                    \
-    HAKOBI_EXPORT int MPI_Allreduce##suffix(const void* send, void* receive, Count count, MPI_Datatype type, MPI_Op op,   \
-                                            MPI_Comm comm) {                                                             \
-        return collective(Call::allreduce, comm, -1, bytes_of(count, type), send,                                        \
-                          [&] { return PMPI_Allreduce##suffix(send, receive, count, type, op, comm); });                 \
-    }                                                                                                                    \
-    HAKOBI_EXPORT int MPI_Gather##suffix(const void* send, Count send_count, MPI_Datatype send_type, void* receive,       \
-                                         Count receive_count, MPI_Datatype receive_type, int root, MPI_Comm comm) {      \
-        return collective(Call::gather, comm, root, bytes_of(send_count, send_type), send, [&] {                         \
-            return PMPI_Gather##suffix(send, send_count, send_type, receive, receive_count, receive_type, root, comm);   \
-        });                                                                                                              \
-    }                                                                                                                    \
-    HAKOBI_EXPORT int MPI_Allgather##suffix(const void* send, Count send_count, MPI_Datatype send_type, void* receive,    \
-                                            Count receive_count, MPI_Datatype receive_type, MPI_Comm comm) {             \
-        return collective(Call::allgather, comm, -1, bytes_of(receive_count, receive_type), send, [&] {                  \
-            return PMPI_Allgather##suffix(send, send_count, send_type, receive, receive_count, receive_type, comm);      \
-        });                                                                                                              \
-    }                                                                                                                    \
-    HAKOBI_EXPORT int MPI_Scatter##suffix(const void* send, Count send_count, MPI_Datatype send_type, void* receive,      \
-                                          Count receive_count, MPI_Datatype receive_type, int root, MPI_Comm comm) {     \
-        return collective(Call::scatter, comm, root, bytes_of(receive_count, receive_type), receive, [&] {               \
-            return PMPI_Scatter##suffix(send, send_count, send_type, receive, receive_count, receive_type, root, comm);  \
-        });                                                                                                              \
-    }                                                                                                                    \
-    HAKOBI_EXPORT int MPI_Alltoall##suffix(const void* send, Count send_count, MPI_Datatype send_type, void* receive,     \
-                                           Count receive_count, MPI_Datatype receive_type, MPI_Comm comm) {              \
-        return collective(Call::alltoall, comm, -1, bytes_of(receive_count, receive_type), receive, [&] {                \
-            return PMPI_Alltoall##suffix(send, send_count, send_type, receive, receive_count, receive_type, comm);       \
-        });                                                                                                              \
+#define HAKOBI_MESSAGES(suffix, Count)                                                                       \
+    HAKOBI_EXPORT int MPI_Send##suffix(const void* buffer, Count count, MPI_Datatype type, int to, int tag,  \
+                                       MPI_Comm comm) {                                                      \
+        return timed([&] { return transfer(Call::send, comm, to, tag, bytes_of(count, type), buffer); },     \
+                     [&] { return PMPI_Send##suffix(buffer, count, type, to, tag, comm); });                 \
+    }                                                                                                        \
+    HAKOBI_EXPORT int MPI_Ssend##suffix(const void* buffer, Count count, MPI_Datatype type, int to, int tag, \
+                                        MPI_Comm comm) {                                                     \
+        return timed([&] { return transfer(Call::send, comm, to, tag, bytes_of(count, type), buffer); },     \
+                     [&] { return PMPI_Ssend##suffix(buffer, count, type, to, tag, comm); });                \
+    }                                                                                                        \
+    HAKOBI_EXPORT int MPI_Recv##suffix(void* buffer, Count count, MPI_Datatype type, int from, int tag,      \
+                                       MPI_Comm comm, MPI_Status* status) {                                  \
+        return timed(                                                                                        \
+            [&] { return transfer(Call::receive, comm, from, tag, bytes_of(count, type), buffer); },         \
+            [&] { return PMPI_Recv##suffix(buffer, count, type, from, tag, comm, status); });                \
+    }                                                                                                        \
+    HAKOBI_EXPORT int MPI_Isend##suffix(const void* buffer, Count count, MPI_Datatype type, int to, int tag, \
+                                        MPI_Comm comm, MPI_Request* request) {                               \
+        return timed_request(                                                                                \
+            request, [&] { return transfer(Call::isend, comm, to, tag, bytes_of(count, type), buffer); },    \
+            [&] { return PMPI_Isend##suffix(buffer, count, type, to, tag, comm, request); });                \
+    }                                                                                                        \
+    HAKOBI_EXPORT int MPI_Irecv##suffix(void* buffer, Count count, MPI_Datatype type, int from, int tag,     \
+                                        MPI_Comm comm, MPI_Request* request) {                               \
+        return timed_request(                                                                                \
+            request,                                                                                         \
+            [&] { return transfer(Call::ireceive, comm, from, tag, bytes_of(count, type), buffer); },        \
+            [&] { return PMPI_Irecv##suffix(buffer, count, type, from, tag, comm, request); });              \
+    }                                                                                                        \
+    HAKOBI_EXPORT int MPI_Sendrecv##suffix(const void* send, Count send_count, MPI_Datatype send_type,       \
+                                           int to, int send_tag, void* receive, Count receive_count,         \
+                                           MPI_Datatype receive_type, int from, int receive_tag,             \
+                                           MPI_Comm comm, MPI_Status* status) {                              \
+        return timed(                                                                                        \
+            [&] {                                                                                            \
+                Event event =                                                                                \
+                    transfer(Call::sendrecv, comm, to, send_tag, bytes_of(send_count, send_type), send);     \
+                event.source = trace().world_rank(event.communicator, from);                                 \
+                event.receive_bytes = bytes_of(receive_count, receive_type);                                 \
+                event.receive_address = number(receive);                                                     \
+                return event;                                                                                \
+            },                                                                                               \
+            [&] {                                                                                            \
+                return PMPI_Sendrecv##suffix(send, send_count, send_type, to, send_tag, receive,             \
+                                             receive_count, receive_type, from, receive_tag, comm, status);  \
+            });                                                                                              \
+    }                                                                                                        \
+    HAKOBI_EXPORT int MPI_Bcast##suffix(void* buffer, Count count, MPI_Datatype type, int root,              \
+                                        MPI_Comm comm) {                                                     \
+        return collective(Call::bcast, comm, root, bytes_of(count, type), buffer,                            \
+                          [&] { return PMPI_Bcast##suffix(buffer, count, type, root, comm); });              \
+    }                                                                                                        \
+    HAKOBI_EXPORT int MPI_Reduce##suffix(const void* send, void* receive, Count count, MPI_Datatype type,    \
+                                         MPI_Op op, int root, MPI_Comm comm) {                               \
+        return collective(Call::reduce, comm, root, bytes_of(count, type), send,                             \
+                          [&] { return PMPI_Reduce##suffix(send, receive, count, type, op, root, comm); });  \
+    }                                                                                                        \
+    HAKOBI_EXPORT int MPI_Allreduce##suffix(const void* send, void* receive, Count count, MPI_Datatype type, \
+                                            MPI_Op op, MPI_Comm comm) {                                      \
+        return collective(Call::allreduce, comm, -1, bytes_of(count, type), send,                            \
+                          [&] { return PMPI_Allreduce##suffix(send, receive, count, type, op, comm); });     \
+    }                                                                                                        \
+    HAKOBI_EXPORT int MPI_Gather##suffix(const void* send, Count send_count, MPI_Datatype send_type,         \
+                                         void* receive, Count receive_count, MPI_Datatype receive_type,      \
+                                         int root, MPI_Comm comm) {                                          \
+        return collective(Call::gather, comm, root, bytes_of(send_count, send_type), send, [&] {             \
+            return PMPI_Gather##suffix(send, send_count, send_type, receive, receive_count, receive_type,    \
+                                       root, comm);                                                          \
+        });                                                                                                  \
+    }                                                                                                        \
+    HAKOBI_EXPORT int MPI_Allgather##suffix(const void* send, Count send_count, MPI_Datatype send_type,      \
+                                            void* receive, Count receive_count, MPI_Datatype receive_type,   \
+                                            MPI_Comm comm) {                                                 \
+        return collective(Call::allgather, comm, -1, bytes_of(receive_count, receive_type), send, [&] {      \
+            return PMPI_Allgather##suffix(send, send_count, send_type, receive, receive_count, receive_type, \
+                                          comm);                                                             \
+        });                                                                                                  \
+    }                                                                                                        \
+    HAKOBI_EXPORT int MPI_Scatter##suffix(const void* send, Count send_count, MPI_Datatype send_type,        \
+                                          void* receive, Count receive_count, MPI_Datatype receive_type,     \
+                                          int root, MPI_Comm comm) {                                         \
+        return collective(Call::scatter, comm, root, bytes_of(receive_count, receive_type), receive, [&] {   \
+            return PMPI_Scatter##suffix(send, send_count, send_type, receive, receive_count, receive_type,   \
+                                        root, comm);                                                         \
+        });                                                                                                  \
+    }                                                                                                        \
+    HAKOBI_EXPORT int MPI_Alltoall##suffix(const void* send, Count send_count, MPI_Datatype send_type,       \
+                                           void* receive, Count receive_count, MPI_Datatype receive_type,    \
+                                           MPI_Comm comm) {                                                  \
+        return collective(Call::alltoall, comm, -1, bytes_of(receive_count, receive_type), receive, [&] {    \
+            return PMPI_Alltoall##suffix(send, send_count, send_type, receive, receive_count, receive_type,  \
+                                         comm);                                                              \
+        });                                                                                                  \
     }
 
 HAKOBI_MESSAGES(, int)
@@ -238,8 +261,8 @@ HAKOBI_EXPORT int MPI_Barrier(MPI_Comm comm) {
 }
 
 // Persistent messages: each start is a nonblocking message.
-HAKOBI_EXPORT int MPI_Send_init(const void* buffer, int count, MPI_Datatype type, int to, int tag, MPI_Comm comm,
-                                MPI_Request* request) {
+HAKOBI_EXPORT int MPI_Send_init(const void* buffer, int count, MPI_Datatype type, int to, int tag,
+                                MPI_Comm comm, MPI_Request* request) {
     const int result = PMPI_Send_init(buffer, count, type, to, tag, comm, request);
     if (trace().is_on()) {
         trace().keep_template(*request, transfer(Call::isend, comm, to, tag, bytes_of(count, type), buffer));
@@ -250,11 +273,14 @@ HAKOBI_EXPORT int MPI_Recv_init(void* buffer, int count, MPI_Datatype type, int 
                                 MPI_Request* request) {
     const int result = PMPI_Recv_init(buffer, count, type, from, tag, comm, request);
     if (trace().is_on()) {
-        trace().keep_template(*request, transfer(Call::ireceive, comm, from, tag, bytes_of(count, type), buffer));
+        trace().keep_template(*request,
+                              transfer(Call::ireceive, comm, from, tag, bytes_of(count, type), buffer));
     }
     return result;
 }
-HAKOBI_EXPORT int MPI_Start(MPI_Request* request) { return start(*request); }
+HAKOBI_EXPORT int MPI_Start(MPI_Request* request) {
+    return start(*request);
+}
 HAKOBI_EXPORT int MPI_Startall(int count, MPI_Request requests[]) {
     if (!trace().is_on()) return PMPI_Startall(count, requests);
     for (int i = 0; i < count; ++i) {
@@ -277,8 +303,10 @@ HAKOBI_EXPORT int MPI_Waitall(int count, MPI_Request requests[], MPI_Status stat
 HAKOBI_EXPORT int MPI_Waitany(int count, MPI_Request requests[], int* index, MPI_Status* status) {
     return tested(count, requests, [&] { return PMPI_Waitany(count, requests, index, status); });
 }
-HAKOBI_EXPORT int MPI_Waitsome(int count, MPI_Request requests[], int* completed, int indices[], MPI_Status statuses[]) {
-    return tested(count, requests, [&] { return PMPI_Waitsome(count, requests, completed, indices, statuses); });
+HAKOBI_EXPORT int MPI_Waitsome(int count, MPI_Request requests[], int* completed, int indices[],
+                               MPI_Status statuses[]) {
+    return tested(count, requests,
+                  [&] { return PMPI_Waitsome(count, requests, completed, indices, statuses); });
 }
 HAKOBI_EXPORT int MPI_Test(MPI_Request* request, int* flag, MPI_Status* status) {
     return tested(1, request, [&] { return PMPI_Test(request, flag, status); });
@@ -289,8 +317,10 @@ HAKOBI_EXPORT int MPI_Testall(int count, MPI_Request requests[], int* flag, MPI_
 HAKOBI_EXPORT int MPI_Testany(int count, MPI_Request requests[], int* index, int* flag, MPI_Status* status) {
     return tested(count, requests, [&] { return PMPI_Testany(count, requests, index, flag, status); });
 }
-HAKOBI_EXPORT int MPI_Testsome(int count, MPI_Request requests[], int* completed, int indices[], MPI_Status statuses[]) {
-    return tested(count, requests, [&] { return PMPI_Testsome(count, requests, completed, indices, statuses); });
+HAKOBI_EXPORT int MPI_Testsome(int count, MPI_Request requests[], int* completed, int indices[],
+                               MPI_Status statuses[]) {
+    return tested(count, requests,
+                  [&] { return PMPI_Testsome(count, requests, completed, indices, statuses); });
 }
 
 // Communicating, but not replayed: only their time is kept.
@@ -298,37 +328,45 @@ HAKOBI_EXPORT int MPI_Probe(int from, int tag, MPI_Comm comm, MPI_Status* status
     return other([&] { return PMPI_Probe(from, tag, comm, status); });
 }
 HAKOBI_EXPORT int MPI_Allgatherv(const void* send, int send_count, MPI_Datatype send_type, void* receive,
-                                 const int receive_counts[], const int offsets[], MPI_Datatype receive_type, MPI_Comm comm) {
+                                 const int receive_counts[], const int offsets[], MPI_Datatype receive_type,
+                                 MPI_Comm comm) {
     return other([&] {
-        return PMPI_Allgatherv(send, send_count, send_type, receive, receive_counts, offsets, receive_type, comm);
+        return PMPI_Allgatherv(send, send_count, send_type, receive, receive_counts, offsets, receive_type,
+                               comm);
     });
 }
 HAKOBI_EXPORT int MPI_Gatherv(const void* send, int send_count, MPI_Datatype send_type, void* receive,
-                              const int receive_counts[], const int offsets[], MPI_Datatype receive_type, int root, MPI_Comm comm) {
+                              const int receive_counts[], const int offsets[], MPI_Datatype receive_type,
+                              int root, MPI_Comm comm) {
     return other([&] {
-        return PMPI_Gatherv(send, send_count, send_type, receive, receive_counts, offsets, receive_type, root, comm);
+        return PMPI_Gatherv(send, send_count, send_type, receive, receive_counts, offsets, receive_type, root,
+                            comm);
     });
 }
-HAKOBI_EXPORT int MPI_Alltoallv(const void* send, const int send_counts[], const int send_offsets[], MPI_Datatype send_type,
-                                void* receive, const int receive_counts[], const int receive_offsets[],
-                                MPI_Datatype receive_type, MPI_Comm comm) {
+HAKOBI_EXPORT int MPI_Alltoallv(const void* send, const int send_counts[], const int send_offsets[],
+                                MPI_Datatype send_type, void* receive, const int receive_counts[],
+                                const int receive_offsets[], MPI_Datatype receive_type, MPI_Comm comm) {
     return other([&] {
-        return PMPI_Alltoallv(send, send_counts, send_offsets, send_type, receive, receive_counts, receive_offsets,
-                              receive_type, comm);
+        return PMPI_Alltoallv(send, send_counts, send_offsets, send_type, receive, receive_counts,
+                              receive_offsets, receive_type, comm);
     });
 }
-HAKOBI_EXPORT int MPI_Neighbor_alltoall(const void* send, int send_count, MPI_Datatype send_type, void* receive,
-                                        int receive_count, MPI_Datatype receive_type, MPI_Comm comm) {
+HAKOBI_EXPORT int MPI_Neighbor_alltoall(const void* send, int send_count, MPI_Datatype send_type,
+                                        void* receive, int receive_count, MPI_Datatype receive_type,
+                                        MPI_Comm comm) {
     return other([&] {
-        return PMPI_Neighbor_alltoall(send, send_count, send_type, receive, receive_count, receive_type, comm);
+        return PMPI_Neighbor_alltoall(send, send_count, send_type, receive, receive_count, receive_type,
+                                      comm);
     });
 }
-HAKOBI_EXPORT int MPI_Neighbor_alltoallw(const void* send, const int send_counts[], const MPI_Aint send_offsets[],
-                                         const MPI_Datatype send_types[], void* receive, const int receive_counts[],
-                                         const MPI_Aint receive_offsets[], const MPI_Datatype receive_types[], MPI_Comm comm) {
+HAKOBI_EXPORT int MPI_Neighbor_alltoallw(const void* send, const int send_counts[],
+                                         const MPI_Aint send_offsets[], const MPI_Datatype send_types[],
+                                         void* receive, const int receive_counts[],
+                                         const MPI_Aint receive_offsets[], const MPI_Datatype receive_types[],
+                                         MPI_Comm comm) {
     return other([&] {
-        return PMPI_Neighbor_alltoallw(send, send_counts, send_offsets, send_types, receive, receive_counts, receive_offsets,
-                                       receive_types, comm);
+        return PMPI_Neighbor_alltoallw(send, send_counts, send_offsets, send_types, receive, receive_counts,
+                                       receive_offsets, receive_types, comm);
     });
 }
 

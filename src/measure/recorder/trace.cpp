@@ -19,8 +19,9 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr const char* call_names[] = {"send",    "receive", "isend",     "ireceive", "sendrecv",  "wait",    "barrier", "bcast",
-                                      "reduce",  "allreduce", "gather",  "allgather", "scatter", "alltoall", "other"};
+constexpr const char* call_names[] = {"send",   "receive",   "isend",   "ireceive", "sendrecv",
+                                      "wait",   "barrier",   "bcast",   "reduce",   "allreduce",
+                                      "gather", "allgather", "scatter", "alltoall", "other"};
 
 /// A handle as a number: a pointer in Open MPI, an int in MPICH.
 template <class Handle>
@@ -48,9 +49,14 @@ std::int64_t peak_memory_bytes() {
 Json to_json(const Event& event, double started_s) {
     // Microseconds with three decimals: nanoseconds are the clock's grain.
     const auto us = [&](double at_s) { return std::round((at_s - started_s) * 1e9) / 1e3; };
-    Json line = {call_names[static_cast<int>(event.call)], event.partner,       event.tag,
-                 event.communicator,                       event.bytes,         event.address,
-                 us(event.begin_s),                        us(event.end_s)};
+    Json line = {call_names[static_cast<int>(event.call)],
+                 event.partner,
+                 event.tag,
+                 event.communicator,
+                 event.bytes,
+                 event.address,
+                 us(event.begin_s),
+                 us(event.end_s)};
     if (event.call == Call::sendrecv) {
         line.insert(line.end(), {event.source, event.receive_bytes, event.receive_address});
     } else if (event.call == Call::wait) {
@@ -70,7 +76,8 @@ void Trace::start() {
     const char* path = std::getenv("HAKOBI_RECORD");
     if (path == nullptr || *path == '\0' || is_on_) return;
     path_ = path;
-    if (const char* most = std::getenv("HAKOBI_RECORD_EVENTS")) max_events_ = std::strtoull(most, nullptr, 10);
+    if (const char* most = std::getenv("HAKOBI_RECORD_EVENTS"))
+        max_events_ = std::strtoull(most, nullptr, 10);
     // All ranks take one moment for 0, as near as a barrier brings them; the ranks of a node share the clock anyway.
     PMPI_Barrier(MPI_COMM_WORLD);
     started_s_ = now_s();
@@ -122,7 +129,8 @@ void Trace::drop_template(MPI_Request request) {
 
 int Trace::group_of(MPI_Comm comm) {
     const std::lock_guard lock(mutex_);
-    if (const auto known = group_of_comm_.find(key_of(comm)); known != group_of_comm_.end()) return known->second;
+    if (const auto known = group_of_comm_.find(key_of(comm)); known != group_of_comm_.end())
+        return known->second;
     int is_inter = 0;
     PMPI_Comm_test_inter(comm, &is_inter);
     MPI_Group group = MPI_GROUP_NULL;
@@ -161,15 +169,24 @@ void Trace::forget(MPI_Comm comm) {
 
 std::string Trace::to_lines(int rank) const {
     constexpr std::size_t events_a_line = 4096;
-    std::string lines = Json{{"kind", "trace-rank"}, {"rank", rank}, {"num_events", events_.size()},
-                             {"num_dropped", num_dropped_}, {"memory_bytes", peak_memory_bytes()},
-                             {"end_us", std::round((now_s() - started_s_) * 1e9) / 1e3}, {"groups", groups_}}.dump() + "\n";
+    std::string lines = Json{{"kind", "trace-rank"},
+                             {"rank", rank},
+                             {"num_events", events_.size()},
+                             {"num_dropped", num_dropped_},
+                             {"memory_bytes", peak_memory_bytes()},
+                             {"end_us", std::round((now_s() - started_s_) * 1e9) / 1e3},
+                             {"groups", groups_}}
+                            .dump() +
+                        "\n";
     for (std::size_t first = 0; first < events_.size(); first += events_a_line) {
         Json events = Json::array();
         for (std::size_t i = first; i < std::min(events_.size(), first + events_a_line); ++i) {
             events.push_back(to_json(events_[i], started_s_));
         }
-        lines += Json{{"kind", "trace-events"}, {"rank", rank}, {"first", first}, {"events", std::move(events)}}.dump() + "\n";
+        lines +=
+            Json{{"kind", "trace-events"}, {"rank", rank}, {"first", first}, {"events", std::move(events)}}
+                .dump() +
+            "\n";
     }
     return lines;
 }
@@ -188,7 +205,8 @@ void Trace::write() {
         std::int64_t length = static_cast<std::int64_t>(mine.size());
         PMPI_Send(&length, 1, MPI_INT64_T, 0, tag, MPI_COMM_WORLD);
         for (std::size_t at = 0; at < mine.size(); at += piece) {
-            PMPI_Send(mine.data() + at, static_cast<int>(std::min(piece, mine.size() - at)), MPI_CHAR, 0, tag, MPI_COMM_WORLD);
+            PMPI_Send(mine.data() + at, static_cast<int>(std::min(piece, mine.size() - at)), MPI_CHAR, 0, tag,
+                      MPI_COMM_WORLD);
         }
         return;
     }
@@ -199,7 +217,12 @@ void Trace::write() {
     std::string version = library;
     version = version.substr(0, std::min(version.find(", package"), version.find('\n')));
     std::replace(version.begin(), version.end(), '\t', ' ');
-    file << Json{{"kind", "trace"}, {"schema", 1}, {"ranks", size}, {"command", command_line()}, {"mpi_library", version}}.dump()
+    file << Json{{"kind", "trace"},
+                 {"schema", 1},
+                 {"ranks", size},
+                 {"command", command_line()},
+                 {"mpi_library", version}}
+                .dump()
          << '\n'
          << mine;
     std::string lines;
@@ -208,14 +231,16 @@ void Trace::write() {
         PMPI_Recv(&length, 1, MPI_INT64_T, source, tag, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
         lines.resize(static_cast<std::size_t>(length));
         for (std::size_t at = 0; at < lines.size(); at += piece) {
-            PMPI_Recv(lines.data() + at, static_cast<int>(std::min(piece, lines.size() - at)), MPI_CHAR, source, tag,
-                      MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+            PMPI_Recv(lines.data() + at, static_cast<int>(std::min(piece, lines.size() - at)), MPI_CHAR,
+                      source, tag, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
         }
         file << lines;
     }
     file.flush();
     // The program's own result stands whatever becomes of its trace.
-    if (!file) std::fprintf(stderr, "hakobi: the trace %s cannot be written: %s\n", path_.c_str(), std::strerror(errno));
+    if (!file)
+        std::fprintf(stderr, "hakobi: the trace %s cannot be written: %s\n", path_.c_str(),
+                     std::strerror(errno));
 }
 
 }  // namespace hakobi::recorder

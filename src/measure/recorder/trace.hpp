@@ -24,17 +24,32 @@
 
 namespace hakobi::recorder {
 
-enum class Call : int { send, receive, isend, ireceive, sendrecv, wait, barrier, bcast, reduce, allreduce, gather,
-                        allgather, scatter, alltoall, other };
+enum class Call : int {
+    send,
+    receive,
+    isend,
+    ireceive,
+    sendrecv,
+    wait,
+    barrier,
+    bcast,
+    reduce,
+    allreduce,
+    gather,
+    allgather,
+    scatter,
+    alltoall,
+    other
+};
 
 struct Event {
     Call call;
-    int partner;           ///< world rank of destination, source (-1: any) or root; -1 where all are alike
-    int source;            ///< sendrecv: world rank received from
+    int partner;  ///< world rank of destination, source (-1: any) or root; -1 where all are alike
+    int source;   ///< sendrecv: world rank received from
     int tag;
-    int communicator;      ///< index into the trace's groups
-    std::int64_t bytes;    ///< sent; of a receive: room for
-    std::int64_t receive_bytes;          ///< sendrecv only
+    int communicator;            ///< index into the trace's groups
+    std::int64_t bytes;          ///< sent; of a receive: room for
+    std::int64_t receive_bytes;  ///< sendrecv only
     std::uint64_t address, receive_address;
     double begin_s, end_s;
     std::vector<std::int64_t> requests;  ///< wait only: event numbers

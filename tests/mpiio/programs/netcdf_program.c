@@ -18,7 +18,8 @@ int main(int argc, char** argv) {
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &num_ranks);
-    check(nc_create_par(argv[1], NC_NETCDF4 | NC_CLOBBER, MPI_COMM_WORLD, MPI_INFO_NULL, &file), "nc_create_par");
+    check(nc_create_par(argv[1], NC_NETCDF4 | NC_CLOBBER, MPI_COMM_WORLD, MPI_INFO_NULL, &file),
+          "nc_create_par");
     check(nc_def_dim(file, "time", NC_UNLIMITED, &dimensions[0]), "nc_def_dim");
     check(nc_def_dim(file, "y", rows, &dimensions[1]), "nc_def_dim");
     check(nc_def_dim(file, "x", columns, &dimensions[2]), "nc_def_dim");

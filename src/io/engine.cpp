@@ -136,7 +136,8 @@ mpi::Agreed Engine::Impl::run_call(Call& call) {
         }
         if (!agreed.status.ok() || was_small || totals.size_bytes == 0) return agreed;
         storage_blocks = std::max(storage_blocks, totals.storage_blocks);
-        RoadChoice choice = choose_road(totals, call.is_write, options.shuffle, options.cb_buffer_bytes);
+        RoadChoice choice = choose_road(totals, call.is_write, options.shuffle,
+                                        coarse_bytes(options.striping_unit_bytes, options.cb_buffer_bytes));
         if (call.is_asynchronous && choice.road == Road::direct && options.shuffle != "never")
             choice = {Road::shuffle, "asynchronous"};
         explainer.road(choice, totals, call.is_write);

@@ -59,7 +59,8 @@ Status Engine::Impl::need_file() {
     auto opened = storage::open_file(path, mode);
     if (!opened.ok()) return opened.status();
     file = std::move(opened).value();
-    storage_blocks = StorageMemory::of(*file).blocks;
+    // What the ranks have agreed on holds also where this one opens the file only now.
+    storage_blocks = std::max(storage_blocks, StorageMemory::of(*file).blocks);
     return {};
 }
 
@@ -86,6 +87,10 @@ void Engine::Impl::try_storage(Call& call) {
 void Engine::Impl::move_direct(Call& call, std::int64_t stream_begin, bool in_flight) {
     call.status = need_file();
     if (!call.status.ok()) return;
+    // One chunk alone has nothing to overlap with.
+    const bool is_one =
+        call.file.size_bytes() - stream_begin <= options.cb_buffer_bytes && call.file.num_pieces() <= 1;
+    in_flight = in_flight && !is_one;
     if (in_flight && !direct_access && options.access != "posix") {
         storage::AccessOptions access_options;
         access_options.name = options.access;
@@ -97,7 +102,7 @@ void Engine::Impl::move_direct(Call& call, std::int64_t stream_begin, bool in_fl
         // Without one the calls are made in line: slower, not wrong.
     }
     const double start_s = now_s();
-    const bool is_gated = call.is_write && !in_flight && storage_blocks == 0;
+    const bool is_gated = call.is_write && storage_blocks == 0;
     const DirectRequest request{call.file,
                                 call.memory,
                                 call.origin,

@@ -40,12 +40,12 @@ RequestTotals total_of(std::span<const RequestSummary> requests) {
 }
 
 RoadChoice choose_road(const RequestTotals& totals, bool is_write, std::string_view shuffle_hint,
-                       std::int64_t cb_bytes) {
+                       std::int64_t coarse_bytes) {
     if (totals.size_bytes == 0) return {Road::nothing, "no rank has anything"};
     if (shuffle_hint == "always") return {Road::shuffle, "hakobi_shuffle=always"};
     if (shuffle_hint == "never") return {Road::direct, "hakobi_shuffle=never"};
     const std::int64_t piece = totals.smallest_mean_piece_bytes;
-    if (piece >= cb_bytes) return {Road::direct, "every rank's pieces are at least a collective buffer"};
+    if (piece >= coarse_bytes) return {Road::direct, "every rank's pieces are coarse for any storage"};
     if (totals.num_ranks_with_data == 1 && piece >= direct_read_piece_bytes && totals.storage_blocks == 0) {
         return {Road::direct, "one rank alone has data, and the storage serves it from memory"};
     }
@@ -55,6 +55,10 @@ RoadChoice choose_road(const RequestTotals& totals, bool is_write, std::string_v
     }
     return {Road::shuffle,
             totals.storage_blocks == 1 ? "the storage makes requests wait" : "the pieces are fine"};
+}
+
+std::int64_t coarse_bytes(std::int64_t striping_unit_bytes, std::int64_t cb_bytes) {
+    return std::min(cb_bytes, std::max<std::int64_t>(1 << 20, 2 * striping_unit_bytes));
 }
 
 std::int64_t Domains::cycle_begin(std::int64_t cycle) const {

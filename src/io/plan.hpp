@@ -44,7 +44,10 @@ struct RoadChoice {
     const char* why = "";
 };
 [[nodiscard]] RoadChoice choose_road(const RequestTotals& totals, bool is_write,
-                                     std::string_view shuffle_hint, std::int64_t cb_bytes);
+                                     std::string_view shuffle_hint, std::int64_t coarse_bytes);
+/// Pieces from which on no storage gains by the shuffle: 1 MiB, but two stripes at least, so that few stripes have two
+/// writers, and no more than a collective buffer, the shuffle's own largest access.
+[[nodiscard]] std::int64_t coarse_bytes(std::int64_t striping_unit_bytes, std::int64_t cb_bytes);
 
 /// The part of the file that one phase of a collective call covers, divided into cycles of one collective buffer, and
 /// the cycles into file domains, one an aggregator: aggregator a owns cycles [a * cycles_per_domain, …). Cycle

@@ -122,6 +122,20 @@ TEST(Road, CoarsePiecesServedFromMemorySkipTheShuffleAndSlowStorageDoesNot) {
     EXPECT_EQ(choose_road(totals, false, "never", 4 << 20).road, Road::nothing);
 }
 
+TEST(Road, PiecesOfTwoStripesAndAMebibyteAreCoarseForAnyStorage) {
+    EXPECT_EQ(coarse_bytes(4096, 4 << 20), 1 << 20);
+    EXPECT_EQ(coarse_bytes(1 << 20, 4 << 20), 2 << 20);
+    EXPECT_EQ(coarse_bytes(16 << 20, 4 << 20), 4 << 20);
+    EXPECT_EQ(coarse_bytes(4096, 64 << 10), 64 << 10);
+    RequestTotals totals;
+    totals.size_bytes = 1 << 30;
+    totals.num_ranks_with_data = 8;
+    totals.storage_blocks = 1;
+    totals.smallest_mean_piece_bytes = coarse_bytes(4096, 4 << 20);
+    EXPECT_EQ(choose_road(totals, true, "auto", totals.smallest_mean_piece_bytes).road, Road::direct);
+    EXPECT_EQ(choose_road(totals, true, "auto", totals.smallest_mean_piece_bytes + 1).road, Road::shuffle);
+}
+
 TEST(Aggregators, AreSpreadOverNodesFirstAndWithinEachThen) {
     const std::vector<std::vector<int>> nodes{{0, 1, 2, 3}, {4, 5}, {6, 7, 8, 9}};
     EXPECT_EQ(choose_aggregators(nodes, 0, 1), (std::vector<int>{0, 4, 6}));

@@ -5,6 +5,8 @@
 #include <atomic>
 #include <cstdint>
 
+#include "base/clock.hpp"
+
 namespace hakobi {
 
 /// Waiting on a 32-bit word that other threads, or processes that map the same memory, change. The kernel's futex:
@@ -27,10 +29,12 @@ inline void spin_pause() {
 }
 
 /// What to try before sleeping: first `spins` looks in a row, then `yields` that leave the core to another thread. Where
-/// threads exceed cores, giving way to those that one waits for is cheaper than being put to sleep and woken.
+/// threads exceed cores, giving way to those that one waits for is cheaper than being put to sleep and woken. A core
+/// that comes back late went to somebody else, who keeps it for a scheduler's slice: a sleeper is woken sooner than that.
 struct Patience {
     int spins = 0;
     int yields = 0;
+    static constexpr double longest_yield_s = 5e-4;
 };
 
 /// Waits until `done(word's value)`; sleeps between looks once its patience is spent.
@@ -44,7 +48,9 @@ void futex_wait_until(FutexWord& word, Patience patience, Done done) {
             continue;
         }
         if (patience.yields-- > 0) {
+            const double before_s = now_s();
             sched_yield();
+            if (now_s() - before_s > Patience::longest_yield_s) patience.yields = 0;
             continue;
         }
         futex_wait(word, value, 1.0);

@@ -111,7 +111,8 @@ Shuffle::Shuffle(const Comm& comm, const PhasePlan& plan, const NodeBuffers& buf
       counters_(counters),
       timeline_(timeline),
       late_s_(comm.rank() == comm.size() - 1 ? skew_s : 0),
-      is_oversubscribed_(comm.node_size() > num_cores()) {
+      is_oversubscribed_(comm.node_size() > num_cores()),
+      takes_turns_(is_oversubscribed_) {
     if (regions_.empty()) return;
     if (my_domain < 0) return;
     const Domains& domains = plan.domains;
@@ -226,7 +227,11 @@ void Shuffle::write_part(const Request& request, const CyclePart& part, Cursor& 
     timeline_.add({"deposit", 0, start_s, end_s, part.cycle});
     // All buffers are open at first. Where ranks exceed cores one rank would fill its part of each of them before the next
     // rank gets the core, and the storage would wait until the last one has come: take turns while that is so.
-    if (is_oversubscribed_ && turn < static_cast<std::uint32_t>(buffers_.depth)) sched_yield();
+    if (takes_turns_ && turn < static_cast<std::uint32_t>(buffers_.depth)) {
+        sched_yield();
+        takes_turns_ =
+            now_s() - end_s < Patience::longest_yield_s;  // else the core went to somebody else's program
+    }
 }
 
 void Shuffle::read_part(const Request& request, const CyclePart& part, Cursor& file, Cursor& memory) {

@@ -125,8 +125,8 @@ class Shuffle {
     int my_domain_;
     EngineCounters& counters_;
     Timeline& timeline_;
-    double late_s_;           // how long after a buffer has opened this rank takes it: for measuring
-    bool is_oversubscribed_;  // more ranks than cores on this node
+    double late_s_;  // how long after a buffer has opened this rank takes it: for measuring
+    bool is_oversubscribed_, takes_turns_;  // more ranks than cores on this node
 
     // Duties between nodes.
     std::deque<Sending> sending_;

@@ -4,6 +4,7 @@
 #include <optional>
 #include <vector>
 
+#include "base/copy_bytes.hpp"
 #include "contender.hpp"
 #include "mpi/agree.hpp"
 #include "storage/access.hpp"
@@ -132,7 +133,7 @@ class FloorTransfer final : public Transfer {
         }
         if (file_) {
             if (data_.empty())
-                data_.assign(static_cast<std::size_t>(end_ - begin_) + page_bytes, std::byte{1});
+                data_.assign(static_cast<std::size_t>(end_ - begin_ + page_bytes), std::byte{1});
             storage::AccessOptions options;
             options.num_threads = in_flight;
             options.learnt = learnt_[is_write_ ? 1 : 0];  // the engine remembers it too
@@ -149,9 +150,7 @@ class FloorTransfer final : public Transfer {
         num_running_ = 0;
         if (access_) {
             // Congruent with the file: what the kernel copies fastest (base/copy_bytes.hpp).
-            const std::size_t above =
-                (reinterpret_cast<std::size_t>(data_.data()) - static_cast<std::size_t>(begin_)) % page_bytes;
-            std::byte* const on_page = data_.data() + (page_bytes - above) % page_bytes;
+            std::byte* const on_page = congruent_with(begin_, data_.data());
             for (std::size_t i = 0; i < requests.size(); ++i) {
                 requests[i].buffer = on_page;
                 requests[i].context = this;
@@ -198,7 +197,6 @@ class FloorTransfer final : public Transfer {
 
     static constexpr int in_flight = 4;
     static constexpr std::int64_t block_bytes = 4 << 20;
-    static constexpr std::size_t page_bytes = 4096;
     std::string name_ = "floor";
     const Comm& comm_;
     std::int64_t begin_ = 0, end_ = 0;

@@ -1,6 +1,6 @@
 /* What the programs of this folder share: they use MPI-IO or a library on it, know nothing of Hakobi, and
- * print one line, "<seconds> s <bytes> bytes", which compare.py reads. Time is from opening the file to its
- * end of closing, on the slowest rank. */
+ * print one line, "<seconds> s <bytes> bytes", which compare.py reads. Time is from opening the file to the end
+ * of closing it, on the slowest rank. */
 #ifndef HAKOBI_BENCH_DROP_IN_H
 #define HAKOBI_BENCH_DROP_IN_H
 

@@ -1,6 +1,7 @@
 /* pnetcdf_output flash|block FILE [EDGE]: collective output through PnetCDF.
- *   flash  as the FLASH code writes a checkpoint: 24 variables, 80 blocks of EDGE^3 doubles (16) a rank in
- * each block  one variable of EDGE^3 doubles (320), a 3-D block a rank */
+ *   flash  as the FLASH code writes a checkpoint: 24 variables, 80 blocks of EDGE^3 doubles (16)
+ *          a rank in each
+ *   block  one variable of EDGE^3 doubles (320), a 3-D block a rank */
 #include <pnetcdf.h>
 #include <string.h>
 

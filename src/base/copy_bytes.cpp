@@ -1,6 +1,5 @@
 #include "base/copy_bytes.hpp"
 
-#include <cstdint>
 #include <limits>
 #include <vector>
 
@@ -9,16 +8,15 @@
 namespace hakobi {
 namespace {
 
-constexpr std::size_t page_bytes = 4096;
 constexpr std::size_t slow_distance_bytes = 64;  // a destination so little above its source, modulo a page
 
 #if defined(__x86_64__)
-double seconds_of_copy(std::byte* to, const std::byte* from, std::size_t num_bytes) {
+double seconds_of_copy(std::byte* to, const std::byte* from, std::int64_t num_bytes) {
     double best_s = std::numeric_limits<double>::max();
     for (int i = 0; i < 4; ++i) {  // the first touches the pages
         void* destination = to;
         const void* source = from;
-        std::size_t count = num_bytes;
+        auto count = static_cast<std::size_t>(num_bytes);
         const double start_s = now_s();
         asm volatile("rep movsb" : "+D"(destination), "+S"(source), "+c"(count) : : "memory");
         best_s = std::min(best_s, now_s() - start_s);
@@ -27,13 +25,13 @@ double seconds_of_copy(std::byte* to, const std::byte* from, std::size_t num_byt
 }
 
 bool measured_slow() {
-    constexpr std::size_t num_bytes = 32 << 10;
-    std::vector<std::byte> source(num_bytes + 2 * page_bytes), target(source.size());
-    const auto on_page = [](std::vector<std::byte>& bytes) {
-        return bytes.data() + (page_bytes - reinterpret_cast<std::uintptr_t>(bytes.data()) % page_bytes);
-    };
-    const double apart_s = seconds_of_copy(on_page(target) + page_bytes / 2, on_page(source), num_bytes);
-    const double near_s = seconds_of_copy(on_page(target) + 16, on_page(source), num_bytes);
+    constexpr std::int64_t num_bytes = 32 << 10;
+    std::vector<std::byte> source(static_cast<std::size_t>(num_bytes + 2 * page_bytes)),
+        target(source.size());
+    const std::byte* const from = congruent_with(0, source.data());
+    std::byte* const to = congruent_with(0, target.data());
+    const double apart_s = seconds_of_copy(to + page_bytes / 2, from, num_bytes);
+    const double near_s = seconds_of_copy(to + 16, from, num_bytes);
     return near_s > 2 * apart_s;
 }
 #else
@@ -45,7 +43,7 @@ bool measured_slow() {
 }  // namespace
 
 bool is_slow_copy(std::size_t to_address, std::size_t from_address) {
-    const std::size_t distance = (to_address - from_address) % page_bytes;
+    const std::size_t distance = (to_address - from_address) % static_cast<std::size_t>(page_bytes);
     if (distance == 0 || distance >= slow_distance_bytes) return false;
     static const bool is_slow = measured_slow();
     return is_slow;

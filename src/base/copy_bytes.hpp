@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <cstring>
 
 namespace hakobi {
@@ -20,9 +21,17 @@ inline void copy_bytes(std::byte* to, const std::byte* from, std::size_t num_byt
     }
 }
 
-/// Whether the kernel, which copies with the string instruction, is slow from `from_offset` in its pages to `to`, or the
-/// other way round: a copy that passes through a buffer congruent with the file is then faster. False on processors
-/// that do not mind; the first call that could be true finds that out, in less than a millisecond.
+constexpr std::int64_t page_bytes = 4096;
+
+/// The first address at or after `memory` that is congruent with `offset` modulo a page: less than a page further.
+[[nodiscard]] inline std::byte* congruent_with(std::int64_t offset, std::byte* memory) {
+    const auto distance = static_cast<std::uintptr_t>(offset) - reinterpret_cast<std::uintptr_t>(memory);
+    return memory + distance % static_cast<std::uintptr_t>(page_bytes);
+}
+
+/// Whether the kernel, which copies with the string instruction, is slow from one address (of memory, or an offset in a
+/// file, which lies in pages) to another: a copy that passes through a buffer congruent with the file is then faster.
+/// False on processors that do not mind; the first call that could be true finds that out, in less than a millisecond.
 [[nodiscard]] bool is_slow_copy(std::size_t to_address, std::size_t from_address);
 
 }  // namespace hakobi

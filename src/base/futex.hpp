@@ -29,13 +29,20 @@ inline void spin_pause() {
 }
 
 /// What to try before sleeping: first `spins` looks in a row, then `yields` that leave the core to another thread. Where
-/// threads exceed cores, giving way to those that one waits for is cheaper than being put to sleep and woken. A core
-/// that comes back late went to somebody else, who keeps it for a scheduler's slice: a sleeper is woken sooner than that.
+/// threads exceed cores, giving way to those that one waits for is cheaper than being put to sleep and woken.
 struct Patience {
     int spins = 0;
     int yields = 0;
-    static constexpr double longest_yield_s = 5e-4;
 };
+
+/// Leaves the core to another thread. False when it came back late: then it went to somebody else's program, which keeps
+/// it for a scheduler's slice, and a sleeper is woken sooner than that.
+inline bool give_way() {
+    constexpr double longest_s = 5e-4;
+    const double before_s = now_s();
+    sched_yield();
+    return now_s() - before_s <= longest_s;
+}
 
 /// Waits until `done(word's value)`; sleeps between looks once its patience is spent.
 template <class Done>
@@ -48,9 +55,7 @@ void futex_wait_until(FutexWord& word, Patience patience, Done done) {
             continue;
         }
         if (patience.yields-- > 0) {
-            const double before_s = now_s();
-            sched_yield();
-            if (now_s() - before_s > Patience::longest_yield_s) patience.yields = 0;
+            if (!give_way()) patience.yields = 0;
             continue;
         }
         futex_wait(word, value, 1.0);

@@ -106,12 +106,9 @@ class Mover {
     }
 
     static std::byte* bounce_for(Chunk& chunk, std::int64_t file_offset, std::int64_t length) {
-        constexpr std::int64_t page_bytes = 4096;
-        if (std::ssize(chunk.bounce_memory) < length + page_bytes)
-            chunk.bounce_memory.resize(static_cast<std::size_t>(length + page_bytes));
-        std::byte* const begin = chunk.bounce_memory.data();
-        const std::int64_t gap = (file_offset - reinterpret_cast<std::intptr_t>(begin)) % page_bytes;
-        return begin + (gap + page_bytes) % page_bytes;
+        const auto needed = static_cast<std::size_t>(length + page_bytes);
+        if (chunk.bounce_memory.size() < needed) chunk.bounce_memory.resize(needed);
+        return congruent_with(file_offset, chunk.bounce_memory.data());
     }
 
     Chunk* take_free() {

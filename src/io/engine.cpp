@@ -101,7 +101,7 @@ void Engine::Impl::run_phase(Call& call, const RequestTotals& totals) {
     explainer.phase(plan.domains, buffers, options, domain >= 0 || comm.rank() == 0);
 
     Shuffle shuffle(comm, plan, buffers, *control, call.regions, pipeline.get(), domain, counters, timeline,
-                    options.skew_s);
+                    team.patience(), options.skew_s);
     shuffle.run({file_region, call.memory, call.origin}, parts);
     call.position = plan.domains.end_bytes;
     if (!(call.is_asynchronous && call.position >= totals.end_bytes)) {

@@ -1,18 +1,16 @@
 #include "io/shuffle.hpp"
 
-#include <sched.h>
 #include <algorithm>
 #include <cassert>
 #include <cstring>
 #include <ctime>
 
 #include "base/clock.hpp"
+#include "base/copy_bytes.hpp"
 #include "mpi/comm_state.hpp"
 
 namespace hakobi::io {
 namespace {
-
-constexpr std::int64_t page_bytes = 4096;
 
 std::int64_t rounded_up(std::int64_t value, std::int64_t to) {
     return (value + to - 1) / to * to;
@@ -38,8 +36,7 @@ std::int64_t NodeBuffers::bytes_needed(int num_aggregators, bool has_staging, st
 
 void NodeBuffers::place(std::byte* memory, int num_aggregators, bool has_staging) {
     // O_DIRECT and io_uring want buffers on pages; MPI gives the window on any boundary.
-    std::byte* next =
-        memory + (page_bytes - reinterpret_cast<std::intptr_t>(memory) % page_bytes) % page_bytes;
+    std::byte* next = congruent_with(0, memory);
     const auto take = [&next](std::int64_t bytes) {
         std::byte* at = next;
         next += rounded_up(bytes, page_bytes);
@@ -100,7 +97,7 @@ std::vector<Turn> PhasePlan::turns_of(int domain, std::span<const CycleTally> ta
 
 Shuffle::Shuffle(const Comm& comm, const PhasePlan& plan, const NodeBuffers& buffers, ControlBlock& control,
                  std::span<const Region> regions, Pipeline* pipeline, int my_domain, EngineCounters& counters,
-                 Timeline& timeline, double skew_s)
+                 Timeline& timeline, const Patience& patience, double skew_s)
     : comm_(comm),
       plan_(plan),
       buffers_(buffers),
@@ -111,8 +108,8 @@ Shuffle::Shuffle(const Comm& comm, const PhasePlan& plan, const NodeBuffers& buf
       counters_(counters),
       timeline_(timeline),
       late_s_(comm.rank() == comm.size() - 1 ? skew_s : 0),
-      is_oversubscribed_(comm.node_size() > num_cores()),
-      takes_turns_(is_oversubscribed_) {
+      spins_(patience.spins),
+      takes_turns_(patience.yields > 0) {
     if (regions_.empty()) return;
     if (my_domain < 0) return;
     const Domains& domains = plan.domains;
@@ -187,7 +184,7 @@ void Shuffle::wait_until_open(FutexWord& word, std::uint32_t value) {
     if (word.load(std::memory_order_acquire) == value) return;
     const double start_s = now_s();
     if (regions_.empty()) {
-        futex_wait_until(word, Patience{is_oversubscribed_ ? 20 : 2000, 0},
+        futex_wait_until(word, {.spins = spins_, .yields = 0},
                          [value](std::uint32_t v) { return v == value; });
     } else {
         // Messages progress only while somebody asks: short sleeps.
@@ -227,11 +224,7 @@ void Shuffle::write_part(const Request& request, const CyclePart& part, Cursor& 
     timeline_.add({"deposit", 0, start_s, end_s, part.cycle});
     // All buffers are open at first. Where ranks exceed cores one rank would fill its part of each of them before the next
     // rank gets the core, and the storage would wait until the last one has come: take turns while that is so.
-    if (takes_turns_ && turn < static_cast<std::uint32_t>(buffers_.depth)) {
-        sched_yield();
-        takes_turns_ =
-            now_s() - end_s < Patience::longest_yield_s;  // else the core went to somebody else's program
-    }
+    if (takes_turns_ && turn < static_cast<std::uint32_t>(buffers_.depth)) takes_turns_ = give_way();
 }
 
 void Shuffle::read_part(const Request& request, const CyclePart& part, Cursor& file, Cursor& memory) {

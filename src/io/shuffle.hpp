@@ -65,10 +65,10 @@ class Shuffle {
         std::byte* origin;
     };
     /// `regions`: the file regions of all ranks of the communicator, or empty on a single node. `pipeline`: this
-    /// rank's, when it aggregates; `my_domain` then is its domain, else -1.
+    /// rank's, when it aggregates; `my_domain` then is its domain, else -1. `patience`: the team's.
     Shuffle(const Comm& comm, const PhasePlan& plan, const NodeBuffers& buffers, ControlBlock& control,
             std::span<const Region> regions, Pipeline* pipeline, int my_domain, EngineCounters& counters,
-            Timeline& timeline, double skew_s);
+            Timeline& timeline, const Patience& patience, double skew_s);
 
     /// Adds this rank's parts to the tallies, and as aggregator what other nodes will send. Before number_turns.
     static std::vector<CyclePart> announce(const Comm& comm, const PhasePlan& plan, const Region& file,
@@ -126,7 +126,8 @@ class Shuffle {
     EngineCounters& counters_;
     Timeline& timeline_;
     double late_s_;  // how long after a buffer has opened this rank takes it: for measuring
-    bool is_oversubscribed_, takes_turns_;  // more ranks than cores on this node
+    int spins_;
+    bool takes_turns_;  // ranks share cores, and give way to one another
 
     // Duties between nodes.
     std::deque<Sending> sending_;

@@ -50,6 +50,7 @@ class Team {
     void barrier() {
         round([] {});
     }
+    [[nodiscard]] const Patience& patience() const noexcept { return patience_; }
 
   private:
     TeamMemory* memory_ = nullptr;

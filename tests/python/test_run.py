@@ -340,6 +340,5 @@ def test_sigterm_ends_the_launcher_and_its_ranks(tmp_path: Path) -> None:
     wait_until(lambda: len(ranks()) == 2)
     found = ranks()
     process.terminate()
-    process.communicate(timeout=60)
-    assert process.returncode != 0
+    process.communicate(timeout=60)  # the status says nothing: MPICH's launcher often returns 0 after SIGTERM
     assert psutil.wait_procs(found, timeout=20)[1] == []

@@ -17,7 +17,7 @@ SHELL := /bin/bash
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
 
-.PHONY: all setup build demo test test-cpp test-python check format install clean help
+.PHONY: all setup build programs demo test test-cpp test-python check format install clean help
 all: build
 
 help: ## list the targets
@@ -31,7 +31,10 @@ setup: ## install what is missing: Debian packages, .venv with the command .venv
 build: setup ## build the library, programs and tests in build/$HAKOBI_MPI
 	@tools/build $(HAKOBI_MPI)
 
-demo: build ## run the tsunami by every output method, print the table, write the report
+programs: setup ## build only what the command hakobi runs: no tests
+	@tools/build $(HAKOBI_MPI) programs
+
+demo: programs ## run the tsunami by every output method, print the table, write the report
 	@.venv/bin/hakobi demo
 
 test: test-cpp test-python ## build, then run every test

@@ -82,7 +82,7 @@ struct Engine::Impl {
     void try_storage(Call& call);
     void run_phase(Call& call, const RequestTotals& totals);
     void wait_for_storage(Call& call);
-    [[nodiscard]] std::optional<storage::Concurrency> learnt_threads() const;
+    [[nodiscard]] std::optional<storage::Concurrency> learnt_threads(int limit) const;
 };
 
 }  // namespace hakobi::io

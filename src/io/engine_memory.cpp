@@ -77,7 +77,7 @@ Status Engine::Impl::set_up_buffers(bool for_asynchronous) {
         access_options.num_threads = options.io_threads;
         access_options.queue_depth = buffers.depth;
         access_options.cores = node_cores;
-        access_options.learnt = learnt_threads();
+        access_options.learnt = learnt_threads(options.io_threads);
         if (options.access == "uring") {
             for (int b = 0; b < buffers.depth; ++b) {
                 access_options.buffers.emplace_back(buffers.buffers[local] + b * buffers.cb_bytes,

@@ -16,8 +16,9 @@ namespace {
 class StorageMemory {
   public:
     struct Known {
-        std::int64_t blocks = -1;                     // RequestSummary::storage_blocks
-        std::optional<storage::Concurrency> threads;  // Access::learnt
+        std::int64_t blocks = -1;  // RequestSummary::storage_blocks
+        // Access::learnt by its limit: aggregators and direct accesses have different numbers of threads.
+        std::map<int, storage::Concurrency> threads;
     };
     static Known of(const storage::File& file) {
         const std::scoped_lock lock(mutex());
@@ -31,7 +32,7 @@ class StorageMemory {
         const std::scoped_lock lock(mutex());
         Known& entry = known()[device];
         entry.blocks = blocks;
-        if (threads) entry.threads = std::move(threads);
+        if (threads) entry.threads.insert_or_assign(threads->limit(), *threads);
     }
 
   private:
@@ -96,7 +97,7 @@ void Engine::Impl::move_direct(Call& call, std::int64_t stream_begin, bool in_fl
         access_options.name = options.access;
         access_options.num_threads = std::max(1, options.io_threads * 2 / comm.node_size());
         access_options.cores = node_cores;
-        access_options.learnt = learnt_threads();
+        access_options.learnt = learnt_threads(access_options.num_threads);
         auto access = storage::make_access(*file, access_options);
         if (access.ok()) direct_access = std::move(access).value();
         // Without one the calls are made in line: slower, not wrong.
@@ -128,8 +129,10 @@ void Engine::Impl::move_direct(Call& call, std::int64_t stream_begin, bool in_fl
     timeline.add({call.is_write ? "write directly" : "read directly", 0, start_s, end_s});
 }
 
-std::optional<storage::Concurrency> Engine::Impl::learnt_threads() const {
-    return StorageMemory::of(*file).threads;
+std::optional<storage::Concurrency> Engine::Impl::learnt_threads(int limit) const {
+    const StorageMemory::Known known = StorageMemory::of(*file);
+    const auto at = known.threads.find(limit);
+    return at != known.threads.end() ? std::optional(at->second) : std::nullopt;
 }
 
 void Engine::Impl::wait_for_storage(Call& call) {

@@ -13,53 +13,24 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include <CLI/CLI.hpp>
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
-#include <map>
 
 #include "base/clock.hpp"
 #include "contender.hpp"
 #include "io/cursor.hpp"
-#include "measure/record.hpp"
 #include "measure/repetition.hpp"
 #include "measure/residency.hpp"
 #include "mpi/agree.hpp"
 #include "mpi/messages.hpp"
+#include "options.hpp"
+#include "report.hpp"
 #include "storage/file.hpp"
 
 namespace hakobi::bench {
 namespace {
-
-struct Options {
-    std::string pattern = "block3d";
-    std::int64_t bytes = 256 << 20;
-    std::int64_t piece_bytes = 512;
-    std::string folder = "/dev/shm";
-    std::vector<std::string> operations = {"write", "read"};
-    std::vector<std::string> accesses = {"threads"};
-    std::vector<std::string> compare;
-    std::string mpi_io_name = "mpi-io";
-    std::vector<std::string> hints, mpi_hints;
-    std::int64_t cb_bytes = 0;
-    int depth = 0, aggregators = 0, io_threads = 0, floor_ranks = 2;
-    double skew_s = 0;
-    double limit_gb_s = 0;
-    double budget_s = 20;
-    int min_samples = 5, max_samples = 100;
-    bool is_unverified = false;
-    bool is_file_kept = false, is_cache_dropped = false, is_synced = false;
-    std::string json;
-};
-
-struct Series {
-    std::unique_ptr<Transfer> transfer;
-    bool is_write = false;
-    std::vector<double> cpu_s;         // of each sample
-    std::vector<double> cached_share;  // of the file before each read; rank 0
-};
 
 double cpu_s() {
     rusage usage{};
@@ -114,7 +85,7 @@ class Bench {
         if (comm_.rank() == 0) {
             std::filesystem::remove(path_);
             std::filesystem::remove(path_ + ".read");
-            report(results);
+            report(comm_, options_, pattern_, series_, results);
         }
     }
 
@@ -288,8 +259,6 @@ class Bench {
         return {};
     }
 
-    void report(const std::vector<measure::Measurement>& results);
-
     const Comm& comm_;
     Options options_;
     Pattern pattern_;
@@ -301,159 +270,10 @@ class Bench {
     bool has_read_file_ = false;
 };
 
-void Bench::report(const std::vector<measure::Measurement>& results) {
-    auto opened = measure::RecordWriter::open(options_.json);
-    if (!opened.ok()) throw Error(opened.status().code(), opened.status().text());
-    measure::RecordWriter& writer = opened.value();
-    const auto keep = [](const Status& status) { status.throw_if_error(); };
-    keep(writer.write(measure::conditions("collective", comm_.size(), measure::Topology::load())));
-    const double gb = static_cast<double>(pattern_.file_bytes) * 1e-9;
-    std::printf("%s: %s, %.1f MB, %d ranks, pieces of %lld B; %s\n", pattern_.name.c_str(),
-                pattern_.shape.c_str(), gb * 1e3, comm_.size(), static_cast<long long>(pattern_.piece_bytes),
-                options_.folder.c_str());
-    std::printf("written: %s, %s; open and close not timed; bytes %s\n",
-                options_.is_file_kept ? "the same file again and again" : "a new file each time",
-                options_.is_synced ? "fsync timed" : "fsync not timed",
-                options_.is_unverified ? "NOT verified" : "verified, all of them");
-    std::printf("%-26s %9s %19s %9s %9s %8s\n", "contender", "GB/s", "95 % of median", "of floor", "of limit",
-                "CPU s/GB");
-    std::vector<measure::Record> summaries;
-    for (std::size_t i = 0; i < results.size(); ++i) {
-        const measure::Measurement& result = results[i];
-        std::size_t floor = i;  // each operation's first contender
-        while (results[floor].name.rfind("floor", 0) != 0) --floor;
-        const std::size_t n = result.samples.size();
-        std::vector<double> rates, fractions;
-        for (std::size_t s = 0; s < n; ++s) {
-            rates.push_back(gb / result.samples[s]);
-            fractions.push_back(results[floor].samples[s] / result.samples[s]);
-        }
-        const measure::Summary rate = measure::summarize(rates);
-        const double fraction = measure::median(fractions);
-        const std::span<const double> cpu(series_[i].cpu_s.data() + (series_[i].cpu_s.size() - n), n);
-        const double cpu_per_gb = measure::median(cpu) / gb;
-        const double of_limit = options_.limit_gb_s > 0 ? rate.median / options_.limit_gb_s : fraction;
-        std::printf("%-26s %9.3f  %8.3f .. %6.3f %9.3f %9.3f %8.3f\n", result.name.c_str(), rate.median,
-                    rate.ci_low, rate.ci_high, fraction, of_limit, cpu_per_gb);
-        const std::string operation = series_[i].is_write ? "write" : "read";
-        const measure::Record cached = series_[i].is_write
-                                           ? measure::Record()
-                                           : measure::Record(measure::median(series_[i].cached_share));
-        for (std::size_t s = 0; s < n; ++s) {
-            keep(writer.write({{"kind", "sample"},
-                               {"benchmark", "collective"},
-                               {"pattern", pattern_.name},
-                               {"ranks", comm_.size()},
-                               {"contender", series_[i].transfer->name()},
-                               {"operation", operation},
-                               {"sample", s},
-                               {"time_s", result.samples[s]},
-                               {"bytes", pattern_.file_bytes},
-                               {"cpu_s", cpu[s]}}));
-        }
-        summaries.push_back({{"kind", "summary"},
-                             {"benchmark", "collective"},
-                             {"pattern", pattern_.name},
-                             {"piece_bytes", pattern_.piece_bytes},
-                             {"bytes", pattern_.file_bytes},
-                             {"ranks", comm_.size()},
-                             {"contender", series_[i].transfer->name()},
-                             {"operation", operation},
-                             {"median_gb_s", rate.median},
-                             {"ci_low_gb_s", rate.ci_low},
-                             {"ci_high_gb_s", rate.ci_high},
-                             {"num_samples", n},
-                             {"fraction_of_floor", fraction},
-                             {"fraction_of_limit", of_limit},
-                             {"cpu_s_per_gb", cpu_per_gb},
-                             {"is_file_kept", options_.is_file_kept},
-                             {"is_synced", options_.is_synced},
-                             {"cached_share", cached},
-                             {"wide", result.wide}});
-    }
-    for (const Series& series : series_) {
-        if (series.is_write) continue;
-        std::printf("read: %.0f %% of the file lay in the page cache before a call (median)%s\n",
-                    100 * measure::median(series.cached_share),
-                    measure::median(series.cached_share) > 0.5
-                        ? ": memory's speed, not storage's, unless a model is laid over it"
-                        : "");
-        break;
-    }
-    for (const measure::Record& summary : summaries) keep(writer.write(summary));
-}
-
 int run(int argc, char** argv, const Comm& comm) {
-    Options options;
-    CLI::App app{
-        "Collective I/O of a distributed array: the engine, the MPI library, and the limit in the same "
-        "minute",
-        "hakobi-bench-collective"};
-    const auto as_bytes = CLI::AsSizeValue(false);
-    std::uint64_t bytes = static_cast<std::uint64_t>(options.bytes), piece = 512, cb = 0;
-    std::string access = "threads", operation = "both", compare, file;
-    app.add_option("--pattern", options.pattern, "block3d, tile2d, cyclic, lattice4d or contiguous")
-        ->capture_default_str();
-    app.add_option("--size", bytes, "bytes of the file, about (256M)")->transform(as_bytes);
-    app.add_option("--piece", piece, "bytes of a piece of the cyclic pattern")
-        ->transform(as_bytes)
-        ->capture_default_str();
-    app.add_option("--dir", options.folder, "folder of the file")
-        ->capture_default_str()
-        ->check(CLI::ExistingDirectory);
-    app.add_option("--operation", operation, "write, read or both")
-        ->capture_default_str()
-        ->check(CLI::IsMember({"write", "read", "both"}));
-    app.add_option("--access", access,
-                   "file access of the engine: threads, uring, posix; several with commas")
-        ->capture_default_str();
-    app.add_option("--cb", cb, "bytes of a collective buffer; 0: chosen")->transform(as_bytes);
-    app.add_option("--depth", options.depth, "collective buffers in flight; 0: chosen");
-    app.add_option("--aggregators", options.aggregators, "aggregators in all; 0: chosen");
-    app.add_option("--io-threads", options.io_threads, "I/O threads of an aggregator; 0: chosen");
-    app.add_option("--hint", options.hints, "name=value for the engine; may be repeated");
-    app.add_option("--compare", compare, "mpi-io: the linked MPI library's collectives in the same run");
-    app.add_option("--mpi-hint", options.mpi_hints, "name=value for the MPI library; may be repeated");
-    app.add_option("--mpi-io-name", options.mpi_io_name, "what to call it in the table")
-        ->capture_default_str();
-    app.add_option("--skew", options.skew_s, "seconds that the last rank is late at each of its cycles");
-    app.add_option("--limit", options.limit_gb_s,
-                   "GB/s that the storage can do at best, where it is known (a model); else the floor");
-    app.add_option("--floor-ranks", options.floor_ranks, "ranks that move the floor's blocks")
-        ->capture_default_str()
-        ->check(CLI::PositiveNumber);
-    app.add_option("--budget", options.budget_s, "seconds for all samples")->capture_default_str();
-    app.add_option("--min-samples", options.min_samples, "samples of each contender at least")
-        ->capture_default_str();
-    app.add_option("--max-samples", options.max_samples, "and at most")->capture_default_str();
-    app.add_option("--file", file,
-                   "what a write meets: a new file each time (fresh) or the same one (kept); chosen: kept "
-                   "under a storage model")
-        ->check(CLI::IsMember({"fresh", "kept"}));
-    app.add_flag("--drop-cache", options.is_cache_dropped,
-                 "drop the file from the page cache before each read");
-    app.add_flag("--sync", options.is_synced, "count fsync as part of a write");
-    app.add_flag("--no-verify", options.is_unverified, "do not compare the bytes (for profiling)");
-    app.add_option("--json", options.json, "write records (JSON lines) to this file");
-    try {
-        app.parse(argc, argv);
-    } catch (const CLI::ParseError& error) {
-        if (comm.rank() == 0) return app.exit(error) == 0 ? 0 : 2;
-        return error.get_exit_code() == 0 ? 0 : 2;
-    }
-    options.bytes = static_cast<std::int64_t>(bytes);
-    options.piece_bytes = std::max<std::int64_t>(1, static_cast<std::int64_t>(piece));
-    options.cb_bytes = static_cast<std::int64_t>(cb);
-    options.operations =
-        operation == "both" ? std::vector<std::string>{"write", "read"} : std::vector<std::string>{operation};
-    options.is_file_kept = file.empty() ? std::getenv("HAKOBI_STORAGE_MODEL") != nullptr : file == "kept";
-    options.accesses = CLI::detail::split(access, ',');
-    if (!compare.empty()) options.compare = CLI::detail::split(compare, ',');
-    for (const std::string& rival : options.compare) {
-        if (rival != "mpi-io")
-            throw Error(ErrorCode::invalid_argument,
-                        "--compare " + rival + ": only mpi-io can be compared with");
-    }
+    const CommandLine line = parse_command_line(argc, argv, comm.rank() == 0);
+    if (line.exit_status) return *line.exit_status;
+    const Options& options = line.options;
     auto pattern =
         make_pattern(options.pattern, options.bytes, options.piece_bytes, comm.size(), comm.rank());
     if (!pattern.ok()) throw Error(pattern.status().code(), pattern.status().text());

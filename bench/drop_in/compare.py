@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Times a program without and with the drop-in, in turns, and prints medians and their ratio.
+"""Times a program without and with the drop-in, in turns, and prints medians, their ratio and the floor.
 
     compare.py [--ranks 8] [--rounds 7] [--folder /dev/shm] [--rival MCA=VALUE]... PROGRAM [ARGUMENT]...
 
 PROGRAM is one of this folder's (build/<mpi>/bench/drop_in/, see the head of each for its arguments) or any that prints
 "<seconds> s <bytes> bytes" on stdout. FILE among its arguments stands for a new file in the folder; runs that write
-different bytes end the comparison with status 1.
+different bytes end the comparison with status 1. Run it with the project's Python (.venv/bin/python).
 
     compare.py mpi_calls small-at FILE 10000       10,000 collective writes of 1 KiB a rank
     compare.py mpi_calls passed FILE 1000000       what a passed-on call costs (divide by the calls)
@@ -13,7 +13,8 @@ different bytes end the comparison with status 1.
     compare.py --storage-model servers=4,bandwidth=500,latency=2ms,stripe=1M hdf5_output block FILE 320
 
 1. A round runs every contender once: the library alone, the library with each --rival's MCA settings (Open MPI's ROMIO:
-   io=romio321), the drop-in; forwards, then backwards.
+   io=romio321), the drop-in, and the floor: the same bytes into a new file by plain contiguous writes (plain_output).
+   Forwards, then backwards.
 2. A run's figure is the program's own time, on its slowest rank.
 3. Under --storage-model every contender's file calls take the time of such storage (bench/storage_model).
 """
@@ -25,12 +26,17 @@ import filecmp
 import os
 import re
 import statistics
-import subprocess
 import sys
 import tempfile
 from pathlib import Path
 
+from hakobi import launch
+from hakobi.errors import HakobiError
+from hakobi.measuring import storage_model
+from hakobi.programs import Program
+
 ROOT = Path(__file__).resolve().parents[2]
+FLOOR = "floor"
 
 
 def parsed() -> argparse.Namespace:
@@ -45,90 +51,104 @@ def parsed() -> argparse.Namespace:
     )
     parser.add_argument("--storage-model", metavar="MODEL", help="as HAKOBI_STORAGE_MODEL, for every contender")
     parser.add_argument("--hints", default="", help="HAKOBI_HINTS of the drop-in")
-    parser.add_argument("--prefix", default="", help="words before the launcher, such as 'chrt -r 2'")
     parser.add_argument("--timeout", type=float, default=300, help="seconds a run may take")
     parser.add_argument("command", nargs=argparse.REMAINDER)
     options = parser.parse_args()
-    options.build = options.build or ROOT / "build" / options.mpi
+    options.build = (options.build or ROOT / "build" / options.mpi).resolve()
     if not options.command:
         parser.error("name a program")
     return options
 
 
-def launcher(options: argparse.Namespace, settings: list[str], variables: dict[str, str]) -> list[str]:
-    line = [*options.prefix.split(), f"mpiexec.{options.mpi}"]
-    if options.mpi == "openmpi":
-        line += ["--oversubscribe", "--bind-to", "none", "--mca", "mpi_yield_when_idle", "1"]
-        for setting in settings:
-            line += ["--mca", *setting.split("=", 1)]
-        for name, value in variables.items():
-            line += ["-x", f"{name}={value}"]
-    else:
-        for name, value in variables.items():
-            line += ["-genv", name, value]
-    return [*line, "-n", str(options.ranks)]
-
-
 class Contender:
-    def __init__(self, name: str, options: argparse.Namespace, settings: list[str], has_drop_in: bool) -> None:
+    """A way to run a program: what is preloaded and set for it."""
+
+    def __init__(
+        self, name: str, options: argparse.Namespace, command: list[str], rival: str = "", has_drop_in: bool = False
+    ) -> None:
         self.name = name
         self.seconds: list[float] = []
-        self.bytes = 0.0
-        preloaded, variables = [], {}
+        self.bytes = 0
+        self.options = options
+        path = Path(command[0])
+        if not path.is_file():
+            path = options.build / "bench" / "drop_in" / path
+        self.program = Program(path, options.mpi)
+        self.arguments = command[1:]
+        self.variables: dict[str, str] = {}
+        preloaded = []
         if options.storage_model:
-            preloaded.append(options.build / "lib" / "libhakobi_storage_model.so")
-            variables["HAKOBI_STORAGE_MODEL"] = options.storage_model
-            variables["HAKOBI_STORAGE_MODEL_PATH"] = str(options.folder)
+            # The model's library lies beside the programs of the build, not of this folder.
+            built = Program(options.build / "bin" / path.name, options.mpi)
+            self.variables = storage_model.parse(options.storage_model).environment(built, options.folder)
+            preloaded.append(self.variables["LD_PRELOAD"])
         if has_drop_in:
-            preloaded.append(options.build / "lib" / "libhakobi_mpiio.so")
+            preloaded.append(str(options.build / "lib" / "libhakobi_mpiio.so"))
             if options.hints:
-                variables["HAKOBI_HINTS"] = options.hints
+                self.variables["HAKOBI_HINTS"] = options.hints
         if preloaded:
-            variables["LD_PRELOAD"] = ":".join(map(str, preloaded))
-        program = Path(options.command[0])
-        if not program.is_file():
-            program = options.build / "bench" / "drop_in" / program
-        self.line = [*launcher(options, settings, variables), str(program), *options.command[1:]]
+            self.variables["LD_PRELOAD"] = ":".join(preloaded)
+        if rival:
+            name, value = rival.split("=", 1)
+            self.variables[f"OMPI_MCA_{name}"] = value
 
-    def run(self, file: Path, options: argparse.Namespace) -> None:
-        line = [str(file) if word == "FILE" else word for word in self.line]
-        environment = os.environ | {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
-        done = subprocess.run(
-            line, env=environment, capture_output=True, text=True, timeout=options.timeout, check=False
+    def run(self, file: Path) -> None:
+        """One run; `file` is removed first."""
+        file.unlink(missing_ok=True)
+        done = launch.run(
+            self.program,
+            [str(file) if word == "FILE" else word for word in self.arguments],
+            self.options.ranks,
+            timeout_s=self.options.timeout,
+            extra_environment=self.variables,
         )
+        launch.check(done, self.name)
         found = re.search(r"([\d.]+) s (\d+) bytes", done.stdout)
-        if done.returncode != 0 or found is None:
-            sys.exit(f"{self.name}: status {done.returncode}: {done.stderr[-2000:] or done.stdout[-2000:]}")
+        if found is None:
+            sys.exit(f"{self.name}: no line '<seconds> s <bytes> bytes' in {done.stdout!r}")
         self.seconds.append(float(found.group(1)))
-        self.bytes = float(found.group(2))
+        self.bytes = int(found.group(2))
+
+
+def compare(options: argparse.Namespace) -> list[Contender]:
+    alone = Contender("library alone", options, options.command)
+    rivals = [Contender(f"alone, {setting}", options, options.command, rival=setting) for setting in options.rival]
+    contenders = [alone, *rivals, Contender("drop-in", options, options.command, has_drop_in=True)]
+    with tempfile.TemporaryDirectory(prefix="hakobi-compare-", dir=options.folder) as folder:
+        files = {contender.name: Path(folder) / f"{i}.dat" for i, contender in enumerate(contenders)}
+        floor_file = Path(folder) / "floor.dat"
+        floor: list[Contender] = []
+        for number in range(options.rounds):
+            turns = [*contenders, *floor]
+            for contender in turns if number % 2 == 0 else reversed(turns):
+                contender.run(files.get(contender.name, floor_file))
+            for other in contenders[1:]:
+                if not filecmp.cmp(files[alone.name], files[other.name], shallow=False):
+                    sys.exit(f"{other.name}: other bytes than the library alone")
+            if not floor and alone.bytes > 0:  # what it writes is known only now
+                floor = [Contender(FLOOR, options, ["plain_output", "FILE", str(alone.bytes)])]
+                floor[0].run(floor_file)
+    return [*contenders, *floor]
 
 
 def main() -> int:
     options = parsed()
-    alone = Contender("library alone", options, [], False)
-    rivals = [Contender(f"alone, {setting}", options, [setting], False) for setting in options.rival]
-    drop_in = Contender("drop-in", options, [], True)
-    contenders = [alone, *rivals, drop_in]
-    with tempfile.TemporaryDirectory(prefix="hakobi-compare-", dir=options.folder) as folder:
-        files = {contender.name: Path(folder) / f"{i}.dat" for i, contender in enumerate(contenders)}
-        for number in range(options.rounds):
-            for contender in contenders if number % 2 == 0 else reversed(contenders):
-                files[contender.name].unlink(missing_ok=True)
-                contender.run(files[contender.name], options)
-            for other in contenders[1:]:
-                if not filecmp.cmp(files[alone.name], files[other.name], shallow=False):
-                    print(f"{other.name}: other bytes than the library alone", file=sys.stderr)
-                    return 1
+    try:
+        contenders = compare(options)
+    except HakobiError as error:
+        sys.exit(str(error))
     print(
         f"{' '.join(options.command)}: {options.ranks} ranks, {options.mpi}, {options.rounds} rounds, {options.folder}"
         + (f", {options.storage_model}" if options.storage_model else "")
     )
-    median = statistics.median(alone.seconds)
+    medians = {contender.name: statistics.median(contender.seconds) for contender in contenders}
     for contender in contenders:
-        ours = statistics.median(contender.seconds)
+        ours = medians[contender.name]
         rate = f"{contender.bytes / ours / 1e9:7.3f} GB/s" if contender.bytes else " " * 12
         spread = f"[{min(contender.seconds):.4f} .. {max(contender.seconds):.4f}]"
-        print(f"  {contender.name:24} {ours:9.4f} s {spread:24} {rate}   {median / ours:5.2f} times as fast")
+        ratio = medians["library alone"] / ours
+        of_floor = f"  {medians[FLOOR] / ours:5.2f} of the floor" if FLOOR in medians else ""
+        print(f"  {contender.name:24} {ours:9.4f} s {spread:24} {rate}   {ratio:5.2f} times as fast{of_floor}")
     return 0
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -16,6 +17,10 @@ from hakobi import cli, launch, programs
 from running import Result
 
 FAKES = Path(__file__).parent / "fakes"
+
+# A shell starts what it puts in the background with SIGINT ignored, and processes inherit that: tests that send it to
+# one would wait in vain.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # The machine may be busy with other tests: an example's time says nothing here.
 settings.register_profile("hakobi", deadline=None, max_examples=60)

@@ -66,7 +66,10 @@ Concurrency::Concurrency(int limit, int num_cores) : limit_(std::max(1, limit)) 
 void Concurrency::completed(const ServiceSample& sample) {
     if (sample.wall_s <= 0 || sample.length_bytes <= 0) return;
     Direction& direction = directions_[sample.is_write ? 1 : 0];
-    const double share = std::clamp(sample.asleep_s / sample.wall_s, 0.0, 1.0);
+    // Of the time that was its own: where ranks exceed cores a request may wait for a core longer than for storage.
+    const double own_s = sample.wall_s - sample.queued_s;
+    const double share = own_s > 0 ? std::clamp(sample.asleep_s / own_s, 0.0, 1.0) : 0;
+    if (direction.sleep_share < 0) direction.sleep_share = share;
     direction.sleep_share += smoothing * (share - direction.sleep_share);
     if (direction.sleep_share > sleeps_above) direction.blocks = true;
     if (direction.sleep_share < awake_below) direction.blocks = false;
@@ -114,10 +117,10 @@ ServiceClock::ServiceClock()
 
 void ServiceClock::stop(ServiceSample& sample) const {
     sample.wall_s = now_s() - wall_s_;
+    sample.queued_s = thread_queued_s() - queued_s_;
     sample.asleep_s = 0;
     if (voluntary_switches() > voluntary_switches_) {
-        sample.asleep_s =
-            std::max(0.0, sample.wall_s - (thread_cpu_s() - cpu_s_) - (thread_queued_s() - queued_s_));
+        sample.asleep_s = std::max(0.0, sample.wall_s - (thread_cpu_s() - cpu_s_) - sample.queued_s);
     }
 }
 

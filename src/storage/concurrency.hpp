@@ -12,6 +12,7 @@ struct ServiceSample {
     double wall_s = 0;
     double asleep_s =
         0;  ///< of it: given up by the thread itself to wait, not taken from it by the scheduler
+    double queued_s = 0;  ///< of it: taken from it by the scheduler
     int num_running = 1;  ///< requests in service when this one began, itself included
 };
 
@@ -36,9 +37,9 @@ class Concurrency {
         int start = 1;
         int allowed = 1;
         bool blocks = false;
-        double sleep_share = 0;       ///< smoothed share of a request's time asleep
-        double start_rate = 0;        ///< smoothed bytes/s while only `start` threads were allowed
-        double raised_rate = 0;       ///< the same while more were
+        double sleep_share = -1;  ///< smoothed share of a request's own time asleep; negative: no request yet
+        double start_rate = 0;    ///< smoothed bytes/s while only `start` threads were allowed
+        double raised_rate = 0;   ///< the same while more were
         std::int64_t num_raised = 0;  ///< samples since it was raised
         std::int64_t num_held = 0;    ///< samples to stay at `start`, after more threads did not pay
         std::int64_t hold = 32;       ///< length of the next hold
@@ -53,7 +54,7 @@ class Concurrency {
 class ServiceClock {
   public:
     ServiceClock();
-    /// Wall time since construction and the part of it asleep.
+    /// Wall time since construction and the parts of it asleep and queued.
     void stop(ServiceSample& sample) const;
 
   private:

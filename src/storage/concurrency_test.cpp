@@ -59,6 +59,18 @@ TEST(Concurrency, ASleepingStorageGetsAllThreadsAtOnce) {
     EXPECT_EQ(concurrency.allowed(true), 4) << "twice the rate is worth the threads";
 }
 
+TEST(Concurrency, TimeInTheRunQueueSaysNothingAboutTheStorage) {
+    Concurrency concurrency(4, 2);
+    ServiceSample waited = sample(true, 0.5, 0.25, 1);
+    waited.queued_s = 0.5 * waited.wall_s;  // of the half that was its own, half was asleep
+    concurrency.completed(waited);
+    EXPECT_EQ(concurrency.allowed(true), 4) << "the first request is heard in full";
+    ServiceSample worked = sample(false, 0.5, 0, 1);
+    worked.queued_s = 0.9 * worked.wall_s;
+    concurrency.completed(worked);
+    EXPECT_EQ(concurrency.allowed(false), 2);
+}
+
 TEST(Concurrency, ThreadsThatMoveNothingMoreAreTakenBack) {
     Concurrency concurrency(4, 2);
     // Others hold the lock: requests sleep, but four at once are served no faster than one.

@@ -65,6 +65,7 @@ Status Engine::Impl::set_up_buffers(bool for_asynchronous) {
         return status;
     }
     const double start_s = now_s();
+    buffers.window = &buffer_window;
     buffers.place(buffer_window.data(), num_local_aggregators, has_staging);
     Status failed;
     if (my_domain >= 0) {

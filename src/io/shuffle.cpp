@@ -216,6 +216,11 @@ void Shuffle::write_part(const Request& request, const CyclePart& part, Cursor& 
     ByteMarks marks(buffers_.marks_of(local, b), buffers_.cb_bytes);
     const BufferWindow window{buffers_.buffers[static_cast<std::size_t>(local)] + b * buffers_.cb_bytes,
                               plan_.domains.cycle_begin(part.cycle), is_dense ? nullptr : &marks};
+    const bool is_one_piece = file.remaining() >= part.stream_end - part.stream_begin;
+    const std::int64_t end_bytes = is_one_piece ? file.offset() + part.stream_end - part.stream_begin
+                                                : plan_.domains.cycle_end(part.cycle);
+    buffers_.window->map_pages(window.buffer + (file.offset() - window.file_begin_bytes),
+                               end_bytes - file.offset(), comm_.node_rank(), comm_.node_size());
     copy_to_window(file, memory, request.origin, part.stream_end, window);
     arrive(state, b, control_.tallies[static_cast<std::size_t>(part.cycle)].num_contributions());
     const double end_s = now_s();

@@ -13,6 +13,7 @@
 #include "io/pipeline.hpp"
 #include "io/plan.hpp"
 #include "io/slots.hpp"
+#include "mpi/node_window.hpp"
 #include "mpi/nonblocking.hpp"
 
 namespace hakobi::io {
@@ -28,6 +29,7 @@ struct NodeBuffers {
     std::int64_t cb_bytes = 0;
     int depth = 0;
     int staging_depth = 0;
+    mpi::NodeWindow* window = nullptr;  ///< which all of them lie in
 
     /// Bytes of shared memory for `num_aggregators` of this node; `place` cuts `memory` of that size up.
     static std::int64_t bytes_needed(int num_aggregators, bool has_staging, std::int64_t cb_bytes, int depth);

@@ -115,7 +115,9 @@ void Shuffle::write_remote(const Request& request, const CyclePart& part, Cursor
         plan_.domains.cycle_end(part.cycle) - plan_.domains.cycle_begin(part.cycle);
     ByteMarks marks(buffers_.staging_marks + b * ByteMarks::num_words(buffers_.cb_bytes), window_bytes);
     if (is_packed) {
-        pack(memory, request.origin, part.stream_end, buffer + offset_in_node(part.cycle));
+        std::byte* const packed = buffer + offset_in_node(part.cycle);
+        buffers_.window->map_pages(packed, part.stream_end - part.stream_begin, 0, 1);
+        pack(memory, request.origin, part.stream_end, packed);
         file.seek(part.stream_end);
     } else {
         copy_to_window(file, memory, request.origin, part.stream_end,

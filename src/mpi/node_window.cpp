@@ -1,12 +1,22 @@
 #include "mpi/node_window.hpp"
 
+#include <sys/mman.h>
+
 #include <algorithm>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "base/copy_bytes.hpp"
 #include "mpi/comm_state.hpp"
 
 namespace hakobi::mpi {
+namespace {
+
+// What the kernel maps around a read fault where the pages exist (fault_around_bytes), aligned to that.
+constexpr std::uintptr_t unit_bytes = 64 << 10;
+
+}  // namespace
 
 Status NodeWindow::allocate(const Comm& comm, std::int64_t bytes, NodeWindow& window) {
     const CommState& state = comm.state();
@@ -38,7 +48,7 @@ Status NodeWindow::take(const Comm& comm, std::int64_t bytes, NodeWindow& window
     };
     const auto at = std::find_if(kept.begin(), kept.end(), fits);
     if (at == kept.end()) return allocate(comm, bytes, window);
-    window = *at;
+    window = std::move(*at);
     kept.erase(at);
     return {};
 }
@@ -51,8 +61,43 @@ void NodeWindow::keep(const Comm& comm, NodeWindow& window) {
         kept.front().free();
         kept.erase(kept.begin());
     }
-    kept.push_back(window);
-    window = {};
+    kept.push_back(std::exchange(window, {}));
+}
+
+// The memory is a file of the memory file system. A page of it that another process has written and this one has not
+// mapped costs a fault when it is written to, but reading faults map the whole unit, and since nobody wants to know when
+// such a file's pages get dirty, they are mapped writable at once.
+void NodeWindow::map_pages(const std::byte* begin, std::int64_t bytes, int part, int num_parts) {
+    if (bytes <= 0) return;
+    const auto unit_of = [](const std::byte* at) {
+        return reinterpret_cast<std::uintptr_t>(at) / unit_bytes;
+    };
+    const std::uintptr_t first_unit = unit_of(data_);
+    if (is_mapped_.empty()) is_mapped_.resize(unit_of(data_ + size_bytes_ - 1) - first_unit + 1);
+    const std::uintptr_t from = unit_of(begin) - first_unit, to = unit_of(begin + bytes - 1) - first_unit + 1;
+    const std::uintptr_t middle =
+        from + (to - from) * static_cast<std::uintptr_t>(part) / static_cast<std::uintptr_t>(num_parts);
+    map_units(middle, to);
+    map_units(from, middle);
+}
+
+void NodeWindow::map_units(std::uintptr_t from, std::uintptr_t to) {
+#ifdef MADV_POPULATE_READ
+    const auto first_unit = reinterpret_cast<std::uintptr_t>(data_) / unit_bytes;
+    const auto mapping_begin = reinterpret_cast<std::uintptr_t>(data_) / page_bytes * page_bytes;
+    const auto mapping_end = reinterpret_cast<std::uintptr_t>(data_ + size_bytes_);
+    for (std::uintptr_t unit = from; unit < to; ++unit) {
+        if (is_mapped_[unit]) continue;
+        is_mapped_[unit] = true;
+        const std::uintptr_t begin = std::max((first_unit + unit) * unit_bytes, mapping_begin);
+        const std::uintptr_t end = std::min((first_unit + unit + 1) * unit_bytes, mapping_end);
+        // An error is no error of ours: pages then come one by one, and a lack of memory shows as it always does.
+        (void)::madvise(reinterpret_cast<void*>(begin), end - begin, MADV_POPULATE_READ);
+    }
+#else
+    (void)from;
+    (void)to;
+#endif
 }
 
 void NodeWindow::barrier(const Comm& comm) {
@@ -64,6 +109,7 @@ void NodeWindow::free() {
     window_ = MPI_WIN_NULL;
     data_ = nullptr;
     size_bytes_ = 0;
+    is_mapped_.clear();
 }
 
 }  // namespace hakobi::mpi

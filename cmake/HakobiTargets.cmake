@@ -1,13 +1,20 @@
 # Warnings and sanitizers for every target of the project, and the one registration of tests.
-add_library(hakobi_flags INTERFACE)
-target_compile_options(hakobi_flags INTERFACE
+add_library(hakobi_warnings INTERFACE)
+target_compile_options(hakobi_warnings INTERFACE
     $<$<COMPILE_LANGUAGE:C,CXX>:-Wall -Wextra -Wpedantic -Wshadow -Wno-missing-field-initializers>
     $<$<COMPILE_LANGUAGE:CXX>:-Wnon-virtual-dtor -Woverloaded-virtual>
     $<$<AND:$<BOOL:${HAKOBI_WERROR}>,$<COMPILE_LANGUAGE:C,CXX>>:-Werror>)
+# For programs without our warnings (other people's, or Fortran) the sanitizers alone; tests/sanitizers/options.c says how
+# they are set up.
+add_library(hakobi_sanitizers INTERFACE)
 if(HAKOBI_SANITIZE)
-    target_compile_options(hakobi_flags INTERFACE -fsanitize=${HAKOBI_SANITIZE} -fno-omit-frame-pointer)
-    target_link_options(hakobi_flags INTERFACE -fsanitize=${HAKOBI_SANITIZE})
+    target_compile_options(hakobi_sanitizers INTERFACE -fsanitize=${HAKOBI_SANITIZE} -fno-omit-frame-pointer)
+    target_link_options(hakobi_sanitizers INTERFACE -fsanitize=${HAKOBI_SANITIZE})
+    target_sources(hakobi_sanitizers INTERFACE
+        $<$<STREQUAL:$<TARGET_PROPERTY:TYPE>,EXECUTABLE>:${PROJECT_SOURCE_DIR}/tests/sanitizers/options.c>)
 endif()
+add_library(hakobi_flags INTERFACE)
+target_link_libraries(hakobi_flags INTERFACE hakobi_warnings hakobi_sanitizers)
 
 if(HAKOBI_TESTS)
     find_package(GTest REQUIRED)
@@ -34,6 +41,9 @@ function(hakobi_test name)
     cmake_parse_arguments(arg "HEAVY" "TIMEOUT_S" "SOURCES;LIBS;RANKS" ${ARGN})
     if(NOT arg_TIMEOUT_S)
         set(arg_TIMEOUT_S 60)
+    endif()
+    if(HAKOBI_SANITIZE)
+        math(EXPR arg_TIMEOUT_S "${arg_TIMEOUT_S} * 5")
     endif()
     add_executable(${name} ${arg_SOURCES})
     target_link_libraries(${name} PRIVATE hakobi_internal hakobi_flags GTest::gtest ${arg_LIBS})

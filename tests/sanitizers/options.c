@@ -1,0 +1,106 @@
+// Part of every program in a build with sanitizers (presets asan and tsan), of none in another build. The sanitizers'
+// run times ask a program for their options and for what to pass over; both stand here, so that the presets need no
+// environment.
+//
+// 1. Leaks are looked for when MPI_Finalize begins, in programs that call it, and at exit in the others. Open MPI loses
+//    memory of its plugins and unmaps them in MPI_Finalize: afterwards nobody can tell whose memory it was. A leak of
+//    ours ends the process there, with a status that is not 0, and so the launcher ends the job.
+// 2. Passed over is what MPI_Init allocates (it opens plugins and closes those that it has no use for), and what is
+//    allocated below the MPI library's own functions or those that it stands on.
+// tests/sanitizers/CMakeLists.txt holds that faults of ours are found all the same.
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <string.h>
+
+#define HAKOBI_EXPORT __attribute__((visibility("default")))
+
+#ifdef __SANITIZE_ADDRESS__
+#include <sanitizer/lsan_interface.h>
+
+// The drop-in's first half is preloaded and so stands before the run time; it replaces nothing that the run time does.
+HAKOBI_EXPORT const char* __asan_default_options(void) {
+    return "verify_asan_link_order=0:detect_stack_use_after_return=1";
+}
+
+HAKOBI_EXPORT const char* __ubsan_default_options(void) {
+    return "halt_on_error=1:print_stacktrace=1";
+}
+
+HAKOBI_EXPORT const char* __lsan_default_options(void) {
+    return "print_suppressions=0";
+}
+
+HAKOBI_EXPORT const char* __lsan_default_suppressions(void) {
+    return "leak:libmpi.so\n"
+           "leak:libopen-pal.so\n"
+           "leak:libopen-rte.so\n"
+           "leak:libpmix.so\n"
+           "leak:libhwloc.so\n"
+           "leak:libevent\n"
+           "leak:/openmpi/\n"
+           "leak:/pmix2/\n";
+}
+
+// Declares `next`: the function of this name that the program would have called without this file.
+#define HAKOBI_FIND_NEXT(name)                       \
+    __typeof__(&name) next;                          \
+    do {                                             \
+        void* const found = dlsym(RTLD_NEXT, #name); \
+        memcpy(&next, &found, sizeof next);          \
+    } while (0)
+
+HAKOBI_EXPORT int MPI_Init(int* argc, char*** argv) {
+    HAKOBI_FIND_NEXT(MPI_Init);
+    __lsan_disable();
+    const int error = next(argc, argv);
+    __lsan_enable();
+    return error;
+}
+
+HAKOBI_EXPORT int MPI_Init_thread(int* argc, char*** argv, int required, int* provided) {
+    HAKOBI_FIND_NEXT(MPI_Init_thread);
+    __lsan_disable();
+    const int error = next(argc, argv, required, provided);
+    __lsan_enable();
+    return error;
+}
+
+HAKOBI_EXPORT int MPI_Finalize(void) {
+    HAKOBI_FIND_NEXT(MPI_Finalize);
+    __lsan_do_leak_check();  // works once: the check at exit is none any more
+    return next();
+}
+
+// Open MPI's Fortran does not come by C's functions.
+HAKOBI_EXPORT void mpi_init_(int* error) {
+    HAKOBI_FIND_NEXT(mpi_init_);
+    __lsan_disable();
+    next(error);
+    __lsan_enable();
+}
+
+HAKOBI_EXPORT void mpi_init_f08_(int* error) {
+    HAKOBI_FIND_NEXT(mpi_init_f08_);
+    __lsan_disable();
+    next(error);
+    __lsan_enable();
+}
+
+HAKOBI_EXPORT void mpi_finalize_(int* error) {
+    HAKOBI_FIND_NEXT(mpi_finalize_);
+    __lsan_do_leak_check();
+    next(error);
+}
+
+HAKOBI_EXPORT void mpi_finalize_f08_(int* error) {
+    HAKOBI_FIND_NEXT(mpi_finalize_f08_);
+    __lsan_do_leak_check();
+    next(error);
+}
+#endif
+
+#ifdef __SANITIZE_THREAD__
+HAKOBI_EXPORT const char* __tsan_default_options(void) {
+    return "halt_on_error=0:second_deadlock_stack=1";
+}
+#endif

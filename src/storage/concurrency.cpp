@@ -14,12 +14,14 @@ namespace hakobi::storage {
 
 namespace {
 
-constexpr double smoothing = 0.5;
+constexpr double smoothing = 0.5;       // of a request's share asleep
+constexpr double rate_smoothing = 0.2;  // of rates, which are compared
 constexpr double sleeps_above =
     0.3;  // share of the time from which on a request counts as waiting for storage
-constexpr double awake_below = 0.1;  // … and below which the storage counts as memory again
-constexpr double must_gain = 1.15;   // more threads stay only for at least this gain in bytes per second
-constexpr std::int64_t longest_hold = 1024;
+constexpr double awake_below = 0.1;     // … and below which the storage counts as memory again
+constexpr double must_gain = 1.05;      // more threads stay only for at least this gain in bytes per second
+constexpr std::int64_t num_probed = 4;  // requests that tell a rate
+constexpr std::int64_t first_hold = 32, longest_hold = 1024;
 
 double thread_cpu_s() {
     timespec time{};
@@ -54,7 +56,7 @@ double thread_queued_s() {
 }
 
 void smooth(double& average, double value) {
-    average = average == 0 ? value : average + smoothing * (value - average);
+    average = average == 0 ? value : average + rate_smoothing * (value - average);
 }
 
 }  // namespace
@@ -77,8 +79,11 @@ void Concurrency::completed(const ServiceSample& sample) {
     // Requests in service together share what the storage gives: the rate of all of them is what counts.
     const double rate = static_cast<double>(sample.length_bytes) * sample.num_running / sample.wall_s;
     const bool is_raised = direction.allowed > direction.start;
+    const bool began_raised = sample.num_running > direction.start;
     if (!is_raised) {
+        if (began_raised) return;  // before the threads were taken back
         smooth(direction.start_rate, rate);
+        ++direction.num_start;
         if (direction.num_held > 0) {
             --direction.num_held;
         } else if (direction.blocks && limit_ > direction.start) {
@@ -88,7 +93,7 @@ void Concurrency::completed(const ServiceSample& sample) {
         }
         return;
     }
-    if (sample.num_running > direction.start) {
+    if (began_raised) {
         smooth(direction.raised_rate, rate);
         ++direction.num_raised;
     }
@@ -96,17 +101,19 @@ void Concurrency::completed(const ServiceSample& sample) {
         direction.allowed = direction.start;
         return;
     }
-    if (direction.num_raised >= 2 * limit_) {
-        if (direction.raised_rate < must_gain * direction.start_rate) {
-            direction.allowed = direction.start;
-            direction.num_held = direction.hold;
-            direction.hold = std::min(2 * direction.hold, longest_hold);
-            direction.start_rate = 0;  // measured anew: the storage's load may have changed
-        } else {
-            direction.hold = 32;
-        }
-        direction.num_raised = 0;
+    const bool is_start_known = direction.num_start >= num_probed;
+    // A program that writes once should not pay for the probe.
+    if (direction.num_raised < (is_start_known ? 2 : 16) * limit_) return;
+    direction.num_raised = 0;
+    if (is_start_known && direction.raised_rate >= must_gain * direction.start_rate) {
+        direction.hold = first_hold;
+        return;
     }
+    direction.allowed = direction.start;
+    direction.num_held = is_start_known ? direction.hold : num_probed;
+    if (is_start_known) direction.hold = std::min(2 * direction.hold, longest_hold);
+    direction.start_rate = 0;  // measured anew: the storage's load may have changed
+    direction.num_start = 0;
 }
 
 ServiceClock::ServiceClock()

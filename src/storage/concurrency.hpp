@@ -18,8 +18,11 @@ struct ServiceSample {
 
 /// Decides how many I/O threads may work at once on one file. A page cache gains nothing from a second writer
 /// (both take the inode's lock, and the waiting one spins on a core that the shuffle needs); a disk, a
-/// network and a parallel file system need several requests in flight. So: begin low, go to the limit as soon
-/// as requests sleep, and come back when the requests in parallel do not move more bytes than one alone did.
+/// network and a parallel file system need several requests in flight. So:
+///  1. Begin low, and go to the limit as soon as a request sleeps.
+///  2. Some requests later compare the rates of all requests in service together: more threads stay where they move
+///     more bytes. Where the low number was left before its rate was known, go back to it for a few requests first.
+///  3. Where they do not, go back, and try again after a hold, which doubles each time.
 /// Pure; not thread-safe.
 class Concurrency {
   public:
@@ -39,7 +42,8 @@ class Concurrency {
         bool blocks = false;
         double sleep_share = -1;  ///< smoothed share of a request's own time asleep; negative: no request yet
         double start_rate = 0;    ///< smoothed bytes/s while only `start` threads were allowed
-        double raised_rate = 0;   ///< the same while more were
+        std::int64_t num_start = 0;   ///< samples in it
+        double raised_rate = 0;       ///< the same while more were
         std::int64_t num_raised = 0;  ///< samples since it was raised
         std::int64_t num_held = 0;    ///< samples to stay at `start`, after more threads did not pay
         std::int64_t hold = 32;       ///< length of the next hold

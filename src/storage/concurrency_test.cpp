@@ -55,8 +55,30 @@ TEST(Concurrency, ASleepingStorageGetsAllThreadsAtOnce) {
     EXPECT_EQ(concurrency.allowed(true), 4);
     EXPECT_EQ(concurrency.allowed(false), 2) << "reads have shown nothing yet";
     EXPECT_TRUE(concurrency.blocks());
-    for (int i = 0; i < 100; ++i) concurrency.completed(sample(true, 2.0, 0.9, 4));
-    EXPECT_EQ(concurrency.allowed(true), 4) << "twice the rate is worth the threads";
+}
+
+/// How many of `num` requests were served while all threads were allowed, by a storage that sleeps and gives `gb_s` of
+/// the number of requests together.
+template <class Rate>
+int num_raised_of(Concurrency& concurrency, bool is_write, int num, const Rate& gb_s) {
+    int num_raised = 0;
+    for (int i = 0; i < num; ++i) {
+        const int running = concurrency.allowed(is_write);
+        num_raised += running == concurrency.limit();
+        concurrency.completed(sample(is_write, gb_s(running, i), 0.6, running));
+    }
+    return num_raised;
+}
+
+TEST(Concurrency, ThreadsThatMoveMoreStay) {
+    Concurrency writing(4, 2), reading(4, 2);
+    EXPECT_GE(num_raised_of(writing, true, 1000, [](int running, int) { return running == 1 ? 1.0 : 2.0; }),
+              990);
+    // Two readers nearly fill it, four do; single requests differ by a tenth.
+    const auto nearly = [](int running, int i) {
+        return (running == 2 ? 1.78 : 1.95) * (i % 2 == 0 ? 0.95 : 1.05);
+    };
+    EXPECT_GE(num_raised_of(reading, false, 1000, nearly), 990);
 }
 
 TEST(Concurrency, TimeInTheRunQueueSaysNothingAboutTheStorage) {
@@ -74,14 +96,17 @@ TEST(Concurrency, TimeInTheRunQueueSaysNothingAboutTheStorage) {
 TEST(Concurrency, ThreadsThatMoveNothingMoreAreTakenBack) {
     Concurrency concurrency(4, 2);
     // Others hold the lock: requests sleep, but four at once are served no faster than one.
-    for (int i = 0; i < 3; ++i) concurrency.completed(sample(true, 1.0, 0.6, 1));
-    ASSERT_EQ(concurrency.allowed(true), 4);
-    for (int i = 0; i < 8; ++i) concurrency.completed(sample(true, 1.0, 0.6, 4));
-    EXPECT_EQ(concurrency.allowed(true), 1);
-    for (int i = 0; i < 31; ++i) concurrency.completed(sample(true, 1.0, 0.6, 1));
-    EXPECT_EQ(concurrency.allowed(true), 1) << "tried again too soon";
-    for (int i = 0; i < 4; ++i) concurrency.completed(sample(true, 1.0, 0.6, 1));
-    EXPECT_EQ(concurrency.allowed(true), 4) << "never tried again";
+    EXPECT_LE(num_raised_of(concurrency, true, 1000, [](int, int i) { return i % 2 == 0 ? 0.95 : 1.05; }),
+              110);
+    EXPECT_GE(num_raised_of(concurrency, true, 4000, [](int running, int) { return 1.0 * running; }), 2000)
+        << "never tried again";
+}
+
+TEST(Concurrency, AFirstRequestThatWasSlowByItselfIsNoMeasure) {
+    Concurrency concurrency(4, 2);
+    concurrency.completed(sample(true, 0.1, 0.9, 1));
+    EXPECT_EQ(concurrency.allowed(true), 4);
+    EXPECT_LE(num_raised_of(concurrency, true, 500, [](int, int) { return 1.0; }), 110);
 }
 
 TEST(Concurrency, AStorageThatSleepsNoLongerGivesItsThreadsBack) {

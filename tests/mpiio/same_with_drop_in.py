@@ -56,7 +56,8 @@ def main() -> int:
         if plain.returncode != 0:
             problems.append(f"the program fails without the drop-in: {plain.stderr.decode(errors='replace')[-2000:]}")
         if with_drop_in.returncode != plain.returncode:
-            problems.append(f"exit status {with_drop_in.returncode}, without the drop-in {plain.returncode}")
+            said = with_drop_in.stderr.decode(errors="replace")[-4000:]
+            problems.append(f"exit status {with_drop_in.returncode}, without the drop-in {plain.returncode}: {said}")
         if with_drop_in.stdout != plain.stdout:
             problems.append(f"stdout {with_drop_in.stdout!r}, without the drop-in {plain.stdout!r}")
         files, other_files = contents(plain_folder), contents(drop_in_folder)

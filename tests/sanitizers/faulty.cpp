@@ -12,10 +12,12 @@ constexpr int size = 777;
 volatile char sink;
 int shared_count = 0;
 
+// Several: the address of the last may still stand somewhere on the stack.
 void leak() {
-    char* volatile lost = new char[size];
-    lost[0] = 1;
-    lost = nullptr;
+    for (int i = 0; i < 9; ++i) {
+        char* volatile lost = new char[size];
+        lost[0] = 1;
+    }
 }
 
 void overrun(int index) {

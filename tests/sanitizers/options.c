@@ -19,8 +19,8 @@
 #include <sanitizer/lsan_interface.h>
 
 // The drop-in's first half is preloaded and so stands before the run time; it replaces nothing that the run time does.
-// Where it watches __tls_get_addr, GCC 12's takes for a header what stands before the thread's variables of a library that
-// was loaded late, and the leak check dies of it.
+// Where GCC 12's watches __tls_get_addr, it takes for a header what stands before the thread's variables of a library
+// that was loaded late, and the leak check dies of it.
 HAKOBI_EXPORT const char* __asan_default_options(void) {
     return "verify_asan_link_order=0:detect_stack_use_after_return=1:intercept_tls_get_addr=0";
 }
@@ -118,11 +118,7 @@ HAKOBI_EXPORT const char* __tsan_default_options(void) {
     return "die_after_fork=0:second_deadlock_stack=1";
 }
 
-// Between two threads of a rank, what orders a mark in a collective buffer before its reading is counted in memory that
-// processes share: where another rank comes last, the order goes through its process, which nobody here can see. The
-// races among one rank's own threads are found, the marks' too where a rank is alone.
 HAKOBI_EXPORT const char* __tsan_default_suppressions(void) {
-    return "race:hakobi::io::ByteMarks::first_with\n"
-           "deadlock:/openmpi/\n";
+    return "deadlock:/openmpi/\n";
 }
 #endif

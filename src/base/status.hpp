@@ -38,10 +38,10 @@ class [[nodiscard]] Status {
 template <class T>
 class [[nodiscard]] Result {
   public:
-    Result(T value) : value_(std::move(value)) {}  // NOLINT(google-explicit-constructor)
-    Result(Status status) : status_(std::move(status)) {
+    Result(T value) : value_(std::move(value)) {}         // NOLINT(google-explicit-constructor)
+    Result(Status status) : status_(std::move(status)) {  // NOLINT(google-explicit-constructor)
         assert(!status_.ok());
-    }  // NOLINT(google-explicit-constructor)
+    }
 
     [[nodiscard]] bool ok() const noexcept { return value_.has_value(); }
     [[nodiscard]] const Status& status() const noexcept { return status_; }

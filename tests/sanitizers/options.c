@@ -118,7 +118,14 @@ HAKOBI_EXPORT const char* __tsan_default_options(void) {
     return "die_after_fork=0:second_deadlock_stack=1";
 }
 
+// The MPI library is not instrumented: its own atomics and locks are not seen, and calls that it makes for several threads
+// look like races.
 HAKOBI_EXPORT const char* __tsan_default_suppressions(void) {
-    return "deadlock:/openmpi/\n";
+    return "race:/openmpi/\n"
+           "race:libmpi.so\n"
+           "race:libopen-pal.so\n"
+           "deadlock:/openmpi/\n"
+           "deadlock:libmpi.so\n"
+           "deadlock:libopen-pal.so\n";
 }
 #endif

@@ -99,7 +99,8 @@ void ByteMarks::mark(std::int64_t from, std::int64_t length) {
 
 std::int64_t ByteMarks::first_with(bool marked, std::int64_t from) const {
     for (std::int64_t word = from / 64; word * 64 < num_bytes_; ++word) {
-        std::uint64_t value = marked ? words_[word] : ~words_[word];
+        std::uint64_t value = std::atomic_ref<std::uint64_t>(words_[word]).load(std::memory_order_relaxed);
+        if (!marked) value = ~value;
         if (word == from / 64) value &= bits(from % 64, 64);
         if (value != 0) return std::min(word * 64 + std::countr_zero(value), num_bytes_);
     }

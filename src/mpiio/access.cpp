@@ -80,7 +80,7 @@ Request describe(OpenFile& file, const Access& access) {
         }
         request.position_etypes = *access.offset;
     } else {
-        position_bytes = file.pointer.advance(file.handle, request.bytes);
+        position_bytes = file.pointer.advance(file.library_view.in_force(), request.bytes);
         if (position_bytes < 0) return refuse("the file pointer is unknown"), request;
         request.position_etypes = position_bytes / std::max<std::int64_t>(etype_bytes, 1);
         request.moved_bytes = request.bytes;
@@ -98,19 +98,26 @@ Outcome perform_alone(OpenFile& file, const Access& access, const Request& reque
     const Inside inside;
     MPI_Status status;
     Outcome outcome;
+    MPI_File handle = MPI_FILE_NULL;
+    outcome.error = file.library_view.alone(handle);
+    if (outcome.error != MPI_SUCCESS) {
+        PMPI_File_call_errhandler(file.handle, outcome.error);
+        return outcome;
+    }
 #if MPI_VERSION >= 4
-    outcome.error = access.is_write
-                        ? library.File_write_at_c(file.handle, request.position_etypes, access.buffer,
-                                                  access.count, access.type, &status)
-                        : library.File_read_at_c(file.handle, request.position_etypes, access.buffer,
-                                                 access.count, access.type, &status);
+    outcome.error = access.is_write ? library.File_write_at_c(handle, request.position_etypes, access.buffer,
+                                                              access.count, access.type, &status)
+                                    : library.File_read_at_c(handle, request.position_etypes, access.buffer,
+                                                             access.count, access.type, &status);
 #else
     const int count = static_cast<int>(access.count);  // it came as an int
-    outcome.error = access.is_write ? library.File_write_at(file.handle, request.position_etypes,
-                                                            access.buffer, count, access.type, &status)
-                                    : library.File_read_at(file.handle, request.position_etypes,
-                                                           access.buffer, count, access.type, &status);
+    outcome.error = access.is_write ? library.File_write_at(handle, request.position_etypes, access.buffer,
+                                                            count, access.type, &status)
+                                    : library.File_read_at(handle, request.position_etypes, access.buffer,
+                                                           count, access.type, &status);
 #endif
+    if (outcome.error != MPI_SUCCESS && handle != file.handle)
+        PMPI_File_call_errhandler(file.handle, outcome.error);
     MPI_Count moved = 0;
     if (outcome.error == MPI_SUCCESS) PMPI_Get_elements_x(&status, MPI_BYTE, &moved);
     outcome.bytes = moved;
@@ -160,7 +167,8 @@ Outcome perform(OpenFile& file, const Access& access) {
         file.has_unsynced_writes = true;
     }
     if (!agreed.status.ok()) {
-        if (request.moved_bytes != 0) file.pointer.advance(file.handle, -request.moved_bytes);
+        if (request.moved_bytes != 0)
+            file.pointer.advance(file.library_view.in_force(), -request.moved_bytes);
         outcome.bytes = 0;
         outcome.error = result_of(file, access.call, agreed);
         (void)close_engine(file);

@@ -1,17 +1,21 @@
 // The functions that open, close and describe a file, as the front (front.c) looks them up: MPI_File_open is
 // hakobi_File_open. The MPI library is always called too: handle, view, info and errors are its own.
+#include <fcntl.h>
 #include <strings.h>
 #include <sys/stat.h>
 
 #include <array>
+#include <cstdio>
 #include <cstdlib>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "base/status.hpp"
 #include "mpiio/entry.hpp"
 #include "mpiio/errors.hpp"
 #include "mpiio/hints.hpp"
+#include "mpiio/imports.hpp"
 #include "mpiio/report.hpp"
 
 namespace hakobi::mpiio {
@@ -60,7 +64,8 @@ void examine(OpenFile& file, int mode) {
     if (!file.why_not.empty()) return;
     struct stat found = {};
     file.path = path_of(file.name.c_str());
-    if (file.path.empty() || ::stat(file.path.c_str(), &found) != 0) {
+    file.descriptor = PathDescriptor(file.path.empty() ? -1 : ::open(file.path.c_str(), O_PATH | O_CLOEXEC));
+    if (file.descriptor.get() < 0 || ::fstat(file.descriptor.get(), &found) != 0) {
         file.why_not = "its path cannot be found by POSIX calls";
     } else if (!S_ISREG(found.st_mode)) {
         file.why_not = "it is not a regular file";
@@ -70,7 +75,14 @@ void examine(OpenFile& file, int mode) {
 }
 
 /// What ranks must know of each other at open; a bit stays when all ranks have it.
-constexpr unsigned opened = 1, taken = 2, silent = 4;
+constexpr unsigned opened = 1, taken = 2, silent = 4, late_views = 8;
+
+/// Whether the library may get views when it needs them (library_view.hpp) as far as this rank sees. A call at the shared
+/// pointer is one rank's and needs the view on the file's handle: not in programs that can make one.
+bool may_have_late_views() {
+    const char* const text = std::getenv("HAKOBI_LATE_VIEWS");
+    return text != nullptr && *text != '\0' ? std::string_view(text) != "0" : !may_use_shared_pointers();
+}
 
 int open(MPI_Comm comm, const char* name, int mode, MPI_Info info, MPI_File* handle) {
     const int error = pass([&] { return library.File_open(comm, name, mode, info, handle); });
@@ -86,7 +98,8 @@ int open(MPI_Comm comm, const char* name, int mode, MPI_Info info, MPI_File* han
         file->name = name;
         examine(*file, mode);
         all = opened | (file->why_not.empty() ? taken : 0U) |
-              (wants_profile() || wants_explanation() ? 0U : silent);
+              (wants_profile() || wants_explanation() ? 0U : silent) |
+              (may_have_late_views() ? late_views : 0U);
     }
     file->comms = take_comm(comm, opened, all);
     if (file->comms == nullptr) return error;
@@ -96,6 +109,8 @@ int open(MPI_Comm comm, const char* name, int mode, MPI_Info info, MPI_File* han
     PMPI_Comm_rank(file->comms->comm, &file->rank);
     PMPI_Comm_size(file->comms->comm, &file->num_ranks);
     file->hints = hints_of_info(info);
+    file->has_late_views = (all & late_views) != 0 && file->why_not.empty();
+    file->library_view.start(file->handle, "/proc/self/fd/" + std::to_string(file->descriptor.get()), mode);
     if (!file->why_not.empty()) explain(*file, "passes to the MPI library: " + file->why_not);
     add_file(std::move(file));
     return error;
@@ -107,6 +122,7 @@ int close(MPI_File* handle) {
     if (file != nullptr) {
         if (file->engine != nullptr) error = result_of(*file, "MPI_File_close", close_engine(*file));
         if (file->is_reported) report(*file);
+        file->library_view.close_own();
         give_back(file->comms);
     }
     const int closed = pass([&] { return library.File_close(handle); });
@@ -121,24 +137,72 @@ void take_hints(OpenFile& file, MPI_Info info) {
     file.hints = std::move(hints);
 }
 
+/// Whether a view's arguments are such that the MPI library would not refuse them, by what can be told without it.
+bool is_plain(MPI_Offset displacement, const Layout& etype, const Layout& filetype) {
+    return displacement >= 0 && etype.is_known && filetype.is_known && etype.size_bytes > 0 &&
+           filetype.size_bytes > 0 && filetype.size_bytes % etype.size_bytes == 0;
+}
+
 int set_view(OpenFile& file, MPI_Offset displacement, MPI_Datatype etype, MPI_Datatype filetype,
              const char* representation, MPI_Info info) {
-    const int error = pass([&] {
-        return library.File_set_view(file.handle, displacement, etype, filetype, representation, info);
-    });
-    if (error != MPI_SUCCESS || !file.why_not.empty()) return error;
+    // Equal on all ranks, as MPI wants the representation to be: the library's call is collective.
+    const bool is_late = file.has_late_views && file.why_not.empty() && !file.is_atomic &&
+                         representation != nullptr && strcasecmp(representation, "native") == 0;
+    const bool is_null = etype == MPI_DATATYPE_NULL || filetype == MPI_DATATYPE_NULL;
+    Layout element, tile;
+    if (is_late && !is_null) {
+        element = layout_of(etype);
+        tile = etype == filetype ? element : layout_of(filetype);
+    }
+    ViewArguments arguments(displacement, etype, filetype, info);
+    if (is_late) {
+        if (!is_plain(displacement, element, tile)) {
+            const int error = file.library_view.verdict(arguments);
+            if (error != MPI_SUCCESS) {
+                PMPI_File_call_errhandler(file.handle, error);
+                return error;
+            }
+        }
+        file.library_view.keep(std::move(arguments));
+        ++file.counts.late_views;
+    } else {
+        const int error = pass([&] {
+            return library.File_set_view(file.handle, displacement, etype, filetype, representation, info);
+        });
+        if (error != MPI_SUCCESS) return error;
+        file.library_view.was_set(arguments);
+        element = layout_of(etype);
+        tile = etype == filetype ? element : layout_of(filetype);
+    }
+    ++file.counts.views;
     file.has_nonblocking_writes = false;  // MPI: no request may be active here
-    const Layout element = layout_of(etype);
-    file.view = View(displacement, element, etype == filetype ? element : layout_of(filetype));
-    file.pointer.reset(element.size_bytes);
+    file.view = View(displacement, element, tile);
+    file.pointer.reset(element.size_bytes, !is_late);
     file.is_native = strcasecmp(representation, "native") == 0;
     if (!file.is_native)
         explain(file, std::string("passes while its data representation is ") + representation);
     take_hints(file, info);
-    return error;
+    return MPI_SUCCESS;
 }
 
 }  // namespace
+
+int settle_view(OpenFile& file) {
+    if (!file.library_view.is_waiting()) return MPI_SUCCESS;
+    file.pointer.leave(file.library_view.in_force());
+    return file.library_view.set_on_file();
+}
+
+int refuse_shared(const OpenFile& file) {
+    std::fprintf(
+        stderr,
+        "hakobi: %s: a call at the shared file pointer that no program or library here was linked with; "
+        "HAKOBI_LATE_VIEWS=0 makes it possible\n",
+        file.name.c_str());
+    PMPI_File_call_errhandler(file.handle, MPI_ERR_UNSUPPORTED_OPERATION);
+    return MPI_ERR_UNSUPPORTED_OPERATION;
+}
+
 }  // namespace hakobi::mpiio
 
 extern "C" {
@@ -167,8 +231,10 @@ HAKOBI_EXPORT int hakobi_File_set_view(MPI_File file, MPI_Offset displacement, M
 
 HAKOBI_EXPORT int hakobi_File_set_atomicity(MPI_File file, int flag) {
     using namespace hakobi::mpiio;
-    const int error = pass([&] { return library.File_set_atomicity(file, flag); });
     OpenFile* const known = entered(file);
+    const int settled = known != nullptr ? settle_view(*known) : MPI_SUCCESS;
+    if (settled != MPI_SUCCESS) return settled;
+    const int error = pass([&] { return library.File_set_atomicity(file, flag); });
     if (error != MPI_SUCCESS || known == nullptr) return error;
     known->is_atomic = flag != 0;
     if (known->is_atomic) explain(*known, "passes while it is in atomic mode");
@@ -177,8 +243,12 @@ HAKOBI_EXPORT int hakobi_File_set_atomicity(MPI_File file, int flag) {
 
 HAKOBI_EXPORT int hakobi_File_sync(MPI_File file) {
     using namespace hakobi::mpiio;
-    const int error = pass([&] { return library.File_sync(file); });
+    int error = pass([&] { return library.File_sync(file); });
     OpenFile* const known = entered(file);
+    if (known != nullptr && error == MPI_SUCCESS) {
+        error = known->library_view.sync_own();
+        if (error != MPI_SUCCESS) PMPI_File_call_errhandler(file, error);
+    }
     if (known != nullptr) known->has_nonblocking_writes = false;  // MPI: no request may be active here
     if (known == nullptr || known->engine == nullptr || !known->has_unsynced_writes) return error;
     known->has_unsynced_writes = false;
@@ -198,6 +268,8 @@ HAKOBI_EXPORT int hakobi_File_get_info(MPI_File file, MPI_Info* info) {
     using namespace hakobi::mpiio;
     const int error = pass([&] { return library.File_get_info(file, info); });
     OpenFile* const known = entered(file);
+    if (error == MPI_SUCCESS && known != nullptr && known->library_view.is_waiting())
+        overlay_info(known->library_view.waiting().info(), *info);
     if (error == MPI_SUCCESS && known != nullptr && known->is_taken()) {
         add_to_info(known->engine != nullptr ? known->engine->options() : local_options(known->hints), *info);
     }
@@ -212,21 +284,40 @@ HAKOBI_EXPORT int hakobi_File_seek(MPI_File file, MPI_Offset offset, int whence)
         known->pointer.set(offset);
         return MPI_SUCCESS;
     }
-    return pass_with_pointer(*known, [&] { return library.File_seek(file, offset, whence); });
+    return pass_alone(*known, Pointer::individual,
+                      [&](MPI_File at) { return library.File_seek(at, offset, whence); });
 }
 
 HAKOBI_EXPORT int hakobi_File_get_position(MPI_File file, MPI_Offset* offset) {
     using namespace hakobi::mpiio;
     OpenFile* const known = entered(file);
-    if (known == nullptr || !known->is_taken() || offset == nullptr) {
-        return known != nullptr
-                   ? pass_with_pointer(*known, [&] { return library.File_get_position(file, offset); })
-                   : pass([&] { return library.File_get_position(file, offset); });
+    if (known == nullptr) return pass([&] { return library.File_get_position(file, offset); });
+    if (known->is_taken() && offset != nullptr) {
+        const std::int64_t position = known->pointer.position_etypes(known->library_view.in_force());
+        if (position >= 0) {
+            *offset = position;
+            return MPI_SUCCESS;
+        }
     }
-    const std::int64_t position = known->pointer.position_etypes(file);
-    if (position < 0) return pass([&] { return library.File_get_position(file, offset); });
-    *offset = position;
-    return MPI_SUCCESS;
+    return pass_alone(*known, Pointer::individual,
+                      [&](MPI_File at) { return library.File_get_position(at, offset); });
+}
+
+HAKOBI_EXPORT int hakobi_File_get_view(MPI_File file, MPI_Offset* displacement, MPI_Datatype* etype,
+                                       MPI_Datatype* filetype, char* representation) {
+    using namespace hakobi::mpiio;
+    const auto call = [&](MPI_File at) {
+        return library.File_get_view(at, displacement, etype, filetype, representation);
+    };
+    OpenFile* const known = entered(file);
+    return known != nullptr ? pass_alone(*known, Pointer::unused, call) : pass([&] { return call(file); });
+}
+
+HAKOBI_EXPORT int hakobi_File_get_byte_offset(MPI_File file, MPI_Offset offset, MPI_Offset* displacement) {
+    using namespace hakobi::mpiio;
+    const auto call = [&](MPI_File at) { return library.File_get_byte_offset(at, offset, displacement); };
+    OpenFile* const known = entered(file);
+    return known != nullptr ? pass_alone(*known, Pointer::unused, call) : pass([&] { return call(file); });
 }
 
 }  // extern "C"

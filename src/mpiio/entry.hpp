@@ -17,23 +17,56 @@ int pass(const Call& call) {
     return call();
 }
 
-/// The same on a known file for a call that uses the individual pointer.
+enum class Pointer { unused, individual };
+
+/// A call of this rank alone on a known file: `call(handle)` with the handle that has the program's view.
 template <class Call>
-int pass_with_pointer(OpenFile& file, const Call& call) {
+int pass_alone(OpenFile& file, Pointer pointer, const Call& call) {
     const Inside inside;
-    const int error = file.pointer.hand_over(file.handle);
-    return error != MPI_SUCCESS ? error : call();
+    MPI_File handle = MPI_FILE_NULL;
+    int error = file.library_view.alone(handle);
+    if (error == MPI_SUCCESS && pointer == Pointer::individual) error = file.pointer.hand_over(handle);
+    const bool is_reported = error == MPI_SUCCESS && handle == file.handle;  // by the library
+    if (error == MPI_SUCCESS) error = call(handle);
+    if (error != MPI_SUCCESS && !is_reported) PMPI_File_call_errhandler(file.handle, error);
+    return error;
 }
 
-enum class Pointer { unused, individual };
+/// Gives the library the view that waits, on the file's handle, before a call that all ranks pass. Collective where a
+/// view is waiting. Returns an MPI error code, the error handler called.
+int settle_view(OpenFile& file);
+
+/// Says why a call at the shared pointer fails, and calls the file's error handler. Returns an MPI error code.
+int refuse_shared(const OpenFile& file);
+
+/// A call that all ranks of a known file make.
+template <class Call>
+int pass_together(OpenFile& file, Pointer pointer, const Call& call) {
+    int error = settle_view(file);
+    const Inside inside;
+    if (error == MPI_SUCCESS && pointer == Pointer::individual) error = file.pointer.hand_over(file.handle);
+    return error != MPI_SUCCESS ? error : call(file.handle);
+}
 
 /// A data access that always passes.
 template <class Call>
 int pass_access(MPI_File handle, Passed why, Pointer pointer, const Call& call) {
     OpenFile* const file = entered(handle);
-    if (file == nullptr) return pass(call);
+    if (file == nullptr) return pass([&] { return call(handle); });
     file->counts.add(file->why_not.empty() ? why : Passed::file);
-    return pointer == Pointer::individual ? pass_with_pointer(*file, call) : pass(call);
+    return why == Passed::independent ? pass_alone(*file, pointer, call)
+                                      : pass_together(*file, pointer, call);
+}
+
+/// A data access at the shared file pointer by this rank alone: the library must have the view (imports.hpp).
+template <class Call>
+int pass_shared(MPI_File handle, const Call& call) {
+    OpenFile* const file = entered(handle);
+    if (file != nullptr) {
+        file->counts.add(file->why_not.empty() ? Passed::shared_pointer : Passed::file);
+        if (file->library_view.is_waiting()) return refuse_shared(*file);
+    }
+    return pass([&] { return call(handle); });
 }
 
 /// From now on the file's collective accesses pass, until the program must have completed the nonblocking write: the
@@ -46,8 +79,9 @@ inline void begin_nonblocking_write(MPI_File handle) {
 template <class Call>
 int collective(MPI_File handle, const Access& access, MPI_Status* status, const Call& call) {
     OpenFile* const file = entered(handle);
-    if (file == nullptr) return pass(call);
-    if (!takes(*file, access)) return access.offset ? pass(call) : pass_with_pointer(*file, call);
+    if (file == nullptr) return pass([&] { return call(handle); });
+    if (!takes(*file, access))
+        return pass_together(*file, access.offset ? Pointer::unused : Pointer::individual, call);
     const Outcome outcome = perform(*file, access);
     if (outcome.error == MPI_SUCCESS) set_status(status, outcome.bytes);
     return outcome.error;
@@ -58,8 +92,9 @@ int collective(MPI_File handle, const Access& access, MPI_Status* status, const 
 template <class Call>
 int split_begin(MPI_File handle, const Access& access, const Call& call) {
     OpenFile* const file = entered(handle);
-    if (file == nullptr) return pass(call);
-    if (!takes(*file, access)) return access.offset ? pass(call) : pass_with_pointer(*file, call);
+    if (file == nullptr) return pass([&] { return call(handle); });
+    if (!takes(*file, access))
+        return pass_together(*file, access.offset ? Pointer::unused : Pointer::individual, call);
     const Outcome outcome = perform(*file, access);
     if (outcome.error == MPI_SUCCESS) file->split_bytes = outcome.bytes;
     return outcome.error;

@@ -4,11 +4,12 @@
 
 namespace hakobi::mpiio {
 
-void FilePointer::reset(std::int64_t etype_bytes) {
+void FilePointer::reset(std::int64_t etype_bytes, bool theirs_as_well) {
     const std::lock_guard lock(mutex_);
     etype_bytes_ = std::max<std::int64_t>(etype_bytes, 1);
     position_bytes_ = 0;
-    ours_is_current_ = theirs_is_current_ = true;
+    ours_is_current_ = true;
+    theirs_is_current_ = theirs_as_well;
 }
 
 void FilePointer::set(std::int64_t etypes) {
@@ -41,6 +42,13 @@ int FilePointer::hand_over(MPI_File handle) {
     theirs_is_current_ = true;
     ours_is_current_ = false;
     return error;
+}
+
+bool FilePointer::leave(MPI_File handle) {
+    const std::lock_guard lock(mutex_);
+    const bool is_known = fetch(handle);
+    theirs_is_current_ = false;
+    return is_known;
 }
 
 bool FilePointer::fetch(MPI_File handle) {

@@ -9,11 +9,12 @@ namespace hakobi::mpiio {
 
 /// A file's individual pointer. It moves on two sides: the engine's calls move it here, calls that pass move the MPI
 /// library's. Each side is brought up to date only when it is needed, since a seek costs the libraries a walk over
-/// the file type. Here it counts bytes of the view, in MPI's calls etypes. Local; callable from any thread.
+/// the file type. Here it counts bytes of the view, in MPI's calls etypes. `handle` is always the one that stands for the
+/// file on their side (LibraryView::in_force). Local; callable from any thread.
 class FilePointer {
   public:
-    /// A new view: both sides stand at its start.
-    void reset(std::int64_t etype_bytes);
+    /// A new view: our side stands at its start, theirs does so if the library has the view too.
+    void reset(std::int64_t etype_bytes, bool theirs_as_well);
     /// MPI_File_seek to `etypes` >= 0, on our side.
     void set(std::int64_t etypes);
     /// Moves the pointer by `bytes` and returns where it stood, or -1 when the MPI library does not say.
@@ -22,6 +23,9 @@ class FilePointer {
     std::int64_t position_etypes(MPI_File handle);
     /// Call before a call that passes and uses the individual pointer. Returns an MPI error code.
     int hand_over(MPI_File handle);
+    /// Another handle than `handle` is about to stand for the file on their side. Returns whether the library said
+    /// where the pointer is.
+    bool leave(MPI_File handle);
 
   private:
     bool fetch(MPI_File handle);  // mutex_ held

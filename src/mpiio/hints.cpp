@@ -35,9 +35,9 @@ io::EngineOptions options_of(const Hints& hints, bool speaks) {
     return std::move(options).value();
 }
 
-}  // namespace
-
-Hints hints_of_info(MPI_Info info) {
+/// All of them that `wants` takes by name.
+template <class Wants>
+Hints entries_of(MPI_Info info, const Wants& wants) {
     Hints hints;
     if (info == MPI_INFO_NULL) return hints;
     int num_keys = 0;
@@ -47,13 +47,19 @@ Hints hints_of_info(MPI_Info info) {
         PMPI_Info_get_nthkey(info, i, key);
         int length = 0, is_set = 0;
         PMPI_Info_get_valuelen(info, key, &length, &is_set);
-        if (is_set == 0 || !is_ours(key)) continue;
+        if (is_set == 0 || !wants(key)) continue;
         std::string value(static_cast<std::size_t>(length) + 1, '\0');
         PMPI_Info_get(info, key, length, value.data(), &is_set);
         value.resize(static_cast<std::size_t>(length));
         hints[key] = value;
     }
     return hints;
+}
+
+}  // namespace
+
+Hints hints_of_info(MPI_Info info) {
+    return entries_of(info, is_ours);
 }
 
 io::EngineOptions local_options(const Hints& hints) {
@@ -90,6 +96,14 @@ void add_to_info(const io::EngineOptions& options, MPI_Info info) {
         const bool shapes_files = name == "striping_unit";
         if (!is_open && !shapes_files && value.size() < MPI_MAX_INFO_VAL)
             PMPI_Info_set(info, name.c_str(), value.c_str());
+    }
+}
+
+void overlay_info(MPI_Info over, MPI_Info info) {
+    const auto all = [](std::string_view) { return true; };
+    const Hints has = entries_of(info, all);
+    for (const auto& [name, value] : entries_of(over, all)) {
+        if (has.contains(name)) PMPI_Info_set(info, name.c_str(), value.c_str());
     }
 }
 

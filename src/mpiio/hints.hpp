@@ -23,4 +23,8 @@ namespace hakobi::mpiio {
 /// by. Local.
 void add_to_info(const io::EngineOptions& options, MPI_Info info);
 
+/// Gives the hints that `info` has the values that they have in `over`, as MPI_File_get_info would show hints of a view
+/// that the library does not have yet. Local.
+void overlay_info(MPI_Info over, MPI_Info info);
+
 }  // namespace hakobi::mpiio

@@ -1,5 +1,7 @@
 #include "mpiio/open_file.hpp"
 
+#include <unistd.h>
+
 #include <shared_mutex>
 #include <unordered_map>
 
@@ -35,6 +37,10 @@ void add(io::EngineCounters& sum, const io::EngineCounters& part) {
 }
 
 }  // namespace
+
+PathDescriptor::~PathDescriptor() {
+    if (fd_ >= 0) ::close(fd_);
+}
 
 io::EngineCounters total_counters(const OpenFile& file) {
     io::EngineCounters sum = file.closed_counters;

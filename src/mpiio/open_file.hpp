@@ -10,10 +10,12 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "io/engine.hpp"
 #include "mpiio/comm_pool.hpp"
 #include "mpiio/file_pointer.hpp"
+#include "mpiio/library_view.hpp"
 #include "mpiio/view.hpp"
 
 namespace hakobi::mpiio {
@@ -32,19 +34,39 @@ inline constexpr std::size_t num_passed = 6;
 /// What happened to a file on this rank. Any thread adds.
 struct Counts {
     std::atomic<std::int64_t> writes{0}, reads{0};  ///< collective calls that the engine took
+    std::int64_t views = 0, late_views = 0;  ///< that the program set; of them kept from the library at first
     std::array<std::atomic<std::int64_t>, num_passed> passed{};
     void add(Passed why) { passed[static_cast<std::size_t>(why)].fetch_add(1, std::memory_order_relaxed); }
 };
 
+/// A descriptor that only names a file, whatever happens to its path. Closed with it.
+class PathDescriptor {
+  public:
+    explicit PathDescriptor(int fd = -1) noexcept : fd_(fd) {}
+    PathDescriptor(PathDescriptor&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
+    PathDescriptor& operator=(PathDescriptor&& other) noexcept {
+        std::swap(fd_, other.fd_);
+        return *this;
+    }
+    PathDescriptor(const PathDescriptor&) = delete;
+    PathDescriptor& operator=(const PathDescriptor&) = delete;
+    ~PathDescriptor();
+    [[nodiscard]] int get() const noexcept { return fd_; }
+
+  private:
+    int fd_;
+};
+
 /// A file that the program has open: the drop-in's side of an MPI_File. The real handle is the MPI library's
-/// and stays in use for everything that passes; view, size, info and errors are kept there as well.
+/// and stays in use for everything that passes; size, info and errors are kept there as well.
 struct OpenFile {
     MPI_File handle = MPI_FILE_NULL;
     std::shared_ptr<FileComm> comms;
     int rank = 0, num_ranks = 1;
-    std::string name;  ///< as the program gave it
-    std::string path;  ///< absolute, without a file system prefix
-    dev_t device = 0;  ///< with `inode`: what `path` named when the file was opened
+    std::string name;           ///< as the program gave it
+    std::string path;           ///< absolute, without a file system prefix
+    PathDescriptor descriptor;  ///< of `path` when the file was opened
+    dev_t device = 0;           ///< with `inode`: what `path` named when the file was opened
     ino_t inode = 0;
     bool can_read = false, can_write = false;
     bool is_reported = false;  ///< print a profile or an explanation at close; equal on all ranks
@@ -53,10 +75,12 @@ struct OpenFile {
     std::string why_not;  ///< the engine does not take this file: the reason; empty when it does
     bool is_atomic = false;
     bool is_native = true;                ///< the view's data representation
+    bool has_late_views = false;          ///< the library gets views when it needs them
     bool has_unsynced_writes = false;     ///< by the engine
     bool has_nonblocking_writes = false;  ///< collective ones, which may not be completed (entry.hpp)
 
     View view;
+    LibraryView library_view;
     FilePointer pointer;
     Hints hints;                         ///< what the program passed that the engine knows
     std::unique_ptr<io::Engine> engine;  ///< made by the first collective access

@@ -16,9 +16,9 @@ namespace {
 
 constexpr double smoothing = 0.5;       // of a request's share asleep
 constexpr double rate_smoothing = 0.2;  // of rates, which are compared
-constexpr double sleeps_above =
-    0.3;  // share of the time from which on a request counts as waiting for storage
-constexpr double awake_below = 0.1;     // … and below which the storage counts as memory again
+// Share of the time from which on a request counts as waiting for storage, and below which the storage counts as memory
+// again. Low: whether more threads pay is measured, but only where they are tried.
+constexpr double sleeps_above = 0.1, awake_below = 0.02;
 constexpr double must_gain = 1.05;      // more threads stay only for at least this gain in bytes per second
 constexpr std::int64_t num_probed = 4;  // requests that tell a rate
 constexpr std::int64_t first_hold = 32, longest_hold = 1024;

@@ -55,6 +55,10 @@ TEST(Concurrency, ASleepingStorageGetsAllThreadsAtOnce) {
     EXPECT_EQ(concurrency.allowed(true), 4);
     EXPECT_EQ(concurrency.allowed(false), 2) << "reads have shown nothing yet";
     EXPECT_TRUE(concurrency.blocks());
+    // A node that works as long for its page cache as the servers need is asleep for little of the time.
+    Concurrency working(4, 2);
+    working.completed(sample(true, 1.0, 0.15, 1));
+    EXPECT_EQ(working.allowed(true), 4);
 }
 
 /// How many of `num` requests were served while all threads were allowed, by a storage that sleeps and gives `gb_s` of

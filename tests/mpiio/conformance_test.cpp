@@ -156,7 +156,9 @@ class Program {
         if (!common_.one_in(4)) hints << ";cb_buffer_size=" << (64 << common_.between(0, 8));
         if (common_.one_in(2)) hints << ";cb_nodes=" << common_.between(1, world_.size);
         setenv("HAKOBI_HINTS", hints.str().c_str(), 1);
-        trace_ = " [" + hints.str() + "]";
+        const char* const late_views = common_.one_in(3) ? "0" : "1";
+        setenv("HAKOBI_LATE_VIEWS", late_views, 1);
+        trace_ = " [" + hints.str() + " HAKOBI_LATE_VIEWS=" + late_views + "]";
     }
 
     void set_view() {
@@ -176,10 +178,13 @@ class Program {
     [[nodiscard]] MPI_Offset span_begin() const { return is_shared_ ? world_.rank * rank_span_elements : 0; }
 
     std::string step() {
-        switch (common_.between(0, 15)) {
+        switch (common_.between(0, 17)) {
             case 0:
+            case 16:
                 set_view();
                 return "";
+            case 17:
+                return ask_view();
             case 1:
                 return seek();
             case 2:
@@ -213,6 +218,32 @@ class Program {
         }
         trace_ += " seek;";
         return agree(positions[0] == positions[1], "positions differ after a seek");
+    }
+
+    // What both say of the view: the displacement, what the types are made of, and where an offset lies.
+    std::string ask_view() {
+        const MPI_Offset offset = local_.between(0, 500);
+        std::ostringstream answers[2];
+        int i = 0;
+        for (Side* side : {&ours_, &theirs_}) {
+            MPI_Offset displacement = -1, bytes = -1;
+            MPI_Datatype types[2] = {MPI_DATATYPE_NULL, MPI_DATATYPE_NULL};
+            char representation[MPI_MAX_DATAREP_STRING] = "";
+            side->calls.File_get_view(side->file, &displacement, &types[0], &types[1], representation);
+            side->calls.File_get_byte_offset(side->file, offset, &bytes);
+            answers[i] << displacement << ' ' << representation << ' ' << bytes;
+            for (MPI_Datatype& type : types) {
+                int num_integers = 0, num_addresses = 0, num_types = 0, combiner = 0;
+                MPI_Type_get_envelope(type, &num_integers, &num_addresses, &num_types, &combiner);
+                answers[i] << ' ' << (combiner == MPI_COMBINER_NAMED) << ' ' << size_of(type) << ' '
+                           << extent_of(type);
+                if (combiner != MPI_COMBINER_NAMED) MPI_Type_free(&type);
+            }
+            ++i;
+        }
+        trace_ += " get_view;";
+        return agree(answers[0].str() == answers[1].str(),
+                     "views: " + answers[0].str() + ", the library: " + answers[1].str());
     }
 
     std::string change_size() {

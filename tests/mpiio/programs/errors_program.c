@@ -41,6 +41,8 @@ static const char* name_of(int error_class) {
             return "READ_ONLY";
         case MPI_ERR_TYPE:
             return "TYPE";
+        case MPI_ERR_UNSUPPORTED_DATAREP:
+            return "UNSUPPORTED_DATAREP";
         case MPI_ERR_UNSUPPORTED_OPERATION:
             return "UNSUPPORTED_OPERATION";
         default:
@@ -86,6 +88,10 @@ int main(int argc, char** argv) {
 
     show("opening to read", opened(argv[1], MPI_MODE_RDONLY, &file));
     show("reading", MPI_File_read_at_all(file, at, bytes, 1000, MPI_BYTE, MPI_STATUS_IGNORE));
+    show("a view from before the file",
+         MPI_File_set_view(file, -16, MPI_BYTE, MPI_BYTE, "native", MPI_INFO_NULL));
+    show("a view without a type",
+         MPI_File_set_view(file, 0, MPI_BYTE, MPI_DATATYPE_NULL, "native", MPI_INFO_NULL));
     show("writing what is open to read",
          MPI_File_write_at_all(file, at, bytes, 10, MPI_BYTE, MPI_STATUS_IGNORE));
     show("closing", MPI_File_close(&file));

@@ -1,0 +1,107 @@
+#include "mpiio/imports.hpp"
+
+#include <elf.h>
+#include <link.h>
+#include <strings.h>
+
+#include <cstdint>
+#include <cstring>
+#include <mutex>
+
+namespace hakobi::mpiio {
+namespace {
+
+/// The dynamic symbols of a loaded object. glibc has relocated the addresses in its dynamic section; where a system
+/// leaves them as they are in the file (some do, for some architectures), they lie below the object's own.
+struct Symbols {
+    const ElfW(Sym) * table = nullptr;
+    const char* strings = nullptr;
+    std::size_t num = 0;
+};
+
+/// How many symbols a GNU hash table knows: its chains end with the highest index in them.
+std::size_t num_in_gnu_hash(const std::uint32_t* hash) {
+    const std::uint32_t num_buckets = hash[0], first_hashed = hash[1], num_words = hash[2];
+    const auto* buckets =
+        reinterpret_cast<const std::uint32_t*>(reinterpret_cast<const ElfW(Addr)*>(hash + 4) + num_words);
+    const std::uint32_t* chains = buckets + num_buckets;
+    std::uint32_t last = 0;
+    for (std::uint32_t i = 0; i < num_buckets; ++i) last = buckets[i] > last ? buckets[i] : last;
+    if (last < first_hashed) return first_hashed;
+    while ((chains[last - first_hashed] & 1U) == 0) ++last;
+    return last + 1;
+}
+
+Symbols symbols_of(const dl_phdr_info& object) {
+    const ElfW(Dyn)* entry = nullptr;
+    for (int i = 0; i < object.dlpi_phnum; ++i) {
+        if (object.dlpi_phdr[i].p_type == PT_DYNAMIC)
+            entry = reinterpret_cast<const ElfW(Dyn)*>(object.dlpi_addr + object.dlpi_phdr[i].p_vaddr);
+    }
+    Symbols symbols;
+    const std::uint32_t *hash = nullptr, *gnu_hash = nullptr;
+    const auto at = [&object](ElfW(Addr) address) {
+        return address < object.dlpi_addr ? address + object.dlpi_addr : address;
+    };
+    for (; entry != nullptr && entry->d_tag != DT_NULL; ++entry) {
+        const ElfW(Addr) address = entry->d_un.d_ptr;
+        if (entry->d_tag == DT_SYMTAB) symbols.table = reinterpret_cast<const ElfW(Sym)*>(at(address));
+        if (entry->d_tag == DT_STRTAB) symbols.strings = reinterpret_cast<const char*>(at(address));
+        if (entry->d_tag == DT_HASH) hash = reinterpret_cast<const std::uint32_t*>(at(address));
+        if (entry->d_tag == DT_GNU_HASH) gnu_hash = reinterpret_cast<const std::uint32_t*>(at(address));
+    }
+    if (symbols.table == nullptr || symbols.strings == nullptr) return {};
+    symbols.num = gnu_hash != nullptr ? num_in_gnu_hash(gnu_hash) : hash != nullptr ? hash[1] : 0;
+    return symbols;
+}
+
+/// In C, in Fortran's spellings, with and without the P of the profiling interface.
+bool is_of_shared_pointer(const char* name) {
+    if (*name == 'P' || *name == 'p') ++name;
+    if (::strncasecmp(name, "mpi_file_", 9) != 0) return false;
+    return ::strcasestr(name + 9, "_shared") != nullptr || ::strcasestr(name + 9, "_ordered") != nullptr;
+}
+
+struct Search {
+    bool found = false;
+    unsigned long long num_loaded = 0;  ///< objects loaded so far in this process
+};
+
+int search_object(dl_phdr_info* object, std::size_t size, void* context) {
+    auto& search = *static_cast<Search*>(context);
+    if (size >= offsetof(dl_phdr_info, dlpi_adds) + sizeof object->dlpi_adds)
+        search.num_loaded = object->dlpi_adds;
+    // The kernel's own object has symbols at addresses of its own kind, and no MPI.
+    if (std::strncmp(object->dlpi_name, "linux-vdso", 10) == 0) return 0;
+    const Symbols symbols = symbols_of(*object);
+    bool imports = false, defines = false;
+    for (std::size_t i = 1; i < symbols.num; ++i) {
+        if (!is_of_shared_pointer(symbols.strings + symbols.table[i].st_name)) continue;
+        (symbols.table[i].st_shndx == SHN_UNDEF ? imports : defines) = true;
+    }
+    const bool is_program = object->dlpi_name[0] == '\0';  // with the MPI library inside, if it defines them
+    if (is_program ? imports || defines : imports && !defines) search.found = true;
+    return 0;
+}
+
+}  // namespace
+
+bool may_use_shared_pointers() {
+    static std::mutex mutex;
+    static Search last;
+    const std::lock_guard lock(mutex);
+    if (last.found) return true;
+    Search count;
+    ::dl_iterate_phdr(
+        [](dl_phdr_info* object, std::size_t size, void* context) {
+            if (size >= offsetof(dl_phdr_info, dlpi_adds) + sizeof object->dlpi_adds)
+                static_cast<Search*>(context)->num_loaded = object->dlpi_adds;
+            return 1;
+        },
+        &count);
+    if (last.num_loaded != 0 && count.num_loaded == last.num_loaded) return false;
+    ::dl_iterate_phdr(search_object, &last);
+    return last.found;
+}
+
+}  // namespace hakobi::mpiio

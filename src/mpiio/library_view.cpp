@@ -1,0 +1,134 @@
+#include "mpiio/library_view.hpp"
+
+#include <utility>
+
+#include "mpiio/library.hpp"
+
+namespace hakobi::mpiio {
+namespace {
+
+/// Itself if it is predefined (such types are never freed, and a duplicate would no longer say what it is).
+MPI_Datatype kept(MPI_Datatype type) {
+    if (type == MPI_DATATYPE_NULL) return type;
+    int num_integers = 0, num_addresses = 0, num_types = 0, combiner = MPI_COMBINER_NAMED;
+    if (PMPI_Type_get_envelope(type, &num_integers, &num_addresses, &num_types, &combiner) != MPI_SUCCESS ||
+        combiner == MPI_COMBINER_NAMED || combiner == MPI_COMBINER_F90_REAL ||
+        combiner == MPI_COMBINER_F90_COMPLEX || combiner == MPI_COMBINER_F90_INTEGER) {
+        return type;
+    }
+    MPI_Datatype duplicate = MPI_DATATYPE_NULL;
+    return PMPI_Type_dup(type, &duplicate) == MPI_SUCCESS ? duplicate : MPI_DATATYPE_NULL;
+}
+
+void drop(MPI_Datatype& type) {
+    if (type == MPI_DATATYPE_NULL) return;
+    int num_integers = 0, num_addresses = 0, num_types = 0, combiner = MPI_COMBINER_NAMED;
+    if (PMPI_Type_get_envelope(type, &num_integers, &num_addresses, &num_types, &combiner) == MPI_SUCCESS &&
+        combiner == MPI_COMBINER_DUP) {
+        PMPI_Type_free(&type);
+    }
+}
+
+}  // namespace
+
+ViewArguments::ViewArguments(MPI_Offset displacement, MPI_Datatype etype, MPI_Datatype filetype,
+                             MPI_Info info)
+    : displacement_(displacement), etype_(kept(etype)), filetype_(kept(filetype)) {
+    if (info != MPI_INFO_NULL) PMPI_Info_dup(info, &info_);
+}
+
+ViewArguments::ViewArguments(ViewArguments&& other) noexcept {
+    *this = std::move(other);
+}
+
+ViewArguments& ViewArguments::operator=(ViewArguments&& other) noexcept {
+    std::swap(displacement_, other.displacement_);
+    std::swap(etype_, other.etype_);
+    std::swap(filetype_, other.filetype_);
+    std::swap(info_, other.info_);
+    return *this;
+}
+
+ViewArguments::~ViewArguments() {
+    drop(etype_);
+    drop(filetype_);
+    if (info_ != MPI_INFO_NULL) PMPI_Info_free(&info_);
+}
+
+int ViewArguments::set_on(MPI_File handle) const {
+    const Inside inside;
+    return library.File_set_view(handle, displacement_, etype_, filetype_, "native", info_);
+}
+
+void LibraryView::start(MPI_File handle, std::string path, int mode) {
+    file_ = handle;
+    path_ = std::move(path);
+    mode_ = mode;
+}
+
+void LibraryView::keep(ViewArguments arguments) {
+    waiting_ = std::move(arguments);
+    is_waiting_ = true;
+    own_is_set_ = false;
+}
+
+void LibraryView::was_set(const ViewArguments& arguments) {
+    file_is_all_bytes_ = arguments.is_all_bytes();
+    is_waiting_ = false;
+    own_is_set_ = false;
+}
+
+int LibraryView::set_on_file() {
+    if (!is_waiting_) return MPI_SUCCESS;
+    const int error = waiting_.set_on(file_);
+    if (error == MPI_SUCCESS) was_set(waiting_);
+    return error;
+}
+
+int LibraryView::alone(MPI_File& handle) {
+    handle = file_;
+    if (files_handle_will_do()) return MPI_SUCCESS;
+    const std::lock_guard lock(mutex_);
+    int error = open_own();
+    if (error == MPI_SUCCESS && !own_is_set_) {
+        error = waiting_.set_on(own_);
+        own_is_set_ = error == MPI_SUCCESS;
+    }
+    if (error == MPI_SUCCESS) handle = own_;
+    return error;
+}
+
+MPI_File LibraryView::in_force() {
+    if (files_handle_will_do()) return file_;
+    const std::lock_guard lock(mutex_);
+    return own_;
+}
+
+int LibraryView::verdict(const ViewArguments& arguments) {
+    const std::lock_guard lock(mutex_);
+    const int error = open_own();
+    own_is_set_ = false;
+    return error != MPI_SUCCESS ? error : arguments.set_on(own_);
+}
+
+int LibraryView::sync_own() {
+    const std::lock_guard lock(mutex_);
+    const Inside inside;
+    return own_ != MPI_FILE_NULL && (mode_ & MPI_MODE_RDONLY) == 0 ? library.File_sync(own_) : MPI_SUCCESS;
+}
+
+void LibraryView::close_own() {
+    const Inside inside;
+    if (own_ != MPI_FILE_NULL) library.File_close(&own_);
+}
+
+int LibraryView::open_own() {
+    if (own_ != MPI_FILE_NULL) return MPI_SUCCESS;
+    const Inside inside;
+    const int mode = mode_ & (MPI_MODE_RDONLY | MPI_MODE_WRONLY | MPI_MODE_RDWR);
+    const int error = library.File_open(MPI_COMM_SELF, path_.c_str(), mode, waiting_.info(), &own_);
+    if (error == MPI_SUCCESS) PMPI_File_set_errhandler(own_, MPI_ERRORS_RETURN);
+    return error;
+}
+
+}  // namespace hakobi::mpiio

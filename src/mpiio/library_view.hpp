@@ -1,0 +1,89 @@
+#pragma once
+
+#include <hakobi/comm.hpp>
+#include <mutex>
+#include <string>
+
+namespace hakobi::mpiio {
+
+/// What a program gave MPI_File_set_view, beyond the call: derived types and info are duplicates, since the program may
+/// free its own; predefined types are themselves. Local; the MPI library must be there while one lives.
+class ViewArguments {
+  public:
+    /// All bytes: the view of a file that was just opened.
+    ViewArguments() = default;
+    ViewArguments(MPI_Offset displacement, MPI_Datatype etype, MPI_Datatype filetype, MPI_Info info);
+    ViewArguments(ViewArguments&& other) noexcept;
+    ViewArguments& operator=(ViewArguments&& other) noexcept;
+    ViewArguments(const ViewArguments&) = delete;
+    ViewArguments& operator=(const ViewArguments&) = delete;
+    ~ViewArguments();
+
+    /// The MPI library's MPI_File_set_view; collective over the handle's communicator.
+    [[nodiscard]] int set_on(MPI_File handle) const;
+    [[nodiscard]] bool is_all_bytes() const noexcept {
+        return displacement_ == 0 && etype_ == MPI_BYTE && filetype_ == MPI_BYTE;
+    }
+    [[nodiscard]] MPI_Info info() const noexcept { return info_; }
+
+  private:
+    MPI_Offset displacement_ = 0;
+    MPI_Datatype etype_ = MPI_BYTE, filetype_ = MPI_BYTE;
+    MPI_Info info_ = MPI_INFO_NULL;
+};
+
+/// The view on the MPI library's side of a file. To set it there is dear (the libraries flatten the file type and talk
+/// to each other: 1 to 3 ms with 8 ranks on two cores) and of no use to a program whose accesses the engine takes. So
+/// the library gets it when it is needed:
+///  - by a call that passes and that all ranks make: the file's handle gets it;
+///  - by a call of one rank, which cannot bring the others along: the rank opens the file for itself
+///    (MPI_COMM_SELF) and sets the view there. A view of all bytes, while the file's handle still has that one on
+///    this rank, needs neither.
+/// Whether a view is waiting is the same on all ranks.
+class LibraryView {
+  public:
+    /// `handle` is the file's; `path` leads to the same file as long as it is open, by any rank.
+    void start(MPI_File handle, std::string path, int mode);
+
+    /// The program's view waits from now on. All ranks do it together, without talking.
+    void keep(ViewArguments arguments);
+    /// The program's view was set on the file's handle. As `keep`.
+    void was_set(const ViewArguments& arguments);
+    [[nodiscard]] bool is_waiting() const noexcept { return is_waiting_; }
+    /// What waits.
+    [[nodiscard]] const ViewArguments& waiting() const noexcept { return waiting_; }
+
+    /// Sets the view that waits on the file's handle. Collective. Returns an MPI error code; the handle's error handler
+    /// has been called.
+    [[nodiscard]] int set_on_file();
+    /// The handle for a call of this rank alone: the file's, or the rank's own. Local; any thread. Returns an MPI
+    /// error code; no handler is called.
+    [[nodiscard]] int alone(MPI_File& handle);
+    /// The one of the two that has the program's individual pointer, if the MPI library has it.
+    [[nodiscard]] MPI_File in_force();
+
+    /// What the MPI library says of arguments: by the rank's own handle. Local. Returns an MPI error code; no handler
+    /// is called.
+    [[nodiscard]] int verdict(const ViewArguments& arguments);
+    /// Makes last what this rank wrote by its own handle. Local.
+    [[nodiscard]] int sync_own();
+    /// Closes the rank's own handle. Local.
+    void close_own();
+
+  private:
+    [[nodiscard]] bool files_handle_will_do() const noexcept {
+        return !is_waiting_ || (waiting_.is_all_bytes() && file_is_all_bytes_);
+    }
+    [[nodiscard]] int open_own();  // mutex_ held
+
+    std::mutex mutex_;
+    MPI_File file_ = MPI_FILE_NULL, own_ = MPI_FILE_NULL;
+    std::string path_;
+    int mode_ = 0;
+    ViewArguments waiting_;
+    bool is_waiting_ = false;
+    bool file_is_all_bytes_ = true;  ///< the view that the file's handle has, on this rank
+    bool own_is_set_ = false;        ///< the rank's own handle has the view that waits
+};
+
+}  // namespace hakobi::mpiio

@@ -1,0 +1,7 @@
+// A library that calls at the shared file pointer, as a program would.
+#include <mpi.h>
+
+int hakobi_test_call(MPI_File file) {
+    int value = 0;
+    return MPI_File_read_shared(file, &value, 1, MPI_INT, MPI_STATUS_IGNORE);
+}

@@ -1,5 +1,5 @@
-/* hdf5_output block FILE [EDGE]: one dataset of EDGE^3 doubles (320), a 3-D block a rank, written
- * collectively. */
+/* hdf5_output block FILE [EDGE [FIELDS]]: FIELDS datasets (1) of EDGE^3 doubles (320), a 3-D block a rank, written
+ * collectively one after the other. */
 #include <hdf5.h>
 
 #include "bench.h"
@@ -8,8 +8,9 @@ int main(int argc, char** argv) {
     MPI_Offset first[3], extent[3];
     hsize_t edges[3], start[3], count[3];
     MPI_Init(&argc, &argv);
-    require(argc >= 3, "hdf5_output block FILE [EDGE]");
+    require(argc >= 3, "hdf5_output block FILE [EDGE [FIELDS]]");
     const int edge = argc > 3 ? atoi(argv[3]) : 320;
+    const int num_fields = argc > 4 ? atoi(argv[4]) : 1;
     double* values = make_block(edge, first, extent);
     for (int d = 0; d < 3; ++d) {
         edges[d] = (hsize_t)edge;
@@ -26,15 +27,19 @@ int main(int argc, char** argv) {
     const hid_t creation = H5Pcreate(H5P_DATASET_CREATE), transfer = H5Pcreate(H5P_DATASET_XFER);
     H5Pset_fill_time(creation, H5D_FILL_TIME_NEVER);
     H5Pset_obj_track_times(creation, 0);
-    const hid_t field =
-        H5Dcreate2(file, "field", H5T_NATIVE_DOUBLE, space, H5P_DEFAULT, creation, H5P_DEFAULT);
-    require(field >= 0, "H5Dcreate2");
     H5Sselect_hyperslab(space, H5S_SELECT_SET, start, NULL, count, NULL);
     H5Pset_dxpl_mpio(transfer, H5FD_MPIO_COLLECTIVE);
-    require(H5Dwrite(field, H5T_NATIVE_DOUBLE, memory, space, transfer, values) >= 0, "H5Dwrite");
-    H5Dclose(field);
+    for (int f = 0; f < num_fields; ++f) {
+        char name[32];
+        snprintf(name, sizeof name, "field%d", f);
+        const hid_t field =
+            H5Dcreate2(file, name, H5T_NATIVE_DOUBLE, space, H5P_DEFAULT, creation, H5P_DEFAULT);
+        require(field >= 0, "H5Dcreate2");
+        require(H5Dwrite(field, H5T_NATIVE_DOUBLE, memory, space, transfer, values) >= 0, "H5Dwrite");
+        H5Dclose(field);
+    }
     require(H5Fclose(file) >= 0, "H5Fclose");
-    end_time(begin_s, (double)edge * edge * edge * sizeof(double));
+    end_time(begin_s, (double)edge * edge * edge * sizeof(double) * num_fields);
     H5Pclose(creation);
     H5Pclose(transfer);
     H5Pclose(access);

@@ -1,7 +1,7 @@
-/* pnetcdf_output flash|block FILE [EDGE]: collective output through PnetCDF.
+/* pnetcdf_output flash|block FILE [EDGE [FIELDS]]: collective output through PnetCDF.
  *   flash  as the FLASH code writes a checkpoint: 24 variables, 80 blocks of EDGE^3 doubles (16)
  *          a rank in each
- *   block  one variable of EDGE^3 doubles (320), a 3-D block a rank */
+ *   block  FIELDS variables (1) of EDGE^3 doubles (320), a 3-D block a rank */
 #include <pnetcdf.h>
 #include <string.h>
 
@@ -46,8 +46,8 @@ static void write_flash(const char* name, int edge) {
     free(values);
 }
 
-static void write_block(const char* name, int edge) {
-    int file, dimensions[3], variable;
+static void write_block(const char* name, int edge, int num_fields) {
+    int file, dimensions[3];
     MPI_Offset first[3], extent[3];
     double* values = make_block(edge, first, extent);
     const double begin_s = begin_time();
@@ -57,23 +57,33 @@ static void write_block(const char* name, int edge) {
         const char* names[] = {"z", "y", "x"};
         check(ncmpi_def_dim(file, names[d], edge, &dimensions[d]), "ncmpi_def_dim");
     }
-    check(ncmpi_def_var(file, "field", NC_DOUBLE, 3, dimensions, &variable), "ncmpi_def_var");
+    int* const variables = calloc((size_t)num_fields, sizeof *variables);
+    require(variables != NULL, "allocating variables");
+    for (int f = 0; f < num_fields; ++f) {
+        char field[32];
+        snprintf(field, sizeof field, "field%d", f);
+        check(ncmpi_def_var(file, field, NC_DOUBLE, 3, dimensions, &variables[f]), "ncmpi_def_var");
+    }
     check(ncmpi_enddef(file), "ncmpi_enddef");
-    check(ncmpi_put_vara_double_all(file, variable, first, extent, values), "ncmpi_put_vara_double_all");
+    for (int f = 0; f < num_fields; ++f) {
+        check(ncmpi_put_vara_double_all(file, variables[f], first, extent, values),
+              "ncmpi_put_vara_double_all");
+    }
     check(ncmpi_close(file), "ncmpi_close");
-    end_time(begin_s, (double)edge * edge * edge * sizeof(double));
+    end_time(begin_s, (double)edge * edge * edge * sizeof(double) * num_fields);
+    free(variables);
     free(values);
 }
 
 int main(int argc, char** argv) {
     MPI_Init(&argc, &argv);
-    require(argc >= 3, "pnetcdf_output flash|block FILE [EDGE]");
+    require(argc >= 3, "pnetcdf_output flash|block FILE [EDGE [FIELDS]]");
     const int is_flash = strcmp(argv[1], "flash") == 0;
     const int edge = argc > 3 ? atoi(argv[3]) : is_flash ? 16 : 320;
     if (is_flash)
         write_flash(argv[2], edge);
     else
-        write_block(argv[2], edge);
+        write_block(argv[2], edge, argc > 4 ? atoi(argv[4]) : 1);
     MPI_Finalize();
     return 0;
 }

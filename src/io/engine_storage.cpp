@@ -71,7 +71,7 @@ void Engine::Impl::try_storage(Call& call) {
     if (storage_blocks >= 0 || comm.node_rank() != 0 || !call.status.ok() || call.file.empty() ||
         !call.file.is_ordered())
         return;
-    if (options.shuffle != "auto" || call.is_asynchronous) return;
+    if (options.shuffle == "always" || call.is_asynchronous) return;
     if (call.file.size_bytes() / call.file.num_pieces() < coarse_bytes) return;
     call.status = need_file();
     if (!call.status.ok()) return;

@@ -101,7 +101,7 @@ Outcome perform_alone(OpenFile& file, const Access& access, const Request& reque
     MPI_File handle = MPI_FILE_NULL;
     outcome.error = file.library_view.alone(handle);
     if (outcome.error != MPI_SUCCESS) {
-        PMPI_File_call_errhandler(file.handle, outcome.error);
+        if (handle != file.handle) PMPI_File_call_errhandler(file.handle, outcome.error);
         return outcome;
     }
 #if MPI_VERSION >= 4

@@ -110,7 +110,8 @@ int open(MPI_Comm comm, const char* name, int mode, MPI_Info info, MPI_File* han
     PMPI_Comm_size(file->comms->comm, &file->num_ranks);
     file->hints = hints_of_info(info);
     file->has_late_views = (all & late_views) != 0 && file->why_not.empty();
-    file->library_view.start(file->handle, "/proc/self/fd/" + std::to_string(file->descriptor.get()), mode);
+    file->library_view.start(file->handle, file->num_ranks,
+                             "/proc/self/fd/" + std::to_string(file->descriptor.get()), mode);
     if (!file->why_not.empty()) explain(*file, "passes to the MPI library: " + file->why_not);
     add_file(std::move(file));
     return error;

@@ -26,9 +26,8 @@ int pass_alone(OpenFile& file, Pointer pointer, const Call& call) {
     MPI_File handle = MPI_FILE_NULL;
     int error = file.library_view.alone(handle);
     if (error == MPI_SUCCESS && pointer == Pointer::individual) error = file.pointer.hand_over(handle);
-    const bool is_reported = error == MPI_SUCCESS && handle == file.handle;  // by the library
     if (error == MPI_SUCCESS) error = call(handle);
-    if (error != MPI_SUCCESS && !is_reported) PMPI_File_call_errhandler(file.handle, error);
+    if (error != MPI_SUCCESS && handle != file.handle) PMPI_File_call_errhandler(file.handle, error);
     return error;
 }
 

@@ -60,8 +60,9 @@ int ViewArguments::set_on(MPI_File handle) const {
     return library.File_set_view(handle, displacement_, etype_, filetype_, "native", info_);
 }
 
-void LibraryView::start(MPI_File handle, std::string path, int mode) {
+void LibraryView::start(MPI_File handle, int num_ranks, std::string path, int mode) {
     file_ = handle;
+    num_ranks_ = num_ranks;
     path_ = std::move(path);
     mode_ = mode;
 }
@@ -79,6 +80,11 @@ void LibraryView::was_set(const ViewArguments& arguments) {
 }
 
 int LibraryView::set_on_file() {
+    const std::lock_guard lock(mutex_);
+    return set_waiting();
+}
+
+int LibraryView::set_waiting() {
     if (!is_waiting_) return MPI_SUCCESS;
     const int error = waiting_.set_on(file_);
     if (error == MPI_SUCCESS) was_set(waiting_);
@@ -89,17 +95,19 @@ int LibraryView::alone(MPI_File& handle) {
     handle = file_;
     if (files_handle_will_do()) return MPI_SUCCESS;
     const std::lock_guard lock(mutex_);
+    // The pointer is on our side since the view waits: it moves to this handle as to one of the rank's own.
+    if (num_ranks_ == 1) return set_waiting();
     int error = open_own();
     if (error == MPI_SUCCESS && !own_is_set_) {
         error = waiting_.set_on(own_);
         own_is_set_ = error == MPI_SUCCESS;
     }
-    if (error == MPI_SUCCESS) handle = own_;
+    handle = own_;
     return error;
 }
 
 MPI_File LibraryView::in_force() {
-    if (files_handle_will_do()) return file_;
+    if (num_ranks_ == 1 || files_handle_will_do()) return file_;
     const std::lock_guard lock(mutex_);
     return own_;
 }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <hakobi/comm.hpp>
 #include <mutex>
 #include <string>
@@ -38,12 +39,12 @@ class ViewArguments {
 ///  - by a call that passes and that all ranks make: the file's handle gets it;
 ///  - by a call of one rank, which cannot bring the others along: the rank opens the file for itself
 ///    (MPI_COMM_SELF) and sets the view there. A view of all bytes, while the file's handle still has that one on
-///    this rank, needs neither.
+///    this rank, needs neither; nor does a file of one rank.
 /// Whether a view is waiting is the same on all ranks.
 class LibraryView {
   public:
-    /// `handle` is the file's; `path` leads to the same file as long as it is open, by any rank.
-    void start(MPI_File handle, std::string path, int mode);
+    /// `handle` is the file's, of so many ranks; `path` leads to the same file as long as it is open.
+    void start(MPI_File handle, int num_ranks, std::string path, int mode);
 
     /// The program's view waits from now on. All ranks do it together, without talking.
     void keep(ViewArguments arguments);
@@ -57,7 +58,7 @@ class LibraryView {
     /// has been called.
     [[nodiscard]] int set_on_file();
     /// The handle for a call of this rank alone: the file's, or the rank's own. Local; any thread. Returns an MPI
-    /// error code; no handler is called.
+    /// error code; a handler has been called where `handle` is the file's.
     [[nodiscard]] int alone(MPI_File& handle);
     /// The one of the two that has the program's individual pointer, if the MPI library has it.
     [[nodiscard]] MPI_File in_force();
@@ -75,13 +76,14 @@ class LibraryView {
         return !is_waiting_ || (waiting_.is_all_bytes() && file_is_all_bytes_);
     }
     [[nodiscard]] int open_own();  // mutex_ held
+    [[nodiscard]] int set_waiting();
 
     std::mutex mutex_;
     MPI_File file_ = MPI_FILE_NULL, own_ = MPI_FILE_NULL;
     std::string path_;
-    int mode_ = 0;
+    int num_ranks_ = 1, mode_ = 0;
     ViewArguments waiting_;
-    bool is_waiting_ = false;
+    std::atomic<bool> is_waiting_ = false;
     bool file_is_all_bytes_ = true;  ///< the view that the file's handle has, on this rank
     bool own_is_set_ = false;        ///< the rank's own handle has the view that waits
 };

@@ -13,7 +13,7 @@
 namespace hakobi::io {
 namespace {
 
-constexpr std::int64_t gate_batch_bytes = 1 << 20;
+constexpr std::int64_t gate_batch_bytes = 16 << 20;
 constexpr std::int64_t bounce_bytes = 256 << 10;  // still in the processor's cache when it is copied on
 constexpr double waited_s = 2e-4;  // asleep: a page cache never is, a disk or network is longer
 

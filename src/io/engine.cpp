@@ -4,6 +4,8 @@
 //     node's leader adds them up; between nodes one all-gather does it. If somebody brings an error, everybody returns
 //     it here. If all requests are small, on one node, the data lies in the mailboxes too: the leader makes the file
 //     accesses itself, and the call is over after this one round.
+//     A writing rank whose pieces would go direct whatever the others want (goes_ahead) moves them before step 1, so that
+//     it works while others are on their way, and then has nothing left.
 //  2. Choose the road (plan.cpp): direct, or the shuffle. A direct rank moves its own pieces and goes to step 6.
 //  3. Divide. The range asked for is cut into cycles of one collective buffer, the cycles into file domains. The ranks
 //     add to each cycle's tally how many of them contribute to it and, writing, whether they fill it.
@@ -69,8 +71,7 @@ Status request_error(const Region& file, const Region& memory, const Status& loc
 // Steps 3 to 5.
 void Engine::Impl::run_phase(Call& call, const RequestTotals& totals) {
     const Region nothing;
-    const Region& file_region =
-        call.file.is_ordered() ? call.file : nothing;  // an unordered one has been moved already
+    const Region& file_region = call.has_gone_ahead ? nothing : call.file;
     PhasePlan plan;
     plan.is_write = call.is_write;
     plan.aggregators = aggregators;
@@ -120,8 +121,15 @@ mpi::Agreed Engine::Impl::run_call(Call& call) {
     if (call.status.ok() && !call.file.is_ordered()) {
         // Such a request has no order that cycles could follow: this rank moves its pieces itself.
         move_direct(call, 0, false);
+        call.has_gone_ahead = true;
     }
     try_storage(call);
+    const std::int64_t coarse = coarse_bytes(options.striping_unit_bytes, options.cb_buffer_bytes);
+    if (call.is_write && is_settled && !call.is_asynchronous &&
+        goes_ahead(summary_of(call), options.shuffle, coarse)) {
+        move_direct(call, 0, storage_blocks != 0);
+        call.has_gone_ahead = true;
+    }
     for (int phase = 0;; ++phase) {
         bool was_small = false;
         mpi::Agreed agreed;
@@ -129,20 +137,20 @@ mpi::Agreed Engine::Impl::run_call(Call& call) {
         const double start_s = now_s();
         const RequestTotals totals = exchange(call, summary_of(call), may_be_small, was_small, agreed);
         timeline.add({"agree on requests", 0, start_s, now_s()});
+        is_settled = true;
         if (was_small && !call.is_write) {
             call.bytes_direct =
                 empty_mailbox(places[static_cast<std::size_t>(comm.node_rank())], call.memory, call.origin);
-            call.is_counted = call.is_counted || call.file.is_ordered();
+            call.is_counted = true;
         }
         if (!agreed.status.ok() || was_small || totals.size_bytes == 0) return agreed;
         storage_blocks = std::max(storage_blocks, totals.storage_blocks);
-        RoadChoice choice = choose_road(totals, call.is_write, options.shuffle,
-                                        coarse_bytes(options.striping_unit_bytes, options.cb_buffer_bytes));
+        RoadChoice choice = choose_road(totals, call.is_write, options.shuffle, coarse);
         if (call.is_asynchronous && choice.road == Road::direct && options.shuffle != "never")
             choice = {Road::shuffle, "asynchronous"};
         explainer.road(choice, totals, call.is_write);
         if (choice.road == Road::direct) {
-            if (call.file.is_ordered() && !call.file.empty())
+            if (!call.has_gone_ahead && !call.file.empty())
                 move_direct(call, call.bytes_done(), totals.storage_blocks != 0);
             call.position = no_end;
             continue;
@@ -150,7 +158,10 @@ mpi::Agreed Engine::Impl::run_call(Call& call) {
         Status ready = set_up_buffers(call.is_asynchronous);  // alike on every rank
         if (!ready.ok()) return {std::move(ready), 0};
         run_phase(call, totals);
-        if (call.is_asynchronous && call.position >= totals.end_bytes) return {};
+        if (call.is_asynchronous && call.position >= totals.end_bytes) {
+            is_settled = false;
+            return {};
+        }
     }
 }
 

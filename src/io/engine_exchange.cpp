@@ -19,7 +19,7 @@ RequestSummary Engine::Impl::summary_of(const Call& call) {
     mine.end_of_file = call.end_of_file;
     mine.error_code = static_cast<int>(call.status.code());
     const std::int64_t done = call.status.ok() ? call.bytes_done() : call.file.size_bytes();
-    if (done >= call.file.size_bytes() || !call.file.is_ordered()) return mine;
+    if (done >= call.file.size_bytes() || call.has_gone_ahead || !call.file.is_ordered()) return mine;
     Cursor cursor(call.file);
     cursor.seek(done);
     mine.begin_bytes = cursor.offset();
@@ -33,7 +33,7 @@ RequestTotals Engine::Impl::exchange_on_node(Call& call, const RequestSummary& m
                                              bool& was_small, mpi::Agreed& agreed) {
     RankPlace& place = places[static_cast<std::size_t>(comm.node_rank())];
     place.request = mine;
-    place.is_small = may_be_small && mine.error_code == 0 && call.file.is_ordered() && is_small(call.file);
+    place.is_small = may_be_small && mine.error_code == 0 && !call.has_gone_ahead && is_small(call.file);
     if (mine.error_code != 0) place.error_text.set(call.status.text());
     if (place.is_small != 0) fill_mailbox(place, call.file, call.memory, call.origin, call.is_write);
     const double start_s = now_s();

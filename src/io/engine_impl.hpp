@@ -49,6 +49,7 @@ struct Engine::Impl {
     CallLog call_log;
     Explainer explainer;
     bool has_undone_write = false;
+    bool is_settled = true;            // no rank has undone writes, as far as the last round said
     std::int64_t storage_blocks = -1;  // RequestSummary's
 
     struct Call {
@@ -60,6 +61,7 @@ struct Engine::Impl {
         std::int64_t end_of_file = no_end;  // lowest that this rank has seen
         std::int64_t bytes_direct = 0;      // unordered and direct reads count for themselves
         bool is_counted = false;
+        bool has_gone_ahead = false;  // moved its pieces before the first round, and has nothing left
         Status status = {};
         std::vector<Region> regions = {};  // of all ranks, when there is more than one node
 

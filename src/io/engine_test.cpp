@@ -283,6 +283,46 @@ TEST_P(EngineTest, ManyAsynchronousWritesAreWholeAtClose) {
     }
 }
 
+// Even ranks have one coarse piece, which they move before they hear of the others; odd ones have fine pieces.
+TEST_P(EngineTest, RanksThatGoAheadMeetRanksThatShuffle) {
+    const std::int64_t zone = 3 << 19, n = 1 << 20;
+    make_file(zone * comm_.size());
+    auto engine = open_engine(true);
+    const auto region_of = [&](int rank) {
+        return rank % 2 == 0 ? Region::contiguous(rank * zone + 77, n)
+                             : Region::strided(rank * zone, n / 128, 192, Region::contiguous(0, 128));
+    };
+    const int next = (comm_.rank() + 1) % comm_.size();
+    const Region memory = Region::contiguous(0, n);
+    std::vector<std::byte> data(n), back(n);
+    for (int step = 1; step <= 4; ++step) {
+        const auto written_by = [&](int rank) { return static_cast<std::byte>(16 * step + rank); };
+        std::fill(data.begin(), data.end(), written_by(comm_.rank()));
+        // What is written asynchronously must be there for whoever reads it next.
+        const mpi::Agreed agreed = step % 2 == 0
+                                       ? engine->start_write_all(region_of(comm_.rank()), data.data(), memory)
+                                       : engine->write_all(region_of(comm_.rank()), data.data(), memory);
+        ASSERT_TRUE(agreed.status.ok()) << agreed.status.text();
+        std::int64_t bytes_read = 0;
+        engine->read_all(region_of(next), back.data(), memory, bytes_read).throw_if_error();
+        EXPECT_EQ(bytes_read, n);
+        ASSERT_TRUE(std::all_of(back.begin(), back.end(), [&](std::byte b) { return b == written_by(next); }))
+            << "step " << step;
+    }
+    const Status mine =
+        comm_.rank() == comm_.size() - 1 ? Status(ErrorCode::invalid_argument, "refused") : Status();
+    const mpi::Agreed refused = engine->write_all(region_of(comm_.rank()), data.data(), memory, mine);
+    EXPECT_EQ(refused.status.text(), "refused");
+    EXPECT_EQ(refused.rank, comm_.size() - 1);
+    EXPECT_TRUE(engine->write_all(region_of(comm_.rank()), data.data(), memory).status.ok());
+    engine->close().throw_if_error();
+    const std::vector<std::byte> whole = file_bytes();
+    for (int rank = 0; rank < comm_.size(); ++rank) {  // what lies between the pieces is as it was
+        const std::int64_t hole = rank * zone + (rank % 2 == 0 ? 76 : 128);
+        EXPECT_EQ(whole[static_cast<std::size_t>(hole)], untouched) << rank;
+    }
+}
+
 TEST_P(EngineTest, UnorderedRequestsMoveToo) {
     const std::int64_t n = 3000;
     make_file(n * comm_.size());

@@ -13,6 +13,15 @@ constexpr std::int64_t no_limit = std::numeric_limits<std::int64_t>::max();
 constexpr std::int64_t direct_write_piece_bytes = 256 << 10;
 constexpr std::int64_t direct_read_piece_bytes = 8 << 10;
 
+std::int64_t mean_piece_bytes(const RequestSummary& request) {
+    return request.size_bytes / std::max<std::int64_t>(1, request.num_pieces);
+}
+
+bool is_coarse_in_memory(std::int64_t piece_bytes, std::int64_t storage_blocks, bool is_write) {
+    return storage_blocks == 0 &&
+           piece_bytes >= (is_write ? direct_write_piece_bytes : direct_read_piece_bytes);
+}
+
 }  // namespace
 
 RequestTotals total_of(std::span<const RequestSummary> requests) {
@@ -33,8 +42,7 @@ RequestTotals total_of(std::span<const RequestSummary> requests) {
         totals.end_bytes = is_first ? request.end_bytes : std::max(totals.end_bytes, request.end_bytes);
         totals.size_bytes += request.size_bytes;
         totals.smallest_mean_piece_bytes =
-            std::min(totals.smallest_mean_piece_bytes,
-                     request.size_bytes / std::max<std::int64_t>(1, request.num_pieces));
+            std::min(totals.smallest_mean_piece_bytes, mean_piece_bytes(request));
     }
     return totals;
 }
@@ -49,12 +57,18 @@ RoadChoice choose_road(const RequestTotals& totals, bool is_write, std::string_v
     if (totals.num_ranks_with_data == 1 && piece >= direct_read_piece_bytes && totals.storage_blocks == 0) {
         return {Road::direct, "one rank alone has data, and the storage serves it from memory"};
     }
-    if (totals.storage_blocks == 0 &&
-        piece >= (is_write ? direct_write_piece_bytes : direct_read_piece_bytes)) {
+    if (is_coarse_in_memory(piece, totals.storage_blocks, is_write)) {
         return {Road::direct, "the storage serves from memory and the pieces are coarse"};
     }
     return {Road::shuffle,
             totals.storage_blocks == 1 ? "the storage makes requests wait" : "the pieces are fine"};
+}
+
+bool goes_ahead(const RequestSummary& mine, std::string_view shuffle_hint, std::int64_t coarse_bytes) {
+    if (mine.error_code != 0 || mine.size_bytes == 0 || mine.storage_blocks < 0) return false;
+    if (shuffle_hint != "auto") return shuffle_hint == "never";
+    const std::int64_t piece = mean_piece_bytes(mine);
+    return piece >= coarse_bytes || is_coarse_in_memory(piece, mine.storage_blocks, true);
 }
 
 std::int64_t coarse_bytes(std::int64_t striping_unit_bytes, std::int64_t cb_bytes) {

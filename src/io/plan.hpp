@@ -45,6 +45,10 @@ struct RoadChoice {
 };
 [[nodiscard]] RoadChoice choose_road(const RequestTotals& totals, bool is_write,
                                      std::string_view shuffle_hint, std::int64_t coarse_bytes);
+/// Whether a writing rank need not wait for the others' requests before it moves its own pieces: they would go direct
+/// whatever the others want. The others then find nothing of it left. Only for a rank that knows the storage.
+[[nodiscard]] bool goes_ahead(const RequestSummary& mine, std::string_view shuffle_hint,
+                              std::int64_t coarse_bytes);
 /// Pieces from which on no storage gains by the shuffle: 1 MiB, but two stripes at least, so that few stripes have two
 /// writers, and no more than a collective buffer, the shuffle's own largest access.
 [[nodiscard]] std::int64_t coarse_bytes(std::int64_t striping_unit_bytes, std::int64_t cb_bytes);

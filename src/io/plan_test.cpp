@@ -122,6 +122,29 @@ TEST(Road, CoarsePiecesServedFromMemorySkipTheShuffleAndSlowStorageDoesNot) {
     EXPECT_EQ(choose_road(totals, false, "never", 4 << 20).road, Road::nothing);
 }
 
+TEST(Road, ARankGoesAheadWhereItsOwnPiecesAreCoarseAndTheStorageIsKnown) {
+    RequestSummary mine;
+    mine.size_bytes = 10 << 20;
+    mine.num_pieces = 4;
+    EXPECT_FALSE(goes_ahead(mine, "auto", 1 << 20)) << "it does not know the storage";
+    mine.storage_blocks = 1;
+    EXPECT_TRUE(goes_ahead(mine, "auto", 1 << 20));
+    EXPECT_FALSE(goes_ahead(mine, "always", 1 << 20));
+    mine.num_pieces = 20;
+    EXPECT_FALSE(goes_ahead(mine, "auto", 1 << 20)) << "not coarse for storage that makes requests wait";
+    EXPECT_TRUE(goes_ahead(mine, "never", 1 << 20));
+    mine.storage_blocks = 0;
+    EXPECT_TRUE(goes_ahead(mine, "auto", 1 << 20));
+    mine.num_pieces = 100;
+    EXPECT_FALSE(goes_ahead(mine, "auto", 1 << 20));
+    mine.num_pieces = 1;
+    mine.error_code = static_cast<int>(ErrorCode::io);
+    EXPECT_FALSE(goes_ahead(mine, "auto", 1 << 20));
+    mine.error_code = 0;
+    mine.size_bytes = 0;
+    EXPECT_FALSE(goes_ahead(mine, "never", 1 << 20)) << "nothing is left";
+}
+
 TEST(Road, PiecesOfTwoStripesAndAMebibyteAreCoarseForAnyStorage) {
     EXPECT_EQ(coarse_bytes(4096, 4 << 20), 1 << 20);
     EXPECT_EQ(coarse_bytes(1 << 20, 4 << 20), 2 << 20);

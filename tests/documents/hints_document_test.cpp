@@ -137,13 +137,16 @@ TEST_F(HintsDocument, ListsTheHintsWithoutEffect) {
     }
 }
 
-TEST_F(HintsDocument, HasEveryVariableThatTheEngineReads) {
+TEST_F(HintsDocument, HasEveryVariableThatTheEngineAndTheDropInRead) {
     const std::set<std::string> said = names_in("Variables");
     std::set<std::string> read;
-    for (const char* folder : {"src/base", "src/mpi", "src/storage", "src/io", "bench/storage_model"}) {
+    for (const char* folder :
+         {"src/base", "src/mpi", "src/storage", "src/io", "src/mpiio", "bench/storage_model"}) {
         for (const auto& entry : std::filesystem::directory_iterator(source_folder / folder)) {
             const std::string name = entry.path().filename().string();
-            if (entry.path().extension() != ".cpp" || name.find("_test") != std::string::npos) continue;
+            const std::string extension = entry.path().extension().string();
+            if ((extension != ".cpp" && extension != ".c") || name.find("_test") != std::string::npos)
+                continue;
             read.merge(
                 found_in(text_of(entry.path()), R"rx((?:getenv|is_set|variable)\("(HAKOBI_\w+)"\))rx"));
         }

@@ -138,10 +138,16 @@ void take_hints(OpenFile& file, MPI_Info info) {
     file.hints = std::move(hints);
 }
 
+/// Bytes in increasing order that lie within one extent: what MPI wants of the types of a view.
+bool is_plain(const Layout& type) {
+    return type.is_known && type.size_bytes > 0 && type.item.begin_bytes() >= 0 && type.item.is_ordered() &&
+           type.item.end_bytes() - type.item.begin_bytes() <= type.extent_bytes;
+}
+
 /// Whether a view's arguments are such that the MPI library would not refuse them, by what can be told without it.
 bool is_plain(MPI_Offset displacement, const Layout& etype, const Layout& filetype) {
-    return displacement >= 0 && etype.is_known && filetype.is_known && etype.size_bytes > 0 &&
-           filetype.size_bytes > 0 && filetype.size_bytes % etype.size_bytes == 0;
+    return displacement >= 0 && is_plain(etype) && is_plain(filetype) &&
+           filetype.size_bytes % etype.size_bytes == 0;
 }
 
 int set_view(OpenFile& file, MPI_Offset displacement, MPI_Datatype etype, MPI_Datatype filetype,

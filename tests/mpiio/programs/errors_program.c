@@ -64,6 +64,25 @@ static int opened(const char* name, int mode, MPI_File* file) {
     return MPI_File_open(MPI_COMM_WORLD, name, mode, MPI_INFO_NULL, file);
 }
 
+// Views that MPI rules out, the last one only where the file is written to.
+static void show_views(MPI_File file) {
+    const int before[] = {-2, 2}, backwards[] = {3, 0}, one_each[] = {1, 1}, over[] = {0, 1},
+              three[] = {3, 1};
+    MPI_Datatype types[3];
+    const char* const names[] = {"before the file", "backwards", "over itself"};
+    MPI_Type_indexed(2, one_each, before, MPI_INT, &types[0]);
+    MPI_Type_indexed(2, one_each, backwards, MPI_INT, &types[1]);
+    MPI_Type_indexed(2, three, over, MPI_INT, &types[2]);
+    for (int i = 0; i < 3; ++i) {
+        MPI_Type_commit(&types[i]);
+        char what[64];
+        snprintf(what, sizeof what, "a file type %s", names[i]);
+        show(what, MPI_File_set_view(file, 0, MPI_INT, types[i], "native", MPI_INFO_NULL));
+        MPI_Type_free(&types[i]);
+    }
+    MPI_File_set_view(file, 0, MPI_BYTE, MPI_BYTE, "native", MPI_INFO_NULL);
+}
+
 int main(int argc, char** argv) {
     MPI_File file;
     static char bytes[1 << 16];
@@ -81,6 +100,7 @@ int main(int argc, char** argv) {
          opened("nowhere/file", MPI_MODE_CREATE | MPI_MODE_RDWR, &file));
 
     show("creating", opened(argv[1], MPI_MODE_CREATE | MPI_MODE_RDWR, &file));
+    show_views(file);
     const MPI_Offset at = (MPI_Offset)rank * 1000;
     show("writing", MPI_File_write_at_all(file, at, bytes, 1000, MPI_BYTE, MPI_STATUS_IGNORE));
     show("closing", MPI_File_close(&file));
@@ -88,6 +108,7 @@ int main(int argc, char** argv) {
 
     show("opening to read", opened(argv[1], MPI_MODE_RDONLY, &file));
     show("reading", MPI_File_read_at_all(file, at, bytes, 1000, MPI_BYTE, MPI_STATUS_IGNORE));
+    show_views(file);
     show("a view from before the file",
          MPI_File_set_view(file, -16, MPI_BYTE, MPI_BYTE, "native", MPI_INFO_NULL));
     show("a view without a type",

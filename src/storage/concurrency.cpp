@@ -19,7 +19,9 @@ constexpr double rate_smoothing = 0.2;  // of rates, which are compared
 // Share of the time from which on a request counts as waiting for storage, and below which the storage counts as memory
 // again. Low: whether more threads pay is measured, but only where they are tried.
 constexpr double sleeps_above = 0.1, awake_below = 0.02;
-constexpr double must_gain = 1.05;      // more threads stay only for at least this gain in bytes per second
+// More writers stay only for at least this gain in bytes per second: they wait for each other at the inode's lock. More
+// readers stay unless they lose: where two nearly fill the storage the gain is within what single requests differ by.
+constexpr double writers_must_gain = 1.05, readers_must_keep = 0.95;
 constexpr std::int64_t num_probed = 4;  // requests that tell a rate
 constexpr std::int64_t first_hold = 32, longest_hold = 1024;
 
@@ -102,10 +104,11 @@ void Concurrency::completed(const ServiceSample& sample) {
         return;
     }
     const bool is_start_known = direction.num_start >= num_probed;
+    const double least = sample.is_write ? writers_must_gain : readers_must_keep;
     // A program that writes once should not pay for the probe.
     if (direction.num_raised < (is_start_known ? 2 : 16) * limit_) return;
     direction.num_raised = 0;
-    if (is_start_known && direction.raised_rate >= must_gain * direction.start_rate) {
+    if (is_start_known && direction.raised_rate >= least * direction.start_rate) {
         direction.hold = first_hold;
         return;
     }

@@ -106,6 +106,13 @@ TEST(Concurrency, ThreadsThatMoveNothingMoreAreTakenBack) {
         << "never tried again";
 }
 
+TEST(Concurrency, ReadersStayUnlessTheyLose) {
+    Concurrency same(4, 2), worse(4, 2);
+    EXPECT_GE(num_raised_of(same, false, 1000, [](int, int i) { return i % 2 == 0 ? 0.95 : 1.05; }), 990);
+    EXPECT_LE(num_raised_of(worse, false, 1000, [](int running, int) { return running == 2 ? 1.0 : 0.8; }),
+              110);
+}
+
 TEST(Concurrency, AFirstRequestThatWasSlowByItselfIsNoMeasure) {
     Concurrency concurrency(4, 2);
     concurrency.completed(sample(true, 0.1, 0.9, 1));

@@ -12,7 +12,7 @@ import click
 @click.option("--pattern", default="sendrecv", show_default=True, help="Pattern of `hakobi bench mpi`.")
 @click.option("--sizes", default="", help="Message sizes, as `hakobi bench mpi` takes them.")
 @click.option("--transports", "names", default="all", show_default=True, help="Transports, separated by commas.")
-@click.option("--rounds", type=click.IntRange(min=1), default=3, show_default=True, help="Each transport once in each.")
+@click.option("--rounds", type=click.IntRange(min=1), default=5, show_default=True, help="Each transport once in each.")
 @click.option(
     "--budget", type=click.FloatRange(min=0), default=0.5, show_default=True, help="Seconds a size and round."
 )

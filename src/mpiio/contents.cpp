@@ -30,6 +30,10 @@ struct Envelope {
 
 }  // namespace
 
+bool is_leaf(MPI_Datatype type) {
+    return Envelope(type).is_leaf();
+}
+
 Contents::Contents(MPI_Datatype type) {
     const Envelope envelope(type);
     combiner_ = envelope.combiner;
@@ -57,7 +61,7 @@ Contents::Contents(MPI_Datatype type) {
 Contents::~Contents() {
     if (!is_valid_) return;
     for (MPI_Datatype& child : types_) {
-        if (child != MPI_DATATYPE_NULL && !Envelope(child).is_leaf()) PMPI_Type_free(&child);
+        if (child != MPI_DATATYPE_NULL && !mpiio::is_leaf(child)) PMPI_Type_free(&child);
     }
 }
 

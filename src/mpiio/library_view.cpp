@@ -2,31 +2,21 @@
 
 #include <utility>
 
+#include "mpiio/contents.hpp"
 #include "mpiio/library.hpp"
 
 namespace hakobi::mpiio {
 namespace {
 
-/// Itself if it is predefined (such types are never freed, and a duplicate would no longer say what it is).
+/// A leaf is kept as itself: a duplicate would no longer say what it is.
 MPI_Datatype kept(MPI_Datatype type) {
-    if (type == MPI_DATATYPE_NULL) return type;
-    int num_integers = 0, num_addresses = 0, num_types = 0, combiner = MPI_COMBINER_NAMED;
-    if (PMPI_Type_get_envelope(type, &num_integers, &num_addresses, &num_types, &combiner) != MPI_SUCCESS ||
-        combiner == MPI_COMBINER_NAMED || combiner == MPI_COMBINER_F90_REAL ||
-        combiner == MPI_COMBINER_F90_COMPLEX || combiner == MPI_COMBINER_F90_INTEGER) {
-        return type;
-    }
+    if (type == MPI_DATATYPE_NULL || is_leaf(type)) return type;
     MPI_Datatype duplicate = MPI_DATATYPE_NULL;
     return PMPI_Type_dup(type, &duplicate) == MPI_SUCCESS ? duplicate : MPI_DATATYPE_NULL;
 }
 
 void drop(MPI_Datatype& type) {
-    if (type == MPI_DATATYPE_NULL) return;
-    int num_integers = 0, num_addresses = 0, num_types = 0, combiner = MPI_COMBINER_NAMED;
-    if (PMPI_Type_get_envelope(type, &num_integers, &num_addresses, &num_types, &combiner) == MPI_SUCCESS &&
-        combiner == MPI_COMBINER_DUP) {
-        PMPI_Type_free(&type);
-    }
+    if (type != MPI_DATATYPE_NULL && !is_leaf(type)) PMPI_Type_free(&type);
 }
 
 }  // namespace

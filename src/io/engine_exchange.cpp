@@ -19,7 +19,7 @@ RequestSummary Engine::Impl::summary_of(const Call& call) {
     mine.end_of_file = call.end_of_file;
     mine.error_code = static_cast<int>(call.status.code());
     const std::int64_t done = call.status.ok() ? call.bytes_done() : call.file.size_bytes();
-    if (done >= call.file.size_bytes() || call.has_gone_ahead || !call.file.is_ordered()) return mine;
+    if (done >= call.file.size_bytes() || call.has_gone_ahead) return mine;
     Cursor cursor(call.file);
     cursor.seek(done);
     mine.begin_bytes = cursor.offset();

@@ -10,6 +10,8 @@
 #include <cerrno>
 #include <vector>
 
+#include "base/descriptor.hpp"
+
 namespace hakobi::measure {
 namespace {
 
@@ -20,20 +22,6 @@ struct CachestatRange {
 };
 struct Cachestat {
     std::uint64_t cached, dirty, writeback, evicted, recently_evicted;
-};
-
-class Descriptor {
-  public:
-    explicit Descriptor(int fd) : fd_(fd) {}
-    Descriptor(const Descriptor&) = delete;
-    Descriptor& operator=(const Descriptor&) = delete;
-    ~Descriptor() {
-        if (fd_ >= 0) close(fd_);
-    }
-    [[nodiscard]] int get() const noexcept { return fd_; }
-
-  private:
-    int fd_;
 };
 
 Status residency_by_mincore(int fd, Residency& residency) {

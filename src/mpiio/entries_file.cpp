@@ -64,7 +64,7 @@ void examine(OpenFile& file, int mode) {
     if (!file.why_not.empty()) return;
     struct stat found = {};
     file.path = path_of(file.name.c_str());
-    file.descriptor = PathDescriptor(file.path.empty() ? -1 : ::open(file.path.c_str(), O_PATH | O_CLOEXEC));
+    file.descriptor = Descriptor(file.path.empty() ? -1 : ::open(file.path.c_str(), O_PATH | O_CLOEXEC));
     if (file.descriptor.get() < 0 || ::fstat(file.descriptor.get(), &found) != 0) {
         file.why_not = "its path cannot be found by POSIX calls";
     } else if (!S_ISREG(found.st_mode)) {

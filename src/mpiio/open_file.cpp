@@ -1,7 +1,5 @@
 #include "mpiio/open_file.hpp"
 
-#include <unistd.h>
-
 #include <shared_mutex>
 #include <unordered_map>
 
@@ -37,10 +35,6 @@ void add(io::EngineCounters& sum, const io::EngineCounters& part) {
 }
 
 }  // namespace
-
-PathDescriptor::~PathDescriptor() {
-    if (fd_ >= 0) ::close(fd_);
-}
 
 io::EngineCounters total_counters(const OpenFile& file) {
     io::EngineCounters sum = file.closed_counters;

@@ -10,8 +10,8 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <utility>
 
+#include "base/descriptor.hpp"
 #include "io/engine.hpp"
 #include "mpiio/comm_pool.hpp"
 #include "mpiio/file_pointer.hpp"
@@ -39,24 +39,6 @@ struct Counts {
     void add(Passed why) { passed[static_cast<std::size_t>(why)].fetch_add(1, std::memory_order_relaxed); }
 };
 
-/// A descriptor that only names a file, whatever happens to its path. Closed with it.
-class PathDescriptor {
-  public:
-    explicit PathDescriptor(int fd = -1) noexcept : fd_(fd) {}
-    PathDescriptor(PathDescriptor&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
-    PathDescriptor& operator=(PathDescriptor&& other) noexcept {
-        std::swap(fd_, other.fd_);
-        return *this;
-    }
-    PathDescriptor(const PathDescriptor&) = delete;
-    PathDescriptor& operator=(const PathDescriptor&) = delete;
-    ~PathDescriptor();
-    [[nodiscard]] int get() const noexcept { return fd_; }
-
-  private:
-    int fd_;
-};
-
 /// A file that the program has open: the drop-in's side of an MPI_File. The real handle is the MPI library's
 /// and stays in use for everything that passes; size, info and errors are kept there as well.
 struct OpenFile {
@@ -65,7 +47,7 @@ struct OpenFile {
     int rank = 0, num_ranks = 1;
     std::string name;           ///< as the program gave it
     std::string path;           ///< absolute, without a file system prefix
-    PathDescriptor descriptor;  ///< of `path` when the file was opened
+    Descriptor descriptor;      ///< of `path` when the file was opened: names the file, whatever becomes of it
     dev_t device = 0;           ///< with `inode`: what `path` named when the file was opened
     ino_t inode = 0;
     bool can_read = false, can_write = false;

@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/descriptor.hpp"
 #include "storage/file.hpp"
 
 namespace hakobi::output {
@@ -83,14 +84,12 @@ Status finish_file(const std::string& part, const std::string& path, bool sync) 
 }
 
 Status sync_folder(const std::string& folder) {
-    const int descriptor = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (descriptor < 0) return status_of_errno(errno, "cannot open folder", folder);
+    const Descriptor descriptor(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    if (descriptor.get() < 0) return status_of_errno(errno, "cannot open folder", folder);
     // Some file systems have no fsync of folders and say so by EINVAL: their renames are durable by other
     // means.
-    const bool failed = ::fsync(descriptor) != 0 && errno != EINVAL;
-    const int error = errno;
-    ::close(descriptor);
-    return failed ? status_of_errno(error, "cannot sync folder", folder) : Status();
+    if (::fsync(descriptor.get()) == 0 || errno == EINVAL) return {};
+    return status_of_errno(errno, "cannot sync folder", folder);
 }
 
 void discard_file(const std::string& path) noexcept {

@@ -9,6 +9,7 @@
 #include <cstdio>
 
 #include "base/clock.hpp"
+#include "base/descriptor.hpp"
 
 namespace hakobi::storage {
 
@@ -40,15 +41,9 @@ long voluntary_switches() {
 /// with more threads than cores this is most of the difference between wall and CPU time, and says nothing
 /// about the storage. 0 where the kernel does not count it.
 double thread_queued_s() {
-    struct Descriptor {
-        int fd = ::open("/proc/thread-self/schedstat", O_RDONLY | O_CLOEXEC);
-        ~Descriptor() {
-            if (fd >= 0) ::close(fd);
-        }
-    };
-    thread_local const Descriptor descriptor;
+    thread_local const Descriptor descriptor(::open("/proc/thread-self/schedstat", O_RDONLY | O_CLOEXEC));
     char text[96];
-    const ssize_t length = descriptor.fd < 0 ? -1 : ::pread(descriptor.fd, text, sizeof text - 1, 0);
+    const ssize_t length = descriptor.get() < 0 ? -1 : ::pread(descriptor.get(), text, sizeof text - 1, 0);
     if (length <= 0) return 0;
     text[length] = '\0';
     unsigned long long running_ns = 0, queued_ns = 0;

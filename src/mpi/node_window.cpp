@@ -16,18 +16,40 @@ namespace {
 // What the kernel maps around a read fault where the pages exist (fault_around_bytes), aligned to that.
 constexpr std::uintptr_t unit_bytes = 64 << 10;
 
+bool any_failed(MPI_Comm node, bool has_failed) {
+    int failed = has_failed ? 1 : 0, any = 0;
+    check(MPI_Allreduce(&failed, &any, 1, MPI_INT, MPI_MAX, node), "MPI_Allreduce");
+    return any != 0;
+}
+
 }  // namespace
 
 Status NodeWindow::allocate(const Comm& comm, std::int64_t bytes, NodeWindow& window) {
+    const CommState& state = comm.state();
+    SharedMemory memory;
+    SharedMemory::Name name;
+    Status status;
+    if (state.node_rank == 0) {
+        status = SharedMemory::create(bytes, memory);
+        name = memory.name();
+    }
+    check(MPI_Bcast(&name, sizeof name, MPI_BYTE, 0, state.node), "MPI_Bcast");
+    if (state.node_rank != 0) status = SharedMemory::attach(name, memory);
+    if (any_failed(state.node, !status.ok())) return allocate_by_mpi(comm, bytes, window);
+    memory.forget_name();
+    window.data_ = memory.data();
+    window.memory_ = std::move(memory);
+    window.size_bytes_ = bytes;
+    return {};
+}
+
+Status NodeWindow::allocate_by_mpi(const Comm& comm, std::int64_t bytes, NodeWindow& window) {
     const CommState& state = comm.state();
     void* mine = nullptr;
     const MPI_Aint local_bytes = state.node_rank == 0 ? static_cast<MPI_Aint>(bytes) : 0;
     const int error =
         MPI_Win_allocate_shared(local_bytes, 1, MPI_INFO_NULL, state.node, &mine, &window.window_);
-    int failed = error != MPI_SUCCESS ? 1 : 0;
-    int any_failed = 0;
-    check(MPI_Allreduce(&failed, &any_failed, 1, MPI_INT, MPI_MAX, state.node), "MPI_Allreduce");
-    if (any_failed != 0) {
+    if (any_failed(state.node, error != MPI_SUCCESS)) {
         return {ErrorCode::out_of_memory,
                 "no " + std::to_string(bytes) + " bytes of memory that a node's ranks share"};
     }
@@ -107,6 +129,7 @@ void NodeWindow::barrier(const Comm& comm) {
 void NodeWindow::free() {
     if (window_ != MPI_WIN_NULL) MPI_Win_free(&window_);
     window_ = MPI_WIN_NULL;
+    memory_ = {};
     data_ = nullptr;
     size_bytes_ = 0;
     is_mapped_.clear();

@@ -5,18 +5,23 @@
 #include <hakobi/comm.hpp>
 #include <vector>
 
+#include "base/shared_memory.hpp"
 #include "base/status.hpp"
 
 namespace hakobi::mpi {
 
-/// Memory that all ranks of a node map; not initialised, pages taken when they are first touched. The destructor does
-/// not communicate and leaves the memory to MPI_Finalize; `free` releases it.
+/// Memory that all ranks of a node map; not initialised, pages taken when they are first touched. It is the system's own
+/// shared memory (base/shared_memory.hpp), which comes in large pages where the kernel gives them, or MPI's where some
+/// rank cannot have that. The destructor does not communicate and leaves MPI's memory to MPI_Finalize; `free` releases
+/// both.
 class NodeWindow {
   public:
     NodeWindow() = default;
     /// Collective over the node's ranks of `comm`; `bytes` equal on all of them. Afterwards each rank has the whole
-    /// memory at `data()`. Returns out_of_memory alike on the node when MPI cannot provide it.
+    /// memory at `data()`. Returns out_of_memory alike on the node when MPI cannot provide it either.
     static Status allocate(const Comm& comm, std::int64_t bytes, NodeWindow& window);
+    /// The same with MPI's memory, whatever the system has.
+    static Status allocate_by_mpi(const Comm& comm, std::int64_t bytes, NodeWindow& window);
     /// Collective over the node's ranks.
     void free();
     /// As `allocate`, but takes memory of at least `bytes` that `keep` has put aside for `comm`, if there is some: its
@@ -42,7 +47,8 @@ class NodeWindow {
   private:
     void map_units(std::uintptr_t from, std::uintptr_t to);
 
-    MPI_Win window_ = MPI_WIN_NULL;
+    SharedMemory memory_;
+    MPI_Win window_ = MPI_WIN_NULL;  // where `memory_` is not to be had
     std::byte* data_ = nullptr;
     std::int64_t size_bytes_ = 0;
     std::vector<bool> is_mapped_;  // of each unit of memory: see map_pages

@@ -6,7 +6,9 @@
 
 #include <cstdio>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <string>
 
 namespace hakobi::mpi {
@@ -32,23 +34,31 @@ bool can_map_ahead(const std::byte* data) {
         if (std::sscanf(line.c_str(), "%lx-%lx", &begin, &end) != 2) continue;
         const auto at = reinterpret_cast<unsigned long>(data);
         if (at >= begin && at < end)
-            return line.find("/dev/shm/") != std::string::npos || line.find("/SYSV") != std::string::npos;
+            return line.find("/dev/shm/") != std::string::npos || line.find("/SYSV") != std::string::npos ||
+                   line.find("/memfd:") != std::string::npos;
     }
     return false;
 }
 
+using Allocate = Status (*)(const Comm&, std::int64_t, NodeWindow&);
+
 struct Window {
     Comm comm = Comm::duplicate(MPI_COMM_WORLD);
     NodeWindow memory;
-    Window() { EXPECT_TRUE(NodeWindow::allocate(comm, window_bytes, memory).ok()); }
+    explicit Window(Allocate allocate) { EXPECT_TRUE(allocate(comm, window_bytes, memory).ok()); }
     ~Window() {
         memory.free();
         comm.free();
     }
 };
 
-TEST(NodeWindow, MappingPagesChangesNothingInThem) {
-    Window window;
+class NodeWindowOf : public testing::TestWithParam<Allocate> {};
+INSTANTIATE_TEST_SUITE_P(EitherMemory, NodeWindowOf,
+                         testing::Values(&NodeWindow::allocate, &NodeWindow::allocate_by_mpi),
+                         [](const auto& param) { return param.index == 0 ? "System" : "Mpi"; });
+
+TEST_P(NodeWindowOf, MappingPagesChangesNothingInThem) {
+    Window window(GetParam());
     const int rank = window.comm.node_rank(), size = window.comm.node_size();
     std::byte* const data = window.memory.data();
     if (rank == 0) std::memset(data, 7, window_bytes);
@@ -66,8 +76,8 @@ TEST(NodeWindow, MappingPagesChangesNothingInThem) {
     for (int r = 0; r < size; ++r) EXPECT_EQ(data[100000 + r], std::byte(r));
 }
 
-TEST(NodeWindow, MappedPagesAreWrittenWithoutFaults) {
-    Window window;
+TEST_P(NodeWindowOf, MappedPagesAreWrittenWithoutFaults) {
+    Window window(GetParam());
     std::byte* const data = window.memory.data();
     if (window.comm.node_rank() == 0) std::memset(data, 0, window_bytes);
     NodeWindow::barrier(window.comm);
@@ -78,6 +88,31 @@ TEST(NodeWindow, MappedPagesAreWrittenWithoutFaults) {
     NodeWindow::barrier(window.comm);
     if (!can_map_ahead(data)) GTEST_SKIP() << "this kernel, or this MPI's memory, maps no pages in advance";
     EXPECT_LT(written, 100);
+}
+
+TEST(NodeWindow, GivesItsMemoryBackAndKeepsNoDescriptor) {
+    const Comm comm = Comm::duplicate(MPI_COMM_WORLD);
+    const auto num_descriptors = [] {
+        const std::filesystem::directory_iterator all("/proc/self/fd");
+        return std::distance(begin(all), end(all));
+    };
+    const auto num_mapped = [] {
+        std::ifstream maps("/proc/self/maps");
+        int num = 0;
+        for (std::string line; std::getline(maps, line);)
+            num += line.find("/memfd:hakobi") != std::string::npos;
+        return num;
+    };
+    const auto descriptors = num_descriptors();
+    NodeWindow window;
+    ASSERT_TRUE(NodeWindow::allocate(comm, window_bytes, window).ok());
+    EXPECT_EQ(num_mapped(), 1);
+    EXPECT_EQ(num_descriptors(), descriptors);
+    NodeWindow::barrier(comm);
+    window.free();
+    EXPECT_EQ(num_mapped(), 0);
+    EXPECT_EQ(window.data(), nullptr);
+    Comm(comm).free();
 }
 
 }  // namespace

@@ -45,10 +45,10 @@ struct OpenFile {
     MPI_File handle = MPI_FILE_NULL;
     std::shared_ptr<FileComm> comms;
     int rank = 0, num_ranks = 1;
-    std::string name;           ///< as the program gave it
-    std::string path;           ///< absolute, without a file system prefix
-    Descriptor descriptor;      ///< of `path` when the file was opened: names the file, whatever becomes of it
-    dev_t device = 0;           ///< with `inode`: what `path` named when the file was opened
+    std::string name;       ///< as the program gave it
+    std::string path;       ///< absolute, without a file system prefix
+    Descriptor descriptor;  ///< of `path` when the file was opened: names the file, whatever becomes of it
+    dev_t device = 0;       ///< with `inode`: what `path` named when the file was opened
     ino_t inode = 0;
     bool can_read = false, can_write = false;
     bool is_reported = false;  ///< print a profile or an explanation at close; equal on all ranks

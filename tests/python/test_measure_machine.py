@@ -62,6 +62,17 @@ def test_huge_pages_are_read_by_the_chosen_policy(system: Callable[..., Path]) -
         assert verdicts(machine.pages(system({where: text, "dev/shm/x": ""})))["huge pages"] == verdict
 
 
+def test_shared_huge_pages_are_told_where_the_kernel_knows_them(system: Callable[..., Path]) -> None:
+    where = "sys/kernel/mm/transparent_hugepage/shmem_enabled"
+    for text, verdict in (
+        ("always within_size [advise] never deny force", "good"),
+        ("always within_size advise [never] deny force", "note"),
+    ):
+        facts = machine.pages(system({where: text, "dev/shm/x": ""}))
+        assert verdicts(facts)["huge pages, shared"] == verdict
+    assert "huge pages, shared" not in verdicts(machine.pages(system({"dev/shm/x": ""})))
+
+
 def test_refused_single_copy_is_a_trap_unless_another_mechanism_is_there(system: Callable[..., Path]) -> None:
     root = system({"proc/sys/kernel/yama/ptrace_scope": "1"})
     assert verdicts(machine.single_copy(root, probe=lambda: False)) == {"single copy": "trap"}

@@ -154,12 +154,23 @@ def pages(root: Path = ROOT) -> list[Fact]:
             advice or "hakobi bench mpi --tell-apart shows the three",
         )
     )
+    shared = re.search(r"\[(\w+)\]", _read(root / "sys/kernel/mm/transparent_hugepage/shmem_enabled"))
+    if shared:
+        facts.append(
+            Fact(
+                "huge pages, shared",
+                shared.group(1),
+                "note" if shared.group(1) in ("never", "deny") else "good",
+                "collective buffers are memory that a node's ranks share: its first touch costs a fault every 4 KiB",
+                "echo advise > /sys/kernel/mm/transparent_hugepage/shmem_enabled: 2 MiB a fault, where a library asks",
+            )
+        )
     try:
         space = os.statvfs(root / "dev/shm")
     except OSError:
         return [
             *facts,
-            Fact("/dev/shm", "missing", "trap", "MPI and Hakobi share memory through it", "mount a tmpfs there"),
+            Fact("/dev/shm", "missing", "trap", "MPI shares memory through it", "mount a tmpfs there"),
         ]
     size = space.f_blocks * space.f_frsize
     facts.append(
@@ -167,7 +178,7 @@ def pages(root: Path = ROOT) -> list[Fact]:
             "/dev/shm",
             f"{bytes_text(size)}, {bytes_text(space.f_bavail * space.f_frsize)} free",
             "trap" if size < 256 << 20 else "good",
-            "shared-memory windows and MPI's own segments live there; too small, a run ends with SIGBUS",
+            "MPI's windows and its own segments live there; too small, a run ends with SIGBUS",
             "docker run --shm-size=1g, or mount -o remount,size=… /dev/shm" if size < 256 << 20 else "",
         )
     )

@@ -1,0 +1,110 @@
+#include "base/shared_memory.hpp"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+
+#include <cerrno>
+#include <string>
+#include <utility>
+
+namespace hakobi {
+namespace {
+
+constexpr std::int64_t huge_page_bytes = std::int64_t{2} << 20;
+// Below this a page of 2 MiB of which little is used would cost more memory than it saves time.
+constexpr std::int64_t huge_from_bytes = 2 * huge_page_bytes;
+
+Status failure(const char* action) {
+    return status_of_errno(errno, action, "memory that processes share");
+}
+
+}  // namespace
+
+SharedMemory::SharedMemory(SharedMemory&& other) noexcept {
+    *this = std::move(other);
+}
+
+SharedMemory& SharedMemory::operator=(SharedMemory&& other) noexcept {
+    std::swap(descriptor_, other.descriptor_);
+    std::swap(data_, other.data_);
+    std::swap(size_bytes_, other.size_bytes_);
+    return *this;
+}
+
+SharedMemory::~SharedMemory() {
+    if (data_ != nullptr) ::munmap(data_, static_cast<std::size_t>(size_bytes_));
+}
+
+Status SharedMemory::create(std::int64_t bytes, SharedMemory& memory) {
+    // The kernel would promise any size, and kill whoever touches too much of it.
+    const std::int64_t machine_bytes = static_cast<std::int64_t>(::sysconf(_SC_PHYS_PAGES)) *
+                                       static_cast<std::int64_t>(::sysconf(_SC_PAGESIZE));
+    if (bytes > machine_bytes) return {ErrorCode::out_of_memory, "more shared memory than this machine has"};
+    SharedMemory made;
+    made.descriptor_ = Descriptor(::memfd_create("hakobi", MFD_CLOEXEC));
+    if (made.descriptor_.get() < 0) return failure("cannot create");
+    if (::ftruncate(made.descriptor_.get(), static_cast<off_t>(bytes)) != 0) return failure("cannot size");
+    if (Status status = made.map(bytes); !status.ok()) return status;
+    memory = std::move(made);
+    return {};
+}
+
+Status SharedMemory::attach(const Name& name, SharedMemory& memory) {
+    const std::string path =
+        "/proc/" + std::to_string(name.process) + "/fd/" + std::to_string(name.descriptor);
+    SharedMemory made;
+    made.descriptor_ = Descriptor(::open(path.c_str(), O_RDWR | O_CLOEXEC));
+    if (made.descriptor_.get() < 0) return failure("cannot open");
+    struct stat found {};
+    if (::fstat(made.descriptor_.get(), &found) != 0) return failure("cannot stat");
+    // In another process namespace the number may be somebody else's.
+    if (static_cast<std::int64_t>(found.st_dev) != name.device ||
+        static_cast<std::int64_t>(found.st_ino) != name.inode || found.st_size != name.bytes) {
+        return {ErrorCode::not_found, "the process that made the shared memory is not seen from here"};
+    }
+    if (Status status = made.map(name.bytes); !status.ok()) return status;
+    made.forget_name();
+    memory = std::move(made);
+    return {};
+}
+
+SharedMemory::Name SharedMemory::name() const {
+    struct stat info {};
+    if (descriptor_.get() < 0 || ::fstat(descriptor_.get(), &info) != 0) return {};
+    return {.process = ::getpid(),
+            .descriptor = descriptor_.get(),
+            .device = static_cast<std::int64_t>(info.st_dev),
+            .inode = static_cast<std::int64_t>(info.st_ino),
+            .bytes = info.st_size};
+}
+
+Status SharedMemory::map(std::int64_t bytes) {
+    const auto length = static_cast<std::size_t>(bytes);
+    const auto align = static_cast<std::size_t>(bytes >= huge_from_bytes ? huge_page_bytes : 0);
+    // Large pages need an address that is a multiple of theirs: a larger range is taken, and both ends given back.
+    void* const range =
+        ::mmap(nullptr, length + align, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (range == MAP_FAILED) return failure("no addresses for");
+    auto* const begin = static_cast<std::byte*>(range);
+    const auto before = align == 0 ? 0 : (align - reinterpret_cast<std::uintptr_t>(begin) % align) % align;
+    void* const mapped =
+        ::mmap(begin + before, length, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, descriptor_.get(), 0);
+    if (mapped == MAP_FAILED) {
+        const int error = errno;
+        ::munmap(range, length + align);
+        errno = error;
+        return failure("cannot map");
+    }
+    if (before > 0) ::munmap(begin, before);
+    const auto page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
+    const std::size_t mapped_bytes = (length + page - 1) / page * page;
+    if (before + mapped_bytes < length + align)
+        ::munmap(begin + before + mapped_bytes, length + align - before - mapped_bytes);
+    if (align > 0) (void)::madvise(mapped, length, MADV_HUGEPAGE);  // a wish
+    data_ = static_cast<std::byte*>(mapped);
+    size_bytes_ = bytes;
+    return {};
+}
+
+}  // namespace hakobi

@@ -1,6 +1,6 @@
 /* What the programs of this folder share: they use MPI-IO or a library on it, know nothing of Hakobi, and
- * print one line, "<seconds> s <bytes> bytes", which compare.py reads. Time is from opening the file to the end
- * of closing it, on the slowest rank. */
+ * print one line, "<seconds> s <bytes> bytes[, <seconds> s writing]", which compare.py reads. Time is from opening the file
+ * to the end of closing it, on the slowest rank; "writing" is its part within the library's collective writes. */
 #ifndef HAKOBI_BENCH_DROP_IN_H
 #define HAKOBI_BENCH_DROP_IN_H
 
@@ -13,12 +13,16 @@ static inline double begin_time(void) {
     return MPI_Wtime();
 }
 
-static inline void end_time(double begin_s, double bytes) {
-    double mine = MPI_Wtime() - begin_s, longest = 0;
+/* `writing_s`: 0 for programs that do not time their collective writes apart. */
+static inline void end_time(double begin_s, double bytes, double writing_s) {
+    double mine[2] = {MPI_Wtime() - begin_s, writing_s}, longest[2] = {0, 0};
     int rank = 0;
-    MPI_Reduce(&mine, &longest, 1, MPI_DOUBLE, MPI_MAX, 0, MPI_COMM_WORLD);
+    MPI_Reduce(mine, longest, 2, MPI_DOUBLE, MPI_MAX, 0, MPI_COMM_WORLD);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    if (rank == 0) printf("%.9f s %.0f bytes\n", longest, bytes);
+    if (rank != 0) return;
+    printf("%.9f s %.0f bytes", longest[0], bytes);
+    if (longest[1] > 0) printf(", %.9f s writing", longest[1]);
+    printf("\n");
 }
 
 static inline void require(int holds, const char* what) {

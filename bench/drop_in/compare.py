@@ -4,8 +4,8 @@
     compare.py [--ranks 8] [--rounds 7] [--folder /dev/shm] [--rival MCA=VALUE]... PROGRAM [ARGUMENT]...
 
 PROGRAM is one of this folder's (build/<mpi>/bench/drop_in/, see the head of each for its arguments) or any that prints
-"<seconds> s <bytes> bytes" on stdout. FILE among its arguments stands for a new file in the folder; runs that write
-different bytes end the comparison with status 1. Run it with the project's Python (.venv/bin/python).
+"<seconds> s <bytes> bytes" on stdout (bench.h). FILE among its arguments stands for a new file in the folder; runs that
+write different bytes end the comparison with status 1. Run it with the project's Python (.venv/bin/python).
 
     compare.py mpi_calls small-at FILE 10000       10,000 collective writes of 1 KiB a rank
     compare.py mpi_calls passed FILE 1000000       what a passed-on call costs (divide by the calls)
@@ -15,7 +15,8 @@ different bytes end the comparison with status 1. Run it with the project's Pyth
 1. A round runs every contender once: the library alone, the library with each --rival's MCA settings (Open MPI's ROMIO:
    io=romio321), the drop-in, and the floor: the same bytes into a new file by plain contiguous writes (plain_output).
    Forwards, then backwards.
-2. A run's figure is the program's own time, on its slowest rank.
+2. A run's figure is the program's own time, on its slowest rank: from opening the file to the end of closing it.
+   Where the program tells the part within its collective writes, that is printed too.
 3. Under --storage-model every contender's file calls take the time of such storage (bench/storage_model).
 """
 
@@ -68,6 +69,7 @@ class Contender:
     ) -> None:
         self.name = name
         self.seconds: list[float] = []
+        self.writing: list[float] = []  # of them: in collective writes, where the program tells
         self.bytes = 0
         self.options = options
         path = Path(command[0])
@@ -103,11 +105,13 @@ class Contender:
             extra_environment=self.variables,
         )
         launch.check(done, self.name)
-        found = re.search(r"([\d.]+) s (\d+) bytes", done.stdout)
+        found = re.search(r"([\d.]+) s (\d+) bytes(?:, ([\d.]+) s writing)?", done.stdout)
         if found is None:
             sys.exit(f"{self.name}: no line '<seconds> s <bytes> bytes' in {done.stdout!r}")
         self.seconds.append(float(found.group(1)))
         self.bytes = int(found.group(2))
+        if found.group(3):
+            self.writing.append(float(found.group(3)))
 
 
 def compare(options: argparse.Namespace) -> list[Contender]:
@@ -149,6 +153,10 @@ def main() -> int:
         ratio = medians["library alone"] / ours
         of_floor = f"  {medians[FLOOR] / ours:5.2f} of the floor" if FLOOR in medians else ""
         print(f"  {contender.name:24} {ours:9.4f} s {spread:24} {rate}   {ratio:5.2f} times as fast{of_floor}")
+        if contender.writing and FLOOR in medians:
+            writing = statistics.median(contender.writing)
+            spread = f"[{min(contender.writing):.4f} .. {max(contender.writing):.4f}]"
+            print(f"  {'  of it writing':24} {writing:9.4f} s {spread:57} {medians[FLOOR] / writing:5.2f} of the floor")
     return 0
 
 

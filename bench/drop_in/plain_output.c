@@ -34,7 +34,7 @@ int main(int argc, char** argv) {
         }
         require(close(file) == 0, "close");
     }
-    end_time(begin_s, (double)num_bytes);
+    end_time(begin_s, (double)num_bytes, 0);
     free(part);
     MPI_Finalize();
     return 0;

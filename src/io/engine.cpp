@@ -125,17 +125,18 @@ mpi::Agreed Engine::Impl::run_call(Call& call) {
     }
     try_storage(call);
     const std::int64_t coarse = coarse_bytes(options.striping_unit_bytes, options.cb_buffer_bytes);
-    if (call.is_write && is_settled && !call.is_asynchronous &&
-        goes_ahead(summary_of(call), options.shuffle, coarse)) {
+    RequestSummary mine = summary_of(call);
+    if (call.is_write && is_settled && !call.is_asynchronous && goes_ahead(mine, options.shuffle, coarse)) {
         move_direct(call, 0, storage_blocks != 0);
         call.has_gone_ahead = true;
+        mine = summary_of(call);
     }
-    for (int phase = 0;; ++phase) {
+    for (int phase = 0;; ++phase, mine = summary_of(call)) {
         bool was_small = false;
         mpi::Agreed agreed;
         const bool may_be_small = phase == 0 && comm.num_nodes() == 1 && options.shuffle == "auto";
         const double start_s = now_s();
-        const RequestTotals totals = exchange(call, summary_of(call), may_be_small, was_small, agreed);
+        const RequestTotals totals = exchange(call, mine, may_be_small, was_small, agreed);
         timeline.add({"agree on requests", 0, start_s, now_s()});
         is_settled = true;
         if (was_small && !call.is_write) {

@@ -11,7 +11,6 @@
 namespace hakobi {
 namespace {
 
-constexpr std::int64_t huge_page_bytes = std::int64_t{2} << 20;
 // Below this a page of 2 MiB of which little is used would cost more memory than it saves time.
 constexpr std::int64_t huge_from_bytes = 2 * huge_page_bytes;
 
@@ -20,21 +19,6 @@ Status failure(const char* action) {
 }
 
 }  // namespace
-
-SharedMemory::SharedMemory(SharedMemory&& other) noexcept {
-    *this = std::move(other);
-}
-
-SharedMemory& SharedMemory::operator=(SharedMemory&& other) noexcept {
-    std::swap(descriptor_, other.descriptor_);
-    std::swap(data_, other.data_);
-    std::swap(size_bytes_, other.size_bytes_);
-    return *this;
-}
-
-SharedMemory::~SharedMemory() {
-    if (data_ != nullptr) ::munmap(data_, static_cast<std::size_t>(size_bytes_));
-}
 
 Status SharedMemory::create(std::int64_t bytes, SharedMemory& memory) {
     // The kernel would promise any size, and kill whoever touches too much of it.
@@ -80,30 +64,10 @@ SharedMemory::Name SharedMemory::name() const {
 }
 
 Status SharedMemory::map(std::int64_t bytes) {
-    const auto length = static_cast<std::size_t>(bytes);
-    const auto align = static_cast<std::size_t>(bytes >= huge_from_bytes ? huge_page_bytes : 0);
-    // Large pages need an address that is a multiple of theirs: a larger range is taken, and both ends given back.
-    void* const range =
-        ::mmap(nullptr, length + align, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (range == MAP_FAILED) return failure("no addresses for");
-    auto* const begin = static_cast<std::byte*>(range);
-    const auto before = align == 0 ? 0 : (align - reinterpret_cast<std::uintptr_t>(begin) % align) % align;
-    void* const mapped =
-        ::mmap(begin + before, length, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, descriptor_.get(), 0);
-    if (mapped == MAP_FAILED) {
-        const int error = errno;
-        ::munmap(range, length + align);
-        errno = error;
-        return failure("cannot map");
-    }
-    if (before > 0) ::munmap(begin, before);
-    const auto page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
-    const std::size_t mapped_bytes = (length + page - 1) / page * page;
-    if (before + mapped_bytes < length + align)
-        ::munmap(begin + before + mapped_bytes, length + align - before - mapped_bytes);
-    if (align > 0) (void)::madvise(mapped, length, MADV_HUGEPAGE);  // a wish
-    data_ = static_cast<std::byte*>(mapped);
-    size_bytes_ = bytes;
+    const bool is_large = bytes >= huge_from_bytes;
+    mapping_ = Mapping::of(bytes, is_large ? huge_page_bytes : 0, descriptor_.get());
+    if (data() == nullptr) return failure("cannot map");
+    if (is_large) (void)::madvise(data(), static_cast<std::size_t>(bytes), MADV_HUGEPAGE);  // a wish
     return {};
 }
 

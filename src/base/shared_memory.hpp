@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "base/descriptor.hpp"
+#include "base/mapping.hpp"
 #include "base/status.hpp"
 
 namespace hakobi {
@@ -18,13 +19,6 @@ class SharedMemory {
         std::int64_t process = 0, descriptor = -1, device = 0, inode = 0, bytes = 0;
     };
 
-    SharedMemory() = default;
-    SharedMemory(SharedMemory&& other) noexcept;
-    SharedMemory& operator=(SharedMemory&& other) noexcept;
-    SharedMemory(const SharedMemory&) = delete;
-    SharedMemory& operator=(const SharedMemory&) = delete;
-    ~SharedMemory();
-
     /// Both map `bytes` of it for reading and writing, or return why not: more than the machine has, another
     /// container's process. `memory` is left empty then.
     static Status create(std::int64_t bytes, SharedMemory& memory);
@@ -34,14 +28,13 @@ class SharedMemory {
     /// The creator gives its descriptor back when everybody has it mapped.
     void forget_name() { descriptor_ = Descriptor(); }
 
-    [[nodiscard]] std::byte* data() const noexcept { return data_; }
+    [[nodiscard]] std::byte* data() const noexcept { return mapping_.data(); }
 
   private:
     Status map(std::int64_t bytes);
 
     Descriptor descriptor_;
-    std::byte* data_ = nullptr;
-    std::int64_t size_bytes_ = 0;
+    Mapping mapping_;
 };
 
 }  // namespace hakobi

@@ -9,14 +9,12 @@
 #include <fstream>
 #include <numeric>
 #include <string>
-#include <utility>
 
 #include "base/clock.hpp"
 
 namespace hakobi::measure {
 namespace {
 
-constexpr std::int64_t huge_page = std::int64_t{2} << 20;
 // Two lines: the adjacent-line prefetcher fetches pairs, and a neighbour's line would come along.
 constexpr std::int64_t slot_alignment = 128;
 
@@ -42,25 +40,16 @@ std::int64_t step_of(std::int64_t slots) {
 Result<BufferWindow> BufferWindow::create(const WindowOptions& options) {
     if (options.bytes <= 0)
         return Status(ErrorCode::invalid_argument, "a buffer window needs at least one byte");
-    const std::int64_t unit = options.huge_pages ? huge_page : sysconf(_SC_PAGESIZE);
+    const std::int64_t unit = options.huge_pages ? hakobi::huge_page_bytes : sysconf(_SC_PAGESIZE);
     BufferWindow window;
-    window.bytes_ = round_up(options.bytes, unit);
-    const auto length = static_cast<std::size_t>(window.bytes_);
-    // Huge pages need 2 MiB alignment, which mmap does not promise: map more and cut off both ends.
-    const std::size_t extra = options.huge_pages ? static_cast<std::size_t>(huge_page) : 0;
-    void* mapping = mmap(nullptr, length + extra, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (mapping == MAP_FAILED) {
-        return Status(ErrorCode::out_of_memory,
-                      "a buffer window of " + std::to_string(window.bytes_) + " bytes cannot be mapped");
+    window.mapping_ = Mapping::of(round_up(options.bytes, unit), unit);
+    std::byte* const data = window.mapping_.data();
+    const auto length = window.bytes().size();
+    if (data == nullptr) {
+        return Status(ErrorCode::out_of_memory, "a buffer window of " +
+                                                    std::to_string(round_up(options.bytes, unit)) +
+                                                    " bytes cannot be mapped");
     }
-    auto* data = static_cast<std::byte*>(mapping);
-    if (extra > 0) {
-        const std::size_t lead = (extra - reinterpret_cast<std::uintptr_t>(data) % extra) % extra;
-        if (lead > 0) munmap(data, lead);
-        if (extra > lead) munmap(data + lead + length, extra - lead);
-        data += lead;
-    }
-    window.data_ = data;
     // Without huge pages wanted they are refused, or `always` systems would measure something else than asked.
     madvise(data, length, options.huge_pages ? MADV_HUGEPAGE : MADV_NOHUGEPAGE);
     if (options.touch) {
@@ -69,7 +58,7 @@ Result<BufferWindow> BufferWindow::create(const WindowOptions& options) {
         // Reports a lack of memory instead of ending the process; kernels before 5.14 say EINVAL.
         if (madvise(data, length, MADV_POPULATE_WRITE) != 0 && (errno == ENOMEM || errno == EHWPOISON)) {
             return Status(ErrorCode::out_of_memory,
-                          "no memory behind a buffer window of " + std::to_string(window.bytes_) + " bytes");
+                          "no memory behind a buffer window of " + std::to_string(length) + " bytes");
         }
 #endif
         const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
@@ -81,23 +70,10 @@ Result<BufferWindow> BufferWindow::create(const WindowOptions& options) {
     return window;
 }
 
-BufferWindow::BufferWindow(BufferWindow&& other) noexcept {
-    *this = std::move(other);
-}
-
-BufferWindow& BufferWindow::operator=(BufferWindow&& other) noexcept {
-    std::swap(data_, other.data_);
-    std::swap(bytes_, other.bytes_);
-    std::swap(first_touch_s_, other.first_touch_s_);
-    return *this;
-}
-
-BufferWindow::~BufferWindow() {
-    if (data_ != nullptr) munmap(data_, static_cast<std::size_t>(bytes_));
-}
-
 std::int64_t BufferWindow::num_slots(std::int64_t bytes) const noexcept {
-    return bytes > bytes_ ? 0 : std::max<std::int64_t>(1, bytes_ / stride_of(bytes));
+    return bytes > mapping_.size_bytes()
+               ? 0
+               : std::max<std::int64_t>(1, mapping_.size_bytes() / stride_of(bytes));
 }
 
 std::int64_t BufferWindow::offset_of_visit(std::int64_t bytes, std::int64_t visit) const noexcept {
@@ -108,13 +84,13 @@ std::int64_t BufferWindow::offset_of_visit(std::int64_t bytes, std::int64_t visi
 }
 
 void BufferWindow::forget() noexcept {
-    madvise(data_, static_cast<std::size_t>(bytes_), MADV_DONTNEED);
+    madvise(mapping_.data(), static_cast<std::size_t>(mapping_.size_bytes()), MADV_DONTNEED);
 }
 
 std::int64_t BufferWindow::huge_page_bytes() const {
     std::ifstream smaps("/proc/self/smaps");
-    const auto first = reinterpret_cast<std::uintptr_t>(data_);
-    const auto end = first + static_cast<std::uintptr_t>(bytes_);
+    const auto first = reinterpret_cast<std::uintptr_t>(mapping_.data());
+    const auto end = first + static_cast<std::uintptr_t>(mapping_.size_bytes());
     std::int64_t total = 0;
     bool inside = false;
     for (std::string line; std::getline(smaps, line);) {
@@ -128,7 +104,7 @@ std::int64_t BufferWindow::huge_page_bytes() const {
             total += std::stoll(line.substr(colon + 1)) * 1024;
         }
     }
-    return std::min(total, bytes_);
+    return std::min(total, mapping_.size_bytes());
 }
 
 }  // namespace hakobi::measure

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <span>
 
+#include "base/mapping.hpp"
 #include "base/status.hpp"
 
 namespace hakobi::measure {
@@ -25,21 +26,18 @@ class BufferWindow {
   public:
     /// out_of_memory when the mapping or its pages cannot be had, invalid_argument when bytes <= 0.
     [[nodiscard]] static Result<BufferWindow> create(const WindowOptions& options);
-    BufferWindow(BufferWindow&& other) noexcept;
-    BufferWindow& operator=(BufferWindow&& other) noexcept;
-    BufferWindow(const BufferWindow&) = delete;
-    BufferWindow& operator=(const BufferWindow&) = delete;
-    ~BufferWindow();
 
     /// How many slots of `bytes` the window has; 0 when it is too small for one.
     [[nodiscard]] std::int64_t num_slots(std::int64_t bytes) const noexcept;
     /// Offset of the `visit`-th slot of `bytes` (visit >= 0, any size of number); num_slots(bytes) must not be 0.
     [[nodiscard]] std::int64_t offset_of_visit(std::int64_t bytes, std::int64_t visit) const noexcept;
     [[nodiscard]] std::span<std::byte> slot(std::int64_t bytes, std::int64_t visit) noexcept {
-        return {data_ + offset_of_visit(bytes, visit), static_cast<std::size_t>(bytes)};
+        return {mapping_.data() + offset_of_visit(bytes, visit), static_cast<std::size_t>(bytes)};
     }
     /// The whole window.
-    [[nodiscard]] std::span<std::byte> bytes() noexcept { return {data_, static_cast<std::size_t>(bytes_)}; }
+    [[nodiscard]] std::span<std::byte> bytes() noexcept {
+        return {mapping_.data(), static_cast<std::size_t>(mapping_.size_bytes())};
+    }
 
     /// Gives all pages back to the system: the next use of each pays its first touch again, and reads zeros before.
     void forget() noexcept;
@@ -51,8 +49,7 @@ class BufferWindow {
 
   private:
     BufferWindow() = default;
-    std::byte* data_ = nullptr;
-    std::int64_t bytes_ = 0;
+    Mapping mapping_;
     double first_touch_s_ = 0;
 };
 

@@ -135,12 +135,17 @@ def caches_and_numa(root: Path = ROOT) -> list[Fact]:
     return facts
 
 
+def _chosen(path: Path) -> str:
+    """The word in brackets of a file of the kernel that lists its choices; empty where it lists none."""
+    found = re.search(r"\[(\w+)\]", _read(path))
+    return found.group(1) if found else ""
+
+
 def pages(root: Path = ROOT) -> list[Fact]:
     """Huge pages and shared memory."""
     facts = []
-    policy = re.search(r"\[(\w+)\]", _read(root / "sys/kernel/mm/transparent_hugepage/enabled"))
     reserved = _read(root / "proc/sys/vm/nr_hugepages") or "0"
-    mode = policy.group(1) if policy else "unknown"
+    mode = _chosen(root / "sys/kernel/mm/transparent_hugepage/enabled") or "unknown"
     advice = {
         "never": "large buffers pay a TLB miss every 4 KiB: echo madvise > /sys/kernel/mm/transparent_hugepage/enabled",
         "always": "figures change with how fragmented memory is: hakobi bench mpi --tell-apart compares",
@@ -154,13 +159,13 @@ def pages(root: Path = ROOT) -> list[Fact]:
             advice or "hakobi bench mpi --tell-apart shows the three",
         )
     )
-    shared = re.search(r"\[(\w+)\]", _read(root / "sys/kernel/mm/transparent_hugepage/shmem_enabled"))
+    shared = _chosen(root / "sys/kernel/mm/transparent_hugepage/shmem_enabled")
     if shared:
         facts.append(
             Fact(
                 "huge pages, shared",
-                shared.group(1),
-                "note" if shared.group(1) in ("never", "deny") else "good",
+                shared,
+                "note" if shared in ("never", "deny") else "good",
                 "collective buffers are memory that a node's ranks share: its first touch costs a fault every 4 KiB",
                 "echo advise > /sys/kernel/mm/transparent_hugepage/shmem_enabled: 2 MiB a fault, where a library asks",
             )

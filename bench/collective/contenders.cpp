@@ -32,7 +32,7 @@ class EngineTransfer final : public Transfer {
     }
     void open(const std::string& path, bool is_write) override {
         is_write_ = is_write;
-        io::Engine::open(comm_, path, is_write, options_, engine_).throw_if_error();
+        io::Engine::open(comm_, {path, is_write}, options_, engine_).throw_if_error();
     }
     void move(std::span<std::byte> data) override {
         const io::Region memory = io::Region::contiguous(0, static_cast<std::int64_t>(data.size()));

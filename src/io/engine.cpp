@@ -5,7 +5,7 @@
 //     it here. If all requests are small, on one node, the data lies in the mailboxes too: the leader makes the file
 //     accesses itself, and the call is over after this one round.
 //     A writing rank whose pieces would go direct whatever the others want (goes_ahead) moves them before step 1, so that
-//     it works while others are on their way, and then has nothing left.
+//     it works while others are on their way, and then has nothing left (start_early tells when it may not).
 //  2. Choose the road (plan.cpp): direct, or the shuffle. A direct rank moves its own pieces and goes to step 6.
 //  3. Divide. The range asked for is cut into cycles of one collective buffer, the cycles into file domains. The ranks
 //     add to each cycle's tally how many of them contribute to it and, writing, whether they fill it.
@@ -68,6 +68,21 @@ Status request_error(const Region& file, const Region& memory, const Status& loc
 
 }  // namespace
 
+Domains Engine::Impl::domains_of(const RequestTotals& totals) const {
+    const auto num_aggregators = static_cast<int>(aggregators.size());
+    const std::int64_t span = totals.end_bytes - totals.begin_bytes;
+    // Enough cycles that the buffers in flight have something to do, also when there is little.
+    std::int64_t wanted = std::max(smallest_cycle_bytes, span / num_aggregators / options.depth);
+    if (totals.storage_blocks == 0 && is_cb_chosen) wanted = std::min(wanted, cached_cycle_bytes);
+    const std::int64_t cycle =
+        std::min(options.cb_buffer_bytes,
+                 (wanted + smallest_cycle_bytes - 1) / smallest_cycle_bytes * smallest_cycle_bytes);
+    const std::int64_t max_cycles =
+        std::min<std::int64_t>(max_cycles_of_phase, mpi::highest_tag(comm) / comm.num_nodes());
+    return make_domains(totals.begin_bytes, totals.end_bytes, num_aggregators, cycle,
+                        options.striping_unit_bytes, max_cycles);
+}
+
 // Steps 3 to 5.
 void Engine::Impl::run_phase(Call& call, const RequestTotals& totals) {
     const Region nothing;
@@ -76,17 +91,7 @@ void Engine::Impl::run_phase(Call& call, const RequestTotals& totals) {
     plan.is_write = call.is_write;
     plan.aggregators = aggregators;
     plan.local_index = local_index;
-    const auto num_aggregators = static_cast<int>(aggregators.size());
-    const std::int64_t span = totals.end_bytes - totals.begin_bytes;
-    // Enough cycles that the buffers in flight have something to do, also when there is little.
-    std::int64_t wanted = std::max(smallest_cycle_bytes, span / num_aggregators / options.depth);
-    if (totals.storage_blocks == 0 && is_cb_chosen) wanted = std::min(wanted, cached_cycle_bytes);
-    const std::int64_t cycle = std::min(
-        buffers.cb_bytes, (wanted + smallest_cycle_bytes - 1) / smallest_cycle_bytes * smallest_cycle_bytes);
-    const std::int64_t max_cycles =
-        std::min<std::int64_t>(max_cycles_of_phase, mpi::highest_tag(comm) / comm.num_nodes());
-    plan.domains = make_domains(totals.begin_bytes, totals.end_bytes, num_aggregators, cycle,
-                                options.striping_unit_bytes, max_cycles);
+    plan.domains = domains_of(totals);
     const int domain = my_domain < plan.domains.num_domains ? my_domain : -1;
 
     const double start_s = now_s();
@@ -118,20 +123,12 @@ mpi::Agreed Engine::Impl::run_call(Call& call) {
         wait_for_storage(call);
         has_undone_write = false;
     }
-    if (call.status.ok() && !call.file.is_ordered()) {
-        // Such a request has no order that cycles could follow: this rank moves its pieces itself.
-        move_direct(call, 0, false);
-        call.has_gone_ahead = true;
-    }
-    try_storage(call);
+    call.status.keep_first(std::exchange(undone_status, {}));
+    call.is_ordered = !call.status.ok() || call.file.is_ordered();
     const std::int64_t coarse = coarse_bytes(options.striping_unit_bytes, options.cb_buffer_bytes);
-    RequestSummary mine = summary_of(call);
-    if (call.is_write && is_settled && !call.is_asynchronous && goes_ahead(mine, options.shuffle, coarse)) {
-        move_direct(call, 0, storage_blocks != 0);
-        call.has_gone_ahead = true;
-        mine = summary_of(call);
-    }
-    for (int phase = 0;; ++phase, mine = summary_of(call)) {
+    start_early(call, coarse);
+    for (int phase = 0;; ++phase) {
+        const RequestSummary mine = summary_of(call);
         bool was_small = false;
         mpi::Agreed agreed;
         const bool may_be_small = phase == 0 && comm.num_nodes() == 1 && options.shuffle == "auto";
@@ -146,21 +143,27 @@ mpi::Agreed Engine::Impl::run_call(Call& call) {
         }
         if (!agreed.status.ok() || was_small || totals.size_bytes == 0) return agreed;
         storage_blocks = std::max(storage_blocks, totals.storage_blocks);
+        if (!call.is_ordered && !call.has_gone_ahead) {
+            move_direct(call, 0, false);
+            call.has_gone_ahead = true;
+        }
         RoadChoice choice = choose_road(totals, call.is_write, options.shuffle, coarse);
         if (call.is_asynchronous && choice.road == Road::direct && options.shuffle != "never")
             choice = {Road::shuffle, "asynchronous"};
         explainer.road(choice, totals, call.is_write);
         if (choice.road == Road::direct) {
-            if (!call.has_gone_ahead && !call.file.empty())
+            if (!call.has_gone_ahead && call.bytes_done() < call.file.size_bytes())
                 move_direct(call, call.bytes_done(), totals.storage_blocks != 0);
             call.position = no_end;
             continue;
         }
         Status ready = set_up_buffers(call.is_asynchronous);  // alike on every rank
-        if (!ready.ok()) return {std::move(ready), 0};
+        is_usable = ready.ok();
+        if (!is_usable) return {std::move(ready), 0};
         run_phase(call, totals);
         if (call.is_asynchronous && call.position >= totals.end_bytes) {
             is_settled = false;
+            undone_status = std::move(call.status);
             return {};
         }
     }
@@ -169,8 +172,8 @@ mpi::Agreed Engine::Impl::run_call(Call& call) {
 mpi::Agreed Engine::Impl::call(Call& call) {
     const double start_s = now_s();
     call.status = request_error(call.file, call.memory, call.status);
-    if (call.status.ok() && call.is_write && !is_writable) {
-        call.status = {ErrorCode::permission, path + ": the file is open for reading only"};
+    if (call.status.ok() && call.is_write && !name.is_writable) {
+        call.status = {ErrorCode::permission, name.shown + ": the file is open for reading only"};
     }
     const EngineCounters before = counters;
     ++counters.calls;
@@ -186,12 +189,12 @@ mpi::Agreed Engine::Impl::call(Call& call) {
     return agreed;
 }
 
-mpi::Agreed Engine::open(const Comm& comm, const std::string& path, bool write, const EngineOptions& options,
+mpi::Agreed Engine::open(const Comm& comm, const EngineFile& file, const EngineOptions& local_options,
                          std::unique_ptr<Engine>& engine) {
+    const EngineOptions options = options_of_rank_0(comm, local_options);
     auto impl = std::make_unique<Impl>();
     impl->comm = comm;
-    impl->path = path;
-    impl->is_writable = write;
+    impl->name = file;
     impl->options = resolved(options, comm);
     impl->is_cb_chosen = options.cb_buffer_bytes == 0;
     impl->aggregators =
@@ -211,7 +214,7 @@ mpi::Agreed Engine::open(const Comm& comm, const std::string& path, bool write, 
     mpi::all_max(comm, stripe);
     if (impl->options.striping_unit_bytes == 0) impl->options.striping_unit_bytes = stripe[0];
     impl->call_log = CallLog(is_profile_wanted(impl->options));
-    impl->explainer = Explainer(comm.rank(), path);
+    impl->explainer = Explainer(comm.rank(), file.shown);
     mpi::Agreed agreed = mpi::agree(comm, status);
     if (!agreed.status.ok()) {
         impl->control_window.free();
@@ -272,7 +275,7 @@ mpi::Agreed Engine::read_all(const Region& file, std::byte* origin, const Region
 mpi::Agreed Engine::sync() {
     mpi::Agreed written = wait();
     Status status;
-    if (impl_->file && impl_->is_writable) status = impl_->file->sync();
+    if (impl_->file && impl_->name.is_writable) status = impl_->file->sync();
     mpi::Agreed synced = mpi::agree(impl_->comm, status);
     return written.status.ok() ? synced : written;
 }
@@ -281,7 +284,7 @@ mpi::Agreed Engine::close() {
     if (!impl_) return {};
     mpi::Agreed agreed = wait();
     impl_->counters = counters();
-    report_at_close(impl_->comm, impl_->path, impl_->options, impl_->counters, impl_->call_log,
+    report_at_close(impl_->comm, impl_->name.shown, impl_->options, impl_->counters, impl_->call_log,
                     impl_->timeline);
     impl_->pipeline.reset();
     impl_->direct_access.reset();
@@ -302,6 +305,18 @@ EngineCounters Engine::counters() const {
         counters.storage_s += impl_->pipeline->storage_s();
     }
     return counters;
+}
+
+bool Engine::is_usable() const {
+    return impl_->is_usable;
+}
+
+Engine::ForeignWrite::ForeignWrite(const Engine& engine) : impl_(*engine.impl_) {
+    impl_.control->early_writes.begin_foreign();
+}
+
+Engine::ForeignWrite::~ForeignWrite() {
+    impl_.control->early_writes.end_foreign();
 }
 
 const EngineOptions& Engine::options() const {

@@ -13,7 +13,14 @@
 
 namespace hakobi::io {
 
-/// How the engine works on a file; every field equal on all ranks. docs/hints.md has the table.
+/// The file of an engine. It must exist (the caller made it).
+struct EngineFile {
+    std::string path;  ///< by which this rank opens it, when it has to; may differ between ranks
+    bool is_writable = false;
+    std::string shown = path;  ///< what messages call it
+};
+
+/// How the engine works on a file. docs/hints.md has the table.
 struct EngineOptions {
     int cb_nodes = 0;                  ///< aggregators in all; 0: aggregators_per_node on every node
     int aggregators_per_node = 0;      ///< "*:n" of cb_config_list; 0: chosen
@@ -31,6 +38,8 @@ struct EngineOptions {
         0;  ///< for measuring: the last rank takes each buffer so much after it has opened (hakobi_skew)
 };
 
+/// Collective: rank 0's, on every rank.
+[[nodiscard]] EngineOptions options_of_rank_0(const Comm& comm, const EngineOptions& options);
 /// Options from hints over HAKOBI_HINTS over the defaults. invalid_argument for a value that cannot be read; unknown
 /// names are appended to `warnings`, names that MPI-IO reserves but the engine has no use for are not.
 Result<EngineOptions> engine_options(const Hints& hints, std::vector<std::string>& warnings);
@@ -61,9 +70,9 @@ struct EngineCounters {
 /// returns the same Agreed status on every rank. The destructor does not communicate; `close` first.
 class Engine {
   public:
-    /// The file must exist (the caller made it). Equal arguments on all ranks.
-    static mpi::Agreed open(const Comm& comm, const std::string& path, bool write,
-                            const EngineOptions& options, std::unique_ptr<Engine>& engine);
+    /// The options of rank 0 hold for all ranks. Between this call and the first on the engine nobody else writes.
+    static mpi::Agreed open(const Comm& comm, const EngineFile& file, const EngineOptions& options,
+                            std::unique_ptr<Engine>& engine);
     ~Engine();
     Engine(const Engine&) = delete;
     Engine& operator=(const Engine&) = delete;
@@ -88,9 +97,29 @@ class Engine {
 
     [[nodiscard]] EngineCounters counters() const;
     [[nodiscard]] const EngineOptions& options() const;
+    /// False after a call has failed because collective buffers or their I/O threads cannot be had: any other would too.
+    /// Equal on all ranks.
+    [[nodiscard]] bool is_usable() const;
 
   private:
     struct Impl;
+
+  public:
+    /// While one exists no rank of this node has a collective write under way that others have not come to. For a write
+    /// of this rank alone by another library, which may write back bytes around its own. Local, any thread; ends before
+    /// `close`.
+    class ForeignWrite {
+      public:
+        explicit ForeignWrite(const Engine& engine);
+        ~ForeignWrite();
+        ForeignWrite(const ForeignWrite&) = delete;
+        ForeignWrite& operator=(const ForeignWrite&) = delete;
+
+      private:
+        Impl& impl_;
+    };
+
+  private:
     explicit Engine(std::unique_ptr<Impl> impl);
     std::unique_ptr<Impl> impl_;
 };

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cmath>
 
 #include "base/clock.hpp"
 #include "io/engine_impl.hpp"
@@ -18,14 +19,24 @@ RequestSummary Engine::Impl::summary_of(const Call& call) {
     mine.storage_blocks = storage_blocks;
     mine.end_of_file = call.end_of_file;
     mine.error_code = static_cast<int>(call.status.code());
-    const std::int64_t done = call.status.ok() ? call.bytes_done() : call.file.size_bytes();
-    if (done >= call.file.size_bytes() || call.has_gone_ahead) return mine;
-    Cursor cursor(call.file);
-    cursor.seek(done);
-    mine.begin_bytes = cursor.offset();
+    if (!call.status.ok() || call.has_gone_ahead) return mine;
+    const std::int64_t done = call.bytes_done();
+    if (done >= call.file.size_bytes()) return mine;
+    mine.begin_bytes = call.file.begin_bytes();
+    if (done > 0) {
+        Cursor cursor(call.file);
+        cursor.seek(done);
+        mine.begin_bytes = cursor.offset();
+    }
     mine.end_bytes = call.file.end_bytes();
     mine.size_bytes = call.file.size_bytes() - done;
     mine.num_pieces = call.file.num_pieces();
+    if (done > 0) {  // as many of them as of the bytes
+        const double left =
+            static_cast<double>(mine.size_bytes) / static_cast<double>(call.file.size_bytes());
+        mine.num_pieces =
+            std::max<std::int64_t>(1, std::llround(left * static_cast<double>(mine.num_pieces)));
+    }
     return mine;
 }
 
@@ -33,7 +44,8 @@ RequestTotals Engine::Impl::exchange_on_node(Call& call, const RequestSummary& m
                                              bool& was_small, mpi::Agreed& agreed) {
     RankPlace& place = places[static_cast<std::size_t>(comm.node_rank())];
     place.request = mine;
-    place.is_small = may_be_small && mine.error_code == 0 && !call.has_gone_ahead && is_small(call.file);
+    place.is_small = may_be_small && mine.error_code == 0 && !call.has_gone_ahead && call.is_ordered &&
+                     is_small(call.file);
     if (mine.error_code != 0) place.error_text.set(call.status.text());
     if (place.is_small != 0) fill_mailbox(place, call.file, call.memory, call.origin, call.is_write);
     const double start_s = now_s();
@@ -58,11 +70,7 @@ RequestTotals Engine::Impl::exchange_on_node(Call& call, const RequestSummary& m
             word.error_rank = status.ok() ? -1 : 0;
             if (!status.ok()) word.error_text.set(status.text());
         }
-        if (word.is_done == 0 && word.totals.size_bytes > 0) {
-            const std::int64_t shortest = std::min(smallest_cycle_bytes, options.cb_buffer_bytes);
-            const std::int64_t span = word.totals.end_bytes - word.totals.begin_bytes;
-            reset_phase(std::min(max_cycles_of_phase, span / shortest + 2));
-        }
+        if (word.is_done == 0 && word.totals.size_bytes > 0) reset_phase(domains_of(word.totals).num_cycles);
     });
     const double waited_s = now_s() - start_s;
     counters.wait_peer_s += waited_s;
@@ -82,7 +90,7 @@ RequestTotals Engine::Impl::exchange(Call& call, RequestSummary mine, bool may_b
         totals = exchange_on_node(call, mine, may_be_small, was_small, agreed);
     } else {
         std::vector<std::int64_t> words;
-        if (call.regions.empty() && mine.size_bytes > 0) call.file.to_words(words);
+        if (call.regions.empty() && mine.size_bytes > 0 && call.is_ordered) call.file.to_words(words);
         mine.num_words = static_cast<std::int64_t>(words.size());
         const double start_s = now_s();
         const std::span<const std::int64_t> mine_words(reinterpret_cast<const std::int64_t*>(&mine),

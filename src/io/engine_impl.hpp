@@ -26,8 +26,7 @@ constexpr std::int64_t smallest_cycle_bytes = 256 << 10;
 /// allocates), engine_exchange.cpp (step 1), engine_storage.cpp (direct access, and what is learnt of the storage).
 struct Engine::Impl {
     Comm comm;
-    std::string path;
-    bool is_writable = false;
+    EngineFile name;
     EngineOptions options;
     bool is_cb_chosen = true;      // the caller named no cb_buffer_size: cycles may be smaller
     std::vector<int> aggregators;  // all, by domain
@@ -49,7 +48,10 @@ struct Engine::Impl {
     CallLog call_log;
     Explainer explainer;
     bool has_undone_write = false;
-    bool is_settled = true;            // no rank has undone writes, as far as the last round said
+    bool is_settled = true;     // no rank has undone writes, as far as the last round said
+    bool is_first_call = true;  // since open, to which all ranks have come
+    bool is_usable = true;
+    Status undone_status;              // what an asynchronous call did not report any more
     std::int64_t storage_blocks = -1;  // RequestSummary's
 
     struct Call {
@@ -61,7 +63,8 @@ struct Engine::Impl {
         std::int64_t end_of_file = no_end;  // lowest that this rank has seen
         std::int64_t bytes_direct = 0;      // unordered and direct reads count for themselves
         bool is_counted = false;
-        bool has_gone_ahead = false;  // moved its pieces before the first round, and has nothing left
+        bool has_gone_ahead = false;  // moved its pieces by itself, and has nothing left
+        bool is_ordered = true;       // else no cycles could follow its order: it moves its pieces by itself
         Status status = {};
         std::vector<Region> regions = {};  // of all ranks, when there is more than one node
 
@@ -79,8 +82,10 @@ struct Engine::Impl {
                            mpi::Agreed& agreed);
     RequestTotals exchange_on_node(Call& call, const RequestSummary& mine, bool may_be_small, bool& was_small,
                                    mpi::Agreed& agreed);
+    [[nodiscard]] Domains domains_of(const RequestTotals& totals) const;
     void reset_phase(std::int64_t num_cycles);
     void move_direct(Call& call, std::int64_t stream_begin, bool in_flight);
+    void start_early(Call& call, std::int64_t coarse_bytes);
     void try_storage(Call& call);
     void run_phase(Call& call, const RequestTotals& totals);
     void wait_for_storage(Call& call);

@@ -4,6 +4,7 @@
 #include <map>
 #include <mutex>
 #include <optional>
+#include <utility>
 
 #include "base/clock.hpp"
 #include "io/direct.hpp"
@@ -55,9 +56,10 @@ class StorageMemory {
 Status Engine::Impl::need_file() {
     if (file) return {};
     storage::OpenMode mode;
-    mode.write = is_writable;
+    mode.write = name.is_writable;
     mode.direct = options.direct_io;
-    auto opened = storage::open_file(path, mode);
+    mode.name = name.shown;
+    auto opened = storage::open_file(name.path, mode);
     if (!opened.ok()) return opened.status();
     file = std::move(opened).value();
     // What the ranks have agreed on holds also where this one opens the file only now.
@@ -65,11 +67,25 @@ Status Engine::Impl::need_file() {
     return {};
 }
 
+// What need not wait for the other ranks. A rank that has not come yet may be in a write of its own by another library, and
+// those write back bytes around their own (data sieving): on its node it is told by `early_writes`, on others by nothing.
+void Engine::Impl::start_early(Call& call, std::int64_t coarse_bytes) {
+    const bool is_guarded = call.is_write && !std::exchange(is_first_call, false);
+    if (is_guarded && (comm.num_nodes() > 1 || !control->early_writes.try_begin())) return;
+    try_storage(call);
+    if (call.is_write && is_settled && !call.is_asynchronous && call.is_ordered &&
+        goes_ahead(summary_of(call), options.shuffle, coarse_bytes)) {
+        move_direct(call, 0, storage_blocks != 0);
+        call.has_gone_ahead = true;
+    }
+    if (is_guarded) control->early_writes.end();
+}
+
 // The leader carries out its first piece before anybody decides: what it took tells a page cache from a disk.
 void Engine::Impl::try_storage(Call& call) {
     constexpr std::int64_t coarse_bytes = 4 << 10;
     if (storage_blocks >= 0 || comm.node_rank() != 0 || !call.status.ok() || call.file.empty() ||
-        !call.file.is_ordered())
+        !call.is_ordered)
         return;
     if (options.shuffle == "always" || call.is_asynchronous) return;
     if (call.file.size_bytes() / call.file.num_pieces() < coarse_bytes) return;
@@ -116,7 +132,10 @@ void Engine::Impl::move_direct(Call& call, std::int64_t stream_begin, bool in_fl
         move_directly(*file, in_flight ? direct_access.get() : nullptr, options.depth, request);
     const double end_s = now_s();
     call.status = moved.status;
-    call.bytes_direct = moved.bytes;
+    // What lies before it came by the shuffle, as far as the file goes.
+    const std::int64_t before =
+        stream_begin > 0 ? std::min(stream_begin, call.file.bytes_below(call.end_of_file)) : 0;
+    call.bytes_direct = before + moved.bytes;
     call.is_counted = true;
     if (moved.has_waited) {
         storage_blocks = 1;

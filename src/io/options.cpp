@@ -1,11 +1,14 @@
 #include <algorithm>
 #include <array>
+#include <cassert>
 #include <charconv>
 #include <cstdlib>
 #include <limits>
+#include <span>
 
 #include "base/nearest.hpp"
 #include "io/engine.hpp"
+#include "mpi/messages.hpp"
 
 namespace hakobi::io {
 namespace {
@@ -47,6 +50,8 @@ constexpr std::array<std::string_view, 13> known = {"cb_nodes",
                                                     "hakobi_skew",
                                                     "hakobi_profile",
                                                     "hakobi_aggregators_per_node"};
+
+constexpr int most_aggregators = 1 << 20;  // of a node: all ranks
 
 // "4M", "512k", "1048576"; -1 when it is no such number.
 std::int64_t parsed_bytes(std::string_view text) {
@@ -113,11 +118,12 @@ Status set_switch(const std::string& name, const std::string& value, bool& into)
 // ROMIO's "*:n" (n aggregators a node) and "*:*" (every rank); lists of host names are not taken.
 Status set_config_list(const std::string& value, EngineOptions& options) {
     if (value == "*:*") {
-        options.aggregators_per_node = std::numeric_limits<int>::max() / 2;
+        options.aggregators_per_node = most_aggregators;
         return {};
     }
     int count = 0;
-    if (value.rfind("*:", 0) != 0 || !set_count("", value.substr(2), 1 << 20, count).ok() || count == 0) {
+    if (value.rfind("*:", 0) != 0 || !set_count("", value.substr(2), most_aggregators, count).ok() ||
+        count == 0) {
         return bad_value("cb_config_list", value, "'*:n' or '*:*'");
     }
     options.aggregators_per_node = count;
@@ -134,7 +140,7 @@ Status set_one(const std::string& name, const std::string& value, EngineOptions&
     if (name == "hakobi_depth") return set_count(name, value, 256, options.depth);
     if (name == "hakobi_io_threads") return set_count(name, value, 256, options.io_threads);
     if (name == "hakobi_aggregators_per_node")
-        return set_count(name, value, 1 << 20, options.aggregators_per_node);
+        return set_count(name, value, most_aggregators, options.aggregators_per_node);
     if (name == "hakobi_access") return set_word(name, value, {"threads", "uring", "posix"}, options.access);
     if (name == "hakobi_shuffle") return set_word(name, value, {"auto", "always", "never"}, options.shuffle);
     if (name == "hakobi_async_budget") {
@@ -158,31 +164,54 @@ Status set_one(const std::string& name, const std::string& value, EngineOptions&
     return {};
 }
 
-}  // namespace
-
-Result<EngineOptions> engine_options(const Hints& hints, std::vector<std::string>& warnings) {
-    EngineOptions options;
-    Hints in_force;
-    if (const char* text = std::getenv("HAKOBI_HINTS")) {
-        std::string_view rest = text;
-        while (!rest.empty()) {
-            const std::string_view item = rest.substr(0, rest.find(';'));
-            rest.remove_prefix(std::min(rest.size(), item.size() + 1));
-            const auto equals = item.find('=');
-            if (item.empty()) continue;
-            if (equals == std::string_view::npos) {
-                return Status(ErrorCode::invalid_argument,
-                              "HAKOBI_HINTS: '" + std::string(item) + "' is not name=value");
-            }
-            in_force[std::string(item.substr(0, equals))] = item.substr(equals + 1);
-        }
+/// Adds "name=value;name=value".
+Status add_hints(std::string_view text, Hints& hints) {
+    while (!text.empty()) {
+        const std::string_view item = text.substr(0, text.find(';'));
+        text.remove_prefix(std::min(text.size(), item.size() + 1));
+        const auto equals = item.find('=');
+        if (item.empty()) continue;
+        if (equals == std::string_view::npos)
+            return {ErrorCode::invalid_argument, "'" + std::string(item) + "' is not name=value"};
+        hints[std::string(item.substr(0, equals))] = item.substr(equals + 1);
     }
-    for (const auto& [name, value] : hints) in_force[name] = value;
-    for (const auto& [name, value] : in_force) {
+    return {};
+}
+
+Result<EngineOptions> options_of(const Hints& hints, std::vector<std::string>& warnings) {
+    EngineOptions options;
+    for (const auto& [name, value] : hints) {
         Status status = set_one(name, value, options, warnings);
         if (!status.ok()) return status;
     }
     return options;
+}
+
+}  // namespace
+
+Result<EngineOptions> engine_options(const Hints& hints, std::vector<std::string>& warnings) {
+    Hints in_force;
+    if (const char* text = std::getenv("HAKOBI_HINTS")) {
+        Status status = add_hints(text, in_force);
+        if (!status.ok()) return Status(status.code(), "HAKOBI_HINTS: " + status.text());
+    }
+    for (const auto& [name, value] : hints) in_force[name] = value;
+    return options_of(in_force, warnings);
+}
+
+EngineOptions options_of_rank_0(const Comm& comm, const EngineOptions& options) {
+    std::string text = "hakobi_skew=" + std::to_string(options.skew_s);
+    for (const auto& [name, value] : hints_of(options))
+        text.append(";").append(name).append("=").append(value);
+    const auto own = std::as_bytes(std::span(text));
+    std::vector<std::byte> bytes(own.begin(), own.end());
+    mpi::broadcast(comm, bytes, 0);
+    Hints hints;
+    std::vector<std::string> warnings;
+    Status status = add_hints({reinterpret_cast<const char*>(bytes.data()), bytes.size()}, hints);
+    Result<EngineOptions> agreed = options_of(hints, warnings);
+    assert(status.ok() && agreed.ok());  // what this process wrote
+    return std::move(agreed).value();
 }
 
 Hints hints_of(const EngineOptions& options) {

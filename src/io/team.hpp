@@ -77,6 +77,37 @@ class Gate {
     FutexWord word_;
 };
 
+/// Writes of one file that must not meet, in shared memory: those of ranks that go ahead of a collective write's first
+/// round, which only try, and those that another library makes for one rank alone, which wait until the former are over.
+/// Any number of one kind at a time.
+class EarlyWrites {
+  public:
+    /// False while a foreign write is under way.
+    [[nodiscard]] bool try_begin() {
+        std::uint32_t seen = word_.load(std::memory_order_relaxed);
+        while (seen < foreign) {
+            if (word_.compare_exchange_weak(seen, seen + 1, std::memory_order_acquire)) return true;
+        }
+        return false;
+    }
+    void end() {
+        const std::uint32_t left = word_.fetch_sub(1, std::memory_order_release) - 1;
+        if (left >= foreign && left % foreign == 0) futex_wake_all(word_);
+    }
+    void begin_foreign() {
+        std::uint32_t seen = word_.fetch_add(foreign, std::memory_order_acquire) + foreign;
+        while (seen % foreign != 0) {
+            futex_wait(word_, seen, 1.0);
+            seen = word_.load(std::memory_order_acquire);
+        }
+    }
+    void end_foreign() { word_.fetch_sub(foreign, std::memory_order_release); }
+
+  private:
+    static constexpr std::uint32_t foreign = 1u << 16;
+    FutexWord word_;
+};
+
 /// An error text in shared memory.
 struct SharedText {
     std::array<char, 240> text{};

@@ -22,19 +22,29 @@ bool any_failed(MPI_Comm node, bool has_failed) {
     return any != 0;
 }
 
+Status no_memory(std::int64_t bytes) {
+    return {ErrorCode::out_of_memory,
+            "no " + std::to_string(bytes) + " bytes of memory that a node's ranks share"};
+}
+
 }  // namespace
 
 Status NodeWindow::allocate(const Comm& comm, std::int64_t bytes, NodeWindow& window) {
     const CommState& state = comm.state();
     SharedMemory memory;
-    SharedMemory::Name name;
+    struct {
+        SharedMemory::Name name;
+        ErrorCode error = ErrorCode::ok;
+    } made;
     Status status;
     if (state.node_rank == 0) {
         status = SharedMemory::create(bytes, memory);
-        name = memory.name();
+        made = {memory.name(), status.code()};
     }
-    check(MPI_Bcast(&name, sizeof name, MPI_BYTE, 0, state.node), "MPI_Bcast");
-    if (state.node_rank != 0) status = SharedMemory::attach(name, memory);
+    check(MPI_Bcast(&made, sizeof made, MPI_BYTE, 0, state.node), "MPI_Bcast");
+    // MPI has no more either, and Open MPI 4.1 then fails on one rank while the others wait.
+    if (made.error == ErrorCode::out_of_memory) return no_memory(bytes);
+    if (state.node_rank != 0) status = SharedMemory::attach(made.name, memory);
     if (any_failed(state.node, !status.ok())) return allocate_by_mpi(comm, bytes, window);
     memory.forget_name();
     window.data_ = memory.data();
@@ -50,8 +60,7 @@ Status NodeWindow::allocate_by_mpi(const Comm& comm, std::int64_t bytes, NodeWin
     const int error =
         MPI_Win_allocate_shared(local_bytes, 1, MPI_INFO_NULL, state.node, &mine, &window.window_);
     if (any_failed(state.node, error != MPI_SUCCESS)) {
-        return {ErrorCode::out_of_memory,
-                "no " + std::to_string(bytes) + " bytes of memory that a node's ranks share"};
+        return no_memory(bytes);
     }
     MPI_Aint size = 0;
     int unit = 0;

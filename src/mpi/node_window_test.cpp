@@ -57,6 +57,14 @@ INSTANTIATE_TEST_SUITE_P(EitherMemory, NodeWindowOf,
                          testing::Values(&NodeWindow::allocate, &NodeWindow::allocate_by_mpi),
                          [](const auto& param) { return param.index == 0 ? "System" : "Mpi"; });
 
+TEST(NodeWindow, MoreThanTheMachineHasIsTheSameErrorOnAllRanks) {
+    Comm comm = Comm::duplicate(MPI_COMM_WORLD);
+    NodeWindow window;
+    EXPECT_EQ(NodeWindow::allocate(comm, std::int64_t{1} << 55, window).code(), ErrorCode::out_of_memory);
+    EXPECT_EQ(window.data(), nullptr);
+    comm.free();
+}
+
 TEST_P(NodeWindowOf, MappingPagesChangesNothingInThem) {
     Window window(GetParam());
     const int rank = window.comm.node_rank(), size = window.comm.node_size();

@@ -1,9 +1,8 @@
 #include "mpiio/access.hpp"
 
-#include <sys/stat.h>
-
 #include <algorithm>
 #include <new>
+#include <utility>
 
 #include "mpi/agree.hpp"
 #include "mpiio/errors.hpp"
@@ -13,28 +12,22 @@
 namespace hakobi::mpiio {
 namespace {
 
-/// Whether the path still names the file that was opened: another process may have renamed or removed it.
-Status still_there(const OpenFile& file) {
-    struct stat found = {};
-    if (::stat(file.path.c_str(), &found) != 0) return status_of_errno(errno, "finding", file.path);
-    if (found.st_dev == file.device && found.st_ino == file.inode) return {};
-    return {ErrorCode::not_found, file.path + " is another file than the one that was opened"};
+/// The file passes from now on, on all ranks.
+void give_up(OpenFile& file, const Status& why) {
+    file.why_not = why.text();
+    explain(file, "passes to the MPI library: " + file.why_not);
 }
 
-/// Opens the engine on the file; where that fails the file passes from now on. Collective.
+/// Opens the engine on the file; where that fails the file passes. Collective.
 bool open_engine(OpenFile& file) {
+    const std::unique_lock lock(file.engine_use);
     Comm& comm = file.comms->engine;
     if (!comm) comm = Comm::duplicate(file.comms->comm);
-    mpi::Agreed agreed = mpi::agree(comm, still_there(file));
-    if (agreed.status.ok()) {
-        const io::EngineOptions options = agreed_options(file.comms->comm, file.hints);
-        agreed = io::Engine::open(comm, file.path, file.can_write, options, file.engine);
-    }
-    if (agreed.status.ok()) return true;
-    file.engine.reset();
-    file.why_not = agreed.status.text();
-    explain(file, "passes to the MPI library: " + file.why_not);
-    return false;
+    const io::EngineOptions options = local_options(file.hints, file.rank == 0);
+    const mpi::Agreed agreed =
+        io::Engine::open(comm, {file.opened_path(), file.can_write, file.path}, options, file.engine);
+    if (!agreed.status.ok()) give_up(file, agreed.status);
+    return agreed.status.ok();
 }
 
 /// Whether an access may end inside an elementary type, which MPI rules out: Open MPI does it, ROMIO (in
@@ -95,6 +88,8 @@ Request describe(OpenFile& file, const Access& access) {
 /// The part of a rank that the engine cannot describe, by the MPI library alone.
 Outcome perform_alone(OpenFile& file, const Access& access, const Request& request) {
     file.counts.add(Passed::pattern);
+    std::optional<ForeignWrite> alone;
+    if (access.is_write) alone.emplace(file);
     const Inside inside;
     MPI_Status status;
     Outcome outcome;
@@ -127,6 +122,7 @@ Outcome perform_alone(OpenFile& file, const Access& access, const Request& reque
 }  // namespace
 
 mpi::Agreed close_engine(OpenFile& file) {
+    const std::unique_lock lock(file.engine_use);
     file.closed_counters = total_counters(file);
     mpi::Agreed agreed = file.engine->close();
     file.engine.reset();
@@ -142,9 +138,13 @@ bool takes(OpenFile& file, const Access& access) {
         file.counts.add(file.has_nonblocking_writes ? Passed::nonblocking : Passed::mode);
         return false;
     }
-    if (file.engine != nullptr || open_engine(file)) return true;
-    file.counts.add(Passed::file);
-    return false;
+    if (file.engine == nullptr && !open_engine(file)) {
+        file.counts.add(Passed::file);
+        return false;
+    }
+    // The engine's ranks may write before all have come.
+    if (std::exchange(file.has_passed_writes, false)) PMPI_Barrier(file.comms->comm);
+    return true;
 }
 
 Outcome perform(OpenFile& file, const Access& access) {
@@ -155,7 +155,7 @@ Outcome perform(OpenFile& file, const Access& access) {
         request = {};
         request.status = Status(ErrorCode::out_of_memory, "no memory to describe the access");
     }
-    (access.is_write ? file.counts.writes : file.counts.reads).fetch_add(1, std::memory_order_relaxed);
+    file.counts.take(access.is_write);
     auto* const memory = static_cast<std::byte*>(access.buffer);
     Outcome outcome;
     mpi::Agreed agreed;
@@ -170,7 +170,13 @@ Outcome perform(OpenFile& file, const Access& access) {
         if (request.moved_bytes != 0)
             file.pointer.advance(file.library_view.in_force(), -request.moved_bytes);
         outcome.bytes = 0;
-        outcome.error = result_of(file, access.call, agreed);
+        outcome.is_passed = !file.engine->is_usable();
+        if (outcome.is_passed) {
+            file.counts.untake(access.is_write);
+            give_up(file, agreed.status);
+        } else {
+            outcome.error = result_of(file, access.call, agreed);
+        }
         (void)close_engine(file);
         return outcome;
     }

@@ -22,10 +22,12 @@ struct Access {
 struct Outcome {
     int error = MPI_SUCCESS;  ///< what the call returns; the error handler has been called
     std::int64_t bytes = 0;   ///< moved by this rank
+    bool is_passed = false;   ///< not done: the engine cannot start here, and the file passes from now on
 };
 
 /// Whether the engine takes the access; all ranks decide alike. Where it does, the engine is open on return, which is
-/// collective over the file's communicator the first time. Where not, the reason is counted.
+/// collective over the file's communicator the first time, and no rank is in a collective write that passed. Where not,
+/// the reason is counted.
 [[nodiscard]] bool takes(OpenFile& file, const Access& access);
 
 /// Performs a collective access that `takes` took. Collective over the file's communicator. A rank whose part cannot

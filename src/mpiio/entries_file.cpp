@@ -70,8 +70,6 @@ void examine(OpenFile& file, int mode) {
     } else if (!S_ISREG(found.st_mode)) {
         file.why_not = "it is not a regular file";
     }
-    file.device = found.st_dev;
-    file.inode = found.st_ino;
 }
 
 /// What ranks must know of each other at open; a bit stays when all ranks have it.
@@ -110,8 +108,7 @@ int open(MPI_Comm comm, const char* name, int mode, MPI_Info info, MPI_File* han
     PMPI_Comm_size(file->comms->comm, &file->num_ranks);
     file->hints = hints_of_info(info);
     file->has_late_views = (all & late_views) != 0 && file->why_not.empty();
-    file->library_view.start(file->handle, file->num_ranks,
-                             "/proc/self/fd/" + std::to_string(file->descriptor.get()), mode);
+    file->library_view.start(file->handle, file->num_ranks, file->opened_path(), mode);
     if (!file->why_not.empty()) explain(*file, "passes to the MPI library: " + file->why_not);
     add_file(std::move(file));
     return error;
@@ -164,6 +161,7 @@ int set_view(OpenFile& file, MPI_Offset displacement, MPI_Datatype etype, MPI_Da
     ViewArguments arguments(displacement, etype, filetype, info);
     if (is_late) {
         if (!is_plain(displacement, element, tile)) {
+            file.pointer.leave(file.library_view.in_force());  // the judge loses it
             const int error = file.library_view.verdict(arguments);
             if (error != MPI_SUCCESS) {
                 PMPI_File_call_errhandler(file.handle, error);
@@ -278,7 +276,8 @@ HAKOBI_EXPORT int hakobi_File_get_info(MPI_File file, MPI_Info* info) {
     if (error == MPI_SUCCESS && known != nullptr && known->library_view.is_waiting())
         overlay_info(known->library_view.waiting().info(), *info);
     if (error == MPI_SUCCESS && known != nullptr && known->is_taken()) {
-        add_to_info(known->engine != nullptr ? known->engine->options() : local_options(known->hints), *info);
+        add_to_info(known->engine != nullptr ? known->engine->options() : local_options(known->hints, false),
+                    *info);
     }
     return error;
 }

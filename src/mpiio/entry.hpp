@@ -57,6 +57,27 @@ int pass_access(MPI_File handle, Passed why, Pointer pointer, const Call& call) 
                                       : pass_together(*file, pointer, call);
 }
 
+/// As `pass_access`, for a write.
+template <class Call>
+int pass_write(MPI_File handle, Passed why, Pointer pointer, const Call& call) {
+    OpenFile* const file = entered(handle);
+    std::optional<ForeignWrite> alone;
+    if (file != nullptr && why == Passed::independent) alone.emplace(*file);
+    if (file != nullptr && why != Passed::independent) file->has_passed_writes = true;
+    return pass_access(handle, why, pointer, call);
+}
+
+/// A nonblocking collective access, which must not wait for other ranks: where the view waits, the rank makes it by
+/// `alone`, the call of one rank that does the same.
+template <class Call, class Alone>
+int pass_nonblocking(MPI_File handle, Pointer pointer, const Call& call, const Alone& alone) {
+    OpenFile* const file = entered(handle);
+    if (file == nullptr || !file->library_view.is_waiting())
+        return pass_access(handle, Passed::nonblocking, pointer, call);
+    file->counts.add(Passed::nonblocking);
+    return pass_alone(*file, pointer, alone);
+}
+
 /// A data access at the shared file pointer by this rank alone: the library must have the view (imports.hpp).
 template <class Call>
 int pass_shared(MPI_File handle, const Call& call) {
@@ -68,10 +89,25 @@ int pass_shared(MPI_File handle, const Call& call) {
     return pass([&] { return call(handle); });
 }
 
+template <class Call>
+int pass_shared_write(MPI_File handle, const Call& call) {
+    OpenFile* const file = entered(handle);
+    std::optional<ForeignWrite> alone;
+    if (file != nullptr) alone.emplace(*file);
+    return pass_shared(handle, call);
+}
+
 /// From now on the file's collective accesses pass, until the program must have completed the nonblocking write: the
 /// MPI library may write back what it had read around this rank's bytes, over what the engine wrote meanwhile.
 inline void begin_nonblocking_write(MPI_File handle) {
-    if (OpenFile* const file = entered(handle)) file->has_nonblocking_writes = true;
+    if (OpenFile* const file = entered(handle)) file->has_nonblocking_writes = file->has_passed_writes = true;
+}
+
+/// A collective access that the engine does not take.
+template <class Call>
+int pass_collective(OpenFile& file, const Access& access, const Call& call) {
+    if (access.is_write) file.has_passed_writes = true;
+    return pass_together(file, access.offset ? Pointer::unused : Pointer::individual, call);
 }
 
 /// A blocking collective access: through the engine, or passed.
@@ -79,9 +115,9 @@ template <class Call>
 int collective(MPI_File handle, const Access& access, MPI_Status* status, const Call& call) {
     OpenFile* const file = entered(handle);
     if (file == nullptr) return pass([&] { return call(handle); });
-    if (!takes(*file, access))
-        return pass_together(*file, access.offset ? Pointer::unused : Pointer::individual, call);
+    if (!takes(*file, access)) return pass_collective(*file, access, call);
     const Outcome outcome = perform(*file, access);
+    if (outcome.is_passed) return pass_collective(*file, access, call);
     if (outcome.error == MPI_SUCCESS) set_status(status, outcome.bytes);
     return outcome.error;
 }
@@ -92,9 +128,9 @@ template <class Call>
 int split_begin(MPI_File handle, const Access& access, const Call& call) {
     OpenFile* const file = entered(handle);
     if (file == nullptr) return pass([&] { return call(handle); });
-    if (!takes(*file, access))
-        return pass_together(*file, access.offset ? Pointer::unused : Pointer::individual, call);
+    if (!takes(*file, access)) return pass_collective(*file, access, call);
     const Outcome outcome = perform(*file, access);
+    if (outcome.is_passed) return pass_collective(*file, access, call);
     if (outcome.error == MPI_SUCCESS) file->split_bytes = outcome.bytes;
     return outcome.error;
 }

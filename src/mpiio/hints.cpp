@@ -17,24 +17,6 @@ void warn(const std::string& text) {
     std::fprintf(stderr, "hakobi: %s\n", text.c_str());
 }
 
-/// Options of hints over HAKOBI_HINTS over the defaults; warnings are said where `speaks`.
-io::EngineOptions options_of(const Hints& hints, bool speaks) {
-    std::vector<std::string> warnings;
-    Result<io::EngineOptions> options = io::engine_options(hints, warnings);
-    if (!options.ok()) {
-        warnings.push_back(options.status().text() + "; the program's hints are not used");
-        options = io::engine_options({}, warnings);
-    }
-    if (!options.ok()) {
-        warnings.push_back(options.status().text() + "; HAKOBI_HINTS is not used");
-        options = io::EngineOptions{};
-    }
-    if (speaks) {
-        for (const std::string& warning : warnings) warn(warning);
-    }
-    return std::move(options).value();
-}
-
 /// All of them that `wants` takes by name.
 template <class Wants>
 Hints entries_of(MPI_Info info, const Wants& wants) {
@@ -62,31 +44,21 @@ Hints hints_of_info(MPI_Info info) {
     return entries_of(info, is_ours);
 }
 
-io::EngineOptions local_options(const Hints& hints) {
-    return options_of(hints, false);
-}
-
-io::EngineOptions agreed_options(MPI_Comm comm, const Hints& hints) {
-    int rank = 0;
-    PMPI_Comm_rank(comm, &rank);
-    std::string text;  // "name\0value\0…"
-    if (rank == 0) {
-        for (const auto& [name, value] : hints)
-            text.append(name).append(1, '\0').append(value).append(1, '\0');
+io::EngineOptions local_options(const Hints& hints, bool speaks) {
+    std::vector<std::string> warnings;
+    Result<io::EngineOptions> options = io::engine_options(hints, warnings);
+    if (!options.ok()) {
+        warnings.push_back(options.status().text() + "; the program's hints are not used");
+        options = io::engine_options({}, warnings);
     }
-    int length = static_cast<int>(text.size());
-    PMPI_Bcast(&length, 1, MPI_INT, 0, comm);
-    text.resize(static_cast<std::size_t>(length));
-    if (length > 0) PMPI_Bcast(text.data(), length, MPI_CHAR, 0, comm);
-    Hints agreed;
-    for (std::size_t at = 0; at < text.size();) {
-        const std::string name = text.c_str() + at;
-        at += name.size() + 1;
-        const std::string value = text.c_str() + at;
-        at += value.size() + 1;
-        agreed[name] = value;
+    if (!options.ok()) {
+        warnings.push_back(options.status().text() + "; HAKOBI_HINTS is not used");
+        options = io::EngineOptions{};
     }
-    return options_of(agreed, rank == 0);
+    if (speaks) {
+        for (const std::string& warning : warnings) warn(warning);
+    }
+    return std::move(options).value();
 }
 
 void add_to_info(const io::EngineOptions& options, MPI_Info info) {

@@ -11,13 +11,9 @@ namespace hakobi::mpiio {
 /// library's. Local; MPI_INFO_NULL has none.
 [[nodiscard]] Hints hints_of_info(MPI_Info info);
 
-/// The options of rank 0's `hints`, on every rank: programs may pass different hints by rank, the engine's
-/// must be equal. Collective over `comm`. What cannot be read is a warning on rank 0, and the defaults then
-/// hold: MPI has hints ignored, never refused.
-[[nodiscard]] io::EngineOptions agreed_options(MPI_Comm comm, const Hints& hints);
-
-/// The same of this rank's hints alone, without warnings. Local.
-[[nodiscard]] io::EngineOptions local_options(const Hints& hints);
+/// The options of `hints` over HAKOBI_HINTS over the defaults. What cannot be read is a warning where `speaks`, and the
+/// defaults then hold: MPI has hints ignored, never refused. Local.
+[[nodiscard]] io::EngineOptions local_options(const Hints& hints, bool speaks);
 
 /// Adds the values in force to what MPI_File_get_info returns, but for those that a library may lay files out
 /// by. Local.

@@ -1,14 +1,14 @@
 #pragma once
 
-#include <sys/types.h>
-
 #include <array>
 #include <atomic>
 #include <cstdint>
 #include <hakobi/comm.hpp>
 #include <hakobi/hints.hpp>
 #include <memory>
+#include <mutex>
 #include <optional>
+#include <shared_mutex>
 #include <string>
 
 #include "base/descriptor.hpp"
@@ -36,6 +36,12 @@ struct Counts {
     std::atomic<std::int64_t> writes{0}, reads{0};  ///< collective calls that the engine took
     std::int64_t views = 0, late_views = 0;  ///< that the program set; of them kept from the library at first
     std::array<std::atomic<std::int64_t>, num_passed> passed{};
+    void take(bool is_write) { (is_write ? writes : reads).fetch_add(1, std::memory_order_relaxed); }
+    /// Such a call passed after all, with its file.
+    void untake(bool is_write) {
+        (is_write ? writes : reads).fetch_sub(1, std::memory_order_relaxed);
+        add(Passed::file);
+    }
     void add(Passed why) { passed[static_cast<std::size_t>(why)].fetch_add(1, std::memory_order_relaxed); }
 };
 
@@ -47,9 +53,7 @@ struct OpenFile {
     int rank = 0, num_ranks = 1;
     std::string name;       ///< as the program gave it
     std::string path;       ///< absolute, without a file system prefix
-    Descriptor descriptor;  ///< of `path` when the file was opened: names the file, whatever becomes of it
-    dev_t device = 0;       ///< with `inode`: what `path` named when the file was opened
-    ino_t inode = 0;
+    Descriptor descriptor;  ///< of `path` when the file was opened
     bool can_read = false, can_write = false;
     bool is_reported = false;  ///< print a profile or an explanation at close; equal on all ranks
 
@@ -60,12 +64,14 @@ struct OpenFile {
     bool has_late_views = false;          ///< the library gets views when it needs them
     bool has_unsynced_writes = false;     ///< by the engine
     bool has_nonblocking_writes = false;  ///< collective ones, which may not be completed (entry.hpp)
+    bool has_passed_writes = false;       ///< collective ones, in which other ranks may still be
 
     View view;
     LibraryView library_view;
     FilePointer pointer;
     Hints hints;                         ///< what the program passed that the engine knows
     std::unique_ptr<io::Engine> engine;  ///< made by the first collective access
+    std::shared_mutex engine_use;        ///< shared: a ForeignWrite; whole: opening and closing the engine
     io::EngineCounters closed_counters;  ///< of engines that were closed after an error
 
     /// Bytes of the split collective call that the engine took and that has not ended. MPI allows one a file.
@@ -73,9 +79,26 @@ struct OpenFile {
 
     Counts counts;
 
+    /// Names the file that was opened, whatever has become of its path.
+    [[nodiscard]] std::string opened_path() const {
+        return "/proc/self/fd/" + std::to_string(descriptor.get());
+    }
     [[nodiscard]] bool is_taken() const noexcept {
         return why_not.empty() && !is_atomic && is_native && !has_nonblocking_writes;
     }
+};
+
+/// While one exists the MPI library may write for this rank alone: no other rank goes ahead with a collective write
+/// (io::Engine::ForeignWrite). Local; any thread.
+class ForeignWrite {
+  public:
+    explicit ForeignWrite(OpenFile& file) : lock_(file.engine_use) {
+        if (file.engine != nullptr) write_.emplace(*file.engine);
+    }
+
+  private:
+    std::shared_lock<std::shared_mutex> lock_;
+    std::optional<io::Engine::ForeignWrite> write_;
 };
 
 /// Of all engines that the file has had. Local.

@@ -16,7 +16,7 @@ class Pipelined final : public Method {
         : comm_(settings.comm), options_(settings.options), engine_options_(std::move(engine_options)) {}
 
     mpi::Agreed write(const Step& step) override {
-        mpi::Agreed agreed = io::Engine::open(comm_, step.part_path, true, engine_options_, engine_);
+        mpi::Agreed agreed = io::Engine::open(comm_, {step.part_path, true}, engine_options_, engine_);
         if (!agreed.status.ok()) {
             engine_.reset();
             return agreed;

@@ -19,6 +19,7 @@ struct OpenMode {
     bool truncate = false;
     bool direct =
         false;  ///< O_DIRECT where offset, length and address are aligned to 4096; buffered elsewhere
+    std::string name = {};  ///< what messages call the file, where its path says little
 };
 
 /// Where bytes go: one open file of one backend. Every call is thread-safe against every other on the same object

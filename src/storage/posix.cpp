@@ -278,21 +278,22 @@ std::int64_t lustre_stripe_bytes(std::span<const std::byte> layout) {
 }
 
 Result<FilePtr> open_posix(const std::string& path, const OpenMode& mode) {
+    const std::string& name = mode.name.empty() ? path : mode.name;
     if (!mode.read && !mode.write)
         return Status(ErrorCode::invalid_argument,
-                      "cannot open " + path + ": neither for reading nor for writing");
+                      "cannot open " + name + ": neither for reading nor for writing");
     const int access_flags = mode.write ? (mode.read ? O_RDWR : O_WRONLY) : O_RDONLY;
     const int making_flags = (mode.create ? O_CREAT : 0) | (mode.create && mode.exclusive ? O_EXCL : 0) |
                              (mode.truncate ? O_TRUNC : 0);
     const int fd = open_retrying(path.c_str(), access_flags | making_flags);
-    if (fd < 0) return status_of_errno(errno, "cannot open", path);
+    if (fd < 0) return status_of_errno(errno, "cannot open", name);
     struct stat info {};
     if (::fstat(fd, &info) == 0 && S_ISDIR(info.st_mode)) {
         ::close(fd);
-        return status_of_errno(EISDIR, "cannot open", path);
+        return status_of_errno(EISDIR, "cannot open", name);
     }
     const int direct_fd = mode.direct ? open_retrying(path.c_str(), access_flags | O_DIRECT) : -1;
-    return FilePtr(std::make_unique<PosixFile>(path, fd, direct_fd));
+    return FilePtr(std::make_unique<PosixFile>(name, fd, direct_fd));
 }
 
 }  // namespace hakobi::storage

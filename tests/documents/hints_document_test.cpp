@@ -109,7 +109,7 @@ TEST_F(HintsDocument, SaysWhatIsChosenWhereTheDefaultIsZero) {
     mpi::agree_or_throw(comm, {});
     std::vector<std::string> warnings;
     std::unique_ptr<io::Engine> engine;
-    io::Engine::open(comm, path.string(), true, io::engine_options({}, warnings).value(), engine)
+    io::Engine::open(comm, {path.string(), true}, io::engine_options({}, warnings).value(), engine)
         .throw_if_error();
     Hints in_force = io::hints_of(engine->options());
     engine->close().throw_if_error();

@@ -146,7 +146,7 @@ class LargeRequest : public testing::TestWithParam<Road> {
     std::unique_ptr<Engine> open_engine(bool write) {
         std::vector<std::string> warnings;
         std::unique_ptr<Engine> engine;
-        Engine::open(comm_, path_, write, engine_options(GetParam().hints, warnings).value(), engine)
+        Engine::open(comm_, {path_, write}, engine_options(GetParam().hints, warnings).value(), engine)
             .throw_if_error();
         return engine;
     }

@@ -56,7 +56,7 @@ TEST(Nodes, DataThatCrossesNodesIsWholeInTheFileAndBackInMemory) {
         io::engine_options({{"cb_buffer_size", "1M"}, {"hakobi_shuffle", "always"}}, warnings);
     ASSERT_TRUE(options.ok());
     std::unique_ptr<io::Engine> engine;
-    io::Engine::open(comm, path, true, options.value(), engine).throw_if_error();
+    io::Engine::open(comm, {path, true}, options.value(), engine).throw_if_error();
     engine->write_all(cyclic(comm), source.data(), memory).throw_if_error();
     const std::int64_t messages_written = engine->counters().messages;
 

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { num_values = 40 };
+enum { num_values = 40, coarse_bytes = 1 << 20 };
 
 static int rank, size;
 
@@ -55,6 +55,17 @@ static void show(MPI_File file, const char* when) {
     if (combiner != MPI_COMBINER_NAMED) MPI_Type_free(&filetype);
 }
 
+// Legal, since a nonblocking collective call may not wait for other ranks: each rank begins when the one before it has.
+static void wait_in_turn(MPI_File file, int* values) {
+    MPI_Request request;
+    set_view(file, 64);  // one that the library may not have yet
+    if (rank > 0) MPI_Recv(NULL, 0, MPI_INT, rank - 1, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    MPI_File_iwrite_at_all(file, 16, values + 16, 4, MPI_INT, &request);
+    if (rank + 1 < size) MPI_Send(NULL, 0, MPI_INT, rank + 1, 1, MPI_COMM_WORLD);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+    MPI_File_seek(file, 20, MPI_SEEK_SET);
+}
+
 int main(int argc, char** argv) {
     int values[num_values], back[num_values];
     MPI_File file;
@@ -79,13 +90,33 @@ int main(int argc, char** argv) {
     MPI_Wait(&request, MPI_STATUS_IGNORE);
     MPI_File_iwrite_all(file, values + 16, 4, MPI_INT, &request);  // passes, all ranks together
     MPI_Wait(&request, MPI_STATUS_IGNORE);
+    wait_in_turn(file, values);
     MPI_File_sync(file);
     MPI_File_write_all(file, values + 20, 5, MPI_INT, MPI_STATUS_IGNORE);
 
     set_view(file, 64);
+    MPI_File_seek(file, 25, MPI_SEEK_SET);
+    MPI_File_write(file, values + 25, 2, MPI_INT, MPI_STATUS_IGNORE);
+    require(MPI_File_set_view(file, 0, MPI_DATATYPE_NULL, MPI_INT, "native", MPI_INFO_NULL) != MPI_SUCCESS,
+            "a view without an elementary type");
+    MPI_File_write(file, values + 27, 2, MPI_INT, MPI_STATUS_IGNORE);  // goes on where the pointer was
+    show(file, "after a refused view");
+
+    set_view(file, 64);
     MPI_Barrier(MPI_COMM_WORLD);
-    if (rank == 0) require(rename("first-name", argv[1]) == 0, "rename");
+    if (rank == 0) {
+        require(rename("first-name", argv[1]) == 0, "rename");
+        FILE* other = fopen("first-name", "w");
+        require(other != NULL && fclose(other) == 0, "another file of the name");
+    }
     MPI_Barrier(MPI_COMM_WORLD);
+    // Coarse: every rank makes its own file access, some their first.
+    MPI_File_set_view(file, 0, MPI_BYTE, MPI_BYTE, "native", MPI_INFO_NULL);
+    char* coarse = calloc(1, coarse_bytes);
+    coarse[rank] = (char)('a' + rank);
+    MPI_File_write_at_all(file, coarse_bytes * (rank + 1), coarse, coarse_bytes, MPI_BYTE, MPI_STATUS_IGNORE);
+    free(coarse);
+    set_view(file, 64);
     if (rank == size - 1) {  // the others never make a call of their own in this view
         MPI_File_read_at(file, 2, back, 6, MPI_INT, MPI_STATUS_IGNORE);
         for (int i = 0; i < 6; ++i) require(back[i] == values[i + 2], "what was read");

@@ -35,6 +35,8 @@ namespace {
 constexpr std::int64_t cached_cycle_bytes =
     1 << 20;  // storage that serves from memory: what still lies in the processor's cache
 
+constexpr std::int64_t least_stripe = 4096, most_stripe = 1 << 30;  // what the hint striping_unit takes
+
 int chosen(int asked, int otherwise) {
     return asked > 0 ? asked : otherwise;
 }
@@ -191,10 +193,15 @@ mpi::Agreed Engine::Impl::call(Call& call) {
 
 mpi::Agreed Engine::open(const Comm& comm, const EngineFile& file, const EngineOptions& local_options,
                          std::unique_ptr<Engine>& engine) {
-    const EngineOptions options = options_of_rank_0(comm, local_options);
     auto impl = std::make_unique<Impl>();
     impl->comm = comm;
     impl->name = file;
+    impl->options = local_options;
+    Status status;
+    if (comm.rank() == 0) status = impl->need_file();
+    if (impl->file && local_options.striping_unit_bytes == 0)
+        impl->options.striping_unit_bytes = std::clamp(impl->file->stripe_bytes(), least_stripe, most_stripe);
+    const EngineOptions options = options_of_rank_0(comm, impl->options);
     impl->options = resolved(options, comm);
     impl->is_cb_chosen = options.cb_buffer_bytes == 0;
     impl->aggregators =
@@ -205,14 +212,10 @@ mpi::Agreed Engine::open(const Comm& comm, const EngineFile& file, const EngineO
         impl->local_index.push_back(is_here ? impl->num_local_aggregators++ : -1);
         if (rank == comm.rank()) impl->my_domain = static_cast<int>(d);
     }
-    Status status = impl->set_up_control();
-    if (comm.num_nodes() == 1 && !status.ok()) return {std::move(status), 0};  // alike on the node
+    Status memory = impl->set_up_control();
+    if (comm.num_nodes() == 1 && !memory.ok()) return {std::move(memory), 0};  // alike on the node
+    status.keep_first(std::move(memory));
     if (status.ok() && (impl->my_domain >= 0 || comm.node_rank() == 0)) status = impl->need_file();
-    // The alignment must be equal everywhere: rank 0 has the file open and says it.
-    std::vector<std::int64_t> stripe{4096};
-    if (status.ok() && comm.rank() == 0) stripe[0] = std::max(stripe[0], impl->file->stripe_bytes());
-    mpi::all_max(comm, stripe);
-    if (impl->options.striping_unit_bytes == 0) impl->options.striping_unit_bytes = stripe[0];
     impl->call_log = CallLog(is_profile_wanted(impl->options));
     impl->explainer = Explainer(comm.rank(), file.shown);
     mpi::Agreed agreed = mpi::agree(comm, status);

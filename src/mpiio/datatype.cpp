@@ -6,6 +6,8 @@
 #include <cstddef>
 #include <functional>
 #include <memory>
+#include <mutex>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -256,6 +258,27 @@ int layout_key() {
     return key;
 }
 
+/// Held while a type's layout is looked up and copied, and while one is set: setting deletes what was there.
+std::mutex kept_mutex;
+
+/// Under kept_mutex.
+std::optional<Layout> kept_layout(MPI_Datatype type) {
+    void* kept = nullptr;
+    int is_kept = 0;
+    PMPI_Type_get_attr(type, layout_key(), static_cast<void*>(&kept), &is_kept);
+    if (is_kept == 0) return std::nullopt;
+    return *static_cast<const Layout*>(kept);
+}
+
+void keep_layout(MPI_Datatype type, const Layout& layout) {
+    auto kept = std::make_unique<Layout>(layout);
+    const std::scoped_lock lock(kept_mutex);
+    if (kept_layout(type)) return;  // another thread decoded it meanwhile
+    if (PMPI_Type_set_attr(type, layout_key(), kept.get()) == MPI_SUCCESS) {
+        (void)kept.release();  // the type's now: delete_layout
+    }
+}
+
 /// Leaf types are few and never freed, so a handle stays what it is: a table from handle to layout. A slot keeps the
 /// first type that comes; others of the same slot are decoded each time.
 struct Leaf {
@@ -290,19 +313,18 @@ bool Layout::is_dense() const noexcept {
 Layout layout_of(MPI_Datatype type) {
     const Leaf* leaf = leaf_slot(type).load(std::memory_order_acquire);
     if (leaf != nullptr && leaf->type == type) return leaf->layout;
-    void* kept = nullptr;
-    int is_kept = 0;
-    PMPI_Type_get_attr(type, layout_key(), static_cast<void*>(&kept), &is_kept);
-    if (is_kept != 0) return *static_cast<const Layout*>(kept);
-    const Contents contents(type);
-    auto layout = std::make_unique<Layout>(decode(type, contents));
-    Layout result = *layout;
-    if (contents.is_valid() && contents.is_leaf()) {
-        keep_leaf(type, result);
-    } else if (PMPI_Type_set_attr(type, layout_key(), layout.get()) == MPI_SUCCESS) {
-        (void)layout.release();  // the type's now: delete_layout
+    {
+        const std::scoped_lock lock(kept_mutex);
+        if (std::optional<Layout> kept = kept_layout(type)) return *std::move(kept);
     }
-    return result;
+    const Contents contents(type);
+    Layout layout = decode(type, contents);
+    if (contents.is_valid() && contents.is_leaf()) {
+        keep_leaf(type, layout);
+    } else {
+        keep_layout(type, layout);
+    }
+    return layout;
 }
 
 }  // namespace hakobi::mpiio

@@ -1,6 +1,7 @@
 // Two threads a rank under MPI_THREAD_MULTIPLE, each with files of its own on a communicator of its own, at
-// once: file after file, collectively written in blocks and read back. Ends with status 77 where the MPI
-// library has no such thread level.
+// once: file after file, collectively written in blocks and read back. Then more threads, which share
+// datatypes that are new when all of them use them at once. Ends with status 77 where the MPI library has no
+// such thread level.
 #include <mpi.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -8,6 +9,10 @@
 #include <string.h>
 
 enum { num_threads = 2, num_files = 6, block = 300, num_blocks = 40 };
+enum { num_sharing_threads = 6, num_shared_types = 200, num_uses = 4, num_pieces = 40 };
+
+static pthread_barrier_t together;
+static MPI_Datatype shared;
 
 struct work {
     pthread_t thread;
@@ -63,6 +68,48 @@ static void* run(void* argument) {
     return NULL;
 }
 
+/// Pieces at no regular distance, which stay a list however they are described.
+static MPI_Datatype irregular_type(void) {
+    int lengths[num_pieces], displacements[num_pieces];
+    for (int i = 0; i < num_pieces; ++i) {
+        lengths[i] = 1 + i % 5;
+        displacements[i] = 4 * i * i;
+    }
+    MPI_Datatype type;
+    MPI_Type_indexed(num_pieces, lengths, displacements, MPI_BYTE, &type);
+    MPI_Type_commit(&type);
+    return type;
+}
+
+static void* share_types(void* argument) {
+    static char bytes[4 * num_pieces * num_pieces];
+    const struct work* work = argument;
+    int rank;
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    char name[64];
+    snprintf(name, sizeof name, "thread%d-rank%d.dat", work->number, rank);
+    MPI_File file;
+    check(MPI_File_open(MPI_COMM_SELF, name, MPI_MODE_CREATE | MPI_MODE_RDWR, MPI_INFO_NULL, &file),
+          "MPI_File_open");
+    for (int i = 0; i < num_shared_types; ++i) {
+        if (work->number == 0) shared = irregular_type();
+        pthread_barrier_wait(&together);
+        for (int use = 0; use < num_uses; ++use) {
+            check(MPI_File_write_at_all(file, 0, bytes, 1, shared, MPI_STATUS_IGNORE),
+                  "MPI_File_write_at_all");
+        }
+        pthread_barrier_wait(&together);
+        if (work->number == 0) MPI_Type_free(&shared);
+    }
+    check(MPI_File_close(&file), "MPI_File_close");
+    return NULL;
+}
+
+static void run_threads(int number, void* (*body)(void*), struct work* works) {
+    for (int t = 0; t < number; ++t) pthread_create(&works[t].thread, NULL, body, &works[t]);
+    for (int t = 0; t < number; ++t) pthread_join(works[t].thread, NULL);
+}
+
 int main(int argc, char** argv) {
     int provided = 0, num_wrong = 0;
     MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &provided);
@@ -83,13 +130,17 @@ int main(int argc, char** argv) {
     check(MPI_File_open(MPI_COMM_SELF, "/dev/null", MPI_MODE_RDONLY, MPI_INFO_NULL, &first),
           "the first MPI_File_open");
     check(MPI_File_close(&first), "the first MPI_File_close");
-    for (int t = 0; t < num_threads; ++t) pthread_create(&works[t].thread, NULL, run, &works[t]);
+    run_threads(num_threads, run, works);
     for (int t = 0; t < num_threads; ++t) {
-        pthread_join(works[t].thread, NULL);
         num_wrong += works[t].num_wrong;
         MPI_Comm_free(&works[t].comm);
     }
     if (num_wrong > 0) printf("%d values are wrong\n", num_wrong);
+    struct work sharing[num_sharing_threads];
+    for (int t = 0; t < num_sharing_threads; ++t) sharing[t].number = t;
+    pthread_barrier_init(&together, NULL, num_sharing_threads);
+    run_threads(num_sharing_threads, share_types, sharing);
+    pthread_barrier_destroy(&together);
     MPI_Finalize();
     return num_wrong > 0;
 }

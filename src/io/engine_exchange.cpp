@@ -12,6 +12,21 @@ namespace {
 
 constexpr int summary_words = static_cast<int>(sizeof(RequestSummary) / sizeof(std::int64_t));
 
+/// The file regions of all ranks. Every rank has the same words, so that all find the same one unreadable.
+mpi::Agreed regions_of(std::span<const RequestSummary> requests, std::span<const std::int64_t> words,
+                       std::vector<Region>& regions) {
+    for (const RequestSummary& request : requests) {
+        const auto length = static_cast<std::size_t>(request.num_words);
+        regions.push_back(length == 0 ? Region() : Region::from_words(words.first(length)));
+        words = words.subspan(length);
+        if (!regions.back().valid()) {
+            return {{ErrorCode::internal, "a request came to the other ranks unreadable"},
+                    static_cast<int>(regions.size()) - 1};
+        }
+    }
+    return {};
+}
+
 }  // namespace
 
 RequestSummary Engine::Impl::summary_of(const Call& call) {
@@ -104,14 +119,7 @@ RequestTotals Engine::Impl::exchange(Call& call, RequestSummary mine, bool may_b
         } else if (call.regions.empty() && totals.size_bytes > 0) {
             std::vector<std::int64_t> lengths;
             for (const RequestSummary& request : requests) lengths.push_back(request.num_words);
-            const std::vector<std::int64_t> regions = mpi::all_gather(comm, words, lengths);
-            std::int64_t at = 0;
-            for (const std::int64_t length : lengths) {
-                const std::span<const std::int64_t> one(regions.data() + at,
-                                                        static_cast<std::size_t>(length));
-                call.regions.push_back(length == 0 ? Region() : Region::from_words(one));
-                at += length;
-            }
+            agreed = regions_of(requests, mpi::all_gather(comm, words, lengths), call.regions);
         }
         counters.wait_peer_s += now_s() - start_s;
     }

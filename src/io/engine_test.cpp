@@ -183,6 +183,24 @@ TEST_P(EngineTest, OneRankAloneWritesWhileTheOthersHaveNothing) {
     round_trip(files, Region::contiguous(0, size), size, 3 + 5000 * 400);
 }
 
+// As types of types describe them: each level has a piece behind all that was there.
+TEST_P(EngineTest, WritesAndReadsRequestsOfDeepNesting) {
+    const std::int64_t length = 700, period = length * comm_.size();
+    std::vector<Region> files;
+    for (int rank = 0; rank < comm_.size(); ++rank) {
+        Region nested = Region::strided(rank * length, 3, 2 * period, Region::contiguous(0, length));
+        for (int level = 0; level < 80 + 20 * rank; ++level) {
+            const std::vector<Region::Part> parts{
+                {0, nested},
+                {nested.end_bytes() - length + period * (1 + level % 3), Region::contiguous(0, length)}};
+            nested = Region::concatenated(parts);
+        }
+        files.push_back(nested);
+    }
+    const std::int64_t size = files[static_cast<std::size_t>(comm_.rank())].size_bytes();
+    round_trip(files, Region::contiguous(0, size), size, files.back().end_bytes());
+}
+
 TEST_P(EngineTest, NobodyHasAnything) {
     std::vector<Region> files(static_cast<std::size_t>(comm_.size()));
     round_trip(files, Region(), 0, 10);

@@ -22,8 +22,6 @@ struct Checked {
     }
 };
 
-constexpr int max_depth = 64;  // of a description that comes from another process
-
 }  // namespace
 
 Region Region::broken() {
@@ -317,17 +315,17 @@ void Region::to_words(std::vector<std::int64_t>& words) const {
 }
 
 Region Region::from_words(std::span<const std::int64_t> words) {
-    Region region = from_words(words, 0);
+    Region region = from_first_words(words);
     return words.empty() ? region : broken();
 }
 
-Region Region::from_words(std::span<const std::int64_t>& rest, int depth) {
+Region Region::from_first_words(std::span<const std::int64_t>& rest) {
     const auto next = [&rest]() -> std::int64_t {
         const std::int64_t word = rest.front();
         rest = rest.subspan(1);
         return word;
     };
-    if (rest.empty() || depth > max_depth) return broken();
+    if (rest.empty()) return broken();
     const std::int64_t kind = next();
     if (kind == -1) return {};
     if (kind < 0 || kind > static_cast<std::int64_t>(Node::Kind::parts) || rest.size() < 2) return broken();
@@ -339,7 +337,7 @@ Region Region::from_words(std::span<const std::int64_t>& rest, int depth) {
         case Node::Kind::strided: {
             if (rest.empty()) return broken();
             const std::int64_t stride = next();
-            return strided(shift, count, stride, from_words(rest, depth + 1));
+            return strided(shift, count, stride, from_first_words(rest));
         }
         case Node::Kind::pieces: {
             if (count < 0 || count > static_cast<std::int64_t>(rest.size() / 2)) return broken();
@@ -353,7 +351,7 @@ Region Region::from_words(std::span<const std::int64_t>& rest, int depth) {
         case Node::Kind::parts: {
             if (count < 0 || count > static_cast<std::int64_t>(rest.size())) return broken();
             std::vector<Part> parts;
-            for (std::int64_t i = 0; i < count; ++i) parts.push_back({shift, from_words(rest, depth + 1)});
+            for (std::int64_t i = 0; i < count; ++i) parts.push_back({shift, from_first_words(rest)});
             return concatenated(parts);
         }
     }

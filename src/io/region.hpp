@@ -60,7 +60,7 @@ class Region {
     [[nodiscard]] std::int64_t bytes_below(std::int64_t offset_bytes) const;
 
     /// The description as plain numbers for a message to another process, and back (`from_words` of what `to_words`
-    /// gave, else an invalid region).
+    /// gave, at any depth of nesting, else an invalid region).
     void to_words(std::vector<std::int64_t>& words) const;
     [[nodiscard]] static Region from_words(std::span<const std::int64_t> words);
 
@@ -70,7 +70,7 @@ class Region {
 
   private:
     Region(std::shared_ptr<const Node> node, std::int64_t shift) : node_(std::move(node)), shift_(shift) {}
-    static Region from_words(std::span<const std::int64_t>& rest, int depth);
+    static Region from_first_words(std::span<const std::int64_t>& rest);
     static Region broken();
 
     std::shared_ptr<const Node> node_;

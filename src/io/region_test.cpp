@@ -187,6 +187,23 @@ TEST(Region, LeavingTheRangeOf63BitsIsInvalid) {
     EXPECT_FALSE(Region::subarray(0, global, start, count, 8).valid());
 }
 
+TEST(Region, TravelsAtAnyDepthOfNesting) {
+    Region region = Region::strided(0, 3, 5, Region::contiguous(0, 2));
+    for (int level = 0; level < 1000; ++level) {
+        const std::vector<Region::Part> parts{{0, region},
+                                              {region.end_bytes() + level % 3 + 1, Region::contiguous(0, 1)}};
+        region = level % 200 == 0 ? Region::strided(level, 2, region.end_bytes() + 1, region)
+                                  : Region::concatenated(parts);
+    }
+    std::vector<std::int64_t> words;
+    region.to_words(words);
+    const Region travelled = Region::from_words(words);
+    ASSERT_TRUE(travelled.valid());
+    EXPECT_EQ(walk(travelled), walk(region));
+    words.pop_back();
+    EXPECT_FALSE(Region::from_words(words).valid());
+}
+
 TEST(Region, RefusesWordsThatNobodyWrote) {
     Random random(5);
     for (int i = 0; i < 20000; ++i) {

@@ -1,5 +1,7 @@
 #include <algorithm>
 #include <cmath>
+#include <limits>
+#include <string>
 
 #include "base/clock.hpp"
 #include "io/engine_impl.hpp"
@@ -11,6 +13,13 @@ namespace hakobi::io {
 namespace {
 
 constexpr int summary_words = static_cast<int>(sizeof(RequestSummary) / sizeof(std::int64_t));
+
+/// MPI's counts are ints, and every rank would hold as much.
+mpi::Agreed too_irregular(std::int64_t num_words) {
+    return {{ErrorCode::unsupported, "the ranks' requests take " + std::to_string(num_words) +
+                                         " numbers to describe to other nodes, more than 2^31"},
+            0};
+}
 
 /// The file regions of all ranks. Every rank has the same words, so that all find the same one unreadable.
 mpi::Agreed regions_of(std::span<const RequestSummary> requests, std::span<const std::int64_t> words,
@@ -118,8 +127,14 @@ RequestTotals Engine::Impl::exchange(Call& call, RequestSummary mine, bool may_b
             agreed = mpi::agree(comm, call.status);
         } else if (call.regions.empty() && totals.size_bytes > 0) {
             std::vector<std::int64_t> lengths;
-            for (const RequestSummary& request : requests) lengths.push_back(request.num_words);
-            agreed = regions_of(requests, mpi::all_gather(comm, words, lengths), call.regions);
+            std::int64_t num_words = 0;
+            for (const RequestSummary& request : requests) {
+                lengths.push_back(request.num_words);
+                num_words += request.num_words;
+            }
+            agreed = num_words > std::numeric_limits<int>::max()
+                         ? too_irregular(num_words)
+                         : regions_of(requests, mpi::all_gather(comm, words, lengths), call.regions);
         }
         counters.wait_peer_s += now_s() - start_s;
     }

@@ -58,9 +58,7 @@ ErrorCode code_of_errno(int error) {
             return ErrorCode::exists;
         case ENOMEM:
             return ErrorCode::out_of_memory;
-        case EINVAL:
         case ENAMETOOLONG:
-        case EBADF:
             return ErrorCode::invalid_argument;
         case ENOSYS:
         case EOPNOTSUPP:

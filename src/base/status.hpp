@@ -64,6 +64,7 @@ class [[nodiscard]] Result {
 };
 
 /// The code that an errno of a file call maps to: ENOSPC and EDQUOT are no_space, EACCES and EROFS permission, …
+/// EINVAL and EBADF are io: what the system refuses are our arguments, not the caller's, which are checked before.
 [[nodiscard]] ErrorCode code_of_errno(int error);
 
 /// "<what> <path>: <the system's text>", with the code of `error`.

@@ -6,6 +6,7 @@
 #include <array>
 #include <cerrno>
 #include <cstdio>
+#include <limits>
 #include <string_view>
 
 #include "storage/faulty.hpp"
@@ -83,6 +84,9 @@ Location locate_inner(const std::string& path) {
 
 Result<FilePtr> open_file(const std::string& path, const OpenMode& mode) {
     if (Status status = admit(FileOperation::open, path); !status.ok()) return status;
+    if (!mode.read && !mode.write)
+        return Status(ErrorCode::invalid_argument,
+                      "cannot open " + path + ": neither for reading nor for writing");
     Result<FilePtr> file = open_backend(path, mode);
     if (!file.ok()) return file;
     return with_faults(std::move(file).value());
@@ -108,6 +112,16 @@ Status rename_file(const std::string& from, const std::string& to) {
     if (source.backend == Backend::memory) return rename_memory(source.path, target.path);
     if (std::rename(source.path.c_str(), target.path.c_str()) == 0) return {};
     return status_of_errno(errno, "cannot rename " + source.path + " to", target.path);
+}
+
+Status check_range(std::int64_t offset, std::size_t length, std::string_view what, std::string_view path) {
+    if (offset < 0) {
+        std::string text(what);
+        text.append(" ").append(path).append(": a negative offset or size");
+        return {ErrorCode::invalid_argument, std::move(text)};
+    }
+    const auto room = static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max() - offset);
+    return length > room ? status_of_errno(EFBIG, what, path) : Status();
 }
 
 }  // namespace hakobi::storage

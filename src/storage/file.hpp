@@ -5,6 +5,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 
 #include "base/status.hpp"
 
@@ -60,5 +61,9 @@ Result<FilePtr> open_file(const std::string& path, const OpenMode& mode);
 Status remove_file(const std::string& path);
 /// Replaces `to` if it exists, in one step; both names have the same prefix.
 Status rename_file(const std::string& from, const std::string& to);
+
+/// For backends: invalid_argument for a negative offset, or size, and no_space for `length` bytes from there where they
+/// end beyond 2^63 bytes; "<what> <path>: …".
+Status check_range(std::int64_t offset, std::size_t length, std::string_view what, std::string_view path);
 
 }  // namespace hakobi::storage

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
-#include <limits>
 #include <map>
 #include <mutex>
 #include <new>
@@ -44,10 +43,8 @@ class MemoryFile final : public File {
 
     Status write_at(std::span<const std::byte> data, std::int64_t offset) override try {
         if (!can_write_) return failure(EBADF, "cannot write");
-        if (offset < 0) return failure(EINVAL, "cannot write");
-        if (static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max() - offset) < data.size()) {
-            return failure(EFBIG, "cannot write");
-        }
+        if (Status status = check_range(offset, data.size(), "cannot write", path_); !status.ok())
+            return status;
         if (data.empty()) return {};
         std::unique_lock lock(contents_->mutex);
         while (!data.empty()) {
@@ -67,7 +64,8 @@ class MemoryFile final : public File {
 
     Result<std::int64_t> read_at(std::span<std::byte> data, std::int64_t offset) override {
         if (!can_read_) return failure(EBADF, "cannot read");
-        if (offset < 0) return failure(EINVAL, "cannot read");
+        if (Status status = check_range(offset, data.size(), "cannot read", path_); !status.ok())
+            return status;
         std::shared_lock lock(contents_->mutex);
         const std::int64_t there = std::max<std::int64_t>(0, contents_->size_bytes - offset);
         if (static_cast<std::int64_t>(data.size()) > there)
@@ -94,7 +92,8 @@ class MemoryFile final : public File {
     }
 
     Status set_size(std::int64_t bytes) override {
-        if (!can_write_ || bytes < 0) return failure(EINVAL, "cannot resize");
+        if (!can_write_) return failure(EBADF, "cannot resize");
+        if (Status status = check_range(bytes, 0, "cannot resize", path_); !status.ok()) return status;
         std::unique_lock lock(contents_->mutex);
         if (bytes < contents_->size_bytes) {
             std::erase_if(contents_->pages,
@@ -110,7 +109,8 @@ class MemoryFile final : public File {
     }
 
     Status preallocate(std::int64_t bytes) override {
-        if (!can_write_ || bytes < 0) return failure(EINVAL, "cannot preallocate");
+        if (!can_write_) return failure(EBADF, "cannot preallocate");
+        if (Status status = check_range(bytes, 0, "cannot preallocate", path_); !status.ok()) return status;
         std::unique_lock lock(contents_->mutex);
         contents_->size_bytes = std::max(contents_->size_bytes, bytes);
         return {};
@@ -133,7 +133,6 @@ class MemoryFile final : public File {
 }  // namespace
 
 Result<FilePtr> open_memory(const std::string& path, const OpenMode& mode) {
-    if (!mode.read && !mode.write) return status_of_errno(EINVAL, "cannot open", path);
     std::scoped_lock lock(directory().mutex);
     auto entry = directory().files.find(path);
     if (entry == directory().files.end()) {

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <limits>
 
 namespace hakobi::storage {
 
@@ -13,26 +12,25 @@ class NullFile final : public File {
     explicit NullFile(std::string path) : path_(std::move(path)) {}
 
     Status write_at(std::span<const std::byte> data, std::int64_t offset) override {
-        if (Status status = check(offset); !status.ok()) return status;
-        if (static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max() - offset) < data.size()) {
-            return status_of_errno(EFBIG, "cannot write", path_);
-        }
+        if (Status status = check_range(offset, data.size(), "cannot write", path_); !status.ok())
+            return status;
         if (!data.empty()) grow_to(offset + static_cast<std::int64_t>(data.size()));
         return {};
     }
     Result<std::int64_t> read_at(std::span<std::byte> data, std::int64_t offset) override {
-        if (Status status = check(offset); !status.ok()) return status;
+        if (Status status = check_range(offset, data.size(), "cannot read", path_); !status.ok())
+            return status;
         std::ranges::fill(data, std::byte{0});
         return static_cast<std::int64_t>(data.size());
     }
     Result<std::int64_t> size_bytes() override { return size_bytes_.load(); }
     Status set_size(std::int64_t bytes) override {
-        if (Status status = check(bytes); !status.ok()) return status;
+        if (Status status = check_range(bytes, 0, "cannot resize", path_); !status.ok()) return status;
         size_bytes_ = bytes;
         return {};
     }
     Status preallocate(std::int64_t bytes) override {
-        if (Status status = check(bytes); !status.ok()) return status;
+        if (Status status = check_range(bytes, 0, "cannot preallocate", path_); !status.ok()) return status;
         grow_to(bytes);
         return {};
     }
@@ -42,9 +40,6 @@ class NullFile final : public File {
     [[nodiscard]] bool keeps_data() const noexcept override { return false; }
 
   private:
-    [[nodiscard]] Status check(std::int64_t value) const {
-        return value < 0 ? status_of_errno(EINVAL, "cannot access", path_) : Status();
-    }
     void grow_to(std::int64_t bytes) {
         std::int64_t seen = size_bytes_.load();
         while (seen < bytes && !size_bytes_.compare_exchange_weak(seen, bytes)) {

@@ -61,7 +61,8 @@ class PosixFile final : public File {
     ~PosixFile() override { (void)close(); }
 
     Status write_at(std::span<const std::byte> data, std::int64_t offset) override {
-        if (Status status = check_range(data.size(), offset, "cannot write"); !status.ok()) return status;
+        if (Status status = check_range(offset, data.size(), "cannot write", path_); !status.ok())
+            return status;
         // The part below the size limit is written, as the kernel would, before the error is reported.
         const std::int64_t room = std::max<std::int64_t>(0, limit_bytes_ - offset);
         const bool is_cut = static_cast<std::int64_t>(data.size()) > room;
@@ -85,7 +86,8 @@ class PosixFile final : public File {
     }
 
     Result<std::int64_t> read_at(std::span<std::byte> data, std::int64_t offset) override {
-        if (Status status = check_range(data.size(), offset, "cannot read"); !status.ok()) return status;
+        if (Status status = check_range(offset, data.size(), "cannot read", path_); !status.ok())
+            return status;
         // A direct read of the file's last, partial block fills the buffer's block up with zeros, and what
         // lies behind the end is to stay untouched: that block is read buffered.
         std::int64_t direct_end = std::numeric_limits<std::int64_t>::max();
@@ -124,7 +126,7 @@ class PosixFile final : public File {
     }
 
     Status set_size(std::int64_t bytes) override {
-        if (bytes < 0) return failure(EINVAL, "cannot resize");
+        if (Status status = check_range(bytes, 0, "cannot resize", path_); !status.ok()) return status;
         if (bytes > limit_bytes_) return failure(EFBIG, "cannot resize");
         while (::ftruncate(fd_, bytes) != 0) {
             if (errno != EINTR) return failure(errno, "cannot resize");
@@ -133,7 +135,7 @@ class PosixFile final : public File {
     }
 
     Status preallocate(std::int64_t bytes) override {
-        if (bytes < 0) return failure(EINVAL, "cannot preallocate");
+        if (Status status = check_range(bytes, 0, "cannot preallocate", path_); !status.ok()) return status;
         if (bytes == 0) return {};
         if (bytes > limit_bytes_) return failure(EFBIG, "cannot preallocate");
         while (::fallocate(fd_, 0, 0, bytes) != 0) {
@@ -197,12 +199,6 @@ class PosixFile final : public File {
         if (fd != direct_fd_ || fd < 0) return false;
         const int flags = ::fcntl(fd, F_GETFL);
         return flags >= 0 && (flags & O_DIRECT) != 0 && ::fcntl(fd, F_SETFL, flags & ~O_DIRECT) == 0;
-    }
-
-    [[nodiscard]] Status check_range(std::size_t length, std::int64_t offset, std::string_view what) const {
-        if (offset < 0) return failure(EINVAL, what);
-        const auto room = static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max() - offset);
-        return length > room ? failure(EFBIG, what) : Status();
     }
 
     /// Storage behind the end of the file where the file system has no fallocate: zeros are written from the
@@ -279,9 +275,6 @@ std::int64_t lustre_stripe_bytes(std::span<const std::byte> layout) {
 
 Result<FilePtr> open_posix(const std::string& path, const OpenMode& mode) {
     const std::string& name = mode.name.empty() ? path : mode.name;
-    if (!mode.read && !mode.write)
-        return Status(ErrorCode::invalid_argument,
-                      "cannot open " + name + ": neither for reading nor for writing");
     const int access_flags = mode.write ? (mode.read ? O_RDWR : O_WRONLY) : O_RDONLY;
     const int making_flags = (mode.create ? O_CREAT : 0) | (mode.create && mode.exclusive ? O_EXCL : 0) |
                              (mode.truncate ? O_TRUNC : 0);

@@ -1,0 +1,109 @@
+// The engine in single cases, each with hints of its own.
+#include <string>
+#include <utility>
+
+#include "io/engine_fixture.hpp"
+
+namespace hakobi::io {
+namespace {
+
+class EngineWith : public EngineTest {
+  protected:
+    // Every rank's pieces of 100 bytes, one each 8 KiB, as far as `span` bytes go.
+    Region pieces(std::int64_t span) const {
+        return Region::strided(comm_.rank() * 100, span / 8192, 8192, Region::contiguous(0, 100));
+    }
+};
+const Setting own_hints[] = {{"own_hints", {}}, {"own_hints_a_rank_a_node", {}, 1}};
+INSTANTIATE_TEST_SUITE_P(All, EngineWith, testing::ValuesIn(own_hints),
+                         [](const auto& test) { return test.param.name; });
+
+// What a call leaves in the tallies of its cycles must not count for the next one.
+TEST_P(EngineWith, CyclesThatAreShorterThanABufferEndEveryCall) {
+    const std::pair<Hints, std::int64_t> cases[] = {
+        {{{"cb_buffer_size", "100000"}, {"hakobi_shuffle", "always"}}, 32 << 20},
+        {{{"striping_unit", "192k"}, {"hakobi_shuffle", "always"}}, 16 << 20}};
+    for (const auto& [hints, span] : cases) {
+        make_file(0);
+        auto engine = open_engine({path_, true}, hints);
+        const Region file = pieces(span);
+        const Region memory = Region::contiguous(0, file.size_bytes());
+        std::vector<std::byte> data(static_cast<std::size_t>(file.size_bytes())), back(data.size());
+        for (int step = 1; step <= 3; ++step) {
+            std::fill(data.begin(), data.end(), static_cast<std::byte>(16 * step + comm_.rank()));
+            engine->write_all(file, data.data(), memory).throw_if_error();
+        }
+        std::int64_t bytes_read = 0;
+        engine->read_all(file, back.data(), memory, bytes_read).throw_if_error();
+        EXPECT_EQ(bytes_read, file.size_bytes());
+        EXPECT_EQ(back, data);
+        engine->close().throw_if_error();
+    }
+}
+
+TEST_P(EngineWith, RankZerosOptionsHoldForAll) {
+    const Hints of_rank_0{{"cb_buffer_size", "128k"},
+                          {"cb_config_list", "*:*"},
+                          {"hakobi_shuffle", "always"},
+                          {"hakobi_skew", "0.0001"}};
+    const Hints of_others{{"cb_buffer_size", "64k"}, {"hakobi_depth", "2"}, {"hakobi_shuffle", "never"}};
+    make_file(0);
+    auto engine = open_engine({path_, true}, comm_.rank() == 0 ? of_rank_0 : of_others);
+    EXPECT_EQ(engine->options().cb_buffer_bytes, 128 << 10);
+    EXPECT_EQ(engine->options().shuffle, "always");
+    EXPECT_EQ(engine->options().depth, 8);
+    EXPECT_EQ(engine->options().skew_s, 0.0001);
+    const Region file = pieces(4 << 20);
+    const std::vector<std::byte> data(static_cast<std::size_t>(file.size_bytes()), std::byte{7});
+    for (int i = 0; i < 2; ++i)
+        engine->write_all(file, data.data(), Region::contiguous(0, file.size_bytes())).throw_if_error();
+    engine->close().throw_if_error();
+    EXPECT_EQ(file_bytes()[8192], std::byte{7});
+}
+
+// A phase of 4,096 buffers goes by the shuffle; behind it rank 0 alone has pieces, coarse enough to go direct.
+TEST_P(EngineWith, AReadThatEndsDirectCountsWhatCameByTheShuffle) {
+    constexpr std::int64_t piece = 12288, stride = 12800, num = 6000, file_size = stride * num - 20000;
+    if (comm_.rank() == 0) {
+        std::ofstream(path_, std::ios::trunc).close();
+        std::filesystem::resize_file(path_, file_size);
+    }
+    mpi::agree_or_throw(comm_, {});
+    const Region file = comm_.rank() == 0 ? Region::strided(0, num, stride, Region::contiguous(0, piece))
+                                          : Region::strided(piece, 64, stride, Region::contiguous(0, 512));
+    std::vector<std::byte> data(static_cast<std::size_t>(file.size_bytes()), std::byte{1});
+    auto engine = open_engine({path_, false}, {{"cb_buffer_size", "16k"}});
+    for (int i = 0; i < 2; ++i) {
+        std::int64_t bytes_read = 0;
+        engine->read_all(file, data.data(), Region::contiguous(0, file.size_bytes()), bytes_read)
+            .throw_if_error();
+        EXPECT_EQ(bytes_read, file.bytes_below(file_size)) << "call " << i;
+    }
+    engine->close().throw_if_error();
+}
+
+// They have no order that buffers could follow, so that nothing else makes their ranks wait.
+TEST_P(EngineWith, UnorderedRequestsWaitForTheOthersAsynchronousWrites) {
+    constexpr std::int64_t n = 1 << 18, piece = 1 << 14;
+    make_file(n * comm_.size());
+    auto engine = open_engine({"throttled:servers=1,bandwidth=50,latency=1ms,stripe=64K:" + path_, true}, {});
+    std::vector<std::byte> data(n), back(n);
+    const Region memory = Region::contiguous(0, n);
+    const int next = (comm_.rank() + 1) % comm_.size();
+    for (int step = 1; step <= 3; ++step) {
+        std::fill(data.begin(), data.end(), static_cast<std::byte>(16 * step + comm_.rank()));
+        engine->start_write_all(Region::contiguous(comm_.rank() * n, n), data.data(), memory)
+            .throw_if_error();
+        const Region backwards =
+            Region::strided(next * n + n - piece, n / piece, -piece, Region::contiguous(0, piece));
+        std::int64_t bytes_read = 0;
+        engine->read_all(backwards, back.data(), memory, bytes_read).throw_if_error();
+        EXPECT_EQ(bytes_read, n);
+        const auto is_new = [&](std::byte b) { return b == static_cast<std::byte>(16 * step + next); };
+        ASSERT_TRUE(std::all_of(back.begin(), back.end(), is_new)) << "step " << step;
+    }
+    engine->close().throw_if_error();
+}
+
+}  // namespace
+}  // namespace hakobi::io

@@ -1,0 +1,120 @@
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+
+#include "io/cursor.hpp"
+#include "io/engine.hpp"
+#include "mpi/comm_state.hpp"
+
+namespace hakobi::io {
+
+inline constexpr std::byte untouched{0xee};
+
+inline std::byte value_at(std::int64_t offset, int rank) {
+    return static_cast<std::byte>(
+        (static_cast<std::uint64_t>(offset) * 2654435761u + static_cast<unsigned>(rank) * 97u) >> 7);
+}
+
+struct Setting {
+    const char* name;
+    Hints hints;
+    int ranks_per_node = 0;
+};
+inline void PrintTo(const Setting& setting, std::ostream* os) {
+    *os << setting.name;
+}
+
+class EngineTest : public testing::TestWithParam<Setting> {
+  protected:
+    void SetUp() override {
+        if (GetParam().ranks_per_node > 0)
+            setenv("HAKOBI_RANKS_PER_NODE", std::to_string(GetParam().ranks_per_node).c_str(), 1);
+        comm_ = Comm::duplicate(MPI_COMM_WORLD);
+        unsetenv("HAKOBI_RANKS_PER_NODE");
+        path_ = std::filesystem::temp_directory_path() /
+                ("hakobi_engine_" + std::to_string(comm_.size()) + "_" + std::to_string(pid_of_rank_0()));
+    }
+    void TearDown() override {
+        mpi::agree_or_throw(comm_, {});
+        if (comm_.rank() == 0) std::filesystem::remove(path_);
+        comm_.free();
+    }
+    int pid_of_rank_0() {
+        int pid = static_cast<int>(getpid());
+        MPI_Bcast(&pid, 1, MPI_INT, 0, MPI_COMM_WORLD);
+        return pid;
+    }
+    // Rank 0 makes a file of `size` bytes of `untouched`.
+    void make_file(std::int64_t size) {
+        if (comm_.rank() == 0) {
+            std::ofstream file(path_, std::ios::binary | std::ios::trunc);
+            const std::vector<char> bytes(static_cast<std::size_t>(size), static_cast<char>(untouched));
+            file.write(bytes.data(), size);
+        }
+        mpi::agree_or_throw(comm_, {});
+    }
+    std::vector<std::byte> file_bytes() {
+        mpi::agree_or_throw(comm_, {});
+        std::vector<std::byte> bytes(std::filesystem::file_size(path_));
+        std::ifstream file(path_, std::ios::binary);
+        file.read(reinterpret_cast<char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
+        return bytes;
+    }
+    std::unique_ptr<Engine> open_engine(bool write) { return open_engine({path_, write}, GetParam().hints); }
+    std::unique_ptr<Engine> open_engine(const EngineFile& file, const Hints& hints) {
+        std::vector<std::string> warnings;
+        std::unique_ptr<Engine> engine;
+        Engine::open(comm_, file, engine_options(hints, warnings).value(), engine).throw_if_error();
+        EXPECT_TRUE(warnings.empty());
+        return engine;
+    }
+    // Writes with every rank's region and compares the whole file; then reads it back through the same regions.
+    void round_trip(const std::vector<Region>& files, const Region& memory, std::int64_t memory_bytes,
+                    std::int64_t file_size) {
+        const auto mine = static_cast<std::size_t>(comm_.rank());
+        make_file(file_size);
+        std::vector<std::byte> source(static_cast<std::size_t>(memory_bytes), untouched);
+        Cursor file_cursor(files[mine]);
+        Cursor memory_cursor(memory);
+        while (!file_cursor.at_end()) {
+            const std::int64_t length = std::min(file_cursor.remaining(), memory_cursor.remaining());
+            for (std::int64_t i = 0; i < length; ++i) {
+                source[static_cast<std::size_t>(memory_cursor.offset() + i)] =
+                    value_at(file_cursor.offset() + i, comm_.rank());
+            }
+            file_cursor.advance(length);
+            memory_cursor.advance(length);
+        }
+        auto engine = open_engine(true);
+        engine->write_all(files[mine], source.data(), memory).throw_if_error();
+        std::vector<std::byte> image(static_cast<std::size_t>(file_size), untouched);
+        for (int rank = 0; rank < comm_.size(); ++rank) {
+            for (Cursor at(files[static_cast<std::size_t>(rank)]); !at.at_end(); at.advance(1)) {
+                const auto index = static_cast<std::size_t>(at.offset());
+                if (index >= image.size()) image.resize(index + 1, std::byte{0});
+                image[index] = value_at(at.offset(), rank);
+            }
+        }
+        const std::vector<std::byte> written = file_bytes();
+        ASSERT_EQ(written.size(), image.size());
+        ASSERT_TRUE(std::equal(image.begin(), image.end(), written.begin()))
+            << "first difference at "
+            << std::mismatch(image.begin(), image.end(), written.begin()).first - image.begin();
+
+        std::vector<std::byte> target(source.size(), untouched);
+        std::int64_t bytes_read = -1;
+        engine->read_all(files[mine], target.data(), memory, bytes_read).throw_if_error();
+        EXPECT_EQ(bytes_read, files[mine].size_bytes());
+        ASSERT_EQ(source, target);
+        engine->close().throw_if_error();
+    }
+
+    Comm comm_;
+    std::string path_;
+};
+
+}  // namespace hakobi::io

@@ -76,6 +76,7 @@ Domains Engine::Impl::domains_of(const RequestTotals& totals) const {
     // Enough cycles that the buffers in flight have something to do, also when there is little.
     std::int64_t wanted = std::max(smallest_cycle_bytes, span / num_aggregators / options.depth);
     if (totals.storage_blocks == 0 && is_cb_chosen) wanted = std::min(wanted, cached_cycle_bytes);
+    wanted = std::min(wanted, options.cb_buffer_bytes);
     const std::int64_t cycle =
         std::min(options.cb_buffer_bytes,
                  (wanted + smallest_cycle_bytes - 1) / smallest_cycle_bytes * smallest_cycle_bytes);
@@ -201,7 +202,9 @@ mpi::Agreed Engine::open(const Comm& comm, const EngineFile& file, const EngineO
     if (comm.rank() == 0) status = impl->need_file();
     if (impl->file && local_options.striping_unit_bytes == 0)
         impl->options.striping_unit_bytes = std::clamp(impl->file->stripe_bytes(), least_stripe, most_stripe);
-    const EngineOptions options = options_of_rank_0(comm, impl->options);
+    Result<EngineOptions> agreed_options = options_of_rank_0(comm, impl->options);
+    if (!agreed_options.ok()) status.keep_first(agreed_options.status());
+    const EngineOptions options = agreed_options.ok() ? std::move(agreed_options).value() : EngineOptions{};
     impl->options = resolved(options, comm);
     impl->is_cb_chosen = options.cb_buffer_bytes == 0;
     impl->aggregators =

@@ -70,8 +70,10 @@ Status Engine::Impl::need_file() {
 // What need not wait for the other ranks. A rank that has not come yet may be in a write of its own by another library, and
 // those write back bytes around their own (data sieving): on its node it is told by `early_writes`, on others by nothing.
 void Engine::Impl::start_early(Call& call, std::int64_t coarse_bytes) {
-    const bool is_guarded = call.is_write && !std::exchange(is_first_call, false);
-    if (is_guarded && (comm.num_nodes() > 1 || !control->early_writes.try_begin())) return;
+    const bool is_first = std::exchange(is_first_call, false);
+    const bool is_guarded = call.is_write && comm.num_nodes() == 1;
+    if (call.is_write && comm.num_nodes() > 1 && !is_first) return;
+    if (is_guarded && !control->early_writes.try_begin()) return;
     try_storage(call);
     if (call.is_write && is_settled && !call.is_asynchronous && call.is_ordered &&
         goes_ahead(summary_of(call), options.shuffle, coarse_bytes)) {

@@ -1,6 +1,5 @@
 #include <algorithm>
 #include <array>
-#include <cassert>
 #include <charconv>
 #include <cstdlib>
 #include <limits>
@@ -150,9 +149,9 @@ Status set_one(const std::string& name, const std::string& value, EngineOptions&
     if (name == "hakobi_direct_io") return set_switch(name, value, options.direct_io);
     if (name == "hakobi_profile") return set_switch(name, value, options.profile);
     if (name == "hakobi_skew") {
-        char* end = nullptr;
-        options.skew_s = std::strtod(value.c_str(), &end);
-        if (value.empty() || *end != '\0' || options.skew_s < 0)
+        const char* const all = value.data() + value.size();
+        const auto [end, error] = std::from_chars(value.data(), all, options.skew_s);
+        if (error != std::errc() || end != all || options.skew_s < 0)
             return bad_value(name, value, "a number of seconds");
         return {};
     }
@@ -199,8 +198,10 @@ Result<EngineOptions> engine_options(const Hints& hints, std::vector<std::string
     return options_of(in_force, warnings);
 }
 
-EngineOptions options_of_rank_0(const Comm& comm, const EngineOptions& options) {
-    std::string text = "hakobi_skew=" + std::to_string(options.skew_s);
+Result<EngineOptions> options_of_rank_0(const Comm& comm, const EngineOptions& options) {
+    std::array<char, 32> skew{};  // by to_chars: whatever the program's locale has for a decimal point
+    std::to_chars(skew.data(), skew.data() + skew.size() - 1, options.skew_s);
+    std::string text = std::string("hakobi_skew=") + skew.data();
     for (const auto& [name, value] : hints_of(options))
         text.append(";").append(name).append("=").append(value);
     const auto own = std::as_bytes(std::span(text));
@@ -209,9 +210,12 @@ EngineOptions options_of_rank_0(const Comm& comm, const EngineOptions& options) 
     Hints hints;
     std::vector<std::string> warnings;
     Status status = add_hints({reinterpret_cast<const char*>(bytes.data()), bytes.size()}, hints);
-    Result<EngineOptions> agreed = options_of(hints, warnings);
-    assert(status.ok() && agreed.ok());  // what this process wrote
-    return std::move(agreed).value();
+    if (status.ok()) {
+        Result<EngineOptions> agreed = options_of(hints, warnings);
+        if (agreed.ok()) return agreed;
+        status = agreed.status();
+    }
+    return Status(ErrorCode::internal, "rank 0's options: " + status.text());
 }
 
 Hints hints_of(const EngineOptions& options) {

@@ -16,10 +16,17 @@ namespace {
 // What the kernel maps around a read fault where the pages exist (fault_around_bytes), aligned to that.
 constexpr std::uintptr_t unit_bytes = 64 << 10;
 
-bool any_failed(MPI_Comm node, bool has_failed) {
-    int failed = has_failed ? 1 : 0, any = 0;
-    check(MPI_Allreduce(&failed, &any, 1, MPI_INT, MPI_MAX, node), "MPI_Allreduce");
-    return any != 0;
+enum Outcome : int { had, failed, short_of_memory };
+
+/// Collective: the worst of the ranks'.
+Outcome worst_of(MPI_Comm node, Outcome mine) {
+    int value = mine, worst = 0;
+    check(MPI_Allreduce(&value, &worst, 1, MPI_INT, MPI_MAX, node), "MPI_Allreduce");
+    return static_cast<Outcome>(worst);
+}
+
+Outcome outcome_of(const Status& status) {
+    return status.ok() ? had : status.code() == ErrorCode::out_of_memory ? short_of_memory : failed;
 }
 
 Status no_memory(std::int64_t bytes) {
@@ -32,20 +39,18 @@ Status no_memory(std::int64_t bytes) {
 Status NodeWindow::allocate(const Comm& comm, std::int64_t bytes, NodeWindow& window) {
     const CommState& state = comm.state();
     SharedMemory memory;
-    struct {
-        SharedMemory::Name name;
-        ErrorCode error = ErrorCode::ok;
-    } made;
+    SharedMemory::Name name;
     Status status;
     if (state.node_rank == 0) {
         status = SharedMemory::create(bytes, memory);
-        made = {memory.name(), status.code()};
+        name = memory.name();
     }
-    check(MPI_Bcast(&made, sizeof made, MPI_BYTE, 0, state.node), "MPI_Bcast");
+    check(MPI_Bcast(&name, sizeof name, MPI_BYTE, 0, state.node), "MPI_Bcast");
+    if (state.node_rank != 0) status = SharedMemory::attach(name, memory);
+    const Outcome worst = worst_of(state.node, outcome_of(status));
     // MPI has no more either, and Open MPI 4.1 then fails on one rank while the others wait.
-    if (made.error == ErrorCode::out_of_memory) return no_memory(bytes);
-    if (state.node_rank != 0) status = SharedMemory::attach(made.name, memory);
-    if (any_failed(state.node, !status.ok())) return allocate_by_mpi(comm, bytes, window);
+    if (worst == short_of_memory) return no_memory(bytes);
+    if (worst != had) return allocate_by_mpi(comm, bytes, window);
     memory.forget_name();
     window.data_ = memory.data();
     window.memory_ = std::move(memory);
@@ -59,9 +64,7 @@ Status NodeWindow::allocate_by_mpi(const Comm& comm, std::int64_t bytes, NodeWin
     const MPI_Aint local_bytes = state.node_rank == 0 ? static_cast<MPI_Aint>(bytes) : 0;
     const int error =
         MPI_Win_allocate_shared(local_bytes, 1, MPI_INFO_NULL, state.node, &mine, &window.window_);
-    if (any_failed(state.node, error != MPI_SUCCESS)) {
-        return no_memory(bytes);
-    }
+    if (worst_of(state.node, error == MPI_SUCCESS ? had : failed) != had) return no_memory(bytes);
     MPI_Aint size = 0;
     int unit = 0;
     void* base = nullptr;

@@ -20,14 +20,23 @@ void give_up(OpenFile& file, const Status& why) {
 
 /// Opens the engine on the file; where that fails the file passes. Collective.
 bool open_engine(OpenFile& file) {
-    const std::unique_lock lock(file.engine_use);
     Comm& comm = file.comms->engine;
     if (!comm) comm = Comm::duplicate(file.comms->comm);
     const io::EngineOptions options = local_options(file.hints, file.rank == 0);
+    std::unique_ptr<io::Engine> engine;
     const mpi::Agreed agreed =
-        io::Engine::open(comm, {file.opened_path(), file.can_write, file.path}, options, file.engine);
-    if (!agreed.status.ok()) give_up(file, agreed.status);
-    return agreed.status.ok();
+        io::Engine::open(comm, {file.opened_path(), file.can_write, file.path}, options, engine);
+    if (!agreed.status.ok()) {
+        give_up(file, agreed.status);
+        return false;
+    }
+    {
+        const std::unique_lock lock(
+            file.engine_use);  // writes of other threads that it does not know are over
+        file.engine = std::move(engine);
+    }
+    PMPI_Barrier(file.comms->comm);
+    return true;
 }
 
 /// Whether an access may end inside an elementary type, which MPI rules out: Open MPI does it, ROMIO (in
@@ -122,11 +131,13 @@ Outcome perform_alone(OpenFile& file, const Access& access, const Request& reque
 }  // namespace
 
 mpi::Agreed close_engine(OpenFile& file) {
-    const std::unique_lock lock(file.engine_use);
     file.closed_counters = total_counters(file);
-    mpi::Agreed agreed = file.engine->close();
-    file.engine.reset();
-    return agreed;
+    std::unique_ptr<io::Engine> engine;
+    {
+        const std::unique_lock lock(file.engine_use);
+        engine = std::move(file.engine);
+    }
+    return engine->close();
 }
 
 bool takes(OpenFile& file, const Access& access) {
@@ -171,13 +182,13 @@ Outcome perform(OpenFile& file, const Access& access) {
             file.pointer.advance(file.library_view.in_force(), -request.moved_bytes);
         outcome.bytes = 0;
         outcome.is_passed = !file.engine->is_usable();
+        (void)close_engine(file);
         if (outcome.is_passed) {
             file.counts.untake(access.is_write);
             give_up(file, agreed.status);
         } else {
-            outcome.error = result_of(file, access.call, agreed);
+            outcome.error = result_of(file, access.call, agreed);  // last: its handler may close the file
         }
-        (void)close_engine(file);
         return outcome;
     }
     return request.is_described ? outcome : perform_alone(file, access, request);

@@ -74,7 +74,7 @@ int pass_nonblocking(MPI_File handle, Pointer pointer, const Call& call, const A
     OpenFile* const file = entered(handle);
     if (file == nullptr || !file->library_view.is_waiting())
         return pass_access(handle, Passed::nonblocking, pointer, call);
-    file->counts.add(Passed::nonblocking);
+    file->counts.add(file->why_not.empty() ? Passed::nonblocking : Passed::file);
     return pass_alone(*file, pointer, alone);
 }
 

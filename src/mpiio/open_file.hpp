@@ -71,7 +71,7 @@ struct OpenFile {
     FilePointer pointer;
     Hints hints;                         ///< what the program passed that the engine knows
     std::unique_ptr<io::Engine> engine;  ///< made by the first collective access
-    std::shared_mutex engine_use;        ///< shared: a ForeignWrite; whole: opening and closing the engine
+    std::shared_mutex engine_use;        ///< shared: a ForeignWrite; whole: `engine` gets or loses its engine
     io::EngineCounters closed_counters;  ///< of engines that were closed after an error
 
     /// Bytes of the split collective call that the engine took and that has not ended. MPI allows one a file.

@@ -31,6 +31,8 @@ int main(int argc, char** argv) {
     MPI_File_set_view(file, begin, MPI_BYTE, tile, "native", MPI_INFO_NULL);
     const int num_bytes = (rank == 0 ? num_blocks * block : piece) * num_tiles;
     char* bytes = malloc((size_t)num_bytes);
+    MPI_File_read_at_all(file, 0, bytes, num_bytes, MPI_BYTE,
+                         MPI_STATUS_IGNORE);  // the engine knows the storage
     for (int round = 0; round < num_rounds; ++round) {
         memset(bytes, 'a' + 4 * round + rank, (size_t)num_bytes);
         MPI_Barrier(MPI_COMM_WORLD);

@@ -1,12 +1,14 @@
 #include "replay.hpp"
 
 #include <algorithm>
-#include <numeric>
+#include <cstring>
+#include <span>
 #include <thread>
 
 #include "base/clock.hpp"
 #include "mpi/comm_state.hpp"
 #include "mpi/global_clock.hpp"
+#include "mpi/messages.hpp"
 
 namespace hakobi::bench {
 namespace {
@@ -17,6 +19,42 @@ constexpr double assumed_write_bytes_s =
 
 int count_of(std::int64_t bytes) {
     return static_cast<int>(bytes);
+}
+
+using Groups = std::vector<std::vector<int>>;
+
+/// Each group as the number of its members, then the members.
+std::vector<std::byte> encode(const Groups& groups) {
+    std::vector<int> words;
+    for (const std::vector<int>& ranks : groups) {
+        words.push_back(static_cast<int>(ranks.size()));
+        words.insert(words.end(), ranks.begin(), ranks.end());
+    }
+    const auto bytes = std::as_bytes(std::span(words));
+    return {bytes.begin(), bytes.end()};
+}
+
+void decode_into(Groups& groups, const std::vector<std::byte>& bytes) {
+    std::vector<int> words(bytes.size() / sizeof(int));
+    if (!bytes.empty()) std::memcpy(words.data(), bytes.data(), bytes.size());
+    for (auto at = words.begin(); at != words.end();) {
+        const auto end = at + 1 + *at;
+        groups.emplace_back(at + 1, end);
+        at = end;
+    }
+}
+
+/// Collective: what any rank's groups are, each once, in the order of their members.
+Groups groups_of_all(const Comm& comm, const Groups& own) {
+    Groups all;
+    for (const std::vector<std::byte>& encoded : mpi::gather(comm, encode(own), 0)) decode_into(all, encoded);
+    std::sort(all.begin(), all.end());
+    all.erase(std::unique(all.begin(), all.end()), all.end());
+    std::vector<std::byte> encoded = encode(all);
+    mpi::broadcast(comm, encoded, 0);
+    all.clear();
+    decode_into(all, encoded);
+    return all;
 }
 
 }  // namespace
@@ -36,31 +74,28 @@ Replay::Replay(const Comm& comm, const RankTrace& trace)
 }
 
 Replay::~Replay() {
-    for (MPI_Comm& communicator : communicators_) {
-        if (communicator != MPI_COMM_NULL) MPI_Comm_free(&communicator);
-    }
+    for (MPI_Comm& communicator : made_) MPI_Comm_free(&communicator);
 }
 
 void Replay::make_communicators() {
     communicators_.assign(trace_.groups.size(), MPI_COMM_NULL);
-    std::vector<std::size_t> order(trace_.groups.size());
-    std::iota(order.begin(), order.end(), std::size_t{0});
-    // Every rank numbers the groups in its own order; made in the order of their members no two ranks wait crosswise.
-    std::sort(order.begin(), order.end(),
-              [&](std::size_t a, std::size_t b) { return trace_.groups[a] < trace_.groups[b]; });
     MPI_Group world = MPI_GROUP_NULL;
     mpi::check(MPI_Comm_group(comm_.handle(), &world), "MPI_Comm_group");
-    for (std::size_t index : order) {
-        const std::vector<int>& ranks = trace_.groups[index];
+    // A rank's trace has only the groups that it used, numbered in its own order, but every member must take part in
+    // making one: all make those of all ranks, and in one order, so that no two ranks wait crosswise.
+    for (const std::vector<int>& ranks : groups_of_all(comm_, trace_.groups)) {
         if (std::find(ranks.begin(), ranks.end(), comm_.rank()) == ranks.end())
-            continue;  // an intercommunicator's far side
+            continue;  // of others, or an intercommunicator's far side
         MPI_Group group = MPI_GROUP_NULL;
         mpi::check(MPI_Group_incl(world, static_cast<int>(ranks.size()), ranks.data(), &group),
                    "MPI_Group_incl");
-        mpi::check(MPI_Comm_create_group(comm_.handle(), group, 0, &communicators_[index]),
-                   "MPI_Comm_create_group");
-        MPI_Comm_set_errhandler(communicators_[index], MPI_ERRORS_RETURN);
+        MPI_Comm& made = made_.emplace_back(MPI_COMM_NULL);
+        mpi::check(MPI_Comm_create_group(comm_.handle(), group, 0, &made), "MPI_Comm_create_group");
+        MPI_Comm_set_errhandler(made, MPI_ERRORS_RETURN);
         MPI_Group_free(&group);
+        for (std::size_t index = 0; index < trace_.groups.size(); ++index) {
+            if (trace_.groups[index] == ranks) communicators_[index] = made;
+        }
     }
     MPI_Group_free(&world);
 }

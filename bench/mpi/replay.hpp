@@ -32,7 +32,7 @@ struct RankTrace {
     int num_ranks = 0;
     std::int64_t memory_bytes = 0;  ///< the program's peak resident memory
     std::int64_t num_dropped = 0;
-    std::vector<std::vector<int>> groups;  ///< world ranks of each communicator
+    std::vector<std::vector<int>> groups;  ///< world ranks of each communicator that the rank used
     std::vector<TraceEvent> events;
 };
 
@@ -86,8 +86,9 @@ class Replay {
     AddressMap addresses_;
     std::vector<std::byte> memory_, scratch_, working_set_;
     std::size_t working_at_ = 0;
-    std::vector<MPI_Comm> communicators_;
-    std::vector<MPI_Request> requests_;  ///< by event number
+    std::vector<MPI_Comm> made_;  ///< every communicator of any rank that this one is in, in one order
+    std::vector<MPI_Comm> communicators_;  ///< of them, by the trace's number of the group
+    std::vector<MPI_Request> requests_;    ///< by event number
 };
 
 }  // namespace hakobi::bench

@@ -5,6 +5,7 @@
 
 #include <cstdio>
 #include <fstream>
+#include <numeric>
 
 namespace hakobi::bench {
 namespace {
@@ -21,6 +22,35 @@ TEST(AddressMap, KeepsDistancesWithinARegionAndMergesWhatOverlaps) {
     EXPECT_EQ(map.offset(1), 0);
     EXPECT_LT(map.size_bytes(), 5 * 4096 + 1);
     EXPECT_GE(map.size_bytes(), map.offset(0x7f0000001040) + 64);
+}
+
+// As recorded of an MPI_Comm_split in reversed order on which rank 0, a member, made no call: its trace lacks the group.
+TEST(Replay, MakesACommunicatorThatAMemberNeverUsed) {
+    Comm comm = Comm::duplicate(MPI_COMM_WORLD);
+    std::vector<int> world(static_cast<std::size_t>(comm.size()));
+    std::iota(world.begin(), world.end(), 0);
+    RankTrace trace{.num_ranks = comm.size(), .groups = {world}};
+    trace.events.push_back({.call = "barrier", .begin_s = 0.001, .end_s = 0.002});
+    if (comm.rank() > 0) {
+        trace.groups.emplace_back(world.rbegin(), world.rend());
+        const int num_users = comm.size() - 1;  // a ring of the ranks from 1
+        trace.events.push_back({.call = "sendrecv",
+                                .partner = 1 + comm.rank() % num_users,
+                                .source = 1 + (comm.rank() + num_users - 2) % num_users,
+                                .tag = 7,
+                                .group = 1,
+                                .bytes = 100,
+                                .receive_bytes = 100,
+                                .address = 0x10000,
+                                .receive_address = 0x20000,
+                                .begin_s = 0.003,
+                                .end_s = 0.004});
+    }
+    {
+        Replay replay(comm, trace);
+        EXPECT_EQ(replay.run().num_failed_calls, 0);
+    }
+    comm.free();
 }
 
 class TraceFile : public ::testing::Test {

@@ -8,7 +8,7 @@
 
 #include "io/cursor.hpp"
 #include "io/engine.hpp"
-#include "mpi/comm_state.hpp"
+#include "mpi/messages.hpp"
 
 namespace hakobi::io {
 
@@ -36,17 +36,18 @@ class EngineTest : public testing::TestWithParam<Setting> {
         comm_ = Comm::duplicate(MPI_COMM_WORLD);
         unsetenv("HAKOBI_RANKS_PER_NODE");
         path_ = std::filesystem::temp_directory_path() /
-                ("hakobi_engine_" + std::to_string(comm_.size()) + "_" + std::to_string(pid_of_rank_0()));
+                ("hakobi_engine_" + std::to_string(comm_.size()) + "_" + std::to_string(pid_of_a_rank()));
     }
     void TearDown() override {
         mpi::agree_or_throw(comm_, {});
         if (comm_.rank() == 0) std::filesystem::remove(path_);
         comm_.free();
     }
-    int pid_of_rank_0() {
-        int pid = static_cast<int>(getpid());
-        MPI_Bcast(&pid, 1, MPI_INT, 0, MPI_COMM_WORLD);
-        return pid;
+    /// Of one of the ranks, the same on all.
+    std::int64_t pid_of_a_rank() {
+        std::vector<std::int64_t> pid{getpid()};
+        mpi::all_max(comm_, pid);
+        return pid.front();
     }
     // Rank 0 makes a file of `size` bytes of `untouched`.
     void make_file(std::int64_t size) {

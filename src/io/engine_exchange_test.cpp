@@ -1,4 +1,4 @@
-// The engine in single cases, each with hints of its own.
+// What ranks learn of each other before and between the phases of a call, in single cases with hints of their own.
 #include <string>
 #include <utility>
 

@@ -168,6 +168,7 @@ class Output:
         self._library = load()
         self._handle = handle
         self._lent: list[npt.NDArray[Any]] = []  # the open step's arrays: alive until end_step returns
+        self._is_open = False  # between begin_step and end_step
         self.method: str = self._library.hakobi_output_method(handle).decode()
 
     @classmethod
@@ -221,6 +222,7 @@ class Output:
     def begin_step(self, time: float) -> None:
         """Opens the next step at model time `time`, in the output's time_units. All ranks; nothing is communicated."""
         check(self._library, self._library.hakobi_output_begin_step(self._handle, time))
+        self._is_open = True
 
     def put(
         self,
@@ -237,7 +239,12 @@ class Output:
         `values`: float64, float32, int32 or int64 in native byte order and C order, of the block's shape or flat. It
         is not copied: do not change it before end_step returns. What is wrong with it on this rank `end_step` raises
         on every rank: raising it here would leave the others waiting.
+
+        Raises InputError at once when no step is open: the calls' order is the same on all ranks.
         """
+        if not self._is_open:
+            closed = "" if self._handle else ": the output is closed"
+            raise InputError(f"put: no step is open (begin_step){closed}", code="invalid_argument")
         problem = _problem_with(block, values)
         if problem:
             self._library.hakobi_output_refuse(self._handle, f"field {name}: {problem}".encode())
@@ -267,6 +274,7 @@ class Output:
         try:
             check(self._library, self._library.hakobi_output_end_step(self._handle))
         finally:
+            self._is_open = False
             self._lent.clear()
 
     def close(self) -> None:
@@ -299,6 +307,7 @@ class Output:
     def _free(self) -> None:
         handle, self._handle = self._handle, ctypes.c_void_p()
         self._library.hakobi_output_free(handle)
+        self._is_open = False
         self._lent.clear()
 
 

@@ -146,6 +146,44 @@ out.close()
     assert list(tmp_path.iterdir()) == []
 
 
+def test_a_put_outside_a_step_raises_at_once(tmp_path: Path) -> None:
+    done = run_alone(
+        """
+import hakobi, numpy as np
+comm = hakobi.Comm.duplicate()
+block = hakobi.split((2, 2), 1, 0)
+out = hakobi.Output.create(comm, "run")
+
+def put(when):
+    try:
+        out.put("a", "m", block, np.zeros((2, 2)))
+        print(when, "taken")
+    except hakobi.InputError as error:
+        print(when, error.code, error)
+
+put("before")
+out.begin_step(0.0)
+try:
+    out.begin_step(1.0)
+except hakobi.InputError:
+    put("inside")
+out.end_step()
+put("between")
+out.close()
+put("closed")
+""",
+        tmp_path,
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines() == [
+        "before invalid_argument put: no step is open (begin_step)",
+        "inside taken",
+        "between invalid_argument put: no step is open (begin_step)",
+        "closed invalid_argument put: no step is open (begin_step): the output is closed",
+    ]
+    assert [path.name for path in tmp_path.iterdir()] == ["run_000000.nc"]
+
+
 @pytest.mark.parametrize(
     ("call", "error"),
     [

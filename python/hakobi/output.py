@@ -342,6 +342,8 @@ def _problem_with(block: Block, values: npt.NDArray[Any]) -> str:
         return f"global_, start and count of its block differ in length, or are longer than {_library.MAX_DIMS}"
     if not isinstance(values, np.ndarray):
         return f"a {type(values).__name__}, not a numpy array"
+    if isinstance(values, np.ma.MaskedArray):
+        return "a MaskedArray, whose mask would not be written: put values.filled(fill_value)"
     if values.dtype.name not in TYPES or not values.dtype.isnative:
         return f"dtype {values.dtype.str}, not native {', '.join(TYPES)}"
     if not values.flags.c_contiguous:

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import atexit
 import ctypes
+import operator
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import prod
@@ -147,7 +148,7 @@ def gather_pieces(path: str | PathLike[str]) -> GatherResult:
     """
     library = load()
     handle = ctypes.c_void_p()
-    check(library, library.hakobi_gather_pieces(fspath(path).encode(), handle))
+    check(library, library.hakobi_gather_pieces(_c_text("path", fspath(path)), handle))
     try:
         return GatherResult(
             list(_texts(lambda i: library.hakobi_gather_result_file(handle, i))),
@@ -207,14 +208,21 @@ class Output:
             "keep_pieces": int(keep_pieces),
         }
         try:
-            # What a setter refuses is raised by create, on every rank.
-            for name, value in values.items():
-                library.hakobi_options_set(options, name.encode(), str(value).encode())
-            for name, hint in (hints or {}).items():
-                library.hakobi_options_set_hint(options, name.encode(), str(hint).encode())
-            for axis in axes:
-                _add_axis(library, options, axis)
-            check(library, library.hakobi_output_create(comm._handle, fspath(prefix).encode(), options, handle))
+            # What a setter or this side refuses is raised by create, on every rank.
+            path = b""
+            try:
+                path = _c_text("prefix", fspath(prefix))
+                for name, value in values.items():
+                    library.hakobi_options_set(options, name.encode(), _c_text(name, str(value)))
+                for name, hint in (hints or {}).items():
+                    library.hakobi_options_set_hint(
+                        options, _c_text("a hint's name", name), _c_text(f"hint {name}", str(hint))
+                    )
+                for axis in axes:
+                    _add_axis(library, options, axis)
+            except (InputError, TypeError) as error:
+                library.hakobi_options_refuse(options, _printable(str(error)))
+            check(library, library.hakobi_output_create(comm._handle, path, options, handle))
         finally:
             library.hakobi_options_free(options)
         return cls(handle)
@@ -245,29 +253,13 @@ class Output:
         if not self._is_open:
             closed = "" if self._handle else ": the output is closed"
             raise InputError(f"put: no step is open (begin_step){closed}", code="invalid_argument")
-        problem = _problem_with(block, values)
-        if problem:
-            self._library.hakobi_output_refuse(self._handle, f"field {name}: {problem}".encode())
+        try:
+            lent = _field_of(name, units, long_name, standard_name, block, values)
+        except InputError as error:
+            self._library.hakobi_output_refuse(self._handle, _printable(f"field {name}: {error}"))
             return
         self._lent.append(values)
-        self._library.hakobi_output_put(  # its code is end_step's to report
-            self._handle,
-            FieldC(
-                name=name.encode(),
-                units=units.encode(),
-                long_name=long_name.encode(),
-                standard_name=standard_name.encode(),
-                block=BlockC(
-                    len(block.global_),
-                    (ctypes.c_int64 * _library.MAX_DIMS)(*block.global_),
-                    (ctypes.c_int64 * _library.MAX_DIMS)(*block.start),
-                    (ctypes.c_int64 * _library.MAX_DIMS)(*block.count),
-                ),
-                type=TYPES[values.dtype.name],
-                data=values.ctypes.data if values.size else None,
-                num_values=values.size,
-            ),
-        )
+        self._library.hakobi_output_put(self._handle, lent)  # its code is end_step's to report
 
     def end_step(self) -> None:
         """Writes the step. Collective. On return the file has its final name (asynchronous: after the next call)."""
@@ -318,28 +310,72 @@ def _texts(entry: Any) -> Iterable[str]:
         index += 1
 
 
+def _c_text(what: str, text: str) -> bytes:
+    """`text` for C. Raises InputError, which says `what` it is, for what C would cut or cannot hold."""
+    if not isinstance(text, str):
+        raise InputError(f"{what} is a {type(text).__name__}, not text")
+    if "\0" in text:
+        raise InputError(f"{what} {text!r} has a NUL character, where C would cut it")
+    try:
+        return text.encode()
+    except UnicodeEncodeError:
+        raise InputError(f"{what} {text!r} has surrogates, which UTF-8 cannot hold") from None
+
+
+def _printable(reason: str) -> bytes:
+    """A reason to refuse something: it may quote what `_c_text` does not take."""
+    return reason.encode(errors="backslashreplace").replace(b"\0", b"\\x00")
+
+
 def _add_axis(library: ctypes.CDLL, options: ctypes.c_void_p, axis: Axis) -> None:
+    name, units = _c_text("an axis's name", axis.name), _c_text(f"axis {axis.name}: units", axis.units)
+    standard_name = _c_text(f"axis {axis.name}: standard_name", axis.standard_name)
     try:
         values = np.ascontiguousarray(axis.values, dtype=np.float64)
         if values.ndim != 1:
             raise InputError(f"it has {values.ndim} dimensions")
     except (TypeError, ValueError, InputError) as error:
-        library.hakobi_options_refuse(options, f"axis {axis.name}: values are not a list of numbers: {error}".encode())
-        return
-    library.hakobi_options_add_axis(
-        options,
-        axis.name.encode(),
-        axis.units.encode(),
-        axis.standard_name.encode(),
-        values.ctypes.data,
-        values.size,
+        raise InputError(f"axis {axis.name}: values are not a list of numbers: {error}") from error
+    library.hakobi_options_add_axis(options, name, units, standard_name, values.ctypes.data, values.size)
+
+
+def _field_of(
+    name: str, units: str, long_name: str, standard_name: str, block: Block, values: npt.NDArray[Any]
+) -> FieldC:
+    """What put lends to C. Raises InputError for what cannot be lent."""
+    block_c = _block_of(block)
+    problem = _problem_with(block, values)
+    if problem:
+        raise InputError(problem)
+    return FieldC(
+        name=_c_text("name", name),
+        units=_c_text("units", units),
+        long_name=_c_text("long_name", long_name),
+        standard_name=_c_text("standard_name", standard_name),
+        block=block_c,
+        type=TYPES[values.dtype.name],
+        data=values.ctypes.data if values.size else None,
+        num_values=values.size,
     )
+
+
+def _block_of(block: Block) -> BlockC:
+    """The block for C. Raises InputError."""
+    if not isinstance(block, Block):
+        raise InputError(f"its block is a {type(block).__name__}, not a Block")
+    try:
+        parts = [[operator.index(number) for number in part] for part in (block.global_, block.start, block.count)]
+    except TypeError:
+        parts = [[1 << 63]]
+    if not all(-(1 << 63) <= number < 1 << 63 for part in parts for number in part):  # ctypes would cut them
+        raise InputError(f"its block is not of whole numbers of 64 bits: {block}")
+    if len({len(part) for part in parts}) != 1 or len(parts[0]) > _library.MAX_DIMS:
+        raise InputError(f"global_, start and count of its block differ in length, or exceed {_library.MAX_DIMS}")
+    return BlockC(len(parts[0]), *((ctypes.c_int64 * _library.MAX_DIMS)(*part) for part in parts))
 
 
 def _problem_with(block: Block, values: npt.NDArray[Any]) -> str:
     """Why `values` cannot be lent as the block's values, or ""."""
-    if not len(block.global_) == len(block.start) == len(block.count) <= _library.MAX_DIMS:
-        return f"global_, start and count of its block differ in length, or are longer than {_library.MAX_DIMS}"
     if not isinstance(values, np.ndarray):
         return f"a {type(values).__name__}, not a numpy array"
     if isinstance(values, np.ma.MaskedArray):

@@ -146,6 +146,72 @@ out.close()
     assert list(tmp_path.iterdir()) == []
 
 
+#: What one rank of two asks for, and what every rank is then told.
+REFUSED = [
+    (r'put(name="a\0b")', r"name 'a\x00b' has a NUL character"),
+    (r'put(name="a\udcff")', r"name 'a\udcff' has surrogates"),
+    ("put(name=7)", "field 7: name is a int, not text"),
+    ("put(units=None)", "field a: units is a NoneType, not text"),
+    (r'put(units="m\0")', "field a: units"),
+    (r'put(long_name="\0")', "field a: long_name"),
+    ("put(standard_name=b'eta')", "standard_name is a bytes, not text"),
+    ("put(block=hakobi.Block((2.0, 2), (0, 0), (1, 2)))", "not of whole numbers of 64 bits"),
+    ("put(block=hakobi.Block((1 << 64, 2), (0, 0), (1, 2)))", "not of whole numbers of 64 bits"),
+    ("put(block=hakobi.Block((2, 2), None, (1, 2)))", "not of whole numbers of 64 bits"),
+    ("put(block=hakobi.Block((2, 2), (0,), (1, 2)))", "differ in length"),
+    ("put(block=None)", "its block is a NoneType, not a Block"),
+    ("put(values=np.ma.masked_array(np.zeros((1, 2)), mask=True))", "put values.filled("),
+    (r'create(prefix="run\0x")', r"prefix 'run\x00x' has a NUL character"),
+    ("create(prefix=7)", "int"),
+    (r'create(method="root\0x")', r"method 'root\x00x' has a NUL character"),
+    (r'create(title="\udcff")', "title"),
+    (r'create(hints={"cb_nodes\0": "1"})', "a hint's name"),
+    (r'create(hints={"cb_nodes": "1\0"})', "hint cb_nodes"),
+    (r'create(axes=[hakobi.Axis("x\0", "m", [0.0])])', "an axis's name"),
+    ('create(axes=[hakobi.Axis("x", None, [0.0])])', "axis x: units is a NoneType"),
+]
+
+
+def test_what_one_rank_cannot_give_to_c_every_rank_refuses(tmp_path: Path, mpi4py_environment: dict[str, str]) -> None:
+    finished = run_script(
+        f"""
+import hakobi, numpy as np, os
+from mpi4py import MPI
+comm = hakobi.Comm.duplicate(MPI.COMM_WORLD)
+
+def create(prefix="run", **other):
+    return hakobi.Output.create(comm, prefix, **other)
+
+def put(name="a", units="m", block=hakobi.split((2, 2), 2, comm.rank), values=np.zeros((1, 2)), **other):
+    out.put(name, units, block, values, **other)
+
+for number, call in enumerate({[call for call, _ in REFUSED]!r}):
+    try:
+        if call.startswith("put"):
+            out = create()
+            out.begin_step(0.0)
+        eval(call if comm.rank == 1 else call.split("(")[0] + "()")
+        out.end_step()
+    except hakobi.InputError as error:
+        text = str(error).replace("\\n", " ")
+        os.write(1, f"{{number:02}} {{comm.rank}}: {{error.code}} on {{error.rank}}: {{text}}\\n".encode())
+    except Exception as error:
+        os.write(2, f"{{call}}: {{error!r}}".encode())
+        MPI.COMM_WORLD.Abort(1)
+""",
+        2,
+        tmp_path,
+        mpi4py_environment,
+    )
+    assert finished.status == 0, finished.stderr
+    lines = sorted(line for line in finished.stdout.splitlines() if " on 1: " in line)
+    assert len(lines) == 2 * len(REFUSED), finished
+    for index, line in enumerate(lines):
+        assert line.startswith(f"{index // 2:02} {index % 2}: invalid_argument on 1: ")
+        assert REFUSED[index // 2][1] in line
+    assert [path.name for path in tmp_path.iterdir()] == ["script.py"]
+
+
 def test_a_put_outside_a_step_raises_at_once(tmp_path: Path) -> None:
     done = run_alone(
         """

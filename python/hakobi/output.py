@@ -384,6 +384,7 @@ def _problem_with(block: Block, values: npt.NDArray[Any]) -> str:
         return f"dtype {values.dtype.str}, not native {', '.join(TYPES)}"
     if not values.flags.c_contiguous:
         return "the array is not contiguous in C order: numpy.ascontiguousarray makes such a copy"
-    if values.shape != block.count and values.shape != (block.num_elements,):
-        return f"the array's shape {values.shape} is not the block's {block.count}"
+    count = tuple(block.count)  # of a list, too
+    if values.shape not in (count, (prod(count),)):
+        return f"the array's shape {values.shape} is not the block's {count}"
     return ""

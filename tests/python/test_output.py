@@ -326,6 +326,12 @@ def test_what_cannot_be_lent_is_said(values: np.ndarray, problem: str) -> None:
     assert bool(said) == bool(problem)
 
 
+def test_a_block_of_lists_is_one_of_tuples() -> None:
+    block = Block([4, 3], [0, 0], [2, 3])  # type: ignore[arg-type]
+    assert _problem_with(block, np.zeros((2, 3))) == ""
+    assert "shape (3, 2) is not the block's (2, 3)" in _problem_with(block, np.zeros((3, 2)))
+
+
 def test_the_launchers_variables_name_the_mpi(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delitem(sys.modules, "mpi4py.MPI", raising=False)
     monkeypatch.delenv("OMPI_COMM_WORLD_SIZE", raising=False)

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import fcntl
 import json
-import math
 import os
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -107,6 +107,7 @@ def read(path: Path | str) -> list[Record]:
 def number(record: Mapping[str, Any], key: str, where: str) -> float:
     """A finite number of a record. Raises FormatError that names `where` and the key."""
     value = record.get(key)
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+    # A comparison, as math.isfinite raises for an integer that no float holds.
+    if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) <= sys.float_info.max:
         raise FormatError(f"{where}: '{key}' is {value!r}, not a number")
     return float(value)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import math
 from collections.abc import Callable
 from pathlib import Path
 
@@ -115,3 +117,66 @@ def test_files_without_measurements_end_in_one_line(
     assert result.status == 2
     assert result.line().startswith("hakobi compare: ")
     assert hakobi("compare", a, tmp_path / "missing").status == 2
+
+
+def measurement(**other: object) -> Record:
+    return {"kind": "measurement", "benchmark": "mpi", "bytes": 8, "unit": "s", "samples": [1.0] * 6, **other}
+
+
+@pytest.mark.parametrize(
+    ("broken", "reason"),
+    [
+        ({"samples": [1.0, None]}, "'samples' is None, not a number"),
+        ({"samples": [1.0, "fast"]}, "'samples' is 'fast', not a number"),
+        ({"samples": [[1.0]]}, "'samples' is [1.0], not a number"),
+        ({"samples": [1.0, math.nan]}, "'samples' is nan, not a number"),
+        ({"samples": [10**400]}, "not a number"),
+        ({"samples": None, "kind": "sample", "time_s": "1"}, "'time_s' is '1', not a number"),
+        ({"bytes": [1]}, "'bytes' is [1], neither text nor a number"),
+        ({"ranks": {"of": 2}}, "'ranks' is {'of': 2}, neither text nor a number"),
+        ({"unit": None}, "'unit' is None, not text"),
+        ({"unit": "us"}, "mpi, 8 B is in us, before in s"),
+    ],
+)
+def test_a_record_that_cannot_be_read_ends_in_one_line(
+    hakobi: Callable[..., Result], tmp_path: Path, broken: Record, reason: str
+) -> None:
+    a = write(tmp_path / "a.jsonl", [measurement()])
+    b = tmp_path / "b.jsonl"
+    b.write_text("".join(json.dumps(line) + "\n" for line in (measurement(), measurement(**broken))))
+    result = hakobi("compare", a, b)
+    assert result.status == 2
+    assert "second file, record 2: " in result.line()
+    assert reason in result.line()
+
+
+def test_another_unit_in_the_second_file_is_said(hakobi: Callable[..., Result], tmp_path: Path) -> None:
+    a = write(tmp_path / "a.jsonl", [measurement()])
+    b = write(tmp_path / "b.jsonl", [measurement(unit="us")])
+    result = hakobi("compare", a, b)
+    assert result.status == 2
+    assert "mpi, 8 B: the first file is in s, the second in us" in result.line()
+
+
+@pytest.mark.parametrize(
+    ("name", "one", "other", "label"),
+    [
+        ("cb_bytes", 1 << 20, 1 << 24, "mpi, 8 B, cb_bytes 1048576"),
+        ("piece_bytes", 512, 4096, "mpi, 8 B, piece_bytes 512"),
+        ("sync", False, True, "mpi, 8 B, sync False"),
+        ("is_synced", False, True, "mpi, 8 B, is_synced False"),
+        ("arguments", ["--n", "1"], ["--n", "2"], 'mpi, 8 B, arguments ["--n", "1"]'),
+    ],
+)
+def test_settings_that_differ_are_two_measurements(name: str, one: object, other: object, label: str) -> None:
+    both = [measurement(**{name: one}), measurement(**{name: other}, samples=[3.0] * 6)]
+    outcome = comparing.compare(both, both[:1])
+    assert [(pair.label(), pair.a.median) for pair in outcome.pairs] == [(label, 1.0)]
+    assert len(outcome.only_a) == 1
+
+
+def test_conditions_inside_each_record_tell_another_machine() -> None:
+    def runs(host: str) -> list[Record]:
+        return [{"app": "wave", "time_s": 1.0 + i / 100, "conditions": {"host": host}} for i in range(6)]
+
+    assert comparing.compare(runs("alpha"), runs("beta")).other_machine == ["host: alpha | beta"]

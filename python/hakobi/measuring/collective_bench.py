@@ -141,9 +141,11 @@ def _keep(lines: list[Record], number: int, result: Result, json_file: Path | No
     result.summary = next((line for line in lines if line.get("kind") == "summary"), result.summary)
     shares = [line["cached_share"] for line in lines if line.get("cached_share") is not None]
     result.cached_share = shares[-1] if shares else result.cached_share
+    # What tells one configuration from another, where records are compared.
+    settings: Record = {name: result.summary[name] for name in ("piece_bytes", "is_synced") if name in result.summary}
     for line in lines:
         if json_file and line.get("kind") == "sample":
-            records.append(json_file, {**line, "round": number, "job": result.num_jobs})
+            records.append(json_file, {**line, **settings, "round": number, "job": result.num_jobs})
     result.num_jobs += 1
 
 

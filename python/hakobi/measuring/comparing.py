@@ -8,17 +8,21 @@
    same thing differ by placement in memory and by the machine's mood, which no single run's spread shows).
 3. Fewer than MINIMUM samples on a side decide nothing.
 4. Records of another machine are compared and said to be so: the difference may be the machine's.
+5. A record that measures something and cannot be read, or the same measurement in two units, is a FormatError.
 """
 
 from __future__ import annotations
 
+import json
 import math
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from hakobi import records as records_file
 from hakobi import statistics
+from hakobi.errors import FormatError
 from hakobi.records import Record
 
 #: Samples on each side below which nothing is named.
@@ -41,7 +45,14 @@ KEYS = (
     "contender",
     "transport",
     "placement",
+    "piece_bytes",
+    "cb_bytes",
+    "sync",
+    "is_synced",
+    "arguments",
 )
+#: Keys whose value needs its name to be understood; of the others the value is enough.
+NAMED_KEYS = ("piece_bytes", "cb_bytes", "sync", "is_synced", "arguments")
 
 #: What must be equal for two files to be of one machine.
 MACHINE = ("host", "machine", "processor", "cpu", "num_cores", "cores")
@@ -63,7 +74,7 @@ class Difference:
     unit: str
 
     def label(self) -> str:
-        return ", ".join(f"{value}" if name != "bytes" else f"{value} B" for name, value in self.key if value != "")
+        return label_of(self.key)
 
 
 @dataclass
@@ -81,32 +92,57 @@ class Outcome:
         return [pair for pair in self.pairs if pair.differs]
 
 
-def samples_of(records: Sequence[Record]) -> tuple[dict[Key, list[float]], dict[Key, str]]:
+def label_of(key: Key) -> str:
+    """What was measured, for people."""
+    texts = {name: str(value) for name, value in key if value != ""}
+    if "bytes" in texts:
+        texts["bytes"] += " B"
+    return ", ".join(f"{name} {text}" if name in NAMED_KEYS else text for name, text in texts.items())
+
+
+def samples_of(records: Sequence[Record], where: str = "") -> tuple[dict[Key, list[float]], dict[Key, str]]:
     """The samples of each measurement, and their unit: of `samples` lists, and of records that are one run each with
-    a `time_s`."""
+    a `time_s`. Raises FormatError (rule 5), which names `where` the records are from."""
     samples: dict[Key, list[float]] = defaultdict(list)
     units: dict[Key, str] = {}
-    for record in records:
+    for number, record in enumerate(records, start=1):
+        place = f"{where or 'records'}, record {number}"
         if isinstance(record.get("samples"), list):
-            values = [float(value) for value in record["samples"]]
-        elif isinstance(record.get("time_s"), int | float) and record.get("kind", "run") in ("run", "sample"):
-            values = [float(record["time_s"])]
+            values = [records_file.number({"samples": value}, "samples", place) for value in record["samples"]]
+        elif "time_s" in record and record.get("kind", "run") in ("run", "sample"):
+            values = [records_file.number(record, "time_s", place)]
         else:
             continue
-        key = tuple((name, record[name]) for name in KEYS if name in record)
+        key = tuple((name, _key_value(record[name], name, place)) for name in KEYS if name in record)
+        unit = record.get("unit", "s")
+        if not isinstance(unit, str):
+            raise FormatError(f"{place}: 'unit' is {unit!r}, not text")
+        if units.setdefault(key, unit) != unit:
+            raise FormatError(f"{place}: {label_of(key)} is in {unit}, before in {units[key]}")
         samples[key] += values
-        units[key] = str(record.get("unit", "s"))
     return dict(samples), units
 
 
+def _key_value(value: Any, name: str, place: str) -> Any:
+    """What stands for a record's value in a key: lists of arguments as JSON text."""
+    if name == "arguments":
+        return json.dumps(value, ensure_ascii=False)
+    if isinstance(value, list | dict):
+        raise FormatError(f"{place}: '{name}' is {value!r}, neither text nor a number")
+    return value
+
+
 def compare(a: Sequence[Record], b: Sequence[Record], least: float = LEAST, error_rate: float = ERROR_RATE) -> Outcome:
-    """`a` and `b` are the records of two files."""
-    samples_a, units = samples_of(a)
-    samples_b, _units = samples_of(b)
+    """`a` and `b` are the records of two files. Raises FormatError (rule 5)."""
+    samples_a, units = samples_of(a, "first file")
+    samples_b, units_b = samples_of(b, "second file")
     outcome = Outcome()
     outcome.only_a = [key for key in samples_a if key not in samples_b]
     outcome.only_b = [key for key in samples_b if key not in samples_a]
     common = [key for key in samples_a if key in samples_b]
+    for key in common:
+        if units[key] != units_b[key]:
+            raise FormatError(f"{label_of(key)}: the first file is in {units[key]}, the second in {units_b[key]}")
     confidence = confidence_of_each(error_rate / max(1, len(common)))
     for key in common:
         if min(len(samples_a[key]), len(samples_b[key])) < MINIMUM:
@@ -153,9 +189,11 @@ def _unequal(a: Sequence[Record], b: Sequence[Record], names: Sequence[str]) -> 
     def conditions(records: Sequence[Record]) -> dict[str, Any]:
         found: dict[str, Any] = {}
         for record in records:
-            if record.get("kind") == "conditions":
-                inner = record.get("conditions")
-                found |= inner if isinstance(inner, dict) else record
+            inner = record.get("conditions")  # a record of its own, or part of each
+            if isinstance(inner, dict):
+                found |= inner
+            elif record.get("kind") == "conditions":
+                found |= record
         return found
 
     first, second = conditions(a), conditions(b)

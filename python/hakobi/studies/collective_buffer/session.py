@@ -192,7 +192,7 @@ def _run_all(
             "wall_s": round(time.monotonic() - begin_s, 3),
         }
         walls[case.ranks] = min(last["wall_s"], walls.get(case.ranks, math.inf))
-        same = {name: last[name] for name in ("benchmark", "key", "run", "round", "cb_bytes")}
+        same = {name: last[name] for name in ("benchmark", "key", "run", "round", "cb_bytes", "piece_bytes")}
         samples = [{**line, **same} for line in lines if line.get("kind") == "sample"]
         if json_file:
             for line in (*samples, last):

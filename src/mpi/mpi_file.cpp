@@ -126,7 +126,8 @@ Status MpiFile::open(const Comm& comm, const std::string& path, const Hints& hin
 }
 
 Status MpiFile::write_block_all(std::int64_t offset_bytes, const Block& block, std::int64_t element_bytes,
-                                std::span<const std::byte> values, std::int64_t num_rounds) {
+                                std::span<const std::byte> values, std::int64_t num_rounds,
+                                std::int64_t round_bytes) {
     const MPI_Datatype element = element_type(element_bytes);
     MPI_Datatype type = file_type_of(block, element_bytes);
     Status status =
@@ -146,6 +147,10 @@ Status MpiFile::write_block_all(std::int64_t offset_bytes, const Block& block, s
         if (moved_count != count)
             status.keep_first({ErrorCode::io, "MPI_File_write_all wrote less than asked"});
         values = values.subspan(length);
+    }
+    if (!values.empty()) {
+        status.keep_first({ErrorCode::internal, std::to_string(values.size()) + " bytes are left after " +
+                                                    std::to_string(num_rounds) + " collective writes"});
     }
     return status;
 }

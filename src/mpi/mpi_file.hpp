@@ -29,15 +29,16 @@ class MpiFile {
     MpiFile& operator=(const MpiFile&) = delete;
 
     /// Collective: writes the values of `block`, whose array of elements of 4 or 8 bytes begins at
-    /// `offset_bytes`. `num_rounds` collective writes of at most `round_bytes` a rank are made, equal on all
-    /// ranks: no less than any rank's values need.
+    /// `offset_bytes`. `num_rounds` collective writes of at most `round_bytes` (a multiple of 8) a rank are made,
+    /// both equal on all ranks: no less than any rank's values need, else `internal`.
     Status write_block_all(std::int64_t offset_bytes, const Block& block, std::int64_t element_bytes,
-                           std::span<const std::byte> values, std::int64_t num_rounds);
+                           std::span<const std::byte> values, std::int64_t num_rounds,
+                           std::int64_t round_bytes = most_round_bytes);
     Status sync_all();   ///< Collective.
     Status close_all();  ///< Collective; the object takes no further call.
 
     /// MPI-IO counts bytes in an int, if not at its interface then inside: no single write comes near 2^31.
-    static constexpr std::int64_t round_bytes = 1 << 30;
+    static constexpr std::int64_t most_round_bytes = 1 << 30;
 
   private:
     explicit MpiFile(MPI_File file) : file_(file) {}

@@ -13,6 +13,7 @@
 #include "format/netcdf4/layout.hpp"
 #include "format/step.hpp"
 #include "mpi/agree.hpp"
+#include "mpi/mpi_file.hpp"
 
 namespace hakobi::output {
 
@@ -64,6 +65,8 @@ class Method {
 struct MethodSettings {
     Comm comm;
     OutputOptions options;
+    /// `parallel`: the most that a rank writes by one call; a multiple of 8.
+    std::int64_t round_bytes = mpi::MpiFile::most_round_bytes;
 };
 
 /// A method's line in the table of registry.cpp. `make` is local.

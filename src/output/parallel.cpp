@@ -18,7 +18,8 @@ namespace {
 /// value moves.
 class Parallel final : public Method {
   public:
-    explicit Parallel(const MethodSettings& settings) : comm_(settings.comm), options_(settings.options) {}
+    explicit Parallel(const MethodSettings& settings)
+        : comm_(settings.comm), options_(settings.options), round_bytes_(settings.round_bytes) {}
 
     Status prepare(const Step& step) override {
         if (comm_.rank() != 0) return {};
@@ -35,7 +36,11 @@ class Parallel final : public Method {
     }
 
     mpi::Agreed write(const Step& step) override {
-        if (step.are_blocks_new) count_rounds(step);
+        // Rounds are counted in bytes: the same blocks of another type take others. Types are equal on all ranks.
+        std::vector<format::ValueType> types;
+        for (const format::FieldDescription& field : step.description.fields) types.push_back(field.type);
+        if (step.are_blocks_new || types != types_) count_rounds(step);
+        types_ = std::move(types);
         std::unique_ptr<mpi::MpiFile> file;
         Status status = mpi::MpiFile::open(comm_, step.part_path, options_.hints, file);
         if (mpi::Agreed agreed = mpi::agree(comm_, status); !agreed.status.ok()) return agreed;
@@ -43,7 +48,7 @@ class Parallel final : public Method {
             const Part& part = step.parts[f];
             status.keep_first(file->write_block_all(step.layout.offsets_bytes[f], part.block,
                                                     format::bytes_of(step.description.fields[f].type),
-                                                    part.values, num_rounds_[f]));
+                                                    part.values, num_rounds_[f], round_bytes_));
         }
         if (options_.sync) status.keep_first(file->sync_all());
         status.keep_first(file->close_all());
@@ -54,15 +59,16 @@ class Parallel final : public Method {
     void count_rounds(const Step& step) {
         num_rounds_.clear();
         for (const Part& part : step.parts) {
-            num_rounds_.push_back((std::ssize(part.values) + mpi::MpiFile::round_bytes - 1) /
-                                  mpi::MpiFile::round_bytes);
+            num_rounds_.push_back((std::ssize(part.values) + round_bytes_ - 1) / round_bytes_);
         }
         mpi::all_max(comm_, num_rounds_);
     }
 
     Comm comm_;
     OutputOptions options_;
+    std::int64_t round_bytes_;
     std::vector<std::int64_t> num_rounds_;  // collective writes that each field takes
+    std::vector<format::ValueType> types_;  // of the fields that num_rounds_ is for
 };
 
 }  // namespace

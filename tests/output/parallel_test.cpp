@@ -1,0 +1,75 @@
+// The method `parallel` where its collective writes are many: by rounds of a few bytes, which stand for 1 GiB.
+#include "fixture.hpp"
+#include "mpi/mpi_file.hpp"
+#include "output/method.hpp"
+#include "output/step_file.hpp"
+
+namespace hakobi::test {
+namespace {
+
+using format::ValueType;
+
+class Rounds : public RanksTest {
+  protected:
+    /// Writes the step of one field as Output does it, and compares the file with the reference.
+    void expect_reference(output::Method& method, std::int64_t number, const TestField& field,
+                          bool are_blocks_new) {
+        const Values values(0, field, number, field.block_of(field.global, comm.size(), comm.rank()));
+        output::Step step{.path = folder + "/run.nc",
+                          .part_path = folder + "/run.nc.part",
+                          .description = {.title = {},
+                                          .time_units = "s",
+                                          .time = 0.25 * static_cast<double>(number),
+                                          .axes = {},
+                                          .fields = {{.name = field.name,
+                                                      .units = "m",
+                                                      .long_name = {},
+                                                      .standard_name = {},
+                                                      .type = field.type,
+                                                      .global = field.global}}},
+                          .layout = {},
+                          .parts = {{values.block(), values.bytes()}},
+                          .are_blocks_new = are_blocks_new};
+        step.layout = format::lay_out_netcdf4(step.description).value();
+        if (is_rank_0()) {
+            EXPECT_TRUE(output::create_file(step.part_path, step.layout).ok());
+        }
+        barrier();
+        const mpi::Agreed agreed = method.write(step);
+        EXPECT_TRUE(agreed.status.ok()) << agreed.status.text();
+        barrier();
+        if (is_rank_0()) {
+            EXPECT_TRUE(bytes_of_file(step.part_path) == reference_file({}, number, {field}, comm.size()));
+        }
+        barrier();
+    }
+};
+
+TEST_F(Rounds, AreCountedAnewWhenTheSameBlocksHaveAWiderType) {
+    auto made = output::make_parallel({.comm = comm, .options = {}, .round_bytes = 512});
+    ASSERT_TRUE(made.ok());
+    output::Method& method = *made.value();
+    TestField field{"eta", ValueType::int32, {128 * comm.size()}, even_blocks};
+    expect_reference(method, 0, field, true);
+    field.type = ValueType::float64;
+    expect_reference(method, 1, field, false);
+    field.type = ValueType::float32;
+    expect_reference(method, 2, field, false);
+}
+
+TEST_F(Rounds, ThatDoNotTakeAllValuesAreAnError) {
+    const std::string path = folder + "/file";
+    if (is_rank_0()) std::ofstream(path) << "";
+    barrier();
+    std::unique_ptr<mpi::MpiFile> file;
+    ASSERT_TRUE(mpi::MpiFile::open(comm, path, {}, file).ok());
+    const Block block = split({64 * comm.size()}, comm.size(), comm.rank());
+    const std::vector<std::int64_t> values(64, 7);
+    const auto bytes = std::as_bytes(std::span(values));
+    EXPECT_TRUE(file->write_block_all(0, block, 8, bytes, 2, 256).ok());
+    EXPECT_EQ(file->write_block_all(0, block, 8, bytes, 1, 256).code(), ErrorCode::internal);
+    EXPECT_TRUE(file->close_all().ok());
+}
+
+}  // namespace
+}  // namespace hakobi::test

@@ -55,7 +55,8 @@ class Method {
     /// True after a `write` that returned before the values were stored: `wait` completes it.
     [[nodiscard]] virtual bool is_draining() const { return false; }
     virtual mpi::Agreed wait() { return {}; }
-    /// Local: forgets what an agreed failure has left of the step; no file of it stays.
+    /// Local: forgets what an agreed failure has left of the step; no file of it stays. Also called for a step that
+    /// failed before `prepare`: files of an earlier run stay as they are.
     virtual void abandon(const Step& /*step*/) {}
     /// Completes what was left for the end of the run. Called once, also after a failure; `times` may be
     /// added to.

@@ -26,7 +26,9 @@ class PerProcess final : public Method {
         std::error_code error;
         std::filesystem::remove_all(folder, error);
         if (!error) std::filesystem::create_directory(folder, error);
-        return error ? status_of_errno(error.value(), "cannot make folder", folder) : Status();
+        if (error) return status_of_errno(error.value(), "cannot make folder", folder);
+        made_folder_ = folder;
+        return {};
     }
 
     mpi::Agreed write(const Step& step) override {
@@ -47,8 +49,10 @@ class PerProcess final : public Method {
     }
 
     void abandon(const Step& step) override {
+        // A step that was refused before prepare has no pieces: those that stand there are an earlier run's.
         std::error_code ignored;
-        if (comm_.rank() == 0) std::filesystem::remove_all(pieces_folder(step.path), ignored);
+        const std::string folder = pieces_folder(step.path);
+        if (folder == made_folder_) std::filesystem::remove_all(folder, ignored);
     }
 
     mpi::Agreed close(OutputTimes& times) override {
@@ -69,6 +73,7 @@ class PerProcess final : public Method {
     Comm comm_;
     OutputOptions options_;
     std::vector<std::string> folders_;  // of steps that are whole
+    std::string made_folder_;           // rank 0: the last that prepare made
 };
 
 }  // namespace

@@ -130,6 +130,21 @@ TEST_F(Pieces, LeftByAnEarlierRunAreNotMixedWithNewOnes) {
     if (is_rank_0()) expect_reference(0);
 }
 
+TEST_F(Pieces, LeftByAnEarlierRunStayWhenAStepIsRefused) {
+    Output out = Output::create(comm, folder + "/run", {.method = "per-process"});
+    const Error error = error_of([&] {
+        out.begin_step(0);
+        out.refuse("not today");
+        out.end_step();
+    });
+    EXPECT_EQ(error.code(), ErrorCode::invalid_argument);
+    out.close();
+    barrier();
+    if (!is_rank_0()) return;
+    EXPECT_EQ(gather_pieces(folder).files.size(), 3U);
+    expect_reference(0);
+}
+
 TEST_F(Pieces, ThatAreNowhereAreAnError) {
     if (!is_rank_0()) return;
     fs::create_directory(folder + "/empty");

@@ -15,8 +15,8 @@
 !> The file has them as every NetCDF file does, the slowest first (ncdump shows eta(ny, nx)). `start` counts from 1.
 !>
 !> Errors: a call with stat= returns 0 or a code (docs/errors.md) there, and the text in errmsg=, which is left as it
-!> was without an error. A call without stat= stops the program with the text, but for `put`: what it reports on this
-!> rank `end_step` reports on every rank, so go on to it.
+!> was without an error. A call without stat= stops the program with the text, but for `put`: what is wrong with a field
+!> on this rank `end_step` reports on every rank, so go on to it. A `put` outside a step stops the program, too.
 !>
 !> Objects hold a handle: a copy names the same object. Nothing is closed or freed without a call that says so.
 module hakobi
@@ -327,12 +327,17 @@ contains
         integer :: n
 
         n = block%num_dims
+        if (n < 1 .or. n > max_dims) then
+            call refuse("num_dims of its block is "//decimal(int(n, int64))//", not 1 to "// &
+                        decimal(int(max_dims, int64)))
+            return
+        end if
         if (.not. contiguous) then
             call refuse("the array is not contiguous")
             return
         end if
         ! A rank-1 array may hold the block's values in order; any other has the block's own shape.
-        if (size(extents) /= 1 .and. .not. same_extents(extents, block%count(:max(0, min(n, max_dims))))) then
+        if (size(extents) /= 1 .and. .not. same_extents(extents, block%count(:n))) then
             call refuse("the array's shape is not the block's")
             return
         end if
@@ -349,21 +354,23 @@ contains
             field%standard_name = c_loc(c_standard_name)
         end if
         field%block%num_dims = int(n, c_int)
-        if (n >= 1 .and. n <= max_dims) then
-            field%block%global(:n) = block%global(n:1:-1)
-            field%block%start(:n) = block%start(n:1:-1) - 1
-            field%block%count(:n) = block%count(n:1:-1)
-        end if
+        field%block%global(:n) = block%global(n:1:-1)
+        field%block%start(:n) = block%start(n:1:-1) - 1
+        field%block%count(:n) = block%count(n:1:-1)
         field%type = type
         field%values = address
         field%num_values = product(extents)
-        code = c_output_put(self%handle, field)
-        if (present(stat)) call report(code, stat, errmsg)
+        ! What is wrong with the values is end_step's to report, and no code: this one says that nothing was recorded.
+        call report(c_output_put(self%handle, field), stat, errmsg)
     contains
         subroutine refuse(reason)
             character(len=*), intent(in) :: reason
-            code = c_output_refuse(self%handle, c_text("field "//trim(name)//": "//reason))
-            if (present(stat)) call report(code, stat, errmsg)
+            character(len=:), allocatable :: text, told
+            text = "field "//trim(name)//": "//reason
+            code = c_output_refuse(self%handle, c_text(text))
+            told = text_of(c_error_text())
+            ! Another text than ours (C may have cut it) is why end_step does not get it: no step is open, say.
+            if (present(stat) .or. index(text, told) /= 1) call report(code, stat, errmsg)
         end subroutine
     end subroutine
 

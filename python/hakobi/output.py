@@ -117,7 +117,7 @@ class OutputTimes:
 
 @dataclass(frozen=True)
 class GatherResult:
-    """What gather_pieces did: files made, and folders whose pieces are not all there, each with the reason."""
+    """What gather_pieces did: files made, and folders that were left as they are, each with the reason."""
 
     files: list[str] = field(default_factory=list)
     incomplete: list[str] = field(default_factory=list)

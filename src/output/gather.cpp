@@ -1,10 +1,18 @@
-// Pieces become a file: read every piece's header, lay the file out as rank 0 of any other method would,
-// bring the values into file order (assemble.hpp), compare the checksums, rename, remove the pieces.
+// Pieces become a file:
+//
+//  1. Every piece's header is read, and the file laid out under <file>.part as rank 0 of any other method would.
+//  2. The values are brought into file order (assemble.hpp), and their checksums compared.
+//  3. The file gets the newest piece's time of modification, and its name.
+//  4. <file>.pieces becomes <file>.pieces.gathered, whose pieces nobody needs, and is removed.
+//
+// Killed before 4, a later gathering does it all again; killed in 4, it removes what is left. By 3 it tells its
+// own file from one that a later run wrote: only that is newer than the pieces.
 #include "output/gather.hpp"
 
 #include <algorithm>
 #include <filesystem>
 #include <hakobi/output.hpp>
+#include <optional>
 
 #include "base/guard.hpp"
 #include "output/agreement.hpp"
@@ -19,6 +27,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::string_view folder_suffix = ".nc.pieces";
+constexpr std::string_view gathered_suffix = ".gathered";
 constexpr std::size_t max_open_pieces = 256;
 
 /// All pieces of a step, checked against each other.
@@ -152,51 +161,105 @@ Status write_values(const PieceSet& set, const format::Layout& layout, const std
     return status;
 }
 
+std::string file_of(const std::string& folder) {
+    return folder.substr(0, folder.size() - std::string_view(".pieces").size());
+}
+
+bool is_piece(const fs::path& path) {
+    return path.extension() == ".piece";
+}
+
+/// When the newest piece was written; nothing where no piece is found.
+std::optional<fs::file_time_type> newest_piece(const std::string& folder) {
+    std::optional<fs::file_time_type> newest;
+    std::error_code error;
+    for (fs::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error)) {
+        std::error_code unknown;
+        const fs::file_time_type time = entry->last_write_time(unknown);
+        if (!unknown && is_piece(entry->path()) && (!newest || time > *newest)) newest = time;
+    }
+    return newest;
+}
+
+/// Whether the step's file is of a later run than the pieces.
+bool is_file_newer(const std::string& folder) {
+    const std::optional<fs::file_time_type> newest = newest_piece(folder);
+    std::error_code error;
+    const fs::file_time_type time = fs::last_write_time(file_of(folder), error);
+    return newest && !error && time > *newest;
+}
+
+/// Removes a folder of pieces that are in their file, and nothing else that somebody put into it.
+Status remove_gathered(const std::string& folder) {
+    std::error_code error;
+    std::vector<std::string> pieces;
+    for (fs::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error)) {
+        if (is_piece(entry->path())) pieces.push_back(entry->path().string());
+    }
+    if (error == std::errc::no_such_file_or_directory) return {};
+    for (const std::string& piece : pieces) {
+        if (Status removed = storage::remove_file(piece); !removed.ok()) return removed;
+    }
+    if (!error) fs::remove(folder, error);
+    return error ? status_of_errno(error.value(), "cannot remove folder", folder) : Status();
+}
+
 Status make_file(const std::string& folder, std::int64_t buffer_bytes, bool sync) {
+    const std::string gathered = folder + std::string(gathered_suffix);
+    std::error_code ignored;
+    const bool is_left_over = fs::exists(gathered, ignored);
+    if (Status status = remove_gathered(gathered); !status.ok()) return status;
+    if (is_left_over && !fs::exists(folder, ignored)) return {};
     Result<PieceSet> set = read_set(folder);
     if (!set.ok()) return set.status();
-    const std::string path = folder.substr(0, folder.size() - std::string_view(".pieces").size());
+    const std::string path = file_of(folder);
     const std::string part = part_path(path);
     Result<format::Layout> layout = format::lay_out_netcdf4(set.value().description);
     if (!layout.ok()) return layout.status();
     if (Status status = check_free(path); !status.ok()) return status;
     Status status = create_file(part, layout.value());
     if (status.ok()) status = write_values(set.value(), layout.value(), part, buffer_bytes);
+    if (const auto newest = newest_piece(folder); status.ok() && newest) {
+        // Where that cannot be, a gathering killed before its last step leaves pieces that the next one only names.
+        fs::last_write_time(part, *newest, ignored);
+    }
     if (status.ok()) status = finish_file(part, path, sync);
     if (!status.ok()) {
         discard_file(part);
         return status;
     }
-    for (const Piece& piece : set.value().pieces) {
-        if (Status removed = storage::remove_file(piece.path); !removed.ok()) return removed;
-    }
-    std::error_code error;
-    fs::remove(folder, error);
-    return error ? status_of_errno(error.value(), "cannot remove folder", folder) : Status();
+    if (Status renamed = storage::rename_file(folder, gathered); !renamed.ok()) return renamed;
+    return remove_gathered(gathered);
 }
 
-bool is_pieces_folder(const fs::path& path) {
+/// The name of the pieces' folder that `path` is, also where it is one that a gathering was killed in removing.
+std::optional<std::string> pieces_folder_of(const fs::path& path) {
+    std::string name = path.string();
+    if (name.ends_with(gathered_suffix)) name.resize(name.size() - gathered_suffix.size());
     std::error_code ignored;
-    return path.filename().string().ends_with(folder_suffix) && fs::is_directory(path, ignored);
+    if (!name.ends_with(folder_suffix) || !fs::is_directory(path, ignored)) return std::nullopt;
+    return name;
 }
 
 std::vector<std::string> find_folders(std::string path) {
     while (path.size() > 1 && path.back() == '/') path.pop_back();
     std::error_code error;
+    if (pieces_folder_of(path + std::string(gathered_suffix))) return {path};
     const fs::file_status found = fs::status(path, error);
     if (!fs::exists(found))
         throw Error(ErrorCode::not_found, "cannot gather " + path + ": there is no such folder");
     if (!fs::is_directory(found))
         throw Error(ErrorCode::format, "cannot gather " + path + ": it is not a folder");
-    if (is_pieces_folder(path)) return {path};
+    if (const auto folder = pieces_folder_of(path)) return {*folder};
     std::vector<std::string> folders;
     for (fs::directory_iterator entry(path, error), end; !error && entry != end; entry.increment(error)) {
-        if (is_pieces_folder(entry->path())) folders.push_back(entry->path().string());
+        if (const auto folder = pieces_folder_of(entry->path())) folders.push_back(*folder);
     }
     if (error) status_of_errno(error.value(), "cannot list folder", path).throw_if_error();
     if (folders.empty())
         throw Error(ErrorCode::not_found, "cannot gather " + path + ": no *.nc.pieces folder is in it");
     std::sort(folders.begin(), folders.end());
+    folders.erase(std::unique(folders.begin(), folders.end()), folders.end());
     return folders;
 }
 
@@ -212,10 +275,15 @@ GatherResult gather_pieces(std::string_view path) {
     constexpr std::int64_t buffer_bytes = 64 << 20;
     GatherResult result;
     for (const std::string& folder : output::find_folders(std::string(path))) {
+        if (output::is_file_newer(folder)) {
+            result.incomplete.push_back(folder + ": " + output::file_of(folder) +
+                                        " is newer than the pieces; move it away to gather them");
+            continue;
+        }
         // Synced: once the pieces are gone the file is all there is, and nobody is there to run again.
         const Status status = output::gather_folder(folder, buffer_bytes, true);
         if (status.ok()) {
-            result.files.push_back(folder.substr(0, folder.size() - std::string_view(".pieces").size()));
+            result.files.push_back(output::file_of(folder));
         } else if (status.code() == ErrorCode::format) {
             result.incomplete.push_back(status.text());
         } else {

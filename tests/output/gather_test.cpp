@@ -1,4 +1,7 @@
 // Pieces of a run that did not end as it should, and what gathering makes of them.
+#include <chrono>
+#include <thread>
+
 #include "fixture.hpp"
 
 namespace hakobi::test {
@@ -117,8 +120,51 @@ TEST_F(Pieces, OfAnotherStepAreNotTaken) {
 TEST_F(Pieces, BesideAnOlderFileReplaceIt) {
     if (!is_rank_0()) return;
     std::ofstream(folder + "/run_000000.nc") << "old";
+    fs::last_write_time(folder + "/run_000000.nc",
+                        fs::last_write_time(last_piece(0)) - std::chrono::seconds(5));
     EXPECT_EQ(gather_pieces(folder).files.size(), 3U);
     expect_reference(0);
+}
+
+TEST_F(Pieces, BesideAFileOfALaterRunAreLeftAndNamed) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));  // file systems' clocks tick every few
+    Output out = Output::create(comm, folder + "/run", {.method = "root"});
+    out.begin_step(7);
+    out.end_step();
+    out.close();
+    barrier();
+    if (!is_rank_0()) return;
+    const std::vector<char> later = bytes_of_file(folder + "/run_000000.nc");
+    const GatherResult result = gather_pieces(folder);
+    EXPECT_EQ(result.files.size(), 2U);
+    ASSERT_EQ(result.incomplete.size(), 1U);
+    EXPECT_NE(result.incomplete[0].find("newer than the pieces"), std::string::npos) << result.incomplete[0];
+    EXPECT_TRUE(bytes_of_file(folder + "/run_000000.nc") == later);
+    EXPECT_EQ(names_in(pieces(0)).size(), static_cast<std::size_t>(comm.size()));
+}
+
+TEST_F(Pieces, ThatAGatheringLeftWhenItWasKilledAreRemovedByTheNext) {
+    if (!is_rank_0()) return;
+    for (const int step : {0, 1}) fs::copy(pieces(step), folder + "/kept_" + std::to_string(step));
+    fs::file_time_type written = fs::file_time_type::min();
+    for (const auto& entry : fs::directory_iterator(pieces(1)))
+        written = std::max(written, fs::last_write_time(entry.path()));
+    EXPECT_EQ(gather_pieces(folder).files.size(), 3U);
+    // Killed among the removals of step 0, and before those of step 1.
+    fs::rename(folder + "/kept_0", pieces(0) + ".gathered");
+    fs::remove(pieces(0) + ".gathered/000000.piece");
+    fs::rename(folder + "/kept_1", pieces(1));
+    for (const auto& entry : fs::directory_iterator(pieces(1))) fs::last_write_time(entry.path(), written);
+    const GatherResult result = gather_pieces(folder);
+    EXPECT_EQ(result.files.size(), 2U);
+    EXPECT_TRUE(result.incomplete.empty());
+    EXPECT_EQ(names_in(folder),
+              (std::vector<std::string>{"run_000000.nc", "run_000001.nc", "run_000002.nc"}));
+    for (int step = 0; step < 3; ++step) expect_reference(step);
+    // By the name of the folder that is gone, too.
+    fs::create_directory(pieces(2) + ".gathered");
+    EXPECT_TRUE(gather_pieces(pieces(2)).incomplete.empty());
+    EXPECT_FALSE(fs::exists(pieces(2) + ".gathered"));
 }
 
 TEST_F(Pieces, LeftByAnEarlierRunAreNotMixedWithNewOnes) {

@@ -39,13 +39,16 @@ class PerProcess final : public Method {
         });
         mpi::Agreed agreed = mpi::agree(comm_, status);
         if (!agreed.status.ok()) return agreed;
-        folders_.push_back(folder);
-        if (!options_.sync) return {};
-        if (comm_.rank() == 0) {
-            status = sync_folder(folder);
-            status.keep_first(sync_folder(folder_of(folder)));
+        if (options_.sync) {
+            if (comm_.rank() == 0) {
+                status = sync_folder(folder);
+                status.keep_first(sync_folder(folder_of(folder)));
+            }
+            agreed = mpi::agree(comm_, status);
         }
-        return mpi::agree(comm_, status);
+        // Only now: a step that fails is abandoned, and close must not look for its pieces.
+        if (agreed.status.ok()) folders_.push_back(folder);
+        return agreed;
     }
 
     void abandon(const Step& step) override {

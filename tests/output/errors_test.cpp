@@ -1,10 +1,27 @@
 // What goes wrong, and how it is said: the same Error on every rank, earlier steps whole, nothing temporary
 // left.
 #include <sys/mount.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include <cmath>
 
 #include "fixture.hpp"
+
+namespace {
+bool do_folders_sync = true;
+}
+
+/// The C library's, in front of it: fails for folders when a test says so.
+extern "C" int fsync(int descriptor) {
+    struct stat info {};
+    if (!do_folders_sync && ::fstat(descriptor, &info) == 0 && S_ISDIR(info.st_mode)) {
+        errno = EIO;
+        return -1;
+    }
+    return static_cast<int>(::syscall(SYS_fsync, descriptor));
+}
 
 namespace hakobi::test {
 namespace {
@@ -158,6 +175,22 @@ TEST_P(AfterOneStep, AFolderInTheFilesWayIsAnError) {
     barrier();
     if (is_rank_0()) fs::remove(folder + "/run_000001.nc");
     expect_failed(error, ErrorCode::exists);
+}
+
+TEST_P(AfterOneStep, AFolderThatCannotBeSyncedIsOneErrorAndCloseAddsNone) {
+    out->close();
+    barrier();
+    if (is_rank_0()) fs::remove(folder + "/run_000000.nc");
+    Output synced = Output::create(comm, folder + "/run", {.method = GetParam(), .sync = true});
+    do_folders_sync = false;
+    const Error error = error_of([&] { write_step(synced, comm, 0, fields); });
+    do_folders_sync = true;
+    EXPECT_EQ(error.code(), ErrorCode::io) << error.what();
+    EXPECT_TRUE(is_same_everywhere(comm, error)) << error.what();
+    EXPECT_EQ(error_of([&] { synced.close(); }).code(), ErrorCode::ok);
+    barrier();
+    for (const std::string& name : names_in(folder)) EXPECT_EQ(name, "run_000000.nc");
+    barrier();
 }
 
 TEST_P(AfterOneStep, CallsInTheWrongOrderAreToldAtOnceAndBreakNothing) {

@@ -102,27 +102,26 @@ MPI_Datatype file_type_of(const Block& block, std::int64_t element_bytes, std::i
 
 Status MpiFile::open(const Comm& comm, const std::string& path, const Hints& hints,
                      std::unique_ptr<MpiFile>& file) {
-    MPI_Info info = MPI_INFO_NULL;
-    check(MPI_Info_create(&info), "MPI_Info_create");
-    Status status;
+    // All ranks have the same hints: all of them return here, or none does.
     for (const auto& [name, value] : hints) {
-        if (name.size() >= MPI_MAX_INFO_KEY || value.size() >= MPI_MAX_INFO_VAL || value.empty()) {
-            status.keep_first(
-                {ErrorCode::invalid_argument, "hint " + name + " is too long or empty for MPI_Info"});
-        } else {
-            check(MPI_Info_set(info, name.c_str(), value.c_str()), "MPI_Info_set");
+        if (name.empty() || name.size() >= MPI_MAX_INFO_KEY || value.size() >= MPI_MAX_INFO_VAL ||
+            value.empty()) {
+            return {ErrorCode::invalid_argument, "hint " + name + " is too long or empty for MPI_Info"};
         }
     }
+    MPI_Info info = MPI_INFO_NULL;
+    check(MPI_Info_create(&info), "MPI_Info_create");
+    for (const auto& [name, value] : hints)
+        check(MPI_Info_set(info, name.c_str(), value.c_str()), "MPI_Info_set");
     MPI_File handle = MPI_FILE_NULL;
     // Also for reading: some libraries read around the pieces that they write.
     const int error = MPI_File_open(comm.state().internal, path.c_str(), MPI_MODE_RDWR, info, &handle);
     MPI_Info_free(&info);
-    status.keep_first(status_of(error, "MPI_File_open", path));
     if (error == MPI_SUCCESS) {
         MPI_File_set_errhandler(handle, MPI_ERRORS_RETURN);
         file.reset(new MpiFile(handle));
     }
-    return status;
+    return status_of(error, "MPI_File_open", path);
 }
 
 Status MpiFile::write_block_all(std::int64_t offset_bytes, const Block& block, std::int64_t element_bytes,

@@ -1,4 +1,4 @@
-// The method `parallel` where its collective writes are many: by rounds of a few bytes, which stand for 1 GiB.
+// The method `parallel`: many collective writes (of a few bytes, which stand for 1 GiB), and hints.
 #include "fixture.hpp"
 #include "mpi/mpi_file.hpp"
 #include "output/method.hpp"
@@ -8,6 +8,8 @@ namespace hakobi::test {
 namespace {
 
 using format::ValueType;
+
+class ParallelTest : public RanksTest {};
 
 class Rounds : public RanksTest {
   protected:
@@ -69,6 +71,25 @@ TEST_F(Rounds, ThatDoNotTakeAllValuesAreAnError) {
     EXPECT_TRUE(file->write_block_all(0, block, 8, bytes, 2, 256).ok());
     EXPECT_EQ(file->write_block_all(0, block, 8, bytes, 1, 256).code(), ErrorCode::internal);
     EXPECT_TRUE(file->close_all().ok());
+}
+
+TEST_F(ParallelTest, AHintThatMpiDoesNotTakeLeavesNoFileOpen) {
+    const auto num_open = [] { return names_in("/proc/self/fd").size(); };
+    const auto fail_once = [&] {
+        Output out =
+            Output::create(comm, folder + "/run", {.method = "parallel", .hints = {{"cb_nodes", ""}}});
+        const Error error = error_of([&] {
+            out.begin_step(0);
+            out.end_step();
+        });
+        EXPECT_EQ(error.code(), ErrorCode::invalid_argument) << error.what();
+        EXPECT_TRUE(is_same_everywhere(comm, error)) << error.what();
+        out.close();
+    };
+    fail_once();
+    const std::size_t before = num_open();
+    for (int i = 0; i < 5; ++i) fail_once();
+    EXPECT_EQ(num_open(), before);
 }
 
 }  // namespace

@@ -179,7 +179,8 @@ HAKOBI_API int hakobi_output_get_times(const hakobi_output* out, hakobi_output_t
 /* ---- Pieces that a killed run left ---------------------------------------------------------------------------- */
 
 /* What hakobi_gather_pieces did: the files that it made, and the folders that it left as they are, each with the
- * reason: pieces are missing, or the file is newer (a later run's). Number `index` from 0; NULL behind the last. Valid until the free. */
+ * reason: pieces are missing, or the file is newer (a later run's). Number `index` from 0; NULL behind the last. Valid
+ * until the free. */
 typedef struct hakobi_gather_result hakobi_gather_result;
 
 /* Makes whole files of the pieces that the method per-process left in `path` (a *.pieces folder, or a directory of

@@ -123,7 +123,8 @@ class HAKOBI_EXPORT Output {
 
 /// Makes whole files of the pieces that `per-process` left in `<path>` (a `*.pieces` folder) or in every such
 /// folder of the directory `path`: complete sets are gathered into their file and removed; incomplete ones (a
-/// killed run), and those beside a file that is newer (a later run's), are left and named. Local: no MPI. Throws not_found, format, no_space, io.
+/// killed run), and those beside a file that is newer (a later run's), are left and named. Local: no MPI. Throws
+/// not_found, format, no_space, io.
 struct GatherResult {
     std::vector<std::string> files;       ///< made, in order
     std::vector<std::string> incomplete;  ///< folders that were left as they are, each with the reason

@@ -6,7 +6,8 @@
 //     accesses itself, and the call is over after this one round.
 //     A writing rank whose pieces would go direct whatever the others want (goes_ahead) moves them before step 1, so that
 //     it works while others are on their way, and then has nothing left (start_early tells when it may not).
-//  2. Choose the road (plan.cpp): direct, or the shuffle. A direct rank moves its own pieces and goes to step 6.
+//  2. Choose the road (plan.cpp): direct, or the shuffle. A direct rank moves its own pieces and goes to step 6. So does,
+//     before it joins the others' shuffle with nothing, a rank whose request has no order.
 //  3. Divide. The range asked for is cut into cycles of one collective buffer, the cycles into file domains. The ranks
 //     add to each cycle's tally how many of them contribute to it and, writing, whether they fill it.
 //  4. When all tallies are in, each aggregator's used cycles are its turns. Its pipeline begins the phase: reading, it
@@ -317,12 +318,12 @@ bool Engine::is_usable() const {
     return impl_->is_usable;
 }
 
-Engine::ForeignWrite::ForeignWrite(const Engine& engine) : impl_(*engine.impl_) {
-    impl_.control->early_writes.begin_foreign();
+Engine::ForeignWrite::ForeignWrite(const Engine& engine) : early_(engine.impl_->control->early_writes) {
+    early_.begin_foreign();
 }
 
 Engine::ForeignWrite::~ForeignWrite() {
-    impl_.control->early_writes.end_foreign();
+    early_.end_foreign();
 }
 
 const EngineOptions& Engine::options() const {

@@ -13,6 +13,8 @@
 
 namespace hakobi::io {
 
+class EarlyWrites;
+
 /// The file of an engine. It must exist (the caller made it).
 struct EngineFile {
     std::string path;  ///< by which this rank opens it, when it has to; may differ between ranks
@@ -101,10 +103,6 @@ class Engine {
     /// Equal on all ranks.
     [[nodiscard]] bool is_usable() const;
 
-  private:
-    struct Impl;
-
-  public:
     /// While one exists no rank of this node has a collective write under way that others have not come to. For a write
     /// of this rank alone by another library, which may write back bytes around its own. Local, any thread; ends before
     /// `close`.
@@ -116,10 +114,11 @@ class Engine {
         ForeignWrite& operator=(const ForeignWrite&) = delete;
 
       private:
-        Impl& impl_;
+        EarlyWrites& early_;
     };
 
   private:
+    struct Impl;
     explicit Engine(std::unique_ptr<Impl> impl);
     std::unique_ptr<Impl> impl_;
 };

@@ -47,15 +47,14 @@ RequestSummary Engine::Impl::summary_of(const Call& call) {
     const std::int64_t done = call.bytes_done();
     if (done >= call.file.size_bytes()) return mine;
     mine.begin_bytes = call.file.begin_bytes();
+    mine.end_bytes = call.file.end_bytes();
+    mine.size_bytes = call.file.size_bytes() - done;
+    mine.num_pieces = call.file.num_pieces();
     if (done > 0) {
         Cursor cursor(call.file);
         cursor.seek(done);
         mine.begin_bytes = cursor.offset();
-    }
-    mine.end_bytes = call.file.end_bytes();
-    mine.size_bytes = call.file.size_bytes() - done;
-    mine.num_pieces = call.file.num_pieces();
-    if (done > 0) {  // as many of them as of the bytes
+        // As many pieces are left as of the bytes.
         const double left =
             static_cast<double>(mine.size_bytes) / static_cast<double>(call.file.size_bytes());
         mine.num_pieces =

@@ -19,8 +19,8 @@ namespace hakobi::mpi {
 /// rank stays in the collective). `hints` become the MPI_Info of the file.
 class MpiFile {
   public:
-    /// Collective; `hints` equal on all ranks. The file must exist. Where it fails on some rank no rank may use or close the file; a
-    /// handle that a library gave to others all the same is left to MPI_Finalize, since closing is
+    /// Collective; `hints` equal on all ranks. The file must exist. Where it fails on some rank no rank may use or
+    /// close the file; a handle that a library gave to others all the same is left to MPI_Finalize, since closing is
     /// collective.
     static Status open(const Comm& comm, const std::string& path, const Hints& hints,
                        std::unique_ptr<MpiFile>& file);

@@ -30,12 +30,9 @@ bool open_engine(OpenFile& file) {
         give_up(file, agreed.status);
         return false;
     }
-    {
-        const std::unique_lock lock(
-            file.engine_use);  // writes of other threads that it does not know are over
-        file.engine = std::move(engine);
-    }
-    PMPI_Barrier(file.comms->comm);
+    const std::unique_lock lock(file.engine_use);  // what other threads wrote unknown to the engine is over,
+    file.engine = std::move(engine);
+    file.has_passed_writes = true;  // on this rank
     return true;
 }
 

@@ -47,60 +47,49 @@ int pass_together(OpenFile& file, Pointer pointer, const Call& call) {
     return error != MPI_SUCCESS ? error : call(file.handle);
 }
 
+enum class Direction { read, write };
+
 /// A data access that always passes.
 template <class Call>
-int pass_access(MPI_File handle, Passed why, Pointer pointer, const Call& call) {
+int pass_access(MPI_File handle, Direction direction, Passed why, Pointer pointer, const Call& call) {
     OpenFile* const file = entered(handle);
     if (file == nullptr) return pass([&] { return call(handle); });
     file->counts.add(file->why_not.empty() ? why : Passed::file);
-    return why == Passed::independent ? pass_alone(*file, pointer, call)
-                                      : pass_together(*file, pointer, call);
-}
-
-/// As `pass_access`, for a write.
-template <class Call>
-int pass_write(MPI_File handle, Passed why, Pointer pointer, const Call& call) {
-    OpenFile* const file = entered(handle);
+    const bool is_write = direction == Direction::write;
+    if (why != Passed::independent) {
+        if (is_write) file->has_passed_writes = true;
+        return pass_together(*file, pointer, call);
+    }
     std::optional<ForeignWrite> alone;
-    if (file != nullptr && why == Passed::independent) alone.emplace(*file);
-    if (file != nullptr && why != Passed::independent) file->has_passed_writes = true;
-    return pass_access(handle, why, pointer, call);
+    if (is_write) alone.emplace(*file);
+    return pass_alone(*file, pointer, call);
 }
 
 /// A nonblocking collective access, which must not wait for other ranks: where the view waits, the rank makes it by
-/// `alone`, the call of one rank that does the same.
+/// `alone`, the call of one rank that does the same. After a write the file's collective accesses pass, until the program
+/// must have completed it: the MPI library may write back what it had read around this rank's bytes, over what the engine
+/// wrote meanwhile.
 template <class Call, class Alone>
-int pass_nonblocking(MPI_File handle, Pointer pointer, const Call& call, const Alone& alone) {
+int pass_nonblocking(MPI_File handle, Direction direction, Pointer pointer, const Call& call,
+                     const Alone& alone) {
     OpenFile* const file = entered(handle);
-    if (file == nullptr || !file->library_view.is_waiting())
-        return pass_access(handle, Passed::nonblocking, pointer, call);
+    if (file == nullptr) return pass([&] { return call(handle); });
     file->counts.add(file->why_not.empty() ? Passed::nonblocking : Passed::file);
-    return pass_alone(*file, pointer, alone);
+    if (direction == Direction::write) file->has_nonblocking_writes = file->has_passed_writes = true;
+    return file->library_view.is_waiting() ? pass_alone(*file, pointer, alone)
+                                           : pass_together(*file, pointer, call);
 }
 
 /// A data access at the shared file pointer by this rank alone: the library must have the view (imports.hpp).
 template <class Call>
-int pass_shared(MPI_File handle, const Call& call) {
+int pass_shared(MPI_File handle, Direction direction, const Call& call) {
     OpenFile* const file = entered(handle);
-    if (file != nullptr) {
-        file->counts.add(file->why_not.empty() ? Passed::shared_pointer : Passed::file);
-        if (file->library_view.is_waiting()) return refuse_shared(*file);
-    }
-    return pass([&] { return call(handle); });
-}
-
-template <class Call>
-int pass_shared_write(MPI_File handle, const Call& call) {
-    OpenFile* const file = entered(handle);
+    if (file == nullptr) return pass([&] { return call(handle); });
+    file->counts.add(file->why_not.empty() ? Passed::shared_pointer : Passed::file);
+    if (file->library_view.is_waiting()) return refuse_shared(*file);
     std::optional<ForeignWrite> alone;
-    if (file != nullptr) alone.emplace(*file);
-    return pass_shared(handle, call);
-}
-
-/// From now on the file's collective accesses pass, until the program must have completed the nonblocking write: the
-/// MPI library may write back what it had read around this rank's bytes, over what the engine wrote meanwhile.
-inline void begin_nonblocking_write(MPI_File handle) {
-    if (OpenFile* const file = entered(handle)) file->has_nonblocking_writes = file->has_passed_writes = true;
+    if (direction == Direction::write) alone.emplace(*file);
+    return pass([&] { return call(handle); });
 }
 
 /// A collective access that the engine does not take.

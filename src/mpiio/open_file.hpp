@@ -64,7 +64,7 @@ struct OpenFile {
     bool has_late_views = false;          ///< the library gets views when it needs them
     bool has_unsynced_writes = false;     ///< by the engine
     bool has_nonblocking_writes = false;  ///< collective ones, which may not be completed (entry.hpp)
-    bool has_passed_writes = false;       ///< collective ones, in which other ranks may still be
+    bool has_passed_writes = false;  ///< in which other ranks may still be: the next call that is taken waits
 
     View view;
     LibraryView library_view;

@@ -36,19 +36,18 @@ class Parallel final : public Method {
     }
 
     mpi::Agreed write(const Step& step) override {
-        // Rounds are counted in bytes: the same blocks of another type take others. Types are equal on all ranks.
-        std::vector<format::ValueType> types;
-        for (const format::FieldDescription& field : step.description.fields) types.push_back(field.type);
-        if (step.are_blocks_new || types != types_) count_rounds(step);
-        types_ = std::move(types);
+        if (step.are_blocks_new) find_largest_parts(step);
         std::unique_ptr<mpi::MpiFile> file;
         Status status = mpi::MpiFile::open(comm_, step.part_path, options_.hints, file);
         if (mpi::Agreed agreed = mpi::agree(comm_, status); !agreed.status.ok()) return agreed;
         for (std::size_t f = 0; f < step.parts.size(); ++f) {
             const Part& part = step.parts[f];
-            status.keep_first(file->write_block_all(step.layout.offsets_bytes[f], part.block,
-                                                    format::bytes_of(step.description.fields[f].type),
-                                                    part.values, num_rounds_[f], round_bytes_));
+            // Blocks stay, but a step may have another type for them.
+            const std::int64_t element_bytes = format::bytes_of(step.description.fields[f].type);
+            const std::int64_t num_rounds =
+                (largest_elements_[f] * element_bytes + round_bytes_ - 1) / round_bytes_;
+            status.keep_first(file->write_block_all(step.layout.offsets_bytes[f], part.block, element_bytes,
+                                                    part.values, num_rounds, round_bytes_));
         }
         if (options_.sync) status.keep_first(file->sync_all());
         status.keep_first(file->close_all());
@@ -56,19 +55,19 @@ class Parallel final : public Method {
     }
 
   private:
-    void count_rounds(const Step& step) {
-        num_rounds_.clear();
-        for (const Part& part : step.parts) {
-            num_rounds_.push_back((std::ssize(part.values) + round_bytes_ - 1) / round_bytes_);
+    void find_largest_parts(const Step& step) {
+        largest_elements_.clear();
+        for (std::size_t f = 0; f < step.parts.size(); ++f) {
+            largest_elements_.push_back(std::ssize(step.parts[f].values) /
+                                        format::bytes_of(step.description.fields[f].type));
         }
-        mpi::all_max(comm_, num_rounds_);
+        mpi::all_max(comm_, largest_elements_);
     }
 
     Comm comm_;
     OutputOptions options_;
     std::int64_t round_bytes_;
-    std::vector<std::int64_t> num_rounds_;  // collective writes that each field takes
-    std::vector<format::ValueType> types_;  // of the fields that num_rounds_ is for
+    std::vector<std::int64_t> largest_elements_;  // of each field, over the ranks
 };
 
 }  // namespace

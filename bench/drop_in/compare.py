@@ -10,11 +10,12 @@ write different bytes end the comparison with status 1. Run it with the project'
     compare.py mpi_calls small-at FILE 10000       10,000 collective writes of 1 KiB a rank
     compare.py mpi_calls passed FILE 1000000       what a passed-on call costs (divide by the calls)
     compare.py pnetcdf_output flash FILE           FLASH-style output
-    compare.py --storage-model servers=4,bandwidth=500,latency=2ms,stripe=1M hdf5_output block FILE 320
+    compare.py --storage-model servers=4,bandwidth=500,latency=2ms,stripe=1M --engine-alone hdf5_output block FILE 320
 
 1. A round runs every contender once: the library alone, the library with each --rival's MCA settings (Open MPI's ROMIO:
    io=romio321), the drop-in, and the floor: the same bytes into a new file by plain contiguous writes (plain_output).
    Forwards, then backwards.
+   With --engine-alone also the drop-in under mpi_output: the same values in as many calls of MPI-IO, no library above.
 2. A run's figure is the program's own time, on its slowest rank: from opening the file to the end of closing it.
    Where the program tells the part within its collective writes, that is printed too.
 3. Under --storage-model every contender's file calls take the time of such storage (bench/storage_model).
@@ -38,6 +39,7 @@ from hakobi.programs import Program
 
 ROOT = Path(__file__).resolve().parents[2]
 FLOOR = "floor"
+ENGINE_ALONE = "drop-in, MPI-IO alone"
 
 
 def parsed() -> argparse.Namespace:
@@ -49,6 +51,9 @@ def parsed() -> argparse.Namespace:
     parser.add_argument("--folder", type=Path, default=Path("/dev/shm"), help="where files are written")
     parser.add_argument(
         "--rival", action="append", default=[], metavar="MCA=VALUE", help="Open MPI alone with a setting"
+    )
+    parser.add_argument(
+        "--engine-alone", action="store_true", help="the same values by MPI-IO calls alone, under the drop-in, as well"
     )
     parser.add_argument("--storage-model", metavar="MODEL", help="as HAKOBI_STORAGE_MODEL, for every contender")
     parser.add_argument("--hints", default="", help="HAKOBI_HINTS of the drop-in")
@@ -118,12 +123,15 @@ def compare(options: argparse.Namespace) -> list[Contender]:
     alone = Contender("library alone", options, options.command)
     rivals = [Contender(f"alone, {setting}", options, options.command, rival=setting) for setting in options.rival]
     contenders = [alone, *rivals, Contender("drop-in", options, options.command, has_drop_in=True)]
+    others = []  # of other bytes
+    if options.engine_alone:
+        others = [Contender(ENGINE_ALONE, options, ["mpi_output", *options.command[1:]], has_drop_in=True)]
     with tempfile.TemporaryDirectory(prefix="hakobi-compare-", dir=options.folder) as folder:
-        files = {contender.name: Path(folder) / f"{i}.dat" for i, contender in enumerate(contenders)}
+        files = {contender.name: Path(folder) / f"{i}.dat" for i, contender in enumerate([*contenders, *others])}
         floor_file = Path(folder) / "floor.dat"
         floor: list[Contender] = []
         for number in range(options.rounds):
-            turns = [*contenders, *floor]
+            turns = [*contenders, *others, *floor]
             for contender in turns if number % 2 == 0 else reversed(turns):
                 contender.run(files.get(contender.name, floor_file))
             for other in contenders[1:]:
@@ -132,7 +140,7 @@ def compare(options: argparse.Namespace) -> list[Contender]:
             if not floor and alone.bytes > 0:  # what it writes is known only now
                 floor = [Contender(FLOOR, options, ["plain_output", "FILE", str(alone.bytes)])]
                 floor[0].run(floor_file)
-    return [*contenders, *floor]
+    return [*contenders, *others, *floor]
 
 
 def main() -> int:

@@ -68,8 +68,9 @@ static void write_block(const char* name, int edge, int num_fields) {
 
 int main(int argc, char** argv) {
     MPI_Init(&argc, &argv);
-    require(argc >= 3, "mpi_output flash|block FILE [EDGE [FIELDS]]");
-    const int is_flash = strcmp(argv[1], "flash") == 0;
+    const int is_flash = argc > 1 && strcmp(argv[1], "flash") == 0;
+    const int is_block = argc > 1 && strcmp(argv[1], "block") == 0;
+    require(argc >= 3 && (is_flash || is_block), "mpi_output flash|block FILE [EDGE [FIELDS]]");
     const int edge = argc > 3 ? atoi(argv[3]) : is_flash ? 16 : 320;
     if (is_flash)
         write_flash(argv[2], edge);

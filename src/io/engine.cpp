@@ -151,7 +151,8 @@ mpi::Agreed Engine::Impl::run_call(Call& call) {
             move_direct(call, 0, false);
             call.has_gone_ahead = true;
         }
-        RoadChoice choice = choose_road(totals, call.is_write, options.shuffle, coarse);
+        RoadChoice choice =
+            choose_road(totals, call.is_write, options.shuffle, coarse, comm.num_nodes() == 1);
         if (call.is_asynchronous && choice.road == Road::direct && options.shuffle != "never")
             choice = {Road::shuffle, "asynchronous"};
         explainer.road(choice, totals, call.is_write);

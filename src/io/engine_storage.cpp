@@ -13,6 +13,9 @@
 namespace hakobi::io {
 namespace {
 
+// Less is written sooner than the next rank is woken: ranks then wait at the inode's lock, spinning.
+constexpr std::int64_t gated_from_bytes = 256 << 10;
+
 // What this process has learnt of a file system, by its device: a file opened later need not learn it again.
 class StorageMemory {
   public:
@@ -76,7 +79,7 @@ void Engine::Impl::start_early(Call& call, std::int64_t coarse_bytes) {
     if (is_guarded && !control->early_writes.try_begin()) return;
     try_storage(call);
     if (call.is_write && is_settled && !call.is_asynchronous && call.is_ordered &&
-        goes_ahead(summary_of(call), options.shuffle, coarse_bytes)) {
+        goes_ahead(summary_of(call), options.shuffle, coarse_bytes, comm.num_nodes() == 1)) {
         move_direct(call, 0, storage_blocks != 0);
         call.has_gone_ahead = true;
     }
@@ -85,7 +88,7 @@ void Engine::Impl::start_early(Call& call, std::int64_t coarse_bytes) {
 
 // The leader carries out its first piece before anybody decides: what it took tells a page cache from a disk.
 void Engine::Impl::try_storage(Call& call) {
-    constexpr std::int64_t coarse_bytes = 4 << 10;
+    constexpr std::int64_t coarse_bytes = 4 << 10, tried_bytes = 256 << 10;
     if (storage_blocks >= 0 || comm.node_rank() != 0 || !call.status.ok() || call.file.empty() ||
         !call.is_ordered)
         return;
@@ -94,7 +97,7 @@ void Engine::Impl::try_storage(Call& call) {
     call.status = need_file();
     if (!call.status.ok()) return;
     const Cursor first(call.file);
-    const std::int64_t length = std::min<std::int64_t>(first.remaining(), 1 << 20);
+    const std::int64_t length = std::min<std::int64_t>(first.remaining(), tried_bytes);
     const DirectResult tried = move_directly(
         *file, nullptr, 1, {call.file, call.memory, call.origin, 0, length, call.is_write, length});
     storage_blocks = tried.has_waited ? 1 : 0;
@@ -121,7 +124,7 @@ void Engine::Impl::move_direct(Call& call, std::int64_t stream_begin, bool in_fl
         // Without one the calls are made in line: slower, not wrong.
     }
     const double start_s = now_s();
-    const bool is_gated = call.is_write && storage_blocks == 0;
+    const bool is_gated = call.is_write && storage_blocks == 0 && call.file.size_bytes() > gated_from_bytes;
     const DirectRequest request{call.file,
                                 call.memory,
                                 call.origin,

@@ -12,14 +12,24 @@ constexpr std::int64_t no_limit = std::numeric_limits<std::int64_t>::max();
 // Served from memory, these pieces move faster one by one than through a collective buffer.
 constexpr std::int64_t direct_write_piece_bytes = 256 << 10;
 constexpr std::int64_t direct_read_piece_bytes = 8 << 10;
+// So do smaller ones of a short request: the shuffle's stages would have nothing to overlap with. On one node, since the
+// pages and stripes that such pieces share are dear where several nodes cache them.
+constexpr std::int64_t short_request_bytes = 256 << 10;
+constexpr std::int64_t short_request_piece_bytes = 4 << 10;
+constexpr std::int64_t short_request_written_pieces = 32;
 
 std::int64_t mean_piece_bytes(const RequestSummary& request) {
     return request.size_bytes / std::max<std::int64_t>(1, request.num_pieces);
 }
 
-bool is_coarse_in_memory(std::int64_t piece_bytes, std::int64_t storage_blocks, bool is_write) {
-    return storage_blocks == 0 &&
-           piece_bytes >= (is_write ? direct_write_piece_bytes : direct_read_piece_bytes);
+/// `size_bytes`: of a rank's request.
+bool is_short(std::int64_t size_bytes, std::int64_t piece_bytes, bool is_write) {
+    return size_bytes <= short_request_bytes && piece_bytes >= short_request_piece_bytes &&
+           (!is_write || size_bytes <= short_request_written_pieces * piece_bytes);
+}
+
+bool is_coarse_in_memory(std::int64_t piece_bytes, bool is_write) {
+    return piece_bytes >= (is_write ? direct_write_piece_bytes : direct_read_piece_bytes);
 }
 
 }  // namespace
@@ -41,6 +51,7 @@ RequestTotals total_of(std::span<const RequestSummary> requests) {
             is_first ? request.begin_bytes : std::min(totals.begin_bytes, request.begin_bytes);
         totals.end_bytes = is_first ? request.end_bytes : std::max(totals.end_bytes, request.end_bytes);
         totals.size_bytes += request.size_bytes;
+        totals.largest_size_bytes = std::max(totals.largest_size_bytes, request.size_bytes);
         totals.smallest_mean_piece_bytes =
             std::min(totals.smallest_mean_piece_bytes, mean_piece_bytes(request));
     }
@@ -48,27 +59,32 @@ RequestTotals total_of(std::span<const RequestSummary> requests) {
 }
 
 RoadChoice choose_road(const RequestTotals& totals, bool is_write, std::string_view shuffle_hint,
-                       std::int64_t coarse_bytes) {
+                       std::int64_t coarse_bytes, bool is_one_node) {
     if (totals.size_bytes == 0) return {Road::nothing, "no rank has anything"};
     if (shuffle_hint == "always") return {Road::shuffle, "hakobi_shuffle=always"};
     if (shuffle_hint == "never") return {Road::direct, "hakobi_shuffle=never"};
     const std::int64_t piece = totals.smallest_mean_piece_bytes;
     if (piece >= coarse_bytes) return {Road::direct, "every rank's pieces are coarse for any storage"};
-    if (totals.num_ranks_with_data == 1 && piece >= direct_read_piece_bytes && totals.storage_blocks == 0) {
-        return {Road::direct, "one rank alone has data, and the storage serves it from memory"};
-    }
-    if (is_coarse_in_memory(piece, totals.storage_blocks, is_write)) {
-        return {Road::direct, "the storage serves from memory and the pieces are coarse"};
+    if (totals.storage_blocks == 0) {
+        if (totals.num_ranks_with_data == 1 && piece >= direct_read_piece_bytes)
+            return {Road::direct, "one rank alone has data, and the storage serves it from memory"};
+        if (is_coarse_in_memory(piece, is_write))
+            return {Road::direct, "the storage serves from memory and the pieces are coarse"};
+        if (is_one_node && is_short(totals.largest_size_bytes, piece, is_write))
+            return {Road::direct, "the storage serves from memory and every rank has little"};
     }
     return {Road::shuffle,
             totals.storage_blocks == 1 ? "the storage makes requests wait" : "the pieces are fine"};
 }
 
-bool goes_ahead(const RequestSummary& mine, std::string_view shuffle_hint, std::int64_t coarse_bytes) {
+bool goes_ahead(const RequestSummary& mine, std::string_view shuffle_hint, std::int64_t coarse_bytes,
+                bool is_one_node) {
     if (mine.error_code != 0 || mine.size_bytes == 0 || mine.storage_blocks < 0) return false;
     if (shuffle_hint != "auto") return shuffle_hint == "never";
     const std::int64_t piece = mean_piece_bytes(mine);
-    return piece >= coarse_bytes || is_coarse_in_memory(piece, mine.storage_blocks, true);
+    if (piece >= coarse_bytes) return true;
+    return mine.storage_blocks == 0 &&
+           (is_coarse_in_memory(piece, true) || (is_one_node && is_short(mine.size_bytes, piece, true)));
 }
 
 std::int64_t coarse_bytes(std::int64_t striping_unit_bytes, std::int64_t cb_bytes) {

@@ -27,6 +27,7 @@ struct RequestSummary {
 /// What all ranks know of all requests.
 struct RequestTotals {
     std::int64_t begin_bytes = 0, end_bytes = 0, size_bytes = 0;
+    std::int64_t largest_size_bytes = 0;         ///< a rank's
     std::int64_t smallest_mean_piece_bytes = 0;  ///< over ranks with data; 2^63-1 without any
     std::int64_t num_ranks_with_data = 0;
     std::int64_t storage_blocks = -1;  ///< the highest of the ranks' views
@@ -44,11 +45,12 @@ struct RoadChoice {
     const char* why = "";
 };
 [[nodiscard]] RoadChoice choose_road(const RequestTotals& totals, bool is_write,
-                                     std::string_view shuffle_hint, std::int64_t coarse_bytes);
+                                     std::string_view shuffle_hint, std::int64_t coarse_bytes,
+                                     bool is_one_node);
 /// Whether a writing rank need not wait for the others' requests before it moves its own pieces: they would go direct
 /// whatever the others want. The others then find nothing of it left. Only for a rank that knows the storage.
 [[nodiscard]] bool goes_ahead(const RequestSummary& mine, std::string_view shuffle_hint,
-                              std::int64_t coarse_bytes);
+                              std::int64_t coarse_bytes, bool is_one_node);
 /// Pieces from which on no storage gains by the shuffle: 1 MiB, but two stripes at least, so that few stripes have two
 /// writers, and no more than a collective buffer, the shuffle's own largest access.
 [[nodiscard]] std::int64_t coarse_bytes(std::int64_t striping_unit_bytes, std::int64_t cb_bytes);

@@ -94,6 +94,7 @@ TEST(RequestTotals, TakeTheWorstErrorOfTheLowestRankAndTheWholeRange) {
     EXPECT_EQ(totals.begin_bytes, 10);
     EXPECT_EQ(totals.end_bytes, 90);
     EXPECT_EQ(totals.size_bytes, 50);
+    EXPECT_EQ(totals.largest_size_bytes, 30);
     EXPECT_EQ(totals.smallest_mean_piece_bytes, 5);
     EXPECT_EQ(totals.num_ranks_with_data, 2);
     EXPECT_EQ(totals.storage_blocks, 1);
@@ -104,45 +105,82 @@ TEST(RequestTotals, TakeTheWorstErrorOfTheLowestRankAndTheWholeRange) {
 TEST(Road, CoarsePiecesServedFromMemorySkipTheShuffleAndSlowStorageDoesNot) {
     RequestTotals totals;
     totals.size_bytes = 1 << 30;
+    totals.largest_size_bytes = 1 << 27;
     totals.num_ranks_with_data = 8;
     totals.smallest_mean_piece_bytes = 24 << 10;
     totals.storage_blocks = 0;
-    EXPECT_EQ(choose_road(totals, true, "auto", 4 << 20).road, Road::shuffle);
-    EXPECT_EQ(choose_road(totals, false, "auto", 4 << 20).road, Road::direct);
+    EXPECT_EQ(choose_road(totals, true, "auto", 4 << 20, true).road, Road::shuffle);
+    EXPECT_EQ(choose_road(totals, false, "auto", 4 << 20, true).road, Road::direct);
     totals.smallest_mean_piece_bytes = 512 << 10;
-    EXPECT_EQ(choose_road(totals, true, "auto", 4 << 20).road, Road::direct);
-    EXPECT_EQ(choose_road(totals, false, "always", 4 << 20).road, Road::shuffle);
+    EXPECT_EQ(choose_road(totals, true, "auto", 4 << 20, true).road, Road::direct);
+    EXPECT_EQ(choose_road(totals, false, "always", 4 << 20, true).road, Road::shuffle);
     totals.storage_blocks = 1;
-    EXPECT_EQ(choose_road(totals, true, "auto", 4 << 20).road, Road::shuffle);
-    EXPECT_EQ(choose_road(totals, true, "never", 4 << 20).road, Road::direct);
+    EXPECT_EQ(choose_road(totals, true, "auto", 4 << 20, true).road, Road::shuffle);
+    EXPECT_EQ(choose_road(totals, true, "never", 4 << 20, true).road, Road::direct);
     totals.storage_blocks = 0;
     totals.smallest_mean_piece_bytes = 1280;
-    EXPECT_EQ(choose_road(totals, false, "auto", 4 << 20).road, Road::shuffle);
+    EXPECT_EQ(choose_road(totals, false, "auto", 4 << 20, true).road, Road::shuffle);
     totals.size_bytes = 0;
-    EXPECT_EQ(choose_road(totals, false, "never", 4 << 20).road, Road::nothing);
+    EXPECT_EQ(choose_road(totals, false, "never", 4 << 20, true).road, Road::nothing);
+}
+
+TEST(Road, ShortRequestsOfOneNodeServedFromMemorySkipTheShuffle) {
+    RequestTotals totals;
+    totals.size_bytes = 8 * (128 << 10);
+    totals.largest_size_bytes = 128 << 10;
+    totals.num_ranks_with_data = 8;
+    totals.smallest_mean_piece_bytes = 4 << 10;
+    totals.storage_blocks = 0;
+    const auto road = [&totals](bool is_write, bool is_one_node) {
+        return choose_road(totals, is_write, "auto", 4 << 20, is_one_node).road;
+    };
+    EXPECT_EQ(road(true, true), Road::direct);
+    EXPECT_EQ(road(false, true), Road::direct);
+    EXPECT_EQ(road(true, false), Road::shuffle) << "nodes would share pages";
+    totals.largest_size_bytes = 256 << 10;
+    EXPECT_EQ(road(true, true), Road::shuffle) << "so many pieces";
+    EXPECT_EQ(road(false, true), Road::direct);
+    totals.largest_size_bytes = 257 << 10;
+    EXPECT_EQ(road(false, true), Road::shuffle) << "one rank has more";
+    totals.largest_size_bytes = 128 << 10;
+    totals.smallest_mean_piece_bytes = 2 << 10;
+    EXPECT_EQ(road(false, true), Road::shuffle) << "fine pieces";
+    totals.smallest_mean_piece_bytes = 4 << 10;
+    totals.storage_blocks = 1;
+    EXPECT_EQ(road(true, true), Road::shuffle);
+
+    RequestSummary mine;
+    mine.size_bytes = 47008;
+    mine.num_pieces = 1;
+    mine.storage_blocks = 0;
+    EXPECT_TRUE(goes_ahead(mine, "auto", 1 << 20, true));
+    EXPECT_FALSE(goes_ahead(mine, "auto", 1 << 20, false));
+    mine.storage_blocks = 1;
+    EXPECT_FALSE(goes_ahead(mine, "auto", 1 << 20, true));
 }
 
 TEST(Road, ARankGoesAheadWhereItsOwnPiecesAreCoarseAndTheStorageIsKnown) {
     RequestSummary mine;
     mine.size_bytes = 10 << 20;
     mine.num_pieces = 4;
-    EXPECT_FALSE(goes_ahead(mine, "auto", 1 << 20)) << "it does not know the storage";
+    EXPECT_FALSE(goes_ahead(mine, "auto", 1 << 20, true)) << "it does not know the storage";
     mine.storage_blocks = 1;
-    EXPECT_TRUE(goes_ahead(mine, "auto", 1 << 20));
-    EXPECT_FALSE(goes_ahead(mine, "always", 1 << 20));
+    EXPECT_TRUE(goes_ahead(mine, "auto", 1 << 20, true));
+    EXPECT_FALSE(goes_ahead(mine, "always", 1 << 20, true));
     mine.num_pieces = 20;
-    EXPECT_FALSE(goes_ahead(mine, "auto", 1 << 20)) << "not coarse for storage that makes requests wait";
-    EXPECT_TRUE(goes_ahead(mine, "never", 1 << 20));
+    EXPECT_FALSE(goes_ahead(mine, "auto", 1 << 20, true))
+        << "not coarse for storage that makes requests wait";
+    EXPECT_TRUE(goes_ahead(mine, "never", 1 << 20, true));
     mine.storage_blocks = 0;
-    EXPECT_TRUE(goes_ahead(mine, "auto", 1 << 20));
+    EXPECT_TRUE(goes_ahead(mine, "auto", 1 << 20, true));
     mine.num_pieces = 100;
-    EXPECT_FALSE(goes_ahead(mine, "auto", 1 << 20));
+    EXPECT_FALSE(goes_ahead(mine, "auto", 1 << 20, true));
     mine.num_pieces = 1;
     mine.error_code = static_cast<int>(ErrorCode::io);
-    EXPECT_FALSE(goes_ahead(mine, "auto", 1 << 20));
+    EXPECT_FALSE(goes_ahead(mine, "auto", 1 << 20, true));
     mine.error_code = 0;
     mine.size_bytes = 0;
-    EXPECT_FALSE(goes_ahead(mine, "never", 1 << 20)) << "nothing is left";
+    EXPECT_FALSE(goes_ahead(mine, "never", 1 << 20, true)) << "nothing is left";
 }
 
 TEST(Road, PiecesOfTwoStripesAndAMebibyteAreCoarseForAnyStorage) {
@@ -155,8 +193,9 @@ TEST(Road, PiecesOfTwoStripesAndAMebibyteAreCoarseForAnyStorage) {
     totals.num_ranks_with_data = 8;
     totals.storage_blocks = 1;
     totals.smallest_mean_piece_bytes = coarse_bytes(4096, 4 << 20);
-    EXPECT_EQ(choose_road(totals, true, "auto", totals.smallest_mean_piece_bytes).road, Road::direct);
-    EXPECT_EQ(choose_road(totals, true, "auto", totals.smallest_mean_piece_bytes + 1).road, Road::shuffle);
+    EXPECT_EQ(choose_road(totals, true, "auto", totals.smallest_mean_piece_bytes, true).road, Road::direct);
+    EXPECT_EQ(choose_road(totals, true, "auto", totals.smallest_mean_piece_bytes + 1, true).road,
+              Road::shuffle);
 }
 
 TEST(Aggregators, AreSpreadOverNodesFirstAndWithinEachThen) {

@@ -4,6 +4,7 @@
 #include <link.h>
 #include <strings.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <cstring>
 #include <mutex>
@@ -17,6 +18,8 @@ struct Symbols {
     const ElfW(Sym) * table = nullptr;
     const char* strings = nullptr;
     std::size_t num = 0;
+    std::size_t first_defined =
+        0;  ///< before it there are only undefined ones; `num` where that is not known
 };
 
 /// How many symbols a GNU hash table knows: its chains end with the highest index in them.
@@ -52,6 +55,9 @@ Symbols symbols_of(const dl_phdr_info& object) {
     }
     if (symbols.table == nullptr || symbols.strings == nullptr) return {};
     symbols.num = gnu_hash != nullptr ? num_in_gnu_hash(gnu_hash) : hash != nullptr ? hash[1] : 0;
+    // The GNU table has what others can find here, at the end of the symbols.
+    symbols.first_defined =
+        gnu_hash != nullptr ? std::min<std::size_t>(gnu_hash[1], symbols.num) : symbols.num;
     return symbols;
 }
 
@@ -74,12 +80,17 @@ int search_object(dl_phdr_info* object, std::size_t size, void* context) {
     // The kernel's own object has symbols at addresses of its own kind, and no MPI.
     if (std::strncmp(object->dlpi_name, "linux-vdso", 10) == 0) return 0;
     const Symbols symbols = symbols_of(*object);
-    bool imports = false, defines = false;
-    for (std::size_t i = 1; i < symbols.num; ++i) {
-        if (!is_of_shared_pointer(symbols.strings + symbols.table[i].st_name)) continue;
-        (symbols.table[i].st_shndx == SHN_UNDEF ? imports : defines) = true;
-    }
     const bool is_program = object->dlpi_name[0] == '\0';  // with the MPI library inside, if it defines them
+    bool imports = false, defines = false;
+    const auto look = [&](std::size_t begin, std::size_t end) {
+        for (std::size_t i = begin; i < end; ++i) {
+            if (!is_of_shared_pointer(symbols.strings + symbols.table[i].st_name)) continue;
+            (symbols.table[i].st_shndx == SHN_UNDEF ? imports : defines) = true;
+        }
+    };
+    // An MPI library defines thousands, whose names are on as many pages: they are looked at where they matter.
+    look(1, symbols.first_defined);
+    if (imports || is_program) look(std::max<std::size_t>(1, symbols.first_defined), symbols.num);
     if (is_program ? imports || defines : imports && !defines) search.found = true;
     return 0;
 }

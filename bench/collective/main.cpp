@@ -17,6 +17,7 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <system_error>
 
 #include "base/clock.hpp"
 #include "contender.hpp"
@@ -62,6 +63,15 @@ class Bench {
           data_(static_cast<std::size_t>(file_.size_bytes())) {
         path_ = options_.folder + "/hakobi-bench-" + std::to_string(shared_pid()) + ".bin";
     }
+    /// Also when a sample has failed.
+    ~Bench() {
+        if (comm_.rank() != 0) return;
+        std::error_code ignored;
+        std::filesystem::remove(path_, ignored);
+        std::filesystem::remove(path_ + ".read", ignored);
+    }
+    Bench(const Bench&) = delete;
+    Bench& operator=(const Bench&) = delete;
 
     void run() {
         add_contenders();
@@ -82,11 +92,7 @@ class Bench {
         };
         const std::vector<measure::Measurement> results =
             measure::measure_interleaved(contenders, rule, agreement);
-        if (comm_.rank() == 0) {
-            std::filesystem::remove(path_);
-            std::filesystem::remove(path_ + ".read");
-            report(comm_, options_, pattern_, series_, results);
-        }
+        if (comm_.rank() == 0) report(comm_, options_, pattern_, series_, results);
     }
 
   private:

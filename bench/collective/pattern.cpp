@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
 
 #include "base/nearest.hpp"
 
@@ -11,6 +12,7 @@ namespace {
 
 constexpr std::array<std::string_view, 5> names = {"block3d", "tile2d", "cyclic", "lattice4d", "contiguous"};
 constexpr std::int64_t site_bytes = 192;
+constexpr std::int64_t largest_element_bytes = 1 << 30, part_bytes = 1 << 20;
 
 // An array of equal extents in blocks.
 void set_blocks(Pattern& pattern, std::int64_t bytes, int num_dims, std::int64_t element_bytes, int num_ranks,
@@ -47,12 +49,17 @@ void set_blocks(Pattern& pattern, std::int64_t bytes, int num_dims, std::int64_t
 }
 
 void set_cyclic(Pattern& pattern, std::int64_t bytes, std::int64_t piece, int num_ranks, int my_rank) {
+    // An element is a byte, or where MPI's ints would not count these a piece, or a part of a large one.
+    if (piece >= largest_element_bytes) piece -= piece % part_bytes;
     const std::int64_t rounds = std::max<std::int64_t>(1, bytes / (piece * num_ranks));
     pattern.file_bytes = rounds * piece * num_ranks;
-    pattern.global = {rounds, piece * num_ranks};
+    if (pattern.file_bytes > std::numeric_limits<int>::max())
+        pattern.element_bytes = piece < largest_element_bytes ? piece : part_bytes;
+    const std::int64_t length = piece / pattern.element_bytes;
+    pattern.global = {rounds, length * num_ranks};
     for (int rank = 0; rank < num_ranks; ++rank) {
-        const std::vector<std::int64_t> start{0, piece * rank}, count{rounds, piece};
-        pattern.files.push_back(io::Region::subarray(0, pattern.global, start, count, 1));
+        const std::vector<std::int64_t> start{0, length * rank}, count{rounds, length};
+        pattern.files.push_back(io::Region::subarray(0, pattern.global, start, count, pattern.element_bytes));
         if (rank == my_rank) {
             pattern.start = start;
             pattern.count = count;

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <new>
+#include <string>
+#include <string_view>
 #include <utility>
 
 #include "mpi/agree.hpp"
@@ -56,11 +58,11 @@ struct Request {
 
 Request describe(OpenFile& file, const Access& access) {
     Request request;
-    const auto refuse = [&request](const char* why) {
-        request.status = Status(ErrorCode::invalid_argument, why);
+    const auto refuse = [&request](std::string_view why) {
+        request.status = Status(ErrorCode::invalid_argument, std::string(why));
     };
-    if (access.type == MPI_DATATYPE_NULL) return refuse("the datatype is MPI_DATATYPE_NULL"), request;
-    if (access.count < 0) return refuse("the count is negative"), request;
+    if (access.type == MPI_DATATYPE_NULL) return refuse(no_datatype), request;
+    if (access.count < 0) return refuse(negative_count), request;
     if (access.offset && *access.offset < 0) return refuse("the offset is negative"), request;
     const Layout type = layout_of(access.type);
     if (__builtin_mul_overflow(access.count, type.size_bytes, &request.bytes)) {

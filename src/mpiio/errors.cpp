@@ -35,11 +35,17 @@ int error_class_of(ErrorCode code) {
     return MPI_ERR_INTERN;
 }
 
+int error_class_of(const Status& status) {
+    if (status.text() == no_datatype) return MPI_ERR_TYPE;
+    if (status.text() == negative_count) return MPI_ERR_COUNT;
+    return error_class_of(status.code());
+}
+
 int result_of(const OpenFile& file, const char* call, const mpi::Agreed& agreed) {
     if (agreed.status.ok()) return MPI_SUCCESS;
     explain(file, std::string(call) + " fails on rank " + std::to_string(agreed.rank) + ": " +
                       agreed.status.text());
-    const int error = error_class_of(agreed.status.code());
+    const int error = error_class_of(agreed.status);
     PMPI_File_call_errhandler(file.handle, error);
     return error;
 }

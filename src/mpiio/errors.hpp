@@ -1,14 +1,20 @@
 #pragma once
 
 #include <hakobi/error.hpp>
+#include <string_view>
 
 #include "mpi/agree.hpp"
 #include "mpiio/open_file.hpp"
 
 namespace hakobi::mpiio {
 
+/// What stands against an access whose argument MPI has an error class of its own for: the text is what all ranks learn.
+inline constexpr std::string_view no_datatype = "the datatype is MPI_DATATYPE_NULL";
+inline constexpr std::string_view negative_count = "the count is negative";
+
 /// The MPI error class of an error of ours; docs/drop-in.md has the table.
 [[nodiscard]] int error_class_of(ErrorCode code);
+[[nodiscard]] int error_class_of(const Status& status);
 
 /// What a call on `file` returns for `agreed`: MPI_SUCCESS, or its class after the file's error handler has been
 /// called, as for an error of the MPI library. Local, and alike on all ranks since `agreed` is.

@@ -143,6 +143,8 @@ def test_several_patterns_and_rank_counts_are_cases(hakobi: Command, log: Path, 
         (["--storage-model", "server=3"], "did you mean 'servers'"),
         (["--storage-model", "servers=0"], "1 to 4096 servers"),
         (["--storage-model", "latency=2"], "a time with its unit"),
+        (["--storage-model", "latency=2000s"], "longer than a quarter of an hour"),
+        (["--storage-model", "bandwidth=1e400"], "MB/s of a server"),
         (["--storage-model", "servers"], "not name=number"),
         (["--storage-model", "servers=2", "--access", "uring"], "io_uring does not pass"),
         (["--dir", "file/below"], "a file is in the way"),
@@ -161,6 +163,20 @@ def test_wrong_input_ends_in_one_line(hakobi: Command, command: str, arguments: 
     last = result.stderr.splitlines()[-1]
     assert last.startswith(f"hakobi {command}: ")
     assert said in last
+
+
+@pytest.mark.parametrize("option", ["--limit", "--budget", "--skew"])
+@pytest.mark.parametrize("value", ["nan", "inf"])
+@pytest.mark.usefixtures("log")
+def test_what_is_not_finite_is_refused(hakobi: Command, option: str, value: str) -> None:
+    result = hakobi("bench", "collective", "--dir", ".", "--json", "r.jsonl", option, value)
+    assert result.status == 2
+    assert result.stderr == f"hakobi bench collective: {option}: {value} is not a finite number\n"
+
+
+def test_a_stripe_in_any_unit_reaches_the_job(hakobi: Command, log: Path) -> None:
+    assert hakobi("bench", "collective", "--dir", ".", "--storage-model", "stripe=1G").status == 0
+    assert jobs(log)[0]["HAKOBI_STORAGE_MODEL"].endswith(",stripe=1024M")
 
 
 @pytest.mark.usefixtures("log")

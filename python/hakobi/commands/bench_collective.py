@@ -77,6 +77,9 @@ def command(
 
     if not math.isfinite(timeout_s) or timeout_s <= 0:
         raise InputError(f"--timeout: {timeout_s:g} is not a number of seconds above 0")
+    for name, number in (("--skew", skew), ("--limit", limit), ("--budget", budget_s)):
+        if number is not None and not math.isfinite(number):
+            raise InputError(f"{name}: {number:g} is not a finite number")
     passed = ["--piece", str(collective.parse_bytes(piece, "--piece"))]
     passed += ["--cb", str(collective.parse_bytes(cb, "--cb"))] if cb else []
     for name, value in (("--depth", depth), ("--aggregators", aggregators), ("--skew", skew)):

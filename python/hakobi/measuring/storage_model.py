@@ -17,6 +17,7 @@ from hakobi.words import binary_text
 LIBRARY = "libhakobi_storage_model.so"
 _UNITS_S = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9}
 _SHIFTS = {"": 0, "K": 10, "M": 20, "G": 30}
+_MOST_OF_A_UNIT = 10**6  #: the model's library takes no larger number before a unit of the stripe
 
 
 @dataclass(frozen=True)
@@ -36,8 +37,7 @@ class StorageModel:
     def value(self) -> str:
         """As HAKOBI_STORAGE_MODEL takes it: equal models have equal texts."""
         nanoseconds = round(1e9 * self.latency_s)
-        stripe = f"{self.stripe_bytes >> 10}K" if self.stripe_bytes % 1024 == 0 else str(self.stripe_bytes)
-        rest = f"latency={nanoseconds}ns,stripe={stripe}"
+        rest = f"latency={nanoseconds}ns,stripe={_stripe_text(self.stripe_bytes)}"
         return f"servers={self.servers},bandwidth={self.bandwidth_mb_s:g},{rest}"
 
     def words(self) -> str:
@@ -96,18 +96,32 @@ def _checked(name: str, number: float, unit: str, item: str) -> float:
             raise wrong("1 to 4096 servers")
         return number
     if name == "bandwidth":
-        if unit or number <= 0:
+        if unit or not 0 < number <= 1e15:
             raise wrong("MB/s of a server, above 0")
         return number
     if name == "latency":
         if (not unit and number > 0) or (unit and unit not in _UNITS_S):
             raise wrong("a time with its unit: 2ms")
+        if number * _UNITS_S.get(unit, 0.0) > 1000:
+            raise wrong("longer than a quarter of an hour")
         return number * _UNITS_S.get(unit, 0.0)
     if name == "stripe":
-        if unit not in _SHIFTS or not 1 <= number <= 1e6 or number != int(number):
+        if unit not in _SHIFTS or not 1 <= number <= _MOST_OF_A_UNIT or number != int(number):
             raise wrong("a size: 65536, 64K, 1M")
         return float(int(number) << _SHIFTS[unit])
     raise unknown_name("name in --storage-model", name, ["servers", "bandwidth", "latency", "stripe"])
+
+
+def _stripe_text(stripe_bytes: int) -> str:
+    """
+    >>> [_stripe_text(size) for size in (1000, 1 << 20, 1 << 30)]
+    ['1000', '1024K', '1024M']
+    """
+    for unit in ("K", "M", "G"):
+        number, rest = divmod(stripe_bytes, 1 << _SHIFTS[unit])
+        if rest == 0 and number <= _MOST_OF_A_UNIT:
+            return f"{number}{unit}"
+    return str(stripe_bytes)
 
 
 def library_beside(program: Program) -> Path:

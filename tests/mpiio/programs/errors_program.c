@@ -102,6 +102,9 @@ int main(int argc, char** argv) {
     show("creating", opened(argv[1], MPI_MODE_CREATE | MPI_MODE_RDWR, &file));
     show_views(file);
     const MPI_Offset at = (MPI_Offset)rank * 1000;
+    show("writing a negative count", MPI_File_write_at_all(file, at, bytes, -1, MPI_BYTE, MPI_STATUS_IGNORE));
+    show("reading a negative count", MPI_File_read_all(file, bytes, -1, MPI_BYTE, MPI_STATUS_IGNORE));
+    show("writing without a type", MPI_File_write_all(file, bytes, 1, MPI_DATATYPE_NULL, MPI_STATUS_IGNORE));
     show("writing", MPI_File_write_at_all(file, at, bytes, 1000, MPI_BYTE, MPI_STATUS_IGNORE));
     show("closing", MPI_File_close(&file));
     show("creating what is there", opened(argv[1], MPI_MODE_CREATE | MPI_MODE_EXCL | MPI_MODE_RDWR, &file));

@@ -109,6 +109,8 @@ def test_missing_and_failing_controls_are_said_and_skipped(hakobi: Callable[...,
         (["--transports", "defualt"], "did you mean 'default'"),
         (["--transports", ","], "names no transport"),
         (["--pattern", "nonsense"], "no pattern 'nonsense'"),
+        (["--pattern", "sendrecv,put"], "one pattern"),
+        (["--pattern", "all"], "one pattern"),
         (["--ranks", "1"], "--ranks"),
     ],
 )

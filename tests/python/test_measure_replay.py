@@ -218,3 +218,59 @@ def test_a_real_program_is_recorded_predicted_and_replayed(hakobi: Callable[...,
     summary = json.loads((tmp_path / "r.jsonl").read_text().splitlines()[-1])
     assert summary["kind"] == "summary"
     assert summary["replay_s"] > 0
+
+
+def test_a_blocking_send_ends_when_its_partner_waits_in_a_send_too(tmp_path: Path) -> None:
+    def events(partner: int) -> list[list[object]]:  # the commonest halo exchange: Irecv, Send, Wait
+        return [
+            ["ireceive", partner, 0, 0, 100_000, 4096, 0, 0],
+            ["send", partner, 0, 0, 100_000, 8192, 0, 20],
+            ["wait", -1, -1, 0, 0, 0, 20, 21, [0]],
+        ]
+
+    recorded = trace.read(write_trace(tmp_path / "t", [events(1), events(0)]))
+    result = prediction.predict(recorded, Figures({100_000: 20e-6}), no_collective)
+    assert result.communication_s == pytest.approx([20e-6, 20e-6])
+
+
+def test_a_sendrecv_receives_by_its_own_tag(tmp_path: Path) -> None:
+    ranks = [
+        [["isend", 1, 5, 0, 3000, 4096, 0, 0], ["sendrecv", 1, 7, 0, 8, 8192, 0, 1, 1, 8, 12288, 7]],
+        [["sendrecv", 0, 7, 0, 8, 8192, 0, 1, 0, 8, 12288, 7], ["receive", 0, 5, 0, 3000, 4096, 1, 2]],
+    ]
+    recorded = trace.read(write_trace(tmp_path / "t", ranks))
+    result = prediction.predict(recorded, Figures({8: 1e-6, 3000: 5e-6}), no_collective)
+    assert result.communication_s == pytest.approx([1e-6, 6e-6])
+
+
+@pytest.mark.parametrize(
+    "spoil",
+    [
+        lambda text: text.replace("50, 60", "NaN, 60"),
+        lambda text: text.replace('"ranks": 2', '"ranks": 1000000000'),
+        lambda text: text.replace('"ranks": 2', '"ranks": -3'),
+        lambda text: text.replace("[0, 1]]", '["a", 1]]'),
+    ],
+)
+def test_a_foreign_trace_ends_in_one_line(
+    hakobi: Callable[..., Result], tmp_path: Path, spoil: Callable[[str], str]
+) -> None:
+    path = write_trace(tmp_path / "t", [halo(1, 8, 50), halo(0, 8, 50)])
+    text = path.read_text()
+    path.write_text(spoil(text))
+    assert path.read_text() != text
+    result = hakobi("bench", "replay", path)
+    assert result.status == 2
+    assert str(path) in result.line()
+
+
+def test_figures_of_several_transports_or_without_a_time_are_refused() -> None:
+    def line(transport: str, seconds: float) -> Line:
+        common: Line = {"kind": "measurement", "benchmark": "mpi", "pattern": "bidirectional", "ranks": 2, "bytes": 8}
+        return {**common, "contender": "hot", "transport": transport, "median": seconds}
+
+    assert replay.figures_of([line("default", 1.0), line("default", 3.0)], "hot")["bidirectional", 2].seconds(8) == 2.0
+    with pytest.raises(InputError, match="default, eager-64K"):
+        replay.figures_of([line("default", 1.0), line("eager-64K", 2.0)], "hot")
+    with pytest.raises(FormatError, match="no figure"):
+        replay.figures_of([line("default", 0.0)], "hot")

@@ -167,14 +167,15 @@ class Benchmark {
         if (!options_.transport.empty()) say("transport: " + options_.transport);
     }
 
+    [[nodiscard]] std::vector<std::int64_t> sizes_of(const std::string& pattern) const {
+        return make_pattern(pattern, comm_)->has_bytes() ? options_.sizes : std::vector<std::int64_t>{0};
+    }
+
     void measure_pattern(const std::string& pattern) {
         say("\n" + pattern +
             (options_.sampling.consume == Consume::timed ? ", reading what arrived included" : "") + "\n" +
             table_head(options_.bufferings));
-        const auto instance = make_pattern(pattern, comm_);
-        std::vector<std::int64_t> sizes = options_.sizes;
-        if (!instance->has_bytes()) sizes = {0};
-        for (std::int64_t bytes : sizes) {
+        for (std::int64_t bytes : sizes_of(pattern)) {
             Row row;
             const std::string reason = skip_on_all(reason_to_skip(pattern, bytes));
             if (reason.empty()) {
@@ -192,7 +193,12 @@ class Benchmark {
     }
 
     void compare_with_self(const std::string& pattern) {
-        for (std::int64_t bytes : options_.sizes) {
+        for (std::int64_t bytes : sizes_of(pattern)) {
+            const std::string reason = skip_on_all(reason_to_skip(pattern, bytes));
+            if (!reason.empty()) {
+                say(pattern + ", " + bytes_text(bytes) + " skipped: " + reason);
+                continue;
+            }
             for (const auto& memory : memories_) {
                 const int named = count_self_differences(comm_, pattern, bytes, *memory, options_);
                 say(pattern + ", " + bytes_text(bytes) + ", " + to_string(memory->buffering) +

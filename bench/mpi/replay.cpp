@@ -150,9 +150,14 @@ int Replay::perform(const TraceEvent& event, std::size_t number) {
     if (event.call == "ireceive")
         return MPI_Irecv(buffer, count, MPI_BYTE, partner, receive_tag, comm, &requests_[number]);
     if (event.call == "sendrecv") {
+        const int tag = event.receive_tag < 0 ? MPI_ANY_TAG : event.receive_tag;
+        if (event.address == event.receive_address && event.bytes == event.receive_bytes) {
+            return MPI_Sendrecv_replace(buffer, count, MPI_BYTE, partner, event.tag,
+                                        rank_in(event.group, event.source), tag, comm, MPI_STATUS_IGNORE);
+        }
         return MPI_Sendrecv(buffer, count, MPI_BYTE, partner, event.tag, at(event.receive_address),
-                            count_of(event.receive_bytes), MPI_BYTE, rank_in(event.group, event.source),
-                            MPI_ANY_TAG, comm, MPI_STATUS_IGNORE);
+                            count_of(event.receive_bytes), MPI_BYTE, rank_in(event.group, event.source), tag,
+                            comm, MPI_STATUS_IGNORE);
     }
     if (event.call == "barrier") return MPI_Barrier(comm);
     if (event.call == "bcast") return MPI_Bcast(buffer, count, MPI_BYTE, partner, comm);
@@ -193,11 +198,22 @@ ReplayTimes Replay::run() {
         if (event.call != "other") times.communication_s += now_s() - began_s;
     }
     times.wall_s = now_s() - start_s;
-    // Requests that the program freed or never waited for.
-    for (MPI_Request& request : requests_) {
-        if (request != MPI_REQUEST_NULL) MPI_Request_free(&request);
-    }
+    end_requests();
     return times;
+}
+
+/// Requests that the program freed or never waited for. A receive that went on would write into memory that is gone.
+void Replay::end_requests() {
+    for (std::size_t number = 0; number < requests_.size(); ++number) {
+        MPI_Request& request = requests_[number];
+        if (request == MPI_REQUEST_NULL) continue;
+        if (trace_.events[number].call == "ireceive") {
+            MPI_Cancel(&request);
+            MPI_Wait(&request, MPI_STATUS_IGNORE);
+        } else {
+            MPI_Request_free(&request);
+        }
+    }
 }
 
 }  // namespace hakobi::bench

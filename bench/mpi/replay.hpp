@@ -23,6 +23,7 @@ struct TraceEvent {
     int group = 0;
     std::int64_t bytes = 0, receive_bytes = 0;
     std::uint64_t address = 0, receive_address = 0;
+    int receive_tag = -1;  ///< sendrecv; -1 any
     double begin_s = 0, end_s = 0;
     std::vector<std::int64_t> requests;
 };
@@ -78,6 +79,7 @@ class Replay {
     void compute(double seconds, const TraceEvent& next);
     void make_communicators();
     int perform(const TraceEvent& event, std::size_t number);
+    void end_requests();
     [[nodiscard]] int rank_in(int group, int world_rank) const;
     std::byte* at(std::uint64_t address) { return memory_.data() + addresses_.offset(address); }
 

@@ -195,10 +195,10 @@ measure::Record summary_of(const Row& row, int num_ranks, const std::string& tra
         has(Buffering::hot) ? measure::Record(row.gb_s_of(Buffering::hot)) : measure::Record();
     record["cold_gb_s"] =
         has(Buffering::cold) ? measure::Record(row.gb_s_of(Buffering::cold)) : measure::Record();
-    record["ratio"] =
-        row.comparison.num_rounds > 0 ? measure::Record(row.comparison.ratio) : measure::Record();
-    record["ratio_ci_low"] = row.comparison.ci_low;
-    record["ratio_ci_high"] = row.comparison.ci_high;
+    const bool is_compared = row.comparison.num_rounds > 0;
+    record["ratio"] = is_compared ? measure::Record(row.comparison.ratio) : measure::Record();
+    record["ratio_ci_low"] = is_compared ? measure::Record(row.comparison.ci_low) : measure::Record();
+    record["ratio_ci_high"] = is_compared ? measure::Record(row.comparison.ci_high) : measure::Record();
     record["cache_inflated"] = row.is_cache_inflated;
     bool wide = false;
     for (const auto& measurement : row.measurements) wide = wide || measurement.wide;

@@ -26,6 +26,7 @@ TraceEvent event_of(const Json& line) {
         event.source = line.at(8).get<int>();
         event.receive_bytes = line.at(9).get<std::int64_t>();
         event.receive_address = line.at(10).get<std::uint64_t>();
+        if (line.size() > 11) event.receive_tag = line.at(11).get<int>();
     } else if (event.call == "wait") {
         event.requests = line.at(8).get<std::vector<std::int64_t>>();
     }

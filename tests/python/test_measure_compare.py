@@ -180,3 +180,11 @@ def test_conditions_inside_each_record_tell_another_machine() -> None:
         return [{"app": "wave", "time_s": 1.0 + i / 100, "conditions": {"host": host}} for i in range(6)]
 
     assert comparing.compare(runs("alpha"), runs("beta")).other_machine == ["host: alpha | beta"]
+
+
+def test_a_time_of_zero_among_the_samples_hides_no_difference() -> None:
+    def line(samples: list[float]) -> list[Record]:
+        return [{"kind": "measurement", "benchmark": "mpi", "pattern": "p", "samples": samples}]
+
+    assert comparing.compare(line([1.0] * 9 + [0.0]), line([100.0] * 10)).differences()
+    assert not comparing.compare(line([0.0] * 10), line([0.0] * 10)).differences()

@@ -170,3 +170,8 @@ def test_a_storage_folder_that_cannot_be_written_ends_in_one_line(
     assert result.status == 2
     assert result.line().startswith("hakobi doctor: ")
     assert sys.exc_info() == (None, None, None)
+
+
+def test_the_copys_bound_is_not_put_on_figures_that_count_both_directions() -> None:
+    fact = probes.memory(budget_s=0, size=4 << 20)
+    assert "two directions" in fact.advice

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -109,6 +110,8 @@ def test_missing_and_failing_controls_are_said_and_skipped(hakobi: Callable[...,
         (["--transports", "defualt"], "did you mean 'default'"),
         (["--transports", ","], "names no transport"),
         (["--pattern", "nonsense"], "no pattern 'nonsense'"),
+        (["--pattern", "sendrecv,put"], "one pattern"),
+        (["--pattern", "all"], "one pattern"),
         (["--ranks", "1"], "--ranks"),
     ],
 )
@@ -160,6 +163,12 @@ def test_the_real_benchmark_measures_and_verifies(hakobi: Callable[..., Result],
     lines = [json.loads(line) for line in file.read_text().splitlines()]
     assert [line["kind"] for line in lines].count("summary") == 4
     assert all(line["verified"] for line in lines if line["kind"] == "measurement")
+    # A barrier has no sizes; a name that is no UTF-8 is no reason to end.
+    arguments = ["--pattern", "barrier", "--sizes", "8,64M", "--aa", "1", "--samples", "1", "--window", "1M"]
+    itself = hakobi("bench", "mpi", *arguments, "--budget", "0", "--transport", os.fsdecode(b"\xff"), "--json", file)
+    assert itself.status == 0, itself.stderr
+    lines = [json.loads(line) for line in file.read_text().splitlines()]
+    assert [line["bytes"] for line in lines if line["kind"] == "self-comparison"] == [0, 0]
     alone = hakobi("bench", "mpi", "--ranks", "1", "--budget", "0.1")
     assert alone.status == 2
     assert "one rank" in alone.stderr

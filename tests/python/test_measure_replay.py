@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
+import shutil
+import subprocess
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
@@ -218,3 +222,146 @@ def test_a_real_program_is_recorded_predicted_and_replayed(hakobi: Callable[...,
     summary = json.loads((tmp_path / "r.jsonl").read_text().splitlines()[-1])
     assert summary["kind"] == "summary"
     assert summary["replay_s"] > 0
+
+
+def test_a_blocking_send_ends_when_its_partner_waits_in_a_send_too(tmp_path: Path) -> None:
+    def events(partner: int) -> list[list[object]]:  # the commonest halo exchange: Irecv, Send, Wait
+        return [
+            ["ireceive", partner, 0, 0, 100_000, 4096, 0, 0],
+            ["send", partner, 0, 0, 100_000, 8192, 0, 20],
+            ["wait", -1, -1, 0, 0, 0, 20, 21, [0]],
+        ]
+
+    recorded = trace.read(write_trace(tmp_path / "t", [events(1), events(0)]))
+    result = prediction.predict(recorded, Figures({100_000: 20e-6}), no_collective)
+    assert result.communication_s == pytest.approx([20e-6, 20e-6])
+
+
+def test_a_sendrecv_receives_by_its_own_tag(tmp_path: Path) -> None:
+    ranks = [
+        [["isend", 1, 5, 0, 3000, 4096, 0, 0], ["sendrecv", 1, 7, 0, 8, 8192, 0, 1, 1, 8, 12288, 7]],
+        [["sendrecv", 0, 7, 0, 8, 8192, 0, 1, 0, 8, 12288, 7], ["receive", 0, 5, 0, 3000, 4096, 1, 2]],
+    ]
+    recorded = trace.read(write_trace(tmp_path / "t", ranks))
+    result = prediction.predict(recorded, Figures({8: 1e-6, 3000: 5e-6}), no_collective)
+    assert result.communication_s == pytest.approx([1e-6, 6e-6])
+
+
+@pytest.mark.parametrize(
+    "spoil",
+    [
+        lambda text: text.replace("50, 60", "NaN, 60"),
+        lambda text: text.replace('"ranks": 2', '"ranks": 1000000000'),
+        lambda text: text.replace('"ranks": 2', '"ranks": -3'),
+        lambda text: text.replace("[0, 1]]", '["a", 1]]'),
+    ],
+)
+def test_a_foreign_trace_ends_in_one_line(
+    hakobi: Callable[..., Result], tmp_path: Path, spoil: Callable[[str], str]
+) -> None:
+    path = write_trace(tmp_path / "t", [halo(1, 8, 50), halo(0, 8, 50)])
+    text = path.read_text()
+    path.write_text(spoil(text))
+    assert path.read_text() != text
+    result = hakobi("bench", "replay", path)
+    assert result.status == 2
+    assert str(path) in result.line()
+
+
+def test_figures_of_several_transports_or_without_a_time_are_refused() -> None:
+    def line(transport: str, seconds: float) -> Line:
+        common: Line = {"kind": "measurement", "benchmark": "mpi", "pattern": "bidirectional", "ranks": 2, "bytes": 8}
+        return {**common, "contender": "hot", "transport": transport, "median": seconds}
+
+    assert replay.figures_of([line("default", 1.0), line("default", 3.0)], "hot")["bidirectional", 2].seconds(8) == 2.0
+    with pytest.raises(InputError, match="default, eager-64K"):
+        replay.figures_of([line("default", 1.0), line("eager-64K", 2.0)], "hot")
+    with pytest.raises(FormatError, match="no figure"):
+        replay.figures_of([line("default", 0.0)], "hot")
+
+
+# What a call is kept as, by the first argument of the program below.
+RECORDED = {
+    "issend": {"isend": 10, "ireceive": 10, "wait": 10},
+    "bsend": {"isend": 10, "receive": 10},
+    "replace": {"sendrecv": 10},
+    "mrecv": {"isend": 10, "receive": 10, "wait": 10},
+    "waitany": {"isend": 10, "ireceive": 10, "wait": 20},
+    "scatter": {"scatter": 10},
+    "iallreduce": {},
+}
+PROGRAM = """
+#include <mpi.h>
+#include <string.h>
+static char a[10000], b[10000], room[200000];
+int main(int argc, char** argv) {
+    MPI_Init(&argc, &argv);
+    const char* what = argv[1];
+    MPI_Comm world = MPI_COMM_WORLD;
+    int rank, length, place;
+    void* detached;
+    MPI_Request two[2];
+    MPI_Message message;
+    MPI_Status status;
+    MPI_Comm_rank(world, &rank);
+    MPI_Buffer_attach(room, sizeof room);
+    for (int i = 0; i < 5; ++i) {
+        if (!strcmp(what, "issend")) {
+            MPI_Irecv(b, 10000, MPI_BYTE, 1 - rank, 0, world, &two[0]);
+            MPI_Issend(a, 10000, MPI_BYTE, 1 - rank, 0, world, &two[1]);
+            MPI_Waitall(2, two, MPI_STATUSES_IGNORE);
+        } else if (!strcmp(what, "bsend")) {
+            MPI_Bsend(a, 10000, MPI_BYTE, 1 - rank, 0, world);
+            MPI_Recv(b, 10000, MPI_BYTE, 1 - rank, 0, world, &status);
+        } else if (!strcmp(what, "replace")) {
+            MPI_Sendrecv_replace(a, 10000, MPI_BYTE, 1 - rank, 0, 1 - rank, 0, world, &status);
+        } else if (!strcmp(what, "mrecv")) {
+            MPI_Isend(a, 10000, MPI_BYTE, 1 - rank, 0, world, &two[0]);
+            MPI_Mprobe(MPI_ANY_SOURCE, 0, world, &message, MPI_STATUS_IGNORE);
+            MPI_Mrecv(b, 10000, MPI_BYTE, &message, &status);
+            MPI_Wait(&two[0], &status);
+        } else if (!strcmp(what, "waitany")) {
+            MPI_Recv_init(b, 10000, MPI_BYTE, 1 - rank, 0, world, &two[0]);
+            MPI_Send_init(a, 10000, MPI_BYTE, 1 - rank, 0, world, &two[1]);
+            MPI_Startall(2, two);
+            for (int j = 0; j < 2; ++j) MPI_Waitany(2, two, &place, &status);
+            MPI_Request_free(&two[0]);
+            MPI_Request_free(&two[1]);
+        } else if (!strcmp(what, "scatter")) {
+            if (rank == 0) MPI_Scatter(a, 4000, MPI_BYTE, MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, 0, world);
+            else MPI_Scatter(0, 0, MPI_DATATYPE_NULL, b, 4000, MPI_BYTE, 0, world);
+        } else {
+            MPI_Iallreduce(a, b, 10, MPI_INT, MPI_SUM, world, &two[0]);
+            MPI_Wait(&two[0], &status);
+        }
+    }
+    MPI_Buffer_detach(&detached, &length);
+    MPI_Barrier(world);
+    MPI_Finalize();
+    return 0;
+}
+"""
+
+
+@pytest.mark.programs
+@pytest.mark.skipif(not has_programs(), reason="hakobi-replay, hakobi-bench-mpi or the recorder is not built")
+@pytest.mark.parametrize("what", RECORDED)
+def test_calls_of_a_program_are_recorded_and_replayed(hakobi: Callable[..., Result], tmp_path: Path, what: str) -> None:
+    compiler = shutil.which(f"mpicc.{programs.flavour()}")
+    if compiler is None:
+        pytest.skip("no MPI compiler")
+    (tmp_path / "program.c").write_text(PROGRAM)
+    subprocess.run([compiler, "-o", tmp_path / "program", tmp_path / "program.c"], check=True)
+    program = programs.Program(tmp_path / "program", programs.flavour())
+    file = tmp_path / "trace.jsonl"
+    # The last argument is no UTF-8: it must not end the program.
+    arguments = [what, os.fsdecode(b"\xff")]
+    finished = launch.run(program, arguments, 2, timeout_s=60, extra_environment=recorder.record_environment(file))
+    launch.check(finished, "recording")
+    recorded = trace.read(file)
+    calls = Counter(event.call for events in recorded.ranks for event in events)
+    assert {call: count for call, count in calls.items() if call not in ("other", "barrier")} == RECORDED[what]
+    assert {event.bytes for event in recorded.ranks[0] if event.call == "scatter"} <= {4000}
+    result = hakobi("bench", "replay", file, "--whole", "--budget", "0.01", "--repetitions", "2", "--timeout", "60")
+    assert result.status == 0, result.stderr
+    assert "failed" not in result.stdout

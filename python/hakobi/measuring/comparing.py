@@ -174,7 +174,7 @@ def _are_apart(a: statistics.Interval, b: statistics.Interval) -> bool:
 def _pair(key: Key, a: list[float], b: list[float], unit: str, least: float, confidence: float) -> Difference:
     first, second = statistics.summarise(a), statistics.summarise(b)
     apart = first.quartile_high < second.quartile_low or second.quartile_high < first.quartile_low
-    positive = min(first.minimum, second.minimum) > 0
+    positive = min(first.median, second.median) > 0
     ratio = second.median / first.median if first.median else float("nan")
     differs = (
         positive

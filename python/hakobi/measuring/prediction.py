@@ -4,7 +4,8 @@
    recorded: a rank that came late then comes late now, and its partner waits.
 2. A message may be taken from the moment of its send. The receiver then works on it for the time that the figures
    have for its size (two ranks that send to each other at once: what a halo exchange does), one message after the
-   other. A message larger than the eager limit holds its sender's wait until it has been taken.
+   other. A message larger than the eager limit holds its sender's wait until it has been taken: by the receiver's
+   wait or, where ranks would wait for each other for ever, by any call in which the receiver waits meanwhile.
 3. A collective begins when those have come whose data it needs: all, or the root.
 4. Communication is the time between a call's begin and end; the part of it in which a partner had not come yet is
    counted as waiting. Figures change the rest only.
@@ -156,23 +157,41 @@ class _Walk:
             elif event.call == "sendrecv":
                 message = self.world.post(event, self.rank, self.clock_s) if event.partner != -2 else None
                 if event.source != -2:
-                    yield from self._receive(event.group, event.source, -1)
+                    yield from self._receive(event.group, event.source, event.receive_tag)
                 if message is not None:
                     yield from self._finish_send(message)
             self.communication_s += self.clock_s - begin_s
 
     def _wait(self, requests: tuple[int, ...]) -> Generator[None]:
-        made = [self.pending.pop(request) for request in requests if request in self.pending]
-        for receive in made:
-            if isinstance(receive, Event):
-                yield from self._receive(receive.group, receive.partner, receive.tag)
-        for message in made:
+        for request in requests:
+            while isinstance(self.pending.get(request), Event) and not self._try(request):
+                yield
+        for message in [self.pending.pop(request, None) for request in requests]:
             if isinstance(message, _Message):
                 yield from self._finish_send(message)
+
+    def _try(self, request: int) -> bool:
+        """Takes the message of a posted receive if it has been sent."""
+        receive = self.pending[request]
+        assert isinstance(receive, Event)
+        message = self.world.take(receive.group, receive.partner, self.rank, receive.tag)
+        if message is None:
+            return False
+        del self.pending[request]
+        self._work(message)
+        return True
+
+    def progress(self) -> bool:
+        """What MPI does for this rank while it waits in another call: messages of posted receives are taken."""
+        receives = [request for request, made in self.pending.items() if isinstance(made, Event)]
+        return sum(self._try(request) for request in receives) > 0
 
     def _receive(self, group: tuple[int, ...], source: int, tag: int) -> Generator[None]:
         while (message := self.world.take(group, source, self.rank, tag)) is None:
             yield
+        self._work(message)
+
+    def _work(self, message: _Message) -> None:
         self.waiting_s += max(0.0, message.sent_s - self.clock_s)
         self.clock_s = max(self.clock_s, message.sent_s) + self.world.message.seconds(message.bytes)
         message.taken_s = self.clock_s
@@ -220,7 +239,7 @@ def predict(
         for rank in list(going):
             if next(going[rank], going) is going:
                 del going[rank]
-        if going and _state(walks, world) == before:
+        if going and _state(walks, world) == before and sum(walks[rank].progress() for rank in going) == 0:
             ranks = ", ".join(map(str, going))
             raise FormatError(f"{trace.path}: ranks {ranks} wait for messages that nobody sends: the trace is cut off")
     return Prediction([walk.communication_s for walk in walks], [walk.waiting_s for walk in walks])

@@ -35,8 +35,8 @@ def memory(budget_s: float = 2.0, size: int = 256 << 20) -> Fact:
         "memory copy",
         f"{np.median(rates):.3g} ± {spread:.1g} GB/s, one thread, {binary_text(size)}",
         "note",
-        "no message and no file in memory is carried faster than one copy",
-        "a figure above this was served from a cache",
+        "no process takes in messages, or writes a file in memory, faster than one copy",
+        "one direction of one process above this was served from a cache; sendrecv's figure counts two directions",
     )
 
 

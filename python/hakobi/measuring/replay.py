@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from hakobi import conditions, launch, programs, records, statistics
-from hakobi.errors import InputError
+from hakobi.errors import FormatError, InputError
 from hakobi.measuring import prediction
 from hakobi.measuring.trace import Trace
 from hakobi.records import Record
@@ -91,14 +91,25 @@ def measure_figures(trace: Trace, budget_s: float, timeout_s: float) -> list[Rec
 
 
 def figures_of(lines: list[Record], contender: str) -> dict[tuple[str, int], prediction.Figures]:
-    """(pattern, ranks) -> seconds over bytes, of the `measurement` records of one contender ("hot" or "cold")."""
-    points: dict[tuple[str, int], dict[int, float]] = defaultdict(dict)
+    """(pattern, ranks) -> seconds over bytes, of the `measurement` records of one contender ("hot" or "cold"); the
+    median of what was measured several times. Raises InputError for several transports, FormatError."""
+    points: dict[tuple[str, int], dict[int, list[float]]] = defaultdict(lambda: defaultdict(list))
+    transports: set[str] = set()
     for line in lines:
         if line.get("kind") == "measurement" and line.get("benchmark") == "mpi" and line.get("contender") == contender:
             where = "a measurement"
+            transports.add(str(line.get("transport", "")))
             key = (str(line.get("pattern")), int(records.number(line, "ranks", where)))
-            points[key][int(records.number(line, "bytes", where))] = records.number(line, "median", where)
-    return {key: prediction.Figures(values) for key, values in points.items()}
+            size, median = int(records.number(line, "bytes", where)), records.number(line, "median", where)
+            if size < 0 or median <= 0:
+                raise FormatError(f"{where}: {median:g} s for {size} bytes is no figure")
+            points[key][size].append(median)
+    if len(transports) > 1:
+        raise InputError(f"the figures are of several transports ({', '.join(sorted(transports))}): give those of one")
+    return {
+        key: prediction.Figures({size: float(np.median(medians)) for size, medians in values.items()})
+        for key, values in points.items()
+    }
 
 
 def _collective(figures: dict[tuple[str, int], prediction.Figures]) -> Callable[[str, int, int], float]:
@@ -124,19 +135,21 @@ def predict(trace: Trace, lines: list[Record], contender: str, eager_bytes: int)
     return prediction.predict(trace, message, _collective(figures), eager_bytes)
 
 
-def replay(trace: Trace, repetitions: int, timeout_s: float) -> list[float]:
-    """Seconds in communication of each repetition (mean over ranks), by hakobi-replay."""
+def replay(trace: Trace, repetitions: int, timeout_s: float) -> tuple[list[float], int]:
+    """Seconds in communication of each repetition (mean over ranks), by hakobi-replay, and how many calls failed."""
     program = programs.find("hakobi-replay")
     finished = launch.run(
         program, [str(trace.path), "--repetitions", str(repetitions)], len(trace.ranks), timeout_s=timeout_s
     )
     launch.check(finished, "replaying")
     found: list[float] = []
+    failed = 0
     for line in finished.stdout.splitlines():
         if line.startswith("{"):
             record: dict[str, Any] = json.loads(line)
             found.append(float(np.mean(record["communication_s"])))
-    return found
+            failed += int(record["num_failed_calls"])
+    return found, failed
 
 
 def evaluate(trace: Trace, lines: list[Record], *, repetitions: int, eager_bytes: int, timeout_s: float) -> Outcome:
@@ -147,13 +160,15 @@ def evaluate(trace: Trace, lines: list[Record], *, repetitions: int, eager_bytes
         result = predict(trace, lines, name, eager_bytes)
         predicted[name] = float(np.mean(result.communication_s))
         waiting[name] = float(np.mean(result.waiting_s))
-    replays = replay(trace, repetitions, timeout_s) if repetitions > 0 else []
+    replays, failed = replay(trace, repetitions, timeout_s) if repetitions > 0 else ([], 0)
     if replays:
         predicted["replay"] = float(np.median(replays))
     own = float(np.mean(trace.communication_s()))
     if own <= 0:
         raise InputError(f"{trace.path} holds no communication that could be predicted")
     outcome = Outcome(own, predicted, waiting, replays, float(np.mean(trace.other_s())))
+    if failed:
+        outcome.notes.append(f"{failed} calls of the replays failed: their messages met others than in the program")
     if trace.dropped:
         outcome.notes.append(f"{trace.dropped} calls did not fit the recorder (HAKOBI_RECORD_EVENTS) and are missing")
     if outcome.other_s > 0.01 * own:

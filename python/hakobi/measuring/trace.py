@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -29,6 +30,7 @@ class Event:
     end_s: float
     source: int = -2
     receive_bytes: int = 0
+    receive_tag: int = -1
     requests: tuple[int, ...] = ()
 
 
@@ -74,7 +76,10 @@ def read(path: Path) -> Trace:
     head = lines[0]
     try:
         trace = Trace(path, str(head.get("command", "")), str(head.get("mpi_library", "")))
-        trace.ranks = [[] for _ in range(int(head["ranks"]))]
+        num_ranks = int(head["ranks"])
+        if not 0 < num_ranks < len(lines):  # each has a line of its own at least
+            raise ValueError(f"{num_ranks} ranks in {len(lines)} lines")
+        trace.ranks = [[] for _ in range(num_ranks)]
         groups: dict[int, list[tuple[int, ...]]] = {}
         expected: dict[int, int] = {}
         for line in lines[1:]:
@@ -152,8 +157,11 @@ def crop(trace: Trace, ranges: list[tuple[int, int]], target: Path) -> Trace:
 
 def _event(values: list[Any], groups: list[tuple[int, ...]]) -> Event:
     call, partner, tag, group, size, _address, begin, end = values[:8]
+    if not math.isfinite(begin) or not math.isfinite(end):
+        raise ValueError(f"a {call} from {begin} to {end}")
     known = groups[group] if call not in ("wait", "other") else ()
     common = (str(call), int(partner), int(tag), known, int(size), begin / 1e6, end / 1e6)
     if call == "sendrecv":
-        return Event(*common, source=int(values[8]), receive_bytes=int(values[9]))
-    return Event(*common, requests=tuple(values[8])) if call == "wait" else Event(*common)
+        tag = int(values[11]) if len(values) > 11 else -1
+        return Event(*common, source=int(values[8]), receive_bytes=int(values[9]), receive_tag=tag)
+    return Event(*common, requests=tuple(map(int, values[8]))) if call == "wait" else Event(*common)

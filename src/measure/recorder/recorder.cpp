@@ -1,124 +1,18 @@
 // libhakobi_record.so: preloaded before a program's MPI library, it stands in for the communicating MPI_* calls of C
 // and C++ programs, lets PMPI_* do them, and keeps what they were (trace.hpp). Results, errors and statuses are the
-// library's own. Calls that are not listed here pass by unseen; those that communicate and cannot be replayed
-// (neighbour collectives, variable-size collectives, probes) are kept as `other`, with their time.
-#include <hakobi/export.hpp>
+// library's own. Calls that communicate and cannot be replayed are in unreplayed.cpp.
+#include <algorithm>
+#include <numeric>
 
-#include <vector>
-
-#include "base/clock.hpp"
-#include "trace.hpp"
+#include "timed.hpp"
 
 namespace hakobi::recorder {
 namespace {
-
-Trace& trace() {
-    return Trace::instance();
-}
-
-template <class Count>
-std::int64_t bytes_of(Count count, MPI_Datatype type) {
-    int size = 0;
-    if (type == MPI_DATATYPE_NULL || PMPI_Type_size(type, &size) != MPI_SUCCESS) return 0;
-    return static_cast<std::int64_t>(count) * size;
-}
-
-std::uint64_t number(const void* address) {
-    return reinterpret_cast<std::uintptr_t>(address);
-}
-
-Event transfer(Call call, MPI_Comm comm, int partner, int tag, std::int64_t bytes, const void* address) {
-    Event event{};
-    event.call = call;
-    event.communicator = trace().group_of(comm);
-    event.partner = trace().world_rank(event.communicator, partner);
-    event.tag = tag == MPI_ANY_TAG ? -1 : tag;
-    event.bytes = bytes;
-    event.address = number(address);
-    return event;
-}
-
-/// Runs `call`, timed, and keeps it as the event that `describe` makes before it; the event's number is returned.
-template <class Describe, class Function>
-int timed(const Describe& describe, const Function& call, std::int64_t* event_number = nullptr) {
-    if (!trace().is_on()) return call();
-    Event event = describe();
-    event.begin_s = now_s();
-    const int result = call();
-    event.end_s = now_s();
-    const std::int64_t added = trace().add(std::move(event));
-    if (event_number != nullptr) *event_number = added;
-    return result;
-}
-
-/// As `timed` for a call that makes a request.
-template <class Describe, class Function>
-int timed_request(MPI_Request* request, const Describe& describe, const Function& call) {
-    std::int64_t event = -1;
-    const int result = timed(describe, call, &event);
-    if (event >= 0 && result == MPI_SUCCESS && *request != MPI_REQUEST_NULL)
-        trace().name_request(*request, event);
-    return result;
-}
-
-/// As `timed` for a call that waits for requests, whose handles are gone afterwards.
-template <class Function>
-int timed_wait(int count, const MPI_Request* requests, const Function& call) {
-    return timed(
-        [&] {
-            Event event{};
-            event.call = Call::wait;
-            event.partner = -1;
-            event.tag = -1;
-            for (int i = 0; i < count; ++i) {
-                const std::int64_t made =
-                    requests[i] == MPI_REQUEST_NULL ? -1 : trace().take_request(requests[i]);
-                if (made >= 0) event.requests.push_back(made);
-            }
-            return event;
-        },
-        call);
-}
-
-/// A test or a wait for some: kept as a wait for those of `before` that are complete after it, if any are.
-template <class Function>
-int tested(int count, MPI_Request* requests, const Function& call) {
-    if (!trace().is_on()) return call();
-    const std::vector<MPI_Request> before(requests, requests + count);
-    Event event{};
-    event.call = Call::wait;
-    event.partner = -1;
-    event.tag = -1;
-    event.begin_s = now_s();
-    const int result = call();
-    event.end_s = now_s();
-    for (int i = 0; i < count; ++i) {
-        if (before[static_cast<std::size_t>(i)] == requests[i]) continue;
-        const std::int64_t made = trace().take_request(before[static_cast<std::size_t>(i)]);
-        if (made >= 0) event.requests.push_back(made);
-    }
-    if (event.requests.empty()) event.call = Call::other;
-    trace().add(std::move(event));
-    return result;
-}
 
 template <class Function>
 int collective(Call kind, MPI_Comm comm, int root, std::int64_t bytes, const void* address,
                const Function& call) {
     return timed([&] { return transfer(kind, comm, root, -1, bytes, address); }, call);
-}
-
-template <class Function>
-int other(const Function& call) {
-    return timed(
-        [] {
-            Event event{};
-            event.call = Call::other;
-            event.partner = -1;
-            event.tag = -1;
-            return event;
-        },
-        call);
 }
 
 int start(MPI_Request request) {
@@ -128,10 +22,48 @@ int start(MPI_Request request) {
         &request, [&] { return *made; }, [&] { return PMPI_Start(&request); });
 }
 
+/// What a probed message will be received as.
+void keep_probed(MPI_Comm comm, MPI_Message message, const MPI_Status& status) {
+    if (message == MPI_MESSAGE_NULL) return;
+    const Event event =
+        transfer(Call::receive, comm, message == MPI_MESSAGE_NO_PROC ? MPI_PROC_NULL : status.MPI_SOURCE,
+                 status.MPI_TAG, 0, nullptr);
+    trace().keep_message(message, event);
+}
+
+Event probed(MPI_Message message, Call call, std::int64_t bytes, const void* buffer) {
+    Event event = trace().take_message(message);
+    if (event.call == Call::other) return event;
+    event.call = call;
+    event.bytes = bytes;
+    event.address = number(buffer);
+    return event;
+}
+
+/// A sendrecv's event with its receiving half.
+Event both(Event event, int from, int tag, std::int64_t bytes, const void* buffer) {
+    if (event.call == Call::other) return event;
+    event.source = trace().world_rank(event.communicator, from);
+    event.receive_tag = tag == MPI_ANY_TAG ? -1 : tag;
+    event.receive_bytes = bytes;
+    event.receive_address = number(buffer);
+    return event;
+}
+
+std::vector<int> all_places(int flag, int count) {
+    std::vector<int> places(static_cast<std::size_t>(flag != 0 ? count : 0));
+    std::iota(places.begin(), places.end(), 0);
+    return places;
+}
+
 }  // namespace
 }  // namespace hakobi::recorder
 
 using namespace hakobi::recorder;
+
+__attribute__((destructor)) static void at_end() {
+    trace().say_what_is_missing();
+}
 
 extern "C" {
 
@@ -152,6 +84,10 @@ HAKOBI_EXPORT int MPI_Finalize() {
 HAKOBI_EXPORT int MPI_Comm_free(MPI_Comm* comm) {
     if (trace().is_on()) trace().forget(*comm);
     return PMPI_Comm_free(comm);
+}
+HAKOBI_EXPORT int MPI_Comm_disconnect(MPI_Comm* comm) {
+    if (trace().is_on()) trace().forget(*comm);
+    return PMPI_Comm_disconnect(comm);
 }
 
 // Blocking and nonblocking messages; the large-count forms where the library has them.
@@ -191,17 +127,66 @@ HAKOBI_EXPORT int MPI_Comm_free(MPI_Comm* comm) {
                                            MPI_Comm comm, MPI_Status* status) {                              \
         return timed(                                                                                        \
             [&] {                                                                                            \
-                Event event =                                                                                \
-                    transfer(Call::sendrecv, comm, to, send_tag, bytes_of(send_count, send_type), send);     \
-                event.source = trace().world_rank(event.communicator, from);                                 \
-                event.receive_bytes = bytes_of(receive_count, receive_type);                                 \
-                event.receive_address = number(receive);                                                     \
-                return event;                                                                                \
+                return both(                                                                                 \
+                    transfer(Call::sendrecv, comm, to, send_tag, bytes_of(send_count, send_type), send),     \
+                    from, receive_tag, bytes_of(receive_count, receive_type), receive);                      \
             },                                                                                               \
             [&] {                                                                                            \
                 return PMPI_Sendrecv##suffix(send, send_count, send_type, to, send_tag, receive,             \
                                              receive_count, receive_type, from, receive_tag, comm, status);  \
             });                                                                                              \
+    }                                                                                                        \
+    HAKOBI_EXPORT int MPI_Bsend##suffix(const void* buffer, Count count, MPI_Datatype type, int to, int tag, \
+                                        MPI_Comm comm) {                                                     \
+        return timed([&] { return transfer(Call::isend, comm, to, tag, bytes_of(count, type), buffer); },    \
+                     [&] { return PMPI_Bsend##suffix(buffer, count, type, to, tag, comm); });                \
+    }                                                                                                        \
+    HAKOBI_EXPORT int MPI_Rsend##suffix(const void* buffer, Count count, MPI_Datatype type, int to, int tag, \
+                                        MPI_Comm comm) {                                                     \
+        return timed([&] { return transfer(Call::send, comm, to, tag, bytes_of(count, type), buffer); },     \
+                     [&] { return PMPI_Rsend##suffix(buffer, count, type, to, tag, comm); });                \
+    }                                                                                                        \
+    HAKOBI_EXPORT int MPI_Issend##suffix(const void* buffer, Count count, MPI_Datatype type, int to,         \
+                                         int tag, MPI_Comm comm, MPI_Request* request) {                     \
+        return timed_request(                                                                                \
+            request, [&] { return transfer(Call::isend, comm, to, tag, bytes_of(count, type), buffer); },    \
+            [&] { return PMPI_Issend##suffix(buffer, count, type, to, tag, comm, request); });               \
+    }                                                                                                        \
+    HAKOBI_EXPORT int MPI_Ibsend##suffix(const void* buffer, Count count, MPI_Datatype type, int to,         \
+                                         int tag, MPI_Comm comm, MPI_Request* request) {                     \
+        return timed_request(                                                                                \
+            request, [&] { return transfer(Call::isend, comm, to, tag, bytes_of(count, type), buffer); },    \
+            [&] { return PMPI_Ibsend##suffix(buffer, count, type, to, tag, comm, request); });               \
+    }                                                                                                        \
+    HAKOBI_EXPORT int MPI_Irsend##suffix(const void* buffer, Count count, MPI_Datatype type, int to,         \
+                                         int tag, MPI_Comm comm, MPI_Request* request) {                     \
+        return timed_request(                                                                                \
+            request, [&] { return transfer(Call::isend, comm, to, tag, bytes_of(count, type), buffer); },    \
+            [&] { return PMPI_Irsend##suffix(buffer, count, type, to, tag, comm, request); });               \
+    }                                                                                                        \
+    HAKOBI_EXPORT int MPI_Sendrecv_replace##suffix(void* buffer, Count count, MPI_Datatype type, int to,     \
+                                                   int send_tag, int from, int receive_tag, MPI_Comm comm,   \
+                                                   MPI_Status* status) {                                     \
+        return timed(                                                                                        \
+            [&] {                                                                                            \
+                return both(transfer(Call::sendrecv, comm, to, send_tag, bytes_of(count, type), buffer),     \
+                            from, receive_tag, bytes_of(count, type), buffer);                               \
+            },                                                                                               \
+            [&] {                                                                                            \
+                return PMPI_Sendrecv_replace##suffix(buffer, count, type, to, send_tag, from, receive_tag,   \
+                                                     comm, status);                                          \
+            });                                                                                              \
+    }                                                                                                        \
+    HAKOBI_EXPORT int MPI_Mrecv##suffix(void* buffer, Count count, MPI_Datatype type, MPI_Message* message,  \
+                                        MPI_Status* status) {                                                \
+        return timed([&] { return probed(*message, Call::receive, bytes_of(count, type), buffer); },         \
+                     [&] { return PMPI_Mrecv##suffix(buffer, count, type, message, status); });              \
+    }                                                                                                        \
+    HAKOBI_EXPORT int MPI_Imrecv##suffix(void* buffer, Count count, MPI_Datatype type, MPI_Message* message, \
+                                         MPI_Request* request) {                                             \
+        return timed_request(                                                                                \
+            request, [&] { return probed(*message, Call::ireceive, bytes_of(count, type), buffer); },        \
+            [&] { return PMPI_Imrecv##suffix(buffer, count, type, message, request); });                     \
     }                                                                                                        \
     HAKOBI_EXPORT int MPI_Bcast##suffix(void* buffer, Count count, MPI_Datatype type, int root,              \
                                         MPI_Comm comm) {                                                     \
@@ -221,7 +206,10 @@ HAKOBI_EXPORT int MPI_Comm_free(MPI_Comm* comm) {
     HAKOBI_EXPORT int MPI_Gather##suffix(const void* send, Count send_count, MPI_Datatype send_type,         \
                                          void* receive, Count receive_count, MPI_Datatype receive_type,      \
                                          int root, MPI_Comm comm) {                                          \
-        return collective(Call::gather, comm, root, bytes_of(send_count, send_type), send, [&] {             \
+        const bool is_in_place = send == MPI_IN_PLACE; /* at the root: its own counts are not looked at */   \
+        const std::int64_t bytes =                                                                           \
+            is_in_place ? bytes_of(receive_count, receive_type) : bytes_of(send_count, send_type);           \
+        return collective(Call::gather, comm, root, bytes, send, [&] {                                       \
             return PMPI_Gather##suffix(send, send_count, send_type, receive, receive_count, receive_type,    \
                                        root, comm);                                                          \
         });                                                                                                  \
@@ -237,7 +225,10 @@ HAKOBI_EXPORT int MPI_Comm_free(MPI_Comm* comm) {
     HAKOBI_EXPORT int MPI_Scatter##suffix(const void* send, Count send_count, MPI_Datatype send_type,        \
                                           void* receive, Count receive_count, MPI_Datatype receive_type,     \
                                           int root, MPI_Comm comm) {                                         \
-        return collective(Call::scatter, comm, root, bytes_of(receive_count, receive_type), receive, [&] {   \
+        const bool is_in_place = receive == MPI_IN_PLACE;                                                    \
+        const std::int64_t bytes =                                                                           \
+            is_in_place ? bytes_of(send_count, send_type) : bytes_of(receive_count, receive_type);           \
+        return collective(Call::scatter, comm, root, bytes, receive, [&] {                                   \
             return PMPI_Scatter##suffix(send, send_count, send_type, receive, receive_count, receive_type,   \
                                         root, comm);                                                         \
         });                                                                                                  \
@@ -264,7 +255,31 @@ HAKOBI_EXPORT int MPI_Barrier(MPI_Comm comm) {
 HAKOBI_EXPORT int MPI_Send_init(const void* buffer, int count, MPI_Datatype type, int to, int tag,
                                 MPI_Comm comm, MPI_Request* request) {
     const int result = PMPI_Send_init(buffer, count, type, to, tag, comm, request);
-    if (trace().is_on()) {
+    if (trace().is_on() && result == MPI_SUCCESS) {
+        trace().keep_template(*request, transfer(Call::isend, comm, to, tag, bytes_of(count, type), buffer));
+    }
+    return result;
+}
+HAKOBI_EXPORT int MPI_Bsend_init(const void* buffer, int count, MPI_Datatype type, int to, int tag,
+                                 MPI_Comm comm, MPI_Request* request) {
+    const int result = PMPI_Bsend_init(buffer, count, type, to, tag, comm, request);
+    if (trace().is_on() && result == MPI_SUCCESS) {
+        trace().keep_template(*request, transfer(Call::isend, comm, to, tag, bytes_of(count, type), buffer));
+    }
+    return result;
+}
+HAKOBI_EXPORT int MPI_Ssend_init(const void* buffer, int count, MPI_Datatype type, int to, int tag,
+                                 MPI_Comm comm, MPI_Request* request) {
+    const int result = PMPI_Ssend_init(buffer, count, type, to, tag, comm, request);
+    if (trace().is_on() && result == MPI_SUCCESS) {
+        trace().keep_template(*request, transfer(Call::isend, comm, to, tag, bytes_of(count, type), buffer));
+    }
+    return result;
+}
+HAKOBI_EXPORT int MPI_Rsend_init(const void* buffer, int count, MPI_Datatype type, int to, int tag,
+                                 MPI_Comm comm, MPI_Request* request) {
+    const int result = PMPI_Rsend_init(buffer, count, type, to, tag, comm, request);
+    if (trace().is_on() && result == MPI_SUCCESS) {
         trace().keep_template(*request, transfer(Call::isend, comm, to, tag, bytes_of(count, type), buffer));
     }
     return result;
@@ -272,7 +287,7 @@ HAKOBI_EXPORT int MPI_Send_init(const void* buffer, int count, MPI_Datatype type
 HAKOBI_EXPORT int MPI_Recv_init(void* buffer, int count, MPI_Datatype type, int from, int tag, MPI_Comm comm,
                                 MPI_Request* request) {
     const int result = PMPI_Recv_init(buffer, count, type, from, tag, comm, request);
-    if (trace().is_on()) {
+    if (trace().is_on() && result == MPI_SUCCESS) {
         trace().keep_template(*request,
                               transfer(Call::ireceive, comm, from, tag, bytes_of(count, type), buffer));
     }
@@ -289,6 +304,10 @@ HAKOBI_EXPORT int MPI_Startall(int count, MPI_Request requests[]) {
     }
     return MPI_SUCCESS;
 }
+HAKOBI_EXPORT int MPI_Cancel(MPI_Request* request) {
+    if (trace().is_on()) trace().cancel_request(*request);
+    return PMPI_Cancel(request);
+}
 HAKOBI_EXPORT int MPI_Request_free(MPI_Request* request) {
     if (trace().is_on()) trace().drop_template(*request);
     return PMPI_Request_free(request);
@@ -301,73 +320,52 @@ HAKOBI_EXPORT int MPI_Waitall(int count, MPI_Request requests[], MPI_Status stat
     return timed_wait(count, requests, [&] { return PMPI_Waitall(count, requests, statuses); });
 }
 HAKOBI_EXPORT int MPI_Waitany(int count, MPI_Request requests[], int* index, MPI_Status* status) {
-    return tested(count, requests, [&] { return PMPI_Waitany(count, requests, index, status); });
+    return tested(
+        count, requests, [&] { return PMPI_Waitany(count, requests, index, status); },
+        [&] { return std::vector<int>{*index}; });
 }
 HAKOBI_EXPORT int MPI_Waitsome(int count, MPI_Request requests[], int* completed, int indices[],
                                MPI_Status statuses[]) {
-    return tested(count, requests,
-                  [&] { return PMPI_Waitsome(count, requests, completed, indices, statuses); });
+    return tested(
+        count, requests, [&] { return PMPI_Waitsome(count, requests, completed, indices, statuses); },
+        [&] { return std::vector<int>(indices, indices + std::max(0, *completed)); });
 }
 HAKOBI_EXPORT int MPI_Test(MPI_Request* request, int* flag, MPI_Status* status) {
-    return tested(1, request, [&] { return PMPI_Test(request, flag, status); });
+    return tested(
+        1, request, [&] { return PMPI_Test(request, flag, status); }, [&] { return all_places(*flag, 1); });
 }
 HAKOBI_EXPORT int MPI_Testall(int count, MPI_Request requests[], int* flag, MPI_Status statuses[]) {
-    return tested(count, requests, [&] { return PMPI_Testall(count, requests, flag, statuses); });
+    return tested(
+        count, requests, [&] { return PMPI_Testall(count, requests, flag, statuses); },
+        [&] { return all_places(*flag, count); });
 }
 HAKOBI_EXPORT int MPI_Testany(int count, MPI_Request requests[], int* index, int* flag, MPI_Status* status) {
-    return tested(count, requests, [&] { return PMPI_Testany(count, requests, index, flag, status); });
+    return tested(
+        count, requests, [&] { return PMPI_Testany(count, requests, index, flag, status); },
+        [&] { return *flag != 0 ? std::vector<int>{*index} : std::vector<int>{}; });
 }
 HAKOBI_EXPORT int MPI_Testsome(int count, MPI_Request requests[], int* completed, int indices[],
                                MPI_Status statuses[]) {
-    return tested(count, requests,
-                  [&] { return PMPI_Testsome(count, requests, completed, indices, statuses); });
+    return tested(
+        count, requests, [&] { return PMPI_Testsome(count, requests, completed, indices, statuses); },
+        [&] { return std::vector<int>(indices, indices + std::max(0, *completed)); });
 }
 
-// Communicating, but not replayed: only their time is kept.
-HAKOBI_EXPORT int MPI_Probe(int from, int tag, MPI_Comm comm, MPI_Status* status) {
-    return other([&] { return PMPI_Probe(from, tag, comm, status); });
+// A matched probe names the message that an MPI_Mrecv takes later.
+HAKOBI_EXPORT int MPI_Mprobe(int from, int tag, MPI_Comm comm, MPI_Message* message, MPI_Status* status) {
+    MPI_Status own;
+    MPI_Status* const found = status == MPI_STATUS_IGNORE ? &own : status;
+    const int result = other([&] { return PMPI_Mprobe(from, tag, comm, message, found); });
+    if (trace().is_on() && result == MPI_SUCCESS) keep_probed(comm, *message, *found);
+    return result;
 }
-HAKOBI_EXPORT int MPI_Allgatherv(const void* send, int send_count, MPI_Datatype send_type, void* receive,
-                                 const int receive_counts[], const int offsets[], MPI_Datatype receive_type,
-                                 MPI_Comm comm) {
-    return other([&] {
-        return PMPI_Allgatherv(send, send_count, send_type, receive, receive_counts, offsets, receive_type,
-                               comm);
-    });
-}
-HAKOBI_EXPORT int MPI_Gatherv(const void* send, int send_count, MPI_Datatype send_type, void* receive,
-                              const int receive_counts[], const int offsets[], MPI_Datatype receive_type,
-                              int root, MPI_Comm comm) {
-    return other([&] {
-        return PMPI_Gatherv(send, send_count, send_type, receive, receive_counts, offsets, receive_type, root,
-                            comm);
-    });
-}
-HAKOBI_EXPORT int MPI_Alltoallv(const void* send, const int send_counts[], const int send_offsets[],
-                                MPI_Datatype send_type, void* receive, const int receive_counts[],
-                                const int receive_offsets[], MPI_Datatype receive_type, MPI_Comm comm) {
-    return other([&] {
-        return PMPI_Alltoallv(send, send_counts, send_offsets, send_type, receive, receive_counts,
-                              receive_offsets, receive_type, comm);
-    });
-}
-HAKOBI_EXPORT int MPI_Neighbor_alltoall(const void* send, int send_count, MPI_Datatype send_type,
-                                        void* receive, int receive_count, MPI_Datatype receive_type,
-                                        MPI_Comm comm) {
-    return other([&] {
-        return PMPI_Neighbor_alltoall(send, send_count, send_type, receive, receive_count, receive_type,
-                                      comm);
-    });
-}
-HAKOBI_EXPORT int MPI_Neighbor_alltoallw(const void* send, const int send_counts[],
-                                         const MPI_Aint send_offsets[], const MPI_Datatype send_types[],
-                                         void* receive, const int receive_counts[],
-                                         const MPI_Aint receive_offsets[], const MPI_Datatype receive_types[],
-                                         MPI_Comm comm) {
-    return other([&] {
-        return PMPI_Neighbor_alltoallw(send, send_counts, send_offsets, send_types, receive, receive_counts,
-                                       receive_offsets, receive_types, comm);
-    });
+HAKOBI_EXPORT int MPI_Improbe(int from, int tag, MPI_Comm comm, int* flag, MPI_Message* message,
+                              MPI_Status* status) {
+    MPI_Status own;
+    MPI_Status* const found = status == MPI_STATUS_IGNORE ? &own : status;
+    const int result = other([&] { return PMPI_Improbe(from, tag, comm, flag, message, found); });
+    if (trace().is_on() && result == MPI_SUCCESS && *flag != 0) keep_probed(comm, *message, *found);
+    return result;
 }
 
 }  // extern "C"

@@ -1,6 +1,7 @@
 #include "trace.hpp"
 
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -58,18 +59,24 @@ Json to_json(const Event& event, double started_s) {
                  us(event.begin_s),
                  us(event.end_s)};
     if (event.call == Call::sendrecv) {
-        line.insert(line.end(), {event.source, event.receive_bytes, event.receive_address});
+        line.insert(line.end(),
+                    {event.source, event.receive_bytes, event.receive_address, event.receive_tag});
     } else if (event.call == Call::wait) {
         line.push_back(event.requests);
     }
     return line;
 }
 
+/// A command line may hold bytes that are no UTF-8: they must not end the program.
+std::string text_of(const Json& record) {
+    return record.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
 }  // namespace
 
 Trace& Trace::instance() {
-    static Trace trace;
-    return trace;
+    static auto* const trace = new Trace;  // for good: it is asked for at the process's end, too
+    return *trace;
 }
 
 void Trace::start() {
@@ -78,15 +85,26 @@ void Trace::start() {
     path_ = path;
     if (const char* most = std::getenv("HAKOBI_RECORD_EVENTS"))
         max_events_ = std::strtoull(most, nullptr, 10);
-    // All ranks take one moment for 0, as near as a barrier brings them; the ranks of a node share the clock anyway.
+    // All ranks take one moment for 0: those of a node by their common clock, nodes as near as a barrier brings them
+    // (each node's clock began when it was started).
+    MPI_Comm node = MPI_COMM_NULL;
+    PMPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node);
     PMPI_Barrier(MPI_COMM_WORLD);
     started_s_ = now_s();
-    PMPI_Bcast(&started_s_, 1, MPI_DOUBLE, 0, MPI_COMM_WORLD);
+    PMPI_Bcast(&started_s_, 1, MPI_DOUBLE, 0, node);
+    PMPI_Comm_free(&node);
+    process_ = static_cast<int>(getpid());
     is_on_ = true;
 }
 
 std::int64_t Trace::add(Event event) {
+    constexpr double poll_s = 1e-6;
     const std::lock_guard lock(mutex_);
+    if (event.call == Call::other && !events_.empty() && events_.back().call == Call::other &&
+        event.begin_s - events_.back().end_s < poll_s) {
+        events_.back().end_s = std::max(events_.back().end_s, event.end_s);
+        return static_cast<std::int64_t>(events_.size()) - 1;
+    }
     if (events_.size() >= max_events_) {
         ++num_dropped_;
         return -1;
@@ -107,6 +125,30 @@ std::int64_t Trace::take_request(MPI_Request request) {
     const std::int64_t event = found->second.front();
     found->second.erase(found->second.begin());
     if (found->second.empty()) requests_.erase(found);
+    return events_[static_cast<std::size_t>(event)].call == Call::other ? -1 : event;
+}
+
+void Trace::cancel_request(MPI_Request request) {
+    const std::lock_guard lock(mutex_);
+    const auto found = requests_.find(key_of(request));
+    if (found == requests_.end()) return;
+    Event& event = events_[static_cast<std::size_t>(found->second.front())];
+    if (event.call == Call::ireceive) event.partner = -2;
+}
+
+void Trace::keep_message(MPI_Message message, Event event) {
+    const std::lock_guard lock(mutex_);
+    messages_[key_of(message)] = std::move(event);
+}
+
+Event Trace::take_message(MPI_Message message) {
+    const std::lock_guard lock(mutex_);
+    const auto found = messages_.find(key_of(message));
+    Event event{};
+    event.call = Call::other;
+    if (found == messages_.end()) return event;
+    event = std::move(found->second);
+    messages_.erase(found);
     return event;
 }
 
@@ -124,7 +166,7 @@ const Event* Trace::template_of(MPI_Request request) const {
 void Trace::drop_template(MPI_Request request) {
     const std::lock_guard lock(mutex_);
     templates_.erase(key_of(request));
-    requests_.erase(key_of(request));
+    static_cast<void>(take_request(request));
 }
 
 int Trace::group_of(MPI_Comm comm) {
@@ -133,13 +175,10 @@ int Trace::group_of(MPI_Comm comm) {
         return known->second;
     int is_inter = 0;
     PMPI_Comm_test_inter(comm, &is_inter);
+    if (is_inter != 0) return group_of_comm_[key_of(comm)] = -1;
     MPI_Group group = MPI_GROUP_NULL;
     MPI_Group world = MPI_GROUP_NULL;
-    if (is_inter != 0) {
-        PMPI_Comm_remote_group(comm, &group);
-    } else {
-        PMPI_Comm_group(comm, &group);
-    }
+    PMPI_Comm_group(comm, &group);
     PMPI_Comm_group(MPI_COMM_WORLD, &world);
     int size = 0;
     PMPI_Group_size(group, &size);
@@ -157,6 +196,7 @@ int Trace::group_of(MPI_Comm comm) {
 
 int Trace::world_rank(int group, int rank) const {
     if (rank == MPI_PROC_NULL) return -2;
+    if (group < 0) return -1;
     const std::lock_guard lock(mutex_);
     const auto& ranks = groups_[static_cast<std::size_t>(group)];
     return rank >= 0 && rank < static_cast<int>(ranks.size()) ? ranks[static_cast<std::size_t>(rank)] : -1;
@@ -169,31 +209,50 @@ void Trace::forget(MPI_Comm comm) {
 
 std::string Trace::to_lines(int rank) const {
     constexpr std::size_t events_a_line = 4096;
-    std::string lines = Json{{"kind", "trace-rank"},
-                             {"rank", rank},
-                             {"num_events", events_.size()},
-                             {"num_dropped", num_dropped_},
-                             {"memory_bytes", peak_memory_bytes()},
-                             {"end_us", std::round((now_s() - started_s_) * 1e9) / 1e3},
-                             {"groups", groups_}}
-                            .dump() +
-                        "\n";
+    std::string lines = text_of(Json{{"kind", "trace-rank"},
+                                     {"rank", rank},
+                                     {"num_events", events_.size()},
+                                     {"num_dropped", num_dropped_},
+                                     {"memory_bytes", peak_memory_bytes()},
+                                     {"end_us", std::round((now_s() - started_s_) * 1e9) / 1e3},
+                                     {"groups", groups_}});
     for (std::size_t first = 0; first < events_.size(); first += events_a_line) {
         Json events = Json::array();
         for (std::size_t i = first; i < std::min(events_.size(), first + events_a_line); ++i) {
             events.push_back(to_json(events_[i], started_s_));
         }
-        lines +=
-            Json{{"kind", "trace-events"}, {"rank", rank}, {"first", first}, {"events", std::move(events)}}
-                .dump() +
-            "\n";
+        lines += text_of(
+            Json{{"kind", "trace-events"}, {"rank", rank}, {"first", first}, {"events", std::move(events)}});
     }
     return lines;
+}
+
+void Trace::say_what_is_missing() const {
+    const char* path = std::getenv("HAKOBI_RECORD");
+    if (path == nullptr || *path == '\0' || is_written_) return;
+    // MPI cannot be asked any more which rank this is; every launcher says it to the process.
+    for (const char* name : {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID"}) {
+        const char* rank = std::getenv(name);
+        if (rank != nullptr && std::strcmp(rank, "0") != 0) return;
+    }
+    int is_initialized = 0;
+    PMPI_Initialized(&is_initialized);
+    if (is_initialized == 0) return;
+    if (process_ == 0) {
+        std::fprintf(
+            stderr,
+            "hakobi: no trace %s: the program's MPI calls do not pass through C's (Open MPI's Fortran calls "
+            "do not)\n",
+            path);
+    } else if (process_ == static_cast<int>(getpid())) {
+        std::fprintf(stderr, "hakobi: no trace %s: the program ended before MPI_Finalize\n", path);
+    }
 }
 
 void Trace::write() {
     if (!is_on_) return;
     is_on_ = false;
+    is_written_ = true;
     int rank = 0;
     int size = 1;
     PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
@@ -217,13 +276,11 @@ void Trace::write() {
     std::string version = library;
     version = version.substr(0, std::min(version.find(", package"), version.find('\n')));
     std::replace(version.begin(), version.end(), '\t', ' ');
-    file << Json{{"kind", "trace"},
-                 {"schema", 1},
-                 {"ranks", size},
-                 {"command", command_line()},
-                 {"mpi_library", version}}
-                .dump()
-         << '\n'
+    file << text_of(Json{{"kind", "trace"},
+                         {"schema", 1},
+                         {"ranks", size},
+                         {"command", command_line()},
+                         {"mpi_library", version}})
          << mine;
     std::string lines;
     for (int source = 1; source < size; ++source) {

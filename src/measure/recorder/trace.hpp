@@ -49,8 +49,9 @@ struct Event {
     int tag;
     int communicator;            ///< index into the trace's groups
     std::int64_t bytes;          ///< sent; of a receive: room for
-    std::int64_t receive_bytes;  ///< sendrecv only
+    std::int64_t receive_bytes;  ///< sendrecv only, as receive_tag
     std::uint64_t address, receive_address;
+    int receive_tag;
     double begin_s, end_s;
     std::vector<std::int64_t> requests;  ///< wait only: event numbers
 };
@@ -62,18 +63,26 @@ class Trace {
     /// Begins recording (after MPI_Init) when HAKOBI_RECORD names a file.
     void start();
     [[nodiscard]] bool is_on() const noexcept { return is_on_; }
-    /// Adds an event and returns its number; -1 past the bound.
+    /// Adds an event and returns its number; -1 past the bound. An `other` at once after an `other` becomes part of it:
+    /// a program that polls would fill the trace.
     std::int64_t add(Event event);
-    /// Sets what a request stands for, and takes it out again (persistent ones stay).
+    /// Sets what a request stands for, and takes it out again (persistent ones stay): -1 for one that is not replayed.
     void name_request(MPI_Request request, std::int64_t event);
     [[nodiscard]] std::int64_t take_request(MPI_Request request);
+    /// What a request receives, nobody sends.
+    void cancel_request(MPI_Request request);
+
+    /// Probed messages, of which no other receive can take the place: from whom, which tag, which group.
+    void keep_message(MPI_Message message, Event event);
+    [[nodiscard]] Event take_message(MPI_Message message);
 
     /// Persistent requests: what a start will do.
     void keep_template(MPI_Request request, Event event);
     [[nodiscard]] const Event* template_of(MPI_Request request) const;
     void drop_template(MPI_Request request);
 
-    /// A communicator's group among the trace's groups, and a rank of it as world rank. MPI_PROC_NULL: -2.
+    /// A communicator's group among the trace's groups; -1 for an intercommunicator, which has two. A rank of it as world
+    /// rank; MPI_PROC_NULL: -2.
     [[nodiscard]] int group_of(MPI_Comm comm);
     [[nodiscard]] int world_rank(int group, int rank) const;
     void forget(MPI_Comm comm);
@@ -81,11 +90,15 @@ class Trace {
     /// Collective over MPI_COMM_WORLD, before PMPI_Finalize: rank 0 writes the file and says so on stderr.
     void write();
 
+    /// At the process's end: says on stderr when a trace was asked for and there is none.
+    void say_what_is_missing() const;
+
   private:
     Trace() = default;
     [[nodiscard]] std::string to_lines(int rank) const;
 
-    bool is_on_ = false;
+    bool is_on_ = false, is_written_ = false;
+    int process_ = 0;  ///< that records: what it forked has no trace to write
     std::string path_;
     std::size_t max_events_ = 2'000'000;
     std::int64_t num_dropped_ = 0;
@@ -94,6 +107,7 @@ class Trace {
     /// Event numbers by handle, oldest first: MPICH gives every send that is already complete one and the same handle.
     std::unordered_map<std::uint64_t, std::vector<std::int64_t>> requests_;
     std::unordered_map<std::uint64_t, Event> templates_;
+    std::unordered_map<std::uint64_t, Event> messages_;
     std::unordered_map<std::uint64_t, int> group_of_comm_;
     std::map<std::vector<int>, int> index_of_group_;
     std::vector<std::vector<int>> groups_;

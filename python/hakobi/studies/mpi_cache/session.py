@@ -89,6 +89,8 @@ def parse_names(text: str) -> tuple[str, ...]:
 
 def run(plan: Plan) -> Outcome:
     """Raises InputError (nothing to run with), RunError when the default transport's run fails."""
+    if plan.pattern == "all" or "," in plan.pattern:
+        raise InputError(f"--pattern {plan.pattern}: a study is of one pattern")
     program = programs.find(PROGRAM)
     available = {transport.name: transport for transport in transports.transports(program.flavour)}
     outcome = Outcome(plan, program.flavour, conditions.collect(program.flavour))

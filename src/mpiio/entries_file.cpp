@@ -198,6 +198,16 @@ int settle_view(OpenFile& file) {
     return file.library_view.set_on_file();
 }
 
+int refuse_split(const OpenFile& file) {
+#ifdef OPEN_MPI
+    constexpr int error = MPI_ERR_REQUEST;
+#else
+    constexpr int error = MPI_ERR_IO;
+#endif
+    PMPI_File_call_errhandler(file.handle, error);
+    return error;
+}
+
 int refuse_shared(const OpenFile& file) {
     std::fprintf(
         stderr,

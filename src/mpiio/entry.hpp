@@ -1,5 +1,7 @@
 #pragma once
 
+#include <utility>
+
 #include "mpiio/access.hpp"
 #include "mpiio/library.hpp"
 
@@ -111,26 +113,37 @@ int collective(MPI_File handle, const Access& access, MPI_Status* status, const 
     return outcome.error;
 }
 
+/// A split collective call that begins or ends out of turn: the MPI library's own class, the error handler called.
+int refuse_split(const OpenFile& file);
+
 /// The first half of a split collective, which does all the work: MPI lets either half do it, and file accesses that
 /// were still under way afterwards could meet the MPI library's own (ROMIO's data sieving) on the same bytes.
 template <class Call>
 int split_begin(MPI_File handle, const Access& access, const Call& call) {
+    using Split = OpenFile::Split;
     OpenFile* const file = entered(handle);
     if (file == nullptr) return pass([&] { return call(handle); });
-    if (!takes(*file, access)) return pass_collective(*file, access, call);
-    const Outcome outcome = perform(*file, access);
-    if (outcome.is_passed) return pass_collective(*file, access, call);
-    if (outcome.error == MPI_SUCCESS) file->split_bytes = outcome.bytes;
+    if (file->split != Split::none) return refuse_split(*file);
+    Outcome outcome{.is_passed = !takes(*file, access)};
+    if (!outcome.is_passed) outcome = perform(*file, access);
+    if (outcome.is_passed) outcome.error = pass_collective(*file, access, call);
+    if (outcome.error == MPI_SUCCESS) {
+        file->split = outcome.is_passed ? Split::passed : Split::taken;
+        file->split_bytes = outcome.bytes;
+    }
     return outcome.error;
 }
 
-/// The second half: by whoever began it.
+/// The second half: by whoever began it. Without a first one, also where that failed, the library might wait or crash.
 template <class Call>
 int split_end(MPI_File handle, MPI_Status* status, const Call& call) {
+    using Split = OpenFile::Split;
     OpenFile* const file = entered(handle);
-    if (file == nullptr || !file->split_bytes) return pass(call);
-    set_status(status, *file->split_bytes);
-    file->split_bytes.reset();
+    if (file == nullptr) return pass(call);
+    const Split begun = std::exchange(file->split, Split::none);
+    if (begun == Split::none) return refuse_split(*file);
+    if (begun == Split::passed) return pass(call);
+    set_status(status, file->split_bytes);
     return MPI_SUCCESS;
 }
 

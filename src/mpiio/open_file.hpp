@@ -74,8 +74,9 @@ struct OpenFile {
     std::shared_mutex engine_use;        ///< shared: a ForeignWrite; whole: `engine` gets or loses its engine
     io::EngineCounters closed_counters;  ///< of engines that were closed after an error
 
-    /// Bytes of the split collective call that the engine took and that has not ended. MPI allows one a file.
-    std::optional<std::int64_t> split_bytes;
+    /// The split collective call that has begun and not ended. MPI allows one a file.
+    enum class Split { none, taken, passed } split = Split::none;
+    std::int64_t split_bytes = 0;  ///< of this rank's, where the engine took it
 
     Counts counts;
 

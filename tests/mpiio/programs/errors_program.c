@@ -39,6 +39,8 @@ static const char* name_of(int error_class) {
             return "QUOTA";
         case MPI_ERR_READ_ONLY:
             return "READ_ONLY";
+        case MPI_ERR_REQUEST:
+            return "REQUEST";
         case MPI_ERR_TYPE:
             return "TYPE";
         case MPI_ERR_UNSUPPORTED_DATAREP:
@@ -106,6 +108,16 @@ int main(int argc, char** argv) {
     show("reading a negative count", MPI_File_read_all(file, bytes, -1, MPI_BYTE, MPI_STATUS_IGNORE));
     show("writing without a type", MPI_File_write_all(file, bytes, 1, MPI_DATATYPE_NULL, MPI_STATUS_IGNORE));
     show("writing", MPI_File_write_at_all(file, at, bytes, 1000, MPI_BYTE, MPI_STATUS_IGNORE));
+    show("beginning to write", MPI_File_write_at_all_begin(file, at, bytes, 1000, MPI_BYTE));
+    show("ending", MPI_File_write_at_all_end(file, bytes, MPI_STATUS_IGNORE));
+    if (argv[2] != NULL) {  // Open MPI alone says something of its own, or crashes
+        show("beginning to write", MPI_File_write_at_all_begin(file, at, bytes, 1000, MPI_BYTE));
+        show("beginning again", MPI_File_write_at_all_begin(file, at, bytes, 1000, MPI_BYTE));
+        show("ending", MPI_File_write_at_all_end(file, bytes, MPI_STATUS_IGNORE));
+        show("beginning a negative count", MPI_File_read_at_all_begin(file, at, bytes, -1, MPI_BYTE));
+        const int error = MPI_File_read_at_all_end(file, bytes, MPI_STATUS_IGNORE);
+        show("ending what did not begin", error == MPI_SUCCESS ? error : MPI_ERR_OTHER);  // whichever class
+    }
     show("closing", MPI_File_close(&file));
     show("creating what is there", opened(argv[1], MPI_MODE_CREATE | MPI_MODE_EXCL | MPI_MODE_RDWR, &file));
 

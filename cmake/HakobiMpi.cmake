@@ -67,3 +67,25 @@ set(HAKOBI_MPI_SONAME "")
 if(_dynamic MATCHES "NEEDED[^\n]*\\[(libmpi[^]\n]*)\\]")
     set(HAKOBI_MPI_SONAME ${CMAKE_MATCH_1})
 endif()
+
+# The file that the loader takes for the MPI library when it loads `object`; empty without one.
+function(hakobi_mpi_file result object)
+    execute_process(COMMAND ldd ${object} OUTPUT_VARIABLE _loads ERROR_QUIET)
+    set(${result} "" PARENT_SCOPE)
+    string(REPLACE "." "[.]" _name "${HAKOBI_MPI_SONAME}")
+    if(HAKOBI_MPI_SONAME AND _loads MATCHES "[ \t]${_name} => (/[^ \n]+)")
+        file(REAL_PATH ${CMAKE_MATCH_1} _file)
+        set(${result} ${_file} PARENT_SCOPE)
+    endif()
+endfunction()
+hakobi_mpi_file(HAKOBI_MPI_FILE ${CMAKE_BINARY_DIR}/CMakeFiles/hakobi_mpi.out)
+
+# Whether a library that pkg-config knows is linked with this MPI library: Debian has each in one or two builds, and the name
+# alone does not tell Debian's Open MPI from a user's own.
+function(hakobi_fits_mpi result library)
+    hakobi_mpi_file(_file ${library})
+    set(${result} FALSE PARENT_SCOPE)
+    if(_file AND _file STREQUAL HAKOBI_MPI_FILE)
+        set(${result} TRUE PARENT_SCOPE)
+    endif()
+endfunction()

@@ -1,5 +1,6 @@
 # Which MPI library to build with. HAKOBI_MPI is openmpi or mpich where a system has both side by side
-# (Debian's mpicc.openmpi and mpicc.mpich); empty takes what find_package(MPI) finds.
+# (Debian's mpicc.openmpi and mpicc.mpich); empty takes what find_package(MPI) finds, by MPI_C_COMPILER, MPI_HOME, CC or
+# PATH. The launcher is the one that lies beside the compiler, unless MPIEXEC_EXECUTABLE names another.
 set(HAKOBI_MPI "$ENV{HAKOBI_MPI}" CACHE STRING "openmpi, mpich, or empty for the default MPI library")
 if(HAKOBI_MPI)
     find_program(_hakobi_mpicc NAMES mpicc.${HAKOBI_MPI} NO_CACHE)
@@ -9,6 +10,30 @@ if(HAKOBI_MPI)
     find_program(MPI_C_COMPILER NAMES mpicc.${HAKOBI_MPI} REQUIRED)
     find_program(MPI_Fortran_COMPILER NAMES mpifort.${HAKOBI_MPI} mpif90.${HAKOBI_MPI})
     find_program(MPIEXEC_EXECUTABLE NAMES mpiexec.${HAKOBI_MPI} REQUIRED)
+endif()
+# What FindMPI does not do: a library that is named by its C++ compiler, and the launcher that belongs to a named compiler
+# (it would take the first mpiexec in PATH, which may be another library's).
+if(MPI_CXX_COMPILER AND NOT MPI_C_COMPILER)
+    get_filename_component(_folder ${MPI_CXX_COMPILER} DIRECTORY)
+    get_filename_component(_name ${MPI_CXX_COMPILER} NAME)
+    string(REGEX REPLACE "^mpi(cxx|c[+][+]|CC)" "mpicc" _name ${_name})
+    find_program(MPI_C_COMPILER NAMES ${_name} HINTS ${_folder} NO_DEFAULT_PATH)
+    if(NOT MPI_C_COMPILER)
+        message(FATAL_ERROR "MPI_CXX_COMPILER=${MPI_CXX_COMPILER}: no ${_name} beside it; name it in MPI_C_COMPILER")
+    endif()
+endif()
+get_filename_component(_name ${CMAKE_C_COMPILER} NAME)
+if(MPI_C_COMPILER)
+    find_program(_hakobi_mpi_c_compiler NAMES ${MPI_C_COMPILER} NO_CACHE)
+elseif(_name MATCHES "^mpi" AND NOT MPI_HOME)
+    set(_hakobi_mpi_c_compiler ${CMAKE_C_COMPILER})
+endif()
+if(_hakobi_mpi_c_compiler)
+    get_filename_component(_folder ${_hakobi_mpi_c_compiler} DIRECTORY)
+    find_program(MPIEXEC_EXECUTABLE NAMES mpiexec mpirun HINTS ${_folder} NO_DEFAULT_PATH)
+    if(NOT MPIEXEC_EXECUTABLE)
+        unset(MPIEXEC_EXECUTABLE CACHE)  # FindMPI's search
+    endif()
 endif()
 find_package(MPI REQUIRED COMPONENTS C)
 
@@ -24,4 +49,43 @@ elseif(HAKOBI_HAVE_MPICH)
 else()
     set(HAKOBI_MPI_FLAVOUR other)
 endif()
-message(STATUS "MPI: ${HAKOBI_MPI_FLAVOUR} (${MPI_C_COMPILER})")
+message(STATUS "MPI: ${HAKOBI_MPI_FLAVOUR} (${MPI_C_COMPILER}, ${MPIEXEC_EXECUTABLE})")
+
+# HAKOBI_MPI_SONAME: the shared library that a program's MPI calls come from, by the name that the program asks the loader
+# for; empty when it is linked statically. A linked program says so, however MPI is found: the library's file may be a
+# script of the linker's, several libraries may be named, or none, where the compiler adds MPI by itself.
+file(WRITE ${CMAKE_BINARY_DIR}/CMakeFiles/hakobi_mpi.c
+     "#include <mpi.h>\nint main(void) { MPI_File f; return MPI_File_open(MPI_COMM_SELF, \"f\", 0, MPI_INFO_NULL, &f); }\n")
+try_compile(_hakobi_mpi_links ${CMAKE_BINARY_DIR}/CMakeFiles/hakobi_mpi SOURCES ${CMAKE_BINARY_DIR}/CMakeFiles/hakobi_mpi.c
+            LINK_OPTIONS -Wl,--as-needed LINK_LIBRARIES MPI::MPI_C OUTPUT_VARIABLE _output
+            COPY_FILE ${CMAKE_BINARY_DIR}/CMakeFiles/hakobi_mpi.out)
+if(NOT _hakobi_mpi_links)
+    message(FATAL_ERROR "A program with MPI-IO cannot be linked with ${MPI_C_COMPILER}:\n${_output}")
+endif()
+execute_process(COMMAND ${CMAKE_READELF} -d ${CMAKE_BINARY_DIR}/CMakeFiles/hakobi_mpi.out OUTPUT_VARIABLE _dynamic)
+set(HAKOBI_MPI_SONAME "")
+if(_dynamic MATCHES "NEEDED[^\n]*\\[(libmpi[^]\n]*)\\]")
+    set(HAKOBI_MPI_SONAME ${CMAKE_MATCH_1})
+endif()
+
+# The file that the loader takes for the MPI library when it loads `object`; empty without one.
+function(hakobi_mpi_file result object)
+    execute_process(COMMAND ldd ${object} OUTPUT_VARIABLE _loads ERROR_QUIET)
+    set(${result} "" PARENT_SCOPE)
+    string(REPLACE "." "[.]" _name "${HAKOBI_MPI_SONAME}")
+    if(HAKOBI_MPI_SONAME AND _loads MATCHES "[ \t]${_name} => (/[^ \n]+)")
+        file(REAL_PATH ${CMAKE_MATCH_1} _file)
+        set(${result} ${_file} PARENT_SCOPE)
+    endif()
+endfunction()
+hakobi_mpi_file(HAKOBI_MPI_FILE ${CMAKE_BINARY_DIR}/CMakeFiles/hakobi_mpi.out)
+
+# Whether a library that pkg-config knows is linked with this MPI library: Debian has each in one or two builds, and the name
+# alone does not tell Debian's Open MPI from a user's own.
+function(hakobi_fits_mpi result library)
+    hakobi_mpi_file(_file ${library})
+    set(${result} FALSE PARENT_SCOPE)
+    if(_file AND _file STREQUAL HAKOBI_MPI_FILE)
+        set(${result} TRUE PARENT_SCOPE)
+    endif()
+endfunction()

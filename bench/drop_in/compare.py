@@ -13,7 +13,7 @@ write different bytes end the comparison with status 1. Run it with the project'
     compare.py --storage-model servers=4,bandwidth=500,latency=2ms,stripe=1M --engine-alone hdf5_output block FILE 320
 
 1. A round runs every contender once: the library alone, the library with each --rival's MCA settings (Open MPI's ROMIO:
-   io=romio321), the drop-in, and the floor: the same bytes into a new file by plain contiguous writes (plain_output).
+   io=^ompio), the drop-in, and the floor: the same bytes into a new file by plain contiguous writes (plain_output).
    Forwards, then backwards.
    With --engine-alone also the drop-in under mpi_output: the same values in as many calls of MPI-IO, no library above.
 2. A run's figure is the program's own time, on its slowest rank: from opening the file to the end of closing it.

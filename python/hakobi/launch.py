@@ -47,19 +47,20 @@ class Finished:
 
 @functools.cache
 def mpiexec(flavour: str) -> Path:
-    """The launcher of an MPI library: $HAKOBI_MPIEXEC, `mpiexec.<flavour>`, or an `mpiexec` that says it is of this
-    flavour. Raises InputError when there is none."""
+    """The launcher of an MPI library: $HAKOBI_MPIEXEC, the `mpiexec` of PATH where it says that it is of this flavour
+    (also in front of a system's `mpiexec.<flavour>`: a user's own library is in PATH), or `mpiexec.<flavour>`. Raises
+    InputError when there is none."""
     if chosen := os.environ.get("HAKOBI_MPIEXEC"):
         path = shutil.which(chosen)
         if path is None:
             raise InputError(f"HAKOBI_MPIEXEC={chosen} is no program")
         return Path(path)
-    for name in (f"mpiexec.{flavour}", f"mpirun.{flavour}"):
-        if path := shutil.which(name):
-            return Path(path)
     for name in ("mpiexec", "mpirun"):
         path = shutil.which(name)
         if path and flavour_of(Path(path)) == flavour:
+            return Path(path)
+    for name in (f"mpiexec.{flavour}", f"mpirun.{flavour}"):
+        if path := shutil.which(name):
             return Path(path)
     raise InputError(f"no mpiexec of {flavour} in PATH: install it, or name it in HAKOBI_MPIEXEC")
 

@@ -78,10 +78,10 @@ void free_all_at_finalize() {
     });
 }
 
-/// This process among all, also among those that were started from MPI programs and count from 0 again.
+/// This process among all that may keep communicators, also among those that were started from MPI programs and count from 0 again.
 std::int64_t own_number() {
     int world_rank = 0;
-    PMPI_Comm_rank(MPI_COMM_WORLD, &world_rank);
+    if (has_world()) PMPI_Comm_rank(MPI_COMM_WORLD, &world_rank);
     return (static_cast<std::int64_t>(world_rank) << 32) | static_cast<std::int64_t>(getpid());
 }
 
@@ -92,21 +92,30 @@ void release(const std::shared_ptr<FileComm>& comm) {
 
 }  // namespace
 
+bool has_world() {
+    int initialized = 0, finalized = 0;
+    PMPI_Initialized(&initialized);
+    PMPI_Finalized(&finalized);
+    return initialized != 0 && finalized == 0;
+}
+
 std::shared_ptr<FileComm> take_comm(MPI_Comm comm, unsigned needed, unsigned& flags) {
     int rank = 0;
     PMPI_Comm_rank(comm, &rank);
     std::shared_ptr<FileComm> taken;
     std::array<std::int64_t, 3> ids = {-1, -1,
                                        0};  // of the one that is proposed, of one to be made, and their owner
+    const bool may_keep = has_world();
     if (rank == 0) {
-        taken = reserve([comm](const FileComm& candidate) { return same_ranks(candidate.comm, comm); });
+        if (may_keep)
+            taken = reserve([comm](const FileComm& candidate) { return same_ranks(candidate.comm, comm); });
         ids[0] = taken != nullptr ? taken->id : -1;
         const std::lock_guard lock(pool().mutex);
         ids[1] = ++pool().last_id;
         ids[2] = own_number();
     }
     PMPI_Bcast(ids.data(), static_cast<int>(ids.size()), MPI_INT64_T, 0, comm);
-    if (rank != 0 && ids[0] >= 0) {
+    if (rank != 0 && ids[0] >= 0 && may_keep) {
         taken = reserve([&ids](const FileComm& candidate) {
             return candidate.id == ids[0] && candidate.owner == ids[2];
         });
@@ -114,7 +123,7 @@ std::shared_ptr<FileComm> take_comm(MPI_Comm comm, unsigned needed, unsigned& fl
     bool is_room = false;
     {
         const std::lock_guard lock(pool().mutex);
-        is_room = pool().kept.size() < most_kept;
+        is_room = may_keep && pool().kept.size() < most_kept;
     }
     unsigned mine = flags | (taken != nullptr ? reserved : 0) | (is_room ? has_room : 0);
     unsigned all = 0;

@@ -19,6 +19,10 @@ struct FileComm {
     bool is_used = false;  ///< by a file now; guarded by the pool
 };
 
+/// Whether this process is between MPI_Init and MPI_Finalize. A program in sessions alone is not: nothing could be kept for it,
+/// since no end of MPI comes that its communicators may last to, and Comm::duplicate refuses it.
+[[nodiscard]] bool has_world();
+
 /// Takes a communicator over the ranks of `comm` for a file and combines the ranks' `flags` bit by bit (a bit
 /// stays when all ranks have it); without all of `needed` no communicator is taken. Collective over `comm`.
 ///

@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "base/status.hpp"
+#include "mpiio/comm_pool.hpp"
 #include "mpiio/entry.hpp"
 #include "mpiio/errors.hpp"
 #include "mpiio/hints.hpp"
@@ -55,7 +56,9 @@ std::string path_of(const char* name) {
 void examine(OpenFile& file, int mode) {
     file.can_read = (mode & (MPI_MODE_RDONLY | MPI_MODE_RDWR)) != 0;
     file.can_write = (mode & (MPI_MODE_WRONLY | MPI_MODE_RDWR)) != 0;
-    if ((mode & MPI_MODE_SEQUENTIAL) != 0)
+    if (!has_world())
+        file.why_not = "the program runs in sessions, without MPI_Init";
+    else if ((mode & MPI_MODE_SEQUENTIAL) != 0)
         file.why_not = "it is open in sequential mode";
     else if ((mode & MPI_MODE_APPEND) != 0)
         file.why_not = "it is open for appending";

@@ -59,6 +59,22 @@ def test_a_missing_launcher_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
         launch.mpiexec("mpich")
 
 
+def test_the_users_own_launcher_comes_before_the_systems(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for folder, name, text in (
+        ("own", "mpiexec", "mpiexec (Open MPI) 5.0.11"),
+        ("system", "mpiexec.openmpi", "mpirun (Open MPI) 4.1.4"),
+        ("system", "mpiexec.mpich", "HYDRA build details:"),
+    ):
+        path = tmp_path / folder / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(f"#!/bin/sh\necho '{text}'\n")
+        path.chmod(0o755)
+    monkeypatch.delenv("HAKOBI_MPIEXEC")
+    monkeypatch.setenv("PATH", f"{tmp_path}/own:{tmp_path}/system:/usr/bin:/bin")
+    assert launch.mpiexec("openmpi") == tmp_path / "own" / "mpiexec"
+    assert launch.mpiexec("mpich") == tmp_path / "system" / "mpiexec.mpich"
+
+
 _FAMILY = """
 import os, sys, time
 if os.fork() == 0:

@@ -105,5 +105,31 @@ TEST_P(EngineWith, UnorderedRequestsWaitForTheOthersAsynchronousWrites) {
     engine->close().throw_if_error();
 }
 
+// Rank 0's request is short and coarse, so that it may move it by itself; the others' pieces are fine and go by the shuffle,
+// some of them into the same pages.
+TEST_P(EngineWith, AShortRequestIsMovedBesideFineOnes) {
+    constexpr std::int64_t length = 47008, fine = 500, num_fine = 90;
+    make_file(0);
+    auto engine = open_engine(true);
+    // Behind rank 0's bytes, from within its last page on.
+    const Region file = comm_.rank() == 0 ? Region::contiguous(length, length)
+                                          : Region::strided(2 * length + comm_.rank() * fine, num_fine,
+                                                            8 * fine, Region::contiguous(0, fine));
+    const Region memory = Region::contiguous(0, file.size_bytes());
+    std::vector<std::byte> data(static_cast<std::size_t>(file.size_bytes())), back(data.size());
+    for (int step = 1; step <= 5; ++step) {
+        std::fill(data.begin(), data.end(), static_cast<std::byte>(16 * step + comm_.rank()));
+        engine->write_all(file, data.data(), memory).throw_if_error();
+        std::int64_t bytes_read = 0;
+        engine->read_all(file, back.data(), memory, bytes_read).throw_if_error();
+        EXPECT_EQ(bytes_read, file.size_bytes());
+        ASSERT_EQ(back, data) << "step " << step;
+    }
+    engine->close().throw_if_error();
+    const std::vector<std::byte> bytes = file_bytes();
+    EXPECT_EQ(bytes[length], std::byte{80});
+    EXPECT_EQ(bytes[2 * length - 1], std::byte{80});
+}
+
 }  // namespace
 }  // namespace hakobi::io

@@ -53,6 +53,7 @@ struct Engine::Impl {
     bool is_usable = true;
     Status undone_status;              // what an asynchronous call did not report any more
     std::int64_t storage_blocks = -1;  // RequestSummary's
+    int num_waits_in_a_row = 0;        // of direct accesses that made this rank wait
 
     struct Call {
         bool is_write, is_asynchronous;

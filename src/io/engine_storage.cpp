@@ -15,6 +15,8 @@ namespace {
 
 // Less is written sooner than the next rank is woken: ranks then wait at the inode's lock, spinning.
 constexpr std::int64_t gated_from_bytes = 256 << 10;
+// Waiting there, too, sleeps now and then, where a writer lost its core. Storage that waits does so every time.
+constexpr int believed_waits = 4;
 
 // What this process has learnt of a file system, by its device: a file opened later need not learn it again.
 class StorageMemory {
@@ -142,7 +144,8 @@ void Engine::Impl::move_direct(Call& call, std::int64_t stream_begin, bool in_fl
         stream_begin > 0 ? std::min(stream_begin, call.file.bytes_below(call.end_of_file)) : 0;
     call.bytes_direct = before + moved.bytes;
     call.is_counted = true;
-    if (moved.has_waited) {
+    num_waits_in_a_row = moved.has_waited ? num_waits_in_a_row + 1 : 0;
+    if (num_waits_in_a_row >= (call.is_write && !is_gated ? believed_waits : 1)) {
         storage_blocks = 1;
         StorageMemory::learn(*file, 1);
     }

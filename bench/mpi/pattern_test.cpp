@@ -142,6 +142,15 @@ TEST_P(EveryPattern, TimedConsumptionReadsTheSameData) {
     EXPECT_GT(sampler.sample(), 0);
 }
 
+TEST_P(EveryPattern, SaysOnEveryRankWhenThereIsNoMemoryToEmptyCachesWith) {
+    const auto pattern = make_pattern(GetParam(), comm_);
+    Memory windows = memory(Buffering::cold);
+    const std::int64_t one_has_none = comm_.rank() == 0 ? std::int64_t{1} << 60 : window_bytes;
+    const SamplingOptions options{.sample_s = 0, .max_iterations = 5, .eviction_bytes = one_has_none};
+    EXPECT_THROW(Sampler(comm_, *pattern, windows, 64, options), Error);
+    EXPECT_NO_THROW(Sampler(comm_, *pattern, windows, 64, {.sample_s = 0, .eviction_bytes = window_bytes}));
+}
+
 INSTANTIATE_TEST_SUITE_P(Patterns, EveryPattern,
                          ::testing::ValuesIn(pattern_names().begin(), pattern_names().end()),
                          [](const auto& name) { return std::string(name.param); });

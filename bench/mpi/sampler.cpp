@@ -134,6 +134,14 @@ Sampler::Sampler(const Comm& comm, Pattern& pattern, Memory& memory, std::int64_
       is_yielding_(comm.node_size() > static_cast<int>(std::thread::hardware_concurrency())) {
     // What earlier samplers left could be what this one expects: the windows are shared, the contents go by offset.
     std::fill(memory_.receive.bytes().begin(), memory_.receive.bytes().end(), spoilt);
+    // That left the end of the window in the caches, where slots of small messages would find themselves: all of a row's
+    // visits together touch too little to drive it out.
+    if (memory_.buffering != Buffering::hot && options_.eviction_bytes > 0) {
+        auto other = measure::BufferWindow::create({.bytes = options_.eviction_bytes});
+        mpi::agree_or_throw(comm_, other.ok() ? Status() : other.status());
+        std::fill(other.value().bytes().begin(), other.value().bytes().end(), spoilt);
+        consumed_ += read_all(other.value().bytes());
+    }
     pattern_.begin(memory_.send.bytes(), memory_.receive.bytes());
     double worst_s = clock_.uncertainty_s();
     mpi::check(MPI_Allreduce(MPI_IN_PLACE, &worst_s, 1, MPI_DOUBLE, MPI_MAX, comm_.state().internal),

@@ -37,6 +37,7 @@ struct SamplingOptions {
     double sample_s = 0.002;  ///< iterations are bundled until a sample lasts about so long, ten at least
     std::int64_t max_iterations = 1000;  ///< in one sample
     Consume consume = Consume::after;    ///< received data is read after the clock stops, or within the time
+    std::int64_t eviction_bytes = 0;     ///< of other memory, written before cold samples; 0: none, for tests
 };
 
 /// Takes samples of one pattern, size and memory. One sample:

@@ -78,6 +78,7 @@ class Benchmark {
             MPI_Allreduce(MPI_IN_PLACE, &window_bytes_, 1, MPI_INT64_T, MPI_MAX, comm_.state().internal),
             "MPI_Allreduce");
         cache_bytes_ = cache_bytes;
+        options_.sampling.eviction_bytes = window_bytes_;
     }
 
     /// Sizes whose buffers take more than 60 % of a node's memory are skipped, and said so.
@@ -87,6 +88,7 @@ class Benchmark {
         for (Buffering buffering : options_.bufferings) {
             needed += bytes_of(buffering, needs_of(comm_, pattern, bytes), window_bytes_) * comm_.node_size();
         }
+        needed += options_.sampling.eviction_bytes * comm_.node_size();
         if (memory <= 0 || needed <= memory / 10 * 6) return "";
         return "its buffers need " + bytes_text(needed) + ", the node has " + bytes_text(memory);
     }

@@ -127,7 +127,8 @@ TEST_F(TraceFile, WhatIsNoWholeTraceIsRefused) {
          {std::string(""), std::string("not json\n"), std::string("{\"kind\":\"summary\"}\n"),
           whole.substr(0, whole.find('\n') + 1), whole.substr(0, whole.rfind("[\"wait\"")),
           std::string(whole).replace(whole.find("[0,1]"), 5, "[0,9]"),
-          std::string(whole).replace(whole.find("4096"), 4, "-4096")}) {
+          std::string(whole).replace(whole.find("4096"), 4, "-4096"),
+          std::string(whole).replace(whole.find("isend"), 5, "isent")}) {
         write(text);
         EXPECT_EQ(read_trace(path_, 0).status().code(), ErrorCode::format) << text;
     }

@@ -37,13 +37,18 @@ struct SamplingOptions {
     double sample_s = 0.002;  ///< iterations are bundled until a sample lasts about so long, ten at least
     std::int64_t max_iterations = 1000;  ///< in one sample
     Consume consume = Consume::after;    ///< received data is read after the clock stops, or within the time
+    std::int64_t eviction_bytes = 0;     ///< of other memory, written before cold samples; 0: none, for tests
 };
 
 /// Takes samples of one pattern, size and memory. One sample:
-///  1. All ranks start at one moment of the global clock, and run a bundle of iterations, each with the next slot.
-///  2. A rank's time is from its start to the end of its last iteration; the slowest rank's counts.
-///  3. Each receiver reads every byte that arrived and compares it with what was sent (hot: the last iteration's).
-///  4. What was compared is overwritten with what cannot arrive. It is not touched again until its slot's next turn,
+///  1. Hot: the buffers are primed by iterations that do not count. Then each receiver overwrites its buffer with what
+///     cannot arrive: it stays in that rank's cache, as after a receive, and holds nothing that priming brought.
+///  2. All ranks start at one moment of the global clock, and run a bundle of iterations, each with the next slot.
+///  3. A rank's time is from its start to the end of its last iteration; the slowest rank's counts.
+///  4. Each receiver reads every byte that arrived and compares it with what was sent: cold, of each iteration; hot,
+///     what the buffer holds in the end. A byte that no timed iteration brought is found; one that only some brought
+///     is not, as all bring the same: to tell them apart, each would have to write other bytes within the time.
+///  5. What was compared is overwritten with what cannot arrive. It is not touched again until its slot's next turn,
 ///     a whole window later, so that this leaves cold buffers cold.
 class Sampler {
   public:
@@ -67,6 +72,7 @@ class Sampler {
   private:
     [[nodiscard]] Buffers buffers_of(std::int64_t number);
     double run_bundle(std::int64_t iterations);
+    void spoil_primed();
     Status verify_bundle();
     void calibrate();
 

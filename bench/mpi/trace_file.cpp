@@ -1,7 +1,9 @@
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <string_view>
 
 #include "replay.hpp"
 
@@ -33,16 +35,23 @@ TraceEvent event_of(const Json& line) {
     return event;
 }
 
+constexpr std::array<std::string_view, 15> calls{"send",   "receive",   "isend",   "ireceive", "sendrecv",
+                                                 "wait",   "barrier",   "bcast",   "reduce",   "allreduce",
+                                                 "gather", "allgather", "scatter", "alltoall", "other"};
+
 /// What no writer of traces would have written, or this replay could not follow.
 bool is_consistent(const TraceEvent& event, std::size_t number, const RankTrace& trace) {
-    const bool is_partner_known = event.partner >= -2 && event.partner < trace.num_ranks;
+    const bool is_partner_known = event.partner >= -2 && event.partner < trace.num_ranks &&
+                                  event.source >= -2 && event.source < trace.num_ranks;
     const bool is_group_known = event.call == "wait" || event.call == "other" ||
                                 (event.group >= 0 && event.group < static_cast<int>(trace.groups.size()));
     const bool is_earlier = std::all_of(
         event.requests.begin(), event.requests.end(),
         [&](std::int64_t request) { return request >= 0 && request < static_cast<std::int64_t>(number); });
-    return is_partner_known && is_group_known && is_earlier && event.bytes >= 0 && event.receive_bytes >= 0 &&
-           event.bytes < INT32_MAX && event.receive_bytes < INT32_MAX && event.end_s >= event.begin_s;
+    const bool is_call_known = std::find(calls.begin(), calls.end(), event.call) != calls.end();
+    return is_call_known && is_partner_known && is_group_known && is_earlier && event.bytes >= 0 &&
+           event.receive_bytes >= 0 && event.bytes < INT32_MAX && event.receive_bytes < INT32_MAX &&
+           event.end_s >= event.begin_s;
 }
 
 }  // namespace

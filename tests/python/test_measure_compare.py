@@ -134,6 +134,8 @@ def measurement(**other: object) -> Record:
         ({"samples": None, "kind": "sample", "time_s": "1"}, "'time_s' is '1', not a number"),
         ({"bytes": [1]}, "'bytes' is [1], neither text nor a number"),
         ({"ranks": {"of": 2}}, "'ranks' is {'of': 2}, neither text nor a number"),
+        ({"samples": [1.0, -2e-6]}, "-2e-06 is no measured value: it is negative"),
+        ({"samples": None, "kind": "run", "time_s": -1}, "-1 is no measured value: it is negative"),
         ({"unit": None}, "'unit' is None, not text"),
         ({"unit": "us"}, "mpi, 8 B is in us, before in s"),
     ],
@@ -188,3 +190,28 @@ def test_a_time_of_zero_among_the_samples_hides_no_difference() -> None:
 
     assert comparing.compare(line([1.0] * 9 + [0.0]), line([100.0] * 10)).differences()
     assert not comparing.compare(line([0.0] * 10), line([0.0] * 10)).differences()
+
+
+@pytest.mark.parametrize(
+    ("samples", "reason"),
+    [
+        ([1.0] * 4, "1 measurement had fewer than 5 samples on a side: not judged"),
+        ([0.0] * 6, "1 measurement had a median of 0 on a side: not judged"),
+    ],
+)
+def test_where_nothing_could_be_judged_nothing_is_said_to_be_equal(
+    hakobi: Callable[..., Result], tmp_path: Path, samples: list[float], reason: str
+) -> None:
+    a = write(tmp_path / "a.jsonl", [measurement()])
+    b = write(tmp_path / "b.jsonl", [measurement(samples=samples)])
+    result = hakobi("compare", a, b)
+    assert result.status == 2
+    assert reason in result.line()
+    other = write(tmp_path / "other.jsonl", [measurement(bytes=16)])
+    assert "no measurement in common" in hakobi("compare", a, other).line()
+    # Beside something that was judged it is a note.
+    for path in (a, b):
+        records.append(path, measurement(bytes=32))
+    result = hakobi("compare", a, b)
+    assert result.status == 0
+    assert reason in result.stdout

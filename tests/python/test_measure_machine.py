@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -160,16 +159,42 @@ def test_the_quick_page_has_every_topic_and_measures_nothing(hakobi: Callable[..
     assert {fact["verdict"] for fact in facts} <= {"good", "note", "trap"}
 
 
-def test_a_storage_folder_that_cannot_be_written_ends_in_one_line(
-    hakobi: Callable[..., Result], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.fixture
+def unmeasured(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A doctor that measures storage only, and shortly."""
     monkeypatch.setattr(probes, "memory", lambda: Fact("memory copy", "skipped"))
     monkeypatch.setattr(probes, "messages", list)
+    whole = probes.probe_storage
+    monkeypatch.setattr(probes, "probe_storage", lambda folder, _budget_s: whole(folder, 0.1, 1 << 20))
+
+
+@pytest.mark.usefixtures("unmeasured")
+@pytest.mark.parametrize("name", ["file/below", "file", "missing", "missing/too"])
+def test_a_storage_folder_that_there_is_not_costs_its_own_section_only(
+    hakobi: Callable[..., Result], tmp_path: Path, name: str
+) -> None:
     (tmp_path / "file").touch()
-    result = hakobi("doctor", "--storage", tmp_path / "file" / "below")
+    (tmp_path / "good").mkdir()
+    folders = ["--storage", tmp_path / name, "--storage", tmp_path / "good"]
+    result = hakobi("doctor", *folders, "--json", tmp_path / "facts.jsonl")
     assert result.status == 2
-    assert result.line().startswith("hakobi doctor: ")
-    assert sys.exc_info() == (None, None, None)
+    assert result.line().startswith("hakobi doctor: cannot measure storage in ")
+    assert str(tmp_path / name) in result.line()
+    assert "memory copy" in result.stdout
+    facts = [json.loads(line) for line in (tmp_path / "facts.jsonl").read_text().splitlines()]
+    assert {fact["topic"]: fact["finding"] for fact in facts}[f"storage {tmp_path / name}"] == "not measured"
+    assert [fact["topic"] for fact in facts].count("  writing") == 1
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["facts.jsonl", "file", "good"]
+
+
+@pytest.mark.usefixtures("unmeasured")
+def test_a_record_file_that_cannot_be_written_is_told_before_anything_is_measured(
+    hakobi: Callable[..., Result], tmp_path: Path
+) -> None:
+    result = hakobi("doctor", "--json", tmp_path)
+    assert result.status == 2
+    assert "a folder is in the way" in result.line()
+    assert result.stdout == ""
 
 
 def test_the_copys_bound_is_not_put_on_figures_that_count_both_directions() -> None:

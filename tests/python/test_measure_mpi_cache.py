@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 
+import psutil
 import pytest
 
 from hakobi import programs
@@ -15,19 +18,29 @@ from hakobi.errors import InputError
 from hakobi.measuring import transports
 from hakobi.measuring.transports import Transport
 from hakobi.studies.mpi_cache import session
-from running import Result
+from running import Result, start
 
 FAKES = Path(__file__).parent / "fakes"
 
 # Hot is 2 us a KiB; cold is the same at 0 bytes and twice at others. The transport `no-single-copy` fails.
 BENCHMARK = """
-import json, sys
+import json, os, pathlib, sys, time
 arguments = sys.argv[1:]
 value = lambda name, default="": arguments[arguments.index(name) + 1] if name in arguments else default
 if "--pattern" in arguments and value("--pattern") == "nonsense":
     sys.exit(print("hakobi-bench-mpi: no pattern 'nonsense'", file=sys.stderr) or 2)
 if value("--transport") == "no-single-copy":
     sys.exit(print("hakobi-bench-mpi: no such mechanism", file=sys.stderr) or 2)
+if "BENCH_RUNS" in os.environ:  # notes each run, with what the study's file holds meanwhile
+    note = pathlib.Path(os.environ["BENCH_RUNS"])
+    runs = json.loads(note.read_text()) if note.exists() else []
+    study = pathlib.Path(os.environ["BENCH_STUDY"])
+    runs.append([value("--transport"), study.read_text() if study.is_file() else "", os.getpid()])
+    note.write_text(json.dumps(runs))
+    if [run[0] for run in runs].count(value("--transport")) == int(os.environ.get("BENCH_FAILS_AT", "0")):
+        sys.exit(print("hakobi-bench-mpi: wrong data", file=sys.stderr) or 1)
+    if len(runs) == int(os.environ.get("BENCH_HANGS_AT", "0")):
+        time.sleep(60)
 with open(value("--json"), "w") as file:
     conditions = {"kind": "conditions", "placement": "same core complex", "num_cores": 2, "oversubscribed": False,
                   "window_bytes": 64 << 20, "cache_bytes": 32 << 20,
@@ -101,6 +114,110 @@ def test_missing_and_failing_controls_are_said_and_skipped(hakobi: Callable[...,
         "eager-64K",
     }
     assert {line["transport"] for line in kinds if line["kind"] == "transport-summary"} == {"no-shared-memory"}
+
+
+@pytest.fixture
+def runs(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[[], list[list[str]]]:
+    """The runs that the pretended benchmark has had so far: transport, content of r.jsonl meanwhile, process."""
+    note = tmp_path / "runs.json"
+    monkeypatch.setenv("BENCH_RUNS", str(note))
+    monkeypatch.setenv("BENCH_STUDY", str(tmp_path / "r.jsonl"))
+    return lambda: json.loads(note.read_text()) if note.exists() else []
+
+
+@pytest.mark.usefixtures("benchmark")
+@pytest.mark.parametrize(
+    ("option", "target"),
+    [
+        ("--json", "folder"),
+        ("--json", "file/below"),
+        ("--json", "foreign"),
+        ("--report", "folder"),
+        ("--report", "file/below"),
+    ],
+)
+def test_an_output_that_cannot_be_written_is_told_before_the_first_run(
+    hakobi: Callable[..., Result], tmp_path: Path, runs: Callable[[], list[list[str]]], option: str, target: str
+) -> None:
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "file").touch()
+    (tmp_path / "foreign").write_text("no records\n")
+    result = hakobi("study", "mpi-cache", "--rounds", "1", option, tmp_path / target)
+    assert result.status == 2
+    assert str(tmp_path / target.split("/")[0]) in result.line()
+    assert runs() == []
+    assert (tmp_path / "foreign").read_text() == "no records\n"
+
+
+@pytest.mark.usefixtures("benchmark")
+def test_a_finished_runs_records_are_in_the_file_before_the_next_begins(
+    hakobi: Callable[..., Result], tmp_path: Path, runs: Callable[[], list[list[str]]]
+) -> None:
+    names = "eager-1K,default,no-shared-memory"
+    result = hakobi("study", "mpi-cache", "--rounds", "2", "--transports", names, "--json", tmp_path / "r.jsonl")
+    assert result.status == 0, result.stderr
+    meanwhile = [[json.loads(line) for line in content.splitlines()] for _, content, _ in runs()]
+    # The conditions, the control that there is not, and six measurements of each finished run.
+    assert [len(lines) for lines in meanwhile] == [0, 8, 14, 20]
+    assert [line["kind"] for line in meanwhile[1][:3]] == ["conditions", "skipped", "measurement"]
+
+
+@pytest.mark.usefixtures("benchmark")
+@pytest.mark.parametrize("number", [1, 2])
+def test_a_later_failure_of_the_default_keeps_what_is_finished(
+    hakobi: Callable[..., Result],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    runs: Callable[[], list[list[str]]],
+    number: int,
+) -> None:
+    monkeypatch.setenv("BENCH_FAILS_AT", str(number))
+    arguments = ["--rounds", "3", "--transports", "default", "--report", tmp_path / "r.html"]
+    result = hakobi("study", "mpi-cache", *arguments, "--json", tmp_path / "r.jsonl")
+    assert result.status == 2
+    assert "transport default: wrong data" in result.stderr.splitlines()[-1]
+    assert len(runs()) == number
+    if number == 1:
+        assert not (tmp_path / "r.jsonl").exists()
+        return
+    kinds = [json.loads(line)["kind"] for line in (tmp_path / "r.jsonl").read_text().splitlines()]
+    assert kinds == ["conditions", *["measurement"] * 6, *["summary"] * 3]
+    assert "64 KiB" in result.stdout
+    assert "ended early" in result.stdout
+    assert "transport default: wrong data" in (tmp_path / "r.html").read_text()
+
+
+@pytest.mark.usefixtures("benchmark")
+def test_a_later_failure_of_another_transport_is_said_beside_its_figures(
+    hakobi: Callable[..., Result],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    runs: Callable[[], list[list[str]]],
+) -> None:
+    monkeypatch.setenv("BENCH_FAILS_AT", "2")
+    result = hakobi("study", "mpi-cache", "--rounds", "3", "--transports", "no-shared-memory")
+    assert result.status == 0
+    assert [name for name, _, _ in runs()] == ["no-shared-memory"] * 2
+    assert "no-shared-memory failed in a later round" in result.stdout
+
+
+@pytest.mark.usefixtures("benchmark")
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_study_that_is_told_to_end_reports_and_leaves_no_process(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, runs: Callable[[], list[list[str]]], number: int
+) -> None:
+    monkeypatch.setenv("BENCH_HANGS_AT", "2")
+    study = start("study", "mpi-cache", "--transports", "default", "--json", tmp_path / "r.jsonl", cwd=tmp_path)
+    end = time.monotonic() + 30
+    while len(runs()) < 2 and time.monotonic() < end and study.poll() is None:
+        time.sleep(0.05)
+    study.send_signal(number)
+    stdout, stderr = study.communicate(timeout=30)
+    assert study.returncode == 2, stderr
+    assert "interrupted: what was finished is shown" in stdout
+    assert json.loads((tmp_path / "r.jsonl").read_text().splitlines()[-1])["kind"] == "summary"
+    pid = int(runs()[1][2])
+    assert not psutil.pid_exists(pid) or psutil.Process(pid).status() == psutil.STATUS_ZOMBIE
 
 
 @pytest.mark.usefixtures("benchmark")

@@ -138,6 +138,33 @@ def test_what_is_no_whole_trace_is_said_so(
     assert str(path) in result.line()
 
 
+@pytest.mark.parametrize(
+    ("place", "value", "reason"),
+    [
+        ((0, 4), -8, "a ireceive of -8 bytes"),
+        ((1, 4), 10**12, "a isend of 1000000000000 bytes"),
+        ((1, 4), 10**400, "bytes"),
+        ((1, 0), "isent", "no call is named 'isent'"),
+        ((1, 0), ["isend"], "no call is named"),
+        ((1, 1), 2, "a isend with rank 2 of 2"),
+        ((1, 3), -1, "a isend in group -1"),
+        ((1, 7), 0.5, "a isend that ends before it begins"),
+        ((2, 8), [0, 2], "a wait for event 2"),
+        ((2, 8), [-1], "a wait for event -1"),
+    ],
+)
+def test_a_trace_that_nobody_recorded_ends_in_one_line(
+    hakobi: Callable[..., Result], tmp_path: Path, place: tuple[int, int], value: object, reason: str
+) -> None:
+    ranks = [halo(1, 8, 1), halo(0, 8, 1)]
+    ranks[1][place[0]][place[1]] = value
+    path = write_trace(tmp_path / "t", ranks)
+    result = hakobi("bench", "replay", path, "--repetitions", "0")
+    assert result.status == 2
+    assert str(path) in result.line()
+    assert reason in result.line()
+
+
 def test_the_main_loop_is_cut_out_where_all_ranks_meet(tmp_path: Path) -> None:
     def rank(own: int, late_us: int) -> list[list[object]]:
         events: list[list[object]] = [["bcast", 0, -1, 0, 8, 4096, 10 + i, 10 + i] for i in range(2)]

@@ -39,9 +39,11 @@ def command(
     """
     import tempfile
 
-    from hakobi import records, table
+    from hakobi import files, records, table
     from hakobi.measuring import replay, trace
 
+    if json_file:
+        files.prepare_file(json_file)
     recorded = trace.read(trace_file)
     with tempfile.TemporaryDirectory(prefix="hakobi-replay-") as folder:
         if not whole:

@@ -17,7 +17,8 @@ import click
 def command(a: Path, b: Path, show_all: bool, least: float) -> int:
     """Name the differences between two files of records (JSON lines).
 
-    Only what lies outside the spread of both is named. Exit status: 0 nothing differs, 1 something does.
+    Only what lies outside the spread of both is named. Exit status: 0 nothing differs, 1 something does, 2 nothing
+    could be judged.
     """
     from hakobi import records, table
     from hakobi.errors import InputError
@@ -25,8 +26,9 @@ def command(a: Path, b: Path, show_all: bool, least: float) -> int:
     from hakobi.words import count_text
 
     outcome = comparing.compare(records.read(a), records.read(b), least=least)
-    if not outcome.pairs and not outcome.too_few:
-        raise InputError(f"{a} and {b} have no measurement in common")
+    if not outcome.pairs:
+        reasons = "; ".join(outcome.unjudged()) or "they have no measurement in common"
+        raise InputError(f"{a} and {b} cannot be compared: {reasons}")
     shown = outcome.pairs if show_all else outcome.differences()
     view = table.Table(f"{b} beside {a}", ["<measurement", "a", "±", "b", "±", "b/a", "<verdict"])
     for pair in sorted(shown, key=lambda pair: abs(pair.ratio - 1), reverse=True):
@@ -45,11 +47,7 @@ def command(a: Path, b: Path, show_all: bool, least: float) -> int:
     if outcome.other_machine:
         view.notes.append("The records are of two machines: a difference may be the machine's.")
     view.notes += [f"also different: {line}" for line in outcome.circumstances]
-    if outcome.too_few:
-        view.notes.append(
-            f"{count_text(len(outcome.too_few), 'measurement')} had fewer than {comparing.MINIMUM} samples on a side: "
-            "not judged"
-        )
+    view.notes += outcome.unjudged()
     for name, alone in ((a, outcome.only_a), (b, outcome.only_b)):
         if alone:
             view.notes.append(f"{count_text(len(alone), 'measurement')} only in {name}")

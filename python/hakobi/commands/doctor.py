@@ -19,16 +19,21 @@ def command(folders: tuple[Path, ...], quick: bool, json_file: Path | None) -> i
     """Explain this machine: what falsifies figures here, what to set, and why.
 
     Caches, NUMA, huge pages, single copy, oversubscription, clock, steal time, storage limits, MPI libraries. Each
-    measurement takes at most ten seconds. Exit status 0 also when traps are found: they are facts, not failures.
+    measurement takes at most ten seconds. Exit status 0 also when traps are found: they are facts, not failures; 2
+    when a folder of --storage cannot be measured, after the rest of the page.
     """
     import sys
     from collections.abc import Callable, Sequence
     from dataclasses import asdict
     from functools import partial
 
-    from hakobi import programs, records
+    from hakobi import files, programs, records
+    from hakobi.errors import StorageError
     from hakobi.measuring import machine
 
+    if json_file:
+        files.prepare_file(json_file)
+    refused: list[str] = []
     cores = machine.usable_cores()
     parts: list[tuple[str, Callable[[], Sequence[Fact]]]] = [
         ("the processor", machine.processor),
@@ -43,7 +48,15 @@ def command(folders: tuple[Path, ...], quick: bool, json_file: Path | None) -> i
 
         parts.append(("memory", lambda: [probes.memory()]))
         parts.append(("messages", probes.messages))
-        parts += [(f"storage {folder}", partial(probes.storage, folder)) for folder in folders or (Path.cwd(),)]
+
+        def storage(folder: Path) -> Sequence[Fact]:
+            try:
+                return probes.storage(folder)
+            except StorageError as error:
+                refused.append(str(error))
+                return [machine.Fact(f"storage {folder}", "not measured", "note", str(error))]
+
+        parts += [(f"storage {folder}", partial(storage, folder)) for folder in folders or (Path.cwd(),)]
     facts: list[Fact] = []
     for name, find in parts:
         if sys.stderr.isatty():
@@ -55,6 +68,8 @@ def command(folders: tuple[Path, ...], quick: bool, json_file: Path | None) -> i
     if json_file:
         for fact in facts:
             records.append(json_file, {"kind": "fact", **asdict(fact)})
+    if folders and refused:
+        raise StorageError("; ".join(refused))
     return 0
 
 

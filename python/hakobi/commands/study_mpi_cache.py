@@ -42,6 +42,8 @@ def command(
     \b
     hakobi study mpi-cache --sizes 1K:16M --json cache.jsonl --report cache.html
     """
+    from hakobi import files
+    from hakobi.errors import RunError
     from hakobi.studies.mpi_cache import pages, session
 
     plan = session.Plan(
@@ -55,10 +57,14 @@ def command(
         use_hwloc=not no_hwloc,
         timeout_s=timeout_s,
     )
-    outcome = session.run(plan)
+    for path in filter(None, (json_file, report)):
+        files.prepare_file(path)
+    outcome = session.run(plan, json_file)
     pages.show(outcome)
-    if json_file:
-        session.write_records(json_file, outcome)
     if report:
         pages.write_report(report, outcome)
+    if json_file:
+        session.write_summaries(json_file, outcome)
+    if outcome.failure:
+        raise RunError(f"{outcome.failure}; what was finished before is shown")
     return 2 if outcome.is_interrupted else 0

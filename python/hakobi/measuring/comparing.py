@@ -6,9 +6,10 @@
    itself), the ratio's interval leaves out 1 at a confidence that is shared by all comparisons made (Bonferroni: a
    file with twenty rows is not twenty chances to err), and the medians are at least `least` apart (two runs of the
    same thing differ by placement in memory and by the machine's mood, which no single run's spread shows).
-3. Fewer than MINIMUM samples on a side decide nothing.
+3. Fewer than MINIMUM samples on a side decide nothing, and no median of 0 has a ratio to another.
 4. Records of another machine are compared and said to be so: the difference may be the machine's.
-5. A record that measures something and cannot be read, or the same measurement in two units, is a FormatError.
+5. A record that measures something and cannot be read, a negative sample, or the same measurement in two units is a
+   FormatError.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from hakobi import records as records_file
 from hakobi import statistics
 from hakobi.errors import FormatError
 from hakobi.records import Record
+from hakobi.words import count_text
 
 #: Samples on each side below which nothing is named.
 MINIMUM = 5
@@ -85,8 +87,17 @@ class Outcome:
     only_a: list[Key] = field(default_factory=list)
     only_b: list[Key] = field(default_factory=list)
     too_few: list[Key] = field(default_factory=list)
+    without_ratio: list[Key] = field(default_factory=list)  #: a median is 0
     other_machine: list[str] = field(default_factory=list)  #: "processor: X | Y"
     circumstances: list[str] = field(default_factory=list)
+
+    def unjudged(self) -> list[str]:
+        """What both files have and was not judged, with the reason."""
+        reasons = (
+            (self.too_few, f"had fewer than {MINIMUM} samples on a side"),
+            (self.without_ratio, "had a median of 0 on a side"),
+        )
+        return [f"{count_text(len(keys), 'measurement')} {reason}: not judged" for keys, reason in reasons if keys]
 
     def differences(self) -> list[Difference]:
         return [pair for pair in self.pairs if pair.differs]
@@ -113,6 +124,8 @@ def samples_of(records: Sequence[Record], where: str = "") -> tuple[dict[Key, li
             values = [records_file.number(record, "time_s", place)]
         else:
             continue
+        if any(value < 0 for value in values):
+            raise FormatError(f"{place}: {min(values):g} is no measured value: it is negative")
         key = tuple((name, _key_value(record[name], name, place)) for name in KEYS if name in record)
         unit = record.get("unit", "s")
         if not isinstance(unit, str):
@@ -148,6 +161,9 @@ def compare(a: Sequence[Record], b: Sequence[Record], least: float = LEAST, erro
         if min(len(samples_a[key]), len(samples_b[key])) < MINIMUM:
             outcome.too_few.append(key)
             continue
+        if min(statistics.summarise(samples[key]).median for samples in (samples_a, samples_b)) <= 0:
+            outcome.without_ratio.append(key)
+            continue
         outcome.pairs.append(_pair(key, samples_a[key], samples_b[key], units[key], least, confidence))
     outcome.other_machine = _unequal(a, b, MACHINE)
     outcome.circumstances = _unequal(a, b, CIRCUMSTANCES)
@@ -174,11 +190,9 @@ def _are_apart(a: statistics.Interval, b: statistics.Interval) -> bool:
 def _pair(key: Key, a: list[float], b: list[float], unit: str, least: float, confidence: float) -> Difference:
     first, second = statistics.summarise(a), statistics.summarise(b)
     apart = first.quartile_high < second.quartile_low or second.quartile_high < first.quartile_low
-    positive = min(first.median, second.median) > 0
-    ratio = second.median / first.median if first.median else float("nan")
+    ratio = second.median / first.median
     differs = (
-        positive
-        and apart
+        apart
         and max(ratio, 1 / ratio) >= 1 + least
         and _are_apart(statistics.interval_of_median(a, confidence), statistics.interval_of_median(b, confidence))
     )

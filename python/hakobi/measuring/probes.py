@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from hakobi import conditions, files, launch, programs, records
-from hakobi.errors import HakobiError, storage_error
+from hakobi.errors import HakobiError, StorageError, storage_error
 from hakobi.measuring.machine import Fact
 from hakobi.words import binary_text, bytes_text
 
@@ -53,14 +53,19 @@ class StorageLimits:
 
 def probe_storage(folder: Path, budget_s: float = 8.0, most: int = 1 << 30) -> StorageLimits:
     """Writes a file for a third of the budget, syncs it, appends small synced pieces, drops it from the page cache and
-    reads it. The file is removed. Raises StorageError."""
+    reads it. The file is removed; a folder is never made. Raises StorageError."""
+    if not folder.is_dir():
+        raise StorageError(f"cannot measure storage in {folder}: {_why_no_folder(folder)}")
     try:
-        folder.mkdir(parents=True, exist_ok=True)
         free = os.statvfs(folder).f_bavail * os.statvfs(folder).f_frsize
         with tempfile.NamedTemporaryFile(dir=folder, prefix=".hakobi-doctor-") as file:
             return _probe(file.fileno(), Path(file.name), budget_s / 3, min(most, free // 4))
     except OSError as error:
         raise storage_error("measure storage in", error) from error
+
+
+def _why_no_folder(folder: Path) -> str:
+    return "it is not a folder" if folder.exists() else "there is no such folder"
 
 
 def _probe(fd: int, path: Path, part_s: float, most: int) -> StorageLimits:
@@ -92,10 +97,10 @@ def _probe(fd: int, path: Path, part_s: float, most: int) -> StorageLimits:
 
 
 def storage(folder: Path, budget_s: float = 8.0) -> list[Fact]:
-    """The file system of a folder, and its limits as measured."""
+    """The file system of a folder, and its limits as measured. Raises StorageError when it cannot be written into."""
+    limits = probe_storage(folder, budget_s)
     described = conditions.file_system(folder)
     kind = str(described.get("type", "unknown"))
-    limits = probe_storage(folder, budget_s)
     write = limits.written_bytes / limits.write_s / 1e9
     read = limits.written_bytes / limits.read_s / 1e9 if limits.read_s else 0.0
     facts = [

@@ -15,6 +15,10 @@ from hakobi.errors import FormatError
 MESSAGES = ("send", "receive", "isend", "ireceive", "sendrecv")
 #: Calls of all ranks of a communicator.
 COLLECTIVES = ("barrier", "bcast", "reduce", "allreduce", "gather", "allgather", "scatter", "alltoall")
+#: Every call that a trace can have.
+CALLS = (*MESSAGES, *COLLECTIVES, "wait", "other")
+#: Bytes of a message from which on hakobi-replay cannot send it, and no recorder has seen one.
+TOO_LARGE = (1 << 31) - 1
 
 
 @dataclass(frozen=True)
@@ -85,12 +89,20 @@ def read(path: Path) -> Trace:
         for line in lines[1:]:
             rank = int(line["rank"])
             if line["kind"] == "trace-rank":
-                groups[rank] = [tuple(group) for group in line["groups"]]
+                groups[rank] = [tuple(map(int, group)) for group in line["groups"]]
+                for member in (member for group in groups[rank] for member in group):
+                    if not 0 <= member < num_ranks:
+                        raise ValueError(f"a communicator with rank {member} of {num_ranks}")
                 expected[rank] = int(line["num_events"])
                 trace.dropped += int(line["num_dropped"])
             elif line["kind"] == "trace-events":
-                trace.ranks[rank] += [_event(values, groups[rank]) for values in line["events"]]
-    except (KeyError, IndexError, TypeError, ValueError) as error:
+                events = trace.ranks[rank]
+                for values in line["events"]:
+                    event = _event(values, groups[rank])
+                    if reason := _nonsense(event, len(events), num_ranks):
+                        raise FormatError(f"{path}: rank {rank}'s event {len(events)} makes no sense: {reason}")
+                    events.append(event)
+    except (KeyError, IndexError, TypeError, ValueError, OverflowError) as error:
         raise FormatError(f"{path} is not a whole trace: {type(error).__name__} {error}") from error
     for rank, events in enumerate(trace.ranks):
         if expected.get(rank) != len(events):
@@ -159,9 +171,29 @@ def _event(values: list[Any], groups: list[tuple[int, ...]]) -> Event:
     call, partner, tag, group, size, _address, begin, end = values[:8]
     if not math.isfinite(begin) or not math.isfinite(end):
         raise ValueError(f"a {call} from {begin} to {end}")
+    if call not in CALLS:
+        raise ValueError(f"no call is named {call!r}")
+    if call not in ("wait", "other") and group < 0:
+        raise ValueError(f"a {call} in group {group}")
     known = groups[group] if call not in ("wait", "other") else ()
     common = (str(call), int(partner), int(tag), known, int(size), begin / 1e6, end / 1e6)
     if call == "sendrecv":
         tag = int(values[11]) if len(values) > 11 else -1
         return Event(*common, source=int(values[8]), receive_bytes=int(values[9]), receive_tag=tag)
     return Event(*common, requests=tuple(map(int, values[8]))) if call == "wait" else Event(*common)
+
+
+def _nonsense(event: Event, number: int, num_ranks: int) -> str:
+    """What no recorder would have written, or hakobi-replay could not follow; "" where all is well."""
+    for size in (event.bytes, event.receive_bytes):
+        if not 0 <= size < TOO_LARGE:
+            return f"a {event.call} of {size} bytes"
+    for rank in (event.partner, event.source):
+        if not -2 <= rank < num_ranks:
+            return f"a {event.call} with rank {rank} of {num_ranks}"
+    if event.end_s < event.begin_s:
+        return f"a {event.call} that ends before it begins"
+    for request in event.requests:
+        if not 0 <= request < number:
+            return f"a wait for event {request}"
+    return ""

@@ -78,6 +78,11 @@ def notes(outcome: Outcome) -> list[str]:
                 f"cold buffers rotate through {window}, the last-level cache has {binary_text(machine['cache_bytes'])}"
             )
     result.append("± is half the distance between the quartiles; the interval holds the ratio with 99 %")
+    for name, reason in outcome.skipped.items():
+        if name in outcome.measured:
+            result.append(f"{name} failed in a later round, what was finished before is shown: {reason}")
+    if outcome.failure:
+        result.append(f"ended early, what was finished is shown: {outcome.failure}")
     if outcome.is_interrupted:
         result.append("interrupted: what was finished is shown")
     return result
@@ -184,6 +189,8 @@ def write_report(path: Path, outcome: Outcome) -> None:
     )
     if outcome.is_interrupted:
         report.warn("interrupted: the figures are of the runs that were finished")
+    if outcome.failure:
+        report.warn(f"ended early, the figures are of the runs that were finished: {outcome.failure}")
     if outcome.machine.get("oversubscribed"):
         report.warn("more ranks than cores: times hold waiting for a processor")
     if any(figure.wide for figure in figures):

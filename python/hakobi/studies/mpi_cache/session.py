@@ -3,7 +3,8 @@
 1. Each round runs the benchmark once with every transport, in an order that turns round by round: what drifts meets
    all of them. Within a run hot and cold samples are interleaved by the program.
 2. A figure is the median over all rounds' samples; hot against cold is judged round by round and sample by sample.
-3. Interrupted, it keeps and reports what is finished.
+3. With a file of records a finished run is appended as a whole: conditions with the first, summaries at the end.
+4. Interrupted, or when the default transport fails in a later round, it keeps and reports what is finished.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ import numpy as np
 
 from hakobi import conditions, launch, programs, records, statistics
 from hakobi.conditions import Conditions
-from hakobi.errors import InputError, RunError, unknown_name
+from hakobi.errors import FormatError, HakobiError, InputError, RunError, StorageError, unknown_name
 from hakobi.measuring import transports
 from hakobi.measuring.transports import Transport
 from hakobi.records import Record
@@ -68,6 +69,7 @@ class Outcome:
     skipped: dict[str, str] = field(default_factory=dict)
     measurements: list[Record] = field(default_factory=list)
     is_interrupted: bool = False
+    failure: str = ""  #: what ended the study after something had been finished
 
 
 def parse_names(text: str) -> tuple[str, ...]:
@@ -87,32 +89,74 @@ def parse_names(text: str) -> tuple[str, ...]:
     return names
 
 
-def run(plan: Plan) -> Outcome:
-    """Raises InputError (nothing to run with), RunError when the default transport's run fails."""
+class _File:
+    """The file of records, if there is one. What comes before the conditions are known waits for them."""
+
+    def __init__(self, path: Path | None) -> None:
+        self._path = path
+        self._waiting: list[Record] = []
+        self._is_begun = False
+
+    def begin(self, conditions_line: Record) -> None:
+        """Writes the conditions if they are not there yet."""
+        if not self._is_begun:
+            self._is_begun = True
+            waiting, self._waiting = self._waiting, []
+            for line in (conditions_line, *waiting):
+                self.add(line)
+
+    def add(self, line: Record) -> None:
+        """Raises StorageError."""
+        if self._path is None:
+            return
+        if self._is_begun:
+            records.append(self._path, line)
+        else:
+            self._waiting.append(line)
+
+
+def run(plan: Plan, json_file: Path | None = None) -> Outcome:
+    """Raises InputError (nothing to run with); StorageError and FormatError before the first run when the file cannot
+    be appended to; RunError when nothing was finished. `Outcome.failure` tells what ended a study later."""
     if plan.pattern == "all" or "," in plan.pattern:
         raise InputError(f"--pattern {plan.pattern}: a study is of one pattern")
     program = programs.find(PROGRAM)
+    if json_file and json_file.is_file():
+        records.read(json_file)  # somebody else's file is told now
+    file = _File(json_file)
     available = {transport.name: transport for transport in transports.transports(program.flavour)}
     outcome = Outcome(plan, program.flavour, conditions.collect(program.flavour))
     chosen: list[Transport] = []
     for name in plan.names:
         transport = available[name]
         if transport.missing:
-            outcome.skipped[name] = transport.missing
+            _skip(outcome, file, name, transport.missing)
         else:
             chosen.append(transport)
             outcome.texts[name] = transport.text
     try:
-        _run_rounds(plan, program, chosen, outcome)
+        _run_rounds(plan, program, chosen, outcome, file)
     except KeyboardInterrupt:
         outcome.is_interrupted = True
+    except HakobiError as error:
+        if not outcome.measurements:
+            raise
+        outcome.failure = str(error)
     outcome.measured = figures_of(outcome.measurements)
     if not outcome.measured:
-        raise RunError("interrupted before anything was measured" if outcome.is_interrupted else "nothing was measured")
+        if outcome.is_interrupted:
+            raise RunError("interrupted before anything was measured")
+        reasons = "; ".join(f"{name}: {reason}" for name, reason in outcome.skipped.items())
+        raise RunError(f"nothing was measured{': ' if reasons else ''}{reasons}")
     return outcome
 
 
-def _run_rounds(plan: Plan, program: programs.Program, chosen: list[Transport], outcome: Outcome) -> None:
+def _skip(outcome: Outcome, file: _File, name: str, reason: str) -> None:
+    outcome.skipped[name] = reason
+    file.add({"kind": "skipped", "benchmark": "mpi-cache", "transport": name, "reason": reason})
+
+
+def _run_rounds(plan: Plan, program: programs.Program, chosen: list[Transport], outcome: Outcome, file: _File) -> None:
     done = 0
     for number in range(plan.rounds):
         turn = number % max(1, len(chosen))
@@ -123,18 +167,25 @@ def _run_rounds(plan: Plan, program: programs.Program, chosen: list[Transport], 
             sys.stderr.write(f"run {done} of {plan.rounds * len(chosen)}: {transport.name}, round {number + 1}\n")
             try:
                 lines, used = _run_once(plan, program, transport)
-            except RunError as error:
+            except (RunError, FormatError, StorageError) as error:
                 if transport.name == "default":
                     raise
-                outcome.skipped[transport.name] = str(error)
+                _skip(outcome, file, transport.name, str(error))
                 continue
             if used and number == 0:
                 outcome.texts[transport.name] = f"{transport.text}: {used}"
-            for line in lines:
-                if line.get("kind") == "conditions" and not outcome.machine:
-                    outcome.machine = line
-                elif line.get("kind") == "measurement":
-                    outcome.measurements.append({**line, "transport": transport.name, "round": number})
+            _take(outcome, file, lines, transport.name, number)
+
+
+def _take(outcome: Outcome, file: _File, lines: list[Record], name: str, number: int) -> None:
+    """A finished run: into the outcome first, so that a full disk loses no figure."""
+    measurements = [{**line, "transport": name, "round": number} for line in lines if line.get("kind") == "measurement"]
+    outcome.measurements += measurements
+    if not outcome.machine:
+        outcome.machine = next((line for line in lines if line.get("kind") == "conditions"), {})
+    file.begin({**outcome.machine, "kind": "conditions", "mpi_flavour": outcome.flavour})
+    for line in measurements:
+        file.add(line)
 
 
 def _run_once(plan: Plan, program: programs.Program, transport: Transport) -> tuple[list[Record], str]:
@@ -216,12 +267,7 @@ def summary_records(outcome: Outcome) -> list[Record]:
     return result
 
 
-def write_records(path: Path, outcome: Outcome) -> None:
-    """Conditions, every measurement with its samples, skipped transports, then the summaries."""
-    records.append(path, {**outcome.machine, "kind": "conditions", "mpi_flavour": outcome.flavour})
-    for line in outcome.measurements:
-        records.append(path, line)
-    for name, reason in outcome.skipped.items():
-        records.append(path, {"kind": "skipped", "benchmark": "mpi-cache", "transport": name, "reason": reason})
+def write_summaries(path: Path, outcome: Outcome) -> None:
+    """Ends the records. Raises StorageError."""
     for line in summary_records(outcome):
         records.append(path, line)

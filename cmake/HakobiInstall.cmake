@@ -23,11 +23,6 @@ install(FILES ${CMAKE_BINARY_DIR}/packaging/hakobiConfig.cmake ${CMAKE_BINARY_DI
         DESTINATION ${_cmake_dir})
 
 # pkg-config: MPI's own flags are spelled out, so that a plain compiler does.
-set(HAKOBI_PC_MPI_CFLAGS "")
-foreach(folder IN LISTS MPI_C_INCLUDE_DIRS)
-    string(APPEND HAKOBI_PC_MPI_CFLAGS " -I${folder}")
-endforeach()
-string(JOIN " " HAKOBI_PC_MPI_LIBS ${MPI_C_LIBRARIES})
 file(RELATIVE_PATH HAKOBI_PC_PREFIX /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)  # "../..": the files may be moved
 string(REGEX REPLACE "/$" "" HAKOBI_PC_PREFIX ${HAKOBI_PC_PREFIX})
 set(_pc hakobi.pc)

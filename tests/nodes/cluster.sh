@@ -55,12 +55,15 @@ ip link add name bridge0 type bridge
 ip addr add 10.77.0.254/24 dev bridge0
 ip link set bridge0 up
 
-# A build below /tmp must stay visible where /tmp is the node's own.
+# A build or an MPI library below /tmp must stay visible where /tmp is the node's own.
 program_folder=
 for word in "$@"; do
     case $word in *=*) ;; *) program_folder=$(dirname "$word") && break ;; esac
 done
 mount --bind "$program_folder" /mnt/programs
+mpi_folder=$(dirname "$(dirname "$(command -v "$mpiexec")")")
+mkdir -p /mnt/mpi
+mount --bind "$mpi_folder" /mnt/mpi
 preload=
 if [ "${HAKOBI_NODES_PRELOAD:-}" != "" ]; then
     cp "$HAKOBI_NODES_PRELOAD" /mnt/preloaded.so
@@ -72,13 +75,14 @@ hostname "$1"
 mount -t tmpfs -o mode=1777 tmp /tmp
 mount -t tmpfs -o mode=1777 shm /dev/shm
 [ -d "$3" ] || { mkdir -p "$3" && mount --bind /mnt/programs "$3"; }
+[ -d "$4" ] || { mkdir -p "$4" && mount --bind /mnt/mpi "$4"; }
 [ -d "$2" ] || { mkdir -p "$2" && mount --bind /mnt/shared "$2"; }
 ip link set lo up
 echo ready > "/mnt/$1.ready"
 exec sleep infinity
 END
 for i in $(seq "$num_nodes"); do
-    unshare --net --uts --ipc --mount sh -eu /mnt/node.sh "n$i" "$shared" "$program_folder" &
+    unshare --net --uts --ipc --mount sh -eu /mnt/node.sh "n$i" "$shared" "$program_folder" "$mpi_folder" &
     echo $! > "/mnt/n$i.pid"
 done
 for i in $(seq "$num_nodes"); do
@@ -107,6 +111,13 @@ chmod +x /mnt/agent
 hosts=
 for i in $(seq "$num_nodes"); do hosts=$hosts${hosts:+,}n$i:$ranks_per_node; done
 num_ranks=$((num_nodes * ranks_per_node))
+# Open MPI 4 starts daemons by OpenRTE, Open MPI 5 by PRRTE, whose parameters have other names.
+launcher="--mca plm rsh --mca plm_rsh_agent /mnt/agent --mca plm_rsh_no_tree_spawn 1 --mca orte_tmpdir_base /tmp"
+case $("$mpiexec" --version 2> /dev/null | head -n 1) in
+    *OpenRTE*) ;;
+    *) launcher="--prtemca plm ssh --prtemca plm_ssh_agent /mnt/agent --prtemca plm_ssh_no_tree_spawn 1"
+       launcher="$launcher --prtemca prte_tmpdir_base /tmp" ;;
+esac
 run() {
     if [ "$flavour" = openmpi ]; then
         variables="-x TMPDIR=$shared"
@@ -116,8 +127,7 @@ run() {
         done
         # shellcheck disable=SC2086 # one word an option
         OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 "$mpiexec" --oversubscribe --bind-to none \
-            --mca mpi_yield_when_idle 1 --mca plm rsh --mca plm_rsh_agent /mnt/agent --mca plm_rsh_no_tree_spawn 1 \
-            --mca orte_tmpdir_base /tmp --mca oob_tcp_if_include 10.77.0.0/24 --mca btl tcp,self \
+            --mca mpi_yield_when_idle 1 $launcher --mca oob_tcp_if_include 10.77.0.0/24 --mca btl tcp,self \
             --mca btl_tcp_if_include 10.77.0.0/24 --mca pml ob1 --host "$hosts" $variables -n "$num_ranks" "$@"
     else
         while case ${1:-} in *=*) true ;; *) false ;; esac do

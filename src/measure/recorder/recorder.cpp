@@ -15,6 +15,14 @@ int collective(Call kind, MPI_Comm comm, int root, std::int64_t bytes, const voi
     return timed([&] { return transfer(kind, comm, root, -1, bytes, address); }, call);
 }
 
+/// `make` makes a persistent request, whose starts are kept as what `describe` says.
+template <class Describe, class Function>
+int persistent(MPI_Request* request, const Describe& describe, const Function& make) {
+    const int result = make();
+    if (trace().is_on() && result == MPI_SUCCESS) trace().keep_template(*request, describe());
+    return result;
+}
+
 int start(MPI_Request request) {
     const Event* made = trace().is_on() ? trace().template_of(request) : nullptr;
     if (made == nullptr) return PMPI_Start(&request);
@@ -254,44 +262,33 @@ HAKOBI_EXPORT int MPI_Barrier(MPI_Comm comm) {
 // Persistent messages: each start is a nonblocking message.
 HAKOBI_EXPORT int MPI_Send_init(const void* buffer, int count, MPI_Datatype type, int to, int tag,
                                 MPI_Comm comm, MPI_Request* request) {
-    const int result = PMPI_Send_init(buffer, count, type, to, tag, comm, request);
-    if (trace().is_on() && result == MPI_SUCCESS) {
-        trace().keep_template(*request, transfer(Call::isend, comm, to, tag, bytes_of(count, type), buffer));
-    }
-    return result;
+    return persistent(
+        request, [&] { return transfer(Call::isend, comm, to, tag, bytes_of(count, type), buffer); },
+        [&] { return PMPI_Send_init(buffer, count, type, to, tag, comm, request); });
 }
 HAKOBI_EXPORT int MPI_Bsend_init(const void* buffer, int count, MPI_Datatype type, int to, int tag,
                                  MPI_Comm comm, MPI_Request* request) {
-    const int result = PMPI_Bsend_init(buffer, count, type, to, tag, comm, request);
-    if (trace().is_on() && result == MPI_SUCCESS) {
-        trace().keep_template(*request, transfer(Call::isend, comm, to, tag, bytes_of(count, type), buffer));
-    }
-    return result;
+    return persistent(
+        request, [&] { return transfer(Call::isend, comm, to, tag, bytes_of(count, type), buffer); },
+        [&] { return PMPI_Bsend_init(buffer, count, type, to, tag, comm, request); });
 }
 HAKOBI_EXPORT int MPI_Ssend_init(const void* buffer, int count, MPI_Datatype type, int to, int tag,
                                  MPI_Comm comm, MPI_Request* request) {
-    const int result = PMPI_Ssend_init(buffer, count, type, to, tag, comm, request);
-    if (trace().is_on() && result == MPI_SUCCESS) {
-        trace().keep_template(*request, transfer(Call::isend, comm, to, tag, bytes_of(count, type), buffer));
-    }
-    return result;
+    return persistent(
+        request, [&] { return transfer(Call::isend, comm, to, tag, bytes_of(count, type), buffer); },
+        [&] { return PMPI_Ssend_init(buffer, count, type, to, tag, comm, request); });
 }
 HAKOBI_EXPORT int MPI_Rsend_init(const void* buffer, int count, MPI_Datatype type, int to, int tag,
                                  MPI_Comm comm, MPI_Request* request) {
-    const int result = PMPI_Rsend_init(buffer, count, type, to, tag, comm, request);
-    if (trace().is_on() && result == MPI_SUCCESS) {
-        trace().keep_template(*request, transfer(Call::isend, comm, to, tag, bytes_of(count, type), buffer));
-    }
-    return result;
+    return persistent(
+        request, [&] { return transfer(Call::isend, comm, to, tag, bytes_of(count, type), buffer); },
+        [&] { return PMPI_Rsend_init(buffer, count, type, to, tag, comm, request); });
 }
 HAKOBI_EXPORT int MPI_Recv_init(void* buffer, int count, MPI_Datatype type, int from, int tag, MPI_Comm comm,
                                 MPI_Request* request) {
-    const int result = PMPI_Recv_init(buffer, count, type, from, tag, comm, request);
-    if (trace().is_on() && result == MPI_SUCCESS) {
-        trace().keep_template(*request,
-                              transfer(Call::ireceive, comm, from, tag, bytes_of(count, type), buffer));
-    }
-    return result;
+    return persistent(
+        request, [&] { return transfer(Call::ireceive, comm, from, tag, bytes_of(count, type), buffer); },
+        [&] { return PMPI_Recv_init(buffer, count, type, from, tag, comm, request); });
 }
 HAKOBI_EXPORT int MPI_Start(MPI_Request* request) {
     return start(*request);

@@ -7,6 +7,7 @@
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 static inline double begin_time(void) {
     MPI_Barrier(MPI_COMM_WORLD);
@@ -49,6 +50,25 @@ static inline double* make_block(int edge, MPI_Offset first[3], MPI_Offset exten
     require(values != NULL, "allocating a block");
     for (MPI_Offset i = 0; i < count; ++i) values[i] = (double)(rank * 1000003 + i);
     return values;
+}
+
+/* FLASH's checkpoint: variables, and blocks of EDGE^3 doubles a rank in each. */
+enum { num_variables = 24, blocks_a_rank = 80 };
+
+/* The main of a program called as "flash|block FILE [EDGE [FIELDS]]". */
+static inline int run_output(int argc, char** argv, void (*write_flash)(const char* name, int edge),
+                             void (*write_block)(const char* name, int edge, int num_fields)) {
+    MPI_Init(&argc, &argv);
+    const int is_flash = argc > 1 && strcmp(argv[1], "flash") == 0;
+    const int is_block = argc > 1 && strcmp(argv[1], "block") == 0;
+    require(argc >= 3 && (is_flash || is_block), "flash|block FILE [EDGE [FIELDS]]");
+    const int edge = argc > 3 ? atoi(argv[3]) : is_flash ? 16 : 320;
+    if (is_flash)
+        write_flash(argv[2], edge);
+    else
+        write_block(argv[2], edge, argc > 4 ? atoi(argv[4]) : 1);
+    MPI_Finalize();
+    return 0;
 }
 
 #endif

@@ -2,11 +2,7 @@
  * in the same order of calls, native, without a header. What the libraries above MPI-IO cost shows beside it.
  *   flash  24 calls of MPI_File_write_at_all, one piece a rank in each
  *   block  FIELDS calls (1) of MPI_File_write_all, each through a view: a 3-D block a rank of EDGE^3 doubles (320) */
-#include <string.h>
-
 #include "bench.h"
-
-enum { num_variables = 24, blocks_a_rank = 80 };
 
 static MPI_File open_new(const char* name) {
     MPI_File file;
@@ -67,15 +63,5 @@ static void write_block(const char* name, int edge, int num_fields) {
 }
 
 int main(int argc, char** argv) {
-    MPI_Init(&argc, &argv);
-    const int is_flash = argc > 1 && strcmp(argv[1], "flash") == 0;
-    const int is_block = argc > 1 && strcmp(argv[1], "block") == 0;
-    require(argc >= 3 && (is_flash || is_block), "mpi_output flash|block FILE [EDGE [FIELDS]]");
-    const int edge = argc > 3 ? atoi(argv[3]) : is_flash ? 16 : 320;
-    if (is_flash)
-        write_flash(argv[2], edge);
-    else
-        write_block(argv[2], edge, argc > 4 ? atoi(argv[4]) : 1);
-    MPI_Finalize();
-    return 0;
+    return run_output(argc, argv, write_flash, write_block);
 }

@@ -3,11 +3,8 @@
  *          a rank in each
  *   block  FIELDS variables (1) of EDGE^3 doubles (320), a 3-D block a rank */
 #include <pnetcdf.h>
-#include <string.h>
 
 #include "bench.h"
-
-enum { num_variables = 24, blocks_a_rank = 80 };
 
 static void check(int status, const char* what) {
     if (status != NC_NOERR) fprintf(stderr, "%s: %s\n", what, ncmpi_strerror(status));
@@ -80,14 +77,5 @@ static void write_block(const char* name, int edge, int num_fields) {
 }
 
 int main(int argc, char** argv) {
-    MPI_Init(&argc, &argv);
-    require(argc >= 3, "pnetcdf_output flash|block FILE [EDGE [FIELDS]]");
-    const int is_flash = strcmp(argv[1], "flash") == 0;
-    const int edge = argc > 3 ? atoi(argv[3]) : is_flash ? 16 : 320;
-    if (is_flash)
-        write_flash(argv[2], edge);
-    else
-        write_block(argv[2], edge, argc > 4 ? atoi(argv[4]) : 1);
-    MPI_Finalize();
-    return 0;
+    return run_output(argc, argv, write_flash, write_block);
 }

@@ -32,6 +32,18 @@ bool is_coarse_in_memory(std::int64_t piece_bytes, bool is_write) {
     return piece_bytes >= (is_write ? direct_write_piece_bytes : direct_read_piece_bytes);
 }
 
+/// Why a rank's accesses in place pay; null: they do not, or the storage is unknown. `size_bytes`: of the largest request.
+const char* why_direct(std::int64_t piece_bytes, std::int64_t size_bytes, std::int64_t storage_blocks,
+                       bool is_write, std::int64_t coarse_bytes, bool is_one_node) {
+    if (piece_bytes >= coarse_bytes) return "every rank's pieces are coarse for any storage";
+    if (storage_blocks != 0) return nullptr;
+    if (is_coarse_in_memory(piece_bytes, is_write))
+        return "the storage serves from memory and the pieces are coarse";
+    if (is_one_node && is_short(size_bytes, piece_bytes, is_write))
+        return "the storage serves from memory and every rank has little";
+    return nullptr;
+}
+
 }  // namespace
 
 RequestTotals total_of(std::span<const RequestSummary> requests) {
@@ -64,15 +76,11 @@ RoadChoice choose_road(const RequestTotals& totals, bool is_write, std::string_v
     if (shuffle_hint == "always") return {Road::shuffle, "hakobi_shuffle=always"};
     if (shuffle_hint == "never") return {Road::direct, "hakobi_shuffle=never"};
     const std::int64_t piece = totals.smallest_mean_piece_bytes;
-    if (piece >= coarse_bytes) return {Road::direct, "every rank's pieces are coarse for any storage"};
-    if (totals.storage_blocks == 0) {
-        if (totals.num_ranks_with_data == 1 && piece >= direct_read_piece_bytes)
-            return {Road::direct, "one rank alone has data, and the storage serves it from memory"};
-        if (is_coarse_in_memory(piece, is_write))
-            return {Road::direct, "the storage serves from memory and the pieces are coarse"};
-        if (is_one_node && is_short(totals.largest_size_bytes, piece, is_write))
-            return {Road::direct, "the storage serves from memory and every rank has little"};
-    }
+    if (totals.storage_blocks == 0 && totals.num_ranks_with_data == 1 && piece >= direct_read_piece_bytes)
+        return {Road::direct, "one rank alone has data, and the storage serves it from memory"};
+    if (const char* why = why_direct(piece, totals.largest_size_bytes, totals.storage_blocks, is_write,
+                                     coarse_bytes, is_one_node))
+        return {Road::direct, why};
     return {Road::shuffle,
             totals.storage_blocks == 1 ? "the storage makes requests wait" : "the pieces are fine"};
 }
@@ -81,10 +89,8 @@ bool goes_ahead(const RequestSummary& mine, std::string_view shuffle_hint, std::
                 bool is_one_node) {
     if (mine.error_code != 0 || mine.size_bytes == 0 || mine.storage_blocks < 0) return false;
     if (shuffle_hint != "auto") return shuffle_hint == "never";
-    const std::int64_t piece = mean_piece_bytes(mine);
-    if (piece >= coarse_bytes) return true;
-    return mine.storage_blocks == 0 &&
-           (is_coarse_in_memory(piece, true) || (is_one_node && is_short(mine.size_bytes, piece, true)));
+    return why_direct(mean_piece_bytes(mine), mine.size_bytes, mine.storage_blocks, true, coarse_bytes,
+                      is_one_node) != nullptr;
 }
 
 std::int64_t coarse_bytes(std::int64_t striping_unit_bytes, std::int64_t cb_bytes) {

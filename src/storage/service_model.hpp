@@ -7,6 +7,7 @@
 #include <atomic>
 #include <cerrno>
 #include <charconv>
+#include <cmath>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -49,7 +50,8 @@ inline std::string parse_service_model(std::string_view text, ServiceModel& mode
         };
         if (error != std::errc() || !(number >= 0) || number > 1e15) return wrong("not name=number");
         if (name == "servers") {
-            if (!unit.empty() || number < 1 || number > ServiceModel::max_servers)
+            if (!unit.empty() || number < 1 || number > ServiceModel::max_servers ||
+                number != std::floor(number))
                 return wrong("1 to 4096 servers");
             model.num_servers = static_cast<int>(number);
         } else if (name == "bandwidth") {

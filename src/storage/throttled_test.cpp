@@ -75,7 +75,7 @@ TEST(ServiceModel, ItsTextIsReadOrRefused) {
     EXPECT_EQ(read.stripe_bytes, 65'536);
     EXPECT_EQ(read.limit_bytes_s(), 125e6);
     for (const char* wrong :
-         {"servers=0", "servers", "bandwidth=0", "bandwidth=-1", "bandwidth=1e99", "latency=2",
+         {"servers=0", "servers=1.9", "servers", "bandwidth=0", "bandwidth=-1", "bandwidth=1e99", "latency=2",
           "latency=2parsec", "stripe=0", "stripe=1T", "speed=1", "servers=4;bandwidth=1", "bandwidth=nan"}) {
         EXPECT_NE(parse_service_model(wrong, read), "") << wrong;
     }

@@ -17,6 +17,8 @@ constexpr std::int64_t direct_read_piece_bytes = 8 << 10;
 constexpr std::int64_t short_request_bytes = 256 << 10;
 constexpr std::int64_t short_request_piece_bytes = 4 << 10;
 constexpr std::int64_t short_request_written_pieces = 32;
+// What is written sooner by the leader, together with the others' (small.hpp), than by a call of its own.
+constexpr std::int64_t mailed_request_bytes = 6 << 10;
 
 std::int64_t mean_piece_bytes(const RequestSummary& request) {
     return request.size_bytes / std::max<std::int64_t>(1, request.num_pieces);
@@ -89,6 +91,7 @@ bool goes_ahead(const RequestSummary& mine, std::string_view shuffle_hint, std::
                 bool is_one_node) {
     if (mine.error_code != 0 || mine.size_bytes == 0 || mine.storage_blocks < 0) return false;
     if (shuffle_hint != "auto") return shuffle_hint == "never";
+    if (is_one_node && mine.size_bytes <= mailed_request_bytes) return false;
     return why_direct(mean_piece_bytes(mine), mine.size_bytes, mine.storage_blocks, true, coarse_bytes,
                       is_one_node) != nullptr;
 }

@@ -155,6 +155,11 @@ TEST(Road, ShortRequestsOfOneNodeServedFromMemorySkipTheShuffle) {
     mine.storage_blocks = 0;
     EXPECT_TRUE(goes_ahead(mine, "auto", 1 << 20, true));
     EXPECT_FALSE(goes_ahead(mine, "auto", 1 << 20, false));
+    mine.size_bytes = 6 << 10;
+    EXPECT_FALSE(goes_ahead(mine, "auto", 1 << 20, true)) << "the leader writes it with the others'";
+    EXPECT_TRUE(goes_ahead(mine, "never", 1 << 20, true));
+    mine.size_bytes = (6 << 10) + 1;
+    EXPECT_TRUE(goes_ahead(mine, "auto", 1 << 20, true));
     mine.storage_blocks = 1;
     EXPECT_FALSE(goes_ahead(mine, "auto", 1 << 20, true));
 }

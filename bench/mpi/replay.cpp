@@ -59,13 +59,27 @@ Groups groups_of_all(const Comm& comm, const Groups& own) {
 
 }  // namespace
 
+std::int64_t scratch_bytes(const RankTrace& trace) {
+    std::int64_t most = 0;
+    for (const TraceEvent& event : trace.events) {
+        if (event.call == "reduce" || event.call == "allreduce") {
+            most = std::max(most, event.bytes);
+        } else if (event.call == "gather" || event.call == "allgather" || event.call == "scatter" ||
+                   event.call == "alltoall") {
+            const auto& ranks = trace.groups[static_cast<std::size_t>(event.group)];
+            most = std::max(most, event.bytes * static_cast<std::int64_t>(ranks.size()));
+        }
+    }
+    return most;
+}
+
 Replay::Replay(const Comm& comm, const RankTrace& trace)
     : comm_(comm), trace_(trace), addresses_(trace.events) {
     std::int64_t most = 0;
     for (const TraceEvent& event : trace.events) most = std::max({most, event.bytes, event.receive_bytes});
     // Room behind every buffer for the largest message: a receive that was larger than its message stays harmless.
     memory_.assign(static_cast<std::size_t>(addresses_.size_bytes() + most + 4096), std::byte{1});
-    scratch_.assign(static_cast<std::size_t>((most + 64) * comm.size()), std::byte{1});
+    scratch_.assign(static_cast<std::size_t>(scratch_bytes(trace) + 64), std::byte{1});
     working_set_.assign(static_cast<std::size_t>(
                             std::clamp<std::int64_t>(trace.memory_bytes, 1 << 20, most_working_set_bytes)),
                         std::byte{1});

@@ -58,6 +58,9 @@ class AddressMap {
     std::int64_t size_bytes_ = 0;
 };
 
+/// Room that a rank's collectives need beside the program's buffers: each for its own ranks. Pure.
+[[nodiscard]] std::int64_t scratch_bytes(const RankTrace& trace);
+
 /// Seconds that a rank spent in communication, once replayed.
 struct ReplayTimes {
     double communication_s = 0;

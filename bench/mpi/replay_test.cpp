@@ -53,6 +53,16 @@ TEST(Replay, MakesACommunicatorThatAMemberNeverUsed) {
     comm.free();
 }
 
+TEST(ScratchBytes, ArePaidForCollectivesOnlyAndByTheirRanks) {
+    RankTrace trace{.num_ranks = 64, .groups = {std::vector<int>(64), {0, 1}}};
+    trace.events.push_back({.call = "isend", .partner = 1, .bytes = 1'000'000'000});
+    EXPECT_EQ(scratch_bytes(trace), 0);
+    trace.events.push_back({.call = "allreduce", .group = 0, .bytes = 1000});
+    EXPECT_EQ(scratch_bytes(trace), 1000);
+    trace.events.push_back({.call = "allgather", .group = 1, .bytes = 700});
+    EXPECT_EQ(scratch_bytes(trace), 1400);
+}
+
 class TraceFile : public ::testing::Test {
   protected:
     void SetUp() override {

@@ -23,11 +23,19 @@ int persistent(MPI_Request* request, const Describe& describe, const Function& m
     return result;
 }
 
-int start(MPI_Request request) {
-    const Event* made = trace().is_on() ? trace().template_of(request) : nullptr;
-    if (made == nullptr) return PMPI_Start(&request);
-    return timed_request(
-        &request, [&] { return *made; }, [&] { return PMPI_Start(&request); });
+/// The library may put another request in the place of one that it is not done with (Open MPI does of buffered sends).
+int start(MPI_Request* request) {
+    const MPI_Request before = *request;
+    const Event* made = trace().is_on() ? trace().template_of(before) : nullptr;
+    if (made == nullptr) return PMPI_Start(request);
+    const Event started = *made;
+    const int result = timed_request(
+        request, [&] { return started; }, [&] { return PMPI_Start(request); });
+    if (*request != before) {
+        trace().drop_template(before);
+        trace().keep_template(*request, started);
+    }
+    return result;
 }
 
 /// What a probed message will be received as.
@@ -291,12 +299,12 @@ HAKOBI_EXPORT int MPI_Recv_init(void* buffer, int count, MPI_Datatype type, int 
         [&] { return PMPI_Recv_init(buffer, count, type, from, tag, comm, request); });
 }
 HAKOBI_EXPORT int MPI_Start(MPI_Request* request) {
-    return start(*request);
+    return start(request);
 }
 HAKOBI_EXPORT int MPI_Startall(int count, MPI_Request requests[]) {
     if (!trace().is_on()) return PMPI_Startall(count, requests);
     for (int i = 0; i < count; ++i) {
-        const int result = start(requests[i]);
+        const int result = start(&requests[i]);
         if (result != MPI_SUCCESS) return result;
     }
     return MPI_SUCCESS;

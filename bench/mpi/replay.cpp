@@ -97,7 +97,11 @@ void Replay::make_communicators() {
     mpi::check(MPI_Comm_group(comm_.handle(), &world), "MPI_Comm_group");
     // A rank's trace has only the groups that it used, numbered in its own order, but every member must take part in
     // making one: all make those of all ranks, and in one order, so that no two ranks wait crosswise.
-    for (const std::vector<int>& ranks : groups_of_all(comm_, trace_.groups)) {
+    Groups own = trace_.groups;  // each with its copy behind its ranks
+    for (std::size_t index = 0; index < own.size(); ++index)
+        own[index].push_back(trace_.copies.empty() ? 0 : trace_.copies[index]);
+    for (const std::vector<int>& communicator : groups_of_all(comm_, own)) {
+        const std::span<const int> ranks = std::span(communicator).first(communicator.size() - 1);
         if (std::find(ranks.begin(), ranks.end(), comm_.rank()) == ranks.end())
             continue;  // of others, or an intercommunicator's far side
         MPI_Group group = MPI_GROUP_NULL;
@@ -107,8 +111,8 @@ void Replay::make_communicators() {
         mpi::check(MPI_Comm_create_group(comm_.handle(), group, 0, &made), "MPI_Comm_create_group");
         MPI_Comm_set_errhandler(made, MPI_ERRORS_RETURN);
         MPI_Group_free(&group);
-        for (std::size_t index = 0; index < trace_.groups.size(); ++index) {
-            if (trace_.groups[index] == ranks) communicators_[index] = made;
+        for (std::size_t index = 0; index < own.size(); ++index) {
+            if (own[index] == communicator) communicators_[index] = made;
         }
     }
     MPI_Group_free(&world);

@@ -59,13 +59,27 @@ Groups groups_of_all(const Comm& comm, const Groups& own) {
 
 }  // namespace
 
+std::int64_t scratch_bytes(const RankTrace& trace) {
+    std::int64_t most = 0;
+    for (const TraceEvent& event : trace.events) {
+        if (event.call == "reduce" || event.call == "allreduce") {
+            most = std::max(most, event.bytes);
+        } else if (event.call == "gather" || event.call == "allgather" || event.call == "scatter" ||
+                   event.call == "alltoall") {
+            const auto& ranks = trace.groups[static_cast<std::size_t>(event.group)];
+            most = std::max(most, event.bytes * static_cast<std::int64_t>(ranks.size()));
+        }
+    }
+    return most;
+}
+
 Replay::Replay(const Comm& comm, const RankTrace& trace)
     : comm_(comm), trace_(trace), addresses_(trace.events) {
     std::int64_t most = 0;
     for (const TraceEvent& event : trace.events) most = std::max({most, event.bytes, event.receive_bytes});
     // Room behind every buffer for the largest message: a receive that was larger than its message stays harmless.
     memory_.assign(static_cast<std::size_t>(addresses_.size_bytes() + most + 4096), std::byte{1});
-    scratch_.assign(static_cast<std::size_t>((most + 64) * comm.size()), std::byte{1});
+    scratch_.assign(static_cast<std::size_t>(scratch_bytes(trace) + 64), std::byte{1});
     working_set_.assign(static_cast<std::size_t>(
                             std::clamp<std::int64_t>(trace.memory_bytes, 1 << 20, most_working_set_bytes)),
                         std::byte{1});
@@ -83,7 +97,11 @@ void Replay::make_communicators() {
     mpi::check(MPI_Comm_group(comm_.handle(), &world), "MPI_Comm_group");
     // A rank's trace has only the groups that it used, numbered in its own order, but every member must take part in
     // making one: all make those of all ranks, and in one order, so that no two ranks wait crosswise.
-    for (const std::vector<int>& ranks : groups_of_all(comm_, trace_.groups)) {
+    Groups own = trace_.groups;  // each with its copy behind its ranks
+    for (std::size_t index = 0; index < own.size(); ++index)
+        own[index].push_back(trace_.copies.empty() ? 0 : trace_.copies[index]);
+    for (const std::vector<int>& communicator : groups_of_all(comm_, own)) {
+        const std::span<const int> ranks = std::span(communicator).first(communicator.size() - 1);
         if (std::find(ranks.begin(), ranks.end(), comm_.rank()) == ranks.end())
             continue;  // of others, or an intercommunicator's far side
         MPI_Group group = MPI_GROUP_NULL;
@@ -93,8 +111,8 @@ void Replay::make_communicators() {
         mpi::check(MPI_Comm_create_group(comm_.handle(), group, 0, &made), "MPI_Comm_create_group");
         MPI_Comm_set_errhandler(made, MPI_ERRORS_RETURN);
         MPI_Group_free(&group);
-        for (std::size_t index = 0; index < trace_.groups.size(); ++index) {
-            if (trace_.groups[index] == ranks) communicators_[index] = made;
+        for (std::size_t index = 0; index < own.size(); ++index) {
+            if (own[index] == communicator) communicators_[index] = made;
         }
     }
     MPI_Group_free(&world);

@@ -34,6 +34,7 @@ struct RankTrace {
     std::int64_t memory_bytes = 0;  ///< the program's peak resident memory
     std::int64_t num_dropped = 0;
     std::vector<std::vector<int>> groups;  ///< world ranks of each communicator that the rank used
+    std::vector<int> copies;  ///< of each group: which of several communicators of these ranks; none: all the first
     std::vector<TraceEvent> events;
 };
 
@@ -57,6 +58,9 @@ class AddressMap {
     std::vector<Region> regions_;
     std::int64_t size_bytes_ = 0;
 };
+
+/// Room that a rank's collectives need beside the program's buffers: each for its own ranks. Pure.
+[[nodiscard]] std::int64_t scratch_bytes(const RankTrace& trace);
 
 /// Seconds that a rank spent in communication, once replayed.
 struct ReplayTimes {

@@ -53,6 +53,36 @@ TEST(Replay, MakesACommunicatorThatAMemberNeverUsed) {
     comm.free();
 }
 
+// The receives of any tag of one must not take the message of the other.
+TEST(Replay, KeepsCommunicatorsOfTheSameRanksApart) {
+    Comm comm = Comm::duplicate(MPI_COMM_WORLD);
+    std::vector<int> world(static_cast<std::size_t>(comm.size()));
+    std::iota(world.begin(), world.end(), 0);
+    RankTrace trace{.num_ranks = comm.size(), .groups = {world, world}, .copies = {1, 0}};
+    const int right = (comm.rank() + 1) % comm.size();
+    const int left = (comm.rank() + comm.size() - 1) % comm.size();
+    trace.events.push_back({.call = "ireceive", .partner = left, .group = 0, .bytes = 8});
+    trace.events.push_back({.call = "isend", .partner = right, .tag = 5, .group = 1, .bytes = 16});
+    trace.events.push_back({.call = "isend", .partner = right, .tag = 5, .group = 0, .bytes = 8});
+    trace.events.push_back({.call = "receive", .partner = left, .tag = 5, .group = 1, .bytes = 16});
+    trace.events.push_back({.call = "wait", .requests = {0, 1, 2}});
+    {
+        Replay replay(comm, trace);
+        EXPECT_EQ(replay.run().num_failed_calls, 0);
+    }
+    comm.free();
+}
+
+TEST(ScratchBytes, ArePaidForCollectivesOnlyAndByTheirRanks) {
+    RankTrace trace{.num_ranks = 64, .groups = {std::vector<int>(64), {0, 1}}};
+    trace.events.push_back({.call = "isend", .partner = 1, .bytes = 1'000'000'000});
+    EXPECT_EQ(scratch_bytes(trace), 0);
+    trace.events.push_back({.call = "allreduce", .group = 0, .bytes = 1000});
+    EXPECT_EQ(scratch_bytes(trace), 1000);
+    trace.events.push_back({.call = "allgather", .group = 1, .bytes = 700});
+    EXPECT_EQ(scratch_bytes(trace), 1400);
+}
+
 class TraceFile : public ::testing::Test {
   protected:
     void SetUp() override {

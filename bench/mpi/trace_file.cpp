@@ -78,6 +78,8 @@ Result<RankTrace> read_trace(const std::string& path, int rank) {
                 trace.num_dropped = record.at("num_dropped").get<std::int64_t>();
                 trace.memory_bytes = record.at("memory_bytes").get<std::int64_t>();
                 trace.groups = record.at("groups").get<std::vector<std::vector<int>>>();
+                trace.copies = record.value("copies", std::vector<int>(trace.groups.size()));
+                if (trace.copies.size() != trace.groups.size()) return wrong("not as many copies as groups");
                 for (const auto& group : trace.groups) {
                     for (int member : group) {
                         if (member < 0 || member >= trace.num_ranks)

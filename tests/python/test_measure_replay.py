@@ -108,6 +108,16 @@ def test_a_receive_that_nobody_serves_is_an_error_and_no_hang(tmp_path: Path) ->
         prediction.predict(recorded, Figures({8: 1e-6}), no_collective)
 
 
+def test_threads_that_one_cannot_stand_for_are_named(tmp_path: Path) -> None:
+    def events(partner: int) -> list[list[object]]:  # one thread sends while another receives
+        return [["send", partner, 0, 0, 9000, 4096, 0, 20], ["receive", partner, 0, 0, 9000, 16384, 1, 21]]
+
+    recorded = trace.read(write_trace(tmp_path / "t", [events(1), events(0)]))
+    assert recorded.num_overlapping() == 2
+    with pytest.raises(FormatError, match="several threads"):
+        prediction.predict(recorded, Figures({8: 1e-6}), no_collective)
+
+
 def test_nobody_is_no_partner(tmp_path: Path) -> None:
     recorded = trace.read(write_trace(tmp_path / "t", [halo(-2, 1000, 50)]))
     result = prediction.predict(recorded, Figures({1000: 1.0}), no_collective)

@@ -96,20 +96,22 @@ class _World:
         self.message = message
         self.collective = collective
         self.eager_bytes = eager_bytes
-        self.sent: dict[tuple[tuple[int, ...], int, int], deque[tuple[int, _Message]]] = defaultdict(deque)
-        self.gatherings: dict[tuple[tuple[int, ...], int], _Gathering] = defaultdict(_Gathering)
+        #: By ranks and copy of the communicator, sender and receiver: tags and messages.
+        self.sent: dict[tuple[tuple[int, ...], int, int, int], deque[tuple[int, _Message]]] = defaultdict(deque)
+        self.gatherings: dict[tuple[tuple[int, ...], int, int], _Gathering] = defaultdict(_Gathering)
 
     def post(self, event: Event, rank: int, clock_s: float) -> _Message:
         message = _Message(clock_s, event.bytes)
-        self.sent[event.group, rank, event.partner].append((event.tag, message))
+        self.sent[event.group, event.copy, rank, event.partner].append((event.tag, message))
         return message
 
-    def take(self, group: tuple[int, ...], source: int, rank: int, tag: int) -> _Message | None:
-        """The earliest message that a receive matches, or None while there is none."""
-        sources = [source] if source >= 0 else [member for member in group if self.sent[group, member, rank]]
+    def take(self, receive: Event, source: int, rank: int, tag: int) -> _Message | None:
+        """The earliest message on a receive's communicator that it matches, or None while there is none."""
+        group, copy = receive.group, receive.copy
+        sources = [source] if source >= 0 else [member for member in group if self.sent[group, copy, member, rank]]
         best: tuple[deque[tuple[int, _Message]], int] | None = None
         for member in sources:
-            queue = self.sent[group, member, rank]
+            queue = self.sent[group, copy, member, rank]
             for place, (its_tag, message) in enumerate(queue):
                 if tag in (-1, its_tag):
                     if best is None or message.sent_s < best[0][best[1]][1].sent_s:
@@ -129,7 +131,7 @@ class _Walk:
         self.world, self.rank, self.events = world, rank, events
         self.clock_s = self.communication_s = self.waiting_s = 0.0
         self.pending: dict[int, Event | _Message] = {}
-        self.collectives: dict[tuple[int, ...], int] = defaultdict(int)
+        self.collectives: dict[tuple[tuple[int, ...], int], int] = defaultdict(int)
 
     def steps(self) -> Generator[None]:
         """Goes on until it must see what another rank does; then yields, and looks again."""
@@ -153,11 +155,11 @@ class _Walk:
             elif event.call == "send":
                 yield from self._finish_send(self.world.post(event, self.rank, self.clock_s))
             elif event.call == "receive":
-                yield from self._receive(event.group, event.partner, event.tag)
+                yield from self._receive(event, event.partner, event.tag)
             elif event.call == "sendrecv":
                 message = self.world.post(event, self.rank, self.clock_s) if event.partner != -2 else None
                 if event.source != -2:
-                    yield from self._receive(event.group, event.source, event.receive_tag)
+                    yield from self._receive(event, event.source, event.receive_tag)
                 if message is not None:
                     yield from self._finish_send(message)
             self.communication_s += self.clock_s - begin_s
@@ -174,7 +176,7 @@ class _Walk:
         """Takes the message of a posted receive if it has been sent."""
         receive = self.pending[request]
         assert isinstance(receive, Event)
-        message = self.world.take(receive.group, receive.partner, self.rank, receive.tag)
+        message = self.world.take(receive, receive.partner, self.rank, receive.tag)
         if message is None:
             return False
         del self.pending[request]
@@ -186,8 +188,8 @@ class _Walk:
         receives = [request for request, made in self.pending.items() if isinstance(made, Event)]
         return sum(self._try(request) for request in receives) > 0
 
-    def _receive(self, group: tuple[int, ...], source: int, tag: int) -> Generator[None]:
-        while (message := self.world.take(group, source, self.rank, tag)) is None:
+    def _receive(self, receive: Event, source: int, tag: int) -> Generator[None]:
+        while (message := self.world.take(receive, source, self.rank, tag)) is None:
             yield
         self._work(message)
 
@@ -205,9 +207,9 @@ class _Walk:
         self.clock_s = max(self.clock_s, message.taken_s)
 
     def _collective(self, event: Event) -> Generator[None]:
-        number = self.collectives[event.group]
-        self.collectives[event.group] += 1
-        gathering = self.world.gatherings[event.group, number]
+        number = self.collectives[event.group, event.copy]
+        self.collectives[event.group, event.copy] += 1
+        gathering = self.world.gatherings[event.group, event.copy, number]
         gathering.came_s[self.rank] = self.clock_s
         needed = {
             "bcast": {event.partner},
@@ -241,8 +243,16 @@ def predict(
                 del going[rank]
         if going and _state(walks, world) == before and sum(walks[rank].progress() for rank in going) == 0:
             ranks = ", ".join(map(str, going))
-            raise FormatError(f"{trace.path}: ranks {ranks} wait for messages that nobody sends: the trace is cut off")
+            raise FormatError(f"{trace.path}: ranks {ranks} wait for messages that nobody sends: {_why_stuck(trace)}")
     return Prediction([walk.communication_s for walk in walks], [walk.waiting_s for walk in walks])
+
+
+def _why_stuck(trace: Trace) -> str:
+    if trace.dropped:
+        return f"{trace.dropped} calls did not fit the recorder (HAKOBI_RECORD_EVENTS)"
+    if trace.num_overlapping():
+        return "several threads communicated at once, and one cannot do that again in their order"
+    return "the trace is cut off, or they are in calls that are not recorded"
 
 
 def _state(walks: list[_Walk], world: _World) -> tuple[float, int, int]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections import Counter
 from dataclasses import dataclass, field
@@ -17,13 +18,14 @@ MESSAGES = ("send", "receive", "isend", "ireceive", "sendrecv")
 COLLECTIVES = ("barrier", "bcast", "reduce", "allreduce", "gather", "allgather", "scatter", "alltoall")
 #: Every call that a trace can have.
 CALLS = (*MESSAGES, *COLLECTIVES, "wait", "other")
-#: Bytes of a message from which on hakobi-replay cannot send it, and no recorder has seen one.
+#: Bytes of a message from which on hakobi-replay cannot send it: an int counts them.
 TOO_LARGE = (1 << 31) - 1
 
 
 @dataclass(frozen=True)
 class Event:
-    """One call. Ranks are world ranks (-1: any, -2: nobody); times are seconds from the trace's start."""
+    """One call. Ranks are world ranks (-1: any, -2: nobody); times are seconds from the trace's start. `group` and
+    `copy` are the communicator: its ranks, and which of several of the same ranks it is."""
 
     call: str
     partner: int
@@ -36,6 +38,7 @@ class Event:
     receive_bytes: int = 0
     receive_tag: int = -1
     requests: tuple[int, ...] = ()
+    copy: int = 0
 
 
 @dataclass
@@ -55,6 +58,12 @@ class Trace:
     def other_s(self) -> list[float]:
         """Each rank's seconds in calls that communicate but are kept without their messages."""
         return [sum(e.end_s - e.begin_s for e in events if e.call == "other") for events in self.ranks]
+
+    def num_overlapping(self) -> int:
+        """Calls that began before the one before them had ended: several threads made them."""
+        return sum(
+            event.begin_s < before.end_s for events in self.ranks for before, event in itertools.pairwise(events)
+        )
 
     def message_sizes(self) -> Counter[int]:
         """Bytes of a sent message -> how many, over all ranks."""
@@ -85,11 +94,15 @@ def read(path: Path) -> Trace:
             raise ValueError(f"{num_ranks} ranks in {len(lines)} lines")
         trace.ranks = [[] for _ in range(num_ranks)]
         groups: dict[int, list[tuple[int, ...]]] = {}
+        copies: dict[int, list[int]] = {}
         expected: dict[int, int] = {}
         for line in lines[1:]:
             rank = int(line["rank"])
             if line["kind"] == "trace-rank":
                 groups[rank] = [tuple(map(int, group)) for group in line["groups"]]
+                copies[rank] = [int(copy) for copy in line.get("copies", [0] * len(groups[rank]))]
+                if len(copies[rank]) != len(groups[rank]):
+                    raise ValueError(f"{len(copies[rank])} copies for {len(groups[rank])} groups")
                 for member in (member for group in groups[rank] for member in group):
                     if not 0 <= member < num_ranks:
                         raise ValueError(f"a communicator with rank {member} of {num_ranks}")
@@ -98,9 +111,9 @@ def read(path: Path) -> Trace:
             elif line["kind"] == "trace-events":
                 events = trace.ranks[rank]
                 for values in line["events"]:
-                    event = _event(values, groups[rank])
+                    event = _event(values, groups[rank], copies[rank])
                     if reason := _nonsense(event, len(events), num_ranks):
-                        raise FormatError(f"{path}: rank {rank}'s event {len(events)} makes no sense: {reason}")
+                        raise FormatError(f"{path}: rank {rank}'s event {len(events)} cannot be replayed: {reason}")
                     events.append(event)
     except (KeyError, IndexError, TypeError, ValueError, OverflowError) as error:
         raise FormatError(f"{path} is not a whole trace: {type(error).__name__} {error}") from error
@@ -167,7 +180,7 @@ def crop(trace: Trace, ranges: list[tuple[int, int]], target: Path) -> Trace:
     return read(target)
 
 
-def _event(values: list[Any], groups: list[tuple[int, ...]]) -> Event:
+def _event(values: list[Any], groups: list[tuple[int, ...]], copies: list[int]) -> Event:
     call, partner, tag, group, size, _address, begin, end = values[:8]
     if not math.isfinite(begin) or not math.isfinite(end):
         raise ValueError(f"a {call} from {begin} to {end}")
@@ -175,19 +188,19 @@ def _event(values: list[Any], groups: list[tuple[int, ...]]) -> Event:
         raise ValueError(f"no call is named {call!r}")
     if call not in ("wait", "other") and group < 0:
         raise ValueError(f"a {call} in group {group}")
-    known = groups[group] if call not in ("wait", "other") else ()
+    known, copy = (groups[group], copies[group]) if call not in ("wait", "other") else ((), 0)
     common = (str(call), int(partner), int(tag), known, int(size), begin / 1e6, end / 1e6)
     if call == "sendrecv":
         tag = int(values[11]) if len(values) > 11 else -1
-        return Event(*common, source=int(values[8]), receive_bytes=int(values[9]), receive_tag=tag)
-    return Event(*common, requests=tuple(map(int, values[8]))) if call == "wait" else Event(*common)
+        return Event(*common, source=int(values[8]), receive_bytes=int(values[9]), receive_tag=tag, copy=copy)
+    return Event(*common, requests=tuple(map(int, values[8]))) if call == "wait" else Event(*common, copy=copy)
 
 
 def _nonsense(event: Event, number: int, num_ranks: int) -> str:
     """What no recorder would have written, or hakobi-replay could not follow; "" where all is well."""
     for size in (event.bytes, event.receive_bytes):
         if not 0 <= size < TOO_LARGE:
-            return f"a {event.call} of {size} bytes"
+            return f"a {event.call} of {size} bytes (2^31 - 1 or more are not replayed)"
     for rank in (event.partner, event.source):
         if not -2 <= rank < num_ranks:
             return f"a {event.call} with rank {rank} of {num_ranks}"

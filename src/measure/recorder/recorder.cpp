@@ -1,6 +1,7 @@
 // libhakobi_record.so: preloaded before a program's MPI library, it stands in for the communicating MPI_* calls of C
 // and C++ programs, lets PMPI_* do them, and keeps what they were (trace.hpp). Results, errors and statuses are the
-// library's own. Calls that communicate and cannot be replayed are in unreplayed.cpp.
+// library's own. Calls that communicate and cannot be replayed are in unreplayed.cpp,
+// those that make communicators in communicators.cpp.
 #include <algorithm>
 #include <numeric>
 
@@ -23,11 +24,20 @@ int persistent(MPI_Request* request, const Describe& describe, const Function& m
     return result;
 }
 
-int start(MPI_Request request) {
-    const Event* made = trace().is_on() ? trace().template_of(request) : nullptr;
-    if (made == nullptr) return PMPI_Start(&request);
-    return timed_request(
-        &request, [&] { return *made; }, [&] { return PMPI_Start(&request); });
+/// The library may put another request in the place of one that it is not done with (Open MPI does of buffered sends).
+int start(MPI_Request* request) {
+    const MPI_Request before = *request;
+    const Event* made = trace().is_on() ? trace().template_of(before) : nullptr;
+    if (made == nullptr) return PMPI_Start(request);
+    const Event started = *made;
+    static_cast<void>(trace().take_request(before));  // of a start whose wait failed
+    const int result = timed_request(
+        request, [&] { return started; }, [&] { return PMPI_Start(request); });
+    if (*request != before) {
+        trace().drop_template(before);
+        trace().keep_template(*request, started);
+    }
+    return result;
 }
 
 /// What a probed message will be received as.
@@ -89,14 +99,6 @@ HAKOBI_EXPORT int MPI_Finalize() {
     trace().write();
     return PMPI_Finalize();
 }
-HAKOBI_EXPORT int MPI_Comm_free(MPI_Comm* comm) {
-    if (trace().is_on()) trace().forget(*comm);
-    return PMPI_Comm_free(comm);
-}
-HAKOBI_EXPORT int MPI_Comm_disconnect(MPI_Comm* comm) {
-    if (trace().is_on()) trace().forget(*comm);
-    return PMPI_Comm_disconnect(comm);
-}
 
 // Blocking and nonblocking messages; the large-count forms where the library has them.
 #define HAKOBI_MESSAGES(suffix, Count)                                                                       \
@@ -112,9 +114,11 @@ HAKOBI_EXPORT int MPI_Comm_disconnect(MPI_Comm* comm) {
     }                                                                                                        \
     HAKOBI_EXPORT int MPI_Recv##suffix(void* buffer, Count count, MPI_Datatype type, int from, int tag,      \
                                        MPI_Comm comm, MPI_Status* status) {                                  \
-        return timed(                                                                                        \
-            [&] { return transfer(Call::receive, comm, from, tag, bytes_of(count, type), buffer); },         \
-            [&] { return PMPI_Recv##suffix(buffer, count, type, from, tag, comm, status); });                \
+        return timed_receive(                                                                                \
+            status, [&] { return transfer(Call::receive, comm, from, tag, room_of(count, type), buffer); },  \
+            [&](MPI_Status* found) {                                                                         \
+                return PMPI_Recv##suffix(buffer, count, type, from, tag, comm, found);                       \
+            });                                                                                              \
     }                                                                                                        \
     HAKOBI_EXPORT int MPI_Isend##suffix(const void* buffer, Count count, MPI_Datatype type, int to, int tag, \
                                         MPI_Comm comm, MPI_Request* request) {                               \
@@ -126,22 +130,23 @@ HAKOBI_EXPORT int MPI_Comm_disconnect(MPI_Comm* comm) {
                                         MPI_Comm comm, MPI_Request* request) {                               \
         return timed_request(                                                                                \
             request,                                                                                         \
-            [&] { return transfer(Call::ireceive, comm, from, tag, bytes_of(count, type), buffer); },        \
+            [&] { return transfer(Call::ireceive, comm, from, tag, room_of(count, type), buffer); },         \
             [&] { return PMPI_Irecv##suffix(buffer, count, type, from, tag, comm, request); });              \
     }                                                                                                        \
     HAKOBI_EXPORT int MPI_Sendrecv##suffix(const void* send, Count send_count, MPI_Datatype send_type,       \
                                            int to, int send_tag, void* receive, Count receive_count,         \
                                            MPI_Datatype receive_type, int from, int receive_tag,             \
                                            MPI_Comm comm, MPI_Status* status) {                              \
-        return timed(                                                                                        \
+        return timed_receive(                                                                                \
+            status,                                                                                          \
             [&] {                                                                                            \
                 return both(                                                                                 \
                     transfer(Call::sendrecv, comm, to, send_tag, bytes_of(send_count, send_type), send),     \
-                    from, receive_tag, bytes_of(receive_count, receive_type), receive);                      \
+                    from, receive_tag, room_of(receive_count, receive_type), receive);                       \
             },                                                                                               \
-            [&] {                                                                                            \
+            [&](MPI_Status* found) {                                                                         \
                 return PMPI_Sendrecv##suffix(send, send_count, send_type, to, send_tag, receive,             \
-                                             receive_count, receive_type, from, receive_tag, comm, status);  \
+                                             receive_count, receive_type, from, receive_tag, comm, found);   \
             });                                                                                              \
     }                                                                                                        \
     HAKOBI_EXPORT int MPI_Bsend##suffix(const void* buffer, Count count, MPI_Datatype type, int to, int tag, \
@@ -175,25 +180,27 @@ HAKOBI_EXPORT int MPI_Comm_disconnect(MPI_Comm* comm) {
     HAKOBI_EXPORT int MPI_Sendrecv_replace##suffix(void* buffer, Count count, MPI_Datatype type, int to,     \
                                                    int send_tag, int from, int receive_tag, MPI_Comm comm,   \
                                                    MPI_Status* status) {                                     \
-        return timed(                                                                                        \
+        return timed_receive(                                                                                \
+            status,                                                                                          \
             [&] {                                                                                            \
                 return both(transfer(Call::sendrecv, comm, to, send_tag, bytes_of(count, type), buffer),     \
-                            from, receive_tag, bytes_of(count, type), buffer);                               \
+                            from, receive_tag, room_of(count, type), buffer);                                \
             },                                                                                               \
-            [&] {                                                                                            \
+            [&](MPI_Status* found) {                                                                         \
                 return PMPI_Sendrecv_replace##suffix(buffer, count, type, to, send_tag, from, receive_tag,   \
-                                                     comm, status);                                          \
+                                                     comm, found);                                           \
             });                                                                                              \
     }                                                                                                        \
     HAKOBI_EXPORT int MPI_Mrecv##suffix(void* buffer, Count count, MPI_Datatype type, MPI_Message* message,  \
                                         MPI_Status* status) {                                                \
-        return timed([&] { return probed(*message, Call::receive, bytes_of(count, type), buffer); },         \
-                     [&] { return PMPI_Mrecv##suffix(buffer, count, type, message, status); });              \
+        return timed_receive(                                                                                \
+            status, [&] { return probed(*message, Call::receive, room_of(count, type), buffer); },           \
+            [&](MPI_Status* found) { return PMPI_Mrecv##suffix(buffer, count, type, message, found); });     \
     }                                                                                                        \
     HAKOBI_EXPORT int MPI_Imrecv##suffix(void* buffer, Count count, MPI_Datatype type, MPI_Message* message, \
                                          MPI_Request* request) {                                             \
         return timed_request(                                                                                \
-            request, [&] { return probed(*message, Call::ireceive, bytes_of(count, type), buffer); },        \
+            request, [&] { return probed(*message, Call::ireceive, room_of(count, type), buffer); },         \
             [&] { return PMPI_Imrecv##suffix(buffer, count, type, message, request); });                     \
     }                                                                                                        \
     HAKOBI_EXPORT int MPI_Bcast##suffix(void* buffer, Count count, MPI_Datatype type, int root,              \
@@ -287,16 +294,16 @@ HAKOBI_EXPORT int MPI_Rsend_init(const void* buffer, int count, MPI_Datatype typ
 HAKOBI_EXPORT int MPI_Recv_init(void* buffer, int count, MPI_Datatype type, int from, int tag, MPI_Comm comm,
                                 MPI_Request* request) {
     return persistent(
-        request, [&] { return transfer(Call::ireceive, comm, from, tag, bytes_of(count, type), buffer); },
+        request, [&] { return transfer(Call::ireceive, comm, from, tag, room_of(count, type), buffer); },
         [&] { return PMPI_Recv_init(buffer, count, type, from, tag, comm, request); });
 }
 HAKOBI_EXPORT int MPI_Start(MPI_Request* request) {
-    return start(*request);
+    return start(request);
 }
 HAKOBI_EXPORT int MPI_Startall(int count, MPI_Request requests[]) {
     if (!trace().is_on()) return PMPI_Startall(count, requests);
     for (int i = 0; i < count; ++i) {
-        const int result = start(requests[i]);
+        const int result = start(&requests[i]);
         if (result != MPI_SUCCESS) return result;
     }
     return MPI_SUCCESS;
@@ -311,40 +318,47 @@ HAKOBI_EXPORT int MPI_Request_free(MPI_Request* request) {
 }
 
 HAKOBI_EXPORT int MPI_Wait(MPI_Request* request, MPI_Status* status) {
-    return timed_wait(1, request, [&] { return PMPI_Wait(request, status); });
+    return timed_wait(1, request, status, [&](MPI_Status* found) { return PMPI_Wait(request, found); });
 }
 HAKOBI_EXPORT int MPI_Waitall(int count, MPI_Request requests[], MPI_Status statuses[]) {
-    return timed_wait(count, requests, [&] { return PMPI_Waitall(count, requests, statuses); });
+    return timed_wait(count, requests, statuses,
+                      [&](MPI_Status* found) { return PMPI_Waitall(count, requests, found); });
 }
 HAKOBI_EXPORT int MPI_Waitany(int count, MPI_Request requests[], int* index, MPI_Status* status) {
     return tested(
-        count, requests, [&] { return PMPI_Waitany(count, requests, index, status); },
+        count, requests, status,
+        [&](MPI_Status* found) { return PMPI_Waitany(count, requests, index, found); },
         [&] { return std::vector<int>{*index}; });
 }
 HAKOBI_EXPORT int MPI_Waitsome(int count, MPI_Request requests[], int* completed, int indices[],
                                MPI_Status statuses[]) {
     return tested(
-        count, requests, [&] { return PMPI_Waitsome(count, requests, completed, indices, statuses); },
+        count, requests, statuses,
+        [&](MPI_Status* found) { return PMPI_Waitsome(count, requests, completed, indices, found); },
         [&] { return std::vector<int>(indices, indices + std::max(0, *completed)); });
 }
 HAKOBI_EXPORT int MPI_Test(MPI_Request* request, int* flag, MPI_Status* status) {
     return tested(
-        1, request, [&] { return PMPI_Test(request, flag, status); }, [&] { return all_places(*flag, 1); });
+        1, request, status, [&](MPI_Status* found) { return PMPI_Test(request, flag, found); },
+        [&] { return all_places(*flag, 1); });
 }
 HAKOBI_EXPORT int MPI_Testall(int count, MPI_Request requests[], int* flag, MPI_Status statuses[]) {
     return tested(
-        count, requests, [&] { return PMPI_Testall(count, requests, flag, statuses); },
+        count, requests, statuses,
+        [&](MPI_Status* found) { return PMPI_Testall(count, requests, flag, found); },
         [&] { return all_places(*flag, count); });
 }
 HAKOBI_EXPORT int MPI_Testany(int count, MPI_Request requests[], int* index, int* flag, MPI_Status* status) {
     return tested(
-        count, requests, [&] { return PMPI_Testany(count, requests, index, flag, status); },
+        count, requests, status,
+        [&](MPI_Status* found) { return PMPI_Testany(count, requests, index, flag, found); },
         [&] { return *flag != 0 ? std::vector<int>{*index} : std::vector<int>{}; });
 }
 HAKOBI_EXPORT int MPI_Testsome(int count, MPI_Request requests[], int* completed, int indices[],
                                MPI_Status statuses[]) {
     return tested(
-        count, requests, [&] { return PMPI_Testsome(count, requests, completed, indices, statuses); },
+        count, requests, statuses,
+        [&](MPI_Status* found) { return PMPI_Testsome(count, requests, completed, indices, found); },
         [&] { return std::vector<int>(indices, indices + std::max(0, *completed)); });
 }
 

@@ -82,6 +82,12 @@ Trace& Trace::instance() {
 void Trace::start() {
     const char* path = std::getenv("HAKOBI_RECORD");
     if (path == nullptr || *path == '\0' || is_on_) return;
+    process_ = static_cast<int>(getpid());
+    // The file is that of the program that was started: what it spawned has an MPI_COMM_WORLD of its own.
+    MPI_Comm parent = MPI_COMM_NULL;
+    PMPI_Comm_get_parent(&parent);
+    is_spawned_ = parent != MPI_COMM_NULL;
+    if (is_spawned_) return;
     path_ = path;
     if (const char* most = std::getenv("HAKOBI_RECORD_EVENTS"))
         max_events_ = std::strtoull(most, nullptr, 10);
@@ -93,7 +99,8 @@ void Trace::start() {
     started_s_ = now_s();
     PMPI_Bcast(&started_s_, 1, MPI_DOUBLE, 0, node);
     PMPI_Comm_free(&node);
-    process_ = static_cast<int>(getpid());
+    keep_communicator(MPI_COMM_WORLD);
+    keep_communicator(MPI_COMM_SELF);
     is_on_ = true;
 }
 
@@ -133,7 +140,33 @@ void Trace::cancel_request(MPI_Request request) {
     const auto found = requests_.find(key_of(request));
     if (found == requests_.end()) return;
     Event& event = events_[static_cast<std::size_t>(found->second.front())];
-    if (event.call == Call::ireceive) event.partner = -2;
+    if (event.call != Call::ireceive || event.partner == -2) return;
+    event.is_cancel_asked = true;
+    event.partner = -2;
+}
+
+void Trace::complete(std::int64_t event, const MPI_Status& status) {
+    if (event < 0) return;
+    const std::lock_guard lock(mutex_);
+    Event& kept = events_[static_cast<std::size_t>(event)];
+    if (kept.call != Call::receive && kept.call != Call::ireceive && kept.call != Call::sendrecv) return;
+    const bool is_sendrecv = kept.call == Call::sendrecv;
+    // From MPI_PROC_NULL comes nothing; MPICH 4.0 leaves the status of such a nonblocking receive as it was.
+    if ((is_sendrecv ? kept.source : kept.partner) == -2 && !kept.is_cancel_asked) return;
+    int is_cancelled = 0;
+    MPI_Count came_bytes = 0;
+    PMPI_Test_cancelled(&status, &is_cancelled);
+    if (is_cancelled == 0) PMPI_Get_elements_x(&status, MPI_BYTE, &came_bytes);
+    const int source = is_cancelled != 0 ? -2 : world_rank(kept.communicator, status.MPI_SOURCE);
+    if (is_sendrecv) {
+        kept.source = source;
+        if (source >= 0) kept.receive_tag = status.MPI_TAG;
+        kept.receive_bytes = std::clamp<std::int64_t>(came_bytes, 0, kept.receive_bytes);
+    } else {
+        kept.partner = source;
+        if (source >= 0) kept.tag = status.MPI_TAG;
+        kept.bytes = std::clamp<std::int64_t>(came_bytes, 0, kept.bytes);
+    }
 }
 
 void Trace::keep_message(MPI_Message message, Event event) {
@@ -169,13 +202,10 @@ void Trace::drop_template(MPI_Request request) {
     static_cast<void>(take_request(request));
 }
 
-int Trace::group_of(MPI_Comm comm) {
-    const std::lock_guard lock(mutex_);
-    if (const auto known = group_of_comm_.find(key_of(comm)); known != group_of_comm_.end())
-        return known->second;
+std::vector<int> Trace::world_ranks_of(MPI_Comm comm) {
     int is_inter = 0;
-    PMPI_Comm_test_inter(comm, &is_inter);
-    if (is_inter != 0) return group_of_comm_[key_of(comm)] = -1;
+    if (comm == MPI_COMM_NULL || PMPI_Comm_test_inter(comm, &is_inter) != MPI_SUCCESS || is_inter != 0)
+        return {};
     MPI_Group group = MPI_GROUP_NULL;
     MPI_Group world = MPI_GROUP_NULL;
     PMPI_Comm_group(comm, &group);
@@ -188,34 +218,67 @@ int Trace::group_of(MPI_Comm comm) {
     PMPI_Group_translate_ranks(group, size, ranks.data(), world, world_ranks.data());
     PMPI_Group_free(&group);
     PMPI_Group_free(&world);
-    const auto [entry, is_new] = index_of_group_.try_emplace(world_ranks, static_cast<int>(groups_.size()));
-    if (is_new) groups_.push_back(world_ranks);
-    group_of_comm_[key_of(comm)] = entry->second;
-    return entry->second;
+    // Ranks that the program spawned have no place in a trace.
+    const bool is_foreign =
+        std::find(world_ranks.begin(), world_ranks.end(), MPI_UNDEFINED) != world_ranks.end();
+    return is_foreign ? std::vector<int>{} : world_ranks;
+}
+
+void Trace::keep_communicator(MPI_Comm comm) {
+    const std::lock_guard lock(mutex_);
+    Communicator made{world_ranks_of(comm)};
+    while (taken_.contains(made)) ++made.copy;
+    if (!made.ranks.empty()) taken_.insert(made);
+    communicators_[key_of(comm)] = std::move(made);
+}
+
+int Trace::group_of(MPI_Comm comm) {
+    const std::lock_guard lock(mutex_);
+    if (const auto known = group_of_comm_.find(key_of(comm)); known != group_of_comm_.end())
+        return known->second;
+    const auto made = communicators_.find(key_of(comm));
+    // One whose making was not seen counts as the first of its ranks.
+    const Communicator communicator =
+        made != communicators_.end() ? made->second : Communicator{world_ranks_of(comm)};
+    if (communicator.ranks.empty()) return group_of_comm_[key_of(comm)] = -1;
+    const auto [entry, is_new] = index_of_group_.try_emplace(communicator, static_cast<int>(groups_.size()));
+    if (is_new) groups_.push_back(communicator);
+    return group_of_comm_[key_of(comm)] = entry->second;
 }
 
 int Trace::world_rank(int group, int rank) const {
     if (rank == MPI_PROC_NULL) return -2;
     if (group < 0) return -1;
     const std::lock_guard lock(mutex_);
-    const auto& ranks = groups_[static_cast<std::size_t>(group)];
+    const auto& ranks = groups_[static_cast<std::size_t>(group)].ranks;
     return rank >= 0 && rank < static_cast<int>(ranks.size()) ? ranks[static_cast<std::size_t>(rank)] : -1;
 }
 
 void Trace::forget(MPI_Comm comm) {
     const std::lock_guard lock(mutex_);
     group_of_comm_.erase(key_of(comm));
+    const auto made = communicators_.find(key_of(comm));
+    if (made == communicators_.end()) return;
+    taken_.erase(made->second);
+    communicators_.erase(made);
 }
 
 std::string Trace::to_lines(int rank) const {
     constexpr std::size_t events_a_line = 4096;
+    Json groups = Json::array();
+    Json copies = Json::array();
+    for (const Communicator& communicator : groups_) {
+        groups.push_back(communicator.ranks);
+        copies.push_back(communicator.copy);
+    }
     std::string lines = text_of(Json{{"kind", "trace-rank"},
                                      {"rank", rank},
                                      {"num_events", events_.size()},
                                      {"num_dropped", num_dropped_},
                                      {"memory_bytes", peak_memory_bytes()},
                                      {"end_us", std::round((now_s() - started_s_) * 1e9) / 1e3},
-                                     {"groups", groups_}});
+                                     {"groups", groups},
+                                     {"copies", copies}});
     for (std::size_t first = 0; first < events_.size(); first += events_a_line) {
         Json events = Json::array();
         for (std::size_t i = first; i < std::min(events_.size(), first + events_a_line); ++i) {
@@ -229,7 +292,7 @@ std::string Trace::to_lines(int rank) const {
 
 void Trace::say_what_is_missing() const {
     const char* path = std::getenv("HAKOBI_RECORD");
-    if (path == nullptr || *path == '\0' || is_written_) return;
+    if (path == nullptr || *path == '\0' || is_written_ || is_spawned_) return;
     // MPI cannot be asked any more which rank this is; every launcher says it to the process.
     for (const char* name : {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID"}) {
         const char* rank = std::getenv(name);
@@ -257,16 +320,20 @@ void Trace::write() {
     int size = 1;
     PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
     PMPI_Comm_size(MPI_COMM_WORLD, &size);
+    // Of its own: a receive from anyone that the program left must not take the trace's lines.
+    MPI_Comm comm = MPI_COMM_NULL;
+    PMPI_Comm_dup(MPI_COMM_WORLD, &comm);
     const std::string mine = to_lines(rank);
     constexpr int tag = 7171;
     constexpr std::size_t piece = std::size_t{1} << 26;  // an int counts it
     if (rank != 0) {
         std::int64_t length = static_cast<std::int64_t>(mine.size());
-        PMPI_Send(&length, 1, MPI_INT64_T, 0, tag, MPI_COMM_WORLD);
+        PMPI_Send(&length, 1, MPI_INT64_T, 0, tag, comm);
         for (std::size_t at = 0; at < mine.size(); at += piece) {
             PMPI_Send(mine.data() + at, static_cast<int>(std::min(piece, mine.size() - at)), MPI_CHAR, 0, tag,
-                      MPI_COMM_WORLD);
+                      comm);
         }
+        PMPI_Comm_free(&comm);
         return;
     }
     std::ofstream file(path_, std::ios::binary | std::ios::trunc);
@@ -285,14 +352,15 @@ void Trace::write() {
     std::string lines;
     for (int source = 1; source < size; ++source) {
         std::int64_t length = 0;
-        PMPI_Recv(&length, 1, MPI_INT64_T, source, tag, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        PMPI_Recv(&length, 1, MPI_INT64_T, source, tag, comm, MPI_STATUS_IGNORE);
         lines.resize(static_cast<std::size_t>(length));
         for (std::size_t at = 0; at < lines.size(); at += piece) {
             PMPI_Recv(lines.data() + at, static_cast<int>(std::min(piece, lines.size() - at)), MPI_CHAR,
-                      source, tag, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+                      source, tag, comm, MPI_STATUS_IGNORE);
         }
         file << lines;
     }
+    PMPI_Comm_free(&comm);
     file.flush();
     // The program's own result stands whatever becomes of its trace.
     if (!file)

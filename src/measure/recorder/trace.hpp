@@ -1,8 +1,10 @@
 #pragma once
 
+#include <compare>
 #include <cstdint>
 #include <map>
 #include <mutex>
+#include <set>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -48,12 +50,13 @@ struct Event {
     int source;   ///< sendrecv: world rank received from
     int tag;
     int communicator;            ///< index into the trace's groups
-    std::int64_t bytes;          ///< sent; of a receive: room for
+    std::int64_t bytes;          ///< sent; of a receive: came, or room for where it did not end
     std::int64_t receive_bytes;  ///< sendrecv only, as receive_tag
     std::uint64_t address, receive_address;
     int receive_tag;
     double begin_s, end_s;
     std::vector<std::int64_t> requests;  ///< wait only: event numbers
+    bool is_cancel_asked;  ///< ireceive: nobody's, unless it turns out that a message came first
 };
 
 class Trace {
@@ -69,8 +72,11 @@ class Trace {
     /// Sets what a request stands for, and takes it out again (persistent ones stay): -1 for one that is not replayed.
     void name_request(MPI_Request request, std::int64_t event);
     [[nodiscard]] std::int64_t take_request(MPI_Request request);
-    /// What a request receives, nobody sends.
+    /// What a request receives, nobody sends: unless `complete` says otherwise.
     void cancel_request(MPI_Request request);
+    /// What a receive's status says came of it: a wildcard's sender and tag, the bytes; nobody's where it was cancelled.
+    /// So a replay's messages meet as the program's did.
+    void complete(std::int64_t event, const MPI_Status& status);
 
     /// Probed messages, of which no other receive can take the place: from whom, which tag, which group.
     void keep_message(MPI_Message message, Event event);
@@ -81,8 +87,11 @@ class Trace {
     [[nodiscard]] const Event* template_of(MPI_Request request) const;
     void drop_template(MPI_Request request);
 
-    /// A communicator's group among the trace's groups; -1 for an intercommunicator, which has two. A rank of it as world
-    /// rank; MPI_PROC_NULL: -2.
+    /// A communicator that was just made, by a call that all its ranks make: of several with the same ranks, messages of
+    /// one never meet those of another.
+    void keep_communicator(MPI_Comm comm);
+    /// A communicator's number among the trace's groups; -1 for none and for those that are not replayed: of two groups
+    /// (an intercommunicator), or with ranks that MPI_COMM_WORLD has not. A rank of it as world rank; MPI_PROC_NULL: -2.
     [[nodiscard]] int group_of(MPI_Comm comm);
     [[nodiscard]] int world_rank(int group, int rank) const;
     void forget(MPI_Comm comm);
@@ -94,10 +103,19 @@ class Trace {
     void say_what_is_missing() const;
 
   private:
+    /// What tells a communicator from others on every rank of it: its world ranks, and how many of the same ranks there
+    /// were already when it was made. Ranks make and free those of the same ranks in the same order.
+    struct Communicator {
+        std::vector<int> ranks;
+        int copy = 0;
+        auto operator<=>(const Communicator&) const = default;
+    };
+
     Trace() = default;
+    [[nodiscard]] static std::vector<int> world_ranks_of(MPI_Comm comm);
     [[nodiscard]] std::string to_lines(int rank) const;
 
-    bool is_on_ = false, is_written_ = false;
+    bool is_on_ = false, is_written_ = false, is_spawned_ = false;
     int process_ = 0;  ///< that records: what it forked has no trace to write
     std::string path_;
     std::size_t max_events_ = 2'000'000;
@@ -108,9 +126,12 @@ class Trace {
     std::unordered_map<std::uint64_t, std::vector<std::int64_t>> requests_;
     std::unordered_map<std::uint64_t, Event> templates_;
     std::unordered_map<std::uint64_t, Event> messages_;
-    std::unordered_map<std::uint64_t, int> group_of_comm_;
-    std::map<std::vector<int>, int> index_of_group_;
-    std::vector<std::vector<int>> groups_;
+    std::unordered_map<std::uint64_t, Communicator>
+        communicators_;  ///< that there are, by handle; empty: not replayed
+    std::unordered_map<std::uint64_t, int> group_of_comm_;  ///< those that were used
+    std::set<Communicator> taken_;                          ///< by those that were made and not freed
+    std::map<Communicator, int> index_of_group_;
+    std::vector<Communicator> groups_;
     mutable std::recursive_mutex mutex_;  // MPI_THREAD_MULTIPLE programs
 };
 

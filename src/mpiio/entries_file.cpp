@@ -64,11 +64,14 @@ void examine(OpenFile& file, int mode) {
         file.why_not = "it is open for appending";
     else if (!is_posix(prefix_of(file.name)))
         file.why_not = "its file system has no POSIX interface";
-    if (!file.why_not.empty()) return;
+    if (!is_posix(prefix_of(file.name))) return;
     struct stat found = {};
     file.path = path_of(file.name.c_str());
     file.descriptor = Descriptor(file.path.empty() ? -1 : ::open(file.path.c_str(), O_PATH | O_CLOEXEC));
-    if (file.descriptor.get() < 0 || ::fstat(file.descriptor.get(), &found) != 0) {
+    const bool is_found = file.descriptor.get() >= 0 && ::fstat(file.descriptor.get(), &found) == 0;
+    if (is_found) file.identity = {found.st_dev, found.st_ino};  // also for a handle beside one that is taken
+    if (!file.why_not.empty()) return;
+    if (!is_found) {
         file.why_not = "its path cannot be found by POSIX calls";
     } else if (!S_ISREG(found.st_mode)) {
         file.why_not = "it is not a regular file";
@@ -118,7 +121,7 @@ int open(MPI_Comm comm, const char* name, int mode, MPI_Info info, MPI_File* han
 }
 
 int close(MPI_File* handle) {
-    std::unique_ptr<OpenFile> file = handle != nullptr ? remove_file(*handle) : nullptr;
+    std::shared_ptr<OpenFile> file = handle != nullptr ? remove_file(*handle) : nullptr;
     int error = MPI_SUCCESS;
     if (file != nullptr) {
         if (file->engine != nullptr) error = result_of(*file, "MPI_File_close", close_engine(*file));

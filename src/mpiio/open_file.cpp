@@ -1,14 +1,31 @@
 #include "mpiio/open_file.hpp"
 
+#include <algorithm>
+#include <map>
 #include <shared_mutex>
 #include <unordered_map>
+#include <utility>
+#include <vector>
 
 namespace hakobi::mpiio {
 namespace {
 
 struct Table {
     std::shared_mutex mutex;
-    std::unordered_map<MPI_File, std::unique_ptr<OpenFile>> files;
+    std::unordered_map<MPI_File, std::shared_ptr<OpenFile>> files;
+    std::multimap<FileIdentity, MPI_File> handles;  // of `files`, where there is an identity
+
+    std::shared_ptr<OpenFile> take(MPI_File handle) {
+        const auto found = files.find(handle);
+        if (found == files.end()) return nullptr;
+        std::shared_ptr<OpenFile> file = std::move(found->second);
+        files.erase(found);
+        const auto [begin, end] = handles.equal_range(file->identity);
+        const auto of_handle =
+            std::find_if(begin, end, [&](const auto& each) { return each.second == handle; });
+        if (of_handle != end) handles.erase(of_handle);
+        return file;
+    }
 };
 
 Table& table() {
@@ -52,19 +69,38 @@ OpenFile* find_file(MPI_File handle) {
 OpenFile* add_file(std::unique_ptr<OpenFile> file) {
     Table& files = table();
     const std::unique_lock lock(files.mutex);
+    (void)files.take(file->handle);
     auto& place = files.files[file->handle];
     place = std::move(file);
+    if (place->identity.inode != 0) files.handles.emplace(place->identity, place->handle);
     return place.get();
 }
 
-std::unique_ptr<OpenFile> remove_file(MPI_File handle) {
+std::shared_ptr<OpenFile> remove_file(MPI_File handle) {
     Table& files = table();
     const std::unique_lock lock(files.mutex);
-    const auto found = files.files.find(handle);
-    if (found == files.files.end()) return nullptr;
-    std::unique_ptr<OpenFile> file = std::move(found->second);
-    files.files.erase(found);
-    return file;
+    return files.take(handle);
+}
+
+ForeignWrite::OfHandle::OfHandle(std::shared_ptr<OpenFile> its_file)
+    : file(std::move(its_file)), lock(file->engine_use) {
+    if (file->engine != nullptr) write.emplace(*file->engine);
+}
+
+// Nobody waits for a file's `engine_use` with the table's mutex.
+ForeignWrite::ForeignWrite(OpenFile& file) {
+    std::vector<std::shared_ptr<OpenFile>> found;
+    {
+        Table& files = table();
+        const std::shared_lock lock(files.mutex);
+        if (file.identity.inode == 0) {
+            found.push_back(files.files.at(file.handle));
+        } else {
+            const auto [begin, end] = files.handles.equal_range(file.identity);
+            for (auto at = begin; at != end; ++at) found.push_back(files.files.at(at->second));
+        }
+    }
+    for (auto& each : found) handles_.emplace_back(std::move(each));
 }
 
 }  // namespace hakobi::mpiio

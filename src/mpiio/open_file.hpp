@@ -1,10 +1,14 @@
 #pragma once
 
+#include <sys/types.h>
+
 #include <array>
 #include <atomic>
+#include <compare>
 #include <cstdint>
 #include <hakobi/comm.hpp>
 #include <hakobi/hints.hpp>
+#include <list>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -45,6 +49,13 @@ struct Counts {
     void add(Passed why) { passed[static_cast<std::size_t>(why)].fetch_add(1, std::memory_order_relaxed); }
 };
 
+/// The same for all handles of a file on this node; none where `inode` is 0.
+struct FileIdentity {
+    dev_t device = 0;
+    ino_t inode = 0;
+    auto operator<=>(const FileIdentity&) const = default;
+};
+
 /// A file that the program has open: the drop-in's side of an MPI_File. The real handle is the MPI library's
 /// and stays in use for everything that passes; size, info and errors are kept there as well.
 struct OpenFile {
@@ -54,6 +65,7 @@ struct OpenFile {
     std::string name;       ///< as the program gave it
     std::string path;       ///< absolute, without a file system prefix
     Descriptor descriptor;  ///< of `path` when the file was opened
+    FileIdentity identity;  ///< what it leads to
     bool can_read = false, can_write = false;
     bool is_reported = false;  ///< print a profile or an explanation at close; equal on all ranks
 
@@ -90,16 +102,20 @@ struct OpenFile {
 };
 
 /// While one exists the MPI library may write for this rank alone: no other rank goes ahead with a collective write
-/// (io::Engine::ForeignWrite). Local; any thread.
+/// (io::Engine::ForeignWrite) by any of the handles that this rank has of the file. PnetCDF, for one, writes for one rank
+/// by a second handle, and for all by the first. Local; any thread.
 class ForeignWrite {
   public:
-    explicit ForeignWrite(OpenFile& file) : lock_(file.engine_use) {
-        if (file.engine != nullptr) write_.emplace(*file.engine);
-    }
+    explicit ForeignWrite(OpenFile& file);
 
   private:
-    std::shared_lock<std::shared_mutex> lock_;
-    std::optional<io::Engine::ForeignWrite> write_;
+    struct OfHandle {
+        explicit OfHandle(std::shared_ptr<OpenFile> file);
+        std::shared_ptr<OpenFile> file;  // another thread may close it meanwhile
+        std::shared_lock<std::shared_mutex> lock;
+        std::optional<io::Engine::ForeignWrite> write;
+    };
+    std::list<OfHandle> handles_;
 };
 
 /// Of all engines that the file has had. Local.
@@ -110,6 +126,6 @@ class ForeignWrite {
 OpenFile* find_file(MPI_File handle);
 OpenFile* add_file(std::unique_ptr<OpenFile> file);
 /// Null when the handle is not known.
-std::unique_ptr<OpenFile> remove_file(MPI_File handle);
+std::shared_ptr<OpenFile> remove_file(MPI_File handle);
 
 }  // namespace hakobi::mpiio

@@ -34,7 +34,8 @@ struct RankTrace {
     std::int64_t memory_bytes = 0;  ///< the program's peak resident memory
     std::int64_t num_dropped = 0;
     std::vector<std::vector<int>> groups;  ///< world ranks of each communicator that the rank used
-    std::vector<int> copies;  ///< of each group: which of several communicators of these ranks; none: all the first
+    std::vector<int>
+        copies;  ///< of each group: which of several communicators of these ranks; none: all the first
     std::vector<TraceEvent> events;
 };
 

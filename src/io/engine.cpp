@@ -5,7 +5,8 @@
 //     it here. If all requests are small, on one node, the data lies in the mailboxes too: the leader makes the file
 //     accesses itself, and the call is over after this one round.
 //     A writing rank whose pieces would go direct whatever the others want (goes_ahead) moves them before step 1, so that
-//     it works while others are on their way, and then has nothing left (start_early tells when it may not).
+//     it works while others are on their way, and then has nothing left (start_early tells when it may not). If one of
+//     those others turns out to have written over it by itself on its way, it writes them again with everybody.
 //  2. Choose the road (plan.cpp): direct, or the shuffle. A direct rank moves its own pieces and goes to step 6. So does,
 //     before it joins the others' shuffle with nothing, a rank whose request has no order.
 //  3. Divide. The range asked for is cut into cycles of one collective buffer, the cycles into file domains. The ranks
@@ -123,6 +124,7 @@ void Engine::Impl::run_phase(Call& call, const RequestTotals& totals) {
 }
 
 mpi::Agreed Engine::Impl::run_call(Call& call) {
+    ++num_calls;
     if (has_undone_write) {
         wait_for_storage(call);
         has_undone_write = false;
@@ -144,6 +146,12 @@ mpi::Agreed Engine::Impl::run_call(Call& call) {
             call.bytes_direct =
                 empty_mailbox(places[static_cast<std::size_t>(comm.node_rank())], call.memory, call.origin);
             call.is_counted = true;
+        }
+        if (phase == 0 && agreed.status.ok() && totals.is_overwritten) {
+            // As if nobody had gone ahead; all ranks are here now.
+            if (std::exchange(call.has_gone_ahead, false)) call.bytes_direct = 0;
+            call.is_counted = false;
+            continue;
         }
         if (!agreed.status.ok() || was_small || totals.size_bytes == 0) return agreed;
         storage_blocks = std::max(storage_blocks, totals.storage_blocks);
@@ -319,12 +327,16 @@ bool Engine::is_usable() const {
     return impl_->is_usable;
 }
 
-Engine::ForeignWrite::ForeignWrite(const Engine& engine) : early_(engine.impl_->control->early_writes) {
-    early_.begin_foreign();
+void Engine::wait_for_all_ranks() {
+    impl_->control->early_writes.forbid();
+}
+
+Engine::ForeignWrite::ForeignWrite(const Engine& engine) : engine_(*engine.impl_) {
+    engine_.control->early_writes.begin_foreign();
 }
 
 Engine::ForeignWrite::~ForeignWrite() {
-    early_.end_foreign();
+    engine_.control->early_writes.end_foreign(engine_.num_calls);
 }
 
 const EngineOptions& Engine::options() const {

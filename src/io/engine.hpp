@@ -13,8 +13,6 @@
 
 namespace hakobi::io {
 
-class EarlyWrites;
-
 /// The file of an engine. It must exist (the caller made it).
 struct EngineFile {
     std::string path;  ///< by which this rank opens it, when it has to; may differ between ranks
@@ -71,6 +69,8 @@ struct EngineCounters {
 /// All member functions except `counters` and the destructor are collective over the communicator of `open`. Each
 /// returns the same Agreed status on every rank. The destructor does not communicate; `close` first.
 class Engine {
+    struct Impl;
+
   public:
     /// The options of rank 0 hold for all ranks. Between this call and the first on the engine nobody else writes.
     static mpi::Agreed open(const Comm& comm, const EngineFile& file, const EngineOptions& options,
@@ -104,8 +104,9 @@ class Engine {
     [[nodiscard]] bool is_usable() const;
 
     /// While one exists no rank of this node has a collective write under way that others have not come to. For a write
-    /// of this rank alone by another library, which may write back bytes around its own. Local, any thread; ends before
-    /// `close`.
+    /// of this rank alone by another library, which may write back bytes around its own. Where others had already written in
+    /// a call that this rank comes to later, they write there again, and wait for all ranks from then on: the call's bytes
+    /// are the later ones. Local, any thread; ends before `close`.
     class ForeignWrite {
       public:
         explicit ForeignWrite(const Engine& engine);
@@ -114,11 +115,13 @@ class Engine {
         ForeignWrite& operator=(const ForeignWrite&) = delete;
 
       private:
-        EarlyWrites& early_;
+        Impl& engine_;
     };
+    /// From now on no rank of this node writes before all have come to the call. For a program whose ranks read by themselves
+    /// what collective calls then write: they must find the old bytes. Local, any thread.
+    void wait_for_all_ranks();
 
   private:
-    struct Impl;
     explicit Engine(std::unique_ptr<Impl> impl);
     std::unique_ptr<Impl> impl_;
 };

@@ -81,6 +81,7 @@ RequestTotals Engine::Impl::exchange_on_node(Call& call, const RequestSummary& m
             all_small = all_small && each.is_small != 0;
         }
         word.totals = total_of(requests);
+        word.totals.is_overwritten = control->early_writes.was_overwritten(num_calls);
         word.error_code = word.totals.error_code;
         word.error_rank = word.totals.error_rank;
         if (word.error_rank >= 0)

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <limits>
 #include <memory>
 #include <optional>
@@ -51,7 +52,9 @@ struct Engine::Impl {
     bool is_settled = true;     // no rank has undone writes, as far as the last round said
     bool is_first_call = true;  // since open, to which all ranks have come
     bool is_usable = true;
-    Status undone_status;              // what an asynchronous call did not report any more
+    std::atomic<std::int64_t> num_calls =
+        0;                 // to which this rank has come: equal on all ranks at a call's first round
+    Status undone_status;  // what an asynchronous call did not report any more
     std::int64_t storage_blocks = -1;  // RequestSummary's
     int num_waits_in_a_row = 0;        // of direct accesses that made this rank wait
 

@@ -81,7 +81,9 @@ void Engine::Impl::start_early(Call& call, std::int64_t coarse_bytes) {
     if (is_guarded && !control->early_writes.try_begin()) return;
     try_storage(call);
     if (call.is_write && is_settled && !call.is_asynchronous && call.is_ordered &&
+        (is_first || !control->early_writes.is_forbidden()) &&
         goes_ahead(summary_of(call), options.shuffle, coarse_bytes, comm.num_nodes() == 1)) {
+        if (is_guarded) control->early_writes.go_ahead(num_calls);
         move_direct(call, 0, storage_blocks != 0);
         call.has_gone_ahead = true;
     }

@@ -34,6 +34,7 @@ struct RequestTotals {
     std::int64_t end_of_file = std::numeric_limits<std::int64_t>::max();
     std::int64_t error_code = 0;  ///< the most severe
     int error_rank = -1;          ///< the lowest rank with it
+    bool is_overwritten = false;  ///< what ranks wrote ahead of the first round (EarlyWrites)
     friend bool operator==(const RequestTotals&, const RequestTotals&) = default;
 };
 [[nodiscard]] RequestTotals total_of(std::span<const RequestSummary> requests);

@@ -35,6 +35,7 @@ bool open_engine(OpenFile& file) {
     const std::unique_lock lock(file.engine_use);  // what other threads wrote unknown to the engine is over,
     file.engine = std::move(engine);
     file.has_passed_writes = true;  // on this rank
+    if (file.was_read_alone) file.engine->wait_for_all_ranks();
     return true;
 }
 
@@ -96,8 +97,7 @@ Request describe(OpenFile& file, const Access& access) {
 /// The part of a rank that the engine cannot describe, by the MPI library alone.
 Outcome perform_alone(OpenFile& file, const Access& access, const Request& request) {
     file.counts.add(Passed::pattern);
-    std::optional<ForeignWrite> alone;
-    if (access.is_write) alone.emplace(file);
+    const OwnAccess own(file, access.is_write);
     const Inside inside;
     MPI_Status status;
     Outcome outcome;

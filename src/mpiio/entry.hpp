@@ -62,8 +62,7 @@ int pass_access(MPI_File handle, Direction direction, Passed why, Pointer pointe
         if (is_write) file->has_passed_writes = true;
         return pass_together(*file, pointer, call);
     }
-    std::optional<ForeignWrite> alone;
-    if (is_write) alone.emplace(*file);
+    const OwnAccess own(*file, is_write);
     return pass_alone(*file, pointer, call);
 }
 
@@ -89,8 +88,7 @@ int pass_shared(MPI_File handle, Direction direction, const Call& call) {
     if (file == nullptr) return pass([&] { return call(handle); });
     file->counts.add(file->why_not.empty() ? Passed::shared_pointer : Passed::file);
     if (file->library_view.is_waiting()) return refuse_shared(*file);
-    std::optional<ForeignWrite> alone;
-    if (direction == Direction::write) alone.emplace(*file);
+    const OwnAccess own(*file, direction == Direction::write);
     return pass([&] { return call(handle); });
 }
 

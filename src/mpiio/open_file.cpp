@@ -82,25 +82,40 @@ std::shared_ptr<OpenFile> remove_file(MPI_File handle) {
     return files.take(handle);
 }
 
-ForeignWrite::OfHandle::OfHandle(std::shared_ptr<OpenFile> its_file)
+namespace {
+
+/// That this rank has of the same file. Nobody waits for a file's `engine_use` with the table's mutex.
+std::vector<std::shared_ptr<OpenFile>> handles_of(const OpenFile& file) {
+    std::vector<std::shared_ptr<OpenFile>> found;
+    Table& files = table();
+    const std::shared_lock lock(files.mutex);
+    if (file.identity.inode == 0) {
+        found.push_back(files.files.at(file.handle));
+    } else {
+        const auto [begin, end] = files.handles.equal_range(file.identity);
+        for (auto at = begin; at != end; ++at) found.push_back(files.files.at(at->second));
+    }
+    return found;
+}
+
+}  // namespace
+
+OwnAccess::OfHandle::OfHandle(std::shared_ptr<OpenFile> its_file)
     : file(std::move(its_file)), lock(file->engine_use) {
     if (file->engine != nullptr) write.emplace(*file->engine);
 }
 
-// Nobody waits for a file's `engine_use` with the table's mutex.
-ForeignWrite::ForeignWrite(OpenFile& file) {
-    std::vector<std::shared_ptr<OpenFile>> found;
-    {
-        Table& files = table();
-        const std::shared_lock lock(files.mutex);
-        if (file.identity.inode == 0) {
-            found.push_back(files.files.at(file.handle));
+OwnAccess::OwnAccess(OpenFile& file, bool is_write) {
+    if (!is_write && file.was_read_alone.load(std::memory_order_relaxed)) return;
+    for (auto& each : handles_of(file)) {
+        if (is_write) {
+            handles_.emplace_back(std::move(each));
         } else {
-            const auto [begin, end] = files.handles.equal_range(file.identity);
-            for (auto at = begin; at != end; ++at) found.push_back(files.files.at(at->second));
+            const std::shared_lock lock(each->engine_use);
+            each->was_read_alone.store(true, std::memory_order_relaxed);
+            if (each->engine != nullptr) each->engine->wait_for_all_ranks();
         }
     }
-    for (auto& each : found) handles_.emplace_back(std::move(each));
 }
 
 }  // namespace hakobi::mpiio

@@ -67,6 +67,8 @@ struct OpenFile {
     Descriptor descriptor;  ///< of `path` when the file was opened
     FileIdentity identity;  ///< what it leads to
     bool can_read = false, can_write = false;
+    std::atomic<bool> was_read_alone =
+        false;                 ///< by a rank's own call, through this or another handle of this rank
     bool is_reported = false;  ///< print a profile or an explanation at close; equal on all ranks
 
     // Equal on all ranks.
@@ -83,7 +85,7 @@ struct OpenFile {
     FilePointer pointer;
     Hints hints;                         ///< what the program passed that the engine knows
     std::unique_ptr<io::Engine> engine;  ///< made by the first collective access
-    std::shared_mutex engine_use;        ///< shared: a ForeignWrite; whole: `engine` gets or loses its engine
+    std::shared_mutex engine_use;        ///< shared: an OwnAccess; whole: `engine` gets or loses its engine
     io::EngineCounters closed_counters;  ///< of engines that were closed after an error
 
     /// The split collective call that has begun and not ended. MPI allows one a file.
@@ -101,12 +103,13 @@ struct OpenFile {
     }
 };
 
-/// While one exists the MPI library may write for this rank alone: no other rank goes ahead with a collective write
-/// (io::Engine::ForeignWrite) by any of the handles that this rank has of the file. PnetCDF, for one, writes for one rank
-/// by a second handle, and for all by the first. Local; any thread.
-class ForeignWrite {
+/// While one exists this rank accesses the file by itself, through the MPI library, before it comes to the next collective
+/// call: other ranks' early writes in that must not be what it reads or writes over (io::Engine::ForeignWrite,
+/// wait_for_all_ranks). Holds for all handles that this rank has of the file: PnetCDF, for one, writes for one rank by a
+/// second handle, and for all by the first. Local; any thread.
+class OwnAccess {
   public:
-    explicit ForeignWrite(OpenFile& file);
+    OwnAccess(OpenFile& file, bool is_write);
 
   private:
     struct OfHandle {
@@ -115,7 +118,7 @@ class ForeignWrite {
         std::shared_lock<std::shared_mutex> lock;
         std::optional<io::Engine::ForeignWrite> write;
     };
-    std::list<OfHandle> handles_;
+    std::list<OfHandle> handles_;  // writing
 };
 
 /// Of all engines that the file has had. Local.

@@ -61,10 +61,14 @@ TEST(Replay, KeepsCommunicatorsOfTheSameRanksApart) {
     RankTrace trace{.num_ranks = comm.size(), .groups = {world, world}, .copies = {1, 0}};
     const int right = (comm.rank() + 1) % comm.size();
     const int left = (comm.rank() + comm.size() - 1) % comm.size();
-    trace.events.push_back({.call = "ireceive", .partner = left, .group = 0, .bytes = 8});
-    trace.events.push_back({.call = "isend", .partner = right, .tag = 5, .group = 1, .bytes = 16});
-    trace.events.push_back({.call = "isend", .partner = right, .tag = 5, .group = 0, .bytes = 8});
-    trace.events.push_back({.call = "receive", .partner = left, .tag = 5, .group = 1, .bytes = 16});
+    // Each in a buffer of its own: a rank alone sends to itself.
+    trace.events.push_back({.call = "ireceive", .partner = left, .group = 0, .bytes = 8, .address = 0x1000});
+    trace.events.push_back(
+        {.call = "isend", .partner = right, .tag = 5, .group = 1, .bytes = 16, .address = 0x2000});
+    trace.events.push_back(
+        {.call = "isend", .partner = right, .tag = 5, .group = 0, .bytes = 8, .address = 0x3000});
+    trace.events.push_back(
+        {.call = "receive", .partner = left, .tag = 5, .group = 1, .bytes = 16, .address = 0x4000});
     trace.events.push_back({.call = "wait", .requests = {0, 1, 2}});
     {
         Replay replay(comm, trace);

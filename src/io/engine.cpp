@@ -149,8 +149,8 @@ mpi::Agreed Engine::Impl::run_call(Call& call) {
         }
         if (phase == 0 && agreed.status.ok() && totals.is_overwritten) {
             // As if nobody had gone ahead; all ranks are here now.
-            if (std::exchange(call.has_gone_ahead, false)) call.bytes_direct = 0;
-            call.is_counted = false;
+            call.has_gone_ahead = call.is_counted = false;
+            call.bytes_direct = 0;
             continue;
         }
         if (!agreed.status.ok() || was_small || totals.size_bytes == 0) return agreed;

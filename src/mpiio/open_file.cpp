@@ -51,6 +51,20 @@ void add(io::EngineCounters& sum, const io::EngineCounters& part) {
     sum.storage_s += part.storage_s;
 }
 
+/// That this rank has of the same file. Nobody waits for a file's `engine_use` with the table's mutex.
+std::vector<std::shared_ptr<OpenFile>> handles_of(const OpenFile& file) {
+    std::vector<std::shared_ptr<OpenFile>> found;
+    Table& files = table();
+    const std::shared_lock lock(files.mutex);
+    if (file.identity.inode == 0) {
+        found.push_back(files.files.at(file.handle));
+    } else {
+        const auto [begin, end] = files.handles.equal_range(file.identity);
+        for (auto at = begin; at != end; ++at) found.push_back(files.files.at(at->second));
+    }
+    return found;
+}
+
 }  // namespace
 
 io::EngineCounters total_counters(const OpenFile& file) {
@@ -81,24 +95,6 @@ std::shared_ptr<OpenFile> remove_file(MPI_File handle) {
     const std::unique_lock lock(files.mutex);
     return files.take(handle);
 }
-
-namespace {
-
-/// That this rank has of the same file. Nobody waits for a file's `engine_use` with the table's mutex.
-std::vector<std::shared_ptr<OpenFile>> handles_of(const OpenFile& file) {
-    std::vector<std::shared_ptr<OpenFile>> found;
-    Table& files = table();
-    const std::shared_lock lock(files.mutex);
-    if (file.identity.inode == 0) {
-        found.push_back(files.files.at(file.handle));
-    } else {
-        const auto [begin, end] = files.handles.equal_range(file.identity);
-        for (auto at = begin; at != end; ++at) found.push_back(files.files.at(at->second));
-    }
-    return found;
-}
-
-}  // namespace
 
 OwnAccess::OfHandle::OfHandle(std::shared_ptr<OpenFile> its_file)
     : file(std::move(its_file)), lock(file->engine_use) {

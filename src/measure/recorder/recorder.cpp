@@ -1,7 +1,7 @@
 // libhakobi_record.so: preloaded before a program's MPI library, it stands in for the communicating MPI_* calls of C
 // and C++ programs, lets PMPI_* do them, and keeps what they were (trace.hpp). Results, errors and statuses are the
-// library's own. Calls that communicate and cannot be replayed are in unreplayed.cpp,
-// those that make communicators in communicators.cpp.
+// library's own. Calls that communicate and cannot be replayed are in unreplayed.cpp, those that make communicators in
+// communicators.cpp.
 #include <algorithm>
 #include <numeric>
 

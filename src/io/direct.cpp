@@ -47,10 +47,8 @@ class Mover {
         while (cursor.stream() < request_.stream_end) {
             Chunk* chunk = take_free();
             if (chunk == nullptr) break;  // an error, or the end of the file
-            std::int64_t length =
-                std::min({cursor.remaining(), request_.chunk_bytes, request_.stream_end - cursor.stream()});
-            if (access_ == nullptr && kernel_would_be_slow(cursor.offset()))
-                length = std::min(length, bounce_bytes);
+            const std::int64_t length = std::min(
+                {cursor.remaining(), request_.stream_end - cursor.stream(), chunk_bytes(cursor.offset())});
             prepare(*chunk, cursor.offset(), cursor.stream(), length);
             cursor.advance(length);
             ++result_.num_calls;
@@ -86,6 +84,16 @@ class Mover {
     }
 
   private:
+    [[nodiscard]] std::int64_t chunk_bytes(std::int64_t file_offset) const {
+        if (access_ == nullptr)
+            return kernel_would_be_slow(file_offset) ? std::min(request_.chunk_bytes, bounce_bytes)
+                                                     : request_.chunk_bytes;
+        // In place it takes no memory, and large ones meet less often at the file's lock; enough of them to overlap.
+        const std::int64_t in_place = std::clamp((request_.stream_end - request_.stream_begin) / 4,
+                                                 request_.chunk_bytes, 4 * request_.chunk_bytes);
+        return memory_.remaining() >= in_place ? in_place : request_.chunk_bytes;
+    }
+
     // Once through, a batch of pieces is written before the next rank has its turn.
     void pass_gate(std::int64_t length) {
         if (request_.gate == nullptr) return;

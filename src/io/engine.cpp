@@ -229,6 +229,8 @@ mpi::Agreed Engine::open(const Comm& comm, const EngineFile& file, const EngineO
     if (comm.num_nodes() == 1 && !memory.ok()) return {std::move(memory), 0};  // alike on the node
     status.keep_first(std::move(memory));
     if (status.ok() && (impl->my_domain >= 0 || comm.node_rank() == 0)) status = impl->need_file();
+    if (impl->control != nullptr && comm.node_rank() == 0)
+        impl->control->storage_blocks.store(impl->storage_blocks, std::memory_order_relaxed);
     impl->call_log = CallLog(is_profile_wanted(impl->options));
     impl->explainer = Explainer(comm.rank(), file.shown);
     mpi::Agreed agreed = mpi::agree(comm, status);
@@ -236,6 +238,7 @@ mpi::Agreed Engine::open(const Comm& comm, const EngineFile& file, const EngineO
         impl->control_window.free();
         return agreed;
     }
+    impl->storage_blocks = impl->control->storage_blocks.load(std::memory_order_relaxed);
     engine.reset(new Engine(std::move(impl)));
     return agreed;
 }

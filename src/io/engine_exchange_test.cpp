@@ -1,5 +1,7 @@
 // What ranks learn of each other before and between the phases of a call, in single cases with hints of their own.
+#include <chrono>
 #include <string>
+#include <thread>
 #include <utility>
 
 #include "io/engine_fixture.hpp"
@@ -129,6 +131,30 @@ TEST_P(EngineWith, AShortRequestIsMovedBesideFineOnes) {
     const std::vector<std::byte> bytes = file_bytes();
     EXPECT_EQ(bytes[length], std::byte{80});
     EXPECT_EQ(bytes[2 * length - 1], std::byte{80});
+}
+
+// Where rank 0 alone went ahead, its part would be written first, then everyone else's.
+TEST_P(EngineWith, RanksWriteCoarsePiecesBeforeRankZeroHasComeToAFilesFirstCall) {
+    constexpr std::int64_t length = 2 << 20;
+    const Region file = Region::contiguous(comm_.rank() * length, length);
+    const Region memory = Region::contiguous(0, length);
+    const std::vector<std::byte> data(length, std::byte{7});
+    for (const bool is_storage_known : {false, true}) {
+        make_file(0);
+        auto engine = open_engine(true);
+        const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(30);
+        while (is_storage_known && comm_.rank() == 0 && comm_.size() > 1) {
+            // The last rank's are there, whatever the others have done.
+            if (std::filesystem::file_size(path_) == static_cast<std::uintmax_t>(comm_.size() * length)) break;
+            ASSERT_LT(std::chrono::steady_clock::now(), end);
+            std::this_thread::sleep_for(std::chrono::milliseconds(1));
+        }
+        engine->write_all(file, data.data(), memory).throw_if_error();
+        engine->close().throw_if_error();
+        const std::vector<std::byte> written = file_bytes();
+        EXPECT_EQ(written.size(), static_cast<std::size_t>(comm_.size() * length));
+        EXPECT_TRUE(std::all_of(written.begin(), written.end(), [](std::byte b) { return b == std::byte{7}; }));
+    }
 }
 
 }  // namespace

@@ -79,8 +79,10 @@ void Engine::Impl::start_early(Call& call, std::int64_t coarse_bytes) {
     const bool is_guarded = call.is_write && comm.num_nodes() == 1;
     if (call.is_write && comm.num_nodes() > 1 && !is_first) return;
     if (is_guarded && !control->early_writes.try_begin()) return;
+    // The others do not know what the leader finds out here, and would wait while it writes all of its part.
+    const bool is_known = storage_blocks >= 0;
     try_storage(call);
-    if (call.is_write && is_settled && !call.is_asynchronous && call.is_ordered &&
+    if (call.is_write && is_known && is_settled && !call.is_asynchronous && call.is_ordered &&
         (is_first || !control->early_writes.is_forbidden()) &&
         goes_ahead(summary_of(call), options.shuffle, coarse_bytes, comm.num_nodes() == 1)) {
         if (is_guarded) control->early_writes.go_ahead(num_calls);

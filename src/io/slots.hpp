@@ -101,6 +101,7 @@ struct ControlBlock {
     TeamMemory team;
     alignas(64) Gate writers;  ///< direct writes of storage that serves from memory
     alignas(64) EarlyWrites early_writes;
+    std::atomic<std::int64_t> storage_blocks;  ///< RequestSummary's, as the leader knew it at open
     LeaderWord word;
     alignas(64)
         std::atomic<std::int64_t> end_of_file;  ///< reading: lowest offset known to lie behind the file's end

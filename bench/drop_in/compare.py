@@ -15,7 +15,8 @@ write different bytes end the comparison with status 1. Run it with the project'
 1. A round runs every contender once: the library alone, the library with each --rival's MCA settings (Open MPI's ROMIO:
    io=^ompio), the drop-in, and the floor: the same bytes into a new file by plain contiguous writes (plain_output).
    Forwards, then backwards.
-   With --engine-alone also the drop-in under mpi_output: the same values in as many calls of MPI-IO, no library above.
+   With --engine-alone also the drop-in under mpi_output: the same values in as many calls of MPI-IO, no library above;
+   beside pnetcdf_output once more with the change of byte order around each call that PnetCDF makes.
 2. A run's figure is the program's own time, on its slowest rank: from opening the file to the end of closing it.
    Where the program tells the part within its collective writes, that is printed too.
 3. Under --storage-model every contender's file calls take the time of such storage (bench/storage_model).
@@ -40,6 +41,7 @@ from hakobi.programs import Program
 ROOT = Path(__file__).resolve().parents[2]
 FLOOR = "floor"
 ENGINE_ALONE = "drop-in, MPI-IO alone"
+ENGINE_SWAPPING = "  the same, bytes swapped"
 
 
 def parsed() -> argparse.Namespace:
@@ -125,7 +127,10 @@ def compare(options: argparse.Namespace) -> list[Contender]:
     contenders = [alone, *rivals, Contender("drop-in", options, options.command, has_drop_in=True)]
     others = []  # of other bytes
     if options.engine_alone:
-        others = [Contender(ENGINE_ALONE, options, ["mpi_output", *options.command[1:]], has_drop_in=True)]
+        arguments = options.command[1:]
+        others.append(Contender(ENGINE_ALONE, options, ["mpi_output", *arguments], has_drop_in=True))
+        if Path(options.command[0]).name == "pnetcdf_output":
+            others.append(Contender(ENGINE_SWAPPING, options, ["mpi_output", "--swap", *arguments], has_drop_in=True))
     with tempfile.TemporaryDirectory(prefix="hakobi-compare-", dir=options.folder) as folder:
         files = {contender.name: Path(folder) / f"{i}.dat" for i, contender in enumerate([*contenders, *others])}
         floor_file = Path(folder) / "floor.dat"

@@ -1,8 +1,24 @@
-/* mpi_output flash|block FILE [EDGE [FIELDS]]: what pnetcdf_output and hdf5_output write, by MPI-IO alone: the same values
- * in the same order of calls, native, without a header. What the libraries above MPI-IO cost shows beside it.
- *   flash  24 calls of MPI_File_write_at_all, one piece a rank in each
- *   block  FIELDS calls (1) of MPI_File_write_all, each through a view: a 3-D block a rank of EDGE^3 doubles (320) */
+/* mpi_output [--swap] flash|block FILE [EDGE [FIELDS]]: what pnetcdf_output and hdf5_output write, by MPI-IO alone: the same
+ * values in the same order of calls, without a header. What the libraries above MPI-IO cost shows beside it.
+ *   flash   24 calls of MPI_File_write_at_all, one piece a rank in each
+ *   block   FIELDS calls (1) of MPI_File_write_all, each through a view: a 3-D block a rank of EDGE^3 doubles (320)
+ *   --swap  each call's values go to the file in the other byte order: swapped in place before it and back after it, as
+ *           PnetCDF does */
+#include <stdint.h>
+
 #include "bench.h"
+
+static int has_other_byte_order;
+
+/* Nothing without --swap. */
+static void swap_bytes(double* values, int count) {
+    for (int i = 0; i < count && has_other_byte_order; ++i) {
+        uint64_t bits;
+        memcpy(&bits, &values[i], sizeof bits);
+        bits = __builtin_bswap64(bits);
+        memcpy(&values[i], &bits, sizeof bits);
+    }
+}
 
 static MPI_File open_new(const char* name) {
     MPI_File file;
@@ -26,8 +42,10 @@ static void write_flash(const char* name, int edge) {
     const double writing_begin_s = MPI_Wtime();
     for (int v = 0; v < num_variables; ++v) {
         const MPI_Offset at = ((MPI_Offset)v * size + rank) * bytes;
+        swap_bytes(values, count);
         require(MPI_File_write_at_all(file, at, values, count, MPI_DOUBLE, MPI_STATUS_IGNORE) == MPI_SUCCESS,
                 "MPI_File_write_at_all");
+        swap_bytes(values, count);
     }
     const double writing_s = MPI_Wtime() - writing_begin_s;
     require(MPI_File_close(&file) == MPI_SUCCESS, "MPI_File_close");
@@ -50,10 +68,12 @@ static void write_block(const char* name, int edge, int num_fields) {
     MPI_File file = open_new(name);
     const double writing_begin_s = MPI_Wtime();
     for (int f = 0; f < num_fields; ++f) {
+        swap_bytes(values, count);
         require(MPI_File_set_view(file, f * field_bytes, MPI_DOUBLE, block, "native", MPI_INFO_NULL) ==
                         MPI_SUCCESS &&
                     MPI_File_write_all(file, values, count, MPI_DOUBLE, MPI_STATUS_IGNORE) == MPI_SUCCESS,
                 "MPI_File_write_all");
+        swap_bytes(values, count);
     }
     const double writing_s = MPI_Wtime() - writing_begin_s;
     require(MPI_File_close(&file) == MPI_SUCCESS, "MPI_File_close");
@@ -63,5 +83,8 @@ static void write_block(const char* name, int edge, int num_fields) {
 }
 
 int main(int argc, char** argv) {
+    has_other_byte_order = argc > 1 && strcmp(argv[1], "--swap") == 0;
+    argc -= has_other_byte_order;
+    argv += has_other_byte_order;
     return run_output(argc, argv, write_flash, write_block);
 }

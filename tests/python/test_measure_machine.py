@@ -72,6 +72,19 @@ def test_shared_huge_pages_are_told_where_the_kernel_knows_them(system: Callable
         assert verdicts(facts)["huge pages, shared"] == verdict
 
 
+def test_memory_that_the_host_takes_back_is_a_trap(system: Callable[..., Path]) -> None:
+    def topics(device: str, features: str) -> dict[str, str]:
+        where = "sys/bus/virtio/devices/virtio3/"
+        return verdicts(
+            machine.pages(system({where + "device": device, where + "features": features, "dev/shm/x": ""}))
+        )
+
+    assert topics("0x0005", "011001" + 58 * "0")["free memory"] == "trap"
+    assert "free memory" not in topics("0x0005", "011000" + 58 * "0")
+    assert "free memory" not in topics("0x0002", 64 * "1")
+    assert "free memory" not in topics("0x0005", "")
+
+
 def test_refused_single_copy_is_a_trap_unless_another_mechanism_is_there(system: Callable[..., Path]) -> None:
     root = system({"proc/sys/kernel/yama/ptrace_scope": "1"})
     assert verdicts(machine.single_copy(root, probe=lambda: False)) == {"single copy": "trap"}

@@ -177,10 +177,8 @@ void Trace::keep_message(MPI_Message message, Event event) {
 Event Trace::take_message(MPI_Message message) {
     const std::lock_guard lock(mutex_);
     const auto found = messages_.find(key_of(message));
-    Event event{};
-    event.call = Call::other;
-    if (found == messages_.end()) return event;
-    event = std::move(found->second);
+    if (found == messages_.end()) return not_replayed();
+    Event event = std::move(found->second);
     messages_.erase(found);
     return event;
 }

@@ -59,6 +59,15 @@ struct Event {
     bool is_cancel_asked;  ///< ireceive: nobody's, unless it turns out that a message came first
 };
 
+/// An event of a call whose messages are not kept.
+inline Event not_replayed() {
+    Event event{};
+    event.call = Call::other;
+    event.partner = -1;
+    event.tag = -1;
+    return event;
+}
+
 class Trace {
   public:
     static Trace& instance();

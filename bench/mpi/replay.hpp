@@ -2,6 +2,7 @@
 
 #include <hakobi/comm.hpp>
 
+#include <compare>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -28,14 +29,19 @@ struct TraceEvent {
     std::vector<std::int64_t> requests;
 };
 
+/// What tells a communicator from others on every rank.
+struct Communicator {
+    std::vector<int> ranks;  ///< of the world
+    int copy = 0;            ///< which of several of these ranks
+    auto operator<=>(const Communicator&) const = default;
+};
+
 /// One rank's part of a trace.
 struct RankTrace {
     int num_ranks = 0;
     std::int64_t memory_bytes = 0;  ///< the program's peak resident memory
     std::int64_t num_dropped = 0;
-    std::vector<std::vector<int>> groups;  ///< world ranks of each communicator that the rank used
-    std::vector<int>
-        copies;  ///< of each group: which of several communicators of these ranks; none: all the first
+    std::vector<Communicator> groups;  ///< that the rank used; an event's `group` is one's number
     std::vector<TraceEvent> events;
 };
 

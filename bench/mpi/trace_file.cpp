@@ -77,14 +77,16 @@ Result<RankTrace> read_trace(const std::string& path, int rank) {
                 num_events = record.at("num_events").get<std::int64_t>();
                 trace.num_dropped = record.at("num_dropped").get<std::int64_t>();
                 trace.memory_bytes = record.at("memory_bytes").get<std::int64_t>();
-                trace.groups = record.at("groups").get<std::vector<std::vector<int>>>();
-                trace.copies = record.value("copies", std::vector<int>(trace.groups.size()));
-                if (trace.copies.size() != trace.groups.size()) return wrong("not as many copies as groups");
-                for (const auto& group : trace.groups) {
-                    for (int member : group) {
+                const auto groups = record.at("groups").get<std::vector<std::vector<int>>>();
+                const auto copies = record.value("copies", std::vector<int>(groups.size()));
+                if (copies.size() != groups.size()) return wrong("not as many copies as groups");
+                trace.groups.clear();
+                for (std::size_t index = 0; index < groups.size(); ++index) {
+                    for (int member : groups[index]) {
                         if (member < 0 || member >= trace.num_ranks)
                             return wrong("a communicator of unknown ranks");
                     }
+                    trace.groups.push_back({.ranks = groups[index], .copy = copies[index]});
                 }
             } else if (kind == "trace-events" && record.at("rank").get<int>() == rank) {
                 for (const Json& event : record.at("events")) {

@@ -218,8 +218,10 @@ ReplayTimes Replay::run() {
     return times;
 }
 
-/// Requests that the program freed or never waited for. A receive that went on would write into memory that is gone.
+/// Requests that the program freed or never waited for. A receive that went on would write into memory that is gone;
+/// one that was cancelled early would leave its sender waiting, hence all ranks come first.
 void Replay::end_requests() {
+    mpi::check(MPI_Barrier(comm_.state().internal), "MPI_Barrier");
     for (std::size_t number = 0; number < requests_.size(); ++number) {
         MPI_Request& request = requests_[number];
         if (request == MPI_REQUEST_NULL) continue;

@@ -45,7 +45,11 @@ struct RankTrace {
     std::vector<TraceEvent> events;
 };
 
-/// Reads rank `rank`'s part. not_found, format (with the line) when it is no whole trace.
+/// Reads these ranks' parts, in their order; of a rank that the trace does not have, one without events. not_found,
+/// format (with the line) when it is no whole trace.
+[[nodiscard]] Result<std::vector<RankTrace>> read_traces(const std::string& path,
+                                                         const std::vector<int>& ranks);
+/// Reads rank `rank`'s part, likewise.
 [[nodiscard]] Result<RankTrace> read_trace(const std::string& path, int rank);
 
 /// Where each recorded address lies in a replay's memory: distances within a contiguous region are kept, so buffers

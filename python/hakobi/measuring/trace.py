@@ -112,7 +112,7 @@ def read(path: Path) -> Trace:
                 events = trace.ranks[rank]
                 for values in line["events"]:
                     event = _event(values, groups[rank], copies[rank])
-                    if reason := _nonsense(event, len(events), num_ranks):
+                    if reason := _nonsense(event, events, num_ranks):
                         raise FormatError(f"{path}: rank {rank}'s event {len(events)} cannot be replayed: {reason}")
                     events.append(event)
     except (KeyError, IndexError, TypeError, ValueError, OverflowError) as error:
@@ -196,8 +196,9 @@ def _event(values: list[Any], groups: list[tuple[int, ...]], copies: list[int]) 
     return Event(*common, requests=tuple(map(int, values[8]))) if call == "wait" else Event(*common, copy=copy)
 
 
-def _nonsense(event: Event, number: int, num_ranks: int) -> str:
-    """What no recorder would have written, or hakobi-replay could not follow; "" where all is well."""
+def _nonsense(event: Event, before: list[Event], num_ranks: int) -> str:
+    """What no recorder would have written behind a rank's events `before`, or hakobi-replay could not follow; "" where
+    all is well."""
     for size in (event.bytes, event.receive_bytes):
         if not 0 <= size < TOO_LARGE:
             return f"a {event.call} of {size} bytes (2^31 - 1 or more are not replayed)"
@@ -207,6 +208,6 @@ def _nonsense(event: Event, number: int, num_ranks: int) -> str:
     if event.end_s < event.begin_s:
         return f"a {event.call} that ends before it begins"
     for request in event.requests:
-        if not 0 <= request < number:
+        if not 0 <= request < len(before) or before[request].call not in ("isend", "ireceive"):
             return f"a wait for event {request}"
     return ""

@@ -41,7 +41,8 @@ struct RankTrace {
     int num_ranks = 0;
     std::int64_t memory_bytes = 0;  ///< the program's peak resident memory
     std::int64_t num_dropped = 0;
-    std::vector<Communicator> groups;  ///< that the rank used; an event's `group` is one's number
+    std::vector<std::string> not_replayed;  ///< the program's calls that are kept without their messages
+    std::vector<Communicator> groups;       ///< that the rank used; an event's `group` is one's number
     std::vector<TraceEvent> events;
 };
 

@@ -257,8 +257,10 @@ class Walk {
     [[nodiscard]] std::string why() const {
         std::int64_t num_dropped = 0;
         bool is_overlapping = false;
+        std::set<std::string> names;
         for (const RankTrace& trace : traces_) {
             num_dropped += trace.num_dropped;
+            names.insert(trace.not_replayed.begin(), trace.not_replayed.end());
             for (std::size_t i = 1; i < trace.events.size(); ++i)
                 is_overlapping = is_overlapping || trace.events[i].begin_s < trace.events[i - 1].end_s;
         }
@@ -266,7 +268,10 @@ class Walk {
             return std::to_string(num_dropped) + " calls did not fit the recorder (HAKOBI_RECORD_EVENTS)";
         if (is_overlapping)
             return "several threads communicated at once, and one cannot do that again in their order";
-        return "the trace is cut off, or calls are missing that are not recorded";
+        std::string named;
+        for (const std::string& name : names) named += (named.empty() ? " (" : ", ") + name;
+        return "the trace is cut off, or lacks the messages of calls that are not recorded" +
+               (named.empty() ? "" : named + ")");
     }
 
     const std::vector<RankTrace>& traces_;

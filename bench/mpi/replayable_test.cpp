@@ -113,6 +113,8 @@ TEST(WhyItHangs, CommunicatorsOfTheSameRanksAreApart) {
 TEST(WhyItHangs, TheReasonIsNamed) {
     auto ranks = ranks_of({{event("receive", 1, 0, 8)}, {}});
     EXPECT_SAYS(why_it_hangs(ranks), "cut off");
+    ranks[0].not_replayed = ranks[1].not_replayed = {"MPI_Isendrecv", "MPI_Put"};
+    EXPECT_SAYS(why_it_hangs(ranks), "not recorded (MPI_Isendrecv, MPI_Put)");
     ranks[1].num_dropped = 12;
     EXPECT_SAYS(why_it_hangs(ranks), "12 calls did not fit the recorder (HAKOBI_RECORD_EVENTS)");
 }

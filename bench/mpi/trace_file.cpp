@@ -60,6 +60,8 @@ bool is_consistent(const TraceEvent& event, std::size_t number, const RankTrace&
 std::string read_rank(const Json& record, RankTrace& trace) {
     trace.num_dropped = record.at("num_dropped").get<std::int64_t>();
     trace.memory_bytes = record.at("memory_bytes").get<std::int64_t>();
+    const Json not_replayed = record.value("not_replayed", Json::object());
+    for (const auto& [name, count] : not_replayed.items()) trace.not_replayed.push_back(name);
     const auto groups = record.at("groups").get<std::vector<std::vector<int>>>();
     const auto copies = record.value("copies", std::vector<int>(groups.size()));
     if (copies.size() != groups.size()) return "not as many copies as groups";

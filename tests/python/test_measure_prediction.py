@@ -78,6 +78,23 @@ def test_a_receive_that_nobody_serves_is_an_error_and_no_hang(tmp_path: Path) ->
         prediction.predict(recorded, Figures({8: 1e-6}), no_collective)
 
 
+def test_calls_whose_messages_are_not_recorded_are_named(tmp_path: Path) -> None:
+    def read(ranks: list[list[list[object]]]) -> trace.Trace:
+        path = write_trace(tmp_path / "t", ranks)
+        counted = '"num_dropped": 0, "not_replayed": {"MPI_Iprobe": 900, "MPI_Put": 3}'
+        path.write_text(path.read_text().replace('"num_dropped": 0', counted))
+        return trace.read(path)
+
+    stuck = read([[["receive", 1, 0, 0, 8, 4096, 0, 1]], []])
+    with pytest.raises(FormatError, match=r"not recorded \(MPI_Put, MPI_Iprobe\)"):
+        prediction.predict(stuck, Figures({8: 1e-6}), no_collective)
+    common = {"kind": "measurement", "benchmark": "mpi", "pattern": "bidirectional", "ranks": 2, "bytes": 8}
+    lines: list[Line] = [{**common, "contender": contender, "median": 1e-6} for contender in ("hot", "cold")]
+    recorded = read([[*halo(partner, 8, 1), ["other", -1, -1, 0, 0, 0, 20, 30]] for partner in (1, 0)])
+    (note,) = replay.evaluate(recorded, lines, repetitions=0, eager_bytes=4096, timeout_s=1).notes
+    assert "not recorded (the program's: MPI_Put, MPI_Iprobe)" in note
+
+
 def test_threads_that_one_cannot_stand_for_are_named(tmp_path: Path) -> None:
     def events(partner: int) -> list[list[object]]:  # one thread sends while another receives
         return [["send", partner, 0, 0, 9000, 4096, 0, 20], ["receive", partner, 0, 0, 9000, 16384, 1, 21]]

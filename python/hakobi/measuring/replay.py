@@ -183,8 +183,10 @@ def evaluate(trace: Trace, lines: list[Record], *, repetitions: int, eager_bytes
     if trace.dropped:
         outcome.notes.append(f"{trace.dropped} calls did not fit the recorder (HAKOBI_RECORD_EVENTS) and are missing")
     if outcome.other_s > 0.01 * own:
+        named = f" (the program's: {names})" if (names := trace.not_replayed_text()) else ""
         outcome.notes.append(
-            f"{outcome.other_s:.3g} s a rank were spent in calls whose messages are not recorded; they are in no figure"
+            f"{outcome.other_s:.3g} s a rank were spent in calls whose messages are not recorded{named}; "
+            "they are in no figure"
         )
     return outcome
 

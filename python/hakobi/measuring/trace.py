@@ -43,13 +43,15 @@ class Event:
 
 @dataclass
 class Trace:
-    """All ranks' events; `dropped` counts those that did not fit the recorder's bound."""
+    """All ranks' events; `dropped` counts those that did not fit the recorder's bound, `not_replayed` by name the
+    program's calls that communicate and are kept without their messages."""
 
     path: Path
     command: str
     mpi_library: str
     ranks: list[list[Event]] = field(default_factory=list)
     dropped: int = 0
+    not_replayed: Counter[str] = field(default_factory=Counter)
 
     def communication_s(self) -> list[float]:
         """Each rank's seconds in calls that can be replayed."""
@@ -64,6 +66,16 @@ class Trace:
         return sum(
             event.begin_s < before.end_s for events in self.ranks for before, event in itertools.pairwise(events)
         )
+
+    def not_replayed_text(self) -> str:
+        """The names of those calls, the most frequent first; probes, which carry no messages, last.
+
+        >>> counted = Counter({"MPI_Iprobe": 900, "MPI_Put": 3, "MPI_Rget": 4})
+        >>> Trace(Path("t"), "", "", not_replayed=counted).not_replayed_text()
+        'MPI_Rget, MPI_Put, MPI_Iprobe'
+        """
+        by_count = [name for name, _count in self.not_replayed.most_common()]
+        return ", ".join(sorted(by_count, key=lambda name: name.lower().endswith("probe")))
 
     def message_sizes(self) -> Counter[int]:
         """Bytes of a sent message -> how many, over all ranks."""
@@ -108,6 +120,8 @@ def read(path: Path) -> Trace:
                         raise ValueError(f"a communicator with rank {member} of {num_ranks}")
                 expected[rank] = int(line["num_events"])
                 trace.dropped += int(line["num_dropped"])
+                for name, count in line.get("not_replayed", {}).items():
+                    trace.not_replayed[str(name)] += int(count)
             elif line["kind"] == "trace-events":
                 events = trace.ranks[rank]
                 for values in line["events"]:
@@ -115,7 +129,7 @@ def read(path: Path) -> Trace:
                     if reason := _nonsense(event, events, num_ranks):
                         raise FormatError(f"{path}: rank {rank}'s event {len(events)} cannot be replayed: {reason}")
                     events.append(event)
-    except (KeyError, IndexError, TypeError, ValueError, OverflowError) as error:
+    except (KeyError, IndexError, TypeError, ValueError, OverflowError, AttributeError) as error:
         raise FormatError(f"{path} is not a whole trace: {type(error).__name__} {error}") from error
     for rank, events in enumerate(trace.ranks):
         if expected.get(rank) != len(events):

@@ -175,8 +175,10 @@ int tested(int count, MPI_Request* requests, MPI_Status* statuses, const Functio
     return result;
 }
 
+/// A call that communicates and is not replayed, with its name.
 template <class Function>
-int other(const Function& call) {
+int other(const char* name, const Function& call) {
+    if (trace().is_on()) trace().count_not_replayed(name);
     return timed(not_replayed, call);
 }
 

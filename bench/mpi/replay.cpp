@@ -21,14 +21,14 @@ int count_of(std::int64_t bytes) {
     return static_cast<int>(bytes);
 }
 
-using Groups = std::vector<std::vector<int>>;
+using Groups = std::vector<Communicator>;
 
-/// Each group as the number of its members, then the members.
+/// Each communicator as its copy, the number of its members, then the members.
 std::vector<std::byte> encode(const Groups& groups) {
     std::vector<int> words;
-    for (const std::vector<int>& ranks : groups) {
-        words.push_back(static_cast<int>(ranks.size()));
-        words.insert(words.end(), ranks.begin(), ranks.end());
+    for (const Communicator& group : groups) {
+        words.insert(words.end(), {group.copy, static_cast<int>(group.ranks.size())});
+        words.insert(words.end(), group.ranks.begin(), group.ranks.end());
     }
     const auto bytes = std::as_bytes(std::span(words));
     return {bytes.begin(), bytes.end()};
@@ -38,13 +38,14 @@ void decode_into(Groups& groups, const std::vector<std::byte>& bytes) {
     std::vector<int> words(bytes.size() / sizeof(int));
     if (!bytes.empty()) std::memcpy(words.data(), bytes.data(), bytes.size());
     for (auto at = words.begin(); at != words.end();) {
-        const auto end = at + 1 + *at;
-        groups.emplace_back(at + 1, end);
+        const auto ranks = at + 2;
+        const auto end = ranks + at[1];
+        groups.push_back({.ranks = {ranks, end}, .copy = *at});
         at = end;
     }
 }
 
-/// Collective: what any rank's groups are, each once, in the order of their members.
+/// Collective: what any rank's communicators are, each once, in one order.
 Groups groups_of_all(const Comm& comm, const Groups& own) {
     Groups all;
     for (const std::vector<std::byte>& encoded : mpi::gather(comm, encode(own), 0)) decode_into(all, encoded);
@@ -66,7 +67,7 @@ std::int64_t scratch_bytes(const RankTrace& trace) {
             most = std::max(most, event.bytes);
         } else if (event.call == "gather" || event.call == "allgather" || event.call == "scatter" ||
                    event.call == "alltoall") {
-            const auto& ranks = trace.groups[static_cast<std::size_t>(event.group)];
+            const auto& ranks = trace.groups[static_cast<std::size_t>(event.group)].ranks;
             most = std::max(most, event.bytes * static_cast<std::int64_t>(ranks.size()));
         }
     }
@@ -97,11 +98,8 @@ void Replay::make_communicators() {
     mpi::check(MPI_Comm_group(comm_.handle(), &world), "MPI_Comm_group");
     // A rank's trace has only the groups that it used, numbered in its own order, but every member must take part in
     // making one: all make those of all ranks, and in one order, so that no two ranks wait crosswise.
-    Groups own = trace_.groups;  // each with its copy behind its ranks
-    for (std::size_t index = 0; index < own.size(); ++index)
-        own[index].push_back(trace_.copies.empty() ? 0 : trace_.copies[index]);
-    for (const std::vector<int>& communicator : groups_of_all(comm_, own)) {
-        const std::span<const int> ranks = std::span(communicator).first(communicator.size() - 1);
+    for (const Communicator& communicator : groups_of_all(comm_, trace_.groups)) {
+        const std::vector<int>& ranks = communicator.ranks;
         if (std::find(ranks.begin(), ranks.end(), comm_.rank()) == ranks.end())
             continue;  // of others, or an intercommunicator's far side
         MPI_Group group = MPI_GROUP_NULL;
@@ -111,8 +109,8 @@ void Replay::make_communicators() {
         mpi::check(MPI_Comm_create_group(comm_.handle(), group, 0, &made), "MPI_Comm_create_group");
         MPI_Comm_set_errhandler(made, MPI_ERRORS_RETURN);
         MPI_Group_free(&group);
-        for (std::size_t index = 0; index < own.size(); ++index) {
-            if (own[index] == communicator) communicators_[index] = made;
+        for (std::size_t index = 0; index < trace_.groups.size(); ++index) {
+            if (trace_.groups[index] == communicator) communicators_[index] = made;
         }
     }
     MPI_Group_free(&world);
@@ -121,7 +119,7 @@ void Replay::make_communicators() {
 int Replay::rank_in(int group, int world_rank) const {
     if (world_rank == -2) return MPI_PROC_NULL;
     if (world_rank == -1) return MPI_ANY_SOURCE;
-    const auto& ranks = trace_.groups[static_cast<std::size_t>(group)];
+    const auto& ranks = trace_.groups[static_cast<std::size_t>(group)].ranks;
     const auto found = std::find(ranks.begin(), ranks.end(), world_rank);
     return found == ranks.end() ? MPI_PROC_NULL : static_cast<int>(found - ranks.begin());
 }
@@ -220,8 +218,10 @@ ReplayTimes Replay::run() {
     return times;
 }
 
-/// Requests that the program freed or never waited for. A receive that went on would write into memory that is gone.
+/// Requests that the program freed or never waited for. A receive that went on would write into memory that is gone;
+/// one that was cancelled early would leave its sender waiting, hence all ranks come first.
 void Replay::end_requests() {
+    mpi::check(MPI_Barrier(comm_.state().internal), "MPI_Barrier");
     for (std::size_t number = 0; number < requests_.size(); ++number) {
         MPI_Request& request = requests_[number];
         if (request == MPI_REQUEST_NULL) continue;

@@ -2,6 +2,7 @@
 
 #include <hakobi/comm.hpp>
 
+#include <compare>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -28,18 +29,28 @@ struct TraceEvent {
     std::vector<std::int64_t> requests;
 };
 
+/// What tells a communicator from others on every rank.
+struct Communicator {
+    std::vector<int> ranks;  ///< of the world
+    int copy = 0;            ///< which of several of these ranks
+    auto operator<=>(const Communicator&) const = default;
+};
+
 /// One rank's part of a trace.
 struct RankTrace {
     int num_ranks = 0;
     std::int64_t memory_bytes = 0;  ///< the program's peak resident memory
     std::int64_t num_dropped = 0;
-    std::vector<std::vector<int>> groups;  ///< world ranks of each communicator that the rank used
-    std::vector<int>
-        copies;  ///< of each group: which of several communicators of these ranks; none: all the first
+    std::vector<std::string> not_replayed;  ///< the program's calls that are kept without their messages
+    std::vector<Communicator> groups;       ///< that the rank used; an event's `group` is one's number
     std::vector<TraceEvent> events;
 };
 
-/// Reads rank `rank`'s part. not_found, format (with the line) when it is no whole trace.
+/// Reads these ranks' parts, in their order; of a rank that the trace does not have, one without events. not_found,
+/// format (with the line) when it is no whole trace.
+[[nodiscard]] Result<std::vector<RankTrace>> read_traces(const std::string& path,
+                                                         const std::vector<int>& ranks);
+/// Reads rank `rank`'s part, likewise.
 [[nodiscard]] Result<RankTrace> read_trace(const std::string& path, int rank);
 
 /// Where each recorded address lies in a replay's memory: distances within a contiguous region are kept, so buffers

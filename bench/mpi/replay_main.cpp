@@ -1,13 +1,15 @@
 // hakobi-replay TRACE: replays a recorded program's communication (replay.hpp) and prints JSON lines: one "replay"
 // record a repetition with every rank's seconds in communication. The command `hakobi bench replay` sets it beside the
-// predictions from hot and cold figures. Exit status: 0 replayed; 2 bad input.
+// predictions from hot and cold figures. Exit status: 0 replayed; 2 bad input, also a trace whose replay would hang.
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <nlohmann/json.hpp>
+#include <numeric>
 
 #include "mpi/agree.hpp"
 #include "mpi/comm_state.hpp"
 #include "replay.hpp"
+#include "replayable.hpp"
 
 namespace hakobi::bench {
 namespace {
@@ -15,18 +17,35 @@ namespace {
 struct Arguments {
     std::string path;
     int repetitions = 3;
+    std::int64_t eager_bytes = default_eager_bytes;
 };
 
-void replay_all(const Comm& comm, const Arguments& arguments) {
-    auto read = read_trace(arguments.path, comm.rank());
+/// This rank's part of the trace. Collective: throws on all ranks alike, also where the replay would hang.
+RankTrace read_replayable(const Comm& comm, const Arguments& arguments) {
+    // Rank 0 has all parts for as long as it takes to match them.
+    std::vector<int> ranks{comm.rank()};
+    if (comm.rank() == 0) {
+        ranks.resize(static_cast<std::size_t>(comm.size()));
+        std::iota(ranks.begin(), ranks.end(), 0);
+    }
+    auto read = read_traces(arguments.path, ranks);
     Status status = read.ok() ? Status() : read.status();
-    if (status.ok() && read.value().num_ranks != comm.size()) {
+    if (status.ok() && read.value().front().num_ranks != comm.size()) {
         status = Status(ErrorCode::invalid_argument, arguments.path + " is a trace of " +
-                                                         std::to_string(read.value().num_ranks) +
+                                                         std::to_string(read.value().front().num_ranks) +
                                                          " ranks: start as many");
     }
+    if (status.ok() && comm.rank() == 0) {
+        const std::string why = why_it_hangs(read.value(), arguments.eager_bytes);
+        if (!why.empty()) status = Status(ErrorCode::format, arguments.path + " cannot be replayed: " + why);
+    }
     mpi::agree_or_throw(comm, status);
-    const RankTrace trace = std::move(read).value();
+    std::vector<RankTrace> traces = std::move(read).value();
+    return std::move(traces.front());
+}
+
+void replay_all(const Comm& comm, const Arguments& arguments) {
+    const RankTrace trace = read_replayable(comm, arguments);
     Replay replay(comm, trace);
     for (int repetition = 0; repetition < arguments.repetitions; ++repetition) {
         const ReplayTimes times = replay.run();
@@ -54,6 +73,9 @@ int run(int argc, char** argv) {
     app.add_option("trace", arguments.path, "file written by 'hakobi run --record FILE'")->required();
     app.add_option("--repetitions", arguments.repetitions, "how often")
         ->check(CLI::Range(1, 1000))
+        ->capture_default_str();
+    app.add_option("--eager", arguments.eager_bytes, "bytes up to which a send ends by itself")
+        ->check(CLI::NonNegativeNumber)
         ->capture_default_str();
     Status status;
     try {

@@ -29,10 +29,10 @@ TEST(Replay, MakesACommunicatorThatAMemberNeverUsed) {
     Comm comm = Comm::duplicate(MPI_COMM_WORLD);
     std::vector<int> world(static_cast<std::size_t>(comm.size()));
     std::iota(world.begin(), world.end(), 0);
-    RankTrace trace{.num_ranks = comm.size(), .groups = {world}};
+    RankTrace trace{.num_ranks = comm.size(), .groups = {{.ranks = world}}};
     trace.events.push_back({.call = "barrier", .begin_s = 0.001, .end_s = 0.002});
     if (comm.rank() > 0) {
-        trace.groups.emplace_back(world.rbegin(), world.rend());
+        trace.groups.push_back({.ranks = {world.rbegin(), world.rend()}});
         const int num_users = comm.size() - 1;  // a ring of the ranks from 1
         trace.events.push_back({.call = "sendrecv",
                                 .partner = 1 + comm.rank() % num_users,
@@ -58,7 +58,7 @@ TEST(Replay, KeepsCommunicatorsOfTheSameRanksApart) {
     Comm comm = Comm::duplicate(MPI_COMM_WORLD);
     std::vector<int> world(static_cast<std::size_t>(comm.size()));
     std::iota(world.begin(), world.end(), 0);
-    RankTrace trace{.num_ranks = comm.size(), .groups = {world, world}, .copies = {1, 0}};
+    RankTrace trace{.num_ranks = comm.size(), .groups = {{world, 1}, {world, 0}}};
     const int right = (comm.rank() + 1) % comm.size();
     const int left = (comm.rank() + comm.size() - 1) % comm.size();
     // Each in a buffer of its own: a rank alone sends to itself.
@@ -78,7 +78,7 @@ TEST(Replay, KeepsCommunicatorsOfTheSameRanksApart) {
 }
 
 TEST(ScratchBytes, ArePaidForCollectivesOnlyAndByTheirRanks) {
-    RankTrace trace{.num_ranks = 64, .groups = {std::vector<int>(64), {0, 1}}};
+    RankTrace trace{.num_ranks = 64, .groups = {{std::vector<int>(64)}, {{0, 1}}}};
     trace.events.push_back({.call = "isend", .partner = 1, .bytes = 1'000'000'000});
     EXPECT_EQ(scratch_bytes(trace), 0);
     trace.events.push_back({.call = "allreduce", .group = 0, .bytes = 1000});

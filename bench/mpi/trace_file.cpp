@@ -45,23 +45,55 @@ bool is_consistent(const TraceEvent& event, std::size_t number, const RankTrace&
                                   event.source >= -2 && event.source < trace.num_ranks;
     const bool is_group_known = event.call == "wait" || event.call == "other" ||
                                 (event.group >= 0 && event.group < static_cast<int>(trace.groups.size()));
-    const bool is_earlier = std::all_of(
-        event.requests.begin(), event.requests.end(),
-        [&](std::int64_t request) { return request >= 0 && request < static_cast<std::int64_t>(number); });
+    const bool is_made = std::all_of(event.requests.begin(), event.requests.end(), [&](std::int64_t request) {
+        if (request < 0 || request >= static_cast<std::int64_t>(number)) return false;
+        const std::string& call = trace.events[static_cast<std::size_t>(request)].call;
+        return call == "isend" || call == "ireceive";
+    });
     const bool is_call_known = std::find(calls.begin(), calls.end(), event.call) != calls.end();
-    return is_call_known && is_partner_known && is_group_known && is_earlier && event.bytes >= 0 &&
+    return is_call_known && is_partner_known && is_group_known && is_made && event.bytes >= 0 &&
            event.receive_bytes >= 0 && event.bytes < INT32_MAX && event.receive_bytes < INT32_MAX &&
            event.end_s >= event.begin_s;
 }
 
+/// Takes a line with a rank's part; what is wrong with it, or "".
+std::string read_rank(const Json& record, RankTrace& trace) {
+    trace.num_dropped = record.at("num_dropped").get<std::int64_t>();
+    trace.memory_bytes = record.at("memory_bytes").get<std::int64_t>();
+    const Json not_replayed = record.value("not_replayed", Json::object());
+    for (const auto& [name, count] : not_replayed.items()) trace.not_replayed.push_back(name);
+    const auto groups = record.at("groups").get<std::vector<std::vector<int>>>();
+    const auto copies = record.value("copies", std::vector<int>(groups.size()));
+    if (copies.size() != groups.size()) return "not as many copies as groups";
+    trace.groups.clear();
+    for (std::size_t index = 0; index < groups.size(); ++index) {
+        for (int member : groups[index]) {
+            if (member < 0 || member >= trace.num_ranks) return "a communicator of unknown ranks";
+        }
+        trace.groups.push_back({.ranks = groups[index], .copy = copies[index]});
+    }
+    return "";
+}
+
+std::string read_events(const Json& record, RankTrace& trace) {
+    for (const Json& event : record.at("events")) {
+        const std::size_t number = trace.events.size();
+        trace.events.push_back(event_of(event));
+        if (!is_consistent(trace.events.back(), number, trace))
+            return "event " + std::to_string(number) + " makes no sense";
+    }
+    return "";
+}
+
 }  // namespace
 
-Result<RankTrace> read_trace(const std::string& path, int rank) {
+Result<std::vector<RankTrace>> read_traces(const std::string& path, const std::vector<int>& ranks) {
     errno = 0;
     std::ifstream file(path);
     if (!file) return status_of_errno(errno != 0 ? errno : EIO, "cannot read", path);
-    RankTrace trace;
-    std::int64_t num_events = -1;
+    int num_ranks = 0;
+    std::vector<RankTrace> traces(ranks.size());
+    std::vector<std::int64_t> num_events(ranks.size(), -1);
     std::int64_t number = 0;
     for (std::string line; std::getline(file, line);) {
         ++number;
@@ -72,39 +104,39 @@ Result<RankTrace> read_trace(const std::string& path, int rank) {
             const Json record = Json::parse(line);
             const std::string kind = record.value("kind", "");
             if (kind == "trace") {
-                trace.num_ranks = record.at("ranks").get<int>();
-            } else if (kind == "trace-rank" && record.at("rank").get<int>() == rank) {
-                num_events = record.at("num_events").get<std::int64_t>();
-                trace.num_dropped = record.at("num_dropped").get<std::int64_t>();
-                trace.memory_bytes = record.at("memory_bytes").get<std::int64_t>();
-                trace.groups = record.at("groups").get<std::vector<std::vector<int>>>();
-                trace.copies = record.value("copies", std::vector<int>(trace.groups.size()));
-                if (trace.copies.size() != trace.groups.size()) return wrong("not as many copies as groups");
-                for (const auto& group : trace.groups) {
-                    for (int member : group) {
-                        if (member < 0 || member >= trace.num_ranks)
-                            return wrong("a communicator of unknown ranks");
-                    }
-                }
-            } else if (kind == "trace-events" && record.at("rank").get<int>() == rank) {
-                for (const Json& event : record.at("events")) {
-                    trace.events.push_back(event_of(event));
-                    if (!is_consistent(trace.events.back(), trace.events.size() - 1, trace)) {
-                        return wrong("event " + std::to_string(trace.events.size() - 1) + " makes no sense");
-                    }
-                }
-            } else if (number == 1) {
-                return wrong("not a trace: made by 'hakobi run --record FILE'?");
+                num_ranks = record.at("ranks").get<int>();
+                for (RankTrace& trace : traces) trace.num_ranks = num_ranks;
+                continue;
             }
+            if (number == 1) return wrong("not a trace: made by 'hakobi run --record FILE'?");
+            if (kind != "trace-rank" && kind != "trace-events") continue;
+            const auto found = std::find(ranks.begin(), ranks.end(), record.at("rank").get<int>());
+            if (found == ranks.end()) continue;
+            const auto place = static_cast<std::size_t>(found - ranks.begin());
+            if (kind == "trace-rank") num_events[place] = record.at("num_events").get<std::int64_t>();
+            const std::string what =
+                kind == "trace-rank" ? read_rank(record, traces[place]) : read_events(record, traces[place]);
+            if (!what.empty()) return wrong(what);
         } catch (const Json::exception&) {
             return wrong("not a trace's line");
         }
     }
-    if (num_events != static_cast<std::int64_t>(trace.events.size())) {
-        return Status(ErrorCode::format,
-                      path + ": rank " + std::to_string(rank) + "'s events are not all there");
+    if (number == 0) return Status(ErrorCode::format, path + " is empty");
+    for (std::size_t place = 0; place < ranks.size(); ++place) {
+        if (ranks[place] < num_ranks &&
+            num_events[place] != static_cast<std::int64_t>(traces[place].events.size())) {
+            return Status(ErrorCode::format,
+                          path + ": rank " + std::to_string(ranks[place]) + "'s events are not all there");
+        }
     }
-    return trace;
+    return traces;
+}
+
+Result<RankTrace> read_trace(const std::string& path, int rank) {
+    auto read = read_traces(path, {rank});
+    if (!read.ok()) return read.status();
+    std::vector<RankTrace> traces = std::move(read).value();
+    return std::move(traces.front());
 }
 
 AddressMap::AddressMap(const std::vector<TraceEvent>& events) {

@@ -252,7 +252,8 @@ def _why_stuck(trace: Trace) -> str:
         return f"{trace.dropped} calls did not fit the recorder (HAKOBI_RECORD_EVENTS)"
     if trace.num_overlapping():
         return "several threads communicated at once, and one cannot do that again in their order"
-    return "the trace is cut off, or they are in calls that are not recorded"
+    named = f" ({names})" if (names := trace.not_replayed_text()) else ""
+    return f"the trace is cut off, or they are in calls whose messages are not recorded{named}"
 
 
 def _state(walks: list[_Walk], world: _World) -> tuple[float, int, int]:

@@ -135,12 +135,14 @@ def predict(trace: Trace, lines: list[Record], contender: str, eager_bytes: int)
     return prediction.predict(trace, message, _collective(figures), eager_bytes)
 
 
-def replay(trace: Trace, repetitions: int, timeout_s: float) -> tuple[list[float], int]:
-    """Seconds in communication of each repetition (mean over ranks), by hakobi-replay, and how many calls failed."""
+def replay(trace: Trace, repetitions: int, eager_bytes: int, timeout_s: float) -> tuple[list[float], int]:
+    """Seconds in communication of each repetition (mean over ranks), by hakobi-replay, and how many calls failed.
+    Raises FormatError where it finds that a replay would hang, RunError where it fails otherwise."""
     program = programs.find("hakobi-replay")
-    finished = launch.run(
-        program, [str(trace.path), "--repetitions", str(repetitions)], len(trace.ranks), timeout_s=timeout_s
-    )
+    arguments = [str(trace.path), "--repetitions", str(repetitions), "--eager", str(eager_bytes)]
+    finished = launch.run(program, arguments, len(trace.ranks), timeout_s=timeout_s)
+    if finished.status == 2:
+        raise FormatError(finished.reason())
     launch.check(finished, "replaying")
     found: list[float] = []
     failed = 0
@@ -160,20 +162,31 @@ def evaluate(trace: Trace, lines: list[Record], *, repetitions: int, eager_bytes
         result = predict(trace, lines, name, eager_bytes)
         predicted[name] = float(np.mean(result.communication_s))
         waiting[name] = float(np.mean(result.waiting_s))
-    replays, failed = replay(trace, repetitions, timeout_s) if repetitions > 0 else ([], 0)
+    replays: list[float] = []
+    failed = 0
+    not_replayed = ""
+    if repetitions > 0:
+        try:
+            replays, failed = replay(trace, repetitions, eager_bytes, timeout_s)
+        except FormatError as error:  # stricter than the prediction, which stands
+            not_replayed = str(error)
     if replays:
         predicted["replay"] = float(np.median(replays))
     own = float(np.mean(trace.communication_s()))
     if own <= 0:
         raise InputError(f"{trace.path} holds no communication that could be predicted")
     outcome = Outcome(own, predicted, waiting, replays, float(np.mean(trace.other_s())))
+    if not_replayed:
+        outcome.notes.append(f"not replayed: {not_replayed}")
     if failed:
         outcome.notes.append(f"{failed} calls of the replays failed: their messages met others than in the program")
     if trace.dropped:
         outcome.notes.append(f"{trace.dropped} calls did not fit the recorder (HAKOBI_RECORD_EVENTS) and are missing")
     if outcome.other_s > 0.01 * own:
+        named = f" (the program's: {names})" if (names := trace.not_replayed_text()) else ""
         outcome.notes.append(
-            f"{outcome.other_s:.3g} s a rank were spent in calls whose messages are not recorded; they are in no figure"
+            f"{outcome.other_s:.3g} s a rank were spent in calls whose messages are not recorded{named}; "
+            "they are in no figure"
         )
     return outcome
 

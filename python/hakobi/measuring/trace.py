@@ -43,13 +43,15 @@ class Event:
 
 @dataclass
 class Trace:
-    """All ranks' events; `dropped` counts those that did not fit the recorder's bound."""
+    """All ranks' events; `dropped` counts those that did not fit the recorder's bound, `not_replayed` by name the
+    program's calls that communicate and are kept without their messages."""
 
     path: Path
     command: str
     mpi_library: str
     ranks: list[list[Event]] = field(default_factory=list)
     dropped: int = 0
+    not_replayed: Counter[str] = field(default_factory=Counter)
 
     def communication_s(self) -> list[float]:
         """Each rank's seconds in calls that can be replayed."""
@@ -64,6 +66,16 @@ class Trace:
         return sum(
             event.begin_s < before.end_s for events in self.ranks for before, event in itertools.pairwise(events)
         )
+
+    def not_replayed_text(self) -> str:
+        """The names of those calls, the most frequent first; probes, which carry no messages, last.
+
+        >>> counted = Counter({"MPI_Iprobe": 900, "MPI_Put": 3, "MPI_Rget": 4})
+        >>> Trace(Path("t"), "", "", not_replayed=counted).not_replayed_text()
+        'MPI_Rget, MPI_Put, MPI_Iprobe'
+        """
+        by_count = [name for name, _count in self.not_replayed.most_common()]
+        return ", ".join(sorted(by_count, key=lambda name: name.lower().endswith("probe")))
 
     def message_sizes(self) -> Counter[int]:
         """Bytes of a sent message -> how many, over all ranks."""
@@ -108,14 +120,16 @@ def read(path: Path) -> Trace:
                         raise ValueError(f"a communicator with rank {member} of {num_ranks}")
                 expected[rank] = int(line["num_events"])
                 trace.dropped += int(line["num_dropped"])
+                for name, count in line.get("not_replayed", {}).items():
+                    trace.not_replayed[str(name)] += int(count)
             elif line["kind"] == "trace-events":
                 events = trace.ranks[rank]
                 for values in line["events"]:
                     event = _event(values, groups[rank], copies[rank])
-                    if reason := _nonsense(event, len(events), num_ranks):
+                    if reason := _nonsense(event, events, num_ranks):
                         raise FormatError(f"{path}: rank {rank}'s event {len(events)} cannot be replayed: {reason}")
                     events.append(event)
-    except (KeyError, IndexError, TypeError, ValueError, OverflowError) as error:
+    except (KeyError, IndexError, TypeError, ValueError, OverflowError, AttributeError) as error:
         raise FormatError(f"{path} is not a whole trace: {type(error).__name__} {error}") from error
     for rank, events in enumerate(trace.ranks):
         if expected.get(rank) != len(events):
@@ -196,8 +210,9 @@ def _event(values: list[Any], groups: list[tuple[int, ...]], copies: list[int]) 
     return Event(*common, requests=tuple(map(int, values[8]))) if call == "wait" else Event(*common, copy=copy)
 
 
-def _nonsense(event: Event, number: int, num_ranks: int) -> str:
-    """What no recorder would have written, or hakobi-replay could not follow; "" where all is well."""
+def _nonsense(event: Event, before: list[Event], num_ranks: int) -> str:
+    """What no recorder would have written behind a rank's events `before`, or hakobi-replay could not follow; "" where
+    all is well."""
     for size in (event.bytes, event.receive_bytes):
         if not 0 <= size < TOO_LARGE:
             return f"a {event.call} of {size} bytes (2^31 - 1 or more are not replayed)"
@@ -207,6 +222,6 @@ def _nonsense(event: Event, number: int, num_ranks: int) -> str:
     if event.end_s < event.begin_s:
         return f"a {event.call} that ends before it begins"
     for request in event.requests:
-        if not 0 <= request < number:
+        if not 0 <= request < len(before) or before[request].call not in ("isend", "ireceive"):
             return f"a wait for event {request}"
     return ""

@@ -28,7 +28,9 @@ int persistent(MPI_Request* request, const Describe& describe, const Function& m
 int start(MPI_Request* request) {
     const MPI_Request before = *request;
     const Event* made = trace().is_on() ? trace().template_of(before) : nullptr;
-    if (made == nullptr) return PMPI_Start(request);
+    if (made == nullptr) {  // of a persistent collective or in parts, which its making has named
+        return timed(not_replayed, [&] { return PMPI_Start(request); });
+    }
     const Event started = *made;
     static_cast<void>(trace().take_request(before));  // of a start whose wait failed
     const int result = timed_request(
@@ -267,36 +269,42 @@ HAKOBI_EXPORT int MPI_Barrier(MPI_Comm comm) {
 }
 
 // Persistent messages: each start is a nonblocking message.
-HAKOBI_EXPORT int MPI_Send_init(const void* buffer, int count, MPI_Datatype type, int to, int tag,
-                                MPI_Comm comm, MPI_Request* request) {
-    return persistent(
-        request, [&] { return transfer(Call::isend, comm, to, tag, bytes_of(count, type), buffer); },
-        [&] { return PMPI_Send_init(buffer, count, type, to, tag, comm, request); });
-}
-HAKOBI_EXPORT int MPI_Bsend_init(const void* buffer, int count, MPI_Datatype type, int to, int tag,
-                                 MPI_Comm comm, MPI_Request* request) {
-    return persistent(
-        request, [&] { return transfer(Call::isend, comm, to, tag, bytes_of(count, type), buffer); },
-        [&] { return PMPI_Bsend_init(buffer, count, type, to, tag, comm, request); });
-}
-HAKOBI_EXPORT int MPI_Ssend_init(const void* buffer, int count, MPI_Datatype type, int to, int tag,
-                                 MPI_Comm comm, MPI_Request* request) {
-    return persistent(
-        request, [&] { return transfer(Call::isend, comm, to, tag, bytes_of(count, type), buffer); },
-        [&] { return PMPI_Ssend_init(buffer, count, type, to, tag, comm, request); });
-}
-HAKOBI_EXPORT int MPI_Rsend_init(const void* buffer, int count, MPI_Datatype type, int to, int tag,
-                                 MPI_Comm comm, MPI_Request* request) {
-    return persistent(
-        request, [&] { return transfer(Call::isend, comm, to, tag, bytes_of(count, type), buffer); },
-        [&] { return PMPI_Rsend_init(buffer, count, type, to, tag, comm, request); });
-}
-HAKOBI_EXPORT int MPI_Recv_init(void* buffer, int count, MPI_Datatype type, int from, int tag, MPI_Comm comm,
-                                MPI_Request* request) {
-    return persistent(
-        request, [&] { return transfer(Call::ireceive, comm, from, tag, room_of(count, type), buffer); },
-        [&] { return PMPI_Recv_init(buffer, count, type, from, tag, comm, request); });
-}
+#define HAKOBI_PERSISTENT_MESSAGES(suffix, Count)                                                            \
+    HAKOBI_EXPORT int MPI_Send_init##suffix(const void* buffer, Count count, MPI_Datatype type, int to,      \
+                                            int tag, MPI_Comm comm, MPI_Request* request) {                  \
+        return persistent(                                                                                   \
+            request, [&] { return transfer(Call::isend, comm, to, tag, bytes_of(count, type), buffer); },    \
+            [&] { return PMPI_Send_init##suffix(buffer, count, type, to, tag, comm, request); });            \
+    }                                                                                                        \
+    HAKOBI_EXPORT int MPI_Bsend_init##suffix(const void* buffer, Count count, MPI_Datatype type, int to,     \
+                                             int tag, MPI_Comm comm, MPI_Request* request) {                 \
+        return persistent(                                                                                   \
+            request, [&] { return transfer(Call::isend, comm, to, tag, bytes_of(count, type), buffer); },    \
+            [&] { return PMPI_Bsend_init##suffix(buffer, count, type, to, tag, comm, request); });           \
+    }                                                                                                        \
+    HAKOBI_EXPORT int MPI_Ssend_init##suffix(const void* buffer, Count count, MPI_Datatype type, int to,     \
+                                             int tag, MPI_Comm comm, MPI_Request* request) {                 \
+        return persistent(                                                                                   \
+            request, [&] { return transfer(Call::isend, comm, to, tag, bytes_of(count, type), buffer); },    \
+            [&] { return PMPI_Ssend_init##suffix(buffer, count, type, to, tag, comm, request); });           \
+    }                                                                                                        \
+    HAKOBI_EXPORT int MPI_Rsend_init##suffix(const void* buffer, Count count, MPI_Datatype type, int to,     \
+                                             int tag, MPI_Comm comm, MPI_Request* request) {                 \
+        return persistent(                                                                                   \
+            request, [&] { return transfer(Call::isend, comm, to, tag, bytes_of(count, type), buffer); },    \
+            [&] { return PMPI_Rsend_init##suffix(buffer, count, type, to, tag, comm, request); });           \
+    }                                                                                                        \
+    HAKOBI_EXPORT int MPI_Recv_init##suffix(void* buffer, Count count, MPI_Datatype type, int from, int tag, \
+                                            MPI_Comm comm, MPI_Request* request) {                           \
+        return persistent(                                                                                   \
+            request,                                                                                         \
+            [&] { return transfer(Call::ireceive, comm, from, tag, room_of(count, type), buffer); },         \
+            [&] { return PMPI_Recv_init##suffix(buffer, count, type, from, tag, comm, request); });          \
+    }
+HAKOBI_PERSISTENT_MESSAGES(, int)
+#if MPI_VERSION >= 4
+HAKOBI_PERSISTENT_MESSAGES(_c, MPI_Count)
+#endif
 HAKOBI_EXPORT int MPI_Start(MPI_Request* request) {
     return start(request);
 }
@@ -366,7 +374,7 @@ HAKOBI_EXPORT int MPI_Testsome(int count, MPI_Request requests[], int* completed
 HAKOBI_EXPORT int MPI_Mprobe(int from, int tag, MPI_Comm comm, MPI_Message* message, MPI_Status* status) {
     MPI_Status own;
     MPI_Status* const found = status == MPI_STATUS_IGNORE ? &own : status;
-    const int result = other([&] { return PMPI_Mprobe(from, tag, comm, message, found); });
+    const int result = other("MPI_Mprobe", [&] { return PMPI_Mprobe(from, tag, comm, message, found); });
     if (trace().is_on() && result == MPI_SUCCESS) keep_probed(comm, *message, *found);
     return result;
 }
@@ -374,7 +382,8 @@ HAKOBI_EXPORT int MPI_Improbe(int from, int tag, MPI_Comm comm, int* flag, MPI_M
                               MPI_Status* status) {
     MPI_Status own;
     MPI_Status* const found = status == MPI_STATUS_IGNORE ? &own : status;
-    const int result = other([&] { return PMPI_Improbe(from, tag, comm, flag, message, found); });
+    const int result =
+        other("MPI_Improbe", [&] { return PMPI_Improbe(from, tag, comm, flag, message, found); });
     if (trace().is_on() && result == MPI_SUCCESS && *flag != 0) keep_probed(comm, *message, *found);
     return result;
 }

@@ -36,15 +36,6 @@ inline std::uint64_t number(const void* address) {
     return reinterpret_cast<std::uintptr_t>(address);
 }
 
-/// An event of a call whose messages are not kept.
-inline Event not_replayed() {
-    Event event{};
-    event.call = Call::other;
-    event.partner = -1;
-    event.tag = -1;
-    return event;
-}
-
 /// What is kept of a call that failed: it moved nothing that could be replayed, and its arguments may be nonsense.
 inline Event failed(const Event& event) {
     Event kept = not_replayed();
@@ -184,8 +175,10 @@ int tested(int count, MPI_Request* requests, MPI_Status* statuses, const Functio
     return result;
 }
 
+/// A call that communicates and is not replayed, with its name.
 template <class Function>
-int other(const Function& call) {
+int other(const char* name, const Function& call) {
+    if (trace().is_on()) trace().count_not_replayed(name);
     return timed(not_replayed, call);
 }
 

@@ -120,6 +120,11 @@ std::int64_t Trace::add(Event event) {
     return static_cast<std::int64_t>(events_.size()) - 1;
 }
 
+void Trace::count_not_replayed(const char* name) {
+    const std::lock_guard lock(mutex_);
+    ++not_replayed_[name];
+}
+
 void Trace::name_request(MPI_Request request, std::int64_t event) {
     const std::lock_guard lock(mutex_);
     if (event >= 0) requests_[key_of(request)].push_back(event);
@@ -177,10 +182,8 @@ void Trace::keep_message(MPI_Message message, Event event) {
 Event Trace::take_message(MPI_Message message) {
     const std::lock_guard lock(mutex_);
     const auto found = messages_.find(key_of(message));
-    Event event{};
-    event.call = Call::other;
-    if (found == messages_.end()) return event;
-    event = std::move(found->second);
+    if (found == messages_.end()) return not_replayed();
+    Event event = std::move(found->second);
     messages_.erase(found);
     return event;
 }
@@ -277,6 +280,7 @@ std::string Trace::to_lines(int rank) const {
                                      {"num_dropped", num_dropped_},
                                      {"memory_bytes", peak_memory_bytes()},
                                      {"end_us", std::round((now_s() - started_s_) * 1e9) / 1e3},
+                                     {"not_replayed", not_replayed_},
                                      {"groups", groups},
                                      {"copies", copies}});
     for (std::size_t first = 0; first < events_.size(); first += events_a_line) {

@@ -59,6 +59,15 @@ struct Event {
     bool is_cancel_asked;  ///< ireceive: nobody's, unless it turns out that a message came first
 };
 
+/// An event of a call whose messages are not kept.
+inline Event not_replayed() {
+    Event event{};
+    event.call = Call::other;
+    event.partner = -1;
+    event.tag = -1;
+    return event;
+}
+
 class Trace {
   public:
     static Trace& instance();
@@ -69,6 +78,8 @@ class Trace {
     /// Adds an event and returns its number; -1 past the bound. An `other` at once after an `other` becomes part of it:
     /// a program that polls would fill the trace.
     std::int64_t add(Event event);
+    /// Counts a call that is not replayed, by its name.
+    void count_not_replayed(const char* name);
     /// Sets what a request stands for, and takes it out again (persistent ones stay): -1 for one that is not replayed.
     void name_request(MPI_Request request, std::int64_t event);
     [[nodiscard]] std::int64_t take_request(MPI_Request request);
@@ -120,6 +131,7 @@ class Trace {
     std::string path_;
     std::size_t max_events_ = 2'000'000;
     std::int64_t num_dropped_ = 0;
+    std::map<std::string, std::int64_t> not_replayed_;  ///< calls by name
     double started_s_ = 0;
     std::vector<Event> events_;
     /// Event numbers by handle, oldest first: MPICH gives every send that is already complete one and the same handle.

@@ -145,7 +145,8 @@ TEST_P(EngineWith, RanksWriteCoarsePiecesBeforeRankZeroHasComeToAFilesFirstCall)
         const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(30);
         while (is_storage_known && comm_.rank() == 0 && comm_.size() > 1) {
             // The last rank's are there, whatever the others have done.
-            if (std::filesystem::file_size(path_) == static_cast<std::uintmax_t>(comm_.size() * length)) break;
+            if (std::filesystem::file_size(path_) == static_cast<std::uintmax_t>(comm_.size() * length))
+                break;
             ASSERT_LT(std::chrono::steady_clock::now(), end);
             std::this_thread::sleep_for(std::chrono::milliseconds(1));
         }
@@ -153,7 +154,8 @@ TEST_P(EngineWith, RanksWriteCoarsePiecesBeforeRankZeroHasComeToAFilesFirstCall)
         engine->close().throw_if_error();
         const std::vector<std::byte> written = file_bytes();
         EXPECT_EQ(written.size(), static_cast<std::size_t>(comm_.size() * length));
-        EXPECT_TRUE(std::all_of(written.begin(), written.end(), [](std::byte b) { return b == std::byte{7}; }));
+        EXPECT_TRUE(
+            std::all_of(written.begin(), written.end(), [](std::byte b) { return b == std::byte{7}; }));
     }
 }
 

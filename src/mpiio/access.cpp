@@ -34,7 +34,7 @@ bool open_engine(OpenFile& file) {
     }
     const std::unique_lock lock(file.engine_use);  // what other threads wrote unknown to the engine is over,
     file.engine = std::move(engine);
-    file.has_passed_writes = true;  // on this rank
+    file.has_passed_accesses = true;  // on this rank
     if (file.was_read_alone) file.engine->wait_for_all_ranks();
     return true;
 }
@@ -153,7 +153,7 @@ bool takes(OpenFile& file, const Access& access) {
         return false;
     }
     // The engine's ranks may write before all have come.
-    if (std::exchange(file.has_passed_writes, false)) PMPI_Barrier(file.comms->comm);
+    if (std::exchange(file.has_passed_accesses, false)) PMPI_Barrier(file.comms->comm);
     return true;
 }
 

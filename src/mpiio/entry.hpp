@@ -59,7 +59,7 @@ int pass_access(MPI_File handle, Direction direction, Passed why, Pointer pointe
     file->counts.add(file->why_not.empty() ? why : Passed::file);
     const bool is_write = direction == Direction::write;
     if (why != Passed::independent) {
-        if (is_write) file->has_passed_writes = true;
+        pass_before_early_writes(*file);
         return pass_together(*file, pointer, call);
     }
     const OwnAccess own(*file, is_write);
@@ -76,7 +76,8 @@ int pass_nonblocking(MPI_File handle, Direction direction, Pointer pointer, cons
     OpenFile* const file = entered(handle);
     if (file == nullptr) return pass([&] { return call(handle); });
     file->counts.add(file->why_not.empty() ? Passed::nonblocking : Passed::file);
-    if (direction == Direction::write) file->has_nonblocking_writes = file->has_passed_writes = true;
+    if (direction == Direction::write) file->has_nonblocking_writes = true;
+    pass_before_early_writes(*file);
     return file->library_view.is_waiting() ? pass_alone(*file, pointer, alone)
                                            : pass_together(*file, pointer, call);
 }
@@ -95,7 +96,7 @@ int pass_shared(MPI_File handle, Direction direction, const Call& call) {
 /// A collective access that the engine does not take.
 template <class Call>
 int pass_collective(OpenFile& file, const Access& access, const Call& call) {
-    if (access.is_write) file.has_passed_writes = true;
+    pass_before_early_writes(file);
     return pass_together(file, access.offset ? Pointer::unused : Pointer::individual, call);
 }
 

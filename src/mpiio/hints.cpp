@@ -79,4 +79,9 @@ void overlay_info(MPI_Info over, MPI_Info info) {
     }
 }
 
+void set_in_info(MPI_Info over, MPI_Info info) {
+    const auto all = [](std::string_view) { return true; };
+    for (const auto& [name, value] : entries_of(over, all)) PMPI_Info_set(info, name.c_str(), value.c_str());
+}
+
 }  // namespace hakobi::mpiio

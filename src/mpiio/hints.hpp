@@ -23,4 +23,7 @@ void add_to_info(const io::EngineOptions& options, MPI_Info info);
 /// that the library does not have yet. Local.
 void overlay_info(MPI_Info over, MPI_Info info);
 
+/// Sets all that `over` has in `info`. Local.
+void set_in_info(MPI_Info over, MPI_Info info);
+
 }  // namespace hakobi::mpiio

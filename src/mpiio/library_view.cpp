@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "mpiio/contents.hpp"
+#include "mpiio/hints.hpp"
 #include "mpiio/library.hpp"
 
 namespace hakobi::mpiio {
@@ -124,7 +125,13 @@ int LibraryView::open_own() {
     if (own_ != MPI_FILE_NULL) return MPI_SUCCESS;
     const Inside inside;
     const int mode = mode_ & (MPI_MODE_RDONLY | MPI_MODE_WRONLY | MPI_MODE_RDWR);
-    const int error = library.File_open(MPI_COMM_SELF, path_.c_str(), mode, waiting_.info(), &own_);
+    // The file's hints too: where the program forbids data sieving, other ranks write between this one's bytes.
+    MPI_Info info = MPI_INFO_NULL;
+    if (library.File_get_info(file_, &info) != MPI_SUCCESS) info = MPI_INFO_NULL;
+    if (info != MPI_INFO_NULL) set_in_info(waiting_.info(), info);
+    const int error = library.File_open(MPI_COMM_SELF, path_.c_str(), mode,
+                                        info != MPI_INFO_NULL ? info : waiting_.info(), &own_);
+    if (info != MPI_INFO_NULL) PMPI_Info_free(&info);
     if (error == MPI_SUCCESS) PMPI_File_set_errhandler(own_, MPI_ERRORS_RETURN);
     return error;
 }

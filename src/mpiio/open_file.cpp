@@ -96,6 +96,17 @@ std::shared_ptr<OpenFile> remove_file(MPI_File handle) {
     return files.take(handle);
 }
 
+void pass_before_early_writes(OpenFile& file) {
+    file.has_passed_accesses = true;
+    for (const auto& each : handles_of(file)) {
+        if (each.get() == &file) continue;
+        const std::shared_lock lock(each->engine_use);
+        if (each->engine == nullptr) continue;
+        each->engine->wait_for_all_ranks();
+        const io::Engine::ForeignWrite waits_for_those_under_way(*each->engine);
+    }
+}
+
 OwnAccess::OfHandle::OfHandle(std::shared_ptr<OpenFile> its_file)
     : file(std::move(its_file)), lock(file->engine_use) {
     if (file->engine != nullptr) write.emplace(*file->engine);

@@ -78,7 +78,7 @@ struct OpenFile {
     bool has_late_views = false;          ///< the library gets views when it needs them
     bool has_unsynced_writes = false;     ///< by the engine
     bool has_nonblocking_writes = false;  ///< collective ones, which may not be completed (entry.hpp)
-    bool has_passed_writes = false;  ///< in which other ranks may still be: the next call that is taken waits
+    bool has_passed_accesses = false;  ///< in which other ranks may still be: the next call that is taken waits
 
     View view;
     LibraryView library_view;
@@ -120,6 +120,13 @@ class OwnAccess {
     };
     std::list<OfHandle> handles_;  // writing
 };
+
+/// Before a data access of all the file's ranks that passes. They leave it one before another, and what a rank is still in
+/// must not meet early writes of a call that the engine takes next: the MPI library may write back bytes that it had read
+/// around the rank's own, or have some to read. Through this handle that call waits for all ranks; by other handles of
+/// this rank nobody goes ahead any more, and those who have done so are through on return. Local; holds no lock on return,
+/// since the access may wait for ranks whose other threads want it.
+void pass_before_early_writes(OpenFile& file);
 
 /// Of all engines that the file has had. Local.
 [[nodiscard]] io::EngineCounters total_counters(const OpenFile& file);

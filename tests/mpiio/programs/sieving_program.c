@@ -1,7 +1,7 @@
 // Rank 0 writes small blocks by itself, between which other ranks' bytes lie: ROMIO reads, changes and writes back the
 // lot. Meanwhile the others are in a collective write of their own bytes, which rank 0 joins later with nothing. MPI calls
-// that right, since no byte is written twice. With a second argument rank 0 writes by a handle of its own, as PnetCDF does
-// in independent mode.
+// that right, since no byte is written twice. With the argument "own" rank 0 writes by a handle of its own, as PnetCDF does
+// in independent mode; with "atomic" by a second handle of all ranks, in a collective call that passes.
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,7 +26,12 @@ int main(int argc, char** argv) {
     MPI_Type_commit(&tile);
     MPI_File file, own;
     MPI_File_open(MPI_COMM_WORLD, argv[1], MPI_MODE_CREATE | MPI_MODE_RDWR, MPI_INFO_NULL, &file);
-    if (argc > 2) MPI_File_open(MPI_COMM_SELF, argv[1], MPI_MODE_RDWR, MPI_INFO_NULL, &own);
+    const int is_atomic = argc > 2 && strcmp(argv[2], "atomic") == 0;
+    if (argc > 2) {
+        const MPI_Comm comm = is_atomic ? MPI_COMM_WORLD : MPI_COMM_SELF;
+        MPI_File_open(comm, argv[1], MPI_MODE_RDWR, MPI_INFO_NULL, &own);
+    }
+    if (is_atomic) MPI_File_set_atomicity(own, 1);
     MPI_File_set_size(
         file, extent * num_tiles);  // ROMIO would leave what memory held between blocks behind the end
     const MPI_Offset begin = rank == 0 ? 0 : num_blocks * tile_step + (MPI_Offset)piece * (rank - 1);
@@ -39,7 +44,9 @@ int main(int argc, char** argv) {
     for (int round = 0; round < num_rounds; ++round) {
         memset(bytes, 'a' + 4 * round + rank, (size_t)num_bytes);
         MPI_Barrier(MPI_COMM_WORLD);
-        if (rank == 0)
+        if (is_atomic)
+            MPI_File_write_at_all(own, 0, bytes, rank == 0 ? num_bytes : 0, MPI_BYTE, MPI_STATUS_IGNORE);
+        else if (rank == 0)
             MPI_File_write_at(argc > 2 ? own : file, 0, bytes, num_bytes, MPI_BYTE, MPI_STATUS_IGNORE);
         MPI_File_write_at_all(file, 0, bytes, rank == 0 ? 0 : num_bytes, MPI_BYTE, MPI_STATUS_IGNORE);
         char name[32];

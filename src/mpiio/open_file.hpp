@@ -78,7 +78,7 @@ struct OpenFile {
     bool has_late_views = false;          ///< the library gets views when it needs them
     bool has_unsynced_writes = false;     ///< by the engine
     bool has_nonblocking_writes = false;  ///< collective ones, which may not be completed (entry.hpp)
-    bool has_passed_accesses = false;  ///< in which other ranks may still be: the next call that is taken waits
+    bool has_passed_accesses = false;     ///< others may be in them still: the next taken call waits
 
     View view;
     LibraryView library_view;

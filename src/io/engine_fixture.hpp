@@ -49,8 +49,9 @@ class EngineTest : public testing::TestWithParam<Setting> {
         mpi::all_max(comm_, pid);
         return pid.front();
     }
-    // Rank 0 makes a file of `size` bytes of `untouched`.
+    // Rank 0 makes a file of `size` bytes of `untouched`, once all have read the one before.
     void make_file(std::int64_t size) {
+        mpi::agree_or_throw(comm_, {});
         if (comm_.rank() == 0) {
             std::ofstream file(path_, std::ios::binary | std::ios::trunc);
             const std::vector<char> bytes(static_cast<std::size_t>(size), static_cast<char>(untouched));

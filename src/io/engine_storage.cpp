@@ -14,7 +14,7 @@ namespace hakobi::io {
 namespace {
 
 // Less is written sooner than the next rank is woken: ranks then wait at the inode's lock, spinning.
-constexpr std::int64_t gated_from_bytes = 256 << 10;
+constexpr std::int64_t gated_from_bytes = 2 << 20;
 // Waiting there, too, sleeps now and then, where a writer lost its core. Storage that waits does so every time.
 constexpr int believed_waits = 4;
 

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "io/engine_fixture.hpp"
+#include "storage/faulty.hpp"
 
 namespace hakobi::io {
 namespace {
@@ -157,6 +158,26 @@ TEST_P(EngineWith, RanksWriteCoarsePiecesBeforeRankZeroHasComeToAFilesFirstCall)
         EXPECT_TRUE(
             std::all_of(written.begin(), written.end(), [](std::byte b) { return b == std::byte{7}; }));
     }
+}
+
+// The last rank aggregates, but a short call leaves it without a part of the file.
+TEST_P(EngineWith, AnAggregatorsErrorIsNotToldAgainByACallInWhichItHasNoPart) {
+    constexpr std::int64_t length = 1 << 20;
+    make_file(0);
+    storage::set_fault_rank(comm_.rank());
+    storage::arm_fault(
+        {.rank = comm_.size() - 1, .operation = storage::FileOperation::write, .error = ENOSPC});
+    auto engine = open_engine({path_, true}, {{"cb_config_list", "*:*"}, {"hakobi_shuffle", "always"}});
+    const std::vector<std::byte> data(length, std::byte{7});
+    const auto code_of_writing = [&](std::int64_t bytes) {
+        const Region file = Region::contiguous(comm_.rank() * bytes, bytes);
+        return engine->write_all(file, data.data(), Region::contiguous(0, bytes)).status.code();
+    };
+    EXPECT_EQ(code_of_writing(length), ErrorCode::no_space);
+    EXPECT_EQ(code_of_writing(100), ErrorCode::ok);
+    EXPECT_EQ(code_of_writing(length), ErrorCode::ok);
+    EXPECT_TRUE(engine->close().status.ok());
+    storage::disarm_fault();
 }
 
 }  // namespace

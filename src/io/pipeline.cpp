@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 #include <system_error>
+#include <utility>
 
 namespace hakobi::io {
 
@@ -65,7 +66,7 @@ Status Pipeline::wait_phase() {
     // not happen after the next phase's reset has closed it: a rank would take the old bytes for the new.
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [this] { return num_unfinished_ == 0 && num_untaken_ == 0; });
-    return status_;
+    return std::exchange(status_, {});
 }
 
 ByteMarks Pipeline::marks_of(std::uint32_t slot) const {

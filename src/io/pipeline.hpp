@@ -44,7 +44,7 @@ class Pipeline {
     /// Begins a phase of these turns; the one before must have been waited for. Local, but all ranks of the node must
     /// have left the phase before. Reading starts at once.
     void begin_phase(std::vector<Turn> turns, bool is_write);
-    /// Returns when every turn's file access is over: the first error. Without a phase: success.
+    /// Returns when every turn's file access is over: the first error, which is told once. Without a phase: success.
     Status wait_phase();
 
     [[nodiscard]] std::byte* buffer(std::int64_t index) const {

@@ -125,11 +125,13 @@ void Engine::Impl::run_phase(Call& call, const RequestTotals& totals) {
 
 mpi::Agreed Engine::Impl::run_call(Call& call) {
     ++num_calls;
+    // What the last call left untold comes before this call's own mistake: no other call would tell it.
+    Status mistake = std::exchange(call.status, std::exchange(undone_status, {}));
     if (has_undone_write) {
         wait_for_storage(call);
         has_undone_write = false;
     }
-    call.status.keep_first(std::exchange(undone_status, {}));
+    call.status.keep_first(std::move(mistake));
     call.is_ordered = !call.status.ok() || call.file.is_ordered();
     const std::int64_t coarse = coarse_bytes(options.striping_unit_bytes, options.cb_buffer_bytes);
     start_early(call, coarse);

@@ -180,5 +180,23 @@ TEST_P(EngineWith, AnAggregatorsErrorIsNotToldAgainByACallInWhichItHasNoPart) {
     storage::disarm_fault();
 }
 
+TEST_P(EngineWith, AnAsynchronousWritesErrorIsToldAlsoByACallThatIsAMistake) {
+    constexpr std::int64_t length = 1 << 20;
+    make_file(0);
+    storage::set_fault_rank(comm_.rank());
+    storage::arm_fault({.rank = 0, .operation = storage::FileOperation::write, .error = ENOSPC});
+    auto engine = open_engine({path_, true}, {});
+    const std::vector<std::byte> data(length, std::byte{7});
+    const Region file = Region::contiguous(comm_.rank() * length, length);
+    const Region memory = Region::contiguous(0, length);
+    EXPECT_TRUE(engine->start_write_all(file, data.data(), memory).status.ok());
+    const Status refused(ErrorCode::invalid_argument, "refused");
+    EXPECT_EQ(engine->write_all(file, data.data(), memory, refused).status.code(), ErrorCode::no_space);
+    EXPECT_EQ(engine->write_all(file, data.data(), memory, refused).status.code(),
+              ErrorCode::invalid_argument);
+    EXPECT_TRUE(engine->close().status.ok());
+    storage::disarm_fault();
+}
+
 }  // namespace
 }  // namespace hakobi::io

@@ -5,6 +5,10 @@
 
 #include "base/clock.hpp"
 
+#if defined(__SSE2__)
+#include <emmintrin.h>
+#endif
+
 namespace hakobi {
 namespace {
 
@@ -41,6 +45,26 @@ bool measured_slow() {
 #endif
 
 }  // namespace
+
+#if defined(__SSE2__)
+void copy_past_cache(std::byte* to, const std::byte* from, std::size_t num_bytes) {
+    constexpr std::size_t vector_bytes = sizeof(__m128i), line_bytes = 4 * vector_bytes;
+    const std::size_t head = std::min(num_bytes, (-reinterpret_cast<std::uintptr_t>(to)) % line_bytes);
+    std::memcpy(to, from, head);
+    to += head, from += head, num_bytes -= head;
+    for (; num_bytes >= line_bytes; to += line_bytes, from += line_bytes, num_bytes -= line_bytes) {
+        __m128i line[4];
+        std::memcpy(line, from, line_bytes);
+        for (std::size_t i = 0; i < 4; ++i) _mm_stream_si128(reinterpret_cast<__m128i*>(to) + i, line[i]);
+    }
+    std::memcpy(to, from, num_bytes);
+    _mm_sfence();  // before any other store tells another thread that the bytes are there
+}
+#else
+void copy_past_cache(std::byte* to, const std::byte* from, std::size_t num_bytes) {
+    copy_bytes(to, from, num_bytes);
+}
+#endif
 
 bool is_slow_copy(std::size_t to_address, std::size_t from_address) {
     const std::size_t distance = (to_address - from_address) % static_cast<std::size_t>(page_bytes);

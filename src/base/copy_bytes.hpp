@@ -21,6 +21,10 @@ inline void copy_bytes(std::byte* to, const std::byte* from, std::size_t num_byt
     }
 }
 
+/// As copy_bytes, but `to` is not brought into the processor's cache: for more bytes than would stay there, and memory that
+/// is not read again at once. Where the processor cannot, as copy_bytes.
+void copy_past_cache(std::byte* to, const std::byte* from, std::size_t num_bytes);
+
 constexpr std::int64_t page_bytes = 4096;
 
 /// The first address at or after `memory` that is congruent with `offset` modulo a page: less than a page further.

@@ -15,6 +15,7 @@ namespace {
 
 constexpr std::int64_t gate_batch_bytes = 16 << 20;
 constexpr std::int64_t bounce_bytes = 256 << 10;  // still in the processor's cache when it is copied on
+constexpr std::int64_t long_bytes = 8 << 20;
 constexpr double waited_s = 2e-4;  // asleep: a page cache never is, a disk or network is longer
 
 // One chunk under way: its bytes in the file, and where they are in memory: in place, or through a buffer.
@@ -71,7 +72,12 @@ class Mover {
         if (chunk.bounce != nullptr && !request_.is_write && moved > 0) {
             Cursor memory(request_.memory);
             memory.seek(chunk.stream);
-            unpack(memory, request_.origin, chunk.stream + moved, chunk.bounce);
+            if (is_long() && memory.remaining() >= moved) {
+                copy_past_cache(request_.origin + memory.offset(), chunk.bounce,
+                                static_cast<std::size_t>(moved));
+            } else {
+                unpack(memory, request_.origin, chunk.stream + moved, chunk.bounce);
+            }
         }
         const std::scoped_lock lock(mutex_);
         result_.status.keep_first(std::move(chunk.request.status));
@@ -105,6 +111,9 @@ class Mover {
         if (batch_bytes_ > 0) request_.gate->leave();
         batch_bytes_ = 0;
     }
+
+    // More than would stay in a cache: by the call's end its beginning has left it.
+    [[nodiscard]] bool is_long() const { return request_.stream_end - request_.stream_begin >= long_bytes; }
 
     // With storage that serves from memory the copy out of it is the call's whole cost.
     [[nodiscard]] bool kernel_would_be_slow(std::int64_t file_offset) const {

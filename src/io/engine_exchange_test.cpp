@@ -4,6 +4,7 @@
 #include <thread>
 #include <utility>
 
+#include "base/copy_bytes.hpp"
 #include "io/engine_fixture.hpp"
 #include "storage/faulty.hpp"
 
@@ -81,6 +82,28 @@ TEST_P(EngineWith, AReadThatEndsDirectCountsWhatCameByTheShuffle) {
         engine->read_all(file, data.data(), Region::contiguous(0, file.size_bytes()), bytes_read)
             .throw_if_error();
         EXPECT_EQ(bytes_read, file.bytes_below(file_size)) << "call " << i;
+    }
+    engine->close().throw_if_error();
+}
+
+// The addresses that the kernel is slow at, where the bytes take a way of their own, and others.
+TEST_P(EngineWith, LongReadsByTheRanksThemselvesFillMemoryAtAnyAddress) {
+    constexpr std::int64_t length = (9 << 20) + 77, margin = 8192;
+    make_file(length * comm_.size());
+    const Region file = Region::contiguous(comm_.rank() * length, length);
+    std::vector<std::byte> data(static_cast<std::size_t>(length)), back(data.size() + margin);
+    for (std::size_t i = 0; i < data.size(); ++i)
+        data[i] = static_cast<std::byte>(i * 31 + i / 4099 + static_cast<std::size_t>(comm_.rank()));
+    auto engine = open_engine({path_, true}, {{"hakobi_shuffle", "never"}});
+    engine->write_all(file, data.data(), Region::contiguous(0, length)).throw_if_error();
+    for (const std::int64_t above : {0, 1, 16, 63, 4080}) {
+        std::fill(back.begin(), back.end(), std::byte{0});
+        std::byte* const begin = congruent_with(file.begin_bytes(), back.data()) + above;
+        std::int64_t bytes_read = 0;
+        engine->read_all(file, begin, Region::contiguous(0, length), bytes_read).throw_if_error();
+        EXPECT_EQ(bytes_read, length);
+        EXPECT_TRUE(std::equal(data.begin(), data.end(), begin)) << above << " bytes above a page";
+        EXPECT_TRUE(std::all_of(back.data(), begin, [](std::byte b) { return b == std::byte{0}; }));
     }
     engine->close().throw_if_error();
 }

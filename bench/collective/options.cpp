@@ -6,6 +6,20 @@
 #include <hakobi/error.hpp>
 
 namespace hakobi::bench {
+namespace {
+
+/// "name=4M" with its bytes in digits: the MPI library stops reading at the unit, and would take four bytes.
+std::string in_digits(const std::string& hint, const CLI::Validator& as_bytes) {
+    const std::size_t at = hint.find('=');
+    std::string value = at != std::string::npos ? hint.substr(at + 1) : "";
+    try {
+        return as_bytes(value).empty() && !value.empty() ? hint.substr(0, at + 1) + value : hint;
+    } catch (const CLI::ParseError&) {
+        return hint;  // no size
+    }
+}
+
+}  // namespace
 
 CommandLine parse_command_line(int argc, char** argv, bool is_speaker) {
     CommandLine line;
@@ -38,7 +52,9 @@ CommandLine parse_command_line(int argc, char** argv, bool is_speaker) {
     app.add_option("--io-threads", options.io_threads, "I/O threads of an aggregator; 0: chosen");
     app.add_option("--hint", options.hints, "name=value for the engine; may be repeated");
     app.add_option("--compare", compare, "mpi-io: the linked MPI library's collectives in the same run");
-    app.add_option("--mpi-hint", options.mpi_hints, "name=value for the MPI library; may be repeated");
+    app.add_option("--mpi-hint", options.mpi_hints,
+                   "name=value for the MPI library, sizes with a unit in bytes; may be "
+                   "repeated");
     app.add_option("--mpi-io-name", options.mpi_io_name, "what to call it in the table")
         ->capture_default_str();
     app.add_option("--skew", options.skew_s, "seconds that the last rank is late at each of its cycles");
@@ -68,6 +84,7 @@ CommandLine parse_command_line(int argc, char** argv, bool is_speaker) {
         return line;
     }
     options.bytes = static_cast<std::int64_t>(bytes);
+    for (std::string& hint : options.mpi_hints) hint = in_digits(hint, as_bytes);
     options.piece_bytes = std::max<std::int64_t>(1, static_cast<std::int64_t>(piece));
     options.cb_bytes = static_cast<std::int64_t>(cb);
     options.operations =

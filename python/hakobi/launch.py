@@ -201,6 +201,8 @@ def reason_of(stderr: str, status: int) -> str:
         number = int(by_signal.group(1) or by_signal.group(2))
         if number in signal.valid_signals():
             text = f"a rank ended by signal {signal.Signals(number).name}"
+            if number == signal.SIGKILL:
+                text += ", which the system sends when memory runs out"
             return f"{text} ({lines[-1]})" if lines else text
     if lines:
         return lines[-1]

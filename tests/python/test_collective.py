@@ -318,9 +318,17 @@ def test_samples_without_a_floor_are_refused() -> None:
 
 
 def test_components_are_asked_for() -> None:
-    assert collective.components("openmpi", lambda _command: OMPI_INFO) == COMPONENTS
+    assert collective.components("openmpi", lambda _command: OMPI_INFO, {}) == COMPONENTS
     assert collective.components("mpich") == [Component("mpi-io (ROMIO)")]
-    assert collective.components("openmpi", lambda _command: "") == [Component("mpi-io")]
+    assert collective.components("openmpi", lambda _command: "", {}) == [Component("mpi-io")]
+
+
+@pytest.mark.parametrize(
+    ("chosen", "left"), [("^ompio", [1]), ("ompio", [0]), ("romio321,ompio", [0, 1]), ("", [0, 1])]
+)
+def test_components_that_the_user_leaves(chosen: str, left: list[int]) -> None:
+    found = collective.components("openmpi", lambda _command: OMPI_INFO, {"OMPI_MCA_io": chosen})
+    assert found == [COMPONENTS[i] for i in left]
 
 
 def has_benchmark() -> bool:

@@ -152,7 +152,7 @@ YOUR APPLICATION TERMINATED WITH THE EXIT STRING: Segmentation fault (signal 11)
     [
         ("chatter\nhakobi-tsunami: no space left\n" + OPEN_MPI_TAIL, 2, "no space left"),
         ("terminate called\n  what():  bad\n" + OPEN_MPI_TAIL, 1, "what(): bad"),
-        (OPEN_MPI_KILLED, 137, "a rank ended by signal SIGKILL"),
+        (OPEN_MPI_KILLED, 137, "a rank ended by signal SIGKILL, which the system sends when memory runs out"),
         (MPICH_KILLED, 139, "a rank ended by signal SIGSEGV"),
         ("", -15, "ended by signal SIGTERM"),
         ("", 7, "exit status 7"),

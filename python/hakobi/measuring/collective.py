@@ -10,6 +10,7 @@
 from __future__ import annotations
 
 import math
+import os
 import re
 import tempfile
 from collections import defaultdict
@@ -108,13 +109,19 @@ def parse_ranks(text: str) -> tuple[int, ...]:
     return tuple(dict.fromkeys(map(int, counts)))
 
 
-def components(flavour: str, tool: transports.Ask = transports.ask) -> list[Component]:
-    """The MPI-IO implementations of an MPI library, its default first."""
+def components(
+    flavour: str, tool: transports.Ask = transports.ask, environment: Mapping[str, str] = os.environ
+) -> list[Component]:
+    """The MPI-IO implementations of an MPI library, its default first; of Open MPI those that the user's OMPI_MCA_io
+    ("romio321", "^ompio") leaves."""
     if flavour == "mpich":
         return [Component("mpi-io (ROMIO)")]
     text = tool(["ompi_info.openmpi"]) or tool(["ompi_info"])
+    chosen = environment.get("OMPI_MCA_io", "")
+    listed = set(chosen.removeprefix("^").split(","))
     names = dict.fromkeys(re.findall(r"^\s*MCA io: (\w+)", text, re.MULTILINE))
-    known = sorted((name for name in names if name == "ompio" or name.startswith("romio")), key=lambda n: n != "ompio")
+    wanted = [name for name in names if not chosen or (name in listed) != chosen.startswith("^")]
+    known = sorted((name for name in wanted if name == "ompio" or name.startswith("romio")), key=lambda n: n != "ompio")
     if not known:
         return [Component("mpi-io")]
     return [Component(f"mpi-io ({re.sub(r'[0-9]', '', name).upper()})", {"OMPI_MCA_io": name}) for name in known]

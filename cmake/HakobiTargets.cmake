@@ -35,7 +35,7 @@ function(hakobi_mpiexec out ranks)
     set(${out} ${line} PARENT_SCOPE)
 endfunction()
 
-# hakobi_test(name SOURCES a_test.cpp … [LIBS …] [RANKS 1 2 3 4] [TIMEOUT_S 60] [HEAVY])
+# hakobi_test(name SOURCES a_test.cpp … [LIBS …] [RANKS 1 2 3 4] [TIMEOUT_S 120] [HEAVY])
 # One executable, one CTest entry for each rank count; without RANKS it runs without MPI's launcher. A program with
 # RANKS gets tests/mpi_main.cpp's main, one without gets GoogleTest's. HEAVY: with MPICH at most 2 ranks (it spins
 # while it waits, and more ranks than cores then take minutes).
@@ -45,7 +45,7 @@ function(hakobi_test name)
     endif()
     cmake_parse_arguments(arg "HEAVY" "TIMEOUT_S" "SOURCES;LIBS;RANKS" ${ARGN})
     if(NOT arg_TIMEOUT_S)
-        set(arg_TIMEOUT_S 60)
+        set(arg_TIMEOUT_S 120)
     endif()
     if(HAKOBI_SANITIZE)
         math(EXPR arg_TIMEOUT_S "${arg_TIMEOUT_S} * 5")

@@ -199,4 +199,33 @@ void set_status(MPI_Status* status, std::int64_t bytes) {
     PMPI_Status_set_elements_x(status, MPI_BYTE, bytes);
 }
 
+bool fits_one_transfer(std::int64_t count, MPI_Datatype type) {
+    constexpr std::int64_t most_bytes = 0x7ffff000;  // read(2), write(2)
+    MPI_Count type_bytes = 0;
+    std::int64_t bytes = 0;
+    if (type == MPI_DATATYPE_NULL || PMPI_Type_size_x(type, &type_bytes) != MPI_SUCCESS) return true;
+    return !__builtin_mul_overflow(count, type_bytes, &bytes) && bytes <= most_bytes;
+}
+
+int completed_request(const MPI_Status& status, MPI_Request* request) {
+    MPI_Count bytes = 0;
+    PMPI_Get_elements_x(&status, MPI_BYTE, &bytes);
+    auto* const moved = new std::int64_t(bytes);
+    const auto query = [](void* state, MPI_Status* of_request) {
+        set_status(of_request, *static_cast<std::int64_t*>(state));
+        of_request->MPI_SOURCE = MPI_UNDEFINED;
+        of_request->MPI_TAG = MPI_UNDEFINED;
+        return MPI_SUCCESS;
+    };
+    const auto release = [](void* state) {
+        delete static_cast<std::int64_t*>(state);
+        return MPI_SUCCESS;
+    };
+    const auto cancel = [](void*, int) { return MPI_SUCCESS; };
+    const int error = PMPI_Grequest_start(query, release, cancel, moved, request);
+    if (error == MPI_SUCCESS) return PMPI_Grequest_complete(*request);
+    delete moved;
+    return error;
+}
+
 }  // namespace hakobi::mpiio

@@ -42,4 +42,11 @@ mpi::Agreed close_engine(OpenFile& file);
 /// Sets what MPI_Get_count and MPI_Get_elements will say. MPI_STATUS_IGNORE is left alone.
 void set_status(MPI_Status* status, std::int64_t bytes);
 
+/// Whether the kernel can move so much in one call, somewhat less than 2 GiB: ROMIO's nonblocking calls of one rank ask it
+/// once, and leave the rest.
+[[nodiscard]] bool fits_one_transfer(std::int64_t count, MPI_Datatype type);
+
+/// A request that is complete, of an access that has been performed and left `status`. Returns an MPI error code.
+int completed_request(const MPI_Status& status, MPI_Request* request);
+
 }  // namespace hakobi::mpiio

@@ -66,8 +66,16 @@ int pass_access(MPI_File handle, Direction direction, Passed why, Pointer pointe
     return pass_alone(*file, pointer, call);
 }
 
+/// Performs a blocking access, `call(status)`, and makes a request of it that is complete.
+template <class Call>
+int done_at_once(MPI_Request* request, const Call& call) {
+    MPI_Status status;
+    const int error = call(&status);
+    return error != MPI_SUCCESS ? error : completed_request(status, request);
+}
+
 /// A nonblocking collective access, which must not wait for other ranks: where the view waits, the rank makes it by
-/// `alone`, the call of one rank that does the same. After a write the file's collective accesses pass, until the program
+/// `alone`, a call of one rank that does the same. After a write the file's collective accesses pass, until the program
 /// must have completed it: the MPI library may write back what it had read around this rank's bytes, over what the engine
 /// wrote meanwhile.
 template <class Call, class Alone>

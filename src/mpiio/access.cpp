@@ -65,7 +65,8 @@ Request describe(OpenFile& file, const Access& access) {
     if (access.type == MPI_DATATYPE_NULL) return refuse(no_datatype), request;
     if (access.count < 0) return refuse(negative_count), request;
     if (access.offset && *access.offset < 0) return refuse("the offset is negative"), request;
-    const Layout type = layout_of(access.type);
+    const Layout type = committed_layout_of(access.type);
+    if (!type.is_committed) return refuse(not_committed), request;
     if (__builtin_mul_overflow(access.count, type.size_bytes, &request.bytes)) {
         return refuse("count times datatype leaves the range of 63 bits"), request;
     }

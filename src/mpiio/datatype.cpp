@@ -7,7 +7,6 @@
 #include <functional>
 #include <memory>
 #include <mutex>
-#include <optional>
 #include <span>
 #include <vector>
 
@@ -228,6 +227,7 @@ Layout decode(MPI_Datatype type, const Contents& contents) {
     PMPI_Type_get_extent_x(type, &lower, &extent);
     layout.size_bytes = size;
     layout.extent_bytes = extent;
+    layout.is_committed = contents.is_valid() && contents.is_leaf();
     if (!contents.is_valid()) return layout;
     layout.is_known = true;
     layout.item = contents.is_leaf() ? named_region(type, size) : derived_region(contents, layout.is_known);
@@ -261,19 +261,18 @@ int layout_key() {
 /// Held while a type's layout is looked up and copied, and while one is set: setting deletes what was there.
 std::mutex kept_mutex;
 
-/// Under kept_mutex.
-std::optional<Layout> kept_layout(MPI_Datatype type) {
+/// Null: none is kept. Under kept_mutex.
+Layout* kept_layout(MPI_Datatype type) {
     void* kept = nullptr;
     int is_kept = 0;
     PMPI_Type_get_attr(type, layout_key(), static_cast<void*>(&kept), &is_kept);
-    if (is_kept == 0) return std::nullopt;
-    return *static_cast<const Layout*>(kept);
+    return is_kept != 0 ? static_cast<Layout*>(kept) : nullptr;
 }
 
 void keep_layout(MPI_Datatype type, const Layout& layout) {
     auto kept = std::make_unique<Layout>(layout);
     const std::scoped_lock lock(kept_mutex);
-    if (kept_layout(type)) return;  // another thread decoded it meanwhile
+    if (kept_layout(type) != nullptr) return;  // another thread decoded it meanwhile
     if (PMPI_Type_set_attr(type, layout_key(), kept.get()) == MPI_SUCCESS) {
         (void)kept.release();  // the type's now: delete_layout
     }
@@ -300,6 +299,22 @@ void keep_leaf(MPI_Datatype type, const Layout& layout) {
     }
 }
 
+/// Asks the library by a call that checks its datatype and moves nothing, where errors are returned. (MPICH checks neither
+/// in a send of no items nor in one to MPI_PROC_NULL.)
+bool takes_for_data(MPI_Datatype type) {
+    static const MPI_Comm alone = [] {
+        MPI_Comm made = MPI_COMM_NULL;
+        PMPI_Comm_dup(MPI_COMM_SELF, &made);
+        PMPI_Comm_set_errhandler(made, MPI_ERRORS_RETURN);
+        return made;
+    }();
+    static std::byte nothing;
+    MPI_Request request = MPI_REQUEST_NULL;
+    if (PMPI_Send_init(&nothing, 1, type, 0, 0, alone, &request) != MPI_SUCCESS) return false;
+    PMPI_Request_free(&request);
+    return true;
+}
+
 }  // namespace
 
 io::Region Layout::items(std::int64_t count) const {
@@ -315,7 +330,7 @@ Layout layout_of(MPI_Datatype type) {
     if (leaf != nullptr && leaf->type == type) return leaf->layout;
     {
         const std::scoped_lock lock(kept_mutex);
-        if (std::optional<Layout> kept = kept_layout(type)) return *std::move(kept);
+        if (const Layout* kept = kept_layout(type)) return *kept;
     }
     const Contents contents(type);
     Layout layout = decode(type, contents);
@@ -324,6 +339,15 @@ Layout layout_of(MPI_Datatype type) {
     } else {
         keep_layout(type, layout);
     }
+    return layout;
+}
+
+Layout committed_layout_of(MPI_Datatype type) {
+    Layout layout = layout_of(type);
+    if (layout.is_committed || !takes_for_data(type)) return layout;
+    layout.is_committed = true;
+    const std::scoped_lock lock(kept_mutex);
+    if (Layout* kept = kept_layout(type)) kept->is_committed = true;
     return layout;
 }
 

@@ -13,6 +13,7 @@ struct Layout {
     std::int64_t size_bytes = 0;    ///< of data in one item
     std::int64_t extent_bytes = 0;  ///< from one item to the next; may be zero or negative
     bool is_known = false;          ///< false: the type could not be decoded, the rest means nothing
+    bool is_committed = false;      ///< as far as `committed_layout_of` has asked; true of named types
 
     /// The bytes of `count` consecutive items.
     [[nodiscard]] io::Region items(std::int64_t count) const;
@@ -24,5 +25,9 @@ struct Layout {
 /// attribute, which dies with the type: a table keyed by handle would outlive it). `type` must be a valid datatype.
 /// Callable from any thread.
 [[nodiscard]] Layout layout_of(MPI_Datatype type);
+
+/// The same, and whether the MPI library takes the type for data, which one that is not committed is none for. What an MPI
+/// library that does not check takes is taken here too. Between MPI_Init and MPI_Finalize.
+[[nodiscard]] Layout committed_layout_of(MPI_Datatype type);
 
 }  // namespace hakobi::mpiio

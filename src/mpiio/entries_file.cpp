@@ -161,8 +161,12 @@ int set_view(OpenFile& file, MPI_Offset displacement, MPI_Datatype etype, MPI_Da
     const bool is_null = etype == MPI_DATATYPE_NULL || filetype == MPI_DATATYPE_NULL;
     Layout element, tile;
     if (is_late && !is_null) {
-        element = layout_of(etype);
-        tile = etype == filetype ? element : layout_of(filetype);
+        element = committed_layout_of(etype);
+        tile = etype == filetype ? element : committed_layout_of(filetype);
+        if (!element.is_committed || !tile.is_committed) {
+            PMPI_File_call_errhandler(file.handle, MPI_ERR_TYPE);
+            return MPI_ERR_TYPE;
+        }
     }
     ViewArguments arguments(displacement, etype, filetype, info);
     if (is_late) {

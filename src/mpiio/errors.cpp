@@ -36,7 +36,7 @@ int error_class_of(ErrorCode code) {
 }
 
 int error_class_of(const Status& status) {
-    if (status.text() == no_datatype) return MPI_ERR_TYPE;
+    if (status.text() == no_datatype || status.text() == not_committed) return MPI_ERR_TYPE;
     if (status.text() == negative_count) return MPI_ERR_COUNT;
     return error_class_of(status.code());
 }

@@ -10,6 +10,7 @@ namespace hakobi::mpiio {
 
 /// What stands against an access whose argument MPI has an error class of its own for: the text is what all ranks learn.
 inline constexpr std::string_view no_datatype = "the datatype is MPI_DATATYPE_NULL";
+inline constexpr std::string_view not_committed = "the datatype is not committed";
 inline constexpr std::string_view negative_count = "the count is negative";
 
 /// The MPI error class of an error of ours; docs/drop-in.md has the table.

@@ -85,6 +85,24 @@ static void show_views(MPI_File file) {
     MPI_File_set_view(file, 0, MPI_BYTE, MPI_BYTE, "native", MPI_INFO_NULL);
 }
 
+// Types of no use for data until they are committed.
+static void show_uncommitted(MPI_File file, MPI_Offset at, void* bytes) {
+    MPI_Datatype pair, four;
+    MPI_Type_contiguous(2, MPI_INT, &pair);
+    MPI_Type_contiguous(4, MPI_INT, &four);
+    show("writing an uncommitted type", MPI_File_write_at_all(file, at, bytes, 1, pair, MPI_STATUS_IGNORE));
+    show("reading none of it", MPI_File_read_at_all(file, at, bytes, 0, pair, MPI_STATUS_IGNORE));
+    show("a view of it", MPI_File_set_view(file, 0, MPI_INT, four, "native", MPI_INFO_NULL));
+    show("a view in terms of it", MPI_File_set_view(file, 0, pair, pair, "native", MPI_INFO_NULL));
+    MPI_Type_commit(&pair);
+    MPI_Type_commit(&four);
+    show("a view of it, committed", MPI_File_set_view(file, 0, MPI_INT, four, "native", MPI_INFO_NULL));
+    show("writing it, committed", MPI_File_write_at_all(file, at, bytes, 1, pair, MPI_STATUS_IGNORE));
+    MPI_File_set_view(file, 0, MPI_BYTE, MPI_BYTE, "native", MPI_INFO_NULL);
+    MPI_Type_free(&pair);
+    MPI_Type_free(&four);
+}
+
 int main(int argc, char** argv) {
     MPI_File file;
     static char bytes[1 << 16];
@@ -107,6 +125,7 @@ int main(int argc, char** argv) {
     show("writing a negative count", MPI_File_write_at_all(file, at, bytes, -1, MPI_BYTE, MPI_STATUS_IGNORE));
     show("reading a negative count", MPI_File_read_all(file, bytes, -1, MPI_BYTE, MPI_STATUS_IGNORE));
     show("writing without a type", MPI_File_write_all(file, bytes, 1, MPI_DATATYPE_NULL, MPI_STATUS_IGNORE));
+    show_uncommitted(file, at, bytes);
     show("writing", MPI_File_write_at_all(file, at, bytes, 1000, MPI_BYTE, MPI_STATUS_IGNORE));
     show("beginning to write", MPI_File_write_at_all_begin(file, at, bytes, 1000, MPI_BYTE));
     show("ending", MPI_File_write_at_all_end(file, bytes, MPI_STATUS_IGNORE));

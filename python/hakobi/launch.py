@@ -9,14 +9,16 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import os
 import re
 import shutil
 import signal
 import subprocess
+import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -123,27 +125,51 @@ def run(
     command = command_line(program, arguments, ranks)
     pipe = subprocess.PIPE if capture else None
     begin = time.perf_counter()
+    process = None
     try:
-        process = subprocess.Popen(
-            command,
-            stdin=subprocess.DEVNULL,
-            stdout=pipe,
-            stderr=pipe,
-            text=True,
-            errors="replace",
-            cwd=folder,
-            env=environment(program.flavour, extra_environment),
-            start_new_session=True,
-        )
-    except OSError as error:
-        raise InputError(f"cannot start {command[0]}: {error.strerror}") from error
-    try:
+        with uninterrupted():  # or it would go on unknown to us
+            try:
+                process = subprocess.Popen(
+                    command,
+                    stdin=subprocess.DEVNULL,
+                    stdout=pipe,
+                    stderr=pipe,
+                    text=True,
+                    errors="replace",
+                    cwd=folder,
+                    env=environment(program.flavour, extra_environment),
+                    start_new_session=True,
+                )
+            except OSError as error:
+                raise InputError(f"cannot start {command[0]}: {error.strerror}") from error
         stdout, stderr = process.communicate(timeout=timeout_s)
     except subprocess.TimeoutExpired as error:
         raise RunError(f"{program.name} on {ranks} ranks took longer than {timeout_s:g} s and was ended") from error
     finally:
-        end_session(process)
+        if process is not None:
+            end_session(process)
     return Finished(command, process.returncode, stdout or "", stderr or "", time.perf_counter() - begin)
+
+
+@contextlib.contextmanager
+def uninterrupted() -> Iterator[None]:
+    """Holds SIGINT and SIGTERM back; the first of them arrives when the block has ended. Programs started in it
+    inherit nothing of that. In another thread than the main one, which gets no signals, it does nothing."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    held: list[int] = []
+    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    handled = {number: handler for number, handler in before.items() if callable(handler)}
+    for number in handled:
+        signal.signal(number, lambda arrived, _frame: held.append(arrived))
+    try:
+        yield
+    finally:
+        for number, handler in handled.items():
+            signal.signal(number, handler)
+        if held:
+            signal.raise_signal(held[0])
 
 
 def check(finished: Finished, what: str) -> Finished:

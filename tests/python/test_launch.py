@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
 import sys
 import time
 from pathlib import Path
@@ -161,3 +162,35 @@ YOUR APPLICATION TERMINATED WITH THE EXIT STRING: Segmentation fault (signal 11)
 )
 def test_the_reason_is_the_programs_own_line(stderr: str, status: int, reason: str) -> None:
     assert launch.reason_of(stderr, status) == reason
+
+
+def test_an_interrupt_is_held_back() -> None:
+    steps = []
+
+    def interrupted() -> None:
+        with launch.uninterrupted():
+            signal.raise_signal(signal.SIGINT)
+            steps.append("went on")
+            ended = subprocess.run(["/bin/sh", "-c", "kill -INT $$; sleep 9"], check=False)
+            steps.append(str(ended.returncode))
+
+    with pytest.raises(KeyboardInterrupt):
+        interrupted()
+    assert steps == ["went on", str(-signal.SIGINT)]
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def test_a_program_that_an_interrupt_meets_while_it_is_started_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
+    started = []
+
+    class Interrupted(subprocess.Popen):  # type: ignore[type-arg]
+        def __init__(self, _command: object, **options: object) -> None:
+            super().__init__(["sleep", "60"], **options)  # type: ignore[call-overload]
+            started.append(self.pid)
+            signal.raise_signal(signal.SIGINT)
+
+    monkeypatch.setattr(launch, "command_line", lambda *_arguments: ["sleep", "60"])
+    monkeypatch.setattr(subprocess, "Popen", Interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        launch.run(Program(Path("sleep"), "openmpi"), [], 1)
+    assert not psutil.pid_exists(started[0])

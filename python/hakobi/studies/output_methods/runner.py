@@ -15,10 +15,8 @@ A run that fails ends the study: `Outcome.failure` has its reason, the records s
 from __future__ import annotations
 
 import os
-import signal
 import tempfile
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -101,24 +99,25 @@ class Runner:
     def _execute(self, run: Run, on_run: Observer, finished_records: list[Record]) -> None:
         folder = self._folder(run)
         self._check_space(run)
-        files.prepare_folder(folder)
+        is_kept = False
         try:
+            files.prepare_folder(folder)
             finished, told = self._launch(run, folder)
             written = files.files_below(folder)
             self._check_written(run, written)
             record = self._record(run, finished, told, written)
-            with _uninterrupted():  # a Ctrl-C must not tell the file and the table apart
+            with launch.uninterrupted():  # a Ctrl-C must not tell the file and the table apart
                 if self._json is not None and run.repetition > 0:
                     records.append(self._json, record)
                 finished_records.append(record)
             on_run(run, record, written)
             if self._plan.keep and run.case.method != BASELINE:
                 _sync(written)
-                return
-        except BaseException:
-            files.remove_folder(folder)
-            raise
-        files.remove_folder(folder)
+                is_kept = True
+        finally:
+            if not is_kept:
+                with launch.uninterrupted():  # nor leave half of a run's files
+                    files.remove_folder(folder)
 
     def _check_space(self, run: Run) -> None:
         folder = self._plan.storages[run.case.storage]
@@ -180,16 +179,6 @@ class Runner:
             "arguments": list(self._plan.arguments),
             "conditions": self._conditions,
         }
-
-
-@contextmanager
-def _uninterrupted() -> Iterator[None]:
-    """Holds SIGINT and SIGTERM back; they arrive when the block has ended."""
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGTERM})
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _sync(written: list[Path]) -> None:

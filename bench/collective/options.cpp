@@ -53,8 +53,7 @@ CommandLine parse_command_line(int argc, char** argv, bool is_speaker) {
     app.add_option("--hint", options.hints, "name=value for the engine; may be repeated");
     app.add_option("--compare", compare, "mpi-io: the linked MPI library's collectives in the same run");
     app.add_option("--mpi-hint", options.mpi_hints,
-                   "name=value for the MPI library, sizes with a unit in bytes; may be "
-                   "repeated");
+                   "name=value for the MPI library (a size's unit is spelt out); may be repeated");
     app.add_option("--mpi-io-name", options.mpi_io_name, "what to call it in the table")
         ->capture_default_str();
     app.add_option("--skew", options.skew_s, "seconds that the last rank is late at each of its cycles");

@@ -159,8 +159,8 @@ def uninterrupted() -> Iterator[None]:
         yield
         return
     held: list[int] = []
-    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
-    handled = {number: handler for number, handler in before.items() if callable(handler)}
+    numbers = (signal.SIGINT, signal.SIGTERM)
+    handled = {number: handler for number in numbers if callable(handler := signal.getsignal(number))}
     for number in handled:
         signal.signal(number, lambda arrived, _frame: held.append(arrived))
     try:

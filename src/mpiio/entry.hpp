@@ -66,28 +66,26 @@ int pass_access(MPI_File handle, Direction direction, Passed why, Pointer pointe
     return pass_alone(*file, pointer, call);
 }
 
-/// Performs a blocking access, `call(status)`, and makes a request of it that is complete.
-template <class Call>
-int done_at_once(MPI_Request* request, const Call& call) {
-    MPI_Status status;
-    const int error = call(&status);
-    return error != MPI_SUCCESS ? error : completed_request(status, request);
-}
-
 /// A nonblocking collective access, which must not wait for other ranks: where the view waits, the rank makes it by
-/// `alone`, a call of one rank that does the same. After a write the file's collective accesses pass, until the program
-/// must have completed it: the MPI library may write back what it had read around this rank's bytes, over what the engine
-/// wrote meanwhile.
-template <class Call, class Alone>
-int pass_nonblocking(MPI_File handle, Direction direction, Pointer pointer, const Call& call,
-                     const Alone& alone) {
+/// `alone`, the call of one rank that does the same, or what does not fit one transfer by `blocking`. After a write the
+/// file's collective accesses pass, until the program must have completed it: the MPI library may write back what it had
+/// read around this rank's bytes, over what the engine wrote meanwhile.
+template <class Call, class Alone, class Blocking>
+int pass_nonblocking(MPI_File handle, Direction direction, Pointer pointer, std::int64_t count,
+                     MPI_Datatype type, MPI_Request* request, const Call& call, const Alone& alone,
+                     const Blocking& blocking) {
     OpenFile* const file = entered(handle);
     if (file == nullptr) return pass([&] { return call(handle); });
     file->counts.add(file->why_not.empty() ? Passed::nonblocking : Passed::file);
     if (direction == Direction::write) file->has_nonblocking_writes = true;
     pass_before_early_writes(*file);
-    return file->library_view.is_waiting() ? pass_alone(*file, pointer, alone)
-                                           : pass_together(*file, pointer, call);
+    if (!file->library_view.is_waiting()) return pass_together(*file, pointer, call);
+    if (fits_one_transfer(count, type)) return pass_alone(*file, pointer, alone);
+    return pass_alone(*file, pointer, [&](MPI_File at) {
+        MPI_Status status;
+        const int error = blocking(at, &status);
+        return error != MPI_SUCCESS ? error : completed_request(status, request);
+    });
 }
 
 /// A data access at the shared file pointer by this rank alone: the library must have the view (imports.hpp).

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import settings
 
 from hakobi import cli, launch, programs
-from running import Result
+from running import Result, end_started
 
 FAKES = Path(__file__).parent / "fakes"
 
@@ -31,8 +31,8 @@ settings.load_profile("hakobi")
 def _own_surroundings(
     request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> Iterator[None]:
-    """Each test: its own folder, none of the user's settings, no launcher remembered from another test. Tests of the
-    built programs keep what says which programs those are."""
+    """Each test: its own folder, none of the user's settings, no launcher remembered from another test, no process left
+    to the next one. Tests of the built programs keep what says which programs those are."""
     kept = {"HAKOBI_MPI"}
     if request.node.get_closest_marker("programs"):
         kept |= {"HAKOBI_PREFIX", "HAKOBI_MPIEXEC"}
@@ -42,6 +42,7 @@ def _own_surroundings(
     launch.mpiexec.cache_clear()
     launch.version_text.cache_clear()
     yield
+    end_started()
     launch.mpiexec.cache_clear()
     launch.version_text.cache_clear()
 

@@ -20,7 +20,28 @@ class Result:
         return lines[0]
 
 
+_started: list[subprocess.Popen[str]] = []
+
+
 def start(*arguments: object, **options: object) -> subprocess.Popen[str]:
-    """The command as a process of its own, as a user starts it."""
+    """The command as a process of its own, as a user starts it. A test that ends before it does ends it."""
     command = [sys.executable, "-m", "hakobi", *map(str, arguments)]
-    return subprocess.Popen(command, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE, **options)  # type: ignore[call-overload,no-any-return]
+    process = subprocess.Popen(command, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE, **options)  # type: ignore[call-overload]
+    _started.append(process)
+    return process  # type: ignore[no-any-return]
+
+
+def end_started() -> None:
+    """Ends the processes of `start` that still run: gently first, as each has programs of its own to end."""
+    while _started:
+        process = _started.pop()
+        if process.poll() is None:
+            process.terminate()
+            try:
+                process.communicate(timeout=20)
+            except subprocess.TimeoutExpired:
+                process.kill()
+        for stream in (process.stdin, process.stdout, process.stderr):
+            if stream:
+                stream.close()
+        process.wait()

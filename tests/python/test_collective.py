@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from hakobi import programs
+from hakobi import programs, records
 from hakobi.errors import FormatError, InputError
 from hakobi.measuring import collective, storage_model
 from hakobi.measuring.collective import Component, Sample
@@ -51,7 +51,7 @@ def log(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
 
 
 def jobs(log: Path) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in log.read_text().splitlines()] if log.exists() else []
+    return records.read(log) if log.exists() else []  # a line that is being written is not taken
 
 
 def lines_of(file: Path, kind: str) -> list[dict[str, Any]]:
@@ -227,14 +227,11 @@ def test_the_study_draws_two_figures_and_ends_in_summaries(hakobi: Command, log:
 def test_an_interrupted_study_is_reported_and_taken_up(log: Path, tmp_path: Path) -> None:
     command = study(tmp_path, "--report", tmp_path / "s.html")
     process = start(*command, env={**os.environ, "BENCH_STOP": "4"})
-    try:
-        end = time.monotonic() + 60
-        while len(jobs(log)) < 4 and time.monotonic() < end:
-            time.sleep(0.05)
-        process.send_signal(signal.SIGINT)
-        stdout, stderr = process.communicate(timeout=60)
-    finally:
-        process.kill()
+    end = time.monotonic() + 60
+    while len(jobs(log)) < 4 and time.monotonic() < end:
+        time.sleep(0.05)
+    process.send_signal(signal.SIGINT)
+    stdout, stderr = process.communicate(timeout=60)
     assert process.returncode == 2, stderr
     assert "interrupted: 3 finished runs are shown" in stderr
     assert "no figure for" in (tmp_path / "s.html").read_text()

@@ -36,7 +36,9 @@ if "BENCH_RUNS" in os.environ:  # notes each run, with what the study's file hol
     runs = json.loads(note.read_text()) if note.exists() else []
     study = pathlib.Path(os.environ["BENCH_STUDY"])
     runs.append([value("--transport"), study.read_text() if study.is_file() else "", os.getpid()])
-    note.write_text(json.dumps(runs))
+    whole = note.with_suffix(".new")
+    whole.write_text(json.dumps(runs))
+    whole.replace(note)  # at once: a test reads it meanwhile
     if [run[0] for run in runs].count(value("--transport")) == int(os.environ.get("BENCH_FAILS_AT", "0")):
         sys.exit(print("hakobi-bench-mpi: wrong data", file=sys.stderr) or 1)
     if len(runs) == int(os.environ.get("BENCH_HANGS_AT", "0")):

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import subprocess
 import sys
 from dataclasses import dataclass
+
+import psutil
 
 
 @dataclass
@@ -45,3 +48,21 @@ def end_started() -> None:
             if stream:
                 stream.close()
         process.wait()
+
+
+def has_ended(pid: int) -> bool:
+    """Whether the process is no more, or only waits for its parent to ask how it ended."""
+    try:
+        return psutil.Process(pid).status() == psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return True
+
+
+def children_called(name: str, pid: int) -> list[psutil.Process]:
+    """The processes below `pid` with that name. What ends meanwhile is not among them."""
+    found = []
+    for child in psutil.Process(pid).children(recursive=True):
+        with contextlib.suppress(psutil.NoSuchProcess):
+            if child.name() == name:
+                found.append(child)
+    return found

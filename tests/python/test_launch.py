@@ -14,6 +14,7 @@ import pytest
 from hakobi import launch
 from hakobi.errors import InputError, RunError
 from hakobi.programs import Program
+from running import has_ended
 
 
 def script(tmp_path: Path, text: str, name: str = "hakobi-script") -> Program:
@@ -104,7 +105,7 @@ def test_a_time_limit_ends_the_whole_family(tmp_path: Path, monkeypatch: pytest.
     with pytest.raises(RunError, match="hakobi-script on 2 ranks took longer than 3 s and was ended"):
         launch.run(program, [str(tmp_path / "pid")], 2, timeout_s=3)
     pid = wait_for_pid(tmp_path / "pid")
-    assert not psutil.pid_exists(pid) or psutil.Process(pid).status() == psutil.STATUS_ZOMBIE
+    assert has_ended(pid)
 
 
 def test_ctrl_c_ends_the_whole_family(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -122,7 +123,7 @@ def test_ctrl_c_ends_the_whole_family(tmp_path: Path, monkeypatch: pytest.Monkey
         launch.run(program, [str(pid_file)], 1)
     user.join()
     pid = wait_for_pid(pid_file)
-    assert not psutil.pid_exists(pid) or psutil.Process(pid).status() == psutil.STATUS_ZOMBIE
+    assert has_ended(pid)
 
 
 OPEN_MPI_TAIL = """--------------------------------------------------------------------------

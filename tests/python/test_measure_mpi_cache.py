@@ -10,7 +10,6 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-import psutil
 import pytest
 
 from hakobi import programs
@@ -18,7 +17,7 @@ from hakobi.errors import InputError
 from hakobi.measuring import transports
 from hakobi.measuring.transports import Transport
 from hakobi.studies.mpi_cache import session
-from running import Result, start
+from running import Result, has_ended, start
 
 FAKES = Path(__file__).parent / "fakes"
 
@@ -219,7 +218,7 @@ def test_a_study_that_is_told_to_end_reports_and_leaves_no_process(
     assert "interrupted: what was finished is shown" in stdout
     assert json.loads((tmp_path / "r.jsonl").read_text().splitlines()[-1])["kind"] == "summary"
     pid = int(runs()[1][2])
-    assert not psutil.pid_exists(pid) or psutil.Process(pid).status() == psutil.STATUS_ZOMBIE
+    assert has_ended(pid)
 
 
 @pytest.mark.usefixtures("benchmark")

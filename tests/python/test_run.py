@@ -15,7 +15,7 @@ import pytest
 
 from hakobi import drop_in, launch, programs
 from hakobi.errors import InputError
-from running import Result, start
+from running import Result, children_called, start
 
 Command = Callable[..., Result]
 
@@ -333,12 +333,8 @@ def test_sigterm_ends_the_launcher_and_its_ranks(tmp_path: Path) -> None:
     line = launch.command_line(programs.Program(sleeper, FLAVOUR), ("100",), 2)
     process = start("run", "--", *line, env=launch.environment(FLAVOUR))
 
-    def ranks() -> list[psutil.Process]:
-        children = psutil.Process(process.pid).children(recursive=True)
-        return [child for child in children if child.name() == "sleep"]
-
-    wait_until(lambda: len(ranks()) == 2)
-    found = ranks()
+    wait_until(lambda: len(children_called("sleep", process.pid)) == 2)
+    found = children_called("sleep", process.pid)
     process.terminate()
     process.communicate(timeout=60)  # the status says nothing: MPICH's launcher often returns 0 after SIGTERM
     assert psutil.wait_procs(found, timeout=20)[1] == []

@@ -74,6 +74,8 @@ class Bench {
     Bench& operator=(const Bench&) = delete;
 
     void run() {
+        auto writer = measure::RecordWriter::open(comm_.rank() == 0 ? options_.json : "");
+        mpi::agree_or_throw(comm_, writer.status());
         add_contenders();
         std::vector<measure::Contender> contenders;
         for (Series& series : series_) {
@@ -92,7 +94,7 @@ class Bench {
         };
         const std::vector<measure::Measurement> results =
             measure::measure_interleaved(contenders, rule, agreement);
-        if (comm_.rank() == 0) report(comm_, options_, pattern_, series_, results);
+        if (comm_.rank() == 0) report(comm_, options_, pattern_, series_, results, writer.value());
     }
 
   private:

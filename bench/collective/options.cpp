@@ -74,7 +74,7 @@ CommandLine parse_command_line(int argc, char** argv, bool is_speaker) {
                  "drop the file from the page cache before each read");
     app.add_flag("--sync", options.is_synced, "count fsync as part of a write");
     app.add_flag("--no-verify", options.is_unverified, "do not compare the bytes (for profiling)");
-    app.add_option("--json", options.json, "write records (JSON lines) to this file");
+    app.add_option("--json", options.json, "append records (JSON lines) to this file");
     try {
         app.parse(argc, argv);
     } catch (const CLI::ParseError& error) {

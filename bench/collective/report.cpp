@@ -9,10 +9,8 @@
 namespace hakobi::bench {
 
 void report(const Comm& comm, const Options& options, const Pattern& pattern,
-            const std::vector<Series>& series, const std::vector<measure::Measurement>& results) {
-    auto opened = measure::RecordWriter::open(options.json);
-    if (!opened.ok()) throw Error(opened.status().code(), opened.status().text());
-    measure::RecordWriter& writer = opened.value();
+            const std::vector<Series>& series, const std::vector<measure::Measurement>& results,
+            measure::RecordWriter& writer) {
     const auto keep = [](const Status& status) { status.throw_if_error(); };
     keep(writer.write(measure::conditions("collective", comm.size(), measure::Topology::load())));
     const double gb = static_cast<double>(pattern.file_bytes) * 1e-9;

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "contender.hpp"
+#include "measure/record.hpp"
 #include "measure/repetition.hpp"
 #include "options.hpp"
 #include "pattern.hpp"
@@ -20,8 +21,9 @@ struct Series {
 };
 
 /// Prints the table and writes the records; on rank 0. `results` are those of `series`, in its order; each operation's
-/// first is the floor. Throws Error when the records cannot be written.
+/// first is the floor. Throws Error when `writer` has failed.
 void report(const Comm& comm, const Options& options, const Pattern& pattern,
-            const std::vector<Series>& series, const std::vector<measure::Measurement>& results);
+            const std::vector<Series>& series, const std::vector<measure::Measurement>& results,
+            measure::RecordWriter& writer);
 
 }  // namespace hakobi::bench

@@ -95,14 +95,17 @@ class Benchmark {
 
     void make_memories() {
         Needs most;
+        bool has_row = false;
         for (const std::string& pattern : options_.patterns) {
             for (std::int64_t bytes : options_.sizes) {
                 if (!skip_on_all(reason_to_skip(pattern, bytes)).empty()) continue;
+                has_row = true;
                 const Needs needs = needs_of(comm_, pattern, bytes);
                 most.send_bytes = std::max(most.send_bytes, needs.send_bytes);
                 most.receive_bytes = std::max(most.receive_bytes, needs.receive_bytes);
             }
         }
+        if (!has_row) return;  // each is said to be skipped
         for (Buffering buffering : options_.bufferings) {
             const std::int64_t least = buffering == Buffering::hot ? 0 : window_bytes_;
             auto memory = Memory::create(buffering, comm_.rank(), std::max(most.send_bytes, least),

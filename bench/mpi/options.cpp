@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cctype>
 #include <charconv>
+#include <cmath>
 #include <cstdio>
 #include <string_view>
 
@@ -92,6 +93,16 @@ Status interpret(const Texts& texts, Options& options) {
         options.bufferings.push_back(Buffering::cold_huge);
         options.bufferings.push_back(Buffering::first_touch);
     }
+    if (texts.consume == "timed" &&
+        std::find(options.patterns.begin(), options.patterns.end(), "put") != options.patterns.end()) {
+        return {ErrorCode::invalid_argument,
+                "--consume timed: the target of 'put' does not know within the time that data has come"};
+    }
+    for (double number : {options.rule.relative_width, options.rule.budget_s, options.sampling.sample_s}) {
+        if (!std::isfinite(number)) {
+            return {ErrorCode::invalid_argument, "--width, --budget and --sample-time need a number"};
+        }
+    }
     options.sampling.consume = texts.consume == "timed" ? Consume::timed : Consume::after;
     options.use_hwloc = !texts.no_hwloc;
     return {};
@@ -135,6 +146,9 @@ std::string bytes_text(std::int64_t bytes) {
 Result<Options> parse_options(int argc, const char* const* argv) {
     Options options;
     Texts texts;
+    // "" is what a shell makes of a variable that is not set.
+    const CLI::Validator named([](const std::string& text) { return text.empty() ? "it is empty" : ""; }, "",
+                               "");
     CLI::App app{
         "Measures MPI between ranks with hot and with cold buffers, interleaved, every byte verified.",
         "hakobi-bench-mpi"};
@@ -144,7 +158,8 @@ Result<Options> parse_options(int argc, const char* const* argv) {
                    "get; or all")
         ->capture_default_str();
     app.add_option("--sizes", texts.sizes,
-                   "message sizes: 0,8,64K or 1K:4M for powers of two (default: 0 B to 64 MiB)");
+                   "message sizes: 0,8,64K or 1K:4M for powers of two (default: 0 B to 64 MiB)")
+        ->check(named);
     app.add_flag("--hot", texts.hot_only, "only hot buffers: the classical benchmark");
     app.add_flag("--cold", texts.cold_only, "only cold buffers");
     app.add_flag("--tell-apart", texts.tell_apart,
@@ -182,7 +197,7 @@ Result<Options> parse_options(int argc, const char* const* argv) {
         ->check(CLI::Range(1, 100000));
     app.add_flag("--funneled", options.is_funneled,
                  "ask MPI for MPI_THREAD_FUNNELED, not SINGLE: what a message costs a program with threads");
-    app.add_option("--json", options.json_path, "write records (JSON lines) to this file");
+    app.add_option("--json", options.json_path, "append records (JSON lines) to this file")->check(named);
     app.add_option("--transport", options.transport,
                    "what moves the bytes, said in the table and in the records");
     try {

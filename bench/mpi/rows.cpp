@@ -32,17 +32,39 @@ measure::Agreement rank_0_decides(const Comm& comm) {
     };
 }
 
-/// Cores for the ranks of a node: first the one the odd rank is to be `distance` from, then that one, in turn.
+/// A core of its own for each rank of a node: every two ranks in order get a pair of cores that are at `distance`.
 Result<std::string> core_for(const measure::Topology& topology, int node_rank, measure::Distance distance) {
+    if (!topology.is_known())
+        return Status(ErrorCode::unsupported, "--place needs hwloc, which is not in use");
     const std::vector<std::string> cores = topology.cores_in_order();
+    std::vector<bool> is_taken(cores.size(), false);
+    int num_pairs = 0;
     for (std::size_t a = 0; a < cores.size(); ++a) {
-        for (std::size_t b = a + 1; b < cores.size(); ++b) {
-            if (topology.distance(cores[a], cores[b]) == distance)
-                return node_rank % 2 == 0 ? cores[a] : cores[b];
+        for (std::size_t b = a + 1; b < cores.size() && !is_taken[a]; ++b) {
+            if (is_taken[b] || topology.distance(cores[a], cores[b]) != distance) continue;
+            if (num_pairs++ == node_rank / 2) return cores[node_rank % 2 == 0 ? a : b];
+            is_taken[a] = is_taken[b] = true;
         }
     }
     return Status(ErrorCode::unsupported,
-                  "this machine has no two cores that are '" + to_string(distance) + "'");
+                  num_pairs == 0 ? "this machine has no two cores that are '" + to_string(distance) + "'"
+                                 : "a node's ranks are more than its cores that are, two by two, '" +
+                                       to_string(distance) + "': there are " + std::to_string(2 * num_pairs));
+}
+
+/// Whether the ranks of this node are more than the cores that they may run on.
+bool has_more_ranks_than_cores(const Comm& comm, const measure::Topology& topology,
+                               const std::vector<std::string>& units) {
+    const auto& nodes = comm.state().node_of_rank;
+    const int mine = nodes[static_cast<std::size_t>(comm.rank())];
+    std::string together;
+    for (int rank = 0; rank < comm.size(); ++rank) {
+        const std::string& list = units[static_cast<std::size_t>(rank)];
+        if (nodes[static_cast<std::size_t>(rank)] != mine || list.empty()) continue;
+        together += (together.empty() ? "" : ",") + list;
+    }
+    const int num_cores = together.empty() ? topology.num_cores() : topology.num_cores_of(together);
+    return comm.node_size() > num_cores;
 }
 
 std::string number_text(const char* format, double value) {
@@ -71,11 +93,12 @@ Placement place_ranks(const Comm& comm, const measure::Topology& topology, const
     Placement placement;
     placement.units = all_texts(comm, topology.binding());
     const auto& nodes = comm.state().node_of_rank;
-    placement.text = comm.size() < 2 ? "one rank"
-                     : nodes[0] != nodes[1]
-                         ? "other node"
+    placement.text = comm.size() < 2        ? "one rank"
+                     : nodes[0] != nodes[1] ? "other node"
+                     : !topology.is_known()
+                         ? "placement not known"
                          : to_string(topology.distance(placement.units[0], placement.units[1]));
-    std::int64_t over = comm.node_size() > topology.num_cores() ? 1 : 0;
+    std::int64_t over = has_more_ranks_than_cores(comm, topology, placement.units) ? 1 : 0;
     mpi::check(MPI_Allreduce(MPI_IN_PLACE, &over, 1, MPI_INT64_T, MPI_MAX, comm.state().internal),
                "MPI_Allreduce");
     placement.is_oversubscribed = over != 0;
@@ -201,8 +224,13 @@ measure::Record summary_of(const Row& row, int num_ranks, const std::string& tra
     record["ratio_ci_high"] = is_compared ? measure::Record(row.comparison.ci_high) : measure::Record();
     record["cache_inflated"] = row.is_cache_inflated;
     bool wide = false;
-    for (const auto& measurement : row.measurements) wide = wide || measurement.wide;
+    bool is_stationary = true;
+    for (const auto& measurement : row.measurements) {
+        wide = wide || measurement.wide;
+        is_stationary = is_stationary && measurement.is_stationary;
+    }
     record["wide"] = wide;
+    record["stationary"] = is_stationary;
     return record;
 }
 
@@ -224,6 +252,7 @@ std::string table_line(const Row& row) {
     std::string line = text;
     if (!row.skipped.empty()) return line + "  skipped: " + row.skipped;
     bool wide = false;
+    bool is_stationary = true;
     int outliers = 0;
     for (std::size_t i = 0; i < row.measurements.size(); ++i) {
         const measure::Summary& summary = row.measurements[i].summary;
@@ -232,6 +261,7 @@ std::string table_line(const Row& row) {
                       rate.c_str());
         line += text;
         wide = wide || row.measurements[i].wide;
+        is_stationary = is_stationary && row.measurements[i].is_stationary;
         outliers += summary.num_outliers;
     }
     if (row.comparison.num_rounds > 0) {
@@ -241,6 +271,7 @@ std::string table_line(const Row& row) {
     }
     if (row.is_cache_inflated) line += "  cache-inflated";
     if (wide) line += "  wide";
+    if (!is_stationary) line += "  not settled";
     if (outliers > 0) line += "  " + std::to_string(outliers) + (outliers == 1 ? " outlier" : " outliers");
     return line;
 }

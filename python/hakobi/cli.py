@@ -26,6 +26,7 @@ import importlib
 import os
 import signal
 import sys
+from pathlib import Path
 from typing import NoReturn
 
 import click
@@ -165,6 +166,10 @@ def main() -> NoReturn:
     """The console script."""
     # A study that is told to end (a batch system's SIGTERM) keeps and reports its finished runs as after Ctrl-C.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:  # closed by whoever started this
+            setattr(sys, name, Path(os.devnull).open("w"))  # noqa: SIM115, for good
+        getattr(sys, name).reconfigure(errors="replace")  # a terminal without ± still gets the figures
     sys.exit(run(sys.argv[1:]))
 
 

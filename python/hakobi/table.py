@@ -5,7 +5,10 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Literal, TextIO
+from typing import TextIO
+
+#: Blanks between columns on a terminal, and how far a column of words may be narrowed.
+GAP, LEAST_WORDS = 3, 16
 
 
 @dataclass
@@ -51,15 +54,25 @@ def column_widths(table: Table) -> list[int]:
     return [max(map(len, column)) for column in zip(table.headings(), *table.rows, strict=True)]
 
 
-def pieces(table: Table, width: int) -> list[list[int]]:
-    """The columns' numbers in groups that fit into `width` characters, two blanks between columns; each group starts
-    with the frozen ones and has at least one more. Pure."""
+def fitted_widths(table: Table, width: int) -> list[int]:
+    """The columns' widths where `width` characters are all there is: a table that does not fit has words of at most a
+    third of them, whose lines are folded; numbers keep every digit. Pure."""
     widths = column_widths(table)
+    if sum(widths) + GAP * (len(widths) - 1) <= width:
+        return widths
+    most = max(LEAST_WORDS, width // 3)
+    return [min(most, wide) if words else wide for wide, words in zip(widths, table.flush_left(), strict=True)]
+
+
+def pieces(table: Table, width: int) -> list[list[int]]:
+    """The columns' numbers in groups that fit into `width` characters, three blanks between columns; each group starts
+    with the frozen ones and has at least one more. Pure."""
+    widths = fitted_widths(table, width)
     frozen = list(range(table.num_frozen))
     result: list[list[int]] = []
     for column in range(table.num_frozen, len(widths)):
         group = [*result[-1], column] if result else []
-        if group and sum(widths[i] + 2 for i in group) - 2 <= width:
+        if group and sum(widths[i] + GAP for i in group) - GAP <= width:
             result[-1] = group
         else:
             result.append([*frozen, column])
@@ -95,11 +108,15 @@ def _show_rich(table: Table, stream: TextIO) -> None:
 
     console = Console(file=stream, highlight=False)
     console.print(Text(table.title, style="bold"))
+    widths = fitted_widths(table, console.width - 2)
     for columns in pieces(table, console.width - 2):
         view = RichTable(box=box.SIMPLE_HEAD, pad_edge=False)
         for column in columns:
-            justify: Literal["left", "right"] = "left" if table.flush_left()[column] else "right"
-            view.add_column(Text(table.headings()[column]), justify=justify, no_wrap=True)
+            heading = Text(table.headings()[column])
+            if table.flush_left()[column]:
+                view.add_column(heading, justify="left", overflow="fold", max_width=widths[column])
+            else:
+                view.add_column(heading, justify="right", no_wrap=True, min_width=widths[column])
         for number, row in enumerate(table.rows):
             cells = [Text(row[column], style="bold" if (number, column) in table.best else "") for column in columns]
             view.add_row(*cells, end_section=number + 1 in table.rules)

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <cstdlib>
 #include <ctime>
+#include <filesystem>
 #include <hakobi/comm.hpp>
 
 #include "measure/residency.hpp"
@@ -80,6 +81,37 @@ Record conditions(const std::string& benchmark, int num_ranks, const Topology& t
     return record;
 }
 
+namespace {
+
+/// Prepares a file of records for more of them: a last line that a killed program left is completed or removed. A file
+/// that ends with something else than a record is somebody else's.
+Status mend_end(const std::string& path, std::ofstream& file) {
+    std::error_code error;
+    const std::uintmax_t size =
+        std::filesystem::is_regular_file(path, error) ? std::filesystem::file_size(path, error) : 0;
+    if (error || size == 0) return {};
+    std::ifstream before(path, std::ios::binary);
+    std::string line;
+    std::string last;
+    while (std::getline(before, line)) {
+        if (line.find_first_not_of(" \t\r") != std::string::npos) last = line;
+    }
+    const bool is_record = Record::accept(last) && Record::parse(last).is_object();
+    before.clear();
+    before.seekg(-1, std::ios::end);
+    const bool is_cut = before.get() != '\n';
+    if (!is_record && !(is_cut && !last.empty() && last.front() == '{')) {
+        return {ErrorCode::invalid_argument,
+                path + " is not a file of JSON lines, its last line is no record: nothing is written to it"};
+    }
+    if (is_cut && is_record) file << '\n';
+    if (is_cut && !is_record) std::filesystem::resize_file(path, size - last.size(), error);
+    if (error) return status_of_errno(error.value(), "cannot write", path);
+    return {};
+}
+
+}  // namespace
+
 Record to_record(const Measurement& measurement, const std::string& unit) {
     const Summary& summary = measurement.summary;
     Record record;
@@ -105,8 +137,10 @@ Result<RecordWriter> RecordWriter::open(const std::string& path) {
     writer.path_ = path;
     if (path.empty()) return writer;
     errno = 0;
-    writer.file_.open(path, std::ios::out | std::ios::trunc);
+    writer.file_.open(path, std::ios::out | std::ios::app);
     if (!writer.file_) return status_of_errno(errno != 0 ? errno : EIO, "cannot write", path);
+    Status status = mend_end(path, writer.file_);
+    if (!status.ok()) return status;
     return writer;
 }
 

@@ -29,7 +29,8 @@ constexpr int schema_version = 1;
 /// Appends records to a file, one line each, flushed line by line: a killed run keeps what it had.
 class RecordWriter {
   public:
-    /// An empty path writes nowhere. Truncates an existing file. A directory or unwritable path is an error.
+    /// An empty path writes nowhere. What the file has stays; a last line that a killed run cut off is removed. A
+    /// directory, an unwritable path, and a file that ends with something else than a record are errors.
     [[nodiscard]] static Result<RecordWriter> open(const std::string& path);
     /// The first failure is kept and returned by every later call.
     Status write(const Record& record);

@@ -39,20 +39,37 @@ TEST(ToRecord, HoldsEverySampleAndTheSpreadBesideTheMedian) {
     EXPECT_EQ(record["wide"], true);
 }
 
-TEST(RecordWriter, WritesOneLineARecordAndStartsAnew) {
+TEST(RecordWriter, WritesOneLineARecordAfterThoseThatAreThere) {
     const std::string path = temporary_path("lines.jsonl");
-    for (int run = 0; run < 2; ++run) {
+    // What a run leaves that is killed: nothing, a line without its newline, half a line.
+    for (const char* left : {"", R"({"bytes": 3})", R"({"bytes)"}) {
+        std::ofstream(path) << R"({"bytes": 1})"
+                            << "\n"
+                            << R"({"bytes": 2})"
+                            << "\n"
+                            << left;
         auto writer = RecordWriter::open(path);
-        ASSERT_TRUE(writer.ok());
-        EXPECT_TRUE(writer.value().write({{"kind", "summary"}, {"bytes", 1}}).ok());
-        EXPECT_TRUE(writer.value().write({{"kind", "summary"}, {"bytes", 2}}).ok());
+        ASSERT_TRUE(writer.ok()) << writer.status().text();
+        const int before = nlohmann::json::accept(left) ? 3 : 2;
+        EXPECT_TRUE(writer.value().write({{"kind", "summary"}, {"bytes", before + 1}}).ok());
+        std::ifstream file(path);
+        int lines = 0;
+        for (std::string line; std::getline(file, line); ++lines) {
+            EXPECT_EQ(nlohmann::json::parse(line)["bytes"], lines + 1);
+        }
+        EXPECT_EQ(lines, before + 1);
     }
-    std::ifstream file(path);
-    int lines = 0;
-    for (std::string line; std::getline(file, line); ++lines) {
-        EXPECT_EQ(nlohmann::json::parse(line)["bytes"], lines + 1);
+    std::remove(path.c_str());
+}
+
+TEST(RecordWriter, LeavesSomebodyElsesFileAlone) {
+    const std::string path = temporary_path("notes.txt");
+    for (const char* notes : {"precious\n", "precious", "[1, 2]\n", "{\n"}) {
+        std::ofstream(path) << notes;
+        EXPECT_EQ(RecordWriter::open(path).status().code(), ErrorCode::invalid_argument) << notes;
+        std::ifstream file(path);
+        EXPECT_EQ(std::string(std::istreambuf_iterator<char>(file), {}), notes);
     }
-    EXPECT_EQ(lines, 2);
     std::remove(path.c_str());
 }
 

@@ -47,9 +47,10 @@ struct Topology::State {
     [[nodiscard]] int count(hwloc_obj_type_t type) const {
         return topology == nullptr ? 0 : std::max(0, hwloc_get_nbobjs_by_type(topology, type));
     }
-    /// The type of the last-level data cache, or the machine where no cache is known.
+    /// The type of the last-level data cache; where no cache is known the socket, which is all that tells cores apart.
     [[nodiscard]] hwloc_obj_type_t last_level() const {
-        for (hwloc_obj_type_t type : {HWLOC_OBJ_L3CACHE, HWLOC_OBJ_L2CACHE, HWLOC_OBJ_L1CACHE}) {
+        for (hwloc_obj_type_t type :
+             {HWLOC_OBJ_L3CACHE, HWLOC_OBJ_L2CACHE, HWLOC_OBJ_L1CACHE, HWLOC_OBJ_PACKAGE}) {
             if (count(type) > 0) return type;
         }
         return HWLOC_OBJ_MACHINE;
@@ -86,6 +87,16 @@ bool Topology::is_known() const noexcept {
 int Topology::num_cores() const {
     const int cores = state_->count(HWLOC_OBJ_CORE);
     return cores > 0 ? cores : num_units();
+}
+int Topology::num_cores_of(const std::string& units) const {
+    const UnitSet set(units);
+    int cores = 0;
+    for (int i = 0; i < state_->count(HWLOC_OBJ_CORE); ++i) {
+        const hwloc_obj_t core =
+            hwloc_get_obj_by_type(state_->topology, HWLOC_OBJ_CORE, static_cast<unsigned>(i));
+        if (hwloc_bitmap_intersects(core->cpuset, set.get()) != 0) ++cores;
+    }
+    return cores > 0 ? cores : hwloc_bitmap_weight(set.get());
 }
 int Topology::num_units() const {
     const int units = state_->count(HWLOC_OBJ_PU);

@@ -33,6 +33,8 @@ class Topology {
     [[nodiscard]] CacheSizes caches() const;
     [[nodiscard]] int num_cores() const;
     [[nodiscard]] int num_units() const;  ///< hardware threads
+    /// Cores that have any of the units of such a list as `binding` returns.
+    [[nodiscard]] int num_cores_of(const std::string& units) const;
     [[nodiscard]] int num_sockets() const;
     [[nodiscard]] int num_numa_nodes() const;
     [[nodiscard]] int num_core_complexes() const;  ///< last-level caches

@@ -49,6 +49,21 @@ TEST(Topology, CacheSizesComeFromTheMachine) {
     EXPECT_EQ(machine("pack:1 l2:2(size=1048576) core:1 pu:1").caches().last_level_bytes(), 1048576);
 }
 
+TEST(Topology, WithoutCachesOnlySocketsTellCoresApart) {
+    const Topology topology = machine("pack:2 core:2 pu:1");
+    EXPECT_EQ(topology.distance("0", "1"), Distance::same_core_complex);
+    EXPECT_EQ(topology.distance("0", "2"), Distance::other_socket);
+    EXPECT_EQ(topology.caches().last_level_bytes(), 0);
+}
+
+TEST(Topology, CountsCoresOfAList) {
+    const Topology topology = machine("pack:1 core:4 pu:2");
+    EXPECT_EQ(topology.num_cores_of("0"), 1);
+    EXPECT_EQ(topology.num_cores_of("0,1,0-1"), 1);
+    EXPECT_EQ(topology.num_cores_of("1-2"), 2);
+    EXPECT_EQ(topology.num_cores_of("0-7"), 4);
+}
+
 TEST(Topology, WithoutHwlocNothingIsClaimed) {
     const Topology topology = Topology::load(false);
     EXPECT_FALSE(topology.is_known());

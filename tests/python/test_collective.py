@@ -171,7 +171,7 @@ def test_wrong_input_ends_in_one_line(hakobi: Command, command: str, arguments: 
 def test_what_is_not_finite_is_refused(hakobi: Command, option: str, value: str) -> None:
     result = hakobi("bench", "collective", "--dir", ".", "--json", "r.jsonl", option, value)
     assert result.status == 2
-    assert result.stderr == f"hakobi bench collective: {option}: {value} is not a finite number\n"
+    assert result.line() == f"hakobi bench collective: Invalid value for '{option}': '{value}' is not a finite number."
 
 
 def test_a_stripe_in_any_unit_reaches_the_job(hakobi: Command, log: Path) -> None:

@@ -152,6 +152,24 @@ def test_a_record_that_cannot_be_read_ends_in_one_line(
     assert reason in result.line()
 
 
+def test_a_least_difference_that_is_no_number_is_refused(hakobi: Callable[..., Result], tmp_path: Path) -> None:
+    file = tmp_path / "a"
+    file.write_text("{}")
+    result = hakobi("compare", "--least", "nan", file, file)
+    assert result.status == 2
+    assert "not a finite number" in result.line()
+
+
+def test_figures_beyond_any_ratio_differ(hakobi: Callable[..., Result], tmp_path: Path) -> None:
+    for name, value in (("a", 1e308), ("b", 1e-308)):
+        line = {"kind": "measurement", "benchmark": "x", "samples": [value] * 6, "unit": "s"}
+        (tmp_path / name).write_text(json.dumps(line))
+    for one, other in (("a", "b"), ("b", "a")):
+        result = hakobi("compare", tmp_path / one, tmp_path / other)
+        assert result.status == 1, result.stderr
+        assert "1 of 1" in result.stdout
+
+
 def test_another_unit_in_the_second_file_is_said(hakobi: Callable[..., Result], tmp_path: Path) -> None:
     a = write(tmp_path / "a.jsonl", [measurement()])
     b = write(tmp_path / "b.jsonl", [measurement(unit="us")])

@@ -131,12 +131,19 @@ def answers(**texts: str) -> transports.Ask:
 def test_open_mpi_is_asked_for_its_layer_and_parameters() -> None:
     rows = transports.transports("openmpi", answers(ompi_info=OPEN_MPI_4))
     assert [row.name for row in rows] == list(transports.NAMES)
-    assert rows[0].text == "Open MPI btl vader, single copy cma, eager limit 4096"
-    assert rows[1].environment == {"OMPI_MCA_btl_vader_single_copy_mechanism": "none"}
-    assert rows[3].environment == {"OMPI_MCA_btl_vader_eager_limit": "1024"}
+    assert rows[0].text == "Open MPI pml ob1, btl vader, single copy cma, eager limit 4096"
+    assert rows[1].environment == {"OMPI_MCA_pml": "ob1", "OMPI_MCA_btl_vader_single_copy_mechanism": "none"}
+    assert rows[3].environment == {"OMPI_MCA_pml": "ob1", "OMPI_MCA_btl_vader_eager_limit": "1024"}
     newer = transports.transports("openmpi", answers(ompi_info=OPEN_MPI_5))
-    assert newer[1].environment == {"OMPI_MCA_smsc": "^cma,xpmem,knem"}
-    assert newer[3].environment == {"OMPI_MCA_btl_sm_eager_limit": "1024"}
+    assert newer[1].environment == {"OMPI_MCA_pml": "ob1", "OMPI_MCA_smsc": "^cma,xpmem,knem"}
+    assert newer[3].environment == {"OMPI_MCA_pml": "ob1", "OMPI_MCA_btl_sm_eager_limit": "1024"}
+
+
+def test_open_mpi_with_ucx_is_not_said_to_use_its_own_layer() -> None:
+    rows = transports.transports("openmpi", answers(ompi_info=OPEN_MPI_4 + 'mca:pml:ucx:version:"mca:2.1.0"\n'))
+    assert rows[0].text.startswith("Open MPI's choice of pml ucx and pml ob1")
+    assert rows[0].environment == {}
+    assert all(row.environment["OMPI_MCA_pml"] == "ob1" for row in rows[1:])
 
 
 def test_mpich_is_controlled_through_what_lies_below_it() -> None:

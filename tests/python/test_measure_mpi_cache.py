@@ -231,6 +231,9 @@ def test_a_study_that_is_told_to_end_reports_and_leaves_no_process(
         (["--pattern", "sendrecv,put"], "one pattern"),
         (["--pattern", "all"], "one pattern"),
         (["--ranks", "1"], "--ranks"),
+        (["--timeout", "nan"], "not a finite number"),
+        (["--timeout", "-1"], "--timeout"),
+        (["--budget", "inf"], "not a finite number"),
     ],
 )
 def test_wrong_input_ends_in_one_line(hakobi: Callable[..., Result], arguments: list[str], said: str) -> None:
@@ -264,6 +267,22 @@ def test_figures_are_medians_over_rounds() -> None:
     assert not figure.cache_inflated
 
 
+def test_a_round_counts_once_however_many_samples_it_has() -> None:
+    lines = [
+        {"kind": "measurement", "transport": "default", "bytes": 1000, "counted_bytes": 2000.0, "round": number}
+        | {"contender": contender, "samples": [seconds] * count, "stationary": number != 2}
+        for number, (hot_s, cold_s, count) in enumerate([(1.0, 2.0, 5), (1.1, 2.2, 5), (4.0, 4.0, 500)])
+        for contender, seconds, count in (("hot", hot_s, count), ("cold", cold_s, count))
+    ]
+    (figure,) = session.figures_of(lines)["default"]
+    assert figure.hot_s.median == 1.1
+    assert figure.cold_s.median == 2.2
+    assert figure.ratio.estimate == pytest.approx(2)
+    assert figure.ratio.interval.low < 1 < 2 < figure.ratio.interval.high
+    assert not figure.cache_inflated
+    assert not figure.settled
+
+
 def has_benchmark() -> bool:
     try:
         return bool(programs.find("hakobi-bench-mpi"))
@@ -287,6 +306,35 @@ def test_the_real_benchmark_measures_and_verifies(hakobi: Callable[..., Result],
     assert itself.status == 0, itself.stderr
     lines = [json.loads(line) for line in file.read_text().splitlines()]
     assert [line["bytes"] for line in lines if line["kind"] == "self-comparison"] == [0, 0]
+    assert [line["kind"] for line in lines].count("summary") == 4, "what was there has gone"
+    for wrong in (["--budget", "nan"], ["--sizes", ""], ["--json", ""], ["--pattern", "put", "--consume", "timed"]):
+        refused = hakobi("bench", "mpi", *wrong)
+        assert refused.status == 2
+        assert wrong[0] in refused.stderr or "--consume" in refused.stderr
     alone = hakobi("bench", "mpi", "--ranks", "1", "--budget", "0.1")
     assert alone.status == 2
     assert "one rank" in alone.stderr
+
+
+@pytest.mark.programs
+@pytest.mark.skipif(not has_benchmark(), reason="hakobi-bench-mpi is not built")
+def test_each_rank_of_a_node_is_placed_on_a_core_of_its_own(
+    hakobi: Callable[..., Result], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "r.jsonl"
+    arguments = ["--sizes", "8", "--budget", "0", "--samples", "1", "--window", "1M", "--json", file]
+    # A machine of two cores, which hwloc makes up: it binds nothing.
+    monkeypatch.setenv("HWLOC_SYNTHETIC", "pack:1 l3:1(size=4194304) core:2 pu:1")
+    monkeypatch.setenv("HWLOC_THISSYSTEM", "1")
+    many = hakobi("bench", "mpi", "--ranks", "4", "--place", "same-core-complex", *arguments)
+    assert many.status == 2
+    assert "there are 2" in many.stderr
+    two = hakobi("bench", "mpi", "--ranks", "2", "--place", "other-socket", *arguments)
+    assert two.status == 2
+    assert "no two cores that are 'other socket'" in two.stderr
+    blind = hakobi("bench", "mpi", "--ranks", "2", "--place", "same-socket", "--no-hwloc", *arguments)
+    assert blind.status == 2
+    assert "--place needs hwloc" in blind.stderr
+    not_known = hakobi("bench", "mpi", "--ranks", "2", "--no-hwloc", *arguments)
+    assert not_known.status == 0, not_known.stderr
+    assert "ranks 0 and 1: placement not known" in not_known.stdout

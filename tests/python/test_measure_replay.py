@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import os
 import shutil
@@ -332,6 +333,10 @@ def test_what_is_predicted_but_not_replayed_is_said(tmp_path: Path) -> None:
     ]
     outcome = replay.evaluate(recorded, lines, repetitions=1, eager_bytes=4096, timeout_s=30)
     assert set(outcome.predicted_s) == {"cold", "hot"}
+    text = "the program ran with MPICH 4.0.2"
+    other = replay.other_libraries(dataclasses.replace(recorded, mpi_library="MPICH Version: 4.0.2"), lines)
+    assert all(note.startswith(text) for note in other)
+    assert len(other) == (0 if programs.flavour() == "mpich" else 1)
     (note,) = outcome.notes
     assert note.startswith(f"not replayed: {recorded.path}")
     assert "received by nobody" in note

@@ -288,6 +288,13 @@ def test_record_writes_a_trace_of_the_program(tmp_path: Path) -> None:
     result = launched(tmp_path, FLAVOUR, "--record", "trace.jsonl")
     assert (result.status, result.stdout) == (0, "error 0\n")
     assert (tmp_path / "trace.jsonl").stat().st_size > 0
+    # A program that leaves no trace does not leave that of another run either.
+    assert start("run", "--record", tmp_path / "trace.jsonl", "--", "false").wait(timeout=60) == 1
+    assert not (tmp_path / "trace.jsonl").exists()
+    (tmp_path / "notes").write_text("precious\n")
+    refused = start("run", "--record", tmp_path / "notes", "--", "true")
+    assert "is no trace: it is not overwritten" in refused.communicate(timeout=60)[1]
+    assert (tmp_path / "notes").read_text() == "precious\n"
 
 
 @built

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import math
 import sys
 from pathlib import Path
 
 import click
+
+from hakobi.options import SECONDS, Number
 
 
 @click.command(context_settings={"ignore_unknown_options": True})
@@ -18,10 +19,10 @@ import click
 @click.option("--cb", default="", help="Bytes of a collective buffer (chosen).")
 @click.option("--depth", type=click.IntRange(min=1), help="Collective buffers in flight (chosen).")
 @click.option("--aggregators", type=click.IntRange(min=1), help="Aggregators in all (chosen).")
-@click.option("--skew", type=click.FloatRange(min=0), help="Seconds that the last rank is late at each of its cycles.")
+@click.option("--skew", type=Number(min=0), help="Seconds that the last rank is late at each of its cycles.")
 @click.option("--storage-model", "model_text", default="", metavar="MODEL", help="Lay this model over all file calls.")
 @click.option("--compare", type=click.Choice(["mpi-io"]), help="Measure the MPI library's collectives beside ours.")
-@click.option("--limit", type=click.FloatRange(min=0), default=0.0, help="GB/s that the storage can do, where known.")
+@click.option("--limit", type=Number(min=0), default=0.0, help="GB/s that the storage can do, where known.")
 @click.option(
     "--dir",
     "folder",
@@ -31,12 +32,10 @@ import click
     help="Where the file goes.",
 )
 @click.option("--rounds", type=click.IntRange(min=1), help="Rounds of jobs (3 where jobs alternate, else 1).")
-@click.option(
-    "--budget", "budget_s", type=click.FloatRange(min=0), default=30.0, show_default=True, help="Seconds of a case."
-)
+@click.option("--budget", "budget_s", type=Number(min=0), default=30.0, show_default=True, help="Seconds of a case.")
 @click.option("--min-samples", type=click.IntRange(min=1), default=6, show_default=True, help="Of each contender.")
 @click.option("--json", "json_file", type=click.Path(path_type=Path), help="Append records (JSON lines) to this file.")
-@click.option("--timeout", "timeout_s", type=float, default=3600.0, show_default=True, help="Seconds a job may take.")
+@click.option("--timeout", "timeout_s", type=SECONDS, default=3600.0, show_default=True, help="Seconds a job may take.")
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED, metavar="[OPTIONS OF hakobi-bench-collective]")
 def command(
     pattern: str,
@@ -72,14 +71,8 @@ def command(
     hakobi bench collective --hint hakobi_shuffle=always --mpi-hint cb_nodes=4 --operation write
     """
     from hakobi import files
-    from hakobi.errors import InputError
     from hakobi.measuring import collective, collective_bench, storage_model
 
-    if not math.isfinite(timeout_s) or timeout_s <= 0:
-        raise InputError(f"--timeout: {timeout_s:g} is not a number of seconds above 0")
-    for name, number in (("--skew", skew), ("--limit", limit), ("--budget", budget_s)):
-        if number is not None and not math.isfinite(number):
-            raise InputError(f"{name}: {number:g} is not a finite number")
     passed = ["--piece", str(collective.parse_bytes(piece, "--piece"))]
     passed += ["--cb", str(collective.parse_bytes(cb, "--cb"))] if cb else []
     for name, value in (("--depth", depth), ("--aggregators", aggregators), ("--skew", skew)):

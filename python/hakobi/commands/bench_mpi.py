@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import click
 
+from hakobi.options import SECONDS
+
 
 @click.command(context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})
 @click.option("--ranks", type=click.IntRange(min=1), default=2, show_default=True, help="MPI ranks to start.")
-@click.option("--timeout", "timeout_s", type=float, default=3600.0, show_default=True, help="Seconds it may take.")
+@click.option("--timeout", "timeout_s", type=SECONDS, default=3600.0, show_default=True, help="Seconds it may take.")
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED, metavar="[OPTIONS OF hakobi-bench-mpi]")
 def command(ranks: int, timeout_s: float, arguments: tuple[str, ...]) -> int:
     """Measure MPI messages with hot and with cold buffers.

@@ -6,21 +6,33 @@ from pathlib import Path
 
 import click
 
+from hakobi.options import SECONDS, Number
+
 
 @click.command()
 @click.argument("trace_file", metavar="FILE", type=click.Path(path_type=Path))
 @click.option(
     "--figures", type=click.Path(path_type=Path), help="Records of `hakobi bench mpi` to predict from, not new ones."
 )
-@click.option("--repetitions", type=click.IntRange(min=0), default=3, show_default=True, help="Replays; 0 for none.")
+@click.option("--repetitions", type=click.IntRange(0, 1000), default=3, show_default=True, help="Replays; 0 for none.")
 @click.option("--whole", is_flag=True, help="Set-up and end too, not only the main loop.")
 @click.option(
     "--steps", type=click.IntRange(min=1), help="Time steps of the recorded run: figures are for one step then."
 )
-@click.option("--eager", default=4096, show_default=True, help="Bytes up to which a send ends by itself.")
-@click.option("--budget", default=1.0, show_default=True, help="Seconds for each message size's figures.")
+@click.option(
+    "--eager",
+    type=click.IntRange(0, 2**62),
+    default=4096,
+    show_default=True,
+    help="Bytes up to which a send ends by itself.",
+)
+@click.option(
+    "--budget", type=Number(min=0), default=1.0, show_default=True, help="Seconds for each message size's figures."
+)
 @click.option("--json", "json_file", type=click.Path(path_type=Path), help="Append records (JSON lines) to this file.")
-@click.option("--timeout", "timeout_s", default=3600.0, show_default=True, help="Seconds that each part may take.")
+@click.option(
+    "--timeout", "timeout_s", type=SECONDS, default=3600.0, show_default=True, help="Seconds that each part may take."
+)
 def command(
     trace_file: Path,
     figures: Path | None,
@@ -49,6 +61,7 @@ def command(
         if not whole:
             recorded = trace.crop(recorded, trace.loop(recorded), Path(folder) / "loop.jsonl")
         lines = records.read(figures) if figures else replay.measure_figures(recorded, budget, timeout_s)
+        others = replay.other_libraries(recorded, lines)
         outcome = replay.evaluate(recorded, lines, repetitions=repetitions, eager_bytes=eager, timeout_s=timeout_s)
     share = steps or 1
     unit = "us a step" if steps else "us"
@@ -70,6 +83,7 @@ def command(
     if len(outcome.replays) > 1:
         span = f"{1e6 * min(outcome.replays) / share:.1f} to {1e6 * max(outcome.replays) / share:.1f}"
         view.notes.append(f"{len(outcome.replays)} replays: {span} {unit}")
+    view.notes += others
     view.notes += outcome.notes
     table.show(view)
     if json_file:

@@ -6,14 +6,14 @@ from pathlib import Path
 
 import click
 
+from hakobi.options import Number
+
 
 @click.command()
 @click.argument("a", type=click.Path(path_type=Path))
 @click.argument("b", type=click.Path(path_type=Path))
 @click.option("--all", "show_all", is_flag=True, help="List what does not differ, too.")
-@click.option(
-    "--least", type=click.FloatRange(0, 10), default=0.10, show_default=True, help="Relative difference to be named."
-)
+@click.option("--least", type=Number(0, 10), default=0.10, show_default=True, help="Relative difference to be named.")
 def command(a: Path, b: Path, show_all: bool, least: float) -> int:
     """Name the differences between two files of records (JSON lines).
 
@@ -30,17 +30,17 @@ def command(a: Path, b: Path, show_all: bool, least: float) -> int:
         reasons = "; ".join(outcome.unjudged()) or "they have no measurement in common"
         raise InputError(f"{a} and {b} cannot be compared: {reasons}")
     shown = outcome.pairs if show_all else outcome.differences()
-    view = table.Table(f"{b} beside {a}", ["<measurement", "a", "±", "b", "±", "b/a", "<verdict"])
+    view = table.Table(f"{b} beside {a}", ["<measurement", "<verdict", "b/a", "a", "±", "b", "±"])
     for pair in sorted(shown, key=lambda pair: abs(pair.ratio - 1), reverse=True):
         verdict = "differs" if pair.differs else "within the spread"
         view.add(
             pair.label(),
+            verdict,
+            f"{pair.ratio:.3f}",
             f"{pair.a.median:.4g} {pair.unit}",
             f"{pair.a.spread:.2g}",
             f"{pair.b.median:.4g} {pair.unit}",
             f"{pair.b.spread:.2g}",
-            f"{pair.ratio:.3f}",
-            verdict,
         )
     for line in outcome.other_machine:
         view.notes.append(f"another machine: {line}")

@@ -42,6 +42,7 @@ def command(
     """
     from hakobi import drop_in
     from hakobi.errors import InputError
+    from hakobi.measuring import recorder
 
     words = program[1:] if program[:1] == ("--",) else program
     if not words and not is_printed:
@@ -51,6 +52,8 @@ def command(
     if is_printed:
         _print(target, variables)
         return 0
+    if record and "HAKOBI_RECORD" in variables:
+        recorder.remove_old_trace(Path(variables["HAKOBI_RECORD"]))
     _start(drop_in.forwarded(target, variables), variables)
     return 0
 

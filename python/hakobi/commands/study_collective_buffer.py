@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import math
 import sys
 from pathlib import Path
 
 import click
+
+from hakobi.options import SECONDS
 
 
 @click.command(context_settings={"ignore_unknown_options": True})
@@ -27,10 +28,10 @@ import click
     help="Where the files go.",
 )
 @click.option("--rounds", type=click.IntRange(min=1), default=3, show_default=True, help="Each case once in each.")
-@click.option("--budget", "budget_s", type=float, default=900.0, show_default=True, help="Seconds of the study.")
+@click.option("--budget", "budget_s", type=SECONDS, default=900.0, show_default=True, help="Seconds of the study.")
 @click.option("--json", "json_file", type=click.Path(path_type=Path), help="Records (JSON lines); resumes from them.")
 @click.option("--report", type=click.Path(path_type=Path), help="Write an HTML report: one file, no network needed.")
-@click.option("--timeout", "timeout_s", type=float, default=900.0, show_default=True, help="Seconds a run may take.")
+@click.option("--timeout", "timeout_s", type=SECONDS, default=900.0, show_default=True, help="Seconds a run may take.")
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED, metavar="[OPTIONS OF hakobi-bench-collective]")
 def command(
     ranks: str,
@@ -64,9 +65,6 @@ def command(
     from hakobi.errors import InputError
     from hakobi.measuring import collective, storage_model
 
-    for name, value in (("--budget", budget_s), ("--timeout", timeout_s)):
-        if not math.isfinite(value) or value <= 0:
-            raise InputError(f"{name}: {value:g} is not a number of seconds above 0")
     sizes = [collective.parse_bytes(text, "--cb") for text in cb.split(",") if text.strip()]
     if not sizes:
         raise InputError("--cb names no size")

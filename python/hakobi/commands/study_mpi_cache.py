@@ -6,6 +6,8 @@ from pathlib import Path
 
 import click
 
+from hakobi.options import SECONDS, Number
+
 
 @click.command()
 @click.option("--ranks", type=click.IntRange(min=2), default=2, show_default=True, help="MPI ranks of one node.")
@@ -13,14 +15,12 @@ import click
 @click.option("--sizes", default="", help="Message sizes, as `hakobi bench mpi` takes them.")
 @click.option("--transports", "names", default="all", show_default=True, help="Transports, separated by commas.")
 @click.option("--rounds", type=click.IntRange(min=1), default=5, show_default=True, help="Each transport once in each.")
-@click.option(
-    "--budget", type=click.FloatRange(min=0), default=0.5, show_default=True, help="Seconds a size and round."
-)
+@click.option("--budget", type=Number(min=0), default=0.5, show_default=True, help="Seconds a size and round.")
 @click.option("--window", default="", help="Bytes through which cold buffers rotate.")
 @click.option("--no-hwloc", is_flag=True, help="Do not ask hwloc about caches.")
 @click.option("--json", "json_file", type=click.Path(path_type=Path), help="Append records (JSON lines) to this file.")
 @click.option("--report", type=click.Path(path_type=Path), help="Write an HTML report: one file, no network needed.")
-@click.option("--timeout", "timeout_s", type=float, default=900.0, show_default=True, help="Seconds a run may take.")
+@click.option("--timeout", "timeout_s", type=SECONDS, default=900.0, show_default=True, help="Seconds a run may take.")
 def command(
     ranks: int,
     pattern: str,

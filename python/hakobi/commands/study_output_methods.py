@@ -6,6 +6,8 @@ from pathlib import Path
 
 import click
 
+from hakobi.options import SECONDS
+
 
 @click.command(context_settings={"ignore_unknown_options": False})
 @click.option("--app", default="tsunami", show_default=True, help="The application: program hakobi-APP.")
@@ -18,7 +20,7 @@ import click
 @click.option("--sync", is_flag=True, help="Count the time until storage has the data.")
 @click.option("--keep", is_flag=True, help="Leave the runs' files on the storages.")
 @click.option("--seed", type=int, default=1, show_default=True, help="Decides the order within the rounds.")
-@click.option("--timeout", "timeout_s", type=float, default=3600.0, show_default=True, help="Seconds a run may take.")
+@click.option("--timeout", "timeout_s", type=SECONDS, default=3600.0, show_default=True, help="Seconds a run may take.")
 @click.argument("arguments", nargs=-1, metavar="[-- APP OPTIONS]")
 def command(
     app: str,

@@ -193,7 +193,7 @@ def _pair(key: Key, a: list[float], b: list[float], unit: str, least: float, con
     ratio = second.median / first.median
     differs = (
         apart
-        and max(ratio, 1 / ratio) >= 1 + least
+        and not 1 / (1 + least) < ratio < 1 + least
         and _are_apart(statistics.interval_of_median(a, confidence), statistics.interval_of_median(b, confidence))
     )
     return Difference(key, first, second, ratio, differs, unit)

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from hakobi import programs
-from hakobi.errors import InputError, StorageError
+from hakobi.errors import FormatError, InputError, StorageError
 
 LIBRARY = "libhakobi_record.so"
 
@@ -46,3 +46,18 @@ def record_environment(
         "HAKOBI_RECORD": str(file),
         "LD_PRELOAD": ":".join(filter(None, [str(library(flavour)), before])),
     }
+
+
+def remove_old_trace(file: Path) -> None:
+    """Removes the trace of an earlier run, so that one that leaves none is not taken for that one. Raises FormatError
+    for a file that is no trace."""
+    if not file.is_file():
+        return
+    try:
+        with file.open("rb") as stream:
+            first = stream.readline(4096)
+    except FileNotFoundError:  # each rank may have been started by a command of its own
+        return
+    if first and b'"kind":"trace"' not in first.replace(b" ", b""):
+        raise FormatError(f"{file} is no trace: it is not overwritten")
+    file.unlink(missing_ok=True)

@@ -8,6 +8,7 @@ waits as long as its own computing (the program hakobi-replay).
 from __future__ import annotations
 
 import json
+import re
 import tempfile
 from collections import defaultdict
 from collections.abc import Callable
@@ -110,6 +111,27 @@ def figures_of(lines: list[Record], contender: str) -> dict[tuple[str, int], pre
         key: prediction.Figures({size: float(np.median(medians)) for size, medians in values.items()})
         for key, values in points.items()
     }
+
+
+def other_libraries(trace: Trace, lines: list[Record]) -> list[str]:
+    """Notes where the trace, the figures and the replay are not of one MPI library."""
+    own = _library_name(trace.mpi_library)
+    seen = {_library_name(str(line.get("mpi_library", ""))) for line in lines if line.get("kind") == "conditions"}
+    notes = [f"the program ran with {own}, the figures are of {name}" for name in sorted(seen) if own and name != own]
+    here = {"openmpi": "Open MPI", "mpich": "MPICH"}.get(programs.flavour(), "")
+    if own and here and not own.startswith(here):
+        notes.append(f"the program ran with {own}, the replay with {here}: HAKOBI_MPI chooses another")
+    return notes
+
+
+def _library_name(version: str) -> str:
+    """Name and number of an MPI library's version text.
+
+    >>> _library_name("Open MPI v4.1.4, package: Debian"), _library_name("MPICH Version: 4.0.2 MPICH Release date: x")
+    ('Open MPI 4.1.4', 'MPICH 4.0.2')
+    """
+    found = re.match(r"(Open MPI|MPICH|MVAPICH2?|Intel\S* MPI)\D*([\d.]+)", version)
+    return f"{found.group(1)} {found.group(2)}" if found else version
 
 
 def _collective(figures: dict[tuple[str, int], prediction.Figures]) -> Callable[[str, int, int], float]:

@@ -87,24 +87,28 @@ def _open_mpi(tool: Ask) -> list[Transport]:
     eager = value(f"btl_{layer}_eager_limit")
     copies = value(f"btl_{layer}_single_copy_mechanism")
     single = f"single copy {copies}" if copies else "single copy by the smsc framework"
-    result = [Transport("default", f"Open MPI btl {layer}, {single}, eager limit {eager}")]
+    btl = f"btl {layer}, {single}, eager limit {eager}"
+    chosen = f"Open MPI pml ob1, {btl}"
+    if "mca:pml:ucx:" in text:
+        chosen = f"Open MPI's choice of pml ucx and pml ob1 ({btl})"
+    result = [Transport("default", chosen)]
+    ob1 = {"OMPI_MCA_pml": "ob1"}  # the layer that uses btls: another one (UCX) would not look at their parameters
     if copies:
-        control = {f"OMPI_MCA_btl_{layer}_single_copy_mechanism": "none"}
-        result.append(Transport("no-single-copy", f"btl {layer}, btl_{layer}_single_copy_mechanism=none", control))
+        control = ob1 | {f"OMPI_MCA_btl_{layer}_single_copy_mechanism": "none"}
+        words = f"pml ob1, btl {layer}, btl_{layer}_single_copy_mechanism=none"
+        result.append(Transport("no-single-copy", words, control))
     elif "mca:smsc:" in text:
-        control = {"OMPI_MCA_smsc": "^cma,xpmem,knem"}
-        result.append(Transport("no-single-copy", f"btl {layer}, smsc ^cma,xpmem,knem", control))
+        control = ob1 | {"OMPI_MCA_smsc": "^cma,xpmem,knem"}
+        result.append(Transport("no-single-copy", f"pml ob1, btl {layer}, smsc ^cma,xpmem,knem", control))
     else:
         result.append(Transport("no-single-copy", "", missing="this Open MPI has no control over single copy"))
     if "mca:btl:tcp:" in text:
-        # ob1 is the layer that uses btls; another one (UCX) would not look at the list.
-        control = {"OMPI_MCA_pml": "ob1", "OMPI_MCA_btl": "tcp,self"}
-        result.append(Transport("no-shared-memory", "btl tcp,self (pml ob1)", control))
+        result.append(Transport("no-shared-memory", "pml ob1, btl tcp,self", ob1 | {"OMPI_MCA_btl": "tcp,self"}))
     else:
         result.append(Transport("no-shared-memory", "", missing="this Open MPI has no btl tcp"))
     for name, limit in (("eager-1K", 1024), ("eager-64K", 65536)):
-        control = {f"OMPI_MCA_btl_{layer}_eager_limit": str(limit)}
-        result.append(Transport(name, f"btl {layer}, btl_{layer}_eager_limit={limit}", control))
+        control = ob1 | {f"OMPI_MCA_btl_{layer}_eager_limit": str(limit)}
+        result.append(Transport(name, f"pml ob1, btl {layer}, btl_{layer}_eager_limit={limit}", control))
     return result
 
 
@@ -138,6 +142,29 @@ def _mpich(tool: Ask) -> list[Transport]:
         Transport("default", f"{named}: its own choice"),
         *[Transport(name, "", missing=f"no control known for {named}") for name in NAMES[1:]],
     ]
+
+
+#: What makes a library say at start-up what it chose, by MPI library.
+TALKING = {
+    "openmpi": {"OMPI_MCA_pml_base_verbose": "10", "UCX_LOG_LEVEL": "info"},
+    "mpich": {"UCX_LOG_LEVEL": "info"},
+}
+
+
+def used(flavour: str, log: str) -> str:
+    """What a library's log says that it chose, where it could choose; "" when it says nothing.
+
+    >>> used("openmpi", "[vm:1] selected ob1 best priority 20"), used("mpich", "ep_cfg[1]: tag(sysv/memory)")
+    ('pml ob1', 'sysv')
+    >>> used("openmpi", "selected ucx best priority 51\\nep_cfg[1]: tag(sysv/memory cma/memory)")
+    'pml ucx (sysv, cma)'
+    """
+    lanes = used_by_ucx(log)
+    if flavour != "openmpi":
+        return lanes
+    found = re.search(r"selected (\w+) best priority", log)
+    pml = f"pml {found.group(1)}" if found else ""
+    return f"{pml} ({lanes})" if pml == "pml ucx" and lanes else pml
 
 
 def used_by_ucx(log: str) -> str:

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <charconv>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
@@ -89,8 +90,21 @@ void Trace::start() {
     is_spawned_ = parent != MPI_COMM_NULL;
     if (is_spawned_) return;
     path_ = path;
-    if (const char* most = std::getenv("HAKOBI_RECORD_EVENTS"))
-        max_events_ = std::strtoull(most, nullptr, 10);
+    int rank = 0;
+    PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    if (const char* most = std::getenv("HAKOBI_RECORD_EVENTS"); most != nullptr && *most != '\0') {
+        const char* const end = most + std::strlen(most);
+        std::size_t number = 0;
+        const auto [rest, error] = std::from_chars(most, end, number);
+        if (error == std::errc() && rest == end) {
+            max_events_ = number;
+        } else if (rank == 0) {
+            std::fprintf(
+                stderr,
+                "hakobi: HAKOBI_RECORD_EVENTS='%s' is no number of calls: %zu are kept on each rank\n", most,
+                max_events_);
+        }
+    }
     // All ranks take one moment for 0: those of a node by their common clock, nodes as near as a barrier brings them
     // (each node's clock began when it was started).
     MPI_Comm node = MPI_COMM_NULL;
@@ -329,6 +343,8 @@ void Trace::write() {
     MPI_Comm comm = MPI_COMM_NULL;
     PMPI_Comm_split(MPI_COMM_WORLD, 0, rank, &comm);
     const std::string mine = to_lines(rank);
+    std::int64_t num_dropped = 0;
+    PMPI_Reduce(&num_dropped_, &num_dropped, 1, MPI_INT64_T, MPI_SUM, 0, comm);
     constexpr int tag = 7171;
     constexpr std::size_t piece = std::size_t{1} << 26;  // an int counts it
     if (rank != 0) {
@@ -368,9 +384,15 @@ void Trace::write() {
     PMPI_Comm_free(&comm);
     file.flush();
     // The program's own result stands whatever becomes of its trace.
-    if (!file)
+    if (!file) {
         std::fprintf(stderr, "hakobi: the trace %s cannot be written: %s\n", path_.c_str(),
                      std::strerror(errno));
+    } else if (num_dropped > 0) {
+        std::fprintf(
+            stderr,
+            "hakobi: the trace %s lacks %lld calls: HAKOBI_RECORD_EVENTS let it keep %zu on each rank\n",
+            path_.c_str(), static_cast<long long>(num_dropped), max_events_);
+    }
 }
 
 }  // namespace hakobi::recorder

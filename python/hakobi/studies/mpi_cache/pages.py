@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from hakobi.studies.mpi_cache.session import Figure, Outcome
 from hakobi.table import Table
 from hakobi.table import show as show_table
-from hakobi.words import binary_text
+from hakobi.words import binary_text, count_text
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -24,19 +24,24 @@ def table_of(outcome: Outcome, name: str) -> Table:
     for figure in outcome.measured[name]:
         marks = ["cache-inflated"] if figure.cache_inflated else []
         marks += ["wide"] if figure.wide else []
+        marks += [] if figure.settled else ["not settled"]
         view.add(
             binary_text(figure.bytes),
             f"{1e6 * figure.hot_s.median:.4g}",
-            f"{1e6 * figure.hot_s.spread:.2g}",
+            _spread(1e6 * figure.hot_s.spread),
             _rate(figure.gb_s(figure.hot_s)),
             f"{1e6 * figure.cold_s.median:.4g}",
-            f"{1e6 * figure.cold_s.spread:.2g}",
+            _spread(1e6 * figure.cold_s.spread),
             _rate(figure.gb_s(figure.cold_s)),
             f"{figure.ratio.estimate:.2f}",
             f"{figure.ratio.interval.low:.2f} to {figure.ratio.interval.high:.2f}",
             ", ".join(marks),
         )
     return view
+
+
+def _spread(value: float) -> str:
+    return f"{value:.0f}" if value >= 99.5 else f"{value:.2g}"
 
 
 def _rate(value: float | None) -> str:
@@ -74,10 +79,18 @@ def notes(outcome: Outcome) -> list[str]:
         if machine.get("cache_assumed"):
             result.append(f"cache sizes unknown: cold buffers rotate through {window}, a guess")
         else:
+            warning = ", LESS: they are not cold" if machine["window_bytes"] < machine["cache_bytes"] else ""
             result.append(
-                f"cold buffers rotate through {window}, the last-level cache has {binary_text(machine['cache_bytes'])}"
+                f"cold buffers rotate through {window}, the last-level cache has "
+                f"{binary_text(machine['cache_bytes'])}{warning}"
             )
-    result.append("± is half the distance between the quartiles; the interval holds the ratio with 99 %")
+    num_rounds = _num_rounds(outcome)
+    of = f"of {num_rounds} rounds' medians" if num_rounds > 1 else "of one process's samples"
+    result.append(f"± is half the distance between the quartiles {of}; the interval holds the ratio with 99 %")
+    if num_rounds == 1:
+        result.append("one round: what differs from process to process is in no interval")
+    if any(not figure.settled for figures in outcome.measured.values() for figure in figures):
+        result.append("not settled: times still drifted when the warm-up's share of the budget ended")
     for name, reason in outcome.skipped.items():
         if name in outcome.measured:
             result.append(f"{name} failed in a later round, what was finished before is shown: {reason}")
@@ -86,6 +99,11 @@ def notes(outcome: Outcome) -> list[str]:
     if outcome.is_interrupted:
         result.append("interrupted: what was finished is shown")
     return result
+
+
+def _num_rounds(outcome: Outcome) -> int:
+    """Rounds that the first transport's figures are of."""
+    return max((int(line["round"]) + 1 for line in outcome.measurements), default=0)
 
 
 def show(outcome: Outcome) -> None:
@@ -202,8 +220,10 @@ def write_report(path: Path, outcome: Outcome) -> None:
             f"in the cache sees less than the classical figure. The most at {binary_text(worst.bytes)}: "
             f"{worst.ratio.estimate:.2f} times ({worst.ratio.interval.low:.2f} to {worst.ratio.interval.high:.2f})."
         )
-    else:
+    elif _with_rate(figures):
         report.text("No size differs between hot and cold buffers outside the spread.")
+    if outcome.machine and outcome.machine["window_bytes"] < outcome.machine["cache_bytes"]:
+        report.warn("the window is smaller than the last-level cache: the buffers called cold are not")
     if any(_with_rate(figures_) for figures_ in outcome.measured.values()):
         report.figure(
             bandwidth_figure(outcome, first),
@@ -216,7 +236,7 @@ def write_report(path: Path, outcome: Outcome) -> None:
     if any(_with_rate(figures_) for figures_ in outcome.measured.values()):
         report.figure(
             ratio_figure(outcome),
-            "Figure 3. How many times faster hot buffers look, by transport.",
+            "Figure 2. How many times faster hot buffers look, by transport.",
             alt="A line for each transport: the ratio of hot to cold bandwidth over message size.",
         )
     for name in outcome.measured:
@@ -228,7 +248,8 @@ def write_report(path: Path, outcome: Outcome) -> None:
             *notes(outcome),
             "hot: one buffer again and again; cold: buffers rotate through the window, pages touched beforehand",
             "every byte that arrived was compared with what was sent, after the clock stopped",
-            f"{outcome.plan.rounds} rounds, transports in turn; hot and cold samples in turn within each run",
+            f"{count_text(_num_rounds(outcome), 'round')}, transports in turn; "
+            "hot and cold samples in turn within each run",
         ]
     )
     report.conditions(outcome.conditions)

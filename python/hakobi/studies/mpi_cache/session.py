@@ -2,7 +2,9 @@
 
 1. Each round runs the benchmark once with every transport, in an order that turns round by round: what drifts meets
    all of them. Within a run hot and cold samples are interleaved by the program.
-2. A figure is the median over all rounds' samples; hot against cold is judged round by round and sample by sample.
+2. A figure is the median over the rounds' medians, and so is the ratio of cold to hot: processes differ from each other
+   by more than the samples of one (where its memory lies), so that a round, not a sample, is what counts once. Only a
+   study of one round is judged by its samples.
 3. With a file of records a finished run is appended as a whole: conditions with the first, summaries at the end.
 4. Interrupted, or when the default transport fails in a later round, it keeps and reports what is finished.
 """
@@ -53,6 +55,7 @@ class Figure:
     ratio: statistics.Comparison
     cache_inflated: bool
     wide: bool
+    settled: bool  #: all warm-ups ended because the series was stationary
 
     def gb_s(self, summary: statistics.Summary) -> float | None:
         return self.counted_bytes / summary.median / 1e9 if self.counted_bytes else None
@@ -192,8 +195,8 @@ def _run_once(plan: Plan, program: programs.Program, transport: Transport) -> tu
     """The records of one run, and what moved the bytes where the library below says so."""
     extra = dict(transport.environment)
     extra["HAKOBI_COMMIT"] = conditions.commit() or ""
-    if program.flavour == "mpich":
-        extra["UCX_LOG_LEVEL"] = "info"  # says once, at start-up, which transports it chose
+    if transport.name == "default" or program.flavour == "mpich":
+        extra |= transports.TALKING.get(program.flavour, {})
     with tempfile.TemporaryDirectory(prefix="hakobi-mpi-cache-") as folder:
         file = Path(folder) / "records.jsonl"
         arguments = ["--pattern", plan.pattern, "--budget", str(plan.budget_s), "--json", str(file)]
@@ -205,38 +208,49 @@ def _run_once(plan: Plan, program: programs.Program, transport: Transport) -> tu
         if finished.status == 2 and transport.name == "default":
             raise InputError(finished.reason())
         launch.check(finished, f"transport {transport.name}")
-        return records.read(file), transports.used_by_ucx(finished.stdout + finished.stderr)
+        log = finished.stdout + finished.stderr
+        return records.read(file), transports.used(program.flavour, log) if "choice" in transport.text else ""
 
 
 def figures_of(measurements: list[Record]) -> dict[str, list[Figure]]:
     """Transport -> figures by size, from all rounds' `measurement` records."""
-    hot: dict[tuple[str, int], list[float]] = defaultdict(list)
-    cold: dict[tuple[str, int], list[float]] = defaultdict(list)
+    hot: dict[tuple[str, int], dict[int, list[float]]] = defaultdict(dict)
+    cold: dict[tuple[str, int], dict[int, list[float]]] = defaultdict(dict)
     counted: dict[tuple[str, int], float] = {}
+    settled: dict[tuple[str, int], bool] = defaultdict(lambda: True)
     for line in measurements:
         key = (str(line["transport"]), int(line["bytes"]))
         counted[key] = float(line.get("counted_bytes", 0))
-        if line["contender"] == "hot":
-            hot[key] += line["samples"]
-        elif line["contender"] == "cold":
-            cold[key] += line["samples"]
+        if line["contender"] in ("hot", "cold"):
+            (hot if line["contender"] == "hot" else cold)[key][int(line["round"])] = line["samples"]
+            settled[key] &= bool(line.get("stationary", True))
     result: dict[str, list[Figure]] = defaultdict(list)
     for key in sorted(hot.keys() & cold.keys()):
-        # Within a round the two lists have one sample a turn each, so that equal places are neighbours in time.
-        result[key[0]].append(_figure(key[1], hot[key], cold[key], counted[key]))
+        rounds = sorted(hot[key].keys() & cold[key].keys())
+        pairs = [(hot[key][number], cold[key][number]) for number in rounds]
+        if pairs:
+            result[key[0]].append(_figure(key[1], pairs, counted[key], settled[key]))
     return dict(result)
 
 
-def _figure(size: int, hot: list[float], cold: list[float], counted: float) -> Figure:
-    hot_s, cold_s = statistics.summarise(hot), statistics.summarise(cold)
-    logs = statistics.compare_interleaved(list(np.log(cold)), list(np.log(hot)), CONFIDENCE)
+def _figure(size: int, pairs: list[tuple[list[float], list[float]]], counted: float, settled: bool) -> Figure:
+    """`pairs` are a round's hot and cold samples each; equal places in the two are neighbours in time."""
+    logs_of_rounds = [np.log(cold) - np.log(hot) for hot, cold in pairs]
+    if len(pairs) == 1:
+        hot_values, cold_values, log_ratios = pairs[0][0], pairs[0][1], list(logs_of_rounds[0])
+    else:
+        hot_values = [float(np.median(hot)) for hot, _ in pairs]
+        cold_values = [float(np.median(cold)) for _, cold in pairs]
+        log_ratios = [float(np.median(logs)) for logs in logs_of_rounds]
+    hot_s, cold_s = statistics.summarise(hot_values), statistics.summarise(cold_values)
+    logs = statistics.compare_interleaved(log_ratios, [0.0] * len(log_ratios), CONFIDENCE)
     low, high = float(np.exp(logs.interval.low)), float(np.exp(logs.interval.high))
     ratio = statistics.Comparison(
         float(np.exp(logs.estimate)), statistics.Interval(low, high, logs.interval.confidence), logs.differs
     )
     inflated = counted > 0 and ratio.differs and ratio.estimate > 1 and cold_s.interval.low > hot_s.interval.high
     wide = any((s.interval.high - s.interval.low) > 0.05 * s.median for s in (hot_s, cold_s))
-    return Figure(size, hot_s, cold_s, counted, ratio, inflated, wide)
+    return Figure(size, hot_s, cold_s, counted, ratio, inflated, wide, settled)
 
 
 def summary_records(outcome: Outcome) -> list[Record]:
@@ -259,6 +273,7 @@ def summary_records(outcome: Outcome) -> list[Record]:
                     "ratio_ci_high": figure.ratio.interval.high,
                     "cache_inflated": figure.cache_inflated,
                     "wide": figure.wide,
+                    "stationary": figure.settled,
                     "ranks": outcome.plan.ranks,
                     "transport": name,
                     "moved_by": outcome.texts[name],

@@ -14,7 +14,12 @@ namespace {
 // Below this a page of 2 MiB of which little is used would cost more memory than it saves time.
 constexpr std::int64_t huge_from_bytes = 2 * huge_page_bytes;
 
+/// A process without free descriptors has as little as one without memory: nobody else can give it some either.
 Status failure(const char* action) {
+    if (errno == EMFILE || errno == ENFILE) {
+        return {ErrorCode::out_of_memory,
+                std::string(action) + " memory that processes share: no file descriptor is left"};
+    }
     return status_of_errno(errno, action, "memory that processes share");
 }
 

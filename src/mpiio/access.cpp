@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "mpi/agree.hpp"
+#include "mpiio/entry.hpp"
 #include "mpiio/errors.hpp"
 #include "mpiio/hints.hpp"
 #include "mpiio/report.hpp"
@@ -98,30 +99,28 @@ Request describe(OpenFile& file, const Access& access) {
 /// The part of a rank that the engine cannot describe, by the MPI library alone.
 Outcome perform_alone(OpenFile& file, const Access& access, const Request& request) {
     file.counts.add(Passed::pattern);
-    const OwnAccess own(file, access.is_write);
-    const Inside inside;
     MPI_Status status;
-    Outcome outcome;
-    MPI_File handle = MPI_FILE_NULL;
-    outcome.error = file.library_view.alone(handle);
-    if (outcome.error != MPI_SUCCESS) {
-        if (handle != file.handle) PMPI_File_call_errhandler(file.handle, outcome.error);
-        return outcome;
-    }
+    const auto call = [&](MPI_File handle) {
 #if MPI_VERSION >= 4
-    outcome.error = access.is_write ? library.File_write_at_c(handle, request.position_etypes, access.buffer,
-                                                              access.count, access.type, &status)
-                                    : library.File_read_at_c(handle, request.position_etypes, access.buffer,
-                                                             access.count, access.type, &status);
+        return access.is_write ? library.File_write_at_c(handle, request.position_etypes, access.buffer,
+                                                         access.count, access.type, &status)
+                               : library.File_read_at_c(handle, request.position_etypes, access.buffer,
+                                                        access.count, access.type, &status);
 #else
-    const int count = static_cast<int>(access.count);  // it came as an int
-    outcome.error = access.is_write ? library.File_write_at(handle, request.position_etypes, access.buffer,
-                                                            count, access.type, &status)
-                                    : library.File_read_at(handle, request.position_etypes, access.buffer,
-                                                           count, access.type, &status);
+        const int count = static_cast<int>(access.count);  // it came as an int
+        return access.is_write ? library.File_write_at(handle, request.position_etypes, access.buffer, count,
+                                                       access.type, &status)
+                               : library.File_read_at(handle, request.position_etypes, access.buffer, count,
+                                                      access.type, &status);
 #endif
-    if (outcome.error != MPI_SUCCESS && handle != file.handle)
-        PMPI_File_call_errhandler(file.handle, outcome.error);
+    };
+    Alone alone;
+    {
+        const OwnAccess own(file, access.is_write);
+        alone = make_alone(file, Pointer::unused, call);
+    }
+    Outcome outcome;
+    outcome.error = alone.tell();
     MPI_Count moved = 0;
     if (outcome.error == MPI_SUCCESS) PMPI_Get_elements_x(&status, MPI_BYTE, &moved);
     outcome.bytes = moved;

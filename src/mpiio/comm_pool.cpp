@@ -136,7 +136,10 @@ std::shared_ptr<FileComm> take_comm(MPI_Comm comm, unsigned needed, unsigned& fl
     }
     if (taken != nullptr || !is_needed) return taken;
     taken = std::make_shared<FileComm>();
-    if (PMPI_Comm_dup(comm, &taken->comm) != MPI_SUCCESS) return nullptr;
+    // Split, since a duplicate would call the program's functions that copy attributes, and those that delete them when it
+    // is freed, which may be in MPI_Finalize. A program's error handler would be inherited.
+    if (PMPI_Comm_split(comm, 0, rank, &taken->comm) != MPI_SUCCESS) return nullptr;
+    PMPI_Comm_set_errhandler(taken->comm, MPI_ERRORS_RETURN);
     taken->id = ids[1];
     taken->owner = ids[2];
     taken->is_kept = (all & has_room) != 0;

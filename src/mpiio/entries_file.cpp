@@ -4,12 +4,16 @@
 #include <strings.h>
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdio>
 #include <cstdlib>
+#include <memory>
+#include <mutex>
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "base/status.hpp"
 #include "mpiio/comm_pool.hpp"
@@ -22,14 +26,19 @@
 namespace hakobi::mpiio {
 namespace {
 
-/// The part of a file name before its colon, for the prefixes by which ROMIO names file systems; else "".
+/// The part of a file name before its colon, in small letters, for the prefixes by which ROMIO names file systems (it
+/// knows them in small and in capital letters); else "".
 std::string_view prefix_of(std::string_view name) {
     static constexpr std::array<std::string_view, 14> known = {"ufs",   "nfs",     "xfs",  "lustre", "gpfs",
                                                                "panfs", "pvfs2",   "pvfs", "testfs", "daos",
                                                                "dfs",   "quobyte", "ime",  "gridftp"};
     const std::string_view prefix = name.substr(0, name.find(':'));
     for (const std::string_view candidate : known) {
-        if (prefix == candidate && prefix.size() < name.size()) return prefix;
+        const bool is_small = prefix == candidate;
+        const bool is_capital =
+            std::equal(prefix.begin(), prefix.end(), candidate.begin(), candidate.end(),
+                       [](char capital, char small) { return capital == small - 'a' + 'A'; });
+        if ((is_small || is_capital) && prefix.size() < name.size()) return candidate;
     }
     return {};
 }
@@ -40,12 +49,21 @@ bool is_posix(std::string_view prefix) {
 }
 
 /// Which file on this node the MPI library opened as `name`: ROMIO takes a prefix off, OMPIO leaves it in the
-/// name.
+/// name. "" where both files are there and the library may be either.
 std::string path_of(const char* name) {
     const std::string_view prefix = prefix_of(name);
-    struct stat found = {};
     const char* path = name;
-    if (!prefix.empty() && ::stat(name, &found) != 0) path += prefix.size() + 1;
+    if (!prefix.empty()) {
+        const char* const without = name + prefix.size() + 1;
+#ifdef OPEN_MPI
+        struct stat found = {};
+        const bool is_literal = ::stat(name, &found) == 0;
+        if (is_literal && ::stat(without, &found) == 0) return "";
+        if (!is_literal) path = without;
+#else
+        path = without;
+#endif
+    }
     char* absolute = ::realpath(path, nullptr);
     std::string result = absolute != nullptr ? absolute : "";
     std::free(absolute);
@@ -75,6 +93,11 @@ void examine(OpenFile& file, int mode) {
         file.why_not = "its path cannot be found by POSIX calls";
     } else if (!S_ISREG(found.st_mode)) {
         file.why_not = "it is not a regular file";
+    } else {
+        // The library may have the file open with more rights than its mode gives now (umask, chmod).
+        const int access = !file.can_write ? O_RDONLY : file.can_read ? O_RDWR : O_WRONLY;
+        const Descriptor again(::open(file.opened_path().c_str(), access | O_CLOEXEC));
+        if (again.get() < 0) file.why_not = "it cannot be opened a second time";
     }
 }
 
@@ -89,7 +112,7 @@ bool may_have_late_views() {
 }
 
 int open(MPI_Comm comm, const char* name, int mode, MPI_Info info, MPI_File* handle) {
-    const int error = pass([&] { return library.File_open(comm, name, mode, info, handle); });
+    const int error = pass(MPI_FILE_NULL, [&] { return library.File_open(comm, name, mode, info, handle); });
     // One rank alone may have failed. A communicator that MPI_File_open refuses has no collectives to agree
     // by.
     int error_class = MPI_SUCCESS;
@@ -129,7 +152,8 @@ int close(MPI_File* handle) {
         file->library_view.close_own();
         give_back(file->comms);
     }
-    const int closed = pass([&] { return library.File_close(handle); });
+    const int closed =
+        pass(handle != nullptr ? *handle : MPI_FILE_NULL, [&] { return library.File_close(handle); });
     return error != MPI_SUCCESS ? error : closed;
 }
 
@@ -181,7 +205,7 @@ int set_view(OpenFile& file, MPI_Offset displacement, MPI_Datatype etype, MPI_Da
         file.library_view.keep(std::move(arguments));
         ++file.counts.late_views;
     } else {
-        const int error = pass([&] {
+        const int error = pass(file.handle, [&] {
             return library.File_set_view(file.handle, displacement, etype, filetype, representation, info);
         });
         if (error != MPI_SUCCESS) return error;
@@ -240,7 +264,17 @@ HAKOBI_EXPORT int hakobi_File_open(MPI_Comm comm, const char* name, int mode, MP
 
 HAKOBI_EXPORT int hakobi_File_close(MPI_File* file) {
     using namespace hakobi::mpiio;
-    if (Inside::is_nested()) return library.File_close(file);
+    if (file != nullptr && Inside::covers(*file)) {
+        // By an error handler, within the call that failed: its caller still has the file.
+        static auto* const closed_within = new std::vector<std::shared_ptr<OpenFile>>;
+        static std::mutex mutex;
+        const std::lock_guard lock(mutex);
+        if (auto known = remove_file(*file)) {
+            known->descriptor = hakobi::Descriptor();
+            closed_within->push_back(std::move(known));
+        }
+        return library.File_close(file);
+    }
     return hakobi::mpiio::close(file);
 }
 
@@ -250,8 +284,9 @@ HAKOBI_EXPORT int hakobi_File_set_view(MPI_File file, MPI_Offset displacement, M
     if (OpenFile* const known = entered(file)) {
         return set_view(*known, displacement, etype, filetype, representation, info);
     }
-    return pass(
-        [&] { return library.File_set_view(file, displacement, etype, filetype, representation, info); });
+    return pass(file, [&] {
+        return library.File_set_view(file, displacement, etype, filetype, representation, info);
+    });
 }
 
 HAKOBI_EXPORT int hakobi_File_set_atomicity(MPI_File file, int flag) {
@@ -259,7 +294,7 @@ HAKOBI_EXPORT int hakobi_File_set_atomicity(MPI_File file, int flag) {
     OpenFile* const known = entered(file);
     const int settled = known != nullptr ? settle_view(*known) : MPI_SUCCESS;
     if (settled != MPI_SUCCESS) return settled;
-    const int error = pass([&] { return library.File_set_atomicity(file, flag); });
+    const int error = pass(file, [&] { return library.File_set_atomicity(file, flag); });
     if (error != MPI_SUCCESS || known == nullptr) return error;
     known->is_atomic = flag != 0;
     if (known->is_atomic) explain(*known, "passes while it is in atomic mode");
@@ -268,7 +303,7 @@ HAKOBI_EXPORT int hakobi_File_set_atomicity(MPI_File file, int flag) {
 
 HAKOBI_EXPORT int hakobi_File_sync(MPI_File file) {
     using namespace hakobi::mpiio;
-    int error = pass([&] { return library.File_sync(file); });
+    int error = pass(file, [&] { return library.File_sync(file); });
     OpenFile* const known = entered(file);
     if (known != nullptr && error == MPI_SUCCESS) {
         error = known->library_view.sync_own();
@@ -283,15 +318,16 @@ HAKOBI_EXPORT int hakobi_File_sync(MPI_File file) {
 
 HAKOBI_EXPORT int hakobi_File_set_info(MPI_File file, MPI_Info info) {
     using namespace hakobi::mpiio;
-    const int error = pass([&] { return library.File_set_info(file, info); });
+    const int error = pass(file, [&] { return library.File_set_info(file, info); });
     OpenFile* const known = entered(file);
-    if (error == MPI_SUCCESS && known != nullptr) take_hints(*known, info);
-    return error;
+    if (error != MPI_SUCCESS || known == nullptr) return error;
+    take_hints(*known, info);
+    return known->library_view.set_info(info);
 }
 
 HAKOBI_EXPORT int hakobi_File_get_info(MPI_File file, MPI_Info* info) {
     using namespace hakobi::mpiio;
-    const int error = pass([&] { return library.File_get_info(file, info); });
+    const int error = pass(file, [&] { return library.File_get_info(file, info); });
     OpenFile* const known = entered(file);
     if (error == MPI_SUCCESS && known != nullptr && known->library_view.is_waiting())
         overlay_info(known->library_view.waiting().info(), *info);
@@ -305,7 +341,7 @@ HAKOBI_EXPORT int hakobi_File_get_info(MPI_File file, MPI_Info* info) {
 HAKOBI_EXPORT int hakobi_File_seek(MPI_File file, MPI_Offset offset, int whence) {
     using namespace hakobi::mpiio;
     OpenFile* const known = entered(file);
-    if (known == nullptr) return pass([&] { return library.File_seek(file, offset, whence); });
+    if (known == nullptr) return pass(file, [&] { return library.File_seek(file, offset, whence); });
     if (known->is_taken() && whence == MPI_SEEK_SET && offset >= 0) {
         known->pointer.set(offset);
         return MPI_SUCCESS;
@@ -317,7 +353,7 @@ HAKOBI_EXPORT int hakobi_File_seek(MPI_File file, MPI_Offset offset, int whence)
 HAKOBI_EXPORT int hakobi_File_get_position(MPI_File file, MPI_Offset* offset) {
     using namespace hakobi::mpiio;
     OpenFile* const known = entered(file);
-    if (known == nullptr) return pass([&] { return library.File_get_position(file, offset); });
+    if (known == nullptr) return pass(file, [&] { return library.File_get_position(file, offset); });
     if (known->is_taken() && offset != nullptr) {
         const std::int64_t position = known->pointer.position_etypes(known->library_view.in_force());
         if (position >= 0) {
@@ -336,14 +372,16 @@ HAKOBI_EXPORT int hakobi_File_get_view(MPI_File file, MPI_Offset* displacement, 
         return library.File_get_view(at, displacement, etype, filetype, representation);
     };
     OpenFile* const known = entered(file);
-    return known != nullptr ? pass_alone(*known, Pointer::unused, call) : pass([&] { return call(file); });
+    return known != nullptr ? pass_alone(*known, Pointer::unused, call)
+                            : pass(file, [&] { return call(file); });
 }
 
 HAKOBI_EXPORT int hakobi_File_get_byte_offset(MPI_File file, MPI_Offset offset, MPI_Offset* displacement) {
     using namespace hakobi::mpiio;
     const auto call = [&](MPI_File at) { return library.File_get_byte_offset(at, offset, displacement); };
     OpenFile* const known = entered(file);
-    return known != nullptr ? pass_alone(*known, Pointer::unused, call) : pass([&] { return call(file); });
+    return known != nullptr ? pass_alone(*known, Pointer::unused, call)
+                            : pass(file, [&] { return call(file); });
 }
 
 }  // extern "C"

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <mutex>
 #include <utility>
 
 #include "mpiio/access.hpp"
@@ -8,29 +9,51 @@
 namespace hakobi::mpiio {
 
 /// The file that a call from the program is about; null for one that is not known, and for the MPI library's own call.
-inline OpenFile* entered(MPI_File handle) {
-    return Inside::is_nested() ? nullptr : find_file(handle);
+[[gnu::always_inline]] inline OpenFile* entered(MPI_File handle) {
+    return Inside::covers(handle) ? nullptr : find_file(handle);
 }
 
-/// Makes the MPI library's call.
+/// Makes the MPI library's call on a handle.
 template <class Call>
-int pass(const Call& call) {
-    const Inside inside;
+int pass(MPI_File handle, const Call& call) {
+    const Inside inside(handle);
     return call();
 }
 
 enum class Pointer { unused, individual };
 
+/// What came of a call of this rank alone.
+struct Alone {
+    int error = MPI_SUCCESS;
+    MPI_File untold = MPI_FILE_NULL;  ///< the handle whose error handler has not been called yet
+
+    /// Calls the handler, which may do anything: while nothing of the file is held. Returns the error.
+    int tell() const {
+        if (untold != MPI_FILE_NULL) PMPI_File_call_errhandler(untold, error);
+        return error;
+    }
+};
+
 /// A call of this rank alone on a known file: `call(handle)` with the handle that has the program's view.
 template <class Call>
-int pass_alone(OpenFile& file, Pointer pointer, const Call& call) {
-    const Inside inside;
+Alone make_alone(OpenFile& file, Pointer pointer, const Call& call) {
+    Alone alone;
+    const MPI_File own = file.handle;
+    const Inside inside(own);
     MPI_File handle = MPI_FILE_NULL;
-    int error = file.library_view.alone(handle);
-    if (error == MPI_SUCCESS && pointer == Pointer::individual) error = file.pointer.hand_over(handle);
-    if (error == MPI_SUCCESS) error = call(handle);
-    if (error != MPI_SUCCESS && handle != file.handle) PMPI_File_call_errhandler(file.handle, error);
-    return error;
+    alone.error = file.library_view.alone(handle);
+    // Until the library has moved the pointer: other threads' calls must not see it before.
+    std::unique_lock<std::mutex> held;
+    if (alone.error == MPI_SUCCESS && pointer == Pointer::individual)
+        alone.error = file.pointer.hand_over(handle, held);
+    if (alone.error == MPI_SUCCESS) alone.error = call(handle);
+    if (alone.error != MPI_SUCCESS && handle != own) alone.untold = own;
+    return alone;
+}
+
+template <class Call>
+int pass_alone(OpenFile& file, Pointer pointer, const Call& call) {
+    return make_alone(file, pointer, call).tell();
 }
 
 /// Gives the library the view that waits, on the file's handle, before a call that all ranks pass. Collective where a
@@ -44,26 +67,38 @@ int refuse_shared(const OpenFile& file);
 template <class Call>
 int pass_together(OpenFile& file, Pointer pointer, const Call& call) {
     int error = settle_view(file);
-    const Inside inside;
-    if (error == MPI_SUCCESS && pointer == Pointer::individual) error = file.pointer.hand_over(file.handle);
+    const Inside inside(file.handle);
+    if (error == MPI_SUCCESS && pointer == Pointer::individual) {
+        std::unique_lock<std::mutex>
+            held;  // not meanwhile: the call may wait for ranks whose threads want it
+        error = file.pointer.hand_over(file.handle, held);
+    }
     return error != MPI_SUCCESS ? error : call(file.handle);
 }
 
 enum class Direction { read, write };
 
+/// When a rank's own access is over: when the call returns, or when the program has completed its request.
+enum class Ends { at_once, later };
+
 /// A data access that always passes.
 template <class Call>
-int pass_access(MPI_File handle, Direction direction, Passed why, Pointer pointer, const Call& call) {
+int pass_access(MPI_File handle, Direction direction, Passed why, Pointer pointer, Ends ends,
+                const Call& call) {
     OpenFile* const file = entered(handle);
-    if (file == nullptr) return pass([&] { return call(handle); });
+    if (file == nullptr) return pass(handle, [&] { return call(handle); });
     file->counts.add(file->why_not.empty() ? why : Passed::file);
     const bool is_write = direction == Direction::write;
     if (why != Passed::independent) {
         pass_before_early_writes(*file);
         return pass_together(*file, pointer, call);
     }
-    const OwnAccess own(*file, is_write);
-    return pass_alone(*file, pointer, call);
+    Alone alone;
+    {
+        const OwnAccess own(*file, is_write, ends == Ends::later);
+        alone = make_alone(*file, pointer, call);
+    }
+    return alone.tell();
 }
 
 /// A nonblocking collective access, which must not wait for other ranks: where the view waits, the rank makes it by
@@ -75,7 +110,7 @@ int pass_nonblocking(MPI_File handle, Direction direction, Pointer pointer, std:
                      MPI_Datatype type, MPI_Request* request, const Call& call, const Alone& alone,
                      const Blocking& blocking) {
     OpenFile* const file = entered(handle);
-    if (file == nullptr) return pass([&] { return call(handle); });
+    if (file == nullptr) return pass(handle, [&] { return call(handle); });
     file->counts.add(file->why_not.empty() ? Passed::nonblocking : Passed::file);
     if (direction == Direction::write) file->has_nonblocking_writes = true;
     pass_before_early_writes(*file);
@@ -90,13 +125,13 @@ int pass_nonblocking(MPI_File handle, Direction direction, Pointer pointer, std:
 
 /// A data access at the shared file pointer by this rank alone: the library must have the view (imports.hpp).
 template <class Call>
-int pass_shared(MPI_File handle, Direction direction, const Call& call) {
+int pass_shared(MPI_File handle, Direction direction, Ends ends, const Call& call) {
     OpenFile* const file = entered(handle);
-    if (file == nullptr) return pass([&] { return call(handle); });
+    if (file == nullptr) return pass(handle, [&] { return call(handle); });
     file->counts.add(file->why_not.empty() ? Passed::shared_pointer : Passed::file);
     if (file->library_view.is_waiting()) return refuse_shared(*file);
-    const OwnAccess own(*file, direction == Direction::write);
-    return pass([&] { return call(handle); });
+    const OwnAccess own(*file, direction == Direction::write, ends == Ends::later);
+    return pass(handle, [&] { return call(handle); });
 }
 
 /// A collective access that the engine does not take.
@@ -110,7 +145,7 @@ int pass_collective(OpenFile& file, const Access& access, const Call& call) {
 template <class Call>
 int collective(MPI_File handle, const Access& access, MPI_Status* status, const Call& call) {
     OpenFile* const file = entered(handle);
-    if (file == nullptr) return pass([&] { return call(handle); });
+    if (file == nullptr) return pass(handle, [&] { return call(handle); });
     if (!takes(*file, access)) return pass_collective(*file, access, call);
     const Outcome outcome = perform(*file, access);
     if (outcome.is_passed) return pass_collective(*file, access, call);
@@ -127,7 +162,7 @@ template <class Call>
 int split_begin(MPI_File handle, const Access& access, const Call& call) {
     using Split = OpenFile::Split;
     OpenFile* const file = entered(handle);
-    if (file == nullptr) return pass([&] { return call(handle); });
+    if (file == nullptr) return pass(handle, [&] { return call(handle); });
     if (file->split != Split::none) return refuse_split(*file);
     Outcome outcome{.is_passed = !takes(*file, access)};
     if (!outcome.is_passed) outcome = perform(*file, access);
@@ -144,10 +179,10 @@ template <class Call>
 int split_end(MPI_File handle, MPI_Status* status, const Call& call) {
     using Split = OpenFile::Split;
     OpenFile* const file = entered(handle);
-    if (file == nullptr) return pass(call);
+    if (file == nullptr) return pass(handle, call);
     const Split begun = std::exchange(file->split, Split::none);
     if (begun == Split::none) return refuse_split(*file);
-    if (begun == Split::passed) return pass(call);
+    if (begun == Split::passed) return pass(handle, call);
     set_status(status, file->split_bytes);
     return MPI_SUCCESS;
 }

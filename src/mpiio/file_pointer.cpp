@@ -35,8 +35,8 @@ std::int64_t FilePointer::position_etypes(MPI_File handle) {
     return fetch(handle) ? position_bytes_ / etype_bytes_ : -1;
 }
 
-int FilePointer::hand_over(MPI_File handle) {
-    const std::lock_guard lock(mutex_);
+int FilePointer::hand_over(MPI_File handle, std::unique_lock<std::mutex>& held) {
+    held = std::unique_lock(mutex_);
     int error = MPI_SUCCESS;
     if (!theirs_is_current_) error = library.File_seek(handle, position_bytes_ / etype_bytes_, MPI_SEEK_SET);
     theirs_is_current_ = true;

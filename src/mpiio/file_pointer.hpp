@@ -21,8 +21,9 @@ class FilePointer {
     std::int64_t advance(MPI_File handle, std::int64_t bytes);
     /// MPI_File_get_position, or -1.
     std::int64_t position_etypes(MPI_File handle);
-    /// Call before a call that passes and uses the individual pointer. Returns an MPI error code.
-    int hand_over(MPI_File handle);
+    /// Call before a call that passes and uses the individual pointer. Returns an MPI error code. While `held` lives
+    /// all others wait, who would see the pointer before that call has moved it.
+    int hand_over(MPI_File handle, std::unique_lock<std::mutex>& held);
     /// Another handle than `handle` is about to stand for the file on their side. Returns whether the library said
     /// where the pointer is.
     bool leave(MPI_File handle);

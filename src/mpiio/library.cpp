@@ -7,7 +7,13 @@
 namespace hakobi::mpiio {
 
 Library library;
-thread_local int Inside::depth_ = 0;
+thread_local Inside::Calls Inside::calls_ = {};
+
+std::size_t Inside::live(const void* here) noexcept {
+    // Stacks grow towards lower addresses.
+    while (calls_.size != 0 && calls_.size <= most && calls_.at[calls_.size - 1].frame <= here) --calls_.size;
+    return calls_.size;
+}
 
 const char* library_name() {
     static const char* const name = [] {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <hakobi/comm.hpp>
 
 namespace hakobi::mpiio {
@@ -26,18 +27,43 @@ extern Library library;
 /// "Open MPI v4.1.4, …" or "MPICH Version: 4.0.2": the first line of what the library calls itself.
 [[nodiscard]] const char* library_name();
 
-/// While one exists on this thread, calls that come in are the MPI library's own (its file functions may call each
-/// other by name) and go straight on.
+/// While one exists on this thread, calls that come in on the same handle are the MPI library's own (its file functions
+/// may call each other by name) and go straight on; on another handle they are those of an error handler of the program.
+/// A handler may also leave the library for good (longjmp): what is left of the call it came from is known by its place
+/// on the stack, above which a call that it made would never lie.
 class Inside {
   public:
-    Inside() noexcept { ++depth_; }
-    ~Inside() { --depth_; }
+    [[gnu::always_inline]] explicit Inside(MPI_File handle = MPI_FILE_NULL) noexcept : place_(calls_.size) {
+        if (place_ < most) calls_.at[place_] = {handle, __builtin_frame_address(0)};
+        ++calls_.size;
+    }
+    ~Inside() { calls_.size = place_; }
     Inside(const Inside&) = delete;
     Inside& operator=(const Inside&) = delete;
-    [[nodiscard]] static bool is_nested() noexcept { return depth_ != 0; }
+    /// Whether a call on any handle comes from within the library.
+    [[nodiscard, gnu::always_inline]] static bool is_nested() noexcept {
+        return live(__builtin_frame_address(0)) != 0;
+    }
+    /// Whether a call on this handle does.
+    [[nodiscard, gnu::always_inline]] static bool covers(MPI_File handle) noexcept {
+        const std::size_t size = live(__builtin_frame_address(0));
+        return size > most || (size != 0 && calls_.at[size - 1].handle == handle);
+    }
 
   private:
-    static thread_local int depth_;
+    static constexpr std::size_t most = 16;
+    struct Calls {
+        struct {
+            MPI_File handle;
+            const void* frame;
+        } at[most];
+        std::size_t size;
+    };
+    /// How many there are when a call comes in whose frame is at `here`; the others are forgotten.
+    [[nodiscard]] static std::size_t live(const void* here) noexcept;
+
+    std::size_t place_;
+    static thread_local Calls calls_;
 };
 
 }  // namespace hakobi::mpiio

@@ -47,8 +47,20 @@ ViewArguments::~ViewArguments() {
 }
 
 int ViewArguments::set_on(MPI_File handle) const {
-    const Inside inside;
+    const Inside inside(handle);
     return library.File_set_view(handle, displacement_, etype_, filetype_, "native", info_);
+}
+
+void ViewArguments::drop_hints(MPI_Info newer) {
+    int num_keys = 0;
+    if (info_ == MPI_INFO_NULL || PMPI_Info_get_nkeys(newer, &num_keys) != MPI_SUCCESS) return;
+    for (int i = 0; i < num_keys; ++i) {
+        char key[MPI_MAX_INFO_KEY + 1] = "";
+        int length = 0, is_set = 0;
+        if (PMPI_Info_get_nthkey(newer, i, key) != MPI_SUCCESS) continue;
+        PMPI_Info_get_valuelen(info_, key, &length, &is_set);  // to delete what is not there is an error
+        if (is_set != 0) PMPI_Info_delete(info_, key);
+    }
 }
 
 void LibraryView::start(MPI_File handle, int num_ranks, std::string path, int mode) {
@@ -110,14 +122,22 @@ int LibraryView::verdict(const ViewArguments& arguments) {
     return error != MPI_SUCCESS ? error : arguments.set_on(own_);
 }
 
+int LibraryView::set_info(MPI_Info info) {
+    if (info == MPI_INFO_NULL) return MPI_SUCCESS;
+    const std::lock_guard lock(mutex_);
+    const Inside inside(own_);
+    if (is_waiting_) waiting_.drop_hints(info);
+    return own_ != MPI_FILE_NULL ? library.File_set_info(own_, info) : MPI_SUCCESS;
+}
+
 int LibraryView::sync_own() {
     const std::lock_guard lock(mutex_);
-    const Inside inside;
+    const Inside inside(own_);
     return own_ != MPI_FILE_NULL && (mode_ & MPI_MODE_RDONLY) == 0 ? library.File_sync(own_) : MPI_SUCCESS;
 }
 
 void LibraryView::close_own() {
-    const Inside inside;
+    const Inside inside(own_);
     if (own_ != MPI_FILE_NULL) library.File_close(&own_);
 }
 

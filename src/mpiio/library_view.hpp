@@ -26,6 +26,8 @@ class ViewArguments {
         return displacement_ == 0 && etype_ == MPI_BYTE && filetype_ == MPI_BYTE;
     }
     [[nodiscard]] MPI_Info info() const noexcept { return info_; }
+    /// Forgets what `newer` has a value for.
+    void drop_hints(MPI_Info newer);
 
   private:
     MPI_Offset displacement_ = 0;
@@ -63,6 +65,9 @@ class LibraryView {
     /// The one of the two that has the program's individual pointer, if the MPI library has it.
     [[nodiscard]] MPI_File in_force();
 
+    /// New hints for the file, which the file's handle has already: they come after those of the view that waits, and
+    /// the rank's own handle gets them too. Local. Returns an MPI error code; no handler is called.
+    [[nodiscard]] int set_info(MPI_Info info);
     /// What the MPI library says of arguments: by the rank's own handle. Local. Returns an MPI error code; no handler
     /// is called.
     [[nodiscard]] int verdict(const ViewArguments& arguments);

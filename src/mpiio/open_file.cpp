@@ -112,16 +112,16 @@ OwnAccess::OfHandle::OfHandle(std::shared_ptr<OpenFile> its_file)
     if (file->engine != nullptr) write.emplace(*file->engine);
 }
 
-OwnAccess::OwnAccess(OpenFile& file, bool is_write) {
-    if (!is_write && file.was_read_alone.load(std::memory_order_relaxed)) return;
+OwnAccess::OwnAccess(OpenFile& file, bool is_write, bool ends_later) {
+    const bool was_alone = file.was_read_alone.load(std::memory_order_relaxed);
+    if (!is_write && was_alone) return;
     for (auto& each : handles_of(file)) {
-        if (is_write) {
-            handles_.emplace_back(std::move(each));
-        } else {
+        if (!was_alone && (!is_write || ends_later)) {
             const std::shared_lock lock(each->engine_use);
             each->was_read_alone.store(true, std::memory_order_relaxed);
             if (each->engine != nullptr) each->engine->wait_for_all_ranks();
         }
+        if (is_write) handles_.emplace_back(std::move(each));
     }
 }
 

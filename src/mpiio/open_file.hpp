@@ -68,7 +68,7 @@ struct OpenFile {
     FileIdentity identity;  ///< what it leads to
     bool can_read = false, can_write = false;
     std::atomic<bool> was_read_alone =
-        false;                 ///< by a rank's own call, through this or another handle of this rank
+        false;                 ///< or written without end, by a rank's own call through any of its handles
     bool is_reported = false;  ///< print a profile or an explanation at close; equal on all ranks
 
     // Equal on all ranks.
@@ -109,7 +109,9 @@ struct OpenFile {
 /// second handle, and for all by the first. Local; any thread.
 class OwnAccess {
   public:
-    OwnAccess(OpenFile& file, bool is_write);
+    /// `ends_later`: it may last beyond this, until the program completes it. Then nobody goes ahead any more, as after
+    /// a read.
+    OwnAccess(OpenFile& file, bool is_write, bool ends_later = false);
 
   private:
     struct OfHandle {

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 
 #include <cerrno>
@@ -30,6 +31,13 @@ Status SharedMemory::create(std::int64_t bytes, SharedMemory& memory) {
     const std::int64_t machine_bytes = static_cast<std::int64_t>(::sysconf(_SC_PHYS_PAGES)) *
                                        static_cast<std::int64_t>(::sysconf(_SC_PAGESIZE));
     if (bytes > machine_bytes) return {ErrorCode::out_of_memory, "more shared memory than this machine has"};
+    // The kernel takes the memory for a file, and would raise SIGXFSZ. MPI's own is one, too.
+    struct rlimit most {};
+    if (::getrlimit(RLIMIT_FSIZE, &most) == 0 && most.rlim_cur != RLIM_INFINITY &&
+        static_cast<std::uint64_t>(bytes) > most.rlim_cur) {
+        return {ErrorCode::out_of_memory,
+                "more shared memory than the process's files may have (RLIMIT_FSIZE)"};
+    }
     SharedMemory made;
     made.descriptor_ = Descriptor(::memfd_create("hakobi", MFD_CLOEXEC));
     if (made.descriptor_.get() < 0) return failure("cannot create");

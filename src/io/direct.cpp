@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/copy_bytes.hpp"
+#include "base/guard.hpp"
 #include "io/copy.hpp"
 #include "storage/concurrency.hpp"
 
@@ -50,7 +51,7 @@ class Mover {
             if (chunk == nullptr) break;  // an error, or the end of the file
             const std::int64_t length = std::min(
                 {cursor.remaining(), request_.stream_end - cursor.stream(), chunk_bytes(cursor.offset())});
-            prepare(*chunk, cursor.offset(), cursor.stream(), length);
+            if (!try_prepare(*chunk, cursor.offset(), cursor.stream(), length)) break;
             cursor.advance(length);
             ++result_.num_calls;
             if (access_ != nullptr) {
@@ -137,6 +138,19 @@ class Mover {
         return chunk;
     }
 
+    // Without memory for it the chunks under way are waited for, and the other ranks come to know.
+    bool try_prepare(Chunk& chunk, std::int64_t file_offset, std::int64_t stream, std::int64_t length) {
+        Status status = guarded("gathering an access", [&] {
+            prepare(chunk, file_offset, stream, length);
+            return Status();
+        });
+        if (status.ok()) return true;
+        const std::scoped_lock lock(mutex_);
+        result_.status.keep_first(std::move(status));
+        free_.push_back(&chunk);
+        return false;
+    }
+
     void prepare(Chunk& chunk, std::int64_t file_offset, std::int64_t stream, std::int64_t length) {
         chunk.stream = stream;
         chunk.length = length;
@@ -206,7 +220,13 @@ class Mover {
 DirectResult move_directly(storage::File& file, storage::Access* access, int depth,
                            const DirectRequest& request) {
     if (request.stream_begin >= request.stream_end) return {};
-    return Mover(file, access, access != nullptr ? depth : 1, request).run();
+    DirectResult result;
+    Status status = guarded("accessing the file", [&] {
+        result = Mover(file, access, access != nullptr ? depth : 1, request).run();
+        return Status();
+    });
+    result.status.keep_first(std::move(status));
+    return result;
 }
 
 }  // namespace hakobi::io

@@ -43,8 +43,8 @@ struct Engine::Impl {
     CoreSet node_cores = {};  // where any rank of this node may run
     Team team;
     NodeBuffers buffers;
+    Timeline timeline;  // accesses that the pipeline's end waits for still add to it
     std::unique_ptr<Pipeline> pipeline;
-    Timeline timeline;
     EngineCounters counters;
     CallLog call_log;
     Explainer explainer;

@@ -130,9 +130,11 @@ class EarlyWrites {
     std::atomic<std::int64_t> ahead_call_, overwritten_call_;  ///< the last ones; 0: none
 };
 
-/// An error text in shared memory.
+/// An error text in shared memory: a path and a reason. Its pages stay untouched until there is one.
 struct SharedText {
-    std::array<char, 240> text{};
+    static constexpr std::size_t most_bytes = 4096 + 256;
+    std::array<char, most_bytes> text;
+    SharedText() { text[0] = '\0'; }
     void set(std::string_view value) {
         const std::size_t length = std::min(value.size(), text.size() - 1);
         std::memcpy(text.data(), value.data(), length);

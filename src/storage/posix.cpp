@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cerrno>
 #include <cstring>
 #include <limits>
@@ -72,7 +73,7 @@ class PosixFile final : public File {
             const ssize_t moved = ::pwrite(fd, data.data(), length, offset);
             if (moved < 0) {
                 if (errno == EINTR) continue;
-                if (errno == EINVAL && drop_direct(fd)) continue;
+                if (errno == EINVAL && refuses_direct(fd)) continue;
                 return failure(errno, "cannot write");
             }
             if (moved == 0) {
@@ -108,7 +109,7 @@ class PosixFile final : public File {
             const ssize_t moved = ::pread(fd, data.data(), length, offset);
             if (moved < 0) {
                 if (errno == EINTR) continue;
-                if (errno == EINVAL && drop_direct(fd)) continue;
+                if (errno == EINVAL && refuses_direct(fd)) continue;
                 return failure(errno, "cannot read");
             }
             if (moved == 0) break;
@@ -179,7 +180,7 @@ class PosixFile final : public File {
     /// Which descriptor takes the bytes from `data` on, and how many of them: the aligned middle goes by the
     /// direct one, an unaligned head up to the next boundary and an unaligned tail by the buffered one.
     [[nodiscard]] Choice choose(const std::byte* data, std::size_t length, std::int64_t offset) const {
-        if (direct_fd_ < 0) return {fd_, length};
+        if (direct_fd_ < 0 || is_direct_refused_.load(std::memory_order_relaxed)) return {fd_, length};
         if (is_aligned(data, offset)) {
             const std::size_t whole = length - length % direct_alignment_bytes;
             return whole > 0 ? Choice{direct_fd_, whole} : Choice{fd_, length};
@@ -192,13 +193,13 @@ class PosixFile final : public File {
         return {fd_, length};
     }
 
-    /// Whether an EINVAL from `fd` may be met by going on with the buffered descriptor: some file systems
-    /// accept the flag and refuse the transfer (a device block larger than ours, the short tail after a
-    /// partial transfer).
-    [[nodiscard]] bool drop_direct(int fd) {
+    /// Whether an EINVAL from `fd` may be met by going on with the buffered descriptor, as all do from now on: some file
+    /// systems accept the flag and refuse the transfer (a device block larger than ours, the short tail after a
+    /// partial transfer). Several threads may find that out at once.
+    [[nodiscard]] bool refuses_direct(int fd) {
         if (fd != direct_fd_ || fd < 0) return false;
-        const int flags = ::fcntl(fd, F_GETFL);
-        return flags >= 0 && (flags & O_DIRECT) != 0 && ::fcntl(fd, F_SETFL, flags & ~O_DIRECT) == 0;
+        is_direct_refused_.store(true, std::memory_order_relaxed);
+        return true;
     }
 
     /// Storage behind the end of the file where the file system has no fallocate: zeros are written from the
@@ -225,6 +226,7 @@ class PosixFile final : public File {
     std::string path_;
     int fd_;         // buffered
     int direct_fd_;  // with O_DIRECT, or -1
+    std::atomic<bool> is_direct_refused_ = false;
     std::int64_t limit_bytes_;
     std::int64_t stripe_bytes_;
 };

@@ -109,7 +109,8 @@ static void hints(int rank, int size) {
 
 static void* read_alone(void* file) {
     int value = 0;
-    for (int i = 0; i < num_alone; ++i) MPI_File_read(*(MPI_File*)file, &value, 1, MPI_INT, MPI_STATUS_IGNORE);
+    for (int i = 0; i < num_alone; ++i)
+        MPI_File_read(*(MPI_File*)file, &value, 1, MPI_INT, MPI_STATUS_IGNORE);
     return NULL;
 }
 

@@ -264,7 +264,7 @@ def test_figures_are_medians_over_rounds() -> None:
     assert figure.ratio.estimate == pytest.approx(1.5)
     assert figure.hot_s.median == 2.0
     assert figure.wide
-    assert not figure.cache_inflated
+    assert figure.cache_inflated
 
 
 def test_a_round_counts_once_however_many_samples_it_has() -> None:

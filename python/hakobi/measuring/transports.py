@@ -167,6 +167,21 @@ def used(flavour: str, log: str) -> str:
     return f"{pml} ({lanes})" if pml == "pml ucx" and lanes else pml
 
 
+def with_choice(text: str, used: str) -> str:
+    """A row's text with what the library said that it used.
+
+    >>> with_choice("Open MPI's choice of pml ucx and pml ob1 (btl vader)", "pml ob1")
+    'Open MPI pml ob1, btl vader'
+    >>> with_choice("Open MPI's choice of pml ucx and pml ob1 (btl vader)", "pml ucx (sysv)")
+    'Open MPI pml ucx (sysv)'
+    >>> with_choice("UCX_TLS=tcp,self", "tcp"), with_choice("Open MPI pml ob1, btl vader", "pml ob1")
+    ('UCX_TLS=tcp,self: tcp', 'Open MPI pml ob1, btl vader')
+    """
+    if found := re.fullmatch(r"Open MPI's choice of pml ucx and pml ob1 \((.*)\)", text):
+        return f"Open MPI {used}, {found.group(1)}" if used == "pml ob1" else f"Open MPI {used}"
+    return text if used.startswith("pml") and used in text else f"{text}: {used}"
+
+
 def used_by_ucx(log: str) -> str:
     """What UCX's log (UCX_LOG_LEVEL=info) says that it uses between two ranks: "sysv, cma"; "" when it says nothing.
 

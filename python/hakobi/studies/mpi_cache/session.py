@@ -176,7 +176,7 @@ def _run_rounds(plan: Plan, program: programs.Program, chosen: list[Transport], 
                 _skip(outcome, file, transport.name, str(error))
                 continue
             if used and number == 0:
-                outcome.texts[transport.name] = f"{transport.text}: {used}"
+                outcome.texts[transport.name] = transports.with_choice(transport.text, used)
             _take(outcome, file, lines, transport.name, number)
 
 
@@ -209,7 +209,7 @@ def _run_once(plan: Plan, program: programs.Program, transport: Transport) -> tu
             raise InputError(finished.reason())
         launch.check(finished, f"transport {transport.name}")
         log = finished.stdout + finished.stderr
-        return records.read(file), transports.used(program.flavour, log) if "choice" in transport.text else ""
+        return records.read(file), transports.used(program.flavour, log)
 
 
 def figures_of(measurements: list[Record]) -> dict[str, list[Figure]]:

@@ -25,13 +25,20 @@ Conditions = dict[str, Any]
 def collect(flavour: str | None = None, storages: Mapping[str, Path] | None = None) -> Conditions:
     """This machine, this build, now. `flavour`: whose MPI (the user's by default); `storages`: name -> folder, each
     described by `file_system`. Raises InputError when the MPI library's launcher is missing."""
+    result = machine() | {"mpi": launch.mpi_version(flavour or programs.flavour())}
+    if storages:
+        result["storage"] = {name: file_system(folder) for name, folder in storages.items()}
+    return result
+
+
+def machine() -> Conditions:
+    """What `collect` says without an MPI library: needs none."""
     from importlib.metadata import version
 
     import psutil
 
     memory = psutil.virtual_memory()
-    flavour = flavour or programs.flavour()
-    result: Conditions = {
+    return {
         "date": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
         "hakobi": version("hakobi"),
         "commit": commit(),
@@ -43,12 +50,8 @@ def collect(flavour: str | None = None, storages: Mapping[str, Path] | None = No
         "memory_available_bytes": memory.available,
         "load": round(os.getloadavg()[0], 2),
         "kernel": f"{platform.system()} {platform.release()}",
-        "mpi": launch.mpi_version(flavour),
         "python": platform.python_version(),
     }
-    if storages:
-        result["storage"] = {name: file_system(folder) for name, folder in storages.items()}
-    return result
 
 
 def commit() -> str | None:

@@ -50,6 +50,31 @@ def test_a_quota_below_the_cores_is_a_trap(system: Callable[..., Path]) -> None:
     assert "CPU quota" not in verdicts(machine.processor(system({"sys/fs/cgroup/cpu.max": "max 100000"})))
 
 
+@pytest.mark.parametrize(
+    "files",
+    [
+        {"proc/self/cgroup": "0::/jobs/7", "sys/fs/cgroup/jobs/7/cpu.max": "150000 100000"},
+        {
+            "proc/self/cgroup": "0::/jobs/7",
+            "sys/fs/cgroup/jobs/7/cpu.max": "max 100000",
+            "sys/fs/cgroup/jobs/cpu.max": "150000 100000",
+        },
+        {
+            "proc/self/cgroup": "4:memory:/m\n3:cpu,cpuacct:/jobs\n0::/",
+            "sys/fs/cgroup/cpu,cpuacct/cpu.cfs_quota_us": "-1",
+            "sys/fs/cgroup/cpu,cpuacct/cpu.cfs_period_us": "100000",
+            "sys/fs/cgroup/cpu,cpuacct/jobs/cpu.cfs_quota_us": "150000",
+            "sys/fs/cgroup/cpu,cpuacct/jobs/cpu.cfs_period_us": "100000",
+        },
+        {"proc/self/cgroup": "1:name=systemd:/\n0::/of/the/host", "sys/fs/cgroup/unified/cpu.max": "150000 100000"},
+    ],
+    ids=["own group", "group above", "version 1", "group of another namespace"],
+)
+def test_a_quota_is_found_where_the_process_is(system: Callable[..., Path], files: dict[str, str]) -> None:
+    (fact,) = [fact for fact in machine.processor(system(files)) if fact.topic == "CPU quota"]
+    assert fact.finding.startswith("1.5 processors")
+
+
 def test_several_numa_nodes_and_unknown_caches_are_traps(system: Callable[..., Path]) -> None:
     root = system({f"sys/devices/system/node/node{i}/cpulist": "0" for i in range(2)})
     assert verdicts(machine.caches_and_numa(root)) == {"caches": "trap", "NUMA": "trap"}
@@ -175,7 +200,9 @@ def test_the_quick_page_has_every_topic_and_measures_nothing(hakobi: Callable[..
     for topic in ("processor", "caches", "NUMA", "huge pages", "single copy", "steal time"):
         assert topic in result.stdout
     assert "memory copy" not in result.stdout
-    facts = [json.loads(line) for line in (tmp_path / "facts.jsonl").read_text().splitlines()]
+    first, *facts = [json.loads(line) for line in (tmp_path / "facts.jsonl").read_text().splitlines()]
+    assert first["kind"] == "conditions"
+    assert first["conditions"]["cores"] == machine.usable_cores()
     assert {fact["verdict"] for fact in facts} <= {"good", "note", "trap"}
 
 
@@ -201,10 +228,22 @@ def test_a_storage_folder_that_there_is_not_costs_its_own_section_only(
     assert result.line().startswith("hakobi doctor: cannot measure storage in ")
     assert str(tmp_path / name) in result.line()
     assert "memory copy" in result.stdout
-    facts = [json.loads(line) for line in (tmp_path / "facts.jsonl").read_text().splitlines()]
+    facts = [json.loads(line) for line in (tmp_path / "facts.jsonl").read_text().splitlines()][1:]
     assert {fact["topic"]: fact["finding"] for fact in facts}[f"storage {tmp_path / name}"] == "not measured"
     assert [fact["topic"] for fact in facts].count("  writing") == 1
     assert sorted(path.name for path in tmp_path.iterdir()) == ["facts.jsonl", "file", "good"]
+
+
+def test_a_machine_without_an_mpi_library_has_its_page_and_records(
+    hakobi: Callable[..., Result], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.delenv("HAKOBI_MPIEXEC", raising=False)
+    result = hakobi("doctor", "--quick", "--json", tmp_path / "facts.jsonl")
+    assert result.status == 0
+    _first, *facts = [json.loads(line) for line in (tmp_path / "facts.jsonl").read_text().splitlines()]
+    assert {fact["finding"] for fact in facts if fact["topic"].startswith("MPI")} == {"not installed"}
+    assert probes.memory(budget_s=0, size=1 << 20).verdict == "note"
 
 
 @pytest.mark.usefixtures("unmeasured")

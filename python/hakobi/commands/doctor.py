@@ -27,7 +27,7 @@ def command(folders: tuple[Path, ...], quick: bool, json_file: Path | None) -> i
     from dataclasses import asdict
     from functools import partial
 
-    from hakobi import files, programs, records
+    from hakobi import conditions, files, programs, records
     from hakobi.errors import StorageError
     from hakobi.measuring import machine
 
@@ -66,6 +66,7 @@ def command(folders: tuple[Path, ...], quick: bool, json_file: Path | None) -> i
         click.echo("\r\033[K", nl=False, err=True)
     _show(facts)
     if json_file:
+        records.append(json_file, {"kind": "conditions", "benchmark": "doctor", "conditions": conditions.machine()})
         for fact in facts:
             records.append(json_file, {"kind": "fact", **asdict(fact)})
     if folders and refused:

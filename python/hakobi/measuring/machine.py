@@ -44,9 +44,8 @@ def processor(root: Path = ROOT) -> list[Fact]:
     """Cores, threads, clock policy, and whether this is a virtual machine."""
     cores = len(os.sched_getaffinity(0)) if root == ROOT else _count(root / "sys/devices/system/cpu", r"cpu\d+")
     facts = [Fact("processor", f"{_cpu_name(root)}, {count_text(cores, 'core')} to run on")]
-    quota = _read(root / "sys/fs/cgroup/cpu.max").split()
-    if quota and quota[0] != "max":
-        share = int(quota[0]) / int(quota[1])
+    share = _cpu_quota(root)
+    if share is not None:
         facts.append(
             Fact(
                 "CPU quota",
@@ -82,6 +81,27 @@ def processor(root: Path = ROOT) -> list[Fact]:
             )
         )
     return facts
+
+
+def _cpu_quota(root: Path) -> float | None:
+    """How many processors the tightest quota of this process's control group and of those above it allows; None when
+    there is none. Version 2 has both figures in `cpu.max`, version 1 a file for each below its controllers' names."""
+    mounts = root / "sys/fs/cgroup"
+    shares = []
+    for line in _read(root / "proc/self/cgroup").splitlines() or ["0::/"]:
+        _, controllers, group = line.split(":", 2)
+        if controllers and "cpu" not in controllers.split(","):
+            continue
+        for mount in (mounts / controllers, mounts / "unified"):
+            place = mount / group.lstrip("/")
+            for folder in (place, *place.parents):
+                if not folder.is_relative_to(mount):
+                    break
+                words = _read(folder / "cpu.max").split()
+                words = words or [_read(folder / "cpu.cfs_quota_us"), _read(folder / "cpu.cfs_period_us")]
+                if all(word.isdigit() for word in words):  # "max" and -1: no quota
+                    shares.append(int(words[0]) / int(words[1]))
+    return min(shares, default=None)
 
 
 def _cpu_name(root: Path) -> str:

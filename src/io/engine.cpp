@@ -25,6 +25,7 @@
 #include <algorithm>
 
 #include "base/clock.hpp"
+#include "base/guard.hpp"
 #include "io/engine_impl.hpp"
 #include "io/small.hpp"
 #include "mpi/comm_state.hpp"
@@ -124,6 +125,14 @@ void Engine::Impl::run_phase(Call& call, const RequestTotals& totals) {
 }
 
 mpi::Agreed Engine::Impl::run_call(Call& call) {
+    mpi::Agreed agreed;
+    const Status status = guarded("a collective access", [&] { agreed = run_phases(call); });
+    if (!status.ok())
+        mpi::end_program(name.shown + ": " + status.text() + "; the other ranks wait for this one");
+    return agreed;
+}
+
+mpi::Agreed Engine::Impl::run_phases(Call& call) {
     ++num_calls;
     // What the last call left untold comes before this call's own mistake: no other call would tell it.
     Status mistake = std::exchange(call.status, std::exchange(undone_status, {}));

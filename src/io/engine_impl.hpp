@@ -79,7 +79,9 @@ struct Engine::Impl {
     Status set_up_buffers(bool for_asynchronous);
     Status need_file();
     mpi::Agreed call(Call& call);
+    /// Ends the program on what it cannot tell the other ranks (no memory for a message, say).
     mpi::Agreed run_call(Call& call);
+    mpi::Agreed run_phases(Call& call);
     RequestSummary summary_of(const Call& call);
     /// Steps 1 and 6.
     RequestTotals exchange(Call& call, RequestSummary mine, bool may_be_small, bool& was_small,

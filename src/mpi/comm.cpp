@@ -2,21 +2,27 @@
 #include <cstdio>
 #include <cstdlib>
 #include <hakobi/error.hpp>
+#include <string>
 
 #include "mpi/comm_state.hpp"
 
 namespace hakobi {
 namespace mpi {
 
+void end_program(const std::string& why) {
+    int rank = -1;
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    std::fprintf(stderr, "hakobi: rank %d: %s\n", rank, why.c_str());
+    MPI_Abort(MPI_COMM_WORLD, EXIT_FAILURE);
+    std::abort();
+}
+
 void check(int mpi_error, const char* call) {
     if (mpi_error == MPI_SUCCESS) return;
     char text[MPI_MAX_ERROR_STRING] = "";
     int length = 0;
-    int rank = -1;
     MPI_Error_string(mpi_error, text, &length);
-    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    std::fprintf(stderr, "hakobi: rank %d: %s failed: %s\n", rank, call, text);
-    MPI_Abort(MPI_COMM_WORLD, EXIT_FAILURE);
+    end_program(std::string(call) + " failed: " + text);
 }
 
 }  // namespace mpi

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <hakobi/comm.hpp>
+#include <string>
 #include <vector>
 
 #include "mpi/node_window.hpp"
@@ -21,7 +22,9 @@ struct CommState {
     std::vector<NodeWindow> kept_windows;         ///< NodeWindow::keep
 };
 
-/// MPI_Abort with rank, call and MPI's text when a communication call failed: agreeing needs what broke.
+/// MPI_Abort with the rank and `why` on stderr: for a rank that can neither go on nor tell the others, who would wait for it.
+[[noreturn]] void end_program(const std::string& why);
+/// `end_program` with call and MPI's text when a communication call failed: agreeing needs what broke.
 void check(int mpi_error, const char* call);
 
 }  // namespace hakobi::mpi

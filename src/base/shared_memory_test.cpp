@@ -1,12 +1,13 @@
 #include "base/shared_memory.hpp"
 
 #include <gtest/gtest.h>
-#include <sys/resource.h>
 #include <sys/wait.h>
 
 #include <cstdint>
 #include <limits>
 #include <utility>
+
+#include "lowered_limit.hpp"
 
 namespace hakobi {
 namespace {
@@ -72,27 +73,16 @@ TEST(SharedMemory, MoreThanTheMachineHasIsAnError) {
 }
 
 TEST(SharedMemory, IsNotMadeWhereTheKernelWouldRaiseASignal) {
-    struct rlimit before {};
-    ASSERT_EQ(::getrlimit(RLIMIT_FSIZE, &before), 0);
-    struct rlimit low = before;
-    low.rlim_cur = 4096;
-    ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &low), 0);
+    const LoweredLimit limit(RLIMIT_FSIZE, 4096);
     SharedMemory memory;
     EXPECT_EQ(SharedMemory::create(8192, memory).code(), ErrorCode::out_of_memory);
     EXPECT_TRUE(SharedMemory::create(4096, memory).ok());
-    ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &before), 0);
 }
 
 TEST(SharedMemory, WithoutDescriptorsIsWithoutMemory) {
-    struct rlimit before {};
-    ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
-    struct rlimit none = before;
-    none.rlim_cur = 0;
-    ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &none), 0);
+    const LoweredLimit limit(RLIMIT_NOFILE, 0);
     SharedMemory memory;
-    const Status status = SharedMemory::create(4096, memory);
-    ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &before), 0);
-    EXPECT_EQ(status.code(), ErrorCode::out_of_memory);
+    EXPECT_EQ(SharedMemory::create(4096, memory).code(), ErrorCode::out_of_memory);
 }
 
 }  // namespace

@@ -25,14 +25,16 @@ class EngineWithoutMemory : public EngineTest {
         EngineTest::TearDown();
     }
     Status write(std::size_t limit_of_last_rank) {
-        if (comm_.rank() == comm_.size() - 1) limit_allocations(limit_of_last_rank);
-        Status status = engine_->write_all(file_, data_.data(), memory_).status;
-        limit_allocations(unlimited);
-        return status;
+        return limited(limit_of_last_rank, [&] { return engine_->write_all(file_, data_.data(), memory_); });
     }
     Status read(std::size_t limit_of_last_rank, std::int64_t& bytes_read) {
+        return limited(limit_of_last_rank,
+                       [&] { return engine_->read_all(file_, data_.data(), memory_, bytes_read); });
+    }
+    template <class Call>
+    Status limited(std::size_t limit_of_last_rank, const Call& call) {
         if (comm_.rank() == comm_.size() - 1) limit_allocations(limit_of_last_rank);
-        Status status = engine_->read_all(file_, data_.data(), memory_, bytes_read).status;
+        Status status = call().status;
         limit_allocations(unlimited);
         return status;
     }

@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 #include <pthread.h>
 #include <signal.h>
-#include <sys/resource.h>
 
 #include <algorithm>
 #include <array>
@@ -16,6 +15,7 @@
 
 #include "base/clock.hpp"
 #include "base/thread.hpp"
+#include "lowered_limit.hpp"
 #include "storage/access.hpp"
 #include "storage/null.hpp"
 
@@ -252,13 +252,8 @@ TEST(MakeAccess, AKernelThatRefusesIoUringIsUnsupportedWithItsReason) {
     GTEST_SKIP() << "the sanitizer's own check of pointers needs the descriptors that this test takes away";
 #endif
     const FilePtr file = open_null("x");
-    rlimit before{};
-    ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
-    rlimit none = before;
-    none.rlim_cur = 0;
-    ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &none), 0);
+    const LoweredLimit limit(RLIMIT_NOFILE, 0);
     const auto access = make_access(*file, {.name = "uring"});
-    ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &before), 0);
     EXPECT_EQ(access.status().code(), ErrorCode::unsupported);
     EXPECT_NE(access.status().text().find("uring': "), std::string::npos) << access.status().text();
 }

@@ -1,7 +1,6 @@
 #include "storage/posix.hpp"
 
 #include <gtest/gtest.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -10,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "lowered_limit.hpp"
 #include "storage/access.hpp"
 
 namespace hakobi::storage {
@@ -76,11 +76,7 @@ TEST_F(PosixFile, AFullDeviceIsNoSpace) {
 
 /// The kernel's own answer to a file above the limit is a signal that ends the process.
 TEST_F(PosixFile, TheSizeLimitIsAnErrorAndNotASignal) {
-    rlimit before{};
-    ASSERT_EQ(::getrlimit(RLIMIT_FSIZE, &before), 0);
-    rlimit lower = before;
-    lower.rlim_cur = 10'000;
-    ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &lower), 0);
+    const LoweredLimit limit(RLIMIT_FSIZE, 10'000);
     Result<FilePtr> file = open_file(path("limited"), creating);
     ASSERT_TRUE(file.ok());
     EXPECT_EQ(file.value()->write_at(data, 0).code(), ErrorCode::no_space);
@@ -95,7 +91,6 @@ TEST_F(PosixFile, TheSizeLimitIsAnErrorAndNotASignal) {
         access.value()->drain();
         EXPECT_EQ(request.status.code(), ErrorCode::no_space) << name;
     }
-    ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &before), 0);
 }
 
 TEST_F(PosixFile, PreallocationHasStorageBehindIt) {

@@ -21,7 +21,9 @@ PIECE = 4 << 20
 
 def memory(budget_s: float = 2.0, size: int = 256 << 20) -> Fact:
     """Bandwidth of copying memory that no cache holds, by one thread (bytes read and written count once)."""
-    size = min(size, max(PIECE, conditions.machine()["memory_available_bytes"] // 8))
+    import psutil
+
+    size = min(size, max(PIECE, psutil.virtual_memory().available // 8))
     source = np.ones(size, dtype=np.uint8)
     target = np.zeros(size, dtype=np.uint8)
     rates: list[float] = []

@@ -17,7 +17,7 @@
 #include <vector>
 
 #include "model.hpp"
-#include "storage/service_model.hpp"
+#include "storage_model/service_model.hpp"
 
 #define EXPORT extern "C" __attribute__((visibility("default")))
 

@@ -19,7 +19,7 @@
 #include <string>
 #include <string_view>
 
-#include "storage/service_model.hpp"
+#include "storage_model/service_model.hpp"
 
 namespace hakobi::storage_model {
 

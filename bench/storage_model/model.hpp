@@ -6,7 +6,7 @@
 #include <cerrno>
 #include <cstdint>
 
-/// A service-time model (src/storage/service_model.hpp) laid over the file calls of any program by
+/// A service-time model (service_model.hpp) laid over the file calls of any program by
 /// LD_PRELOAD.
 ///
 ///   HAKOBI_STORAGE_MODEL         servers=4,bandwidth=500,latency=2ms,stripe=1M

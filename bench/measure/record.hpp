@@ -23,7 +23,7 @@ constexpr int schema_version = 1;
 [[nodiscard]] Record conditions(const std::string& benchmark, int num_ranks, const Topology& topology);
 
 /// A measurement's statistics and samples as members of a record: "unit", "median", "ci_low", "ci_high",
-/// "spread", "min", "max", "num_samples", "num_outliers", "num_warmup", "stationary", "wide", "samples".
+/// "spread", "relative_width", "min", "max", "num_samples", "num_outliers", "num_warmup", "stationary", "wide", "samples".
 [[nodiscard]] Record to_record(const Measurement& measurement, const std::string& unit = "s");
 
 /// Appends records to a file, one line each, flushed line by line: a killed run keeps what it had.

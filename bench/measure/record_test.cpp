@@ -34,7 +34,8 @@ TEST(ToRecord, HoldsEverySampleAndTheSpreadBesideTheMedian) {
     EXPECT_EQ(record["median"], 3.5);
     EXPECT_EQ(record["ci_low"], 1);
     EXPECT_EQ(record["ci_high"], 6);
-    EXPECT_DOUBLE_EQ(record["spread"], 5 / 3.5);
+    EXPECT_DOUBLE_EQ(record["spread"], (4.75 - 2.25) / 2);
+    EXPECT_DOUBLE_EQ(record["relative_width"], 5 / 3.5);
     EXPECT_EQ(record["unit"], "GB/s");
     EXPECT_EQ(record["wide"], true);
 }

@@ -21,7 +21,7 @@ void run_round(std::span<const Contender> contenders, int round, std::vector<std
 
 bool is_narrow(const std::vector<double>& samples, const RepetitionRule& rule) {
     if (static_cast<int>(samples.size()) < samples_needed(rule.confidence)) return false;
-    return summarize(samples, rule.confidence).spread() <= rule.relative_width;
+    return summarize(samples, rule.confidence).relative_width() <= rule.relative_width;
 }
 
 }  // namespace

@@ -121,6 +121,7 @@ Record to_record(const Measurement& measurement, const std::string& unit) {
     record["ci_high"] = summary.ci_high;
     record["confidence"] = summary.confidence;
     record["spread"] = summary.spread();
+    record["relative_width"] = summary.relative_width();
     record["min"] = summary.min;
     record["max"] = summary.max;
     record["num_samples"] = summary.num_samples;

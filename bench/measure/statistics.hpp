@@ -36,9 +36,18 @@ struct Summary {
     int num_outliers =
         0;  ///< farther than three interquartile ranges outside the quartiles; counted, never dropped
     double confidence = 0;
-    /// Width of the interval relative to the median: the spread beside every figure. 0 when the median is 0.
-    [[nodiscard]] double spread() const noexcept { return median != 0 ? (ci_high - ci_low) / median : 0; }
+    /// Half the distance between the quartiles: what is written behind ±, here and in Python (hakobi/statistics.py).
+    [[nodiscard]] double spread() const noexcept { return (quartile_high - quartile_low) / 2; }
+    /// The same as a part of the median; 0 when that is 0.
+    [[nodiscard]] double relative_spread() const noexcept { return median != 0 ? spread() / median : 0; }
+    /// Width of the interval relative to the median: what the repetition rule makes narrow. 0 when the median is 0.
+    [[nodiscard]] double relative_width() const noexcept {
+        return median != 0 ? (ci_high - ci_low) / median : 0;
+    }
 };
+/// Of comparisons, here and in Python: the same thing twice is called different in about 2 of 100.
+constexpr double comparison_confidence = 0.98;
+
 [[nodiscard]] Summary summarize(std::span<const double> samples, double confidence = 0.95);
 
 /// Two contenders whose samples were taken in turn.
@@ -53,6 +62,6 @@ struct Comparison {
 /// taken one after the other. Samples must be positive; the longer series is cut. Of two equal contenders a
 /// share of at most 1 - confidence is called different.
 [[nodiscard]] Comparison compare_interleaved(std::span<const double> a, std::span<const double> b,
-                                             double confidence = 0.99);
+                                             double confidence = comparison_confidence);
 
 }  // namespace hakobi::measure

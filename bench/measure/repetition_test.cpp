@@ -39,7 +39,7 @@ TEST(Repetition, StopsWhenTheIntervalIsAsNarrowAsAsked) {
     const auto fine = measure_interleaved(contenders, {.relative_width = 0.01, .budget_s = 30});
     EXPECT_FALSE(coarse[0].wide);
     EXPECT_FALSE(fine[0].wide);
-    EXPECT_LE(fine[0].summary.spread(), 0.01);
+    EXPECT_LE(fine[0].summary.relative_width(), 0.01);
     // The interval narrows with the root of the number of samples: ten times narrower, about a hundred times more.
     EXPECT_GT(fine[0].samples.size(), 10 * coarse[0].samples.size());
 }
@@ -52,7 +52,7 @@ TEST(Repetition, ABudgetTooShortGivesTheLeastSamplesMarkedWide) {
         measure_interleaved(contenders, {.relative_width = 0.001, .budget_s = 0, .min_samples = 12});
     EXPECT_EQ(results[0].samples.size(), 12U);
     EXPECT_TRUE(results[0].wide);
-    EXPECT_GT(results[0].summary.spread(), 0.001);
+    EXPECT_GT(results[0].summary.relative_width(), 0.001);
 }
 
 TEST(Repetition, WarmUpEndsWhenTheSeriesIsFlatAndItsSamplesAreNotCounted) {

@@ -1,0 +1,112 @@
+#include "storage_model/throttled.hpp"
+
+#include <gtest/gtest.h>
+
+#include <random>
+#include <string>
+#include <vector>
+
+#include "base/clock.hpp"
+#include "storage/null.hpp"
+
+namespace hakobi::storage {
+namespace {
+
+using Servers = std::vector<std::atomic<std::int64_t>>;
+constexpr std::int64_t ms = 1'000'000;
+
+/// Four servers of 1 MB/ms each, 2 ms latency, stripes of 1 MB: times come out in whole ms.
+constexpr ServiceModel model = {
+    .num_servers = 4, .bandwidth_mb_s = 1000, .latency_ns = 2 * ms, .stripe_bytes = 1'000'000};
+
+TEST(ServiceModel, ServersSharesAddUpToTheRequest) {
+    std::mt19937_64 random(20110311);
+    for (int i = 0; i < 2000; ++i) {
+        ServiceModel any{.num_servers = static_cast<int>(random() % 7 + 1)};
+        any.stripe_bytes = static_cast<std::int64_t>(random() % 1000 + 1);
+        const auto offset = static_cast<std::int64_t>(random() % 100'000),
+                   length = static_cast<std::int64_t>(random() % 20'000);
+        std::vector<std::int64_t> by_hand(static_cast<std::size_t>(any.num_servers));
+        for (std::int64_t byte = offset; byte < offset + length; ++byte) {
+            ++by_hand[static_cast<std::size_t>(byte / any.stripe_bytes % any.num_servers)];
+        }
+        for (int server = 0; server < any.num_servers; ++server) {
+            EXPECT_EQ(bytes_on_server(any, offset + length, server) - bytes_on_server(any, offset, server),
+                      by_hand[static_cast<std::size_t>(server)]);
+        }
+    }
+}
+
+TEST(ServiceModel, OneRequestPaysLatencyAndItsLargestShare) {
+    Servers free(4);
+    EXPECT_EQ(queue_request(model, free, 100 * ms, 0, 4'000'000), 103 * ms);
+    EXPECT_EQ(free[0], 101 * ms);
+    EXPECT_EQ(free[3], 101 * ms);
+    Servers other(4);
+    EXPECT_EQ(queue_request(model, other, 0, 1'000'000, 2'000'000), 3 * ms);
+    EXPECT_EQ(other[0], 0) << "a server without a share was taken";
+    EXPECT_EQ(other[3], 0);
+}
+
+TEST(ServiceModel, RequestsInFlightShareServersAndOverlapLatencies) {
+    Servers free(4);
+    EXPECT_EQ(queue_request(model, free, 0, 0, 4'000'000), 3 * ms);
+    EXPECT_EQ(queue_request(model, free, 0, 4'000'000, 4'000'000), 4 * ms);
+    EXPECT_EQ(queue_request(model, free, 0, 8'000'000, 4'000'000), 5 * ms);
+}
+
+TEST(ServiceModel, IdleTimeIsLost) {
+    Servers free(4);
+    queue_request(model, free, 0, 0, 4'000'000);
+    EXPECT_EQ(queue_request(model, free, 50 * ms, 0, 8'000'000), 54 * ms);
+}
+
+TEST(ServiceModel, AnEmptyRequestPaysOnlyLatency) {
+    Servers free(4);
+    EXPECT_EQ(queue_request(model, free, 7 * ms, 123, 0), 9 * ms);
+}
+
+TEST(ServiceModel, ItsTextIsReadOrRefused) {
+    ServiceModel read;
+    EXPECT_EQ(parse_service_model("servers=2,bandwidth=62.5,latency=200us,stripe=64K", read), "");
+    EXPECT_EQ(read.num_servers, 2);
+    EXPECT_EQ(read.bandwidth_mb_s, 62.5);
+    EXPECT_EQ(read.latency_ns, 200'000);
+    EXPECT_EQ(read.stripe_bytes, 65'536);
+    EXPECT_EQ(read.limit_bytes_s(), 125e6);
+    for (const char* wrong :
+         {"servers=0", "servers=1.9", "servers", "bandwidth=0", "bandwidth=-1", "bandwidth=1e99", "latency=2",
+          "latency=2parsec", "stripe=0", "stripe=1T", "speed=1", "servers=4;bandwidth=1", "bandwidth=nan"}) {
+        EXPECT_NE(parse_service_model(wrong, read), "") << wrong;
+    }
+}
+
+TEST(ThrottledFile, IsNeverFasterThanItsModel) {
+    const ServiceModel slow{
+        .num_servers = 2, .bandwidth_mb_s = 50, .latency_ns = 3 * ms, .stripe_bytes = 4096};
+    const FilePtr file = make_throttled(open_null("x"), slow);
+    EXPECT_EQ(file->stripe_bytes(), 4096);
+    std::vector<std::byte> data(1'000'000);
+    const double start_s = now_s();
+    ASSERT_TRUE(file->write_at(data, 0).ok());
+    ASSERT_EQ(file->read_at(data, 0).value(), 1'000'000);
+    // 1 MB at 100 MB/s and the latency, twice.
+    EXPECT_GE(now_s() - start_s, 2 * (0.0099 + 0.003));
+}
+
+TEST(ThrottledFile, OpensByPrefixOverAnyBackend) {
+    register_throttled();
+    const OpenMode creating = {.read = true, .write = true, .create = true};
+    const std::string path = "throttled:servers=1,latency=0:memory:throttled_test";
+    const Result<FilePtr> file = open_file(path, creating);
+    ASSERT_TRUE(file.ok()) << file.status().text();
+    EXPECT_EQ(file.value()->path(), "throttled_test");
+    EXPECT_TRUE(open_file("memory:throttled_test", {}).ok());
+    EXPECT_TRUE(rename_file(path, "memory:throttled_other").ok());
+    EXPECT_TRUE(remove_file("throttled::memory:throttled_other").ok());
+    EXPECT_EQ(open_file("throttled:servers=none:memory:x", creating).status().code(),
+              ErrorCode::invalid_argument);
+}
+
+}  // namespace
+}  // namespace hakobi::storage

@@ -1,0 +1,172 @@
+#include "node/node_window.hpp"
+
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/copy_bytes.hpp"
+#include "mpi/comm_state.hpp"
+
+namespace hakobi::node {
+namespace {
+
+// What the kernel maps around a read fault where the pages exist (fault_around_bytes), aligned to that.
+constexpr std::uintptr_t unit_bytes = 64 << 10;
+
+using mpi::check;
+using mpi::CommState;
+
+enum Outcome : int { had, failed, short_of_memory };
+
+/// Collective: the worst of the ranks'.
+Outcome worst_of(MPI_Comm node, Outcome mine) {
+    int value = mine, worst = 0;
+    check(MPI_Allreduce(&value, &worst, 1, MPI_INT, MPI_MAX, node), "MPI_Allreduce");
+    return static_cast<Outcome>(worst);
+}
+
+Outcome outcome_of(const Status& status) {
+    return status.ok() ? had : status.code() == ErrorCode::out_of_memory ? short_of_memory : failed;
+}
+
+Status no_memory(std::int64_t bytes) {
+    return {ErrorCode::out_of_memory,
+            "no " + std::to_string(bytes) + " bytes of memory that a node's ranks share"};
+}
+
+/// Windows that `keep` has put aside: the same list on all ranks of the node, since they come and go in collective calls.
+struct KeptWindows final : mpi::Attachment {
+    std::vector<NodeWindow> windows;
+    void free() override {
+        for (NodeWindow& window : windows) window.free();
+        windows.clear();
+    }
+};
+
+std::vector<NodeWindow>& kept_windows(const Comm& comm) {
+    auto& attachments = comm.state().attachments;
+    for (const auto& attachment : attachments) {
+        if (auto* kept = dynamic_cast<KeptWindows*>(attachment.get())) return kept->windows;
+    }
+    auto made = std::make_unique<KeptWindows>();
+    std::vector<NodeWindow>& windows = made->windows;
+    attachments.push_back(std::move(made));
+    return windows;
+}
+
+}  // namespace
+
+Status NodeWindow::allocate(const Comm& comm, std::int64_t bytes, NodeWindow& window) {
+    const CommState& state = comm.state();
+    SharedMemory memory;
+    SharedMemory::Name name;
+    Status status;
+    if (state.node_rank == 0) {
+        status = SharedMemory::create(bytes, memory);
+        name = memory.name();
+    }
+    check(MPI_Bcast(&name, sizeof name, MPI_BYTE, 0, state.node), "MPI_Bcast");
+    if (state.node_rank != 0) status = SharedMemory::attach(name, memory);
+    const Outcome worst = worst_of(state.node, outcome_of(status));
+    // MPI has no more either, and Open MPI 4.1 then fails on one rank while the others wait.
+    if (worst == short_of_memory) return no_memory(bytes);
+    if (worst != had) return allocate_by_mpi(comm, bytes, window);
+    memory.forget_name();
+    window.data_ = memory.data();
+    window.memory_ = std::move(memory);
+    window.size_bytes_ = bytes;
+    return {};
+}
+
+Status NodeWindow::allocate_by_mpi(const Comm& comm, std::int64_t bytes, NodeWindow& window) {
+    const CommState& state = comm.state();
+    void* mine = nullptr;
+    const MPI_Aint local_bytes = state.node_rank == 0 ? static_cast<MPI_Aint>(bytes) : 0;
+    const int error =
+        MPI_Win_allocate_shared(local_bytes, 1, MPI_INFO_NULL, state.node, &mine, &window.window_);
+    if (worst_of(state.node, error == MPI_SUCCESS ? had : failed) != had) return no_memory(bytes);
+    MPI_Aint size = 0;
+    int unit = 0;
+    void* base = nullptr;
+    check(MPI_Win_shared_query(window.window_, 0, &size, &unit, &base), "MPI_Win_shared_query");
+    window.data_ = static_cast<std::byte*>(base);
+    window.size_bytes_ = bytes;
+    return {};
+}
+
+Status NodeWindow::take(const Comm& comm, std::int64_t bytes, NodeWindow& window) {
+    std::vector<NodeWindow>& kept = kept_windows(comm);
+    const auto fits = [bytes](const NodeWindow& w) {
+        return w.size_bytes() >= bytes && w.size_bytes() / 4 <= bytes;
+    };
+    const auto at = std::find_if(kept.begin(), kept.end(), fits);
+    if (at == kept.end()) return allocate(comm, bytes, window);
+    window = std::move(*at);
+    kept.erase(at);
+    return {};
+}
+
+void NodeWindow::keep(const Comm& comm, NodeWindow& window) {
+    constexpr std::size_t most = 4;
+    std::vector<NodeWindow>& kept = kept_windows(comm);
+    if (window.data_ == nullptr) return;
+    if (kept.size() == most) {
+        kept.front().free();
+        kept.erase(kept.begin());
+    }
+    kept.push_back(std::exchange(window, {}));
+}
+
+// The memory is a file of the memory file system. A page of it that another process has written and this one has not
+// mapped costs a fault when it is written to, but reading faults map the whole unit, and since nobody wants to know when
+// such a file's pages get dirty, they are mapped writable at once.
+void NodeWindow::map_pages(const std::byte* begin, std::int64_t bytes, int part, int num_parts) {
+    if (bytes <= 0) return;
+    const auto unit_of = [](const std::byte* at) {
+        return reinterpret_cast<std::uintptr_t>(at) / unit_bytes;
+    };
+    const std::uintptr_t first_unit = unit_of(data_);
+    if (is_mapped_.empty()) is_mapped_.resize(unit_of(data_ + size_bytes_ - 1) - first_unit + 1);
+    const std::uintptr_t from = unit_of(begin) - first_unit, to = unit_of(begin + bytes - 1) - first_unit + 1;
+    const std::uintptr_t middle =
+        from + (to - from) * static_cast<std::uintptr_t>(part) / static_cast<std::uintptr_t>(num_parts);
+    map_units(middle, to);
+    map_units(from, middle);
+}
+
+void NodeWindow::map_units(std::uintptr_t from, std::uintptr_t to) {
+#ifdef MADV_POPULATE_READ
+    const auto first_unit = reinterpret_cast<std::uintptr_t>(data_) / unit_bytes;
+    const auto mapping_begin = reinterpret_cast<std::uintptr_t>(data_) / page_bytes * page_bytes;
+    const auto mapping_end = reinterpret_cast<std::uintptr_t>(data_ + size_bytes_);
+    for (std::uintptr_t unit = from; unit < to; ++unit) {
+        if (is_mapped_[unit]) continue;
+        is_mapped_[unit] = true;
+        const std::uintptr_t begin = std::max((first_unit + unit) * unit_bytes, mapping_begin);
+        const std::uintptr_t end = std::min((first_unit + unit + 1) * unit_bytes, mapping_end);
+        // An error is no error of ours: pages then come one by one, and a lack of memory shows as it always does.
+        (void)::madvise(reinterpret_cast<void*>(begin), end - begin, MADV_POPULATE_READ);
+    }
+#else
+    (void)from;
+    (void)to;
+#endif
+}
+
+void NodeWindow::barrier(const Comm& comm) {
+    check(MPI_Barrier(comm.state().node), "MPI_Barrier");
+}
+
+void NodeWindow::free() {
+    if (window_ != MPI_WIN_NULL) MPI_Win_free(&window_);
+    window_ = MPI_WIN_NULL;
+    memory_ = {};
+    data_ = nullptr;
+    size_bytes_ = 0;
+    is_mapped_.clear();
+}
+
+}  // namespace hakobi::node

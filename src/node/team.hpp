@@ -1,0 +1,151 @@
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <cstring>
+#include <string_view>
+
+#include "base/futex.hpp"
+#include "base/status.hpp"
+#include "mpi/wait.hpp"
+
+namespace hakobi::node {
+
+/// The ranks of one node, meeting in memory that they share: no messages, and waiting sleeps (mpi/wait.hpp). One rank, the
+/// leader (node rank 0), works while the others wait for its word.
+struct TeamMemory {
+    alignas(64) FutexWord arrived;   ///< followers that have arrived in this round
+    alignas(64) FutexWord released;  ///< rounds that the leader has ended
+};
+
+/// Local view of a TeamMemory. Thread rule: one thread a rank.
+class Team {
+  public:
+    Team() = default;
+    Team(const Comm& comm, TeamMemory* memory, Patience patience)
+        : comm_(comm),
+          memory_(memory),
+          node_rank_(comm.node_rank()),
+          num_followers_(static_cast<std::uint32_t>(comm.node_size() - 1)),
+          patience_(patience) {}
+
+    /// Collective over the node: when all ranks have arrived the leader runs `work`, then all return. What a rank
+    /// wrote to shared memory before is seen by `work`, and what `work` wrote by all ranks after.
+    template <class Work>
+    void round(Work work) {
+        if (node_rank_ == 0) {
+            mpi::wait_until(comm_, memory_->arrived, patience_,
+                            [this](std::uint32_t n) { return n == num_followers_; });
+            memory_->arrived.store(0, std::memory_order_relaxed);
+            work();
+            memory_->released.fetch_add(1, std::memory_order_release);
+            if (num_followers_ > 0) futex_wake_all(memory_->released);
+        } else {
+            const std::uint32_t before = memory_->released.load(std::memory_order_relaxed);
+            if (memory_->arrived.fetch_add(1, std::memory_order_acq_rel) + 1 == num_followers_)
+                futex_wake_one(memory_->arrived);
+            mpi::wait_until(comm_, memory_->released, patience_,
+                            [before](std::uint32_t n) { return n != before; });
+        }
+    }
+    void barrier() {
+        round([] {});
+    }
+    [[nodiscard]] const Patience& patience() const noexcept { return patience_; }
+
+  private:
+    Comm comm_;
+    TeamMemory* memory_ = nullptr;
+    int node_rank_ = 0;
+    std::uint32_t num_followers_ = 0;
+    Patience patience_;
+};
+
+/// Lets one rank of the node through at a time, in shared memory; waiting sleeps. Writers of one file in the page cache
+/// would wait for each other anyway, at its inode's lock, spinning.
+class Gate {
+  public:
+    /// `comm`: whose messages progress meanwhile; may be empty.
+    void enter(const Comm& comm) {
+        std::uint32_t seen = open;
+        if (word_.compare_exchange_strong(seen, closed, std::memory_order_acquire)) return;
+        mpi::Wait wait(comm);
+        while (word_.exchange(awaited, std::memory_order_acquire) != open) wait.pause(word_, awaited);
+    }
+    void leave() {
+        if (word_.exchange(open, std::memory_order_release) == awaited) futex_wake_one(word_);
+    }
+
+  private:
+    static constexpr std::uint32_t open = 0, closed = 1, awaited = 2;
+    FutexWord word_;
+};
+
+/// Writes of one file that must not meet, in shared memory: those of ranks that go ahead of a collective write's first
+/// round, which only try, and those that another library makes for one rank alone, which wait until the former are over.
+/// Any number of one kind at a time.
+///
+/// A rank that writes alone and then comes to the collective call means its own bytes to be under those of the call. Where
+/// others had gone ahead in it, they write theirs again: every rank counts its collective calls, and all alike.
+class EarlyWrites {
+  public:
+    /// False while a foreign write is under way.
+    [[nodiscard]] bool try_begin() {
+        std::uint32_t seen = word_.load(std::memory_order_relaxed);
+        while (seen < foreign) {
+            if (word_.compare_exchange_weak(seen, seen + 1, std::memory_order_acquire)) return true;
+        }
+        return false;
+    }
+    void end() {
+        const std::uint32_t left = word_.fetch_sub(1, std::memory_order_release) - 1;
+        if (left >= foreign && left % foreign == 0) futex_wake_all(word_);
+    }
+    /// Between `try_begin` and `end`: this rank's bytes of collective call number `call` are written now.
+    void go_ahead(std::int64_t call) { ahead_call_.store(call, std::memory_order_relaxed); }
+    void begin_foreign() {
+        std::uint32_t seen = word_.fetch_add(foreign, std::memory_order_acquire) + foreign;
+        while (seen % foreign != 0) {
+            futex_wait(word_, seen, 1.0);
+            seen = word_.load(std::memory_order_acquire);
+        }
+    }
+    /// `num_calls`: to which this rank has come.
+    void end_foreign(std::int64_t num_calls) {
+        const std::int64_t ahead = ahead_call_.load(std::memory_order_relaxed);
+        if (ahead > num_calls) {
+            overwritten_call_.store(ahead, std::memory_order_relaxed);
+            forbid();
+        }
+        word_.fetch_sub(foreign, std::memory_order_release);
+    }
+    /// Asked once all ranks have come to the call.
+    [[nodiscard]] bool was_overwritten(std::int64_t call) const {
+        return overwritten_call_.load(std::memory_order_relaxed) == call;
+    }
+    /// From now on all ranks are waited for: one accesses the file by itself between collective writes.
+    void forbid() { is_forbidden_.store(true, std::memory_order_relaxed); }
+    [[nodiscard]] bool is_forbidden() const { return is_forbidden_.load(std::memory_order_relaxed); }
+
+  private:
+    static constexpr std::uint32_t foreign = 1u << 16;
+    FutexWord word_;
+    std::atomic<bool> is_forbidden_;
+    std::atomic<std::int64_t> ahead_call_, overwritten_call_;  ///< the last ones; 0: none
+};
+
+/// An error text in shared memory: a path and a reason. Its pages stay untouched until there is one.
+struct SharedText {
+    static constexpr std::size_t most_bytes = 4096 + 256;
+    std::array<char, most_bytes> text;
+    SharedText() { text[0] = '\0'; }
+    void set(std::string_view value) {
+        const std::size_t length = std::min(value.size(), text.size() - 1);
+        std::memcpy(text.data(), value.data(), length);
+        text[length] = '\0';
+    }
+    [[nodiscard]] std::string_view get() const { return text.data(); }
+};
+
+}  // namespace hakobi::node

@@ -1,0 +1,75 @@
+#include "node/team.hpp"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <chrono>
+#include <thread>
+#include <vector>
+
+namespace hakobi::node {
+namespace {
+
+TEST(Gate, LetsOneThroughAtATimeAndForgetsNobody) {
+    constexpr int num_threads = 6, num_passes = 2000;
+    Gate gate;
+    std::atomic<int> inside = 0, most_inside = 0, num_passed = 0;
+    std::vector<std::jthread> threads;
+    for (int t = 0; t < num_threads; ++t) {
+        threads.emplace_back([&] {
+            for (int pass = 0; pass < num_passes; ++pass) {
+                gate.enter({});
+                const int now_inside = ++inside;
+                int most = most_inside;
+                while (now_inside > most && !most_inside.compare_exchange_weak(most, now_inside)) {
+                }
+                std::this_thread::yield();
+                ++num_passed;
+                --inside;
+                gate.leave();
+            }
+        });
+    }
+    threads.clear();  // joined
+    EXPECT_EQ(num_passed, num_threads * num_passes);
+    EXPECT_EQ(most_inside, 1);
+}
+
+TEST(Gate, WakesWhoeverSleepsWhenItIsLeft) {
+    Gate gate;
+    gate.enter({});
+    std::atomic<int> num_passed = 0;
+    std::vector<std::jthread> sleepers;
+    for (int t = 0; t < 3; ++t) {
+        sleepers.emplace_back([&] {
+            gate.enter({});
+            ++num_passed;
+            gate.leave();
+        });
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    EXPECT_EQ(num_passed, 0);
+    gate.leave();
+    sleepers.clear();  // joined: each that leaves wakes the next
+    EXPECT_EQ(num_passed, 3);
+}
+
+TEST(EarlyWrites, AreOverwrittenByWhoHasNotComeToTheirCall) {
+    EarlyWrites early;
+    ASSERT_TRUE(early.try_begin());
+    early.go_ahead(3);
+    early.end();
+    early.begin_foreign();
+    EXPECT_FALSE(early.try_begin());
+    early.end_foreign(3);  // of a rank that has been in call 3: after it
+    EXPECT_FALSE(early.was_overwritten(3));
+    EXPECT_FALSE(early.is_forbidden());
+    early.begin_foreign();
+    early.end_foreign(2);
+    EXPECT_TRUE(early.was_overwritten(3));
+    EXPECT_FALSE(early.was_overwritten(4));
+    EXPECT_TRUE(early.is_forbidden());
+}
+
+}  // namespace
+}  // namespace hakobi::node

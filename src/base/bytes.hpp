@@ -51,6 +51,7 @@ class ByteReader {
     }
     std::string get_text() {
         const auto length = get<std::int64_t>();
+        if (length < 0) ok_ = false;
         if (length < 0 || !has(static_cast<std::size_t>(length))) return {};
         std::string text(reinterpret_cast<const char*>(bytes_.data() + at_),
                          static_cast<std::size_t>(length));
@@ -70,10 +71,12 @@ class ByteReader {
         for (std::int64_t i = 0; i < length; ++i) values.push_back(get<T>());
         return values;
     }
-    /// A count of things that each take at least one byte: 0 and not ok when so many cannot follow.
-    std::int64_t get_count() {
+    /// A count of things that each take at least `least_bytes`: 0 and not ok when so many cannot follow, so
+    /// that a corrupt count asks for little more memory than the bytes themselves take.
+    std::int64_t get_count(std::size_t least_bytes) {
         const auto count = get<std::int64_t>();
-        if (count >= 0 && static_cast<std::size_t>(count) <= bytes_.size() - at_) return count;
+        if (count >= 0 && static_cast<std::size_t>(count) <= (bytes_.size() - at_) / least_bytes)
+            return count;
         ok_ = false;
         return 0;
     }

@@ -1,14 +1,14 @@
 #include "io/direct.hpp"
 
 #include <algorithm>
-#include <condition_variable>
 #include <mutex>
 #include <optional>
 #include <vector>
 
 #include "base/copy_bytes.hpp"
 #include "base/guard.hpp"
-#include "io/copy.hpp"
+#include "mpi/wait.hpp"
+#include "region/copy.hpp"
 #include "storage/concurrency.hpp"
 
 namespace hakobi::io {
@@ -30,8 +30,10 @@ struct Chunk {
 
 class Mover {
   public:
-    Mover(storage::File& file, storage::Access* access, int depth, const DirectRequest& request)
-        : file_(file),
+    Mover(const Comm& comm, storage::File& file, storage::Access* access, int depth,
+          const DirectRequest& request)
+        : comm_(comm),
+          file_(file),
           access_(access),
           request_(request),
           memory_(request.memory),
@@ -40,6 +42,7 @@ class Mover {
             chunk.mover = this;
             free_.push_back(&chunk);
         }
+        num_free_.store(static_cast<std::uint32_t>(depth));
     }
 
     DirectResult run() {
@@ -62,8 +65,7 @@ class Mover {
             }
         }
         leave_gate();
-        std::unique_lock lock(mutex_);
-        changed_.wait(lock, [this] { return free_.size() == chunks_.size(); });
+        mpi::wait_until(comm_, num_free_, {}, [this](std::uint32_t n) { return n == chunks_.size(); });
         return std::move(result_);
     }
 
@@ -80,14 +82,18 @@ class Mover {
                 unpack(memory, request_.origin, chunk.stream + moved, chunk.bounce);
             }
         }
-        const std::scoped_lock lock(mutex_);
-        result_.status.keep_first(std::move(chunk.request.status));
-        result_.bytes += moved;
-        // Behind the file's end an ordered region has nothing more; another may.
-        if (moved < chunk.length && request_.file.is_ordered()) is_over_ = true;
-        if (!result_.status.ok()) is_over_ = true;
-        free_.push_back(&chunk);
-        changed_.notify_one();
+        {
+            const std::scoped_lock lock(mutex_);
+            result_.status.keep_first(std::move(chunk.request.status));
+            result_.bytes += moved;
+            // Behind the file's end an ordered region has nothing more; another may.
+            if (moved < chunk.length && request_.file.is_ordered()) is_over_ = true;
+            if (!result_.status.ok()) is_over_ = true;
+            free_.push_back(&chunk);
+        }
+        // The last touch of this object: the last chunk's lets its owner destroy it.
+        num_free_.fetch_add(1, std::memory_order_release);
+        futex_wake_one(num_free_);
     }
 
   private:
@@ -105,7 +111,7 @@ class Mover {
     void pass_gate(std::int64_t length) {
         if (request_.gate == nullptr) return;
         if (batch_bytes_ >= gate_batch_bytes) leave_gate();
-        if (batch_bytes_ == 0) request_.gate->enter();
+        if (batch_bytes_ == 0) request_.gate->enter(comm_);
         batch_bytes_ += length;
     }
     void leave_gate() {
@@ -130,11 +136,12 @@ class Mover {
     }
 
     Chunk* take_free() {
-        std::unique_lock lock(mutex_);
-        changed_.wait(lock, [this] { return !free_.empty(); });
+        mpi::wait_until(comm_, num_free_, {}, [](std::uint32_t n) { return n > 0; });
+        const std::scoped_lock lock(mutex_);
         if (is_over_) return nullptr;
         Chunk* chunk = free_.back();
         free_.pop_back();
+        num_free_.fetch_sub(1, std::memory_order_relaxed);
         return chunk;
     }
 
@@ -148,6 +155,7 @@ class Mover {
         const std::scoped_lock lock(mutex_);
         result_.status.keep_first(std::move(status));
         free_.push_back(&chunk);
+        num_free_.fetch_add(1, std::memory_order_relaxed);
         return false;
     }
 
@@ -201,6 +209,7 @@ class Mover {
         finished(chunk);
     }
 
+    const Comm& comm_;
     storage::File& file_;
     storage::Access* access_;
     const DirectRequest& request_;
@@ -208,8 +217,8 @@ class Mover {
     std::vector<Chunk> chunks_;
     std::int64_t batch_bytes_ = 0;  // written since the gate was passed; 0: outside
 
-    std::mutex mutex_;  // of what follows
-    std::condition_variable changed_;
+    FutexWord num_free_{0};  // of free_
+    std::mutex mutex_;       // of what follows
     std::vector<Chunk*> free_;
     bool is_over_ = false;
     DirectResult result_;
@@ -217,12 +226,12 @@ class Mover {
 
 }  // namespace
 
-DirectResult move_directly(storage::File& file, storage::Access* access, int depth,
+DirectResult move_directly(const Comm& comm, storage::File& file, storage::Access* access, int depth,
                            const DirectRequest& request) {
     if (request.stream_begin >= request.stream_end) return {};
     DirectResult result;
     Status status = guarded("accessing the file", [&] {
-        result = Mover(file, access, access != nullptr ? depth : 1, request).run();
+        result = Mover(comm, file, access, access != nullptr ? depth : 1, request).run();
         return Status();
     });
     result.status.keep_first(std::move(status));

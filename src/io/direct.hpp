@@ -1,9 +1,10 @@
 #pragma once
 
 #include <cstdint>
+#include <hakobi/comm.hpp>
 
-#include "io/region.hpp"
-#include "io/team.hpp"
+#include "node/team.hpp"
+#include "region/region.hpp"
 #include "storage/access.hpp"
 
 namespace hakobi::io {
@@ -17,7 +18,7 @@ struct DirectRequest {
     std::int64_t stream_end = 0;
     bool is_write = false;
     std::int64_t chunk_bytes = 4 << 20;  ///< longer pieces are cut
-    Gate* gate = nullptr;                ///< passed for each batch of writes in line, where given
+    node::Gate* gate = nullptr;          ///< passed for each batch of writes in line, where given
 };
 
 struct DirectResult {
@@ -28,8 +29,9 @@ struct DirectResult {
 };
 
 /// Moves the request. Where one piece of the file is in several runs of memory it goes through a buffer of one chunk.
-/// With `access`, up to `depth` chunks are under way at once; without, each call is made in line. Local.
-DirectResult move_directly(storage::File& file, storage::Access* access, int depth,
+/// With `access`, up to `depth` chunks are under way at once; without, each call is made in line. Local; its waits are
+/// mpi::Wait's, with `comm`.
+DirectResult move_directly(const Comm& comm, storage::File& file, storage::Access* access, int depth,
                            const DirectRequest& request);
 
 }  // namespace hakobi::io

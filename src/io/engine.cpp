@@ -19,6 +19,10 @@
 //  6. A phase covers max_cycles_of_phase cycles at most: what lies behind it begins again at 1. A phase in which nobody
 //     has anything left ends the call: its summaries carry the errors of 5, so that all ranks return the same.
 //
+// Every wait in 1 to 6 is mpi::Wait's, which progresses MPI between sleeps: the program may have messages pending across
+// the call that move only while this rank is in MPI, and the rank that it waits for may be waiting for one of those.
+// Dispatchers and I/O threads wait by futexes alone and never call MPI.
+//
 // What an asynchronous write leaves undone (its last file accesses) is waited for at the start of the next call, whose
 // first summary carries the error.
 
@@ -106,7 +110,10 @@ void Engine::Impl::run_phase(Call& call, const RequestTotals& totals) {
         Shuffle::announce(comm, plan, file_region, call.regions, domain, *control);
     team.barrier();
     plan.number_turns(control->tallies);
-    if (domain >= 0) pipeline->begin_phase(plan.turns_of(domain, control->tallies), call.is_write);
+    if (domain >= 0) {
+        const bool may_fill_holes = options.holes == "auto" && !totals.leaves_holes && file->locks_ranges();
+        pipeline->begin_phase(plan.turns_of(domain, control->tallies), call.is_write, may_fill_holes);
+    }
     const double end_s = now_s();
     counters.plan_s += end_s - start_s;
     timeline.add({"plan", 0, start_s, end_s});
@@ -322,8 +329,8 @@ mpi::Agreed Engine::close() {
     if (impl_->file) status = impl_->file->close();
     mpi::Agreed closed = mpi::agree(impl_->comm, status);
     impl_->file.reset();
-    mpi::NodeWindow::keep(impl_->comm, impl_->buffer_window);
-    mpi::NodeWindow::keep(impl_->comm, impl_->control_window);
+    node::NodeWindow::keep(impl_->comm, impl_->buffer_window);
+    node::NodeWindow::keep(impl_->comm, impl_->control_window);
     impl_.reset();
     return agreed.status.ok() ? closed : agreed;
 }
@@ -333,12 +340,17 @@ EngineCounters Engine::counters() const {
     if (impl_->pipeline) {
         counters.storage_bytes += impl_->pipeline->storage_bytes();
         counters.storage_s += impl_->pipeline->storage_s();
+        counters.filled_bytes += impl_->pipeline->filled_bytes();
     }
     return counters;
 }
 
 bool Engine::is_usable() const {
     return impl_->is_usable;
+}
+
+void Engine::leave_holes() {
+    impl_->leaves_holes.store(true, std::memory_order_relaxed);
 }
 
 void Engine::wait_for_all_ranks() {

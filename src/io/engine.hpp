@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "io/region.hpp"
 #include "mpi/agree.hpp"
+#include "region/region.hpp"
 
 namespace hakobi::io {
 
@@ -31,7 +31,10 @@ struct EngineOptions {
     std::string shuffle = "auto";    ///< "auto", "always" or "never" (hakobi_shuffle)
     std::int64_t striping_unit_bytes = 0;  ///< alignment of file domains; 0: asks the storage
     std::int64_t async_budget_bytes =
-        256 << 20;           ///< asynchronous writes: collective buffers a node (hakobi_async_budget)
+        256 << 20;  ///< asynchronous writes: collective buffers a node (hakobi_async_budget)
+    /// "auto": holes of a write are read and written back under a lock where that is cheaper than an access for each
+    /// run; "untouched": never (hakobi_holes, romio_ds_write).
+    std::string holes = "auto";
     bool direct_io = false;  ///< O_DIRECT (hakobi_direct_io)
     bool profile = false;    ///< a table of the counters on stderr at close (hakobi_profile)
     double skew_s =
@@ -55,6 +58,7 @@ struct EngineCounters {
     std::int64_t messages = 0;      ///< messages between nodes that this rank sent
     std::int64_t message_bytes = 0;
     std::int64_t storage_bytes = 0;  ///< bytes that this rank's threads moved to or from storage
+    std::int64_t filled_bytes = 0;   ///< of that: read back to be written around holes
     double call_s = 0;               ///< inside collective calls
     double plan_s = 0;               ///< of that: describing and planning
     double copy_s = 0;               ///< of that: copying between memory and collective buffers
@@ -117,6 +121,9 @@ class Engine {
       private:
         Impl& engine_;
     };
+    /// From now on no call of any rank fills holes: this rank has writes of its own under way that take no lock. Local, any
+    /// thread.
+    void leave_holes();
     /// From now on no rank of this node writes before all have come to the call. For a program whose ranks read by themselves
     /// what collective calls then write: they must find the old bytes. Local, any thread.
     void wait_for_all_ranks();

@@ -12,6 +12,10 @@
 namespace hakobi::io {
 namespace {
 
+// Runs that the leader writes one after the other where each may wait: more go to the pipeline, which has several in
+// flight and fills holes.
+constexpr std::int64_t most_waiting_runs = 4;
+
 constexpr int summary_words = static_cast<int>(sizeof(RequestSummary) / sizeof(std::int64_t));
 
 /// MPI's counts are ints, and every rank would hold as much.
@@ -42,6 +46,7 @@ RequestSummary Engine::Impl::summary_of(const Call& call) {
     RequestSummary mine;
     mine.storage_blocks = storage_blocks;
     mine.end_of_file = call.end_of_file;
+    mine.leaves_holes = leaves_holes.load(std::memory_order_relaxed) ? 1 : 0;
     mine.error_code = static_cast<int>(call.status.code());
     if (!call.status.ok() || call.has_gone_ahead) return mine;
     const std::int64_t done = call.bytes_done();
@@ -87,7 +92,9 @@ RequestTotals Engine::Impl::exchange_on_node(Call& call, const RequestSummary& m
         if (word.error_rank >= 0)
             word.error_text = places[static_cast<std::size_t>(word.error_rank)].error_text;
         word.is_done = word.error_code != 0;
-        if (!word.is_done && all_small && word.totals.size_bytes > 0) {
+        const bool has_many_holes = call.is_write && word.totals.storage_blocks != 0 && all_small &&
+                                    num_written_runs(places) > most_waiting_runs;
+        if (!word.is_done && all_small && !has_many_holes && word.totals.size_bytes > 0) {
             const Status status = serve_mailboxes(*file, places, call.is_write);
             word.is_done = 2;
             word.error_code = static_cast<int>(status.code());

@@ -7,6 +7,7 @@
 #include "base/copy_bytes.hpp"
 #include "io/engine_fixture.hpp"
 #include "storage/faulty.hpp"
+#include "storage_model/throttled.hpp"
 
 namespace hakobi::io {
 namespace {
@@ -65,6 +66,16 @@ TEST_P(EngineWith, RankZerosOptionsHoldForAll) {
     EXPECT_EQ(file_bytes()[8192], std::byte{7});
 }
 
+TEST(EngineOptions, TakeNoDelayThatNeverEnds) {
+    std::vector<std::string> warnings;
+    for (const std::string value : {"nan", "inf", "-inf", "-1", "1e999"}) {
+        EXPECT_EQ(engine_options({{"hakobi_skew", value}}, warnings).status().code(),
+                  ErrorCode::invalid_argument)
+            << value;
+    }
+    EXPECT_EQ(engine_options({{"hakobi_skew", "0.5"}}, warnings).value().skew_s, 0.5);
+}
+
 // A phase of 4,096 buffers goes by the shuffle; behind it rank 0 alone has pieces, coarse enough to go direct.
 TEST_P(EngineWith, AReadThatEndsDirectCountsWhatCameByTheShuffle) {
     constexpr std::int64_t piece = 12288, stride = 12800, num = 6000, file_size = stride * num - 20000;
@@ -112,6 +123,7 @@ TEST_P(EngineWith, LongReadsByTheRanksThemselvesFillMemoryAtAnyAddress) {
 TEST_P(EngineWith, UnorderedRequestsWaitForTheOthersAsynchronousWrites) {
     constexpr std::int64_t n = 1 << 18, piece = 1 << 14;
     make_file(n * comm_.size());
+    storage::register_throttled();
     auto engine = open_engine({"throttled:servers=1,bandwidth=50,latency=1ms,stripe=64K:" + path_, true}, {});
     std::vector<std::byte> data(n), back(n);
     const Region memory = Region::contiguous(0, n);

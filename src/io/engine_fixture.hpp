@@ -6,9 +6,10 @@
 #include <filesystem>
 #include <fstream>
 
-#include "io/cursor.hpp"
 #include "io/engine.hpp"
 #include "mpi/messages.hpp"
+#include "mpi/nonblocking.hpp"
+#include "region/cursor.hpp"
 
 namespace hakobi::io {
 
@@ -48,6 +49,11 @@ class EngineTest : public testing::TestWithParam<Setting> {
         std::vector<std::int64_t> pid{getpid()};
         mpi::all_max(comm_, pid);
         return pid.front();
+    }
+    std::int64_t mpi_sum(std::int64_t mine) {
+        std::int64_t sum = 0;
+        for (const std::int64_t each : mpi::all_gather(comm_, std::span(&mine, 1))) sum += each;
+        return sum;
     }
     // Rank 0 makes a file of `size` bytes of `untouched`, once all have read the one before.
     void make_file(std::int64_t size) {

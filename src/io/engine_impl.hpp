@@ -14,8 +14,8 @@
 #include "io/report.hpp"
 #include "io/shuffle.hpp"
 #include "io/slots.hpp"
-#include "io/team.hpp"
-#include "mpi/node_window.hpp"
+#include "node/node_window.hpp"
+#include "node/team.hpp"
 #include "storage/access.hpp"
 
 namespace hakobi::io {
@@ -37,11 +37,11 @@ struct Engine::Impl {
 
     storage::FilePtr file;  // aggregators open it; the others when they go direct
     std::unique_ptr<storage::Access> direct_access;
-    mpi::NodeWindow control_window, buffer_window;
+    node::NodeWindow control_window, buffer_window;
     ControlBlock* control = nullptr;
     std::span<RankPlace> places;
     CoreSet node_cores = {};  // where any rank of this node may run
-    Team team;
+    node::Team team;
     NodeBuffers buffers;
     Timeline timeline;  // accesses that the pipeline's end waits for still add to it
     std::unique_ptr<Pipeline> pipeline;
@@ -52,6 +52,7 @@ struct Engine::Impl {
     bool is_settled = true;     // no rank has undone writes, as far as the last round said
     bool is_first_call = true;  // since open, to which all ranks have come
     bool is_usable = true;
+    std::atomic<bool> leaves_holes = false;
     std::atomic<std::int64_t> num_calls =
         0;                 // to which this rank has come: equal on all ranks at a call's first round
     Status undone_status;  // what an asynchronous call did not report any more

@@ -23,7 +23,7 @@ Patience patience_for(int node_size) {
 Status Engine::Impl::set_up_control() {
     const std::int64_t bytes = static_cast<std::int64_t>(
         sizeof(ControlBlock) + sizeof(RankPlace) * static_cast<std::size_t>(comm.node_size()) + 64);
-    Status status = mpi::NodeWindow::take(comm, bytes, control_window);
+    Status status = node::NodeWindow::take(comm, bytes, control_window);
     if (!status.ok()) return status;
     std::byte* memory = control_window.data();
     memory += (64 - reinterpret_cast<std::intptr_t>(memory) % 64) % 64;
@@ -40,9 +40,9 @@ Status Engine::Impl::set_up_control() {
     places = {reinterpret_cast<RankPlace*>(memory + sizeof(ControlBlock)),
               static_cast<std::size_t>(comm.node_size())};
     places[static_cast<std::size_t>(comm.node_rank())].cores = own_cores();
-    mpi::NodeWindow::barrier(comm);
+    node::NodeWindow::barrier(comm);
     for (const RankPlace& place : places) node_cores = united(node_cores, place.cores);
-    team = Team(&control->team, comm.node_rank(), comm.node_size(), patience_for(comm.node_size()));
+    team = node::Team(comm, &control->team, patience_for(comm.node_size()));
     return {};
 }
 
@@ -59,7 +59,7 @@ Status Engine::Impl::set_up_buffers(bool for_asynchronous) {
     const bool has_staging = comm.num_nodes() > 1;
     const std::int64_t bytes =
         NodeBuffers::bytes_needed(num_local_aggregators, has_staging, buffers.cb_bytes, buffers.depth);
-    Status status = mpi::NodeWindow::take(comm, bytes + 4096, buffer_window);
+    Status status = node::NodeWindow::take(comm, bytes + 4096, buffer_window);
     if (comm.num_nodes() > 1) status = mpi::agree(comm, status).status;
     if (!status.ok()) {
         buffer_window.free();
@@ -93,7 +93,7 @@ Status Engine::Impl::set_up_buffers(bool for_asynchronous) {
                                           buffers.cb_bytes,           buffers.depth};
             try {
                 pipeline =
-                    std::make_unique<Pipeline>(std::move(access).value(), memory, node_cores, timeline);
+                    std::make_unique<Pipeline>(comm, std::move(access).value(), memory, node_cores, timeline);
             } catch (const std::exception& error) {  // no thread, or no memory, to be had
                 failed = Status(ErrorCode::out_of_memory,
                                 std::string("starting the file access: ") + error.what());

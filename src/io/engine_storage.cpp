@@ -105,7 +105,7 @@ void Engine::Impl::try_storage(Call& call) {
     const Cursor first(call.file);
     const std::int64_t length = std::min<std::int64_t>(first.remaining(), tried_bytes);
     const DirectResult tried = move_directly(
-        *file, nullptr, 1, {call.file, call.memory, call.origin, 0, length, call.is_write, length});
+        comm, *file, nullptr, 1, {call.file, call.memory, call.origin, 0, length, call.is_write, length});
     storage_blocks = tried.has_waited ? 1 : 0;
     StorageMemory::learn(*file, storage_blocks);
     call.status = tried.status;
@@ -140,7 +140,7 @@ void Engine::Impl::move_direct(Call& call, std::int64_t stream_begin, bool in_fl
                                 options.cb_buffer_bytes,
                                 is_gated ? &control->writers : nullptr};
     const DirectResult moved =
-        move_directly(*file, in_flight ? direct_access.get() : nullptr, options.depth, request);
+        move_directly(comm, *file, in_flight ? direct_access.get() : nullptr, options.depth, request);
     const double end_s = now_s();
     call.status = moved.status;
     // What lies before it came by the shuffle, as far as the file goes.

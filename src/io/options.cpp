@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <cmath>
 #include <cstdlib>
 #include <limits>
 #include <span>
@@ -13,7 +14,7 @@ namespace hakobi::io {
 namespace {
 
 // MPI-IO's reserved names and ROMIO's common ones that the engine has no use for: right, and silently left alone.
-constexpr std::array<std::string_view, 22> without_effect = {"access_style",
+constexpr std::array<std::string_view, 21> without_effect = {"access_style",
                                                              "collective_buffering",
                                                              "chunked",
                                                              "chunked_item",
@@ -28,7 +29,6 @@ constexpr std::array<std::string_view, 22> without_effect = {"access_style",
                                                              "romio_cb_read",
                                                              "romio_cb_write",
                                                              "romio_ds_read",
-                                                             "romio_ds_write",
                                                              "romio_no_indep_rw",
                                                              "ind_rd_buffer_size",
                                                              "ind_wr_buffer_size",
@@ -36,19 +36,12 @@ constexpr std::array<std::string_view, 22> without_effect = {"access_style",
                                                              "romio_cb_pfr",
                                                              "romio_cb_alltoall"};
 
-constexpr std::array<std::string_view, 13> known = {"cb_nodes",
-                                                    "cb_buffer_size",
-                                                    "cb_config_list",
-                                                    "striping_unit",
-                                                    "hakobi_depth",
-                                                    "hakobi_io_threads",
-                                                    "hakobi_access",
-                                                    "hakobi_shuffle",
-                                                    "hakobi_async_budget",
-                                                    "hakobi_direct_io",
-                                                    "hakobi_skew",
-                                                    "hakobi_profile",
-                                                    "hakobi_aggregators_per_node"};
+constexpr std::array<std::string_view, 15> known = {
+    "cb_nodes",         "cb_buffer_size", "cb_config_list",
+    "striping_unit",    "hakobi_depth",   "hakobi_io_threads",
+    "hakobi_access",    "hakobi_shuffle", "hakobi_async_budget",
+    "hakobi_direct_io", "hakobi_holes",   "romio_ds_write",
+    "hakobi_skew",      "hakobi_profile", "hakobi_aggregators_per_node"};
 
 constexpr int most_aggregators = 1 << 20;  // of a node: all ranks
 
@@ -146,12 +139,20 @@ Status set_one(const std::string& name, const std::string& value, EngineOptions&
         return set_bytes(name, value, 0, std::numeric_limits<std::int64_t>::max(),
                          options.async_budget_bytes);
     }
+    if (name == "hakobi_holes") return set_word(name, value, {"auto", "untouched"}, options.holes);
+    if (name == "romio_ds_write") {
+        // ROMIO's switch of data sieving: the same holes, and the same locks. Enabling it is no order.
+        std::string word;
+        Status status = set_word(name, value, {"automatic", "enable", "disable"}, word);
+        if (word == "disable") options.holes = "untouched";
+        return status;
+    }
     if (name == "hakobi_direct_io") return set_switch(name, value, options.direct_io);
     if (name == "hakobi_profile") return set_switch(name, value, options.profile);
     if (name == "hakobi_skew") {
         const char* const all = value.data() + value.size();
         const auto [end, error] = std::from_chars(value.data(), all, options.skew_s);
-        if (error != std::errc() || end != all || options.skew_s < 0)
+        if (error != std::errc() || end != all || !std::isfinite(options.skew_s) || options.skew_s < 0)
             return bad_value(name, value, "a number of seconds");
         return {};
     }
@@ -229,6 +230,7 @@ Hints hints_of(const EngineOptions& options) {
             {"hakobi_shuffle", options.shuffle},
             {"hakobi_async_budget", std::to_string(options.async_budget_bytes)},
             {"hakobi_direct_io", options.direct_io ? "true" : "false"},
+            {"hakobi_holes", options.holes},
             {"hakobi_profile", options.profile ? "true" : "false"}};
 }
 

@@ -5,11 +5,14 @@
 #include <system_error>
 #include <utility>
 
+#include "mpi/wait.hpp"
+
 namespace hakobi::io {
 
-Pipeline::Pipeline(std::unique_ptr<storage::Access> access, const Memory& memory, const CoreSet& cores,
-                   Timeline& timeline)
-    : memory_(memory),
+Pipeline::Pipeline(const Comm& comm, std::unique_ptr<storage::Access> access, const Memory& memory,
+                   const CoreSet& cores, Timeline& timeline)
+    : comm_(comm),
+      memory_(memory),
       timeline_(timeline),
       jobs_(static_cast<std::size_t>(memory.depth)),
       access_(std::move(access)) {
@@ -32,16 +35,13 @@ Pipeline::~Pipeline() {
     dispatcher_.join();
 }
 
-void Pipeline::begin_phase(std::vector<Turn> turns, bool is_write) {
-    {
-        // The last buffers of the phase before may be read out and still be on their way to the dispatcher.
-        std::unique_lock lock(mutex_);
-        changed_.wait(lock, [this] { return num_untaken_ == 0 && num_unfinished_ == 0; });
-        num_unfinished_ = num_untaken_ = turns.size();
-        status_ = {};
-    }
+void Pipeline::begin_phase(std::vector<Turn> turns, bool is_write, bool may_fill_holes) {
+    wait_for_turns();
+    status_ = {};
+    num_open_.store(2 * static_cast<std::uint32_t>(turns.size()), std::memory_order_relaxed);
     turns_ = std::move(turns);
     is_write_ = is_write;
+    may_fill_holes_ = may_fill_holes;
     has_failed_.store(false);
     if (is_write && !are_marks_clear_ &&
         !std::all_of(turns_.begin(), turns_.end(), [](const Turn& turn) { return turn.is_dense; })) {
@@ -61,12 +61,24 @@ void Pipeline::begin_phase(std::vector<Turn> turns, bool is_write) {
     }
 }
 
+void Pipeline::wait_for_turns() {
+    mpi::wait_until(comm_, num_open_, {}, [](std::uint32_t n) { return n == 0; });
+}
+
 Status Pipeline::wait_phase() {
     // Reading, the last buffer is free when the dispatcher has taken it back. It writes to the slot then, which must
     // not happen after the next phase's reset has closed it: a rank would take the old bytes for the new.
-    std::unique_lock lock(mutex_);
-    changed_.wait(lock, [this] { return num_unfinished_ == 0 && num_untaken_ == 0; });
+    wait_for_turns();
+    const std::scoped_lock lock(mutex_);
     return std::exchange(status_, {});
+}
+
+void Pipeline::ended(Status status) {
+    {
+        const std::scoped_lock lock(mutex_);
+        status_.keep_first(std::move(status));
+    }
+    if (num_open_.fetch_sub(1, std::memory_order_acq_rel) == 1) futex_wake_all(num_open_);
 }
 
 ByteMarks Pipeline::marks_of(std::uint32_t slot) const {
@@ -89,7 +101,7 @@ void Pipeline::dispatch() {
         }
         entry.store(0, std::memory_order_release);
         take(value - 1);
-        taken();
+        ended({});
     }
 }
 
@@ -110,11 +122,6 @@ void Pipeline::take(std::uint32_t b) {
     if (next < turns_.size()) start_access(b, next);
 }
 
-void Pipeline::taken() {
-    const std::scoped_lock lock(mutex_);
-    if (--num_untaken_ == 0) changed_.notify_all();
-}
-
 void Pipeline::start_access(std::uint32_t b, std::uint32_t turn_index) {
     Job& job = jobs_[b];
     job.turn = turn_index;
@@ -133,10 +140,9 @@ void Pipeline::start_access(std::uint32_t b, std::uint32_t turn_index) {
         request.extents.push_back({0, turn.begin_bytes, length});
     } else {
         const ByteMarks marks = marks_of(b);
-        for (ByteMarks::Run run = marks.next_run(0); run.length > 0;
-             run = marks.next_run(run.from + run.length)) {
-            request.extents.push_back({run.from, turn.begin_bytes + run.from, run.length});
-        }
+        request.holes = &job.holes.emplace(marks, buffer(b));
+        request.extents =
+            extents_of(marks, turn.begin_bytes, {may_fill_holes_, access_->cost(false), access_->cost(true)});
     }
     if (has_failed_.load(std::memory_order_relaxed)) {
         finished(job);  // what follows an error is not written, and nobody waits for it
@@ -151,6 +157,7 @@ void Pipeline::finished(Job& job) {
     const bool was_accessed = request.end_s > 0;
     if (was_accessed) {
         storage_bytes_.fetch_add(request.transferred_bytes, std::memory_order_relaxed);
+        filled_bytes_.fetch_add(request.filled_bytes, std::memory_order_relaxed);
         storage_ns_.fetch_add(static_cast<std::int64_t>((request.end_s - request.start_s) * 1e9),
                               std::memory_order_relaxed);
         timeline_.add(
@@ -175,9 +182,7 @@ void Pipeline::finished(Job& job) {
     // From here on the buffer is the ranks' again and may come back with another job.
     slot.turn.store(next_turn, std::memory_order_release);
     futex_wake_all(slot.turn);
-    const std::scoped_lock lock(mutex_);
-    status_.keep_first(std::move(status));
-    if (--num_unfinished_ == 0) changed_.notify_all();
+    ended(std::move(status));
 }
 
 }  // namespace hakobi::io

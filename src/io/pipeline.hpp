@@ -1,15 +1,17 @@
 #pragma once
 
 #include <atomic>
-#include <condition_variable>
 #include <cstdint>
+#include <hakobi/comm.hpp>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <thread>
 #include <vector>
 
 #include "base/timeline.hpp"
+#include "io/holes.hpp"
 #include "io/slots.hpp"
 #include "storage/access.hpp"
 
@@ -34,16 +36,17 @@ class Pipeline {
         std::int64_t cb_bytes = 0;
         int depth = 0;
     };
-    /// Throws std::system_error when the process can have no further thread. Its thread may run on `cores`.
-    Pipeline(std::unique_ptr<storage::Access> access, const Memory& memory, const CoreSet& cores,
-             Timeline& timeline);
+    /// Throws std::system_error when the process can have no further thread. Its thread may run on `cores`. The waits below
+    /// are mpi::Wait's, with `comm`.
+    Pipeline(const Comm& comm, std::unique_ptr<storage::Access> access, const Memory& memory,
+             const CoreSet& cores, Timeline& timeline);
     ~Pipeline();
     Pipeline(const Pipeline&) = delete;
     Pipeline& operator=(const Pipeline&) = delete;
 
     /// Begins a phase of these turns; the one before must have been waited for. Local, but all ranks of the node must
     /// have left the phase before. Reading starts at once.
-    void begin_phase(std::vector<Turn> turns, bool is_write);
+    void begin_phase(std::vector<Turn> turns, bool is_write, bool may_fill_holes);
     /// Returns when every turn's file access is over: the first error, which is told once. Without a phase: success.
     Status wait_phase();
 
@@ -53,34 +56,39 @@ class Pipeline {
     [[nodiscard]] const Memory& memory() const noexcept { return memory_; }
     [[nodiscard]] const storage::Access& access() const noexcept { return *access_; }
     [[nodiscard]] std::int64_t storage_bytes() const noexcept { return storage_bytes_.load(); }
+    [[nodiscard]] std::int64_t filled_bytes() const noexcept { return filled_bytes_.load(); }
     [[nodiscard]] double storage_s() const noexcept { return static_cast<double>(storage_ns_.load()) * 1e-9; }
 
   private:
     struct Job {
         storage::Request request;
+        std::optional<MarkedHoles> holes;
         Pipeline* pipeline = nullptr;
         std::uint32_t slot = 0, turn = 0;
     };
     void dispatch();  // the dispatcher thread's body
     void take(std::uint32_t slot);
-    void taken();
     void start_access(std::uint32_t slot, std::uint32_t turn);
     void finished(Job& job);
+    void ended(Status status);
+    void wait_for_turns();
     [[nodiscard]] ByteMarks marks_of(std::uint32_t slot) const;
 
+    Comm comm_;
     Memory memory_;
     Timeline& timeline_;
     std::vector<Turn> turns_;
     bool is_write_ = false;
+    bool may_fill_holes_ = false;
     bool are_marks_clear_ = false;  // the memory may have served another file
     std::vector<Job> jobs_;
-    std::atomic<std::int64_t> storage_bytes_{0}, storage_ns_{0};
+    std::atomic<std::int64_t> storage_bytes_{0}, storage_ns_{0}, filled_bytes_{0};
     std::atomic<bool> has_failed_{false};
 
+    /// Of each turn, until its file access is over, and until the dispatcher has heard of its buffer's deposits or
+    /// collections: the last buffers of a phase may be read out and still be on their way to it.
+    FutexWord num_open_{0};
     std::mutex mutex_;  // of what follows
-    std::condition_variable changed_;
-    std::size_t num_unfinished_ = 0;  // turns whose file access is not over
-    std::size_t num_untaken_ = 0;     // turns that the dispatcher has yet to hear of: deposited, or read out
     Status status_;
 
     std::atomic<bool> is_ending_{false};

@@ -59,6 +59,7 @@ RequestTotals total_of(std::span<const RequestSummary> requests) {
         }
         totals.storage_blocks = std::max(totals.storage_blocks, request.storage_blocks);
         totals.end_of_file = std::min(totals.end_of_file, request.end_of_file);
+        totals.leaves_holes = totals.leaves_holes || request.leaves_holes != 0;
         if (request.size_bytes == 0) continue;
         const bool is_first = totals.num_ranks_with_data++ == 0;
         totals.begin_bytes =

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "base/status.hpp"
-#include "io/region.hpp"
+#include "region/region.hpp"
 
 namespace hakobi::io {
 
@@ -21,7 +21,8 @@ struct RequestSummary {
     std::int64_t error_code = 0;  ///< ErrorCode of this rank
     std::int64_t end_of_file =
         std::numeric_limits<std::int64_t>::max();  ///< lowest offset seen behind the file's end
-    std::int64_t num_words = 0;                    ///< of its region's description, for ranks on other nodes
+    std::int64_t leaves_holes = 0;  ///< this rank may be writing into holes: nobody may fill them
+    std::int64_t num_words = 0;     ///< of its region's description, for ranks on other nodes
 };
 
 /// What all ranks know of all requests.
@@ -34,6 +35,7 @@ struct RequestTotals {
     std::int64_t end_of_file = std::numeric_limits<std::int64_t>::max();
     std::int64_t error_code = 0;  ///< the most severe
     int error_rank = -1;          ///< the lowest rank with it
+    bool leaves_holes = false;    ///< some rank's wish
     bool is_overwritten = false;  ///< what ranks wrote ahead of the first round (EarlyWrites)
     friend bool operator==(const RequestTotals&, const RequestTotals&) = default;
 };

@@ -8,6 +8,7 @@
 #include "base/clock.hpp"
 #include "base/copy_bytes.hpp"
 #include "mpi/comm_state.hpp"
+#include "mpi/wait.hpp"
 
 namespace hakobi::io {
 namespace {
@@ -168,9 +169,10 @@ void Shuffle::run(const Request& request, std::span<const CyclePart> parts) {
         ++counters_.cycles;
     }
     const double start_s = now_s();
+    mpi::Wait wait(comm_, {}, 20e-6);
     while (has_duties()) {
         poll();
-        if (has_duties()) sleep_s(20e-6);
+        if (has_duties()) wait.pause();
     }
     counters_.wait_peer_s += now_s() - start_s;
 }
@@ -184,14 +186,15 @@ void Shuffle::wait_until_open(FutexWord& word, std::uint32_t value) {
     if (word.load(std::memory_order_acquire) == value) return;
     const double start_s = now_s();
     if (regions_.empty()) {
-        futex_wait_until(word, {.spins = spins_, .yields = 0},
-                         [value](std::uint32_t v) { return v == value; });
+        mpi::wait_until(comm_, word, {.spins = spins_, .yields = 0},
+                        [value](std::uint32_t v) { return v == value; });
     } else {
-        // Messages progress only while somebody asks: short sleeps.
+        // Messages between nodes progress only while somebody asks: short sleeps while there are some.
+        mpi::Wait wait(comm_), busy_wait(comm_, {}, 50e-6);
         for (std::uint32_t seen = word.load(std::memory_order_acquire); seen != value;
              seen = word.load(std::memory_order_acquire)) {
             poll();
-            futex_wait(word, seen, has_duties() ? 50e-6 : 1e-3);
+            (has_duties() ? busy_wait : wait).pause(word, seen);
         }
     }
     const double end_s = now_s();

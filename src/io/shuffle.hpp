@@ -8,13 +8,13 @@
 #include <vector>
 
 #include "base/timeline.hpp"
-#include "io/copy.hpp"
 #include "io/engine.hpp"
 #include "io/pipeline.hpp"
 #include "io/plan.hpp"
 #include "io/slots.hpp"
-#include "mpi/node_window.hpp"
 #include "mpi/nonblocking.hpp"
+#include "node/node_window.hpp"
+#include "region/copy.hpp"
 
 namespace hakobi::io {
 
@@ -29,7 +29,7 @@ struct NodeBuffers {
     std::int64_t cb_bytes = 0;
     int depth = 0;
     int staging_depth = 0;
-    mpi::NodeWindow* window = nullptr;  ///< which all of them lie in
+    node::NodeWindow* window = nullptr;  ///< which all of them lie in
 
     /// Bytes of shared memory for `num_aggregators` of this node; `place` cuts `memory` of that size up.
     static std::int64_t bytes_needed(int num_aggregators, bool has_staging, std::int64_t cb_bytes, int depth);

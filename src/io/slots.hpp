@@ -6,9 +6,9 @@
 
 #include "base/futex.hpp"
 #include "base/thread.hpp"
-#include "io/copy.hpp"
 #include "io/plan.hpp"
-#include "io/team.hpp"
+#include "node/team.hpp"
+#include "region/copy.hpp"
 
 namespace hakobi::io {
 
@@ -84,7 +84,7 @@ struct alignas(64) RankPlace {
     std::int64_t num_mail_pieces = 0;
     std::int64_t bytes_read = 0;  ///< small reads: bytes of the request that the file had
     CoreSet cores;                ///< where this rank may run, said before the first call
-    SharedText error_text;
+    node::SharedText error_text;
     std::array<MailPiece, mailbox_pieces> pieces;
     alignas(64) std::array<std::byte, mailbox_bytes> mail;
 };
@@ -94,13 +94,13 @@ struct LeaderWord {
     RequestTotals totals;
     std::int64_t is_done = 0;  ///< the small road was taken and the call is over
     std::int64_t error_code = 0, error_rank = -1;
-    SharedText error_text;
+    node::SharedText error_text;
 };
 
 struct ControlBlock {
-    TeamMemory team;
-    alignas(64) Gate writers;  ///< direct writes of storage that serves from memory
-    alignas(64) EarlyWrites early_writes;
+    node::TeamMemory team;
+    alignas(64) node::Gate writers;  ///< direct writes of storage that serves from memory
+    alignas(64) node::EarlyWrites early_writes;
     std::atomic<std::int64_t> storage_blocks;  ///< RequestSummary's, as the leader knew it at open
     LeaderWord word;
     alignas(64)

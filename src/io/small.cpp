@@ -5,7 +5,7 @@
 #include <new>
 #include <vector>
 
-#include "io/copy.hpp"
+#include "region/copy.hpp"
 
 namespace hakobi::io {
 namespace {
@@ -96,6 +96,14 @@ std::int64_t empty_mailbox(const RankPlace& place, const Region& memory, std::by
         unpack(target, origin, place.bytes_read, place.mail.data());
     }
     return place.bytes_read;
+}
+
+std::int64_t num_written_runs(std::span<RankPlace> places) {
+    const std::vector<Mail> mail = mail_in_file_order(places);
+    std::int64_t num_runs = 0;
+    for (std::size_t i = 0; i < mail.size(); ++i)
+        num_runs += i == 0 || mail[i].offset != end_of(mail[i - 1]) ? 1 : 0;
+    return num_runs;
 }
 
 Status serve_mailboxes(storage::File& file, std::span<RankPlace> places, bool is_write) try {

@@ -3,8 +3,8 @@
 #include <cstdint>
 #include <span>
 
-#include "io/region.hpp"
 #include "io/slots.hpp"
+#include "region/region.hpp"
 #include "storage/file.hpp"
 
 namespace hakobi::io {
@@ -18,6 +18,9 @@ void fill_mailbox(RankPlace& place, const Region& file, const Region& memory, co
 
 /// Takes what a read brought out of the mailbox: returns its bytes.
 std::int64_t empty_mailbox(const RankPlace& place, const Region& memory, std::byte* origin);
+
+/// Accesses that writing what is in the mailboxes takes: runs of touching pieces. The leader's.
+[[nodiscard]] std::int64_t num_written_runs(std::span<RankPlace> places);
 
 /// The longest run of joined pieces that is read at once.
 constexpr std::int64_t max_read_run_bytes = 1 << 20;

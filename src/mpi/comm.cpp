@@ -35,6 +35,10 @@ Comm Comm::duplicate(MPI_Comm comm) {
     mpi::check(MPI_Comm_dup(comm, &state->comm), "MPI_Comm_dup");
     mpi::check(MPI_Comm_dup(comm, &state->internal), "MPI_Comm_dup");
     MPI_Comm_set_errhandler(state->internal, MPI_ERRORS_RETURN);
+    int* highest_tag = nullptr;
+    int is_known = 0;
+    MPI_Comm_get_attr(state->internal, MPI_TAG_UB, &highest_tag, &is_known);
+    if (is_known != 0) state->highest_tag = *highest_tag;
     MPI_Comm_rank(state->comm, &state->rank);
     MPI_Comm_size(state->comm, &state->size);
     // HAKOBI_RANKS_PER_NODE pretends smaller nodes: tests of the paths between nodes on one machine.
@@ -56,6 +60,12 @@ Comm Comm::duplicate(MPI_Comm comm) {
     MPI_Comm_set_errhandler(state->node, MPI_ERRORS_RETURN);
     MPI_Comm_rank(state->node, &state->node_rank);
     MPI_Comm_size(state->node, &state->node_size);
+
+    const ProcessId own = own_process();
+    state->node_processes.resize(static_cast<std::size_t>(state->node_size));
+    mpi::check(MPI_Allgather(&own, sizeof own, MPI_BYTE, state->node_processes.data(), sizeof own, MPI_BYTE,
+                             state->node),
+               "MPI_Allgather");
 
     int lowest = state->rank;
     MPI_Bcast(&lowest, 1, MPI_INT, 0, state->node);
@@ -82,8 +92,10 @@ Comm Comm::duplicate(MPI_Comm comm) {
 
 void Comm::free() {
     if (!state_) return;
-    for (mpi::NodeWindow& window : state_->kept_windows) window.free();
-    state_->kept_windows.clear();
+    for (const auto& attachment : state_->attachments) attachment->free();
+    state_->attachments.clear();
+    if (state_->exchange != MPI_COMM_NULL) MPI_Comm_free(&state_->exchange);
+    if (state_->buffers != MPI_COMM_NULL) MPI_Comm_free(&state_->buffers);
     MPI_Comm_free(&state_->node);
     MPI_Comm_free(&state_->internal);
     MPI_Comm_free(&state_->comm);

@@ -1,12 +1,21 @@
 #pragma once
 
 #include <hakobi/comm.hpp>
+#include <memory>
 #include <string>
 #include <vector>
 
-#include "mpi/node_window.hpp"
+#include "base/process.hpp"
 
 namespace hakobi::mpi {
+
+/// What another part keeps with a Comm until that is freed.
+class Attachment {
+  public:
+    virtual ~Attachment() = default;
+    /// Collective over the Comm.
+    virtual void free() = 0;
+};
 
 /// What a Comm shares between its copies. `comm` is the caller's duplicate, `internal` the library's own context,
 /// `node` the ranks that share memory with this one (ordered by rank).
@@ -14,12 +23,18 @@ struct CommState {
     MPI_Comm comm = MPI_COMM_NULL;
     MPI_Comm internal = MPI_COMM_NULL;
     MPI_Comm node = MPI_COMM_NULL;
+    MPI_Comm exchange = MPI_COMM_NULL;  ///< exchange_context (persistent.hpp); null until somebody needs it
+    MPI_Comm buffers = MPI_COMM_NULL;   ///< the same for ProbedMessage (probed.hpp)
+    int num_exchanges = 0;              ///< objects that have got a tag of it
+    /// Of `internal`: Wait looks for a message of that tag, and nobody sends one.
+    int highest_tag = 32767;
     int rank = 0, size = 0;
     int node_rank = 0, node_size = 0;
     int node_index = 0, num_nodes = 0;
-    std::vector<int> node_of_rank;                ///< one entry a rank
-    std::vector<std::vector<int>> ranks_of_node;  ///< ascending
-    std::vector<NodeWindow> kept_windows;         ///< NodeWindow::keep
+    std::vector<int> node_of_rank;                         ///< one entry a rank
+    std::vector<std::vector<int>> ranks_of_node;           ///< ascending
+    std::vector<ProcessId> node_processes;                 ///< by node rank
+    std::vector<std::unique_ptr<Attachment>> attachments;  ///< in the same order on all ranks
 };
 
 /// MPI_Abort with the rank and `why` on stderr: for a rank that can neither go on nor tell the others, who would wait for it.

@@ -24,7 +24,7 @@ class Pending {
     MPI_Request request_ = MPI_REQUEST_NULL;
 };
 
-/// The highest tag that messages may carry.
+/// The highest tag that our messages may carry: one above is wait.hpp's.
 [[nodiscard]] int highest_tag(const Comm& comm);
 
 /// Collective: `words` of every rank, in rank order; all of them `words.size()` long.

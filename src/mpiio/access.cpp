@@ -37,6 +37,7 @@ bool open_engine(OpenFile& file) {
     file.engine = std::move(engine);
     file.has_passed_accesses = true;  // on this rank
     if (file.was_read_alone) file.engine->wait_for_all_ranks();
+    if (file.has_unfinished_writes) file.engine->leave_holes();
     return true;
 }
 
@@ -55,7 +56,7 @@ struct Request {
     std::int64_t position_etypes = 0;
     std::int64_t moved_bytes = 0;  ///< by which the individual pointer has been moved
     std::int64_t bytes = 0;
-    io::Region file, memory;
+    Region file, memory;
 };
 
 Request describe(OpenFile& file, const Access& access) {

@@ -15,7 +15,6 @@
 namespace hakobi::mpiio {
 namespace {
 
-using io::Region;
 using Part = Region::Part;
 
 // --- Named types -----------------------------------------------------------------------------------------------------
@@ -317,7 +316,7 @@ bool takes_for_data(MPI_Datatype type) {
 
 }  // namespace
 
-io::Region Layout::items(std::int64_t count) const {
+Region Layout::items(std::int64_t count) const {
     return Region::strided(0, count, extent_bytes, item);
 }
 

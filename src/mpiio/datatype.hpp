@@ -3,20 +3,20 @@
 #include <cstdint>
 #include <hakobi/comm.hpp>
 
-#include "io/region.hpp"
+#include "region/region.hpp"
 
 namespace hakobi::mpiio {
 
 /// An MPI datatype as bytes. Offsets count from the address that a buffer of the type would be passed with.
 struct Layout {
-    io::Region item;                ///< the bytes of one item, in the order of its type map
+    Region item;                    ///< the bytes of one item, in the order of its type map
     std::int64_t size_bytes = 0;    ///< of data in one item
     std::int64_t extent_bytes = 0;  ///< from one item to the next; may be zero or negative
     bool is_known = false;          ///< false: the type could not be decoded, the rest means nothing
     bool is_committed = false;      ///< as far as `committed_layout_of` has asked; true of named types
 
     /// The bytes of `count` consecutive items.
-    [[nodiscard]] io::Region items(std::int64_t count) const;
+    [[nodiscard]] Region items(std::int64_t count) const;
     /// Whether items lie one after the other without holes, starting at the origin.
     [[nodiscard]] bool is_dense() const noexcept;
 };

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "io/cursor.hpp"
+#include "region/cursor.hpp"
 
 namespace hakobi::mpiio {
 namespace {
@@ -36,7 +36,7 @@ void expect_like_pack(MPI_Datatype type, int count) {
     MPI_Type_commit(&type);
     const Layout layout = layout_of(type);
     ASSERT_TRUE(layout.is_known);
-    const io::Region region = layout.items(count);
+    const Region region = layout.items(count);
     ASSERT_TRUE(region.valid());
     MPI_Count size = 0, lower = 0, extent = 0;
     MPI_Type_size_x(type, &size);
@@ -57,7 +57,7 @@ void expect_like_pack(MPI_Datatype type, int count) {
              MPI_COMM_SELF);
     ASSERT_EQ(position, region.size_bytes());
     std::vector<unsigned char> ours;
-    for (io::Cursor cursor(region); !cursor.at_end(); cursor.advance(cursor.remaining())) {
+    for (Cursor cursor(region); !cursor.at_end(); cursor.advance(cursor.remaining())) {
         const unsigned char* from = buffer.data() + middle + cursor.offset();
         ours.insert(ours.end(), from, from + cursor.remaining());
     }

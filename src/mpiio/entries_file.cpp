@@ -305,15 +305,20 @@ HAKOBI_EXPORT int hakobi_File_sync(MPI_File file) {
     using namespace hakobi::mpiio;
     int error = pass(file, [&] { return library.File_sync(file); });
     OpenFile* const known = entered(file);
-    if (known != nullptr && error == MPI_SUCCESS) {
+    if (known == nullptr) return error;
+    if (error == MPI_SUCCESS) {
         error = known->library_view.sync_own();
         if (error != MPI_SUCCESS) PMPI_File_call_errhandler(file, error);
     }
-    if (known != nullptr) known->has_nonblocking_writes = false;  // MPI: no request may be active here
-    if (known == nullptr || known->engine == nullptr || !known->has_unsynced_writes) return error;
+    known->has_nonblocking_writes = false;  // MPI: no request may be active here
+    const bool is_engine_asked = known->engine != nullptr && known->has_unsynced_writes;
     known->has_unsynced_writes = false;
-    const int synced = result_of(*known, "MPI_File_sync", known->engine->sync());
-    return error != MPI_SUCCESS ? error : synced;
+    const int everywhere = agreed_error(*known, error);
+    if (is_engine_asked) {
+        const hakobi::mpi::Agreed synced = known->engine->sync();
+        if (everywhere == MPI_SUCCESS) return result_of(*known, "MPI_File_sync", synced);
+    }
+    return everywhere;
 }
 
 HAKOBI_EXPORT int hakobi_File_set_info(MPI_File file, MPI_Info info) {

@@ -50,4 +50,13 @@ int result_of(const OpenFile& file, const char* call, const mpi::Agreed& agreed)
     return error;
 }
 
+int agreed_error(const OpenFile& file, int error) {
+    int mine = MPI_SUCCESS, worst = MPI_SUCCESS;
+    if (error != MPI_SUCCESS) PMPI_Error_class(error, &mine);
+    if (PMPI_Allreduce(&mine, &worst, 1, MPI_INT, MPI_MAX, file.comms->comm) != MPI_SUCCESS) return error;
+    if (error != MPI_SUCCESS || worst == MPI_SUCCESS) return error;
+    PMPI_File_call_errhandler(file.handle, worst);
+    return worst;
+}
+
 }  // namespace hakobi::mpiio

@@ -21,4 +21,8 @@ inline constexpr std::string_view negative_count = "the count is negative";
 /// called, as for an error of the MPI library. Local, and alike on all ranks since `agreed` is.
 int result_of(const OpenFile& file, const char* call, const mpi::Agreed& agreed);
 
+/// What the MPI library's call on `file` returns on every rank where it returned `error` on this one, which may have failed
+/// on others: this rank's, or the highest class of theirs after the file's error handler has been called. Collective.
+int agreed_error(const OpenFile& file, int error);
+
 }  // namespace hakobi::mpiio

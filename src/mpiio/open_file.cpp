@@ -1,5 +1,7 @@
 #include "mpiio/open_file.hpp"
 
+#include <fcntl.h>
+
 #include <algorithm>
 #include <map>
 #include <shared_mutex>
@@ -107,6 +109,39 @@ void pass_before_early_writes(OpenFile& file) {
     }
 }
 
+namespace {
+
+bool is_called_by_threads() {
+    int level = MPI_THREAD_SINGLE;
+    return PMPI_Query_thread(&level) == MPI_SUCCESS && level == MPI_THREAD_MULTIPLE;
+}
+
+/// Whether somebody may be in a collective write of the file while this rank writes it by this handle: through another handle
+/// of it, or by another thread. A rank's one thread cannot, where all ranks of the program are the handle's.
+bool may_meet_fillers(const OpenFile& file, std::size_t num_handles) {
+    if (!has_world()) return true;
+    int world_size = 0;
+    PMPI_Comm_size(MPI_COMM_WORLD, &world_size);
+    return num_handles > 1 || file.num_ranks < world_size || is_called_by_threads();
+}
+
+int lock_of(OpenFile& file) {
+    std::call_once(file.lock_opened, [&] {
+        if (file.descriptor.get() >= 0)
+            file.lock = Descriptor(::open(file.opened_path().c_str(), O_RDONLY | O_CLOEXEC));
+    });
+    return file.lock.get();
+}
+
+/// The call may last beyond its return, without a lock: no collective call of this rank's handles fills holes any more.
+void leave_holes(OpenFile& file) {
+    if (file.has_unfinished_writes.exchange(true)) return;
+    const std::shared_lock lock(file.engine_use);
+    if (file.engine != nullptr) file.engine->leave_holes();
+}
+
+}  // namespace
+
 OwnAccess::OfHandle::OfHandle(std::shared_ptr<OpenFile> its_file)
     : file(std::move(its_file)), lock(file->engine_use) {
     if (file->engine != nullptr) write.emplace(*file->engine);
@@ -115,7 +150,10 @@ OwnAccess::OfHandle::OfHandle(std::shared_ptr<OpenFile> its_file)
 OwnAccess::OwnAccess(OpenFile& file, bool is_write, bool ends_later) {
     const bool was_alone = file.was_read_alone.load(std::memory_order_relaxed);
     if (!is_write && was_alone) return;
-    for (auto& each : handles_of(file)) {
+    auto handles = handles_of(file);
+    if (is_write && !ends_later && may_meet_fillers(file, handles.size())) lock_.emplace(lock_of(file));
+    for (auto& each : handles) {
+        if (is_write && ends_later) leave_holes(*each);
         if (!was_alone && (!is_write || ends_later)) {
             const std::shared_lock lock(each->engine_use);
             each->was_read_alone.store(true, std::memory_order_relaxed);

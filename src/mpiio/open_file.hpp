@@ -21,6 +21,7 @@
 #include "mpiio/file_pointer.hpp"
 #include "mpiio/library_view.hpp"
 #include "mpiio/view.hpp"
+#include "storage/range_lock.hpp"
 
 namespace hakobi::mpiio {
 
@@ -66,9 +67,13 @@ struct OpenFile {
     std::string path;       ///< absolute, without a file system prefix
     Descriptor descriptor;  ///< of `path` when the file was opened
     FileIdentity identity;  ///< what it leads to
+    std::once_flag lock_opened;
+    Descriptor lock;  ///< for WriterLock: made by the first write that wants one
     bool can_read = false, can_write = false;
     std::atomic<bool> was_read_alone =
-        false;                 ///< or written without end, by a rank's own call through any of its handles
+        false;  ///< or written without end, by a rank's own call through any of its handles
+    std::atomic<bool> has_unfinished_writes =
+        false;                 ///< such calls that the program completes later: they hold no lock
     bool is_reported = false;  ///< print a profile or an explanation at close; equal on all ranks
 
     // Equal on all ranks.
@@ -114,6 +119,7 @@ class OwnAccess {
     OwnAccess(OpenFile& file, bool is_write, bool ends_later = false);
 
   private:
+    std::optional<storage::WriterLock> lock_;
     struct OfHandle {
         explicit OfHandle(std::shared_ptr<OpenFile> file);
         std::shared_ptr<OpenFile> file;  // another thread may close it meanwhile

@@ -4,8 +4,8 @@ namespace hakobi::mpiio {
 namespace {
 
 /// A region that says that there is none: offsets outside 63 bits.
-io::Region unknown_region() {
-    return io::Region::contiguous(INT64_MAX, 1);
+Region unknown_region() {
+    return Region::contiguous(INT64_MAX, 1);
 }
 
 }  // namespace
@@ -19,7 +19,7 @@ View::View(std::int64_t displacement_bytes, const Layout& etype, const Layout& f
       tile_extent_bytes_(filetype.extent_bytes),
       tile_(filetype.item) {}
 
-io::Region View::bytes(std::int64_t position_bytes, std::int64_t length_bytes) const {
+Region View::bytes(std::int64_t position_bytes, std::int64_t length_bytes) const {
     if (length_bytes == 0) return {};
     std::int64_t end_bytes = 0;
     if (!is_known_ || position_bytes < 0 ||
@@ -30,7 +30,7 @@ io::Region View::bytes(std::int64_t position_bytes, std::int64_t length_bytes) c
         std::int64_t begin_bytes = 0;
         if (__builtin_add_overflow(displacement_bytes_, position_bytes, &begin_bytes))
             return unknown_region();
-        return io::Region::contiguous(begin_bytes, length_bytes);
+        return Region::contiguous(begin_bytes, length_bytes);
     }
     const std::int64_t first_tile = position_bytes / tile_bytes_;
     const std::int64_t last_tile = (end_bytes - 1) / tile_bytes_;
@@ -39,8 +39,7 @@ io::Region View::bytes(std::int64_t position_bytes, std::int64_t length_bytes) c
         __builtin_add_overflow(origin_bytes, displacement_bytes_, &origin_bytes)) {
         return unknown_region();
     }
-    const io::Region tiles =
-        io::Region::strided(origin_bytes, last_tile - first_tile + 1, tile_extent_bytes_, tile_);
+    const Region tiles = Region::strided(origin_bytes, last_tile - first_tile + 1, tile_extent_bytes_, tile_);
     if (!tiles.valid()) return tiles;
     return tiles.substream(position_bytes - first_tile * tile_bytes_, length_bytes);
 }

@@ -2,8 +2,8 @@
 
 #include <cstdint>
 
-#include "io/region.hpp"
 #include "mpiio/datatype.hpp"
+#include "region/region.hpp"
 
 namespace hakobi::mpiio {
 
@@ -17,7 +17,7 @@ class View {
 
     /// Where in the file the bytes [position, position + length) of the view lie. Not valid() when the view cannot be
     /// described or leaves the range of offsets.
-    [[nodiscard]] io::Region bytes(std::int64_t position_bytes, std::int64_t length_bytes) const;
+    [[nodiscard]] Region bytes(std::int64_t position_bytes, std::int64_t length_bytes) const;
 
     [[nodiscard]] std::int64_t etype_bytes() const noexcept { return etype_bytes_; }
 
@@ -27,7 +27,7 @@ class View {
     bool is_known_ = true;
     bool is_dense_ = true;  // the view is all bytes from the displacement on
     std::int64_t tile_bytes_ = 1, tile_extent_bytes_ = 1;
-    io::Region tile_;  // of one file type
+    Region tile_;  // of one file type
 };
 
 }  // namespace hakobi::mpiio

@@ -44,6 +44,10 @@ class PosixAccess final : public Access {
     [[nodiscard]] bool storage_blocks() const noexcept override {
         return blocks_.load(std::memory_order_relaxed);
     }
+    [[nodiscard]] ServiceCosts::Cost cost(bool is_write) const override {
+        const std::scoped_lock lock(mutex_);
+        return concurrency_.cost(is_write);
+    }
 
   private:
     void run(Request& request) {
@@ -51,7 +55,7 @@ class PosixAccess final : public Access {
         sample.is_write = request.is_write;
         const ServiceClock clock;
         transfer(file_, request, 0);
-        sample.length_bytes = request.transferred_bytes;
+        account(request, sample);
         clock.stop(sample);
         {
             std::scoped_lock lock(mutex_);
@@ -63,7 +67,7 @@ class PosixAccess final : public Access {
 
     File& file_;
     std::atomic<bool> blocks_{false};
-    std::mutex mutex_;
+    mutable std::mutex mutex_;
     Concurrency concurrency_{1, 1};
 };
 

@@ -17,6 +17,17 @@ struct Extent {
     std::int64_t buffer_bytes = 0;  ///< offset in the request's buffer
     std::int64_t file_bytes = 0;    ///< offset in the file
     std::int64_t length_bytes = 0;
+    bool has_holes = false;  ///< writing: Request::holes says which of its bytes are data
+};
+
+/// What lies between the data of a write's extents that span holes. Functions are called by the request's thread.
+class Holes {
+  public:
+    virtual ~Holes() = default;
+    /// Puts the file's own bytes of this extent, `old`, into the buffer wherever the extent has no data.
+    virtual void fill(const Extent& extent, const std::byte* old) = 0;
+    /// The runs of data of this extent, in order.
+    virtual void append_runs(const Extent& extent, std::vector<Extent>& runs) const = 0;
 };
 
 /// One file access of a collective buffer: its extents are moved in any order, then `done` is called once.
@@ -24,6 +35,9 @@ struct Request {
     bool is_write = false;
     std::byte* buffer = nullptr;
     std::vector<Extent> extents;
+    /// An extent with holes is read, filled and written while its range of the file is locked, so that holes keep what
+    /// others put there, also meanwhile. Where the storage has no lock after all its runs are written one by one.
+    Holes* holes = nullptr;
     /// Called by the thread that completed the request, with `status` and `transferred_bytes` set; it must
     /// not block and must not call MPI. It may submit another request.
     void (*done)(Request&) = nullptr;
@@ -34,6 +48,8 @@ struct Request {
         0;                          ///< reading: bytes that the file had; the rest of the buffer is untouched
     double start_s = 0, end_s = 0;  ///< on base/clock.hpp's now_s(): from taking up to completion
     int thread = 0;                 ///< which I/O thread (trace row)
+    std::int64_t filled_bytes = 0;  ///< read back for extents with holes
+    AccessTotals reads, writes;     ///< the calls that were made, where this process made them
 };
 
 /// How requests reach a File: in line (`posix`, the unpipelined original), on I/O threads, or by the kernel's
@@ -52,6 +68,8 @@ class Access {
     /// What it has found out about threads at work on this storage, for the next file there; nothing without
     /// threads.
     [[nodiscard]] virtual std::optional<Concurrency> learnt() const { return {}; }
+    /// What an access costs here, as far as is known; any thread.
+    [[nodiscard]] virtual ServiceCosts::Cost cost(bool is_write) const = 0;
 };
 
 struct AccessOptions {

@@ -63,6 +63,8 @@ Concurrency::Concurrency(int limit, int num_cores) : limit_(std::max(1, limit)) 
 }
 
 void Concurrency::completed(const ServiceSample& sample) {
+    costs_.completed(false, sample.reads.num, sample.reads.num_bytes, sample.reads.seconds);
+    costs_.completed(true, sample.writes.num, sample.writes.num_bytes, sample.writes.seconds);
     if (sample.wall_s <= 0 || sample.length_bytes <= 0) return;
     Direction& direction = directions_[sample.is_write ? 1 : 0];
     // Of the time that was its own: where ranks exceed cores a request may wait for a core longer than for storage.

@@ -3,7 +3,20 @@
 #include <array>
 #include <cstdint>
 
+#include "storage/service_costs.hpp"
+
 namespace hakobi::storage {
+
+/// Calls of a File that one thread made one after the other.
+struct AccessTotals {
+    std::int64_t num = 0, num_bytes = 0;
+    double seconds = 0;
+    void add(std::int64_t bytes, double s) {
+        ++num;
+        num_bytes += bytes;
+        seconds += s;
+    }
+};
 
 /// What one request cost its thread.
 struct ServiceSample {
@@ -12,8 +25,9 @@ struct ServiceSample {
     double wall_s = 0;
     double asleep_s =
         0;  ///< of it: given up by the thread itself to wait, not taken from it by the scheduler
-    double queued_s = 0;  ///< of it: taken from it by the scheduler
-    int num_running = 1;  ///< requests in service when this one began, itself included
+    double queued_s = 0;         ///< of it: taken from it by the scheduler
+    int num_running = 1;         ///< requests in service when this one began, itself included
+    AccessTotals reads, writes;  ///< the calls that it was made of
 };
 
 /// Decides how many I/O threads may work at once on one file. A page cache gains nothing from a second writer
@@ -35,6 +49,14 @@ class Concurrency {
     void completed(const ServiceSample& sample);
     /// Whether requests slept lately, in either direction.
     [[nodiscard]] bool blocks() const noexcept { return directions_[0].blocks || directions_[1].blocks; }
+    /// Whether requests have been seen, and none of the late ones slept.
+    [[nodiscard]] bool serves_from_memory() const noexcept {
+        return !blocks() && (directions_[0].sleep_share >= 0 || directions_[1].sleep_share >= 0);
+    }
+    /// What an access costs here.
+    [[nodiscard]] ServiceCosts::Cost cost(bool is_write) const {
+        return costs_.of(is_write, serves_from_memory());
+    }
 
   private:
     struct Direction {
@@ -53,6 +75,7 @@ class Concurrency {
 
     int limit_;
     std::array<Direction, 2> directions_;  // reads, writes
+    ServiceCosts costs_;
 };
 
 /// Measures one request on the calling thread.

@@ -15,6 +15,7 @@
 
 #include "storage/faulty.hpp"
 #include "storage/file.hpp"
+#include "storage_model/throttled.hpp"
 
 namespace hakobi::storage::contract {
 
@@ -57,6 +58,7 @@ inline void PrintTo(const Backend& backend, std::ostream* out) {
 }
 
 inline const std::vector<Backend>& backends() {
+    [[maybe_unused]] static const bool is_registered = (register_throttled(), true);
     static const std::vector<Backend> all = {
         {"posix", "posix:"},
         {"direct", "", true},

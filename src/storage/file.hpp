@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -20,6 +21,9 @@ struct OpenMode {
     bool truncate = false;
     bool direct =
         false;  ///< O_DIRECT where offset, length and address are aligned to 4096; buffered elsewhere
+    /// Only a regular file of just that name: `exists` (to be written) or `format` (to be read), at once, where a symbolic
+    /// link, a FIFO or a device has it.
+    bool regular_only = false;
     std::string name = {};  ///< what messages call the file, where its path says little
 };
 
@@ -38,6 +42,12 @@ class File {
     virtual Status set_size(std::int64_t bytes) = 0;
     /// Makes sure that `bytes` from 0 have storage behind them; what is there stays, the size grows to `bytes` if it was less.
     virtual Status preallocate(std::int64_t bytes) = 0;
+    /// For who fills holes of the range (range_lock.hpp); waits for others. Ranges of one object do not exclude each other.
+    /// `unsupported` where `locks_ranges()` is false.
+    virtual Status lock_range(std::int64_t offset, std::int64_t length);
+    virtual Status unlock_range(std::int64_t offset, std::int64_t length);
+    /// Whether a lock means anything here, as far as can be told before one is tried.
+    [[nodiscard]] virtual bool locks_ranges() const noexcept { return false; }
     /// What was written is on stable storage on return.
     virtual Status sync() = 0;
     /// Closes; the object takes no further call. The destructor closes too and drops the Status.
@@ -54,13 +64,27 @@ class File {
 
 using FilePtr = std::unique_ptr<File>;
 
-/// Opens `path` with the backend named by its prefix, as ROMIO does: "null:run.nc", "memory:run.nc",
-/// "throttled:MODEL:run.nc" (throttled.hpp); no prefix or "posix:" is the file system. HAKOBI_FAULT lets an operation
-/// fail, for tests (faulty.hpp).
+/// Opens `path` with the backend named by its prefix, as ROMIO does: "null:run.nc", "memory:run.nc"; no prefix or
+/// "posix:" is the file system. HAKOBI_FAULT lets an operation fail, for tests (faulty.hpp).
 Result<FilePtr> open_file(const std::string& path, const OpenMode& mode);
 Status remove_file(const std::string& path);
 /// Replaces `to` if it exists, in one step; both names have the same prefix.
 Status rename_file(const std::string& from, const std::string& to);
+/// The same, but `exists` where `to` is there: nothing is replaced. In one step where the file system can do that.
+Status rename_new_file(const std::string& from, const std::string& to);
+
+/// The name by which the system knows the file, without what names its backend; "" where that is not the file system.
+[[nodiscard]] std::string system_path(const std::string& path);
+
+/// What stands before files of any backend: "NAME:TEXT:PATH" opens PATH, and the function that `read` made of TEXT gets the
+/// file (or `read` says what is wrong with the text, and nothing is opened). Tests and benchmarks have one (a storage
+/// model); the library has none.
+struct Decorator {
+    std::string_view name;
+    Result<std::function<FilePtr(FilePtr)>> (*read)(std::string_view text) = nullptr;
+};
+/// For every open_file from now on. `decorator.name` lives as long as the process.
+void add_decorator(const Decorator& decorator);
 
 /// For backends: invalid_argument for a negative offset, or size, and no_space for `length` bytes from there where they
 /// end beyond 2^63 bytes; "<what> <path>: …".

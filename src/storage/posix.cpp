@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <sys/vfs.h>
 #include <sys/xattr.h>
 #include <unistd.h>
@@ -12,9 +13,12 @@
 #include <atomic>
 #include <cerrno>
 #include <cstring>
+#include <fstream>
 #include <limits>
 #include <utility>
 #include <vector>
+
+#include "storage/range_lock.hpp"
 
 namespace hakobi::storage {
 
@@ -51,12 +55,33 @@ std::int64_t preferred_bytes(int fd) {
     return info.f_bsize > 0 ? static_cast<std::int64_t>(info.f_bsize) : direct_alignment_bytes;
 }
 
+/// Whether a range of the file can be read and written under a lock that other nodes' processes honour. Network file
+/// systems may be mounted so that locks stay on the node, or mean nothing: their mount options say so.
+bool are_locks_honoured(int fd) {
+    if ((::fcntl(fd, F_GETFL) & O_ACCMODE) != O_RDWR) return false;
+    struct statfs system {};
+    struct stat file {};
+    if (::fstatfs(fd, &system) != 0 || ::fstat(fd, &file) != 0) return false;
+    constexpr std::array<long, 4> network_magics = {lustre_magic, 0x6969 /* NFS */, 0xFE534D42 /* SMB2 */,
+                                                    0xFF534D42 /* CIFS */};
+    if (std::ranges::find(network_magics, static_cast<long>(system.f_type)) == network_magics.end())
+        return true;
+    std::ifstream mounts("/proc/self/mountinfo");
+    const std::string device =
+        " " + std::to_string(major(file.st_dev)) + ":" + std::to_string(minor(file.st_dev)) + " ";
+    for (std::string line; std::getline(mounts, line);) {
+        if (line.find(device) != std::string::npos) return mount_honours_locks(line);
+    }
+    return false;
+}
+
 class PosixFile final : public File {
   public:
     PosixFile(std::string path, int fd, int direct_fd)
         : path_(std::move(path)),
           fd_(fd),
           direct_fd_(direct_fd),
+          has_locks_(are_locks_honoured(fd)),
           limit_bytes_(size_limit_bytes()),
           stripe_bytes_(preferred_bytes(fd)) {}
     ~PosixFile() override { (void)close(); }
@@ -147,6 +172,14 @@ class PosixFile final : public File {
         return {};
     }
 
+    Status lock_range(std::int64_t offset, std::int64_t length) override {
+        return lock_to_fill(fd_, offset, length);
+    }
+    Status unlock_range(std::int64_t offset, std::int64_t length) override {
+        return unlock_filled(fd_, offset, length);
+    }
+    [[nodiscard]] bool locks_ranges() const noexcept override { return has_locks_; }
+
     Status sync() override {
         while (::fsync(fd_) != 0) {
             if (errno == EINTR) continue;
@@ -226,6 +259,7 @@ class PosixFile final : public File {
     std::string path_;
     int fd_;         // buffered
     int direct_fd_;  // with O_DIRECT, or -1
+    bool has_locks_;
     std::atomic<bool> is_direct_refused_ = false;
     std::int64_t limit_bytes_;
     std::int64_t stripe_bytes_;
@@ -247,6 +281,18 @@ T value_at(std::span<const std::byte> bytes, std::size_t offset) {
 }
 
 }  // namespace
+
+bool mount_honours_locks(std::string_view mountinfo_line) {
+    // nfs(5): local_lock, nolock; mount.lustre: localflock, noflock; mount.cifs(8): nobrl, nolock.
+    constexpr std::array<std::string_view, 7> without = {
+        "nolock", "local_lock=all", "local_lock=posix", "localflock", "noflock", "nobrl", "forcenolock"};
+    while (!mountinfo_line.empty()) {
+        const std::size_t end = std::min(mountinfo_line.find_first_of(" ,"), mountinfo_line.size());
+        if (std::ranges::find(without, mountinfo_line.substr(0, end)) != without.end()) return false;
+        mountinfo_line.remove_prefix(std::min(end + 1, mountinfo_line.size()));
+    }
+    return true;
+}
 
 // Lustre's user interface, struct lov_user_md_v1/v3 and lov_comp_md_v1 (lustre_user.h); little-endian on disk
 // and here.
@@ -280,12 +326,21 @@ Result<FilePtr> open_posix(const std::string& path, const OpenMode& mode) {
     const int access_flags = mode.write ? (mode.read ? O_RDWR : O_WRONLY) : O_RDONLY;
     const int making_flags = (mode.create ? O_CREAT : 0) | (mode.create && mode.exclusive ? O_EXCL : 0) |
                              (mode.truncate ? O_TRUNC : 0);
-    const int fd = open_retrying(path.c_str(), access_flags | making_flags);
+    // Without O_NONBLOCK the opening of a FIFO waits for its other end.
+    const int careful_flags = mode.regular_only ? O_NOFOLLOW | O_NONBLOCK | O_NOCTTY : 0;
+    const ErrorCode kind_code = mode.write ? ErrorCode::exists : ErrorCode::format;
+    const int fd = open_retrying(path.c_str(), access_flags | making_flags | careful_flags);
+    if (fd < 0 && mode.regular_only && (errno == ELOOP || errno == ENXIO)) {
+        return Status(kind_code, "cannot open " + name + ": it is a " +
+                                     (errno == ELOOP ? "symbolic link" : "FIFO or a socket") +
+                                     ", not a regular file");
+    }
     if (fd < 0) return status_of_errno(errno, "cannot open", name);
     struct stat info {};
-    if (::fstat(fd, &info) == 0 && S_ISDIR(info.st_mode)) {
+    if (::fstat(fd, &info) == 0 && !S_ISREG(info.st_mode) && (mode.regular_only || S_ISDIR(info.st_mode))) {
         ::close(fd);
-        return status_of_errno(EISDIR, "cannot open", name);
+        if (S_ISDIR(info.st_mode)) return status_of_errno(EISDIR, "cannot open", name);
+        return Status(kind_code, "cannot open " + name + ": it is not a regular file");
     }
     const int direct_fd = mode.direct ? open_retrying(path.c_str(), access_flags | O_DIRECT) : -1;
     return FilePtr(std::make_unique<PosixFile>(name, fd, direct_fd));

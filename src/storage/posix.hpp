@@ -9,6 +9,9 @@
 
 namespace hakobi::storage {
 
+/// Whether a network file system's line of /proc/self/mountinfo has options by which locks reach the server. Pure.
+[[nodiscard]] bool mount_honours_locks(std::string_view mountinfo_line);
+
 /// Opens a file of the file system. With mode.direct a second descriptor with O_DIRECT serves what is
 /// aligned; where the file system refuses O_DIRECT everything is buffered.
 Result<FilePtr> open_posix(const std::string& path, const OpenMode& mode);

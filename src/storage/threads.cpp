@@ -65,6 +65,10 @@ class ThreadsAccess final : public Access {
     [[nodiscard]] bool storage_blocks() const noexcept override {
         return blocks_.load(std::memory_order_relaxed);
     }
+    [[nodiscard]] ServiceCosts::Cost cost(bool is_write) const override {
+        const std::unique_lock lock(mutex_);
+        return concurrency_.cost(is_write);
+    }
     [[nodiscard]] std::optional<Concurrency> learnt() const override {
         const std::unique_lock lock(mutex_);
         return concurrency_;
@@ -106,7 +110,7 @@ class ThreadsAccess final : public Access {
 
             const ServiceClock clock;
             transfer(file_, request, thread);
-            sample.length_bytes = request.transferred_bytes;
+            account(request, sample);
             clock.stop(sample);
 
             lock.lock();

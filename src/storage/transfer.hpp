@@ -9,4 +9,7 @@ namespace hakobi::storage {
 /// as far as it goes.
 void transfer(File& file, Request& request, int thread);
 
+/// What the request's calls were, for Concurrency.
+void account(const Request& request, ServiceSample& sample);
+
 }  // namespace hakobi::storage

@@ -101,6 +101,7 @@ class UringAccess final : public Access {
     [[nodiscard]] bool storage_blocks() const noexcept override {
         return (is_direct_ && has_completed_.load(std::memory_order_relaxed)) || others_->storage_blocks();
     }
+    [[nodiscard]] ServiceCosts::Cost cost(bool is_write) const override { return others_->cost(is_write); }
 
   private:
     struct Running {
@@ -132,6 +133,7 @@ class UringAccess final : public Access {
         }
         std::int64_t total = 0;
         for (const Extent& extent : request.extents) {
+            if (extent.has_holes) return false;
             if (extent.file_bytes < 0 || extent.length_bytes < 0 ||
                 extent.file_bytes > INT64_MAX - extent.length_bytes) {
                 return false;

@@ -3,9 +3,9 @@
 
 #include <cstdlib>
 
-#include "io/cursor.hpp"
 #include "mpiio/datatype.hpp"
 #include "mpiio/random_types.hpp"
+#include "region/cursor.hpp"
 
 namespace hakobi::mpiio_test {
 namespace {
@@ -14,7 +14,7 @@ namespace {
 std::string difference_of(MPI_Datatype type, int count, bool may_be_unknown) {
     const mpiio::Layout layout = mpiio::layout_of(type);
     if (!layout.is_known) return may_be_unknown ? "" : "not decoded";
-    const io::Region region = layout.items(count);
+    const Region region = layout.items(count);
     if (region.size_bytes() != size_of(type) * count) return "another size";
     const std::int64_t begin = region.begin_bytes(), end = region.end_bytes();
     std::vector<unsigned char> memory(static_cast<std::size_t>(end - begin));
@@ -25,7 +25,7 @@ std::string difference_of(MPI_Datatype type, int count, bool may_be_unknown) {
     MPI_Pack(memory.data() - begin, count, type, packed.data(), static_cast<int>(packed.size()), &position,
              MPI_COMM_SELF);
     packed.resize(static_cast<std::size_t>(position));
-    for (io::Cursor cursor(region); !cursor.at_end(); cursor.advance(cursor.remaining())) {
+    for (Cursor cursor(region); !cursor.at_end(); cursor.advance(cursor.remaining())) {
         const unsigned char* from = memory.data() - begin + cursor.offset();
         ours.insert(ours.end(), from, from + cursor.remaining());
     }

@@ -1,0 +1,54 @@
+#pragma once
+
+#include <cstddef>
+#include <hakobi/comm.hpp>
+#include <span>
+#include <vector>
+
+namespace hakobi::mpi {
+
+/// A communicator of its own for one object's messages: they meet neither the program's nor other objects'. A cheap
+/// value; destruction never communicates.
+class MessageContext {
+  public:
+    MessageContext() = default;
+    /// Collective over `comm`.
+    [[nodiscard]] static MessageContext duplicate(const Comm& comm);
+    /// Collective over it.
+    void free();
+    [[nodiscard]] MPI_Comm handle() const noexcept { return comm_; }
+    /// The highest tag that messages may carry.
+    [[nodiscard]] int highest_tag() const noexcept { return highest_tag_; }
+
+  private:
+    MPI_Comm comm_ = MPI_COMM_NULL;
+    int highest_tag_ = 32767;
+};
+
+/// Messages under way in a context, each with an owner's number. The bytes belong to it until its message is complete.
+/// Of any length: long ones go in parts. A failed communication call ends the program (comm_state.hpp, check).
+class MessagesUnderWay {
+  public:
+    MessagesUnderWay() = default;
+    explicit MessagesUnderWay(MessageContext context) : context_(context) {}
+
+    /// Return how many requests were made, each of which reports `owner` once.
+    int send(std::span<const std::byte> bytes, int to, int tag, int owner);
+    int receive(std::span<std::byte> bytes, int from, int tag, int owner);
+
+    /// The owners of requests that became complete, once for each; `wait_some` blocks in MPI until there is one, if any is
+    /// under way. Valid until the next call. Both drive MPI's progress.
+    [[nodiscard]] std::span<const int> wait_some();
+    [[nodiscard]] std::span<const int> test_some();
+    void wait_all();
+    [[nodiscard]] bool empty() const noexcept { return requests_.empty(); }
+
+  private:
+    std::span<const int> take_complete(int num_complete);
+
+    MessageContext context_;
+    std::vector<MPI_Request> requests_;
+    std::vector<int> owners_, indices_, complete_;
+};
+
+}  // namespace hakobi::mpi

@@ -1,0 +1,137 @@
+#include "storage/lock_file.hpp"
+
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "storage/file.hpp"
+
+namespace hakobi::storage {
+namespace {
+
+namespace fs = std::filesystem;
+
+class LockFileTest : public ::testing::Test {
+  protected:
+    LockFileTest() {
+        char name[] = "/tmp/hakobi_lock_XXXXXX";
+        folder = mkdtemp(name);
+    }
+    ~LockFileTest() override { fs::remove_all(folder); }
+    [[nodiscard]] std::string path() const { return folder + "/run.lock"; }
+    /// The exit status of a process that does `body`.
+    template <class Body>
+    static int in_a_process(Body body) {
+        const pid_t child = fork();
+        if (child == 0) _exit(body());
+        int status = -1;
+        waitpid(child, &status, 0);
+        return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+    }
+    std::string folder;
+};
+
+TEST_F(LockFileTest, KeepsOthersOutAndSaysWhoHasIt) {
+    Result<LockFile> mine = LockFile::take(path(), "the steps of run");
+    ASSERT_TRUE(mine.ok()) << mine.status().text();
+    EXPECT_TRUE(mine.value().is_held());
+    const Result<LockFile> again = LockFile::take(path(), "the steps of run");
+    ASSERT_FALSE(again.ok());
+    EXPECT_EQ(again.status().code(), ErrorCode::exists);
+    EXPECT_NE(again.status().text().find("pid " + std::to_string(getpid()) + " on "), std::string::npos)
+        << again.status().text();
+    EXPECT_EQ(in_a_process([&] { return LockFile::take(path(), "x").ok() ? 1 : 7; }), 7);
+    mine.value().release();
+    EXPECT_FALSE(fs::exists(path()));
+    EXPECT_TRUE(LockFile::take(path(), "x").ok());
+}
+
+TEST_F(LockFileTest, OfADeadOwnerIsTakenOverAndSaidSo) {
+    EXPECT_EQ(in_a_process([&] {
+                  const Result<LockFile> lock = LockFile::take(path(), "x");
+                  _exit(lock.ok() ? 0 : 1);  // no destructor: as a kill would have it
+                  return 0;
+              }),
+              0);
+    ASSERT_TRUE(fs::exists(path()));
+    const Result<LockFile> lock = LockFile::take(path(), "x");
+    ASSERT_TRUE(lock.ok());
+    EXPECT_TRUE(lock.value().left_by().starts_with("pid ")) << lock.value().left_by();
+}
+
+TEST_F(LockFileTest, IsRemovedWhereItsFolderHasBeenMoved) {
+    fs::create_directory(folder + "/a");
+    Result<LockFile> lock = LockFile::take(folder + "/a/lock", "x");
+    ASSERT_TRUE(lock.ok());
+    fs::rename(folder + "/a", folder + "/b");
+    lock.value().release();
+    EXPECT_TRUE(fs::is_empty(folder + "/b"));
+}
+
+TEST_F(LockFileTest, LeavesWhatIsNoLockAsItIs) {
+    std::ofstream(path()) << "my notes";
+    EXPECT_EQ(LockFile::take(path(), "x").status().code(), ErrorCode::exists);
+    EXPECT_EQ(fs::file_size(path()), 8U);
+    fs::remove(path());
+    fs::create_symlink(folder + "/elsewhere", path());
+    EXPECT_EQ(LockFile::take(path(), "x").status().code(), ErrorCode::exists);
+    EXPECT_FALSE(fs::exists(folder + "/elsewhere"));
+    fs::remove(path());
+    ASSERT_EQ(mkfifo(path().c_str(), 0666), 0);
+    EXPECT_EQ(LockFile::take(path(), "x").status().code(), ErrorCode::exists);
+    EXPECT_EQ(LockFile::take(folder + "/none/run.lock", "x").status().code(), ErrorCode::not_found);
+}
+
+TEST_F(LockFileTest, HasOneOwnerAtATimeHoweverManyComeAndGo) {
+    constexpr int num_processes = 4, num_rounds = 300;
+    std::ofstream(folder + "/count") << 0;
+    std::vector<pid_t> children;
+    for (int p = 0; p < num_processes; ++p) {
+        children.push_back(fork());
+        if (children.back() != 0) continue;
+        for (int round = 0; round < num_rounds;) {
+            const Result<LockFile> lock = LockFile::take(path(), "x");
+            if (!lock.ok()) continue;
+            int count = 0;
+            std::ifstream(folder + "/count") >> count;
+            std::ofstream(folder + "/count") << count + 1;
+            ++round;
+        }
+        _exit(0);
+    }
+    for (const pid_t child : children) waitpid(child, nullptr, 0);
+    int count = 0;
+    std::ifstream(folder + "/count") >> count;
+    EXPECT_EQ(count, num_processes * num_rounds);
+    EXPECT_FALSE(fs::exists(path()));
+}
+
+TEST_F(LockFileTest, RegularOnlyFilesAreOpenedAtOnceOrRefused) {
+    const OpenMode reading{.regular_only = true};
+    const OpenMode writing{.read = false, .write = true, .create = true, .regular_only = true};
+    ASSERT_EQ(mkfifo((folder + "/fifo").c_str(), 0666), 0);
+    fs::create_symlink(folder + "/elsewhere", folder + "/link");
+    for (const std::string name : {"/fifo", "/link"}) {
+        EXPECT_EQ(open_file(folder + name, reading).status().code(), ErrorCode::format) << name;
+        EXPECT_EQ(open_file(folder + name, writing).status().code(), ErrorCode::exists) << name;
+    }
+    EXPECT_EQ(open_file("/dev/zero", reading).status().code(), ErrorCode::format);
+    EXPECT_TRUE(open_file(folder + "/new", writing).ok());
+    EXPECT_TRUE(open_file(folder + "/new", reading).ok());
+}
+
+TEST_F(LockFileTest, ARenameThatIsToBeNewReplacesNothing) {
+    std::ofstream(folder + "/from") << "new";
+    std::ofstream(folder + "/to") << "old";
+    EXPECT_EQ(rename_new_file(folder + "/from", folder + "/to").code(), ErrorCode::exists);
+    EXPECT_EQ(fs::file_size(folder + "/from"), 3U);
+    EXPECT_TRUE(rename_new_file(folder + "/from", folder + "/there").ok());
+    EXPECT_FALSE(fs::exists(folder + "/from"));
+}
+
+}  // namespace
+}  // namespace hakobi::storage

@@ -1,0 +1,60 @@
+#include "storage/range_lock.hpp"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <string>
+
+namespace hakobi::storage {
+namespace {
+
+/// 0 or errno; waits for others. A length of 0 reaches to the end of all offsets.
+int change(int descriptor, short type, std::int64_t offset, std::int64_t length) {
+    struct flock lock {};
+    lock.l_type = type;
+    lock.l_whence = SEEK_SET;
+    lock.l_start = offset;
+    lock.l_len = length;
+    while (::fcntl(descriptor, F_OFD_SETLKW, &lock) != 0) {
+        if (errno != EINTR) return errno;
+    }
+    return 0;
+}
+
+Status status_of(int error) {
+    if (error == 0) return {};
+    const bool is_refused = error == EINVAL || error == ENOLCK || error == EOPNOTSUPP || error == ENOSYS ||
+                            error == EBADF || error == EOVERFLOW;
+    return {is_refused ? ErrorCode::unsupported : ErrorCode::io,
+            std::string("cannot lock a range of the file: ") + std::strerror(error)};
+}
+
+}  // namespace
+
+Status lock_to_fill(int descriptor, std::int64_t offset, std::int64_t length) {
+    // In this order: a writer holds the shadow when ROMIO comes to lock a range for it. Who holds a range never waits for
+    // the shadow.
+    if (const int error = change(descriptor, F_WRLCK, offset + shadow_bytes, length); error != 0)
+        return status_of(error);
+    const int error = change(descriptor, F_WRLCK, offset, length);
+    if (error != 0) (void)change(descriptor, F_UNLCK, offset + shadow_bytes, length);
+    return status_of(error);
+}
+
+Status unlock_filled(int descriptor, std::int64_t offset, std::int64_t length) {
+    const int of_range = change(descriptor, F_UNLCK, offset, length);
+    const int of_shadow = change(descriptor, F_UNLCK, offset + shadow_bytes, length);
+    return status_of(of_range != 0 ? of_range : of_shadow);
+}
+
+WriterLock::WriterLock(int descriptor) : descriptor_(descriptor) {
+    if (descriptor_ >= 0 && change(descriptor_, F_RDLCK, shadow_bytes, 0) != 0) descriptor_ = -1;
+}
+
+WriterLock::~WriterLock() {
+    if (descriptor_ >= 0) (void)change(descriptor_, F_UNLCK, shadow_bytes, 0);
+}
+
+}  // namespace hakobi::storage

@@ -66,6 +66,54 @@ TEST(Dimensions, AnAxisWithoutValuesTakesTheFirstExtent) {
     EXPECT_FALSE(dimensions_of(step_of({axis("y", 0)}, {field("a", {7}), field("b", {8})})).ok());
 }
 
+TEST(Dimensions, AreGuessedOnlyWhereThereIsOneChoice) {
+    const std::vector<Axis> axes = {axis("z", 20), axis("y", 20), axis("x", 30)};
+    const auto section = dimensions_of(step_of(axes, {field("w", {20, 30})}));
+    ASSERT_FALSE(section.ok());
+    EXPECT_EQ(section.status().text(),
+              "field w of 20 x 30 could have the dimensions (z, x) or (y, x): it must name them (dims)");
+    EXPECT_TRUE(
+        dimensions_of(step_of(axes, {field("u", {20, 20, 30}), field("column_mean", {20, 20})})).ok());
+    EXPECT_FALSE(dimensions_of(step_of(axes, {field("t", {30, 20})})).ok());
+    // An axis of known length goes before one that takes any.
+    const auto known =
+        dimensions_of(step_of({axis("any", 0), axis("y", 4), axis("x", 5)}, {field("a", {4, 5})}));
+    ASSERT_TRUE(known.ok());
+    EXPECT_EQ(names_of(known.value(), 0), (Names{"y", "x"}));
+}
+
+TEST(Dimensions, AreThoseThatAFieldNames) {
+    const std::vector<Axis> axes = {axis("z", 20), axis("y", 20), axis("x", 30), axis("any", 0)};
+    const auto with_dims = [](FieldDescription one, Names dims) {
+        one.dims = std::move(dims);
+        return one;
+    };
+    const auto found = dimensions_of(step_of(
+        axes, {with_dims(field("w", {20, 30}), {"z", "x"}), with_dims(field("t", {30, 20}), {"x", "y"}),
+               with_dims(field("s", {20, 7}), {"y", "species"}),
+               with_dims(field("q", {7, 3}), {"species", "any"})}));
+    ASSERT_TRUE(found.ok()) << found.status().text();
+    EXPECT_EQ(names_of(found.value(), 0), (Names{"z", "x"}));
+    EXPECT_EQ(names_of(found.value(), 1), (Names{"x", "y"}));
+    EXPECT_EQ(names_of(found.value(), 2), (Names{"y", "species"}));
+    EXPECT_EQ(names_of(found.value(), 3), (Names{"species", "any"}));
+    for (const Names& wrong :
+         {Names{"z"}, Names{"z", "z"}, Names{"z", "y"}, Names{"z", "time"}, Names{"z", "a b"}})
+        EXPECT_FALSE(dimensions_of(step_of(axes, {with_dims(field("w", {20, 30}), wrong)})).ok());
+    // One name, one length; a field beside them has dimensions of its own.
+    EXPECT_FALSE(
+        dimensions_of(step_of({}, {with_dims(field("a", {4}), {"n"}), with_dims(field("b", {5}), {"n"})}))
+            .ok());
+    const auto mixed = dimensions_of(step_of({}, {with_dims(field("a", {4}), {"n"}), field("b", {4})}));
+    ASSERT_TRUE(mixed.ok());
+    EXPECT_EQ(names_of(mixed.value(), 1), (Names{"dim_1"}));
+}
+
+TEST(Description, TakesAnAxisWithoutValues) {
+    EXPECT_TRUE(check_description(step_of({axis("y", 0), axis("x", 5)}, {field("a", {7, 5})})).ok());
+    EXPECT_FALSE(check_description(step_of({axis("y", 0), axis("x", 5)}, {field("y", {7, 5})})).ok());
+}
+
 TEST(Dimensions, WithoutAxesAreSharedByEqualExtents) {
     const auto found =
         dimensions_of(step_of({}, {field("a", {4, 5}), field("b", {5, 5}), field("c", {5, 4})}));
@@ -101,8 +149,9 @@ TEST(Description, RefusesNamesAndShapesThatAFileCannotHold) {
 }
 
 TEST(Description, SurvivesEncodingAndNoOtherBytesDo) {
-    const StepDescription step =
+    StepDescription step =
         step_of({axis("y", 4), axis("x", 5)}, {field("a", {4, 5}), field("b", {4, 5}, ValueType::int32)});
+    step.fields[1].dims = {"y", "x"};
     std::vector<std::byte> bytes = encode_step(step);
     Result<StepDescription> decoded = decode_step(bytes);
     ASSERT_TRUE(decoded.ok());

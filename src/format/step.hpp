@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <hakobi/output.hpp>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -23,9 +24,10 @@ enum class ValueType : std::uint8_t { float64 = 0, float32 = 1, int32 = 2, int64
 struct FieldDescription {
     std::string name, units, long_name, standard_name;
     ValueType type = ValueType::float64;
-    std::vector<std::int64_t> global;  ///< extents, slowest first
+    std::vector<std::int64_t> global;    ///< extents, slowest first
+    std::vector<std::string> dims = {};  ///< their dimensions' names, or none
 
-    [[nodiscard]] std::int64_t num_elements() const;
+    [[nodiscard]] std::int64_t num_elements() const;  ///< of one that check_description accepted
     [[nodiscard]] std::int64_t size_bytes() const { return num_elements() * bytes_of(type); }
     friend bool operator==(const FieldDescription&, const FieldDescription&) = default;
 };
@@ -53,14 +55,15 @@ struct Dimensions {
     std::vector<std::vector<int>> of_field;  ///< for each field, indices into `all`, slowest first
 };
 
-/// Gives every field its dimensions. From the last dimension to the first, each takes the next axis, going
-/// backwards, whose length is its extent, so (lat, lon) fields stand beside (level, lat, lon) ones; an axis
-/// without values takes the extent of the first field that reaches it. Without any axis the dimensions are
-/// dim_0, dim_1, …, shared by fields where extents are equal. invalid_argument, naming field and extent, when
-/// there are axes and none fits.
+/// Gives every field its dimensions: those that it names (an axis, or a dimension of its own without a coordinate
+/// variable), else axes in their order whose lengths are its extents, where there is one such choice only. An axis without
+/// values takes the extent of the first field that has it, and is guessed where no other choice fits. Without any axis
+/// unnamed dimensions are dim_0, dim_1, …, shared by fields where extents are equal. invalid_argument, naming the field,
+/// when none fits, several do, or a name has two lengths.
 Result<Dimensions> dimensions_of(const StepDescription& step);
 
-/// invalid_argument when a name, extent or text of the description cannot stand in a file.
+/// invalid_argument when a name, extent or text of the description cannot stand in a file, or all fields together
+/// are larger than a file can be. What lies behind relies on it, whoever made the description.
 Status check_description(const StepDescription& step);
 
 /// A byte string equal for equal descriptions, and back; `decode_step` returns format when `bytes` is none.

@@ -5,6 +5,9 @@
 #include <functional>
 #include <queue>
 
+#include "region/cursor.hpp"
+#include "region/region.hpp"
+
 namespace hakobi::output {
 namespace {
 
@@ -51,39 +54,42 @@ class OrderedWriter {
 class Windows {
   public:
     Windows(std::span<const Block> blocks, std::int64_t element_bytes, std::int64_t offset_bytes)
-        : element_bytes_(element_bytes), offset_bytes_(offset_bytes), request_of_member_(blocks.size(), -1) {
-        for (const Block& block : blocks) cursors_.emplace_back(block);
+        : request_of_member_(blocks.size(), -1) {
+        regions_.reserve(blocks.size());  // cursors point into it
+        for (const Block& block : blocks) {
+            regions_.push_back(
+                Region::subarray(offset_bytes, block.global, block.start, block.count, element_bytes));
+            cursors_.emplace_back(regions_.back());
+        }
         for (std::size_t m = 0; m < cursors_.size(); ++m) {
-            if (!cursors_[m].at_end()) heap_.emplace(cursors_[m].element(), static_cast<int>(m));
+            if (!cursors_[m].at_end()) heap_.emplace(cursors_[m].offset(), static_cast<int>(m));
         }
     }
 
-    /// The next window of at most `window_bytes`; no requests at the end.
-    void next(std::int64_t window_bytes, std::vector<Members::Request>& requests, std::vector<Run>& runs) {
+    /// The next window of at most `room` bytes; no requests at the end.
+    void next(std::int64_t room, std::vector<Members::Request>& requests, std::vector<Run>& runs) {
         requests.clear();
         runs.clear();
-        std::int64_t room = window_bytes / element_bytes_;
         while (room > 0 && !heap_.empty() && runs.size() < max_window_runs) {
-            const auto [element, member] = heap_.top();
+            const auto [file_bytes, member] = heap_.top();
             heap_.pop();
-            RunCursor& cursor = cursors_[static_cast<std::size_t>(member)];
-            const std::int64_t elements = std::min(room, cursor.length());
+            Cursor& cursor = cursors_[static_cast<std::size_t>(member)];
+            const std::int64_t length_bytes = std::min(room, cursor.remaining());
             int& request = request_of_member_[static_cast<std::size_t>(member)];
             if (request < 0) {
                 request = static_cast<int>(requests.size());
                 requests.push_back({.member = member});
             }
-            requests[static_cast<std::size_t>(request)].length_bytes += elements * element_bytes_;
-            const std::int64_t file_bytes = offset_bytes_ + element * element_bytes_;
+            requests[static_cast<std::size_t>(request)].length_bytes += length_bytes;
             if (!runs.empty() && runs.back().request == request &&
                 runs.back().file_bytes + runs.back().length_bytes == file_bytes) {
-                runs.back().length_bytes += elements * element_bytes_;
+                runs.back().length_bytes += length_bytes;
             } else {
-                runs.push_back({request, file_bytes, elements * element_bytes_});
+                runs.push_back({request, file_bytes, length_bytes});
             }
-            cursor.advance(elements);
-            if (!cursor.at_end()) heap_.emplace(cursor.element(), member);
-            room -= elements;
+            cursor.advance(length_bytes);
+            if (!cursor.at_end()) heap_.emplace(cursor.offset(), member);
+            room -= length_bytes;
         }
         for (const Members::Request& request : requests) {
             request_of_member_[static_cast<std::size_t>(request.member)] = -1;
@@ -91,52 +97,14 @@ class Windows {
     }
 
   private:
-    using Head = std::pair<std::int64_t, int>;  // where a member's next run is in the array, and the member
-    std::int64_t element_bytes_, offset_bytes_;
+    using Head = std::pair<std::int64_t, int>;  // where a member's next run is in the file, and the member
     std::vector<int> request_of_member_;
-    std::vector<RunCursor> cursors_;
+    std::vector<Region> regions_;  // one a member
+    std::vector<Cursor> cursors_;
     std::priority_queue<Head, std::vector<Head>, std::greater<>> heap_;
 };
 
 }  // namespace
-
-RunCursor::RunCursor(const Block& block) {
-    // Trailing dimensions that the block spans whole belong to the run, and so does the one before them.
-    std::size_t outer = block.count.size();
-    run_length_ = 1;
-    while (outer > 0) {
-        --outer;
-        run_length_ *= block.count[outer];
-        if (block.count[outer] != block.global[outer]) break;
-    }
-    std::int64_t stride = 1;
-    count_.assign(block.count.begin(), block.count.begin() + static_cast<std::ptrdiff_t>(outer));
-    index_.assign(outer, 0);
-    stride_.resize(outer);
-    for (std::size_t d = block.count.size(); d-- > 0;) {
-        row_ += block.start[d] * stride;
-        if (d < outer) stride_[d] = stride;
-        stride *= block.global[d];
-    }
-    remaining_ = block.num_elements();
-    element_ = row_;
-    length_ = remaining_ == 0 ? 0 : run_length_;
-}
-
-void RunCursor::advance(std::int64_t elements) {
-    element_ += elements;
-    length_ -= elements;
-    remaining_ -= elements;
-    if (length_ > 0 || remaining_ == 0) return;
-    for (std::size_t d = count_.size(); d-- > 0;) {
-        row_ += stride_[d];
-        if (++index_[d] < count_[d]) break;
-        row_ -= stride_[d] * count_[d];
-        index_[d] = 0;
-    }
-    element_ = row_;
-    length_ = run_length_;
-}
 
 Status assemble(std::span<const Block> blocks, std::int64_t element_bytes, std::int64_t offset_bytes,
                 Members& members, storage::File& file, std::span<std::byte> buffer) {

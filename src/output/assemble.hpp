@@ -11,26 +11,6 @@
 
 namespace hakobi::output {
 
-/// The contiguous runs that a block's elements form in its global array, in the order of both; C order.
-class RunCursor {
-  public:
-    explicit RunCursor(const Block& block);
-
-    [[nodiscard]] bool at_end() const noexcept { return remaining_ == 0; }
-    [[nodiscard]] std::int64_t element() const noexcept {
-        return element_;
-    }                                                                       ///< where the present run goes on
-    [[nodiscard]] std::int64_t length() const noexcept { return length_; }  ///< and how far it reaches
-    /// Passes `elements` of the present run, at most `length()`.
-    void advance(std::int64_t elements);
-
-  private:
-    std::vector<std::int64_t> count_, stride_, index_;  // of the dimensions outside a run, in elements
-    std::int64_t run_length_ = 0;                       // a whole run
-    std::int64_t row_ = 0;                              // where the present run began
-    std::int64_t element_ = 0, length_ = 0, remaining_ = 0;
-};
-
 /// Where the values of one field's blocks are taken from. A member is one block; its values are a stream in C
 /// order that is taken from the beginning to the end.
 class Members {

@@ -7,43 +7,11 @@
 #include <random>
 
 #include "output/agreement.hpp"
+#include "region/cursor.hpp"
+#include "region/region.hpp"
 
 namespace hakobi::output {
 namespace {
-
-TEST(RunCursor, JoinsDimensionsThatABlockSpansWhole) {
-    const RunCursor whole({{4, 5, 6}, {0, 0, 0}, {4, 5, 6}});
-    EXPECT_EQ(whole.length(), 120);
-    const RunCursor planes({{4, 5, 6}, {1, 0, 0}, {2, 5, 6}});
-    EXPECT_EQ(planes.element(), 30);
-    EXPECT_EQ(planes.length(), 60);
-    const RunCursor rows({{4, 5, 6}, {1, 2, 0}, {2, 3, 6}});
-    EXPECT_EQ(rows.element(), 42);
-    EXPECT_EQ(rows.length(), 18);
-}
-
-TEST(RunCursor, PassesEveryElementOfABlockOnceInOrder) {
-    const Block block{{4, 5, 6}, {1, 1, 2}, {3, 2, 3}};
-    std::vector<std::int64_t> expected;
-    for (int i = 1; i < 4; ++i) {
-        for (int j = 1; j < 3; ++j) {
-            for (int k = 2; k < 5; ++k) expected.push_back((i * 5 + j) * 6 + k);
-        }
-    }
-    for (const std::int64_t most : {1, 2, 3}) {
-        std::vector<std::int64_t> seen;
-        for (RunCursor cursor(block); !cursor.at_end();) {
-            const std::int64_t elements = std::min(most, cursor.length());
-            for (std::int64_t n = 0; n < elements; ++n) seen.push_back(cursor.element() + n);
-            cursor.advance(elements);
-        }
-        EXPECT_EQ(seen, expected) << most;
-    }
-}
-
-TEST(RunCursor, OfAnEmptyBlockIsAtItsEnd) {
-    EXPECT_TRUE(RunCursor({{4, 5}, {0, 0}, {4, 0}}).at_end());
-}
 
 /// Blocks whose values are in this process.
 class MemoryMembers final : public Members {
@@ -100,9 +68,11 @@ TEST(Assemble, PutsEveryValueAtItsPlaceForAnyCutAndBuffer) {
         std::vector<std::vector<std::int32_t>> values;
         for (const Block& block : blocks) {
             values.emplace_back();
-            for (RunCursor cursor(block); !cursor.at_end(); cursor.advance(1)) {
-                values.back().push_back(static_cast<std::int32_t>(cursor.element() + 1));
-                expected[static_cast<std::size_t>(cursor.element())] = values.back().back();
+            const Region region = Region::subarray(0, block.global, block.start, block.count, 4);
+            for (Cursor cursor(region); !cursor.at_end(); cursor.advance(4)) {
+                const std::int64_t element = cursor.offset() / 4;
+                values.back().push_back(static_cast<std::int32_t>(element + 1));
+                expected[static_cast<std::size_t>(element)] = values.back().back();
             }
         }
         const std::string path = "memory:assemble_" + std::to_string(seed);

@@ -9,9 +9,9 @@ int main(int argc, char** argv) {
     constexpr int bad_input = 2, some_incomplete = 1;
     CLI::App app(
         "Makes NetCDF files of the pieces that a killed run with the output method per-process left.\n"
-        "Exit status: 0 all sets of pieces were complete, 1 some were not, or their file is newer, and are "
-        "left as "
-        "they are, 2 an error.",
+        "Exit status: 0 all sets of pieces were complete, 1 some were not, their file holds something else, "
+        "or "
+        "others are at work on them, and are left as they are, 2 an error.",
         "hakobi-gather");
     std::string path;
     app.add_option("path", path, "a *.nc.pieces folder, or a folder that holds such folders")->required();

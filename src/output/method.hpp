@@ -14,6 +14,7 @@
 #include "format/step.hpp"
 #include "mpi/agree.hpp"
 #include "mpi/mpi_file.hpp"
+#include "output/series.hpp"
 
 namespace hakobi::output {
 
@@ -25,6 +26,8 @@ struct Part {
 
 /// A step that all ranks agree on: what a method gets to write.
 struct Step {
+    RunId run{};
+    std::int64_t number = 0;
     std::string path;       ///< the file's final name
     std::string part_path;  ///< its name until it is whole
     format::StepDescription description;

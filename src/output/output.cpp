@@ -3,13 +3,13 @@
 //  1. Described: nobody made a mistake in put, all ranks put the same fields at the same time
 //  (agreement.hpp).
 //  2. Disjoint: no element has two owners. Only looked at when a block is new.
-//  3. Laid out: rank 0 has made <file>.part, with everything in it but the values, and every rank has what it
+//  3. Laid out: rank 0 has made the file under its temporary name (series.hpp), with everything in it but the values, and every rank has what it
 //  needs.
 //  4. Written: all values are in the file (asynchronous: they are on their way, and 5 waits for the next
 //  end_step).
 //  5. Finished: rank 0 has synced and renamed it.
 //
-// An error at any point: rank 0 removes the .part file, and the object is failed on all ranks.
+// From create to close rank 0 holds the prefix's lock. An error at any point: rank 0 removes the temporary file, and the object is failed on all ranks.
 #include <hakobi/output.hpp>
 
 #include <cmath>
@@ -22,6 +22,7 @@
 #include "output/agreement.hpp"
 #include "output/method.hpp"
 #include "output/step_file.hpp"
+#include "region/block.hpp"
 
 namespace hakobi {
 
@@ -54,6 +55,8 @@ std::vector<std::byte> encode_options(std::string_view prefix, const OutputOptio
     writer.put(options.writer_stride);
     writer.put(options.buffer_bytes);
     writer.put(options.keep_pieces);
+    writer.put(options.resume);
+    writer.put(options.replace);
     for (const auto& [name, value] : options.hints) {
         writer.put_text(name);
         writer.put_text(value);
@@ -69,6 +72,11 @@ Status check_options(std::string_view prefix, const OutputOptions& options) {
     if (options.buffer_bytes < least_buffer_bytes) {
         return {ErrorCode::invalid_argument, "buffer_bytes is " + std::to_string(options.buffer_bytes) +
                                                  ": the least is " + std::to_string(least_buffer_bytes)};
+    }
+    if (options.resume && options.replace) {
+        return {ErrorCode::invalid_argument,
+                "resume and replace are both asked for: an earlier run is gone on with, or "
+                "removed"};
     }
     return format::check_description({.title = options.title,
                                       .time_units = options.time_units,
@@ -99,28 +107,13 @@ mpi::Agreed agree_on_options(const Comm& comm, const Status& local, std::string_
 }
 
 Status check_block(const Field& field, std::size_t num_values) {
-    const Block& block = field.block;
-    const auto bad = [&](const std::string& text) {
-        return Status(ErrorCode::invalid_argument, "field " + field.name + ": " + text);
-    };
-    if (block.start.size() != block.global.size() || block.count.size() != block.global.size()) {
-        return bad("its block has " + std::to_string(block.global.size()) + " global extents, " +
-                   std::to_string(block.start.size()) + " starts and " + std::to_string(block.count.size()) +
-                   " counts");
+    Status status = hakobi::check_block(field.block);
+    if (status.ok() && field.block.num_elements() != static_cast<std::int64_t>(num_values)) {
+        status = {ErrorCode::invalid_argument, "its block has " + std::to_string(field.block.num_elements()) +
+                                                   " elements, but " + std::to_string(num_values) +
+                                                   " values were given"};
     }
-    for (std::size_t d = 0; d < block.global.size(); ++d) {
-        if (block.start[d] < 0 || block.count[d] < 0 || block.count[d] > block.global[d] ||
-            block.start[d] > block.global[d] - block.count[d]) {
-            return bad("its block leaves dimension " + std::to_string(d) + " of " +
-                       std::to_string(block.global[d]) + ": start " + std::to_string(block.start[d]) +
-                       ", count " + std::to_string(block.count[d]));
-        }
-    }
-    if (block.num_elements() != static_cast<std::int64_t>(num_values)) {
-        return bad("its block has " + std::to_string(block.num_elements()) + " elements, but " +
-                   std::to_string(num_values) + " values were given");
-    }
-    return {};
+    return status.ok() ? status : Status(status.code(), "field " + field.name + ": " + status.text());
 }
 
 }  // namespace
@@ -133,20 +126,26 @@ struct Output::Impl {
     std::unique_ptr<output::Method> method;
     OutputTimes times;
 
+    output::RunId run{};
+    storage::LockFile lock;  // rank 0: nobody else writes the prefix
     std::int64_t next_step = 0;
     bool is_open = false;      // between begin_step and end_step
     bool is_draining = false;  // the step before was started and not finished
     bool is_closed = false;
-    Status failure;     // why the object is failed
-    Status put_status;  // the first mistake in this step's puts
-    Step step;          // the open step; its layout is kept from step to step
-    Step draining;      // names of the one under way
+    std::string part_made;  // rank 0: the temporary file that is there
+    Status failure;         // why the object is failed
+    Status put_status;      // the first mistake in this step's puts
+    Step step;              // the open step; its layout is kept from step to step
+    Step draining;          // names of the one under way
     std::vector<Block> blocks_before;
     std::optional<std::vector<format::FieldDescription>> fields_before;  // those that step.layout is for
 
     [[nodiscard]] bool is_rank_0() const { return comm.rank() == 0; }
     void throw_if_unusable(const char* call) const;
     Status make_method();
+    /// Rank 0's part of create.
+    Status claim();
+    void discard_part() noexcept;
 
     // Collective. noexcept: an exception here could only be a failed allocation between messages, and other
     // ranks would wait for ever; the program ends instead.
@@ -158,6 +157,24 @@ struct Output::Impl {
     /// Local, on every rank alike.
     void fail(const mpi::Agreed& agreed, const Step& failed) noexcept;
 };
+
+Status Output::Impl::claim() {
+    run = output::random_run_id();
+    if (!method->writes()) return {};
+    const output::Earlier earlier = options.resume    ? output::Earlier::resumed
+                                    : options.replace ? output::Earlier::replaced
+                                                      : output::Earlier::refused;
+    Result<output::Claim> claim = output::claim_series(prefix, earlier, options.buffer_bytes);
+    if (!claim.ok()) return claim.status();
+    lock = std::move(claim.value().lock);
+    next_step = claim.value().next_step;
+    return {};
+}
+
+void Output::Impl::discard_part() noexcept {
+    if (!part_made.empty()) output::discard_file(part_made);
+    part_made.clear();
+}
 
 void Output::Impl::throw_if_unusable(const char* call) const {
     if (is_closed) throw Error(ErrorCode::invalid_argument, std::string(call) + ": the output is closed");
@@ -229,6 +246,7 @@ mpi::Agreed Output::Impl::finish(const Step& finished) noexcept {
         status = guarded("finishing the step", [&] {
             return output::finish_file(finished.part_path, finished.path, options.sync);
         });
+        if (status.ok()) part_made.clear();
     }
     return mpi::agree(comm, status);
 }
@@ -245,7 +263,9 @@ mpi::Agreed Output::Impl::lay_out() noexcept {
             }
             format::set_time(step.layout, step.description.time);
             if (Status in_the_way = output::check_free(step.path); !in_the_way.ok()) return in_the_way;
-            return output::create_file(step.part_path, step.layout);
+            Status made = output::create_file(step.part_path, step.layout);
+            if (made.ok()) part_made = step.part_path;
+            return made;
         });
     }
     status.keep_first(guarded("preparing the step", [&] { return method->prepare(step); }));
@@ -271,13 +291,21 @@ mpi::Agreed Output::Impl::run_close() noexcept {
         if (!agreed.status.ok()) fail(agreed, draining);
     }
     if (mpi::Agreed closed = method->close(times); agreed.status.ok()) agreed = closed;
-    return agreed;
+    lock.release();
+    Status status;
+    if (is_open) {
+        status = {ErrorCode::invalid_argument, "close: the step of time " +
+                                                   std::to_string(step.description.time) +
+                                                   " was not ended (end_step): its fields are not written"};
+    }
+    const mpi::Agreed ended = mpi::agree(comm, status);
+    return agreed.status.ok() ? ended : agreed;
 }
 
 void Output::Impl::fail(const mpi::Agreed& agreed, const Step& failed) noexcept {
     failure = agreed.status;
     method->abandon(failed);
-    if (is_rank_0() && method->writes_step_file()) output::discard_file(failed.part_path);
+    discard_part();
 }
 
 Output Output::create(const Comm& comm, std::string_view prefix, OutputOptions options) {
@@ -289,10 +317,16 @@ Output Output::create(const Comm& comm, std::string_view prefix, OutputOptions o
     Status status = guarded("Output::create", [&] { return check_options(prefix, impl->options); });
     status.keep_first(guarded("Output::create", [&] { return impl->make_method(); }));
     agree_on_options(comm, status, prefix, impl->options).throw_if_error();
-    if (impl->is_rank_0() && impl->method->writes()) {
-        status = guarded("Output::create", [&] { return output::prepare_folder(prefix); });
-    }
+    if (impl->is_rank_0()) status = guarded("Output::create", [&] { return impl->claim(); });
     mpi::agree_or_throw(comm, status);
+    ByteWriter writer;
+    writer.put(impl->run);
+    writer.put(impl->next_step);
+    std::vector<std::byte> bytes = writer.take();
+    mpi::broadcast(comm, bytes, 0);
+    ByteReader reader(bytes);
+    impl->run = reader.get<output::RunId>();
+    impl->next_step = reader.get<std::int64_t>();
     impl->step.description.title = impl->options.title;
     impl->step.description.time_units = impl->options.time_units;
     impl->step.description.axes = impl->options.axes;
@@ -308,9 +342,9 @@ Output& Output::operator=(Output&& other) noexcept {
 }
 
 Output::~Output() {
-    if (!impl_ || !impl_->is_draining) return;
+    if (!impl_) return;
     impl_->method.reset();  // ends what runs in the background before the file goes
-    if (impl_->is_rank_0()) output::discard_file(impl_->draining.part_path);
+    impl_->discard_part();
 }
 
 void Output::begin_step(double time) {
@@ -323,7 +357,9 @@ void Output::begin_step(double time) {
         impl_->put_status = {ErrorCode::invalid_argument, "begin_step: the time is not a number"};
     Step& step = impl_->step;
     step.path = output::step_path(impl_->prefix, impl_->next_step);
-    step.part_path = output::part_path(step.path);
+    step.run = impl_->run;
+    step.number = impl_->next_step;
+    step.part_path = output::part_path(step.path, output::token(step.run, step.number));
     step.description.time = time;
     step.description.fields.clear();
     step.parts.clear();
@@ -342,7 +378,8 @@ void Output::put(const Field& field) {
                                               .long_name = field.long_name,
                                               .standard_name = field.standard_name,
                                               .type = type,
-                                              .global = field.block.global});
+                                              .global = field.block.global,
+                                              .dims = field.dims});
     impl_->step.parts.push_back({field.block, values});
 }
 
@@ -361,11 +398,9 @@ void Output::end_step() {
         impl_->put_status.keep_first(
             guarded("end_step", [&] { return format::check_description(step.description); }));
     }
-    const bool was_draining = impl_->is_draining;
     const mpi::Agreed agreed = impl_->run_step();
     if (!agreed.status.ok()) {
         impl_->fail(agreed, step);
-        if (was_draining && impl_->is_rank_0()) output::discard_file(impl_->draining.part_path);
         agreed.throw_if_error();
     }
     ++impl_->next_step;
@@ -375,8 +410,9 @@ void Output::end_step() {
 void Output::close() {
     if (impl_->is_closed) return;
     impl_->is_closed = true;
+    const mpi::Agreed agreed = impl_->run_close();
     impl_->is_open = false;
-    impl_->run_close().throw_if_error();
+    agreed.throw_if_error();
 }
 
 OutputTimes Output::times() const {

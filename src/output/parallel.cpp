@@ -24,7 +24,7 @@ class Parallel final : public Method {
     Status prepare(const Step& step) override {
         if (comm_.rank() != 0) return {};
         struct statvfs space {};
-        if (::statvfs(step.part_path.c_str(), &space) != 0)
+        if (::statvfs(storage::system_path(step.part_path).c_str(), &space) != 0)
             return status_of_errno(errno, "cannot stat", step.part_path);
         const auto free_blocks = static_cast<std::uint64_t>(space.f_bavail);
         if (free_blocks > static_cast<std::uint64_t>(step.layout.file_bytes) / space.f_frsize) return {};

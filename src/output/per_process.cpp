@@ -1,3 +1,6 @@
+#include <sys/stat.h>
+
+#include <cerrno>
 #include <filesystem>
 
 #include "base/clock.hpp"
@@ -5,6 +8,7 @@
 #include "output/gather.hpp"
 #include "output/piece.hpp"
 #include "output/step_file.hpp"
+#include "storage/file.hpp"
 
 namespace hakobi::output {
 namespace {
@@ -21,18 +25,23 @@ class PerProcess final : public Method {
     Status prepare(const Step& step) override {
         if (comm_.rank() != 0) return {};
         if (Status status = check_free(step.path); !status.ok()) return status;
-        const std::string folder = pieces_folder(step.path);
-        // Pieces that an earlier run left would be taken for this one's.
-        std::error_code error;
-        std::filesystem::remove_all(folder, error);
-        if (!error) std::filesystem::create_directory(folder, error);
-        if (error) return status_of_errno(error.value(), "cannot make folder", folder);
+        const std::string folder = pieces_folder(storage::system_path(step.path));
+        bool may_be_ours = false;
+        while (::mkdir(folder.c_str(), 0777) != 0) {
+            if (errno == EINTR) {  // some file systems have made it all the same
+                may_be_ours = true;
+                continue;
+            }
+            std::error_code error;
+            if (errno == EEXIST && may_be_ours && std::filesystem::is_empty(folder, error)) break;
+            return status_of_errno(errno, "cannot make folder", folder);
+        }
         made_folder_ = folder;
         return {};
     }
 
     mpi::Agreed write(const Step& step) override {
-        const std::string folder = pieces_folder(step.path);
+        const std::string folder = pieces_folder(storage::system_path(step.path));
         Status status = guarded("writing a piece", [&] {
             return write_piece(piece_path(folder, comm_.rank()), step, comm_.rank(), comm_.size(),
                                options_.sync);
@@ -52,10 +61,9 @@ class PerProcess final : public Method {
     }
 
     void abandon(const Step& step) override {
-        // A step that was refused before prepare has no pieces: those that stand there are an earlier run's.
-        std::error_code ignored;
-        const std::string folder = pieces_folder(step.path);
-        if (folder == made_folder_) std::filesystem::remove_all(folder, ignored);
+        // A step that was refused before prepare has no pieces.
+        const std::string folder = pieces_folder(storage::system_path(step.path));
+        if (folder == made_folder_) (void)remove_pieces(folder);
     }
 
     mpi::Agreed close(OutputTimes& times) override {

@@ -5,9 +5,12 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
+#include <filesystem>
 
 #include "base/bytes.hpp"
 #include "output/agreement.hpp"
+#include "region/block.hpp"
 #include "storage/file.hpp"
 
 namespace hakobi::output {
@@ -15,7 +18,7 @@ namespace {
 
 constexpr std::array<char, 8> magic = {'h', 'a', 'k', 'o', 'b', 'i', ':', 'p'};
 constexpr std::array<char, 8> whole = {'w', 'h', 'o', 'l', 'e', ':', 'p', '\n'};
-constexpr std::uint32_t version = 1, byte_order = 0x01020304;
+constexpr std::uint32_t version = 2, byte_order = 0x01020304;
 
 struct Preamble {
     std::array<char, 8> magic;
@@ -25,8 +28,28 @@ struct Preamble {
     std::uint64_t header_checksum;
 };
 
+Status damaged(const std::string& path, const char* how) {
+    return {ErrorCode::format, path + ": " + how};
+}
+
+std::int64_t values_bytes(const PieceHeader& header, std::size_t field) {
+    return header.blocks[field].num_elements() *
+           format::bytes_of(static_cast<format::ValueType>(header.types[field]));
+}
+
+/// Reads exactly `bytes`; a file that ends before is torn.
+Status read_all(storage::File& file, std::span<std::byte> bytes, std::int64_t offset) {
+    Result<std::int64_t> read = file.read_at(bytes, offset);
+    if (!read.ok()) return read.status();
+    return read.value() == std::ssize(bytes) ? Status() : damaged(file.path(), "the piece is torn");
+}
+
+}  // namespace
+
 std::vector<std::byte> encode_header(const PieceHeader& header) {
     ByteWriter writer;
+    writer.put(header.run);
+    writer.put(header.step);
     writer.put(header.rank);
     writer.put(header.num_ranks);
     writer.put(header.step_fingerprint);
@@ -40,39 +63,36 @@ std::vector<std::byte> encode_header(const PieceHeader& header) {
     return writer.take();
 }
 
-bool decode_header(std::span<const std::byte> bytes, PieceHeader& header) {
+Result<PieceHeader> decode_header(std::span<const std::byte> bytes) {
     ByteReader reader(bytes);
+    PieceHeader header;
+    header.run = reader.get<RunId>();
+    header.step = reader.get<std::int64_t>();
     header.rank = reader.get<int>();
     header.num_ranks = reader.get<int>();
     header.step_fingerprint = reader.get<std::uint64_t>();
     header.description = reader.get_all<std::byte>();
     header.types = reader.get_all<std::uint8_t>();
-    header.blocks.resize(header.types.size());
-    for (Block& block : header.blocks) {
-        block.global = reader.get_all<std::int64_t>();
+    const auto bad = [](std::string text) {
+        return Status(ErrorCode::format, "the piece's header is damaged" + std::move(text));
+    };
+    for (std::size_t f = 0; f < header.types.size() && reader.ok(); ++f) {
+        Block block{.global = reader.get_all<std::int64_t>(), .start = {}, .count = {}};
         block.start = reader.get_all<std::int64_t>();
         block.count = reader.get_all<std::int64_t>();
-        if (block.start.size() != block.global.size() || block.count.size() != block.global.size())
-            return false;
+        header.blocks.push_back(std::move(block));
     }
-    const auto is_known = [](std::uint8_t type) {
-        return type <= static_cast<std::uint8_t>(format::ValueType::int64);
-    };
-    return reader.ok() && reader.at_end() && std::all_of(header.types.begin(), header.types.end(), is_known);
+    if (!reader.ok() || !reader.at_end()) return bad("");
+    if (header.num_ranks < 1 || header.rank < 0 || header.rank >= header.num_ranks)
+        return bad(": rank " + std::to_string(header.rank) + " of " + std::to_string(header.num_ranks));
+    for (std::size_t f = 0; f < header.types.size(); ++f) {
+        const std::string which = ": field " + std::to_string(f + 1) + ": ";
+        if (header.types[f] > static_cast<std::uint8_t>(format::ValueType::int64))
+            return bad(which + "an unknown type");
+        if (Status status = check_block(header.blocks[f]); !status.ok()) return bad(which + status.text());
+    }
+    return header;
 }
-
-Status damaged(const std::string& path, const char* how) {
-    return {ErrorCode::format, path + ": " + how};
-}
-
-/// Reads exactly `bytes`; a file that ends before is torn.
-Status read_all(storage::File& file, std::span<std::byte> bytes, std::int64_t offset) {
-    Result<std::int64_t> read = file.read_at(bytes, offset);
-    if (!read.ok()) return read.status();
-    return read.value() == std::ssize(bytes) ? Status() : damaged(file.path(), "the piece is torn");
-}
-
-}  // namespace
 
 struct Checksum::State {
     XXH3_state_t xxh;
@@ -100,8 +120,28 @@ std::string piece_path(const std::string& folder, int rank) {
     return folder + "/" + digits + ".piece";
 }
 
+bool is_piece(std::string_view path) {
+    return path.ends_with(".piece");
+}
+
+Result<std::vector<int>> ranks_in(const std::string& folder) {
+    namespace fs = std::filesystem;
+    std::vector<int> ranks;
+    std::error_code error;
+    for (fs::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error)) {
+        const std::string name = entry->path().filename().string();
+        int rank = 0;
+        const auto [rest, failure] = std::from_chars(name.data(), name.data() + name.size(), rank);
+        if (failure == std::errc() && rank >= 0 && piece_path(folder, rank) == folder + "/" + name)
+            ranks.push_back(rank);
+    }
+    if (error) return status_of_errno(error.value(), "cannot list folder", folder);
+    std::ranges::sort(ranks);
+    return ranks;
+}
+
 Status write_piece(const std::string& path, const Step& step, int rank, int num_ranks, bool sync) {
-    PieceHeader header{.rank = rank, .num_ranks = num_ranks};
+    PieceHeader header{.run = step.run, .step = step.number, .rank = rank, .num_ranks = num_ranks};
     std::vector<std::byte> description = format::encode_step(step.description);
     header.step_fingerprint = fingerprint(description);
     if (rank == 0) header.description = std::move(description);
@@ -115,8 +155,8 @@ Status write_piece(const std::string& path, const Step& step, int rank, int num_
     std::vector<std::byte> head = start.take();
     head.insert(head.end(), encoded.begin(), encoded.end());
 
-    Result<storage::FilePtr> opened =
-        storage::open_file(path, {.read = false, .write = true, .create = true, .truncate = true});
+    Result<storage::FilePtr> opened = storage::open_file(
+        path, {.read = false, .write = true, .create = true, .exclusive = true, .regular_only = true});
     if (!opened.ok()) return opened.status();
     storage::File& file = *opened.value();
     Status status = file.write_at(head, 0);
@@ -136,7 +176,7 @@ Status write_piece(const std::string& path, const Step& step, int rank, int num_
 }
 
 Result<Piece> read_piece(const std::string& path) {
-    Result<storage::FilePtr> opened = storage::open_file(path, {});
+    Result<storage::FilePtr> opened = storage::open_file(path, {.regular_only = true});
     if (!opened.ok()) return opened.status();
     storage::File& file = *opened.value();
     Result<std::int64_t> size = file.size_bytes();
@@ -155,20 +195,23 @@ Result<Piece> read_piece(const std::string& path) {
     }
     std::vector<std::byte> encoded(static_cast<std::size_t>(preamble.header_bytes));
     if (Status status = read_all(file, encoded, offset); !status.ok()) return status;
-    Piece piece{.path = path, .header = {}, .values_bytes = {}, .checksums = {}};
-    if (fingerprint(encoded) != preamble.header_checksum || !decode_header(encoded, piece.header)) {
+    if (fingerprint(encoded) != preamble.header_checksum)
         return damaged(path, "the piece's header is damaged");
-    }
+    Result<PieceHeader> header = decode_header(encoded);
+    if (!header.ok()) return damaged(path, header.status().text().c_str());
+    Piece piece{.path = path, .header = std::move(header).value(), .values_bytes = {}, .checksums = {}};
     offset += preamble.header_bytes;
-    for (std::size_t f = 0; f < piece.header.blocks.size(); ++f) {
+    const std::size_t num_fields = piece.header.blocks.size();
+    for (std::size_t f = 0; f < num_fields; ++f) {
         piece.values_bytes.push_back(offset);
-        offset += piece.header.blocks[f].num_elements() *
-                  format::bytes_of(static_cast<format::ValueType>(piece.header.types[f]));
+        offset += values_bytes(piece.header, f);
+        // Compared field by field: many large blocks together could leave 63 bits.
+        if (offset > size.value()) return damaged(path, "the piece is torn");
     }
-    piece.checksums.resize(piece.header.blocks.size());
+    piece.checksums.resize(num_fields);
     std::array<char, 8> end{};
     const std::int64_t trailer_bytes = std::ssize(piece.checksums) * 8 + std::ssize(end);
-    if (size.value() != offset + trailer_bytes) return damaged(path, "the piece is torn");
+    if (size.value() - offset != trailer_bytes) return damaged(path, "the piece is torn");
     Status status = read_all(file, std::as_writable_bytes(std::span(piece.checksums)), offset);
     if (status.ok())
         status = read_all(file, std::as_writable_bytes(std::span(end)), size.value() - std::ssize(end));

@@ -3,9 +3,11 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "output/method.hpp"
+#include "output/series.hpp"
 
 namespace hakobi::output {
 
@@ -13,7 +15,7 @@ namespace hakobi::output {
 // byte order:
 //
 //   preamble  magic "hakobi:p", version, a number that shows the byte order, length and checksum of the
-//   header header    rank, number of ranks, fingerprint of the step's description, the description itself
+//   header header    run, step, rank, number of ranks, fingerprint of the step's description, the description itself
 //   (rank 0's piece
 //             only: with large axes it would dwarf small parts), and for each field the rank's block
 //   values    of each field, in C order, one field after the other
@@ -23,6 +25,8 @@ namespace hakobi::output {
 // its run was killed.
 
 struct PieceHeader {
+    RunId run{};  ///< of the run that wrote it: pieces of two runs are never one step
+    std::int64_t step = 0;
     int rank = 0;
     int num_ranks = 0;
     std::uint64_t step_fingerprint = 0;
@@ -39,16 +43,29 @@ struct Piece {
     std::vector<std::uint64_t> checksums;    ///< of each field's values
 };
 
+/// In a folder of pieces, locked by who gathers them.
+inline constexpr std::string_view pieces_lock = ".lock";
+
 /// "<file>.pieces" and "<file>.pieces/<rank>.piece".
 [[nodiscard]] std::string pieces_folder(const std::string& step_path);
 [[nodiscard]] std::string piece_path(const std::string& folder, int rank);
+[[nodiscard]] bool is_piece(std::string_view path);
 
-/// Writes this rank's piece of a step, replacing an older one. Local.
+/// Writes this rank's piece of a step; nothing may have its name (exists). Local.
 Status write_piece(const std::string& path, const Step& step, int rank, int num_ranks, bool sync);
 
 /// Opens and checks everything but the values. not_found when there is no such file, format when it is torn
-/// or not a piece (the text says which).
+/// or not a piece (the text says which). A checksum only tells that bytes are as somebody wrote them, so a piece
+/// that is returned also makes sense by itself: its rank is one of its ranks, its blocks passed check_block, and
+/// its values lie inside the file.
 Result<Piece> read_piece(const std::string& path);
+
+/// A header's bytes in a piece, and back: format when they are none, or say what no piece can. Pure.
+[[nodiscard]] std::vector<std::byte> encode_header(const PieceHeader& header);
+Result<PieceHeader> decode_header(std::span<const std::byte> bytes);
+
+/// The ranks whose pieces are in `folder`, ascending: what a header says of their number is not believed.
+Result<std::vector<int>> ranks_in(const std::string& folder);
 
 /// The checksum of values that come in parts.
 class Checksum {

@@ -21,7 +21,7 @@ class Pipelined final : public Method {
             engine_.reset();
             return agreed;
         }
-        io::Region file, memory;
+        Region file, memory;
         const Status local = guarded("describing the step", [&] {
             file = file_region(step);
             memory = memory_region(step);
@@ -53,26 +53,26 @@ class Pipelined final : public Method {
         return order;
     }
 
-    static io::Region file_region(const Step& step) {
-        std::vector<io::Region::Part> parts;
+    static Region file_region(const Step& step) {
+        std::vector<Region::Part> parts;
         for (const std::size_t f : fields_in_file_order(step)) {
             const Block& block = step.parts[f].block;
-            parts.push_back({.region = io::Region::subarray(
-                                 step.layout.offsets_bytes[f], block.global, block.start, block.count,
-                                 format::bytes_of(step.description.fields[f].type))});
+            parts.push_back(
+                {.region = Region::subarray(step.layout.offsets_bytes[f], block.global, block.start,
+                                            block.count, format::bytes_of(step.description.fields[f].type))});
         }
-        return io::Region::concatenated(parts);
+        return Region::concatenated(parts);
     }
 
     /// The same values by their addresses.
-    static io::Region memory_region(const Step& step) {
-        std::vector<io::Region::Part> parts;
+    static Region memory_region(const Step& step) {
+        std::vector<Region::Part> parts;
         for (const std::size_t f : fields_in_file_order(step)) {
             const std::span<const std::byte> values = step.parts[f].values;
             const auto address = static_cast<std::int64_t>(reinterpret_cast<std::intptr_t>(values.data()));
-            parts.push_back({.region = io::Region::contiguous(address, std::ssize(values))});
+            parts.push_back({.region = Region::contiguous(address, std::ssize(values))});
         }
-        return io::Region::concatenated(parts);
+        return Region::concatenated(parts);
     }
 
     /// Closes the engine also after an error: its close is collective, and the error is the same on all

@@ -4,6 +4,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
+#include <charconv>
+
 #include "base/descriptor.hpp"
 #include "storage/file.hpp"
 
@@ -15,8 +19,13 @@ std::string step_path(std::string_view prefix, std::int64_t step) {
     return std::string(prefix) + "_" + digits + ".nc";
 }
 
-std::string part_path(const std::string& path) {
-    return path + ".part";
+std::string part_path(const std::string& path, std::uint64_t token) {
+    std::array<char, 16> digits{};
+    digits.fill('0');
+    std::array<char, 16> text{};
+    const auto [end, error] = std::to_chars(text.data(), text.data() + text.size(), token, 16);
+    std::copy_backward(text.data(), end, digits.end());
+    return path + "." + std::string(digits.data(), digits.size()) + ".part";
 }
 
 std::string folder_of(const std::string& path) {
@@ -25,41 +34,20 @@ std::string folder_of(const std::string& path) {
     return slash == 0 ? "/" : path.substr(0, slash);
 }
 
-Status prepare_folder(std::string_view prefix) {
-    const std::string path(prefix);
-    const std::string folder = folder_of(path);
+Status check_free(const std::string& path, bool is_file_right) {
     struct stat info {};
-    if (::stat(folder.c_str(), &info) != 0) {
-        if (errno != ENOENT) return status_of_errno(errno, "cannot write to folder", folder);
-        if (::mkdir(folder.c_str(), 0777) != 0 && errno != EEXIST) {
-            return status_of_errno(errno, "cannot make folder", folder);
-        }
-    } else if (!S_ISDIR(info.st_mode)) {
-        return {ErrorCode::exists, "cannot write to folder " + folder + ": it is not a folder"};
-    }
-    const std::string first = step_path(path, 0);
-    if (Status status = check_free(first); !status.ok()) return status;
-    // Permission bits do not tell (root, read-only mounts, quotas): a file that is made and removed does.
-    Result<storage::FilePtr> probe =
-        storage::open_file(part_path(first), {.read = false, .write = true, .create = true});
-    if (!probe.ok()) return probe.status();
-    Status closed = probe.value()->close();
-    discard_file(part_path(first));
-    return closed;
-}
-
-Status check_free(const std::string& path) {
-    struct stat info {};
-    if (::lstat(path.c_str(), &info) != 0 || S_ISREG(info.st_mode) || S_ISLNK(info.st_mode)) return {};
-    return {ErrorCode::exists, "cannot write " + path + ": a " +
-                                   (S_ISDIR(info.st_mode) ? "folder" : "special file") +
-                                   " of that name is in the way"};
+    if (::lstat(storage::system_path(path).c_str(), &info) != 0) return {};
+    const bool is_file = S_ISREG(info.st_mode) || S_ISLNK(info.st_mode);
+    if (is_file && is_file_right) return {};
+    const char* const what = S_ISDIR(info.st_mode) ? "folder" : is_file ? "file" : "special file";
+    return {ErrorCode::exists, "cannot write " + path + ": a " + what + " of that name is in the way"};
 }
 
 Status create_file(const std::string& path, const format::Layout& layout) {
-    Result<storage::FilePtr> opened =
-        storage::open_file(path, {.read = false, .write = true, .create = true, .truncate = true});
+    Result<storage::FilePtr> opened = storage::open_file(
+        path, {.read = false, .write = true, .create = true, .exclusive = true, .regular_only = true});
     if (!opened.ok()) return opened.status();
+    Discarding part(path);
     storage::File& file = *opened.value();
     Status status;
     for (const auto& extent : layout.metadata) {
@@ -67,20 +55,22 @@ Status create_file(const std::string& path, const format::Layout& layout) {
     }
     if (status.ok()) status = file.set_size(layout.file_bytes);
     status.keep_first(file.close());
+    if (status.ok()) part.keep();
     return status;
 }
 
 Status finish_file(const std::string& part, const std::string& path, bool sync) {
     if (Status status = check_free(path); !status.ok()) return status;
     if (sync) {
-        Result<storage::FilePtr> file = storage::open_file(part, {.read = true, .write = true});
+        Result<storage::FilePtr> file =
+            storage::open_file(part, {.read = true, .write = true, .regular_only = true});
         if (!file.ok()) return file.status();
         Status status = file.value()->sync();
         status.keep_first(file.value()->close());
         if (!status.ok()) return status;
     }
-    if (Status status = storage::rename_file(part, path); !status.ok()) return status;
-    return sync ? sync_folder(folder_of(path)) : Status();
+    if (Status status = storage::rename_new_file(part, path); !status.ok()) return status;
+    return sync ? sync_folder(folder_of(storage::system_path(path))) : Status();
 }
 
 Status sync_folder(const std::string& folder) {
@@ -93,7 +83,7 @@ Status sync_folder(const std::string& folder) {
 }
 
 void discard_file(const std::string& path) noexcept {
-    (void)::unlink(path.c_str());
+    (void)::unlink(storage::system_path(path).c_str());
 }
 
 }  // namespace hakobi::output

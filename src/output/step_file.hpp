@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "base/status.hpp"
 #include "format/netcdf4/layout.hpp"
@@ -12,23 +13,22 @@ namespace hakobi::output {
 /// The names of a step's file and what happens to them; all local, called by the one rank that cares for the
 /// file.
 
-/// "<prefix>_000012.nc", and the name it has until it is whole.
+/// "<prefix>_000012.nc", and the name it has until it is whole; series.hpp has the table of names. Whoever may write to
+/// the folder could make that name a trap: `token` is one that nobody can foretell.
 [[nodiscard]] std::string step_path(std::string_view prefix, std::int64_t step);
-[[nodiscard]] std::string part_path(const std::string& path);
+[[nodiscard]] std::string part_path(const std::string& path, std::uint64_t token);
 /// The folder a file is in: "." for a bare name.
 [[nodiscard]] std::string folder_of(const std::string& path);
 
-/// Makes the prefix's folder when it is missing (one level) and proves that a file can be made in it.
-Status prepare_folder(std::string_view prefix);
+/// `exists` when something has the name; with `is_file_right` a regular file or a link may.
+Status check_free(const std::string& path, bool is_file_right = false);
 
-/// `exists` when something that is not a regular file has the name.
-Status check_free(const std::string& path);
-
-/// Makes the file at `path` new: metadata written, size set, values still zero.
+/// Makes the file at `path`, which must not exist: metadata written, size set, values still zero. Where that fails no
+/// file is left.
 Status create_file(const std::string& path, const format::Layout& layout);
 
-/// Gives the whole file its final name; with `sync` after its bytes, and before the name, are on stable
-/// storage.
+/// Gives the whole file its final name, which nothing has (`exists`); with `sync` after its bytes, and before the name,
+/// are on stable storage.
 Status finish_file(const std::string& part, const std::string& path, bool sync);
 
 /// Makes a folder's entries durable.
@@ -36,5 +36,20 @@ Status sync_folder(const std::string& folder);
 
 /// Removes a file if it is there; what fails stays, since this is called where an error is reported already.
 void discard_file(const std::string& path) noexcept;
+
+/// Removes a file at the end of its life unless `keep` was called: whatever leaves the scope, also an exception.
+class Discarding {
+  public:
+    explicit Discarding(std::string path) : path_(std::move(path)) {}
+    ~Discarding() {
+        if (!path_.empty()) discard_file(path_);
+    }
+    Discarding(const Discarding&) = delete;
+    Discarding& operator=(const Discarding&) = delete;
+    void keep() noexcept { path_.clear(); }
+
+  private:
+    std::string path_;
+};
 
 }  // namespace hakobi::output

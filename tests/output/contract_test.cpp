@@ -123,7 +123,8 @@ TEST_P(EveryMethod, WritesAStepWithoutFieldsAndOneWithoutValues) {
 
 TEST_P(EveryMethod, CountsItsBytesAndReplacesFilesOfAnEarlierRun) {
     for (int run = 0; run < 2; ++run) {
-        Output out = Output::create(comm, folder + "/deeper/run", {.method = GetParam(), .axes = grid});
+        Output out = Output::create(comm, folder + "/deeper/run",
+                                    {.method = GetParam(), .axes = grid, .replace = run == 1});
         write_step(out, comm, 5 * run, grid_fields);
         std::int64_t bytes = out.times().bytes;
         out.close();
@@ -156,7 +157,7 @@ TEST_F(OutputTest, AutoIsNamedByTheMethodItChose) {
 
 TEST_F(OutputTest, TheStrideOfWritersDoesNotChangeTheFile) {
     for (const int stride : {1, 2, 5}) {
-        OutputOptions options{.method = "writers", .axes = grid, .writer_stride = stride};
+        OutputOptions options{.method = "writers", .axes = grid, .writer_stride = stride, .replace = true};
         Output out = Output::create(comm, folder + "/run", options);
         write_step(out, comm, 0, grid_fields);
         out.close();

@@ -199,6 +199,10 @@ TEST_P(AfterOneStep, CallsInTheWrongOrderAreToldAtOnceAndBreakNothing) {
     write_step(*out, comm, 1, fields);
     out->begin_step(2);
     EXPECT_EQ(error_of([&] { out->begin_step(3); }).code(), ErrorCode::invalid_argument);
+    const Error error = error_of([&] { out->close(); });
+    EXPECT_EQ(error.code(), ErrorCode::invalid_argument);
+    EXPECT_NE(std::string(error.what()).find("was not ended"), std::string::npos) << error.what();
+    EXPECT_TRUE(is_same_everywhere(comm, error));
     out->close();
     EXPECT_EQ(error_of([&] { out->begin_step(3); }).code(), ErrorCode::invalid_argument);
     barrier();

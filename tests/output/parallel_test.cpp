@@ -34,6 +34,7 @@ class Rounds : public RanksTest {
                           .are_blocks_new = are_blocks_new};
         step.layout = format::lay_out_netcdf4(step.description).value();
         if (is_rank_0()) {
+            fs::remove(step.part_path);
             EXPECT_TRUE(output::create_file(step.part_path, step.layout).ok());
         }
         barrier();

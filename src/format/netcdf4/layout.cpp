@@ -10,6 +10,8 @@
 //  4. Fields are contiguous, allocated at once and never filled, so that H5Dget_offset is final before a
 //  value exists.
 //  5. Objects carry no times, and the format's versions are pinned: the bytes depend on the description only.
+//  6. The dimension time is unlimited, which makes its own variable chunked; fields stay contiguous with one record
+//     each, which netCDF reads all the same: ncrcat and MFDataset string the files of a series together.
 #include "format/netcdf4/layout.hpp"
 
 #include <hdf5.h>
@@ -146,6 +148,16 @@ class Builder {
         check(H5Pset_alloc_time(dataset_, H5D_ALLOC_TIME_EARLY), "H5Pset_alloc_time");
         return id;
     }
+    /// Step 6's dimension: one record, and room for a chunk of them.
+    [[nodiscard]] hid_t create_record(const std::string& name) {
+        constexpr hsize_t length = 1, most = H5S_UNLIMITED, chunk = 512;
+        const Handle space(H5Screate_simple(1, &length, &most), H5Sclose, "H5Screate_simple");
+        const Handle creation(H5Pcopy(dataset_), H5Pclose, "H5Pcopy");
+        check(H5Pset_chunk(creation, 1, &chunk), "H5Pset_chunk");
+        // What the chunk holds besides the record is written, too.
+        check(H5Pset_fill_time(creation, H5D_FILL_TIME_ALLOC), "H5Pset_fill_time");
+        return H5Dcreate2(file_, name.c_str(), H5T_NATIVE_DOUBLE, space, H5P_DEFAULT, creation, H5P_DEFAULT);
+    }
     void close() { file_.close("H5Fclose"); }
 
   private:
@@ -178,10 +190,14 @@ void put_global_attributes(hid_t file, const StepDescription& step) {
     put_text(file, "Conventions", "CF-1.10");
     put_text(file, "title", step.title);
     put_text(file, "source", "hakobi " HAKOBI_VERSION);
+    // netCDF's own mark of a file that its classic model can hold: netCDF4-python's MFDataset takes no other.
+    const bool is_classic = std::ranges::none_of(
+        step.fields, [](const FieldDescription& field) { return field.type == ValueType::int64; });
+    if (is_classic) put_int(file, "_nc3_strict", 1);
 }
 
 hid_t create_time(Builder& builder, const StepDescription& step) {
-    const hid_t time = check(builder.create("time", H5T_NATIVE_DOUBLE, {1}), "H5Dcreate2");
+    const hid_t time = check(builder.create_record("time"), "H5Dcreate2");
     make_scale(time, "time", 0);
     put_text(time, "standard_name", "time");
     put_text(time, "axis", "T");
@@ -218,6 +234,17 @@ std::int64_t offset_of(hid_t dataset) {
     return static_cast<std::int64_t>(offset);
 }
 
+std::int64_t offset_of_record(hid_t dataset) {
+    constexpr hsize_t first = 0;
+    unsigned filters = 0;
+    haddr_t offset = HADDR_UNDEF;
+    hsize_t bytes = 0;
+    check(H5Dget_chunk_info_by_coord(dataset, &first, &filters, &offset, &bytes),
+          "H5Dget_chunk_info_by_coord");
+    if (offset == HADDR_UNDEF) throw Hdf5Failure("H5Dget_chunk_info_by_coord");
+    return static_cast<std::int64_t>(offset);
+}
+
 Layout build(const StepDescription& step, const Dimensions& dimensions) {
     SparseImage image;
     Layout layout;
@@ -226,7 +253,7 @@ Layout build(const StepDescription& step, const Dimensions& dimensions) {
         put_global_attributes(builder.file(), step);
         // H5F_CLOSE_STRONG closes every dataset with the file, also when something throws on the way.
         std::vector<hid_t> scales = {create_time(builder, step)};
-        layout.time_offset_bytes = offset_of(scales[0]);
+        layout.time_offset_bytes = offset_of_record(scales[0]);
         for (const Dimension& dimension : dimensions.all) {
             scales.push_back(create_dimension(builder, step, dimension, static_cast<int>(scales.size())));
         }

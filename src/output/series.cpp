@@ -1,0 +1,250 @@
+#include "output/series.hpp"
+
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <charconv>
+#include <chrono>
+#include <cstdio>
+#include <filesystem>
+
+#include "base/bytes.hpp"
+#include "output/agreement.hpp"
+#include "output/gather.hpp"
+#include "output/piece.hpp"
+#include "output/step_file.hpp"
+#include "storage/file.hpp"
+
+namespace hakobi::output {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::string_view file_suffix = ".nc", part_suffix = ".part";
+
+bool is_part_suffix(std::string_view suffix) {
+    if (!suffix.starts_with(".nc.") || !suffix.ends_with(part_suffix)) return false;
+    suffix = suffix.substr(4, suffix.size() - 4 - part_suffix.size());
+    return suffix.size() == 16 && suffix.find_first_not_of("0123456789abcdef") == std::string_view::npos;
+}
+
+/// Proves that a file can be made: permission bits do not tell (root, read-only mounts, quotas).
+Status probe(const std::string& prefix) {
+    const std::string path = part_path(step_path(prefix, 0), random_run_id()[0]);
+    Result<storage::FilePtr> file = storage::open_file(
+        path, {.read = false, .write = true, .create = true, .exclusive = true, .regular_only = true});
+    if (!file.ok()) return file.status();
+    Status closed = file.value()->close();
+    discard_file(path);
+    return closed;
+}
+
+Status make_folder(const std::string& folder) {
+    struct stat info {};
+    if (::stat(folder.c_str(), &info) == 0) {
+        if (S_ISDIR(info.st_mode)) return {};
+        return {ErrorCode::exists, "cannot write to folder " + folder + ": it is not a folder"};
+    }
+    if (errno != ENOENT) return status_of_errno(errno, "cannot write to folder", folder);
+    while (::mkdir(folder.c_str(), 0777) != 0) {
+        if (errno == EEXIST) return {};
+        if (errno != EINTR) return status_of_errno(errno, "cannot make folder", folder);
+    }
+    return {};
+}
+
+std::string name_of(const std::string& path) {
+    return path.substr(path.rfind('/') + 1);
+}
+
+std::string describe(const Series& series) {
+    std::string text;
+    const auto add = [&](const std::vector<Series::Entry>& entries, std::string_view what) {
+        if (entries.empty()) return;
+        if (!text.empty()) text += ", ";
+        text.append(what).append(" of ").append(std::to_string(entries.size()));
+        text += entries.size() == 1 ? " step (" : " steps (";
+        text += name_of(entries.front().path);
+        if (entries.size() > 1) text += " to " + name_of(entries.back().path);
+        text += ")";
+    };
+    add(series.files, "files");
+    add(series.pieces, "pieces");
+    return text;
+}
+
+Status remove_steps(const Series& series) {
+    for (const Series::Entry& file : series.files) {
+        if (Status status = storage::remove_file(file.path); !status.ok()) return status;
+    }
+    for (const Series::Entry& folder : series.pieces) {
+        if (Status status = remove_pieces(folder.path); !status.ok()) return status;
+    }
+    return {};
+}
+
+/// Gathers what is whole; afterwards the series has files, and pieces only where they stay as they are.
+Result<std::int64_t> resume_steps(const std::string& prefix, const Series& found, std::int64_t buffer_bytes) {
+    std::vector<std::pair<Series::Entry, Status>> incomplete;
+    for (const Series::Entry& entry : found.pieces) {
+        const std::string folder = pieces_folder(step_path(prefix, entry.step));
+        Status status = gather_folder(folder, buffer_bytes, true);
+        if (!status.ok() && status.code() != ErrorCode::format) return status;
+        if (!status.ok()) incomplete.emplace_back(Series::Entry{entry.step, folder}, std::move(status));
+    }
+    const Result<Series> now = find_series(prefix);
+    if (!now.ok()) return now.status();
+    const std::int64_t next = now.value().files.empty() ? 0 : now.value().files.back().step + 1;
+    for (const auto& [entry, why] : incomplete) {
+        if (entry.step < next) continue;
+        std::fprintf(stderr, "hakobi: %s is removed, step %lld was not whole (%s)\n", entry.path.c_str(),
+                     static_cast<long long>(entry.step), why.text().c_str());
+        if (Status status = remove_pieces(entry.path); !status.ok()) return status;
+    }
+    return next;
+}
+
+}  // namespace
+
+RunId random_run_id() {
+    RunId id{};
+    if (::getrandom(id.data(), sizeof(id), 0) == static_cast<ssize_t>(sizeof(id))) return id;
+    // A kernel without random numbers: what differs between processes and moments.
+    const auto now = std::chrono::steady_clock::now().time_since_epoch().count();
+    return {static_cast<std::uint64_t>(now), static_cast<std::uint64_t>(::getpid()) * 0x9E3779B97F4A7C15U};
+}
+
+std::uint64_t token(const RunId& run, std::int64_t step) {
+    ByteWriter writer;
+    writer.put(run);
+    writer.put(step);
+    return fingerprint(writer.take());
+}
+
+StepName parse_step_name(const std::string& path) {
+    constexpr std::size_t fewest_digits = 6;
+    StepName result{.prefix = {}, .step = -1, .suffix = {}};
+    const std::size_t name = path.rfind('/') + 1;
+    const std::size_t dot = path.find(".nc", name);
+    if (dot == std::string::npos) return result;
+    const std::size_t line = path.rfind('_', dot);
+    if (line == std::string::npos || line < name || dot - line - 1 < fewest_digits) return result;
+    std::int64_t step = 0;
+    const auto [end, error] = std::from_chars(path.data() + line + 1, path.data() + dot, step);
+    if (error != std::errc() || end != path.data() + dot || step < 0) return result;
+    if (name_of(step_path("", step)) != path.substr(line, dot - line) + ".nc") return result;
+    return {.prefix = path.substr(0, line), .step = step, .suffix = path.substr(dot)};
+}
+
+Result<Series> find_series(const std::string& prefix) {
+    Series series;
+    const std::string folder = folder_of(prefix);
+    const std::string base = name_of(prefix);
+    const std::string before = prefix.substr(0, prefix.size() - base.size());
+    std::error_code error;
+    for (fs::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error)) {
+        const std::string name = entry->path().filename().string();
+        if (!name.starts_with(base)) continue;
+        const StepName parsed = parse_step_name(name);
+        if (parsed.step < 0 || parsed.prefix != base) continue;
+        std::error_code unknown;
+        const fs::file_status status = entry->symlink_status(unknown);
+        if (parsed.suffix == file_suffix) {
+            series.files.push_back({parsed.step, before + name});
+        } else if (parsed.suffix == ".nc.pieces" || parsed.suffix == ".nc.pieces.gathered") {
+            if (fs::is_directory(status)) series.pieces.push_back({parsed.step, before + name});
+        } else if (is_part_suffix(parsed.suffix) && fs::is_regular_file(status)) {
+            series.parts.push_back(before + name);
+        }
+    }
+    if (error && error != std::errc::no_such_file_or_directory)
+        return status_of_errno(error.value(), "cannot list folder", folder);
+    const auto by_step = [](const Series::Entry& a, const Series::Entry& b) {
+        return a.step != b.step ? a.step < b.step : a.path < b.path;
+    };
+    std::ranges::sort(series.files, by_step);
+    std::ranges::sort(series.pieces, by_step);
+    return series;
+}
+
+std::string lock_path(const std::string& prefix) {
+    return prefix + ".lock";
+}
+
+Result<storage::LockFile> lock_series(const std::string& prefix) {
+    const std::string path = lock_path(prefix);
+    Result<storage::LockFile> lock = storage::LockFile::take(path, "the steps of " + prefix);
+    if (!lock.ok()) return lock;
+    if (!lock.value().is_held()) {
+        std::fprintf(stderr, "hakobi: %s cannot be locked here: see to it that one run alone writes %s\n",
+                     path.c_str(), prefix.c_str());
+    } else if (!lock.value().left_by().empty()) {
+        std::fprintf(stderr, "hakobi: took over %s from %s, which has ended\n", path.c_str(),
+                     lock.value().left_by().c_str());
+    }
+    return lock;
+}
+
+Result<Claim> claim_series(std::string_view prefix_as_given, Earlier earlier, std::int64_t buffer_bytes) {
+    const std::string given(prefix_as_given);
+    const std::string prefix = storage::system_path(given);
+    if (prefix.empty()) {
+        return Status(ErrorCode::invalid_argument,
+                      "output prefix '" + given +
+                          "' names storage whose files nobody could open afterwards: the " +
+                          "method none writes nothing, and ./" + given + " is a name in this folder");
+    }
+    if (Status status = make_folder(folder_of(prefix)); !status.ok()) return status;
+    if (Status status = probe(given); !status.ok()) return status;
+    Result<storage::LockFile> lock = lock_series(prefix);
+    if (!lock.ok()) return lock.status();
+    Claim claim{.lock = std::move(lock).value()};
+    Result<Series> series = find_series(prefix);
+    if (!series.ok()) return series.status();
+    for (const std::string& part : series.value().parts) discard_file(part);
+    if (Status status = check_free(step_path(prefix, 0), true); !status.ok()) return status;
+    if (!series.value().holds_steps()) return claim;
+    switch (earlier) {
+        case Earlier::refused:
+            return Status(ErrorCode::exists,
+                          prefix + " holds " + describe(series.value()) +
+                              " already: say resume to go on after the last whole step, or "
+                              "replace to remove them");
+        case Earlier::replaced:
+            if (Status status = remove_steps(series.value()); !status.ok()) return status;
+            return claim;
+        case Earlier::resumed: {
+            Result<std::int64_t> next = resume_steps(prefix, series.value(), buffer_bytes);
+            if (!next.ok()) return next.status();
+            claim.next_step = next.value();
+            return claim;
+        }
+    }
+    return claim;
+}
+
+Status remove_pieces(const std::string& folder) {
+    std::error_code error;
+    std::vector<std::string> pieces;
+    for (fs::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error)) {
+        if (is_piece(entry->path().string())) pieces.push_back(entry->path().string());
+    }
+    if (error == std::errc::no_such_file_or_directory) return {};
+    for (const std::string& piece : pieces) {
+        if (Status removed = storage::remove_file(piece); !removed.ok()) return removed;
+    }
+    if (error) return status_of_errno(error.value(), "cannot list folder", folder);
+    discard_file(folder + "/" + std::string(pieces_lock));
+    if (::rmdir(folder.c_str()) == 0 || errno == ENOENT) return {};
+    const Status failure = status_of_errno(errno, "cannot remove folder", folder);
+    // Another gathering has just come, found nothing to do, and removes the folder.
+    const bool is_locked_anew =
+        fs::directory_iterator(folder, error) != fs::directory_iterator() &&
+        std::all_of(fs::directory_iterator(folder, error), fs::directory_iterator(),
+                    [](const fs::directory_entry& entry) { return entry.path().filename() == pieces_lock; });
+    return is_locked_anew ? Status() : failure;
+}
+
+}  // namespace hakobi::output

@@ -1,0 +1,74 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/status.hpp"
+#include "storage/lock_file.hpp"
+
+namespace hakobi::output {
+
+// The names of a prefix "folder/run", and who may write them. All local: one rank's work.
+//
+//   run_000012.nc                         step 12, whole
+//   run_000012.nc.0123456789abcdef.part   its file until it is whole; 16 hexadecimal digits that nobody can foretell
+//   run_000012.nc.pieces/                 its pieces (per-process)
+//   run_000012.nc.pieces.gathered/        pieces that are in the step's file, while they are removed
+//   run.lock                              who writes at present: a run, or a gathering (storage/lock_file.hpp)
+
+/// What pieces say of the run that wrote them: random, made by rank 0 in create.
+using RunId = std::array<std::uint64_t, 2>;
+[[nodiscard]] RunId random_run_id();
+/// What makes the temporary name of a run's step; equal on all ranks.
+[[nodiscard]] std::uint64_t token(const RunId& run, std::int64_t step);
+
+/// A name of a series taken apart: step 12 and ".nc.pieces" of "run_000012.nc.pieces".
+struct StepName {
+    std::string prefix;  ///< with its folder
+    std::int64_t step = 0;
+    std::string suffix;
+};
+/// Nothing is returned for what is no name of any series: `step` is -1.
+[[nodiscard]] StepName parse_step_name(const std::string& path);
+
+/// What stands in the prefix's folder of its series, in order of steps.
+struct Series {
+    struct Entry {
+        std::int64_t step = 0;
+        std::string path;
+    };
+    std::vector<Entry> files;        ///< whole steps
+    std::vector<Entry> pieces;       ///< folders of pieces, also those that are being removed
+    std::vector<std::string> parts;  ///< files of steps that never became whole
+
+    [[nodiscard]] bool holds_steps() const noexcept { return !files.empty() || !pieces.empty(); }
+};
+/// An empty series where the folder is missing.
+Result<Series> find_series(const std::string& prefix);
+
+[[nodiscard]] std::string lock_path(const std::string& prefix);
+/// Takes the prefix's lock; says on stderr what a dead owner left, or that the file system has no locks.
+Result<storage::LockFile> lock_series(const std::string& prefix);
+
+/// What create does with steps that are there.
+enum class Earlier { refused, resumed, replaced };
+
+/// A prefix that this run alone writes from now on.
+struct Claim {
+    storage::LockFile lock;
+    std::int64_t next_step = 0;
+};
+/// Makes the prefix's folder if it is missing (one level), proves that a file can be made in it, takes the lock,
+/// removes files of steps that never became whole, and does with earlier steps what it is told: `resumed` gathers
+/// whole pieces, removes those of a step that is not whole and lies behind the last whole one, and goes on after that.
+/// exists when another run writes the prefix, when it holds steps and they are `refused`, or when something that is
+/// not a regular file has a step's name.
+Result<Claim> claim_series(std::string_view prefix, Earlier earlier, std::int64_t buffer_bytes);
+
+/// Removes a folder of pieces, and nothing else that somebody put into it.
+Status remove_pieces(const std::string& folder);
+
+}  // namespace hakobi::output

@@ -1,0 +1,379 @@
+// How a list goes from one rank to another; each list tag has three message tags.
+//  1. The sender says how many bytes it has and, on a common node, where its pieces are (tag + 0). Few bytes come along.
+//  2. The receiver of the list that is next in turn compares the numbers. It takes what came along, or has the kernel copy
+//     from the sender's pieces to its own, and answers `taken`; it answers `differs`, which ends both; or `pack` (tag + 1).
+//  3. Asked to pack, the sender sends parts of pack_bytes (tag + 2), two under way at a time; the receiver unpacks each.
+// A list's turn is over before the next of its pair and tag begins: parts of two lists never mix.
+#include <sched.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <cstring>
+#include <deque>
+#include <hakobi/buffer_array.hpp>
+#include <hakobi/error.hpp>
+#include <map>
+#include <utility>
+#include <vector>
+
+#include "base/copy_bytes.hpp"
+#include "exchange/remote_copy.hpp"
+#include "mpi/agree.hpp"
+#include "mpi/comm_state.hpp"
+#include "mpi/nonblocking.hpp"
+#include "mpi/probed.hpp"
+
+namespace hakobi {
+namespace {
+
+using exchange::Probe;
+using mpi::ProbedMessage;
+
+constexpr int highest_tag = 10000;
+/// So few bytes travel with the announcement.
+constexpr std::int64_t inline_bytes = 4096;
+
+enum class Answer : std::int64_t { none, taken, pack, differs };
+
+struct Announcement {
+    std::int64_t bytes = 0, process = 0, num_pieces = 0, is_inline = 0;
+};
+
+int message_tag(int tag, int part) {
+    return 3 * tag + part;
+}
+
+[[noreturn]] void refuse(const std::string& text) {
+    throw Error(ErrorCode::invalid_argument, "BufferArray: " + text);
+}
+
+/// Goes through a list's bytes in order.
+class ListCursor {
+  public:
+    explicit ListCursor(const std::vector<::iovec>& pieces) : pieces_(&pieces) {}
+    /// Calls `visit(address, bytes)` for the next `bytes` bytes, piece by piece.
+    template <class Visit>
+    void next(std::int64_t bytes, Visit visit) {
+        while (bytes > 0) {
+            const ::iovec& piece = (*pieces_)[piece_];
+            const std::int64_t part = std::min(bytes, static_cast<std::int64_t>(piece.iov_len) - at_);
+            if (part > 0)
+                visit(static_cast<std::byte*>(piece.iov_base) + at_, static_cast<std::size_t>(part));
+            bytes -= part;
+            at_ += part;
+            if (at_ == static_cast<std::int64_t>(piece.iov_len)) ++piece_, at_ = 0;
+        }
+    }
+
+  private:
+    const std::vector<::iovec>* pieces_;
+    std::size_t piece_ = 0;
+    std::int64_t at_ = 0;
+};
+
+}  // namespace
+
+struct BufferArrays::Shared {
+    Comm comm;
+    bool may_read = true;
+    std::int64_t pack_bytes = 0;
+    Probe own_probe;
+    std::vector<std::int64_t> probes;  // process, address and value of every rank
+    std::map<int, bool> reads;         // whether this rank reads that one's memory, as far as it was asked
+    std::map<std::pair<int, int>, std::deque<BufferArray::Impl*>> turns;  // by rank and tag
+    std::vector<BufferArray::Impl*> under_way;
+
+    bool can_read(int rank) {
+        const auto& nodes = comm.state().node_of_rank;
+        if (!may_read || nodes[static_cast<std::size_t>(rank)] != comm.node()) return false;
+        const auto [at, is_new] = reads.try_emplace(rank);
+        const auto first = static_cast<std::size_t>(3 * rank);
+        if (is_new)
+            at->second = exchange::can_read(
+                {.process = probes[first], .address = probes[first + 1], .value = probes[first + 2]});
+        return at->second;
+    }
+    /// One look at everything under way; whether anything moved.
+    bool drive();
+};
+
+struct BufferArray::Impl {
+    std::shared_ptr<BufferArrays::Shared> shared;
+    std::vector<::iovec> pieces;
+    std::int64_t num_bytes = 0;
+
+    enum class Kind { none, sends, receives } kind = Kind::none;
+    int rank = -1, tag = 0;
+    bool is_over = true;
+    Status status;
+    std::vector<std::byte> announcement;
+    Answer answer = Answer::none;
+    ProbedMessage announced, answered;
+    ListCursor cursor{pieces};
+    std::int64_t left_bytes = 0;
+    std::array<std::vector<std::byte>, 2> parts;
+    std::array<ProbedMessage, 2> part_messages;
+    std::array<std::int64_t, 2> part_bytes{};
+    std::size_t next_part = 0;
+
+    ~Impl() {
+        if (is_over) return;
+        std::fprintf(stderr, "hakobi: a buffer array was destroyed while it was sent or received\n");
+        forget();
+    }
+    void forget() {
+        std::erase(shared->under_way, this);
+        if (kind == Kind::receives) std::erase(shared->turns[{rank, tag}], this);
+    }
+    void finish(Status result) {
+        status = std::move(result);
+        is_over = true;
+        forget();
+    }
+    void begin(Kind what, int other, int list_tag) {
+        if (!is_over) refuse("an operation of this list is under way");
+        if (other < 0 || other >= shared->comm.size()) refuse("there is no rank " + std::to_string(other));
+        if (list_tag < 0 || list_tag > highest_tag) refuse("tags go from 0 to 10000");
+        kind = what;
+        rank = other;
+        tag = list_tag;
+        is_over = false;
+        status = {};
+        answer = Answer::none;
+        announcement.clear();
+        cursor = ListCursor(pieces);
+        left_bytes = num_bytes;
+        part_bytes = {};
+        next_part = 0;
+        shared->under_way.push_back(this);
+        if (kind == Kind::receives) {
+            shared->turns[{rank, tag}].push_back(this);
+        } else {
+            announce();
+        }
+        shared->drive();
+    }
+    void announce() {
+        Announcement head{.bytes = num_bytes, .process = shared->own_probe.process};
+        head.is_inline = num_bytes <= inline_bytes;
+        const bool is_near =
+            shared->comm.state().node_of_rank[static_cast<std::size_t>(rank)] == shared->comm.node();
+        if (head.is_inline == 0 && is_near && shared->may_read)
+            head.num_pieces = static_cast<std::int64_t>(pieces.size());
+        announcement.resize(sizeof head + static_cast<std::size_t>(head.num_pieces) * sizeof(::iovec) +
+                            (head.is_inline != 0 ? static_cast<std::size_t>(num_bytes) : 0));
+        std::memcpy(announcement.data(), &head, sizeof head);
+        std::byte* at = announcement.data() + sizeof head;
+        if (head.num_pieces > 0) std::memcpy(at, pieces.data(), pieces.size() * sizeof(::iovec));
+        if (head.is_inline != 0) {
+            cursor.next(num_bytes, [&](const std::byte* from, std::size_t bytes) {
+                std::memcpy(at, from, bytes);
+                at += bytes;
+            });
+        }
+        answered = ProbedMessage::receive(shared->comm, std::as_writable_bytes(std::span(&answer, 1)), rank,
+                                          message_tag(tag, 1));
+        announced = ProbedMessage::send(shared->comm, announcement, rank, message_tag(tag, 0));
+    }
+
+    static Status differs(std::int64_t sent, std::int64_t room) {
+        return {ErrorCode::format, "BufferArray: the sender has " +
+                                       (sent < 0 ? std::string("another number of") : std::to_string(sent)) +
+                                       " bytes, the receiver's pieces take " +
+                                       (room < 0 ? std::string("others") : std::to_string(room))};
+    }
+
+    bool drive() { return kind == Kind::sends ? drive_send() : drive_receive(); }
+
+    bool drive_send() {
+        if (!announced.test() || !answered.test()) return false;
+        if (answer == Answer::taken) return finish({}), true;
+        if (answer == Answer::differs) return finish(differs(num_bytes, -1)), true;
+        bool did = false;
+        while (left_bytes > 0 && part_messages[next_part].test()) {
+            std::vector<std::byte>& part = parts[next_part];
+            const std::int64_t bytes = std::min(left_bytes, shared->pack_bytes);
+            part.resize(static_cast<std::size_t>(bytes));
+            std::byte* at = part.data();
+            cursor.next(bytes, [&](const std::byte* from, std::size_t num) {
+                copy_bytes(at, from, num);
+                at += num;
+            });
+            part_messages[next_part] = ProbedMessage::send(shared->comm, part, rank, message_tag(tag, 2));
+            next_part = 1 - next_part;
+            left_bytes -= bytes;
+            did = true;
+        }
+        if (left_bytes == 0 && part_messages[0].test() && part_messages[1].test()) finish({}), did = true;
+        return did;
+    }
+
+    bool drive_receive() {
+        if (shared->turns[{rank, tag}].front() != this) return false;
+        if (answer == Answer::none) return take_announcement();
+        if (!answered.test()) return false;
+        if (answer == Answer::taken) return finish({}), true;
+        if (answer == Answer::differs) return finish(status), true;
+        bool did = false;
+        for (std::size_t i = next_part; part_bytes[i] > 0 && part_messages[i].test(); i = next_part) {
+            const std::byte* at = parts[i].data();
+            cursor.next(part_bytes[i], [&](std::byte* to, std::size_t num) {
+                copy_bytes(to, at, num);
+                at += num;
+            });
+            part_bytes[i] = 0;
+            post_part(i);
+            next_part = 1 - i;
+            did = true;
+        }
+        if (part_bytes[0] == 0 && part_bytes[1] == 0) finish({}), did = true;
+        return did;
+    }
+
+    void post_part(std::size_t i) {
+        const std::int64_t bytes = std::min(left_bytes, shared->pack_bytes);
+        if (bytes == 0) return;
+        parts[i].resize(static_cast<std::size_t>(bytes));
+        part_messages[i] = ProbedMessage::receive(shared->comm, parts[i], rank, message_tag(tag, 2));
+        part_bytes[i] = bytes;
+        left_bytes -= bytes;
+    }
+
+    bool take_announcement() {
+        if (announcement.empty()) {
+            const std::int64_t bytes = ProbedMessage::probe(shared->comm, rank, message_tag(tag, 0));
+            if (bytes < 0) return false;
+            announcement.resize(static_cast<std::size_t>(bytes));
+            announced = ProbedMessage::receive(shared->comm, announcement, rank, message_tag(tag, 0));
+        }
+        if (!announced.test()) return false;
+        Announcement head;
+        std::memcpy(&head, announcement.data(), sizeof head);
+        const std::byte* at = announcement.data() + sizeof head;
+        if (head.bytes != num_bytes) {
+            answer = Answer::differs;
+            status = differs(head.bytes, num_bytes);
+        } else if (head.is_inline != 0) {
+            answer = Answer::taken;
+            cursor.next(num_bytes, [&](std::byte* to, std::size_t bytes) {
+                std::memcpy(to, at, bytes);
+                at += bytes;
+            });
+        } else {
+            answer = head.num_pieces > 0 && read(head, at) ? Answer::taken : Answer::pack;
+        }
+        if (answer == Answer::pack)
+            for (std::size_t i = 0; i < 2; ++i) post_part(i);
+        answered = ProbedMessage::send(shared->comm, std::as_bytes(std::span(&answer, 1)), rank,
+                                       message_tag(tag, 1));
+        return true;
+    }
+
+    /// By the kernel, if it lets us.
+    bool read(const Announcement& head, const std::byte* list) const {
+        if (!shared->can_read(rank)) return false;
+        std::vector<::iovec> theirs(static_cast<std::size_t>(head.num_pieces)), mine;
+        std::memcpy(theirs.data(), list, theirs.size() * sizeof(::iovec));
+        std::erase_if(theirs, [](const ::iovec& piece) { return piece.iov_len == 0; });
+        std::copy_if(pieces.begin(), pieces.end(), std::back_inserter(mine),
+                     [](const ::iovec& piece) { return piece.iov_len > 0; });
+        return exchange::read_remote(head.process, theirs, mine);
+    }
+};
+
+bool BufferArrays::Shared::drive() {
+    bool did = false;
+    const std::vector<BufferArray::Impl*> all = under_way;  // what is over takes itself out
+    for (BufferArray::Impl* list : all) did = (!list->is_over && list->drive()) || did;
+    return did;
+}
+
+BufferArray::BufferArray(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+BufferArray::BufferArray(BufferArray&&) noexcept = default;
+BufferArray& BufferArray::operator=(BufferArray&&) noexcept = default;
+BufferArray::~BufferArray() = default;
+
+void BufferArray::append(void* data, std::int64_t bytes) {
+    if (!impl_->is_over) refuse("an operation of this list is under way");
+    if (bytes < 0 || (data == nullptr && bytes > 0)) refuse("a piece of " + std::to_string(bytes) + " bytes");
+    impl_->pieces.push_back({data, static_cast<std::size_t>(bytes)});
+    impl_->num_bytes += bytes;
+}
+
+void BufferArray::release() {
+    if (!impl_->is_over) refuse("an operation of this list is under way");
+    impl_->pieces.clear();
+    impl_->num_bytes = 0;
+}
+
+std::int64_t BufferArray::bytes() const noexcept {
+    return impl_->num_bytes;
+}
+
+void BufferArray::send(int to, int tag) {
+    impl_->begin(Impl::Kind::sends, to, tag);
+}
+
+void BufferArray::receive(int from, int tag) {
+    impl_->begin(Impl::Kind::receives, from, tag);
+}
+
+bool BufferArray::done() {
+    if (!impl_->is_over) impl_->shared->drive();
+    if (!impl_->is_over) return false;
+    std::exchange(impl_->status, Status()).throw_if_error();
+    return true;
+}
+
+void BufferArray::wait() {
+    constexpr int spins = 200;
+    for (int left = spins; !impl_->is_over;) {
+        if (impl_->shared->drive()) {
+            left = spins;
+        } else if (left-- <= 0) {
+            sched_yield();  // what is waited for may need this core; MPI moves only while somebody looks
+        }
+    }
+    (void)done();
+}
+
+BufferArrays BufferArrays::get(const Comm& comm, const BufferArrayOptions& options) {
+    Status local;
+    if (options.path != "auto" && options.path != "cma" && options.path != "packed")
+        local = {ErrorCode::invalid_argument,
+                 "BufferArrays::get: no path '" + options.path + "' (auto, cma, packed)"};
+    if (options.pack_bytes < 1 || options.pack_bytes > (1 << 30))
+        local.keep_first({ErrorCode::invalid_argument, "BufferArrays::get: pack_bytes goes from 1 to 2^30"});
+    mpi::agree_or_throw(comm, local);
+    BufferArrays arrays;
+    arrays.shared_ = std::make_shared<Shared>();
+    Shared& shared = *arrays.shared_;
+    shared.comm = comm;
+    shared.may_read = options.path != "packed";
+    shared.pack_bytes = options.pack_bytes;
+    shared.own_probe = Probe::own();
+    const Probe told = shared.own_probe.told();
+    const std::int64_t mine[] = {told.process, told.address, told.value, options.pack_bytes, shared.may_read};
+    const std::vector<std::int64_t> all = mpi::all_gather(comm, mine);
+    for (std::size_t r = 0; r < static_cast<std::size_t>(comm.size()); ++r) {
+        if (all[5 * r + 3] != all[3] || all[5 * r + 4] != all[4])
+            throw Error(ErrorCode::invalid_argument,
+                        "BufferArrays::get: rank " + std::to_string(r) + "'s options differ from rank 0's");
+        for (std::size_t i = 0; i < 3; ++i) shared.probes.push_back(all[5 * r + i]);
+    }
+    ProbedMessage::open_context(comm);
+    return arrays;
+}
+
+BufferArray BufferArrays::make() const {
+    auto impl = std::make_unique<BufferArray::Impl>();
+    impl->shared = shared_;
+    return BufferArray(std::move(impl));
+}
+
+std::string_view BufferArrays::path_to(int rank) const {
+    return shared_->can_read(rank) ? "cma" : "packed";
+}
+
+}  // namespace hakobi

@@ -1,0 +1,349 @@
+// One exchange, for each rank:
+//  1. start: post the receives; pack and send what goes by message; pack what is staged; then say "ready" to the ranks of
+//     the node.
+//  2. wait: copy within the rank, then look, again and again, for whatever can be done: a peer that is ready (copy from or
+//     to its memory, and tell it), a message that has come (unpack), a peer that says it is done.
+//  3. wait returns when all of that is done: node_channel.hpp says why nothing is then read or written by others.
+#include <sched.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <cstdlib>
+#include <hakobi/halo.hpp>
+#include <utility>
+
+#include "base/clock.hpp"
+#include "base/thread.hpp"
+#include "exchange/field_layout.hpp"
+#include "exchange/halo_plan.hpp"
+#include "exchange/shared_array.hpp"
+#include "mpi/comm_state.hpp"
+#include "mpi/messages.hpp"
+#include "mpi/wait.hpp"
+
+namespace hakobi {
+namespace {
+
+using exchange::HaloPeer;
+using exchange::HaloPlan;
+using exchange::Work;
+
+/// How long to look before giving the core away, and how long before sleeping: a neighbour is late by microseconds or by
+/// a step of somebody else's. With more ranks than cores the one that is waited for may need this core.
+constexpr int spins_alone = 2000, yields = 200;
+constexpr double sleep_s = 1e-3;  // the program's own messages are looked after this often at least
+
+class Waiting {
+  public:
+    Waiting(HaloPlan& plan, bool has_messages)
+        : plan_(plan),
+          has_messages_(has_messages),
+          spins_left_(plan.comm.node_size() > num_cores() ? 0 : spins_alone) {}
+
+    /// After a look that found nothing. `bell` was read before it.
+    void pause(std::uint32_t bell, int waited_for) {
+        if (spins_left_ > 0) {
+            if (--spins_left_ % 64 == 0 && !has_messages_) mpi::progress(plan_.comm);
+            spin_pause();
+            return;
+        }
+        if (!has_messages_) mpi::progress(plan_.comm);
+        // Messages move only while somebody looks.
+        if (has_messages_ || yields_left_ > 0) {
+            --yields_left_;
+            sched_yield();
+        } else {
+            plan_.channel.sleep(bell, sleep_s);
+        }
+        if (plan_.timeout_s > 0) check_time(waited_for);
+    }
+
+  private:
+    void check_time(int waited_for) {
+        if (began_s_ == 0) began_s_ = now_s();
+        if (now_s() - began_s_ < plan_.timeout_s) return;
+        char text[128];
+        std::snprintf(text, sizeof text, "halo exchange: rank %d has not come within %g s", waited_for,
+                      plan_.timeout_s);
+        mpi::end_program(text);
+    }
+
+    HaloPlan& plan_;
+    bool has_messages_;
+    int spins_left_;
+    int yields_left_ = yields;
+    double began_s_ = 0;
+};
+
+}  // namespace
+
+struct Halo::Impl {
+    std::unique_ptr<HaloPlan> plan;
+    std::uint32_t number = 0;  // of the latest exchange
+    bool is_under_way = false;
+    struct State {
+        bool is_copied, is_released, is_received, is_sent;
+        [[nodiscard]] bool is_over() const { return is_copied && is_released && is_received && is_sent; }
+    };
+    std::vector<State> states;
+
+    explicit Impl(std::unique_ptr<HaloPlan> made) : plan(std::move(made)), states(plan->peers.size()) {}
+    ~Impl() {
+        if (is_under_way) std::fprintf(stderr, "hakobi: a halo exchange under way was not waited for\n");
+        if (is_under_way) use_fields(&exchange::remove_use);
+    }
+
+    /// Collective: nanoseconds of the fastest of some exchanges, each as long as its slowest rank takes.
+    std::int64_t measure() {
+        constexpr int num_exchanges = 4;
+        std::array<std::int64_t, num_exchanges> times_ns{};
+        for (std::int64_t& time_ns : times_ns) {
+            const double began_s = now_s();
+            start();
+            wait();
+            time_ns = static_cast<std::int64_t>(1e9 * (now_s() - began_s));
+        }
+        mpi::all_max(plan->comm, times_ns);
+        return *std::min_element(times_ns.begin(), times_ns.end());
+    }
+
+    void use_fields(void (*change)(std::int64_t)) const {
+        for (const std::int64_t id : plan->shared_ids) change(id);
+    }
+
+    void start() {
+        if (is_under_way) throw Error(ErrorCode::invalid_argument, "Halo::start: an exchange is under way");
+        is_under_way = true;
+        use_fields(&exchange::add_use);
+        ++number;
+        for (HaloPeer& peer : plan->peers)
+            if (peer.receive_message >= 0) plan->messages->start(peer.receive_message);
+        for (std::size_t i = 0; i < states.size(); ++i) {
+            HaloPeer& peer = plan->peers[i];
+            for (const Work& work : peer.pack) work();
+            if (peer.send_message >= 0) plan->messages->start(peer.send_message);
+            for (const Work& work : peer.stage) work();
+            states[i] = {.is_copied = peer.copies.empty() && !peer.remote,
+                         .is_released = !peer.waits_for_peer,
+                         .is_received = peer.receive_message < 0,
+                         .is_sent = peer.send_message < 0};
+        }
+        if (!plan->has_channel) return;
+        plan->channel.set_ready(number);
+        for (const HaloPeer& peer : plan->peers)
+            if (peer.node_rank >= 0 && peer.rank != plan->comm.rank()) plan->channel.ring(peer.node_rank);
+    }
+
+    /// What can be done for one peer now; whether it was anything.
+    bool look_at(std::size_t i) {
+        HaloPeer& peer = plan->peers[i];
+        State& state = states[i];
+        bool did = false;
+        const bool is_self = peer.rank == plan->comm.rank();
+        if (!state.is_copied && (is_self || plan->channel.is_ready(peer.node_rank, number))) {
+            for (const Work& work : peer.copies) work();
+            if (peer.remote && !run_remote(*peer.remote)) {
+                mpi::end_program("halo exchange: the kernel no longer copies from rank " +
+                                 std::to_string(peer.rank) + "'s memory");
+            }
+            if (!is_self) {
+                plan->channel.set_done(peer.node_rank, number);
+                plan->channel.ring(peer.node_rank);
+            }
+            state.is_copied = did = true;
+        }
+        if (!state.is_released && plan->channel.is_done(peer.node_rank, number))
+            state.is_released = did = true;
+        return did;
+    }
+
+    bool look_at_messages() {
+        const auto completed = plan->messages->test();
+        for (const int message : completed) {
+            for (std::size_t i = 0; i < states.size(); ++i) {
+                const HaloPeer& peer = plan->peers[i];
+                if (peer.send_message == message) states[i].is_sent = true;
+                if (peer.receive_message != message) continue;
+                for (const Work& work : peer.unpack) work();
+                states[i].is_received = true;
+            }
+        }
+        return !completed.empty();
+    }
+
+    void wait() {
+        if (!is_under_way) throw Error(ErrorCode::invalid_argument, "Halo::wait: no exchange is under way");
+        bool has_messages = false;
+        for (const State& state : states) has_messages = has_messages || !state.is_received || !state.is_sent;
+        Waiting waiting(*plan, has_messages);
+        for (;;) {
+            const std::uint32_t bell = plan->has_channel ? plan->channel.bell() : 0;
+            bool did = has_messages && look_at_messages();
+            int waited_for = -1;
+            for (std::size_t i = 0; i < states.size(); ++i) {
+                if (states[i].is_over()) continue;
+                did = look_at(i) || did;
+                if (!states[i].is_over()) waited_for = plan->peers[i].rank;
+            }
+            if (waited_for < 0) break;
+            if (!did) waiting.pause(bell, waited_for);
+        }
+        is_under_way = false;
+        use_fields(&exchange::remove_use);
+    }
+};
+
+Halo::Halo(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+Halo::Halo(Halo&&) noexcept = default;
+Halo& Halo::operator=(Halo&&) noexcept = default;
+Halo::~Halo() = default;
+
+namespace {
+
+/// This rank's ghosts, put aside for as long as trial exchanges fill them.
+class SavedGhosts {
+  public:
+    explicit SavedGhosts(const HaloPlan& plan) {
+        for (const HaloField& field : plan.fields) layouts_.push_back(exchange::layout_of(field));
+        for (const auto& transfer : plan.geometry.received_by(plan.comm.rank()))
+            ghosts_.push_back(transfer.ghost);
+        for (std::size_t f = 0; f < layouts_.size(); ++f)
+            data_.push_back(static_cast<std::byte*>(plan.fields[f].data));
+        num_dims_ = plan.geometry.num_dims();
+        std::int64_t bytes = 0;
+        each([&](std::size_t f, const exchange::Box& box, std::int64_t) {
+            bytes += exchange::bytes_of(layouts_[f], box, num_dims_);
+        });
+        bytes_.resize(static_cast<std::size_t>(bytes));
+        each([&](std::size_t f, const exchange::Box& box, std::int64_t at) {
+            run(exchange::copy_to_packed(layouts_[f], box, num_dims_, order_of(layouts_[f], num_dims_), at),
+                data_[f], bytes_.data());
+        });
+    }
+    void restore() {
+        each([&](std::size_t f, const exchange::Box& box, std::int64_t at) {
+            run(exchange::copy_from_packed(layouts_[f], box, num_dims_, order_of(layouts_[f], num_dims_), at),
+                bytes_.data(), data_[f]);
+        });
+    }
+
+  private:
+    template <class Visit>
+    void each(Visit visit) {
+        std::int64_t at = 0;
+        for (std::size_t f = 0; f < layouts_.size(); ++f) {
+            for (const exchange::Box& box : ghosts_) {
+                visit(f, box, at);
+                at += exchange::bytes_of(layouts_[f], box, num_dims_);
+            }
+        }
+    }
+    std::vector<exchange::FieldLayout> layouts_;
+    std::vector<exchange::Box> ghosts_;
+    std::vector<std::byte*> data_;
+    std::vector<std::byte> bytes_;
+    std::size_t num_dims_ = 0;
+};
+
+}  // namespace
+
+Halo Halo::plan(const Comm& comm, const HaloGrid& grid, std::span<const HaloField> fields,
+                const HaloOptions& options) {
+    auto best = std::make_unique<Impl>(HaloPlan::make(comm, grid, fields, options));
+    std::int64_t num_choosers = best->plan->has_choice() ? 1 : 0;
+    mpi::all_max(comm, std::span(&num_choosers, 1));
+    if (num_choosers == 0) return Halo(std::move(best));
+    using exchange::Path;
+    std::vector<exchange::HaloChoice> others{
+        {Path::cma, Path::packed}, {Path::packed, Path::packed}, {Path::datatype, Path::datatype}};
+    if (comm.num_nodes() > 1) others.push_back({Path::staged, Path::datatype});
+    SavedGhosts ghosts(*best->plan);
+    std::string measured = "measured:";
+    const auto time_of = [&](Impl& impl, const exchange::HaloChoice& choice) {
+        const std::int64_t time_ns = impl.measure();
+        char text[96];
+        std::snprintf(text, sizeof text, " %s/%s %.1f us", std::string(to_string(choice.on_node)).c_str(),
+                      std::string(to_string(choice.by_message)).c_str(), static_cast<double>(time_ns) / 1e3);
+        measured += text;
+        return time_ns;
+    };
+    std::int64_t best_ns = time_of(*best, {});
+    for (const exchange::HaloChoice& choice : others) {
+        auto other = std::make_unique<Impl>(HaloPlan::make(comm, grid, fields, options, choice));
+        const std::int64_t time_ns = time_of(*other, choice);
+        if (time_ns >= best_ns) continue;
+        best_ns = time_ns;
+        best = std::move(other);
+    }
+    ghosts.restore();
+    best->plan->measured = measured + " (on the node/between nodes)\n";
+    return Halo(std::move(best));
+}
+
+void Halo::start() {
+    impl_->start();
+}
+void Halo::wait() {
+    impl_->wait();
+}
+
+std::string Halo::explain() const {
+    const HaloPlan& plan = *impl_->plan;
+    std::string text;
+    for (const HaloPeer& peer : plan.peers) {
+        char line[256];
+        std::snprintf(line, sizeof line, "rank %d %s rank %d: %s in, %s out; %lld bytes in %lld pieces\n",
+                      plan.comm.rank(), peer.rank == plan.comm.rank() ? "and itself," : "from", peer.rank,
+                      std::string(to_string(peer.in)).c_str(), std::string(to_string(peer.out)).c_str(),
+                      static_cast<long long>(peer.bytes_in), static_cast<long long>(peer.pieces_in));
+        text += line;
+    }
+    return text + plan.measured;
+}
+
+std::int64_t Halo::bytes() const noexcept {
+    std::int64_t bytes = 0;
+    for (const HaloPeer& peer : impl_->plan->peers) bytes += peer.bytes_in;
+    return bytes;
+}
+
+std::int64_t Halo::bytes_from_others() const noexcept {
+    std::int64_t bytes = 0;
+    for (const HaloPeer& peer : impl_->plan->peers)
+        if (peer.rank != impl_->plan->comm.rank()) bytes += peer.bytes_in;
+    return bytes;
+}
+
+std::span<const std::string_view> halo_paths() {
+    return exchange::path_names();
+}
+
+HaloField HaloField::dense(void* array, const HaloGrid& grid, std::int64_t element_bytes,
+                           std::int64_t num_components, Components components) {
+    const std::size_t num_dims = grid.extents.size();
+    HaloField field{.element_bytes = element_bytes,
+                    .strides_bytes = std::vector<std::int64_t>(num_dims),
+                    .num_components = num_components,
+                    .component_stride_bytes = element_bytes};
+    std::int64_t bytes = components == Components::last ? element_bytes * num_components : element_bytes;
+    std::int64_t offset = 0;
+    for (std::size_t d = num_dims; d-- > 0;) {
+        field.strides_bytes[d] = bytes;
+        offset += grid.ghosts[d].low * bytes;
+        bytes *= grid.extents[d] + grid.ghosts[d].low + grid.ghosts[d].high;
+    }
+    if (components == Components::first) field.component_stride_bytes = bytes;
+    field.data = static_cast<std::byte*>(array) + offset;
+    return field;
+}
+
+std::int64_t HaloField::dense_bytes(const HaloGrid& grid, std::int64_t element_bytes,
+                                    std::int64_t num_components) {
+    std::int64_t bytes = element_bytes * num_components;
+    for (std::size_t d = 0; d < grid.extents.size(); ++d)
+        bytes *= grid.extents[d] + grid.ghosts[d].low + grid.ghosts[d].high;
+    return bytes;
+}
+
+}  // namespace hakobi

@@ -1,0 +1,93 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <hakobi/comm.hpp>
+#include <hakobi/halo.hpp>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/status.hpp"
+#include "exchange/halo_geometry.hpp"
+#include "exchange/node_channel.hpp"
+#include "exchange/strided_copy.hpp"
+#include "mpi/persistent.hpp"
+#include "node/node_window.hpp"
+
+namespace hakobi::exchange {
+
+/// How bytes go from one rank to another. The first four need a common node.
+enum class Path {
+    direct,    ///< the receiver copies from the sender's memory, which both have mapped
+    deposit,   ///< the sender copies into the receiver's memory
+    cma,       ///< the receiver has the kernel copy from the sender's memory (process_vm_readv)
+    staged,    ///< the sender packs into memory that both have mapped, the receiver unpacks
+    packed,    ///< a message of packed bytes
+    datatype,  ///< a message of an MPI datatype
+    self,      ///< within one rank: a copy
+};
+[[nodiscard]] std::string_view to_string(Path path);
+/// The names that a caller may ask for, in the order of the enum.
+[[nodiscard]] std::span<const std::string_view> path_names();
+
+/// A copy with the addresses that it starts from.
+struct Work {
+    StridedCopy copy;
+    const std::byte* from = nullptr;
+    std::byte* to = nullptr;
+    void operator()() const { run(copy, from, to); }
+};
+
+/// What one rank has to do with another in every exchange.
+struct HaloPeer {
+    int rank = -1, node_rank = -1;  ///< the latter -1 on other nodes
+    Path in = Path::packed, out = Path::packed;
+    std::int64_t bytes_in = 0, bytes_out = 0, pieces_in = 0;
+
+    std::vector<Work> stage;      ///< before this rank is ready
+    std::vector<Work> copies;     ///< once the peer is ready; then it is told so
+    bool waits_for_peer = false;  ///< the peer copies from or to this rank's memory
+    struct Remote;
+    std::shared_ptr<Remote> remote;  ///< `cma`: done with the copies
+
+    std::vector<std::byte> send_buffer, receive_buffer;
+    std::vector<Work> pack, unpack;
+    int send_message = -1, receive_message = -1;
+};
+
+/// What "auto" takes where memory is not shared: within a node, and between nodes.
+struct HaloChoice {
+    Path on_node = Path::staged;
+    Path by_message = Path::packed;
+};
+
+/// A halo's parts on one rank, ready to be used.
+struct HaloPlan {
+    Comm comm;
+    HaloGeometry geometry;
+    std::vector<HaloField> fields;
+    std::vector<HaloPeer> peers;  ///< ascending ranks
+    NodeChannel channel;
+    bool has_channel = false;  ///< some peer is reached through it
+    node::NodeWindow staging;
+    std::unique_ptr<mpi::PersistentMessages> messages;
+    std::vector<std::int64_t> shared_ids;  ///< allocations of the fields
+    double timeout_s = 0;
+    std::string measured;  ///< for explain
+
+    /// Collective over `comm`; throws the same Error on all ranks.
+    static std::unique_ptr<HaloPlan> make(const Comm& comm, const HaloGrid& grid,
+                                          std::span<const HaloField> fields, const HaloOptions& options,
+                                          const HaloChoice& choice = {});
+    /// Whether this rank has a neighbour for whom another choice would be another path. Local.
+    [[nodiscard]] bool has_choice() const;
+    bool is_auto = false;
+};
+
+/// The kernel's copy between processes, as a plan made it; false when it refuses.
+[[nodiscard]] bool run_remote(const HaloPeer::Remote& remote);
+
+}  // namespace hakobi::exchange

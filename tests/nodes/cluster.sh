@@ -12,6 +12,9 @@
 #  2. A node is kept by a sleeping process; the launcher starts its daemons there through an agent that takes the
 #     place of ssh: it enters the namespaces of the process that keeps the node.
 #
+# HAKOBI_CLUSTER_LINES="1-2 1-3" gives the nodes of each line, in addition, a link of their own to a bridge of the line, shaped
+# both ways to HAKOBI_CLUSTER_RATE (as tc takes it: 200mbit); Open MPI's messages then take these links alone.
+#
 # HAKOBI_NODES_PRELOAD names a library that MPICH's ranks preload: mpich_finalize.c says which, and why.
 #
 # Exit status: the program's; 77 (skipped, with a line that says why) where such namespaces cannot be made.
@@ -99,6 +102,26 @@ for i in $(seq "$num_nodes"); do
     nsenter -t "$node" --net ip link set eth0 up
 done
 
+# Lines: line N is bridge lineN, its nodes' interfaces lineN with addresses 10.78.N.NODE.
+message_network="--mca btl_tcp_if_include 10.77.0.0/24"
+[ "${HAKOBI_CLUSTER_LINES:-}" = "" ] || message_network="--mca btl_tcp_if_exclude 10.77.0.0/24,127.0.0.0/8"
+line=0
+for nodes_of_line in ${HAKOBI_CLUSTER_LINES:-}; do
+    line=$((line + 1))
+    ip link add name "line$line" type bridge
+    ip link set "line$line" up
+    for i in $(echo "$nodes_of_line" | tr - ' '); do
+        node=$(cat "/mnt/n$i.pid")
+        ip link add "l$line-$i" type veth peer name "line$line" netns "$node"
+        ip link set "l$line-$i" master "line$line" up
+        nsenter -t "$node" --net ip addr add "10.78.$line.$i/24" dev "line$line"
+        nsenter -t "$node" --net ip link set "line$line" up
+        shape="root tbf rate $HAKOBI_CLUSTER_RATE burst 64kb latency 20ms"
+        # shellcheck disable=SC2086 # one word an option
+        tc qdisc add dev "l$line-$i" $shape && nsenter -t "$node" --net tc qdisc add dev "line$line" $shape
+    done
+done
+
 # In place of ssh: AGENT HOST COMMAND….
 cat > /mnt/agent << 'END'
 #!/bin/sh
@@ -128,7 +151,7 @@ run() {
         # shellcheck disable=SC2086 # one word an option
         OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 "$mpiexec" --oversubscribe --bind-to none \
             --mca mpi_yield_when_idle 1 $launcher --mca oob_tcp_if_include 10.77.0.0/24 --mca btl tcp,self \
-            --mca btl_tcp_if_include 10.77.0.0/24 --mca pml ob1 --host "$hosts" $variables -n "$num_ranks" "$@"
+            $message_network --mca pml ob1 --host "$hosts" $variables -n "$num_ranks" "$@"
     else
         while case ${1:-} in *=*) true ;; *) false ;; esac do
             export "${1?}"

@@ -22,11 +22,11 @@ std::byte value_at(std::int64_t offset) {
 }
 
 // Pieces dealt to the ranks in turn: every rank has bytes of every aggregator's part.
-io::Region cyclic(const Comm& comm) {
+Region cyclic(const Comm& comm) {
     const std::vector<std::int64_t> sizes{num_pieces, piece_bytes * comm.size()},
         start{0, piece_bytes * comm.rank()};
     const std::vector<std::int64_t> count{num_pieces, piece_bytes};
-    return io::Region::subarray(0, sizes, start, count, 1);
+    return Region::subarray(0, sizes, start, count, 1);
 }
 
 std::int64_t offset_in_file(std::int64_t index, const Comm& comm) {
@@ -50,7 +50,7 @@ TEST(Nodes, DataThatCrossesNodesIsWholeInTheFileAndBackInMemory) {
     std::vector<std::byte> source(piece_bytes * num_pieces);
     for (std::size_t i = 0; i < source.size(); ++i)
         source[i] = value_at(offset_in_file(static_cast<std::int64_t>(i), comm));
-    const io::Region memory = io::Region::contiguous(0, piece_bytes * num_pieces);
+    const Region memory = Region::contiguous(0, piece_bytes * num_pieces);
     std::vector<std::string> warnings;
     const auto options =
         io::engine_options({{"cb_buffer_size", "1M"}, {"hakobi_shuffle", "always"}}, warnings);

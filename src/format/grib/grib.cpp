@@ -1,0 +1,88 @@
+#include <hakobi/grib.hpp>
+
+#include "format/grib/eccodes.hpp"
+#include "format/grib/keys.hpp"
+#include "format/grib/message.hpp"
+
+namespace hakobi {
+namespace {
+
+using format::grib::Eccodes;
+using format::grib::Handle;
+
+Eccodes& library() {
+    Result<Eccodes*> loaded = Eccodes::get();
+    loaded.status().throw_if_error();
+    return *loaded.value();
+}
+
+grib_handle* open_message(Eccodes& eccodes, std::span<const std::byte> message) {
+    grib_handle* handle = eccodes.new_from_message(nullptr, message.data(), message.size());
+    if (handle == nullptr) throw Error(ErrorCode::format, "ecCodes cannot read this GRIB message");
+    return handle;
+}
+
+}  // namespace
+
+Key grib_key(std::span<const std::byte> message) {
+    Result<format::grib::Keywords> keywords = format::grib::keywords_of(message);
+    keywords.status().throw_if_error();
+    Key key;
+    for (const auto& [keyword, value] : keywords.value()) {
+        if (keyword != "domain") key.set(keyword, value);
+    }
+    return key;
+}
+
+std::vector<double> grib_values(std::span<const std::byte> message) {
+    format::grib::read_message(message).status().throw_if_error();
+    Eccodes& eccodes = library();
+    const std::lock_guard lock(eccodes.mutex);
+    const Handle handle(eccodes, open_message(eccodes, message));
+    std::size_t count = 0;
+    eccodes.status(eccodes.get_size(handle.get(), "values", &count), "values", ErrorCode::format)
+        .throw_if_error();
+    std::vector<double> values(count);
+    eccodes
+        .status(eccodes.get_double_array(handle.get(), "values", values.data(), &count), "values",
+                ErrorCode::format)
+        .throw_if_error();
+    values.resize(count);
+    return values;
+}
+
+std::int64_t grib_number(std::span<const std::byte> message, const std::string& name) {
+    format::grib::read_message(message).status().throw_if_error();
+    Eccodes& eccodes = library();
+    const std::lock_guard lock(eccodes.mutex);
+    const Handle handle(eccodes, open_message(eccodes, message));
+    long value = 0;
+    eccodes.status(eccodes.get_long(handle.get(), name.c_str(), &value), name, ErrorCode::not_found)
+        .throw_if_error();
+    return value;
+}
+
+std::int64_t grib_length(std::span<const std::byte> bytes) {
+    Result<std::int64_t> length = format::grib::message_length(bytes);
+    length.status().throw_if_error();
+    return length.value();
+}
+
+std::vector<std::int64_t> reduced_gaussian_rows(int num_latitudes_to_equator) {
+    Eccodes& eccodes = library();
+    const std::lock_guard lock(eccodes.mutex);
+    const std::string sample = "reduced_gg_pl_" + std::to_string(num_latitudes_to_equator) + "_grib2";
+    const Handle handle(eccodes, eccodes.new_from_samples(nullptr, sample.c_str()));
+    if (handle.get() == nullptr) {
+        throw Error(ErrorCode::not_found,
+                    "ecCodes has no reduced Gaussian grid N" + std::to_string(num_latitudes_to_equator));
+    }
+    std::size_t count = 0;
+    eccodes.status(eccodes.get_size(handle.get(), "pl", &count), "pl", ErrorCode::format).throw_if_error();
+    std::vector<long> rows(count);
+    eccodes.status(eccodes.get_long_array(handle.get(), "pl", rows.data(), &count), "pl", ErrorCode::format)
+        .throw_if_error();
+    return {rows.begin(), rows.end()};
+}
+
+}  // namespace hakobi

@@ -1,0 +1,210 @@
+// The keywords that keywords_of reads are ecCodes' own, over ecCodes' samples, other centres' files and variations of both.
+
+#include "format/grib/keys.hpp"
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <random>
+#include <span>
+#include <string>
+
+#include "format/grib/eccodes.hpp"
+#include "format/grib/message.hpp"
+
+namespace hakobi::format::grib {
+namespace {
+
+using MessageBytes = std::vector<std::byte>;
+
+MessageBytes content_of(const std::filesystem::path& path) {
+    std::ifstream file(path, std::ios::binary);
+    const std::string text{std::istreambuf_iterator<char>(file), {}};
+    const auto* begin = reinterpret_cast<const std::byte*>(text.data());
+    return {begin, begin + text.size()};
+}
+
+/// Every message of a file, whatever stands between them.
+std::vector<MessageBytes> messages_of(const std::filesystem::path& path) {
+    const MessageBytes bytes = content_of(path);
+    std::vector<MessageBytes> messages;
+    for (std::size_t at = 0; at + 8 <= bytes.size();) {
+        const auto rest = std::span(bytes).subspan(at);
+        const Result<std::int64_t> length = message_length(rest);
+        if (!length.ok() || length.value() > static_cast<std::int64_t>(rest.size()) || length.value() < 20) {
+            ++at;
+            continue;
+        }
+        const auto size = static_cast<std::size_t>(length.value());
+        messages.emplace_back(rest.begin(), rest.begin() + static_cast<std::ptrdiff_t>(size));
+        at += size;
+    }
+    return messages;
+}
+
+std::vector<MessageBytes> samples() {
+    std::vector<MessageBytes> all;
+    for (const char* folder : {"/usr/share/eccodes/samples", "/usr/share/eccodes/ifs_samples",
+                               "/usr/share/doc/python-grib-doc/examples"}) {
+        if (!std::filesystem::is_directory(folder)) continue;
+        for (const auto& entry : std::filesystem::recursive_directory_iterator(folder)) {
+            // Grids of a million points say nothing new, and take long.
+            if (!entry.is_regular_file() || entry.file_size() > 4 << 20) continue;
+            for (MessageBytes& message : messages_of(entry.path())) all.push_back(std::move(message));
+        }
+    }
+    return all;
+}
+
+class GribKeys : public ::testing::Test {
+  protected:
+    void SetUp() override {
+        if (!Eccodes::get().ok()) GTEST_SKIP() << Eccodes::get().status().text();
+    }
+};
+
+std::string text_of(const Keywords& keywords) {
+    std::string text;
+    for (const auto& [keyword, value] : keywords) text += keyword + "=" + value + ",";
+    return text;
+}
+
+void expect_as_eccodes(const MessageBytes& message) {
+    const Result<Keywords> asked = ask_eccodes(message), read = keywords_of(message);
+    ASSERT_TRUE(asked.ok()) << asked.status().text();
+    ASSERT_TRUE(read.ok()) << read.status().text();
+    EXPECT_EQ(text_of(read.value()), text_of(asked.value()));
+}
+
+TEST_F(GribKeys, AreThoseOfEccodesForEverySample) {
+    int num_messages = 0;
+    for (int round = 0; round < 2; ++round) {
+        for (const MessageBytes& message : samples()) {
+            if (read_message(message).status().code() == ErrorCode::unsupported) continue;  // several fields
+            expect_as_eccodes(message);
+            ++num_messages;
+        }
+    }
+    std::printf("[ INFO     ] %d messages; %lld read, %lld asked of ecCodes\n", num_messages,
+                static_cast<long long>(keyword_counters().num_read),
+                static_cast<long long>(keyword_counters().num_asked));
+}
+
+/// A message of a product as the next step, level or member of the run has it.
+MessageBytes vary(const MessageBytes& message, std::mt19937& random) {
+    Eccodes& eccodes = *Eccodes::get().value();
+    const std::lock_guard lock(eccodes.mutex);
+    const Handle handle(eccodes, eccodes.new_from_message_copy(nullptr, message.data(), message.size()));
+    const auto set = [&](const char* key, int first, int last) {
+        (void)eccodes.set_long(handle.get(), key, std::uniform_int_distribution<int>(first, last)(random));
+    };
+    const auto one_in_two = [&] { return random() % 2 == 0; };
+    if (one_in_two()) set("year", 1979, 2030), set("month", 1, 12), set("day", 1, 28);
+    if (one_in_two()) set("hour", 0, 23);
+    if (one_in_two()) set("minute", 0, 1);
+    if (one_in_two()) set("endStep", 0, 240);
+    if (one_in_two()) set("level", 0, 137);
+    if (one_in_two()) set("number", 0, 50);
+    if (random() % 8 == 0) set("paramId", 129, 140);
+    if (random() % 8 == 0) set("stepUnits", 0, 2);
+    if (random() % 8 == 0) set("scaleFactorOfFirstFixedSurface", 0, 1);
+    if (random() % 8 == 0) set("indicatorOfUnitForForecastTime", 0, 2);
+    if (random() % 8 == 0) set("timeRangeIndicator", 0, 5);
+    const void* bytes = nullptr;
+    std::size_t length = 0;
+    EXPECT_EQ(eccodes.get_message(handle.get(), &bytes, &length), 0);
+    const auto* begin = static_cast<const std::byte*>(bytes);
+    return {begin, begin + length};
+}
+
+TEST_F(GribKeys, AreThoseOfEccodesForVariationsOfSamples) {
+    std::mt19937 random(20);
+    for (const MessageBytes& message : samples()) {
+        if (message.size() > 200000 || !read_message(message).ok()) continue;
+        for (int i = 0; i < 12; ++i) expect_as_eccodes(vary(message, random));
+        if (HasFailure()) break;
+    }
+}
+
+// Level 0 is not read as a number there, and its octets are those that a kind has where they are left out.
+TEST_F(GribKeys, AreThoseOfEccodesForALevelAfterLevelZero) {
+    const std::vector<MessageBytes> some = messages_of("/usr/share/eccodes/samples/reduced_gg_pl_32_grib2.tmpl");
+    if (some.empty()) GTEST_SKIP() << "no samples of ecCodes";
+    const auto at_level = [&](int level) {
+        Eccodes& eccodes = *Eccodes::get().value();
+        const std::lock_guard lock(eccodes.mutex);
+        const Handle handle(eccodes,
+                            eccodes.new_from_message_copy(nullptr, some[0].data(), some[0].size()));
+        EXPECT_EQ(eccodes.set_long(handle.get(), "dataDate", 19010203), 0);  // a kind of this test's own
+        EXPECT_EQ(eccodes.set_long(handle.get(), "generatingProcessIdentifier", 77), 0);
+        EXPECT_EQ(eccodes.set_long(handle.get(), "level", level), 0);
+        const void* bytes = nullptr;
+        std::size_t length = 0;
+        EXPECT_EQ(eccodes.get_message(handle.get(), &bytes, &length), 0);
+        const auto* begin = static_cast<const std::byte*>(bytes);
+        return MessageBytes(begin, begin + length);
+    };
+    for (const int level : {0, 1000, 500, 0, 850}) expect_as_eccodes(at_level(level));
+}
+
+TEST_F(GribKeys, TakeMicrosecondsOnceAKindIsKnown) {
+    const std::vector<MessageBytes> some =
+        messages_of("/usr/share/eccodes/samples/reduced_gg_pl_80_grib2.tmpl");
+    if (some.empty()) GTEST_SKIP() << "no samples of ecCodes";
+    ASSERT_TRUE(keywords_of(some[0]).ok());
+    const std::int64_t asked = keyword_counters().num_asked;
+    constexpr int repetitions = 20000;
+    const auto start = std::chrono::steady_clock::now();
+    for (int i = 0; i < repetitions; ++i) ASSERT_TRUE(keywords_of(some[0]).ok());
+    const std::chrono::duration<double, std::micro> each =
+        (std::chrono::steady_clock::now() - start) / repetitions;
+    std::printf("[ INFO     ] %.2f us a message\n", each.count());
+    EXPECT_EQ(keyword_counters().num_asked, asked);
+}
+
+TEST_F(GribKeys, SayWhatIsWrongWithBytesThatAreNoMessage) {
+    const auto bytes_of = [](std::string_view text) {
+        return std::as_bytes(std::span(text.data(), text.size()));
+    };
+    EXPECT_EQ(keywords_of(bytes_of("")).status().code(), ErrorCode::format);
+    EXPECT_NE(keywords_of(bytes_of("CDF\1 a netCDF file")).status().text().find("not a GRIB message"),
+              std::string::npos);
+    EXPECT_NE(
+        keywords_of(bytes_of(std::string_view("GRIB\0\0\0\3 and so on", 18))).status().text().find("edition"),
+        std::string::npos);
+}
+
+TEST(GribMessage, HasALengthThatLeadsToTheNextOne) {
+    for (const char edition : {1, 2}) {
+        std::string message = "GRIB";
+        message.append({0, 0, 0, edition}).append(64, '\0');
+        EXPECT_FALSE(message_length(std::as_bytes(std::span(message))).ok()) << int{edition};
+    }
+}
+
+TEST_F(GribKeys, RefuseEveryTruncationAndSurviveEveryFlippedBit) {
+    for (const char* name : {"reduced_gg_pl_32_grib1", "reduced_gg_pl_32_grib2", "sh_ml_grib2"}) {
+        std::vector<MessageBytes> some =
+            messages_of("/usr/share/eccodes/samples/" + std::string(name) + ".tmpl");
+        if (some.empty()) GTEST_SKIP() << "no samples of ecCodes";
+        MessageBytes& message = some[0];
+        MessageBytes two = message;
+        two.insert(two.end(), message.begin(), message.end());
+        EXPECT_EQ(read_message(two).status().code(), ErrorCode::format);
+        for (std::size_t length = 0; length < std::min<std::size_t>(message.size(), 2000); ++length) {
+            const MessageBytes cut(message.begin(), message.begin() + static_cast<std::ptrdiff_t>(length));
+            EXPECT_EQ(read_message(cut).status().code(), ErrorCode::format) << name << " " << length;
+        }
+        for (std::size_t bit = 0; bit < std::min<std::size_t>(message.size(), 400) * 8; ++bit) {
+            message[bit / 8] ^= std::byte{1} << (bit % 8);
+            (void)read_message(message);  // ends, and touches nothing outside: the sanitizers watch
+            message[bit / 8] ^= std::byte{1} << (bit % 8);
+        }
+    }
+}
+
+}  // namespace
+}  // namespace hakobi::format::grib

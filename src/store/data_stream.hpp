@@ -1,0 +1,76 @@
+#pragma once
+
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <hakobi/store.hpp>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "base/mapping.hpp"
+#include "storage/access.hpp"
+#include "storage/concurrency.hpp"
+#include "store/checksum.hpp"
+
+namespace hakobi::store {
+
+/// Appends to a data file. Asynchronous: bytes are copied into buffers, which I/O threads write while the caller goes on;
+/// large fields are written from the caller's own memory as long as the storage takes them without making anybody wait (a
+/// page cache), since a copy would only cost. Not asynchronous: all are. One thread at a time.
+class DataStream {
+  public:
+    /// `file` is empty. Throws out_of_memory, invalid_argument.
+    DataStream(storage::FilePtr file, const StoreOptions& options, StoreCounters& counters);
+    ~DataStream();
+
+    /// Where the next byte goes, in the file.
+    [[nodiscard]] std::int64_t end_bytes() const noexcept { return end_bytes_; }
+    /// Appends zeros up to the next multiple.
+    Status pad_to(std::int64_t multiple);
+    /// Appends; `checksum` is that of `bytes`. What the I/O threads met earlier is returned here.
+    Status append(std::span<const std::byte> bytes, std::uint64_t& checksum);
+    /// Returns when all of it is written.
+    Status drain();
+    storage::File& file() noexcept { return *file_; }
+
+  private:
+    struct Buffer {
+        Mapping memory;
+        std::int64_t begin_bytes = 0;      ///< file offset of its first byte
+        std::int64_t filled_bytes = 0;     ///< and so far
+        std::int64_t submitted_bytes = 0;  ///< of them, handed to the I/O threads
+        int num_in_flight = 0;
+        bool is_current = false;
+    };
+    struct Piece {
+        storage::Request request;
+        DataStream* stream = nullptr;
+        Buffer* buffer = nullptr;
+    };
+    Status fill(std::span<const std::byte> bytes);
+    Status next_buffer();
+    void submit(Buffer& buffer, std::int64_t until_bytes);
+    void finish(Piece& piece);
+    void leave_buffer();
+    [[nodiscard]] bool goes_through(std::int64_t length_bytes) const;
+    Status write_through(std::span<const std::byte> bytes);
+
+    StoreCounters& counters_;
+    bool is_direct_;
+    storage::FilePtr file_;
+    std::vector<Buffer> buffers_;
+    Buffer* current_ = nullptr;
+    std::int64_t end_bytes_ = 0;
+    Checksum checksum_;
+    storage::Concurrency through_{1, 1};  // what writes from the caller's memory met
+
+    std::mutex mutex_;  // for what follows
+    std::condition_variable done_;
+    std::vector<std::unique_ptr<Piece>> idle_;
+    int num_in_flight_ = 0;
+    Status status_;
+    std::unique_ptr<storage::Access> access_;  // ends before the buffers that its threads use
+};
+
+}  // namespace hakobi::store

@@ -1,0 +1,201 @@
+#include "fdb.hpp"
+
+#include <dlfcn.h>
+
+#include <cstdlib>
+#include <hakobi/error.hpp>
+
+// FDB's objects are opaque to its C interface; here all of them are void*.
+
+namespace hakobi::fdb {
+
+struct Fdb::Library {
+    int (*initialise)() = nullptr;
+    const char* (*error_string)(int) = nullptr;
+    int (*new_handle)(void**) = nullptr;
+    int (*new_handle_from_yaml)(void**, const char*, const char*) = nullptr;
+    int (*delete_handle)(void*) = nullptr;
+    int (*new_key)(void**) = nullptr;
+    int (*key_add)(void*, const char*, const char*) = nullptr;
+    int (*delete_key)(void*) = nullptr;
+    int (*new_request)(void**) = nullptr;
+    int (*request_add)(void*, const char*, const char**, int) = nullptr;
+    int (*delete_request)(void*) = nullptr;
+    int (*archive)(void*, void*, const char*, std::size_t) = nullptr;
+    int (*archive_multiple)(void*, void*, const char*, std::size_t) = nullptr;
+    int (*flush)(void*) = nullptr;
+    int (*list)(void*, const void*, void**, bool, int) = nullptr;
+    int (*list_next)(void*) = nullptr;
+    int (*delete_list)(void*) = nullptr;
+    int (*list_key)(void*, void*) = nullptr;
+    int (*new_splitkey)(void**) = nullptr;
+    int (*splitkey_next)(void*, const char**, const char**, std::size_t*) = nullptr;
+    int (*delete_splitkey)(void*) = nullptr;
+    int (*retrieve)(void*, void*, void*) = nullptr;
+    int (*new_reader)(void**) = nullptr;
+    int (*reader_open)(void*, long*) = nullptr;
+    int (*reader_read)(void*, void*, long, long*) = nullptr;
+    int (*reader_close)(void*) = nullptr;
+    int (*delete_reader)(void*) = nullptr;
+
+    void check(int code, const char* what) const {
+        if (code != 0) throw Error(ErrorCode::io, std::string("FDB, ") + what + ": " + error_string(code));
+    }
+};
+
+namespace {
+
+/// Deletes an object of FDB's at the end of a scope.
+class Owned {
+  public:
+    Owned(void* object, int (*remove)(void*)) : object_(object), remove_(remove) {}
+    ~Owned() { remove_(object_); }
+    Owned(const Owned&) = delete;
+    Owned& operator=(const Owned&) = delete;
+
+  private:
+    void* object_;
+    int (*remove_)(void*);
+};
+
+}  // namespace
+
+Fdb::Library& Fdb::library() {
+    static Library* const loaded = [] {
+        const char* named = std::getenv("HAKOBI_FDB_LIBRARY");
+        void* file = dlopen(named != nullptr && *named != '\0' ? named : "libfdb5.so", RTLD_NOW | RTLD_LOCAL);
+        if (file == nullptr) {
+            const char* why = dlerror();
+            throw Error(ErrorCode::unsupported,
+                        std::string("ECMWF's FDB is not there (") + (why != nullptr ? why : "?") +
+                            "): pip install 'hakobi[fdb]', or name libfdb5.so in HAKOBI_FDB_LIBRARY");
+        }
+        auto* all = new Library;
+        const auto find = [&](const char* name, auto& function) {
+            function = reinterpret_cast<std::remove_reference_t<decltype(function)>>(dlsym(file, name));
+            if (function == nullptr)
+                throw Error(ErrorCode::unsupported, std::string("FDB's library lacks ") + name);
+        };
+        find("fdb_initialise", all->initialise);
+        find("fdb_error_string", all->error_string);
+        find("fdb_new_handle", all->new_handle);
+        find("fdb_new_handle_from_yaml", all->new_handle_from_yaml);
+        find("fdb_delete_handle", all->delete_handle);
+        find("fdb_new_key", all->new_key);
+        find("fdb_key_add", all->key_add);
+        find("fdb_delete_key", all->delete_key);
+        find("fdb_new_request", all->new_request);
+        find("fdb_request_add", all->request_add);
+        find("fdb_delete_request", all->delete_request);
+        find("fdb_archive", all->archive);
+        find("fdb_archive_multiple", all->archive_multiple);
+        find("fdb_flush", all->flush);
+        find("fdb_list", all->list);
+        find("fdb_listiterator_next", all->list_next);
+        find("fdb_delete_listiterator", all->delete_list);
+        find("fdb_listiterator_splitkey", all->list_key);
+        find("fdb_new_splitkey", all->new_splitkey);
+        find("fdb_splitkey_next_metadata", all->splitkey_next);
+        find("fdb_delete_splitkey", all->delete_splitkey);
+        find("fdb_retrieve", all->retrieve);
+        find("fdb_new_datareader", all->new_reader);
+        find("fdb_datareader_open", all->reader_open);
+        find("fdb_datareader_read", all->reader_read);
+        find("fdb_datareader_close", all->reader_close);
+        find("fdb_delete_datareader", all->delete_reader);
+        all->check(all->initialise(), "start");
+        return all;
+    }();
+    return *loaded;
+}
+
+Fdb::Fdb(const std::string& yaml) {
+    Library& all = library();
+    all.check(yaml.empty() ? all.new_handle(&handle_) : all.new_handle_from_yaml(&handle_, yaml.c_str(), ""),
+              "open");
+}
+
+Fdb::~Fdb() {
+    if (handle_ != nullptr) library().delete_handle(handle_);
+}
+
+void Fdb::archive(const Entries& key, std::span<const std::byte> bytes) {
+    Library& all = library();
+    void* made = nullptr;
+    all.check(all.new_key(&made), "key");
+    const Owned owned(made, all.delete_key);
+    for (const auto& [keyword, value] : key)
+        all.check(all.key_add(made, keyword.c_str(), value.c_str()), "key");
+    all.check(all.archive(handle_, made, reinterpret_cast<const char*>(bytes.data()), bytes.size()),
+              "archive");
+}
+
+void Fdb::archive_message(std::span<const std::byte> message) {
+    Library& all = library();
+    all.check(
+        all.archive_multiple(handle_, nullptr, reinterpret_cast<const char*>(message.data()), message.size()),
+        "archive");
+}
+
+void Fdb::flush() {
+    library().check(library().flush(handle_), "flush");
+}
+
+std::vector<std::byte> Fdb::retrieve(const Entries& key) {
+    Library& all = library();
+    void* request = nullptr;
+    all.check(all.new_request(&request), "request");
+    const Owned owned(request, all.delete_request);
+    for (const auto& [keyword, value] : key) {
+        const char* text = value.c_str();
+        all.check(all.request_add(request, keyword.c_str(), &text, 1), "request");
+    }
+    void* reader = nullptr;
+    all.check(all.new_reader(&reader), "reader");
+    const Owned owned_reader(reader, all.delete_reader);
+    all.check(all.retrieve(handle_, request, reader), "retrieve");
+    long size = 0;
+    all.check(all.reader_open(reader, &size), "retrieve");
+    std::vector<std::byte> bytes(static_cast<std::size_t>(size));
+    long got = 0;
+    while (got < size) {
+        long now = 0;
+        all.check(all.reader_read(reader, bytes.data() + got, size - got, &now), "retrieve");
+        if (now <= 0) break;
+        got += now;
+    }
+    bytes.resize(static_cast<std::size_t>(got));
+    all.check(all.reader_close(reader), "retrieve");
+    return bytes;
+}
+
+std::size_t Fdb::list(const Entries& wanted, const std::function<void(const Entries& key)>& visit) {
+    Library& all = library();
+    void* request = nullptr;
+    all.check(all.new_request(&request), "request");
+    const Owned owned(request, all.delete_request);
+    for (const auto& [keyword, value] : wanted) {
+        const char* text = value.c_str();
+        all.check(all.request_add(request, keyword.c_str(), &text, 1), "request");
+    }
+    void* iterator = nullptr;
+    all.check(all.list(handle_, request, &iterator, false, 3), "list");
+    const Owned owned_list(iterator, all.delete_list);
+    void* split = nullptr;
+    all.check(all.new_splitkey(&split), "list");
+    const Owned owned_split(split, all.delete_splitkey);
+    std::size_t count = 0;
+    Entries key;
+    while (all.list_next(iterator) == 0) {
+        ++count;
+        key.clear();
+        all.check(all.list_key(iterator, split), "list");
+        const char *keyword = nullptr, *value = nullptr;
+        std::size_t level = 0;
+        while (all.splitkey_next(split, &keyword, &value, &level) == 0) key.emplace_back(keyword, value);
+        if (visit) visit(key);
+    }
+    return count;
+}
+
+}  // namespace hakobi::fdb

@@ -1,0 +1,65 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "storage/file.hpp"
+#include "store/catalogue.hpp"
+#include "store/folder.hpp"
+
+namespace hakobi::store {
+
+/// Keeps a catalogue up to date with the indexes in a store's folder. Thread-safe.
+class IndexReader {
+  public:
+    explicit IndexReader(const Folder& folder) : folder_(folder) {}
+
+    /// The catalogue with everything that was flushed before the call. What was handed out earlier may be another object:
+    /// it stays as it is where fields were wiped. Throws unsupported (a newer version's index), io, permission.
+    std::shared_ptr<const Catalogue> refreshed();
+    /// The same, read from the indexes alone: what a consolidated catalogue says is not believed.
+    std::shared_ptr<const Catalogue> reread();
+
+    /// What was passed over, one line each.
+    [[nodiscard]] std::vector<std::string> warnings() const;
+
+  private:
+    struct Source {
+        storage::FilePtr file;        ///< open while its writer lives
+        std::uint32_t number = 0;     ///< in Catalogue::files
+        std::int64_t end_bytes = 0;   ///< of the last whole record
+        std::int64_t seen_bytes = 0;  ///< the file's size at the last look
+        bool is_final = false;        ///< its writer is dead
+    };
+    struct Tail {
+        std::string stem;
+        std::vector<std::byte> bytes;
+    };
+    enum class Base { catalogue, indexes };
+    bool update();
+    bool begin_source(const WriterFiles& files, std::vector<Tail>& tails);
+    bool folder_changed();
+    void rebuild(Base base);
+    bool read_tail(Source& source, const std::string& stem, std::vector<Tail>& tails);
+    bool apply(std::vector<Tail>& tails);
+    void warn(std::string text);
+    void sort();
+
+    const Folder& folder_;
+    mutable std::mutex mutex_;
+    std::shared_ptr<Catalogue> catalogue_;
+    std::map<std::string, Source> sources_;                  // by stem
+    std::map<std::uint64_t, std::set<std::int64_t>> wiped_;  // offsets by data file
+    std::set<std::uint64_t> wiped_files_;
+    std::shared_ptr<Catalogue> sorted_;  // whose orders are up to date,
+    std::int64_t num_sorted_ = 0;        // when it had so many rows
+    std::int64_t folder_mtime_ns_ = 0;
+    std::set<std::string> warnings_;
+};
+
+}  // namespace hakobi::store

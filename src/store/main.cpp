@@ -1,0 +1,33 @@
+// hakobi-store: what `hakobi store …` runs. No MPI is started. Exit status: 0; 1 what was looked at is not in order; 2 an error.
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <hakobi/error.hpp>
+#include <string>
+
+#include "store/commands.hpp"
+
+int main(int argc, char** argv) {
+    constexpr int bad_input = 2;
+    CLI::App app("Works on a field store: a folder of fields that are found by meaning.", "hakobi-store");
+    app.require_subcommand(1);
+    int exit_status = 0;
+    hakobi::store::add_reading_commands(app);
+    hakobi::store::add_maintenance_commands(app, exit_status);
+    try {
+        app.parse(argc, argv);
+        if (std::fflush(stdout) != 0) throw hakobi::Error(hakobi::ErrorCode::io, "cannot write the output");
+        return exit_status;
+    } catch (const CLI::CallForHelp& help) {
+        return app.exit(help);
+    } catch (const CLI::ParseError& error) {
+        std::fprintf(stderr, "hakobi-store: %s\n", error.what());
+        return bad_input;
+    } catch (const hakobi::Error& error) {
+        std::fflush(stdout);
+        std::fprintf(stderr, "hakobi-store: %s\n", error.what());
+        return bad_input;
+    } catch (const std::exception& error) {
+        std::fprintf(stderr, "hakobi-store: %s\n", error.what());
+        return bad_input;
+    }
+}

@@ -1,0 +1,174 @@
+#include <unistd.h>
+
+#include <cstdio>
+#include <filesystem>
+#include <memory>
+
+#include "storage/file.hpp"
+#include "store/commands.hpp"
+
+namespace hakobi::store {
+
+namespace {
+
+struct ListArguments : CommandArguments {
+    bool with_replaced = false;
+    bool is_long = false;
+    bool in_file_order = false;
+    bool is_count = false;
+    std::string output = "-";
+
+    [[nodiscard]] Selection selection() const {
+        return {.order = in_file_order ? FieldOrder::file : FieldOrder::key, .with_replaced = with_replaced};
+    }
+};
+
+void put_out(const std::string& text) {
+    if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size()) {
+        throw Error(ErrorCode::io, "cannot write the output");
+    }
+}
+
+/// "2026-11-23T18:00:00.123Z"
+std::string time_text(std::int64_t ns) {
+    const std::time_t seconds = ns / 1'000'000'000;
+    std::tm parts{};
+    ::gmtime_r(&seconds, &parts);
+    std::array<char, 64> text{};
+    const std::size_t length = std::strftime(text.data(), text.size(), "%Y-%m-%dT%H:%M:%S", &parts);
+    std::snprintf(text.data() + length, text.size() - length, ".%03dZ",
+                  static_cast<int>(ns / 1'000'000 % 1000));
+    return text.data();
+}
+
+void print_fields(const ListArguments& arguments, bool with_place) {
+    const Store store = Store::open(arguments.path);
+    const Listing fields = store.list(arguments.text(), arguments.selection());
+    print_warnings(store);
+    if (arguments.is_count) {
+        std::printf("%lld fields, %s\n", static_cast<long long>(fields.size()),
+                    bytes_text(static_cast<double>(fields.total_bytes())).c_str());
+        return;
+    }
+    constexpr std::size_t write_bytes = 1 << 20;
+    std::string text;
+    for (std::int64_t i = 0; i < fields.size(); ++i) {
+        fields.append_text(i, text);
+        if (with_place || arguments.is_long || arguments.with_replaced) {
+            const FieldInfo info = fields[i];
+            if (with_place) {
+                text += " " + info.file + " " + std::to_string(info.offset_bytes) + " " +
+                        std::to_string(info.length_bytes);
+            }
+            if (arguments.is_long) {
+                text += " " + std::to_string(info.length_bytes) + " bytes " + time_text(info.flushed_ns);
+                if (!info.form.empty()) text += " " + info.form;
+            }
+            if (info.is_replaced) text += " replaced";
+        }
+        text += '\n';
+        if (text.size() > write_bytes) {
+            put_out(text);
+            text.clear();
+        }
+    }
+    put_out(text);
+}
+
+void get_fields(const ListArguments& arguments) {
+    const Store store = Store::open(arguments.path);
+    const Listing fields = store.list(arguments.text(), arguments.selection());
+    print_warnings(store);
+    if (fields.size() == 0)
+        throw Error(ErrorCode::not_found,
+                    "no field of " + arguments.path + " has all of " + arguments.text());
+    const bool to_stdout = arguments.output == "-";
+    if (to_stdout && ::isatty(STDOUT_FILENO) != 0) {
+        throw Error(ErrorCode::invalid_argument,
+                    "the fields are binary: give a file with -o, or redirect the output");
+    }
+    if (to_stdout) {
+        store.retrieve(fields, [](const FieldInfo&, std::span<const std::byte> bytes) {
+            if (std::fwrite(bytes.data(), 1, bytes.size(), stdout) != bytes.size()) {
+                throw Error(ErrorCode::io, "cannot write the output");
+            }
+        });
+        return;
+    }
+    auto file = storage::open_file(arguments.output,
+                                   {.read = false, .write = true, .create = true, .truncate = true});
+    file.status().throw_if_error();
+    std::int64_t end_bytes = 0;
+    store.retrieve(fields, [&](const FieldInfo&, std::span<const std::byte> bytes) {
+        file.value()->write_at(bytes, end_bytes).throw_if_error();
+        end_bytes += std::ssize(bytes);
+    });
+    file.value()->close().throw_if_error();
+    std::fprintf(stderr, "%lld fields, %s in %s\n", static_cast<long long>(fields.size()),
+                 bytes_text(static_cast<double>(end_bytes)).c_str(), arguments.output.c_str());
+}
+
+}  // namespace
+
+void CommandArguments::add_to(CLI::App& command, bool takes_request) {
+    command.add_option("STORE", path, "the store's folder")->required();
+    if (takes_request) add_request_to(command);
+}
+
+void CommandArguments::add_request_to(CLI::App& command) {
+    command.add_option(
+        "REQUEST", items,
+        "keyword=value,…: a value may be a list a/b, a range a/to/b/by/c, or *; nothing is everything");
+}
+
+std::string CommandArguments::text() const {
+    std::string joined;
+    for (const std::string& item : items) joined.append(joined.empty() ? "" : ",").append(item);
+    return joined;
+}
+
+void print_warnings(const Store& store) {
+    for (const std::string& warning : store.warnings()) {
+        std::fprintf(stderr, "hakobi-store: warning: %s\n", warning.c_str());
+    }
+}
+
+std::string bytes_text(double bytes) {
+    constexpr const char* units[] = {"bytes", "kB", "MB", "GB", "TB", "PB"};
+    int unit = 0;
+    while (bytes >= 999.5 && unit < 5) {
+        bytes /= 1000;
+        ++unit;
+    }
+    std::array<char, 64> text{};
+    std::snprintf(text.data(), text.size(), unit == 0 || bytes >= 99.95 ? "%.0f %s" : "%.1f %s", bytes,
+                  units[unit]);
+    return text.data();
+}
+
+void add_reading_commands(CLI::App& app) {
+    const auto arguments = std::make_shared<ListArguments>();
+    CLI::App* list = app.add_subcommand("list", "Print the fields that a request selects, one a line.");
+    arguments->add_to(*list);
+    list->add_flag("--all", arguments->with_replaced, "also fields that a later flush replaced");
+    list->add_flag("-l,--long", arguments->is_long, "with size, time of the flush and form");
+    list->add_flag("--count", arguments->is_count, "only how many there are");
+    list->add_flag("--file-order", arguments->in_file_order, "as they lie in the files");
+    list->callback([arguments] { print_fields(*arguments, false); });
+
+    CLI::App* where =
+        app.add_subcommand("where", "Print for each field its file, offset and length in bytes.");
+    arguments->add_to(*where);
+    where->add_flag("--all", arguments->with_replaced, "also fields that a later flush replaced");
+    where->add_flag("--file-order", arguments->in_file_order, "as they lie in the files");
+    where->callback([arguments] { print_fields(*arguments, true); });
+
+    CLI::App* get =
+        app.add_subcommand("get", "Write the fields that a request selects, one behind the other.");
+    arguments->add_to(*get);
+    get->add_option("-o,--output", arguments->output, "the file to write; - is the standard output");
+    get->add_flag("--file-order", arguments->in_file_order, "as they lie in the files: the fastest");
+    get->callback([arguments] { get_fields(*arguments); });
+}
+
+}  // namespace hakobi::store

@@ -1,0 +1,319 @@
+#include "store/request.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+#include <set>
+
+#include "base/nearest.hpp"
+
+namespace hakobi::store {
+
+namespace {
+
+std::string_view trimmed(std::string_view part) {
+    constexpr std::string_view blanks = " \t\r\n";
+    part.remove_prefix(std::min(part.find_first_not_of(blanks), part.size()));
+    return part.substr(0, part.find_last_not_of(blanks) + 1);
+}
+
+std::vector<std::string_view> split(std::string_view text, char separator) {
+    std::vector<std::string_view> parts;
+    for (;;) {
+        const std::size_t end = text.find(separator);
+        parts.push_back(trimmed(text.substr(0, end)));
+        if (end == std::string_view::npos) return parts;
+        text.remove_prefix(end + 1);
+    }
+}
+
+bool is_word(std::string_view text, std::string_view word) {
+    return std::ranges::equal(text, word,
+                              [](char a, char b) { return (a >= 'A' && a <= 'Z' ? a - 'A' + 'a' : a) == b; });
+}
+
+Status refused(std::string text) {
+    return {ErrorCode::invalid_argument, std::move(text)};
+}
+
+Result<Condition> parse_condition(std::string_view item) {
+    const std::size_t equals = item.find('=');
+    Condition condition;
+    condition.keyword = trimmed(item.substr(0, equals));
+    if (equals == std::string_view::npos || condition.keyword.empty()) {
+        return refused("'" + std::string(item) + "' in the request is not keyword=value");
+    }
+    const std::vector<std::string_view> values = split(item.substr(equals + 1), '/');
+    for (std::size_t i = 0; i < values.size(); ++i) {
+        const bool is_range = i + 1 < values.size() && is_word(values[i + 1], "to");
+        if (!is_range) {
+            if (is_word(values[i], "to") || is_word(values[i], "by")) {
+                return refused(std::string(item) + ": a range is first/to/last or first/to/last/by/step");
+            }
+            if (values[i] == "*" || is_word(values[i], "all")) condition.is_any = true;
+            condition.values.emplace_back(values[i]);
+            continue;
+        }
+        if (i + 2 >= values.size()) return refused(std::string(item) + ": the range has no end");
+        Condition::Range range{std::string(values[i]), std::string(values[i + 2]), ""};
+        i += 2;
+        if (i + 1 < values.size() && is_word(values[i + 1], "by")) {
+            if (i + 2 >= values.size())
+                return refused(std::string(item) + ": the range has no step after 'by'");
+            range.by = values[i + 2];
+            i += 2;
+        }
+        condition.ranges.push_back(std::move(range));
+    }
+    return condition;
+}
+
+/// A range as a type counts it.
+struct Numbers {
+    double first = 0, last = 0, by = 0;
+    [[nodiscard]] bool holds(double number) const {
+        constexpr double slack = 1e-9;
+        if (number < first - slack || number > last + slack) return false;
+        if (by <= 0) return true;
+        const double steps = (number - first) / by;
+        return std::abs(steps - std::round(steps)) < 1e-6;
+    }
+};
+
+bool is_part_of_date(ValueType type) {
+    return type == ValueType::year || type == ValueType::year_month;
+}
+
+Result<Numbers> numbers_of(const Condition::Range& range, ValueType type, const std::string& keyword) {
+    const auto number = [&](const std::string& text) -> std::optional<double> {
+        Result<std::string> value = canonical(type, text, ValueSource::request);
+        return value.ok() ? number_of(type, value.value()) : std::nullopt;
+    };
+    const auto first = number(range.first), last = number(range.last);
+    if (!first || !last) {
+        return refused(keyword + "=" + range.first + "/to/" + range.last + ": " +
+                       (first ? "'" + range.last : "'" + range.first) + "' is no number of the type " +
+                       std::string(name_of(type)));
+    }
+    Numbers numbers{*first, *last, type == ValueType::real ? 0.0 : range_unit(type)};
+    if (!range.by.empty()) {
+        const auto by = number_of(ValueType::real, range.by);
+        if (!by || *by == 0)
+            return refused(keyword + ": 'by' takes a number other than 0, not '" + range.by + "'");
+        numbers.by = std::abs(*by) * range_unit(type);
+    }
+    // Days picked from a range fall into any month and year between its ends.
+    if (is_part_of_date(type) || type == ValueType::step)
+        numbers.by = range.by.empty() || is_part_of_date(type) ? 0 : numbers.by;
+    if (numbers.first > numbers.last) std::swap(numbers.first, numbers.last);
+    return numbers;
+}
+
+/// Whether months and days that a date is cut down to can be told from a range of whole dates: they cannot.
+bool takes_any_of_range(ValueType type) {
+    return type == ValueType::month || type == ValueType::month_of_date || type == ValueType::climate_daily ||
+           type == ValueType::climate_monthly;
+}
+
+/// What a condition wants of values of one type.
+struct Matcher {
+    std::set<std::string, std::less<>> values;
+    std::vector<Numbers> ranges;
+    ValueType type = ValueType::text;
+    bool is_any = false;
+
+    Matcher(const Condition& condition, ValueType value_type) : type(value_type), is_any(condition.is_any) {
+        for (const std::string& text : condition.values) {
+            if (text.empty()) values.insert("");
+            Result<std::string> value = canonical(type, text, ValueSource::request);
+            if (value.ok()) values.insert(std::move(value).value());
+        }
+        for (const Condition::Range& range : condition.ranges) {
+            if (takes_any_of_range(type) || type == ValueType::ignore) is_any = true;
+            if (auto numbers = numbers_of(range, type, condition.keyword); numbers.ok()) {
+                ranges.push_back(numbers.value());
+            }
+        }
+    }
+    [[nodiscard]] bool matches(std::string_view value) const {
+        if (is_any || values.contains(value)) return true;
+        if (ranges.empty() || value.empty()) return false;
+        const auto number = number_of(type, value);
+        return number &&
+               std::ranges::any_of(ranges, [&](const Numbers& range) { return range.holds(*number); });
+    }
+};
+
+}  // namespace
+
+Result<std::vector<Condition>> parse_request(std::string_view text) {
+    std::vector<Condition> conditions;
+    if (trimmed(text).empty()) return conditions;
+    for (const std::string_view item : split(text, ',')) {
+        if (item.empty()) continue;
+        Result<Condition> condition = parse_condition(item);
+        if (!condition.ok()) return condition.status();
+        const auto same = [&](const Condition& other) { return other.keyword == condition.value().keyword; };
+        if (std::ranges::any_of(conditions, same)) {
+            return refused("the keyword " + condition.value().keyword + " stands twice in the request");
+        }
+        conditions.push_back(std::move(condition).value());
+    }
+    return conditions;
+}
+
+Request::Request(std::string_view text, const Schema& schema) : schema_(schema) {
+    auto parsed = parse_request(text);
+    parsed.status().throw_if_error();
+    conditions_ = std::move(parsed).value();
+    for (const Condition& condition : conditions_) {
+        // A value is wrong when no level of no rule takes it.
+        std::set<std::pair<ValueType, Level>> types;
+        for (const Rule& rule : schema.rules()) {
+            for (int level = 0; level < num_levels; ++level) {
+                for (const KeywordRule& keyword : rule.levels[static_cast<std::size_t>(level)]) {
+                    if (keyword.keyword.name == condition.keyword) {
+                        types.emplace(keyword.keyword.type, static_cast<Level>(level));
+                    }
+                }
+            }
+        }
+        if (types.empty()) {
+            throw Error(ErrorCode::invalid_argument, "the store's schema has no keyword '" +
+                                                         condition.keyword +
+                                                         "': " + schema.suggestion(condition.keyword));
+        }
+        const auto refuse_unless_taken = [&](auto&& problem_with) {
+            std::string problem;
+            for (const auto& [type, level] : types) {
+                const Status status = problem_with(type);
+                if (status.ok()) return;
+                problem =
+                    condition.keyword + ": " + status.text() + " (" + std::string(name_of(level)) + " level)";
+            }
+            throw Error(ErrorCode::invalid_argument, problem);
+        };
+        for (const std::string& value : condition.values) {
+            if (value.empty() || value == "*" || condition.is_any) continue;
+            refuse_unless_taken(
+                [&](ValueType type) { return canonical(type, value, ValueSource::request).status(); });
+        }
+        for (const Condition::Range& range : condition.ranges) {
+            refuse_unless_taken([&](ValueType type) {
+                return takes_any_of_range(type) ? Status()
+                                                : numbers_of(range, type, condition.keyword).status();
+            });
+        }
+    }
+}
+
+bool Request::select(const Group& group, std::vector<std::vector<bool>>& wanted) const {
+    wanted.assign(group.num_keywords(), {});
+    for (const Condition& condition : conditions_) {
+        bool is_known = condition.is_any;
+        for (std::size_t level = 0; level < num_levels; ++level) {
+            const auto& keywords = group.name.keywords[level];
+            for (std::size_t k = 0; k < keywords.size(); ++k) {
+                if (keywords[k].name != condition.keyword) continue;
+                is_known = true;
+                const Matcher matcher(condition, keywords[k].type);
+                if (level < field_level) {
+                    if (!matcher.matches(group.name.values[level][k])) return false;
+                    continue;
+                }
+                if (matcher.is_any) continue;
+                const Dictionary& dictionary = group.dictionaries[k];
+                bool is_any_wanted = false;
+                wanted[k].resize(dictionary.num_values());
+                for (std::uint32_t code = 0; code < dictionary.num_values(); ++code) {
+                    wanted[k][code] = matcher.matches(dictionary.value(code));
+                    is_any_wanted = is_any_wanted || wanted[k][code];
+                }
+                if (!is_any_wanted) return false;
+            }
+        }
+        if (!is_known) return false;
+    }
+    return true;
+}
+
+Status Request::check_values(const Catalogue& catalogue) const {
+    for (const Condition& condition : conditions_) {
+        if (condition.is_any) continue;
+        // Every value that the keyword has anywhere, and which of the wanted ones are among them.
+        std::set<std::string> present;
+        std::vector<bool> is_there(condition.values.size(), false);
+        bool is_range_there = condition.ranges.empty();
+        Level found_level = field_level;
+        for (const auto& group : catalogue.groups) {
+            for (std::size_t level = 0; level < num_levels; ++level) {
+                const auto& keywords = group->name.keywords[level];
+                for (std::size_t k = 0; k < keywords.size(); ++k) {
+                    if (keywords[k].name != condition.keyword) continue;
+                    found_level = static_cast<Level>(level);
+                    const auto look_at = [&](const std::string& value) {
+                        if (present.size() < 10'000) present.insert(value);
+                    };
+                    for (std::size_t i = 0; i < condition.values.size(); ++i) {
+                        Condition one;
+                        one.keyword = condition.keyword;
+                        one.values = {condition.values[i]};
+                        const Matcher matcher(one, keywords[k].type);
+                        if (level < field_level) {
+                            is_there[i] = is_there[i] || matcher.matches(group->name.values[level][k]);
+                        } else {
+                            for (const std::string& value : matcher.values) {
+                                const Dictionary& dictionary = group->dictionaries[k];
+                                is_there[i] = is_there[i] || dictionary.find(value) < dictionary.num_values();
+                            }
+                        }
+                    }
+                    if (level < field_level) {
+                        look_at(group->name.values[level][k]);
+                    } else {
+                        for (std::uint32_t code = 0; code < group->dictionaries[k].num_values(); ++code) {
+                            look_at(group->dictionaries[k].value(code));
+                        }
+                    }
+                    if (!is_range_there) {
+                        Condition ranges;
+                        ranges.keyword = condition.keyword;
+                        ranges.ranges = condition.ranges;
+                        const Matcher matcher(ranges, keywords[k].type);
+                        is_range_there =
+                            matcher.is_any || std::ranges::any_of(present, [&](const std::string& value) {
+                                return matcher.matches(value);
+                            });
+                    }
+                }
+            }
+        }
+        const auto missing = std::ranges::find(is_there, false);
+        if (missing == is_there.end() && is_range_there) continue;
+        std::string text = "no field has " + condition.keyword + "=";
+        const bool is_value = missing != is_there.end();
+        const std::string wanted =
+            is_value ? condition.values[static_cast<std::size_t>(missing - is_there.begin())]
+                     : condition.ranges[0].first + "/to/" + condition.ranges[0].last;
+        text += wanted + " (" + std::string(name_of(found_level)) + " level)";
+        std::vector<std::string_view> names(present.begin(), present.end());
+        if (const std::string nearest = nearest_name(wanted, names); is_value && !nearest.empty()) {
+            text += ": did you mean " + nearest + "?";
+        } else if (present.empty()) {
+            text += ": the store is empty";
+        } else {
+            std::ranges::sort(names, value_less);
+            text += names.size() <= 8 ? ": there are"
+                                      : ": there are " + std::to_string(names.size()) + " values,";
+            if (names.size() <= 8) {
+                for (const std::string_view name : names) text.append(" ").append(name.empty() ? "''" : name);
+            } else {
+                text.append(" ").append(names.front()).append(" … ").append(names.back());
+            }
+        }
+        return {ErrorCode::not_found, std::move(text)};
+    }
+    return {};
+}
+
+}  // namespace hakobi::store

@@ -1,0 +1,84 @@
+#include "store/request.hpp"
+
+#include <gtest/gtest.h>
+
+#include "store/field_reader.hpp"
+#include "store/store_folder.hpp"
+
+namespace hakobi::store {
+namespace {
+
+/// A store of steps 0, 6, … 24, levels 500 and 850, parameters t and u, and one field without a level.
+class StoreOfFields : public ::testing::Test {
+  protected:
+    StoreOfFields()
+        : store_(Store::open(folder_.path(), {.schema = "weather", .asynchronous = false, .sync = false})) {
+        for (int step = 0; step <= 24; step += 6) {
+            for (const int level : {500, 850}) {
+                for (const int param : {130, 131})
+                    store_.archive(weather_key(step, level, param), field_of(8, step));
+            }
+        }
+        store_.archive(
+            Key::parse(
+                "class=od,expver=1,stream=oper,date=20260102,time=12,type=fc,levtype=sfc,step=0,param=2t"),
+            field_of(8, 1));
+        store_.flush();
+    }
+    std::int64_t count(std::string_view request) { return store_.list(request).size(); }
+    std::string error(std::string_view request) {
+        return StoreFolder::text_of([&] { (void)store_.list(request); });
+    }
+    StoreFolder folder_;
+    Store store_;
+};
+
+TEST_F(StoreOfFields, AreSelectedByListsRangesAndStars) {
+    EXPECT_EQ(count(""), 21);
+    EXPECT_EQ(count("param=t"), 10);
+    EXPECT_EQ(count("param=t/131"), 20);
+    EXPECT_EQ(count("param=130.128,levelist=500.0"), 5);
+    EXPECT_EQ(count("step=0/to/24/by/6"), 21);
+    EXPECT_EQ(count("step=0/to/24/by/12"), 13);
+    EXPECT_EQ(count("step=6/to/18"), 12);
+    EXPECT_EQ(count("step=0/12/to/24/by/6,levelist=500"), 8);
+    EXPECT_EQ(count("levelist=500/to/1000"), 20);
+    EXPECT_EQ(count("date=2026-01-01/to/20260131"), 21);
+    EXPECT_EQ(count("date=20260102,time=12:00"), 1);
+    EXPECT_EQ(count("time=0/to/18/by/6"), 21);
+    EXPECT_EQ(count("levelist=*,param = 2T"), 1);
+    EXPECT_EQ(count("levelist="), 1);
+    EXPECT_EQ(count("class=od , expver=1"), 21);
+}
+
+TEST_F(StoreOfFields, SayWhatARequestGotWrong) {
+    EXPECT_EQ(error("parma=t"),
+              "the store's schema has no keyword 'parma': did you mean 'param' (field level)?");
+    EXPECT_EQ(error("levtype=pll"), "no field has levtype=pll (collocation level): did you mean pl?");
+    EXPECT_EQ(error("step=7"), "no field has step=7 (field level): did you mean 0?");
+    EXPECT_EQ(error("step=100/to/200"), "no field has step=100/to/200 (field level): there are 0 6 12 18 24");
+    EXPECT_NE(error("step=x").find("'x' is no Step"), std::string::npos);
+    EXPECT_NE(error("step=x").find("(field level)"), std::string::npos);
+    EXPECT_NE(error("step=0/to").find("the range has no end"), std::string::npos);
+    EXPECT_NE(error("step=0/to/6/by/0").find("'by' takes a number other than 0"), std::string::npos);
+    EXPECT_EQ(error("step=0,step=6"), "the keyword step stands twice in the request");
+    EXPECT_EQ(error("step"), "'step' in the request is not keyword=value");
+    // Without strictness what is not there selects nothing.
+    EXPECT_EQ(store_.list("step=7", {.is_strict = false}).size(), 0);
+}
+
+TEST(ReadPlan, JoinsNeighboursAndNoMoreThanAChunk) {
+    const std::vector<FieldPlace> fields = {
+        {0, 100, 50, 0}, {0, 0, 100, 0}, {0, 400, 10, 0}, {1, 410, 10, 0}, {0, 160, 10, 0}};
+    const auto chunks = plan_chunks(fields, 20, 1000);
+    ASSERT_EQ(chunks.size(), 3U);
+    EXPECT_EQ(chunks[0].fields, (std::vector<std::size_t>{1, 0, 4}));
+    EXPECT_EQ(chunks[0].length_bytes, 170);
+    EXPECT_EQ(chunks[1].offset_bytes, 400);
+    EXPECT_EQ(chunks[2].file, 1U);
+    EXPECT_EQ(plan_chunks(fields, 20, 150).size(), 4U);
+    EXPECT_TRUE(plan_chunks({}, 20, 100).empty());
+}
+
+}  // namespace
+}  // namespace hakobi::store

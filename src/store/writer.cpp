@@ -1,0 +1,244 @@
+#include "store/writer.hpp"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstdio>
+
+#include "base/clock.hpp"
+#include "store/pack.hpp"
+
+namespace hakobi::store {
+
+namespace {
+
+std::string default_writer_name() {
+    std::string name = host_name();
+    std::ranges::replace_if(
+        name, [](char c) { return !is_writer_name(std::string("x") + c); }, '-');
+    return name.substr(0, 80) + "." + std::to_string(::getpid());
+}
+
+/// The group's name in a rule: its keywords, and the key's values of the levels above the fields.
+GroupName group_name(const SplitKey& key) {
+    GroupName name;
+    for (std::size_t level = 0; level < num_levels; ++level) {
+        for (const KeywordRule& rule : key.rule->levels[level]) {
+            if (rule.presence != KeywordRule::Presence::removed) name.keywords[level].push_back(rule.keyword);
+        }
+        if (level < field_level) name.values[level] = key.values[level];
+    }
+    return name;
+}
+
+}  // namespace
+
+void PendingFields::add(const SplitKey& key, std::string_view form, std::int64_t offset, std::int64_t length,
+                        std::uint64_t checksum) {
+    identity_.assign(reinterpret_cast<const char*>(&key.rule), sizeof key.rule);
+    for (std::size_t level = 0; level < field_level; ++level) {
+        for (const std::string& value : key.values[level]) identity_.append(value).push_back('\0');
+    }
+    std::unique_ptr<Group>& group = groups_[identity_];
+    if (!group) {
+        group = std::make_unique<Group>();
+        group->rows.name = group_name(key);
+        group->rows.dictionaries.resize(key.values[field_level].size());
+        group->codes.resize(key.values[field_level].size());
+    }
+    const auto code_of = [](Codes& codes, std::vector<std::string>& dictionary, std::string_view value) {
+        if (const auto found = codes.find(value); found != codes.end()) return found->second;
+        const auto code = static_cast<std::uint32_t>(dictionary.size());
+        dictionary.emplace_back(value);
+        codes.emplace(value, code);
+        return code;
+    };
+    GroupRows& rows = group->rows;
+    for (std::size_t i = 0; i < key.values[field_level].size(); ++i) {
+        rows.codes.push_back(code_of(group->codes[i], rows.dictionaries[i], key.values[field_level][i]));
+    }
+    rows.form_codes.push_back(code_of(group->form_codes, rows.forms, form));
+    rows.offsets.push_back(offset);
+    rows.lengths.push_back(length);
+    rows.checksums.push_back(checksum);
+    ++num_fields_;
+}
+
+std::vector<std::byte> PendingFields::pack() const {
+    Packer packer;
+    packer.put(groups_.size());
+    for (const auto& [identity, group] : groups_) pack_group(group->rows, packer);
+    return std::move(packer.bytes());
+}
+
+void PendingFields::clear() {
+    groups_.clear();
+    num_fields_ = 0;
+}
+
+IndexFile::IndexFile(const Folder& folder, std::string_view writer, bool sync, Kind kind) : id_(random_id()) {
+    const std::string name = writer.empty() ? default_writer_name() : std::string(writer);
+    if (!is_writer_name(name)) {
+        throw Error(ErrorCode::invalid_argument, "a writer cannot be called '" + name +
+                                                     "': letters, digits, '.', '_' and '-', at most 100");
+    }
+    std::array<char, 18> suffix{};
+    std::snprintf(suffix.data(), suffix.size(), ".%016llx", static_cast<unsigned long long>(id_));
+    stem_ = name + suffix.data();
+    path_ = folder.index_path(stem_);
+    const std::vector<std::byte> header = encode_header(
+        {.id = id_, .created_ns = wall_clock_ns(), .writer = name, .host = host_name(), .pid = ::getpid()});
+
+    // Locked and whole before anybody can see it.
+    const std::string temporary = path_ + ".tmp";
+    auto opened = storage::open_file(
+        temporary, {.read = true, .write = true, .create = true, .exclusive = true, .name = path_});
+    opened.status().throw_if_error();
+    file_ = std::move(opened).value();
+    lock_ = Descriptor(::open(temporary.c_str(), O_RDWR | O_CLOEXEC));
+    Status status = file_->write_at(header, 0);
+    if (status.ok() && sync) status = file_->sync();
+    if (status.ok() && lock_.get() >= 0) (void)lock_as_owner(lock_);
+    if (status.ok()) status = storage::rename_file(temporary, path_);
+    if (!status.ok()) {
+        (void)storage::remove_file(temporary);
+        status.throw_if_error();
+    }
+    end_bytes_ = std::ssize(header);
+
+    if (kind == Kind::records_of_others) return;
+    // Of two that begin at the same time each may see the other; one at least does.
+    for (const WriterFiles& other : folder.contents().writers) {
+        const bool is_same = other.stem.substr(0, other.stem.size() - 17) == name && other.id != id_;
+        if (is_same && other.has_index && is_writer_alive(folder, other)) {
+            remove();
+            throw Error(ErrorCode::exists, "a writer called " + name + " is at work in " + folder.path() +
+                                               ": give each writer a name of its own");
+        }
+    }
+}
+
+Status IndexFile::append(Record record, bool sync) {
+    record.sequence = sequence_;
+    record.stamp_ns = stamp_ns_ = std::max(wall_clock_ns(), stamp_ns_ + 1);
+    const std::vector<std::byte> bytes = encode_record(record, id_);
+    Status status = file_->write_at(bytes, end_bytes_);
+    if (status.ok() && sync) status = file_->sync();
+    if (!status.ok()) return status;
+    end_bytes_ += std::ssize(bytes);
+    ++sequence_;
+    return {};
+}
+
+Status IndexFile::cut() {
+    Status status = file_->set_size(end_bytes_);
+    if (status.ok()) status = file_->sync();
+    return status;
+}
+
+void IndexFile::remove() {
+    (void)storage::remove_file(path_);
+}
+
+Writer::Writer(const Folder& folder, const StoreOptions& options) : folder_(folder), options_(options) {}
+
+Writer::~Writer() {
+    try {
+        close();
+    } catch (const Error&) {
+    }
+}
+
+void Writer::begin() {
+    index_ = std::make_unique<IndexFile>(folder_, options_.writer, options_.sync);
+    counters_.index_file = folder_.index_path(index_->stem());
+    counters_.data_file = folder_.data_path(index_->stem());
+    auto file = storage::open_file(
+        counters_.data_file,
+        {.read = false, .write = true, .create = true, .exclusive = true, .direct = options_.direct});
+    file.status().throw_if_error();
+    data_ = std::make_unique<DataStream>(std::move(file).value(), options_, counters_);
+}
+
+void Writer::require_usable() const {
+    if (is_closed_) throw Error(ErrorCode::failed, "the store's writer is closed");
+    if (is_failed_)
+        throw Error(ErrorCode::failed, "an earlier write to the store failed: its writer can only be closed");
+}
+
+void Writer::fail(Status status) {
+    if (status.ok()) return;
+    is_failed_ = true;
+    status.throw_if_error();
+}
+
+void Writer::archive(const SplitKey& key, std::string_view form, std::span<const std::byte> bytes) {
+    require_usable();
+    if (!data_) begin();
+    fail(data_->pad_to(options_.pad_bytes));
+    const std::int64_t offset = data_->end_bytes();
+    std::uint64_t checksum = 0;
+    fail(data_->append(bytes, checksum));
+    pending_.add(key, form, offset, std::ssize(bytes), checksum);
+    ++counters_.num_fields;
+    counters_.num_bytes += std::ssize(bytes);
+}
+
+void Writer::flush() {
+    require_usable();
+    if (pending_.num_fields() == 0) return;
+    fail(data_->drain());
+    const double begin_s = now_s();
+    if (options_.sync) {
+        fail(data_->file().sync());
+        ++counters_.num_data_syncs;
+        if (options_.sync_directory && counters_.num_directory_syncs == 0) {
+            sync_folder(folder_.path());
+            ++counters_.num_directory_syncs;
+        }
+    }
+    const double synced_s = now_s();
+    const std::vector<std::byte> payload = pending_.pack();
+    Record record;
+    record.kind = RecordKind::commit;
+    record.num_fields = pending_.num_fields();
+    record.data_end_bytes = data_->end_bytes();
+    record.payload = payload;
+    const std::int64_t index_before = index_->end_bytes();
+    const double append_s = now_s();
+    fail(index_->append(record, options_.sync));
+    if (options_.sync) ++counters_.num_index_syncs;
+    counters_.sync_s += synced_s - begin_s + now_s() - append_s;
+    counters_.index_bytes += index_->end_bytes() - index_before;
+    ++counters_.num_flushes;
+    committed_bytes_ = data_->end_bytes();
+    pending_.clear();
+}
+
+void Writer::close() {
+    if (std::exchange(is_closed_, true)) return;
+    Status status;
+    if (data_) {
+        const std::int64_t written_bytes = data_->end_bytes();
+        Status drained = data_->drain();
+        if (!is_failed_) status = std::move(drained);
+        // What no flush has made a field is nobody's. A record whose sync failed goes first: its data must outlast it.
+        const bool is_cut = !is_failed_ || index_->cut().ok();
+        if (is_cut && (written_bytes > committed_bytes_ || is_failed_)) {
+            status.keep_first(data_->file().set_size(committed_bytes_));
+        }
+        status.keep_first(data_->file().close());
+        data_.reset();
+    }
+    if (index_ && index_->num_records() == 0) {
+        index_->remove();
+        (void)storage::remove_file(counters_.data_file);
+    }
+    index_.reset();
+    status.throw_if_error();
+}
+
+}  // namespace hakobi::store

@@ -1,0 +1,103 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "base/descriptor.hpp"
+#include "storage/file.hpp"
+#include "store/data_stream.hpp"
+#include "store/folder.hpp"
+#include "store/format.hpp"
+
+namespace hakobi::store {
+
+/// The fields archived since the last flush.
+class PendingFields {
+  public:
+    void add(const SplitKey& key, std::string_view form, std::int64_t offset, std::int64_t length,
+             std::uint64_t checksum);
+    [[nodiscard]] std::uint32_t num_fields() const noexcept { return num_fields_; }
+    [[nodiscard]] std::vector<std::byte> pack() const;
+    void clear();
+
+  private:
+    struct TextHash {
+        using is_transparent = void;
+        std::size_t operator()(std::string_view text) const noexcept {
+            return std::hash<std::string_view>()(text);
+        }
+    };
+    using Codes = std::unordered_map<std::string, std::uint32_t, TextHash, std::equal_to<>>;
+    struct Group {
+        GroupRows rows;
+        std::vector<Codes> codes;
+        Codes form_codes;
+    };
+    std::unordered_map<std::string, std::unique_ptr<Group>> groups_;
+    std::string identity_;
+    std::uint32_t num_fields_ = 0;
+};
+
+/// An index file of our own: records go to its end.
+class IndexFile {
+  public:
+    /// Whether it tells of fields of its own, whose writer's name must be unique among the living.
+    enum class Kind { records_of_fields, records_of_others };
+    /// Makes the file under its final name with its header in it and our lock on it. Throws exists for a writer of that
+    /// name who lives.
+    IndexFile(const Folder& folder, std::string_view writer, bool sync, Kind kind = Kind::records_of_fields);
+    /// Appends one record (steps 3 and 4 of format.hpp); `record`'s sequence and stamp are set here.
+    Status append(Record record, bool sync);
+    /// Cuts off what a failed append left behind the last record.
+    Status cut();
+    /// Takes the file away: nothing was recorded in it.
+    void remove();
+
+    [[nodiscard]] const std::string& stem() const noexcept { return stem_; }
+    [[nodiscard]] std::int64_t end_bytes() const noexcept { return end_bytes_; }
+    [[nodiscard]] std::uint64_t num_records() const noexcept { return sequence_; }
+
+  private:
+    std::string stem_;
+    std::string path_;
+    std::uint64_t id_ = 0;
+    Descriptor lock_;
+    storage::FilePtr file_;
+    std::int64_t end_bytes_ = 0;
+    std::uint64_t sequence_ = 0;
+    std::int64_t stamp_ns_ = 0;
+};
+
+/// A writer: one data file and one index file, made at the first field. One thread at a time.
+class Writer {
+  public:
+    Writer(const Folder& folder, const StoreOptions& options);
+    ~Writer();  ///< drops what is not flushed and gives its space back
+
+    void archive(const SplitKey& key, std::string_view form, std::span<const std::byte> bytes);
+    void flush();
+    void close();
+    [[nodiscard]] const StoreCounters& counters() const noexcept { return counters_; }
+
+  private:
+    void begin();
+    void require_usable() const;
+    void fail(Status status);
+
+    const Folder& folder_;
+    StoreOptions options_;
+    StoreCounters counters_;
+    std::unique_ptr<IndexFile> index_;
+    std::unique_ptr<DataStream> data_;
+    PendingFields pending_;
+    std::int64_t committed_bytes_ = 0;  // of the data file
+    bool is_failed_ = false;
+    bool is_closed_ = false;
+};
+
+}  // namespace hakobi::store

@@ -40,6 +40,23 @@ class Files : public ::testing::Test {
     }
 };
 
+TEST_F(Files, ARuptureThatNoEarthquakeIsIsRefused) {
+    const auto code = [&](const std::string& size, const std::string& subfault) {
+        const std::string path =
+            write("rupture.json",
+                  "{\"length_km\": " + size + ", \"width_km\": 20, \"subfaults\": [" + subfault + "]}");
+        return code_of([&] { static_cast<void>(read_rupture(path)); });
+    };
+    const std::string good = "[143.2, 38.1, 10, 12.5, 88, 198, 10, 5, 12, 20]";
+    EXPECT_EQ(code("25", good), ErrorCode::ok);
+    EXPECT_EQ(code("1e300", good), ErrorCode::format);
+    EXPECT_EQ(code("-1", good), ErrorCode::format);
+    EXPECT_EQ(code("25", "[1e300, 38.1, 10, 12.5, 88, 198, 10, 5, 12, 20]"), ErrorCode::format) << "place";
+    EXPECT_EQ(code("25", "[143.2, 38.1, 10, 1e300, 88, 198, 10, 5, 12, 20]"), ErrorCode::format) << "slip";
+    EXPECT_EQ(code("25", "[143.2, 38.1, 10, 12.5, 88, 198, 10, 1e300, 12, 20]"), ErrorCode::format) << "time";
+    EXPECT_EQ(code("25", "[143.2, 38.1, 10, 12.5, 88, 198, 10, 5, 0, 0]"), ErrorCode::format) << "0 / 0";
+}
+
 TEST_F(Files, AMissingACutAndAForeignSeafloorAreToldApart) {
     std::ifstream file(data + "/north_pacific_etopo5.nc", std::ios::binary);
     const std::string whole{std::istreambuf_iterator<char>(file), {}};

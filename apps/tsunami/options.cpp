@@ -59,6 +59,7 @@ ParsedOptions parse_options(int argc, char** argv, bool prints) {
         ->check(CLI::NonNegativeNumber);
     out->add_flag("--sync", options.output.sync, "a step counts as written when it is on the disk");
     out->add_flag("--asynchronous", options.output.asynchronous, "compute while a step drains (pipelined)");
+    out->add_flag("--replace", options.output.replace, "remove the steps that PREFIX holds already");
     out->add_flag("--keep-pieces", options.output.keep_pieces,
                   "per-process: leave the pieces for `hakobi gather`");
 

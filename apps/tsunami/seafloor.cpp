@@ -44,6 +44,9 @@ class QuietHdf5 {
     void* data_ = nullptr;
 };
 
+/// Of an array of the file: 15 arc seconds of the whole Earth are 3.7e9 nodes.
+constexpr hsize_t most_nodes = hsize_t{1} << 33;
+
 [[noreturn]] void refuse(const std::string& path, const std::string& why) {
     throw Error(ErrorCode::format, "sea floor " + path + ": " + why);
 }
@@ -61,7 +64,10 @@ std::vector<T> read_array(hid_t file, const char* name, hid_t memory_type, H5T_c
     }
     H5Sget_simple_extent_dims(space.id(), extents.data(), nullptr);
     std::size_t count = 1;
-    for (const hsize_t extent : extents) count *= extent;
+    for (const hsize_t extent : extents) {
+        if (extent > most_nodes / count) refuse(path, std::string("its variable ") + name + " is too large");
+        count *= extent;
+    }
     std::vector<T> values(count);
     if (count == 0 || H5Dread(dataset.id(), memory_type, H5S_ALL, H5S_ALL, H5P_DEFAULT, values.data()) < 0) {
         refuse(path, std::string("its variable ") + name + " cannot be read; the file is damaged");

@@ -13,6 +13,33 @@
 
 namespace hakobi::tsunami {
 
+namespace {
+
+/// Refuses what no earthquake is: later arithmetic takes degrees, kilometres and seconds of ordinary size for granted.
+void check_rupture(const Rupture& rupture, const std::string& path) {
+    const auto is_in = [](double value, double least, double most) {
+        return value >= least && value <= most;
+    };
+    constexpr double most_km = 5000, most_s = 24 * 3600;
+    if (!is_in(rupture.length_km, 0, most_km) || !is_in(rupture.width_km, 0, most_km))
+        throw Error(ErrorCode::format, "rupture " + path + ": its subfaults have no length or width in km");
+    for (std::size_t i = 0; i < rupture.subfaults.size(); ++i) {
+        const Subfault& s = rupture.subfaults[i];
+        const bool is_place = is_in(s.longitude_deg, -360, 360) && is_in(s.latitude_deg, -90, 90) &&
+                              is_in(s.depth_km, 0, most_km);
+        const bool is_slip = is_in(s.slip_m, -1000, 1000) && is_in(s.rake_deg, -360, 360) &&
+                             is_in(s.strike_deg, -360, 360) && is_in(s.dip_deg, 0, 90);
+        const bool is_time = is_in(s.start_s, 0, most_s) && is_in(s.rise_s, 0, most_s) &&
+                             is_in(s.fall_s, 0, most_s) && s.rise_s + s.fall_s > 0;
+        if (is_place && is_slip && is_time) continue;
+        const char* what = !is_place ? "place" : !is_slip ? "slip" : "time";
+        throw Error(ErrorCode::format,
+                    "rupture " + path + ": subfault " + std::to_string(i) + " has no possible " + what);
+    }
+}
+
+}  // namespace
+
 Rupture read_rupture(const std::string& path) {
     std::ifstream file(path);
     if (!file) throw Error(ErrorCode::not_found, "rupture " + path + ": cannot be opened");
@@ -29,6 +56,7 @@ Rupture read_rupture(const std::string& path) {
         throw Error(ErrorCode::format, "rupture " + path + ": " + error.what());
     }
     if (rupture.subfaults.empty()) throw Error(ErrorCode::format, "rupture " + path + ": has no subfaults");
+    check_rupture(rupture, path);
     return rupture;
 }
 

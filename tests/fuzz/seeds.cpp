@@ -1,0 +1,264 @@
+// Writes a few good inputs of every target to <folder>/<target>/: `fuzz_seeds FOLDER`.
+#include <hdf5.h>
+#include <hdf5_hl.h>
+
+#include <filesystem>
+#include <fstream>
+#include <iostream>
+#include <sstream>
+
+#include "base/bytes.hpp"
+#include "format/netcdf4/layout.hpp"
+#include "gauge_format.hpp"
+#include "output/piece.hpp"
+#include "region/region.hpp"
+#include "store/consolidated.hpp"
+#include "store/format.hpp"
+#include "store/schema.hpp"
+
+using namespace hakobi;
+namespace fs = std::filesystem;
+
+namespace {
+
+using Bytes = std::vector<std::byte>;
+
+class Seeds {
+  public:
+    explicit Seeds(fs::path folder) : folder_(std::move(folder)) {}
+    void add(const std::string& target, std::span<const std::byte> bytes) {
+        fs::create_directories(folder_ / target);
+        std::ofstream file(folder_ / target / ("seed_" + std::to_string(num_++)), std::ios::binary);
+        file.write(reinterpret_cast<const char*>(bytes.data()), std::ssize(bytes));
+        if (!file) throw std::runtime_error("cannot write below " + folder_.string());
+    }
+    void add(const std::string& target, std::string_view text) {
+        add(target, std::as_bytes(std::span(text)));
+    }
+
+  private:
+    fs::path folder_;
+    int num_ = 0;
+};
+
+Bytes content_of(const fs::path& path) {
+    std::ifstream file(path, std::ios::binary);
+    std::ostringstream all;
+    all << file.rdbuf();
+    if (!file) throw std::runtime_error("cannot read " + path.string());
+    const std::string text = all.str();
+    const auto bytes = std::as_bytes(std::span(text));
+    return {bytes.begin(), bytes.end()};
+}
+
+format::FieldDescription field(std::string name, format::ValueType type, std::vector<std::int64_t> global) {
+    return {.name = std::move(name),
+            .units = "m",
+            .long_name = "a field",
+            .standard_name = {},
+            .type = type,
+            .global = std::move(global)};
+}
+
+std::vector<format::StepDescription> descriptions() {
+    const Axis lat{.name = "lat", .units = "degrees_north", .standard_name = "latitude", .values = {1, 2, 3}};
+    const Axis lon{
+        .name = "lon", .units = "degrees_east", .standard_name = "longitude", .values = {5, 6, 7, 8}};
+    const Axis level{.name = "level", .units = {}, .standard_name = {}, .values = {}};
+    return {{.title = "a run",
+             .time_units = "seconds since 2011-03-11",
+             .time = 7,
+             .axes = {level, lat, lon},
+             .fields = {field("eta", format::ValueType::float64, {3, 4}),
+                        field("u", format::ValueType::float32, {2, 3, 4})}},
+            {.title = {},
+             .time_units = "s",
+             .time = 0,
+             .axes = {},
+             .fields = {field("n", format::ValueType::int32, {6, 6, 2}),
+                        field("m", format::ValueType::int64, {9})}}};
+}
+
+void add_steps(Seeds& seeds) {
+    for (const format::StepDescription& description : descriptions()) {
+        const Bytes encoded = format::encode_step(description);
+        seeds.add("step", encoded);
+        for (const int num_ranks : {1, 2}) {
+            ByteWriter writer;
+            writer.put(static_cast<std::int8_t>(num_ranks));
+            writer.put(static_cast<std::uint16_t>(encoded.size()));
+            Bytes input = writer.take();
+            input.insert(input.end(), encoded.begin(), encoded.end());
+            for (int rank = 0; rank < num_ranks; ++rank) {
+                for (const format::FieldDescription& one : description.fields) {
+                    input.push_back(std::byte{0});
+                    const Block block = split(one.global, num_ranks, rank);
+                    for (std::size_t d = 0; d < block.global.size(); ++d) {
+                        input.push_back(static_cast<std::byte>(block.start[d]));
+                        input.push_back(static_cast<std::byte>(block.count[d]));
+                    }
+                }
+            }
+            seeds.add("gather", input);
+        }
+    }
+}
+
+void add_pieces(Seeds& seeds, const fs::path& folder) {
+    for (const format::StepDescription& description : descriptions()) {
+        output::PieceHeader header{.rank = 1, .num_ranks = 2};
+        output::Step step;
+        step.description = description;
+        std::vector<Bytes> values;
+        for (const format::FieldDescription& one : description.fields) {
+            const Block block = split(one.global, 2, 0);
+            values.emplace_back(static_cast<std::size_t>(block.num_elements() * format::bytes_of(one.type)));
+            step.parts.push_back({block, values.back()});
+            header.blocks.push_back(block);
+            header.types.push_back(static_cast<std::uint8_t>(one.type));
+        }
+        seeds.add("piece", output::encode_header(header));
+        const std::string path = folder / "seed.piece";
+        if (!output::write_piece(path, step, 0, 2, false).ok())
+            throw std::runtime_error("cannot write " + path);
+        seeds.add("piece", content_of(path));
+        fs::remove(path);
+    }
+}
+
+void add_regions(Seeds& seeds) {
+    const Region rows = Region::strided(3, 4, 20, Region::contiguous(0, 5));
+    const Region list =
+        Region::indexed(std::vector<std::int64_t>{0, 30, 50}, std::vector<std::int64_t>{4, 8, 2});
+    const std::vector<Region::Part> parts{{0, rows}, {100, list}, {90, rows}};
+    for (const Region& region : {rows, list, Region::concatenated(parts),
+                                 Region::strided(0, 3, 1000, Region::concatenated(parts))}) {
+        std::vector<std::int64_t> words;
+        region.to_words(words);
+        Bytes input(2);
+        for (const std::int64_t word : words) {
+            if (word >= -128 && word < 127) {
+                input.push_back(static_cast<std::byte>(word));
+                continue;
+            }
+            input.push_back(std::byte{127});
+            const auto raw = std::as_bytes(std::span(&word, 1));
+            input.insert(input.end(), raw.begin(), raw.end());
+        }
+        seeds.add("region", input);
+    }
+}
+
+void add_gauge(Seeds& seeds) {
+    lattice::GaugeLayout layout{.format = lattice::GaugeFormat::ildg, .extents = {1, 1, 1, 2}};
+    const lattice::GaugeFrame frame = lattice::frame_gauge_file(layout, {}, {"a", "b"});
+    seeds.add("gauge",
+              frame.before + std::string(static_cast<std::size_t>(layout.links_bytes()), 'x') + frame.after);
+}
+
+void add_store(Seeds& seeds) {
+    const auto chosen = [](char what, const Bytes& bytes) {
+        Bytes input{static_cast<std::byte>(what)};
+        input.insert(input.end(), bytes.begin(), bytes.end());
+        return input;
+    };
+    seeds.add("store", chosen(0, store::encode_header({.id = 7, .writer = "a", .host = "b"})));
+    seeds.add("store", chosen(1, store::encode_consolidated(store::Catalogue())));
+    seeds.add("store", chosen(3, store::encode_wipe({{.id = 7, .offsets = {0, 100}}})));
+}
+
+void add_texts(Seeds& seeds) {
+    for (const char* name : {"weather", "flow", "lattice"}) {
+        seeds.add("store", "\4" + std::string(store::shipped_schema(name)));
+    }
+    seeds.add("store", "\5param=t/u,levelist=500/to/850/by/50,step=0/to/24/by/6,date=-1,number=*");
+    seeds.add("hints", "cb_nodes=4;cb_buffer_size=4M;cb_config_list=*:2;striping_unit=1M;hakobi_depth=2");
+    seeds.add("hints", "hakobi_access=uring;hakobi_shuffle=never;hakobi_direct_io=true;hakobi_profile=1");
+    seeds.add("hints", "hakobi_async_budget=1G;hakobi_skew=0.01;romio_cb_write=enable;hakobi_deph=3");
+    seeds.add("hints", "rank=1,operation=write,nth=3,error=ENOSPC,path=run.nc");
+    seeds.add("hints", "servers=4,bandwidth=500,latency=2ms,stripe=1M");
+    seeds.add("hints", "hypercrossbar:16,16,10");
+    seeds.add("store",
+              "\4step: Step;\n[ class, stream=oper/wave [ type, levtype [ step, levelist?, param ]]]");
+    seeds.add("store", "\5param=t/u,levelist=500/850,step=0/to/24/by/6,date=-1,number=*");
+    seeds.add("store",
+              "\6\5"
+              "0-24");
+    seeds.add("store",
+              "\6\3"
+              "20261123");
+    seeds.add("store", "\6\6t");
+    seeds.add(
+        "gauge",
+        "BEGIN_HEADER\nHDR_VERSION = 1.0\nDATATYPE = 4D_SU3_GAUGE\nDIMENSION_1 = 1\nDIMENSION_2 = 1\n"
+        "DIMENSION_3 = 1\nDIMENSION_4 = 2\nLINK_TRACE = -1.5e-3\nPLAQUETTE  = 0.5938\nCHECKSUM = 89abcdef\n"
+        "FLOATING_POINT = IEEE32\nEND_HEADER\n" +
+            std::string(2 * 4 * 2 * 6 * 4, 'x'));
+    seeds.add("grib", std::string_view("GRIB\0\0\x0c\1"
+                                       "7777",
+                                       12));
+    seeds.add("grib", std::string_view("GRIB\0\0\0\2\0\0\0\0\0\0\0\x14"
+                                       "7777",
+                                       20));
+    seeds.add(
+        "trace",
+        "{\"kind\": \"trace\", \"ranks\": 2}\n"
+        "{\"kind\": \"trace-rank\", \"rank\": 0, \"num_events\": 3, \"num_dropped\": 0, \"memory_bytes\": 9, "
+        "\"groups\": [[0, 1]], \"copies\": [0], \"not_replayed\": {\"put\": 1}}\n"
+        "{\"kind\": \"trace-events\", \"rank\": 0, \"events\": [[\"isend\", 1, 5, 0, 8, 65536, 1.0, 2.0], "
+        "[\"wait\", -2, -1, -1, 0, 0, 3.0, 4.0, [0]], [\"sendrecv\", 1, 5, 0, 8, 65536, 5, 6, 1, 8, 70000, "
+        "5]]}\n"
+        "{\"kind\": \"trace-rank\", \"rank\": 1, \"num_events\": 2, \"num_dropped\": 0, \"memory_bytes\": 9, "
+        "\"groups\": [[0, 1]]}\n"
+        "{\"kind\": \"trace-events\", \"rank\": 1, \"events\": [[\"receive\", 0, 5, 0, 8, 65536, 1.0, 2.0], "
+        "[\"allreduce\", -2, -1, 0, 8, 65536, 3.0, 4.0]]}\n");
+    seeds.add("tsunami",
+              "{\"gauges\": [{\"name\": \"21413\", \"longitude\": 152.1, \"latitude\": 30.5, "
+              "\"arrival_minutes\": 78, \"first_crest_minutes\": 83.5}]}");
+    seeds.add(
+        "tsunami",
+        "{\"length_km\": 25, \"width_km\": 20, \"subfaults\": "
+        "[[143.2, 38.1, 10, 12.5, 88, 198, 10, 5, 12, 20], [143, 38, 20, 2, 88, 198, 10, 15, 12, 20]]}");
+    seeds.add("sparse_image",
+              std::string_view("\0\0\0\4\0abcd\1\3\0\0\0\2\0\0\10\0\0\x0e\x10\x06\0abcdef", 31));
+}
+
+/// As apps/tsunami/data/clip_seafloor.py writes it, but small and neither compressed nor with a checksum, which no
+/// change of the input would pass.
+void add_seafloor(Seeds& seeds, const fs::path& folder) {
+    const std::string path = folder / "seed.nc";
+    const std::vector<double> lat{30, 31, 32}, lon{140, 141, 142, 143};
+    const std::vector<short> heights{-5, -4, -3, -2, -1, 0, 1, 2, 3, 4, 5, 6};
+    const hsize_t rows = lat.size(), columns = lon.size(), both[] = {rows, columns};
+    const hid_t file = H5Fcreate(path.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
+    const bool is_made = H5LTmake_dataset_double(file, "lat", 1, &rows, lat.data()) >= 0 &&
+                         H5LTmake_dataset_double(file, "lon", 1, &columns, lon.data()) >= 0 &&
+                         H5LTmake_dataset_short(file, "z", 2, both, heights.data()) >= 0;
+    if (H5Fclose(file) < 0 || !is_made) throw std::runtime_error("cannot write " + path);
+    seeds.add("seafloor", content_of(path));
+    fs::remove(path);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    if (argc != 2) {
+        std::cerr << "usage: fuzz_seeds FOLDER\n";
+        return 2;
+    }
+    try {
+        Seeds seeds(argv[1]);
+        fs::create_directories(argv[1]);
+        add_steps(seeds);
+        add_pieces(seeds, argv[1]);
+        add_regions(seeds);
+        add_texts(seeds);
+        add_gauge(seeds);
+        add_store(seeds);
+        add_seafloor(seeds, argv[1]);
+    } catch (const std::exception& error) {
+        std::cerr << "fuzz_seeds: " << error.what() << "\n";
+        return 1;
+    }
+    return 0;
+}

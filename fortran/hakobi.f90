@@ -38,6 +38,7 @@ module hakobi
         procedure :: rank => comm_rank
         procedure :: size => comm_size
         procedure :: num_nodes => comm_num_nodes
+        procedure :: c_handle => comm_c_handle
     end type
 
     !> A rank's rectangular part of a global array; the first num_dims entries count, the fastest dimension first.
@@ -135,6 +136,12 @@ contains
         comm_num_nodes = c_comm_num_nodes(self%handle)
     end function
 
+    !> What the C interface calls this communicator; for the other modules of Hakobi.
+    type(c_ptr) function comm_c_handle(self)
+        class(hakobi_comm), intent(in) :: self
+        comm_c_handle = self%handle
+    end function
+
     function split_int64(global, num_ranks, rank, stat, errmsg) result(block)
         integer(int64), intent(in) :: global(:)
         integer, intent(in) :: num_ranks, rank
@@ -166,13 +173,13 @@ contains
     !> Collective over `comm`; everything but stat and errmsg equal on all ranks. `axes`: the fastest dimension first.
     !> `hints`: "name=value;name=value". The others are the fields of hakobi::OutputOptions, with the same defaults.
     subroutine output_create(self, comm, prefix, method, axes, title, time_units, sync, asynchronous, writer_stride, &
-                             buffer_bytes, keep_pieces, hints, stat, errmsg)
+                             buffer_bytes, keep_pieces, hints, resume, replace, stat, errmsg)
         class(hakobi_output), intent(inout) :: self
         type(hakobi_comm), intent(in) :: comm
         character(len=*), intent(in) :: prefix
         character(len=*), intent(in), optional :: method, title, time_units, hints
         type(hakobi_axis), intent(in), optional :: axes(:)
-        logical, intent(in), optional :: sync, asynchronous, keep_pieces
+        logical, intent(in), optional :: sync, asynchronous, keep_pieces, resume, replace
         integer, intent(in), optional :: writer_stride
         integer(int64), intent(in), optional :: buffer_bytes
         integer, intent(out), optional :: stat
@@ -188,6 +195,8 @@ contains
         if (present(time_units)) call set("time_units", trim(time_units))
         if (present(sync)) call set("sync", merge("1", "0", sync))
         if (present(asynchronous)) call set("asynchronous", merge("1", "0", asynchronous))
+        if (present(resume)) call set("resume", merge("1", "0", resume))
+        if (present(replace)) call set("replace", merge("1", "0", replace))
         if (present(keep_pieces)) call set("keep_pieces", merge("1", "0", keep_pieces))
         if (present(writer_stride)) call set("writer_stride", decimal(int(writer_stride, int64)))
         if (present(buffer_bytes)) call set("buffer_bytes", decimal(buffer_bytes))
@@ -245,12 +254,12 @@ contains
     end subroutine
 
     ! The four types of values, of any rank; give the array the TARGET attribute, as it is lent until end_step.
-    subroutine put_real64(self, name, units, block, values, long_name, standard_name, stat, errmsg)
+    subroutine put_real64(self, name, units, block, values, long_name, standard_name, dims, stat, errmsg)
         class(hakobi_output), intent(inout) :: self
         character(len=*), intent(in) :: name, units
         type(hakobi_block), intent(in) :: block
         real(real64), intent(in), target :: values(..)
-        character(len=*), intent(in), optional :: long_name, standard_name
+        character(len=*), intent(in), optional :: long_name, standard_name, dims
         integer, intent(out), optional :: stat
         character(len=*), intent(inout), optional :: errmsg
         type(c_ptr) :: address
@@ -258,15 +267,15 @@ contains
         address = c_null_ptr
         if (is_contiguous(values) .and. size(values, kind=int64) > 0) address = c_loc(values)
         call put_values(self, name, units, block, type_double, address, is_contiguous(values), &
-                        [(size(values, d, int64), d=1, rank(values))], long_name, standard_name, stat, errmsg)
+                        [(size(values, d, int64), d=1, rank(values))], long_name, standard_name, dims, stat, errmsg)
     end subroutine
 
-    subroutine put_real32(self, name, units, block, values, long_name, standard_name, stat, errmsg)
+    subroutine put_real32(self, name, units, block, values, long_name, standard_name, dims, stat, errmsg)
         class(hakobi_output), intent(inout) :: self
         character(len=*), intent(in) :: name, units
         type(hakobi_block), intent(in) :: block
         real(real32), intent(in), target :: values(..)
-        character(len=*), intent(in), optional :: long_name, standard_name
+        character(len=*), intent(in), optional :: long_name, standard_name, dims
         integer, intent(out), optional :: stat
         character(len=*), intent(inout), optional :: errmsg
         type(c_ptr) :: address
@@ -274,15 +283,15 @@ contains
         address = c_null_ptr
         if (is_contiguous(values) .and. size(values, kind=int64) > 0) address = c_loc(values)
         call put_values(self, name, units, block, type_float, address, is_contiguous(values), &
-                        [(size(values, d, int64), d=1, rank(values))], long_name, standard_name, stat, errmsg)
+                        [(size(values, d, int64), d=1, rank(values))], long_name, standard_name, dims, stat, errmsg)
     end subroutine
 
-    subroutine put_int32(self, name, units, block, values, long_name, standard_name, stat, errmsg)
+    subroutine put_int32(self, name, units, block, values, long_name, standard_name, dims, stat, errmsg)
         class(hakobi_output), intent(inout) :: self
         character(len=*), intent(in) :: name, units
         type(hakobi_block), intent(in) :: block
         integer(int32), intent(in), target :: values(..)
-        character(len=*), intent(in), optional :: long_name, standard_name
+        character(len=*), intent(in), optional :: long_name, standard_name, dims
         integer, intent(out), optional :: stat
         character(len=*), intent(inout), optional :: errmsg
         type(c_ptr) :: address
@@ -290,15 +299,15 @@ contains
         address = c_null_ptr
         if (is_contiguous(values) .and. size(values, kind=int64) > 0) address = c_loc(values)
         call put_values(self, name, units, block, type_int32, address, is_contiguous(values), &
-                        [(size(values, d, int64), d=1, rank(values))], long_name, standard_name, stat, errmsg)
+                        [(size(values, d, int64), d=1, rank(values))], long_name, standard_name, dims, stat, errmsg)
     end subroutine
 
-    subroutine put_int64(self, name, units, block, values, long_name, standard_name, stat, errmsg)
+    subroutine put_int64(self, name, units, block, values, long_name, standard_name, dims, stat, errmsg)
         class(hakobi_output), intent(inout) :: self
         character(len=*), intent(in) :: name, units
         type(hakobi_block), intent(in) :: block
         integer(int64), intent(in), target :: values(..)
-        character(len=*), intent(in), optional :: long_name, standard_name
+        character(len=*), intent(in), optional :: long_name, standard_name, dims
         integer, intent(out), optional :: stat
         character(len=*), intent(inout), optional :: errmsg
         type(c_ptr) :: address
@@ -306,11 +315,11 @@ contains
         address = c_null_ptr
         if (is_contiguous(values) .and. size(values, kind=int64) > 0) address = c_loc(values)
         call put_values(self, name, units, block, type_int64, address, is_contiguous(values), &
-                        [(size(values, d, int64), d=1, rank(values))], long_name, standard_name, stat, errmsg)
+                        [(size(values, d, int64), d=1, rank(values))], long_name, standard_name, dims, stat, errmsg)
     end subroutine
 
     subroutine put_values(self, name, units, block, type, address, contiguous, extents, long_name, standard_name, &
-                          stat, errmsg)
+                          dims, stat, errmsg)
         class(hakobi_output), intent(inout) :: self
         character(len=*), intent(in) :: name, units
         type(hakobi_block), intent(in) :: block
@@ -318,10 +327,10 @@ contains
         type(c_ptr), intent(in) :: address
         logical, intent(in) :: contiguous
         integer(int64), intent(in) :: extents(:)
-        character(len=*), intent(in), optional :: long_name, standard_name
+        character(len=*), intent(in), optional :: long_name, standard_name, dims
         integer, intent(out), optional :: stat
         character(len=*), intent(inout), optional :: errmsg
-        character(kind=c_char), allocatable, target :: c_name(:), c_units(:), c_long_name(:), c_standard_name(:)
+        character(kind=c_char), allocatable, target :: c_name(:), c_units(:), c_long_name(:), c_standard_name(:), c_dims(:)
         type(field_c), target :: field
         integer(c_int) :: code
         integer :: n
@@ -353,6 +362,10 @@ contains
             c_standard_name = c_text(trim(standard_name))
             field%standard_name = c_loc(c_standard_name)
         end if
+        if (present(dims)) then
+            c_dims = c_text(reversed(dims))
+            field%dims = c_loc(c_dims)
+        end if
         field%block%num_dims = int(n, c_int)
         field%block%global(:n) = block%global(n:1:-1)
         field%block%start(:n) = block%start(n:1:-1) - 1
@@ -363,6 +376,19 @@ contains
         ! What is wrong with the values is end_step's to report, and no code: this one says that nothing was recorded.
         call report(c_output_put(self%handle, field), stat, errmsg)
     contains
+        !> "lon,lat" as "lat,lon".
+        recursive function reversed(list) result(text)
+            character(len=*), intent(in) :: list
+            character(len=:), allocatable :: text
+            integer :: comma
+            comma = index(list, ",")
+            if (comma == 0) then
+                text = trim(adjustl(list))
+            else
+                text = reversed(list(comma + 1:))//","//trim(adjustl(list(:comma - 1)))
+            end if
+        end function
+
         subroutine refuse(reason)
             character(len=*), intent(in) :: reason
             character(len=:), allocatable :: text, told

@@ -23,7 +23,8 @@ module hakobi_c
         integer(c_int) :: type = type_double
         type(c_ptr) :: values = c_null_ptr
         integer(c_int64_t) :: num_values = 0
-        type(c_ptr) :: reserved(4) = c_null_ptr
+        type(c_ptr) :: dims = c_null_ptr
+        type(c_ptr) :: reserved(3) = c_null_ptr
     end type
 
     !> Seconds that this rank has spent in the phases of output, and the bytes that it put (hakobi::OutputTimes).

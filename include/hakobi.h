@@ -110,7 +110,8 @@ HAKOBI_API int hakobi_split(int num_dims, const int64_t* global, int num_ranks, 
 /* ---- Output --------------------------------------------------------------------------------------------------- */
 
 /* What hakobi_output_create takes besides the prefix; equal on every rank. Names and meanings are those of
- * hakobi::OutputOptions: method, title, time_units, sync, asynchronous, writer_stride, buffer_bytes, keep_pieces;
+ * hakobi::OutputOptions: method, title, time_units, sync, asynchronous, writer_stride, buffer_bytes, resume, replace,
+ * keep_pieces;
  * numbers are written in decimal, yes and no as 1 and 0. What a setter refuses it returns at once, and create reports
  * it on every rank. */
 typedef struct hakobi_options hakobi_options;
@@ -141,7 +142,8 @@ typedef struct hakobi_field {
     int type;                  /* HAKOBI_DOUBLE, …; equal on all ranks */
     const void* data;          /* C order, native bytes; lent until end_step returns. NULL: no values */
     int64_t num_values;        /* values in `data`, held against the block; 0: as many as the block has */
-    const void* reserved[4];
+    const char* dims;          /* its dimensions' names, slowest first: "lat,lon"; NULL: the axes that fit */
+    const void* reserved[3];
 } hakobi_field;
 
 /* Writes time steps, one NetCDF-4 file a step (hakobi::Output). */
@@ -179,7 +181,7 @@ HAKOBI_API int hakobi_output_get_times(const hakobi_output* out, hakobi_output_t
 /* ---- Pieces that a killed run left ---------------------------------------------------------------------------- */
 
 /* What hakobi_gather_pieces did: the files that it made, and the folders that it left as they are, each with the
- * reason: pieces are missing, or the file is newer (a later run's). Number `index` from 0; NULL behind the last. Valid
+ * reason: pieces are missing, the file holds something else, or others are at work on them. Number `index` from 0; NULL behind the last. Valid
  * until the free. */
 typedef struct hakobi_gather_result hakobi_gather_result;
 
@@ -189,6 +191,108 @@ HAKOBI_API int hakobi_gather_pieces(const char* path, hakobi_gather_result** res
 HAKOBI_API const char* hakobi_gather_result_file(const hakobi_gather_result* result, int index);
 HAKOBI_API const char* hakobi_gather_result_incomplete(const hakobi_gather_result* result, int index);
 HAKOBI_API void hakobi_gather_result_free(hakobi_gather_result* result);
+
+/* ---- Collectives ---------------------------------------------------------------------------------------------- */
+
+/* Collective operations that know the network's shape, planned once and executed many times (hakobi::Collectives). */
+typedef struct hakobi_collectives hakobi_collectives;
+typedef struct hakobi_collective_plan hakobi_collective_plan;
+
+/* Besides HAKOBI_DOUBLE, ...: elements of an allreduce. */
+enum { HAKOBI_COMPLEX128 = 4, HAKOBI_COMPLEX64 = 5 };
+enum { HAKOBI_SUM = 0, HAKOBI_PRODUCT = 1, HAKOBI_MINIMUM = 2, HAKOBI_MAXIMUM = 3 };
+
+/* Equal on every rank; what is 0 or NULL means the default. */
+typedef struct hakobi_collectives_options {
+    const char* topology; /* "nodes", "hypercrossbar:16,16,10", "torus:8,8,8" */
+    const char* method;   /* "auto", "model", "mpi" */
+    int is_reproducible;  /* sums have the same bits in every run */
+    double latency_s, overhead_s, bandwidth_bytes_s;
+    const void* reserved[4];
+} hakobi_collectives_options;
+
+/* Collective over `comm`; `options` may be NULL. On an error *collectives is NULL. */
+HAKOBI_API int hakobi_collectives_create(hakobi_comm* comm, const hakobi_collectives_options* options,
+                                         hakobi_collectives** collectives);
+/* Planning is collective; arguments are equal on every rank. On an error *plan is NULL. Sizes of the memory that a plan is
+ * executed with: `count` elements in and out; a block for every rank in and out; one block in, one of every rank out;
+ * nothing in, `bytes` out. */
+HAKOBI_API int hakobi_collectives_allreduce(hakobi_collectives* collectives, int type, int reduction,
+                                            int64_t count, hakobi_collective_plan** plan);
+HAKOBI_API int hakobi_collectives_alltoall(hakobi_collectives* collectives, int64_t block_bytes,
+                                           hakobi_collective_plan** plan);
+HAKOBI_API int hakobi_collectives_allgather(hakobi_collectives* collectives, int64_t block_bytes,
+                                            hakobi_collective_plan** plan);
+HAKOBI_API int hakobi_collectives_broadcast(hakobi_collectives* collectives, int64_t bytes, int root,
+                                            hakobi_collective_plan** plan);
+/* Releases the message context and `collectives`; its plans may only be freed afterwards. Collective. */
+HAKOBI_API int hakobi_collectives_free(hakobi_collectives* collectives);
+
+/* Collective over the plan's ranks; the memory is lent until it returns, and `input` may be `output` (allgather: the
+ * rank's own block of it). start and wait are the same in two steps. What start refuses (a plan under way, NULL where there
+ * is data) it refuses on this rank alone. */
+HAKOBI_API int hakobi_collective_plan_execute(hakobi_collective_plan* plan, const void* input, void* output);
+HAKOBI_API int hakobi_collective_plan_start(hakobi_collective_plan* plan, const void* input, void* output);
+HAKOBI_API int hakobi_collective_plan_test(hakobi_collective_plan* plan, int* is_complete);
+HAKOBI_API int hakobi_collective_plan_wait(hakobi_collective_plan* plan);
+/* What was chosen and why; valid while `plan` lives. */
+HAKOBI_API const char* hakobi_collective_plan_explain(const hakobi_collective_plan* plan);
+/* Never communicates. */
+HAKOBI_API void hakobi_collective_plan_free(hakobi_collective_plan* plan);
+
+/* ---- Halos ---------------------------------------------------------------------------------------------------- */
+
+/* Memory that the ranks of a node have in common (hakobi::allocate_shared), and ghost layers exchanged between the ranks of
+ * a grid (hakobi::Halo; docs/exchange.md). */
+typedef struct hakobi_shared hakobi_shared;
+typedef struct hakobi_halo hakobi_halo;
+
+enum { HAKOBI_MAX_HALO_DIMS = 5 };
+
+/* The grid, slowest dimension first; of each array the first num_dims entries count. `extents` are this rank's own
+ * elements, the rest is equal on every rank; ranks count in C order. */
+typedef struct hakobi_halo_grid {
+    int num_dims;
+    int64_t extents[HAKOBI_MAX_HALO_DIMS];
+    int64_t ghosts_low[HAKOBI_MAX_HALO_DIMS], ghosts_high[HAKOBI_MAX_HALO_DIMS];
+    int ranks[HAKOBI_MAX_HALO_DIMS];
+    int is_periodic[HAKOBI_MAX_HALO_DIMS];
+} hakobi_halo_grid;
+
+/* `data` is the first own element: ghosts lie before and after it. */
+typedef struct hakobi_halo_field {
+    void* data;
+    int64_t element_bytes;
+    int64_t strides_bytes[HAKOBI_MAX_HALO_DIMS];
+    int64_t num_components, component_stride_bytes;
+} hakobi_halo_field;
+
+/* Equal on every rank; what is 0 or NULL means the default. */
+typedef struct hakobi_halo_options {
+    int faces_only;   /* no edges and corners */
+    const char* path; /* "auto", "direct", "deposit", "cma", "staged", "packed", "datatype" */
+    double timeout_s; /* longest wait for a neighbour before the program is ended; 0: no limit */
+    const void* reserved[4];
+} hakobi_halo_options;
+
+/* Collective over `comm`; sizes may differ. On an error *shared is NULL. hakobi_shared_free never communicates. */
+HAKOBI_API int hakobi_shared_allocate(hakobi_comm* comm, int64_t bytes, hakobi_shared** shared);
+HAKOBI_API void* hakobi_shared_data(const hakobi_shared* shared);
+HAKOBI_API void hakobi_shared_free(hakobi_shared* shared);
+
+/* Collective over `comm`; `options` may be NULL. The fields' memory is lent until hakobi_halo_free. On an error *halo is
+ * NULL. */
+HAKOBI_API int hakobi_halo_plan(hakobi_comm* comm, const hakobi_halo_grid* grid, int num_fields,
+                                const hakobi_halo_field* fields, const hakobi_halo_options* options,
+                                hakobi_halo** halo);
+/* Between the two, ghosts are neither read nor written, and own elements that are ghosts elsewhere not written. Every rank
+ * calls them; out of turn they return HAKOBI_INVALID_ARGUMENT and break nothing. */
+HAKOBI_API int hakobi_halo_start(hakobi_halo* halo);
+HAKOBI_API int hakobi_halo_wait(hakobi_halo* halo);
+/* How each neighbour is reached; valid while `halo` lives. */
+HAKOBI_API const char* hakobi_halo_explain(const hakobi_halo* halo);
+/* Never communicates. */
+HAKOBI_API void hakobi_halo_free(hakobi_halo* halo);
 
 #ifdef __cplusplus
 }

@@ -12,7 +12,10 @@ trap 'rm -rf "$work"' EXIT
 $one_rank "$1" "$work/reference" root
 for program in "$@"; do
     for method in root pipelined; do
+        # Steps of an earlier run, which the programs replace.
+        touch "$work/run_000000.nc" "$work/run_000005.nc"
         $launcher "$program" "$work/run" $method
+        [ ! -e "$work/run_000005.nc" ] || { echo "$program: the earlier run's steps are there" >&2; exit 1; }
         for step in 000000 000001; do
             cmp "$work/reference_$step.nc" "$work/run_$step.nc" || {
                 echo "$program with method $method: step $step differs" >&2

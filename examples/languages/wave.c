@@ -38,6 +38,7 @@ int main(int argc, char** argv) {
     hakobi_options_set(options, "method",
                        argc > 2 ? argv[2] : "auto"); /* create reports what a setter refuses */
     hakobi_options_set(options, "title", "a wave");
+    hakobi_options_set(options, "replace", "1");
     hakobi_options_set(options, "time_units", "seconds since 2011-03-11 05:46:24");
     hakobi_options_add_axis(options, "lat", "degrees_north", "latitude", lat, NY);
     hakobi_options_add_axis(options, "lon", "degrees_east", "longitude", lon, NX);

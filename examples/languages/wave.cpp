@@ -28,7 +28,8 @@ void run(const std::string& prefix, const std::string& method) {
                                                  .standard_name = "longitude",
                                                  .values = axis(nx, 140, 0.5)}},
                                        .title = "a wave",
-                                       .time_units = "seconds since 2011-03-11 05:46:24"});
+                                       .time_units = "seconds since 2011-03-11 05:46:24",
+                                       .replace = true});
     for (int step = 0; step < 2; ++step) {
         std::vector<double> eta;
         std::vector<std::int32_t> owner;

@@ -21,7 +21,13 @@ def run(prefix: str = "wave", method: str = "auto") -> None:
         hakobi.Axis("lon", "degrees_east", 140 + 0.5 * np.arange(NX), standard_name="longitude"),
     ]
     out = hakobi.Output.create(
-        comm, prefix, method=method, axes=axes, title="a wave", time_units="seconds since 2011-03-11 05:46:24"
+        comm,
+        prefix,
+        method=method,
+        axes=axes,
+        title="a wave",
+        time_units="seconds since 2011-03-11 05:46:24",
+        replace=True,
     )
     y, x = np.ogrid[block.slices]
     for step in range(2):

@@ -15,6 +15,7 @@ struct Block {
     std::vector<std::int64_t> start;   ///< where this part begins
     std::vector<std::int64_t> count;   ///< its extents; a 0 anywhere: this rank has nothing
 
+    /// The largest std::int64_t where the product of the counts leaves it.
     [[nodiscard]] HAKOBI_EXPORT std::int64_t num_elements() const noexcept;
     friend bool operator==(const Block&, const Block&) = default;
 };

@@ -13,10 +13,10 @@ enum class ErrorCode : int {
     ok = 0,
     interrupted = 1,  ///< a signal asked the run to end; what was finished is whole
     invalid_argument =
-        2,           ///< a value that the call does not take, or that differs between ranks where it must not
-    not_found = 3,   ///< a file, folder or field that must exist does not
-    exists = 4,      ///< something that must not be overwritten is in the way
-    permission = 5,  ///< the file system refuses access
+        2,          ///< a value that the call does not take, or that differs between ranks where it must not
+    not_found = 3,  ///< a file, folder or field that must exist does not
+    exists = 4,  ///< something that must not be overwritten is in the way: earlier steps, another run, a file
+    permission = 5,     ///< the file system refuses access
     unsupported = 6,    ///< right, but not available in this build or for this storage
     format = 7,         ///< a file is not what it should be: truncated, corrupt, of another kind
     out_of_memory = 8,  ///< an allocation failed

@@ -29,9 +29,10 @@ struct OutputOptions {
     /// A name from output_methods(), or "auto": `pipelined`, or with one rank `root`, which then writes from
     /// the caller's memory without a copy.
     std::string method = "auto";
-    /// The grid's dimensions, slowest first. A field's dimensions, from its last to its first, each take the
-    /// next axis (going backwards) that is as long: (lat, lon) fields stand beside (level, lat, lon) ones. An
-    /// extent that no axis has is an error. Without any axis the dimensions are called dim_0, dim_1, …
+    /// The grid's dimensions, slowest first. A field that does not name its own gets axes in this order whose lengths
+    /// are its extents: (lat, lon) fields stand beside (level, lat, lon) ones. Where several choices fit (two axes of one
+    /// length and a field with one of them), or none, that is an error. Without any axis the dimensions are called dim_0,
+    /// dim_1, …
     std::vector<Axis> axes = {};
     std::string title = "";        ///< CF's global attribute
     std::string time_units = "s";  ///< units of begin_step's time: "seconds since 2011-03-11 05:46:24"
@@ -40,6 +41,11 @@ struct OutputOptions {
     int writer_stride = 0;      ///< `writers`: every n-th rank writes; 0: one in four, at least one a node
     /// Bound of what `root`, `writers` and gathering hold of other ranks' data at one time; at least 4096.
     std::int64_t buffer_bytes = 64 << 20;
+    /// A prefix that holds steps already is refused (exists), unless one of these is asked for. `resume`: the run goes on
+    /// after the last whole step; what a killed run left unfinished is removed, and pieces that are whole are gathered.
+    /// `replace`: the earlier steps are removed in create.
+    bool resume = false;
+    bool replace = false;
     /// `per-process`: leave the pieces for `hakobi gather`, do not gather at close.
     bool keep_pieces = false;
     Hints hints = {};  ///< MPI-IO's names and ours (hints.hpp)
@@ -63,23 +69,28 @@ struct Field {
     std::string units = "1";
     std::string long_name = {};
     std::string standard_name = {};  ///< CF's, or ""
-    Block block;                     ///< this rank's part; `global` equal on all ranks
-    Data data;                       ///< block.num_elements() values in C order, native byte order
+    /// Its dimensions' names, slowest first: axes of OutputOptions, or others, which then have no coordinate variable.
+    /// None: see OutputOptions::axes.
+    std::vector<std::string> dims = {};
+    Block block;  ///< this rank's part; `global` equal on all ranks
+    Data data;    ///< block.num_elements() values in C order, native byte order
 };
 
 /// Writes time steps, one NetCDF-4 file with CF conventions a step: `<prefix>_000000.nc`,
-/// `<prefix>_000001.nc`, … A step is written under `<prefix>_000000.nc.part` and renamed when it is whole.
+/// `<prefix>_000001.nc`, … A step is written under `<prefix>_000000.nc.0123456789abcdef.part` (16 random hexadecimal
+/// digits) and renamed when it is whole; what a killed run leaves of that name, the next run of the prefix removes.
 /// The bytes of a file do not depend on the method or on the number of ranks. `per-process` leaves
-/// `<prefix>_000000.nc.pieces/`, and its files come into being in `close`. Files of an earlier run are
-/// replaced, step by step.
+/// `<prefix>_000000.nc.pieces/`, and its files come into being in `close`. One run at a time writes a prefix: from create
+/// to close `<prefix>.lock` says which. A dead run's lock is taken over, which is said on stderr.
 ///
 /// Errors: every collective call throws the same Error on every rank or none; after one the object is failed,
 /// every call but `close` throws `failed` without communicating, and earlier steps stay whole.
 class HAKOBI_EXPORT Output {
   public:
     /// Collective over `comm`; `prefix` and `options` equal on all ranks. The prefix's folder is made if it
-    /// is missing (one level). Throws invalid_argument for an unknown method (naming the nearest), permission
-    /// or not_found for the folder, exists when something that is not a regular file is in the way.
+    /// is missing (one level). Throws invalid_argument for an unknown method (naming the nearest) or a prefix whose
+    /// storage keeps nothing (`null:`, `memory:`), permission or not_found for the folder, exists when the prefix holds
+    /// steps (see OutputOptions::resume), another run writes it, or something that is not a regular file is in the way.
     [[nodiscard]] static Output create(const Comm& comm, std::string_view prefix, OutputOptions options = {});
 
     Output(Output&&) noexcept;
@@ -105,7 +116,8 @@ class HAKOBI_EXPORT Output {
     /// overlap: the text says which.
     void end_step();
     /// Finishes what is under way (draining, gathering pieces) and releases everything. Collective, also
-    /// after a failure. Throws what asynchronous work or gathering met; calling it again does nothing.
+    /// after a failure. Throws what asynchronous work or gathering met, and invalid_argument when a step is open, whose
+    /// fields are lost; all is released then, too. Calling it again does nothing.
     void close();
 
     [[nodiscard]] OutputTimes times() const;
@@ -122,9 +134,9 @@ class HAKOBI_EXPORT Output {
 [[nodiscard]] HAKOBI_EXPORT std::span<const std::string_view> output_methods();
 
 /// Makes whole files of the pieces that `per-process` left in `<path>` (a `*.pieces` folder) or in every such
-/// folder of the directory `path`: complete sets are gathered into their file and removed; incomplete ones (a
-/// killed run), and those beside a file that is newer (a later run's), are left and named. Local: no MPI. Throws
-/// not_found, format, no_space, io.
+/// folder of the directory `path`: complete sets are gathered into their file, which is read back, and then removed.
+/// Incomplete ones (a killed run), those beside a file that holds something else, and those of a prefix that a run or
+/// another gathering is at work on, are left and named. Local: no MPI. Throws not_found, format, no_space, io.
 struct GatherResult {
     std::vector<std::string> files;       ///< made, in order
     std::vector<std::string> incomplete;  ///< folders that were left as they are, each with the reason

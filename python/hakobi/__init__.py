@@ -7,24 +7,57 @@ package loads nothing heavy: names are fetched when they are first used.
 from __future__ import annotations
 
 import importlib
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:  # what _EXPORTS fetches, for type checkers and editors
+    from hakobi.collectives import CollectivePlan, Collectives
+    from hakobi.errors import ExistsError, FormatError, HakobiError, InputError, RunError, StorageError
+    from hakobi.output import Axis, Block, Comm, Output, gather_pieces, output_methods, split
+    from hakobi.store import Store, open_store
+
+    __version__: str
 
 #: Public name -> module that has it.
 _EXPORTS = {
     "Axis": "hakobi.output",
     "Block": "hakobi.output",
+    "CollectivePlan": "hakobi.collectives",
+    "Collectives": "hakobi.collectives",
     "Comm": "hakobi.output",
+    "ExistsError": "hakobi.errors",
     "FormatError": "hakobi.errors",
     "HakobiError": "hakobi.errors",
     "InputError": "hakobi.errors",
     "Output": "hakobi.output",
+    "RunError": "hakobi.errors",
     "StorageError": "hakobi.errors",
+    "Store": "hakobi.store",
     "gather_pieces": "hakobi.output",
+    "open_store": "hakobi.store",
     "output_methods": "hakobi.output",
     "split": "hakobi.output",
 }
 
-__all__ = [*_EXPORTS, "__version__"]
+__all__ = [
+    "Axis",
+    "Block",
+    "CollectivePlan",
+    "Collectives",
+    "Comm",
+    "ExistsError",
+    "FormatError",
+    "HakobiError",
+    "InputError",
+    "Output",
+    "RunError",
+    "StorageError",
+    "Store",
+    "__version__",
+    "gather_pieces",
+    "open_store",
+    "output_methods",
+    "split",
+]
 
 
 def __getattr__(name: str) -> Any:
@@ -35,3 +68,7 @@ def __getattr__(name: str) -> Any:
     if name in _EXPORTS:
         return getattr(importlib.import_module(_EXPORTS[name]), name)
     raise AttributeError(f"module 'hakobi' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

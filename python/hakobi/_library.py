@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import Any
 
 from hakobi import programs
-from hakobi.errors import FormatError, HakobiError, InputError, StorageError
+from hakobi.errors import ExistsError, FormatError, HakobiError, InputError, StorageError
 
 MAX_DIMS = 8
 TYPES = {"float64": 0, "float32": 1, "int32": 2, "int64": 3}  #: numpy's name -> HAKOBI_DOUBLE, …
@@ -36,7 +36,7 @@ _ERROR_CLASS: dict[str, type[HakobiError]] = {
     "invalid_argument": InputError,
     "not_found": InputError,
     "unsupported": InputError,
-    "exists": StorageError,
+    "exists": ExistsError,
     "permission": StorageError,
     "no_space": StorageError,
     "io": StorageError,
@@ -67,7 +67,8 @@ class FieldC(ctypes.Structure):
         ("type", c_int),
         ("data", c_void_p),
         ("num_values", c_int64),
-        ("reserved", c_void_p * 4),
+        ("dims", c_char_p),
+        ("reserved", c_void_p * 3),
     )
 
 
@@ -81,6 +82,20 @@ class TimesC(ctypes.Structure):
         ("gather_s", c_double),
         ("bytes", c_int64),
         ("reserved", c_double * 8),
+    )
+
+
+class CollectivesOptionsC(ctypes.Structure):
+    """hakobi_collectives_options."""
+
+    _fields_ = (
+        ("topology", c_char_p),
+        ("method", c_char_p),
+        ("is_reproducible", c_int),
+        ("latency_s", c_double),
+        ("overhead_s", c_double),
+        ("bandwidth_bytes_s", c_double),
+        ("reserved", c_void_p * 4),
     )
 
 
@@ -116,6 +131,18 @@ _PROTOTYPES: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "hakobi_output_free": (None, (c_void_p,)),
     "hakobi_output_method": (c_char_p, (c_void_p,)),
     "hakobi_output_get_times": (c_int, (c_void_p, POINTER(TimesC))),
+    "hakobi_collectives_create": (c_int, (c_void_p, POINTER(CollectivesOptionsC), POINTER(c_void_p))),
+    "hakobi_collectives_allreduce": (c_int, (c_void_p, c_int, c_int, c_int64, POINTER(c_void_p))),
+    "hakobi_collectives_alltoall": (c_int, (c_void_p, c_int64, POINTER(c_void_p))),
+    "hakobi_collectives_allgather": (c_int, (c_void_p, c_int64, POINTER(c_void_p))),
+    "hakobi_collectives_broadcast": (c_int, (c_void_p, c_int64, c_int, POINTER(c_void_p))),
+    "hakobi_collectives_free": (c_int, (c_void_p,)),
+    "hakobi_collective_plan_execute": (c_int, (c_void_p, c_void_p, c_void_p)),
+    "hakobi_collective_plan_start": (c_int, (c_void_p, c_void_p, c_void_p)),
+    "hakobi_collective_plan_test": (c_int, (c_void_p, POINTER(c_int))),
+    "hakobi_collective_plan_wait": (c_int, (c_void_p,)),
+    "hakobi_collective_plan_explain": (c_char_p, (c_void_p,)),
+    "hakobi_collective_plan_free": (None, (c_void_p,)),
     "hakobi_gather_pieces": (c_int, (c_char_p, POINTER(c_void_p))),
     "hakobi_gather_result_file": (c_char_p, (c_void_p, c_int)),
     "hakobi_gather_result_incomplete": (c_char_p, (c_void_p, c_int)),

@@ -6,7 +6,8 @@ A subcommand is one module and one line. The module (in hakobi/commands/ as a ru
 
 What a subcommand's module keeps to:
  1. Importing it is cheap: click and the standard library at the top; numpy, matplotlib, h5py and the like inside the
-    functions that use them. `hakobi --help` imports every module, and a demo starts computing at once.
+    functions that use them. `hakobi --help` imports every module, and a demo starts computing at once. What is not
+    installed ends in one line that names the extra (hakobi/extras.py).
  2. The first line of `command`'s docstring is its line in `hakobi --help`.
  3. Wrong input, a failed program, a full disk: raise one of hakobi.errors, with one line that the user can act on.
     `main` prints it to stderr as `hakobi <words>: <line>` and exits with status 2, without a traceback. OSError gets
@@ -31,26 +32,46 @@ from typing import NoReturn
 
 import click
 
+from hakobi import extras
 from hakobi.errors import HakobiError, InputError, unknown_name
 
-#: Words of the subcommand -> module that defines `command`.
+#: Words of the subcommand -> module that defines `command`, or module:name.
 COMMANDS: dict[str, str] = {
     "bench collective": "hakobi.commands.bench_collective",
+    "bench halo": "hakobi.commands.bench_halo",
     "bench mpi": "hakobi.commands.bench_mpi",
     "bench replay": "hakobi.commands.bench_replay",
+    "bench store": "hakobi.commands.bench_store",
     "compare": "hakobi.commands.compare",
     "demo": "hakobi.commands.demo",
     "doctor": "hakobi.commands.doctor",
     "gather": "hakobi.commands.gather",
     "run": "hakobi.commands.run",
+    "store check": "hakobi.commands.store:check",
+    "store consolidate": "hakobi.commands.store:consolidate",
+    "store create": "hakobi.commands.store:create",
+    "store export": "hakobi.commands.store_fdb:export",
+    "store follow": "hakobi.commands.store:follow",
+    "store get": "hakobi.commands.store:get",
+    "store import": "hakobi.commands.store_fdb:import_",
+    "store list": "hakobi.commands.store:list_",
+    "store move": "hakobi.commands.store:move",
+    "store put": "hakobi.commands.store:put",
+    "store recover": "hakobi.commands.store:recover",
+    "store stats": "hakobi.commands.store:stats",
+    "store where": "hakobi.commands.store:where",
+    "store wipe": "hakobi.commands.store:wipe",
+    "study collectives": "hakobi.commands.study_collectives",
     "study collective-buffer": "hakobi.commands.study_collective_buffer",
+    "study field-store": "hakobi.commands.study_field_store",
     "study mpi-cache": "hakobi.commands.study_mpi_cache",
     "study output-methods": "hakobi.commands.study_output_methods",
 }
 
 #: First word of two-word commands -> help text.
 GROUPS: dict[str, str] = {
-    "bench": "Measure one thing: MPI messages, collective I/O, a replayed program.",
+    "bench": "Measure one thing: MPI messages, halos, collective I/O, a replayed program.",
+    "store": "Find fields by meaning, and keep the store that holds them.",
     "study": "Run an experiment with repetitions and write its table and report.",
 }
 
@@ -69,7 +90,8 @@ class _Group(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         words = self._prefix + cmd_name
         if words in COMMANDS:
-            command = importlib.import_module(COMMANDS[words]).command
+            module, _, name = COMMANDS[words].partition(":")
+            command = getattr(importlib.import_module(module), name or "command")
             assert isinstance(command, click.Command), f"{COMMANDS[words]}.command is no click command"
             return command
         if cmd_name in self.list_commands(ctx):
@@ -151,6 +173,10 @@ def run(arguments: list[str]) -> int:
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 2
+    except ModuleNotFoundError as error:
+        if not (how := extras.advice(error.name or "")):
+            raise
+        return _fail(arguments, f"needs the Python module {error.name}: {how}")
     except OSError as error:
         where = f"{error.filename}: " if error.filename else ""
         return _fail(arguments, f"{where}{error.strerror or error}")

@@ -2,7 +2,8 @@
 
     HakobiError
     ├── InputError      something that was asked for is wrong: change the call or the command line
-    ├── StorageError    the storage refused: space, permission, a file in the way, an I/O error
+    ├── StorageError    the storage refused: space, permission, an I/O error
+    │   └── ExistsError something is there that must not be overwritten: earlier steps, a file in the way
     ├── FormatError     a file is not what it should be: truncated, corrupt, of another kind
     └── RunError        a program that was started failed, was killed, or took too long
 
@@ -31,6 +32,10 @@ class InputError(HakobiError):
 
 class StorageError(HakobiError):
     """The storage refused or failed."""
+
+
+class ExistsError(StorageError):
+    """Something that must not be overwritten is in the way: earlier steps, another run's lock, a file."""
 
 
 class FormatError(HakobiError):

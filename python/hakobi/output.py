@@ -187,12 +187,17 @@ class Output:
         writer_stride: int = 0,
         buffer_bytes: int = 64 << 20,
         keep_pieces: bool = False,
+        resume: bool = False,
+        replace: bool = False,
         hints: Mapping[str, str] | None = None,
     ) -> Output:
         """Collective over `comm`; all arguments equal on all ranks. `axes`: the grid's dimensions, slowest first.
 
+        A prefix that holds steps already raises ExistsError, unless the run is to go on after the last whole one
+        (`resume`) or to remove them (`replace`).
+
         Raises InputError for an unknown method (naming the nearest) or option value, StorageError for a folder that
-        cannot be written or a file in the way.
+        cannot be written or a file in the way, ExistsError also when another run writes the prefix.
         """
         library = load()
         options, handle = ctypes.c_void_p(), ctypes.c_void_p()
@@ -206,6 +211,8 @@ class Output:
             "writer_stride": writer_stride,
             "buffer_bytes": buffer_bytes,
             "keep_pieces": int(keep_pieces),
+            "resume": int(resume),
+            "replace": int(replace),
         }
         try:
             # What a setter or this side refuses is raised by create, on every rank.
@@ -241,11 +248,13 @@ class Output:
         *,
         long_name: str = "",
         standard_name: str = "",
+        dims: Iterable[str] = (),
     ) -> None:
         """Adds a field to the open step. All ranks put the same fields in the same order; nothing is communicated.
 
         `values`: float64, float32, int32 or int64 in native byte order and C order, of the block's shape or flat. It
-        is not copied: do not change it before end_step returns. What is wrong with it on this rank `end_step` raises
+        is not copied: do not change it before end_step returns. `dims`: its dimensions' names, slowest first, where the
+        axes' lengths leave a choice or it has others. What is wrong with it on this rank `end_step` raises
         on every rank: raising it here would leave the others waiting.
 
         Raises InputError at once when no step is open: the calls' order is the same on all ranks.
@@ -254,8 +263,8 @@ class Output:
             closed = "" if self._handle else ": the output is closed"
             raise InputError(f"put: no step is open (begin_step){closed}", code="invalid_argument")
         try:
-            lent = _field_of(name, units, long_name, standard_name, block, values)
-        except InputError as error:
+            lent = _field_of(name, units, long_name, standard_name, tuple(dims), block, values)
+        except (InputError, TypeError) as error:
             self._library.hakobi_output_refuse(self._handle, _printable(f"field {name}: {error}"))
             return
         self._lent.append(values)
@@ -340,7 +349,13 @@ def _add_axis(library: ctypes.CDLL, options: ctypes.c_void_p, axis: Axis) -> Non
 
 
 def _field_of(
-    name: str, units: str, long_name: str, standard_name: str, block: Block, values: npt.NDArray[Any]
+    name: str,
+    units: str,
+    long_name: str,
+    standard_name: str,
+    dims: tuple[str, ...],
+    block: Block,
+    values: npt.NDArray[Any],
 ) -> FieldC:
     """What put lends to C. Raises InputError for what cannot be lent."""
     block_c = _block_of(block)
@@ -356,6 +371,7 @@ def _field_of(
         type=TYPES[values.dtype.name],
         data=values.ctypes.data if values.size else None,
         num_values=values.size,
+        dims=b",".join(_c_text("a dimension's name", dim) for dim in dims),
     )
 
 

@@ -4,12 +4,15 @@
 2. A last line without its newline is what a kill or a full disk left. `read` passes over it when it does not parse;
    the next `append` removes it, and completes it by its newline when it does parse.
 3. Any other line that is not an object is an error that names the file and the line: nothing is skipped silently.
+4. What `read` returns can be computed with, printed and written again: every number is finite, every text is Unicode
+   (no lone surrogates), nothing is nested so deep that it could not be walked. `parse` is the one place that says so.
 """
 
 from __future__ import annotations
 
 import fcntl
 import json
+import math
 import os
 import sys
 from collections.abc import Mapping
@@ -33,7 +36,7 @@ def append(path: Path | str, record: Mapping[str, Any]) -> None:
     is not a record's: it is somebody else's file.
     """
     path = Path(path)
-    line = to_line(record).encode()
+    line = to_line(record).encode(errors="replace")  # a path's bytes need not be Unicode
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o666)
@@ -75,9 +78,46 @@ def _mend_end(fd: int, path: Path) -> None:
 
 def _is_object(text: bytes) -> bool:
     try:
-        return isinstance(json.loads(text), dict)
+        return isinstance(parse(text), dict)
     except ValueError:
         return False
+
+
+def _finite(text: str) -> float:
+    value = float(text)
+    if not math.isfinite(value):
+        raise ValueError(f"{text} is no finite number")
+    return value
+
+
+#: Levels of lists and objects in a line; a record has four.
+MOST_LEVELS = 50
+
+
+def _check_levels(value: Any, levels: int = MOST_LEVELS) -> None:
+    if not isinstance(value, list | dict):
+        return
+    if levels == 0:
+        raise ValueError(f"nested deeper than {MOST_LEVELS} levels")
+    for inner in value.values() if isinstance(value, dict) else value:
+        _check_levels(inner, levels - 1)
+
+
+def parse(line: bytes | str) -> Any:
+    """One JSON value, of rule 4. Raises ValueError that says what is wrong with it."""
+    text = line.decode() if isinstance(line, bytes) else line
+    try:
+        value = json.loads(text, parse_float=_finite, parse_constant=_finite)
+    except RecursionError:
+        raise ValueError(f"nested deeper than {MOST_LEVELS} levels") from None
+    if text.count("[") + text.count("{") > MOST_LEVELS:
+        _check_levels(value)
+    if "\\u" in text:  # only an escape can make half a character of UTF-8 text
+        try:
+            json.dumps(value, ensure_ascii=False).encode()
+        except UnicodeEncodeError as error:
+            raise ValueError(f"half a surrogate pair (\\u{ord(error.object[error.start]):04x})") from error
+    return value
 
 
 def read(path: Path | str) -> list[Record]:
@@ -93,7 +133,7 @@ def read(path: Path | str) -> list[Record]:
         if not line.strip():
             continue
         try:
-            record = json.loads(line)
+            record = parse(line)
         except ValueError as error:
             if number == len(lines) and line.lstrip().startswith(b"{"):
                 continue  # rule 2

@@ -106,6 +106,29 @@ TEST_F(CApi, WritesTheBytesThatCppWrites) {
     EXPECT_EQ(contents(folder_ + "/c_000000.nc"), contents(folder_ + "/cpp_000000.nc"));
 }
 
+TEST_F(CApi, StepsOfAnEarlierRunAreRefusedResumedOrReplaced) {
+    const auto write_a_step = [&](const char* option) {
+        hakobi_options* options = nullptr;
+        EXPECT_EQ(hakobi_options_create(&options), HAKOBI_OK);
+        if (option != nullptr) EXPECT_EQ(hakobi_options_set(options, option, "1"), HAKOBI_OK);
+        hakobi_output* out = nullptr;
+        const int code = hakobi_output_create(comm_, (folder_ + "/again").c_str(), options, &out);
+        hakobi_options_free(options);
+        if (code != HAKOBI_OK) return code;
+        EXPECT_EQ(hakobi_output_begin_step(out, 0), HAKOBI_OK);
+        EXPECT_EQ(hakobi_output_end_step(out), HAKOBI_OK) << text();
+        EXPECT_EQ(hakobi_output_close(out), HAKOBI_OK) << text();
+        hakobi_output_free(out);
+        return code;
+    };
+    EXPECT_EQ(write_a_step(nullptr), HAKOBI_OK);
+    EXPECT_EQ(same_everywhere(write_a_step(nullptr)), HAKOBI_EXISTS);
+    EXPECT_EQ(write_a_step("resume"), HAKOBI_OK);
+    EXPECT_TRUE(std::filesystem::exists(folder_ + "/again_000001.nc"));
+    EXPECT_EQ(write_a_step("replace"), HAKOBI_OK);
+    EXPECT_FALSE(std::filesystem::exists(folder_ + "/again_000001.nc"));
+}
+
 TEST_F(CApi, WhatASetterRefusesOnOneRankCreateReportsOnAll) {
     hakobi_options* options = nullptr;
     ASSERT_EQ(hakobi_options_create(&options), HAKOBI_OK);
@@ -201,6 +224,28 @@ TEST_F(CApi, AnOutputThatIsFreedInTheMiddleOfAStepLeavesNoFile) {
     if (rank_ == 0) {
         EXPECT_TRUE(std::filesystem::is_empty(folder_));
     }
+}
+
+TEST_F(CApi, CollectivesArePlannedAndExecuted) {
+    hakobi_collectives* collectives = nullptr;
+    const hakobi_collectives_options options = {.topology = "nodes", .method = "model"};
+    ASSERT_EQ(hakobi_collectives_create(comm_, &options, &collectives), HAKOBI_OK) << text();
+    hakobi_collective_plan* plan = nullptr;
+    ASSERT_EQ(hakobi_collectives_allreduce(collectives, HAKOBI_DOUBLE, HAKOBI_SUM, 1, &plan), HAKOBI_OK)
+        << text();
+    double one = 1, sum = 0;
+    EXPECT_EQ(hakobi_collective_plan_execute(plan, &one, &sum), HAKOBI_OK) << text();
+    EXPECT_EQ(sum, hakobi_comm_size(comm_));
+    EXPECT_EQ(hakobi_collective_plan_start(plan, &one, nullptr), HAKOBI_INVALID_ARGUMENT);
+    EXPECT_NE(hakobi_collective_plan_explain(plan), nullptr);
+    hakobi_collective_plan_free(plan);
+    EXPECT_EQ(hakobi_collectives_allreduce(collectives, 77, HAKOBI_SUM, 1, &plan), HAKOBI_INVALID_ARGUMENT);
+    EXPECT_EQ(plan, nullptr);
+    EXPECT_EQ(hakobi_collectives_free(collectives), HAKOBI_OK);
+    // Refused on one rank, told to all.
+    const hakobi_collectives_options bad = {.topology = rank_ == 0 ? "star:4" : "nodes"};
+    EXPECT_EQ(hakobi_collectives_create(comm_, &bad, &collectives), HAKOBI_INVALID_ARGUMENT);
+    EXPECT_EQ(collectives, nullptr);
 }
 
 TEST_F(CApi, NullIsRefusedNotFollowed) {

@@ -2,6 +2,7 @@
 
 #include <hakobi.h>
 
+#include <hakobi/collectives.hpp>
 #include <hakobi/comm.hpp>
 #include <hakobi/output.hpp>
 #include <string>
@@ -27,4 +28,13 @@ struct hakobi_output {
 
 struct hakobi_gather_result {
     hakobi::GatherResult result;
+};
+
+struct hakobi_collectives {
+    hakobi::Collectives collectives;
+};
+
+struct hakobi_collective_plan {
+    hakobi::CollectivePlan plan;
+    std::string explanation;
 };

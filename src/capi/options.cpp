@@ -52,6 +52,10 @@ constexpr std::array setters{
                                std::string_view v) { o.writer_stride = integer<int>(n, v); }},
     Setter{"buffer_bytes", [](OutputOptions& o, std::string_view n,
                               std::string_view v) { o.buffer_bytes = integer<std::int64_t>(n, v); }},
+    Setter{"resume",
+           [](OutputOptions& o, std::string_view n, std::string_view v) { o.resume = yes_or_no(n, v); }},
+    Setter{"replace",
+           [](OutputOptions& o, std::string_view n, std::string_view v) { o.replace = yes_or_no(n, v); }},
     Setter{"keep_pieces",
            [](OutputOptions& o, std::string_view n, std::string_view v) { o.keep_pieces = yes_or_no(n, v); }},
 };

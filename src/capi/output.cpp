@@ -1,4 +1,6 @@
+#include <algorithm>
 #include <memory>
+#include <string_view>
 
 #include "capi/guard.hpp"
 #include "capi/handles.hpp"
@@ -41,6 +43,11 @@ hakobi::Field field_of(const hakobi_field& field) {
     result.units = text_or(field.units, "1");
     result.long_name = text_or(field.long_name);
     result.standard_name = text_or(field.standard_name);
+    for (std::string_view rest = field.dims != nullptr ? field.dims : ""; !rest.empty();) {
+        const std::size_t end = std::min(rest.find(','), rest.size());
+        result.dims.emplace_back(rest.substr(0, end));
+        rest.remove_prefix(std::min(end + 1, rest.size()));
+    }
     result.block = block_of(field.block);
     switch (field.type) {
         case HAKOBI_DOUBLE:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Callable
 from pathlib import Path
 
@@ -129,7 +128,6 @@ def measurement(**other: object) -> Record:
         ({"samples": [1.0, None]}, "'samples' is None, not a number"),
         ({"samples": [1.0, "fast"]}, "'samples' is 'fast', not a number"),
         ({"samples": [[1.0]]}, "'samples' is [1.0], not a number"),
-        ({"samples": [1.0, math.nan]}, "'samples' is nan, not a number"),
         ({"samples": [10**400]}, "not a number"),
         ({"samples": None, "kind": "sample", "time_s": "1"}, "'time_s' is '1', not a number"),
         ({"bytes": [1]}, "'bytes' is [1], neither text nor a number"),
@@ -149,6 +147,28 @@ def test_a_record_that_cannot_be_read_ends_in_one_line(
     result = hakobi("compare", a, b)
     assert result.status == 2
     assert "second file, record 2: " in result.line()
+    assert reason in result.line()
+
+
+@pytest.mark.parametrize(
+    ("line", "reason"),
+    [
+        (b'{"samples": [1.0, NaN]}', "NaN is no finite number"),
+        (b'{"samples": [1.0, -1e999]}', "-1e999 is no finite number"),
+        (b'{"pattern": "\\ud800"}', "half a surrogate pair"),
+        (b'{"pattern": "\xed\xa0\x80"}', "codec can't decode"),
+        (b'{"arguments": ' + b"[" * 100_000 + b"]" * 100_000 + b"}", "nested deeper than 50 levels"),
+        (b'{"arguments": ' + b"[" * 60 + b"]" * 60 + b"}", "nested deeper than 50 levels"),
+    ],
+)
+def test_a_line_that_is_no_record_ends_in_one_line(
+    hakobi: Callable[..., Result], tmp_path: Path, line: bytes, reason: str
+) -> None:
+    a = write(tmp_path / "a.jsonl", [measurement()])
+    (tmp_path / "b.jsonl").write_bytes(json.dumps(measurement()).encode() + b"\n" + line + b"\n")
+    result = hakobi("compare", a, tmp_path / "b.jsonl")
+    assert result.status == 2
+    assert "b.jsonl:2: " in result.line()
     assert reason in result.line()
 
 

@@ -126,6 +126,37 @@ comm.free()
         assert data["a"].units == "m"
 
 
+def test_steps_of_an_earlier_run_are_refused_resumed_or_replaced(tmp_path: Path) -> None:
+    done = run_alone(
+        """
+import hakobi, pathlib
+comm = hakobi.Comm.duplicate()
+
+def run(time, **options):
+    with hakobi.Output.create(comm, "run", **options) as out:
+        out.begin_step(time)
+        out.end_step()
+    return sorted(path.name for path in pathlib.Path().glob("run*"))
+
+print(run(0.0))
+try:
+    run(1.0)
+except hakobi.ExistsError as error:
+    print(error.code)
+print(run(1.0, resume=True))
+print(run(2.0, replace=True))
+""",
+        tmp_path,
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines() == [
+        "['run_000000.nc']",
+        "exists",
+        "['run_000000.nc', 'run_000001.nc']",
+        "['run_000000.nc']",
+    ]
+
+
 def test_a_block_that_raises_abandons_the_step(tmp_path: Path) -> None:
     done = run_alone(
         """
@@ -195,6 +226,8 @@ for number, call in enumerate({[call for call, _ in REFUSED]!r}):
     except hakobi.InputError as error:
         text = str(error).replace("\\n", " ")
         os.write(1, f"{{number:02}} {{comm.rank}}: {{error.code}} on {{error.rank}}: {{text}}\\n".encode())
+        if call.startswith("put"):
+            out.close()
     except Exception as error:
         os.write(2, f"{{call}}: {{error!r}}".encode())
         MPI.COMM_WORLD.Abort(1)
@@ -256,7 +289,8 @@ put("closed")
         ('hakobi.Output.create(comm, "run", method="pipelind")', "InputError invalid_argument"),
         ('hakobi.Output.create(comm, "run", writer_stride="two")', "InputError invalid_argument"),
         ('hakobi.Output.create(comm, "run", axes=[hakobi.Axis("x", "m", ["a"])])', "InputError invalid_argument"),
-        ('hakobi.Output.create(comm, "in_the_way/run")', "StorageError"),
+        ('hakobi.Output.create(comm, "in_the_way/run")', "ExistsError exists"),
+        ('hakobi.Output.create(comm, "run", resume=True, replace=True)', "InputError invalid_argument"),
         ('hakobi.gather_pieces("nowhere")', "InputError not_found"),
         ("hakobi.Comm.duplicate(-77)", "InputError invalid_argument"),
         ("hakobi.split((2, 2), 5, 0)", "InputError invalid_argument"),

@@ -16,6 +16,7 @@ def command(path: Path) -> int:
     """Make whole files of the pieces that a `per-process` run left in PATH.
 
     PATH is a `*.pieces` folder or a folder that holds such folders. Complete sets become their file and are removed;
-    incomplete ones, and those beside a newer file, are left and named. Needs no MPI launcher.
+    incomplete ones, those beside a file that holds something else, and those of a run that goes on are left and named.
+    Needs no MPI launcher.
     """
     return subprocess.run([programs.find("hakobi-gather").path, path], check=False).returncode

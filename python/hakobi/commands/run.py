@@ -47,6 +47,8 @@ def command(
     words = program[1:] if program[:1] == ("--",) else program
     if not words and not is_printed:
         raise InputError("name the program to run, as in: hakobi run -- mpirun -n 8 ./solver")
+    if words and not words[0]:
+        raise InputError("the program's name is empty: a variable that is not set?")
     target = drop_in.look_at(words) if words else drop_in.Target((), None, None, None, None, False)
     variables = _variables(target, hints, profile, explain, record, off)
     if is_printed:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from hakobi import conditions, files, launch, programs, records
+from hakobi import conditions, files, launch, programs, records, statistics
 from hakobi.errors import HakobiError, StorageError, storage_error
 from hakobi.measuring.machine import Fact
 from hakobi.words import binary_text, bytes_text
@@ -32,10 +32,10 @@ def memory(budget_s: float = 2.0, size: int = 256 << 20) -> Fact:
         begin = time.perf_counter()
         np.copyto(target, source)
         rates.append(size / (time.perf_counter() - begin) / 1e9)
-    spread = float(np.quantile(rates, 0.75) - np.quantile(rates, 0.25)) / 2
+    rate = statistics.summarise(rates)
     return Fact(
         "memory copy",
-        f"{np.median(rates):.3g} ± {spread:.1g} GB/s, one thread, {binary_text(size)}",
+        f"{rate.median:.3g} ± {rate.spread:.1g} GB/s, one thread, {binary_text(size)}",
         "note",
         "no process takes in messages, or writes a file in memory, faster than one copy",
         "one direction of one process above this was served from a cache; sendrecv's figure counts two directions",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import math
 from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -20,6 +19,8 @@ COLLECTIVES = ("barrier", "bcast", "reduce", "allreduce", "gather", "allgather",
 CALLS = (*MESSAGES, *COLLECTIVES, "wait", "other")
 #: Bytes of a message from which on hakobi-replay cannot send it: an int counts them.
 TOO_LARGE = (1 << 31) - 1
+#: Microseconds in a trace: 30 years.
+MOST_US = 1e15
 
 
 @dataclass(frozen=True)
@@ -94,14 +95,19 @@ class Trace:
 
 
 def read(path: Path) -> Trace:
-    """Raises StorageError (missing), FormatError when the file is no whole trace."""
+    """Raises StorageError (missing), FormatError when the file is no whole trace.
+
+    It is read more than once, by replaying ranks too: a pipe will not do, and one without a writer would never end.
+    """
+    if path.exists() and not path.is_file():
+        raise FormatError(f"{path} is no regular file, as a trace is")
     lines = records.read(path)
     if not lines or lines[0].get("kind") != "trace":
         raise FormatError(f"{path} is not a trace: 'hakobi run --record FILE -- …' makes one")
     head = lines[0]
     try:
         trace = Trace(path, str(head.get("command", "")), str(head.get("mpi_library", "")))
-        num_ranks = int(head["ranks"])
+        num_ranks = _integer(head["ranks"])
         if not 0 < num_ranks < len(lines):  # each has a line of its own at least
             raise ValueError(f"{num_ranks} ranks in {len(lines)} lines")
         trace.ranks = [[] for _ in range(num_ranks)]
@@ -109,21 +115,29 @@ def read(path: Path) -> Trace:
         copies: dict[int, list[int]] = {}
         expected: dict[int, int] = {}
         for line in lines[1:]:
-            rank = int(line["rank"])
+            if line["kind"] not in ("trace-rank", "trace-events"):
+                raise ValueError(f"a line of kind {line['kind']!r}")
+            rank = _integer(line["rank"])
+            if not 0 <= rank < num_ranks:
+                raise ValueError(f"rank {rank} of {num_ranks}")
             if line["kind"] == "trace-rank":
-                groups[rank] = [tuple(map(int, group)) for group in line["groups"]]
-                copies[rank] = [int(copy) for copy in line.get("copies", [0] * len(groups[rank]))]
+                if rank in groups:
+                    raise ValueError(f"rank {rank} comes twice")
+                groups[rank] = [tuple(map(_integer, group)) for group in line["groups"]]
+                copies[rank] = [_integer(copy) for copy in line.get("copies", [0] * len(groups[rank]))]
                 if len(copies[rank]) != len(groups[rank]):
                     raise ValueError(f"{len(copies[rank])} copies for {len(groups[rank])} groups")
                 for member in (member for group in groups[rank] for member in group):
                     if not 0 <= member < num_ranks:
                         raise ValueError(f"a communicator with rank {member} of {num_ranks}")
-                expected[rank] = int(line["num_events"])
-                trace.dropped += int(line["num_dropped"])
+                expected[rank] = _integer(line["num_events"])
+                trace.dropped += _integer(line["num_dropped"])
                 for name, count in line.get("not_replayed", {}).items():
-                    trace.not_replayed[str(name)] += int(count)
-            elif line["kind"] == "trace-events":
+                    trace.not_replayed[str(name)] += _integer(count)
+            else:
                 events = trace.ranks[rank]
+                if _integer(line["first"]) != len(events):
+                    raise ValueError(f"rank {rank}'s events from {line['first']} on follow {len(events)}")
                 for values in line["events"]:
                     event = _event(values, groups[rank], copies[rank])
                     if reason := _nonsense(event, events, num_ranks):
@@ -194,20 +208,32 @@ def crop(trace: Trace, ranges: list[tuple[int, int]], target: Path) -> Trace:
     return read(target)
 
 
+def _integer(value: Any) -> int:
+    """A whole number that is written as one. Raises ValueError."""
+    if type(value) is not int:
+        raise ValueError(f"{value!r} is no whole number")
+    return value
+
+
 def _event(values: list[Any], groups: list[tuple[int, ...]], copies: list[int]) -> Event:
-    call, partner, tag, group, size, _address, begin, end = values[:8]
-    if not math.isfinite(begin) or not math.isfinite(end):
-        raise ValueError(f"a {call} from {begin} to {end}")
+    call, partner, tag, group, size, address = values[0], *map(_integer, values[1:6])
     if call not in CALLS:
         raise ValueError(f"no call is named {call!r}")
+    begin_us, end_us = values[6], values[7]
+    for time_us in (begin_us, end_us):
+        if type(time_us) not in (int, float) or not abs(time_us) <= MOST_US:
+            raise ValueError(f"a {call} at {time_us!r} us")
+    if address < 0:
+        raise ValueError(f"a {call} at address {address}")
     if call not in ("wait", "other") and group < 0:
         raise ValueError(f"a {call} in group {group}")
     known, copy = (groups[group], copies[group]) if call not in ("wait", "other") else ((), 0)
-    common = (str(call), int(partner), int(tag), known, int(size), begin / 1e6, end / 1e6)
+    common = (str(call), partner, tag, known, size, begin_us / 1e6, end_us / 1e6)
     if call == "sendrecv":
-        tag = int(values[11]) if len(values) > 11 else -1
-        return Event(*common, source=int(values[8]), receive_bytes=int(values[9]), receive_tag=tag, copy=copy)
-    return Event(*common, requests=tuple(map(int, values[8]))) if call == "wait" else Event(*common, copy=copy)
+        source, receive_bytes, _address = map(_integer, values[8:11])
+        tag = _integer(values[11]) if len(values) > 11 else -1
+        return Event(*common, source=source, receive_bytes=receive_bytes, receive_tag=tag, copy=copy)
+    return Event(*common, requests=tuple(map(_integer, values[8]))) if call == "wait" else Event(*common, copy=copy)
 
 
 def _nonsense(event: Event, before: list[Event], num_ranks: int) -> str:

@@ -86,7 +86,7 @@ def notes(outcome: Outcome) -> list[str]:
             )
     num_rounds = _num_rounds(outcome)
     of = f"of {num_rounds} rounds' medians" if num_rounds > 1 else "of one process's samples"
-    result.append(f"± is half the distance between the quartiles {of}; the interval holds the ratio with 99 %")
+    result.append(f"± is half the distance between the quartiles {of}; the interval holds the ratio with 98 %")
     if num_rounds == 1:
         result.append("one round: what differs from process to process is in no interval")
     if any(not figure.settled for figures in outcome.measured.values() for figure in figures):

@@ -27,8 +27,6 @@ from hakobi.measuring.transports import Transport
 from hakobi.records import Record
 
 PROGRAM = "hakobi-bench-mpi"
-#: Confidence of the judgement of one size; a table has about twenty.
-CONFIDENCE = 0.99
 
 
 @dataclass(frozen=True)
@@ -243,7 +241,7 @@ def _figure(size: int, pairs: list[tuple[list[float], list[float]]], counted: fl
         cold_values = [float(np.median(cold)) for _, cold in pairs]
         log_ratios = [float(np.median(logs)) for logs in logs_of_rounds]
     hot_s, cold_s = statistics.summarise(hot_values), statistics.summarise(cold_values)
-    logs = statistics.compare_interleaved(log_ratios, [0.0] * len(log_ratios), CONFIDENCE)
+    logs = statistics.compare_interleaved(log_ratios, [0.0] * len(log_ratios))
     low, high = float(np.exp(logs.interval.low)), float(np.exp(logs.interval.high))
     ratio = statistics.Comparison(
         float(np.exp(logs.estimate)), statistics.Interval(low, high, logs.interval.confidence), logs.differs

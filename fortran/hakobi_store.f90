@@ -1,0 +1,258 @@
+!> The field store in Fortran: the calls of hakobi/store.hpp over the C interface (hakobi_store.h). No MPI in it.
+!>
+!>     type(hakobi_store) :: store
+!>     call store%open("forecast", "schema=weather")
+!>     call store%archive("class=od,...,step=24,param=t", t)      ! t(:) or t(:,:): its form is kept as C order has it
+!>     call store%flush()
+!>     n = store%count("param=t,step=0/to/24/by/6")
+!>     call store%retrieve("class=od,...,step=24,param=t", t)
+!>     call store%close()
+!>
+!> Errors as in the module hakobi: with stat= the code is there and the text in errmsg=, without it the program stops.
+module hakobi_store_module
+    use, intrinsic :: iso_c_binding
+    use, intrinsic :: iso_fortran_env, only: int64, real32, real64
+    implicit none
+    private
+    public :: hakobi_store
+
+    !> A field store. A copy names the same object; nothing is closed without `close`.
+    type :: hakobi_store
+        private
+        type(c_ptr) :: handle = c_null_ptr
+    contains
+        procedure :: open => store_open
+        generic :: archive => archive_real64_1, archive_real64_2, archive_real32_1, archive_real32_2
+        procedure :: flush => store_flush
+        procedure :: count => store_count
+        generic :: retrieve => retrieve_real64_1, retrieve_real64_2, retrieve_real32_1, retrieve_real32_2
+        procedure :: close => store_close
+        procedure, private :: archive_real64_1, archive_real64_2, archive_real32_1, archive_real32_2
+        procedure, private :: retrieve_real64_1, retrieve_real64_2, retrieve_real32_1, retrieve_real32_2
+    end type
+
+    interface
+        type(c_ptr) function c_error_text() bind(c, name="hakobi_error_text")
+            import :: c_ptr
+        end function
+        integer(c_size_t) function c_strlen(text) bind(c, name="strlen")
+            import :: c_ptr, c_size_t
+            type(c_ptr), value :: text
+        end function
+        integer(c_int) function c_open(path, options, store) bind(c, name="hakobi_store_open")
+            import :: c_char, c_int, c_ptr
+            character(kind=c_char), intent(in) :: path(*), options(*)
+            type(c_ptr), intent(out) :: store
+        end function
+        integer(c_int) function c_archive(store, key, bytes, num_bytes, form) bind(c, name="hakobi_store_archive")
+            import :: c_char, c_int, c_int64_t, c_ptr
+            type(c_ptr), value :: store, bytes
+            character(kind=c_char), intent(in) :: key(*), form(*)
+            integer(c_int64_t), value :: num_bytes
+        end function
+        integer(c_int) function c_flush(store) bind(c, name="hakobi_store_flush")
+            import :: c_int, c_ptr
+            type(c_ptr), value :: store
+        end function
+        integer(c_int) function c_close(store) bind(c, name="hakobi_store_close")
+            import :: c_int, c_ptr
+            type(c_ptr), value :: store
+        end function
+        subroutine c_free(store) bind(c, name="hakobi_store_free")
+            import :: c_ptr
+            type(c_ptr), value :: store
+        end subroutine
+        integer(c_int) function c_list(store, request, flags, listing) bind(c, name="hakobi_store_list")
+            import :: c_char, c_int, c_ptr
+            type(c_ptr), value :: store
+            character(kind=c_char), intent(in) :: request(*)
+            integer(c_int), value :: flags
+            type(c_ptr), intent(out) :: listing
+        end function
+        integer(c_int64_t) function c_size(listing) bind(c, name="hakobi_listing_size")
+            import :: c_int64_t, c_ptr
+            type(c_ptr), value :: listing
+        end function
+        subroutine c_listing_free(listing) bind(c, name="hakobi_listing_free")
+            import :: c_ptr
+            type(c_ptr), value :: listing
+        end subroutine
+        integer(c_int) function c_fill(store, key, bytes, num_bytes) bind(c, name="hakobi_store_retrieve_one")
+            import :: c_char, c_int, c_int64_t, c_ptr
+            type(c_ptr), value :: store, bytes
+            character(kind=c_char), intent(in) :: key(*)
+            integer(c_int64_t), value :: num_bytes
+        end function
+    end interface
+
+contains
+
+    subroutine report(code, stat, errmsg)
+        integer(c_int), intent(in) :: code
+        integer, intent(out), optional :: stat
+        character(len=*), intent(inout), optional :: errmsg
+        character(len=:), allocatable :: text
+        if (present(stat)) stat = code
+        if (code == 0) return
+        text = error_text()
+        if (present(errmsg)) errmsg = text
+        if (.not. present(stat)) error stop "hakobi: "//text
+    end subroutine
+
+    function error_text() result(text)
+        character(len=:), allocatable :: text
+        character(kind=c_char), pointer :: letters(:)
+        type(c_ptr) :: found
+        integer :: i
+        found = c_error_text()
+        call c_f_pointer(found, letters, [int(c_strlen(found))])
+        allocate (character(len=size(letters)) :: text)
+        do i = 1, size(letters)
+            text(i:i) = letters(i)
+        end do
+    end function
+
+    !> Opens the store at `path`; options as in hakobi_store.h, "schema=weather,writer=rank7".
+    subroutine store_open(self, path, options, stat, errmsg)
+        class(hakobi_store), intent(inout) :: self
+        character(len=*), intent(in) :: path
+        character(len=*), intent(in), optional :: options
+        integer, intent(out), optional :: stat
+        character(len=*), intent(inout), optional :: errmsg
+        character(len=:), allocatable :: given
+        given = ""
+        if (present(options)) given = trim(options)
+        call report(c_open(trim(path)//c_null_char, given//c_null_char, self%handle), stat, errmsg)
+    end subroutine
+
+    ! "float64[ny,nx]" for an array (nx, ny): the slowest dimension first.
+    function form_of(type, extents) result(form)
+        character(len=*), intent(in) :: type
+        integer(int64), intent(in) :: extents(:)
+        character(len=:), allocatable :: form
+        character(len=24) :: number
+        integer :: i
+        form = type//"["
+        do i = size(extents), 1, -1
+            write (number, "(i0)") extents(i)
+            form = form//trim(number)
+            if (i > 1) form = form//","
+        end do
+        form = form//"]"
+    end function
+
+    subroutine archive_real64_1(self, key, values, stat, errmsg)
+        class(hakobi_store), intent(in) :: self
+        character(len=*), intent(in) :: key
+        real(real64), intent(in), contiguous, target :: values(:)
+        integer, intent(out), optional :: stat
+        character(len=*), intent(inout), optional :: errmsg
+        call report(c_archive(self%handle, trim(key)//c_null_char, c_loc(values), 8*size(values, kind=c_int64_t), &
+                              form_of("float64", shape(values, int64))//c_null_char), stat, errmsg)
+    end subroutine
+
+    subroutine archive_real64_2(self, key, values, stat, errmsg)
+        class(hakobi_store), intent(in) :: self
+        character(len=*), intent(in) :: key
+        real(real64), intent(in), contiguous, target :: values(:, :)
+        integer, intent(out), optional :: stat
+        character(len=*), intent(inout), optional :: errmsg
+        call report(c_archive(self%handle, trim(key)//c_null_char, c_loc(values), 8*size(values, kind=c_int64_t), &
+                              form_of("float64", shape(values, int64))//c_null_char), stat, errmsg)
+    end subroutine
+
+    subroutine archive_real32_1(self, key, values, stat, errmsg)
+        class(hakobi_store), intent(in) :: self
+        character(len=*), intent(in) :: key
+        real(real32), intent(in), contiguous, target :: values(:)
+        integer, intent(out), optional :: stat
+        character(len=*), intent(inout), optional :: errmsg
+        call report(c_archive(self%handle, trim(key)//c_null_char, c_loc(values), 4*size(values, kind=c_int64_t), &
+                              form_of("float32", shape(values, int64))//c_null_char), stat, errmsg)
+    end subroutine
+
+    subroutine archive_real32_2(self, key, values, stat, errmsg)
+        class(hakobi_store), intent(in) :: self
+        character(len=*), intent(in) :: key
+        real(real32), intent(in), contiguous, target :: values(:, :)
+        integer, intent(out), optional :: stat
+        character(len=*), intent(inout), optional :: errmsg
+        call report(c_archive(self%handle, trim(key)//c_null_char, c_loc(values), 4*size(values, kind=c_int64_t), &
+                              form_of("float32", shape(values, int64))//c_null_char), stat, errmsg)
+    end subroutine
+
+    !> Makes everything archived durable and visible.
+    subroutine store_flush(self, stat, errmsg)
+        class(hakobi_store), intent(in) :: self
+        integer, intent(out), optional :: stat
+        character(len=*), intent(inout), optional :: errmsg
+        call report(c_flush(self%handle), stat, errmsg)
+    end subroutine
+
+    !> How many fields a request selects; -1 after an error that stat= tells.
+    function store_count(self, request, stat, errmsg) result(count)
+        class(hakobi_store), intent(in) :: self
+        character(len=*), intent(in) :: request
+        integer, intent(out), optional :: stat
+        character(len=*), intent(inout), optional :: errmsg
+        integer(int64) :: count
+        type(c_ptr) :: listing
+        integer(c_int) :: code
+        count = -1
+        code = c_list(self%handle, trim(request)//c_null_char, 0, listing)
+        call report(code, stat, errmsg)
+        if (code /= 0) return
+        count = c_size(listing)
+        call c_listing_free(listing)
+    end function
+
+    ! The key's field fills `values`: their sizes are equal, or the call is refused.
+    subroutine retrieve_real64_1(self, key, values, stat, errmsg)
+        class(hakobi_store), intent(in) :: self
+        character(len=*), intent(in) :: key
+        real(real64), intent(inout), contiguous, target :: values(:)
+        integer, intent(out), optional :: stat
+        character(len=*), intent(inout), optional :: errmsg
+        call report(c_fill(self%handle, trim(key)//c_null_char, c_loc(values), 8*size(values, kind=c_int64_t)), stat, errmsg)
+    end subroutine
+
+    subroutine retrieve_real64_2(self, key, values, stat, errmsg)
+        class(hakobi_store), intent(in) :: self
+        character(len=*), intent(in) :: key
+        real(real64), intent(inout), contiguous, target :: values(:, :)
+        integer, intent(out), optional :: stat
+        character(len=*), intent(inout), optional :: errmsg
+        call report(c_fill(self%handle, trim(key)//c_null_char, c_loc(values), 8*size(values, kind=c_int64_t)), stat, errmsg)
+    end subroutine
+
+    subroutine retrieve_real32_1(self, key, values, stat, errmsg)
+        class(hakobi_store), intent(in) :: self
+        character(len=*), intent(in) :: key
+        real(real32), intent(inout), contiguous, target :: values(:)
+        integer, intent(out), optional :: stat
+        character(len=*), intent(inout), optional :: errmsg
+        call report(c_fill(self%handle, trim(key)//c_null_char, c_loc(values), 4*size(values, kind=c_int64_t)), stat, errmsg)
+    end subroutine
+
+    subroutine retrieve_real32_2(self, key, values, stat, errmsg)
+        class(hakobi_store), intent(in) :: self
+        character(len=*), intent(in) :: key
+        real(real32), intent(inout), contiguous, target :: values(:, :)
+        integer, intent(out), optional :: stat
+        character(len=*), intent(inout), optional :: errmsg
+        call report(c_fill(self%handle, trim(key)//c_null_char, c_loc(values), 4*size(values, kind=c_int64_t)), stat, errmsg)
+    end subroutine
+
+    !> Drops what was not flushed, closes and releases the store.
+    subroutine store_close(self, stat, errmsg)
+        class(hakobi_store), intent(inout) :: self
+        integer, intent(out), optional :: stat
+        character(len=*), intent(inout), optional :: errmsg
+        integer(c_int) :: code
+        code = c_close(self%handle)
+        call c_free(self%handle)
+        self%handle = c_null_ptr
+        call report(code, stat, errmsg)
+    end subroutine
+
+end module

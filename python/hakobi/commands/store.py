@@ -1,0 +1,56 @@
+"""`hakobi store …`: the program hakobi-store, which has the options and does the work."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import click
+
+from hakobi import programs
+
+#: Subcommand of hakobi-store -> its line in `hakobi store --help`.
+_HELP = {
+    "check": "Hold indexes and data against each other; --deep reads every field.",
+    "consolidate": "Put all indexes into one file that is read faster; beside running writers.",
+    "create": "Make an empty store.",
+    "follow": "Print fields as they are flushed.",
+    "get": "Write the fields that a request selects, one behind the other.",
+    "list": "Print the fields that a request selects, one a line.",
+    "move": "Move a store, or some of its fields to another store.",
+    "put": "Archive a file's bytes as one field.",
+    "recover": "Free what killed writers left behind their last flush.",
+    "stats": "Print how many fields there are, and the space that they take.",
+    "where": "Print for each field its file, offset and length.",
+    "wipe": "Say what removing fields would free; --remove removes them.",
+}
+
+
+def _print_help(program: Path, name: str) -> int:
+    """The program's own, under the name that the user has typed."""
+    done = subprocess.run([program, name, "--help"], check=False, capture_output=True, text=True)
+    description, _, rest = done.stdout.partition("Usage: hakobi-store")
+    click.echo(f"Usage: hakobi store{rest.rstrip()}\n\n{description.rstrip()}")
+    return done.returncode
+
+
+def _make(name: str, text: str) -> click.Command:
+    @click.command(
+        name=name,
+        help=text,
+        add_help_option=False,
+        context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False},
+    )
+    @click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
+    def command(arguments: tuple[str, ...]) -> int:
+        program = programs.find("hakobi-store").path
+        if {"--help", "-h"} & set(arguments):
+            return _print_help(program, name)
+        return subprocess.run([program, name, *arguments], check=False).returncode
+
+    return command
+
+
+check, consolidate, create, follow, get, list_, move, put, recover, stats, where, wipe = (
+    _make(name, text) for name, text in _HELP.items()
+)

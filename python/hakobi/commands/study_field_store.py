@@ -1,0 +1,68 @@
+"""`hakobi study field-store`: what a weather model's output costs, by where it goes and how."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from hakobi.options import SECONDS
+
+
+@click.command()
+@click.option("--storage", "storages", multiple=True, metavar="NAME=DIR", help="Where to write; repeat for several.")
+@click.option("--ranks", type=click.IntRange(min=1), default=2, show_default=True, help="MPI ranks of the model.")
+@click.option("--strides", default="1,2,4,6,8,16", show_default=True, help="Every n-th rank writes; up to the ranks.")
+@click.option("--buffers", default="2x16,4x16,4x64", show_default=True, help="NUMBERxMIB, separated by commas.")
+@click.option("--resolution", default="T159", show_default=True, help="T63, T95, T159, T255 or T511.")
+@click.option("--levels", type=click.IntRange(1, 200), default=60, show_default=True, help="Model levels.")
+@click.option("--hours", type=click.IntRange(min=1), default=3, show_default=True, help="Of forecast, an output each.")
+@click.option("--repetitions", type=click.IntRange(min=1), default=3, show_default=True, help="Rounds of every case.")
+@click.option("--json", "json_file", type=click.Path(path_type=Path), help="Append a JSON line a run and file to this.")
+@click.option("--timeout", "timeout_s", type=SECONDS, default=3600.0, show_default=True, help="Seconds a run may take.")
+def command(
+    storages: tuple[str, ...],
+    ranks: int,
+    strides: str,
+    buffers: str,
+    resolution: str,
+    levels: int,
+    hours: int,
+    repetitions: int,
+    json_file: Path | None,
+    timeout_s: float,
+) -> int:
+    """Measure what a weather model's output costs.
+
+    Runs hakobi-weather without output, with two files a step through one task and with the field store: by stride of
+    the writers, by number and size of asynchronous buffers, with and without huge pages. Prints forecast days per
+    day, sizes, and what the writing of each file took.
+
+    \b
+    hakobi study field-store --ranks 4 --storage fast=/dev/shm/me --storage disk=/scratch/me --json runs.jsonl
+    """
+    from hakobi import files
+    from hakobi.studies.field_store import session
+    from hakobi.studies.output_methods.plan import parse_storages
+    from hakobi.table import show
+
+    plan = session.Plan(
+        storages=parse_storages(storages, default=Path("out") / "study"),
+        strides=session.parse_strides(strides, ranks),
+        buffers=session.parse_buffers(buffers),
+        ranks=ranks,
+        rounds=repetitions,
+        timeout_s=timeout_s,
+        arguments=("--resolution", resolution, "--levels", str(levels), "--hours", str(hours)),
+    )
+    if json_file:
+        files.prepare_file(json_file)
+
+    def progress(number: int, case: session.Case) -> None:
+        where = f" on {case.storage}" if case.storage else ""
+        click.echo(f"round {number + 1} of {repetitions}: {case.kind}{where}, stride {case.stride}", err=True)
+
+    for table in session.tables(plan, session.run(plan, json_file, progress)):
+        show(table)
+        click.echo()
+    return 0

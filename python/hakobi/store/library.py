@@ -1,0 +1,328 @@
+"""hakobi_store.h for Python: Store, Listing, Field. hakobi/store/__init__.py has the overview."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Iterator, Mapping, Sequence
+from ctypes import POINTER, c_char_p, c_int, c_int64, c_uint64, c_void_p
+from dataclasses import dataclass
+from os import PathLike, fspath
+from types import TracebackType
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from hakobi import _library
+from hakobi._library import check
+from hakobi.errors import InputError
+
+if TYPE_CHECKING:
+    import xarray
+
+#: A key or a request: "keyword=value,…", or the values by keyword. In a request a value may be a list, or a slice
+#: (both ends belong to it, as in xarray's label slices).
+Values = str | Mapping[str, Any]
+
+FILE_ORDER, WITH_REPLACED, LENIENT = 1, 2, 4
+
+
+class _InfoC(ctypes.Structure):
+    """hakobi_field_info."""
+
+    _fields_ = (
+        ("key", c_char_p),
+        ("form", c_char_p),
+        ("file", c_char_p),
+        ("offset_bytes", c_int64),
+        ("length_bytes", c_int64),
+        ("checksum", c_uint64),
+        ("flushed_ns", c_int64),
+        ("is_replaced", c_int),
+        ("reserved", c_int64 * 4),
+    )
+
+
+_RECEIVER = ctypes.CFUNCTYPE(None, c_void_p, c_int64, c_void_p, c_int64)
+
+_PROTOTYPES: dict[str, tuple[Any, tuple[Any, ...]]] = {
+    "hakobi_store_open": (c_int, (c_char_p, c_char_p, POINTER(c_void_p))),
+    "hakobi_store_archive": (c_int, (c_void_p, c_char_p, c_void_p, c_int64, c_char_p)),
+    "hakobi_store_archive_grib": (c_int, (c_void_p, c_void_p, c_int64)),
+    "hakobi_store_flush": (c_int, (c_void_p,)),
+    "hakobi_store_close": (c_int, (c_void_p,)),
+    "hakobi_store_free": (None, (c_void_p,)),
+    "hakobi_store_list": (c_int, (c_void_p, c_char_p, c_int, POINTER(c_void_p))),
+    "hakobi_store_retrieve": (c_int, (c_void_p, c_void_p, _RECEIVER, c_void_p)),
+    "hakobi_store_read": (c_int, (c_void_p, c_void_p, c_int64, c_int64, c_void_p, c_int64)),
+    "hakobi_grib_values": (c_int, (c_char_p, c_int64, c_void_p, c_int64, POINTER(c_int64))),
+    "hakobi_store_param_name": (c_char_p, (c_char_p,)),
+    "hakobi_listing_free": (None, (c_void_p,)),
+    "hakobi_listing_size": (c_int64, (c_void_p,)),
+    "hakobi_listing_get": (c_int, (c_void_p, c_int64, POINTER(_InfoC))),
+    "hakobi_listing_keywords": (c_int, (c_void_p, POINTER(c_char_p))),
+    "hakobi_listing_column": (c_int, (c_void_p, c_char_p, c_void_p, POINTER(c_int64))),
+    "hakobi_listing_value": (c_char_p, (c_void_p, c_int64)),
+}
+
+
+def _load() -> ctypes.CDLL:
+    library = _library.load()
+    for name, (result, arguments) in _PROTOTYPES.items():
+        function = getattr(library, name)
+        function.restype, function.argtypes = result, arguments
+    return library
+
+
+def _value_text(value: Any) -> str:
+    if isinstance(value, slice):
+        if value.start is None or value.stop is None:
+            raise InputError("a slice in a request has both ends: slice(0, 24) or slice(0, 24, 6)")
+        step = "" if value.step is None else f"/by/{value.step}"
+        return f"{value.start}/to/{value.stop}{step}"
+    if isinstance(value, str) or not isinstance(value, Sequence | np.ndarray):
+        return str(value)
+    return "/".join(str(entry) for entry in value)
+
+
+def text_of(values: Values) -> str:
+    """A key or request as text.
+
+    >>> text_of({"param": ["t", "u"], "step": slice(0, 24, 6), "number": 3})
+    'param=t/u,step=0/to/24/by/6,number=3'
+    """
+    if isinstance(values, str):
+        return values
+    return ",".join(f"{keyword}={_value_text(value)}" for keyword, value in values.items())
+
+
+def _encode(what: str, text: str) -> bytes:
+    if "\0" in text:
+        raise InputError(f"{what} {text!r} has a NUL character")
+    return text.encode()
+
+
+@dataclass(frozen=True)
+class Field:
+    """One field of a listing: where it is and what it is called."""
+
+    keys: dict[str, str]
+    form: str
+    path: str
+    offset: int
+    length: int
+    checksum: int
+    flushed_ns: int
+    is_replaced: bool
+
+    def __str__(self) -> str:
+        return text_of(self.keys)
+
+
+class Listing(Sequence[Field]):
+    """The fields that a request selected when it was asked. Fields are made as they are looked at."""
+
+    def __init__(self, store: Store, handle: c_void_p) -> None:
+        self._store, self._handle, self._library = store, handle, store._library
+        self._size: int = self._library.hakobi_listing_size(handle)
+
+    def __del__(self) -> None:
+        handle, self._handle = self._handle, c_void_p()
+        self._library.hakobi_listing_free(handle)
+
+    def __len__(self) -> int:
+        return self._size
+
+    def __getitem__(self, index: Any) -> Any:
+        if isinstance(index, slice):
+            return [self[i] for i in range(*index.indices(len(self)))]
+        at = index + len(self) if index < 0 else index
+        if not 0 <= at < len(self):
+            raise IndexError(index)
+        info = _InfoC()
+        check(self._library, self._library.hakobi_listing_get(self._handle, at, info))
+        keys = dict(item.split("=", 1) for item in info.key.decode().split(","))
+        return Field(
+            keys,
+            info.form.decode(),
+            info.file.decode(),
+            info.offset_bytes,
+            info.length_bytes,
+            info.checksum,
+            info.flushed_ns,
+            bool(info.is_replaced),
+        )
+
+    def keywords(self) -> list[str]:
+        """The keywords that the fields have, in the schema's order."""
+        found = c_char_p()
+        check(self._library, self._library.hakobi_listing_keywords(self._handle, found))
+        text = (found.value or b"").decode()
+        return text.split(",") if text else []
+
+    def column(self, keyword: str) -> tuple[npt.NDArray[np.int32], list[str]]:
+        """A keyword's values of all fields: for each its number among the different ones, and those, in order."""
+        codes = np.empty(len(self), np.int32)
+        count = c_int64()
+        check(
+            self._library,
+            self._library.hakobi_listing_column(self._handle, keyword.encode(), codes.ctypes.data_as(c_void_p), count),
+        )
+        return codes, [self._library.hakobi_listing_value(self._handle, i).decode() for i in range(count.value)]
+
+    def read(self, index: int, offset: int = 0, length: int | None = None) -> bytearray:
+        """Bytes of field `index`: all, or `length` of them from `offset` on. Not held against its checksum."""
+        if length is None:
+            length = self[index].length - offset
+        bytes_ = bytearray(max(length, 0))
+        memory = (ctypes.c_char * len(bytes_)).from_buffer(bytes_) if bytes_ else None
+        check(
+            self._library,
+            self._library.hakobi_store_read(self._store._handle, self._handle, index, offset, memory, length),
+        )
+        return bytes_
+
+
+class Store:
+    """A field store. As a context manager it is flushed and closed at the end of the block; after an error only closed.
+
+    Fields that were archived and not flushed are dropped by `close` and when the object goes.
+    """
+
+    def __init__(self, path: str | PathLike[str], **options: str | int | bool) -> None:
+        self._handle = c_void_p()
+        self._library = _load()
+        for name, value in options.items():
+            if "," in str(value):
+                raise InputError(f"option {name}: a ',' in {value!r}")
+        texts = [f"{name}={int(value) if isinstance(value, bool) else value}" for name, value in options.items()]
+        self.path = fspath(path)
+        encoded = _encode("the path", self.path)
+        check(
+            self._library,
+            self._library.hakobi_store_open(encoded, _encode("an option", ",".join(texts)), self._handle),
+        )
+
+    def archive(self, key: Values, data: Any, form: str | None = None) -> None:
+        """Takes a field: bytes, or an array, whose type and shape are kept as its form. It shows after `flush`.
+
+        Raises InputError for a key that the schema does not take, StorageError.
+        """
+        if isinstance(data, np.ndarray):
+            if form is None:
+                if not data.dtype.isnative or data.dtype.kind not in "fiu":
+                    raise InputError(f"an array of {data.dtype.str}: native numbers are taken, or bytes with a form")
+                form = f"{data.dtype.name}[{','.join(map(str, data.shape))}]"
+            data = np.ascontiguousarray(data)
+        view = np.frombuffer(data, np.uint8)
+        check(
+            self._library,
+            self._library.hakobi_store_archive(
+                self._handle, _encode("the key", text_of(key)), view.ctypes.data, view.size, _encode("form", form or "")
+            ),
+        )
+
+    def archive_grib(self, message: bytes) -> None:
+        """Takes one GRIB message by the MARS keywords that it has. Raises InputError, FormatError, StorageError."""
+        view = np.frombuffer(message, np.uint8)
+        check(self._library, self._library.hakobi_store_archive_grib(self._handle, view.ctypes.data, view.size))
+
+    def flush(self) -> None:
+        """Makes everything archived durable and visible, at once."""
+        check(self._library, self._library.hakobi_store_flush(self._handle))
+
+    def list(
+        self, request: Values = "", *, replaced: bool = False, file_order: bool = False, strict: bool = True
+    ) -> Listing:
+        """The fields that a request selects. `strict`: a value that no field has is an InputError."""
+        flags = FILE_ORDER * file_order + WITH_REPLACED * replaced + LENIENT * (not strict)
+        handle = c_void_p()
+        check(
+            self._library,
+            self._library.hakobi_store_list(self._handle, _encode("the request", text_of(request)), flags, handle),
+        )
+        return Listing(self, handle)
+
+    def retrieve(self, request: Values | Listing = "") -> Iterator[tuple[Field, bytes]]:
+        """The fields that a request selects with their bytes, which are held against their checksums."""
+        fields = request if isinstance(request, Listing) else self.list(request)
+        most_bytes = 64 << 20
+        begin = 0
+        while begin < len(fields):
+            # A part at a time: memory stays bounded while the caller takes field after field.
+            part: list[bytes] = []
+            total = 0
+            for index in range(begin, len(fields)):
+                length = fields[index].length
+                if part and total + length > most_bytes:
+                    break
+                part.append(bytes(fields.read(index)))
+                total += length
+            for number, data in enumerate(part):
+                yield fields[begin + number], data
+            begin += len(part)
+
+    def sel(self, **conditions: Any) -> xarray.DataArray:
+        """The selected fields as one array whose leading dimensions are the keywords in which they differ.
+
+        Values are read when they are asked for: `store.sel(param="t", step=slice(0, 24))[0].values` reads one field.
+        With dask installed the array is chunked, a field a chunk.
+        """
+        from hakobi.store.arrays import array_of
+
+        return array_of(self.list(conditions))
+
+    def close(self) -> None:
+        """Drops what was not flushed and closes the writer. Reading goes on."""
+        check(self._library, self._library.hakobi_store_close(self._handle))
+
+    def __enter__(self) -> Store:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        if kind is None:
+            self.flush()
+        self.close()
+
+    def __del__(self) -> None:
+        if self._handle:
+            handle, self._handle = self._handle, c_void_p()
+            self._library.hakobi_store_free(handle)
+
+    def __getstate__(self) -> dict[str, str]:
+        return {"path": self.path}
+
+    def __setstate__(self, state: dict[str, str]) -> None:
+        self.__init__(state["path"])  # type: ignore[misc]
+
+
+def open_store(path: str | PathLike[str], schema: str = "", **options: str | int | bool) -> Store:
+    """Opens the store at `path`, or makes one with `schema`: weather, flow, lattice, or a schema file.
+
+    `options` are those of C++'s StoreOptions: writer, asynchronous, num_buffers, buffer_bytes, num_threads, pad_bytes,
+    sync, sync_directory, huge_pages, direct. Raises InputError, StorageError or FormatError.
+    """
+    if schema:
+        options["schema"] = schema
+    return Store(path, **options)
+
+
+def param_name(number: str) -> str:
+    """The short name of a parameter's number, or the number itself."""
+    name = _load().hakobi_store_param_name(_encode("the number", number))
+    return name.decode() if name else number
+
+
+def grib_values(message: bytes) -> npt.NDArray[np.float64]:
+    """The values of a GRIB message, as ecCodes unpacks them. Raises FormatError, or InputError without ecCodes."""
+    library, count = _load(), c_int64()
+    # Eight values a byte are more than any packing but a constant field's, for which the second call has the room.
+    values = np.empty(8 * len(message))
+    for _ in range(2):
+        check(library, library.hakobi_grib_values(message, len(message), values.ctypes.data, values.size, count))
+        if count.value <= values.size:
+            return values[: count.value].copy()
+        values = np.empty(count.value)
+    return values

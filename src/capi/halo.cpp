@@ -1,0 +1,117 @@
+#include <hakobi/halo.hpp>
+#include <hakobi/shared_array.hpp>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "capi/guard.hpp"
+#include "capi/handles.hpp"
+#include "mpi/agree.hpp"
+
+using hakobi::Error;
+using hakobi::ErrorCode;
+using hakobi::capi::guarded;
+using hakobi::capi::text_or;
+
+struct hakobi_shared {
+    hakobi::SharedArray array;
+};
+
+struct hakobi_halo {
+    hakobi::Halo halo;
+    std::string explained;
+};
+
+namespace {
+
+hakobi::HaloGrid grid_of(const hakobi_halo_grid& grid) {
+    hakobi::HaloGrid made;
+    for (int d = 0; d < grid.num_dims && d < HAKOBI_MAX_HALO_DIMS; ++d) {
+        made.extents.push_back(grid.extents[d]);
+        made.ghosts.push_back({grid.ghosts_low[d], grid.ghosts_high[d]});
+        made.ranks.push_back(grid.ranks[d]);
+        made.is_periodic.push_back(grid.is_periodic[d] != 0);
+    }
+    return made;
+}
+
+hakobi::HaloField field_of(const hakobi_halo_field& field, int num_dims) {
+    return {.data = field.data,
+            .element_bytes = field.element_bytes,
+            .strides_bytes = std::vector<std::int64_t>(field.strides_bytes, field.strides_bytes + num_dims),
+            .num_components = field.num_components,
+            .component_stride_bytes = field.component_stride_bytes};
+}
+
+void require(const void* object, const char* text) {
+    if (object == nullptr) throw Error(ErrorCode::invalid_argument, text);
+}
+
+}  // namespace
+
+int hakobi_shared_allocate(hakobi_comm* comm, int64_t bytes, hakobi_shared** shared) {
+    return guarded([&] {
+        if (shared != nullptr) *shared = nullptr;
+        require(comm, "hakobi_shared_allocate: comm is NULL");
+        hakobi::Status local;
+        if (shared == nullptr)
+            local = {ErrorCode::invalid_argument, "hakobi_shared_allocate: shared is NULL"};
+        hakobi::mpi::agree_or_throw(comm->comm, local);
+        *shared = new hakobi_shared{hakobi::allocate_shared(comm->comm, bytes)};
+    });
+}
+
+void* hakobi_shared_data(const hakobi_shared* shared) {
+    return shared != nullptr ? shared->array.data() : nullptr;
+}
+
+void hakobi_shared_free(hakobi_shared* shared) {
+    delete shared;
+}
+
+int hakobi_halo_plan(hakobi_comm* comm, const hakobi_halo_grid* grid, int num_fields,
+                     const hakobi_halo_field* fields, const hakobi_halo_options* options,
+                     hakobi_halo** halo) {
+    return guarded([&] {
+        if (halo != nullptr) *halo = nullptr;
+        require(comm, "hakobi_halo_plan: comm is NULL");
+        hakobi::Status local;
+        if (halo == nullptr || grid == nullptr || fields == nullptr)
+            local = {ErrorCode::invalid_argument, "hakobi_halo_plan: halo, grid or fields is NULL"};
+        else if (grid->num_dims < 1 || grid->num_dims > HAKOBI_MAX_HALO_DIMS)
+            local = {ErrorCode::invalid_argument, "hakobi_halo_plan: num_dims is not 1 to 5"};
+        hakobi::mpi::agree_or_throw(comm->comm, local);
+        std::vector<hakobi::HaloField> list;
+        for (int f = 0; f < num_fields; ++f) list.push_back(field_of(fields[f], grid->num_dims));
+        hakobi::HaloOptions made;
+        if (options != nullptr) {
+            made.corners = options->faces_only == 0;
+            made.path = text_or(options->path, "auto");
+            made.timeout_s = options->timeout_s;
+        }
+        *halo = new hakobi_halo{hakobi::Halo::plan(comm->comm, grid_of(*grid), list, made), {}};
+        (*halo)->explained = (*halo)->halo.explain();
+    });
+}
+
+int hakobi_halo_start(hakobi_halo* halo) {
+    return guarded([&] {
+        require(halo, "hakobi_halo_start: halo is NULL");
+        halo->halo.start();
+    });
+}
+
+int hakobi_halo_wait(hakobi_halo* halo) {
+    return guarded([&] {
+        require(halo, "hakobi_halo_wait: halo is NULL");
+        halo->halo.wait();
+    });
+}
+
+const char* hakobi_halo_explain(const hakobi_halo* halo) {
+    return halo != nullptr ? halo->explained.c_str() : nullptr;
+}
+
+void hakobi_halo_free(hakobi_halo* halo) {
+    delete halo;
+}

@@ -1,0 +1,284 @@
+#include <hakobi_store.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cstring>
+#include <hakobi/grib.hpp>
+#include <hakobi/store.hpp>
+#include <memory>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "base/nearest.hpp"
+#include "capi/guard.hpp"
+#include "store/value_type.hpp"
+
+using hakobi::Error;
+using hakobi::ErrorCode;
+using hakobi::StoreOptions;
+using hakobi::capi::guarded;
+using hakobi::capi::text_or;
+
+struct hakobi_store {
+    hakobi::Store store;
+};
+
+struct hakobi_listing {
+    hakobi::Listing listing;
+    std::string key, form, file, keywords;  ///< what get and keywords point to
+    std::vector<std::string> values;        ///< of the latest column
+};
+
+namespace {
+
+void set_option(StoreOptions& options, const std::string& name, const std::string& value) {
+    const auto number = [&]() -> std::int64_t {
+        std::int64_t parsed = 0;
+        const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), parsed);
+        if (error != std::errc() || end != value.data() + value.size()) {
+            throw Error(ErrorCode::invalid_argument,
+                        "option " + name + ": '" + value + "' is not a whole number");
+        }
+        return parsed;
+    };
+    const auto yes = [&] {
+        if (value == "1" || value == "0") return value == "1";
+        throw Error(ErrorCode::invalid_argument, "option " + name + ": '" + value + "' is not 1 or 0");
+    };
+    if (name == "schema") {
+        options.schema = value;
+    } else if (name == "writer") {
+        options.writer = value;
+    } else if (name == "asynchronous") {
+        options.asynchronous = yes();
+    } else if (name == "num_buffers") {
+        options.num_buffers = static_cast<int>(std::clamp<std::int64_t>(number(), 0, 1 << 20));
+    } else if (name == "buffer_bytes") {
+        options.buffer_bytes = number();
+    } else if (name == "num_threads") {
+        options.num_threads = static_cast<int>(std::clamp<std::int64_t>(number(), 1, 1024));
+    } else if (name == "pad_bytes") {
+        options.pad_bytes = number();
+    } else if (name == "sync") {
+        options.sync = yes();
+    } else if (name == "sync_directory") {
+        options.sync_directory = yes();
+    } else if (name == "huge_pages") {
+        options.huge_pages = yes();
+    } else if (name == "direct") {
+        options.direct = yes();
+    } else {
+        constexpr std::array<std::string_view, 11> names = {
+            "schema",    "writer", "asynchronous",   "num_buffers", "buffer_bytes", "num_threads",
+            "pad_bytes", "sync",   "sync_directory", "huge_pages",  "direct"};
+        const std::string nearest = hakobi::nearest_name(name, names);
+        throw Error(
+            ErrorCode::invalid_argument,
+            "unknown option '" + name + "'" + (nearest.empty() ? "" : ": did you mean '" + nearest + "'?"));
+    }
+}
+
+template <class Handle>
+Handle& require(Handle* handle, const char* what) {
+    if (handle == nullptr) throw Error(ErrorCode::invalid_argument, std::string(what) + " is NULL");
+    return *handle;
+}
+
+}  // namespace
+
+int hakobi_store_open(const char* path, const char* options, hakobi_store** store) {
+    return guarded([&] {
+        if (store != nullptr) *store = nullptr;
+        require(store, "hakobi_store_open: store");
+        require(path, "hakobi_store_open: path");
+        StoreOptions values;
+        const hakobi::Key parsed = hakobi::Key::parse(text_or(options));
+        for (const auto& [name, value] : parsed.entries()) set_option(values, name, value);
+        *store = new hakobi_store{hakobi::Store::open(path, values)};
+    });
+}
+
+int hakobi_store_archive(hakobi_store* store, const char* key, const void* bytes, int64_t num_bytes,
+                         const char* form) {
+    return guarded([&] {
+        require(store, "hakobi_store_archive: store");
+        require(key, "hakobi_store_archive: key");
+        if (num_bytes < 0 || (bytes == nullptr && num_bytes > 0)) {
+            throw Error(ErrorCode::invalid_argument, "hakobi_store_archive: no bytes");
+        }
+        store->store.archive(hakobi::Key::parse(key),
+                             {static_cast<const std::byte*>(bytes), static_cast<std::size_t>(num_bytes)},
+                             text_or(form));
+    });
+}
+
+int hakobi_store_archive_grib(hakobi_store* store, const void* message, int64_t num_bytes) {
+    return guarded([&] {
+        require(store, "hakobi_store_archive_grib: store");
+        if (num_bytes <= 0 || message == nullptr) {
+            throw Error(ErrorCode::invalid_argument, "hakobi_store_archive_grib: no message");
+        }
+        store->store.archive_grib(
+            {static_cast<const std::byte*>(message), static_cast<std::size_t>(num_bytes)});
+    });
+}
+
+int hakobi_store_flush(hakobi_store* store) {
+    return guarded([&] { require(store, "hakobi_store_flush: store").store.flush(); });
+}
+
+int hakobi_store_close(hakobi_store* store) {
+    return guarded([&] { require(store, "hakobi_store_close: store").store.close(); });
+}
+
+void hakobi_store_free(hakobi_store* store) {
+    delete store;
+}
+
+int hakobi_store_list(hakobi_store* store, const char* request, int flags, hakobi_listing** listing) {
+    return guarded([&] {
+        if (listing != nullptr) *listing = nullptr;
+        require(store, "hakobi_store_list: store");
+        require(listing, "hakobi_store_list: listing");
+        const hakobi::Selection selection{.order = (flags & HAKOBI_STORE_FILE_ORDER) != 0
+                                                       ? hakobi::FieldOrder::file
+                                                       : hakobi::FieldOrder::key,
+                                          .with_replaced = (flags & HAKOBI_STORE_WITH_REPLACED) != 0,
+                                          .is_strict = (flags & HAKOBI_STORE_LENIENT) == 0};
+        *listing = new hakobi_listing{store->store.list(text_or(request), selection), {}, {}, {}, {}, {}};
+    });
+}
+
+void hakobi_listing_free(hakobi_listing* listing) {
+    delete listing;
+}
+
+int64_t hakobi_listing_size(const hakobi_listing* listing) {
+    return listing != nullptr ? listing->listing.size() : 0;
+}
+
+int hakobi_listing_get(hakobi_listing* listing, int64_t index, hakobi_field_info* info) {
+    return guarded([&] {
+        require(listing, "hakobi_listing_get: listing");
+        require(info, "hakobi_listing_get: info");
+        const hakobi::FieldInfo field = listing->listing[index];
+        listing->key = field.key.text();
+        listing->form = field.form;
+        listing->file = field.file;
+        *info = {};
+        info->key = listing->key.c_str();
+        info->form = listing->form.c_str();
+        info->file = listing->file.c_str();
+        info->offset_bytes = field.offset_bytes;
+        info->length_bytes = field.length_bytes;
+        info->checksum = field.checksum;
+        info->flushed_ns = field.flushed_ns;
+        info->is_replaced = field.is_replaced ? 1 : 0;
+    });
+}
+
+int hakobi_listing_keywords(hakobi_listing* listing, const char** keywords) {
+    return guarded([&] {
+        require(listing, "hakobi_listing_keywords: listing");
+        require(keywords, "hakobi_listing_keywords: keywords");
+        listing->keywords.clear();
+        for (const std::string& keyword : listing->listing.keywords()) {
+            listing->keywords.append(listing->keywords.empty() ? "" : ",").append(keyword);
+        }
+        *keywords = listing->keywords.c_str();
+    });
+}
+
+int hakobi_listing_column(hakobi_listing* listing, const char* keyword, int32_t* codes, int64_t* num_values) {
+    return guarded([&] {
+        require(listing, "hakobi_listing_column: listing");
+        require(keyword, "hakobi_listing_column: keyword");
+        require(num_values, "hakobi_listing_column: num_values");
+        if (codes == nullptr && listing->listing.size() > 0) require(codes, "hakobi_listing_column: codes");
+        std::unordered_map<std::string, std::int32_t> numbers;
+        std::vector<std::string> values;
+        for (std::int64_t i = 0; i < listing->listing.size(); ++i) {
+            const auto [entry, is_new] =
+                numbers.emplace(listing->listing.value(i, keyword), static_cast<std::int32_t>(values.size()));
+            if (is_new) values.push_back(entry->first);
+            codes[i] = entry->second;
+        }
+        std::vector<std::string> sorted = values;
+        std::ranges::sort(sorted, hakobi::store::value_less);
+        for (std::size_t i = 0; i < sorted.size(); ++i) numbers[sorted[i]] = static_cast<std::int32_t>(i);
+        for (std::int64_t i = 0; i < listing->listing.size(); ++i)
+            codes[i] = numbers[values[static_cast<std::size_t>(codes[i])]];
+        listing->values = std::move(sorted);
+        *num_values = std::ssize(listing->values);
+    });
+}
+
+const char* hakobi_listing_value(const hakobi_listing* listing, int64_t number) {
+    const bool is_there = listing != nullptr && number >= 0 && number < std::ssize(listing->values);
+    return is_there ? listing->values[static_cast<std::size_t>(number)].c_str() : nullptr;
+}
+
+int hakobi_store_retrieve(hakobi_store* store, const hakobi_listing* listing,
+                          void (*receive)(void* context, int64_t index, const void* bytes, int64_t num_bytes),
+                          void* context) {
+    return guarded([&] {
+        require(store, "hakobi_store_retrieve: store");
+        require(listing, "hakobi_store_retrieve: listing");
+        if (receive == nullptr)
+            throw Error(ErrorCode::invalid_argument, "hakobi_store_retrieve: receive is NULL");
+        std::int64_t index = 0;
+        store->store.retrieve(listing->listing,
+                              [&](const hakobi::FieldInfo&, std::span<const std::byte> bytes) {
+                                  receive(context, index++, bytes.data(), std::ssize(bytes));
+                              });
+    });
+}
+
+int hakobi_store_retrieve_one(hakobi_store* store, const char* key, void* bytes, int64_t num_bytes) {
+    return guarded([&] {
+        require(store, "hakobi_store_retrieve_one: store");
+        require(key, "hakobi_store_retrieve_one: key");
+        const std::vector<std::byte> found = store->store.retrieve(hakobi::Key::parse(key));
+        if (std::ssize(found) != num_bytes || bytes == nullptr) {
+            throw Error(ErrorCode::invalid_argument, "the field " + std::string(key) + " has " +
+                                                         std::to_string(found.size()) + " bytes, not " +
+                                                         std::to_string(num_bytes));
+        }
+        std::memcpy(bytes, found.data(), found.size());
+    });
+}
+
+int hakobi_store_read(hakobi_store* store, hakobi_listing* listing, int64_t index, int64_t offset_bytes,
+                      void* bytes, int64_t num_bytes) {
+    return guarded([&] {
+        require(store, "hakobi_store_read: store");
+        require(listing, "hakobi_store_read: listing");
+        if (num_bytes < 0 || (bytes == nullptr && num_bytes > 0)) {
+            throw Error(ErrorCode::invalid_argument, "hakobi_store_read: no memory for the bytes");
+        }
+        store->store.read(listing->listing[index], offset_bytes,
+                          {static_cast<std::byte*>(bytes), static_cast<std::size_t>(num_bytes)});
+    });
+}
+
+int hakobi_grib_values(const void* message, int64_t num_bytes, double* values, int64_t room,
+                       int64_t* num_values) {
+    return guarded([&] {
+        if (message == nullptr)
+            throw Error(ErrorCode::invalid_argument, "hakobi_grib_values: message is NULL");
+        require(num_values, "hakobi_grib_values: num_values");
+        const std::vector<double> found =
+            hakobi::grib_values({static_cast<const std::byte*>(message),
+                                 static_cast<std::size_t>(std::max<std::int64_t>(0, num_bytes))});
+        *num_values = std::ssize(found);
+        const auto count = std::clamp<std::int64_t>(room, 0, *num_values);
+        if (count > 0) std::copy_n(found.data(), count, &require(values, "hakobi_grib_values: values"));
+    });
+}
+
+const char* hakobi_store_param_name(const char* number) {
+    const std::string_view name = hakobi::store::param_name(text_or(number));
+    return name.empty() ? nullptr : name.data();  // a literal's, which ends with 0
+}

@@ -17,7 +17,7 @@ SHELL := /bin/bash
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
 
-.PHONY: all setup build programs demo test test-cpp test-python check format install clean help
+.PHONY: all setup build programs demo test test-cpp test-python test-fuzz fuzz check format install clean help
 all: build
 
 help: ## list the targets
@@ -37,13 +37,22 @@ programs: setup ## build only what the command hakobi runs: no tests
 demo: programs ## run the tsunami by every output method, print the table, write the report
 	@.venv/bin/hakobi demo
 
-test: test-cpp test-python ## build, then run every test
+test: test-cpp test-python test-fuzz ## build, then run every test
 
 test-cpp: build ## the tests that CTest knows
 	@ctest --test-dir $(BUILD) $(CTEST_FLAGS)
 
 test-python: build ## the tests of the Python package
 	@$(PYTHON) -m pytest $(PYTEST_FLAGS)
+
+# The readers know nothing of MPI: once is enough where the tests run for both libraries.
+test-fuzz: setup ## the readers of foreign bytes under a fuzzer, briefly (with Open MPI only)
+ifeq ($(HAKOBI_MPI),openmpi)
+	@tools/fuzz --seconds $(or $(FUZZ_S),15)
+endif
+
+fuzz: setup ## the same for FUZZ_S seconds each (default 60); tools/fuzz --help says more
+	@tools/fuzz --seconds $(or $(FUZZ_S),60)
 
 check: build ## formatting, lint, types and the rules that tools/check holds
 	@git ls-files '*.h' '*.c' '*.hpp' '*.cpp' | xargs .venv/bin/clang-format --dry-run -Werror

@@ -18,6 +18,11 @@ if(HAKOBI_SANITIZE)
     target_sources(hakobi_sanitizers INTERFACE
         $<$<STREQUAL:$<TARGET_PROPERTY:TYPE>,EXECUTABLE>:${PROJECT_SOURCE_DIR}/tests/sanitizers/options.c>)
 endif()
+if(HAKOBI_FUZZ)
+    # Counters for the fuzzer and for llvm-cov; what a fuzzed reader goes through is instrumented, whatever library it is in.
+    add_compile_options($<$<COMPILE_LANGUAGE:C,CXX>:-fsanitize=fuzzer-no-link$<SEMICOLON>-fprofile-instr-generate$<SEMICOLON>-fcoverage-mapping>)
+    add_link_options(-fprofile-instr-generate)
+endif()
 add_library(hakobi_flags INTERFACE)
 target_link_libraries(hakobi_flags INTERFACE hakobi_warnings hakobi_sanitizers)
 

@@ -39,7 +39,7 @@ class EngineTransfer final : public Transfer {
         io::Engine::open(comm_, {path, is_write}, options_, engine_).throw_if_error();
     }
     void move(std::span<std::byte> data) override {
-        const io::Region memory = io::Region::contiguous(0, static_cast<std::int64_t>(data.size()));
+        const Region memory = Region::contiguous(0, static_cast<std::int64_t>(data.size()));
         std::int64_t bytes_read = 0;
         (is_write_ ? engine_->write_all(file_, data.data(), memory)
                    : engine_->read_all(file_, data.data(), memory, bytes_read))
@@ -54,7 +54,7 @@ class EngineTransfer final : public Transfer {
   private:
     std::string name_;
     const Comm& comm_;
-    io::Region file_;
+    Region file_;
     io::EngineOptions options_;
     bool is_write_ = false;
     std::unique_ptr<io::Engine> engine_;

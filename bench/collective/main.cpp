@@ -21,12 +21,12 @@
 
 #include "base/clock.hpp"
 #include "contender.hpp"
-#include "io/cursor.hpp"
 #include "measure/repetition.hpp"
 #include "measure/residency.hpp"
 #include "mpi/agree.hpp"
 #include "mpi/messages.hpp"
 #include "options.hpp"
+#include "region/cursor.hpp"
 #include "report.hpp"
 #include "storage/file.hpp"
 
@@ -164,7 +164,7 @@ class Bench {
     }
 
     void fill_memory(int seed) {
-        for (io::Cursor cursor(file_); !cursor.at_end(); cursor.advance(cursor.remaining())) {
+        for (Cursor cursor(file_); !cursor.at_end(); cursor.advance(cursor.remaining())) {
             fill_expected(std::span(data_).subspan(static_cast<std::size_t>(cursor.stream()),
                                                    static_cast<std::size_t>(cursor.remaining())),
                           cursor.offset(), seed);
@@ -233,8 +233,7 @@ class Bench {
         if (series.is_write) {
             status = verify_slice(path, seed, series.transfer->name());
         } else {
-            for (io::Cursor cursor(file_); !cursor.at_end() && status.ok();
-                 cursor.advance(cursor.remaining())) {
+            for (Cursor cursor(file_); !cursor.at_end() && status.ok(); cursor.advance(cursor.remaining())) {
                 const auto part = std::span(data_).subspan(static_cast<std::size_t>(cursor.stream()),
                                                            static_cast<std::size_t>(cursor.remaining()));
                 const std::int64_t wrong = first_wrong(part, cursor.offset(), seed);
@@ -270,7 +269,7 @@ class Bench {
     const Comm& comm_;
     Options options_;
     Pattern pattern_;
-    io::Region file_;
+    Region file_;
     std::vector<std::byte> data_;
     std::string path_;
     std::vector<Series> series_;

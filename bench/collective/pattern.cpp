@@ -36,7 +36,7 @@ void set_blocks(Pattern& pattern, std::int64_t bytes, int num_dims, std::int64_t
             start[i] = extent * index / dims[i];
             count[i] = extent * (index + 1) / dims[i] - start[i];
         }
-        pattern.files.push_back(io::Region::subarray(0, pattern.global, start, count, element_bytes));
+        pattern.files.push_back(Region::subarray(0, pattern.global, start, count, element_bytes));
         if (rank == my_rank) {
             pattern.start = start;
             pattern.count = count;
@@ -59,7 +59,7 @@ void set_cyclic(Pattern& pattern, std::int64_t bytes, std::int64_t piece, int nu
     pattern.global = {rounds, length * num_ranks};
     for (int rank = 0; rank < num_ranks; ++rank) {
         const std::vector<std::int64_t> start{0, length * rank}, count{rounds, length};
-        pattern.files.push_back(io::Region::subarray(0, pattern.global, start, count, pattern.element_bytes));
+        pattern.files.push_back(Region::subarray(0, pattern.global, start, count, pattern.element_bytes));
         if (rank == my_rank) {
             pattern.start = start;
             pattern.count = count;
@@ -97,7 +97,7 @@ Result<Pattern> make_pattern(std::string_view name, std::int64_t bytes, std::int
             text += "; did you mean '" + nearest + "'?";
         return Status(ErrorCode::invalid_argument, std::move(text));
     }
-    for (const io::Region& file : pattern.files) {
+    for (const Region& file : pattern.files) {
         if (file.num_pieces() > 0)
             pattern.piece_bytes = std::max(pattern.piece_bytes, file.size_bytes() / file.num_pieces());
     }

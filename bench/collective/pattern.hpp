@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base/status.hpp"
-#include "io/region.hpp"
+#include "region/region.hpp"
 
 namespace hakobi::bench {
 
@@ -16,9 +16,9 @@ namespace hakobi::bench {
 struct Pattern {
     std::string name;
     std::int64_t file_bytes = 0;
-    std::int64_t piece_bytes = 0;   ///< contiguous in the file, of the largest rank
-    std::string shape;              ///< for people: "320 x 320 x 320 doubles in 2 x 2 x 2 blocks"
-    std::vector<io::Region> files;  ///< one a rank; together they tile the file
+    std::int64_t piece_bytes = 0;  ///< contiguous in the file, of the largest rank
+    std::string shape;             ///< for people: "320 x 320 x 320 doubles in 2 x 2 x 2 blocks"
+    std::vector<Region> files;     ///< one a rank; together they tile the file
     /// For the MPI library: this rank's file view as a subarray of `global` elements of `element_bytes`; the cyclic
     /// pattern has two dimensions, rounds by pieces.
     std::vector<std::int64_t> global, start, count;

@@ -162,6 +162,10 @@ TEST_F(TraceFile, WhatIsNoWholeTraceIsRefused) {
           whole.substr(0, whole.find('\n') + 1), whole.substr(0, whole.rfind("[\"wait\"")),
           std::string(whole).replace(whole.find("[0,1]"), 5, "[0,9]"),
           std::string(whole).replace(whole.find("4096"), 4, "-4096"),
+          std::string(whole).replace(whole.find(",7,0,4096"), 9, ",7e99,0,4096"),
+          std::string(whole).replace(whole.find(",7,0,4096"), 9, ",7.5,0,4096"),
+          std::string(whole).replace(whole.find(",7,0,4096"), 9, ",4294967303,0,4096"),
+          std::string(whole).replace(whole.find(",7,0,4096"), 9, ",\"7\",0,4096"),
           std::string(whole).replace(whole.find("isend"), 5, "isent")}) {
         write(text);
         EXPECT_EQ(read_trace(path_, 0).status().code(), ErrorCode::format) << text;

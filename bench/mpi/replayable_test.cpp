@@ -1,8 +1,14 @@
 #include "replayable.hpp"
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
+#include <filesystem>
 #include <numeric>
+#include <string>
+
+#include "replay.hpp"
 
 namespace hakobi::bench {
 namespace {
@@ -123,6 +129,16 @@ TEST(WhyItHangs, TheReasonIsNamed) {
 TEST(WhyItHangs, TheRankToBlameIsNamed) {
     EXPECT_SAYS(why({{event("receive", 1, 0, 8)}, {event("receive", 2, 0, 8), event("send", 0, 0, 8)}, {}}),
                 "rank 1's event 0");
+}
+
+TEST(Traces, APipeIsRefusedAtOnce) {
+    const std::filesystem::path path =
+        std::filesystem::temp_directory_path() / ("hakobi_trace_pipe_" + std::to_string(getpid()));
+    ASSERT_EQ(mkfifo(path.c_str(), 0600), 0);
+    const auto traces = read_traces(path.string(), {0});
+    std::filesystem::remove(path);
+    ASSERT_FALSE(traces.ok());
+    EXPECT_SAYS(traces.status().text(), "no regular file");
 }
 
 }  // namespace

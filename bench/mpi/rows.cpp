@@ -257,8 +257,8 @@ std::string table_line(const Row& row) {
     for (std::size_t i = 0; i < row.measurements.size(); ++i) {
         const measure::Summary& summary = row.measurements[i].summary;
         const std::string rate = row.has_rate ? number_text("%.3g", row.gb_s(i)) : "-";
-        std::snprintf(text, sizeof text, "  %14.4g %5.1f %% %7s", summary.median * 1e6, 50 * summary.spread(),
-                      rate.c_str());
+        std::snprintf(text, sizeof text, "  %14.4g %5.1f %% %7s", summary.median * 1e6,
+                      100 * summary.relative_spread(), rate.c_str());
         line += text;
         wide = wide || row.measurements[i].wide;
         is_stationary = is_stationary && row.measurements[i].is_stationary;

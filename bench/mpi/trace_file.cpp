@@ -1,9 +1,12 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <string_view>
+#include <system_error>
+#include <utility>
 
 #include "replay.hpp"
 
@@ -14,23 +17,44 @@ using Json = nlohmann::json;
 
 constexpr double us = 1e-6;
 
+/// Thrown inside this file only, for a number that is not one of its kind.
+struct NotWhole {};
+
+/// A whole number that is written as such and fits T: the library would convert any number to any type.
+template <class T>
+T whole(const Json& value) {
+    if (value.is_number_unsigned() && std::in_range<T>(value.get<std::uint64_t>()))
+        return static_cast<T>(value.get<std::uint64_t>());
+    if (value.is_number_integer() && !value.is_number_unsigned() &&
+        std::in_range<T>(value.get<std::int64_t>()))
+        return static_cast<T>(value.get<std::int64_t>());
+    throw NotWhole();
+}
+
+template <class T>
+std::vector<T> all_whole(const Json& list) {
+    std::vector<T> values;
+    for (const Json& value : list) values.push_back(whole<T>(value));
+    return values;
+}
+
 TraceEvent event_of(const Json& line) {
     TraceEvent event;
     event.call = line.at(0).get<std::string>();
-    event.partner = line.at(1).get<int>();
-    event.tag = line.at(2).get<int>();
-    event.group = line.at(3).get<int>();
-    event.bytes = line.at(4).get<std::int64_t>();
-    event.address = line.at(5).get<std::uint64_t>();
+    event.partner = whole<int>(line.at(1));
+    event.tag = whole<int>(line.at(2));
+    event.group = whole<int>(line.at(3));
+    event.bytes = whole<std::int64_t>(line.at(4));
+    event.address = whole<std::uint64_t>(line.at(5));
     event.begin_s = line.at(6).get<double>() * us;
     event.end_s = line.at(7).get<double>() * us;
     if (event.call == "sendrecv") {
-        event.source = line.at(8).get<int>();
-        event.receive_bytes = line.at(9).get<std::int64_t>();
-        event.receive_address = line.at(10).get<std::uint64_t>();
-        if (line.size() > 11) event.receive_tag = line.at(11).get<int>();
+        event.source = whole<int>(line.at(8));
+        event.receive_bytes = whole<std::int64_t>(line.at(9));
+        event.receive_address = whole<std::uint64_t>(line.at(10));
+        if (line.size() > 11) event.receive_tag = whole<int>(line.at(11));
     } else if (event.call == "wait") {
-        event.requests = line.at(8).get<std::vector<std::int64_t>>();
+        event.requests = all_whole<std::int64_t>(line.at(8));
     }
     return event;
 }
@@ -58,12 +82,15 @@ bool is_consistent(const TraceEvent& event, std::size_t number, const RankTrace&
 
 /// Takes a line with a rank's part; what is wrong with it, or "".
 std::string read_rank(const Json& record, RankTrace& trace) {
-    trace.num_dropped = record.at("num_dropped").get<std::int64_t>();
-    trace.memory_bytes = record.at("memory_bytes").get<std::int64_t>();
+    trace.num_dropped = whole<std::int64_t>(record.at("num_dropped"));
+    trace.memory_bytes = whole<std::int64_t>(record.at("memory_bytes"));
+    if (trace.memory_bytes < 0) return "a program of less than no memory";
     const Json not_replayed = record.value("not_replayed", Json::object());
     for (const auto& [name, count] : not_replayed.items()) trace.not_replayed.push_back(name);
-    const auto groups = record.at("groups").get<std::vector<std::vector<int>>>();
-    const auto copies = record.value("copies", std::vector<int>(groups.size()));
+    std::vector<std::vector<int>> groups;
+    for (const Json& group : record.at("groups")) groups.push_back(all_whole<int>(group));
+    const auto given = record.find("copies");
+    const auto copies = given == record.end() ? std::vector<int>(groups.size()) : all_whole<int>(*given);
     if (copies.size() != groups.size()) return "not as many copies as groups";
     trace.groups.clear();
     for (std::size_t index = 0; index < groups.size(); ++index) {
@@ -88,6 +115,10 @@ std::string read_events(const Json& record, RankTrace& trace) {
 }  // namespace
 
 Result<std::vector<RankTrace>> read_traces(const std::string& path, const std::vector<int>& ranks) {
+    // A FIFO without a writer would keep all ranks waiting.
+    if (std::error_code error;
+        std::filesystem::exists(path, error) && !std::filesystem::is_regular_file(path, error))
+        return Status(ErrorCode::invalid_argument, path + " is no regular file, as a trace is");
     errno = 0;
     std::ifstream file(path);
     if (!file) return status_of_errno(errno != 0 ? errno : EIO, "cannot read", path);
@@ -104,21 +135,23 @@ Result<std::vector<RankTrace>> read_traces(const std::string& path, const std::v
             const Json record = Json::parse(line);
             const std::string kind = record.value("kind", "");
             if (kind == "trace") {
-                num_ranks = record.at("ranks").get<int>();
+                num_ranks = whole<int>(record.at("ranks"));
                 for (RankTrace& trace : traces) trace.num_ranks = num_ranks;
                 continue;
             }
             if (number == 1) return wrong("not a trace: made by 'hakobi run --record FILE'?");
             if (kind != "trace-rank" && kind != "trace-events") continue;
-            const auto found = std::find(ranks.begin(), ranks.end(), record.at("rank").get<int>());
+            const auto found = std::find(ranks.begin(), ranks.end(), whole<int>(record.at("rank")));
             if (found == ranks.end()) continue;
             const auto place = static_cast<std::size_t>(found - ranks.begin());
-            if (kind == "trace-rank") num_events[place] = record.at("num_events").get<std::int64_t>();
+            if (kind == "trace-rank") num_events[place] = whole<std::int64_t>(record.at("num_events"));
             const std::string what =
                 kind == "trace-rank" ? read_rank(record, traces[place]) : read_events(record, traces[place]);
             if (!what.empty()) return wrong(what);
         } catch (const Json::exception&) {
             return wrong("not a trace's line");
+        } catch (const NotWhole&) {
+            return wrong("a number that is not whole, or too large");
         }
     }
     if (number == 0) return Status(ErrorCode::format, path + " is empty");

@@ -137,11 +137,11 @@ TEST_F(HintsDocument, ListsTheHintsWithoutEffect) {
     }
 }
 
-TEST_F(HintsDocument, HasEveryVariableThatTheEngineAndTheDropInRead) {
+TEST_F(HintsDocument, HasEveryVariableThatTheEngineExchangeAndTheDropInRead) {
     const std::set<std::string> said = names_in("Variables");
     std::set<std::string> read;
-    for (const char* folder :
-         {"src/base", "src/mpi", "src/storage", "src/io", "src/mpiio", "bench/storage_model"}) {
+    for (const char* folder : {"src/base", "src/mpi", "src/storage", "src/exchange", "src/io", "src/mpiio",
+                               "bench/storage_model"}) {
         for (const auto& entry : std::filesystem::directory_iterator(source_folder / folder)) {
             const std::string name = entry.path().filename().string();
             const std::string extension = entry.path().extension().string();

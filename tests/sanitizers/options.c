@@ -15,6 +15,12 @@
 
 #define HAKOBI_EXPORT __attribute__((visibility("default")))
 
+#ifdef __has_feature  // clang's way to say what GCC defines
+#if __has_feature(address_sanitizer)
+#define __SANITIZE_ADDRESS__
+#endif
+#endif
+
 #ifdef __SANITIZE_ADDRESS__
 #include <sanitizer/lsan_interface.h>
 

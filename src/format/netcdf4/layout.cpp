@@ -14,78 +14,19 @@
 //     each, which netCDF reads all the same: ncrcat and MFDataset string the files of a series together.
 #include "format/netcdf4/layout.hpp"
 
-#include <hdf5.h>
 #include <hdf5_hl.h>
 
 #include <algorithm>
 #include <cstring>
 #include <new>
-#include <utility>
 
+#include "format/netcdf4/hdf5.hpp"
 #include "format/netcdf4/image_driver.hpp"
 
 namespace hakobi::format {
 namespace {
 
 constexpr hsize_t alignment_bytes = 1 << 20;  // a common stripe; file domains meet fields there
-
-/// HDF5 prints its error stack by default; ours goes into the Status.
-class QuietErrors {
-  public:
-    QuietErrors() {
-        H5Eget_auto2(H5E_DEFAULT, &function_, &data_);
-        H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);
-    }
-    ~QuietErrors() { H5Eset_auto2(H5E_DEFAULT, function_, data_); }
-    QuietErrors(const QuietErrors&) = delete;
-    QuietErrors& operator=(const QuietErrors&) = delete;
-
-    /// The innermost description on the stack.
-    [[nodiscard]] static std::string text() {
-        std::string text;
-        const auto take = [](unsigned, const H5E_error2_t* error, void* out) -> herr_t {
-            if (error->desc != nullptr) *static_cast<std::string*>(out) = error->desc;
-            return 0;
-        };
-        H5Ewalk2(H5E_DEFAULT, H5E_WALK_UPWARD, take, &text);
-        return text;
-    }
-
-  private:
-    H5E_auto2_t function_ = nullptr;
-    void* data_ = nullptr;
-};
-
-/// Thrown inside this file only, where an HDF5 call fails; keeps HDF5's text, which its next call forgets.
-struct Hdf5Failure {
-    std::string text;
-    explicit Hdf5Failure(const char* call) : text(std::string(call) + ": " + QuietErrors::text()) {}
-};
-
-template <class T>
-T check(T value, const char* call) {
-    if (value < 0) throw Hdf5Failure(call);
-    return value;
-}
-
-/// An HDF5 identifier and the function that closes it.
-class Handle {
-  public:
-    Handle(hid_t id, herr_t (*closer)(hid_t), const char* call) : id_(check(id, call)), closer_(closer) {}
-    ~Handle() {
-        if (id_ >= 0) closer_(id_);
-    }
-    Handle(const Handle&) = delete;
-    Handle& operator=(const Handle&) = delete;
-    operator hid_t() const noexcept {
-        return id_;
-    }  // NOLINT(google-explicit-constructor): stands for the identifier
-    void close(const char* call) { check(closer_(std::exchange(id_, -1)), call); }
-
-  private:
-    hid_t id_;
-    herr_t (*closer_)(hid_t);
-};
 
 hid_t file_type(ValueType type) {
     switch (type) {

@@ -131,13 +131,13 @@ TEST_F(GribKeys, AreThoseOfEccodesForVariationsOfSamples) {
 
 // Level 0 is not read as a number there, and its octets are those that a kind has where they are left out.
 TEST_F(GribKeys, AreThoseOfEccodesForALevelAfterLevelZero) {
-    const std::vector<MessageBytes> some = messages_of("/usr/share/eccodes/samples/reduced_gg_pl_32_grib2.tmpl");
+    const std::vector<MessageBytes> some =
+        messages_of("/usr/share/eccodes/samples/reduced_gg_pl_32_grib2.tmpl");
     if (some.empty()) GTEST_SKIP() << "no samples of ecCodes";
     const auto at_level = [&](int level) {
         Eccodes& eccodes = *Eccodes::get().value();
         const std::lock_guard lock(eccodes.mutex);
-        const Handle handle(eccodes,
-                            eccodes.new_from_message_copy(nullptr, some[0].data(), some[0].size()));
+        const Handle handle(eccodes, eccodes.new_from_message_copy(nullptr, some[0].data(), some[0].size()));
         EXPECT_EQ(eccodes.set_long(handle.get(), "dataDate", 19010203), 0);  // a kind of this test's own
         EXPECT_EQ(eccodes.set_long(handle.get(), "generatingProcessIdentifier", 77), 0);
         EXPECT_EQ(eccodes.set_long(handle.get(), "level", level), 0);

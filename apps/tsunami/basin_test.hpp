@@ -7,7 +7,6 @@
 #include <hakobi/comm.hpp>
 #include <vector>
 
-#include "halo.hpp"
 #include "solver.hpp"
 
 namespace hakobi::tsunami {
@@ -26,8 +25,7 @@ class Basin {
           comm_(Comm::duplicate(MPI_COMM_WORLD)),
           dims_(dims_of_ranks(std::array{num_rows, num_columns}, comm_.size())),
           block_(split({num_rows, num_columns}, comm_.size(), comm_.rank())),
-          halo_(comm_.handle(), dims_, block_, boundary),
-          solver_(halo_, block_.count[0], block_.count[1], Metric::on_plane(cell_m, cell_m, block_.count[0]),
+          solver_(comm_, dims_, block_, boundary, Metric::on_plane(cell_m, cell_m, block_.count[0]),
                   options) {}
     ~Basin() { comm_.free(); }
     Basin(const Basin&) = delete;
@@ -86,7 +84,6 @@ class Basin {
     Comm comm_;
     std::vector<int> dims_;
     Block block_;
-    Halo halo_;
     Solver solver_;
 };
 

@@ -4,8 +4,8 @@
 #include <optional>
 #include <string>
 
+#include "edges.hpp"
 #include "grid.hpp"
-#include "halo.hpp"
 #include "solver.hpp"
 
 namespace hakobi::tsunami {

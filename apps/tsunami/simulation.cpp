@@ -12,7 +12,7 @@ namespace {
 std::vector<int> dims_that_fit(const Grid& grid, int num_ranks) {
     const std::array global{grid.num_rows, grid.num_columns};
     std::vector<int> dims = dims_of_ranks(global, num_ranks);
-    if (!Halo::fits(global, dims)) {
+    if (global[0] / dims[0] < num_ghosts || global[1] / dims[1] < num_ghosts) {
         throw Error(ErrorCode::invalid_argument,
                     std::to_string(num_ranks) + " ranks do not fit a grid of " +
                         std::to_string(grid.num_rows) + " x " + std::to_string(grid.num_columns) +
@@ -37,8 +37,7 @@ Simulation::Simulation(const Comm& comm, const Options& options, const Inputs& i
       grid_(make_grid(options.region, options.resolution_arcmin)),
       dims_(dims_that_fit(grid_, comm.size())),
       block_(split({grid_.num_rows, grid_.num_columns}, comm.size(), comm.rank())),
-      halo_(comm_, dims_, block_, options.boundary),
-      solver_(halo_, block_.count[0], block_.count[1],
+      solver_(comm, dims_, block_, options.boundary,
               Metric::on_sphere(grid_, block_.start[0], block_.count[0], options.with_coriolis),
               options.solver),
       ground_(comm, inputs.rupture) {

@@ -50,7 +50,6 @@ class Simulation {
     Grid grid_;
     std::vector<int> dims_;
     Block block_;
-    Halo halo_;
     Solver solver_;
     GroundMotion ground_;
     double time_s_ = 0;

@@ -13,6 +13,15 @@ std::size_t index(std::int64_t i) {
     return static_cast<std::size_t>(i);
 }
 
+/// Collective.
+Halo plan_halo(const Comm& comm, std::span<const int> dims, const Block& block,
+               std::array<std::int64_t, 2> ghosts, std::initializer_list<HaloField> fields) {
+    const HaloGrid grid{.extents = block.count,
+                        .ghosts = {{ghosts[0], ghosts[0]}, {ghosts[1], ghosts[1]}},
+                        .ranks = {dims.begin(), dims.end()}};
+    return Halo::plan(comm, grid, fields, {.corners = false});
+}
+
 }  // namespace
 
 Metric Metric::on_sphere(const Grid& grid, std::int64_t first_row, std::int64_t num_rows,
@@ -53,30 +62,35 @@ Solver::Row::Row(std::size_t size)
 Solver::FaceRow::FaceRow(std::size_t size)
     : mass(size), tangential(size), push_left(size), push_right(size) {}
 
-Solver::Solver(Halo& halo, std::int64_t num_rows, std::int64_t num_columns, Metric metric,
-               SolverOptions options)
-    : bed(num_rows, num_columns),
-      eta(num_rows, num_columns),
-      momentum_x(num_rows, num_columns),
-      momentum_y(num_rows, num_columns),
-      eta_max(num_rows, num_columns, -std::numeric_limits<double>::infinity()),
-      halo_(halo),
-      num_rows_(num_rows),
-      num_columns_(num_columns),
+Solver::Solver(const Comm& comm, std::span<const int> dims, const Block& block, Boundary boundary,
+               Metric metric, SolverOptions options)
+    : bed(comm, block.count[0], block.count[1]),
+      eta(comm, block.count[0], block.count[1]),
+      momentum_x(comm, block.count[0], block.count[1]),
+      momentum_y(comm, block.count[0], block.count[1]),
+      eta_max(comm, block.count[0], block.count[1], -std::numeric_limits<double>::infinity()),
+      num_rows_(block.count[0]),
+      num_columns_(block.count[1]),
+      edges_(dims, comm.rank(), boundary),
+      bed_halo_(plan_halo(comm, dims, block, {num_ghosts, num_ghosts}, {bed.layout()})),
+      column_halo_(plan_halo(comm, dims, block, {0, num_ghosts},
+                             {eta.layout(), momentum_x.layout(), momentum_y.layout()})),
+      row_halo_(plan_halo(comm, dims, block, {num_ghosts, 0},
+                          {eta.layout(), momentum_y.layout(), momentum_x.layout()})),
       metric_(std::move(metric)),
       options_(options),
-      rows_(4, Row(index(num_columns + 2 * num_ghosts))),
-      faces_(2, FaceRow(index(num_columns + 2 * num_ghosts))) {
-    for (const int side : {Halo::west, Halo::east, Halo::south, Halo::north}) {
-        if (!halo.is_outer(side)) continue;
-        outflow_m3_[index(side)].assign(index(side <= Halo::east ? num_rows : num_columns), 0.0);
+      rows_(4, Row(index(num_columns_ + 2 * num_ghosts))),
+      faces_(2, FaceRow(index(num_columns_ + 2 * num_ghosts))) {
+    for (const int side : {Edges::west, Edges::east, Edges::south, Edges::north}) {
+        if (!edges_.is_outer(side)) continue;
+        outflow_m3_[index(side)].assign(index(side <= Edges::east ? num_rows_ : num_columns_), 0.0);
     }
 }
 
 void Solver::refresh_bed() {
-    const std::array fields{HaloField{&bed}};
-    halo_.exchange_columns(fields);
-    halo_.exchange_rows(fields);
+    bed_halo_.exchange();
+    edges_.fill_columns(bed);
+    edges_.fill_rows(bed);
 }
 
 void Solver::start() {
@@ -114,8 +128,10 @@ void Solver::step(double dt_s) {
 }
 
 void Solver::sweep_x(double dt_s) {
-    const std::array fields{HaloField{&eta}, HaloField{&momentum_x, -1}, HaloField{&momentum_y}};
-    halo_.exchange_columns(fields);
+    column_halo_.exchange();
+    edges_.fill_columns(eta);
+    edges_.fill_columns(momentum_x, -1);
+    edges_.fill_columns(momentum_y);
 
     // Row buffers start at column -2: primitives there, faces' values from column -1, face f between f - 1
     // and f.
@@ -152,14 +168,16 @@ void Solver::sweep_x(double dt_s) {
                        {cells.eta_minus + 1, cells.eta_plus + 1, nullptr, nullptr, nullptr, nullptr}, b,
                        eta.row(r), momentum_x.row(r), momentum_y.row(r));
         const double face_m2 = dt_s * metric_.dy_m;
-        if (halo_.is_outer(Halo::west)) outflow_m3_[Halo::west][index(r)] -= face_m2 * flux.mass[0];
-        if (halo_.is_outer(Halo::east)) outflow_m3_[Halo::east][index(r)] += face_m2 * flux.mass[n];
+        if (edges_.is_outer(Edges::west)) outflow_m3_[Edges::west][index(r)] -= face_m2 * flux.mass[0];
+        if (edges_.is_outer(Edges::east)) outflow_m3_[Edges::east][index(r)] += face_m2 * flux.mass[n];
     }
 }
 
 void Solver::sweep_y(double dt_s) {
-    const std::array fields{HaloField{&eta}, HaloField{&momentum_y, -1}, HaloField{&momentum_x}};
-    halo_.exchange_rows(fields);
+    row_halo_.exchange();
+    edges_.fill_rows(eta);
+    edges_.fill_rows(momentum_y, -1);
+    edges_.fill_rows(momentum_x);
 
     const std::int64_t n = num_columns_;
     const double dry = options_.dry_depth_m;
@@ -206,9 +224,9 @@ void Solver::sweep_y(double dt_s) {
     fill_cells(-1);
     fill_cells(0);
     fill_flux(0);
-    if (halo_.is_outer(Halo::south)) {
+    if (edges_.is_outer(Edges::south)) {
         const double face_m2 = dt_s * metric_.south[Metric::at(0)] * metric_.dx_m[Metric::at(0)];
-        for (std::int64_t c = 0; c < n; ++c) outflow_m3_[Halo::south][index(c)] -= face_m2 * flux(0).mass[c];
+        for (std::int64_t c = 0; c < n; ++c) outflow_m3_[Edges::south][index(c)] -= face_m2 * flux(0).mass[c];
     }
     for (std::int64_t r = 0; r < num_rows_; ++r) {
         fill_primitives(r + 2);
@@ -218,20 +236,20 @@ void Solver::sweep_y(double dt_s) {
         kernel::update(n, {ratio, metric_.south[at], metric_.north[at], dry}, flux(r), flux(r + 1), cells(r),
                        bed.row(r), eta.row(r), momentum_y.row(r), momentum_x.row(r));
     }
-    if (halo_.is_outer(Halo::north)) {
+    if (edges_.is_outer(Edges::north)) {
         const std::size_t at = Metric::at(num_rows_ - 1);
         const double face_m2 = dt_s * metric_.north[at] * metric_.dx_m[at];
         for (std::int64_t c = 0; c < n; ++c)
-            outflow_m3_[Halo::north][index(c)] += face_m2 * flux(num_rows_).mass[c];
+            outflow_m3_[Edges::north][index(c)] += face_m2 * flux(num_rows_).mass[c];
     }
 }
 
 // Beyond the region's edge a row is its neighbour's continuation or mirror image, and so is its metric term.
 double Solver::tan_over_radius(std::int64_t row) const {
     const auto& values = metric_.tan_over_radius;
-    const double sign = halo_.boundary() == Boundary::wall ? -1 : 1;
-    if (row < 0 && halo_.is_outer(Halo::south)) return sign * values[Metric::at(0)];
-    if (row >= num_rows_ && halo_.is_outer(Halo::north)) return sign * values[Metric::at(num_rows_ - 1)];
+    const double sign = edges_.boundary() == Boundary::wall ? -1 : 1;
+    if (row < 0 && edges_.is_outer(Edges::south)) return sign * values[Metric::at(0)];
+    if (row >= num_rows_ && edges_.is_outer(Edges::north)) return sign * values[Metric::at(num_rows_ - 1)];
     return values[Metric::at(row)];
 }
 

@@ -2,11 +2,15 @@
 
 #include <array>
 #include <cstdint>
+#include <hakobi/block.hpp>
+#include <hakobi/comm.hpp>
+#include <hakobi/halo.hpp>
+#include <span>
 #include <vector>
 
+#include "edges.hpp"
 #include "field.hpp"
 #include "grid.hpp"
-#include "halo.hpp"
 
 namespace hakobi::tsunami {
 
@@ -41,8 +45,10 @@ struct SolverOptions {
 /// the same values.
 class Solver {
   public:
-    /// Local. `halo` is lent.
-    Solver(Halo& halo, std::int64_t num_rows, std::int64_t num_columns, Metric metric, SolverOptions options);
+    /// Collective over `comm`. `block` is this rank's of `dims[0]` x `dims[1]` blocks, `metric` that of its rows. Throws
+    /// invalid_argument, alike on all ranks, where a block has fewer than num_ghosts rows or columns.
+    Solver(const Comm& comm, std::span<const int> dims, const Block& block, Boundary boundary, Metric metric,
+           SolverOptions options);
 
     // The state, to be set before `start` and read after it. A dry cell's eta is its bed.
     CellField bed;                     ///< m, above mean sea level
@@ -50,14 +56,14 @@ class Solver {
     CellField momentum_x, momentum_y;  ///< depth x velocity to the east and to the north, m^2/s
     CellField eta_max;  ///< highest surface of a cell while it was wet, -infinity for one that never was
 
-    /// Fills the bed's ghost cells again after it has moved. Collective over the halo's communicator.
+    /// Fills the bed's ghost cells again after it has moved. Collective over the communicator.
     void refresh_bed();
-    /// Fills the bed's ghost cells and starts eta_max. Collective over the halo's communicator.
+    /// Fills the bed's ghost cells and starts eta_max. Collective over the communicator.
     void start();
     /// This rank's highest wave speed over cell size, per second: a step may be as long as 1 / (the highest
     /// of all ranks). Local.
     [[nodiscard]] double max_rate() const;
-    /// Advances by dt_s. Collective over the halo's communicator.
+    /// Advances by dt_s. Collective over the communicator.
     void step(double dt_s);
 
     [[nodiscard]] std::int64_t num_rows() const { return num_rows_; }
@@ -68,7 +74,7 @@ class Solver {
         return eta.row(row)[column] - bed.row(row)[column] > options_.dry_depth_m;
     }
     /// Volume that has left through the region's edge, one entry for each of this rank's cells along that
-    /// side (Halo's order), m^3. Empty where the block does not touch the edge.
+    /// side (in the order of Edges), m^3. Empty where the block does not touch the edge.
     [[nodiscard]] const std::array<std::vector<double>, 4>& outflow_m3() const { return outflow_m3_; }
 
   private:
@@ -88,8 +94,9 @@ class Solver {
     [[nodiscard]] double tan_over_radius(std::int64_t row) const;
     void apply_friction(double dt_s);
 
-    Halo& halo_;
     std::int64_t num_rows_, num_columns_;
+    Edges edges_;
+    Halo bed_halo_, column_halo_, row_halo_;  ///< a sweep needs ghosts along its own direction only
     Metric metric_;
     SolverOptions options_;
     std::int64_t num_steps_ = 0;

@@ -10,15 +10,14 @@
 
 namespace hakobi::bench {
 
-/// One way to move a pattern between memory and a file. Collective calls; the time between `begin` and `end` is nobody's.
+/// One way to move a pattern between memory and a file. Collective calls; all of them are timed, `move` also alone.
 class Transfer {
   public:
     virtual ~Transfer() = default;
-    /// Opens `path`, which rank 0 has made (empty for writing). Not timed.
+    /// Opens `path`, which rank 0 has made (empty for writing).
     virtual void open(const std::string& path, bool is_write) = 0;
-    /// The timed call: all of this rank's part, contiguous in `data`.
+    /// All of this rank's part, contiguous in `data`.
     virtual void move(std::span<std::byte> data) = 0;
-    /// Not timed.
     virtual void close() = 0;
     [[nodiscard]] virtual const std::string& name() const = 0;
 };

@@ -2,11 +2,10 @@
 // library, as a fraction of what the same storage does with large contiguous blocks in the same minute.
 //
 //  1. The contenders take turns, write and read each, in one run of one job (measure/repetition.hpp).
-//  2. A sample is one collective call on a freshly opened file: opening and closing are not timed, and fsync only with
-//     --sync; time is from the first rank's start (after a barrier) until the last rank has returned. Processor time is all
-//     ranks' together. A written file is new in every sample (its pages are allocated, as an application's are), or with
-//     --file kept the same one. Under a service-time model it is kept: the medium below, which may have to find new
-//     memory for every page, shall never be slower than the model.
+//  2. A sample is one collective call on a file that is opened and closed for it: time is from the first rank's start of
+//     opening (after a barrier) until the last rank has closed, and "calls alone" leaves both out; fsync counts only with
+//     --sync. Processor time is all ranks' together, opening and closing too. A written file is new in every sample (its
+//     pages are allocated, as an application's are), or with --file kept the same one.
 //  3. Every byte is verified, outside the timed part: what was written by reading the file with pread, each rank
 //     another slice; what was read in memory.
 //  4. How much of the file lay in the page cache before a read is measured, not guessed; --drop-cache drops it first.
@@ -40,6 +39,10 @@ double cpu_s() {
         return static_cast<double>(t.tv_sec) + 1e-6 * static_cast<double>(t.tv_usec);
     };
     return seconds(usage.ru_utime) + seconds(usage.ru_stime);
+}
+
+std::int64_t now_ns() {
+    return static_cast<std::int64_t>(now_s() * 1e9);
 }
 
 Hints parsed_hints(const std::vector<std::string>& items) {
@@ -180,15 +183,17 @@ class Bench {
             std::fill(data_.begin(), data_.end(), std::byte{0});
         }
         if (!series.is_write) note_cached_share(series, path);
-        series.transfer->open(path, series.is_write);
         mpi::agree_or_throw(comm_, {});
         const double cpu_before_s = cpu_s();
-        const double start_s = now_s();
+        const std::int64_t open_ns = now_ns();
+        series.transfer->open(path, series.is_write);
+        const std::int64_t call_ns = now_ns();
         series.transfer->move(data_);
         if (options_.is_synced && series.is_write) sync(path);
+        const std::int64_t called_ns = now_ns();
+        series.transfer->close();
         // From the first rank's start to the last one's end, on the clock that a node's processes share.
-        std::vector<std::int64_t> times{-static_cast<std::int64_t>(start_s * 1e9),
-                                        static_cast<std::int64_t>(now_s() * 1e9)};
+        std::vector<std::int64_t> times{-open_ns, now_ns(), -call_ns, called_ns};
         const double cpu_of_rank_s = cpu_s() - cpu_before_s;
         mpi::all_max(comm_, times);
         const auto all = mpi::gather(comm_, std::as_bytes(std::span(&cpu_of_rank_s, 1)), 0);
@@ -199,7 +204,7 @@ class Bench {
             cpu_total_s += one;
         }
         series.cpu_s.push_back(cpu_total_s);
-        series.transfer->close();
+        series.call_s.push_back(static_cast<double>(times[2] + times[3]) * 1e-9);
         if (!options_.is_unverified && series.transfer->name() != "floor") verify(series, path, seed);
         return static_cast<double>(times[0] + times[1]) * 1e-9;
     }

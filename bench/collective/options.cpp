@@ -67,8 +67,8 @@ CommandLine parse_command_line(int argc, char** argv, bool is_speaker) {
         ->capture_default_str();
     app.add_option("--max-samples", options.max_samples, "and at most")->capture_default_str();
     app.add_option("--file", file,
-                   "what a write meets: a new file each time (fresh) or the same one (kept); chosen: kept "
-                   "under a storage model")
+                   "what a write meets: a new file each time (fresh, the default) or the same one "
+                   "(kept)")
         ->check(CLI::IsMember({"fresh", "kept"}));
     app.add_flag("--drop-cache", options.is_cache_dropped,
                  "drop the file from the page cache before each read");
@@ -88,7 +88,7 @@ CommandLine parse_command_line(int argc, char** argv, bool is_speaker) {
     options.cb_bytes = static_cast<std::int64_t>(cb);
     options.operations =
         operation == "both" ? std::vector<std::string>{"write", "read"} : std::vector<std::string>{operation};
-    options.is_file_kept = file.empty() ? std::getenv("HAKOBI_STORAGE_MODEL") != nullptr : file == "kept";
+    options.is_file_kept = file == "kept";
     options.accesses = CLI::detail::split(access, ',');
     if (!compare.empty()) options.compare = CLI::detail::split(compare, ',');
     for (const std::string& rival : options.compare) {

@@ -17,6 +17,7 @@ struct Series {
     std::unique_ptr<Transfer> transfer;
     bool is_write = false;
     std::vector<double> cpu_s;         // of each sample
+    std::vector<double> call_s;        // of each sample: without opening and closing
     std::vector<double> cached_share;  // of the file before each read; rank 0
 };
 

@@ -35,6 +35,9 @@ from hakobi.options import SECONDS, Number
 @click.option("--budget", "budget_s", type=Number(min=0), default=30.0, show_default=True, help="Seconds of a case.")
 @click.option("--min-samples", type=click.IntRange(min=1), default=6, show_default=True, help="Of each contender.")
 @click.option("--json", "json_file", type=click.Path(path_type=Path), help="Append records (JSON lines) to this file.")
+@click.option("--suite", type=click.Choice(["regressions"]), help="Run a suite of cases instead of patterns.")
+@click.option("--case", "cases", default="", help="Cases of the suite, with commas (all).")
+@click.option("--storage", "storages", default="", help="Storages of the suite: model,tmpfs (both).")
 @click.option("--timeout", "timeout_s", type=SECONDS, default=3600.0, show_default=True, help="Seconds a job may take.")
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED, metavar="[OPTIONS OF hakobi-bench-collective]")
 def command(
@@ -55,6 +58,9 @@ def command(
     budget_s: float,
     min_samples: int,
     json_file: Path | None,
+    suite: str | None,
+    cases: str,
+    storages: str,
     timeout_s: float,
     arguments: tuple[str, ...],
 ) -> int:
@@ -69,10 +75,24 @@ def command(
     hakobi bench collective --pattern cyclic --piece 4K --access threads,posix --json records.jsonl \\
         --storage-model servers=4,bandwidth=500,latency=2ms,stripe=1M
     hakobi bench collective --hint hakobi_shuffle=always --mpi-hint cb_nodes=4 --operation write
+
+    --suite regressions runs programs' MPI-IO calls with the drop-in beside the library alone (its default, its other
+    component, its best hints), on a storage model and in memory, new files, opening and closing timed; it takes --case,
+    --storage, --compare, --rounds, --dir, --timeout and --json, and prints the worst ratio first. Status 1: a call of
+    ours failed or moved a wrong byte.
+
+    \b
+    hakobi bench collective --suite regressions --compare mpi-io --json verdicts.jsonl
     """
     from hakobi import files
     from hakobi.measuring import collective, collective_bench, storage_model
 
+    if suite:
+        if arguments:
+            raise click.UsageError(f"--suite {suite} takes no {arguments[0]}")
+        return _run_suite(cases, storages, folder, json_file, compare is not None, rounds or 3, timeout_s)
+    if cases or storages:
+        raise click.UsageError("--case and --storage are of a --suite")
     passed = ["--piece", str(collective.parse_bytes(piece, "--piece"))]
     passed += ["--cb", str(collective.parse_bytes(cb, "--cb"))] if cb else []
     for name, value in (("--depth", depth), ("--aggregators", aggregators), ("--skew", skew)):
@@ -102,3 +122,27 @@ def command(
     outcome = collective_bench.run(plan, json_file)
     collective_bench.show(outcome)
     return 2 if outcome.is_interrupted else 0
+
+
+def _run_suite(
+    cases: str, storages: str, folder: Path, json_file: Path | None, has_peers: bool, rounds: int, timeout_s: float
+) -> int:
+    from hakobi import files, records, table
+    from hakobi.measuring import regressions
+
+    if json_file:
+        files.prepare_file(json_file)
+    names, places = ([part.strip() for part in text.split(",") if part.strip()] for text in (cases, storages))
+    rows = regressions.chosen(names, places)
+    is_interrupted = False
+    try:
+        regressions.run(rows, folder, json_file, compare=has_peers, rounds=rounds, timeout_s=timeout_s)
+    except KeyboardInterrupt:
+        is_interrupted = True
+        rows = [row for row in rows if row.samples]
+    found = regressions.verdicts(rows)
+    if json_file:
+        for verdict in found:
+            records.append(json_file, verdict)
+    table.show(regressions.table_of(found, rows, rounds))
+    return 2 if is_interrupted else 1 if any("error" in verdict for verdict in found) else 0

@@ -46,7 +46,8 @@ class Component:
 
 @dataclass(frozen=True)
 class Sample:
-    """One collective call: `floor_s` is the floor's time in the same turn; `job` says which samples are neighbours."""
+    """One collective call, from opening the file to closing it; `call_s` without both. `floor_s` is the floor's time in
+    the same turn; `job` says which samples are neighbours."""
 
     contender: str
     operation: str
@@ -55,6 +56,7 @@ class Sample:
     floor_s: float
     bytes: int
     job: int
+    call_s: float = 0.0  #: 0: not told
 
 
 @dataclass(frozen=True)
@@ -68,6 +70,7 @@ class Figure:
     of_limit: float  #: of the known limit, else of the floor
     cpu_s_per_gb: float
     bytes: int
+    calls_gb_s: float  #: without opening and closing
 
 
 def parse_bytes(text: str, option: str) -> int:
@@ -230,7 +233,18 @@ def samples_of(lines: Iterable[Record], job: int) -> list[Sample]:
             if min(time_s, floor_s) <= 0:
                 raise FormatError(f"{contender}: a sample of no time")
             cpu_s = records.number(mine, "cpu_s", PROGRAM)
-            result.append(Sample(contender, operation, time_s, cpu_s, floor_s, int(mine["bytes"]), job))
+            result.append(
+                Sample(
+                    contender,
+                    operation,
+                    time_s,
+                    cpu_s,
+                    floor_s,
+                    int(mine["bytes"]),
+                    job,
+                    float(mine.get("call_s") or 0.0),
+                )
+            )
     return result
 
 
@@ -245,7 +259,8 @@ def figures_of(samples: Sequence[Sample], limit_gb_s: float = 0.0) -> list[Figur
         of_floor = statistics.summarise([sample.floor_s / sample.time_s for sample in group])
         of_limit = gb_s.median / limit_gb_s if limit_gb_s > 0 else of_floor.median
         cpu = float(np.median([1e9 * sample.cpu_s / sample.bytes for sample in group]))
-        result.append(Figure(contender, operation, gb_s, of_floor, of_limit, cpu, group[0].bytes))
+        calls = float(np.median([sample.bytes / (sample.call_s or sample.time_s) / 1e9 for sample in group]))
+        result.append(Figure(contender, operation, gb_s, of_floor, of_limit, cpu, group[0].bytes, calls))
     return sorted(result, key=lambda item: (OPERATIONS.index(item.operation), item.contender != FLOOR))
 
 

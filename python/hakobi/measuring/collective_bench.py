@@ -166,6 +166,7 @@ def summaries(outcome: Outcome) -> Iterator[Record]:
                 "median_gb_s": figure.gb_s.median,
                 "quartile_low_gb_s": figure.gb_s.quartile_low,
                 "quartile_high_gb_s": figure.gb_s.quartile_high,
+                "calls_gb_s": figure.calls_gb_s,
                 "num_samples": figure.gb_s.count,
                 "num_jobs": result.num_jobs,
                 "fraction_of_floor": figure.of_floor.median,
@@ -194,7 +195,7 @@ def table_of(outcome: Outcome, result: Result) -> Table:
     figures = collective.figures_of(result.samples, outcome.limit_gb_s)
     piece = f"pieces of {result.summary.get('piece_bytes')} B, " if result.summary.get("piece_bytes") else ""
     title = f"{case.pattern}: {figures[0].bytes / 1e6:.1f} MB, {piece}{count_text(case.ranks, 'rank')}"
-    headings = ["<contender", "<", "GB/s", "±", "of floor", "of limit", "CPU s/GB", "samples"]
+    headings = ["<contender", "<", "GB/s", "±", "calls GB/s", "of floor", "of limit", "CPU s/GB", "samples"]
     view = Table(f"{title}, {outcome.conditions['mpi']}, {plan.folder}", headings, num_frozen=2)
     for row, figure in enumerate(figures):
         if row and figure.operation != figures[row - 1].operation:
@@ -206,6 +207,7 @@ def table_of(outcome: Outcome, result: Result) -> Table:
             figure.operation,
             f"{figure.gb_s.median:.3f}",
             f"{figure.gb_s.spread:.3f}",
+            f"{figure.calls_gb_s:.3f}",
             f"{figure.of_floor.median:.3f}",
             f"{figure.of_limit:.3f}",
             f"{figure.cpu_s_per_gb:.3f}",
@@ -243,7 +245,8 @@ def _notes(outcome: Outcome, result: Result, file_bytes: int) -> list[str]:
     notes.append("floor: large contiguous blocks of the same file by two ranks, in the same turn; its bytes alone are")
     is_synced = bool(result.summary.get("is_synced"))
     notes[-1] += (
-        f" not compared. open and close are not timed, fsync is {'counted' if is_synced else 'not timed either'}"
+        " not compared. time is from opening to closing, 'calls' leaves both out; "
+        f"fsync is {'' if is_synced else 'not '}counted"
     )
     kept = (
         "one file is written again and again" if result.summary.get("is_file_kept") else "every write makes a new file"

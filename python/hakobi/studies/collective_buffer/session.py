@@ -204,6 +204,7 @@ def _arguments(plan: Plan, case: Case, budget_s: float) -> list[str]:
     arguments = ["--pattern", plan.pattern, "--piece", str(plan.piece_bytes), "--size", str(plan.file_bytes)]
     arguments += ["--access", ",".join(plan.accesses), "--cb", str(case.cb_bytes), "--depth", str(plan.depth)]
     arguments += ["--budget", f"{budget_s:.3f}", "--min-samples", "1"]
+    arguments += ["--file", "kept"] if plan.model else []  # the medium below shall never be slower than the model
     if plan.model:
         arguments += ["--limit", f"{plan.model.limit_gb_s:.9g}"]
     if not any("hakobi_shuffle" in argument for argument in plan.arguments):

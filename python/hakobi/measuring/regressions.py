@@ -1,0 +1,255 @@
+"""Runs `hakobi bench collective --suite regressions`: programs' MPI-IO with the drop-in, beside the library alone.
+
+1. A job is a case by one contender on one storage; the contenders' jobs take turns, forwards and then backwards. A job
+   repeats the case; the library's sets of hints take turns in its job.
+2. A contender's time is the median of its samples in all rounds, from opening to closing. The verdict is the ratio of
+   speeds, ours to the best contender's: 1 is as fast, less is slower. Beside it stands the range of the rounds' ratios.
+3. A job of ours that fails, or whose bytes are wrong, is a verdict of 0. A peer's that fails is named and left out.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import tempfile
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+
+from hakobi import conditions, drop_in, files, launch, programs, records
+from hakobi.errors import HakobiError, RunError, unknown_name
+from hakobi.measuring import collective
+from hakobi.measuring.regression_cases import CASES, MODEL, OF_LIMIT, STEPS, TMPFS, Case
+from hakobi.measuring.storage_model import StorageModel
+from hakobi.records import Record
+from hakobi.table import Table
+
+OURS = "hakobi"
+
+
+@dataclass(frozen=True)
+class Contender:
+    """A job's environment, and what its sets of hints are called."""
+
+    names: tuple[str, ...]
+    environment: Mapping[str, str] = field(default_factory=dict)
+    hints: tuple[str, ...] = ()
+    method: str = ""  #: of hakobi-bench-steps
+    has_drop_in: bool = False
+
+
+@dataclass
+class Row:
+    """A case on a storage. `samples`: by operation and contender, each round's."""
+
+    case: Case
+    storage: str
+    samples: dict[tuple[str, str], dict[int, list[Record]]] = field(default_factory=lambda: defaultdict(dict))
+    failed: dict[str, str] = field(default_factory=dict)  #: contender -> why
+
+
+def chosen(names: Sequence[str], storages: Sequence[str]) -> list[Row]:
+    """Raises InputError for a case or storage that there is none of."""
+    for name in names:
+        if name not in (known := [case.name for case in CASES]):
+            raise unknown_name("case", name, known)
+    for storage in storages:
+        if storage not in (MODEL, TMPFS):
+            raise unknown_name("storage", storage, (MODEL, TMPFS))
+    return [
+        Row(case, storage)
+        for case in CASES
+        for storage in storages or (MODEL, TMPFS)
+        if storage in case.storages and (not names or case.name in names)
+    ]
+
+
+def contenders_of(case: Case, peers: Sequence[collective.Component]) -> list[Contender]:
+    """Ours first."""
+    if case.program == STEPS:
+        return [Contender((OURS,), method="pipelined"), *([Contender(("root",), method="root")] if peers else [])]
+    result = [Contender((OURS,), has_drop_in=True)]
+    for peer in peers:
+        hints = case.hints if "ROMIO" in peer.contender else ()
+        names = (peer.contender, *(f"{peer.contender} {hint}" for hint in hints))
+        result.append(Contender(names, peer.environment, ("", *hints)))
+    return result
+
+
+def run(rows: list[Row], folder: Path, json_file: Path | None, *, compare: bool, rounds: int, timeout_s: float) -> None:
+    """Fills the rows. Raises InputError and StorageError before the first job."""
+    from hakobi.measuring.collective import components
+
+    files.prepare_folder(folder)
+    flavour = programs.find(rows[0].case.program).flavour
+    peers = components(flavour) if compare else []
+    if json_file:
+        facts = conditions.collect(flavour, {"file": folder})
+        model = StorageModel().value()
+        records.append(json_file, {"kind": "conditions", "benchmark": "regressions", **facts, "storage_model": model})
+    for number, row in enumerate(rows, start=1):
+        sys.stderr.write(f"case {number} of {len(rows)}: {row.case.name}, {row.storage}\n")
+        for turn in range(rounds):
+            order = contenders_of(row.case, peers)
+            for contender in order if turn % 2 == 0 else reversed(order):
+                _run_job(row, contender, turn, folder, timeout_s)
+        if json_file:
+            for record in samples_of(row):
+                records.append(json_file, record)
+
+
+def _run_job(row: Row, contender: Contender, turn: int, folder: Path, timeout_s: float) -> None:
+    name = contender.names[0]
+    if name in row.failed:
+        return
+    try:
+        lines = _samples(row, contender, folder, timeout_s)
+    except HakobiError as error:
+        row.failed[name] = str(error)
+        for taken in row.samples.values():
+            taken.pop(turn, None) if name == OURS else None
+        sys.stderr.write(f"  {name} failed: {error}\n")
+        return
+    for line in lines:
+        one = contender.names[int(line["hint_set"])]
+        row.samples[str(line["operation"]), one].setdefault(turn, []).append(line)
+
+
+def _samples(row: Row, contender: Contender, folder: Path, timeout_s: float) -> list[Record]:
+    case = row.case
+    program = programs.find(case.program)
+    with (
+        tempfile.TemporaryDirectory(prefix="hakobi-bench-", dir=folder) as place,
+        tempfile.TemporaryDirectory(prefix="hakobi-bench-") as own,
+    ):
+        variables = {"LD_PRELOAD": "", **contender.environment}
+        libraries: list[Path] = []
+        if row.storage == MODEL:
+            variables |= StorageModel().environment(program, Path(place))
+            variables["HAKOBI_STORAGE_MODEL_STATE"] = str(Path(own) / "model")
+            libraries.append(Path(variables["LD_PRELOAD"]))
+        if contender.has_drop_in:
+            library, why = drop_in.find_library(drop_in.look_at([str(program.path)]))
+            if library is None:
+                raise RunError(why)
+            libraries.append(library)
+        variables["LD_PRELOAD"] = ":".join(str(library) for library in libraries)
+        if case.program == STEPS:
+            arguments = [contender.method, *case.arguments(row.storage), str(Path(place) / "step")]
+        else:
+            arguments = ["--dir", place, "--budget", f"{case.budget_s:g}", "--min-samples", str(case.least)]
+            arguments += [part for hint in contender.hints for part in ("--hints", hint)]
+            arguments += case.arguments(row.storage)
+        done = launch.run(program, arguments, case.ranks, timeout_s=timeout_s, extra_environment=variables)
+        launch.check(done, f"{case.name} on {row.storage}, {contender.names[0]}")
+        if case.program == STEPS:
+            _compare_steps(row, contender, Path(place))
+    lines = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
+    if not lines:
+        raise RunError(f"{case.name} on {row.storage}, {contender.names[0]}: no samples")
+    return lines
+
+
+#: The bytes of a case's steps, by whichever method came first.
+_step_sums: dict[str, list[str]] = {}
+
+
+def _compare_steps(row: Row, contender: Contender, place: Path) -> None:
+    """All methods write the same bytes. Raises RunError."""
+    import hashlib
+
+    steps = sorted(place.glob("step_*"))
+    sums = [hashlib.blake2b(path.read_bytes()).hexdigest() for path in steps]
+    if len(steps) != int(row.case.arguments(row.storage)[0]) or sums != _step_sums.setdefault(row.case.name, sums):
+        raise RunError(f"{row.case.name}, {contender.names[0]}: other bytes than the other method's")
+
+
+def samples_of(row: Row) -> list[Record]:
+    return [
+        {
+            **line,
+            "case": row.case.name,
+            "storage": row.storage,
+            "contender": name,
+            "ranks": row.case.ranks,
+            "round": turn,
+        }
+        for (_, name), rounds in row.samples.items()
+        for turn, lines in rounds.items()
+        for line in lines
+    ]
+
+
+def _median_s(rounds: Mapping[int, Sequence[Record]], key: str = "time_s") -> float:
+    return float(np.median([line[key] for lines in rounds.values() for line in lines]))
+
+
+def verdicts(rows: Sequence[Row]) -> list[Record]:
+    """One a case, operation and storage, the worst ratio first. `ratio_to_best` is None where there is no peer."""
+    result: list[Record] = []
+    for row in rows:
+        operations = dict.fromkeys(operation for operation, _ in row.samples) or {"write": None}
+        for operation in operations:
+            times = {name: rounds for (one, name), rounds in row.samples.items() if one == operation}
+            verdict = _verdict(row, operation, times)
+            result.append(verdict)
+    return sorted(result, key=lambda one: (one["ratio_to_best"] is None, one["ratio_to_best"] or 0.0))
+
+
+def _verdict(row: Row, operation: str, times: Mapping[str, Mapping[int, Sequence[Record]]]) -> Record:
+    verdict: Record = {"kind": "verdict", "case": row.case.name, "operation": operation, "storage": row.storage}
+    rivals = {name: _median_s(rounds) for name, rounds in times.items() if name != OURS}
+    best = min(rivals, key=lambda name: rivals[name]) if rivals else None
+    if OURS in row.failed or OURS not in times:
+        why = row.failed.get(OURS, "no samples")
+        return {**verdict, "ratio_to_best": 0.0, "best_contender": best, "error": why}
+    ours = times[OURS]
+    verdict |= {"ratio_to_best": None, "best_contender": best, "time_s": _median_s(ours)}
+    if best is not None:
+        theirs = times[best]
+        ratios = [_median_s({0: theirs[turn]}) / _median_s({0: ours[turn]}) for turn in ours.keys() & theirs.keys()]
+        verdict |= {"ratio_to_best": rivals[best] / _median_s(ours), "best_time_s": rivals[best]}
+        verdict |= {"ratio_low": min(ratios), "ratio_high": max(ratios)} if ratios else {}
+    if row.case.program != STEPS:
+        verdict["call_time_s"] = _median_s(ours, "call_s")
+        moved = next(iter(ours.values()))[0]["bytes"]
+        verdict["cpu_s_per_gb"] = 1e9 * _median_s(ours, "cpu_s") / moved
+        if row.storage == MODEL and row.case.name in OF_LIMIT:
+            verdict["of_limit"] = moved / 1e9 / _median_s(ours) / StorageModel().limit_gb_s
+    return verdict
+
+
+def table_of(found: Sequence[Record], rows: Sequence[Row], rounds: int) -> Table:
+    view = Table(
+        "Regressions",
+        ["<case", "<", "<storage", "to best", "rounds", "ms", "best ms", "calls ms", "of limit", "<best contender"],
+    )
+    for one in found:
+        ratio = one["ratio_to_best"]
+        view.add(
+            one["case"],
+            one["operation"],
+            one["storage"],
+            "" if ratio is None else f"{ratio:.3f}",
+            f"{one['ratio_low']:.2f}..{one['ratio_high']:.2f}" if "ratio_low" in one else "",
+            _ms(one.get("time_s")),
+            _ms(one.get("best_time_s")),
+            _ms(one.get("call_time_s")),
+            f"{one['of_limit']:.3f}" if "of_limit" in one else "",
+            f"failed: {one['error']}" if "error" in one else one["best_contender"] or "",
+        )
+    view.notes.append("to best: our speed over that of the fastest contender; from opening a new file to closing it")
+    view.notes.append("calls: ours without opening and closing; every byte was verified after the clock had stopped")
+    view.notes.append(f"rounds: the ratios of {rounds} rounds; model: {StorageModel().words()}")
+    for row in rows:
+        for name, why in row.failed.items():
+            if name != OURS:
+                view.notes.append(f"{row.case.name}, {row.storage}: {name} is left out, it failed: {why}")
+    return view
+
+
+def _ms(seconds: float | None) -> str:
+    return "" if seconds is None else f"{1000 * seconds:.3g}" if seconds < 1 else f"{1000 * seconds:.0f}"

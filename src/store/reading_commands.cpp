@@ -79,9 +79,12 @@ void get_fields(const ListArguments& arguments) {
     const Store store = Store::open(arguments.path);
     const Listing fields = store.list(arguments.text(), arguments.selection());
     print_warnings(store);
-    if (fields.size() == 0)
-        throw Error(ErrorCode::not_found,
-                    "no field of " + arguments.path + " has all of " + arguments.text());
+    if (fields.size() == 0) {
+        const std::string request = arguments.text();
+        throw Error(ErrorCode::not_found, request.empty()
+                                              ? arguments.path + " holds no field"
+                                              : "no field of " + arguments.path + " has all of " + request);
+    }
     const bool to_stdout = arguments.output == "-";
     if (to_stdout && ::isatty(STDOUT_FILENO) != 0) {
         throw Error(ErrorCode::invalid_argument,

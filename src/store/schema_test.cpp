@@ -56,7 +56,7 @@ number:     Integer;
 [ class, expver, stream=oper/dcda, date, time, domain?g
 
        [ type=im/sim
-               [ step?, ident, instrument ]]
+               [ step?0, ident, instrument, param:ParamID ]]
 
        [ type, levtype, grid-   # taken, not kept
                [ step, levelist?, param ]]

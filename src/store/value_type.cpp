@@ -14,7 +14,7 @@ namespace hakobi::store {
 
 namespace {
 
-constexpr std::array<std::pair<std::string_view, ValueType>, 19> type_names = {{
+constexpr std::array<std::pair<std::string_view, ValueType>, 20> type_names = {{
     {"String", ValueType::text},
     {"Default", ValueType::text},
     {"Integer", ValueType::integer},
@@ -23,6 +23,7 @@ constexpr std::array<std::pair<std::string_view, ValueType>, 19> type_names = {{
     {"Time", ValueType::time},
     {"Step", ValueType::step},
     {"Param", ValueType::param},
+    {"ParamID", ValueType::param},  // FDB's stricter reading of requests; keys have the same number
     {"Expver", ValueType::expver},
     {"Grid", ValueType::grid},
     {"First3", ValueType::first3},

@@ -2,6 +2,7 @@
 
 #include <dlfcn.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <hakobi/error.hpp>
 
@@ -20,6 +21,7 @@ struct Fdb::Library {
     int (*delete_key)(void*) = nullptr;
     int (*new_request)(void**) = nullptr;
     int (*request_add)(void*, const char*, const char**, int) = nullptr;
+    int (*expand_request)(void*) = nullptr;
     int (*delete_request)(void*) = nullptr;
     int (*archive)(void*, void*, const char*, std::size_t) = nullptr;
     int (*archive_multiple)(void*, void*, const char*, std::size_t) = nullptr;
@@ -44,6 +46,8 @@ struct Fdb::Library {
 };
 
 namespace {
+
+constexpr int iteration_complete = 3;  // FDB_ITERATION_COMPLETE of fdb5/api/fdb_c.h
 
 /// Deletes an object of FDB's at the end of a scope.
 class Owned {
@@ -86,6 +90,7 @@ Fdb::Library& Fdb::library() {
         find("fdb_delete_key", all->delete_key);
         find("fdb_new_request", all->new_request);
         find("fdb_request_add", all->request_add);
+        find("fdb_expand_request", all->expand_request);
         find("fdb_delete_request", all->delete_request);
         find("fdb_archive", all->archive);
         find("fdb_archive_multiple", all->archive_multiple);
@@ -111,8 +116,12 @@ Fdb::Library& Fdb::library() {
 
 Fdb::Fdb(const std::string& yaml) {
     Library& all = library();
-    all.check(yaml.empty() ? all.new_handle(&handle_) : all.new_handle_from_yaml(&handle_, yaml.c_str(), ""),
-              "open");
+    // It reads its configuration here and now: what goes wrong is in that.
+    const int code =
+        yaml.empty() ? all.new_handle(&handle_) : all.new_handle_from_yaml(&handle_, yaml.c_str(), "");
+    if (code != 0)
+        throw Error(ErrorCode::invalid_argument,
+                    std::string("FDB's configuration: ") + all.error_string(code));
 }
 
 Fdb::~Fdb() {
@@ -175,24 +184,38 @@ std::size_t Fdb::list(const Entries& wanted, const std::function<void(const Entr
     all.check(all.new_request(&request), "request");
     const Owned owned(request, all.delete_request);
     for (const auto& [keyword, value] : wanted) {
-        const char* text = value.c_str();
-        all.check(all.request_add(request, keyword.c_str(), &text, 1), "request");
+        std::vector<std::string> parts;
+        for (std::size_t at = 0; at <= value.size();) {
+            const std::size_t end = std::min(value.find('/', at), value.size());
+            parts.push_back(value.substr(at, end - at));
+            at = end + 1;
+        }
+        std::vector<const char*> texts;
+        for (const std::string& part : parts) texts.push_back(part.c_str());
+        all.check(all.request_add(request, keyword.c_str(), texts.data(), static_cast<int>(texts.size())),
+                  "request");
     }
+    // Ranges (0/to/24/by/6) become lists. No request at all is everything, which an empty one is not.
+    if (!wanted.empty()) all.check(all.expand_request(request), "request");
     void* iterator = nullptr;
-    all.check(all.list(handle_, request, &iterator, false, 3), "list");
+    all.check(all.list(handle_, wanted.empty() ? nullptr : request, &iterator, false, 3), "list");
     const Owned owned_list(iterator, all.delete_list);
     void* split = nullptr;
     all.check(all.new_splitkey(&split), "list");
     const Owned owned_split(split, all.delete_splitkey);
     std::size_t count = 0;
     Entries key;
-    while (all.list_next(iterator) == 0) {
+    const auto goes_on = [&](int code) {
+        if (code != iteration_complete) all.check(code, "list");
+        return code == 0;
+    };
+    while (goes_on(all.list_next(iterator))) {
         ++count;
         key.clear();
         all.check(all.list_key(iterator, split), "list");
         const char *keyword = nullptr, *value = nullptr;
         std::size_t level = 0;
-        while (all.splitkey_next(split, &keyword, &value, &level) == 0) key.emplace_back(keyword, value);
+        while (goes_on(all.splitkey_next(split, &keyword, &value, &level))) key.emplace_back(keyword, value);
         if (visit) visit(key);
     }
     return count;

@@ -29,7 +29,8 @@ class Fdb {
     void flush();
     /// The bytes of the one field of this key.
     [[nodiscard]] std::vector<std::byte> retrieve(const Entries& key);
-    /// Every field of the request, called for each with its key; returns their number.
+    /// Every field of the request, called for each with its key; returns their number. Values may be lists a/b and
+    /// ranges a/to/b/by/c; an empty request is everything.
     std::size_t list(const Entries& request, const std::function<void(const Entries& key)>& visit = {});
 
   private:

@@ -10,9 +10,11 @@
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
 #include <hakobi/store.hpp>
 
 #include "store/fdb/fdb.hpp"
+#include "store/schema.hpp"
 
 namespace hakobi::fdb {
 namespace {
@@ -41,11 +43,37 @@ std::int64_t export_fields(const Options& options) {
     return all.size();
 }
 
+/// The store's schema, or that of the store that is to be made.
+store::Schema schema_of(const Options& options) {
+    std::string text(store::shipped_schema(options.schema));
+    if (std::filesystem::exists(options.store)) {
+        text = Store::open(options.store).schema();
+    } else if (text.empty()) {
+        std::ifstream file(options.schema);
+        if (!file) throw Error(ErrorCode::not_found, "no schema '" + options.schema + "'");
+        text.assign(std::istreambuf_iterator<char>(file), {});
+    }
+    Result<store::Schema> schema = store::Schema::parse(text, options.schema);
+    schema.status().throw_if_error();
+    return std::move(schema).value();
+}
+
+/// The request's keywords and values. One that the store's schema does not have would select nothing that it could take.
+Entries request_of(const Options& options) {
+    const store::Schema schema = schema_of(options);
+    Key wanted = Key::parse(options.request);
+    for (const auto& [keyword, value] : wanted.entries()) {
+        if (!schema.has_keyword(keyword)) {
+            throw Error(ErrorCode::invalid_argument,
+                        "the schema has no keyword '" + keyword + "': " + schema.suggestion(keyword));
+        }
+    }
+    return wanted.entries();
+}
+
 std::int64_t import_fields(const Options& options) {
+    const Entries request = request_of(options);
     Fdb fdb;
-    Entries request;
-    const Key wanted = Key::parse(options.request);
-    for (const auto& entry : wanted.entries()) request.push_back(entry);
     std::vector<Entries> keys;
     fdb.list(request, [&](const Entries& key) {
         Entries kept;
@@ -53,6 +81,7 @@ std::int64_t import_fields(const Options& options) {
                              [](const auto& entry) { return !entry.second.empty(); });
         keys.push_back(std::move(kept));
     });
+    if (keys.empty()) return 0;
     Store store =
         Store::open(options.store, {.schema = std::filesystem::exists(options.store) ? "" : options.schema});
     std::vector<Key> archived;
@@ -97,6 +126,10 @@ int run_all(int argc, char** argv) {
             throw Error(ErrorCode::invalid_argument, "--fdb CONFIG is needed, or FDB5_CONFIG_FILE");
         }
         const std::int64_t count = out->parsed() ? export_fields(options) : import_fields(options);
+        if (count == 0) {
+            throw Error(ErrorCode::not_found, (out->parsed() ? options.store : "FDB") + " has no field" +
+                                                  (options.request.empty() ? "" : " of " + options.request));
+        }
         std::printf("%lld fields %s, every one read back and equal\n", static_cast<long long>(count),
                     out->parsed() ? "exported" : "imported");
     } catch (const CLI::CallForHelp&) {

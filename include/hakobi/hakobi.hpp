@@ -9,6 +9,7 @@
 #include <hakobi/grib.hpp>
 #include <hakobi/halo.hpp>
 #include <hakobi/hints.hpp>
+#include <hakobi/input.hpp>
 #include <hakobi/network_shape.hpp>
 #include <hakobi/output.hpp>
 #include <hakobi/shared_array.hpp>

@@ -1,0 +1,113 @@
+#pragma once
+
+#include <cstdint>
+#include <hakobi/block.hpp>
+#include <hakobi/comm.hpp>
+#include <hakobi/export.hpp>
+#include <hakobi/hints.hpp>
+#include <hakobi/output.hpp>
+#include <map>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+namespace hakobi {
+
+/// An attribute's value as the file has it: text, or numbers.
+using Attribute = std::variant<std::string, std::vector<double>, std::vector<std::int64_t>>;
+
+/// What a step says of one of its fields.
+struct InputField {
+    std::string name;
+    std::string type;                 ///< as ncdump calls it: "double", "float", "int", "int64", …
+    std::vector<std::string> dims;    ///< names of its dimensions, slowest first, time left out
+    std::vector<std::int64_t> shape;  ///< their lengths
+    std::map<std::string, Attribute> attributes = {};  ///< "units", "long_name", "standard_name", …
+    friend bool operator==(const InputField&, const InputField&) = default;
+};
+
+/// A field, or a block of it, and the memory that gets its values: the twin of Field.
+struct FieldRead {
+    using Data =
+        std::variant<std::span<double>, std::span<float>, std::span<std::int32_t>, std::span<std::int64_t>>;
+    std::string name;        ///< equal on all ranks
+    std::int64_t step = -1;  ///< a number of Input::steps(); -1: the last. Equal on all ranks
+    /// What this rank wants of the field, by whatever decomposition: blocks may overlap, and nobody need have written with
+    /// the same. `global` is the field's shape. Left out: the whole field.
+    Block block = {};
+    /// Memory of the field's own type, native byte order. Values stand in C order without gaps, unless one of the next says
+    /// else.
+    Data data;
+    /// Layers of other elements around the block in memory, one entry a dimension: `data` is the array with them. They are
+    /// left as they are. (A block that includes its neighbours' elements fills them.)
+    std::vector<std::int64_t> ghosts = {};
+    /// Elements from one element of the block to the next in memory, one entry a dimension, at least 1, and such that no
+    /// two meet: `data` begins with the block's first element.
+    std::vector<std::int64_t> strides = {};
+};
+
+/// What Input::open takes; equal on every rank.
+struct InputOptions {
+    Hints hints = {};  ///< MPI-IO's names and ours (hints.hpp)
+};
+
+/// Reads a series that Output wrote: whole steps, and pieces of `per-process` that are not gathered. Files of others that
+/// have such names are read too, where they are NetCDF-4 or plain HDF5.
+///
+///     auto in = hakobi::Input::open(comm, "run");                     // collective
+///     in.read({.name = "eta", .step = 3, .block = block, .data = eta});  // collective
+///     in.close();                                                     // collective
+///
+/// Contiguous values of native byte order are read by the engine, all others (chunks, compression, another byte order) by
+/// every rank through the serial HDF5 library; `explain` says which. Without a communicator it is one process's own, and
+/// nothing of MPI is called.
+///
+/// Errors: every collective call throws the same Error on every rank or none, and the object can be used on.
+class HAKOBI_EXPORT Input {
+  public:
+    /// Collective over `comm`; `prefix` and `options` equal on all ranks. Finds the steps that are there now and reads what
+    /// each says of itself, the ranks sharing the work. A step that is not whole (a killed run, a run that writes it) is
+    /// left out. not_found where the prefix has no whole step; format for a file that is torn, of another kind, or newer
+    /// than this library.
+    [[nodiscard]] static Input open(const Comm& comm, std::string_view prefix, InputOptions options = {});
+    /// The same for this process alone: no other takes part in any call.
+    [[nodiscard]] static Input open(std::string_view prefix);
+
+    Input(Input&&) noexcept;
+    Input& operator=(Input&&) noexcept;
+    ~Input();  ///< never communicates
+
+    /// The steps' numbers, ascending, not always without gaps, and their times in time_units(); NaN where a file has none.
+    [[nodiscard]] std::span<const std::int64_t> steps() const;
+    [[nodiscard]] std::span<const double> times() const;
+    [[nodiscard]] const std::string& time_units() const;
+
+    /// What a step (-1: the last) has, in the file's order. Local; not_found for a step that is not there.
+    [[nodiscard]] const std::vector<InputField>& fields(std::int64_t step = -1) const;
+    [[nodiscard]] const std::vector<Axis>& axes(std::int64_t step = -1) const;
+    [[nodiscard]] const std::map<std::string, Attribute>& attributes(std::int64_t step = -1) const;
+    /// The field of that name. Local; not_found, naming the nearest, where there is none.
+    [[nodiscard]] const InputField& field(std::string_view name, std::int64_t step = -1) const;
+
+    /// Reads a field's block into memory. Collective. not_found for a step or field that is not there; invalid_argument for
+    /// a block outside the field, memory of another type or size, or ranks that ask for different fields; format for a
+    /// file that has become shorter. Elements of pieces that no rank wrote are zero. After an error the memory may hold
+    /// anything.
+    void read(const FieldRead& read);
+
+    /// How `read` gets at a field's values, in one line. Local.
+    [[nodiscard]] std::string explain(std::string_view name, std::int64_t step = -1) const;
+
+    /// Releases everything. Collective; calling it again does nothing.
+    void close();
+
+  private:
+    struct Impl;
+    explicit Input(std::unique_ptr<Impl> impl);
+    std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace hakobi

@@ -1,0 +1,50 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <hakobi/input.hpp>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/status.hpp"
+#include "format/step.hpp"
+
+namespace hakobi::format {
+
+/// A field of a file, and where its values are.
+struct FoundField {
+    InputField shown;
+    std::optional<ValueType> type;  ///< none: a type that no field of ours has
+    std::string link;               ///< its name in the file where that is not shown.name
+    bool has_record = false;        ///< the file's array has one record of time before shown.shape
+    /// Where the values begin in native byte order and C order; -1: only the HDF5 library finds them, for this reason.
+    std::int64_t offset_bytes = -1;
+    std::string why_library = {};
+};
+
+/// A step's file without its fields' values.
+struct FoundStep {
+    double time = 0;  ///< NaN where the file has none
+    std::string title, time_units;
+    std::map<std::string, Attribute> attributes = {};
+    std::vector<Axis> axes;  ///< dimensions of fields; values where they have a coordinate variable
+    std::vector<FoundField> fields;
+};
+
+/// Reads what a NetCDF-4 file, or another HDF5 file with data sets in its root group, says of itself. Local. not_found,
+/// permission; format where it is no such file, torn, or newer than the HDF5 library; unsupported for NetCDF's classic
+/// formats.
+Result<FoundStep> read_netcdf4(const std::string& path);
+
+/// Reads a block of a field through the HDF5 library, which unpacks chunks and turns bytes around: `values` gets its
+/// elements in C order and native byte order. Local.
+Status read_values_netcdf4(const std::string& path, const FoundField& field, const Block& block,
+                           std::span<std::byte> values);
+
+/// A byte string for messages, time left out, and back; `internal` when `bytes` is none.
+[[nodiscard]] std::vector<std::byte> encode_found(const FoundStep& step);
+Result<FoundStep> decode_found(std::span<const std::byte> bytes);
+
+}  // namespace hakobi::format

@@ -1,0 +1,324 @@
+// A read, which every rank goes through to its end:
+//
+//  1. Asked for: all ranks want the same field of the same step, and each one's block and memory fit it.
+//  2. Contiguous values come by the engine, which stays open for the step's next field. Others this rank reads by itself:
+//     through the HDF5 library, or from pieces (whose places rank 0 has told).
+//  3. All ranks agree on how it went.
+//
+// One process alone goes the same way, without the engine and without agreements.
+#include <hakobi/input.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+
+#include "base/bytes.hpp"
+#include "base/guard.hpp"
+#include "base/nearest.hpp"
+#include "input/destination.hpp"
+#include "input/piece_table.hpp"
+#include "input/steps.hpp"
+#include "input/windowed.hpp"
+#include "io/engine.hpp"
+#include "mpi/messages.hpp"
+#include "output/agreement.hpp"
+#include "region/copy.hpp"
+#include "region/cursor.hpp"
+#include "storage/file.hpp"
+
+namespace hakobi {
+namespace {
+
+using input::Destination;
+
+}  // namespace
+
+struct Input::Impl {
+    Comm comm;  // empty: this process alone
+    std::string prefix;
+    io::EngineOptions engine_options;
+    input::Steps steps;
+    std::vector<std::vector<InputField>> shown;  // as `steps.found` has them
+    bool is_closed = false;
+    std::unique_ptr<io::Engine> engine;  // of the file at engine_path
+    std::string engine_path;
+    storage::FilePtr file;  // alone: the one read last
+    input::PieceTable pieces;
+
+    void open_steps();
+    void throw_if_closed(const char* call) const;
+    /// Index of a step in `steps`, and of a field in its description; not_found.
+    Result<std::size_t> index_of(std::int64_t step) const;
+    Result<std::size_t> index_of(std::string_view name, std::size_t step) const;
+    const format::FoundStep& found(std::size_t step) const {
+        return steps.found[static_cast<std::size_t>(steps.descriptions[step])];
+    }
+
+    mpi::Agreed agree_on_read(const Status& local, const FieldRead& read) const;
+    // Collective, and noexcept for the reason that Output's are.
+    mpi::Agreed run_read(const FieldRead& read) noexcept;
+    mpi::Agreed read_by_engine(const std::string& path, std::int64_t offset_bytes, const Destination& to);
+    mpi::Agreed close_engine() noexcept;
+    Status read_alone(const std::string& path, std::int64_t offset_bytes, const Destination& to);
+    static Status read_by_library(const std::string& path, const format::FoundField& field,
+                                  const Destination& to);
+};
+
+void Input::Impl::throw_if_closed(const char* call) const {
+    if (is_closed) throw Error(ErrorCode::invalid_argument, std::string(call) + ": the input is closed");
+}
+
+Result<std::size_t> Input::Impl::index_of(std::int64_t step) const {
+    if (step == -1) return steps.numbers.size() - 1;
+    const auto at = std::ranges::lower_bound(steps.numbers, step);
+    if (at != steps.numbers.end() && *at == step) return static_cast<std::size_t>(at - steps.numbers.begin());
+    return Status(ErrorCode::not_found, prefix + " has no whole step " + std::to_string(step) + ": it has " +
+                                            std::to_string(steps.numbers.size()) + ", from " +
+                                            std::to_string(steps.numbers.front()) + " to " +
+                                            std::to_string(steps.numbers.back()));
+}
+
+Result<std::size_t> Input::Impl::index_of(std::string_view name, std::size_t step) const {
+    const std::vector<format::FoundField>& fields = found(step).fields;
+    std::vector<std::string_view> names;
+    for (const format::FoundField& field : fields) {
+        if (field.shown.name == name) return names.size();
+        names.emplace_back(field.shown.name);
+    }
+    std::string text = "step " + std::to_string(steps.numbers[step]) + " of " + prefix + " has no field '" +
+                       std::string(name) + "'";
+    if (const std::string nearest = nearest_name(name, names); !nearest.empty())
+        text += ": did you mean '" + nearest + "'?";
+    text += " (it has";
+    for (std::size_t i = 0; i < std::min<std::size_t>(names.size(), 20); ++i)
+        text += (i == 0 ? " " : ", ") + std::string(names[i]);
+    return Status(ErrorCode::not_found, text + (names.empty() ? " none)" : names.size() > 20 ? ", …)" : ")"));
+}
+
+mpi::Agreed Input::Impl::agree_on_read(const Status& local, const FieldRead& read) const {
+    if (!comm) return {local, -1};
+    ByteWriter writer;
+    writer.put_text(read.name);
+    writer.put(read.step);
+    // The largest value and the largest complement are the same value's exactly when all values are equal.
+    const auto mine = static_cast<std::int64_t>(output::fingerprint(writer.take()));
+    std::array<std::int64_t, 3> most = {static_cast<int>(local.code()), mine, ~mine};
+    mpi::all_max(comm, most);
+    if (most[0] != 0) return mpi::agree(comm, local);
+    if (most[1] == ~most[2]) return {};
+    return mpi::agree(
+        comm, {ErrorCode::invalid_argument, "read: the ranks ask for different fields: this one for " +
+                                                read.name + " of step " + std::to_string(read.step)});
+}
+
+mpi::Agreed Input::Impl::close_engine() noexcept {
+    if (!engine) return {};
+    const std::unique_ptr<io::Engine> closing = std::move(engine);
+    engine_path.clear();
+    return closing->close();
+}
+
+mpi::Agreed Input::Impl::read_by_engine(const std::string& path, std::int64_t offset_bytes,
+                                        const Destination& to) {
+    if (engine_path != path) {
+        if (mpi::Agreed agreed = close_engine(); !agreed.status.ok()) return agreed;
+        mpi::Agreed opened = io::Engine::open(comm, {path, false}, engine_options, engine);
+        if (!opened.status.ok()) {
+            engine.reset();
+            return opened;
+        }
+        engine_path = path;
+    }
+    Region region;
+    Status local = guarded("describing the block", [&] {
+        if (to.memory.empty()) return;
+        region =
+            Region::subarray(offset_bytes, to.block.global, to.block.start, to.block.count, to.element_bytes);
+    });
+    std::int64_t bytes_read = 0;
+    mpi::Agreed agreed = engine->read_all(region, to.origin, to.memory, bytes_read, local);
+    if (!agreed.status.ok()) {
+        static_cast<void>(close_engine());  // the error is said; the next read begins anew
+        return agreed;
+    }
+    if (bytes_read != region.size_bytes())
+        local = {ErrorCode::format, path + ": the file has become shorter than it says"};
+    return mpi::agree(comm, local);
+}
+
+Status Input::Impl::read_alone(const std::string& path, std::int64_t offset_bytes, const Destination& to) {
+    if (to.memory.empty()) return {};
+    if (!file || file->path() != path) {
+        Result<storage::FilePtr> opened = storage::open_file(path, {});
+        if (!opened.ok()) return opened.status();
+        file = std::move(opened).value();
+    }
+    const Region region =
+        Region::subarray(offset_bytes, to.block.global, to.block.start, to.block.count, to.element_bytes);
+    return input::read_region(*file, region, to.origin, to.memory);
+}
+
+Status Input::Impl::read_by_library(const std::string& path, const format::FoundField& field,
+                                    const Destination& to) {
+    if (to.memory.empty()) return {};
+    Block block = to.block;
+    if (field.shown.shape.empty()) block = {};
+    const auto bytes = static_cast<std::size_t>(to.memory.size_bytes());
+    if (to.is_dense())
+        return format::read_values_netcdf4(path, field, block, {to.origin + to.memory.begin_bytes(), bytes});
+    const auto values = std::make_unique_for_overwrite<std::byte[]>(bytes);
+    Status status = format::read_values_netcdf4(path, field, block, {values.get(), bytes});
+    if (!status.ok()) return status;
+    Cursor memory(to.memory);
+    unpack(memory, to.origin, to.memory.size_bytes(), values.get());
+    return {};
+}
+
+mpi::Agreed Input::Impl::run_read(const FieldRead& read) noexcept {
+    std::size_t step = 0, field = 0;
+    Destination to;
+    Status status = guarded("read", [&]() -> Status {
+        Result<std::size_t> at = index_of(read.step);
+        if (!at.ok()) return at.status();
+        step = at.value();
+        at = index_of(read.name, step);
+        if (!at.ok()) return at.status();
+        field = at.value();
+        Result<Destination> made = input::destination_of(read, found(step).fields[field]);
+        if (!made.ok()) return made.status();
+        to = std::move(made).value();
+        return {};
+    });
+    if (mpi::Agreed agreed = agree_on_read(status, read); !agreed.status.ok()) return agreed;
+    const format::FoundField& source = found(step).fields[field];
+    const std::string& path = steps.paths[step];
+    if (steps.are_pieces[step] != 0) {
+        if (pieces.folder != path) {
+            if (mpi::Agreed agreed = input::read_piece_table(comm, path, pieces); !agreed.status.ok())
+                return agreed;
+        }
+        status = guarded("reading pieces", [&] { return input::read_from_pieces(pieces, field, to); });
+    } else if (source.offset_bytes < 0) {
+        status = guarded("reading " + path, [&] { return read_by_library(path, source, to); });
+    } else if (comm) {
+        return read_by_engine(path, source.offset_bytes, to);
+    } else {
+        status = guarded("reading " + path, [&] { return read_alone(path, source.offset_bytes, to); });
+    }
+    return input::agree(comm, status);
+}
+
+void Input::Impl::open_steps() {
+    input::find_steps(comm, prefix, steps).throw_if_error();
+    for (const format::FoundStep& step : steps.found) {
+        std::vector<InputField>& fields = shown.emplace_back();
+        for (const format::FoundField& field : step.fields) fields.push_back(field.shown);
+    }
+}
+
+Input Input::open(const Comm& comm, std::string_view prefix, InputOptions options) {
+    if (!comm) throw Error(ErrorCode::invalid_argument, "Input::open: the communicator is empty");
+    auto impl = std::make_unique<Impl>();
+    impl->comm = comm;
+    std::vector<std::string> warnings;
+    Status status = guarded("Input::open", [&]() -> Status {
+        impl->prefix = storage::system_path(std::string(prefix));
+        if (impl->prefix.empty())
+            return {ErrorCode::invalid_argument, "Input::open: '" + std::string(prefix) + "' names no files"};
+        Result<io::EngineOptions> read = io::engine_options(options.hints, warnings);
+        if (!read.ok()) return read.status();
+        impl->engine_options = std::move(read).value();
+        return {};
+    });
+    mpi::agree_or_throw(comm, status);
+    if (comm.rank() == 0) {
+        for (const std::string& warning : warnings) std::fprintf(stderr, "hakobi: %s\n", warning.c_str());
+    }
+    ByteWriter writer;
+    writer.put_text(impl->prefix);
+    std::vector<std::byte> first = writer.take();
+    const std::vector<std::byte> mine = first;
+    mpi::broadcast(comm, first, 0);
+    if (mine != first)
+        status = {ErrorCode::invalid_argument, "Input::open: the prefix on rank " +
+                                                   std::to_string(comm.rank()) + " differs from rank 0's"};
+    mpi::agree_or_throw(comm, status);
+    impl->open_steps();
+    return Input(std::move(impl));
+}
+
+Input Input::open(std::string_view prefix) {
+    auto impl = std::make_unique<Impl>();
+    impl->prefix = storage::system_path(std::string(prefix));
+    if (impl->prefix.empty())
+        throw Error(ErrorCode::invalid_argument, "Input::open: '" + std::string(prefix) + "' names no files");
+    impl->open_steps();
+    return Input(std::move(impl));
+}
+
+Input::Input(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+Input::Input(Input&&) noexcept = default;
+Input& Input::operator=(Input&& other) noexcept {
+    std::swap(impl_, other.impl_);
+    return *this;
+}
+Input::~Input() = default;
+
+std::span<const std::int64_t> Input::steps() const {
+    return impl_->steps.numbers;
+}
+std::span<const double> Input::times() const {
+    return impl_->steps.times;
+}
+const std::string& Input::time_units() const {
+    return impl_->found(impl_->steps.numbers.size() - 1).time_units;
+}
+
+namespace {
+template <class T>
+T value_or_throw(Result<T> result) {
+    result.status().throw_if_error();
+    return std::move(result).value();
+}
+}  // namespace
+
+const std::vector<InputField>& Input::fields(std::int64_t step) const {
+    const std::size_t at = value_or_throw(impl_->index_of(step));
+    return impl_->shown[static_cast<std::size_t>(impl_->steps.descriptions[at])];
+}
+const std::vector<Axis>& Input::axes(std::int64_t step) const {
+    return impl_->found(value_or_throw(impl_->index_of(step))).axes;
+}
+const std::map<std::string, Attribute>& Input::attributes(std::int64_t step) const {
+    return impl_->found(value_or_throw(impl_->index_of(step))).attributes;
+}
+const InputField& Input::field(std::string_view name, std::int64_t step) const {
+    const std::size_t at = value_or_throw(impl_->index_of(step));
+    return fields(step)[value_or_throw(impl_->index_of(name, at))];
+}
+
+void Input::read(const FieldRead& read) {
+    impl_->throw_if_closed("read");
+    impl_->run_read(read).throw_if_error();
+}
+
+std::string Input::explain(std::string_view name, std::int64_t step) const {
+    const std::size_t at = value_or_throw(impl_->index_of(step));
+    const std::size_t index = value_or_throw(impl_->index_of(name, at));
+    const format::FoundField& field = impl_->found(at).fields[index];
+    const std::string which = std::string(name) + " in " + impl_->steps.paths[at] + ": ";
+    if (impl_->steps.are_pieces[at] != 0) return which + "each rank reads the pieces that have its block";
+    if (field.offset_bytes < 0)
+        return which + field.why_library + ": each rank reads its block through the HDF5 library";
+    const std::string where = "contiguous at byte " + std::to_string(field.offset_bytes);
+    return which + where + (impl_->comm ? ": read by the engine" : ": read by this process");
+}
+
+void Input::close() {
+    if (impl_->is_closed) return;
+    impl_->is_closed = true;
+    impl_->file.reset();
+    impl_->close_engine().throw_if_error();
+}
+
+}  // namespace hakobi

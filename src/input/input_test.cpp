@@ -1,0 +1,266 @@
+// What Input promises: the values that Output got, by any decomposition, from whole files and from pieces.
+#include <hakobi/input.hpp>
+
+#include "output/fixture.hpp"
+#include "output/piece.hpp"
+#include "output/step_file.hpp"
+
+namespace hakobi::test {
+namespace {
+
+using format::ValueType;
+
+const std::vector<TestField> fields = {
+    {"eta", ValueType::float64, {23, 37}, even_blocks},
+    {"u", ValueType::float32, {5, 23, 37}, uneven_rows},
+    {"mask", ValueType::int32, {23, 37}, backward_columns},
+    {"count", ValueType::int64, {41}, uneven_rows},
+};
+
+class InputTest : public RanksTest {
+  protected:
+    [[nodiscard]] std::string prefix() const { return folder + "/run"; }
+    void write(std::int64_t num_steps, OutputOptions options = {.method = "pipelined"},
+               const std::vector<TestField>& which = fields) {
+        Output out = Output::create(comm, prefix(), std::move(options));
+        for (std::int64_t step = 0; step < num_steps; ++step) write_step(out, comm, step, which);
+        out.close();
+    }
+    /// Reads every field of a step by the blocks that `block_of` cuts, and compares.
+    void expect_values(Input& in, std::int64_t step, decltype(TestField::block_of) block_of, int num_ranks,
+                       int rank, const std::vector<TestField>& which = fields) {
+        for (std::size_t f = 0; f < which.size(); ++f) {
+            const Values expected(f, which[f], step, block_of(which[f].global, num_ranks, rank));
+            const std::vector<std::byte> found = read_bytes(in, which[f], step, expected.block());
+            EXPECT_TRUE(found == expected.bytes()) << which[f].name << " of step " << step;
+        }
+    }
+    static std::vector<std::byte> read_bytes(Input& in, const TestField& field, std::int64_t step,
+                                             const Block& block) {
+        const auto num = static_cast<std::size_t>(block.num_elements());
+        switch (field.type) {
+            case ValueType::float64:
+                return read_as<double>(in, field, step, block, num);
+            case ValueType::float32:
+                return read_as<float>(in, field, step, block, num);
+            case ValueType::int32:
+                return read_as<std::int32_t>(in, field, step, block, num);
+            case ValueType::int64:
+                return read_as<std::int64_t>(in, field, step, block, num);
+            default:
+                return {};
+        }
+    }
+    template <class T>
+    static std::vector<std::byte> read_as(Input& in, const TestField& field, std::int64_t step,
+                                          const Block& block, std::size_t num) {
+        std::vector<T> values(num);
+        in.read({.name = field.name, .step = step, .block = block, .data = std::span(values)});
+        const auto bytes = std::as_bytes(std::span(values));
+        return {bytes.begin(), bytes.end()};
+    }
+    void expect_same_error(ErrorCode code, const std::string& text, const Error& error) {
+        EXPECT_EQ(error.code(), code) << error.what();
+        EXPECT_NE(std::string(error.what()).find(text), std::string::npos) << error.what();
+        EXPECT_TRUE(is_same_everywhere(comm, error));
+    }
+    void damage(const std::function<void()>& change) {
+        barrier();
+        if (is_rank_0()) change();
+        barrier();
+    }
+};
+
+TEST_F(InputTest, SaysWhatIsThere) {
+    write(3,
+          {.axes = {{.name = "z", .units = "1"},
+                    {.name = "lat",
+                     .units = "degrees_north",
+                     .standard_name = "latitude",
+                     .values = std::vector<double>(23, 1)},
+                    {.name = "lon", .units = "degrees_east", .values = std::vector<double>(37, 2)}},
+           .title = "a run",
+           .time_units = "seconds since 2011-03-11"},
+          {{"eta", ValueType::float64, {23, 37}, even_blocks},
+           {"u", ValueType::float32, {5, 23, 37}, even_blocks}});
+    Input in = Input::open(comm, prefix());
+    EXPECT_EQ(std::vector<std::int64_t>(in.steps().begin(), in.steps().end()),
+              (std::vector<std::int64_t>{0, 1, 2}));
+    EXPECT_EQ(std::vector<double>(in.times().begin(), in.times().end()), (std::vector<double>{0, 0.25, 0.5}));
+    EXPECT_EQ(in.time_units(), "seconds since 2011-03-11");
+    ASSERT_EQ(in.fields(1).size(), 2U);
+    EXPECT_EQ(in.field("u"), (InputField{.name = "u",
+                                         .type = "float",
+                                         .dims = {"z", "lat", "lon"},
+                                         .shape = {5, 23, 37},
+                                         .attributes = {{"units", std::string("m")}}}));
+    ASSERT_EQ(in.axes().size(), 3U);
+    const auto lat = std::ranges::find(in.axes(), "lat", &Axis::name);
+    ASSERT_NE(lat, in.axes().end());
+    EXPECT_EQ(lat->units, "degrees_north");
+    EXPECT_EQ(lat->standard_name, "latitude");
+    EXPECT_EQ(lat->values, std::vector<double>(23, 1));
+    EXPECT_EQ(in.attributes().at("title"), Attribute("a run"));
+    EXPECT_NE(in.explain("eta").find("contiguous"), std::string::npos) << in.explain("eta");
+    in.close();
+}
+
+TEST_F(InputTest, ReadsByAnyDecomposition) {
+    write(3);
+    Input in = Input::open(comm, prefix());
+    for (const auto block_of : {even_blocks, uneven_rows, backward_columns, inner_blocks}) {
+        if (block_of == inner_blocks && comm.size() > 4) continue;
+        for (const std::int64_t step : {2, 0}) expect_values(in, step, block_of, comm.size(), comm.rank());
+    }
+    // All ranks the whole: overlapping blocks, and a block left out is the whole field.
+    std::vector<double> whole(23 * 37), again(23 * 37);
+    in.read({.name = "eta", .block = {{23, 37}, {0, 0}, {23, 37}}, .data = std::span(whole)});
+    in.read({.name = "eta", .data = std::span(again)});
+    EXPECT_EQ(whole[100], static_cast<double>(value_at(0, 2, 100)));
+    EXPECT_EQ(whole, again);
+    in.close();
+}
+
+TEST_F(InputTest, ReadsPiecesThatAreNotGathered) {
+    write(2, {.method = "per-process", .keep_pieces = true});
+    Input in = Input::open(comm, prefix());
+    EXPECT_NE(in.explain("eta").find("pieces"), std::string::npos) << in.explain("eta");
+    for (const auto block_of : {even_blocks, backward_columns})
+        for (const std::int64_t step : {1, 0}) expect_values(in, step, block_of, comm.size(), comm.rank());
+    in.close();
+    // Elements that nobody wrote are zero, as in the file that gathering makes.
+    std::vector<TestField> inner = {{"inner", ValueType::float64, {11, 13}, inner_blocks}};
+    write(1, {.method = "per-process", .replace = true, .keep_pieces = true}, inner);
+    Input holes = Input::open(comm, prefix());
+    std::vector<double> values(11 * 13, 7.0);
+    holes.read({.name = "inner", .data = std::span(values)});
+    EXPECT_EQ(values[5], 0);
+    EXPECT_EQ(values[14], static_cast<double>(value_at(0, 0, 14)));
+    holes.close();
+}
+
+TEST_F(InputTest, ReadsAloneWithoutOthers) {
+    write(2);
+    if (comm.rank() == comm.size() - 1) {
+        Input in = Input::open(prefix());
+        for (int rank = 0; rank < 3; ++rank) expect_values(in, 1, backward_columns, 3, rank);
+        in.close();
+        EXPECT_EQ(error_of([&] { (void)in.read({.name = "eta"}); }).code(), ErrorCode::invalid_argument);
+    }
+}
+
+TEST_F(InputTest, ReadsIntoMemoryWithGhosts) {
+    for (const char* method : {"pipelined", "per-process"}) {
+        write(1, {.method = method, .replace = true, .keep_pieces = true});
+        Input in = Input::open(comm, prefix());
+        const Block block = split({23, 37}, comm.size(), comm.rank());
+        const std::int64_t ny = block.count[0] + 2, nx = block.count[1] + 4;
+        std::vector<double> memory(static_cast<std::size_t>(ny * nx), -1.5);
+        in.read({.name = "eta", .block = block, .data = std::span(memory), .ghosts = {1, 2}});
+        for (std::int64_t y = 0; y < ny; ++y) {
+            for (std::int64_t x = 0; x < nx; ++x) {
+                const bool is_own = y >= 1 && y <= block.count[0] && x >= 2 && x < block.count[1] + 2;
+                const std::int64_t element = (block.start[0] + y - 1) * 37 + block.start[1] + x - 2;
+                ASSERT_EQ(memory[static_cast<std::size_t>(y * nx + x)],
+                          is_own ? static_cast<double>(value_at(0, 0, element)) : -1.5);
+            }
+        }
+        in.close();
+    }
+}
+
+TEST_F(InputTest, SaysTheSameErrorOnAllRanksAndGoesOn) {
+    write(2);
+    expect_same_error(ErrorCode::not_found, "did you mean 'run'?",
+                      error_of([&] { (void)Input::open(comm, folder + "/rum"); }));
+    expect_same_error(ErrorCode::not_found, "no such folder",
+                      error_of([&] { (void)Input::open(comm, folder + "/nowhere/run"); }));
+    Input in = Input::open(comm, prefix());
+    std::vector<double> values(23 * 37);
+    const std::span data(values);
+    expect_same_error(ErrorCode::not_found, "did you mean 'eta'?",
+                      error_of([&] { in.read({.name = "etta", .data = data}); }));
+    expect_same_error(ErrorCode::not_found, "no whole step 7: it has 2, from 0 to 1",
+                      error_of([&] { in.read({.name = "eta", .step = 7, .data = data}); }));
+    expect_same_error(ErrorCode::invalid_argument, "it is int, but memory of double was given",
+                      error_of([&] { in.read({.name = "mask", .data = data}); }));
+    // One rank's mistake is everybody's error.
+    const bool is_last = comm.rank() == comm.size() - 1;
+    const Block block = is_last ? Block{{23, 37}, {20, 0}, {4, 37}} : Block{{23, 37}, {0, 0}, {23, 37}};
+    const Error outside = error_of([&] { in.read({.name = "eta", .block = block, .data = data}); });
+    expect_same_error(ErrorCode::invalid_argument, "field eta: its block", outside);
+    EXPECT_EQ(outside.rank(), comm.size() - 1);
+    if (comm.size() > 1) {
+        expect_same_error(ErrorCode::invalid_argument, "ask for different fields",
+                          error_of([&] { in.read({.name = "eta", .step = is_last ? 0 : 1, .data = data}); }));
+    }
+    expect_values(in, 1, even_blocks, comm.size(), comm.rank());
+    in.close();
+    in.close();
+}
+
+TEST_F(InputTest, LeavesOutAStepThatIsMissing) {
+    write(3);
+    damage([&] { fs::remove(prefix() + "_000001.nc"); });
+    Input in = Input::open(comm, prefix());
+    EXPECT_EQ(std::vector<std::int64_t>(in.steps().begin(), in.steps().end()),
+              (std::vector<std::int64_t>{0, 2}));
+    std::vector<double> values(23 * 37);
+    expect_same_error(ErrorCode::not_found, "no whole step 1",
+                      error_of([&] { in.read({.name = "eta", .step = 1, .data = std::span(values)}); }));
+    expect_values(in, 2, even_blocks, comm.size(), comm.rank());
+    in.close();
+}
+
+TEST_F(InputTest, RefusesFilesThatAreNotWhatTheyShouldBe) {
+    write(2);
+    const std::string path = prefix() + "_000001.nc";
+    const auto whole = bytes_of_file(path);
+    const auto replace_by = [&](const std::vector<char>& bytes) {
+        damage([&] { std::ofstream(path, std::ios::binary).write(bytes.data(), std::ssize(bytes)); });
+    };
+    const auto open = [&] { (void)Input::open(comm, prefix()); };
+    replace_by({whole.begin(), whole.begin() + std::ssize(whole) / 2});
+    expect_same_error(ErrorCode::format, path + ": not a whole NetCDF-4 or HDF5 file", error_of(open));
+    replace_by({});
+    expect_same_error(ErrorCode::format, path + ": the file is empty", error_of(open));
+    replace_by({'h', 'e', 'l', 'l', 'o', ' ', 't', 'h', 'e', 'r', 'e'});
+    expect_same_error(ErrorCode::format, path, error_of(open));
+    replace_by({'C', 'D', 'F', 1, 0, 0, 0, 0});
+    expect_same_error(ErrorCode::unsupported, "nccopy -k nc4", error_of(open));
+    std::vector<char> newer = whole;
+    newer[8] = 9;  // the superblock's version
+    replace_by(newer);
+    expect_same_error(ErrorCode::format, path, error_of(open));
+    // Cut off while it is open.
+    replace_by(whole);
+    Input in = Input::open(comm, prefix());
+    damage([&] { fs::resize_file(path, static_cast<std::uintmax_t>(std::ssize(whole) / 3)); });
+    std::vector<double> values(23 * 37);
+    const Error error = error_of([&] {
+        for (const TestField& field : fields) {
+            if (field.name == "eta") in.read({.name = "eta", .data = std::span(values)});
+        }
+        std::vector<float> u(5 * 23 * 37);
+        in.read({.name = "u", .data = std::span(u)});
+    });
+    expect_same_error(ErrorCode::format, "has become shorter", error);
+    in.close();
+}
+
+TEST_F(InputTest, LeavesOutPiecesThatAreNotWhole) {
+    write(2, {.method = "per-process", .keep_pieces = true});
+    const auto piece = [&](std::int64_t step) {
+        return output::piece_path(output::pieces_folder(output::step_path(prefix(), step)), 0);
+    };
+    damage([&] { fs::resize_file(piece(1), 100); });
+    Input in = Input::open(comm, prefix());
+    EXPECT_EQ(in.steps().size(), 1U);
+    in.close();
+    damage([&] { fs::remove(piece(0)); });
+    expect_same_error(ErrorCode::not_found, "no whole step of",
+                      error_of([&] { (void)Input::open(comm, prefix()); }));
+}
+
+}  // namespace
+}  // namespace hakobi::test

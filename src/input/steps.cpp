@@ -1,0 +1,239 @@
+// How the ranks learn what the steps say of themselves:
+//
+//  1. Rank 0 lists the prefix's folder and sends the list.
+//  2. Rank r reads the steps r, r + size, …: a folder of thousands of files is opened once, not once a rank.
+//  3. Rank 0 gets what they found, keeps one of equal descriptions, and sends the whole to all.
+#include "input/steps.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <map>
+
+#include "base/bytes.hpp"
+#include "base/guard.hpp"
+#include "base/nearest.hpp"
+#include "mpi/messages.hpp"
+#include "output/piece_set.hpp"
+#include "output/series.hpp"
+#include "output/step_file.hpp"
+#include "storage/file.hpp"
+
+namespace hakobi::input {
+namespace {
+
+struct Listed {
+    std::int64_t number = 0;
+    std::string path;
+    bool is_pieces = false;
+};
+
+Status none_of(const std::string& prefix, std::string reason) {
+    const std::string folder = output::folder_of(prefix);
+    std::string text = "no whole step of " + prefix + " is there";
+    std::vector<std::string> names;
+    std::error_code error;
+    for (std::filesystem::directory_iterator entry(folder, error), end; !error && entry != end;
+         entry.increment(error)) {
+        const output::StepName name = output::parse_step_name(entry->path().filename().string());
+        if (name.step >= 0) names.push_back(name.prefix);
+    }
+    if (error) text += " (there is no such folder)";
+    const std::vector<std::string_view> candidates(names.begin(), names.end());
+    const std::string nearest = nearest_name(prefix.substr(prefix.rfind('/') + 1), candidates);
+    if (!reason.empty()) {
+        text += ": " + std::move(reason);
+    } else if (!nearest.empty()) {
+        text += ": did you mean '" + nearest + "'?";
+    } else if (!error) {
+        text += ": a step is a file like " + prefix + "_000000.nc";
+    }
+    return {ErrorCode::not_found, text};
+}
+
+/// 1. What lies in the folder; a file goes before pieces that have become one.
+Result<std::vector<Listed>> list(const std::string& prefix) {
+    Result<output::Series> series = output::find_series(prefix);
+    if (!series.ok()) return series.status();
+    std::map<std::int64_t, Listed> listed;
+    for (const output::Series::Entry& entry : series.value().pieces)
+        listed[entry.step] = {entry.step, output::pieces_folder(output::step_path(prefix, entry.step)), true};
+    for (const output::Series::Entry& entry : series.value().files)
+        listed[entry.step] = {entry.step, entry.path, false};
+    if (listed.empty()) return none_of(prefix, "");
+    std::vector<Listed> in_order;
+    for (auto& [number, step] : listed) in_order.push_back(std::move(step));
+    return in_order;
+}
+
+/// What the pieces say, in the words of a file.
+Result<format::FoundStep> read_pieces(const std::string& folder) {
+    Result<output::PieceSet> set = output::read_piece_set(folder);
+    if (!set.ok()) return set.status();
+    const format::StepDescription& step = set.value().description;
+    Result<format::Dimensions> dimensions = format::dimensions_of(step);
+    if (!dimensions.ok()) return dimensions.status();
+    format::FoundStep found{.time = step.time,
+                            .title = step.title,
+                            .time_units = step.time_units,
+                            .attributes = {},
+                            .axes = step.axes,
+                            .fields = {}};
+    if (!step.title.empty()) found.attributes["title"] = step.title;
+    for (std::size_t f = 0; f < step.fields.size(); ++f) {
+        const format::FieldDescription& from = step.fields[f];
+        format::FoundField field{.shown = {.name = from.name,
+                                           .type = std::string(format::name_of(from.type)),
+                                           .dims = {},
+                                           .shape = from.global},
+                                 .type = from.type};
+        for (const int d : dimensions.value().of_field[f])
+            field.shown.dims.push_back(dimensions.value().all[static_cast<std::size_t>(d)].name);
+        const auto put = [&](const char* name, const std::string& text) {
+            if (!text.empty()) field.shown.attributes[name] = text;
+        };
+        put("units", from.units);
+        put("long_name", from.long_name);
+        put("standard_name", from.standard_name);
+        found.fields.push_back(std::move(field));
+    }
+    return found;
+}
+
+/// Steps as they travel: descriptions as bytes, so that equal ones are seen at once.
+struct Told {
+    std::vector<std::int64_t> numbers, descriptions;
+    std::vector<double> times;
+    std::vector<std::vector<std::byte>> encoded;
+    std::map<std::string, std::int64_t> known;  // the same bytes, and where they are
+    std::string left_out;                       ///< why the last step that is not whole is not
+
+    void add(std::int64_t number, double time, std::vector<std::byte> description) {
+        const std::string key(reinterpret_cast<const char*>(description.data()), description.size());
+        const auto [at, is_new] = known.emplace(key, std::ssize(encoded));
+        if (is_new) encoded.push_back(std::move(description));
+        numbers.push_back(number);
+        times.push_back(time);
+        descriptions.push_back(at->second);
+    }
+    [[nodiscard]] std::vector<std::byte> encode() const {
+        ByteWriter writer;
+        writer.put_all(numbers);
+        writer.put_all(times);
+        writer.put_all(descriptions);
+        writer.put_text(left_out);
+        for (const auto& description : encoded) writer.put_all(description);
+        return writer.take();
+    }
+    void take(std::span<const std::byte> bytes) {
+        ByteReader reader(bytes);
+        const auto their_numbers = reader.get_all<std::int64_t>();
+        const auto their_times = reader.get_all<double>();
+        const auto their_descriptions = reader.get_all<std::int64_t>();
+        if (std::string why = reader.get_text(); !why.empty()) left_out = std::move(why);
+        std::vector<std::vector<std::byte>> theirs;
+        while (reader.ok() && !reader.at_end()) theirs.push_back(reader.get_all<std::byte>());
+        for (std::size_t i = 0; i < their_numbers.size(); ++i)
+            add(their_numbers[i], their_times[i], theirs[static_cast<std::size_t>(their_descriptions[i])]);
+    }
+};
+
+/// 2.
+Status read_own(const Comm& comm, std::span<const Listed> listed, Told& told) {
+    const std::size_t first = comm ? static_cast<std::size_t>(comm.rank()) : 0;
+    const std::size_t stride = comm ? static_cast<std::size_t>(comm.size()) : 1;
+    for (std::size_t i = first; i < listed.size(); i += stride) {
+        const Listed& step = listed[i];
+        Result<format::FoundStep> found =
+            step.is_pieces ? read_pieces(step.path) : format::read_netcdf4(step.path);
+        if (!found.ok()) {
+            const ErrorCode code = found.status().code();
+            if (!step.is_pieces || (code != ErrorCode::format && code != ErrorCode::not_found))
+                return found.status();
+            told.left_out = found.status().text();
+            continue;
+        }
+        told.add(step.number, found.value().time, format::encode_found(found.value()));
+    }
+    return {};
+}
+
+void broadcast_list(const Comm& comm, std::vector<Listed>& listed) {
+    ByteWriter writer;
+    for (const Listed& step : listed) {
+        writer.put(step.number);
+        writer.put(step.is_pieces);
+        writer.put_text(step.path);
+    }
+    std::vector<std::byte> bytes = writer.take();
+    mpi::broadcast(comm, bytes, 0);
+    ByteReader reader(bytes);
+    listed.clear();
+    while (reader.ok() && !reader.at_end()) {
+        Listed step;
+        step.number = reader.get<std::int64_t>();
+        step.is_pieces = reader.get<bool>();
+        step.path = reader.get_text();
+        listed.push_back(std::move(step));
+    }
+}
+
+Status decode(const Told& told, std::span<const Listed> listed, Steps& steps) {
+    std::map<std::int64_t, std::size_t> order;
+    for (std::size_t i = 0; i < told.numbers.size(); ++i) order[told.numbers[i]] = i;
+    for (const Listed& step : listed) {
+        const auto at = order.find(step.number);
+        if (at == order.end()) continue;
+        steps.numbers.push_back(step.number);
+        steps.times.push_back(told.times[at->second]);
+        steps.paths.push_back(step.path);
+        steps.are_pieces.push_back(step.is_pieces ? 1 : 0);
+        steps.descriptions.push_back(told.descriptions[at->second]);
+    }
+    for (const std::vector<std::byte>& encoded : told.encoded) {
+        Result<format::FoundStep> found = format::decode_found(encoded);
+        if (!found.ok()) return found.status();
+        steps.found.push_back(std::move(found).value());
+    }
+    return {};
+}
+
+}  // namespace
+
+mpi::Agreed agree(const Comm& comm, const Status& local) {
+    return comm ? mpi::agree(comm, local) : mpi::Agreed{local, -1};
+}
+
+mpi::Agreed find_steps(const Comm& comm, const std::string& prefix, Steps& steps) noexcept {
+    std::vector<Listed> listed;
+    Status status;
+    if (!comm || comm.rank() == 0) {
+        status = guarded("listing steps", [&]() -> Status {
+            Result<std::vector<Listed>> found = list(prefix);
+            if (!found.ok()) return found.status();
+            listed = std::move(found).value();
+            return {};
+        });
+    }
+    if (mpi::Agreed agreed = agree(comm, status); !agreed.status.ok()) return agreed;
+    if (comm) broadcast_list(comm, listed);
+    Told told;
+    status = guarded("reading what steps say", [&] { return read_own(comm, listed, told); });
+    if (mpi::Agreed agreed = agree(comm, status); !agreed.status.ok()) return agreed;
+    if (comm) {
+        const std::vector<std::vector<std::byte>> all = mpi::gather(comm, told.encode(), 0);
+        Told merged;
+        for (const std::vector<std::byte>& bytes : all) merged.take(bytes);
+        std::vector<std::byte> bytes = merged.encode();
+        mpi::broadcast(comm, bytes, 0);
+        told = {};
+        told.take(bytes);
+    }
+    status = guarded("reading what steps say", [&]() -> Status {
+        if (told.numbers.empty()) return none_of(prefix, told.left_out);
+        return decode(told, listed, steps);
+    });
+    return agree(comm, status);
+}
+
+}  // namespace hakobi::input

@@ -14,6 +14,8 @@ if(TARGET hakobi-gather)
     install(TARGETS hakobi-gather hakobi-store RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 endif()
 
+# The C++ compiler beside MPI's C compiler, for projects in C++ alone.
+hakobi_find_beside_mpicc(HAKOBI_MPI_CXX_COMPILER mpicxx mpic++ mpiCC)
 install(EXPORT hakobi NAMESPACE hakobi:: FILE hakobiTargets.cmake DESTINATION ${_cmake_dir})
 configure_package_config_file(packaging/hakobiConfig.cmake.in ${CMAKE_BINARY_DIR}/packaging/hakobiConfig.cmake
                               INSTALL_DESTINATION ${_cmake_dir})

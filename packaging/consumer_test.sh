@@ -58,3 +58,5 @@ for way in cmake pc; do
         done
     done
 done
+
+"$source/packaging/projects_test.sh" "$prefix" "$cc" "$cxx" "$(command -v gfortran || echo "$mpifort")" "$launcher"

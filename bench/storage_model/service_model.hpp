@@ -46,7 +46,7 @@ inline std::string parse_service_model(std::string_view text, ServiceModel& mode
         const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), number);
         const std::string_view unit(end, static_cast<std::size_t>(value.data() + value.size() - end));
         const auto wrong = [&](std::string_view why) {
-            return "'" + std::string(item) + "': " + std::string(why);
+            return std::string("'").append(item).append("': ").append(why);
         };
         if (error != std::errc() || !(number >= 0) || number > 1e15) return wrong("not name=number");
         if (name == "servers") {

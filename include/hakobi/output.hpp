@@ -88,7 +88,7 @@ struct Field {
 class HAKOBI_EXPORT Output {
   public:
     /// Collective over `comm`; `prefix` and `options` equal on all ranks. The prefix's folder is made if it
-    /// is missing (one level). Throws invalid_argument for an unknown method (naming the nearest) or a prefix whose
+    /// is missing, with those above it. Throws invalid_argument for an unknown method (naming the nearest) or a prefix whose
     /// storage keeps nothing (`null:`, `memory:`), permission or not_found for the folder, exists when the prefix holds
     /// steps (see OutputOptions::resume), another run writes it, or something that is not a regular file is in the way.
     [[nodiscard]] static Output create(const Comm& comm, std::string_view prefix, OutputOptions options = {});

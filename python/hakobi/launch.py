@@ -16,6 +16,7 @@ import re
 import shutil
 import signal
 import subprocess
+import sys
 import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -123,6 +124,8 @@ def run(
     `timeout_s` passed, InputError when the launcher is missing. Rule 2 holds for every way out.
     """
     command = command_line(program, arguments, ranks)
+    warn_of_crowd(ranks, len(os.sched_getaffinity(0)), program.flavour)
+    begin_s = time.time()
     pipe = subprocess.PIPE if capture else None
     begin = time.perf_counter()
     process = None
@@ -148,6 +151,8 @@ def run(
     finally:
         if process is not None:
             end_session(process)
+            if process.returncode != 0:
+                remove_leftovers(begin_s)
     return Finished(command, process.returncode, stdout or "", stderr or "", time.perf_counter() - begin)
 
 
@@ -170,6 +175,65 @@ def uninterrupted() -> Iterator[None]:
             signal.signal(number, handler)
         if held:
             signal.raise_signal(held[0])
+
+
+#: Ranks of a core from which on starting them takes longer than anybody expects.
+CROWD = 32
+#: What a rank takes of memory before the program has begun: Open MPI 4 and MPICH 4 with a handful of ranks on a node.
+RANK_BYTES = 20 << 20
+
+
+@functools.cache
+def warn_of_crowd(ranks: int, cores: int, flavour: str) -> None:
+    """One line on stderr, once, for a job that this machine can hardly start."""
+    if ranks <= CROWD * cores:
+        return
+    import psutil
+
+    needed, has = ranks * RANK_BYTES / 1e9, psutil.virtual_memory().available / 1e9
+    what = f"{ranks} ranks on {cores} cores"
+    if needed > has:
+        what += f", which take about {needed:.0f} GB of memory before they begin ({has:.0f} GB are available)"
+    more = ", and MPICH spins while it waits" if flavour == "mpich" else ""
+    sys.stderr.write(
+        f"hakobi: warning: {what}: starting them may take minutes and fail{more}. Ctrl-C ends it; "
+        f"--ranks {2 * cores} is what this machine can serve\n"
+    )
+    sys.stderr.flush()
+
+
+#: What ranks that were killed leave of their shared memory: Open MPI 4 and 5, MPICH, UCX.
+_SEGMENTS = re.compile(r"(vader_segment|sm_segment|mpich_shar_tmp|ucx_shm|osc_rdma|psm2_shm)[\w.-]*")
+
+
+def remove_leftovers(begin_s: float, folder: Path = Path("/dev/shm")) -> None:
+    """Removes the MPI libraries' segments of shared memory that are this user's, were made since `begin_s` (seconds of
+    the system's clock) and that no process has mapped or open: what a job that failed to start leaves."""
+    found = []
+    with contextlib.suppress(OSError):
+        for path in folder.iterdir():
+            info = path.lstat()
+            if _SEGMENTS.fullmatch(path.name) and info.st_uid == os.getuid() and info.st_ctime >= begin_s - 1:
+                found.append(path)
+    for path in found:
+        if not _is_in_use(path):
+            with contextlib.suppress(OSError):
+                path.unlink()
+
+
+def _is_in_use(path: Path) -> bool:
+    """Whether a process has the file mapped or open. Processes that may not be looked at are not this user's."""
+    for process in Path("/proc").iterdir():
+        if not process.name.isdigit():
+            continue
+        try:
+            if str(path) in (process / "maps").read_text(errors="replace"):
+                return True
+            if any(entry.exists() and entry.samefile(path) for entry in (process / "fd").iterdir()):
+                return True
+        except OSError:
+            continue
+    return False
 
 
 def check(finished: Finished, what: str) -> Finished:

@@ -110,7 +110,9 @@ TEST_F(CApi, StepsOfAnEarlierRunAreRefusedResumedOrReplaced) {
     const auto write_a_step = [&](const char* option) {
         hakobi_options* options = nullptr;
         EXPECT_EQ(hakobi_options_create(&options), HAKOBI_OK);
-        if (option != nullptr) EXPECT_EQ(hakobi_options_set(options, option, "1"), HAKOBI_OK);
+        if (option != nullptr) {
+            EXPECT_EQ(hakobi_options_set(options, option, "1"), HAKOBI_OK);
+        }
         hakobi_output* out = nullptr;
         const int code = hakobi_output_create(comm_, (folder_ + "/again").c_str(), options, &out);
         hakobi_options_free(options);

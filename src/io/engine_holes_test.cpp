@@ -143,7 +143,7 @@ INSTANTIATE_TEST_SUITE_P(
                     Setting{"in_line", {{"hakobi_shuffle", "always"}, {"hakobi_access", "posix"}}},
                     Setting{"uring", {{"hakobi_shuffle", "always"}, {"hakobi_access", "uring"}}},
                     Setting{"nodes_of_one", {{"hakobi_shuffle", "always"}}, 1}),
-    [](const auto& info) { return std::string(info.param.name); });
+    [](const auto& setting) { return std::string(setting.param.name); });
 
 }  // namespace
 }  // namespace hakobi::io

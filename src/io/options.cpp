@@ -172,7 +172,7 @@ Status add_hints(std::string_view text, Hints& hints) {
         const auto equals = item.find('=');
         if (item.empty()) continue;
         if (equals == std::string_view::npos)
-            return {ErrorCode::invalid_argument, "'" + std::string(item) + "' is not name=value"};
+            return {ErrorCode::invalid_argument, std::string("'").append(item).append("' is not name=value")};
         hints[std::string(item.substr(0, equals))] = item.substr(equals + 1);
     }
     return {};

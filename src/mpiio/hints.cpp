@@ -47,13 +47,15 @@ Hints hints_of_info(MPI_Info info) {
 io::EngineOptions local_options(const Hints& hints, bool speaks) {
     std::vector<std::string> warnings;
     Result<io::EngineOptions> options = io::engine_options(hints, warnings);
-    if (!options.ok()) {
-        warnings.push_back(options.status().text() + "; the program's hints are not used");
+    if (!options.ok()) {  // whose hint it is, HAKOBI_HINTS alone tells
+        std::string refused = options.status().text() + "; the program's hints are not used";
+        warnings.clear();
         options = io::engine_options({}, warnings);
-    }
-    if (!options.ok()) {
-        warnings.push_back(options.status().text() + "; HAKOBI_HINTS is not used");
-        options = io::EngineOptions{};
+        if (!options.ok()) {
+            refused = options.status().text() + "; no hint is used, of HAKOBI_HINTS or the program";
+            options = io::EngineOptions{};
+        }
+        warnings.push_back(std::move(refused));
     }
     if (speaks) {
         for (const std::string& warning : warnings) warn(warning);

@@ -48,8 +48,15 @@ Status make_folder(const std::string& folder) {
         return {ErrorCode::exists, "cannot write to folder " + folder + ": it is not a folder"};
     }
     if (errno != ENOENT) return status_of_errno(errno, "cannot write to folder", folder);
+    bool is_parent_tried = false;
     while (::mkdir(folder.c_str(), 0777) != 0) {
         if (errno == EEXIST) return {};
+        const auto slash = folder.find_last_of('/');
+        if (errno == ENOENT && !is_parent_tried && slash != std::string::npos && slash > 0) {
+            is_parent_tried = true;
+            if (Status status = make_folder(folder.substr(0, slash)); !status.ok()) return status;
+            continue;
+        }
         if (errno != EINTR) return status_of_errno(errno, "cannot make folder", folder);
     }
     return {};

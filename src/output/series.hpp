@@ -61,7 +61,7 @@ struct Claim {
     storage::LockFile lock;
     std::int64_t next_step = 0;
 };
-/// Makes the prefix's folder if it is missing (one level), proves that a file can be made in it, takes the lock,
+/// Makes the prefix's folder if it is missing, with those above it, proves that a file can be made in it, takes the lock,
 /// removes files of steps that never became whole, and does with earlier steps what it is told: `resumed` gathers
 /// whole pieces, removes those of a step that is not whole and lies behind the last whole one, and goes on after that.
 /// exists when another run writes the prefix, when it holds steps and they are `refused`, or when something that is

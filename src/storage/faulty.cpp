@@ -165,7 +165,8 @@ Result<Fault> parse_fault(std::string_view text) {
         } else if (name == "path") {
             fault.path = value;
         } else {
-            return wrong("'" + std::string(item) + "': the names are rank, operation, nth, error, path");
+            return wrong(
+                std::string("'").append(item).append("': the names are rank, operation, nth, error, path"));
         }
     }
     if (!has_operation) return wrong("no operation= is given");

@@ -67,8 +67,9 @@ bool are_locks_honoured(int fd) {
     if (std::ranges::find(network_magics, static_cast<long>(system.f_type)) == network_magics.end())
         return true;
     std::ifstream mounts("/proc/self/mountinfo");
-    const std::string device =
-        " " + std::to_string(major(file.st_dev)) + ":" + std::to_string(minor(file.st_dev)) + " ";
+    std::string device(1, ' ');
+    device.append(std::to_string(major(file.st_dev))).append(":");
+    device.append(std::to_string(minor(file.st_dev))).append(" ");
     for (std::string line; std::getline(mounts, line);) {
         if (line.find(device) != std::string::npos) return mount_honours_locks(line);
     }

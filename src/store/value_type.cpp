@@ -64,8 +64,8 @@ std::string lowered(std::string_view text) {
 }
 
 Status refused(ValueType type, std::string_view value, std::string_view form) {
-    std::string text = "'" + std::string(value) + "' is no ";
-    text.append(name_of(type)).append(": ").append(form);
+    std::string text("'");
+    text.append(value).append("' is no ").append(name_of(type)).append(": ").append(form);
     return {ErrorCode::invalid_argument, std::move(text)};
 }
 

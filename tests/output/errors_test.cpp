@@ -240,10 +240,14 @@ TEST_F(CreateTest, AFolderBelowARegularFileIsAnError) {
     barrier();
     EXPECT_EQ(error_of_create(folder + "/file/run").code(), ErrorCode::exists);
     EXPECT_EQ(error_of_create(folder + "/file/deeper/run").code(), ErrorCode::not_found);
+    EXPECT_EQ(error_of_create(folder + "/file/much/deeper/run").code(), ErrorCode::not_found);
 }
 
-TEST_F(CreateTest, AFolderTwoLevelsAwayIsNotMade) {
-    EXPECT_EQ(error_of_create(folder + "/a/b/run").code(), ErrorCode::not_found);
+TEST_F(CreateTest, FoldersAreMadeAtAnyDepth) {
+    EXPECT_NO_THROW(Output::create(comm, folder + "/a/b//c/run").close());
+    if (is_rank_0()) {
+        EXPECT_TRUE(fs::is_directory(folder + "/a/b/c"));
+    }
 }
 
 TEST_F(CreateTest, AFolderWhereNoFileCanBeMadeIsAnError) {

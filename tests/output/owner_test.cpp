@@ -123,7 +123,9 @@ TEST_P(OwnerTest, WhatComesIntoAStepsWayIsNotReplaced) {
     EXPECT_TRUE(is_same_everywhere(comm, error));
     (void)error_of([&] { out.close(); });
     barrier();
-    if (is_rank_0()) EXPECT_EQ(fs::file_size(file(1)), 15U);
+    if (is_rank_0()) {
+        EXPECT_EQ(fs::file_size(file(1)), 15U);
+    }
     barrier();
 }
 

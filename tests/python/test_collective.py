@@ -113,6 +113,12 @@ def test_the_model_reaches_every_job_and_its_limit_the_table(hakobi: Command, lo
     assert list((tmp_path / "new").iterdir()) == []
 
 
+def test_one_job_says_what_it_does_and_about_how_long(hakobi: Command, log: Path) -> None:
+    result = hakobi("bench", "collective", "--ranks", "2")
+    assert result.status == 0, result.stderr
+    assert result.stderr == "job 1 of 1: block3d, 2 ranks, round 1 of 1, about 31 s\n"
+
+
 def test_several_patterns_and_rank_counts_are_cases(hakobi: Command, log: Path, tmp_path: Path) -> None:
     file = tmp_path / "r.jsonl"
     options = ("--pattern", "tile2d,cyclic", "--ranks", "2,4", "--dir", tmp_path, "--json", file)

@@ -199,3 +199,28 @@ def test_a_program_that_an_interrupt_meets_while_it_is_started_is_ended(monkeypa
     with pytest.raises(KeyboardInterrupt):
         launch.run(Program(Path("sleep"), "openmpi"), [], 1)
     assert not psutil.pid_exists(started[0])
+
+
+def test_a_crowd_is_warned_about_once_before_it_starts(capfd: pytest.CaptureFixture[str]) -> None:
+    launch.warn_of_crowd.cache_clear()
+    launch.warn_of_crowd(64, 2, "openmpi")
+    assert capfd.readouterr().err == ""
+    launch.warn_of_crowd(4096, 2, "openmpi")
+    launch.warn_of_crowd(4096, 2, "openmpi")
+    said = capfd.readouterr().err
+    assert said.startswith("hakobi: warning: 4096 ranks on 2 cores")
+    assert said.count("--ranks 4 is what this machine can serve") == 1
+
+
+def test_what_a_killed_job_left_in_shared_memory_is_removed_and_nothing_else(tmp_path: Path) -> None:
+    begin_s = time.time()
+    folder = tmp_path / "shm"
+    folder.mkdir()
+    left, used, other = (folder / name for name in ("vader_segment.a.0.1.2", "mpich_shar_tmpX", "my_vader_segment"))
+    for path in (left, used, other):
+        path.write_bytes(b"x")
+    with used.open():
+        launch.remove_leftovers(begin_s, folder)
+    assert sorted(folder.iterdir()) == sorted([used, other])
+    launch.remove_leftovers(time.time() + 10, folder)
+    assert used.exists()

@@ -225,8 +225,9 @@ def test_a_storage_folder_that_there_is_not_costs_its_own_section_only(
     folders = ["--storage", tmp_path / name, "--storage", tmp_path / "good"]
     result = hakobi("doctor", *folders, "--json", tmp_path / "facts.jsonl")
     assert result.status == 2
-    assert result.line().startswith("hakobi doctor: cannot measure storage in ")
-    assert str(tmp_path / name) in result.line()
+    said = result.stderr.splitlines()[-1]
+    assert said.startswith("hakobi doctor: cannot measure storage in ")
+    assert str(tmp_path / name) in said
     assert "memory copy" in result.stdout
     facts = [json.loads(line) for line in (tmp_path / "facts.jsonl").read_text().splitlines()][1:]
     assert {fact["topic"]: fact["finding"] for fact in facts}[f"storage {tmp_path / name}"] == "not measured"
@@ -259,3 +260,20 @@ def test_a_record_file_that_cannot_be_written_is_told_before_anything_is_measure
 def test_the_copys_bound_is_not_put_on_figures_that_count_both_directions() -> None:
     fact = probes.memory(budget_s=0, size=4 << 20)
     assert "two directions" in fact.advice
+
+
+@pytest.mark.usefixtures("unmeasured")
+def test_what_was_found_before_ctrl_c_is_printed_and_kept(
+    hakobi: Callable[..., Result], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(_folder: Path) -> list[Fact]:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(probes, "storage", interrupted)
+    result = hakobi("doctor", "--storage", tmp_path, "--json", tmp_path / "facts.jsonl")
+    assert result.status == 2
+    assert "memory copy" in result.stdout
+    announced, said = result.stderr.splitlines()[-2:]
+    assert announced == f"looking at storage {tmp_path}, where up to 1 GiB is written, read and removed, about 8 s"
+    assert said.startswith(f"hakobi doctor: interrupted at storage {tmp_path}")
+    assert "memory copy" in (tmp_path / "facts.jsonl").read_text()

@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from hakobi import programs
@@ -338,3 +339,15 @@ def test_each_rank_of_a_node_is_placed_on_a_core_of_its_own(
     not_known = hakobi("bench", "mpi", "--ranks", "2", "--no-hwloc", *arguments)
     assert not_known.status == 0, not_known.stderr
     assert "ranks 0 and 1: placement not known" in not_known.stdout
+
+
+def test_an_interval_that_holds_everything_is_not_printed() -> None:
+    from hakobi import statistics
+    from hakobi.studies.mpi_cache import pages
+
+    # Two rounds whose ratios are 1.1 and 4: the interval of Student's t reaches 3e13.
+    logs = statistics.compare_interleaved([0.1, 1.4], [0.0, 0.0]).interval
+    wide = statistics.Interval(float(np.exp(logs.low)), float(np.exp(logs.high)), logs.confidence)
+    assert wide.high > 1e8
+    assert pages._interval(wide) == "unknown"
+    assert pages._interval(statistics.Interval(1.5, 2.25, 0.98)) == "1.50 to 2.25"

@@ -275,6 +275,16 @@ def test_a_program_runs_under_the_drop_in(tmp_path: Path) -> None:
 
 
 @built
+def test_a_bad_hint_is_one_line_that_says_what_is_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    compiled(tmp_path, FLAVOUR)
+    monkeypatch.setenv("HAKOBI_HINTS", "cb_nodes=x;hakobi_dept=3")
+    result = launched(tmp_path, FLAVOUR)
+    said = [line for line in result.stderr.splitlines() if line.startswith("hakobi")]
+    wrong = "hint cb_nodes: 'x' is not a number from 0 (chosen) to 16777216"
+    assert said == [f"hakobi: {wrong}; no hint is used, of HAKOBI_HINTS or the program"]
+
+
+@built
 def test_off_runs_without_the_drop_in_and_says_nothing(tmp_path: Path) -> None:
     compiled(tmp_path, FLAVOUR)
     result = launched(tmp_path, FLAVOUR, "--off", "--profile")

@@ -53,5 +53,8 @@ def command(a: Path, b: Path, show_all: bool, least: float) -> int:
             view.notes.append(f"{count_text(len(alone), 'measurement')} only in {name}")
     found = len(outcome.differences())
     view.notes.append(f"{found} of {count_text(len(outcome.pairs), 'measurement')} differ outside the spread")
-    table.show(view)
+    if view.rows:
+        table.show(view)
+    else:
+        click.echo("\n".join([view.title, *view.notes]))
     return 1 if found else 0

@@ -19,15 +19,15 @@ def command(folders: tuple[Path, ...], quick: bool, json_file: Path | None) -> i
     """Explain this machine: what falsifies figures here, what to set, and why.
 
     Caches, NUMA, huge pages, single copy, oversubscription, clock, steal time, storage limits, MPI libraries. Each
-    measurement takes at most ten seconds. Exit status 0 also when traps are found: they are facts, not failures; 2
+    measurement takes at most ten seconds; one of a storage writes up to 1 GiB there and removes it. Ctrl-C ends it and
+    prints what was found until then. Exit status 0 also when traps are found: they are facts, not failures; 2
     when a folder of --storage cannot be measured, after the rest of the page.
     """
-    import sys
     from collections.abc import Callable, Sequence
     from dataclasses import asdict
     from functools import partial
 
-    from hakobi import conditions, files, programs, records
+    from hakobi import conditions, files, programs, progress, records
     from hakobi.errors import StorageError
     from hakobi.measuring import machine
 
@@ -35,19 +35,19 @@ def command(folders: tuple[Path, ...], quick: bool, json_file: Path | None) -> i
         files.prepare_file(json_file)
     refused: list[str] = []
     cores = machine.usable_cores()
-    parts: list[tuple[str, Callable[[], Sequence[Fact]]]] = [
-        ("the processor", machine.processor),
-        ("caches", machine.caches_and_numa),
-        ("pages", machine.pages),
-        ("single copy", machine.single_copy),
-        ("steal time", machine.contention),
+    parts: list[tuple[str, Callable[[], Sequence[Fact]], float]] = [
+        ("the processor", machine.processor, 0),
+        ("caches", machine.caches_and_numa, 0),
+        ("pages", machine.pages, 0),
+        ("single copy", machine.single_copy, 0),
+        ("steal time", machine.contention, 0),
     ]
-    parts += [(name, partial(machine.mpi_library, name, cores)) for name in programs.FLAVOURS]
+    parts += [(name, partial(machine.mpi_library, name, cores), 0) for name in programs.FLAVOURS]
     if not quick:
         from hakobi.measuring import probes
 
-        parts.append(("memory", lambda: [probes.memory()]))
-        parts.append(("messages", probes.messages))
+        parts.append(("memory", lambda: [probes.memory()], 2))
+        parts.append(("messages between two ranks", probes.messages, 5))
 
         def storage(folder: Path) -> Sequence[Fact]:
             try:
@@ -56,22 +56,28 @@ def command(folders: tuple[Path, ...], quick: bool, json_file: Path | None) -> i
                 refused.append(str(error))
                 return [machine.Fact(f"storage {folder}", "not measured", "note", str(error))]
 
-        parts += [(f"storage {folder}", partial(storage, folder)) for folder in folders or (Path.cwd(),)]
+        for folder in folders or (Path.cwd(),):
+            what = f"storage {folder}, where up to 1 GiB is written, read and removed"
+            parts.append((what, partial(storage, folder), 8))
     facts: list[Fact] = []
-    for name, find in parts:
-        if sys.stderr.isatty():
-            click.echo(f"\r\033[Klooking at {name} …", nl=False, err=True)
-        facts += find()
-    if sys.stderr.isatty():
-        click.echo("\r\033[K", nl=False, err=True)
+    stopped_at = ""
+    for name, find, expected_s in parts:
+        try:
+            with progress.phase(f"looking at {name}", expected_s):
+                facts += find()
+        except KeyboardInterrupt:
+            stopped_at = name
+            break
     _show(facts)
+    if stopped_at:
+        click.echo(f"hakobi doctor: interrupted at {stopped_at}: what was found until then is above", err=True)
     if json_file:
         records.append(json_file, {"kind": "conditions", "benchmark": "doctor", "conditions": conditions.machine()})
         for fact in facts:
             records.append(json_file, {"kind": "fact", **asdict(fact)})
     if folders and refused:
         raise StorageError("; ".join(refused))
-    return 0
+    return 2 if stopped_at else 0
 
 
 def _show(facts: list[Fact]) -> None:

@@ -42,6 +42,7 @@ def command(
     hakobi study field-store --ranks 4 --storage fast=/dev/shm/me --storage disk=/scratch/me --json runs.jsonl
     """
     from hakobi import files
+    from hakobi.errors import RunError
     from hakobi.studies.field_store import session
     from hakobi.studies.output_methods.plan import parse_storages
     from hakobi.table import show
@@ -62,7 +63,13 @@ def command(
         where = f" on {case.storage}" if case.storage else ""
         click.echo(f"round {number + 1} of {repetitions}: {case.kind}{where}, stride {case.stride}", err=True)
 
-    for table in session.tables(plan, session.run(plan, json_file, progress)):
+    outcomes = session.run(plan, json_file, progress)
+    if not any(outcome.summaries for outcome in outcomes.values()):
+        raise RunError("interrupted before the first run had ended")
+    for table in session.tables(plan, outcomes):
         show(table)
         click.echo()
-    return 0
+    if session.is_finished(plan, outcomes):
+        return 0
+    click.echo("hakobi study field-store: interrupted: the figures are those of the finished runs", err=True)
+    return 2

@@ -10,12 +10,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from hakobi import conditions, programs, records
+from hakobi import conditions, programs, progress, records
 from hakobi.conditions import Conditions
 from hakobi.errors import RunError
 from hakobi.measuring import collective
 from hakobi.measuring.collective import FLOOR, Component, Figure, Sample
-from hakobi.measuring.storage_model import StorageModel
+from hakobi.measuring.storage_model import StorageModel, library_beside
 from hakobi.programs import Program
 from hakobi.records import Record
 from hakobi.table import Table
@@ -75,6 +75,8 @@ def run(plan: Plan, json_file: Path | None) -> Outcome:
     """Raises InputError and StorageError before the first job, RunError when a job fails (a wrong byte, too)."""
     program = programs.find(collective.PROGRAM)
     collective.check_room(plan.folder, plan.file_bytes)
+    if plan.model:
+        library_beside(program)
     facts = conditions.collect(program.flavour, {"file": plan.folder})
     peers = collective.components(program.flavour) if plan.compare else []
     outcome = Outcome(plan, program.flavour, facts, peers)
@@ -108,24 +110,24 @@ def _run_cases(plan: Plan, program: Program, outcome: Outcome, json_file: Path |
             turn = number % len(jobs)
             for component in [*jobs[turn:], *jobs[:turn]]:
                 done += 1
-                if total > 1:
-                    words = [case.pattern, count_text(case.ranks, "rank"), f"round {number + 1} of {rounds}"]
-                    words += [component.contender] if component else []
-                    sys.stderr.write(f"job {done} of {total}: {', '.join(words)}\n")
+                words = [case.pattern, count_text(case.ranks, "rank"), f"round {number + 1} of {rounds}"]
+                words += [component.contender] if component else []
+                text = f"job {done} of {total}: {', '.join(words)}"
                 arguments = ["--budget", f"{share_s:g}", "--min-samples", str(least)]
                 environment: Mapping[str, str] = {}
                 if component is not None:
                     arguments += ["--compare", "mpi-io", "--mpi-io-name", component.contender]
                     environment = component.environment
-                lines, _stderr = collective.run_job(
-                    program,
-                    [*arguments, *_arguments(plan, outcome.limit_gb_s, case)],
-                    case.ranks,
-                    plan.folder,
-                    model=plan.model,
-                    environment=environment,
-                    timeout_s=plan.timeout_s,
-                )
+                with progress.phase(text, share_s + 1):  # starting the job and making its file
+                    lines, _stderr = collective.run_job(
+                        program,
+                        [*arguments, *_arguments(plan, outcome.limit_gb_s, case)],
+                        case.ranks,
+                        plan.folder,
+                        model=plan.model,
+                        environment=environment,
+                        timeout_s=plan.timeout_s,
+                    )
                 _keep(lines, number, result, json_file)
 
 

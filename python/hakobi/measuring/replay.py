@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from hakobi import conditions, launch, programs, records, statistics
+from hakobi import conditions, launch, programs, progress, records, statistics
 from hakobi.errors import FormatError, InputError
 from hakobi.measuring import prediction
 from hakobi.measuring.trace import Trace
@@ -86,7 +86,8 @@ def measure_figures(trace: Trace, budget_s: float, timeout_s: float) -> list[Rec
             file = Path(folder) / f"{number}.jsonl"
             sizes_text = ",".join(map(str, sizes_to_measure(wanted)))
             arguments = ["--pattern", pattern, "--sizes", sizes_text, "--budget", str(budget_s), "--json", str(file)]
-            launch.check(launch.run(program, arguments, ranks, timeout_s=timeout_s), f"measuring {pattern}")
+            with progress.phase(f"measuring {pattern} on {ranks} ranks"):
+                launch.check(launch.run(program, arguments, ranks, timeout_s=timeout_s), f"measuring {pattern}")
             result += records.read(file)
     return result
 
@@ -162,7 +163,8 @@ def replay(trace: Trace, repetitions: int, eager_bytes: int, timeout_s: float) -
     Raises FormatError where it finds that a replay would hang, RunError where it fails otherwise."""
     program = programs.find("hakobi-replay")
     arguments = [str(trace.path), "--repetitions", str(repetitions), "--eager", str(eager_bytes)]
-    finished = launch.run(program, arguments, len(trace.ranks), timeout_s=timeout_s)
+    with progress.phase(f"replaying {len(trace.ranks)} ranks"):
+        finished = launch.run(program, arguments, len(trace.ranks), timeout_s=timeout_s)
     if finished.status == 2:
         raise FormatError(finished.reason())
     launch.check(finished, "replaying")

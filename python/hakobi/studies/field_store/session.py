@@ -114,15 +114,24 @@ def parse_strides(text: str, ranks: int) -> tuple[int, ...]:
 
 
 def run(plan: Plan, json_file: Path | None, progress: Any = None) -> dict[Case, Outcome]:
-    """Runs every case in every round. Raises RunError with the program's own reason when a run fails."""
+    """Runs every case in every round; Ctrl-C ends it with what was finished until then (`is_finished`). Raises
+    RunError with the program's own reason when a run fails."""
     program = programs.find("hakobi-weather")
     outcomes = {case: Outcome() for case in plan.cases()}
     for round_number in range(plan.rounds):
         for case, outcome in outcomes.items():
             if progress:
                 progress(round_number, case)
-            _run_case(plan, case, program, outcome, json_file)
+            try:
+                _run_case(plan, case, program, outcome, json_file)
+            except KeyboardInterrupt:
+                return outcomes
     return outcomes
+
+
+def is_finished(plan: Plan, outcomes: dict[Case, Outcome]) -> bool:
+    """Whether every case ran in every round."""
+    return all(len(outcome.summaries) == plan.rounds for outcome in outcomes.values())
 
 
 def _run_case(plan: Plan, case: Case, program: Any, outcome: Outcome, json_file: Path | None) -> None:
@@ -163,6 +172,8 @@ def _megabytes(value: float) -> str:
 
 def tables(plan: Plan, outcomes: dict[Case, Outcome]) -> list[Table]:
     """The study's tables: sizes, what output costs, stride, buffers, pages, and what each file took."""
+    if not all(outcome.summaries for outcome in outcomes.values()):
+        return [_finished_table(outcomes)]
     base = outcomes[Case("none")]
     return [
         _size_table(plan, outcomes),
@@ -171,6 +182,17 @@ def tables(plan: Plan, outcomes: dict[Case, Outcome]) -> list[Table]:
         _buffer_table(plan, outcomes),
         *(_profile_table(case, outcome) for case, outcome in _profiled(plan, outcomes)),
     ]
+
+
+def _finished_table(outcomes: dict[Case, Outcome]) -> Table:
+    """What a study that was ended in its first round has."""
+    columns = ["<output", "<storage", "stride", "<buffers", "mean days/day", "peak", "wall s"]
+    table = Table("Finished runs of a study that was interrupted", columns)
+    for case, one in outcomes.items():
+        if one.summaries:
+            buffers = f"{case.num_buffers} x {case.buffer_mib} MiB" if case.kind == "store" else ""
+            table.add(case.kind, case.storage, str(case.stride), buffers, *_speeds(one))
+    return table
 
 
 def _size_table(plan: Plan, outcomes: dict[Case, Outcome]) -> Table:

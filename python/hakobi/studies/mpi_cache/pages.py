@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from hakobi.statistics import Interval
 from hakobi.studies.mpi_cache.session import Figure, Outcome
 from hakobi.table import Table
 from hakobi.table import show as show_table
@@ -34,10 +35,17 @@ def table_of(outcome: Outcome, name: str) -> Table:
             _spread(1e6 * figure.cold_s.spread),
             _rate(figure.gb_s(figure.cold_s)),
             f"{figure.ratio.estimate:.2f}",
-            f"{figure.ratio.interval.low:.2f} to {figure.ratio.interval.high:.2f}",
+            _interval(figure.ratio.interval),
             ", ".join(marks),
         )
     return view
+
+
+def _interval(interval: Interval) -> str:
+    """An interval of a ratio; where it holds everything from a tenth to ten times, that nothing is known."""
+    if interval.high > 100 * interval.low:
+        return "unknown"
+    return f"{interval.low:.2f} to {interval.high:.2f}"
 
 
 def _spread(value: float) -> str:
@@ -87,6 +95,9 @@ def notes(outcome: Outcome) -> list[str]:
     num_rounds = _num_rounds(outcome)
     of = f"of {num_rounds} rounds' medians" if num_rounds > 1 else "of one process's samples"
     result.append(f"± is half the distance between the quartiles {of}; the interval holds the ratio with 98 %")
+    intervals = [figure.ratio.interval for figures in outcome.measured.values() for figure in figures]
+    if any(_interval(interval) == "unknown" for interval in intervals):
+        result.append(f"unknown: {count_text(num_rounds, 'round')} say too little; --rounds 5 narrows the interval")
     if num_rounds == 1:
         result.append("one round: what differs from process to process is in no interval")
     if any(not figure.settled for figures in outcome.measured.values() for figure in figures):

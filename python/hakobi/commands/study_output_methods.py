@@ -10,10 +10,11 @@ from hakobi.options import SECONDS
 
 
 @click.command(context_settings={"ignore_unknown_options": False})
-@click.option("--app", default="tsunami", show_default=True, help="The application: program hakobi-APP.")
+@click.option("--app", default="tsunami", show_default=True, help="hakobi-APP, or a program's path: ./solver.")
 @click.option("--methods", default="all", show_default=True, help="Methods to compare, separated by commas.")
 @click.option("--ranks", default="1,2,4", show_default=True, help="Rank counts, separated by commas.")
 @click.option("--storage", "storages", multiple=True, metavar="NAME=DIR", help="Where to write; repeat for several.")
+@click.option("--storage-model", "models", multiple=True, metavar="NAME=MODEL", help="Lay a model over a storage.")
 @click.option("--repetitions", type=int, default=5, show_default=True, help="Rounds: every case once in each.")
 @click.option("--json", "json_file", type=click.Path(path_type=Path), help="Append a JSON line a run to this file.")
 @click.option("--report", type=click.Path(path_type=Path), help="Write an HTML report: one file, no network needed.")
@@ -27,6 +28,7 @@ def command(
     methods: str,
     ranks: str,
     storages: tuple[str, ...],
+    models: tuple[str, ...],
     repetitions: int,
     json_file: Path | None,
     report: Path | None,
@@ -44,15 +46,25 @@ def command(
     \b
     hakobi study output-methods --ranks 1,2,4 --storage fast=/dev/shm/me --storage disk=/scratch/me \\
         --repetitions 7 --json runs.jsonl --report report.html -- --hours 2
+    hakobi study output-methods --methods root,pipelined,pipelined+hidden --storage slow=/dev/shm/me \\
+        --storage-model slow=servers=1,bandwidth=118,latency=1ms
+    hakobi study output-methods --app ./solver
+
+    A program of your own takes --method, --output and --json, and appends {"time_s": SECONDS} to that file:
+    docs/own-study.md has one in C++, Fortran and Python. METHOD+hidden lets a step drain while the next is computed.
     """
     from hakobi.studies.output_methods import plan, session
 
+    name, program = plan.program_of(app)
+    places = plan.parse_storages(storages, default=Path("out") / "study")
     return session.study(
         plan.Plan(
-            app=app,
+            app=name,
+            program=program,
+            models=plan.parse_models(models, places),
             methods=plan.parse_methods(methods),
             ranks=plan.parse_ranks(ranks),
-            storages=plan.parse_storages(storages, default=Path("out") / "study"),
+            storages=places,
             repetitions=plan.check_repetitions(repetitions),
             sync=sync,
             seed=seed,

@@ -10,6 +10,7 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
+from hakobi import drop_in
 from hakobi.errors import InputError, unknown_name
 from hakobi.programs import Program
 from hakobi.words import binary_text
@@ -127,7 +128,10 @@ def _stripe_text(stripe_bytes: int) -> str:
 def library_beside(program: Program) -> Path:
     """The model's library of the installation (or build) that `program` is of. Raises InputError."""
     prefix = program.path.resolve().parent.parent
-    for folder in (prefix / "lib", prefix / "lib64", *sorted((prefix / "lib").glob("*-linux-gnu"))):
+    folders = [prefix / "lib", prefix / "lib64", *sorted((prefix / "lib").glob("*-linux-gnu"))]
+    if not program.name.startswith("hakobi-"):  # a program of the user's own
+        folders += drop_in.library_folders()
+    for folder in folders:
         if (folder / LIBRARY).is_file():
             return folder / LIBRARY
     raise InputError(f"--storage-model needs {LIBRARY}, which is not in {prefix}/lib")

@@ -7,15 +7,22 @@ methods alike while a method and its baseline stay close in time. The order depe
 
 from __future__ import annotations
 
+import os
 import random
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from hakobi.errors import InputError, unknown_name
+from hakobi.measuring import storage_model
+from hakobi.measuring.storage_model import StorageModel
 
 BASELINE = "none"
 #: The library's methods in the order of its documentation (hakobi::output_methods()), without the baseline.
 METHODS = ("per-process", "root", "parallel", "pipelined", "writers")
+#: Behind a method's name: the step drains while the next is computed (OutputOptions::asynchronous).
+HIDDEN = "+hidden"
+#: The methods that can do that.
+HIDING = ("pipelined",)
 
 
 @dataclass(frozen=True)
@@ -49,6 +56,8 @@ class Plan:
     arguments: tuple[str, ...] = ()
     timeout_s: float = 3600.0
     keep: bool = False
+    program: Path | None = None  #: the application's file; None: hakobi-APP
+    models: dict[str, StorageModel] = field(default_factory=dict)  #: storage -> what is laid over its files
 
     def runs(self) -> list[Run]:
         """Every run in order."""
@@ -65,17 +74,19 @@ class Plan:
 
 
 def parse_methods(text: str, known: tuple[str, ...] = METHODS) -> tuple[str, ...]:
-    """Names separated by commas, "all" for all; the baseline is always run and may be named. Raises InputError.
+    """Names separated by commas, "all" for all; the baseline is always run and may be named; "auto" and hidden ones
+    (pipelined+hidden) are not of "all". Raises InputError.
 
-    >>> parse_methods("root, pipelined,none,root")
-    ('root', 'pipelined')
+    >>> parse_methods("root, pipelined,none,root,pipelined+hidden")
+    ('root', 'pipelined', 'pipelined+hidden')
     """
     names = [name.strip() for name in text.split(",") if name.strip()]
     if names == ["all"]:
         return known
     for name in names:
-        if name not in (*known, BASELINE):
-            raise unknown_name("method", name, (*known, BASELINE))
+        every = (*known, "auto", *(method + HIDDEN for method in HIDING), BASELINE)
+        if name not in every:
+            raise unknown_name("method", name, every)
     chosen = tuple(dict.fromkeys(name for name in names if name != BASELINE))
     if not chosen:
         raise InputError(f"no method to compare with '{BASELINE}': name at least one of {', '.join(known)}")
@@ -117,6 +128,43 @@ def parse_storages(words: tuple[str, ...], default: Path) -> dict[str, Path]:
     return result
 
 
+def parse_models(words: tuple[str, ...], storages: dict[str, Path]) -> dict[str, StorageModel]:
+    """NAME=MODEL words (hakobi.measuring.storage_model), each for one of the storages. Raises InputError.
+
+    >>> parse_models(("slow=servers=1,bandwidth=118",), {"slow": Path("a")})["slow"].limit_gb_s
+    0.118
+    """
+    result: dict[str, StorageModel] = {}
+    for word in words:
+        name, equals, text = word.partition("=")
+        if not (equals and text):
+            raise InputError(
+                f"--storage-model {word}: give NAME=MODEL, such as slow=servers=1,bandwidth=118,latency=1ms"
+            )
+        if name not in storages:
+            raise unknown_name("storage in --storage-model", name, tuple(storages))
+        if name in result:
+            raise InputError(f"--storage-model: storage '{name}' is given twice")
+        result[name] = storage_model.parse(text)
+    return result
+
+
+def program_of(app: str) -> tuple[str, Path | None]:
+    """An application's name, and its file where the user names that: a word with a slash. Raises InputError.
+
+    >>> program_of("tsunami")
+    ('tsunami', None)
+    """
+    if "/" not in app:
+        return app, None
+    path = Path(app)
+    if not path.is_file():
+        raise InputError(f"--app {app}: there is no such file")
+    if not os.access(path, os.X_OK):
+        raise InputError(f"--app {app}: it is not executable: chmod +x {app}")
+    return path.name, path.resolve()
+
+
 def check_repetitions(count: int) -> int:
     """`count` itself when it is 1 or more. Raises InputError."""
     if count < 1:
@@ -125,7 +173,7 @@ def check_repetitions(count: int) -> int:
 
 
 #: What the study itself tells the application.
-OWN_OPTIONS = ("--method", "--output", "--json", "--sync")
+OWN_OPTIONS = ("--method", "--output", "--json", "--sync", "--asynchronous")
 
 
 def check_arguments(arguments: tuple[str, ...]) -> tuple[str, ...]:

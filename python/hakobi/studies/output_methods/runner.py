@@ -25,8 +25,14 @@ from hakobi.conditions import Conditions
 from hakobi.errors import FormatError, HakobiError, RunError, StorageError
 from hakobi.programs import Program
 from hakobi.records import Record
-from hakobi.studies.output_methods.plan import BASELINE, Case, Plan, Run
+from hakobi.studies.output_methods.plan import BASELINE, HIDDEN, Case, Plan, Run
 from hakobi.words import bytes_text
+
+#: What is missing where a program of the user's own ends well and says nothing.
+NO_RECORD = (
+    'ended without its record: rank 0 has to append one line {"time_s": SECONDS} to the file that --json names '
+    "(docs/own-study.md)"
+)
 
 #: Called after each run with its record and its files, before these are removed.
 Observer = Callable[[Run, Record, list[Path]], None]
@@ -61,6 +67,8 @@ class Runner:
         """Tells what can be told before the first run. Raises StorageError, InputError."""
         for folder in self._plan.storages.values():
             files.prepare_folder(folder)
+        for model in self._plan.models.values():
+            model.environment(self._program, Path())
         if self._json is not None:
             files.prepare_file(self._json)
         launch.mpiexec(self._program.flavour)
@@ -132,19 +140,35 @@ class Runner:
         case = run.case
         with tempfile.TemporaryDirectory(prefix="hakobi-") as temporary:
             json = Path(temporary) / "run.jsonl"
-            arguments = ["--method", case.method, "--output", str(folder / self._plan.app), "--json", str(json)]
+            method, hidden, _ = case.method.partition(HIDDEN)
+            arguments = ["--method", method, "--output", str(folder / self._plan.app), "--json", str(json)]
+            if hidden:
+                arguments.append("--asynchronous")
             if self._plan.sync:
                 arguments.append("--sync")
             arguments += self._plan.arguments
-            finished = launch.run(self._program, arguments, case.ranks, timeout_s=self._plan.timeout_s)
+            finished = launch.run(
+                self._program,
+                arguments,
+                case.ranks,
+                timeout_s=self._plan.timeout_s,
+                extra_environment=self._model_environment(case, folder, Path(temporary)),
+            )
             what = f"{self._plan.app} with method {case.method} on {case.ranks} rank{'s' * (case.ranks > 1)}"
             launch.check(finished, what)
             if not json.exists():
-                raise RunError(f"{what}: ended without its record")
+                raise RunError(f"{what}: {NO_RECORD}")
             told = records.read(json)
         if len(told) != 1:
             raise FormatError(f"{what}: wrote {len(told)} records where one is due")
         return finished, told[0]
+
+    def _model_environment(self, case: Case, folder: Path, own: Path) -> dict[str, str]:
+        model = self._plan.models.get(case.storage)
+        if model is None:
+            return {}
+        state = {"HAKOBI_STORAGE_MODEL_STATE": str(own / "model")}
+        return {**model.environment(self._program, folder.resolve()), **state}
 
     def _check_written(self, run: Run, written: list[Path]) -> None:
         what = f"{self._plan.app} with method {run.case.method} on {run.case.ranks} ranks"
@@ -175,6 +199,7 @@ class Runner:
             "num_files": len(written),
             "cached_bytes": cached_bytes,
             "sync": self._plan.sync,
+            "storage_model": model.value() if (model := self._plan.models.get(case.storage)) else None,
             "sha256": files.sha256(written) if written else None,
             "arguments": list(self._plan.arguments),
             "conditions": self._conditions,

@@ -32,11 +32,13 @@ def find_app(name: str) -> Program:
 def execute(plan: Plan, json: Path | None, observer: runner.Observer | None = None) -> Study:
     """Checks, runs and sums up a plan; progress goes to stderr. Raises HakobiError for what is wrong before the first
     run; what goes wrong later is in the result."""
-    program = find_app(plan.app)
+    program = Program(plan.program, programs.flavour_of(plan.program)) if plan.program else find_app(plan.app)
     facts = conditions.collect(program.flavour, plan.storages)
     work = Runner(plan, program, facts, json)
     work.check()
     facts["storage"] = {name: conditions.file_system(folder) for name, folder in plan.storages.items()}
+    for name, model in plan.models.items():
+        facts["storage"][name]["model"] = model.words()
     with _progress(plan) as (on_start, on_end):
 
         def on_run(run: Run, record: Record, written: list[Path]) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hakobi import conditions
 from hakobi.conditions import Conditions
 from hakobi.statistics import Summary
-from hakobi.studies.output_methods.summary import Row, StudySummary
+from hakobi.studies.output_methods.summary import Figures, Row, StudySummary
 from hakobi.table import Table
 from hakobi.words import bytes_text, count_text, list_text, percent_text, seconds_digits
 
@@ -84,6 +84,29 @@ def verdict(row: Row, *, is_named: bool) -> str:
     return f"{where}: no difference outside the spread between {list_text(row.fastest)}"
 
 
+def finding(row: Row) -> str:
+    """One sentence for who reads no table: what output takes of the run, by the cheapest method and by the dearest."""
+    where = f"{row.storage}, {count_text(row.ranks, 'rank')}"
+    order = sorted(row.figures.values(), key=lambda figures: figures.time.median)
+    first, last = order[0], order[-1]
+    text = (
+        f"{where}: output takes {_part(first)} of the run by {first.case.method}, {_part(last)} by {last.case.method}"
+    )
+    if len(order) == 1:
+        return f"{where}: output takes {_part(first)} of the run by {first.case.method}"
+    if row.baseline.count < 2:
+        return f"{text} (one round: nothing is known of the spread)"
+    if row.has_winner:
+        return f"{text}; {first.case.method} is fastest, outside the spread"
+    if len(row.fastest) == len(order):
+        return f"{where}: no difference outside the spread; output takes {_part(first)} to {_part(last)} of the run"
+    return f"{text}; {list_text(row.fastest)} cannot be told apart, the others take longer, outside the spread"
+
+
+def _part(figures: Figures) -> str:
+    return f"{percent_text(figures.share.median)}{' (not told from zero)' if figures.is_zero else ''}"
+
+
 def cache_notes(summary: StudySummary, facts: Conditions) -> list[str]:
     """Whether the figures are the storage's or the page cache's, and whether sync is in them."""
     result = []
@@ -92,6 +115,9 @@ def cache_notes(summary: StudySummary, facts: Conditions) -> list[str]:
         name = f"storage {storage}"
         described = facts.get("storage", {}).get(storage, {})
         share = summary.cached_share.get(storage, 0.0)
+        if model := described.get("model"):
+            result.append(f"{name}: {model}; every method's file calls pass it.")
+            continue
         if conditions.in_memory(described):
             result.append(f"{name} lies in memory ({described['type']}): these are not the figures of a disk.")
             continue

@@ -1,4 +1,5 @@
-"""`hakobi study field-store` with pretended runs."""
+"""`hakobi study field-store`: its tables from a real run of the smallest model, stripes by a stand-in for lfs, and
+pretended runs."""
 
 from __future__ import annotations
 
@@ -7,9 +8,58 @@ from pathlib import Path
 
 import pytest
 
-from hakobi import programs
+from hakobi import conditions, programs, records
+from hakobi.errors import InputError
 from hakobi.studies.field_store import session
 from running import Result
+
+Command = Callable[..., Result]
+
+SMALL = ("--ranks", "1", "--resolution", "T63", "--levels", "2", "--hours", "1", "--repetitions", "1")
+
+
+def test_options_are_pairs_and_strides_end_at_the_ranks() -> None:
+    assert session.parse_strides("1,2,4,6,8,16", 6) == (1, 2, 4, 6)
+    assert session.parse_pairs("--striping", "1x1,4x4", 1) == ((1, 1), (4, 4))
+    for text in ("4", "1x64", "4x0", "ax4"):
+        with pytest.raises(InputError, match="--buffers"):
+            session.parse_pairs("--buffers", text, 2)
+
+
+@pytest.mark.programs
+def test_prints_every_table_and_writes_its_report(hakobi: Command) -> None:
+    try:
+        programs.find("hakobi-weather")
+    except InputError as reason:
+        pytest.skip(str(reason))
+    options = ("--storage", "here=.", "--buffers", "2x1", "--json", "runs.jsonl", "--report", "report.html")
+    result = hakobi("study", "field-store", *SMALL, *options)
+    assert result.status == 0, result.stderr
+    titles = ("Size of a step", "Forecast days per day", "Stride of the writers", "Asynchronous buffers", "Striping")
+    for title in (*titles, "Writing of each file, files", "Writing of each file, store"):
+        assert title in result.stdout
+    assert "here: no striping to choose" in result.stdout
+    report = Path("report.html").read_text()
+    assert report.count("<table") == 6  # all but the one for stripes, which has no row
+    assert "here: no striping to choose" in report
+    found = list(records.read("runs.jsonl"))
+    stored = [one for one in found if one["kind"] == "field-store-file" and one["output"] == "store"]
+    totals = {one["output"]: one for one in found if one["kind"] == "field-store-summary"}
+    assert stored[0]["bytes"] == totals["files"]["grid_bytes"] + totals["files"]["spectral_bytes"]
+    assert not list(Path().glob("hakobi-field-store-*"))
+
+
+def test_stripes_are_set_before_the_run_where_there_are_any(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "lfs").write_text(f'#!/bin/sh\necho "$@" >>{tmp_path}/called\n')
+    (tmp_path / "lfs").chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
+    monkeypatch.setattr(conditions, "file_system", lambda folder: {"type": "lustre"})
+    plan = session.Plan({"scratch": tmp_path}, (1,), (), ((4, 2),), 1, 1, 60.0, ())
+    case = session.Case("store", "scratch", striping_factor=4, striping_unit_mib=2)
+    assert case in plan.cases()
+    session.stripe(tmp_path, case)
+    assert (tmp_path / "called").read_text() == f"setstripe -c 4 -S 2M {tmp_path}\n"
+
 
 NUMBERS = [
     "grid_bytes",

@@ -19,7 +19,7 @@ def command(ranks: int, timeout_s: float, arguments: tuple[str, ...]) -> int:
     (`hakobi bench store -- --help` lists them):
 
     \b
-    hakobi bench store --compare fdb --case 1000000x1000 --case 20480x100000 --json records.jsonl
+    hakobi bench store --compare fdb --json records.jsonl
     hakobi bench store --ranks 2 --folder /scratch/me --rounds 9
     """
     from hakobi import conditions, ecmwf, launch, programs

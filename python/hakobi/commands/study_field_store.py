@@ -18,7 +18,11 @@ from hakobi.options import SECONDS
 @click.option("--levels", type=click.IntRange(1, 200), default=60, show_default=True, help="Model levels.")
 @click.option("--hours", type=click.IntRange(min=1), default=3, show_default=True, help="Of forecast, an output each.")
 @click.option("--repetitions", type=click.IntRange(min=1), default=3, show_default=True, help="Rounds of every case.")
+@click.option(
+    "--striping", default="1x1,4x4", show_default=True, help="On Lustre: striping_factor x striping_unit MiB."
+)
 @click.option("--json", "json_file", type=click.Path(path_type=Path), help="Append a JSON line a run and file to this.")
+@click.option("--report", type=click.Path(path_type=Path), help="Write an HTML report: one file, no network needed.")
 @click.option("--timeout", "timeout_s", type=SECONDS, default=3600.0, show_default=True, help="Seconds a run may take.")
 def command(
     storages: tuple[str, ...],
@@ -29,35 +33,40 @@ def command(
     levels: int,
     hours: int,
     repetitions: int,
+    striping: str,
     json_file: Path | None,
+    report: Path | None,
     timeout_s: float,
 ) -> int:
     """Measure what a weather model's output costs.
 
     Runs hakobi-weather without output, with two files a step through one task and with the field store: by stride of
-    the writers, by number and size of asynchronous buffers, with and without huge pages. Prints forecast days per
-    day, sizes, and what the writing of each file took.
+    the writers, by number and size of asynchronous buffers, with and without huge pages, on Lustre by striping. Prints
+    forecast days per day, sizes, and what the writing of each file took.
 
     \b
-    hakobi study field-store --ranks 4 --storage fast=/dev/shm/me --storage disk=/scratch/me --json runs.jsonl
+    hakobi study field-store --ranks 4 --storage fast=/dev/shm/me --storage disk=/scratch/me --report report.html
     """
-    from hakobi import files
+    from hakobi import conditions, files, programs
     from hakobi.errors import RunError
     from hakobi.studies.field_store import session
+    from hakobi.studies.field_store.tables import tables
     from hakobi.studies.output_methods.plan import parse_storages
     from hakobi.table import show
 
     plan = session.Plan(
         storages=parse_storages(storages, default=Path("out") / "study"),
         strides=session.parse_strides(strides, ranks),
-        buffers=session.parse_buffers(buffers),
+        buffers=session.parse_pairs("--buffers", buffers, least=2),
+        stripings=session.parse_pairs("--striping", striping, least=1),
         ranks=ranks,
         rounds=repetitions,
         timeout_s=timeout_s,
         arguments=("--resolution", resolution, "--levels", str(levels), "--hours", str(hours)),
     )
-    if json_file:
-        files.prepare_file(json_file)
+    for path in filter(None, (json_file, report)):
+        files.prepare_file(path)
+    facts = conditions.collect(programs.find("hakobi-weather").flavour, plan.storages) if report else {}
 
     def progress(number: int, case: session.Case) -> None:
         where = f" on {case.storage}" if case.storage else ""
@@ -66,9 +75,14 @@ def command(
     outcomes = session.run(plan, json_file, progress)
     if not any(outcome.summaries for outcome in outcomes.values()):
         raise RunError("interrupted before the first run had ended")
-    for table in session.tables(plan, outcomes):
+    for table in tables(plan, outcomes):
         show(table)
         click.echo()
+    if report:
+        from hakobi.studies.field_store import pages
+
+        pages.write_report(report, plan, outcomes, facts)
+        click.echo(f"report: {report}")
     if session.is_finished(plan, outcomes):
         return 0
     click.echo("hakobi study field-store: interrupted: the figures are those of the finished runs", err=True)

@@ -35,3 +35,12 @@ foreach(file IN LISTS _pc)
     configure_file(packaging/${file}.in ${CMAKE_BINARY_DIR}/packaging/${file} @ONLY)
     install(FILES ${CMAKE_BINARY_DIR}/packaging/${file} DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 endforeach()
+
+# The command `hakobi` and the Python package, beside what they run.
+if(PROJECT_IS_TOP_LEVEL)
+    install(PROGRAMS packaging/hakobi.in DESTINATION ${CMAKE_INSTALL_BINDIR} RENAME hakobi)
+    install(DIRECTORY python/hakobi DESTINATION lib/python PATTERN __pycache__ EXCLUDE)
+    file(CONFIGURE OUTPUT ${CMAKE_BINARY_DIR}/packaging/METADATA @ONLY
+         CONTENT "Metadata-Version: 2.1\nName: hakobi\nVersion: @PROJECT_VERSION@\n")
+    install(FILES ${CMAKE_BINARY_DIR}/packaging/METADATA DESTINATION lib/python/hakobi-${PROJECT_VERSION}.dist-info)
+endif()

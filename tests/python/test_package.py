@@ -49,7 +49,8 @@ WITHOUT_EXTRAS = """
 import sys
 class Refuse:
     def find_spec(self, name, path=None, target=None):
-        if name.partition(".")[0] in {"psutil", "rich", "scipy", "jinja2", "matplotlib", "PIL", "h5py", "xarray"}:
+        root = name.partition(".")[0]
+        if root in {"numpy", "psutil", "rich", "scipy", "jinja2", "matplotlib", "PIL", "h5py", "xarray"}:
             raise ModuleNotFoundError(f"No module named {name!r}", name=name)
 sys.meta_path.insert(0, Refuse())
 from hakobi import cli
@@ -63,7 +64,7 @@ sys.exit(cli.run(sys.argv[1:]))
         (["--help"], 0, ""),
         (["run", "--off", "--print", "--", "true"], 0, ""),
         (["run", "--help"], 0, ""),
-        (["compare", "a.jsonl", "b.jsonl"], 2, "needs the Python module scipy: pip install 'hakobi[measure]'"),
+        (["compare", "a.jsonl", "b.jsonl"], 2, "needs the Python module numpy: pip install 'hakobi[output]'"),
     ],
 )
 def test_without_the_extras_what_needs_none_runs_and_the_rest_says_what_to_install(

@@ -7,7 +7,7 @@ import shutil
 import signal
 import subprocess
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import psutil
@@ -103,7 +103,8 @@ def test_a_drop_in_for_another_mpi_is_one_line_and_the_program_runs_without(
     assert result.status == 0
     assert result.stdout == ""
     assert result.line() == (
-        f"hakobi run: solver uses {soname}, the drop-in here is for libmpi.so.40: the program runs without it"
+        f"hakobi run: solver uses {soname}, the drop-in here is for libmpi.so.40: the program runs without it; "
+        "build Hakobi with it (README, In your build) and set HAKOBI_PREFIX"
     )
 
 
@@ -150,6 +151,32 @@ def test_a_path_that_the_loader_would_split_is_refused(
     result = hakobi("run", "--print")
     assert result.status == 2
     assert "has a space or a colon" in result.line()
+
+
+def test_no_launcher_is_one_line_that_says_how_to_get_one(
+    hakobi: Command, installed: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", "/nowhere")
+    result = hakobi("run", "--", "mpirun", "-n", "2", "./solver")
+    assert result.status == 2
+    assert "no MPI library in PATH; module load one, or get one by apt install openmpi-bin" in result.line()
+
+
+def test_a_folder_of_path_that_may_not_be_looked_into_costs_nothing(
+    hakobi: Command, installed: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("HAKOBI_PREFIX")
+    glob = Path.glob
+
+    def refused(path: Path, pattern: str) -> Iterator[Path]:
+        if path == Path("/secret"):
+            raise PermissionError(13, "Permission denied", "/secret")
+        return glob(path, pattern)
+
+    monkeypatch.setattr(Path, "glob", refused)
+    monkeypatch.setenv("PATH", f"/secret/bin:{os.environ['PATH']}")
+    monkeypatch.setattr(programs, "folders", lambda: [Path("/secret/bin"), installed.parent / "bin"])
+    assert installed in list(drop_in.library_folders())
 
 
 def test_no_drop_in_at_all_is_told(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

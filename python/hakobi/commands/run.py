@@ -116,4 +116,9 @@ def _start(words: list[str], variables: dict[str, str]) -> None:
     try:
         os.execvpe(words[0], words, os.environ | variables)
     except OSError as error:
-        raise InputError(f"cannot start {words[0]}: {error.strerror}") from error
+        from hakobi import drop_in
+
+        how = (
+            f": {drop_in.NO_LAUNCHER}" if isinstance(error, FileNotFoundError) and drop_in.is_launcher(words[0]) else ""
+        )
+        raise InputError(f"cannot start {words[0]}: {error.strerror}{how}") from error

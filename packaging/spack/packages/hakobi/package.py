@@ -1,0 +1,40 @@
+# spack repo add packaging/spack; spack install hakobi
+from spack.package import *
+
+
+class Hakobi(CMakePackage):
+    """Carries a parallel simulation's data between its ranks, out to storage and back, and measures what that costs."""
+
+    license("Apache-2.0")
+    # The tree that this recipe lies in: spack develop, or dev_path=<where> hakobi@=0.1.0
+    version("0.1.0")
+
+    variant("programs", default=True, description="Build the command's programs: applications and benchmarks")
+    variant("fortran", default=True, description="Build the Fortran module")
+
+    depends_on("c", type="build")
+    depends_on("cxx", type="build")
+    depends_on("fortran", type="build", when="+fortran")
+    depends_on("cmake@3.25:", type="build")
+    depends_on("ninja", type="build")
+    depends_on("pkgconfig", type="build")
+    depends_on("mpi")
+    depends_on("hdf5+hl~mpi")
+    depends_on("liburing")
+    depends_on("xxhash", type="build")
+    depends_on("hwloc", when="+programs")
+    depends_on("cli11", type="build", when="+programs")
+    depends_on("nlohmann-json", type="build", when="+programs")
+    depends_on("fftw", when="+programs")
+    depends_on("python@3.11:", type="run")
+    depends_on("py-click", type="run")
+
+    generator("ninja")
+
+    def cmake_args(self):
+        return [
+            self.define("HAKOBI_TESTS", False),
+            self.define_from_variant("HAKOBI_APPS", "programs"),
+            self.define_from_variant("HAKOBI_FORTRAN", "fortran"),
+            self.define("MPI_C_COMPILER", self.spec["mpi"].mpicc),
+        ]

@@ -1,0 +1,69 @@
+"""tools/setup where it may not install anything: what is missing is named, with the ways to get it."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def setup(tmp_path: Path, packages: str, **fakes: str) -> subprocess.CompletedProcess[str]:
+    """tools/setup of a copy for a user without root, on a machine that has none of the packages."""
+    (tmp_path / "tools").mkdir()
+    shutil.copy(ROOT / "tools" / "setup", tmp_path / "tools")
+    (tmp_path / "tools" / "packages").write_text(packages)
+    for name in ("pyproject.toml", "requirements.lock"):
+        (tmp_path / name).write_text("")
+    folder = tmp_path / "bin"
+    folder.mkdir()
+    for tool in (
+        "sh",
+        "dirname",
+        "sed",
+        "awk",
+        "sort",
+        "xargs",
+        "comm",
+        "tr",
+        "mktemp",
+        "rm",
+        "cat",
+        "sha256sum",
+        "env",
+    ):
+        (folder / tool).symlink_to(str(shutil.which(tool)))
+    missing = {"id": "echo 1000", "dpkg-query": "exit 1", "apt-get": "exit 1"}
+    for name, text in {**missing, **fakes}.items():
+        (folder / name).write_text(f"#!/bin/sh\n{text}\n")
+        (folder / name).chmod(0o755)
+    return subprocess.run(
+        [tmp_path / "tools" / "setup"],
+        env={"PATH": str(folder)},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+
+
+def test_without_root_what_is_missing_is_named_with_the_ways_to_get_it(tmp_path: Path) -> None:
+    done = setup(tmp_path, "libneeded-dev   # why\n\n# Tests: readers\nncdump-bin\nlibtest-dev # a test\n")
+    assert done.returncode == 1
+    assert done.stdout == ""
+    first, *ways = done.stderr.splitlines()
+    assert first == "hakobi setup: root or sudo is needed once to install: libneeded-dev "
+    for way in ("apt-get install", "conda env create", "spack install", "module load", "pip install hakobi-"):
+        assert any(way in line for line in ways), way
+
+
+@pytest.mark.skipif(not os.access("/usr/bin/python3", os.X_OK), reason="another machine's Python")
+def test_what_only_tests_need_stops_nothing(tmp_path: Path) -> None:
+    (tmp_path / ".venv").touch()  # the step after it ends at once
+    done = setup(tmp_path, "# Tests: readers\nncdump-bin\n")
+    assert "for the tests only, not installed (no root, no sudo): ncdump-bin" in done.stderr
+    assert done.stderr.splitlines()[-1].startswith("hakobi setup: could not make .venv")

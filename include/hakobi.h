@@ -178,6 +178,90 @@ typedef struct hakobi_output_times {
 } hakobi_output_times;
 HAKOBI_API int hakobi_output_get_times(const hakobi_output* out, hakobi_output_times* times);
 
+/* ---- Input ---------------------------------------------------------------------------------------------------- */
+
+/* Reads a series of steps back (hakobi::Input). What is found in `in` by the calls below is valid until its free; a step of
+ * -1 is the last. */
+typedef struct hakobi_input hakobi_input;
+
+/* Collective over `comm`; `prefix` and the hints of `options` (NULL: none; what else is in it is Output's) equal on all
+ * ranks. On an error *in is NULL. */
+HAKOBI_API int hakobi_input_open(hakobi_comm* comm, const char* prefix, const hakobi_options* options,
+                                 hakobi_input** in);
+/* The same for this process alone: nothing of MPI is called, and no call on `in` is collective. */
+HAKOBI_API int hakobi_input_open_alone(const char* prefix, hakobi_input** in);
+
+/* The steps' numbers and times, num_steps of each, and the times' units. Local; 0 and NULL where `in` is NULL. */
+HAKOBI_API int64_t hakobi_input_num_steps(const hakobi_input* in);
+HAKOBI_API const int64_t* hakobi_input_steps(const hakobi_input* in);
+HAKOBI_API const double* hakobi_input_times(const hakobi_input* in);
+HAKOBI_API const char* hakobi_input_time_units(const hakobi_input* in);
+
+/* What a step says of a field. */
+typedef struct hakobi_input_field {
+    const char* name;
+    const char* type_name; /* as ncdump calls it: "double", "float", "int", "int64", ... */
+    int type;              /* HAKOBI_DOUBLE, ...; -1: a type that cannot be read */
+    int num_dims;
+    int64_t shape[HAKOBI_MAX_DIMS]; /* slowest first, time left out */
+    const char* dims;               /* "lat,lon" */
+    const void* reserved[4];
+} hakobi_input_field;
+/* The name of field `index` of a step, from 0; NULL behind the last, and for a step that is not there. Local. */
+HAKOBI_API const char* hakobi_input_field_name(const hakobi_input* in, int64_t step, int index);
+/* Local; not_found names the nearest. */
+HAKOBI_API int hakobi_input_get_field(const hakobi_input* in, int64_t step, const char* name,
+                                      hakobi_input_field* field);
+
+/* A dimension of a step's fields: number `index` from 0, not_found behind the last. `values` is NULL where it has no
+ * coordinate variable. Local. */
+typedef struct hakobi_input_axis {
+    const char *name, *units, *standard_name;
+    int64_t num_values;
+    const double* values;
+    const void* reserved[4];
+} hakobi_input_axis;
+HAKOBI_API int hakobi_input_get_axis(const hakobi_input* in, int64_t step, int index,
+                                     hakobi_input_axis* axis);
+
+/* An attribute of a field, or with `field` NULL of the step: number `index` from 0, in alphabetical order, not_found behind
+ * the last. One of `text`, `doubles` and `integers` is not NULL. Local. */
+typedef struct hakobi_input_attribute {
+    const char* name;
+    const char* text;
+    const double* doubles;
+    const int64_t* integers;
+    int64_t num_values; /* of numbers */
+    const void* reserved[4];
+} hakobi_input_attribute;
+HAKOBI_API int hakobi_input_get_attribute(const hakobi_input* in, int64_t step, const char* field, int index,
+                                          hakobi_input_attribute* attribute);
+
+/* A field, or a block of it, and the memory for its values; what is left out of an initialiser is 0. */
+typedef struct hakobi_field_read {
+    const char* name;   /* equal on all ranks */
+    int64_t step;       /* -1: the last; equal on all ranks */
+    hakobi_block block; /* what this rank wants; num_dims 0: the whole field */
+    int type;           /* of the memory: HAKOBI_DOUBLE, ... */
+    void* data;
+    int64_t num_values;              /* elements of memory; 0: as many as block, ghosts and strides need */
+    int64_t ghosts[HAKOBI_MAX_DIMS]; /* other elements around the block in memory, which stay as they are */
+    int64_t
+        strides[HAKOBI_MAX_DIMS]; /* elements from one to the next in memory; all 0: C order without gaps */
+    const void* reserved[4];
+} hakobi_field_read;
+/* Reads into the memory. Collective. `in` can be used on after an error. */
+HAKOBI_API int hakobi_input_read(hakobi_input* in, const hakobi_field_read* read);
+/* For bindings whose own checks failed: takes part in the others' read, and all ranks get `text` as invalid_argument.
+ * Collective. */
+HAKOBI_API int hakobi_input_refuse(hakobi_input* in, const char* text);
+/* How a read of a field goes, in one line. Local; valid until the next call of it on `in`. NULL without such a field. */
+HAKOBI_API const char* hakobi_input_explain(hakobi_input* in, int64_t step, const char* field);
+/* Releases everything but the memory of `in`. Collective; a second call does nothing. */
+HAKOBI_API int hakobi_input_close(hakobi_input* in);
+/* Releases the memory of `in`; never communicates. */
+HAKOBI_API void hakobi_input_free(hakobi_input* in);
+
 /* ---- Pieces that a killed run left ---------------------------------------------------------------------------- */
 
 /* What hakobi_gather_pieces did: the files that it made, and the folders that it left as they are, each with the

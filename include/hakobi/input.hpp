@@ -97,6 +97,9 @@ class HAKOBI_EXPORT Input {
     /// file that has become shorter. Elements of pieces that no rank wrote are zero. After an error the memory may hold
     /// anything.
     void read(const FieldRead& read);
+    /// In the place of read where the caller has no memory to offer: all ranks throw invalid_argument with this reason. For
+    /// bindings, whose own checks come before read's. Collective.
+    void refuse(std::string_view reason);
 
     /// How `read` gets at a field's values, in one line. Local.
     [[nodiscard]] std::string explain(std::string_view name, std::int64_t step = -1) const;

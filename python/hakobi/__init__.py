@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:  # what _EXPORTS fetches, for type checkers and editors
     from hakobi.collectives import CollectivePlan, Collectives
     from hakobi.errors import ExistsError, FormatError, HakobiError, InputError, RunError, StorageError
+    from hakobi.input import Input, InputField
     from hakobi.output import Axis, Block, Comm, Output, gather_pieces, output_methods, split
     from hakobi.store import Store, open_store
 
@@ -27,7 +28,9 @@ _EXPORTS = {
     "ExistsError": "hakobi.errors",
     "FormatError": "hakobi.errors",
     "HakobiError": "hakobi.errors",
+    "Input": "hakobi.input",
     "InputError": "hakobi.errors",
+    "InputField": "hakobi.input",
     "Output": "hakobi.output",
     "RunError": "hakobi.errors",
     "StorageError": "hakobi.errors",
@@ -47,7 +50,9 @@ __all__ = [
     "ExistsError",
     "FormatError",
     "HakobiError",
+    "Input",
     "InputError",
+    "InputField",
     "Output",
     "RunError",
     "StorageError",

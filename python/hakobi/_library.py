@@ -72,6 +72,62 @@ class FieldC(ctypes.Structure):
     )
 
 
+class InputFieldC(ctypes.Structure):
+    """hakobi_input_field."""
+
+    _fields_ = (
+        ("name", c_char_p),
+        ("type_name", c_char_p),
+        ("type", c_int),
+        ("num_dims", c_int),
+        ("shape", c_int64 * MAX_DIMS),
+        ("dims", c_char_p),
+        ("reserved", c_void_p * 4),
+    )
+
+
+class InputAxisC(ctypes.Structure):
+    """hakobi_input_axis."""
+
+    _fields_ = (
+        ("name", c_char_p),
+        ("units", c_char_p),
+        ("standard_name", c_char_p),
+        ("num_values", c_int64),
+        ("values", POINTER(c_double)),
+        ("reserved", c_void_p * 4),
+    )
+
+
+class InputAttributeC(ctypes.Structure):
+    """hakobi_input_attribute."""
+
+    _fields_ = (
+        ("name", c_char_p),
+        ("text", c_char_p),
+        ("doubles", POINTER(c_double)),
+        ("integers", POINTER(c_int64)),
+        ("num_values", c_int64),
+        ("reserved", c_void_p * 4),
+    )
+
+
+class FieldReadC(ctypes.Structure):
+    """hakobi_field_read."""
+
+    _fields_ = (
+        ("name", c_char_p),
+        ("step", c_int64),
+        ("block", BlockC),
+        ("type", c_int),
+        ("data", c_void_p),
+        ("num_values", c_int64),
+        ("ghosts", c_int64 * MAX_DIMS),
+        ("strides", c_int64 * MAX_DIMS),
+        ("reserved", c_void_p * 4),
+    )
+
+
 class TimesC(ctypes.Structure):
     """hakobi_output_times."""
 
@@ -131,6 +187,21 @@ _PROTOTYPES: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "hakobi_output_free": (None, (c_void_p,)),
     "hakobi_output_method": (c_char_p, (c_void_p,)),
     "hakobi_output_get_times": (c_int, (c_void_p, POINTER(TimesC))),
+    "hakobi_input_open": (c_int, (c_void_p, c_char_p, c_void_p, POINTER(c_void_p))),
+    "hakobi_input_open_alone": (c_int, (c_char_p, POINTER(c_void_p))),
+    "hakobi_input_num_steps": (c_int64, (c_void_p,)),
+    "hakobi_input_steps": (POINTER(c_int64), (c_void_p,)),
+    "hakobi_input_times": (POINTER(c_double), (c_void_p,)),
+    "hakobi_input_time_units": (c_char_p, (c_void_p,)),
+    "hakobi_input_field_name": (c_char_p, (c_void_p, c_int64, c_int)),
+    "hakobi_input_get_field": (c_int, (c_void_p, c_int64, c_char_p, POINTER(InputFieldC))),
+    "hakobi_input_get_axis": (c_int, (c_void_p, c_int64, c_int, POINTER(InputAxisC))),
+    "hakobi_input_get_attribute": (c_int, (c_void_p, c_int64, c_char_p, c_int, POINTER(InputAttributeC))),
+    "hakobi_input_read": (c_int, (c_void_p, POINTER(FieldReadC))),
+    "hakobi_input_refuse": (c_int, (c_void_p, c_char_p)),
+    "hakobi_input_explain": (c_char_p, (c_void_p, c_int64, c_char_p)),
+    "hakobi_input_close": (c_int, (c_void_p,)),
+    "hakobi_input_free": (None, (c_void_p,)),
     "hakobi_collectives_create": (c_int, (c_void_p, POINTER(CollectivesOptionsC), POINTER(c_void_p))),
     "hakobi_collectives_allreduce": (c_int, (c_void_p, c_int, c_int, c_int64, POINTER(c_void_p))),
     "hakobi_collectives_alltoall": (c_int, (c_void_p, c_int64, POINTER(c_void_p))),

@@ -4,7 +4,9 @@
 
 #include <hakobi/collectives.hpp>
 #include <hakobi/comm.hpp>
+#include <hakobi/input.hpp>
 #include <hakobi/output.hpp>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -24,6 +26,12 @@ struct hakobi_options {
 struct hakobi_output {
     hakobi::Output output;
     std::string method;
+};
+
+struct hakobi_input {
+    hakobi::Input input;
+    std::map<std::vector<std::string>, std::string> dims;  ///< joined, as get_field shows them
+    std::string explanation;
 };
 
 struct hakobi_gather_result {

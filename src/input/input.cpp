@@ -302,6 +302,11 @@ void Input::read(const FieldRead& read) {
     impl_->run_read(read).throw_if_error();
 }
 
+void Input::refuse(std::string_view reason) {
+    impl_->throw_if_closed("read");
+    impl_->agree_on_read({ErrorCode::invalid_argument, std::string(reason)}, {}).throw_if_error();
+}
+
 std::string Input::explain(std::string_view name, std::int64_t step) const {
     const std::size_t at = value_or_throw(impl_->index_of(step));
     const std::size_t index = value_or_throw(impl_->index_of(name, at));

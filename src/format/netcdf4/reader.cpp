@@ -241,7 +241,9 @@ class Reader {
 
   private:
     std::vector<std::string> dataset_names() {
-        const Handle creation(H5Fget_create_plist(file_.id()), H5Pclose, "H5Fget_create_plist");
+        // The file's own creation properties do not tell: the root group's do.
+        const Handle root(H5Gopen2(file_.id(), "/", H5P_DEFAULT), H5Gclose, "H5Gopen2");
+        const Handle creation(H5Gget_create_plist(root), H5Pclose, "H5Gget_create_plist");
         unsigned order = 0;
         check(H5Pget_link_creation_order(creation, &order), "H5Pget_link_creation_order");
         const H5_index_t index = (order & H5P_CRT_ORDER_TRACKED) != 0 ? H5_INDEX_CRT_ORDER : H5_INDEX_NAME;

@@ -1,0 +1,256 @@
+!> A series of steps read back in Fortran: the calls of hakobi/input.hpp over the C interface (hakobi.h).
+!>
+!>     type(hakobi_input) :: in
+!>     call in%open(comm, "run")                                    ! collective; in%open_alone("run") for one process
+!>     block = hakobi_split(in%shape("eta"), comm%size(), comm%rank())
+!>     allocate (eta(0:block%count(1) + 1, 0:block%count(2) + 1))
+!>     call in%read("eta", 3_int64, block, eta(1:block%count(1), 1:block%count(2)))   ! collective: ghosts stay as they are
+!>     call in%close()                                              ! collective
+!>
+!> Dimensions are in Fortran's order, the fastest first, and `start` counts from 1, as in the module hakobi. Steps are the
+!> numbers in the files' names, from 0; -1 is the last. Errors as there: with stat= the code is there and the text in
+!> errmsg=, without it the program stops. An input can be used on after an error.
+module hakobi_input_module
+    use, intrinsic :: iso_c_binding
+    use, intrinsic :: iso_fortran_env, only: int64, real64
+    use hakobi_c
+    use hakobi, only: hakobi_block, hakobi_comm
+    implicit none
+    private
+    public :: hakobi_input
+
+    !> The whole steps that are there when it is opened. A copy names the same object; nothing is closed without `close`.
+    type :: hakobi_input
+        private
+        type(c_ptr) :: handle = c_null_ptr
+    contains
+        procedure :: open => input_open
+        procedure :: open_alone => input_open_alone
+        procedure :: steps => input_steps
+        procedure :: times => input_times
+        procedure :: time_units => input_time_units
+        procedure :: num_fields => input_num_fields
+        procedure :: field_name => input_field_name
+        procedure :: type_name => input_type_name
+        procedure :: shape => input_shape
+        procedure :: read => input_read
+        procedure :: close => input_close
+    end type
+
+    type, bind(c) :: field_found
+        type(c_ptr) :: name = c_null_ptr
+        type(c_ptr) :: type_name = c_null_ptr
+        integer(c_int) :: type = -1
+        integer(c_int) :: num_dims = 0
+        integer(c_int64_t) :: shape(max_dims) = 0
+        type(c_ptr) :: dims = c_null_ptr
+        type(c_ptr) :: reserved(4) = c_null_ptr
+    end type
+
+    interface
+        integer(c_int) function c_input_open(comm, prefix, options, in) bind(c, name="hakobi_input_open")
+            import :: c_char, c_int, c_ptr
+            type(c_ptr), value :: comm, options
+            character(kind=c_char), intent(in) :: prefix(*)
+            type(c_ptr), intent(out) :: in
+        end function
+        integer(c_int) function c_input_open_alone(prefix, in) bind(c, name="hakobi_input_open_alone")
+            import :: c_char, c_int, c_ptr
+            character(kind=c_char), intent(in) :: prefix(*)
+            type(c_ptr), intent(out) :: in
+        end function
+        integer(c_int64_t) function c_input_num_steps(in) bind(c, name="hakobi_input_num_steps")
+            import :: c_int64_t, c_ptr
+            type(c_ptr), value :: in
+        end function
+        type(c_ptr) function c_input_steps(in) bind(c, name="hakobi_input_steps")
+            import :: c_ptr
+            type(c_ptr), value :: in
+        end function
+        type(c_ptr) function c_input_times(in) bind(c, name="hakobi_input_times")
+            import :: c_ptr
+            type(c_ptr), value :: in
+        end function
+        type(c_ptr) function c_input_time_units(in) bind(c, name="hakobi_input_time_units")
+            import :: c_ptr
+            type(c_ptr), value :: in
+        end function
+        type(c_ptr) function c_input_field_name(in, step, index) bind(c, name="hakobi_input_field_name")
+            import :: c_int, c_int64_t, c_ptr
+            type(c_ptr), value :: in
+            integer(c_int64_t), value :: step
+            integer(c_int), value :: index
+        end function
+        integer(c_int) function c_input_get_field(in, step, name, field) bind(c, name="hakobi_input_get_field")
+            import :: c_char, c_int, c_int64_t, c_ptr, field_found
+            type(c_ptr), value :: in
+            integer(c_int64_t), value :: step
+            character(kind=c_char), intent(in) :: name(*)
+            type(field_found), intent(inout) :: field
+        end function
+        integer(c_int) function c_input_read(in, name, step, block, values) bind(c, name="hakobi_fortran_input_read")
+            import :: block_c, c_char, c_int, c_int64_t, c_ptr
+            type(c_ptr), value :: in
+            character(kind=c_char), intent(in) :: name(*)
+            integer(c_int64_t), value :: step
+            type(block_c), intent(in) :: block
+            type(*), intent(inout) :: values(..)
+        end function
+        integer(c_int) function c_input_close(in) bind(c, name="hakobi_input_close")
+            import :: c_int, c_ptr
+            type(c_ptr), value :: in
+        end function
+        subroutine c_input_free(in) bind(c, name="hakobi_input_free")
+            import :: c_ptr
+            type(c_ptr), value :: in
+        end subroutine
+    end interface
+
+contains
+
+    ! As in the module hakobi.
+    subroutine report(code, stat, errmsg)
+        integer(c_int), intent(in) :: code
+        integer, intent(out), optional :: stat
+        character(len=*), intent(inout), optional :: errmsg
+        if (present(stat)) stat = code
+        if (code == 0) return
+        if (present(errmsg)) errmsg = text_of(c_error_text())
+        if (.not. present(stat)) error stop "hakobi: "//text_of(c_error_text())
+    end subroutine
+
+    !> Collective over `comm`; `prefix` equal on all ranks.
+    subroutine input_open(self, comm, prefix, stat, errmsg)
+        class(hakobi_input), intent(inout) :: self
+        type(hakobi_comm), intent(in) :: comm
+        character(len=*), intent(in) :: prefix
+        integer, intent(out), optional :: stat
+        character(len=*), intent(inout), optional :: errmsg
+        call report(c_input_open(comm%c_handle(), c_text(trim(prefix)), c_null_ptr, self%handle), stat, errmsg)
+    end subroutine
+
+    !> For this process alone: nothing of MPI is called, and no call on it is collective.
+    subroutine input_open_alone(self, prefix, stat, errmsg)
+        class(hakobi_input), intent(inout) :: self
+        character(len=*), intent(in) :: prefix
+        integer, intent(out), optional :: stat
+        character(len=*), intent(inout), optional :: errmsg
+        call report(c_input_open_alone(c_text(trim(prefix)), self%handle), stat, errmsg)
+    end subroutine
+
+    !> The steps' numbers, ascending.
+    function input_steps(self) result(steps)
+        class(hakobi_input), intent(in) :: self
+        integer(int64), allocatable :: steps(:)
+        integer(c_int64_t), pointer :: numbers(:)
+        allocate (steps(c_input_num_steps(self%handle)))
+        if (size(steps) == 0) return
+        call c_f_pointer(c_input_steps(self%handle), numbers, [size(steps)])
+        steps = numbers
+    end function
+
+    !> Their times, in time_units.
+    function input_times(self) result(times)
+        class(hakobi_input), intent(in) :: self
+        real(real64), allocatable :: times(:)
+        real(c_double), pointer :: numbers(:)
+        allocate (times(c_input_num_steps(self%handle)))
+        if (size(times) == 0) return
+        call c_f_pointer(c_input_times(self%handle), numbers, [size(times)])
+        times = numbers
+    end function
+
+    function input_time_units(self) result(text)
+        class(hakobi_input), intent(in) :: self
+        character(len=:), allocatable :: text
+        text = text_of(c_input_time_units(self%handle))
+    end function
+
+    !> Of a step; without one of the last.
+    integer function input_num_fields(self, step)
+        class(hakobi_input), intent(in) :: self
+        integer(int64), intent(in), optional :: step
+        input_num_fields = 0
+        do while (c_associated(c_input_field_name(self%handle, step_or_last(step), int(input_num_fields, c_int))))
+            input_num_fields = input_num_fields + 1
+        end do
+    end function
+
+    !> The name of field `index`, from 1; "" behind the last.
+    function input_field_name(self, index, step) result(name)
+        class(hakobi_input), intent(in) :: self
+        integer, intent(in) :: index
+        integer(int64), intent(in), optional :: step
+        character(len=:), allocatable :: name
+        name = text_of(c_input_field_name(self%handle, step_or_last(step), int(index - 1, c_int)))
+    end function
+
+    !> The type of a field as ncdump calls it: "double".
+    function input_type_name(self, name, step, stat, errmsg) result(text)
+        class(hakobi_input), intent(in) :: self
+        character(len=*), intent(in) :: name
+        integer(int64), intent(in), optional :: step
+        integer, intent(out), optional :: stat
+        character(len=*), intent(inout), optional :: errmsg
+        character(len=:), allocatable :: text
+        type(field_found) :: field
+        call report(c_input_get_field(self%handle, step_or_last(step), c_text(trim(name)), field), stat, errmsg)
+        text = text_of(field%type_name)
+    end function
+
+    !> A field's extents, the fastest first; none where there is no such field.
+    function input_shape(self, name, step, stat, errmsg) result(shape)
+        class(hakobi_input), intent(in) :: self
+        character(len=*), intent(in) :: name
+        integer(int64), intent(in), optional :: step
+        integer, intent(out), optional :: stat
+        character(len=*), intent(inout), optional :: errmsg
+        integer(int64), allocatable :: shape(:)
+        type(field_found) :: field
+        call report(c_input_get_field(self%handle, step_or_last(step), c_text(trim(name)), field), stat, errmsg)
+        shape = field%shape(field%num_dims:1:-1)
+    end function
+
+    !> Reads this rank's block of a field into `values`: an array or a section of one, of the field's type and the block's
+    !> extents. Collective; `name` and `step` equal on all ranks.
+    subroutine input_read(self, name, step, block, values, stat, errmsg)
+        class(hakobi_input), intent(in) :: self
+        character(len=*), intent(in) :: name
+        integer(int64), intent(in) :: step
+        type(hakobi_block), intent(in) :: block
+        type(*), intent(inout) :: values(..)
+        integer, intent(out), optional :: stat
+        character(len=*), intent(inout), optional :: errmsg
+        type(block_c) :: wanted
+        integer :: n
+        n = block%num_dims
+        wanted%num_dims = int(n, c_int)
+        if (n >= 1 .and. n <= max_dims) then
+            wanted%global(:n) = block%global(n:1:-1)
+            wanted%start(:n) = block%start(n:1:-1) - 1
+            wanted%count(:n) = block%count(n:1:-1)
+        end if
+        call report(c_input_read(self%handle, c_text(trim(name)), step, wanted, values), stat, errmsg)
+    end subroutine
+
+    !> Releases everything. Collective; a second call does nothing.
+    subroutine input_close(self, stat, errmsg)
+        class(hakobi_input), intent(inout) :: self
+        integer, intent(out), optional :: stat
+        character(len=*), intent(inout), optional :: errmsg
+        integer(c_int) :: code
+        code = 0
+        if (c_associated(self%handle)) then
+            code = c_input_close(self%handle)
+            call c_input_free(self%handle)
+            self%handle = c_null_ptr
+        end if
+        call report(code, stat, errmsg)
+    end subroutine
+
+    integer(c_int64_t) function step_or_last(step)
+        integer(int64), intent(in), optional :: step
+        step_or_last = -1
+        if (present(step)) step_or_last = step
+    end function
+end module

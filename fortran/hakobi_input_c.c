@@ -1,0 +1,63 @@
+/* What Fortran cannot say of an array of any type and rank: its descriptor as a hakobi_field_read. */
+#include <ISO_Fortran_binding.h>
+#include <hakobi.h>
+#include <stdio.h>
+
+/* Takes the values' type, extents and strides from their descriptor, whose first dimension is the fastest; `block` has the
+ * slowest first, and no dimension where the whole field is meant. Collective as hakobi_input_read. */
+HAKOBI_API int hakobi_fortran_input_read(hakobi_input* in, const char* name, int64_t step,
+                                         const hakobi_block* block, CFI_cdesc_t* values);
+
+static int type_of(CFI_type_t type) {
+    if (type == CFI_type_double) return HAKOBI_DOUBLE;
+    if (type == CFI_type_float) return HAKOBI_FLOAT;
+    if (type == CFI_type_int32_t) return HAKOBI_INT32;
+    if (type == CFI_type_int64_t) return HAKOBI_INT64;
+    return -1;
+}
+
+static int refuse(hakobi_input* in, const char* name, const char* reason) {
+    char text[1024];
+    snprintf(text, sizeof text, "field %s: %s", name, reason);
+    return hakobi_input_refuse(in, text);
+}
+
+int hakobi_fortran_input_read(hakobi_input* in, const char* name, int64_t step, const hakobi_block* block,
+                              CFI_cdesc_t* values) {
+    hakobi_field_read read = {.name = name, .step = step, .block = *block, .type = type_of(values->type)};
+    hakobi_input_field field;
+    const int64_t* extents = block->count;
+    int num_dims = block->num_dims, d;
+    int64_t num_wanted = 1, num_given = 1, dense = 1;
+
+    if (num_dims < 0 || num_dims > HAKOBI_MAX_DIMS)
+        return refuse(in, name, "num_dims of its block is not 0 to 8");
+    if (num_dims == 0) {
+        if (hakobi_input_get_field(in, step, name, &field) != HAKOBI_OK) return hakobi_input_read(in, &read);
+        num_dims = field.num_dims;
+        extents = field.shape;
+    }
+    for (d = 0; d < num_dims; ++d) num_wanted *= extents[d];
+    for (d = 0; d < values->rank; ++d) num_given *= values->dim[d].extent;
+    if (num_wanted == 0 && num_given == 0) return hakobi_input_read(in, &read);
+    if (values->rank == num_dims) {
+        for (d = 0; d < num_dims; ++d) {
+            const CFI_dim_t* dim = &values->dim[num_dims - 1 - d];
+            const int64_t bytes = (int64_t)values->elem_len;
+            if (dim->extent != extents[d]) return refuse(in, name, "the array's extents are not the block's");
+            if (dim->extent > 1 && (dim->sm <= 0 || dim->sm % bytes != 0))
+                return refuse(in, name, "the array runs backwards, or is a part of a derived type");
+            read.strides[d] = dim->extent > 1 ? dim->sm / bytes : 1;
+        }
+    } else {
+        for (d = 0; d < values->rank; ++d) {
+            if (values->dim[d].extent > 1 && values->dim[d].sm != dense * (int64_t)values->elem_len)
+                return refuse(in, name, "the array has another rank than the block and is not contiguous");
+            dense *= values->dim[d].extent;
+        }
+        if (num_given != num_wanted)
+            return refuse(in, name, "the array has not as many elements as the block");
+    }
+    read.data = values->base_addr;
+    return hakobi_input_read(in, &read);
+}

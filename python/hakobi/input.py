@@ -1,0 +1,280 @@
+"""A series of steps read back: the calls of C++'s hakobi::Input.
+
+    steps = hakobi.Input.open("run")                     # this process alone: no MPI
+    eta = steps.read("eta", step=3)
+    steps.close()
+
+    steps = hakobi.Input.open("run", comm)               # collective over comm
+    block = hakobi.split(steps.field("eta").shape, comm.size, comm.rank)
+    eta = steps.read("eta", step=3, block=block)         # collective
+    steps.close()                                        # collective
+
+Errors are those of hakobi/errors.py, raised alike on every rank by collective calls.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from os import PathLike, fspath
+from types import TracebackType
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from hakobi._library import (
+    MAX_DIMS,
+    TYPES,
+    FieldReadC,
+    InputAttributeC,
+    InputAxisC,
+    InputFieldC,
+    check,
+    load,
+)
+from hakobi.errors import HakobiError, InputError
+from hakobi.output import Axis, Block, Comm, _block_of, _c_text, _printable
+
+if TYPE_CHECKING:
+    import xarray
+
+_DTYPES = {code: np.dtype(name) for name, code in TYPES.items()}
+
+#: An attribute's value: text, a number, or several.
+Attribute = str | float | int | tuple[float, ...] | tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class InputField:
+    """What a step says of a field. `type` is netCDF's name of it; `dtype` None where it cannot be read."""
+
+    name: str
+    type: str
+    dtype: np.dtype[Any] | None
+    dims: tuple[str, ...]
+    shape: tuple[int, ...]
+    attributes: dict[str, Attribute]
+
+
+class Input:
+    """Reads the whole steps that are there when it is opened.
+
+    As a context manager it is closed at the end of the block; when the block raises, it is left without communication,
+    since other ranks may not have raised.
+    """
+
+    def __init__(self, handle: ctypes.c_void_p, prefix: str, is_alone: bool) -> None:
+        self._library = load()
+        self._handle = handle
+        self._prefix = prefix
+        self._is_alone = is_alone
+        num = self._library.hakobi_input_num_steps(handle)
+        numbers, times = self._library.hakobi_input_steps(handle), self._library.hakobi_input_times(handle)
+        self.steps: list[int] = numbers[:num]  #: the steps' numbers, ascending, not always without gaps
+        self.times: list[float] = times[:num]  #: one a step, in time_units; NaN where a file has none
+        self.time_units: str = self._library.hakobi_input_time_units(handle).decode()
+
+    @classmethod
+    def open(
+        cls, prefix: str | PathLike[str], comm: Comm | None = None, *, hints: Mapping[str, str] | None = None
+    ) -> Input:
+        """The steps of `prefix`, for this process alone, or collectively over `comm` with arguments equal on all ranks.
+
+        Raises InputError where there is no whole step (naming the nearest prefix), FormatError for a file that is torn,
+        of another kind or newer than the library.
+        """
+        library = load()
+        handle = ctypes.c_void_p()
+        if comm is None:
+            check(library, library.hakobi_input_open_alone(_c_text("prefix", fspath(prefix)), handle))
+            return cls(handle, fspath(prefix), True)
+        options = ctypes.c_void_p()
+        check(library, library.hakobi_options_create(options))
+        try:
+            path = b""
+            try:  # what this side refuses is raised by open, on every rank
+                path = _c_text("prefix", fspath(prefix))
+                for name, hint in (hints or {}).items():
+                    library.hakobi_options_set_hint(
+                        options, _c_text("a hint's name", name), _c_text(f"hint {name}", str(hint))
+                    )
+            except (InputError, TypeError) as error:
+                library.hakobi_options_refuse(options, _printable(str(error)))
+            check(library, library.hakobi_input_open(comm._handle, path, options, handle))
+        finally:
+            library.hakobi_options_free(options)
+        return cls(handle, fspath(prefix), False)
+
+    @cached_property
+    def fields(self) -> list[str]:
+        """The names of the last step's fields, in the file's order."""
+        return self.fields_of()
+
+    def fields_of(self, step: int = -1) -> list[str]:
+        """The names of a step's fields (-1: the last). Local."""
+        names: list[str] = []
+        while (name := self._library.hakobi_input_field_name(self._open("fields_of"), step, len(names))) is not None:
+            names.append(name.decode())
+        return names
+
+    def field(self, name: str, step: int = -1) -> InputField:
+        """What a step (-1: the last) says of a field. Local. Raises InputError, naming the nearest."""
+        found = InputFieldC()
+        check(
+            self._library,
+            self._library.hakobi_input_get_field(self._open("field"), step, _c_text("name", name), found),
+        )
+        dims = tuple(found.dims.decode().split(",")) if found.dims else ()
+        return InputField(
+            name,
+            found.type_name.decode(),
+            _DTYPES.get(found.type),
+            dims,
+            tuple(found.shape[: found.num_dims]),
+            self._attributes(step, name),
+        )
+
+    @cached_property
+    def axes(self) -> list[Axis]:
+        """The dimensions of the last step's fields; without a coordinate variable `values` is empty. Local."""
+        axes: list[Axis] = []
+        found = InputAxisC()
+        handle = self._open("axes")
+        while self._library.hakobi_input_get_axis(handle, -1, len(axes), found) == 0:
+            values = np.array(found.values[: found.num_values]) if found.num_values else np.empty(0)
+            axes.append(Axis(found.name.decode(), found.units.decode(), values, found.standard_name.decode()))
+        return axes
+
+    @cached_property
+    def attributes(self) -> dict[str, Attribute]:
+        """The last step's own attributes. Local."""
+        return self._attributes(-1, None)
+
+    def read(
+        self,
+        name: str,
+        *,
+        step: int = -1,
+        block: Block | None = None,
+        out: npt.NDArray[Any] | None = None,
+    ) -> npt.NDArray[Any]:
+        """A step's field, or this rank's block of it, as an array of the block's shape and the field's own type.
+
+        Collective where a communicator was given: `name` and `step` (-1: the last) equal on all ranks, blocks as each
+        likes. `out`: an array to read into, of the block's shape and the field's type; any view without overlaps and
+        negative strides, as the inside of an array with ghosts is.
+
+        Raises InputError for a step or field that is not there, a block outside, or another `out`; FormatError for a
+        file that has become shorter.
+        """
+        handle = self._open("read")
+        try:
+            wanted, values = self._wanted(name, step, block, out)
+        except (InputError, TypeError) as error:
+            check(self._library, self._library.hakobi_input_refuse(handle, _printable(f"field {name}: {error}")))
+            raise
+        check(self._library, self._library.hakobi_input_read(handle, wanted))
+        assert values is not None  # without memory for them the library has raised
+        return values
+
+    def explain(self, name: str, step: int = -1) -> str:
+        """How a read of the field goes, in one line. Local."""
+        self.field(name, step)
+        text: bytes = self._library.hakobi_input_explain(self._open("explain"), step, _c_text("name", name))
+        return text.decode()
+
+    def to_xarray(self) -> xarray.Dataset:
+        """The series as one data set of the whole steps' fields along `time`; values are read where they are used.
+
+        Needs the extra `hakobi[xarray]`. For one process: the arrays open the series again, and outlive this object.
+        """
+        from hakobi.input_xarray import dataset_of
+
+        return dataset_of(self, self._prefix)
+
+    def close(self) -> None:
+        """Releases everything. Collective where a communicator was given; a second call does nothing."""
+        if not self._handle:
+            return
+        try:
+            check(self._library, self._library.hakobi_input_close(self._handle))
+        finally:
+            self._free()
+
+    def __enter__(self) -> Input:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        if kind is None or self._is_alone:
+            self.close()
+        else:
+            self._free()
+
+    def _open(self, call: str) -> ctypes.c_void_p:
+        if not self._handle:
+            raise InputError(f"{call}: the input is closed", code="invalid_argument")
+        return self._handle
+
+    def _free(self) -> None:
+        handle, self._handle = self._handle, ctypes.c_void_p()
+        self._library.hakobi_input_free(handle)
+
+    def _attributes(self, step: int, field: str | None) -> dict[str, Attribute]:
+        found = InputAttributeC()
+        attributes: dict[str, Attribute] = {}
+        c_field = field.encode() if field is not None else None
+        handle = self._open("attributes")
+        while self._library.hakobi_input_get_attribute(handle, step, c_field, len(attributes), found) == 0:
+            name = found.name.decode()
+            if found.text is not None:
+                attributes[name] = found.text.decode(errors="replace")
+                continue
+            numbers = tuple((found.doubles or found.integers)[: found.num_values]) if found.num_values else ()
+            attributes[name] = numbers[0] if len(numbers) == 1 else numbers
+        return attributes
+
+    def _wanted(
+        self, name: str, step: int, block: Block | None, out: npt.NDArray[Any] | None
+    ) -> tuple[FieldReadC, npt.NDArray[Any] | None]:
+        """The read for C, and the array that it fills. Raises InputError for what C cannot be asked."""
+        wanted = FieldReadC(name=_c_text("name", name), step=step)
+        try:
+            field = self.field(name, step)
+        except HakobiError:
+            return wanted, None  # the library says so, on every rank
+        if field.dtype is None:
+            raise InputError(f"values of type {field.type} cannot be read")
+        if block is not None:
+            wanted.block = _block_of(block)
+        shape = tuple(block.count) if block is not None else field.shape
+        if min(shape, default=0) < 0:
+            return wanted, None  # as above
+        values = np.empty(shape, field.dtype) if out is None else out
+        wanted.type = TYPES[field.dtype.name]
+        if out is not None:
+            wanted.strides = (ctypes.c_int64 * MAX_DIMS)(*_strides(out, shape, field.dtype))
+        wanted.data = values.ctypes.data if values.size else None
+        return wanted, values
+
+
+def _strides(out: npt.NDArray[Any], shape: tuple[int, ...], dtype: np.dtype[Any]) -> tuple[int, ...]:
+    """Elements from one to the next. Raises InputError for an array that cannot be read into."""
+    if not isinstance(out, np.ndarray) or isinstance(out, np.ma.MaskedArray):
+        raise InputError(f"out is a {type(out).__name__}, not a numpy array")
+    if out.dtype != dtype or not out.dtype.isnative:
+        raise InputError(f"out is of dtype {out.dtype.str}, the field of {dtype.str}")
+    if out.shape != shape:
+        raise InputError(f"out's shape {out.shape} is not the block's {shape}")
+    if not out.flags.writeable:
+        raise InputError("out cannot be written to")
+    strides = tuple(stride // dtype.itemsize for stride in out.strides)
+    if any(stride % dtype.itemsize for stride in out.strides) or any(
+        stride < 1 and count > 1 for stride, count in zip(strides, shape, strict=True)
+    ):
+        raise InputError(f"out's strides {out.strides} are not positive multiples of {dtype.itemsize} bytes")
+    return tuple(max(stride, 1) for stride in strides)

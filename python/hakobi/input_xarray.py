@@ -1,0 +1,84 @@
+"""A series of steps as an xarray data set whose values are read where they are used. Needs the extra hakobi[xarray]."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+import xarray
+from xarray.backends import BackendArray
+from xarray.core import indexing
+
+from hakobi.output import Block
+
+if TYPE_CHECKING:
+    from hakobi.input import Input, InputField
+
+
+class _Steps(BackendArray):
+    """One field of all steps: (time, …). Opens the series when it is first asked, in whatever process that is."""
+
+    def __init__(self, prefix: str, steps: list[int], field: InputField) -> None:
+        self._prefix, self._steps, self._name = prefix, steps, field.name
+        assert field.dtype is not None
+        self.shape = (len(steps), *field.shape)
+        self.dtype = field.dtype
+        self._input: Input | None = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_input": None}
+
+    def __getitem__(self, key: indexing.ExplicitIndexer) -> Any:
+        return indexing.explicit_indexing_adapter(key, self.shape, indexing.IndexingSupport.BASIC, self._read)
+
+    def _read(self, key: tuple[Any, ...]) -> npt.NDArray[Any]:
+        from hakobi.input import Input
+
+        if self._input is None:
+            self._input = Input.open(self._prefix)
+        ranges = [range(n)[k] if isinstance(k, slice) else k for k, n in zip(key, self.shape, strict=True)]
+        bounds = [
+            (min(r), max(r) + 1) if isinstance(r, range) and len(r) else (0, 0) if isinstance(r, range) else (r, r + 1)
+            for r in ranges[1:]
+        ]
+        block = Block(tuple(self.shape[1:]), tuple(low for low, _ in bounds), tuple(high - low for low, high in bounds))
+        # What the block has in each dimension: every n-th of it, backwards, or one without the dimension.
+        within = tuple(
+            slice(None, None, r.step)
+            if isinstance(r, range) and r.step > 0
+            else slice(None, None, r.step)
+            if isinstance(r, range)
+            else 0
+            for r in ranges[1:]
+        )
+        steps = ranges[0] if isinstance(ranges[0], range) else range(ranges[0], ranges[0] + 1)
+        read = [
+            self._input.read(self._name, step=self._steps[i], block=block if block.global_ else None)[within]
+            for i in steps
+        ]
+        values = np.stack(read) if read else np.empty((0, *(len(r) for r in ranges[1:] if isinstance(r, range))))
+        values = values.astype(self.dtype, copy=False)
+        return values if isinstance(ranges[0], range) else values[0]
+
+
+def dataset_of(steps: Input, prefix: str) -> xarray.Dataset:
+    """The fields of the last step that all steps have alike, along `time`, with coordinates and attributes."""
+    variables: dict[str, Any] = {}
+    for name in steps.fields:
+        field = steps.field(name)
+        shared = [
+            number
+            for number in steps.steps
+            if name in steps.fields_of(number) and steps.field(name, number).shape == field.shape
+        ]
+        if field.dtype is None or shared != steps.steps:
+            continue
+        lazy = indexing.LazilyIndexedArray(_Steps(prefix, steps.steps, field))
+        variables[name] = xarray.Variable(("time", *field.dims), lazy, dict(field.attributes))
+    coordinates: dict[str, Any] = {"time": ("time", np.array(steps.times), {"units": steps.time_units})}
+    for axis in steps.axes:
+        if len(axis.values):
+            attributes = {"units": axis.units, "standard_name": axis.standard_name}
+            coordinates[axis.name] = (axis.name, axis.values, {k: v for k, v in attributes.items() if v})
+    return xarray.decode_cf(xarray.Dataset(variables, coordinates, dict(steps.attributes)))

@@ -1,0 +1,260 @@
+#include <algorithm>
+#include <memory>
+
+#include "base/checked.hpp"
+#include "capi/guard.hpp"
+#include "capi/handles.hpp"
+#include "mpi/agree.hpp"
+
+using hakobi::Error;
+using hakobi::ErrorCode;
+using hakobi::capi::guarded;
+using hakobi::capi::text_or;
+
+namespace {
+
+template <class In>
+In& require(In* in, const char* call) {
+    if (in == nullptr) throw Error(ErrorCode::invalid_argument, std::string(call) + ": in is NULL");
+    return *in;
+}
+
+int type_of(const std::string& name) {
+    constexpr const char* names[] = {"double", "float", "int", "int64"};  // HAKOBI_DOUBLE, …
+    const auto* found = std::ranges::find(names, name);
+    return found == std::end(names) ? -1 : static_cast<int>(found - names);
+}
+
+template <class Value>
+hakobi::FieldRead::Data memory_of(void* data, std::int64_t num_values) {
+    return std::span(static_cast<Value*>(data), static_cast<std::size_t>(num_values));
+}
+
+std::vector<std::int64_t> first(const std::int64_t* entries, std::size_t num) {
+    return {entries, entries + num};
+}
+
+/// Elements of memory that a read needs where the caller does not say; 0 where that is no number.
+std::int64_t elements_needed(const hakobi::FieldRead& read, std::span<const std::int64_t> count) {
+    std::int64_t needed = 1;
+    for (std::size_t d = 0; d < count.size(); ++d) {
+        if (count[d] == 0) return 0;
+        if (!read.strides.empty()) {
+            const auto reach = hakobi::checked_multiply(count[d] - 1, read.strides[d]);
+            needed = reach ? hakobi::checked_add(needed, *reach).value_or(0) : 0;
+        } else {
+            const std::int64_t ghosts = read.ghosts.empty() ? 0 : read.ghosts[d];
+            const auto both = hakobi::checked_multiply(ghosts, 2);
+            const auto extent = both ? hakobi::checked_add(count[d], *both) : std::nullopt;
+            needed = extent ? hakobi::checked_multiply(needed, *extent).value_or(0) : 0;
+        }
+        if (needed < 1) return 0;
+    }
+    return needed;
+}
+
+/// The read in C++'s words. Throws what put is not asked for: the memory's type.
+hakobi::FieldRead translated(const hakobi::Input& input, const hakobi_field_read& from) {
+    hakobi::FieldRead read{.name = text_or(from.name), .step = from.step, .block = {}, .data = {}};
+    const int num_dims = from.block.num_dims;
+    if (num_dims < 0 || num_dims > HAKOBI_MAX_DIMS) {
+        throw Error(ErrorCode::invalid_argument, "field " + read.name + ": num_dims of its block is " +
+                                                     std::to_string(num_dims) + ", not 0 to " +
+                                                     std::to_string(HAKOBI_MAX_DIMS));
+    }
+    auto n = static_cast<std::size_t>(num_dims);
+    std::vector<std::int64_t> count = first(from.block.count, n);
+    if (n > 0) {
+        read.block = {first(from.block.global, n), first(from.block.start, n), count};
+    } else {
+        const std::vector<hakobi::InputField>& fields = input.fields(from.step);
+        const auto field = std::ranges::find(fields, read.name, &hakobi::InputField::name);
+        if (field == fields.end()) return read;  // which `read` says
+        count = field->shape;
+        n = std::min<std::size_t>(count.size(), HAKOBI_MAX_DIMS);
+    }
+    const auto is_set = [](std::int64_t entry) { return entry != 0; };
+    if (std::any_of(from.ghosts, from.ghosts + n, is_set)) read.ghosts = first(from.ghosts, n);
+    if (std::any_of(from.strides, from.strides + n, is_set)) read.strides = first(from.strides, n);
+    const bool is_wanted = std::ranges::find(count, 0) == count.end();
+    if (is_wanted && from.data == nullptr)
+        throw Error(ErrorCode::invalid_argument, "field " + read.name + ": data is NULL");
+    std::int64_t num = from.num_values;
+    if (num <= 0) num = elements_needed(read, count);
+    if (from.data == nullptr) num = 0;
+    switch (from.type) {
+        case HAKOBI_DOUBLE:
+            read.data = memory_of<double>(from.data, num);
+            break;
+        case HAKOBI_FLOAT:
+            read.data = memory_of<float>(from.data, num);
+            break;
+        case HAKOBI_INT32:
+            read.data = memory_of<std::int32_t>(from.data, num);
+            break;
+        case HAKOBI_INT64:
+            read.data = memory_of<std::int64_t>(from.data, num);
+            break;
+        default:
+            throw Error(ErrorCode::invalid_argument,
+                        "field " + read.name + ": " + std::to_string(from.type) + " is not a type of values");
+    }
+    return read;
+}
+
+[[noreturn]] void behind_the_last(const char* what, int index) {
+    throw Error(ErrorCode::not_found, "there is no " + std::string(what) + " " + std::to_string(index));
+}
+
+}  // namespace
+
+int hakobi_input_open(hakobi_comm* comm, const char* prefix, const hakobi_options* options,
+                      hakobi_input** in) {
+    return guarded([&] {
+        if (in != nullptr) *in = nullptr;
+        if (comm == nullptr) throw Error(ErrorCode::invalid_argument, "hakobi_input_open: comm is NULL");
+        hakobi::Status local;
+        if (prefix == nullptr) local = {ErrorCode::invalid_argument, "hakobi_input_open: prefix is NULL"};
+        if (in == nullptr) local = {ErrorCode::invalid_argument, "hakobi_input_open: in is NULL"};
+        if (options != nullptr) local.keep_first(options->refused);
+        hakobi::mpi::agree_or_throw(comm->comm, local);
+        hakobi::InputOptions values;
+        if (options != nullptr) values.hints = options->values.hints;
+        *in = new hakobi_input{hakobi::Input::open(comm->comm, prefix, std::move(values)), {}, {}};
+    });
+}
+
+int hakobi_input_open_alone(const char* prefix, hakobi_input** in) {
+    return guarded([&] {
+        if (in == nullptr) throw Error(ErrorCode::invalid_argument, "hakobi_input_open_alone: in is NULL");
+        *in = nullptr;
+        if (prefix == nullptr)
+            throw Error(ErrorCode::invalid_argument, "hakobi_input_open_alone: prefix is NULL");
+        *in = new hakobi_input{hakobi::Input::open(prefix), {}, {}};
+    });
+}
+
+int64_t hakobi_input_num_steps(const hakobi_input* in) {
+    return in != nullptr ? std::ssize(in->input.steps()) : 0;
+}
+const int64_t* hakobi_input_steps(const hakobi_input* in) {
+    return in != nullptr ? in->input.steps().data() : nullptr;
+}
+const double* hakobi_input_times(const hakobi_input* in) {
+    return in != nullptr ? in->input.times().data() : nullptr;
+}
+const char* hakobi_input_time_units(const hakobi_input* in) {
+    return in != nullptr ? in->input.time_units().c_str() : nullptr;
+}
+
+const char* hakobi_input_field_name(const hakobi_input* in, int64_t step, int index) {
+    const char* name = nullptr;
+    if (in == nullptr || index < 0) return nullptr;
+    guarded([&] {
+        const std::vector<hakobi::InputField>& fields = in->input.fields(step);
+        if (static_cast<std::size_t>(index) < fields.size())
+            name = fields[static_cast<std::size_t>(index)].name.c_str();
+    });
+    return name;
+}
+
+int hakobi_input_get_field(const hakobi_input* in, int64_t step, const char* name,
+                           hakobi_input_field* field) {
+    return guarded([&] {
+        const hakobi::InputField& found =
+            require(in, "hakobi_input_get_field").input.field(text_or(name), step);
+        if (field == nullptr)
+            throw Error(ErrorCode::invalid_argument, "hakobi_input_get_field: field is NULL");
+        if (found.shape.size() > HAKOBI_MAX_DIMS) {
+            throw Error(ErrorCode::unsupported,
+                        "field " + found.name + " has " + std::to_string(found.shape.size()) +
+                            " dimensions, more than " + std::to_string(HAKOBI_MAX_DIMS));
+        }
+        std::string& dims = const_cast<hakobi_input*>(in)->dims[found.dims];
+        if (dims.empty()) {
+            for (const std::string& dim : found.dims) {
+                if (!dims.empty()) dims += ',';
+                dims += dim;
+            }
+        }
+        *field = {};
+        field->name = found.name.c_str();
+        field->type_name = found.type.c_str();
+        field->type = type_of(found.type);
+        field->num_dims = static_cast<int>(found.shape.size());
+        std::ranges::copy(found.shape, field->shape);
+        field->dims = dims.c_str();
+    });
+}
+
+int hakobi_input_get_axis(const hakobi_input* in, int64_t step, int index, hakobi_input_axis* axis) {
+    return guarded([&] {
+        const std::vector<hakobi::Axis>& axes = require(in, "hakobi_input_get_axis").input.axes(step);
+        if (axis == nullptr) throw Error(ErrorCode::invalid_argument, "hakobi_input_get_axis: axis is NULL");
+        if (index < 0 || static_cast<std::size_t>(index) >= axes.size()) behind_the_last("axis", index);
+        const hakobi::Axis& found = axes[static_cast<std::size_t>(index)];
+        *axis = {};
+        axis->name = found.name.c_str();
+        axis->units = found.units.c_str();
+        axis->standard_name = found.standard_name.c_str();
+        axis->num_values = std::ssize(found.values);
+        axis->values = found.values.empty() ? nullptr : found.values.data();
+    });
+}
+
+int hakobi_input_get_attribute(const hakobi_input* in, int64_t step, const char* field, int index,
+                               hakobi_input_attribute* attribute) {
+    return guarded([&] {
+        const hakobi::Input& input = require(in, "hakobi_input_get_attribute").input;
+        if (attribute == nullptr)
+            throw Error(ErrorCode::invalid_argument, "hakobi_input_get_attribute: attribute is NULL");
+        const auto& all = field != nullptr ? input.field(field, step).attributes : input.attributes(step);
+        if (index < 0 || static_cast<std::size_t>(index) >= all.size()) behind_the_last("attribute", index);
+        const auto& [name, value] = *std::next(all.begin(), index);
+        *attribute = {};
+        attribute->name = name.c_str();
+        if (const auto* text = std::get_if<std::string>(&value)) attribute->text = text->c_str();
+        if (const auto* numbers = std::get_if<std::vector<double>>(&value)) {
+            attribute->doubles = numbers->data();
+            attribute->num_values = std::ssize(*numbers);
+        }
+        if (const auto* numbers = std::get_if<std::vector<std::int64_t>>(&value)) {
+            attribute->integers = numbers->data();
+            attribute->num_values = std::ssize(*numbers);
+        }
+    });
+}
+
+int hakobi_input_read(hakobi_input* in, const hakobi_field_read* read) {
+    return guarded([&] {
+        hakobi::Input& input = require(in, "hakobi_input_read").input;
+        if (read == nullptr) input.refuse("hakobi_input_read: read is NULL");
+        hakobi::FieldRead wanted;
+        try {
+            wanted = translated(input, *read);
+        } catch (const Error& error) {
+            input.refuse(error.what());
+        }
+        input.read(wanted);
+    });
+}
+
+int hakobi_input_refuse(hakobi_input* in, const char* text) {
+    return guarded([&] { require(in, "hakobi_input_refuse").input.refuse(text_or(text)); });
+}
+
+const char* hakobi_input_explain(hakobi_input* in, int64_t step, const char* field) {
+    const int code = guarded([&] {
+        hakobi_input& handle = require(in, "hakobi_input_explain");
+        handle.explanation = handle.input.explain(text_or(field), step);
+    });
+    return code == HAKOBI_OK ? in->explanation.c_str() : nullptr;
+}
+
+int hakobi_input_close(hakobi_input* in) {
+    return guarded([&] { require(in, "hakobi_input_close").input.close(); });
+}
+
+void hakobi_input_free(hakobi_input* in) {
+    delete in;
+}

@@ -101,6 +101,12 @@ std::string identity_of(const GroupName& name) {
     return {reinterpret_cast<const char*>(packer.bytes().data()), packer.bytes().size()};
 }
 
+std::string identity_of(const SplitKey& key) {
+    Packer packer;
+    pack_group_name(key, packer);
+    return {reinterpret_cast<const char*>(packer.bytes().data()), packer.bytes().size()};
+}
+
 Group& Catalogue::group(const GroupName& name) {
     const auto [entry, is_new] =
         group_numbers.emplace(identity_of(name), static_cast<std::uint32_t>(groups.size()));

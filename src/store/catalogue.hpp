@@ -66,6 +66,7 @@ struct Group {
 
 /// What tells a group from others: its packed name.
 std::string identity_of(const GroupName& name);
+std::string identity_of(const SplitKey& key);
 
 /// A data file that rows point to.
 struct DataFile {

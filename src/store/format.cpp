@@ -232,6 +232,24 @@ void pack_group_name(const GroupName& name, Packer& packer) {
     }
 }
 
+void pack_group_name(const SplitKey& key, Packer& packer) {
+    for (std::size_t level = 0; level < num_levels; ++level) {
+        const std::vector<KeywordRule>& rules = key.rule->levels[level];
+        const auto is_kept = [](const KeywordRule& rule) {
+            return rule.presence != KeywordRule::Presence::removed;
+        };
+        packer.put(static_cast<std::uint64_t>(std::ranges::count_if(rules, is_kept)));
+        std::size_t i = 0;
+        for (const KeywordRule& rule : rules) {
+            if (!is_kept(rule)) continue;
+            packer.put_text(rule.keyword.name);
+            packer.put_text(name_of(rule.keyword.type));
+            if (level < field_level) packer.put_text(key.values[level][i]);
+            ++i;
+        }
+    }
+}
+
 bool unpack_group_name(Unpacker& unpacker, GroupName& name) {
     for (std::size_t level = 0; level < num_levels; ++level) {
         const std::size_t count = unpacker.get_count();

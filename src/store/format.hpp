@@ -112,6 +112,8 @@ void pack_group(const GroupRows& rows, class Packer& packer);
 Result<std::vector<GroupRows>> decode_commit(std::span<const std::byte> payload);
 
 void pack_group_name(const GroupName& name, class Packer& packer);
+/// The same bytes for the group that a field with this key belongs to, without making its name.
+void pack_group_name(const SplitKey& key, class Packer& packer);
 bool unpack_group_name(class Unpacker& unpacker, GroupName& name);
 
 /// Fields that a wipe record removes from one data file.

@@ -67,15 +67,8 @@ std::shared_ptr<const Listing::Impl> select(std::shared_ptr<const Catalogue> cat
 }
 
 std::optional<RowReference> find_field(const Catalogue& catalogue, const SplitKey& key) {
-    GroupName name;
-    for (std::size_t level = 0; level < num_levels; ++level) {
-        for (const KeywordRule& rule : key.rule->levels[level]) {
-            if (rule.presence != KeywordRule::Presence::removed) name.keywords[level].push_back(rule.keyword);
-        }
-        if (level < field_level) name.values[level] = key.values[level];
-    }
     const std::shared_lock lock(catalogue.mutex);
-    const auto number = catalogue.group_numbers.find(identity_of(name));
+    const auto number = catalogue.group_numbers.find(identity_of(key));
     if (number == catalogue.group_numbers.end()) return {};
     const Group& group = *catalogue.groups[number->second];
     std::vector<std::uint32_t> ranks;

@@ -173,11 +173,11 @@ contains
     !> Collective over `comm`; everything but stat and errmsg equal on all ranks. `axes`: the fastest dimension first.
     !> `hints`: "name=value;name=value". The others are the fields of hakobi::OutputOptions, with the same defaults.
     subroutine output_create(self, comm, prefix, method, axes, title, time_units, sync, asynchronous, writer_stride, &
-                             buffer_bytes, keep_pieces, hints, resume, replace, stat, errmsg)
+                             buffer_bytes, keep_pieces, hints, resume, replace, format, stat, errmsg)
         class(hakobi_output), intent(inout) :: self
         type(hakobi_comm), intent(in) :: comm
         character(len=*), intent(in) :: prefix
-        character(len=*), intent(in), optional :: method, title, time_units, hints
+        character(len=*), intent(in), optional :: method, title, time_units, hints, format
         type(hakobi_axis), intent(in), optional :: axes(:)
         logical, intent(in), optional :: sync, asynchronous, keep_pieces, resume, replace
         integer, intent(in), optional :: writer_stride
@@ -191,6 +191,7 @@ contains
         code = c_options_create(options)
         ! What a setter refuses is reported by create, on every rank.
         if (present(method)) call set("method", trim(method))
+        if (present(format)) call set("format", trim(format))
         if (present(title)) call set("title", trim(title))
         if (present(time_units)) call set("time_units", trim(time_units))
         if (present(sync)) call set("sync", merge("1", "0", sync))

@@ -29,6 +29,8 @@ struct OutputOptions {
     /// A name from output_methods(), or "auto": `pipelined`, or with one rank `root`, which then writes from
     /// the caller's memory without a copy.
     std::string method = "auto";
+    /// A name from output_formats(): what the files are.
+    std::string format = "netcdf4";
     /// The grid's dimensions, slowest first. A field that does not name its own gets axes in this order whose lengths
     /// are its extents: (lat, lon) fields stand beside (level, lat, lon) ones. Where several choices fit (two axes of one
     /// length and a field with one of them), or none, that is an error. Without any axis the dimensions are called dim_0,
@@ -132,6 +134,9 @@ class HAKOBI_EXPORT Output {
 
 /// The names that OutputOptions::method takes, in the order of the documentation, `auto` left out.
 [[nodiscard]] HAKOBI_EXPORT std::span<const std::string_view> output_methods();
+
+/// The names that OutputOptions::format takes.
+[[nodiscard]] HAKOBI_EXPORT std::span<const std::string_view> output_formats();
 
 /// Makes whole files of the pieces that `per-process` left in `<path>` (a `*.pieces` folder) or in every such
 /// folder of the directory `path`: complete sets are gathered into their file, which is read back, and then removed.

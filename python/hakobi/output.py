@@ -179,6 +179,7 @@ class Output:
         prefix: str | PathLike[str],
         *,
         method: str = "auto",
+        format: str = "netcdf4",  # noqa: A002, the option has this name in four languages
         axes: Iterable[Axis] = (),
         title: str = "",
         time_units: str = "s",
@@ -204,6 +205,7 @@ class Output:
         check(library, library.hakobi_options_create(options))
         values: dict[str, str | int] = {
             "method": method,
+            "format": format,
             "title": title,
             "time_units": time_units,
             "sync": int(sync),

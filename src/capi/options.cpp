@@ -42,6 +42,7 @@ struct Setter {
 };
 constexpr std::array setters{
     Setter{"method", [](OutputOptions& o, std::string_view, std::string_view v) { o.method = v; }},
+    Setter{"format", [](OutputOptions& o, std::string_view, std::string_view v) { o.format = v; }},
     Setter{"title", [](OutputOptions& o, std::string_view, std::string_view v) { o.title = v; }},
     Setter{"time_units", [](OutputOptions& o, std::string_view, std::string_view v) { o.time_units = v; }},
     Setter{"sync",

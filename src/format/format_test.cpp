@@ -1,6 +1,6 @@
 #include <gtest/gtest.h>
 
-#include "format/netcdf4/layout.hpp"
+#include "format/format.hpp"
 #include "format/step.hpp"
 
 namespace hakobi::format {
@@ -167,10 +167,23 @@ TEST(Description, SurvivesEncodingAndNoOtherBytesDo) {
     }
 }
 
+TEST(Formats, AreFoundByNameAndHaveExtensionsOfTheirOwn) {
+    for (const Format* format : formats()) {
+        EXPECT_EQ(find_format(format->name()).value(), format);
+        for (const Format* other : formats()) {
+            EXPECT_TRUE(other == format || !other->extension().starts_with(format->extension()));
+        }
+    }
+    const auto none = find_format("netcdf3");
+    EXPECT_EQ(none.status().code(), ErrorCode::invalid_argument);
+    EXPECT_NE(none.status().text().find("did you mean 'netcdf4'?"), std::string::npos)
+        << none.status().text();
+}
+
 TEST(Netcdf4Layout, StartsLargeFieldsAtAMebibyteAndOverlapsNothing) {
     const auto layout =
-        lay_out_netcdf4(step_of({}, {field("a", {600, 300}), field("b", {10}),
-                                     field("c", {700, 301}, ValueType::float32), field("d", {131072})}));
+        netcdf4().lay_out(step_of({}, {field("a", {600, 300}), field("b", {10}),
+                                       field("c", {700, 301}, ValueType::float32), field("d", {131072})}));
     ASSERT_TRUE(layout.ok()) << layout.status().text();
     const auto& offsets = layout.value().offsets_bytes;
     ASSERT_EQ(offsets.size(), 4U);
@@ -187,10 +200,10 @@ TEST(Netcdf4Layout, StartsLargeFieldsAtAMebibyteAndOverlapsNothing) {
 
 TEST(Netcdf4Layout, IsTheSameEachTimeAndAtAnotherTimeButForTheTime) {
     StepDescription step = step_of({axis("y", 40), axis("x", 50)}, {field("a", {40, 50})});
-    const auto first = lay_out_netcdf4(step);
-    const auto again = lay_out_netcdf4(step);
+    const auto first = netcdf4().lay_out(step);
+    const auto again = netcdf4().lay_out(step);
     step.time = 4711.5;
-    const auto later = lay_out_netcdf4(step);
+    const auto later = netcdf4().lay_out(step);
     ASSERT_TRUE(first.ok() && again.ok() && later.ok());
     const auto bytes_of_metadata = [](const Layout& layout) {
         std::vector<std::byte> bytes;
@@ -207,7 +220,7 @@ TEST(Netcdf4Layout, IsTheSameEachTimeAndAtAnotherTimeButForTheTime) {
 
 TEST(Netcdf4Layout, OfManyGigabytesHoldsOnlyMetadata) {
     const auto layout =
-        lay_out_netcdf4(step_of({}, {field("a", {100000, 100000}), field("b", {3000000000})}));
+        netcdf4().lay_out(step_of({}, {field("a", {100000, 100000}), field("b", {3000000000})}));
     ASSERT_TRUE(layout.ok()) << layout.status().text();
     EXPECT_GT(layout.value().file_bytes, 104'000'000'000);
     std::size_t bytes = 0;
@@ -218,7 +231,7 @@ TEST(Netcdf4Layout, OfManyGigabytesHoldsOnlyMetadata) {
 TEST(Netcdf4Layout, OfManyFieldsGoesOn) {
     std::vector<FieldDescription> fields;
     for (int f = 0; f < 300; ++f) fields.push_back(field("f" + std::to_string(f), {8, 8}));
-    EXPECT_TRUE(lay_out_netcdf4(step_of({axis("y", 8), axis("x", 8)}, fields)).ok());
+    EXPECT_TRUE(netcdf4().lay_out(step_of({axis("y", 8), axis("x", 8)}, fields)).ok());
 }
 
 }  // namespace

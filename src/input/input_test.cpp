@@ -251,7 +251,7 @@ TEST_F(InputTest, RefusesFilesThatAreNotWhatTheyShouldBe) {
 TEST_F(InputTest, LeavesOutPiecesThatAreNotWhole) {
     write(2, {.method = "per-process", .keep_pieces = true});
     const auto piece = [&](std::int64_t step) {
-        return output::piece_path(output::pieces_folder(output::step_path(prefix(), step)), 0);
+        return output::piece_path(output::pieces_folder(output::step_path(prefix(), step, ".nc")), 0);
     };
     damage([&] { fs::resize_file(piece(1), 100); });
     Input in = Input::open(comm, prefix());

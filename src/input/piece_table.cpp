@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <optional>
 
 #include "base/bytes.hpp"
 #include "base/guard.hpp"
@@ -16,56 +15,60 @@
 namespace hakobi::input {
 namespace {
 
-void encode(const Block& block, ByteWriter& writer) {
-    writer.put_all(block.global);
-    writer.put_all(block.start);
-    writer.put_all(block.count);
-}
-
 std::vector<std::byte> encode(const PieceTable& table) {
     ByteWriter writer;
+    writer.put_all(table.field_offsets_bytes);
     for (const PieceTable::Entry& piece : table.pieces) {
         writer.put_text(piece.path);
         writer.put_all(piece.offsets_bytes);
-        for (const Block& block : piece.blocks) encode(block, writer);
+        for (const Region& region : piece.regions) {
+            std::vector<std::int64_t> words;
+            region.to_words(words);
+            writer.put_all(words);
+        }
     }
     return writer.take();
 }
 
 void decode(std::span<const std::byte> bytes, PieceTable& table) {
     ByteReader reader(bytes);
+    table.field_offsets_bytes = reader.get_all<std::int64_t>();
     table.pieces.clear();
     while (reader.ok() && !reader.at_end()) {
         PieceTable::Entry piece;
         piece.path = reader.get_text();
         piece.offsets_bytes = reader.get_all<std::int64_t>();
-        for (std::size_t f = 0; f < piece.offsets_bytes.size(); ++f) {
-            Block block;
-            block.global = reader.get_all<std::int64_t>();
-            block.start = reader.get_all<std::int64_t>();
-            block.count = reader.get_all<std::int64_t>();
-            piece.blocks.push_back(std::move(block));
-        }
+        for (std::size_t f = 0; f < piece.offsets_bytes.size(); ++f)
+            piece.regions.push_back(Region::from_words(reader.get_all<std::int64_t>()));
         table.pieces.push_back(std::move(piece));
     }
 }
 
-/// What two blocks of one array have in common; nothing where that is nothing.
-std::optional<Block> intersection(const Block& a, const Block& b) {
-    Block both = a;
-    for (std::size_t d = 0; d < a.global.size(); ++d) {
-        both.start[d] = std::max(a.start[d], b.start[d]);
-        both.count[d] = std::min(a.start[d] + a.count[d], b.start[d] + b.count[d]) - both.start[d];
-        if (both.count[d] <= 0) return std::nullopt;
+/// Bytes that two ordered regions have in common, as parts of their streams.
+struct Common {
+    Region of_wanted, of_held;
+};
+Common common(const Region& wanted, const Region& held) {
+    std::vector<std::int64_t> wanted_bytes, held_bytes, lengths;
+    Cursor a(wanted), b(held);
+    while (!a.at_end() && !b.at_end()) {
+        if (a.offset() + a.remaining() <= b.offset()) {
+            a.seek(wanted.bytes_below(b.offset()));
+        } else if (b.offset() + b.remaining() <= a.offset()) {
+            b.seek(held.bytes_below(a.offset()));
+        } else {
+            const std::int64_t begin = std::max(a.offset(), b.offset());
+            const std::int64_t end = std::min(a.offset() + a.remaining(), b.offset() + b.remaining());
+            a.advance(begin - a.offset());
+            b.advance(begin - b.offset());
+            wanted_bytes.push_back(a.stream());
+            held_bytes.push_back(b.stream());
+            lengths.push_back(end - begin);
+            a.advance(end - begin);
+            b.advance(end - begin);
+        }
     }
-    return both;
-}
-
-/// The elements `part` of an array that holds the elements `whole`.
-Region within(const Block& whole, const Block& part, std::int64_t offset_bytes, std::int64_t element_bytes) {
-    std::vector<std::int64_t> start = part.start;
-    for (std::size_t d = 0; d < start.size(); ++d) start[d] -= whole.start[d];
-    return Region::subarray(offset_bytes, whole.count, start, part.count, element_bytes);
+    return {Region::indexed(wanted_bytes, lengths), Region::indexed(held_bytes, lengths)};
 }
 
 /// The parts of `memory`, a block's elements in their order, that `stream` (offsets in that order) names.
@@ -96,8 +99,9 @@ mpi::Agreed read_piece_table(const Comm& comm, const std::string& folder, PieceT
         status = guarded("reading pieces", [&]() -> Status {
             Result<output::PieceSet> set = output::read_piece_set(folder);
             if (!set.ok()) return set.status();
+            table.field_offsets_bytes = set.value().pieces[0].header.offsets_bytes;
             for (const output::Piece& piece : set.value().pieces)
-                table.pieces.push_back({piece.path, piece.header.blocks, piece.values_bytes});
+                table.pieces.push_back({piece.path, piece.header.regions, piece.values_bytes});
             return {};
         });
     }
@@ -113,20 +117,21 @@ mpi::Agreed read_piece_table(const Comm& comm, const std::string& folder, PieceT
 
 Status read_from_pieces(const PieceTable& table, std::size_t field, const Destination& to) {
     if (to.memory.empty()) return {};
-    std::vector<std::pair<const PieceTable::Entry*, Block>> sources;
-    std::int64_t num_found = 0;
+    const Region wanted = Region::subarray(table.field_offsets_bytes[field], to.block.global, to.block.start,
+                                           to.block.count, to.element_bytes);
+    std::vector<std::pair<const PieceTable::Entry*, Common>> sources;
+    std::int64_t found_bytes = 0;
     for (const PieceTable::Entry& piece : table.pieces) {
-        if (const auto both = intersection(to.block, piece.blocks[field])) {
-            sources.emplace_back(&piece, *both);
-            num_found += both->num_elements();
-        }
+        Common both = common(wanted, piece.regions[field]);
+        found_bytes += both.of_held.size_bytes();
+        if (!both.of_held.empty()) sources.emplace_back(&piece, std::move(both));
     }
-    if (num_found < to.block.num_elements()) clear(to);
+    if (found_bytes < wanted.size_bytes()) clear(to);
     for (const auto& [piece, both] : sources) {
         Result<storage::FilePtr> file = storage::open_file(piece->path, {.regular_only = true});
         if (!file.ok()) return file.status();
-        const Region from = within(piece->blocks[field], both, piece->offsets_bytes[field], to.element_bytes);
-        const Region memory = selected(to.memory, within(to.block, both, 0, to.element_bytes));
+        const Region memory = selected(to.memory, both.of_wanted);
+        const Region from = both.of_held.moved(piece->offsets_bytes[field]);
         if (Status status = read_region(*file.value(), from, to.origin, memory); !status.ok()) return status;
     }
     return {};

@@ -13,10 +13,12 @@ namespace hakobi::input {
 struct PieceTable {
     struct Entry {
         std::string path;
-        std::vector<Block> blocks;
-        std::vector<std::int64_t> offsets_bytes;
+        std::vector<Region> regions;              ///< of the file that the pieces make
+        std::vector<std::int64_t> offsets_bytes;  ///< of the same bytes in the piece
     };
     std::string folder;
+    std::vector<std::int64_t>
+        field_offsets_bytes;  ///< where the fields begin in the file that the pieces make
     std::vector<Entry> pieces;
 };
 

@@ -57,7 +57,8 @@ Result<std::vector<Listed>> list(const std::string& prefix) {
     if (!series.ok()) return series.status();
     std::map<std::int64_t, Listed> listed;
     for (const output::Series::Entry& entry : series.value().pieces)
-        listed[entry.step] = {entry.step, output::pieces_folder(output::step_path(prefix, entry.step)), true};
+        listed[entry.step] = {
+            entry.step, output::pieces_folder(output::step_path(prefix, entry.step, entry.extension)), true};
     for (const output::Series::Entry& entry : series.value().files)
         listed[entry.step] = {entry.step, entry.path, false};
     if (listed.empty()) return none_of(prefix, "");

@@ -8,10 +8,6 @@
 namespace hakobi::mpi {
 namespace {
 
-MPI_Datatype element_type(std::int64_t element_bytes) {
-    return element_bytes == 8 ? MPI_INT64_T : MPI_INT32_T;
-}
-
 /// What an MPI file call said, as a Status; MPI's text names the library's reason.
 Status status_of(int mpi_error, const char* call, const std::string& path = {}) {
     if (mpi_error == MPI_SUCCESS) return {};
@@ -59,43 +55,93 @@ MPI_Datatype large_vector(std::int64_t count, std::int64_t stride_bytes, MPI_Dat
     return result;
 }
 
-/// Only rows whose extent in the file is below that of an int can be described by subarray.
-bool is_small(const Block& block, std::int64_t largest_count) {
-    return std::all_of(block.global.begin(), block.global.end(),
-                       [&](std::int64_t extent) { return extent <= largest_count; });
+/// Types one after the other, each at its displacement; the types are freed.
+MPI_Datatype joined(std::vector<MPI_Datatype> types, std::vector<MPI_Aint> displacements,
+                    std::int64_t largest_count) {
+    const auto largest = static_cast<std::size_t>(largest_count);
+    while (types.size() > 1 || displacements[0] != 0) {
+        std::vector<MPI_Datatype> outer;
+        for (std::size_t first = 0; first < types.size(); first += largest) {
+            const std::size_t num = std::min(largest, types.size() - first);
+            const std::vector<int> ones(num, 1);
+            outer.emplace_back();
+            check(MPI_Type_create_struct(static_cast<int>(num), ones.data(), displacements.data() + first,
+                                         types.data() + first, &outer.back()),
+                  "MPI_Type_create_struct");
+        }
+        for (MPI_Datatype& type : types) MPI_Type_free(&type);
+        types = std::move(outer);
+        displacements.assign(types.size(), 0);
+    }
+    return types[0];
+}
+
+MPI_Datatype contiguous_type(std::int64_t length_bytes, std::int64_t largest_count) {
+    MPI_Datatype type = MPI_DATATYPE_NULL;
+    if (length_bytes <= largest_count) {
+        check(MPI_Type_contiguous(static_cast<int>(length_bytes), MPI_BYTE, &type), "MPI_Type_contiguous");
+        return type;
+    }
+    const std::int64_t whole = length_bytes / largest_count, rest = length_bytes % largest_count;
+    MPI_Datatype chunk = contiguous_type(largest_count, largest_count);
+    type = replace(chunk, large_vector(whole, largest_count, chunk, largest_count));
+    if (rest == 0) return type;
+    return joined({type, contiguous_type(rest, largest_count)}, {0, whole * largest_count}, largest_count);
+}
+
+/// A list whose pieces' lengths an MPI call takes, as most lists are.
+MPI_Datatype listed_type(const Region::Node& node) {
+    const std::vector<int> lengths(node.lengths.begin(), node.lengths.end());
+    const std::vector<MPI_Aint> offsets(node.offsets.begin(), node.offsets.end());
+    MPI_Datatype type = MPI_DATATYPE_NULL;
+    check(MPI_Type_create_hindexed(static_cast<int>(lengths.size()), lengths.data(), offsets.data(), MPI_BYTE,
+                                   &type),
+          "MPI_Type_create_hindexed");
+    return type;
+}
+
+MPI_Datatype uncommitted_type_of(const Region& region, std::int64_t largest_count) {
+    const Region::Node& node = *region.node();
+    std::vector<MPI_Datatype> types;
+    std::vector<MPI_Aint> displacements;
+    const auto add = [&](MPI_Datatype type, std::int64_t displacement) {
+        types.push_back(type);
+        displacements.push_back(displacement + region.shift_bytes());
+    };
+    switch (node.kind) {
+        case Region::Node::Kind::contiguous:
+            add(contiguous_type(node.size, largest_count), node.begin);
+            break;
+        case Region::Node::Kind::strided: {
+            MPI_Datatype element = uncommitted_type_of(node.element, largest_count);
+            add(replace(element, large_vector(node.count, node.stride, element, largest_count)), 0);
+            break;
+        }
+        case Region::Node::Kind::pieces:
+            if (std::ssize(node.lengths) <= largest_count &&
+                std::ranges::all_of(node.lengths, [&](std::int64_t n) { return n <= largest_count; })) {
+                add(listed_type(node), 0);
+                break;
+            }
+            for (std::size_t i = 0; i < node.lengths.size(); ++i)
+                add(contiguous_type(node.lengths[i], largest_count), node.offsets[i]);
+            break;
+        case Region::Node::Kind::parts:
+            for (std::size_t i = 0; i < node.parts.size(); ++i) {
+                if (node.parts[i].empty()) continue;
+                add(uncommitted_type_of(node.parts[i], largest_count),
+                    node.offsets.empty() ? 0 : node.offsets[i]);
+            }
+            break;
+    }
+    return joined(std::move(types), std::move(displacements), largest_count);
 }
 
 }  // namespace
 
-MPI_Datatype file_type_of(const Block& block, std::int64_t element_bytes, std::int64_t largest_count) {
-    MPI_Datatype type = MPI_DATATYPE_NULL;
-    if (block.num_elements() == 0) return type;
-    const std::size_t num_dims = block.global.size();
-    if (is_small(block, largest_count)) {
-        const std::vector<int> sizes(block.global.begin(), block.global.end()),
-            starts(block.start.begin(), block.start.end()), counts(block.count.begin(), block.count.end());
-        check(MPI_Type_create_subarray(static_cast<int>(num_dims), sizes.data(), counts.data(), starts.data(),
-                                       MPI_ORDER_C, element_type(element_bytes), &type),
-              "MPI_Type_create_subarray");
-    } else {
-        std::int64_t stride_bytes = element_bytes;
-        std::int64_t start_bytes = 0;
-        for (std::size_t d = num_dims; d-- > 0;) {
-            MPI_Datatype outer =
-                large_vector(block.count[d], stride_bytes,
-                             d + 1 == num_dims ? element_type(element_bytes) : type, largest_count);
-            type = d + 1 == num_dims ? outer : replace(type, outer);
-            start_bytes += block.start[d] * stride_bytes;
-            stride_bytes *= block.global[d];
-        }
-        const int one = 1;
-        const MPI_Aint displacement = start_bytes;
-        MPI_Datatype placed = MPI_DATATYPE_NULL;
-        check(MPI_Type_create_struct(1, &one, &displacement, &type, &placed), "MPI_Type_create_struct");
-        type = replace(type, placed);
-        check(MPI_Type_create_resized(type, 0, stride_bytes, &placed), "MPI_Type_create_resized");
-        type = replace(type, placed);
-    }
+MPI_Datatype datatype_of(const Region& region, std::int64_t largest_count) {
+    if (region.empty()) return MPI_DATATYPE_NULL;
+    MPI_Datatype type = uncommitted_type_of(region, largest_count);
     check(MPI_Type_commit(&type), "MPI_Type_commit");
     return type;
 }
@@ -124,34 +170,44 @@ Status MpiFile::open(const Comm& comm, const std::string& path, const Hints& hin
     return status_of(error, "MPI_File_open", path);
 }
 
-Status MpiFile::write_block_all(std::int64_t offset_bytes, const Block& block, std::int64_t element_bytes,
-                                std::span<const std::byte> values, std::int64_t num_rounds,
-                                std::int64_t round_bytes) {
-    const MPI_Datatype element = element_type(element_bytes);
-    MPI_Datatype type = file_type_of(block, element_bytes);
+Status MpiFile::write_region_all(const Region& file, const Region& memory, std::int64_t num_rounds,
+                                 std::int64_t round_bytes) {
+    const std::int64_t begin = file.begin_bytes();
+    MPI_Datatype type = datatype_of(file.moved(-begin));
     Status status =
-        status_of(MPI_File_set_view(file_, offset_bytes, element, type == MPI_DATATYPE_NULL ? element : type,
+        status_of(MPI_File_set_view(file_, begin, MPI_BYTE, type == MPI_DATATYPE_NULL ? MPI_BYTE : type,
                                     "native", MPI_INFO_NULL),
                   "MPI_File_set_view");
     if (type != MPI_DATATYPE_NULL) MPI_Type_free(&type);
+    std::int64_t written = 0;
     for (std::int64_t round = 0; round < num_rounds; ++round) {
-        const std::size_t length =
-            status.ok() ? std::min(values.size(), static_cast<std::size_t>(round_bytes)) : 0;
-        const int count = static_cast<int>(static_cast<std::int64_t>(length) / element_bytes);
-        MPI_Status moved;
-        const int error = MPI_File_write_all(file_, values.data(), count, element, &moved);
-        status.keep_first(status_of(error, "MPI_File_write_all"));
-        int moved_count = count;
-        if (error == MPI_SUCCESS && count > 0) MPI_Get_count(&moved, element, &moved_count);
-        if (moved_count != count)
-            status.keep_first({ErrorCode::io, "MPI_File_write_all wrote less than asked"});
-        values = values.subspan(length);
+        const std::int64_t length = status.ok() ? std::min(memory.size_bytes() - written, round_bytes) : 0;
+        const Region part = length > 0 ? memory.substream(written, length) : Region();
+        status.keep_first(write_all(part));
+        written += length;
     }
-    if (!values.empty()) {
-        status.keep_first({ErrorCode::internal, std::to_string(values.size()) + " bytes are left after " +
-                                                    std::to_string(num_rounds) + " collective writes"});
+    if (written < memory.size_bytes()) {
+        status.keep_first({ErrorCode::internal, std::to_string(memory.size_bytes() - written) +
+                                                    " bytes are left after " + std::to_string(num_rounds) +
+                                                    " collective writes"});
     }
     return status;
+}
+
+/// One collective write of this rank's next bytes of the view.
+Status MpiFile::write_all(const Region& memory) {
+    const std::int64_t origin = memory.begin_bytes();
+    const bool is_plain = memory.is_contiguous();
+    MPI_Datatype type = is_plain ? MPI_BYTE : datatype_of(memory.moved(-origin));
+    MPI_Status moved;
+    const int error = MPI_File_write_all(file_, reinterpret_cast<const void*>(origin),
+                                         is_plain ? static_cast<int>(memory.size_bytes()) : 1, type, &moved);
+    if (!is_plain) MPI_Type_free(&type);
+    if (error != MPI_SUCCESS || memory.empty()) return status_of(error, "MPI_File_write_all");
+    int moved_bytes = 0;
+    MPI_Get_count(&moved, MPI_BYTE, &moved_bytes);
+    if (moved_bytes == memory.size_bytes()) return {};
+    return {ErrorCode::io, "MPI_File_write_all wrote less than asked"};
 }
 
 Status MpiFile::sync_all() {

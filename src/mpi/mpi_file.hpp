@@ -3,14 +3,13 @@
 #include <climits>
 #include <cstddef>
 #include <cstdint>
-#include <hakobi/block.hpp>
 #include <hakobi/comm.hpp>
 #include <hakobi/hints.hpp>
 #include <memory>
-#include <span>
 #include <string>
 
 #include "base/status.hpp"
+#include "region/region.hpp"
 
 namespace hakobi::mpi {
 
@@ -28,12 +27,11 @@ class MpiFile {
     MpiFile(const MpiFile&) = delete;
     MpiFile& operator=(const MpiFile&) = delete;
 
-    /// Collective: writes the values of `block`, whose array of elements of 4 or 8 bytes begins at
-    /// `offset_bytes`. `num_rounds` collective writes of at most `round_bytes` (a multiple of 8) a rank are made,
-    /// both equal on all ranks: no less than any rank's values need, else `internal`.
-    Status write_block_all(std::int64_t offset_bytes, const Block& block, std::int64_t element_bytes,
-                           std::span<const std::byte> values, std::int64_t num_rounds,
-                           std::int64_t round_bytes = most_round_bytes);
+    /// Collective: writes the n-th byte of `memory` (by address) to the n-th byte of `file` (from the file's start;
+    /// ordered). `num_rounds` collective writes of at most `round_bytes` a rank are made, both equal on all ranks: no less
+    /// than any rank's bytes need, else `internal`.
+    Status write_region_all(const Region& file, const Region& memory, std::int64_t num_rounds,
+                            std::int64_t round_bytes = most_round_bytes);
     Status sync_all();   ///< Collective.
     Status close_all();  ///< Collective; the object takes no further call.
 
@@ -42,13 +40,12 @@ class MpiFile {
 
   private:
     explicit MpiFile(MPI_File file) : file_(file) {}
+    Status write_all(const Region& memory);
     MPI_File file_;
 };
 
-/// The datatype of a block's bytes in its array, for a file view: MPI_Type_create_subarray's where the
-/// array's extents are no larger than `largest_count`, else made of parts with 64-bit strides. The caller
-/// frees it. MPI_DATATYPE_NULL for a block without elements.
-[[nodiscard]] MPI_Datatype file_type_of(const Block& block, std::int64_t element_bytes,
-                                        std::int64_t largest_count = INT_MAX);
+/// The datatype of a region's bytes, displacements from its origin, also where a count is more than an MPI call takes
+/// (`largest_count`). The caller frees it. MPI_DATATYPE_NULL for an empty region.
+[[nodiscard]] MPI_Datatype datatype_of(const Region& region, std::int64_t largest_count = INT_MAX);
 
 }  // namespace hakobi::mpi

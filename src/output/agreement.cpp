@@ -21,27 +21,43 @@ bool intersect(const Block& a, const Block& b) {
     return true;
 }
 
-std::vector<std::byte> encode_blocks(const Step& step) {
+std::vector<std::byte> encode_blocks(std::span<const HeldField> held) {
     ByteWriter writer;
-    for (const Part& part : step.parts) {
-        for (const std::int64_t start : part.block.start) writer.put(start);
-        for (const std::int64_t count : part.block.count) writer.put(count);
+    for (const HeldField& field : held) {
+        writer.put(static_cast<std::int64_t>(field.size()));
+        for (const HeldBlock& one : field) {
+            for (const std::int64_t start : one.block.start) writer.put(start);
+            for (const std::int64_t count : one.block.count) writer.put(count);
+        }
     }
     return writer.take();
 }
 
-Status check_overlap(const Step& step, std::span<const std::vector<std::byte>> encoded) {
+Status check_overlap(std::span<const format::FieldDescription> fields,
+                     std::span<const std::vector<std::byte>> encoded) {
     std::vector<ByteReader> readers(encoded.begin(), encoded.end());
-    for (std::size_t f = 0; f < step.parts.size(); ++f) {
-        std::vector<Block> blocks(readers.size(), step.parts[f].block);
+    for (const format::FieldDescription& field : fields) {
+        const std::size_t num_dims = field.global.size();
+        std::vector<Block> blocks;
+        std::vector<std::size_t> rank_of;
         for (std::size_t rank = 0; rank < readers.size(); ++rank) {
-            for (std::int64_t& start : blocks[rank].start) start = readers[rank].get<std::int64_t>();
-            for (std::int64_t& count : blocks[rank].count) count = readers[rank].get<std::int64_t>();
+            for (auto rest = readers[rank].get<std::int64_t>(); rest > 0; --rest) {
+                Block block{field.global, {}, {}};
+                for (std::size_t d = 0; d < num_dims; ++d)
+                    block.start.push_back(readers[rank].get<std::int64_t>());
+                for (std::size_t d = 0; d < num_dims; ++d)
+                    block.count.push_back(readers[rank].get<std::int64_t>());
+                blocks.push_back(std::move(block));
+                rank_of.push_back(rank);
+            }
         }
         if (const auto pair = find_overlap(blocks)) {
-            return {ErrorCode::invalid_argument, "field " + step.description.fields[f].name +
-                                                     ": the blocks of ranks " + std::to_string(pair->first) +
-                                                     " and " + std::to_string(pair->second) + " overlap"};
+            const std::size_t first = rank_of[static_cast<std::size_t>(pair->first)];
+            const std::size_t second = rank_of[static_cast<std::size_t>(pair->second)];
+            const std::string whose = first == second ? "two blocks of rank " + std::to_string(first)
+                                                      : "the blocks of ranks " + std::to_string(first) +
+                                                            " and " + std::to_string(second);
+            return {ErrorCode::invalid_argument, "field " + field.name + ": " + whose + " overlap"};
         }
     }
     return {};
@@ -96,10 +112,12 @@ StepAgreement agree_on_step(const Comm& comm, const Status& local, const format:
     return {.error = mpi::agree(comm, status), .are_blocks_new = false};
 }
 
-mpi::Agreed agree_no_overlap(const Comm& comm, const Step& step) {
-    const std::vector<std::vector<std::byte>> encoded = mpi::gather(comm, encode_blocks(step), 0);
+mpi::Agreed agree_no_overlap(const Comm& comm, std::span<const format::FieldDescription> fields,
+                             std::span<const HeldField> held) {
+    const std::vector<std::vector<std::byte>> encoded = mpi::gather(comm, encode_blocks(held), 0);
     Status status;
-    if (comm.rank() == 0) status = guarded("comparing blocks", [&] { return check_overlap(step, encoded); });
+    if (comm.rank() == 0)
+        status = guarded("comparing blocks", [&] { return check_overlap(fields, encoded); });
     return mpi::agree(comm, status);
 }
 

@@ -7,8 +7,9 @@
 #include <utility>
 #include <vector>
 
+#include "format/step.hpp"
 #include "mpi/agree.hpp"
-#include "output/method.hpp"
+#include "output/held_field.hpp"
 
 namespace hakobi::output {
 
@@ -29,8 +30,9 @@ struct StepAgreement {
 StepAgreement agree_on_step(const Comm& comm, const Status& local, const format::StepDescription& description,
                             bool are_blocks_new);
 
-/// Collective: invalid_argument, naming two ranks, when the blocks of a field overlap. Rank 0 looks at all
-/// blocks.
-mpi::Agreed agree_no_overlap(const Comm& comm, const Step& step);
+/// Collective: invalid_argument, naming the ranks, when blocks of a field overlap. Rank 0 looks at all blocks. `held` has
+/// one entry a field.
+mpi::Agreed agree_no_overlap(const Comm& comm, std::span<const format::FieldDescription> fields,
+                             std::span<const HeldField> held);
 
 }  // namespace hakobi::output

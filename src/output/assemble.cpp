@@ -53,14 +53,8 @@ class OrderedWriter {
 /// All members' runs in file order, cut into windows.
 class Windows {
   public:
-    Windows(std::span<const Block> blocks, std::int64_t element_bytes, std::int64_t offset_bytes)
-        : request_of_member_(blocks.size(), -1) {
-        regions_.reserve(blocks.size());  // cursors point into it
-        for (const Block& block : blocks) {
-            regions_.push_back(
-                Region::subarray(offset_bytes, block.global, block.start, block.count, element_bytes));
-            cursors_.emplace_back(regions_.back());
-        }
+    explicit Windows(std::span<const Region> regions)
+        : request_of_member_(regions.size(), -1), cursors_(regions.begin(), regions.end()) {
         for (std::size_t m = 0; m < cursors_.size(); ++m) {
             if (!cursors_[m].at_end()) heap_.emplace(cursors_[m].offset(), static_cast<int>(m));
         }
@@ -99,20 +93,18 @@ class Windows {
   private:
     using Head = std::pair<std::int64_t, int>;  // where a member's next run is in the file, and the member
     std::vector<int> request_of_member_;
-    std::vector<Region> regions_;  // one a member
-    std::vector<Cursor> cursors_;
+    std::vector<Cursor> cursors_;  // one a member
     std::priority_queue<Head, std::vector<Head>, std::greater<>> heap_;
 };
 
 }  // namespace
 
-Status assemble(std::span<const Block> blocks, std::int64_t element_bytes, std::int64_t offset_bytes,
-                Members& members, storage::File& file, std::span<std::byte> buffer) {
-    const std::int64_t window_bytes =
-        static_cast<std::int64_t>(buffer.size()) / 2 / element_bytes * element_bytes;
+Status assemble(std::span<const Region> regions, Members& members, storage::File& file,
+                std::span<std::byte> buffer) {
+    const std::int64_t window_bytes = std::ssize(buffer) / 2;
     const std::span<std::byte> taken = buffer.first(static_cast<std::size_t>(window_bytes));
     OrderedWriter writer(file, buffer.subspan(static_cast<std::size_t>(window_bytes)));
-    Windows windows(blocks, element_bytes, offset_bytes);
+    Windows windows(regions);
     std::vector<Members::Request> requests;
     std::vector<Run> runs;
     while (true) {

@@ -82,7 +82,10 @@ TEST(Assemble, PutsEveryValueAtItsPlaceForAnyCutAndBuffer) {
         ASSERT_TRUE(file.value()->set_size(offset_bytes + num_elements * 4).ok());
         std::vector<std::byte> buffer(8 + random() % 5000);
         MemoryMembers members(values);
-        ASSERT_TRUE(assemble(blocks, 4, offset_bytes, members, *file.value(), buffer).ok());
+        std::vector<Region> regions;
+        for (const Block& block : blocks)
+            regions.push_back(Region::subarray(offset_bytes, block.global, block.start, block.count, 4));
+        ASSERT_TRUE(assemble(regions, members, *file.value(), buffer).ok());
         std::vector<std::int32_t> found(expected.size());
         ASSERT_TRUE(file.value()->read_at(std::as_writable_bytes(std::span(found)), offset_bytes).ok());
         EXPECT_EQ(found, expected) << seed;

@@ -2,30 +2,30 @@
 
 #include <algorithm>
 
-#include "base/bytes.hpp"
 #include "base/guard.hpp"
 #include "mpi/messages.hpp"
 #include "output/assemble.hpp"
+#include "region/copy.hpp"
+#include "region/cursor.hpp"
 
 namespace hakobi::output {
 namespace {
 
-constexpr int blocks_tag = 7101, ask_tag = 7102, values_tag = 7103;
+constexpr int regions_tag = 7101, ask_tag = 7102, values_tag = 7103;
 constexpr std::int64_t stop = -1;
 
-/// One field's blocks in a writer's group: member 0 is the writer itself, whose values are in its own memory.
+/// One array's parts in a writer's group: member 0 is the writer itself, whose values are in its own memory.
 class Group final : public Members {
   public:
     /// `owed` counts, for each member, the bytes of the step that were not asked for yet.
-    Group(const Comm& comm, std::span<const std::byte> own_values, std::vector<std::int64_t>& owed)
-        : comm_(comm), own_(own_values.data()), owed_(owed) {}
+    Group(const Comm& comm, const Region& own_memory, std::vector<std::int64_t>& owed)
+        : comm_(comm), own_(own_memory), owed_(owed) {}
 
     Status take(std::span<Request> requests) override {
         mpi::Receives receives(comm_);
         for (Request& request : requests) {
             if (request.member == 0) {
-                request.data = own_;
-                own_ += request.length_bytes;
+                take_own(request);
             } else {
                 const int rank = comm_.rank() + request.member;
                 receives.add({request.space, static_cast<std::size_t>(request.length_bytes)}, rank,
@@ -40,8 +40,18 @@ class Group final : public Members {
     }
 
   private:
+    void take_own(Request& request) {
+        if (own_.remaining() >= request.length_bytes) {
+            request.data = reinterpret_cast<const std::byte*>(own_.offset());
+            own_.advance(request.length_bytes);
+        } else {
+            pack(own_, nullptr, own_.stream() + request.length_bytes, request.space);
+            request.data = request.space;
+        }
+    }
+
     Comm comm_;
-    const std::byte* own_;
+    Cursor own_;
     std::vector<std::int64_t>& owed_;
 };
 
@@ -58,14 +68,14 @@ Status Collector::prepare(const Step& step) {
     return guarded("output buffer of " + std::to_string(buffer_bytes_) + " bytes", [&] {
         if (!buffer_)
             buffer_ = std::make_unique_for_overwrite<std::byte[]>(static_cast<std::size_t>(buffer_bytes_));
-        if (step.are_blocks_new) {
-            blocks_.assign(step.parts.size(), std::vector<Block>(static_cast<std::size_t>(num_members_)));
+        if (step.are_regions_new) {
+            regions_.assign(step.parts.size(), std::vector<Region>(static_cast<std::size_t>(num_members_)));
         }
     });
 }
 
 mpi::Agreed Collector::write(const Step& step) {
-    if (step.are_blocks_new) exchange_blocks(step);
+    if (step.are_regions_new) exchange_regions(step);
     Status status;
     if (comm_.rank() == writer_) {
         status = write_group(step);
@@ -75,33 +85,30 @@ mpi::Agreed Collector::write(const Step& step) {
     return mpi::agree(comm_, status);
 }
 
-void Collector::exchange_blocks(const Step& step) {
-    const bool is_writer = comm_.rank() == writer_;
-    for (std::size_t f = 0; f < step.parts.size(); ++f) {
-        const Block& mine = step.parts[f].block;
-        std::vector<std::int64_t> numbers = mine.start;
-        numbers.insert(numbers.end(), mine.count.begin(), mine.count.end());
-        if (!is_writer) {
-            mpi::send(comm_, std::as_bytes(std::span(numbers)), writer_, blocks_tag);
+void Collector::exchange_regions(const Step& step) {
+    for (std::size_t p = 0; p < step.parts.size(); ++p) {
+        std::vector<std::int64_t> words;
+        step.parts[p].file.to_words(words);
+        if (comm_.rank() != writer_) {
+            mpi::send_value(comm_, std::ssize(words), writer_, regions_tag);
+            mpi::send(comm_, std::as_bytes(std::span(words)), writer_, regions_tag);
             continue;
         }
-        blocks_[f][0] = mine;
+        regions_[p][0] = step.parts[p].file;
         for (int member = 1; member < num_members_; ++member) {
+            words.resize(static_cast<std::size_t>(mpi::receive_value(comm_, writer_ + member, regions_tag)));
             mpi::Receives receives(comm_);
-            receives.add(std::as_writable_bytes(std::span(numbers)), writer_ + member, blocks_tag);
+            receives.add(std::as_writable_bytes(std::span(words)), writer_ + member, regions_tag);
             receives.wait();
-            const auto middle = numbers.begin() + static_cast<std::ptrdiff_t>(mine.global.size());
-            blocks_[f][static_cast<std::size_t>(member)] = {
-                mine.global, {numbers.begin(), middle}, {middle, numbers.end()}};
+            regions_[p][static_cast<std::size_t>(member)] = Region::from_words(words);
         }
     }
 }
 
 Status Collector::write_group(const Step& step) {
     std::vector<std::int64_t> owed(static_cast<std::size_t>(num_members_), 0);
-    for (std::size_t f = 0; f < blocks_.size(); ++f) {
-        const std::int64_t element_bytes = format::bytes_of(step.description.fields[f].type);
-        for (std::size_t m = 0; m < owed.size(); ++m) owed[m] += blocks_[f][m].num_elements() * element_bytes;
+    for (const std::vector<Region>& members : regions_) {
+        for (std::size_t m = 0; m < owed.size(); ++m) owed[m] += members[m].size_bytes();
     }
     Status status = guarded("writing for other ranks", [&] { return write_fields(step, owed); });
     for (int member = 1; member < num_members_; ++member) {
@@ -118,11 +125,9 @@ Status Collector::write_fields(const Step& step, std::vector<std::int64_t>& owed
     if (!opened.ok()) return opened.status();
     storage::File& file = *opened.value();
     Status status;
-    for (std::size_t f = 0; f < blocks_.size() && status.ok(); ++f) {
-        Group group(comm_, step.parts[f].values, owed);
-        status = assemble(blocks_[f], format::bytes_of(step.description.fields[f].type),
-                          step.layout.offsets_bytes[f], group, file,
-                          {buffer_.get(), static_cast<std::size_t>(buffer_bytes_)});
+    for (std::size_t p = 0; p < regions_.size() && status.ok(); ++p) {
+        Group group(comm_, step.parts[p].memory, owed);
+        status = assemble(regions_[p], group, file, {buffer_.get(), static_cast<std::size_t>(buffer_bytes_)});
     }
     if (status.ok() && sync_) status = file.sync();
     status.keep_first(file.close());
@@ -130,12 +135,20 @@ Status Collector::write_fields(const Step& step, std::vector<std::int64_t>& owed
 }
 
 void Collector::serve(const Step& step) const {
+    std::vector<std::byte> packed;
     for (const Part& part : step.parts) {
-        for (std::span<const std::byte> rest = part.values; !rest.empty();) {
+        for (Cursor memory(part.memory); !memory.at_end();) {
             const std::int64_t asked = mpi::receive_value(comm_, writer_, ask_tag);
             if (asked == stop) return;
-            mpi::send(comm_, rest.first(static_cast<std::size_t>(asked)), writer_, values_tag);
-            rest = rest.subspan(static_cast<std::size_t>(asked));
+            const std::byte* data = reinterpret_cast<const std::byte*>(memory.offset());
+            if (memory.remaining() >= asked) {
+                memory.advance(asked);
+            } else {
+                packed.resize(static_cast<std::size_t>(asked));
+                pack(memory, nullptr, memory.stream() + asked, packed.data());
+                data = packed.data();
+            }
+            mpi::send(comm_, {data, static_cast<std::size_t>(asked)}, writer_, values_tag);
         }
     }
 }

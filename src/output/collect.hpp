@@ -9,8 +9,8 @@ namespace hakobi::output {
 /// What `root` and `writers` share: ranks in groups of `stride` neighbours whose first rank writes for all of
 /// them.
 ///
-/// 1. Where blocks are new, each member tells its writer its blocks.
-/// 2. Field by field the writer asks members for the next n bytes of their values (assemble.hpp says which,
+/// 1. Where regions are new, each member tells its writer where its values go.
+/// 2. Array by array the writer asks members for the next n bytes of their values (assemble.hpp says which,
 /// so that
 ///    they fit its buffer), and a member sends no byte that was not asked for: nothing piles up at the
 ///    writer.
@@ -24,7 +24,7 @@ class Collector final : public Method {
     mpi::Agreed write(const Step& step) override;
 
   private:
-    void exchange_blocks(const Step& step);
+    void exchange_regions(const Step& step);
     Status write_group(const Step& step);
     Status write_fields(const Step& step, std::vector<std::int64_t>& owed);
     void serve(const Step& step) const;
@@ -34,8 +34,8 @@ class Collector final : public Method {
     int num_members_ = 1;
     std::int64_t buffer_bytes_;
     bool sync_;
-    std::unique_ptr<std::byte[]> buffer_;     // on writers
-    std::vector<std::vector<Block>> blocks_;  // on writers: [field][member]
+    std::unique_ptr<std::byte[]> buffer_;       // on writers
+    std::vector<std::vector<Region>> regions_;  // on writers: [part][member], in the file
 };
 
 }  // namespace hakobi::output

@@ -1,7 +1,7 @@
 // Pieces become a file:
 //
 //  1. The folder is locked (<file>.pieces/.lock): one gathering at a time, and a dead one keeps nobody out.
-//  2. Every piece's header is read, and the file laid out under a temporary name of this gathering's own.
+//  2. Every piece's header is read, and the file made with its metadata under a temporary name of this gathering's own.
 //  3. The values are brought into file order (assemble.hpp), and their checksums compared.
 //  4. The file is read back and proved (prove_file), and gets its name, which nothing has.
 //  5. <file>.pieces becomes <file>.pieces.gathered, whose pieces nobody needs, and is removed.
@@ -17,6 +17,7 @@
 #include <optional>
 
 #include "base/guard.hpp"
+#include "format/format.hpp"
 #include "output/piece_set.hpp"
 #include "output/series.hpp"
 #include "output/step_file.hpp"
@@ -29,11 +30,11 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::string_view folder_suffix = ".nc.pieces";
+constexpr std::string_view folder_suffix = ".pieces";
 constexpr std::string_view gathered_suffix = ".gathered";
 
 std::string file_of(const std::string& folder) {
-    return folder.substr(0, folder.size() - std::string_view(".pieces").size());
+    return folder.substr(0, folder.size() - folder_suffix.size());
 }
 
 bool is_regular(const std::string& path) {
@@ -54,13 +55,12 @@ Status remove_gathered(const std::string& gathered, const std::string& path) {
 }
 
 /// 2 to 4.
-Status write_file(const PieceSet& set, const format::Layout& layout, const std::string& path,
-                  std::int64_t buffer_bytes, bool sync) {
+Status write_file(const PieceSet& set, const std::string& path, std::int64_t buffer_bytes, bool sync) {
     const std::string part = part_path(path, random_run_id()[0]);
-    if (Status status = create_file(part, layout); !status.ok()) return status;
+    if (Status status = create_file(part, set.metadata(), set.file_bytes()); !status.ok()) return status;
     Discarding discarding(part);
-    if (Status status = write_values(set, layout, part, buffer_bytes); !status.ok()) return status;
-    if (Status status = prove_file(set, layout, part, buffer_bytes); !status.ok()) return status;
+    if (Status status = write_values(set, part, buffer_bytes); !status.ok()) return status;
+    if (Status status = prove_file(set, part, buffer_bytes); !status.ok()) return status;
     Status status = finish_file(part, path, sync);
     if (status.ok()) discarding.keep();
     return status;
@@ -81,14 +81,12 @@ Status make_file(const std::string& folder, std::int64_t buffer_bytes, bool sync
     }
     Result<PieceSet> set = read_piece_set(folder);
     if (!set.ok()) return set.status();
-    Result<format::Layout> layout = format::lay_out_netcdf4(set.value().description);
-    if (!layout.ok()) return layout.status();
     if (Status status = check_free(path, true); !status.ok()) return status;
     Status status;
     if (fs::exists(fs::symlink_status(path, ignored))) {
-        status = prove_file(set.value(), layout.value(), path, buffer_bytes);
+        status = prove_file(set.value(), path, buffer_bytes);
     } else {
-        status = write_file(set.value(), layout.value(), path, buffer_bytes, sync);
+        status = write_file(set.value(), path, buffer_bytes, sync);
     }
     if (!status.ok()) return status;
     if (Status renamed = storage::rename_file(folder, gathered); !renamed.ok()) return renamed;
@@ -100,7 +98,11 @@ std::optional<std::string> pieces_folder_of(const fs::path& path) {
     std::string name = path.string();
     if (name.ends_with(gathered_suffix)) name.resize(name.size() - gathered_suffix.size());
     std::error_code ignored;
-    if (!name.ends_with(folder_suffix) || !fs::is_directory(path, ignored)) return std::nullopt;
+    const auto is_of = [&](const format::Format* format) {
+        return name.ends_with(std::string(format->extension()) + std::string(folder_suffix));
+    };
+    if (std::ranges::none_of(format::formats(), is_of) || !fs::is_directory(path, ignored))
+        return std::nullopt;
     return name;
 }
 
@@ -120,7 +122,7 @@ std::vector<std::string> find_folders(std::string path) {
     }
     if (error) status_of_errno(error.value(), "cannot list folder", path).throw_if_error();
     if (folders.empty())
-        throw Error(ErrorCode::not_found, "cannot gather " + path + ": no *.nc.pieces folder is in it");
+        throw Error(ErrorCode::not_found, "cannot gather " + path + ": no *.pieces folder is in it");
     std::sort(folders.begin(), folders.end());
     folders.erase(std::unique(folders.begin(), folders.end()), folders.end());
     return folders;

@@ -14,7 +14,7 @@ int main(int argc, char** argv) {
         "others are at work on them, and are left as they are, 2 an error.",
         "hakobi-gather");
     std::string path;
-    app.add_option("path", path, "a *.nc.pieces folder, or a folder that holds such folders")->required();
+    app.add_option("path", path, "a *.pieces folder, or a folder that holds such folders")->required();
     try {
         app.parse(argc, argv);
     } catch (const CLI::CallForHelp& help) {

@@ -10,30 +10,36 @@
 #include <vector>
 
 #include "base/status.hpp"
-#include "format/netcdf4/layout.hpp"
+#include "format/layout.hpp"
 #include "format/step.hpp"
 #include "mpi/agree.hpp"
 #include "mpi/mpi_file.hpp"
 #include "output/series.hpp"
+#include "region/region.hpp"
 
 namespace hakobi::output {
 
-/// This rank's part of a field: bytes that the caller lent.
+/// Bytes that this rank has of one array of the file.
 struct Part {
-    Block block;
-    std::span<const std::byte> values;
+    Region file;    ///< where they go, from the start of the file; ordered
+    Region memory;  ///< where they are, by address, in the same order
 };
 
-/// A step that all ranks agree on: what a method gets to write.
+/// Parts of one file as one, in the file's order. Pure.
+[[nodiscard]] Part concatenated(std::span<const Part> parts);
+
+/// A step that all ranks agree on: what a method gets to write. A method moves bytes from memory to the file and does not
+/// know of what.
 struct Step {
     RunId run{};
     std::int64_t number = 0;
     std::string path;       ///< the file's final name
     std::string part_path;  ///< its name until it is whole
     format::StepDescription description;
-    format::Layout layout;       ///< offsets and size on every rank, metadata on rank 0 only
-    std::vector<Part> parts;     ///< one a field of the description, in its order
-    bool are_blocks_new = true;  ///< on some rank a block is not that of the step before; equal on all ranks
+    format::Layout layout;    ///< offsets and size on every rank, metadata on rank 0 only
+    std::vector<Part> parts;  ///< one an array of the file, as many on every rank
+    bool are_regions_new =
+        true;  ///< on some rank a part goes elsewhere than in the step before; equal on all ranks
 };
 
 /// A way from the ranks' memory to files. One object serves one Output; all its functions but the
@@ -53,7 +59,7 @@ class Method {
     [[nodiscard]] virtual bool writes() const { return true; }
     /// Local: does what may fail before anybody waits for this rank (allocates buffers, makes folders).
     virtual Status prepare(const Step& /*step*/) { return {}; }
-    /// Stores all ranks' values, at `layout.offsets_bytes` of the file at part_path where writes_step_file.
+    /// Stores all ranks' parts, in the file at part_path where writes_step_file.
     virtual mpi::Agreed write(const Step& step) = 0;
     /// True after a `write` that returned before the values were stored: `wait` completes it.
     [[nodiscard]] virtual bool is_draining() const { return false; }

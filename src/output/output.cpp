@@ -3,8 +3,8 @@
 //  1. Described: nobody made a mistake in put, all ranks put the same fields at the same time
 //  (agreement.hpp).
 //  2. Disjoint: no element has two owners. Only looked at when a block is new.
-//  3. Laid out: rank 0 has made the file under its temporary name (series.hpp), with everything in it but the values, and every rank has what it
-//  needs.
+//  3. Laid out: rank 0 has made the file under its temporary name (series.hpp), with everything in it but the values, as the
+//  format says (format.hpp), and every rank knows where its values go.
 //  4. Written: all values are in the file (asynchronous: they are on their way, and 5 waits for the next
 //  end_step).
 //  5. Finished: rank 0 has synced and renamed it.
@@ -18,6 +18,7 @@
 #include "base/bytes.hpp"
 #include "base/clock.hpp"
 #include "base/guard.hpp"
+#include "format/format.hpp"
 #include "mpi/messages.hpp"
 #include "output/agreement.hpp"
 #include "output/method.hpp"
@@ -26,7 +27,6 @@
 
 namespace hakobi {
 
-using output::Part;
 using output::Step;
 
 namespace {
@@ -50,6 +50,7 @@ std::vector<std::byte> encode_options(std::string_view prefix, const OutputOptio
     ByteWriter writer;
     writer.put_text(std::string(prefix));
     writer.put_text(options.method);
+    writer.put_text(options.format);
     writer.put(options.sync);
     writer.put(options.asynchronous);
     writer.put(options.writer_stride);
@@ -123,6 +124,7 @@ struct Output::Impl {
     std::string prefix;
     OutputOptions options;
     std::string_view method_name;
+    const format::Format* format = nullptr;
     std::unique_ptr<output::Method> method;
     OutputTimes times;
 
@@ -132,12 +134,13 @@ struct Output::Impl {
     bool is_open = false;      // between begin_step and end_step
     bool is_draining = false;  // the step before was started and not finished
     bool is_closed = false;
-    std::string part_made;  // rank 0: the temporary file that is there
-    Status failure;         // why the object is failed
-    Status put_status;      // the first mistake in this step's puts
-    Step step;              // the open step; its layout is kept from step to step
-    Step draining;          // names of the one under way
-    std::vector<Block> blocks_before;
+    std::string part_made;                // rank 0: the temporary file that is there
+    Status failure;                       // why the object is failed
+    Status put_status;                    // the first mistake in this step's puts
+    Step step;                            // the open step; its layout is kept from step to step
+    std::vector<output::HeldField> held;  // one a field of it
+    Step draining;                        // names of the one under way
+    std::vector<std::vector<Block>> blocks_before;
     std::optional<std::vector<format::FieldDescription>> fields_before;  // those that step.layout is for
 
     [[nodiscard]] bool is_rank_0() const { return comm.rank() == 0; }
@@ -151,6 +154,9 @@ struct Output::Impl {
     // ranks would wait for ever; the program ends instead.
     mpi::Agreed run_step() noexcept;
     mpi::Agreed lay_out() noexcept;
+    void share_layout();
+    /// Local: this rank's parts of the file.
+    void place_fields();
     mpi::Agreed finish(const Step& finished) noexcept;
     mpi::Agreed finish_draining() noexcept;
     mpi::Agreed run_close() noexcept;
@@ -164,7 +170,8 @@ Status Output::Impl::claim() {
     const output::Earlier earlier = options.resume    ? output::Earlier::resumed
                                     : options.replace ? output::Earlier::replaced
                                                       : output::Earlier::refused;
-    Result<output::Claim> claim = output::claim_series(prefix, earlier, options.buffer_bytes);
+    Result<output::Claim> claim =
+        output::claim_series(prefix, format->extension(), earlier, options.buffer_bytes);
     if (!claim.ok()) return claim.status();
     lock = std::move(claim.value().lock);
     next_step = claim.value().next_step;
@@ -182,6 +189,9 @@ void Output::Impl::throw_if_unusable(const char* call) const {
 }
 
 Status Output::Impl::make_method() {
+    Result<const format::Format*> found = format::find_format(options.format);
+    if (!found.ok()) return found.status();
+    format = found.value();
     Result<const output::MethodEntry*> entry = output::find_method(options.method, options, comm.size());
     if (!entry.ok()) return entry.status();
     method_name = entry.value()->name;
@@ -195,8 +205,11 @@ mpi::Agreed Output::Impl::run_step() noexcept {
     if (is_draining) {
         if (mpi::Agreed agreed = finish_draining(); !agreed.status.ok()) return agreed;
     }
-    std::vector<Block> blocks;
-    for (const Part& part : step.parts) blocks.push_back(part.block);
+    std::vector<std::vector<Block>> blocks;
+    for (const output::HeldField& field : held) {
+        blocks.emplace_back();
+        for (const output::HeldBlock& one : field) blocks.back().push_back(one.block);
+    }
     // Title and axes were agreed on in create.
     const format::StepDescription put{.title = {},
                                       .time_units = {},
@@ -208,9 +221,10 @@ mpi::Agreed Output::Impl::run_step() noexcept {
         output::StepAgreement found = output::agree_on_step(comm, put_status, put, blocks != blocks_before);
         if (!found.error.status.ok()) return found.error;
         if (!method->writes()) return {};
-        step.are_blocks_new = found.are_blocks_new;
-        if (step.are_blocks_new) {
-            if (mpi::Agreed agreed = output::agree_no_overlap(comm, step); !agreed.status.ok()) return agreed;
+        step.are_regions_new = found.are_blocks_new || step.description.fields != fields_before;
+        if (found.are_blocks_new) {
+            mpi::Agreed agreed = output::agree_no_overlap(comm, step.description.fields, held);
+            if (!agreed.status.ok()) return agreed;
         }
         blocks_before = std::move(blocks);
         if (mpi::Agreed agreed = lay_out(); !agreed.status.ok()) return agreed;
@@ -254,34 +268,51 @@ mpi::Agreed Output::Impl::finish(const Step& finished) noexcept {
 mpi::Agreed Output::Impl::lay_out() noexcept {
     const bool is_layout_new = step.description.fields != fields_before;
     Status status;
-    if (is_rank_0() && method->writes_step_file()) {
+    if (is_rank_0()) {
         status = guarded("laying out the step", [&]() -> Status {
             if (is_layout_new) {
-                Result<format::Layout> layout = format::lay_out_netcdf4(step.description);
+                Result<format::Layout> layout = format->lay_out(step.description);
                 if (!layout.ok()) return layout.status();
                 step.layout = std::move(layout).value();
             }
             format::set_time(step.layout, step.description.time);
+            if (!method->writes_step_file()) return {};
             if (Status in_the_way = output::check_free(step.path); !in_the_way.ok()) return in_the_way;
-            Status made = output::create_file(step.part_path, step.layout);
+            Status made = output::create_file(step.part_path, step.layout.metadata, step.layout.file_bytes);
             if (made.ok()) part_made = step.part_path;
             return made;
         });
     }
-    status.keep_first(guarded("preparing the step", [&] { return method->prepare(step); }));
-    if (mpi::Agreed agreed = mpi::agree(comm, status); !agreed.status.ok()) return agreed;
-    if (is_layout_new && method->writes_step_file()) {
-        ByteWriter writer;
-        writer.put(step.layout.file_bytes);
-        writer.put_all(step.layout.offsets_bytes);
-        std::vector<std::byte> bytes = writer.take();
-        mpi::broadcast(comm, bytes, 0);
-        ByteReader reader(bytes);
-        step.layout.file_bytes = reader.get<std::int64_t>();
-        step.layout.offsets_bytes = reader.get_all<std::int64_t>();
+    if (is_layout_new) {
+        if (mpi::Agreed agreed = mpi::agree(comm, status); !agreed.status.ok()) return agreed;
+        share_layout();
     }
+    status.keep_first(guarded("preparing the step", [&] {
+        place_fields();
+        return method->prepare(step);
+    }));
+    if (mpi::Agreed agreed = mpi::agree(comm, status); !agreed.status.ok()) return agreed;
     fields_before = step.description.fields;
     return {};
+}
+
+void Output::Impl::share_layout() {
+    ByteWriter writer;
+    writer.put(step.layout.file_bytes);
+    writer.put_all(step.layout.offsets_bytes);
+    std::vector<std::byte> bytes = writer.take();
+    mpi::broadcast(comm, bytes, 0);
+    ByteReader reader(bytes);
+    step.layout.file_bytes = reader.get<std::int64_t>();
+    step.layout.offsets_bytes = reader.get_all<std::int64_t>();
+}
+
+void Output::Impl::place_fields() {
+    step.parts.clear();
+    for (std::size_t f = 0; f < held.size(); ++f) {
+        step.parts.push_back(output::part_of(held[f], format::bytes_of(step.description.fields[f].type),
+                                             step.layout.offsets_bytes[f]));
+    }
 }
 
 mpi::Agreed Output::Impl::run_close() noexcept {
@@ -356,13 +387,13 @@ void Output::begin_step(double time) {
     if (!std::isfinite(time))
         impl_->put_status = {ErrorCode::invalid_argument, "begin_step: the time is not a number"};
     Step& step = impl_->step;
-    step.path = output::step_path(impl_->prefix, impl_->next_step);
+    step.path = output::step_path(impl_->prefix, impl_->next_step, impl_->format->extension());
     step.run = impl_->run;
     step.number = impl_->next_step;
     step.part_path = output::part_path(step.path, output::token(step.run, step.number));
     step.description.time = time;
     step.description.fields.clear();
-    step.parts.clear();
+    impl_->held.clear();
 }
 
 void Output::put(const Field& field) {
@@ -380,7 +411,8 @@ void Output::put(const Field& field) {
                                               .type = type,
                                               .global = field.block.global,
                                               .dims = field.dims});
-    impl_->step.parts.push_back({field.block, values});
+    impl_->held.push_back(
+        {{field.block, values.data(), output::packed_strides(field.block.count, format::bytes_of(type))}});
 }
 
 void Output::refuse(std::string_view reason) {
@@ -395,8 +427,10 @@ void Output::end_step() {
     impl_->is_open = false;
     Step& step = impl_->step;
     if (step.description.fields != impl_->fields_before) {
-        impl_->put_status.keep_first(
-            guarded("end_step", [&] { return format::check_description(step.description); }));
+        impl_->put_status.keep_first(guarded("end_step", [&] {
+            Status status = format::check_description(step.description);
+            return status.ok() ? impl_->format->check(step.description) : status;
+        }));
     }
     const mpi::Agreed agreed = impl_->run_step();
     if (!agreed.status.ok()) {
@@ -404,7 +438,11 @@ void Output::end_step() {
         agreed.throw_if_error();
     }
     ++impl_->next_step;
-    for (const Part& part : step.parts) impl_->times.bytes += std::ssize(part.values);
+    for (std::size_t f = 0; f < impl_->held.size(); ++f) {
+        for (const output::HeldBlock& one : impl_->held[f])
+            impl_->times.bytes +=
+                one.block.num_elements() * format::bytes_of(step.description.fields[f].type);
+    }
 }
 
 void Output::close() {

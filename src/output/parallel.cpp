@@ -10,8 +10,8 @@
 namespace hakobi::output {
 namespace {
 
-/// Every rank writes its part of the one file at once: a file view of its block and MPI_File_write_all for
-/// each field, as the linked MPI library does it.
+/// Every rank writes its part of the one file at once: a file view of its values and MPI_File_write_all for
+/// each array, as the linked MPI library does it.
 ///
 /// Open MPI 4's own component (OMPIO) prints a failed write and returns success. What can be known beforehand
 /// is therefore found out beforehand: where the free space looks short, rank 0 asks for all of it before any
@@ -36,18 +36,14 @@ class Parallel final : public Method {
     }
 
     mpi::Agreed write(const Step& step) override {
-        if (step.are_blocks_new) find_largest_parts(step);
+        if (step.are_regions_new) find_largest_parts(step);
         std::unique_ptr<mpi::MpiFile> file;
         Status status = mpi::MpiFile::open(comm_, step.part_path, options_.hints, file);
         if (mpi::Agreed agreed = mpi::agree(comm_, status); !agreed.status.ok()) return agreed;
-        for (std::size_t f = 0; f < step.parts.size(); ++f) {
-            const Part& part = step.parts[f];
-            // Blocks stay, but a step may have another type for them.
-            const std::int64_t element_bytes = format::bytes_of(step.description.fields[f].type);
-            const std::int64_t num_rounds =
-                (largest_elements_[f] * element_bytes + round_bytes_ - 1) / round_bytes_;
-            status.keep_first(file->write_block_all(step.layout.offsets_bytes[f], part.block, element_bytes,
-                                                    part.values, num_rounds, round_bytes_));
+        for (std::size_t p = 0; p < step.parts.size(); ++p) {
+            const std::int64_t num_rounds = (largest_bytes_[p] + round_bytes_ - 1) / round_bytes_;
+            status.keep_first(
+                file->write_region_all(step.parts[p].file, step.parts[p].memory, num_rounds, round_bytes_));
         }
         if (options_.sync) status.keep_first(file->sync_all());
         status.keep_first(file->close_all());
@@ -56,18 +52,15 @@ class Parallel final : public Method {
 
   private:
     void find_largest_parts(const Step& step) {
-        largest_elements_.clear();
-        for (std::size_t f = 0; f < step.parts.size(); ++f) {
-            largest_elements_.push_back(std::ssize(step.parts[f].values) /
-                                        format::bytes_of(step.description.fields[f].type));
-        }
-        mpi::all_max(comm_, largest_elements_);
+        largest_bytes_.clear();
+        for (const Part& part : step.parts) largest_bytes_.push_back(part.file.size_bytes());
+        mpi::all_max(comm_, largest_bytes_);
     }
 
     Comm comm_;
     OutputOptions options_;
     std::int64_t round_bytes_;
-    std::vector<std::int64_t> largest_elements_;  // of each field, over the ranks
+    std::vector<std::int64_t> largest_bytes_;  // of each part, over the ranks
 };
 
 }  // namespace

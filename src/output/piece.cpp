@@ -11,6 +11,8 @@
 #include "base/bytes.hpp"
 #include "output/agreement.hpp"
 #include "region/block.hpp"
+#include "region/copy.hpp"
+#include "region/cursor.hpp"
 #include "storage/file.hpp"
 
 namespace hakobi::output {
@@ -18,7 +20,7 @@ namespace {
 
 constexpr std::array<char, 8> magic = {'h', 'a', 'k', 'o', 'b', 'i', ':', 'p'};
 constexpr std::array<char, 8> whole = {'w', 'h', 'o', 'l', 'e', ':', 'p', '\n'};
-constexpr std::uint32_t version = 2, byte_order = 0x01020304;
+constexpr std::uint32_t version = 3, byte_order = 0x01020304;
 
 struct Preamble {
     std::array<char, 8> magic;
@@ -30,11 +32,6 @@ struct Preamble {
 
 Status damaged(const std::string& path, const char* how) {
     return {ErrorCode::format, path + ": " + how};
-}
-
-std::int64_t values_bytes(const PieceHeader& header, std::size_t field) {
-    return header.blocks[field].num_elements() *
-           format::bytes_of(static_cast<format::ValueType>(header.types[field]));
 }
 
 /// Reads exactly `bytes`; a file that ends before is torn.
@@ -53,12 +50,19 @@ std::vector<std::byte> encode_header(const PieceHeader& header) {
     writer.put(header.rank);
     writer.put(header.num_ranks);
     writer.put(header.step_fingerprint);
+    writer.put(static_cast<std::int64_t>(header.regions.size()));
+    for (const Region& region : header.regions) {
+        std::vector<std::int64_t> words;
+        region.to_words(words);
+        writer.put_all(words);
+    }
     writer.put_all(header.description);
-    writer.put_all(header.types);
-    for (const Block& block : header.blocks) {
-        writer.put_all(block.global);
-        writer.put_all(block.start);
-        writer.put_all(block.count);
+    writer.put_all(header.offsets_bytes);
+    writer.put(header.file_bytes);
+    writer.put(static_cast<std::int64_t>(header.metadata.size()));
+    for (const format::Extent& extent : header.metadata) {
+        writer.put(extent.offset_bytes);
+        writer.put_all(extent.bytes);
     }
     return writer.take();
 }
@@ -71,25 +75,31 @@ Result<PieceHeader> decode_header(std::span<const std::byte> bytes) {
     header.rank = reader.get<int>();
     header.num_ranks = reader.get<int>();
     header.step_fingerprint = reader.get<std::uint64_t>();
+    header.regions.resize(static_cast<std::size_t>(reader.get_count(sizeof(std::int64_t))));
+    for (Region& region : header.regions) region = Region::from_words(reader.get_all<std::int64_t>());
     header.description = reader.get_all<std::byte>();
-    header.types = reader.get_all<std::uint8_t>();
+    header.offsets_bytes = reader.get_all<std::int64_t>();
+    header.file_bytes = reader.get<std::int64_t>();
+    header.metadata.resize(static_cast<std::size_t>(reader.get_count(2 * sizeof(std::int64_t))));
+    for (format::Extent& extent : header.metadata) {
+        extent.offset_bytes = reader.get<std::int64_t>();
+        extent.bytes = reader.get_all<std::byte>();
+    }
     const auto bad = [](std::string text) {
         return Status(ErrorCode::format, "the piece's header is damaged" + std::move(text));
     };
-    for (std::size_t f = 0; f < header.types.size() && reader.ok(); ++f) {
-        Block block{.global = reader.get_all<std::int64_t>(), .start = {}, .count = {}};
-        block.start = reader.get_all<std::int64_t>();
-        block.count = reader.get_all<std::int64_t>();
-        header.blocks.push_back(std::move(block));
-    }
     if (!reader.ok() || !reader.at_end()) return bad("");
     if (header.num_ranks < 1 || header.rank < 0 || header.rank >= header.num_ranks)
         return bad(": rank " + std::to_string(header.rank) + " of " + std::to_string(header.num_ranks));
-    for (std::size_t f = 0; f < header.types.size(); ++f) {
-        const std::string which = ": field " + std::to_string(f + 1) + ": ";
-        if (header.types[f] > static_cast<std::uint8_t>(format::ValueType::int64))
-            return bad(which + "an unknown type");
-        if (Status status = check_block(header.blocks[f]); !status.ok()) return bad(which + status.text());
+    for (std::size_t p = 0; p < header.regions.size(); ++p) {
+        const Region& region = header.regions[p];
+        if (!region.valid() || !region.is_ordered() || region.begin_bytes() < 0)
+            return bad(": part " + std::to_string(p + 1) + " has no place in a file");
+    }
+    if (header.file_bytes < 0 || header.file_bytes > max_values_bytes) return bad(": the file's size");
+    for (const format::Extent& extent : header.metadata) {
+        if (extent.offset_bytes < 0 || extent.offset_bytes > header.file_bytes - std::ssize(extent.bytes))
+            return bad(": metadata beyond the file's end");
     }
     return header;
 }
@@ -140,14 +150,46 @@ Result<std::vector<int>> ranks_in(const std::string& folder) {
     return ranks;
 }
 
+namespace {
+
+/// Writes a part's bytes at `offset` and takes their checksum: from where they are, or through a buffer where they are not
+/// in one place.
+Status write_part(storage::File& file, const Region& memory, std::int64_t offset, ByteWriter& checksums) {
+    constexpr std::int64_t buffer_bytes = 4 << 20;
+    Checksum checksum;
+    std::vector<std::byte> buffer;
+    for (Cursor cursor(memory); !cursor.at_end();) {
+        std::span<const std::byte> bytes;
+        if (memory.is_contiguous()) {
+            bytes = {reinterpret_cast<const std::byte*>(cursor.offset()),
+                     static_cast<std::size_t>(cursor.remaining())};
+            cursor.advance(cursor.remaining());
+        } else {
+            buffer.resize(
+                static_cast<std::size_t>(std::min(buffer_bytes, memory.size_bytes() - cursor.stream())));
+            pack(cursor, nullptr, cursor.stream() + std::ssize(buffer), buffer.data());
+            bytes = buffer;
+        }
+        checksum.add(bytes);
+        if (Status status = file.write_at(bytes, offset); !status.ok()) return status;
+        offset += std::ssize(bytes);
+    }
+    checksums.put(checksum.value());
+    return {};
+}
+
+}  // namespace
+
 Status write_piece(const std::string& path, const Step& step, int rank, int num_ranks, bool sync) {
     PieceHeader header{.run = step.run, .step = step.number, .rank = rank, .num_ranks = num_ranks};
+    for (const Part& part : step.parts) header.regions.push_back(part.file);
     std::vector<std::byte> description = format::encode_step(step.description);
     header.step_fingerprint = fingerprint(description);
-    if (rank == 0) header.description = std::move(description);
-    for (std::size_t f = 0; f < step.parts.size(); ++f) {
-        header.blocks.push_back(step.parts[f].block);
-        header.types.push_back(static_cast<std::uint8_t>(step.description.fields[f].type));
+    if (rank == 0) {
+        header.description = std::move(description);
+        header.offsets_bytes = step.layout.offsets_bytes;
+        header.file_bytes = step.layout.file_bytes;
+        header.metadata = step.layout.metadata;
     }
     const std::vector<std::byte> encoded = encode_header(header);
     ByteWriter start;
@@ -164,9 +206,8 @@ Status write_piece(const std::string& path, const Step& step, int rank, int num_
     ByteWriter trailer;
     for (const Part& part : step.parts) {
         if (!status.ok()) break;
-        trailer.put(fingerprint(part.values));
-        if (!part.values.empty()) status = file.write_at(part.values, offset);
-        offset += std::ssize(part.values);
+        status = write_part(file, part.memory, offset, trailer);
+        offset += part.memory.size_bytes();
     }
     trailer.put(whole);
     if (status.ok()) status = file.write_at(trailer.take(), offset);
@@ -201,14 +242,13 @@ Result<Piece> read_piece(const std::string& path) {
     if (!header.ok()) return damaged(path, header.status().text().c_str());
     Piece piece{.path = path, .header = std::move(header).value(), .values_bytes = {}, .checksums = {}};
     offset += preamble.header_bytes;
-    const std::size_t num_fields = piece.header.blocks.size();
-    for (std::size_t f = 0; f < num_fields; ++f) {
+    for (const Region& region : piece.header.regions) {
         piece.values_bytes.push_back(offset);
-        offset += values_bytes(piece.header, f);
-        // Compared field by field: many large blocks together could leave 63 bits.
-        if (offset > size.value()) return damaged(path, "the piece is torn");
+        // Compared part by part: many large ones together could leave 63 bits.
+        if (region.size_bytes() > size.value() - offset) return damaged(path, "the piece is torn");
+        offset += region.size_bytes();
     }
-    piece.checksums.resize(num_fields);
+    piece.checksums.resize(piece.header.regions.size());
     std::array<char, 8> end{};
     const std::int64_t trailer_bytes = std::ssize(piece.checksums) * 8 + std::ssize(end);
     if (size.value() - offset != trailer_bytes) return damaged(path, "the piece is torn");

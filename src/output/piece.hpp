@@ -14,12 +14,12 @@ namespace hakobi::output {
 // A piece is one rank's part of one step in a file of its own, <step file>.pieces/<rank>.piece, in native
 // byte order:
 //
-//   preamble  magic "hakobi:p", version, a number that shows the byte order, length and checksum of the
-//   header header    run, step, rank, number of ranks, fingerprint of the step's description, the description itself
-//   (rank 0's piece
-//             only: with large axes it would dwarf small parts), and for each field the rank's block
-//   values    of each field, in C order, one field after the other
-//   trailer   a checksum for each field's values, then magic "whole:p\n"
+//   preamble  magic "hakobi:p", version, a number that shows the byte order, length and checksum of the header
+//   header    run, step, rank, number of ranks, fingerprint of the step's description, and for each part of the rank the
+//             region of the file where its bytes go (Region::to_words); in rank 0's piece also the description itself
+//             (format::encode_step), and the file's layout
+//   values    of each part in its order, one part after the other
+//   trailer   a checksum for each part, then magic "whole:p\n"
 //
 // The trailer is written last: a piece without it, or shorter than its header says, was being written when
 // its run was killed.
@@ -30,17 +30,20 @@ struct PieceHeader {
     int rank = 0;
     int num_ranks = 0;
     std::uint64_t step_fingerprint = 0;
-    std::vector<std::byte> description;  ///< format::encode_step; empty but in rank 0's piece
-    std::vector<Block> blocks;           ///< one a field
-    std::vector<std::uint8_t> types;     ///< one a field: format::ValueType
+    std::vector<Region> regions;  ///< of the file, one a part
+    // Empty but in rank 0's piece:
+    std::vector<std::byte> description;       ///< format::encode_step
+    std::vector<std::int64_t> offsets_bytes;  ///< where the file has each field (format::Layout)
+    std::int64_t file_bytes = 0;
+    std::vector<format::Extent> metadata;
 };
 
 /// A piece that was found whole: what it holds and where.
 struct Piece {
     std::string path;
     PieceHeader header;
-    std::vector<std::int64_t> values_bytes;  ///< offset of each field's values in the piece
-    std::vector<std::uint64_t> checksums;    ///< of each field's values
+    std::vector<std::int64_t> values_bytes;  ///< offset of each part's values in the piece
+    std::vector<std::uint64_t> checksums;    ///< of each part's values
 };
 
 /// In a folder of pieces, locked by who gathers them.
@@ -56,8 +59,8 @@ Status write_piece(const std::string& path, const Step& step, int rank, int num_
 
 /// Opens and checks everything but the values. not_found when there is no such file, format when it is torn
 /// or not a piece (the text says which). A checksum only tells that bytes are as somebody wrote them, so a piece
-/// that is returned also makes sense by itself: its rank is one of its ranks, its blocks passed check_block, and
-/// its values lie inside the file.
+/// that is returned also makes sense by itself: its rank is one of its ranks, its regions are ordered and begin at 0 or
+/// later, and its values lie inside the piece.
 Result<Piece> read_piece(const std::string& path);
 
 /// A header's bytes in a piece, and back: format when they are none, or say what no piece can. Pure.

@@ -4,7 +4,6 @@
 #include <cstring>
 #include <memory>
 
-#include "output/agreement.hpp"
 #include "output/assemble.hpp"
 #include "region/cursor.hpp"
 #include "region/region.hpp"
@@ -33,12 +32,12 @@ Status missing_pieces(const std::string& folder, std::span<const int> ranks, int
                       " pieces are missing (rank " + missing + (num_missing > 5 ? ", …)" : ")"));
 }
 
-/// One field's blocks, in the pieces of all ranks.
+/// One part, in the pieces of all ranks.
 class PieceMembers final : public Members {
   public:
-    PieceMembers(const std::vector<Piece>& pieces, std::size_t field)
+    PieceMembers(const std::vector<Piece>& pieces, std::size_t part)
         : pieces_(pieces),
-          field_(field),
+          part_(part),
           taken_(pieces.size(), 0),
           checksums_(pieces.size()),
           files_(pieces.size()) {}
@@ -57,7 +56,7 @@ class PieceMembers final : public Members {
     /// After everything was taken: whether it is what was written.
     [[nodiscard]] Status check() const {
         for (std::size_t member = 0; member < pieces_.size(); ++member) {
-            if (checksums_[member].value() != pieces_[member].checksums[field_]) {
+            if (checksums_[member].value() != pieces_[member].checksums[part_]) {
                 return incomplete(pieces_[member].path +
                                   ": the values are not those that were written (checksum)");
             }
@@ -78,13 +77,13 @@ class PieceMembers final : public Members {
             place = std::move(opened).value();
             file = place.get();
         }
-        Result<std::int64_t> read = file->read_at(space, piece.values_bytes[field_] + taken_[member]);
+        Result<std::int64_t> read = file->read_at(space, piece.values_bytes[part_] + taken_[member]);
         if (!read.ok()) return read.status();
         return read.value() == std::ssize(space) ? Status() : incomplete(piece.path + ": the piece is torn");
     }
 
     const std::vector<Piece>& pieces_;
-    std::size_t field_;
+    std::size_t part_;
     std::vector<std::int64_t> taken_;
     std::vector<Checksum> checksums_;
     std::vector<storage::FilePtr> files_;
@@ -102,9 +101,10 @@ Result<PieceSet> read_piece_set(const std::string& folder) {
     Result<format::StepDescription> description = format::decode_step(first.value().header.description);
     if (!description.ok()) return incomplete(folder + ": " + description.status().text());
     set.description = std::move(description).value();
-    if (Status status = format::check_description(set.description); !status.ok()) {
+    if (Status status = format::check_description(set.description); !status.ok())
         return incomplete(folder + ": " + status.text());
-    }
+    if (first.value().header.offsets_bytes.size() != set.description.fields.size())
+        return incomplete(folder + ": the description of the step is damaged");
     const int num_ranks = first.value().header.num_ranks;
     Result<std::vector<int>> ranks = ranks_in(folder);
     if (!ranks.ok()) return ranks.status();
@@ -121,29 +121,29 @@ Result<PieceSet> read_piece_set(const std::string& folder) {
         bool fits = header.run == set.pieces[0].header.run && header.step == set.pieces[0].header.step &&
                     header.rank == rank && header.num_ranks == num_ranks &&
                     header.step_fingerprint == set.pieces[0].header.step_fingerprint &&
-                    header.blocks.size() == set.description.fields.size();
-        for (std::size_t f = 0; fits && f < header.blocks.size(); ++f) {
-            fits = header.blocks[f].global == set.description.fields[f].global &&
-                   header.types[f] == static_cast<std::uint8_t>(set.description.fields[f].type);
-        }
+                    header.regions.size() == set.num_parts();
+        for (const Region& region : header.regions) fits = fits && region.end_bytes() <= set.file_bytes();
         if (!fits) return incomplete(piece_path(folder, rank) + ": the piece is of another step");
     }
     return set;
 }
 
-Status write_values(const PieceSet& set, const format::Layout& layout, const std::string& part,
-                    std::int64_t buffer_bytes) {
-    Result<storage::FilePtr> opened = storage::open_file(part, {.read = false, .write = true});
+std::vector<Region> PieceSet::regions(std::size_t part) const {
+    std::vector<Region> result;
+    for (const Piece& piece : pieces) result.push_back(piece.header.regions[part]);
+    return result;
+}
+
+Status write_values(const PieceSet& set, const std::string& path, std::int64_t buffer_bytes) {
+    Result<storage::FilePtr> opened = storage::open_file(path, {.read = false, .write = true});
     if (!opened.ok()) return opened.status();
     const auto buffer = std::make_unique_for_overwrite<std::byte[]>(static_cast<std::size_t>(buffer_bytes));
     Status status;
-    for (std::size_t f = 0; f < set.description.fields.size() && status.ok(); ++f) {
-        std::vector<Block> blocks;
-        for (const Piece& piece : set.pieces) blocks.push_back(piece.header.blocks[f]);
-        if (find_overlap(blocks)) return incomplete(part + ": blocks of the pieces overlap");
-        PieceMembers members(set.pieces, f);
-        status = assemble(blocks, format::bytes_of(set.description.fields[f].type), layout.offsets_bytes[f],
-                          members, *opened.value(), {buffer.get(), static_cast<std::size_t>(buffer_bytes)});
+    for (std::size_t part = 0; part < set.num_parts() && status.ok(); ++part) {
+        PieceMembers members(set.pieces, part);
+        const std::vector<Region> regions = set.regions(part);
+        status = assemble(regions, members, *opened.value(),
+                          {buffer.get(), static_cast<std::size_t>(buffer_bytes)});
         if (status.ok()) status = members.check();
     }
     status.keep_first(opened.value()->close());
@@ -164,45 +164,44 @@ Status read_whole(storage::File& file, std::span<std::byte> space, std::int64_t 
     return read.value() == std::ssize(space) ? Status() : differs(file.path(), "it ends early");
 }
 
-/// The bytes of an extent that belong to no field.
-Status prove_metadata(storage::File& file, const format::SparseImage::Extent& extent, const PieceSet& set,
-                      const format::Layout& layout) {
+/// The bytes of an extent over which no piece has any.
+Status prove_metadata(storage::File& file, const format::Extent& extent, const PieceSet& set) {
     std::vector<std::byte> found(extent.bytes.size());
     if (Status status = read_whole(file, found, extent.offset_bytes); !status.ok()) return status;
-    for (std::size_t f = 0; f < layout.offsets_bytes.size(); ++f) {
-        const std::int64_t begin = layout.offsets_bytes[f] - extent.offset_bytes;
-        const std::int64_t end = begin + set.description.fields[f].size_bytes();
-        const std::int64_t from = std::clamp<std::int64_t>(begin, 0, std::ssize(found));
-        const std::int64_t to = std::clamp<std::int64_t>(end, 0, std::ssize(found));
-        if (from < to)
-            std::memcpy(found.data() + from, extent.bytes.data() + from, static_cast<std::size_t>(to - from));
+    const std::int64_t begin = extent.offset_bytes, end = begin + std::ssize(found);
+    for (const Piece& piece : set.pieces) {
+        for (const Region& region : piece.header.regions) {
+            if (region.end_bytes() <= begin || region.begin_bytes() >= end) continue;
+            Cursor cursor(region);
+            for (cursor.seek(region.bytes_below(begin)); !cursor.at_end() && cursor.offset() < end;) {
+                const std::int64_t length = std::min(cursor.remaining(), end - cursor.offset());
+                std::memcpy(found.data() + (cursor.offset() - begin),
+                            extent.bytes.data() + (cursor.offset() - begin),
+                            static_cast<std::size_t>(length));
+                cursor.advance(length);
+            }
+        }
     }
     return found == extent.bytes ? Status() : differs(file.path(), "its description");
 }
 
-/// Every piece's values of a field, found in the file in one pass.
-Status prove_field(storage::File& file, std::size_t field, const PieceSet& set, std::int64_t offset_bytes,
-                   std::span<std::byte> buffer) {
-    const std::int64_t element_bytes = format::bytes_of(set.description.fields[field].type);
-    const std::int64_t field_end = offset_bytes + set.description.fields[field].size_bytes();
-    std::vector<Region> regions;
-    for (const Piece& piece : set.pieces) {
-        const Block& block = piece.header.blocks[field];
-        regions.push_back(
-            Region::subarray(offset_bytes, block.global, block.start, block.count, element_bytes));
-    }
+/// Every piece's bytes of a part, found in the file in one pass.
+Status prove_part(storage::File& file, std::size_t part, const PieceSet& set, std::span<std::byte> buffer) {
+    const std::vector<Region> regions = set.regions(part);
+    std::int64_t part_end = 0;
+    for (const Region& region : regions) part_end = std::max(part_end, region.end_bytes());
     std::vector<Cursor> cursors(regions.begin(), regions.end());
     std::vector<Checksum> checksums(set.pieces.size());
     // What no piece has is passed over: a few small blocks may claim to be of an array that fills a disk.
     const auto next_byte = [&] {
-        std::int64_t lowest = field_end;
+        std::int64_t lowest = part_end;
         for (const Cursor& cursor : cursors) {
             if (!cursor.at_end()) lowest = std::min(lowest, cursor.offset());
         }
         return lowest;
     };
-    for (std::int64_t begin = next_byte(); begin < field_end; begin = next_byte()) {
-        const std::int64_t end = std::min(begin + std::ssize(buffer), field_end);
+    for (std::int64_t begin = next_byte(); begin < part_end; begin = next_byte()) {
+        const std::int64_t end = std::min(begin + std::ssize(buffer), part_end);
         const auto window = buffer.first(static_cast<std::size_t>(end - begin));
         if (Status status = read_whole(file, window, begin); !status.ok()) return status;
         for (std::size_t p = 0; p < cursors.size(); ++p) {
@@ -216,30 +215,28 @@ Status prove_field(storage::File& file, std::size_t field, const PieceSet& set, 
         }
     }
     for (std::size_t p = 0; p < checksums.size(); ++p) {
-        if (checksums[p].value() != set.pieces[p].checksums[field])
-            return differs(file.path(), "values of " + set.description.fields[field].name);
+        if (checksums[p].value() != set.pieces[p].checksums[part])
+            return differs(file.path(), "values of array " + std::to_string(part + 1));
     }
     return {};
 }
 
 }  // namespace
 
-Status prove_file(const PieceSet& set, const format::Layout& layout, const std::string& path,
-                  std::int64_t buffer_bytes) {
+Status prove_file(const PieceSet& set, const std::string& path, std::int64_t buffer_bytes) {
     Result<storage::FilePtr> opened = storage::open_file(path, {.regular_only = true});
     if (!opened.ok()) return opened.status();
     storage::File& file = *opened.value();
     Result<std::int64_t> size = file.size_bytes();
     if (!size.ok()) return size.status();
-    if (size.value() != layout.file_bytes) return differs(path, "its size");
-    for (const auto& extent : layout.metadata) {
-        if (Status status = prove_metadata(file, extent, set, layout); !status.ok()) return status;
+    if (size.value() != set.file_bytes()) return differs(path, "its size");
+    for (const format::Extent& extent : set.metadata()) {
+        if (Status status = prove_metadata(file, extent, set); !status.ok()) return status;
     }
     const auto buffer = std::make_unique_for_overwrite<std::byte[]>(static_cast<std::size_t>(buffer_bytes));
     const std::span<std::byte> space{buffer.get(), static_cast<std::size_t>(buffer_bytes)};
-    for (std::size_t f = 0; f < set.description.fields.size(); ++f) {
-        if (Status status = prove_field(file, f, set, layout.offsets_bytes[f], space); !status.ok())
-            return status;
+    for (std::size_t part = 0; part < set.num_parts(); ++part) {
+        if (Status status = prove_part(file, part, set, space); !status.ok()) return status;
     }
     return {};
 }

@@ -5,6 +5,7 @@
 
 #include <unistd.h>
 
+#include <cstring>
 #include <filesystem>
 #include <hakobi/output.hpp>
 #include <limits>
@@ -27,18 +28,19 @@ class CraftedPiece : public testing::Test {
     [[nodiscard]] std::string step_path() const { return folder_ + "/run_000000.nc"; }
     [[nodiscard]] std::string path(int rank) const { return piece_path(pieces_folder(step_path()), rank); }
 
-    /// A piece of one field u of `block`, its array of the description `global`, with `num_bytes` of values.
-    void write(const Block& block, int num_ranks = 1, std::size_t num_bytes = 0, int num_fields = 1) {
-        const std::vector<std::byte> values(num_bytes);
+    /// A piece whose bytes go to `regions` of a file of `file_bytes`, with `num_bytes` of values.
+    void write(const std::vector<Region>& regions, int num_ranks = 1, std::int64_t num_bytes = 0,
+               std::int64_t file_bytes = 4096) {
+        const std::vector<std::byte> values(static_cast<std::size_t>(num_bytes));
         Step step;
         step.description.time_units = "s";
-        for (int f = 0; f < num_fields; ++f) {
-            step.description.fields.push_back({.name = "u" + std::to_string(f),
-                                               .units = {},
-                                               .long_name = {},
-                                               .standard_name = {},
-                                               .global = block.global});
-            step.parts.push_back({block, values});
+        step.layout.file_bytes = file_bytes;
+        for (const Region& region : regions) {
+            step.parts.push_back({region, Region()});
+        }
+        if (num_bytes > 0) {
+            const auto address = static_cast<std::int64_t>(reinterpret_cast<std::intptr_t>(values.data()));
+            step.parts[0].memory = Region::contiguous(address, num_bytes);
         }
         fs::remove(path(0));
         ASSERT_TRUE(write_piece(path(0), step, 0, num_ranks, false).ok());
@@ -62,66 +64,64 @@ class CraftedPiece : public testing::Test {
 };
 
 TEST_F(CraftedPiece, OfMoreRanksThanFilesIsNotLookedForRankByRank) {
-    write({{4}, {0}, {4}}, std::numeric_limits<int>::max(), 32);
+    write({Region::contiguous(0, 32)}, std::numeric_limits<int>::max(), 32);
     expect_incomplete("2147483646 of 2147483647 pieces are missing (rank 1, 2, 3, 4, 5, …)");
 }
 
 TEST_F(CraftedPiece, OfNoRankIsRefused) {
-    write({{4}, {0}, {4}}, 0, 32);
+    write({Region::contiguous(0, 32)}, 0, 32);
     expect_refused("rank 0 of 0");
 }
 
-TEST_F(CraftedPiece, WhoseBlockLeavesItsArrayIsRefused) {
-    write({{4}, {0}, {5}}, 1, 40);
-    expect_refused("leaves dimension 0");
-    write({{4}, {1}, {4}}, 1, 32);
-    expect_refused("leaves dimension 0");
-    write({{4}, {-1}, {2}}, 1, 16);
-    expect_refused("leaves dimension 0");
-    write({{4, 4}, {0, most}, {4, 1}}, 1, 32);
-    expect_refused("leaves dimension 1");
-    write({{4}, {0}, {-4}}, 1, 32);
-    expect_refused("leaves dimension 0");
+TEST_F(CraftedPiece, WhoseBytesHaveNoPlaceInAFileIsRefused) {
+    write({Region::contiguous(-8, 32)}, 1, 32);
+    expect_refused("no place in a file");
+    write({Region::strided(64, 2, -32, Region::contiguous(0, 16))}, 1, 32);
+    expect_refused("no place in a file");
+    write({Region::contiguous(most - 8, 32)}, 1, 32);
+    expect_refused("no place in a file");
+    write({Region::contiguous(4080, 32)}, 1, 32);
+    EXPECT_TRUE(read_piece(path(0)).ok());
+    expect_incomplete("of another step");
 }
 
-TEST_F(CraftedPiece, OfAnArrayThatNoFileHoldsIsRefused) {
-    write({{most, most}, {0, 0}, {0, 0}});
-    expect_refused("cannot be stored");
-    write({{most / 2, 4}, {most / 2 - 1, 0}, {1, 1}}, 1, 8);
-    expect_refused("cannot be stored");
-    write({{0}, {0}, {0}});
-    expect_refused("cannot be stored");
+TEST_F(CraftedPiece, OfAFileThatNoneCanBeIsRefused) {
+    write({Region::contiguous(0, 32)}, 1, 32, most);
+    expect_refused("the file's size");
+    write({Region::contiguous(0, 32)}, 1, 32, -1);
+    expect_refused("the file's size");
 }
 
 TEST_F(CraftedPiece, WhoseValuesTogetherLeave63BitsIsTorn) {
-    write({{most / 128}, {0}, {most / 128}}, 1, 0, 200);
+    write(std::vector<Region>(200, Region::contiguous(0, most / 128)));
     expect_refused("torn");
-}
-
-TEST_F(CraftedPiece, OfAStepThatNoFileHoldsIsNotGathered) {
-    write({{most / 128}, {0}, {0}}, 1, 0, 3);
-    EXPECT_TRUE(read_piece(path(0)).ok());
-    expect_incomplete("too large for a file");
 }
 
 TEST(PieceHeader, ComesBackAsItWasEncoded) {
     PieceHeader header{.rank = 2, .num_ranks = 3, .step_fingerprint = 7};
     header.description = {std::byte{1}, std::byte{2}};
-    header.blocks = {{{4, 5}, {1, 2}, {3, 0}}, {{6}, {0}, {6}}};
-    header.types = {0, 3};
+    header.regions = {Region::strided(3, 4, 20, Region::contiguous(0, 5)), Region()};
+    header.file_bytes = 4096;
+    header.metadata = {{8, {std::byte{3}}}};
     const Result<PieceHeader> read = decode_header(encode_header(header));
     ASSERT_TRUE(read.ok()) << read.status().text();
-    EXPECT_EQ(read.value().rank, 2);
-    EXPECT_EQ(read.value().num_ranks, 3);
-    EXPECT_EQ(read.value().description, header.description);
-    EXPECT_EQ(read.value().blocks, header.blocks);
-    EXPECT_EQ(read.value().types, header.types);
+    EXPECT_EQ(encode_header(read.value()), encode_header(header));
+    EXPECT_EQ(read.value().regions[0].num_pieces(), 4);
+    EXPECT_EQ(read.value().metadata[0].offset_bytes, 8);
 }
 
-TEST(PieceHeader, OfManyFieldsInFewBytesAsksForLittleMemory) {
+TEST(PieceHeader, WithMetadataBehindTheFilesEndIsRefused) {
     PieceHeader header{.rank = 0, .num_ranks = 1};
-    header.types.assign(1 << 20, 0);
+    header.file_bytes = 8;
+    header.metadata = {{8, {std::byte{3}}}};
     EXPECT_FALSE(decode_header(encode_header(header)).ok());
+}
+
+TEST(PieceHeader, OfManyPartsInFewBytesAsksForLittleMemory) {
+    std::vector<std::byte> bytes = encode_header({.rank = 0, .num_ranks = 1});
+    const std::int64_t many = std::int64_t{1} << 40;
+    std::memcpy(bytes.data() + 40, &many, sizeof(many));
+    EXPECT_FALSE(decode_header(bytes).ok());
 }
 
 }  // namespace

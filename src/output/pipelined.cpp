@@ -21,16 +21,14 @@ class Pipelined final : public Method {
             engine_.reset();
             return agreed;
         }
-        Region file, memory;
-        const Status local = guarded("describing the step", [&] {
-            file = file_region(step);
-            memory = memory_region(step);
-        });
+        Part all;
+        const Status local =
+            guarded("describing the step", [&] { all = concatenated(in_file_order(step.parts)); });
         if (options_.asynchronous) {
-            agreed = engine_->start_write_all(file, nullptr, memory, local);
+            agreed = engine_->start_write_all(all.file, nullptr, all.memory, local);
             if (agreed.status.ok()) return agreed;
         } else {
-            agreed = engine_->write_all(file, nullptr, memory, local);
+            agreed = engine_->write_all(all.file, nullptr, all.memory, local);
         }
         return end_file(std::move(agreed));
     }
@@ -40,39 +38,11 @@ class Pipelined final : public Method {
     mpi::Agreed wait() override { return end_file(engine_->wait()); }
 
   private:
-    /// The fields that this rank has values of, by their place in the file: not always the order of put,
-    /// since a small field may stand in the gap before an aligned one.
-    static std::vector<std::size_t> fields_in_file_order(const Step& step) {
-        std::vector<std::size_t> order;
-        for (std::size_t f = 0; f < step.parts.size(); ++f) {
-            if (!step.parts[f].values.empty()) order.push_back(f);
-        }
-        const std::vector<std::int64_t>& offsets = step.layout.offsets_bytes;
-        std::sort(order.begin(), order.end(),
-                  [&](std::size_t a, std::size_t b) { return offsets[a] < offsets[b]; });
-        return order;
-    }
-
-    static Region file_region(const Step& step) {
-        std::vector<Region::Part> parts;
-        for (const std::size_t f : fields_in_file_order(step)) {
-            const Block& block = step.parts[f].block;
-            parts.push_back(
-                {.region = Region::subarray(step.layout.offsets_bytes[f], block.global, block.start,
-                                            block.count, format::bytes_of(step.description.fields[f].type))});
-        }
-        return Region::concatenated(parts);
-    }
-
-    /// The same values by their addresses.
-    static Region memory_region(const Step& step) {
-        std::vector<Region::Part> parts;
-        for (const std::size_t f : fields_in_file_order(step)) {
-            const std::span<const std::byte> values = step.parts[f].values;
-            const auto address = static_cast<std::int64_t>(reinterpret_cast<std::intptr_t>(values.data()));
-            parts.push_back({.region = Region::contiguous(address, std::ssize(values))});
-        }
-        return Region::concatenated(parts);
+    /// Not always the order of put: a small array may stand in the gap before an aligned one.
+    static std::vector<Part> in_file_order(std::vector<Part> parts) {
+        std::erase_if(parts, [](const Part& part) { return part.file.empty(); });
+        std::ranges::sort(parts, {}, [](const Part& part) { return part.file.begin_bytes(); });
+        return parts;
     }
 
     /// Closes the engine also after an error: its close is collective, and the error is the same on all

@@ -2,6 +2,7 @@
 #include <array>
 
 #include "base/nearest.hpp"
+#include "format/format.hpp"
 #include "output/method.hpp"
 
 namespace hakobi {
@@ -54,6 +55,15 @@ Result<const MethodEntry*> find_method(std::string_view name, const OutputOption
 
 std::span<const std::string_view> output_methods() {
     return output::names;
+}
+
+std::span<const std::string_view> output_formats() {
+    static const std::vector<std::string_view> names = [] {
+        std::vector<std::string_view> result;
+        for (const format::Format* format : format::formats()) result.push_back(format->name());
+        return result;
+    }();
+    return names;
 }
 
 }  // namespace hakobi

@@ -11,6 +11,7 @@
 #include <filesystem>
 
 #include "base/bytes.hpp"
+#include "format/format.hpp"
 #include "output/agreement.hpp"
 #include "output/gather.hpp"
 #include "output/piece.hpp"
@@ -22,17 +23,17 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::string_view file_suffix = ".nc", part_suffix = ".part";
+constexpr std::string_view part_suffix = ".part";
 
 bool is_part_suffix(std::string_view suffix) {
-    if (!suffix.starts_with(".nc.") || !suffix.ends_with(part_suffix)) return false;
-    suffix = suffix.substr(4, suffix.size() - 4 - part_suffix.size());
+    if (!suffix.starts_with(".") || !suffix.ends_with(part_suffix)) return false;
+    suffix = suffix.substr(1, suffix.size() - 1 - part_suffix.size());
     return suffix.size() == 16 && suffix.find_first_not_of("0123456789abcdef") == std::string_view::npos;
 }
 
 /// Proves that a file can be made: permission bits do not tell (root, read-only mounts, quotas).
-Status probe(const std::string& prefix) {
-    const std::string path = part_path(step_path(prefix, 0), random_run_id()[0]);
+Status probe(const std::string& prefix, std::string_view extension) {
+    const std::string path = part_path(step_path(prefix, 0, extension), random_run_id()[0]);
     Result<storage::FilePtr> file = storage::open_file(
         path, {.read = false, .write = true, .create = true, .exclusive = true, .regular_only = true});
     if (!file.ok()) return file.status();
@@ -96,7 +97,7 @@ Status remove_steps(const Series& series) {
 Result<std::int64_t> resume_steps(const std::string& prefix, const Series& found, std::int64_t buffer_bytes) {
     std::vector<std::pair<Series::Entry, Status>> incomplete;
     for (const Series::Entry& entry : found.pieces) {
-        const std::string folder = pieces_folder(step_path(prefix, entry.step));
+        const std::string folder = pieces_folder(step_path(prefix, entry.step, entry.extension));
         Status status = gather_folder(folder, buffer_bytes, true);
         if (!status.ok() && status.code() != ErrorCode::format) return status;
         if (!status.ok()) incomplete.emplace_back(Series::Entry{entry.step, folder}, std::move(status));
@@ -130,19 +131,37 @@ std::uint64_t token(const RunId& run, std::int64_t step) {
     return fingerprint(writer.take());
 }
 
-StepName parse_step_name(const std::string& path) {
+namespace {
+
+StepName parse_with(const std::string& path, std::string_view extension) {
     constexpr std::size_t fewest_digits = 6;
-    StepName result{.prefix = {}, .step = -1, .suffix = {}};
+    StepName result{.prefix = {}, .step = -1, .extension = extension, .suffix = {}};
     const std::size_t name = path.rfind('/') + 1;
-    const std::size_t dot = path.find(".nc", name);
+    const std::size_t dot = path.find(extension, name);
     if (dot == std::string::npos) return result;
     const std::size_t line = path.rfind('_', dot);
     if (line == std::string::npos || line < name || dot - line - 1 < fewest_digits) return result;
     std::int64_t step = 0;
     const auto [end, error] = std::from_chars(path.data() + line + 1, path.data() + dot, step);
     if (error != std::errc() || end != path.data() + dot || step < 0) return result;
-    if (name_of(step_path("", step)) != path.substr(line, dot - line) + ".nc") return result;
-    return {.prefix = path.substr(0, line), .step = step, .suffix = path.substr(dot)};
+    const std::size_t behind = dot + extension.size();
+    if (name_of(step_path("", step, extension)) != path.substr(line, behind - line)) return result;
+    if (behind != path.size() && path[behind] != '.') return result;
+    result.prefix = path.substr(0, line);
+    result.step = step;
+    result.suffix = path.substr(behind);
+    return result;
+}
+
+}  // namespace
+
+StepName parse_step_name(const std::string& path) {
+    StepName result{.prefix = {}, .step = -1, .extension = {}, .suffix = {}};
+    for (const format::Format* format : format::formats()) {
+        result = parse_with(path, format->extension());
+        if (result.step >= 0) break;
+    }
+    return result;
 }
 
 Result<Series> find_series(const std::string& prefix) {
@@ -158,10 +177,11 @@ Result<Series> find_series(const std::string& prefix) {
         if (parsed.step < 0 || parsed.prefix != base) continue;
         std::error_code unknown;
         const fs::file_status status = entry->symlink_status(unknown);
-        if (parsed.suffix == file_suffix) {
-            series.files.push_back({parsed.step, before + name});
-        } else if (parsed.suffix == ".nc.pieces" || parsed.suffix == ".nc.pieces.gathered") {
-            if (fs::is_directory(status)) series.pieces.push_back({parsed.step, before + name});
+        const Series::Entry found{parsed.step, before + name, parsed.extension};
+        if (parsed.suffix.empty()) {
+            series.files.push_back(found);
+        } else if (parsed.suffix == ".pieces" || parsed.suffix == ".pieces.gathered") {
+            if (fs::is_directory(status)) series.pieces.push_back(found);
         } else if (is_part_suffix(parsed.suffix) && fs::is_regular_file(status)) {
             series.parts.push_back(before + name);
         }
@@ -194,7 +214,8 @@ Result<storage::LockFile> lock_series(const std::string& prefix) {
     return lock;
 }
 
-Result<Claim> claim_series(std::string_view prefix_as_given, Earlier earlier, std::int64_t buffer_bytes) {
+Result<Claim> claim_series(std::string_view prefix_as_given, std::string_view extension, Earlier earlier,
+                           std::int64_t buffer_bytes) {
     const std::string given(prefix_as_given);
     const std::string prefix = storage::system_path(given);
     if (prefix.empty()) {
@@ -204,14 +225,14 @@ Result<Claim> claim_series(std::string_view prefix_as_given, Earlier earlier, st
                           "method none writes nothing, and ./" + given + " is a name in this folder");
     }
     if (Status status = make_folder(folder_of(prefix)); !status.ok()) return status;
-    if (Status status = probe(given); !status.ok()) return status;
+    if (Status status = probe(given, extension); !status.ok()) return status;
     Result<storage::LockFile> lock = lock_series(prefix);
     if (!lock.ok()) return lock.status();
     Claim claim{.lock = std::move(lock).value()};
     Result<Series> series = find_series(prefix);
     if (!series.ok()) return series.status();
     for (const std::string& part : series.value().parts) discard_file(part);
-    if (Status status = check_free(step_path(prefix, 0), true); !status.ok()) return status;
+    if (Status status = check_free(step_path(prefix, 0, extension), true); !status.ok()) return status;
     if (!series.value().holds_steps()) return claim;
     switch (earlier) {
         case Earlier::refused:

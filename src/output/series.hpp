@@ -11,7 +11,7 @@
 
 namespace hakobi::output {
 
-// The names of a prefix "folder/run", and who may write them. All local: one rank's work.
+// The names of a prefix "folder/run", here with the extension of NetCDF-4, and who may write them. All local: one rank's work.
 //
 //   run_000012.nc                         step 12, whole
 //   run_000012.nc.0123456789abcdef.part   its file until it is whole; 16 hexadecimal digits that nobody can foretell
@@ -25,10 +25,11 @@ using RunId = std::array<std::uint64_t, 2>;
 /// What makes the temporary name of a run's step; equal on all ranks.
 [[nodiscard]] std::uint64_t token(const RunId& run, std::int64_t step);
 
-/// A name of a series taken apart: step 12 and ".nc.pieces" of "run_000012.nc.pieces".
+/// A name of a series taken apart: step 12, ".nc" and ".pieces" of "run_000012.nc.pieces".
 struct StepName {
     std::string prefix;  ///< with its folder
     std::int64_t step = 0;
+    std::string_view extension;  ///< of a format
     std::string suffix;
 };
 /// Nothing is returned for what is no name of any series: `step` is -1.
@@ -39,6 +40,7 @@ struct Series {
     struct Entry {
         std::int64_t step = 0;
         std::string path;
+        std::string_view extension = {};
     };
     std::vector<Entry> files;        ///< whole steps
     std::vector<Entry> pieces;       ///< folders of pieces, also those that are being removed
@@ -66,7 +68,8 @@ struct Claim {
 /// whole pieces, removes those of a step that is not whole and lies behind the last whole one, and goes on after that.
 /// exists when another run writes the prefix, when it holds steps and they are `refused`, or when something that is
 /// not a regular file has a step's name.
-Result<Claim> claim_series(std::string_view prefix, Earlier earlier, std::int64_t buffer_bytes);
+Result<Claim> claim_series(std::string_view prefix, std::string_view extension, Earlier earlier,
+                           std::int64_t buffer_bytes);
 
 /// Removes a folder of pieces, and nothing else that somebody put into it.
 Status remove_pieces(const std::string& folder);

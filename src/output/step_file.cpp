@@ -13,10 +13,10 @@
 
 namespace hakobi::output {
 
-std::string step_path(std::string_view prefix, std::int64_t step) {
+std::string step_path(std::string_view prefix, std::int64_t step, std::string_view extension) {
     std::string digits = std::to_string(step);
     if (digits.size() < 6) digits.insert(0, 6 - digits.size(), '0');
-    return std::string(prefix) + "_" + digits + ".nc";
+    return std::string(prefix) + "_" + digits + std::string(extension);
 }
 
 std::string part_path(const std::string& path, std::uint64_t token) {
@@ -43,17 +43,18 @@ Status check_free(const std::string& path, bool is_file_right) {
     return {ErrorCode::exists, "cannot write " + path + ": a " + what + " of that name is in the way"};
 }
 
-Status create_file(const std::string& path, const format::Layout& layout) {
+Status create_file(const std::string& path, std::span<const format::Extent> metadata,
+                   std::int64_t file_bytes) {
     Result<storage::FilePtr> opened = storage::open_file(
         path, {.read = false, .write = true, .create = true, .exclusive = true, .regular_only = true});
     if (!opened.ok()) return opened.status();
     Discarding part(path);
     storage::File& file = *opened.value();
     Status status;
-    for (const auto& extent : layout.metadata) {
+    for (const format::Extent& extent : metadata) {
         if (status.ok()) status = file.write_at(extent.bytes, extent.offset_bytes);
     }
-    if (status.ok()) status = file.set_size(layout.file_bytes);
+    if (status.ok()) status = file.set_size(file_bytes);
     status.keep_first(file.close());
     if (status.ok()) part.keep();
     return status;

@@ -1,21 +1,22 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
 
 #include "base/status.hpp"
-#include "format/netcdf4/layout.hpp"
+#include "format/layout.hpp"
 
 namespace hakobi::output {
 
 /// The names of a step's file and what happens to them; all local, called by the one rank that cares for the
 /// file.
 
-/// "<prefix>_000012.nc", and the name it has until it is whole; series.hpp has the table of names. Whoever may write to
-/// the folder could make that name a trap: `token` is one that nobody can foretell.
-[[nodiscard]] std::string step_path(std::string_view prefix, std::int64_t step);
+/// "<prefix>_000012.nc" with a format's extension, and the name it has until it is whole; series.hpp has the table of
+/// names. Whoever may write to the folder could make that name a trap: `token` is one that nobody can foretell.
+[[nodiscard]] std::string step_path(std::string_view prefix, std::int64_t step, std::string_view extension);
 [[nodiscard]] std::string part_path(const std::string& path, std::uint64_t token);
 /// The folder a file is in: "." for a bare name.
 [[nodiscard]] std::string folder_of(const std::string& path);
@@ -25,7 +26,8 @@ Status check_free(const std::string& path, bool is_file_right = false);
 
 /// Makes the file at `path`, which must not exist: metadata written, size set, values still zero. Where that fails no
 /// file is left.
-Status create_file(const std::string& path, const format::Layout& layout);
+Status create_file(const std::string& path, std::span<const format::Extent> metadata,
+                   std::int64_t file_bytes);
 
 /// Gives the whole file its final name, which nothing has (`exists`); with `sync` after its bytes, and before the name,
 /// are on stable storage.

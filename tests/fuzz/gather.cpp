@@ -6,6 +6,7 @@
 #include <hakobi/error.hpp>
 #include <hakobi/output.hpp>
 
+#include "format/format.hpp"
 #include "input.hpp"
 #include "output/piece.hpp"
 
@@ -43,11 +44,18 @@ void write_piece(const std::string& path, const format::StepDescription& descrip
     static const std::vector<std::byte> values(most_bytes);
     output::Step step;
     step.description = description;
-    for (const format::FieldDescription& field : description.fields) {
+    if (format::check_description(description).ok()) {
+        if (auto layout = format::netcdf4().lay_out(description); layout.ok()) step.layout = layout.value();
+    }
+    for (std::size_t f = 0; f < description.fields.size(); ++f) {
+        const format::FieldDescription& field = description.fields[f];
         const Block block = block_of(field.global, input);
-        const std::int64_t elements = std::clamp<std::int64_t>(block.num_elements(), 0, most_bytes / 8);
-        const auto length = static_cast<std::size_t>(elements * format::bytes_of(field.type));
-        step.parts.push_back({block, std::span(values).first(length)});
+        const std::int64_t offset = f < step.layout.offsets_bytes.size() ? step.layout.offsets_bytes[f] : 0;
+        const Region file =
+            Region::subarray(offset, block.global, block.start, block.count, format::bytes_of(field.type));
+        const auto address = static_cast<std::int64_t>(reinterpret_cast<std::intptr_t>(values.data()));
+        step.parts.push_back(
+            {file, Region::contiguous(address, std::clamp<std::int64_t>(file.size_bytes(), 0, most_bytes))});
     }
     fuzz::require(output::write_piece(path, step, rank, num_ranks, false).ok());
 }

@@ -13,7 +13,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     const fuzz::FileOf file(bytes);
     const Result<output::Piece> piece = output::read_piece(file.path());
     if (!piece.ok()) return 0;
-    for (std::size_t f = 0; f < piece.value().header.blocks.size(); ++f)
+    for (std::size_t f = 0; f < piece.value().header.regions.size(); ++f)
         fuzz::require(piece.value().values_bytes[f] <= static_cast<std::int64_t>(size));
     return 0;
 }

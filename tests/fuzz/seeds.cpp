@@ -8,8 +8,9 @@
 #include <sstream>
 
 #include "base/bytes.hpp"
-#include "format/netcdf4/layout.hpp"
+#include "format/format.hpp"
 #include "gauge_format.hpp"
+#include "output/held_field.hpp"
 #include "output/piece.hpp"
 #include "region/region.hpp"
 #include "store/consolidated.hpp"
@@ -109,13 +110,17 @@ void add_pieces(Seeds& seeds, const fs::path& folder) {
         output::PieceHeader header{.rank = 1, .num_ranks = 2};
         output::Step step;
         step.description = description;
+        step.layout = format::netcdf4().lay_out(description).value();
         std::vector<Bytes> values;
-        for (const format::FieldDescription& one : description.fields) {
+        for (std::size_t f = 0; f < description.fields.size(); ++f) {
+            const format::FieldDescription& one = description.fields[f];
+            const std::int64_t element_bytes = format::bytes_of(one.type);
             const Block block = split(one.global, 2, 0);
-            values.emplace_back(static_cast<std::size_t>(block.num_elements() * format::bytes_of(one.type)));
-            step.parts.push_back({block, values.back()});
-            header.blocks.push_back(block);
-            header.types.push_back(static_cast<std::uint8_t>(one.type));
+            values.emplace_back(static_cast<std::size_t>(block.num_elements() * element_bytes));
+            step.parts.push_back(output::part_of(
+                {{block, values.back().data(), output::packed_strides(block.count, element_bytes)}},
+                element_bytes, step.layout.offsets_bytes[f]));
+            header.regions.push_back(step.parts.back().file);
         }
         seeds.add("piece", output::encode_header(header));
         const std::string path = folder / "seed.piece";

@@ -1,5 +1,5 @@
 // A step's description as ranks send it and pieces hold it, and the file that follows from it.
-#include "format/netcdf4/layout.hpp"
+#include "format/format.hpp"
 #include "input.hpp"
 
 using namespace hakobi;
@@ -13,11 +13,14 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     fuzz::require(encoded.size() == bytes.size() && std::equal(bytes.begin(), bytes.end(), encoded.begin()));
     fuzz::require(format::difference(step, step).empty());
     if (!format::check_description(step).ok()) return 0;
-    const Result<format::Layout> layout = format::lay_out_netcdf4(step);
-    if (!layout.ok()) return 0;
-    for (std::size_t f = 0; f < step.fields.size(); ++f) {
-        const std::int64_t begin = layout.value().offsets_bytes[f];
-        fuzz::require(begin > 0 && begin + step.fields[f].size_bytes() <= layout.value().file_bytes);
+    for (const format::Format* format : format::formats()) {
+        if (!format->check(step).ok()) continue;
+        const Result<format::Layout> layout = format->lay_out(step);
+        if (!layout.ok()) continue;
+        for (std::size_t f = 0; f < step.fields.size(); ++f) {
+            const std::int64_t begin = layout.value().offsets_bytes[f];
+            fuzz::require(begin > 0 && begin + step.fields[f].size_bytes() <= layout.value().file_bytes);
+        }
     }
     return 0;
 }

@@ -1,4 +1,4 @@
-// What every output method promises: the same bytes, at every rank count, however the fields are cut.
+// What every output method promises of every format: the same bytes, at every rank count, however the fields are cut.
 #include "fixture.hpp"
 
 namespace hakobi::test {
@@ -33,21 +33,23 @@ const std::vector<TestField> large_fields = {
     {"v", ValueType::int64, {7, 201, 101}, inner_blocks},
 };
 
-class EveryMethod : public RanksTest, public ::testing::WithParamInterface<std::string> {
+class EveryWay : public RanksTest, public ::testing::WithParamInterface<Way> {
   protected:
+    [[nodiscard]] static std::string file(int step) { return file_name(GetParam().format, step); }
+
     /// Writes three steps and compares each file with the reference.
     void expect_reference_bytes(OutputOptions options, const std::vector<TestField>& fields) {
-        options.method = GetParam();
+        options.method = GetParam().method;
+        options.format = GetParam().format;
         const std::string prefix = folder + "/run";
         Output out = Output::create(comm, prefix, options);
-        EXPECT_EQ(out.method(), GetParam());
+        EXPECT_EQ(out.method(), GetParam().method);
         for (std::int64_t step = 0; step < 3; ++step) write_step(out, comm, step, fields);
         out.close();
         if (is_rank_0()) {
-            EXPECT_EQ(names_in(folder),
-                      (std::vector<std::string>{"run_000000.nc", "run_000001.nc", "run_000002.nc"}));
+            EXPECT_EQ(names_in(folder), (std::vector<std::string>{file(0), file(1), file(2)}));
             for (std::int64_t step = 0; step < 3; ++step) {
-                const std::string path = prefix + "_00000" + std::to_string(step) + ".nc";
+                const std::string path = folder + "/" + file(static_cast<int>(step));
                 // EXPECT_TRUE, not EXPECT_EQ: a difference would print megabytes.
                 EXPECT_TRUE(bytes_of_file(path) == reference_file(options, step, fields, comm.size()))
                     << path;
@@ -57,35 +59,35 @@ class EveryMethod : public RanksTest, public ::testing::WithParamInterface<std::
     }
 };
 
-TEST_P(EveryMethod, WritesTheReferenceBytesOfSmallFieldsOnAxes) {
+TEST_P(EveryWay, WritesTheReferenceBytesOfSmallFieldsOnAxes) {
     expect_reference_bytes(
         {.axes = grid, .title = "a test", .time_units = "seconds since 2011-03-11 05:46:24"}, grid_fields);
 }
 
-TEST_P(EveryMethod, WritesTheReferenceBytesOfLargeFieldsWithoutAxes) {
+TEST_P(EveryWay, WritesTheReferenceBytesOfLargeFieldsWithoutAxes) {
     expect_reference_bytes({}, large_fields);
 }
 
-TEST_P(EveryMethod, WritesTheReferenceBytesThroughTheSmallestBuffer) {
+TEST_P(EveryWay, WritesTheReferenceBytesThroughTheSmallestBuffer) {
     expect_reference_bytes({.writer_stride = 3, .buffer_bytes = 4096}, large_fields);
 }
 
-TEST_P(EveryMethod, WritesTheReferenceBytesSyncedAndAsynchronous) {
+TEST_P(EveryWay, WritesTheReferenceBytesSyncedAndAsynchronous) {
     expect_reference_bytes({.sync = true, .asynchronous = true}, large_fields);
 }
 
-TEST_P(EveryMethod, WritesTheReferenceBytesWhenFieldsAndBlocksChangeBetweenSteps) {
+TEST_P(EveryWay, WritesTheReferenceBytesWhenFieldsAndBlocksChangeBetweenSteps) {
     const std::string prefix = folder + "/run";
     std::vector<std::vector<TestField>> steps = {grid_fields, {grid_fields[1], grid_fields[0]}, grid_fields};
     steps[2][0].block_of = backward_columns;
-    OutputOptions options{.method = GetParam(), .axes = grid};
+    OutputOptions options{.method = GetParam().method, .format = GetParam().format, .axes = grid};
     Output out = Output::create(comm, prefix, options);
     for (std::size_t step = 0; step < steps.size(); ++step)
         write_step(out, comm, static_cast<std::int64_t>(step), steps[step]);
     out.close();
     if (is_rank_0()) {
         for (std::size_t step = 0; step < steps.size(); ++step) {
-            const std::string path = prefix + "_00000" + std::to_string(step) + ".nc";
+            const std::string path = folder + "/" + file(static_cast<int>(step));
             EXPECT_TRUE(bytes_of_file(path) ==
                         reference_file(options, static_cast<std::int64_t>(step), steps[step], comm.size()))
                 << path;
@@ -94,7 +96,7 @@ TEST_P(EveryMethod, WritesTheReferenceBytesWhenFieldsAndBlocksChangeBetweenSteps
     barrier();
 }
 
-TEST_P(EveryMethod, WritesTheReferenceBytesFromSeveralNodes) {
+TEST_P(EveryWay, WritesTheReferenceBytesFromSeveralNodes) {
     setenv("HAKOBI_RANKS_PER_NODE", "2", 1);
     Comm nodes = Comm::duplicate(MPI_COMM_WORLD);
     unsetenv("HAKOBI_RANKS_PER_NODE");
@@ -104,27 +106,28 @@ TEST_P(EveryMethod, WritesTheReferenceBytesFromSeveralNodes) {
     nodes.free();
 }
 
-TEST_P(EveryMethod, WritesAStepWithoutFieldsAndOneWithoutValues) {
+TEST_P(EveryWay, WritesAStepWithoutFieldsAndOneWithoutValues) {
     const std::vector<TestField> nothing = {{"eta", ValueType::float64, {4, 4}, [](auto global, int, int) {
                                                  return Block{{global.begin(), global.end()}, {0, 0}, {0, 0}};
                                              }}};
-    OutputOptions options{.method = GetParam()};
+    OutputOptions options{.method = GetParam().method, .format = GetParam().format};
     Output out = Output::create(comm, folder + "/run", options);
     write_step(out, comm, 0, {});
     write_step(out, comm, 1, nothing);
     out.close();
     if (is_rank_0()) {
-        EXPECT_TRUE(bytes_of_file(folder + "/run_000000.nc") == reference_file(options, 0, {}, comm.size()));
-        EXPECT_TRUE(bytes_of_file(folder + "/run_000001.nc") ==
+        EXPECT_TRUE(bytes_of_file(folder + "/" + file(0)) == reference_file(options, 0, {}, comm.size()));
+        EXPECT_TRUE(bytes_of_file(folder + "/" + file(1)) ==
                     reference_file(options, 1, nothing, comm.size()));
     }
     barrier();
 }
 
-TEST_P(EveryMethod, CountsItsBytesAndReplacesFilesOfAnEarlierRun) {
+TEST_P(EveryWay, CountsItsBytesAndReplacesFilesOfAnEarlierRun) {
     for (int run = 0; run < 2; ++run) {
-        Output out = Output::create(comm, folder + "/deeper/run",
-                                    {.method = GetParam(), .axes = grid, .replace = run == 1});
+        Output out = Output::create(
+            comm, folder + "/deeper/run",
+            {.method = GetParam().method, .format = GetParam().format, .axes = grid, .replace = run == 1});
         write_step(out, comm, 5 * run, grid_fields);
         std::int64_t bytes = out.times().bytes;
         out.close();
@@ -133,13 +136,13 @@ TEST_P(EveryMethod, CountsItsBytesAndReplacesFilesOfAnEarlierRun) {
         EXPECT_EQ(bytes, 23 * 37 * (8 + 5 * 4 + 4 + 5 * 8) + 21 * 35 * 8);
     }
     if (is_rank_0()) {
-        EXPECT_TRUE(bytes_of_file(folder + "/deeper/run_000000.nc") ==
-                    reference_file({.axes = grid}, 5, grid_fields, comm.size()));
+        EXPECT_TRUE(bytes_of_file(folder + "/deeper/" + file(0)) ==
+                    reference_file({.format = GetParam().format, .axes = grid}, 5, grid_fields, comm.size()));
     }
     barrier();
 }
 
-INSTANTIATE_TEST_SUITE_P(Output, EveryMethod, ::testing::ValuesIn(writing_methods()), name_of_method);
+INSTANTIATE_TEST_SUITE_P(Output, EveryWay, ::testing::ValuesIn(every_way()), name_of_way);
 
 class OutputTest : public RanksTest {};
 

@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "format/netcdf4/layout.hpp"
+#include "format/format.hpp"
 
 namespace hakobi::test {
 
@@ -209,7 +209,7 @@ inline std::vector<char> reference_file(const OutputOptions& options, std::int64
                                       .type = field.type,
                                       .global = field.global});
     }
-    Result<format::Layout> laid_out = format::lay_out_netcdf4(description);
+    Result<format::Layout> laid_out = format::find_format(options.format).value()->lay_out(description);
     EXPECT_TRUE(laid_out.ok()) << laid_out.status().text();
     const format::Layout& layout = laid_out.value();
     std::vector<char> bytes(static_cast<std::size_t>(layout.file_bytes), 0);
@@ -268,6 +268,27 @@ inline std::vector<std::string> writing_methods() {
         if (name != "none") names.emplace_back(name);
     }
     return names;
+}
+
+/// A method and a format, as parameter of a test.
+struct Way {
+    std::string method, format;
+};
+inline std::vector<Way> every_way() {
+    std::vector<Way> ways;
+    for (const std::string_view format : output_formats()) {
+        for (const std::string& method : writing_methods()) ways.push_back({method, std::string(format)});
+    }
+    return ways;
+}
+inline std::string name_of_way(const ::testing::TestParamInfo<Way>& info) {
+    std::string name = info.param.method + "_" + info.param.format;
+    std::replace(name.begin(), name.end(), '-', '_');
+    return name;
+}
+/// The name of a step's file, without its folder.
+inline std::string file_name(const std::string& format, int step) {
+    return "run_00000" + std::to_string(step) + std::string(format::find_format(format).value()->extension());
 }
 
 inline std::string name_of_method(const ::testing::TestParamInfo<std::string>& info) {

@@ -31,7 +31,7 @@ void SparseImage::read(std::int64_t offset_bytes, std::span<std::byte> data) con
     }
 }
 
-std::vector<SparseImage::Extent> SparseImage::extents() const {
+std::vector<Extent> SparseImage::extents() const {
     std::vector<Extent> result;
     for (const auto& [number, page] : pages_) {
         const std::int64_t offset = number * page_bytes;

@@ -7,17 +7,14 @@
 #include <span>
 #include <vector>
 
+#include "format/layout.hpp"
+
 namespace hakobi::format {
 
 /// The bytes that HDF5 writes to a file that exists only here: pages where something was written, nothing
 /// elsewhere. A file of many GB whose datasets are laid out but not written costs a few pages.
 class SparseImage {
   public:
-    struct Extent {
-        std::int64_t offset_bytes = 0;
-        std::vector<std::byte> bytes;
-    };
-
     void write(std::int64_t offset_bytes, std::span<const std::byte> data);
     void read(std::int64_t offset_bytes,
               std::span<std::byte> data) const;  ///< zeros where nothing was written

@@ -12,14 +12,13 @@
 //  5. Objects carry no times, and the format's versions are pinned: the bytes depend on the description only.
 //  6. The dimension time is unlimited, which makes its own variable chunked; fields stay contiguous with one record
 //     each, which netCDF reads all the same: ncrcat and MFDataset string the files of a series together.
-#include "format/netcdf4/layout.hpp"
-
 #include <hdf5_hl.h>
 
 #include <algorithm>
 #include <cstring>
 #include <new>
 
+#include "format/format.hpp"
 #include "format/netcdf4/hdf5.hpp"
 #include "format/netcdf4/image_driver.hpp"
 
@@ -222,28 +221,29 @@ Layout build(const StepDescription& step, const Dimensions& dimensions) {
     return layout;
 }
 
+class Netcdf4 final : public Format {
+  public:
+    [[nodiscard]] std::string_view name() const override { return "netcdf4"; }
+    [[nodiscard]] std::string_view extension() const override { return ".nc"; }
+    [[nodiscard]] Result<Layout> lay_out(const StepDescription& step) const override {
+        Result<Dimensions> dimensions = dimensions_of(step);
+        if (!dimensions.ok()) return dimensions.status();
+        const QuietErrors quiet;
+        try {
+            return build(step, dimensions.value());
+        } catch (const Hdf5Failure& failure) {
+            return Status(ErrorCode::internal, "laying out the file: " + failure.text);
+        } catch (const std::bad_alloc&) {
+            return Status(ErrorCode::out_of_memory, "laying out the file: no memory");
+        }
+    }
+};
+
 }  // namespace
 
-Result<Layout> lay_out_netcdf4(const StepDescription& step) {
-    Result<Dimensions> dimensions = dimensions_of(step);
-    if (!dimensions.ok()) return dimensions.status();
-    const QuietErrors quiet;
-    try {
-        return build(step, dimensions.value());
-    } catch (const Hdf5Failure& failure) {
-        return Status(ErrorCode::internal, "laying out the file: " + failure.text);
-    } catch (const std::bad_alloc&) {
-        return Status(ErrorCode::out_of_memory, "laying out the file: no memory");
-    }
-}
-
-void set_time(Layout& layout, double time) {
-    for (SparseImage::Extent& extent : layout.metadata) {
-        const std::int64_t within = layout.time_offset_bytes - extent.offset_bytes;
-        if (within < 0 || within >= std::ssize(extent.bytes)) continue;
-        std::memcpy(extent.bytes.data() + within, &time,
-                    sizeof(time));  // never split: extents end at page borders
-    }
+const Format& netcdf4() {
+    static const Netcdf4 format;
+    return format;
 }
 
 }  // namespace hakobi::format

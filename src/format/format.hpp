@@ -1,0 +1,41 @@
+#pragma once
+
+#include <span>
+#include <string_view>
+
+#include "base/status.hpp"
+#include "format/layout.hpp"
+#include "format/step.hpp"
+
+namespace hakobi::format {
+
+/// What a step's file holds around its values. A format lays out; who moves values needs no more than where they go, and
+/// who writes metadata (rank 0) no more than their bytes. All functions are local and pure, and equal descriptions give equal
+/// results: no file is touched. A new format is one folder, one line in registry.cpp, and passes
+/// tests/output/contract_test.cpp with every method.
+class Format {
+  public:
+    virtual ~Format() = default;
+    Format() = default;
+    Format(const Format&) = delete;
+    Format& operator=(const Format&) = delete;
+
+    /// What OutputOptions::format calls it: "netcdf4".
+    [[nodiscard]] virtual std::string_view name() const = 0;
+    /// How its files' names end: ".nc". No format's extension is the beginning of another's.
+    [[nodiscard]] virtual std::string_view extension() const = 0;
+    /// What of a description that passed check_description the format cannot hold: unsupported or invalid_argument, naming
+    /// the field. Called on every rank with the same description before the step is laid out.
+    [[nodiscard]] virtual Status check(const StepDescription& /*step*/) const { return {}; }
+    /// Lays out the file of a step that passed both checks. out_of_memory, or internal with the library's own text.
+    [[nodiscard]] virtual Result<Layout> lay_out(const StepDescription& step) const = 0;
+};
+
+/// All formats, in the order of the documentation; the first is the default. They live as long as the process.
+[[nodiscard]] std::span<const Format* const> formats();
+/// invalid_argument, naming the nearest, when no format has the name.
+Result<const Format*> find_format(std::string_view name);
+// One a folder; registry.cpp lists them.
+[[nodiscard]] const Format& netcdf4();
+
+}  // namespace hakobi::format

@@ -1,0 +1,29 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace hakobi::format {
+
+/// Bytes at a place of a file.
+struct Extent {
+    std::int64_t offset_bytes = 0;
+    std::vector<std::byte> bytes;
+};
+
+/// A file without its fields' values: what to write where, and where the values go.
+///
+/// The file holds `metadata`, then over it the values of field i (native byte order, C order) from `offsets_bytes[i]`,
+/// zeros elsewhere, and is `file_bytes` long.
+struct Layout {
+    std::vector<Extent> metadata;
+    std::vector<std::int64_t> offsets_bytes;
+    std::int64_t file_bytes = 0;
+    std::int64_t time_offset_bytes = 0;  ///< where the metadata hold the step's time as a double; 0: nowhere
+};
+
+/// Makes a layout that of the same step at another time: steps of a series are laid out once.
+void set_time(Layout& layout, double time);
+
+}  // namespace hakobi::format

@@ -1,0 +1,30 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <hakobi/block.hpp>
+#include <span>
+#include <vector>
+
+#include "output/method.hpp"
+
+namespace hakobi::output {
+
+/// A block of a field, and where this rank has its values.
+struct HeldBlock {
+    Block block;
+    const std::byte* first = nullptr;         ///< of the block's values
+    std::vector<std::int64_t> strides_bytes;  ///< from a value to its neighbour, one a dimension
+};
+
+/// This rank's part of a field: blocks that do not overlap.
+using HeldField = std::vector<HeldBlock>;
+
+/// Strides of values in C order without gaps.
+[[nodiscard]] std::vector<std::int64_t> packed_strides(const std::vector<std::int64_t>& count,
+                                                       std::int64_t element_bytes);
+
+/// Where the field's values are in memory (by address) and where in the file, whose array begins at `offset_bytes`. Pure.
+[[nodiscard]] Part part_of(const HeldField& field, std::int64_t element_bytes, std::int64_t offset_bytes);
+
+}  // namespace hakobi::output

@@ -46,6 +46,8 @@ COMMANDS: dict[str, str] = {
     "demo": "hakobi.commands.demo",
     "doctor": "hakobi.commands.doctor",
     "gather": "hakobi.commands.gather",
+    "index": "hakobi.commands.index",
+    "post": "hakobi.commands.post",
     "run": "hakobi.commands.run",
     "store check": "hakobi.commands.store:check",
     "store consolidate": "hakobi.commands.store:consolidate",

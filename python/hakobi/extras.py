@@ -8,6 +8,7 @@ EXTRAS: dict[str, tuple[str, tuple[str, ...]]] = {
     "output": ("hakobi.Output and hakobi.Store in Python", ("numpy",)),
     "measure": ("benchmarks, compare and doctor", ("psutil", "rich", "scipy")),
     "plots": ("studies with their reports", ("jinja2", "matplotlib", "mpl_toolkits", "PIL")),
+    "post": ("looking at results: post and index", ("google_crc32c", "starlette", "uvicorn")),
     "fdb": ("copies to and from ECMWF's FDB", ("fdb5lib",)),
     "xarray": ("opening results with xarray", ("dask", "h5netcdf", "xarray")),
 }

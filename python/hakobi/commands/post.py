@@ -1,0 +1,58 @@
+"""`hakobi post`: look at results in a browser, or as a picture."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from hakobi.errors import InputError
+
+
+@click.command()
+@click.argument("path", type=click.Path(path_type=Path))
+@click.option("--host", default="127.0.0.1", show_default=True, help="Where to listen; loopback is for ssh tunnels.")
+@click.option("--port", type=click.IntRange(0, 65535), default=0, help="Port to listen at; 0 takes a free one.")
+@click.option("--name", "names", multiple=True, help="A further name that the server answers to (Host); repeatable.")
+@click.option("--cache", type=click.IntRange(1, 65536), default=128, show_default=True, help="Memory for answers, MiB.")
+@click.option("--slurm", is_flag=True, help="Print a Slurm job script that serves PATH, and how to reach it.")
+@click.option("--picture", type=click.Path(path_type=Path), help="Write a PNG instead of serving.")
+@click.option("--field", help="Picture: name of the field; default: the first.")
+@click.option("--step", help="Picture: last, first, a step's number, or number.time.  [default: last]")
+@click.option("--slice", "cut", help="Picture: axis=index of a field in 3-D, as z=0; default: the first axis's middle.")
+@click.option("--range", "limits", type=float, nargs=2, help="Picture: low and high end of the colours.")
+@click.option("--colours", help="Picture: tide, ember, grey, safe, swell or moss.")
+def command(
+    path: Path,
+    host: str,
+    port: int,
+    names: tuple[str, ...],
+    cache: int,
+    slurm: bool,
+    picture: Path | None,
+    field: str | None,
+    step: str | None,
+    cut: str | None,
+    limits: tuple[float, float] | None,
+    colours: str | None,
+) -> int:
+    """Look at results where they lie: print an address for a browser.
+
+    PATH is a folder, a file, or the prefix of a series. What is read comes from the step files, and from their
+    overviews where `hakobi index` made some.
+    """
+    if picture is not None:
+        from hakobi.post import picture as pictures
+
+        low, high = limits or (None, None)
+        pictures.picture(path, picture, field=field, step=step or "last", cut=cut, low=low, high=high, colours=colours)
+        return 0
+    if field or step or cut or limits or colours:
+        raise InputError("--field, --step, --slice, --range and --colours are for --picture; a browser has its own")
+    from hakobi.post import serving
+
+    if slurm:
+        click.echo(serving.slurm_script(path))
+        return 0
+    serving.serve(path, host, port, names, cache << 20)
+    return 0

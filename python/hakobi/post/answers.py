@@ -1,0 +1,173 @@
+"""What the server says in JSON: a step's fields, exact values at points and along lines, a point over the steps."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from hakobi.errors import FormatError, HakobiError, InputError
+from hakobi.post import reduction
+from hakobi.post.catalogue import OpenStep, Series, Steps, identifier
+from hakobi.post.indexing import statistics_of
+from hakobi.post.pyramid import levels_of as levels_of
+from hakobi.post.source import Axis, Field
+
+_WHOLE_BYTES = 16 << 20
+#: The most points of a line, and the most steps of a time series in one answer.
+MOST_SAMPLES = 2048
+MOST_STEPS = 400
+
+
+def number(value: float) -> float | str | None:
+    """A value as JSON has it: NaN is null, infinities are words."""
+    if math.isnan(value):
+        return None
+    return value if math.isfinite(value) else ("Infinity" if value > 0 else "-Infinity")
+
+
+def describe_series(series: Series) -> dict[str, Any]:
+    return {"id": series.id, "name": series.key, "runs": series.runs(), "count": len(series.numbers)}
+
+
+def describe_step(opened: OpenStep) -> dict[str, Any]:
+    """Everything that the client must know to draw."""
+    step = opened.step
+    axes: dict[str, Any] = {}
+    fields = []
+    for field in step.fields.values():
+        names = []
+        for axis in field.axes:
+            key = f"{axis.name}/{axis.size}"
+            axes.setdefault(key, _describe_axis(axis))
+            names.append(key)
+        has_overview = opened.overview is not None and field.name in opened.overview.fields
+        fields.append(
+            {
+                "id": identifier(field.name),
+                "name": field.name,
+                "units": field.units,
+                "long_name": field.long_name,
+                "axes": names,
+                "shape": field.shape,
+                "type": str(field.dtype),
+                "num_times": field.num_times,
+                "num_levels": len(levels_of(field.shape)),
+                "num_bytes": field.num_bytes,
+                "has_overview": has_overview,
+            }
+        )
+    return {
+        "version": opened.version,
+        "path": str(step.path),
+        "num_bytes": step.num_bytes,
+        "overview_bytes": opened.overview.num_bytes if opened.overview else 0,
+        "times": [number(t) for t in step.times],
+        "time_units": step.time_units,
+        "axes": axes,
+        "fields": fields,
+        "left_out": step.left_out,
+    }
+
+
+def _describe_axis(axis: Axis) -> dict[str, Any]:
+    told: dict[str, Any] = {"name": axis.name, "size": axis.size, "units": axis.units, "kind": axis.kind}
+    if axis.coordinates is not None:
+        values = np.asarray(axis.coordinates)
+        steps = np.diff(values)
+        is_even = axis.size > 1 and np.allclose(steps, steps[0], rtol=1e-4, atol=0)
+        told |= {"first": values[0], "last": values[-1]}
+        if not is_even and axis.size > 1:
+            told["values"] = axis.coordinates
+    return told
+
+
+def describe_statistics(opened: OpenStep, field: Field, time: int) -> dict[str, Any]:
+    """Of one field at one time: from the overview, else of a sample (all of a small field)."""
+    if opened.overview is not None and field.name in opened.overview.fields:
+        return opened.overview.fields[field.name].statistics[time]
+    if field.num_bytes <= _WHOLE_BYTES:
+        values = opened.step.read(field.name, time, tuple((0, n) for n in field.shape)).ravel()
+        low, high = reduction.extremes(values, values.size)
+        with np.errstate(all="ignore"):
+            total, num_nan = float(np.nansum(values, dtype=np.float64)), int(np.isnan(values).sum())
+        return statistics_of(values.size, low, high, total, num_nan, values.astype(np.float64))
+    told = statistics_of(0, np.empty(0), np.empty(0), 0.0, 0, _sample(opened, field, time))
+    points = told.get("percentiles", {})
+    return told | {"is_sampled": True, "min": points.get("0.5"), "max": points.get("99.5")}
+
+
+def _sample(opened: OpenStep, field: Field, time: int) -> Any:
+    rows = math.prod(field.shape[:-1])
+    pieces = []
+    for place in range(min(rows, 200)):
+        at = np.unravel_index(place * (rows - 1) // max(1, min(rows, 200) - 1), field.shape[:-1])
+        box = (*((int(i), int(i) + 1) for i in at), (0, field.shape[-1]))
+        pieces.append(opened.step.read(field.name, time, box).ravel()[:: max(1, field.shape[-1] // 512)])
+    return np.concatenate(pieces).astype(np.float64)
+
+
+def read_point(opened: OpenStep, field: Field, time: int, at: Sequence[int]) -> float:
+    """The exact value of one cell. Raises InputError outside the field."""
+    if len(at) != len(field.shape) or any(not 0 <= i < n for i, n in zip(at, field.shape, strict=True)):
+        raise InputError("the point lies outside the field")
+    return float(opened.step.read(field.name, time, tuple((i, i + 1) for i in at)).item())
+
+
+def read_line(opened: OpenStep, field: Field, time: int, first: Sequence[int], last: Sequence[int]) -> dict[str, Any]:
+    """Exact values of the cells nearest to a line, one a cell of its longest direction, at most MOST_SAMPLES."""
+    read_point(opened, field, time, first)
+    read_point(opened, field, time, last)
+    count = min(MOST_SAMPLES, 1 + max(abs(a - b) for a, b in zip(first, last, strict=True)))
+    cells = np.rint(np.linspace(first, last, count)).astype(int).tolist()
+    box = tuple((min(a, b), max(a, b) + 1) for a, b in zip(first, last, strict=True))
+    if math.prod(b - a for a, b in box) * field.dtype.itemsize <= _WHOLE_BYTES // 4:
+        values = opened.step.read(field.name, time, box)
+        found = [float(values[tuple(i - a for i, (a, _) in zip(cell, box, strict=True))]) for cell in cells]
+    else:
+        found = [read_point(opened, field, time, cell) for cell in cells]
+    return {"cells": cells, "values": [number(v) for v in found]}
+
+
+def read_times(series: Series, steps: Steps, field_id: str, at: Sequence[int]) -> dict[str, Any]:
+    """One cell over the series: every n-th step, so that there are at most MOST_STEPS; the last one always. Steps that
+    cannot be read have no value."""
+    numbers = series.numbers
+    stride = max(1, -(-len(numbers) // MOST_STEPS))
+    chosen = sorted({*range(0, len(numbers), stride), len(numbers) - 1}) if len(numbers) else []
+    points: list[list[Any]] = []
+    units = ""
+    for place in chosen:
+        name = int(numbers[place])
+        try:
+            opened = steps.get(series.path(name))
+            field = field_of(opened, field_id)
+            units = opened.step.time_units or units
+            count = max(1, field.num_times)
+            every = max(1, -(-count // MOST_STEPS))
+            for time in range(0, count, every):
+                when = opened.step.times[time] if time < len(opened.step.times) else None
+                value = read_point(opened, field, time, at)
+                points.append([f"{name}.{time}", None if when is None else number(when), number(value)])
+        except (FormatError, OSError, KeyError):
+            points.append([f"{name}.0", None, None])
+    return {"points": points, "time_units": units, "stride": stride}
+
+
+def field_of(opened: OpenStep, field_id: str) -> Field:
+    """Raises KeyError."""
+    for name, field in opened.step.fields.items():
+        if identifier(name) == field_id:
+            return field
+    raise KeyError(field_id)
+
+
+def reason(error: Exception) -> str:
+    """One line without what only the machine's owner needs to know."""
+    if isinstance(error, HakobiError):
+        return " ".join(str(error).split())
+    if isinstance(error, OSError):
+        return error.strerror or "the storage failed"
+    return "not found"

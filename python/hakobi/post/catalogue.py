@@ -1,0 +1,234 @@
+"""What lies below a path: series of steps, each a file or a time in a file.
+
+`run_000000.nc`, `run_000001.nc`, … are one series; a file without a number is a series of its own. Numbers are kept as
+integers, so that a series of a million steps costs 8 bytes a step. Links are not followed, hidden files not looked at.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import threading
+from collections import OrderedDict
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hakobi.errors import HakobiError, InputError
+from hakobi.post.overview import Overview, path_of
+from hakobi.post.source import Step
+
+SUFFIXES = (".nc", ".nc4", ".h5", ".hdf5", ".hdf", ".he5")
+_NUMBERED = re.compile(r"(?s)(.*?)(\d{1,18})")
+_MOST_FOLDERS = 10_000
+_MOST_RUNS = 20_000
+
+
+def identifier(text: str, size: int = 6) -> str:
+    """A short name for an address, made from any text.
+
+    >>> len(identifier("<b>"))
+    12
+    """
+    return hashlib.blake2s(text.encode(errors="surrogateescape"), digest_size=size).hexdigest()
+
+
+@dataclass
+class Series:
+    """Files of one name with ascending numbers; a file without a number has the number -1."""
+
+    key: str  # path below the root, the number left out
+    folder: Path
+    prefix: str
+    suffix: str
+    width: int  # of the number with its leading zeros
+    numbers: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, np.int64))
+
+    @property
+    def id(self) -> str:
+        return identifier(self.key)
+
+    def path(self, number: int) -> Path:
+        """The file with that number, which is one of the series'. Raises KeyError."""
+        at = int(np.searchsorted(self.numbers, number))
+        if at >= len(self.numbers) or self.numbers[at] != number:
+            raise KeyError(number)
+        text = "" if number < 0 else str(number).zfill(self.width)
+        return self.folder / f"{self.prefix}{text}{self.suffix}"
+
+    def runs(self) -> list[list[int]]:
+        """The numbers as [first, difference, count]: few for an even series, however long."""
+        runs: list[list[int]] = []
+        at, count = 0, len(self.numbers)
+        differences = np.diff(self.numbers)
+        changes = np.flatnonzero(np.diff(differences)) + 1
+        while at < count and len(runs) < _MOST_RUNS:
+            if at + 1 == count:
+                runs.append([int(self.numbers[at]), 1, 1])
+                break
+            place = int(np.searchsorted(changes, at, side="right"))
+            stop = int(changes[place]) + 1 if place < len(changes) else count
+            runs.append([int(self.numbers[at]), int(differences[at]), stop - at])
+            at = stop
+        return runs
+
+
+class Catalogue:
+    """The series below a root, looked up again by `scan`. `path` is a folder, a file, or the prefix of a series as a
+    program was given it (`out/run`). Raises InputError where nothing is there."""
+
+    def __init__(self, path: Path) -> None:
+        path = path.absolute()
+        self._only: str | None = None
+        if path.is_dir():
+            self.root = path.resolve()
+        elif path.parent.is_dir():
+            self.root = path.parent.resolve()
+            self._only = path.name
+        else:
+            raise InputError(f"{path}: there is no such file or folder", code="not_found")
+        self.series: dict[str, Series] = {}
+        self.scan()
+        if self._only is not None and not self.series:
+            raise InputError(f"{path}: there is no such file, nor steps {path.name}_….nc", code="not_found")
+
+    def scan(self) -> list[Series]:
+        """Looks again; returns the series that are new or have other steps than before."""
+        found: dict[str, tuple[Series, list[int]]] = {}
+        folders = [self.root]
+        for folder in folders:
+            try:
+                entries = os.scandir(folder)
+            except OSError:
+                continue
+            with entries:
+                for entry in entries:
+                    name = entry.name
+                    if name.startswith("."):
+                        continue
+                    if name.endswith(SUFFIXES):
+                        if entry.is_file(follow_symlinks=False):
+                            self._add(found, folder, name)
+                    elif self._only is None and len(folders) < _MOST_FOLDERS and entry.is_dir(follow_symlinks=False):
+                        folders.append(folder / name)
+        self._merge_widths(found)
+        changed = []
+        now: dict[str, Series] = {}
+        for series, numbers in found.values():
+            series.numbers = np.unique(np.array(numbers, np.int64))
+            now[series.id] = series
+            before = self.series.get(series.id)
+            if before is None or not np.array_equal(before.numbers, series.numbers):
+                changed.append(series)
+        self.series = now
+        return changed
+
+    def _add(self, found: dict[str, tuple[Series, list[int]]], folder: Path, name: str) -> None:
+        stem, suffix = name[: name.rindex(".")], name[name.rindex(".") :]
+        match = _NUMBERED.fullmatch(stem)
+        prefix, digits = match.groups() if match else (stem, "")
+        if self._only is not None and self._only not in (name, stem, prefix, prefix.rstrip("_-.")):
+            return
+        if self._only == name:
+            prefix, digits = stem, ""
+        # Numbers of one width are a series, and so are those without leading zeros that are wider.
+        width = len(digits)
+        sign = "#" * width
+        key = f"{folder}\0{prefix}{sign}{suffix}"
+        if key not in found:
+            below = os.path.relpath(folder, self.root)
+            place = "" if below == "." else below + "/"
+            found[key] = (Series(f"{place}{prefix}{sign}{suffix}", folder, prefix, suffix, width), [])
+        found[key][1].append(int(digits) if digits else -1)
+
+    @staticmethod
+    def _merge_widths(found: dict[str, tuple[Series, list[int]]]) -> None:
+        """run_9 and run_10 are one series: a width whose numbers have no leading zero goes to the one below it."""
+        for key in sorted(found, key=len, reverse=True):
+            series, numbers = found[key]
+            narrower = key.replace("#" * series.width, "#" * (series.width - 1), 1)
+            if series.width > 1 and narrower in found and min(numbers) >= 10 ** (series.width - 1):
+                found[narrower][1].extend(numbers)
+                del found[key]
+
+    def of(self, series_id: str) -> Series:
+        """Raises KeyError."""
+        return self.series[series_id]
+
+
+@dataclass
+class OpenStep:
+    """A step with its overview where there is one that fits. `version` is other for every content of the file."""
+
+    step: Step
+    overview: Overview | None
+    version: str
+
+
+class Steps:
+    """Open steps, the most recently used ones, shared by all viewers."""
+
+    def __init__(self, most: int = 64) -> None:
+        self._most = most
+        self._lock = threading.Lock()
+        self._open: OrderedDict[Path, OpenStep] = OrderedDict()
+
+    def get(self, path: Path) -> OpenStep:
+        """The step as it is now. Raises FormatError (torn, being written), OSError (gone, no permission)."""
+        with self._lock:
+            known = self._open.get(path)
+            if known is not None:
+                self._open.move_to_end(path)
+        if known is not None and known.step.is_current() and _overview_state(path) == _state_of(known):
+            return known
+        fresh = self._load(path)
+        with self._lock:
+            self._open[path] = fresh
+            self._open.move_to_end(path)
+            while len(self._open) > self._most:
+                self._open.popitem(last=False)  # closed when its last reader lets go of it
+        return fresh
+
+    @staticmethod
+    def _load(path: Path) -> OpenStep:
+        step = Step.open(path)
+        overview: Overview | None = None
+        try:
+            overview = Overview(path_of(path))
+            if not overview.is_of(step.fileno()) or not _fits(overview, step):
+                overview = None
+        except (HakobiError, OSError):
+            overview = None
+        state = _overview_state(path) if overview else None
+        version = identifier(f"{step.num_bytes} {step.mtime_ns} {step.inode} {state}", 5)
+        return OpenStep(step, overview, version)
+
+
+def _fits(overview: Overview, step: Step) -> bool:
+    for name, found in overview.fields.items():
+        this = step.fields.get(name)
+        if this is None or len(found.shards) != max(1, this.num_times):
+            return False
+        if any(shard.level.shape != type(shard.level).of(this.shape, shard.level.number).shape
+               for time in found.shards for shard in time.values()):  # fmt: skip
+            return False
+    return True
+
+
+def _overview_state(path: Path) -> tuple[int, int] | None:
+    try:
+        status = path_of(path).stat(follow_symlinks=False)
+    except OSError:
+        return None
+    return (status.st_mtime_ns, status.st_ino)
+
+
+def _state_of(known: OpenStep) -> Any:
+    if known.overview is None:
+        return None
+    status = os.fstat(known.overview.fileno())
+    return (status.st_mtime_ns, status.st_ino)

@@ -1,0 +1,408 @@
+// The page: what is chosen, what that makes to be drawn. The state is one object; every change goes through `set`.
+
+import { NAMES, MAPS, words } from './colours.js';
+import { lineChart } from './charts.js';
+import { onSent, sent, getJson } from './net.js';
+import { bytes, parse, place, text, time as timeText } from './numbers.js';
+import { showBar, showBytes, showPython, showStatistics } from './panel.js';
+import { coordinate, Plane } from './plane.js';
+import { Session } from './session.js';
+import * as states from './state.js';
+
+const $ = (id) => document.getElementById(id);
+const session = new Session(JSON.parse($('start').textContent));
+let state = states.read(location.hash);
+let now = {}; // what is on the screen: series, place, step (meta), field, time, statistics, look
+let generation = 0;
+let playing = null;
+let scene = null;
+
+history.replaceState(null, '', location.pathname + location.hash); // the token is in the cookie by now
+
+const plane = new Plane($('plane'), {
+  onMove: (view) => remember({ x: view.x, y: view.y, zoom: view.zoom }),
+  onHover: showReadout,
+  onPick: (cell) => set({ point: fullCell(cell) }),
+  onLine: (line) => set({ from: fullCell(line[0]), to: fullCell(line[1]) }),
+  onFailure: fail,
+});
+
+// State
+
+let rememberTimer = 0;
+function remember(change) {
+  state = { ...state, ...change };
+  clearTimeout(rememberTimer);
+  rememberTimer = setTimeout(() => history.replaceState(null, '', states.write(state)), 150);
+}
+
+function set(change) {
+  remember(change);
+  return update();
+}
+
+function fail(error) {
+  if (error.name === 'AbortError') return;
+  const isNews = error.status === 410 && now.series;
+  if (isNews) { session.forget(now.series, now.name); setTimeout(update, 300); return; }
+  $('message').textContent = error.message || 'Something went wrong.';
+  $('message').hidden = false;
+}
+
+// From the state to the screen
+
+async function update() {
+  const mine = (generation += 1);
+  try {
+    const series = session.series.get(state.series) || [...session.series.values()].find((s) => s.count) || [...session.series.values()][0];
+    if (!series) { fail(new Error('There is no NetCDF-4 or HDF5 file here yet.')); return; }
+    const last = series.count - 1;
+    let [number, time] = String(state.step).split('.').map(Number);
+    let at = state.step === 'last' || Number.isNaN(number) ? last : series.placeOf(number);
+    if (at < 0) at = last;
+    const file = series.number(at);
+    let name = `${file}.${time || 0}`;
+    const step = await session.step(series, name);
+    if (mine !== generation) return;
+    const count = session.timesOf(series, step);
+    time = state.step === 'last' ? count - 1 : Math.min(time || 0, count - 1);
+    name = `${file}.${time}`;
+    const field = step.fields.find((f) => f.name === state.field) || step.fields[0];
+    const before = now;
+    now = { series, at, file, time, count, name, step, field, look: before.look, statistics: before.statistics };
+    $('message').hidden = true;
+    if (!field) { fail(new Error(`${series.name}: there is no field in two or three dimensions in this step.`)); return; }
+    const axis = field.shape.length === 3 ? Math.min(2, Math.max(0, state.axis)) : 0;
+    const index = field.shape.length === 3 ? Math.min(field.shape[axis] - 1, Math.max(0, state.index ?? Math.floor(field.shape[axis] / 2))) : 0;
+    const fieldTime = field.num_times > 1 ? time : 0;
+    Object.assign(now, { axis, index, fieldTime, dataName: `${file}.${fieldTime}` });
+    showControls(before);
+    const isSame = before.field && before.field.name === field.name && before.series === series;
+    const coming = session.statistics(series, now.dataName, field, step.version);
+    if (isSame && before.look) { drawPlane(); coming.then((found) => { if (mine === generation) { now.statistics = found; refit(false); showValues(); } }, fail); return; }
+    now.statistics = await coming;
+    if (mine !== generation) return;
+    refit(true);
+    showValues();
+  } catch (error) { if (mine === generation) fail(error); }
+}
+
+// Low and high of the colours. Held from step to step, so that steps can be compared, unless the state says otherwise.
+function refit(isOther) {
+  const found = now.statistics || {};
+  let { low, high } = state;
+  const isHeld = Number.isFinite(low) && Number.isFinite(high) && (isOther ? state.range === 'held' || state.field === now.field.name || !state.field : !state.each);
+  if (!isHeld || low === undefined) {
+    const points = found.percentiles || {};
+    const share = Number(state.range);
+    [low, high] = Number.isFinite(share) && points[share] !== undefined ? [points[share], points[100 - share]] : [found.min, found.max];
+    if (now.minus) { const sorted = plane.sample(); high = sorted.length ? Math.max(Math.abs(sorted[0]), Math.abs(sorted[sorted.length - 1])) : 1; low = -high; }
+    else if (low < 0 && high > 0 && Math.min(-low, high) > 0.2 * Math.max(-low, high)) { high = Math.max(-low, high); low = -high; }
+    remember({ low, high });
+  }
+  if (!Number.isFinite(low) || !Number.isFinite(high)) [low, high] = [0, 1];
+  if (!(high > low)) { const pad = Math.abs(low) * 1e-3 || Number.MIN_VALUE * 1e4 || 1; [low, high] = [low - pad, high + pad]; }
+  const isTwoSided = low < 0 && high > 0 && Math.abs(low + high) < 1e-6 * (high - low);
+  const map = NAMES.includes(state.map) ? state.map : isTwoSided ? 'swell' : 'tide';
+  const kinds = now.field.axes.map((key) => now.step.axes[key].kind);
+  now.look = { low, high, map, isFlipped: state.flip === 'true', words: words(map, state.flip === 'true'), hasCoast: kinds.includes('lat') && kinds.includes('lon') };
+  $('low').value = text(low, 6);
+  $('high').value = text(high, 6);
+  $('map').value = map;
+  showBar(now.look, now.field.units);
+  drawPlane();
+}
+
+function inPlane() { return now.field.shape.length === 2 ? [0, 1] : [0, 1, 2].filter((d) => d !== now.axis); }
+
+function fullCell([row, column]) {
+  const cell = Array(now.field.shape.length).fill(0);
+  const [r, c] = inPlane();
+  if (cell.length === 3) cell[now.axis] = now.index;
+  [cell[r], cell[c]] = [row, column];
+  return cell;
+}
+
+function drawPlane() {
+  const { series, step, field, dataName, axis, index } = now;
+  if (!now.look) return;
+  const isPlane = state.view === 'plane' || field.shape.length === 2;
+  $('plane').hidden = !isPlane;
+  $('scene').hidden = isPlane;
+  $('zoom').hidden = !isPlane;
+  plane.setLook(now.look);
+  if (!isPlane) { drawScene(); return; }
+  const [r, c] = inPlane();
+  const minus = now.minus;
+  const address = (level, row, column) => {
+    const where = `${series.id}/${dataName}/${step.version}/${field.id}/${level}/${axis}/${index >> level}/${row}/${column}`;
+    return minus ? `difference/${where}/${minus}` : `tile/${where}`;
+  };
+  const marks = {};
+  const isHere = (cell) => cell && cell.length === field.shape.length && (cell.length === 2 || cell[axis] === index);
+  if (isHere(state.point)) marks.point = [state.point[r], state.point[c]];
+  if (isHere(state.from) && isHere(state.to)) marks.line = [[state.from[r], state.from[c]], [state.to[r], state.to[c]]];
+  plane.marks = marks;
+  // Across the unit-stride direction full resolution of a large field reads most of it: only where little is in sight.
+  const isCostly = field.shape.length === 3 && axis === 2 && field.num_bytes > 4e9;
+  const source = { address, shape: [field.shape[r], field.shape[c]], rowAxis: step.axes[field.axes[r]], columnAxis: step.axes[field.axes[c]], numLevels: field.num_levels, finest: 0 };
+  const view = state.zoom ? { x: state.x, y: state.y, zoom: state.zoom } : null;
+  plane.show(source, view);
+  if (isCostly && field.has_overview && plane.visible(0).length > 6) source.finest = 1;
+  const label = `${field.long_name || field.name} ${whereText()}, ${whenText()}, colours from ${text(now.look.low)} to ${text(now.look.high)} ${field.units}`;
+  $('plane').setAttribute('aria-label', label);
+}
+
+async function drawScene() {
+  try {
+    if (!scene) {
+      const { Scene } = await import('./scene.js');
+      scene ??= new Scene($('scene'), { onMove: remember, onFailure: fail });
+    }
+    scene.show({ series: now.series, name: now.dataName, step: now.step, field: now.field, look: now.look, state, isSurface: state.view === 'surface' });
+    if (state.view === 'surface') $('iso-value').textContent = text(scene.isovalue(), 4);
+  } catch (error) { fail(error); }
+}
+
+// Text about what is shown
+
+function whenText() {
+  const value = now.step.times[now.time];
+  return value === undefined ? `step ${now.file < 0 ? now.time : now.file}` : timeText(value, now.step.time_units);
+}
+
+function whereText() {
+  if (now.field.shape.length === 2) return '';
+  const axis = now.step.axes[now.field.axes[now.axis]];
+  return `at ${axis.name} ${axis.first === undefined ? now.index : place(coordinate(axis, now.index + 0.5), axis)}`;
+}
+
+function showControls(before) {
+  const { series, step, field } = now;
+  const option = (value, label) => Object.assign(document.createElement('option'), { value, textContent: label });
+  if (before.series !== series || $('series').length !== session.series.size) {
+    $('series').replaceChildren(...[...session.series.values()].map((s) => option(s.id, `${s.name.replace(/#+/, '…')} (${s.count})`)));
+    $('minus').replaceChildren(option('', 'nothing'), option('first', 'its first step'), option('before', 'the step before'), ...[...session.series.values()].filter((s) => s !== series).map((s) => option(s.id, `the same step of ${s.name.replace(/#+/, '…')}`)));
+  }
+  $('series').value = series.id;
+  if (before.step !== step) $('field').replaceChildren(...step.fields.map((f) => option(f.name, f.name)));
+  $('field').value = field.name;
+  $('minus').value = state.minus || '';
+  const is3d = field.shape.length === 3;
+  const view = is3d ? state.view : 'plane';
+  for (const button of $('views').querySelectorAll('button')) { button.setAttribute('aria-pressed', button.dataset.view === view); button.disabled = !is3d && button.dataset.view !== 'plane'; }
+  $('axes').hidden = $('index-box').hidden = !is3d || view !== 'plane';
+  if (is3d) {
+    for (const button of $('axes').querySelectorAll('button')) {
+      const axis = Number(button.dataset.axis);
+      button.setAttribute('aria-pressed', axis === now.axis);
+      button.textContent = step.axes[field.axes[axis]].name.slice(0, 12);
+    }
+    Object.assign($('index'), { value: now.index, max: field.shape[now.axis] - 1 });
+    $('index-where').textContent = step.axes[field.axes[now.axis]].first === undefined ? `of ${field.shape[now.axis]}` : whereText().replace(/^at \S+ /, '');
+  }
+  $('volume-box').hidden = view === 'plane';
+  $('iso-box').hidden = view !== 'surface';
+  $('opacity').value = state.opacity;
+  $('iso').value = state.iso;
+  const total = series.count > 1 ? series.count : now.count;
+  const at = series.count > 1 ? now.at : now.time;
+  Object.assign($('time'), { max: total - 1, value: at });
+  $('time').setAttribute('aria-valuetext', whenText());
+  $('previous').disabled = at <= 0;
+  $('next').disabled = at >= total - 1;
+  $('when').textContent = `${at + 1} / ${total}  ·  ${whenText()}`;
+  $('follow').checked = state.step === 'last';
+  $('range').value = ['0.5', '2', '10', 'all', 'held'].includes(state.range) ? state.range : '0.5';
+  $('each').checked = state.each === 'true';
+  $('flip').checked = state.flip === 'true';
+  now.minus = minusAddress();
+  document.title = `${field.name} · ${series.name.replace(/#+/, '…')} · Hakobi`;
+  $('field-title').textContent = field.name;
+  $('field-about').textContent = [field.long_name, `${field.shape.join(' × ')} ${field.type}`, field.units && `in ${field.units}`].filter(Boolean).join(', ');
+}
+
+// The other step of a difference, as the address names it. Its version must be known: asked for once.
+function minusAddress() {
+  if (!state.minus) return null;
+  const { series, at, time, count } = now;
+  let [other, name] = [series, null];
+  if (state.minus === 'first') name = series.count > 1 ? `${series.number(0)}.0` : `${now.file}.0`;
+  else if (state.minus === 'before') name = series.count > 1 ? `${series.number(Math.max(0, at - 1))}.0` : `${now.file}.${Math.max(0, time - 1)}`;
+  else { other = session.series.get(state.minus); name = other && `${other.number(Math.min(other.count - 1, at))}.${count > 1 ? time : 0}`; }
+  if (!other) return null;
+  const found = other === series && name.split('.')[0] === String(now.file) ? now.step : versions.get(`${other.id}/${name}`);
+  if (found) return `${other.id}:${name}@${found.version}`;
+  session.step(other, name).then((told) => { versions.set(`${other.id}/${name}`, told); update(); }, fail);
+  return null;
+}
+const versions = new Map();
+
+let hover = null;
+function showReadout(cell) {
+  hover = cell;
+  if (!cell || !now.field) { $('readout').textContent = ''; return; }
+  const found = plane.peek(...cell);
+  const [r, c] = inPlane();
+  const where = [r, c].map((d, n) => { const axis = now.step.axes[now.field.axes[d]]; return axis.first === undefined ? `${axis.name} ${cell[n]}` : place(coordinate(axis, cell[n] + 0.5), axis); });
+  $('readout').textContent = `${where.join(', ')}:  ${found ? `${found.level ? '≈ ' : ''}${text(found.value, 4)} ${Number.isNaN(found.value) ? '' : now.field.units}` : '…'}`;
+}
+
+let askedPoint = '';
+async function showPoint() {
+  const { series, field, dataName, step } = now;
+  const cell = state.point;
+  if (!cell || cell.length !== field.shape.length) { $('point').textContent = 'Click in the picture.'; $('times').replaceChildren(); askedPoint = ''; return; }
+  const query = `at=${cell.join(',')}`;
+  const { value } = await getJson(`api/${series.id}/${dataName}/${field.id}/point?${query}`);
+  const where = cell.map((i, d) => { const axis = step.axes[field.axes[d]]; return axis.first === undefined ? `${axis.name} ${i}` : `${axis.kind ? '' : `${axis.name} `}${place(coordinate(axis, i + 0.5), axis)}`; });
+  $('point').textContent = `${where.join(', ')}: ${text(value, 8)} ${value === null ? '' : field.units}`;
+  const key = `${series.id}/${field.id}/${query}/${series.count}`;
+  if (key !== askedPoint && (series.count > 1 || now.count > 1)) {
+    askedPoint = key;
+    const found = await getJson(`api/${series.id}/times/${field.id}?${query}`);
+    now.points = found.points.map(([name, when, v], n) => [when ?? n, v === null ? NaN : Number(v)]);
+  }
+  if (now.points ?? lastPoints) { lastPoints = now.points ?? lastPoints; lineChart($('times'), 'The point over the steps', lastPoints, step.times[now.time] ?? now.at); }
+}
+let lastPoints = null;
+
+async function showProfile() {
+  const { series, field, dataName } = now;
+  const isLine = state.from && state.to && state.from.length === field.shape.length && state.to.length === field.shape.length;
+  if (!isLine) { $('profile').replaceChildren(); return; }
+  const found = await getJson(`api/${series.id}/${dataName}/${field.id}/line?from=${state.from.join(',')}&to=${state.to.join(',')}`);
+  lineChart($('profile'), 'Along the line, in cells', found.values.map((v, n) => [n, v === null ? NaN : Number(v)]));
+}
+
+function showValues() {
+  showStatistics(now.statistics || {});
+  showPython(now.step, now.field, now.fieldTime, now.axis, now.index);
+  showBytes(now.step, now.field, plane.shown, sent);
+  showPoint().catch(fail);
+  showProfile().catch(fail);
+}
+
+// Steps
+
+function goTo(at) {
+  const { series } = now;
+  if (!series) return Promise.resolve();
+  if (series.count > 1) return set({ step: `${series.number(Math.min(series.count - 1, Math.max(0, at)))}.0` });
+  return set({ step: `${now.file}.${Math.min(now.count - 1, Math.max(0, at))}` });
+}
+const position = () => (now.series?.count > 1 ? now.at : now.time) ?? 0;
+const numSteps = () => (now.series?.count > 1 ? now.series.count : now.count) ?? 1;
+
+export function whenDrawn(most = 4000) {
+  return new Promise((resolve) => {
+    const timer = setTimeout(resolve, most);
+    const look = () => { if (plane.isComplete || !$('scene').hidden) { clearTimeout(timer); $('plane').removeEventListener('drawn', look); resolve(); } };
+    $('plane').addEventListener('drawn', look);
+    plane.draw();
+  });
+}
+
+async function play(isOn) {
+  if (!isOn) { playing = null; }
+  else if (!playing) {
+    const mine = (playing = {});
+    if (position() >= numSteps() - 1) await goTo(0);
+    $('play').textContent = '❚❚ Pause';
+    while (playing === mine && position() < numSteps() - 1) {
+      const begin = performance.now();
+      await goTo(position() + 1);
+      await whenDrawn();
+      await new Promise((r) => setTimeout(r, Math.max(30, 180 - (performance.now() - begin))));
+    }
+    if (playing === mine) playing = null;
+  }
+  if (!playing) $('play').textContent = '▶ Play';
+}
+
+// What a person does
+
+const on = (id, type, action) => $(id).addEventListener(type, action);
+on('series', 'change', (e) => set({ series: e.target.value, step: 'last', field: undefined, low: undefined, high: undefined, zoom: undefined, minus: undefined }));
+on('field', 'change', (e) => { const range = state.range === 'held' ? '0.5' : state.range; set({ field: e.target.value, low: undefined, high: undefined, range, map: undefined }); });
+on('views', 'click', (e) => e.target.dataset.view && set({ view: e.target.dataset.view }));
+on('axes', 'click', (e) => e.target.dataset.axis && set({ axis: Number(e.target.dataset.axis), index: undefined, zoom: undefined }));
+on('index', 'input', (e) => { const v = parse(e.target.value); if (v !== null) set({ index: Math.round(v) }); });
+on('time', 'input', (e) => goTo(Number(e.target.value)));
+on('previous', 'click', () => goTo(position() - 1));
+on('next', 'click', () => goTo(position() + 1));
+on('play', 'click', () => play(!playing));
+on('follow', 'change', (e) => set({ step: e.target.checked ? 'last' : now.name }));
+for (const id of ['low', 'high']) on(id, 'change', (e) => { const v = parse(e.target.value); if (v !== null) { remember({ low: now.look.low, high: now.look.high, [id]: v, range: 'held' }); refit(false); showControls(now); } });
+on('range', 'change', (e) => { remember({ range: e.target.value, ...(e.target.value === 'held' ? {} : { low: undefined, high: undefined }) }); refit(false); });
+on('map', 'change', (e) => { remember({ map: e.target.value }); refit(false); });
+on('flip', 'change', (e) => { remember({ flip: e.target.checked ? 'true' : undefined }); refit(false); });
+on('each', 'change', (e) => set({ each: e.target.checked ? 'true' : undefined }));
+on('minus', 'change', (e) => setMinus(e.target.value));
+on('opacity', 'input', (e) => { remember({ opacity: Number(e.target.value) }); drawPlane(); });
+on('iso', 'input', (e) => { remember({ iso: Number(e.target.value) }); drawPlane(); });
+on('line', 'click', () => toggleLine());
+on('zoom-in', 'click', () => plane.zoomBy(1.5));
+on('zoom-out', 'click', () => plane.zoomBy(1 / 1.5));
+on('zoom-fit', 'click', fit);
+on('help-open', 'click', () => $('help').showModal());
+on('copy', 'click', () => copy($('python').textContent, $('copy')));
+on('share', 'click', () => { history.replaceState(null, '', states.write(state)); copy(location.href, $('share')); });
+on('png', 'click', savePicture);
+on('film', 'click', saveFilm);
+onSent(() => now.field && showBytes(now.step, now.field, plane.shown, sent));
+on('plane', 'drawn', () => { if (now.field) { showBytes(now.step, now.field, plane.shown, sent); if (hover) showReadout(hover); if (now.minus && plane.isComplete && now.minusFitted !== now.minus) { now.minusFitted = now.minus; remember({ low: undefined, high: undefined }); refit(false); } } });
+window.addEventListener('hashchange', () => { state = states.read(location.hash); update(); });
+window.addEventListener('resize', () => now.look && showBar(now.look, now.field.units));
+
+function fit() { remember({ zoom: undefined, x: undefined, y: undefined }); plane.fit(); remember({ zoom: undefined, x: undefined, y: undefined }); }
+function setMinus(value) { return set({ minus: value || undefined, low: undefined, high: undefined, range: '0.5', map: undefined }).then(() => { now.look = undefined; refit(true); }); }
+function toggleLine() {
+  plane.isLining = !plane.isLining;
+  $('line').setAttribute('aria-pressed', plane.isLining);
+  if (!plane.isLining) set({ from: undefined, to: undefined });
+}
+
+async function copy(string, button) {
+  const label = button.textContent;
+  try { await navigator.clipboard.writeText(string); button.textContent = 'Copied'; } catch { button.textContent = 'Not allowed'; }
+  setTimeout(() => { button.textContent = label; }, 1200);
+}
+
+const subject = () => ({ plane, scene, isPlane: $('scene').hidden, look: now.look, units: now.field.units, title: [now.minus ? `${now.field.name}, difference` : now.field.long_name || now.field.name, whereText(), whenText()].filter(Boolean).join(' · '), name: `${now.field.name}_${now.file < 0 ? now.time : now.file}`.replace(/[^\w.-]+/g, '_') });
+async function savePicture() { const { savePng } = await import('./export.js'); await savePng(subject()); }
+async function saveFilm() {
+  try {
+    const { recordFilm } = await import('./export.js');
+    $('film').disabled = true;
+    await recordFilm({ subject, goTo, whenDrawn, numSteps: numSteps() });
+  } catch (error) { fail(error); } finally { $('film').disabled = false; }
+}
+
+const move = (x, y) => plane.moveBy(x, y);
+const along = (n) => now.field.shape.length === 3 && set({ index: Math.min(now.field.shape[now.axis] - 1, Math.max(0, now.index + n)) });
+const KEYS = {
+  ArrowLeft: () => goTo(position() - 1), ArrowRight: () => goTo(position() + 1), ArrowUp: () => along(1), ArrowDown: () => along(-1),
+  PageUp: () => along(10), PageDown: () => along(-10), Home: () => goTo(0), End: () => goTo(numSteps() - 1),
+  z: () => set({ axis: 0, view: 'plane', index: undefined, zoom: undefined }), y: () => set({ axis: 1, view: 'plane', index: undefined, zoom: undefined }), x: () => set({ axis: 2, view: 'plane', index: undefined, zoom: undefined }),
+  v: () => set({ view: 'volume' }), i: () => set({ view: 'surface' }), '+': () => plane.zoomBy(1.3), '=': () => plane.zoomBy(1.3), '-': () => plane.zoomBy(1 / 1.3), 0: fit,
+  h: () => move(60, 0), l: () => move(-60, 0), j: () => move(0, -60), k: () => move(0, 60),
+  ' ': () => play(!playing), f: () => { remember({ low: undefined, high: undefined }); refit(false); }, d: () => setMinus(state.minus ? '' : 'first'), m: toggleLine, p: savePicture, '?': () => $('help').showModal(),
+};
+const SHIFTED = { ArrowLeft: () => move(60, 0), ArrowRight: () => move(-60, 0), ArrowUp: () => move(0, 60), ArrowDown: () => move(0, -60) };
+document.addEventListener('keydown', (event) => {
+  if (event.ctrlKey || event.metaKey || event.altKey || /^(INPUT|SELECT|TEXTAREA|DIALOG)$/.test(event.target.tagName) || $('help').open || !now.field) return;
+  if (event.target.tagName === 'BUTTON' && event.key === ' ') return;
+  const action = (event.shiftKey && SHIFTED[event.key]) || KEYS[event.key] || KEYS[event.key.toLowerCase()];
+  if (action) { event.preventDefault(); action(); }
+});
+
+$('map').replaceChildren(...NAMES.map((name) => Object.assign(document.createElement('option'), { value: name, textContent: `${name}${MAPS[name].diverging ? ' (two-sided)' : ''}` })));
+session.listen((series, isNew) => {
+  if (!now.series || series === now.series || isNew) update();
+  if (series === now.series && state.step !== 'last') $('when').textContent = `${now.at + 1} / ${series.count}  ·  ${whenText()}`;
+});
+update();
+
+// For tests: what is on the screen.
+window.hakobi = { get state() { return state; }, get now() { return now; }, plane, get scene() { return scene; }, bytes, set, goTo, whenDrawn };

@@ -1,0 +1,82 @@
+// The panel beside the picture: the bar of colours, statistics, the Python line, bytes.
+
+import { colours } from './colours.js';
+import { histogram } from './charts.js';
+import { bytes, text, ticks } from './numbers.js';
+
+const $ = (id) => document.getElementById(id);
+
+function list(holder, pairs) {
+  holder.replaceChildren(...pairs.flatMap(([name, value]) => [
+    Object.assign(document.createElement('dt'), { textContent: name }),
+    Object.assign(document.createElement('dd'), { textContent: value }),
+  ]));
+}
+
+// The bar with its ticks, on any context: the panel and exported pictures have the same.
+export function drawBar(context, look, x, y, width, height, units, colour) {
+  const line = colours(look.map, look.isFlipped);
+  for (let n = 0; n < width; n += 1) {
+    context.fillStyle = `rgb(${line[Math.min(255, Math.floor((n / width) * 256))]})`;
+    context.fillRect(x + n, y, 1.5, height);
+  }
+  context.fillStyle = colour;
+  context.strokeStyle = colour;
+  context.lineWidth = 1;
+  context.font = '12px system-ui, "DejaVu Sans", sans-serif';
+  context.textBaseline = 'top';
+  for (const tick of ticks(look.low, look.high, width / 70)) {
+    const at = x + ((tick - look.low) / (look.high - look.low)) * width;
+    context.beginPath();
+    context.moveTo(at, y + height);
+    context.lineTo(at, y + height + 4);
+    context.stroke();
+    context.textAlign = at < x + 20 ? 'left' : at > x + width - 20 ? 'right' : 'center';
+    context.fillText(text(tick, 4), at, y + height + 6);
+  }
+  if (units) { context.textAlign = 'right'; context.textBaseline = 'bottom'; context.fillText(units, x + width, y - 2); }
+}
+
+export function showBar(look, units) {
+  const canvas = $('bar');
+  const ratio = window.devicePixelRatio || 1;
+  const [width, height] = [canvas.clientWidth, canvas.clientHeight];
+  Object.assign(canvas, { width: width * ratio, height: height * ratio });
+  const context = canvas.getContext('2d');
+  context.scale(ratio, ratio);
+  drawBar(context, look, 1, units ? 16 : 4, width - 2, 12, units, getComputedStyle(document.body).color);
+  canvas.style.height = units ? '54px' : '42px';
+}
+
+export function showStatistics(found) {
+  const points = found.percentiles || {};
+  const rows = [['smallest', text(found.min)], ['largest', text(found.max)], ['mean', text(found.mean)], ['deviation', text(found.std)], ['median', text(points['50'])], ['1 – 99 %', points['1'] === undefined ? 'no value' : `${text(points['1'], 4)} – ${text(points['99'], 4)}`]];
+  if (found.num_values) rows.push(['cells', found.num_values.toLocaleString('en')], ['without value', (found.num_nan || 0).toLocaleString('en')]);
+  if (found.num_sampled) rows.push(['sampled', found.num_sampled.toLocaleString('en')]);
+  if (found.is_sampled) rows.push(['', 'all of a sample: no overview yet']);
+  list($('statistics'), rows);
+  if (found.histogram) histogram($('histogram'), 'Histogram of the values', found.histogram);
+  else $('histogram').replaceChildren();
+}
+
+const quoted = (string) => JSON.stringify(string).replace(/[\u007f-\uffff]/g, (c) => `\\u${c.charCodeAt(0).toString(16).padStart(4, '0')}`);
+
+// The line that gives the same array in Python. Plain HDF5 opens in xarray too, where dimensions have made-up names.
+export function showPython(step, field, time, axis, index) {
+  const selection = [];
+  if (field.num_times) selection.push(`time=${time}`);
+  if (field.shape.length === 3) selection.push(`${quoted(step.axes[field.axes[axis]].name).slice(1, -1)}=${index}`);
+  const plain = selection.every((s) => /^[A-Za-z_]\w*=/.test(s));
+  const isel = selection.length === 0 ? '' : plain ? `.isel(${selection.join(', ')})` : `.isel({${selection.map((s) => { const at = s.lastIndexOf('='); return `"${s.slice(0, at)}": ${s.slice(at + 1)}`; }).join(', ')}})`;
+  const cut = field.name.lastIndexOf('/');
+  const group = cut > 0 ? `, group=${quoted(field.name.slice(0, cut))}` : '';
+  $('python').textContent = `import xarray\ndata = xarray.open_dataset(${quoted(step.path)}${group}, engine="h5netcdf")[${quoted(field.name.slice(cut + 1))}]${isel}`;
+}
+
+export function showBytes(step, field, shown, sent) {
+  const rows = [['step file', bytes(step.num_bytes)], ['this field', bytes(field.num_bytes)], ['overview', step.overview_bytes ? bytes(step.overview_bytes) : 'none: hakobi index makes it']];
+  rows.push(['shown', shown === null || shown === undefined ? '…' : shown === 0 ? 'full resolution' : `1/${2 ** shown} of the resolution`]);
+  rows.push(['sent to here', `${bytes(sent.bytes)} in ${sent.requests} requests`]);
+  list($('bytes'), rows);
+  $('wire').textContent = `${bytes(sent.bytes)} sent · ${bytes(step.num_bytes)} on disk`;
+}

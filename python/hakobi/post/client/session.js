@@ -1,0 +1,81 @@
+// What the server has: series, their steps, what is in a step. Steps are places (0, 1, …) in a series here, names there.
+
+import { getJson } from './net.js';
+
+export class Series {
+  constructor(told) { Object.assign(this, told); }
+
+  // The file's number at a place; the number -1 stands for a file without one.
+  number(place) {
+    let left = place;
+    for (const [first, difference, count] of this.runs) {
+      if (left < count) return first + left * difference;
+      left -= count;
+    }
+    return null;
+  }
+
+  placeOf(number) {
+    let before = 0;
+    for (const [first, difference, count] of this.runs) {
+      const at = (number - first) / difference;
+      if (Number.isInteger(at) && at >= 0 && at < count) return before + at;
+      before += count;
+    }
+    return -1;
+  }
+}
+
+export class Session {
+  constructor(start) {
+    this.root = start.root;
+    this.series = new Map(start.series.map((told) => [told.id, new Series(told)]));
+    this.steps = new Map();
+    this.numbers = new Map();
+    if (start.step) {
+      this.steps.set(`${start.step.series}/${start.step.step}`, Promise.resolve(start.step));
+      const field = start.step.fields[0];
+      if (start.statistics && field) this.numbers.set(`${start.step.series}/${start.step.step}/${field.id}/${start.step.version}`, Promise.resolve(start.statistics));
+    }
+  }
+
+  // Times in one file are steps too: a file with several has as many steps.
+  timesOf(series, step) {
+    return series.count === 1 ? Math.max(1, ...step.fields.map((f) => f.num_times)) : 1;
+  }
+
+  step(series, name) {
+    const [file] = name.split('.');
+    return this.keep(this.steps, `${series.id}/${file}.0`, `api/${series.id}/${file}.0`);
+  }
+
+  statistics(series, name, field, version) {
+    return this.keep(this.numbers, `${series.id}/${name}/${field.id}/${version}`, `api/${series.id}/${name}/${field.id}/statistics`);
+  }
+
+  keep(map, key, path) {
+    if (!map.has(key)) {
+      const coming = getJson(path);
+      map.set(key, coming);
+      coming.catch(() => map.delete(key));
+      if (map.size > 500) map.delete(map.keys().next().value);
+    }
+    return map.get(key);
+  }
+
+  forget(series, name) {
+    this.steps.delete(`${series.id}/${name.split('.')[0]}.0`);
+  }
+
+  // Calls back with a series whenever it has new steps; returns whether it is new itself.
+  listen(onSeries) {
+    const events = new EventSource('api/events');
+    events.addEventListener('series', (event) => {
+      const told = JSON.parse(event.data);
+      const known = this.series.get(told.id);
+      if (known) Object.assign(known, told); else this.series.set(told.id, new Series(told));
+      onSeries(this.series.get(told.id), !known);
+    });
+    return events;
+  }
+}

@@ -1,0 +1,457 @@
+"""`hakobi index`: makes the overviews of a series' steps.
+
+How a step's overview comes about:
+ 1. A sample of each field fixes offset and scale (hakobi.post.reduction.scaling).
+ 2. Level 1 is reduced from the step's file, each coarser level from the one before it, in units (pyramid.units_of) that
+    processes take as they come. A unit reads long pieces, and writes one contiguous piece of the temporary file.
+ 3. What a unit found (checksum, extremes, sample) is one line of a journal beside it. A run that was killed goes on
+    behind the lines, if step, layout and boot are the same: then the kernel has every byte that a line tells of.
+ 4. Metadata and directory are written, the file is synced and renamed, the journal removed.
+"""
+
+from __future__ import annotations
+
+import base64
+import contextlib
+import fcntl
+import json
+import math
+import multiprocessing
+import os
+import zlib
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Executor, ProcessPoolExecutor
+from dataclasses import dataclass, replace
+from dataclasses import field as member
+from pathlib import Path
+from typing import Any
+
+import google_crc32c
+import numpy as np
+from numpy.typing import NDArray
+
+from hakobi.errors import FormatError, HakobiError, StorageError
+from hakobi.post import reduction, zarr
+from hakobi.post.container import Entry, Writer, combine_crc32, write_all
+from hakobi.post.overview import FORMAT, Overview, fingerprint, path_of
+from hakobi.post.pyramid import CHECKSUM_BYTES, Level, Unit, levels_of, units_of
+from hakobi.post.source import Field, Step
+
+Array = NDArray[Any]
+
+#: Values that percentiles and histogram are taken from, a field.
+SAMPLE_SIZE = 1 << 17
+PERCENTILES = (0.5, 1, 2, 5, 10, 25, 50, 75, 90, 95, 98, 99, 99.5)
+_BINS = 64
+#: A whole step below this is one process's work.
+_SMALL_BYTES = 256 << 20
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What became of one step."""
+
+    path: Path
+    state: str  # made, kept, failed
+    num_bytes: int = 0
+    overview_bytes: int = 0
+    reason: str = ""
+
+
+@dataclass(frozen=True)
+class _Job:
+    """One unit of one level of one field."""
+
+    step: str
+    part: str
+    field: str
+    time: int
+    level: Level
+    unit: Unit
+    offset: float
+    scale: float
+    target_bytes: int  # where the level's shard begins in the temporary file
+    finer_bytes: int  # where the finer level's does; -1: the field itself
+    finer: Level | None
+
+
+_NONE = np.empty(0)
+
+
+@dataclass(frozen=True)
+class _Done:
+    """What a unit found. Level 1 only: the bricks' extremes, the sum, and a sample of the values."""
+
+    crc32: int
+    low: Array = member(default_factory=lambda: _NONE)
+    high: Array = member(default_factory=lambda: _NONE)
+    sum: float = 0.0
+    num_nan: int = 0
+    sample: Array = member(default_factory=lambda: _NONE)
+
+    def to_json(self) -> list[Any]:
+        arrays = (self.low, self.high, self.sample)
+        texts = [base64.b64encode(a.astype("<f8").tobytes()).decode() for a in arrays]
+        return [self.crc32, self.sum if math.isfinite(self.sum) else str(self.sum), self.num_nan, *texts]
+
+    @classmethod
+    def from_json(cls, text: list[Any]) -> _Done:
+        low, high, sample = (np.frombuffer(base64.b64decode(t, validate=True), "<f8") for t in text[3:])
+        return cls(int(text[0]), low, high, float(text[1]), int(text[2]), sample)
+
+
+_steps: dict[str, Step] = {}
+
+
+def _step_of(path: str) -> Step:
+    """The step, kept open by this process from unit to unit."""
+    if path not in _steps or not _steps[path].is_current():
+        for old in _steps.values():
+            old.close()
+        _steps.clear()
+        _steps[path] = Step.open(Path(path))
+    return _steps[path]
+
+
+def _reduce(job: _Job) -> _Done:
+    """Reduces one unit and writes its bricks."""
+    if job.finer is None:
+        block = _step_of(job.step).read(job.field, job.time, job.unit.box)
+        found = _survey(job, block)
+    else:
+        block = _read_level(job)
+        found = _Done(0)
+    whole = (0.0, 1.0) if job.finer is not None else (job.offset, job.scale)
+    data = _as_bricks(reduction.halve(block, *whole), job.level)
+    fd = os.open(job.part, os.O_WRONLY | os.O_CLOEXEC)
+    try:
+        write_all(fd, data, job.target_bytes + job.unit.first * job.level.brick_bytes)
+    finally:
+        os.close(fd)
+    return replace(found, crc32=zlib.crc32(data))
+
+
+def _survey(job: _Job, block: Array) -> _Done:
+    rows = 2 * job.level.brick[-2]
+    lows, highs = [], []
+    for row in range(0, block.shape[-2], rows):
+        low, high = reduction.extremes(block[..., row : row + rows, :], 2 * job.level.brick[-1])
+        lows.append(low)
+        highs.append(high)
+    with np.errstate(all="ignore"):
+        total = float(block.sum())
+        num_nan = int(np.isnan(block).sum()) if not math.isfinite(total) else 0
+        if num_nan or not math.isfinite(total):
+            total = float(np.nansum(block, dtype=np.float64))
+    whole = math.prod(job.level.shape) << len(job.level.shape)
+    stride = max(1, whole // SAMPLE_SIZE) | 1
+    sample = block.ravel()[:: stride if whole > SAMPLE_SIZE else 1].astype(np.float64)
+    return _Done(0, np.concatenate(lows), np.concatenate(highs), total, num_nan, sample)
+
+
+def _read_level(job: _Job) -> Array:
+    """A box of the finer level, as normalised float32, from the temporary file."""
+    assert job.finer is not None
+    level, box = job.finer, job.unit.box
+    result = np.empty([b - a for a, b in box], np.float32)
+    spans = [range(a // n, -(-b // n)) for (a, b), n in zip(box, level.brick, strict=True)]
+    fd = os.open(job.part, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        for at in _product(spans[:-1]):
+            first = level.brick_number((*at, spans[-1].start))
+            count = len(spans[-1])
+            data = os.pread(fd, count * level.brick_bytes, job.finer_bytes + first * level.brick_bytes)
+            bricks = np.frombuffer(data, np.uint8).reshape(count, level.brick_bytes)[:, :-CHECKSUM_BYTES]
+            row = np.ascontiguousarray(bricks).view("<f2").reshape(count, *level.brick)
+            row = np.moveaxis(row, 0, -2).reshape(*level.brick[:-1], count * level.brick[-1])
+            inner, outer = [], []
+            for position, n, (a, b) in zip(at, level.brick[:-1], box[:-1], strict=True):
+                low, high = max(a, position * n), min(b, (position + 1) * n)
+                inner.append(slice(low - position * n, high - position * n))
+                outer.append(slice(low - a, high - a))
+            result[tuple(outer)] = row[(*inner, slice(0, result.shape[-1]))]
+    finally:
+        os.close(fd)
+    return result
+
+
+def _product(ranges: list[range]) -> Iterator[tuple[int, ...]]:
+    shape = [len(r) for r in ranges]
+    for index in np.ndindex(*shape):
+        yield tuple(r[i] for r, i in zip(ranges, index, strict=True))
+
+
+def _as_bricks(values: NDArray[np.float16], level: Level) -> bytes:
+    """Rows of bricks in the file's order, filled up with NaN at the edges, each with its checksum."""
+    brick = level.brick
+    padding = [(0, -n % b) for n, b in zip(values.shape, brick, strict=True)]
+    if any(after for _, after in padding):
+        values = np.pad(values, padding, constant_values=np.nan)
+    grid = [n // b for n, b in zip(values.shape, brick, strict=True)]
+    split = values.reshape([n for pair in zip(grid, brick, strict=True) for n in pair])
+    num = values.ndim
+    order = [2 * d for d in range(num)] + [2 * d + 1 for d in range(num)]
+    flat = np.ascontiguousarray(split.transpose(order)).reshape(math.prod(grid), -1)
+    data = np.empty((len(flat), level.brick_bytes), np.uint8)
+    data[:, :-CHECKSUM_BYTES] = flat.astype("<f2", copy=False).view(np.uint8)
+    for line in data:
+        checksum = google_crc32c.value(line[:-CHECKSUM_BYTES].tobytes())
+        line[-CHECKSUM_BYTES:] = np.frombuffer(checksum.to_bytes(4, "little"), np.uint8)
+    return data.tobytes()
+
+
+@dataclass
+class _Values:
+    """A field at one time on its way: where its shards are, and what its units found."""
+
+    field: Field
+    time: int
+    offset: float
+    scale: float
+    shards: dict[int, tuple[Level, Entry]]
+    crcs: dict[int, int] = member(default_factory=dict)
+    found: list[_Done] = member(default_factory=list)
+
+    def extremes(self) -> tuple[Array, Array]:
+        """Smallest and largest value of each brick of level 1."""
+        return np.concatenate([d.low for d in self.found]), np.concatenate([d.high for d in self.found])
+
+    def statistics(self) -> dict[str, Any]:
+        low, high = self.extremes()
+        sample = np.concatenate([d.sample for d in self.found])
+        num_nan = sum(d.num_nan for d in self.found)
+        return statistics_of(
+            math.prod(self.field.shape), low, high, math.fsum(d.sum for d in self.found), num_nan, sample
+        )
+
+
+class _Maker:
+    """Makes one step's overview; `run` maps jobs to what they found, in order."""
+
+    def __init__(self, step: Step, run: Callable[[Iterable[_Job]], Iterator[_Done]], unit_bytes: int) -> None:
+        self._step, self._run, self._unit_bytes = step, run, unit_bytes
+        self._final = path_of(step.path)
+        self._part = self._final.with_name(f".{self._final.name}.part")
+        self._journal = self._final.with_name(f".{self._final.name}.journal")
+
+    def make(self) -> int:
+        """Returns the overview's size. Raises HakobiError, OSError; what is left is gone on with by the next run."""
+        fd = os.open(self._part, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o666)
+        try:
+            try:
+                fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError as error:
+                raise StorageError(f"{self._part.name}: another `hakobi index` is at work on it") from error
+            if self._final.exists() and _is_whole(self._final, self._step):
+                self._part.unlink(missing_ok=True)
+                return self._final.stat().st_size
+            self._fill(fd)
+            if not self._step.is_current():
+                raise FormatError(f"{self._step.path.name} changed while it was read")
+            os.fsync(fd)
+            size = os.fstat(fd).st_size
+            self._part.rename(self._final)
+            self._journal.unlink(missing_ok=True)
+            return size
+        finally:
+            os.close(fd)
+
+    def _fill(self, fd: int) -> None:
+        writer = Writer(fd)
+        values = [v for f in self._step.fields.values() for v in self._begin(f, writer)]
+        with self._open_journal(values) as (known, journal):
+            for these in values:
+                self._reduce(these, known, journal)
+        self._finish(writer, fd, values)
+
+    def _begin(self, this: Field, writer: Writer) -> Iterator[_Values]:
+        offset, scale = reduction.scaling(self._sample(this))
+        for time in range(max(1, this.num_times)):
+            shards = {}
+            for level in levels_of(this.shape):
+                name = zarr.shard_name(this, level.number, time)
+                shards[level.number] = (level, writer.reserve(name, level.num_bytes))
+            yield _Values(this, time, offset, scale, shards)
+
+    def _sample(self, this: Field) -> Array:
+        """A few hundred pieces of up to 64 values, evenly over the field's times and rows."""
+        width = min(64, this.shape[-1])
+        leading = (max(1, this.num_times), *this.shape[:-1])
+        rows = math.prod(leading)
+        count = min(rows, 256)
+        pieces = []
+        for number in range(count):
+            time, *at = np.unravel_index(number * (rows - 1) // max(1, count - 1), leading)
+            start = (number * 7919) % (this.shape[-1] - width + 1)
+            box = (*((int(i), int(i) + 1) for i in at), (start, start + width))
+            pieces.append(self._step.read(this.name, int(time), box).ravel())
+        return np.concatenate(pieces)
+
+    @contextlib.contextmanager
+    def _open_journal(self, values: list[_Values]) -> Iterator[tuple[dict[str, _Done], Any]]:
+        """What an earlier run left (key -> what was found), and the file to add to."""
+        head = {
+            "source": [self._step.num_bytes, self._step.mtime_ns, fingerprint(self._step.fileno())],
+            "boot": Path("/proc/sys/kernel/random/boot_id").read_text().strip(),
+            "unit_bytes": self._unit_bytes,
+            "shards": [[v.offset, v.scale, [e.offset_bytes for _, e in v.shards.values()]] for v in values],
+        }
+        known: dict[str, _Done] = {}
+        with contextlib.suppress(OSError, ValueError, TypeError, IndexError):
+            first, *rest = self._journal.read_text().splitlines()
+            if json.loads(first) == head:
+                for line in rest:
+                    key, found = json.loads(line)
+                    known[key] = _Done.from_json(found)
+        lines = [json.dumps(head)] + [json.dumps([key, found.to_json()]) for key, found in known.items()]
+        self._journal.write_text("\n".join(lines) + "\n")
+        with self._journal.open("a") as file:
+            yield known, file
+
+    def _reduce(self, values: _Values, known: dict[str, _Done], journal: Any) -> None:
+        finer: tuple[Level, Entry] | None = None
+        for number, (level, entry) in values.shards.items():
+            shape = values.field.shape if finer is None else finer[0].shape
+            item = values.field.value_type.itemsize if finer is None else 4
+            jobs = [
+                _Job(
+                    str(self._step.path), str(self._part), values.field.name, values.time, level, unit, values.offset,
+                    values.scale, entry.offset_bytes, -1 if finer is None else finer[1].offset_bytes,
+                    finer and finer[0],
+                )
+                for unit in units_of(level, shape, item, self._unit_bytes)
+            ]  # fmt: skip
+            keys = [f"{values.time} {number} {job.unit.first} {values.field.name}" for job in jobs]
+            fresh = self._run([job for job, key in zip(jobs, keys, strict=True) if key not in known])
+            crc = 0
+            for job, key in zip(jobs, keys, strict=True):
+                if key in known:
+                    found = known[key]
+                else:
+                    found = next(fresh)
+                    if self._step.num_bytes >= _SMALL_BYTES:
+                        journal.write(json.dumps([key, found.to_json()]) + "\n")
+                        journal.flush()
+                crc = combine_crc32(crc, found.crc32, job.unit.count * level.brick_bytes)
+                if number == 1:
+                    values.found.append(found)
+            values.crcs[number] = crc
+            finer = (level, entry)
+
+    def _finish(self, writer: Writer, fd: int, values: list[_Values]) -> None:
+        told: dict[str, Any] = {}
+        for these in values:
+            for number, (level, entry) in these.shards.items():
+                index = zarr.shard_index(level)
+                write_all(fd, index, entry.offset_bytes + level.num_bricks * level.brick_bytes)
+                writer.complete(entry, combine_crc32(these.crcs[number], zlib.crc32(index), len(index)))
+            zarr.write_extremes(writer, these.field, these.time, *these.extremes())
+            head = {"shape": these.field.shape, "offset": these.offset, "scale": these.scale, "times": []}
+            told.setdefault(these.field.name, head)["times"].append(
+                {
+                    "levels": {number: entry.offset_bytes for number, (_, entry) in these.shards.items()},
+                    "statistics": these.statistics(),
+                }
+            )
+        for these in values:
+            if these.time == 0:
+                zarr.write_metadata(writer, these.field, these.offset, these.scale)
+        zarr.write_groups(writer, list(self._step.fields.values()))
+        source = {
+            "name": self._step.path.name,
+            "num_bytes": self._step.num_bytes,
+            "mtime_ns": self._step.mtime_ns,
+            "content": fingerprint(self._step.fileno()),
+        }
+        zarr.write_root(writer, {"format": FORMAT, "source": source, "fields": told})
+        writer.finish()
+
+
+def statistics_of(
+    num_values: int, low: Array, high: Array, total: float, num_nan: int, sample: Array
+) -> dict[str, Any]:
+    """What is told of a field: extremes, mean and the count of NaN are of every value, the rest of a sample. What JSON
+    has no word for (an infinite mean) is left out."""
+    result: dict[str, Any] = {"num_values": num_values, "num_nan": num_nan}
+    if num_nan < num_values and low.size:
+        result |= {"min": float(np.nanmin(low)), "max": float(np.nanmax(high)), "mean": total / (num_values - num_nan)}
+    values = sample[np.isfinite(sample)]
+    if values.size:
+        with np.errstate(all="ignore"):
+            result["std"] = float(values.std())
+            points = np.percentile(values, PERCENTILES).tolist()
+        result["percentiles"] = dict(zip(map(str, PERCENTILES), points, strict=True))
+        first, last = float(values.min()), float(values.max())
+        counts = [int(values.size)]
+        if np.isfinite(last - first) and (last - first) / _BINS > abs(last) * 1e-15:
+            counts = [int(n) for n in np.histogram(values, bins=_BINS, range=(first, last))[0]]
+        result["histogram"] = {"counts": counts, "from": first, "to": last}
+        result["num_sampled"] = int(values.size)
+    return {key: value for key, value in result.items() if not isinstance(value, float) or math.isfinite(value)}
+
+
+def _is_whole(path: Path, step: Step) -> bool:
+    try:
+        found = Overview(path)
+    except (HakobiError, OSError):
+        return False
+    try:
+        return found.is_of(step.fileno()) and set(found.fields) == set(step.fields)
+    finally:
+        found.close()
+
+
+def make_overview(path: Path, executor: Executor | None = None, unit_bytes: int = 128 << 20) -> Outcome:
+    """Makes one step's overview unless there is one that fits."""
+    try:
+        step = Step.open(path)
+    except FormatError as error:
+        return Outcome(path, "failed", reason=str(error))
+    except OSError as error:
+        return Outcome(path, "failed", reason=f"{path.name}: {error.strerror}")
+    try:
+        if not step.fields:
+            return Outcome(path, "failed", step.num_bytes, reason=f"{path.name} has no field in 2-D or 3-D")
+        final = path_of(path)
+        if final.exists() and _is_whole(final, step):
+            return Outcome(path, "kept", step.num_bytes, final.stat().st_size)
+        run: Callable[[Iterable[_Job]], Iterator[_Done]] = (
+            (lambda jobs: executor.map(_reduce, jobs)) if executor else (lambda jobs: map(_reduce, jobs))
+        )
+        size = _Maker(step, run, unit_bytes).make()
+        return Outcome(path, "made", step.num_bytes, size)
+    except HakobiError as error:
+        return Outcome(path, "failed", step.num_bytes, reason=str(error))
+    except OSError as error:
+        return Outcome(path, "failed", step.num_bytes, reason=f"{path.name}: {error.strerror}")
+    finally:
+        step.close()
+
+
+def make_overviews(paths: list[Path], processes: int, memory_bytes: int) -> Iterator[Outcome]:
+    """Makes the overviews of many steps, in order: small steps side by side, a large one by all processes together."""
+    # A unit is held several times: as read, as sums, as means, as bricks.
+    unit_bytes = max(4 << 20, memory_bytes // (4 * max(1, processes)))
+    if processes <= 1:
+        yield from (make_overview(path, None, unit_bytes) for path in paths)
+        return
+    context = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(processes, mp_context=context) as executor:
+        batch: list[Path] = []
+        for path in paths:
+            if _size(path) < _SMALL_BYTES:
+                batch.append(path)
+                if len(batch) < 4 * processes:
+                    continue
+            yield from executor.map(make_overview, batch, [None] * len(batch), [unit_bytes] * len(batch))
+            batch = []
+            if _size(path) >= _SMALL_BYTES:
+                yield make_overview(path, executor, unit_bytes)
+        yield from executor.map(make_overview, batch, [None] * len(batch), [unit_bytes] * len(batch))
+
+
+def _size(path: Path) -> int:
+    try:
+        return path.stat().st_size
+    except OSError:
+        return 0

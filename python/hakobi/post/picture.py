@@ -1,0 +1,233 @@
+"""Pictures without a browser: one plane of a field as PNG, for reports and batch jobs."""
+
+from __future__ import annotations
+
+import json
+import math
+from importlib import resources
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hakobi.errors import InputError, unknown_name
+from hakobi.post import answers, tiles
+from hakobi.post.catalogue import Catalogue, OpenStep, Series, Steps
+from hakobi.post.source import Axis, Field, find_field
+
+Array = NDArray[Any]
+_GAP_COLOUR = "#c8c4bc"
+
+
+def picture(
+    path: Path | str,
+    out: Path | str,
+    *,
+    field: str | None = None,
+    step: str = "last",
+    cut: str | None = None,
+    low: float | None = None,
+    high: float | None = None,
+    colours: str | None = None,
+    width: int = 1600,
+) -> Path:
+    """Writes one plane of a field as PNG and returns its path.
+
+    `path` is what `hakobi post` takes; the first series of a folder is taken. `field` is by default the first one.
+    `step` is `last`, `first`, a number as in the file's name, or with a dot the time in the file (`0.7`). `cut` is
+    `axis=index` (`z=0`; the axis's name or z, y, x), by default the middle of the first axis of a field in 3-D. `low`
+    and `high` are in the field's units, by default its percentiles 0.5 and 99.5. `colours` is a name of
+    `colour_maps()`. The level shown is the coarsest that has `width` values a direction.
+    Raises InputError, FormatError, StorageError, OSError.
+    """
+    if not 200 <= width <= 10_000:
+        raise InputError(f"width {width} is not between 200 and 10000")
+    catalogue = Catalogue(Path(path))
+    if not catalogue.series:
+        raise InputError(f"{path}: there is no NetCDF-4 or HDF5 file", code="not_found")
+    series = min(catalogue.series.values(), key=lambda s: s.key)
+    number, time = _find_step(series, step)
+    opened = Steps().get(series.path(number))
+    if not opened.step.fields:
+        raise InputError(f"{opened.step.path.name} has no field in 2-D or 3-D")
+    this = find_field(opened.step, field) if field else next(iter(opened.step.fields.values()))
+    time = min(time, max(1, this.num_times) - 1) if step in ("last", "first") else time
+    plane = _find_plane(this, time, cut, width)
+    plane.check()
+    rows, columns = plane.shape
+    values, offset, scale = tiles.read_plane(opened, plane, plane.box((0, rows), (0, columns)))
+    values = values.reshape(rows, columns).astype(np.float64) * scale + offset
+    limits = _limits(opened, this, time, low, high)
+    _draw(Path(out), values, plane, opened, number, limits, colours)
+    return Path(out)
+
+
+def _find_step(series: Series, step: str) -> tuple[int, int]:
+    """The file's number, and the time in it; a large time stands for the last one."""
+    if step == "last":
+        return int(series.numbers[-1]), 1 << 40
+    if step == "first":
+        return int(series.numbers[0]), 0
+    name, _, time = step.partition(".")
+    if not name.isdigit() or (time and not time.isdigit()):
+        raise InputError(f"step '{step}' is neither last, first nor a number")
+    number = -1 if int(series.numbers[0]) < 0 else int(name)
+    if number not in series.numbers:
+        raise InputError(f"there is no step {name}: they go from {series.numbers[0]} to {series.numbers[-1]}")
+    return number, int(time or (name if number < 0 else 0))
+
+
+def _find_plane(field: Field, time: int, cut: str | None, width: int) -> tiles.Plane:
+    axis, index = 0, 0
+    if len(field.shape) == 3:
+        index = field.shape[0] // 2
+    elif cut is not None:
+        raise InputError(f"field '{field.name}' has two dimensions: nothing to slice")
+    if cut is not None:
+        name, _, text = cut.partition("=")
+        names = {a.name: d for d, a in enumerate(field.axes)} | {"z": 0, "y": 1, "x": 2}
+        names |= {a.name: d for d, a in enumerate(field.axes)}
+        if name not in names:
+            raise unknown_name("axis", name, names)
+        try:
+            axis, index = names[name], int(text)
+        except ValueError:
+            raise InputError(f"slice '{cut}' is not axis=index") from None
+        if not 0 <= index < field.shape[axis]:
+            raise InputError(f"slice {cut}: the index goes from 0 to {field.shape[axis] - 1}")
+    level = 0
+    while level < len(answers.levels_of(field.shape)):
+        plane = tiles.Plane(field, time, level + 1, axis, index >> (level + 1))
+        if max(plane.shape) < width:
+            break
+        level += 1
+    return tiles.Plane(field, time, level, axis, index >> level)
+
+
+def _limits(opened: OpenStep, field: Field, time: int, low: float | None, high: float | None) -> tuple[float, float]:
+    found = answers.describe_statistics(opened, field, time)
+    points = found.get("percentiles", {})
+    first, last = points.get("0.5", found.get("min", 0.0)), points.get("99.5", found.get("max", 1.0))
+    if first < 0 < last and min(-first, last) > 0.2 * max(-first, last):
+        last = max(-first, last)
+        first = -last
+    low, high = first if low is None else low, last if high is None else high
+    if not (math.isfinite(low) and math.isfinite(high) and low <= high):
+        raise InputError(f"the range {low} to {high} is empty")
+    pad = 0.0 if low < high else (abs(low) * 1e-3 or 1.0)
+    return low - pad, high + pad
+
+
+def colour_maps() -> dict[str, Any]:
+    """Colour maps by name: points in OKLab (lightness, chroma, hue), and whether they are two-sided."""
+    text = resources.files("hakobi.post").joinpath("client/maps.json").read_text()
+    maps: dict[str, Any] = json.loads(text)
+    return maps
+
+
+def colours_of(name: str, count: int = 256) -> NDArray[np.float64]:
+    """Colours of a map as rows of red, green, blue in 0 … 1, evenly spaced in OKLab (B. Ottosson, 2020).
+
+    Raises InputError for an unknown name.
+    """
+    maps = colour_maps()
+    if name not in maps:
+        raise unknown_name("colour map", name, maps)
+    lightness, chroma, hue = np.array(maps[name]["points"], float).T
+    angle = np.radians(hue)
+    path = np.stack([lightness, chroma * np.cos(angle), chroma * np.sin(angle)], axis=1)
+    way = np.concatenate([[0], np.cumsum(np.linalg.norm(np.diff(path, axis=0), axis=1))])
+    if maps[name].get("diverging"):  # each half by itself, so that the middle stays in the middle
+        half = len(way) // 2
+        way = np.where(
+            np.arange(len(way)) <= half, way / way[half] / 2, 0.5 + (way - way[half]) / (way[-1] - way[half]) / 2
+        )
+    at = np.linspace(0, way[-1], count)
+    light, a, b = (np.interp(at, way, path[:, d]) for d in range(3))
+    cone = np.stack(
+        [
+            light + 0.3963377774 * a + 0.2158037573 * b,
+            light - 0.1055613458 * a - 0.0638541728 * b,
+            light - 0.0894841775 * a - 1.291485548 * b,
+        ]
+    )
+    matrix = [
+        [4.0767416621, -3.3077115913, 0.2309699292],
+        [-1.2684380046, 2.6097574011, -0.3413193965],
+        [-0.0041960863, -0.7034186147, 1.707614701],
+    ]
+    linear = np.clip(np.array(matrix) @ cone**3, 0, 1)
+    light_of: NDArray[np.float64] = np.where(linear <= 0.0031308, 12.92 * linear, 1.055 * linear ** (1 / 2.4) - 0.055)
+    return light_of.T
+
+
+def _edges(axis: Axis) -> tuple[float, float]:
+    """Coordinates of an axis's two ends, half a cell beyond its cells' middles."""
+    if axis.coordinates is None or axis.size < 2:
+        return -0.5, axis.size - 0.5
+    first, last = axis.coordinates[0], axis.coordinates[-1]
+    half = (last - first) / (axis.size - 1) / 2
+    return first - half, last + half
+
+
+def _draw(
+    out: Path, values: Array, plane: tiles.Plane, opened: OpenStep, number: int, limits: tuple[float, float],
+    colours: str | None,
+) -> None:  # fmt: skip
+    import matplotlib
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.colors import ListedColormap
+    from matplotlib.figure import Figure
+
+    field = plane.field
+    row_axis, column_axis = (a for d, a in enumerate(field.axes) if plane.is_flat or d != plane.axis)
+    is_two_sided = limits[0] < 0 < limits[1] and math.isclose(-limits[0], limits[1], rel_tol=1e-6)
+    name = colours or ("swell" if is_two_sided else "tide")
+    with matplotlib.rc_context({"font.family": "DejaVu Sans", "font.size": 9.5, "text.parse_math": False}):
+        figure = Figure(figsize=(9.6, 6.4), dpi=170, layout="constrained")
+        FigureCanvasAgg(figure)
+        axes = figure.add_subplot()
+        axes.set_facecolor(_GAP_COLOUR)
+        extent = (*_edges(column_axis), *_edges(row_axis))
+        image = axes.imshow(
+            values, origin="lower", extent=extent, interpolation="nearest", vmin=limits[0], vmax=limits[1],
+            cmap=ListedColormap(colours_of(name)), aspect=_aspect(row_axis, column_axis, extent),
+        )  # fmt: skip
+        if extent[0] > extent[1]:
+            axes.invert_xaxis()
+        if extent[2] > extent[3]:
+            axes.invert_yaxis()
+        axes.set_xlabel(_label(column_axis))
+        axes.set_ylabel(_label(row_axis))
+        axes.set_title(_title(plane, opened, number), loc="left", fontsize=10.5, wrap=True)
+        figure.colorbar(image, ax=axes, shrink=0.85, pad=0.02, extend="both", label=field.units)
+        figure.savefig(out, format="png")
+
+
+def _aspect(rows: Axis, columns: Axis, extent: tuple[float, ...]) -> float | Literal["equal", "auto"]:
+    if rows.kind == "lat" and columns.kind == "lon":
+        return float(1 / max(0.1, math.cos(math.radians((extent[2] + extent[3]) / 2))))
+    width, height = abs(extent[1] - extent[0]), abs(extent[3] - extent[2])
+    return "equal" if rows.units == columns.units and 0.05 < width / height < 20 else "auto"
+
+
+def _label(axis: Axis) -> str:
+    return f"{axis.name} ({axis.units})" if axis.units else axis.name
+
+
+def _title(plane: tiles.Plane, opened: OpenStep, number: int) -> str:
+    field, step = plane.field, opened.step
+    parts = [field.long_name or field.name]
+    if not plane.is_flat:
+        axis = field.axes[plane.axis]
+        index = min(axis.size - 1, plane.index << plane.level)
+        where = index if axis.coordinates is None else f"{axis.coordinates[index]:.5g} {axis.units}".rstrip()
+        parts.append(f"{axis.name} = {where}")
+    if plane.time < len(step.times):
+        parts.append(f"{step.times[plane.time]:g} {step.time_units}".rstrip())
+    elif number >= 0:
+        parts.append(f"step {number}")
+    if plane.level:
+        parts.append(f"means over {1 << plane.level} cells a direction")
+    return ", ".join(parts)

@@ -1,0 +1,127 @@
+"""`hakobi post` as a process: a socket, uvicorn, and the lines that tell a person how to get there."""
+
+from __future__ import annotations
+
+import getpass
+import os
+import resource
+import secrets
+import shlex
+import socket
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import uvicorn
+
+from hakobi.errors import StorageError
+from hakobi.post.catalogue import Catalogue
+from hakobi.post.security import LOOPBACK, Guard
+from hakobi.post.server import Server
+
+#: Connections at once; more are answered with 503.
+MOST_CONNECTIONS = 1000
+
+
+@dataclass(frozen=True)
+class Address:
+    """Where the server listens."""
+
+    host: str
+    port: int
+    token: str
+
+    @property
+    def url(self) -> str:
+        """What is opened in a browser, on this machine or at the near end of the tunnel."""
+        return f"http://127.0.0.1:{self.port}/?token={self.token}"
+
+    @property
+    def tunnel(self) -> str:
+        """What a person types on their own machine."""
+        return f"ssh -N -L {self.port}:{self.host}:{self.port} {getpass.getuser()}@{socket.getfqdn()}"
+
+
+class _Uvicorn(uvicorn.Server):
+    """Ends the streams of events before it waits for the connections that are open."""
+
+    def __init__(self, config: uvicorn.Config, hakobi: Server) -> None:
+        super().__init__(config)
+        self._hakobi = hakobi
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        self._hakobi.stop()
+        await super().shutdown(sockets)
+
+
+def listen(host: str, port: int) -> socket.socket:
+    """Raises StorageError where the port is taken."""
+    try:
+        family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
+        listener = socket.socket(family, socket.SOCK_STREAM)
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind((host, port))
+    except OSError as error:
+        raise StorageError(f"cannot listen at {host}:{port}: {error.strerror}") from error
+    return listener
+
+
+def make_server(
+    path: Path,
+    listener: socket.socket,
+    token: str | None = None,
+    hosts: tuple[str, ...] = (),
+    cache_bytes: int = 128 << 20,
+) -> tuple[uvicorn.Server, Address]:
+    """A server that is not running yet, and its address. Raises InputError where `path` leads to nothing."""
+    _allow_many_files()
+    host, port = listener.getsockname()[:2]
+    token = token or secrets.token_urlsafe(24)
+    names = LOOPBACK | {name.lower() for name in hosts}
+    hakobi = Server(Catalogue(path), cache_bytes)
+    app: Any = Guard(hakobi.app, token, frozenset(names))
+    config = uvicorn.Config(
+        app,
+        log_level="error",
+        access_log=False,
+        server_header=False,
+        date_header=False,
+        ws="none",
+        limit_concurrency=MOST_CONNECTIONS,
+        timeout_keep_alive=20,
+        timeout_graceful_shutdown=2,
+        h11_max_incomplete_event_size=16 << 10,
+    )
+    return _Uvicorn(config, hakobi), Address(host, port, token)
+
+
+def _allow_many_files() -> None:
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = 4 * MOST_CONNECTIONS if hard == resource.RLIM_INFINITY else min(hard, 4 * MOST_CONNECTIONS)
+    if soft != resource.RLIM_INFINITY and soft < wanted:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+
+
+def serve(path: Path, host: str, port: int, hosts: tuple[str, ...], cache_bytes: int) -> None:
+    """Serves until it is interrupted. Prints the address to stdout, the tunnel beside it."""
+    with listen(host, port) as listener:
+        server, address = make_server(path, listener, os.environ.get("HAKOBI_POST_TOKEN"), hosts, cache_bytes)
+        print(address.url, flush=True)
+        print(f"from another machine first: {address.tunnel}", flush=True)
+        server.run(sockets=[listener])
+
+
+def slurm_script(path: Path) -> str:
+    """A job script that serves `path` on a compute node and says in its output how to get there."""
+    place = shlex.quote(str(path.absolute()))
+    return f"""#!/bin/bash
+# sbatch this file; then read hakobi-post.<job>.out: it has the address and the line for ssh.
+#SBATCH --job-name=hakobi-post
+#SBATCH --output=hakobi-post.%j.out
+#SBATCH --ntasks=1
+#SBATCH --cpus-per-task=2
+#SBATCH --mem=1G
+#SBATCH --time=04:00:00
+port=$((20000 + SLURM_JOB_ID % 20000))
+echo "on your machine: ssh -N -L $port:127.0.0.1:$port -J $USER@${{SLURM_SUBMIT_HOST}} $USER@$(hostname)"
+exec hakobi post {place} --port $port"""

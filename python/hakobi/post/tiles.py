@@ -1,0 +1,173 @@
+"""Planes of a field as tiles of 256 x 256 values, at any level: what the client draws.
+
+Level 0 comes from the step's file, coarser ones from its overview, or, where there is none, from the step's file: means
+of what lies in the plane where that is little, else every 2^level-th cell of it (`Plane.is_sampled`).
+
+A tile on the wire: offset and scale (float64), rows and columns (uint16), 4 bytes reserved; then the low bytes of all
+values and their high bytes, which deflate packs better than pairs. Values are float16: (value - offset) / scale.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+import struct
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hakobi.errors import InputError
+from hakobi.post import reduction
+from hakobi.post.catalogue import OpenStep
+from hakobi.post.pyramid import Level, levels_of
+from hakobi.post.source import Box, Field
+
+Array = NDArray[Any]
+TILE = 256
+_HEAD = struct.Struct("<ddHHI")
+#: What one tile may read of a step's file to have means where there is no overview.
+_MEAN_BYTES = 64 << 20
+
+
+@dataclass(frozen=True)
+class Plane:
+    """A plane of a field: the direction `axis` across it, its index there at `level`. In 2-D both are 0."""
+
+    field: Field
+    time: int
+    level: int
+    axis: int
+    index: int
+
+    @property
+    def is_flat(self) -> bool:
+        return len(self.field.shape) == 2
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Rows and columns at the plane's level."""
+        full = shape_at(self.field, self.level)
+        rows, columns = full if self.is_flat else (n for d, n in enumerate(full) if d != self.axis)
+        return rows, columns
+
+    def check(self) -> None:
+        """Raises InputError for a plane that the field does not have."""
+        if not 0 <= self.level <= len(levels_of(self.field.shape)):
+            raise InputError(f"level {self.level} is not there")
+        if not 0 <= self.time < max(1, self.field.num_times):
+            raise InputError(f"time {self.time} is not there")
+        extent = 1 if self.is_flat else shape_at(self.field, self.level)[self.axis] if 0 <= self.axis < 3 else 0
+        if not 0 <= self.index < extent:
+            raise InputError(f"plane {self.index} across axis {self.axis} is not there")
+
+    def box(self, rows: tuple[int, int], columns: tuple[int, int]) -> Box:
+        """The box of cells, at the plane's level."""
+        if self.is_flat:
+            return (rows, columns)
+        inside = iter((rows, columns))
+        return tuple((self.index, self.index + 1) if d == self.axis else next(inside) for d in range(3))
+
+
+def shape_at(field: Field, level: int) -> tuple[int, ...]:
+    return field.shape if level == 0 else Level.of(field.shape, level).shape
+
+
+def disk_bytes(field: Field, box: Box) -> int:
+    """About how much is read from the step's file for a box: whole pages of rows."""
+    item = field.dtype.itemsize
+    row = min((box[-1][1] - box[-1][0]) * item + 4096, field.shape[-1] * item)
+    return row * math.prod(b - a for a, b in box[:-1])
+
+
+def read_plane(opened: OpenStep, plane: Plane, box: Box) -> tuple[Array, float, float]:
+    """Values of a plane's box, with offset and scale: float16 of the overview, or the field's own."""
+    field = plane.field
+    if plane.level == 0:
+        return opened.step.read(field.name, plane.time, box), 0.0, 1.0
+    if opened.overview is not None and field.name in opened.overview.fields:
+        found = opened.overview.fields[field.name]
+        return opened.overview.read(field.name, plane.time, plane.level, box), found.offset, found.scale
+    return _read_coarse(opened, plane, box), 0.0, 1.0
+
+
+def _read_coarse(opened: OpenStep, plane: Plane, box: Box) -> Array:
+    """Without an overview: means in the plane where they cost little, else every 2^level-th cell."""
+    field, width = plane.field, 1 << plane.level
+    full = [(a * width, min(b * width, n)) for (a, b), n in zip(box, field.shape, strict=True)]
+    inside = [d for d in range(len(box)) if plane.is_flat or d != plane.axis]
+    if not plane.is_flat:  # across the plane one cell stands for the others
+        first = full[plane.axis][0]
+        full[plane.axis] = (first, first + 1)
+    if disk_bytes(field, tuple(full)) <= _MEAN_BYTES:
+        return _means(opened.step.read(field.name, plane.time, tuple(full)), width, inside)
+    steps = [width if d in inside else 1 for d in range(len(box))]
+    lines = [
+        opened.step.read(field.name, plane.time, (*((i, i + 1) for i in at), full[-1])).reshape(-1)[:: steps[-1]]
+        for at in itertools.product(*(range(a, b, n) for (a, b), n in zip(full[:-1], steps[:-1], strict=True)))
+    ]
+    return np.stack(lines).reshape([b - a for a, b in box])
+
+
+def _means(values: Array, width: int, directions: list[int]) -> Array:
+    """Means over `width` cells in some directions that pass over NaN; fewer cells at the far edge."""
+    for axis in directions:
+        starts = np.arange(0, values.shape[axis], width)
+        valid = ~np.isnan(values)
+        counts = np.add.reduceat(valid, starts, axis=axis, dtype=np.float64)
+        with np.errstate(all="ignore"):
+            values = np.add.reduceat(np.where(valid, values, 0), starts, axis=axis, dtype=np.float64) / counts
+    return values
+
+
+def tile_box(plane: Plane, row: int, column: int) -> Box:
+    """The cells of a tile. Raises InputError outside the plane."""
+    plane.check()
+    rows, columns = plane.shape
+    if not (0 <= row * TILE < rows and 0 <= column * TILE < columns):
+        raise InputError(f"tile {row}, {column} is not there")
+    return plane.box((row * TILE, min(rows, (row + 1) * TILE)), (column * TILE, min(columns, (column + 1) * TILE)))
+
+
+def plane_tile(opened: OpenStep, plane: Plane, row: int, column: int) -> bytes:
+    """A tile as it goes over the wire. Raises InputError outside the plane."""
+    box = tile_box(plane, row, column)
+    values, offset, scale = read_plane(opened, plane, box)
+    return encode(values, offset, scale, _tile_shape(plane, row, column))
+
+
+def difference_tile(first: OpenStep, second: OpenStep, planes: tuple[Plane, Plane], row: int, column: int) -> bytes:
+    """The second's tile minus the first's, which have equal shapes. Raises InputError."""
+    if planes[0].field.shape != planes[1].field.shape:
+        raise InputError("the two fields have different shapes")
+    box = tile_box(planes[0], row, column)
+    with np.errstate(all="ignore"):
+        values = [
+            raw if (offset, scale) == (0.0, 1.0) else raw.astype(np.float64) * scale + offset
+            for raw, offset, scale in (
+                read_plane(opened, plane, box) for opened, plane in zip((first, second), planes, strict=True)
+            )
+        ]
+        difference = values[1].astype(np.float64) - values[0]
+    return encode(difference, 0.0, 1.0, _tile_shape(planes[0], row, column))
+
+
+def _tile_shape(plane: Plane, row: int, column: int) -> tuple[int, int]:
+    rows, columns = plane.shape
+    return min(TILE, rows - row * TILE), min(TILE, columns - column * TILE)
+
+
+def encode(values: Array, offset: float, scale: float, shape: tuple[int, int]) -> bytes:
+    """A tile's bytes; what is not float16 yet is brought to offset and scale of its own."""
+    if values.dtype != np.float16:
+        offset, scale = reduction.scaling(values)
+        values = _as_halves(values, offset, scale)
+    pairs = np.ascontiguousarray(values).view(np.uint8).reshape(-1, 2)
+    return _HEAD.pack(offset, scale, *shape, 0) + pairs[:, 0].tobytes() + pairs[:, 1].tobytes()
+
+
+def _as_halves(values: Array, offset: float, scale: float) -> NDArray[np.float16]:
+    with np.errstate(all="ignore"):
+        normal = (values.astype(np.float64) - offset) / scale
+        return normal.astype(np.float16)

@@ -1,0 +1,49 @@
+"""A 3-D field in 8 bits a value: what the browser draws as a volume or an isosurface."""
+
+from __future__ import annotations
+
+import struct
+
+import numpy as np
+
+from hakobi.errors import InputError
+from hakobi.post.catalogue import OpenStep
+from hakobi.post.pyramid import levels_of
+from hakobi.post.source import Field
+from hakobi.post.tiles import Plane, read_plane, shape_at
+
+_HEAD = struct.Struct("<ddIII4x")
+#: The most cells a direction; a finer level would be longer than a browser's memory and patience.
+MOST_CELLS = 256
+
+
+def best_level(field: Field, most_cells: int = 128) -> int:
+    """The finest level of at most `most_cells` a direction, else the coarsest."""
+    numbers = [0, *(level.number for level in levels_of(field.shape))]
+    return next((n for n in numbers if max(shape_at(field, n)) <= most_cells), numbers[-1])
+
+
+def volume(opened: OpenStep, field: Field, time: int, level: int) -> bytes:
+    """Low and high end (float64), shape (z, y, x), and a byte a value: 0 where there is none, 1 to 255 from the low to
+    the high end. Raises InputError for a field or level that is too large."""
+    if len(field.shape) != 3:
+        raise InputError("a volume needs a field in three dimensions")
+    if not 0 <= level <= len(levels_of(field.shape)):
+        raise InputError(f"level {level} is not there")
+    shape = shape_at(field, level)
+    thin = max(1, -(-max(shape) // MOST_CELLS))  # where even the coarsest level is long
+    if thin > 1 and level < len(levels_of(field.shape)):
+        raise InputError(f"level {level} is too fine for a volume")
+    planes = []
+    for index in range(0, shape[0], thin):
+        plane = Plane(field, time, level, 0, index)
+        values, offset, scale = read_plane(opened, plane, plane.box((0, shape[1]), (0, shape[2])))
+        planes.append(values[0, ::thin, ::thin].astype(np.float64) * scale + offset)
+    values = np.stack(planes)
+    finite = values[np.isfinite(values)]
+    low, high = (float(finite.min()), float(finite.max())) if finite.size else (0.0, 1.0)
+    with np.errstate(all="ignore"):
+        span = high - low if high > low else 1.0
+        bytes_ = np.clip(np.rint((values - low) / span * 254), 0, 254)
+    coded = np.where(np.isnan(values), 0, bytes_ + 1).astype(np.uint8)
+    return _HEAD.pack(low, high, *coded.shape) + coded.tobytes()

@@ -1,0 +1,185 @@
+"""`hakobi post` in a real browser."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import browser as browsers
+from hakobi.post import indexing
+from hakobi.post.catalogue import identifier
+from posting import TOKEN, Client, served, wave, write_step
+
+pytestmark = pytest.mark.skipif(bool(browsers.why_not()), reason=browsers.why_not() or "there is a browser")
+NASTY = "<img src=x onerror=alert(1)> \"'&"
+FLAT = [wave((300, 530), phase) for phase in (0.0, 1.0, 2.0)]
+SOLID = wave((40, 50, 60))
+DRAWN = "document.querySelector('#plane').dataset.complete === 'true'"
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("results")
+    for number, values in enumerate(FLAT):
+        indexing.make_overview(write_step(folder / f"flat_{number:03}.nc", {"eta": values}, 60.0 * number))
+    write_step(folder / "solid_0.nc", {NASTY: SOLID})
+    return folder
+
+
+@pytest.fixture(scope="module")
+def client(folder: Path) -> Iterator[Client]:
+    with served(folder) as client:
+        yield client
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[browsers.Browser]:
+    with browsers.Browser() as browser:
+        yield browser
+
+
+@pytest.fixture
+def page(browser: browsers.Browser, client: Client) -> browsers.Browser:
+    browser.go("about:blank")
+    browser.console()
+    browser.go(f"http://127.0.0.1:{client.port}/?token={TOKEN}")
+    browser.wait(DRAWN)
+    return browser
+
+
+def errors(browser: browsers.Browser) -> list[str]:
+    return [line for line in browser.console() if "GL Driver" not in line and "readback" not in line]
+
+
+def pixel(browser: browsers.Browser, row: int, column: int) -> list[int]:
+    """The colour on the screen of a cell of the field."""
+    return browser.run(  # type: ignore[no-any-return]
+        "const p = hakobi.plane; const [x, y] = p.toScreen(arguments[1] + 0.5, arguments[0] + 0.5);"
+        "const r = devicePixelRatio; return [...p.context.getImageData(x * r, y * r, 1, 1).data.slice(0, 3)]",
+        row,
+        column,
+    )
+
+
+def test_the_newest_step_is_drawn_in_its_colours(page: browsers.Browser) -> None:
+    from hakobi.post.picture import colours_of
+
+    assert page.run("return document.querySelector('#when').textContent").startswith("3 / 3  ·  2011-03-11 05:48:24")
+    assert "token" not in page.run("return location.href")
+    low, high, name = page.run("const l = hakobi.now.look; return [l.low, l.high, l.map]")
+    for row, column in ((200, 300), (280, 40), (30, 500)):
+        part = np.clip((FLAT[2][row, column] - low) / (high - low), 0, 1)
+        expected = 255 * colours_of(name)[round(255 * float(part))]
+        assert np.abs(np.array(pixel(page, row, column)) - expected).max() <= 6
+    assert pixel(page, 10, 10) == [200, 196, 188]  # no value
+    assert errors(page) == []
+
+
+def test_a_click_asks_for_the_exact_value_and_the_steps(page: browsers.Browser) -> None:
+    x, y = page.run(
+        "const p = hakobi.plane, b = p.canvas.getBoundingClientRect(), [x, y] = p.toScreen(300.5, 200.5);"
+        "return [Math.round(b.left + x), Math.round(b.top + y)]"
+    )
+    page.drag([(x, y)])
+    page.wait("document.querySelector('#times path')")
+    row, column = page.run("return hakobi.state.point")
+    assert abs(row - 200) <= 1
+    assert abs(column - 300) <= 1
+    value = float(
+        page.run("return document.querySelector('#point').textContent").split(": ")[1].split()[0].replace("−", "-")
+    )
+    assert value == pytest.approx(float(FLAT[2][row, column]), rel=1e-6)
+    assert "point=" in page.wait("location.hash.includes('point') && location.hash")
+
+
+def test_keys_go_through_steps_and_zoom(page: browsers.Browser) -> None:
+    page.run("document.querySelector('#plane').focus()")
+    page.press("\ue012")  # arrow left
+    page.wait("hakobi.now.file === 1 && hakobi.plane.isComplete")
+    before = page.run("return hakobi.plane.zoom()")
+    page.press("+", "+")
+    page.wait(f"hakobi.plane.zoom() > {before * 1.5}")
+    page.press("0")
+    page.wait(f"Math.abs(hakobi.plane.zoom() - {before}) < 1e-9")
+    page.drag([(400, 400), (460, 430), (500, 450)], "touch")
+    assert page.run("return hakobi.plane.view.x") < 265
+    page.press("d")
+    page.wait("hakobi.now.minus && hakobi.plane.isComplete && hakobi.now.look.map === 'swell'")
+    shown = page.run("return hakobi.plane.peek(200, 300).value")
+    assert shown == pytest.approx(float(FLAT[1][200, 300]) - float(FLAT[0][200, 300]), abs=3e-3)
+    assert errors(page) == []
+
+
+def test_a_view_is_a_link(page: browsers.Browser, client: Client) -> None:
+    series = identifier("solid_#.nc")
+    page.go("about:blank")
+    page.go(f"http://127.0.0.1:{client.port}/#series={series}&axis=2&index=7&map=ember&range=held&low=-1&high=2")
+    page.wait(DRAWN)
+    found = page.run("const n = hakobi.now; return [n.axis, n.index, n.look.map, n.look.low, n.look.high]")
+    assert found == [2, 7, "ember", -1, 2]
+    assert page.run("return hakobi.plane.peek(30, 20).value") == pytest.approx(float(SOLID[30, 20, 7]), abs=2e-3)
+    # The name that would be a script is text, wherever it stands.
+    assert page.run("return document.querySelector('#field-title').textContent") == NASTY
+    assert page.run("return document.querySelectorAll('img').length") == 0
+    assert page.run("return document.querySelector('#python').textContent").endswith(".isel(time=0, x=7)")
+    assert errors(page) == []
+
+
+@pytest.mark.parametrize("view", ["volume", "surface"])
+def test_volume_and_isosurface_are_drawn(page: browsers.Browser, client: Client, view: str) -> None:
+    page.go("about:blank")
+    page.go(f"http://127.0.0.1:{client.port}/#series={identifier('solid_#.nc')}&view={view}")
+    page.wait("document.querySelector('#scene').dataset.complete === 'true'")
+    colours = page.run(
+        "const s = hakobi.scene, g = s.gl, w = s.canvas.width, h = s.canvas.height, d = new Uint8Array(4 * w * h);"
+        "s.drawNow(); g.readPixels(0, 0, w, h, g.RGBA, g.UNSIGNED_BYTE, d);"
+        "const c = new Set(); for (let i = 0; i < d.length; i += 4) c.add(d[i] << 16 | d[i + 1] << 8 | d[i + 2]);"
+        "return c.size"
+    )
+    assert colours > 100
+    assert errors(page) == []
+
+
+def test_pictures_are_saved(page: browsers.Browser) -> None:
+    page.run("document.querySelector('#png').click()")
+    assert int(page.wait("document.body.dataset.saved")) > 10_000
+
+
+def test_controls_have_names_and_contrast(page: browsers.Browser) -> None:
+    unnamed = page.run(
+        "return [...document.querySelectorAll('button, select, input, canvas[tabindex]')].filter(e => e.offsetParent &&"
+        " !(e.textContent.trim() || e.getAttribute('aria-label') || e.closest('label')?.textContent.trim()))"
+        ".map(e => e.id)"
+    )
+    assert unnamed == []
+    ratio = page.run(
+        "const rgb = c => c.match(/[\\d.]+/g).slice(0, 3).map(v => { v /= 255; return v <= 0.04045 ? v / 12.92 :"
+        " ((v + 0.055) / 1.055) ** 2.4 });"
+        "const lum = c => { const [r, g, b] = rgb(c); return 0.2126 * r + 0.7152 * g + 0.0722 * b };"
+        "const a = lum(getComputedStyle(document.querySelector('#field-about')).color),"
+        " b = lum(getComputedStyle(document.querySelector('aside')).backgroundColor);"
+        "return (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05)"
+    )
+    assert ratio > 4.5
+
+
+def test_new_steps_appear_by_themselves(browser: browsers.Browser, tmp_path: Path) -> None:
+    write_step(tmp_path / "run_0.nc", {"eta": FLAT[0]})
+    with served(tmp_path) as client:
+        browser.go("about:blank")
+        browser.go(f"http://127.0.0.1:{client.port}/?token={TOKEN}")
+        browser.wait(DRAWN)
+        time.sleep(0.3)  # until the page listens
+        write_step(tmp_path / "new", {"eta": FLAT[1]}).rename(tmp_path / "run_1.nc")
+        browser.wait("hakobi.now.file === 1 && hakobi.plane.isComplete")
+        assert browser.run("return hakobi.plane.peek(200, 300).value") == pytest.approx(
+            float(FLAT[1][200, 300]), abs=2e-3
+        )
+        (tmp_path / "run_1.nc").write_bytes(b"torn")
+        browser.run("hakobi.goTo(0)")
+        browser.wait("hakobi.now.file === 0")
+        assert browser.run("return hakobi.plane.peek(200, 300) !== null")

@@ -1,0 +1,233 @@
+"""`hakobi index`: overviews of steps."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+
+import h5py
+import numpy as np
+import pytest
+
+from hakobi.post import indexing, reduction
+from hakobi.post.catalogue import Catalogue, Steps
+from hakobi.post.overview import Overview, path_of
+from hakobi.post.pyramid import Level, levels_of, units_of
+from posting import Array, wave, write_step
+from running import Result
+
+Command = Callable[..., Result]
+
+
+def coarse(values: Array, level: int) -> Array:
+    """Means by the rule, the slow way: halves of halves, without the cells that are NaN."""
+    for _ in range(level):
+        padded = np.pad(values, [(0, n % 2) for n in values.shape], constant_values=np.nan)
+        pairs = padded.reshape([m for n in padded.shape for m in (n // 2, 2)])
+        axes = tuple(range(1, 2 * values.ndim, 2))
+        valid = ~np.isnan(pairs)
+        with np.errstate(invalid="ignore"):
+            values = np.where(valid, pairs, 0).sum(axes) / valid.sum(axes)
+    return values
+
+
+def read_level(overview: Overview, field: str, level: int, time: int = 0) -> Array:
+    found = overview.fields[field]
+    shape = found.shards[time][level].level.shape
+    values = overview.read(field, time, level, tuple((0, n) for n in shape))
+    return values.astype(float) * found.scale + found.offset
+
+
+@pytest.mark.parametrize("shape", [(37, 53), (300, 530), (1, 9), (7, 70, 65), (33, 34, 100), (2, 2, 2)])
+@pytest.mark.parametrize("dtype", ["f4", "f8"])
+def test_levels_are_means_without_the_missing_cells(tmp_path: Path, shape: tuple[int, ...], dtype: str) -> None:
+    values = wave(shape, dtype=dtype) + 273
+    outcome = indexing.make_overview(write_step(tmp_path / "a.nc", {"eta": values}), unit_bytes=1 << 16)
+    assert outcome.state == "made", outcome.reason
+    overview = Overview(path_of(tmp_path / "a.nc"))
+    for level in levels_of(shape):
+        expected = coarse(values.astype(float), level.number)
+        np.testing.assert_allclose(read_level(overview, "eta", level.number), expected, atol=5e-3)
+    told = overview.fields["eta"].statistics[0]
+    assert (told["min"], told["max"]) == (np.nanmin(values), np.nanmax(values))
+    assert told["num_nan"] == np.isnan(values).sum()
+    assert told["mean"] == pytest.approx(np.nanmean(values, dtype=float), rel=1e-6)
+
+
+def test_others_open_an_overview(tmp_path: Path) -> None:
+    zarr = pytest.importorskip("zarr")
+    values = wave((70, 65, 100))
+    write_step(tmp_path / "a.nc", {"eta": values, "eta_max": values + 1})
+    indexing.make_overview(tmp_path / "a.nc")
+    path = path_of(tmp_path / "a.nc")
+    assert zipfile.ZipFile(path).testzip() is None
+    store = zarr.storage.ZipStore(path, mode="r")
+    group = zarr.open_group(store, mode="r")
+    array = group["4/eta"]
+    read = array[:].astype(float) * array.attrs["scale_factor"] + array.attrs["add_offset"]
+    np.testing.assert_allclose(read, coarse(values.astype(float), 2), atol=3e-3)
+    assert group["min/2/eta"][0, 0, 1] == np.nanmin(values[:64, :64, 64:])
+    assert group["max/16/eta"][0, 0, 0] == np.nanmax(values)
+    assert group["2/x"][0] == 10.25
+    store.close()
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        np.full((40, 50), np.nan, "f4"),
+        np.full((40, 50), 3.25, "f4"),
+        np.full((40, 50), 1e-300, "f8") * np.linspace(1, 2, 50),
+        np.full((40, 50), 1e300, "f8") * np.linspace(-1, 1, 50),
+        np.where(np.arange(2000).reshape(40, 50) % 400 == 0, np.inf, 1.0).astype("f4"),
+        np.where(np.arange(2000).reshape(40, 50) == 7, 1e30, 1.0).astype("f4"),
+        np.arange(2000, dtype="i4").reshape(40, 50) - 1000,
+        np.arange(2000, dtype=">f4").reshape(40, 50),
+    ],
+    ids=["nan", "one-value", "tiny", "huge", "infinities", "outlier", "integers", "big-endian"],
+)
+def test_values_that_are_no_smooth_field(tmp_path: Path, values: Array) -> None:
+    outcome = indexing.make_overview(write_step(tmp_path / "a.nc", {"eta": values}))
+    assert outcome.state == "made", outcome.reason
+    overview = Overview(path_of(tmp_path / "a.nc"))
+    with np.errstate(over="ignore"):
+        expected = coarse(values.astype(float), 1)
+    read = read_level(overview, "eta", 1)
+    assert np.array_equal(np.isnan(read), np.isnan(expected))
+    assert np.array_equal(np.isposinf(read), np.isposinf(expected))
+    usual = np.isfinite(expected) & (np.abs(expected) < 1e29) if values.dtype.itemsize == 4 else np.isfinite(expected)
+    size = np.abs(expected[usual]).max(initial=0)
+    np.testing.assert_allclose(read[usual], expected[usual], atol=size * 1e-3)
+
+
+def test_several_times_in_one_file(tmp_path: Path) -> None:
+    values = np.stack([wave((30, 40), phase) for phase in (0.0, 1.0, 2.0)])
+    with h5py.File(tmp_path / "a.nc", "w") as file:
+        file.create_dataset("eta", data=values, maxshape=(None, 30, 40), chunks=(1, 30, 40))
+    assert indexing.make_overview(tmp_path / "a.nc").state == "made"
+    overview = Overview(path_of(tmp_path / "a.nc"))
+    for time in range(3):
+        expected = coarse(values[time].astype(float), 2)
+        np.testing.assert_allclose(read_level(overview, "eta", 2, time), expected, atol=5e-3)
+
+
+def test_bytes_do_not_depend_on_units_or_processes(tmp_path: Path) -> None:
+    values = {"eta": wave((70, 130, 100)), "u": wave((70, 130, 100), 1)}
+    contents = set()
+    for name, processes, memory in (("a", 1, 1 << 30), ("b", 1, 1 << 20), ("c", 2, 1 << 30)):
+        (tmp_path / name).mkdir()
+        write_step(tmp_path / name / "s.nc", values)
+        os.utime(tmp_path / name / "s.nc", ns=(1, 1))
+        [outcome] = indexing.make_overviews([tmp_path / name / "s.nc"], processes, memory)
+        assert outcome.state == "made", outcome.reason
+        overview = Overview(path_of(tmp_path / name / "s.nc"))
+        contents.add(b"".join(read_level(overview, "eta", k).tobytes() for k in (1, 2, 3)))
+    assert len(contents) == 1
+
+
+def test_an_interrupted_run_is_gone_on_with(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(indexing, "_SMALL_BYTES", 0)
+    path = write_step(tmp_path / "a.nc", {"eta": wave((300, 64, 64))})
+    reduce, calls = indexing._reduce, []
+
+    def interrupted(job: object) -> object:
+        calls.append(job)
+        if len(calls) == 4:
+            raise KeyboardInterrupt
+        return reduce(job)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(indexing, "_reduce", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        indexing.make_overview(path, unit_bytes=1 << 18)
+    assert not path_of(path).exists()
+    assert indexing.make_overview(path, unit_bytes=1 << 18).state == "made"
+    jobs = [(job.level.number, job.unit.first) for job in calls]  # type: ignore[attr-defined]
+    assert [job for job in jobs if jobs.count(job) == 2] == [jobs[3]] * 2  # only the one that was interrupted again
+    expected = coarse(wave((300, 64, 64)).astype(float), 1)
+    np.testing.assert_allclose(read_level(Overview(path_of(path)), "eta", 1), expected, atol=5e-3)
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["a.nc", "a.nc.overview.zip"]
+
+
+def test_an_overview_belongs_to_its_steps_content(tmp_path: Path) -> None:
+    path = write_step(tmp_path / "a.nc", {"eta": wave((40, 50))})
+    indexing.make_overview(path)
+    copy = tmp_path / "copy.nc"
+    shutil.copyfile(path, copy)
+    shutil.copyfile(path_of(path), path_of(copy))
+    assert Steps().get(copy).overview is not None
+    with h5py.File(copy, "r+") as file:
+        file["eta"][...] += 1
+    assert Steps().get(copy).overview is None
+    assert indexing.make_overview(copy).state == "made"
+    assert Steps().get(copy).overview is not None
+
+
+def test_a_damaged_overview_is_made_again_or_named(tmp_path: Path) -> None:
+    path = write_step(tmp_path / "a.nc", {"eta": wave((40, 50))})
+    indexing.make_overview(path)
+    whole = path_of(path).read_bytes()
+    for cut in (0, 10, len(whole) // 2, len(whole) - 1):
+        path_of(path).write_bytes(whole[:cut])
+        assert Steps().get(path).overview is None
+        assert indexing.make_overview(path).state == "made"
+    damaged = bytearray(whole)
+    damaged[200] ^= 1
+    path_of(path).write_bytes(damaged)
+    with pytest.raises(Exception, match="damaged: run `hakobi index` again"):
+        read_level(Overview(path_of(path)), "eta", 1)
+
+
+def test_the_command_tells_what_it_did(hakobi: Command, tmp_path: Path) -> None:
+    for number in range(3):
+        write_step(tmp_path / f"run_{number:03}.nc", {"eta": wave((40, 50), number)})
+    assert hakobi("index", tmp_path / "run", "--processes", 1).stdout.startswith("3 overviews made, 0 kept, 0 failed")
+    assert hakobi("index", tmp_path / "run", "--processes", 1).stdout.startswith("0 overviews made, 3 kept, 0 failed")
+    torn = tmp_path / "run_003.nc"
+    torn.write_bytes((tmp_path / "run_000.nc").read_bytes()[:3000])
+    result = hakobi("index", tmp_path, "--processes", 1)
+    assert result.status == 1
+    assert "run_003.nc" in result.line()
+    result = hakobi("index", tmp_path / "nowhere")
+    assert result.status == 2
+    assert "no such file" in result.line()
+
+
+def test_units_cover_every_brick_once() -> None:
+    for full in ((100, 804, 1440), (65, 64, 63), (804, 1440)):
+        for number in (1, 2):
+            level = Level.of(full, number)
+            finer = full if number == 1 else Level.of(full, number - 1).shape
+            units = list(units_of(level, finer, 4, 1 << 20))
+            bricks = [n for unit in units for n in range(unit.first, unit.first + unit.count)]
+            assert bricks == list(range(level.num_bricks))
+
+
+def test_a_series_is_its_numbers(tmp_path: Path) -> None:
+    for name in ("run_9.nc", "run_10.nc", "run_12.nc", "a_007.nc", "a_008.nc", "single.h5", ".hidden_1.nc"):
+        (tmp_path / name).touch()
+    (tmp_path / "link_1.nc").symlink_to("/etc/hostname")
+    found = {s.key: s.numbers.tolist() for s in Catalogue(tmp_path).series.values()}
+    assert found == {"run_#.nc": [9, 10, 12], "a_###.nc": [7, 8], "single.h5": [-1]}
+    series = next(s for s in Catalogue(tmp_path).series.values() if s.key == "run_#.nc")
+    assert [series.path(n).name for n in (9, 10, 12)] == ["run_9.nc", "run_10.nc", "run_12.nc"]
+
+
+def test_a_million_steps_are_few_runs() -> None:
+    from hakobi.post.catalogue import Series
+
+    numbers = np.concatenate([np.arange(0, 500_000), np.arange(500_000, 1_500_000, 2), [7_000_000]])
+    series = Series("a", Path(), "", "", 0, numbers)
+    assert series.runs() == [[0, 1, 500_001], [500_002, 2, 499_999], [7_000_000, 1, 1]]
+
+
+def test_scaling_keeps_what_it_did_not_see() -> None:
+    values = np.array([1e4, -np.inf, np.nan, 5.0, -3.0, 1e30])
+    offset, scale = reduction.scaling(np.array([-1.0, 1.0, np.nan, np.inf]))
+    halves = reduction.halve(np.repeat(np.repeat(values, 2)[None], 2, axis=0), offset, scale)
+    assert float(halves[0, 0]) * scale + offset == pytest.approx(10_000, rel=1e-3)
+    assert halves[0, 1] == -np.inf
+    assert np.isnan(halves[0, 2])
+    assert halves[0, 5] == 65504

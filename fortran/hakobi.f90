@@ -26,7 +26,7 @@ module hakobi
     implicit none
     private
     public :: hakobi_comm, hakobi_block, hakobi_axis, hakobi_output, hakobi_output_times
-    public :: hakobi_split, hakobi_gather_pieces, hakobi_error_name, hakobi_version
+    public :: hakobi_split, hakobi_dims_of_ranks, hakobi_gather_pieces, hakobi_error_name, hakobi_version
 
     !> A private duplicate of a communicator. `free` is collective, after every object that uses it is closed.
     type :: hakobi_comm
@@ -38,6 +38,8 @@ module hakobi
         procedure :: rank => comm_rank
         procedure :: size => comm_size
         procedure :: num_nodes => comm_num_nodes
+        procedure :: mpi_handle => comm_mpi_handle
+        procedure :: reordered => comm_reordered
         procedure :: c_handle => comm_c_handle
     end type
 
@@ -75,6 +77,10 @@ module hakobi
     !> The block of `rank` when an array of `global` extents (fastest first) is split over `num_ranks`. Local.
     interface hakobi_split
         procedure :: split_int32, split_int64
+    end interface
+
+    interface hakobi_dims_of_ranks
+        procedure :: dims_int32, dims_int64
     end interface
 
 contains
@@ -136,6 +142,23 @@ contains
         comm_num_nodes = c_comm_num_nodes(self%handle)
     end function
 
+    !> The duplicate itself, for the program's own messages.
+    integer function comm_mpi_handle(self)
+        class(hakobi_comm), intent(in) :: self
+        comm_mpi_handle = int(c_comm_handle_f(self%handle))
+    end function
+
+    !> The same ranks, numbered by their places on a grid: rank_at of hakobi_topology%reorder. Collective; `rank_at` equal
+    !> on every rank.
+    subroutine comm_reordered(self, rank_at, made, stat, errmsg)
+        class(hakobi_comm), intent(in) :: self
+        integer, intent(in) :: rank_at(:)
+        type(hakobi_comm), intent(out) :: made
+        integer, intent(out), optional :: stat
+        character(len=*), intent(inout), optional :: errmsg
+        call report(c_comm_reordered(self%handle, int(size(rank_at), c_int), int(rank_at, c_int), made%handle), stat, errmsg)
+    end subroutine
+
     !> What the C interface calls this communicator; for the other modules of Hakobi.
     type(c_ptr) function comm_c_handle(self)
         class(hakobi_comm), intent(in) :: self
@@ -168,6 +191,30 @@ contains
         character(len=*), intent(inout), optional :: errmsg
         type(hakobi_block) :: block
         block = split_int64(int(global, int64), num_ranks, rank, stat, errmsg)
+    end function
+
+    !> How many ranks hakobi_split puts in each dimension, the fastest first. Local.
+    function dims_int64(global, num_ranks, stat, errmsg) result(dims)
+        integer(int64), intent(in) :: global(:)
+        integer, intent(in) :: num_ranks
+        integer, intent(out), optional :: stat
+        character(len=*), intent(inout), optional :: errmsg
+        integer :: dims(size(global))
+        integer(c_int) :: found(size(global))
+        integer :: n
+        n = size(global)
+        found = 0
+        call report(c_dims_of_ranks(int(n, c_int), global(n:1:-1), int(num_ranks, c_int), found), stat, errmsg)
+        dims = int(found(n:1:-1))
+    end function
+
+    function dims_int32(global, num_ranks, stat, errmsg) result(dims)
+        integer(int32), intent(in) :: global(:)
+        integer, intent(in) :: num_ranks
+        integer, intent(out), optional :: stat
+        character(len=*), intent(inout), optional :: errmsg
+        integer :: dims(size(global))
+        dims = dims_int64(int(global, int64), num_ranks, stat, errmsg)
     end function
 
     !> Collective over `comm`; everything but stat and errmsg equal on all ranks. `axes`: the fastest dimension first.

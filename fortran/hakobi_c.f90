@@ -70,6 +70,23 @@ module hakobi_c
             import :: c_ptr, c_int
             type(c_ptr), value :: comm
         end function
+        integer(c_int) function c_comm_handle_f(comm) bind(c, name="hakobi_comm_handle_f")
+            import :: c_ptr, c_int
+            type(c_ptr), value :: comm
+        end function
+        integer(c_int) function c_comm_reordered(comm, num_ranks, rank_at, reordered) bind(c, name="hakobi_comm_reordered")
+            import :: c_ptr, c_int
+            type(c_ptr), value :: comm
+            integer(c_int), value :: num_ranks
+            integer(c_int), intent(in) :: rank_at(*)
+            type(c_ptr), intent(out) :: reordered
+        end function
+        integer(c_int) function c_dims_of_ranks(num_dims, global, num_ranks, dims) bind(c, name="hakobi_dims_of_ranks")
+            import :: c_int, c_int64_t
+            integer(c_int), value :: num_dims, num_ranks
+            integer(c_int64_t), intent(in) :: global(*)
+            integer(c_int), intent(inout) :: dims(*)
+        end function
         integer(c_int) function c_split(num_dims, global, num_ranks, rank, block) bind(c, name="hakobi_split")
             import :: c_int, c_int64_t, block_c
             integer(c_int), value :: num_dims, num_ranks, rank

@@ -84,9 +84,15 @@ HAKOBI_API int hakobi_comm_size(const hakobi_comm* comm);
 HAKOBI_API int hakobi_comm_num_nodes(const hakobi_comm* comm);
 HAKOBI_API int hakobi_comm_node(const hakobi_comm* comm);
 
+/* The Fortran handle of the duplicate itself, for the caller's own messages: Hakobi's use other contexts. */
+HAKOBI_API int hakobi_comm_handle_f(const hakobi_comm* comm);
+
 #ifdef MPI_VERSION /* mpi.h came first */
 static inline int hakobi_comm_duplicate(MPI_Comm mpi_comm, hakobi_comm** comm) {
     return hakobi_comm_duplicate_f((int)MPI_Comm_c2f(mpi_comm), comm);
+}
+static inline MPI_Comm hakobi_comm_handle(const hakobi_comm* comm) {
+    return MPI_Comm_f2c((MPI_Fint)hakobi_comm_handle_f(comm));
 }
 #endif
 
@@ -106,6 +112,8 @@ typedef struct hakobi_block {
  * surface. Local. invalid_argument when the ranks do not fit the grid. */
 HAKOBI_API int hakobi_split(int num_dims, const int64_t* global, int num_ranks, int rank,
                             hakobi_block* block);
+/* How many ranks that is in each dimension (`dims`: num_dims entries): what a halo's grid takes. Local; as above. */
+HAKOBI_API int hakobi_dims_of_ranks(int num_dims, const int64_t* global, int num_ranks, int* dims);
 
 /* ---- Output --------------------------------------------------------------------------------------------------- */
 
@@ -356,7 +364,9 @@ typedef struct hakobi_halo_options {
     int faces_only;   /* no edges and corners */
     const char* path; /* "auto", "direct", "deposit", "cma", "staged", "packed", "datatype" */
     double timeout_s; /* longest wait for a neighbour before the program is ended; 0: no limit */
-    const void* reserved[4];
+    const char*
+        refused; /* what a binding found wrong with this rank's arguments: plan fails with it on every rank */
+    const void* reserved[3];
 } hakobi_halo_options;
 
 /* Collective over `comm`; sizes may differ. On an error *shared is NULL. hakobi_shared_free never communicates. */
@@ -377,6 +387,65 @@ HAKOBI_API int hakobi_halo_wait(hakobi_halo* halo);
 HAKOBI_API const char* hakobi_halo_explain(const hakobi_halo* halo);
 /* Never communicates. */
 HAKOBI_API void hakobi_halo_free(hakobi_halo* halo);
+
+/* ---- Buffer arrays -------------------------------------------------------------------------------------------- */
+
+/* Lists of pieces of memory that are sent and received as one (hakobi::BufferArrays; docs/exchange.md). */
+typedef struct hakobi_buffer_arrays hakobi_buffer_arrays;
+typedef struct hakobi_buffer_array hakobi_buffer_array;
+
+/* Collective over `comm`; `path` ("auto", "cma", "packed"; NULL: "auto") and `pack_bytes` (0: 1 MiB) are equal on every
+ * rank. On an error *arrays is NULL. The free never communicates; lists that are left keep what they need. */
+HAKOBI_API int hakobi_buffer_arrays_get(hakobi_comm* comm, const char* path, int64_t pack_bytes,
+                                        hakobi_buffer_arrays** arrays);
+/* "cma" or "packed"; NULL where there is no such rank. */
+HAKOBI_API const char* hakobi_buffer_arrays_path_to(const hakobi_buffer_arrays* arrays, int rank);
+HAKOBI_API void hakobi_buffer_arrays_free(hakobi_buffer_arrays* arrays);
+
+/* All local. An empty list; pieces, lent while an operation is under way, for sending only read; all taken out again. */
+HAKOBI_API int hakobi_buffer_array_make(const hakobi_buffer_arrays* arrays, hakobi_buffer_array** list);
+HAKOBI_API int hakobi_buffer_array_append(hakobi_buffer_array* list, void* data, int64_t bytes);
+HAKOBI_API int hakobi_buffer_array_release(hakobi_buffer_array* list);
+HAKOBI_API int64_t hakobi_buffer_array_bytes(const hakobi_buffer_array* list);
+/* Begin an operation and return at once: the k-th list from one rank to another with a tag (0 to 10000) meets the k-th
+ * receive of it. `done` moves it on; both it and `wait` return HAKOBI_FORMAT where the sides' bytes differ in number. */
+HAKOBI_API int hakobi_buffer_array_send(hakobi_buffer_array* list, int to, int tag);
+HAKOBI_API int hakobi_buffer_array_receive(hakobi_buffer_array* list, int from, int tag);
+HAKOBI_API int hakobi_buffer_array_done(hakobi_buffer_array* list, int* is_done);
+HAKOBI_API int hakobi_buffer_array_wait(hakobi_buffer_array* list);
+HAKOBI_API void hakobi_buffer_array_free(hakobi_buffer_array* list);
+
+/* ---- Where ranks are ------------------------------------------------------------------------------------------ */
+
+/* Which node, and which socket of it, each rank is on (hakobi::Topology). */
+typedef struct hakobi_topology hakobi_topology;
+
+/* What goes from node to node in one exchange of all faces, in the weights' unit: ranks in their order, and reordered. */
+typedef struct hakobi_traffic {
+    int64_t between_nodes_before, between_nodes_after, total;
+} hakobi_traffic;
+
+/* Asks the machine: collective over `comm`. Or as declared: local; `socket_of_rank` may be NULL. */
+HAKOBI_API int hakobi_topology_discover(hakobi_comm* comm, hakobi_topology** topology);
+HAKOBI_API int hakobi_topology_declare(int num_ranks, const int* node_of_rank, const int* socket_of_rank,
+                                       hakobi_topology** topology);
+HAKOBI_API int hakobi_topology_num_ranks(const hakobi_topology* topology);
+HAKOBI_API int hakobi_topology_num_nodes(const hakobi_topology* topology);
+/* -1 where there is no such rank. */
+HAKOBI_API int hakobi_topology_node_of(const hakobi_topology* topology, int rank);
+HAKOBI_API int hakobi_topology_socket_of(const hakobi_topology* topology, int rank);
+/* Which rank takes which place of a grid of ranks[0] x … in C order (`rank_at`: an entry a rank), so that neighbours
+ * share memory where they can. `weights`: bytes of a face normal to each dimension; NULL: all alike. `is_periodic` NULL:
+ * no dimension is. `traffic` may be NULL. Local. */
+HAKOBI_API int hakobi_topology_reorder(const hakobi_topology* topology, int num_dims, const int* ranks,
+                                       const int64_t* weights, const int* is_periodic, int* rank_at,
+                                       hakobi_traffic* traffic);
+HAKOBI_API void hakobi_topology_free(hakobi_topology* topology);
+
+/* The same ranks, numbered by their places: they form the grid in C order. Collective over `comm`; `rank_at` (num_ranks
+ * entries) is equal on every rank. On an error *reordered is NULL. */
+HAKOBI_API int hakobi_comm_reordered(hakobi_comm* comm, int num_ranks, const int* rank_at,
+                                     hakobi_comm** reordered);
 
 #ifdef __cplusplus
 }

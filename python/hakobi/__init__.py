@@ -13,8 +13,10 @@ if TYPE_CHECKING:  # what _EXPORTS fetches, for type checkers and editors
     from hakobi.collectives import CollectivePlan, Collectives
     from hakobi.errors import ExistsError, FormatError, HakobiError, InputError, RunError, StorageError
     from hakobi.input import Input, InputField
-    from hakobi.output import Axis, Block, Comm, Output, gather_pieces, output_methods, split
+    from hakobi.exchange import BufferArray, BufferArrays, Halo, HaloGrid, allocate_shared
+    from hakobi.output import Axis, Block, Comm, Output, dims_of_ranks, gather_pieces, output_methods, split
     from hakobi.store import Store, open_store
+    from hakobi.topology import Reordering, Topology, reordered
 
     __version__: str
 
@@ -22,45 +24,63 @@ if TYPE_CHECKING:  # what _EXPORTS fetches, for type checkers and editors
 _EXPORTS = {
     "Axis": "hakobi.output",
     "Block": "hakobi.output",
+    "BufferArray": "hakobi.exchange",
+    "BufferArrays": "hakobi.exchange",
     "CollectivePlan": "hakobi.collectives",
     "Collectives": "hakobi.collectives",
     "Comm": "hakobi.output",
     "ExistsError": "hakobi.errors",
     "FormatError": "hakobi.errors",
     "HakobiError": "hakobi.errors",
+    "Halo": "hakobi.exchange",
+    "HaloGrid": "hakobi.exchange",
     "Input": "hakobi.input",
     "InputError": "hakobi.errors",
     "InputField": "hakobi.input",
     "Output": "hakobi.output",
+    "Reordering": "hakobi.topology",
     "RunError": "hakobi.errors",
     "StorageError": "hakobi.errors",
     "Store": "hakobi.store",
+    "Topology": "hakobi.topology",
+    "allocate_shared": "hakobi.exchange",
+    "dims_of_ranks": "hakobi.output",
     "gather_pieces": "hakobi.output",
     "open_store": "hakobi.store",
     "output_methods": "hakobi.output",
+    "reordered": "hakobi.topology",
     "split": "hakobi.output",
 }
 
 __all__ = [
     "Axis",
     "Block",
+    "BufferArray",
+    "BufferArrays",
     "CollectivePlan",
     "Collectives",
     "Comm",
     "ExistsError",
     "FormatError",
     "HakobiError",
+    "Halo",
+    "HaloGrid",
     "Input",
     "InputError",
     "InputField",
     "Output",
+    "Reordering",
     "RunError",
     "StorageError",
     "Store",
+    "Topology",
     "__version__",
+    "allocate_shared",
+    "dims_of_ranks",
     "gather_pieces",
     "open_store",
     "output_methods",
+    "reordered",
     "split",
 ]
 

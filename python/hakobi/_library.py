@@ -28,6 +28,7 @@ from hakobi import programs
 from hakobi.errors import ExistsError, FormatError, HakobiError, InputError, StorageError
 
 MAX_DIMS = 8
+MAX_HALO_DIMS = 5
 TYPES = {"float64": 0, "float32": 1, "int32": 2, "int64": 3}  #: numpy's name -> HAKOBI_DOUBLE, …
 
 _SONAME = "libhakobi.so.0"
@@ -155,6 +156,49 @@ class CollectivesOptionsC(ctypes.Structure):
     )
 
 
+class HaloGridC(ctypes.Structure):
+    """hakobi_halo_grid."""
+
+    _fields_ = (
+        ("num_dims", c_int),
+        ("extents", c_int64 * MAX_HALO_DIMS),
+        ("ghosts_low", c_int64 * MAX_HALO_DIMS),
+        ("ghosts_high", c_int64 * MAX_HALO_DIMS),
+        ("ranks", c_int * MAX_HALO_DIMS),
+        ("is_periodic", c_int * MAX_HALO_DIMS),
+    )
+
+
+class HaloFieldC(ctypes.Structure):
+    """hakobi_halo_field."""
+
+    _fields_ = (
+        ("data", c_void_p),
+        ("element_bytes", c_int64),
+        ("strides_bytes", c_int64 * MAX_HALO_DIMS),
+        ("num_components", c_int64),
+        ("component_stride_bytes", c_int64),
+    )
+
+
+class HaloOptionsC(ctypes.Structure):
+    """hakobi_halo_options."""
+
+    _fields_ = (
+        ("faces_only", c_int),
+        ("path", c_char_p),
+        ("timeout_s", c_double),
+        ("refused", c_char_p),
+        ("reserved", c_void_p * 3),
+    )
+
+
+class TrafficC(ctypes.Structure):
+    """hakobi_traffic."""
+
+    _fields_ = (("between_nodes_before", c_int64), ("between_nodes_after", c_int64), ("total", c_int64))
+
+
 #: Function of hakobi.h -> (type of its result, types of its arguments).
 _PROTOTYPES: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "hakobi_error_text": (c_char_p, ()),
@@ -170,6 +214,9 @@ _PROTOTYPES: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "hakobi_comm_rank": (c_int, (c_void_p,)),
     "hakobi_comm_size": (c_int, (c_void_p,)),
     "hakobi_comm_num_nodes": (c_int, (c_void_p,)),
+    "hakobi_comm_handle_f": (c_int, (c_void_p,)),
+    "hakobi_comm_reordered": (c_int, (c_void_p, c_int, POINTER(c_int), POINTER(c_void_p))),
+    "hakobi_dims_of_ranks": (c_int, (c_int, POINTER(c_int64), c_int, POINTER(c_int))),
     "hakobi_split": (c_int, (c_int, POINTER(c_int64), c_int, c_int, POINTER(BlockC))),
     "hakobi_options_create": (c_int, (POINTER(c_void_p),)),
     "hakobi_options_set": (c_int, (c_void_p, c_char_p, c_char_p)),
@@ -214,6 +261,40 @@ _PROTOTYPES: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "hakobi_collective_plan_wait": (c_int, (c_void_p,)),
     "hakobi_collective_plan_explain": (c_char_p, (c_void_p,)),
     "hakobi_collective_plan_free": (None, (c_void_p,)),
+    "hakobi_shared_allocate": (c_int, (c_void_p, c_int64, POINTER(c_void_p))),
+    "hakobi_shared_data": (c_void_p, (c_void_p,)),
+    "hakobi_shared_free": (None, (c_void_p,)),
+    "hakobi_halo_plan": (
+        c_int,
+        (c_void_p, POINTER(HaloGridC), c_int, POINTER(HaloFieldC), POINTER(HaloOptionsC), POINTER(c_void_p)),
+    ),
+    "hakobi_halo_start": (c_int, (c_void_p,)),
+    "hakobi_halo_wait": (c_int, (c_void_p,)),
+    "hakobi_halo_explain": (c_char_p, (c_void_p,)),
+    "hakobi_halo_free": (None, (c_void_p,)),
+    "hakobi_buffer_arrays_get": (c_int, (c_void_p, c_char_p, c_int64, POINTER(c_void_p))),
+    "hakobi_buffer_arrays_path_to": (c_char_p, (c_void_p, c_int)),
+    "hakobi_buffer_arrays_free": (None, (c_void_p,)),
+    "hakobi_buffer_array_make": (c_int, (c_void_p, POINTER(c_void_p))),
+    "hakobi_buffer_array_append": (c_int, (c_void_p, c_void_p, c_int64)),
+    "hakobi_buffer_array_release": (c_int, (c_void_p,)),
+    "hakobi_buffer_array_bytes": (c_int64, (c_void_p,)),
+    "hakobi_buffer_array_send": (c_int, (c_void_p, c_int, c_int)),
+    "hakobi_buffer_array_receive": (c_int, (c_void_p, c_int, c_int)),
+    "hakobi_buffer_array_done": (c_int, (c_void_p, POINTER(c_int))),
+    "hakobi_buffer_array_wait": (c_int, (c_void_p,)),
+    "hakobi_buffer_array_free": (None, (c_void_p,)),
+    "hakobi_topology_discover": (c_int, (c_void_p, POINTER(c_void_p))),
+    "hakobi_topology_declare": (c_int, (c_int, POINTER(c_int), POINTER(c_int), POINTER(c_void_p))),
+    "hakobi_topology_num_ranks": (c_int, (c_void_p,)),
+    "hakobi_topology_num_nodes": (c_int, (c_void_p,)),
+    "hakobi_topology_node_of": (c_int, (c_void_p, c_int)),
+    "hakobi_topology_socket_of": (c_int, (c_void_p, c_int)),
+    "hakobi_topology_reorder": (
+        c_int,
+        (c_void_p, c_int, POINTER(c_int), POINTER(c_int64), POINTER(c_int), POINTER(c_int), POINTER(TrafficC)),
+    ),
+    "hakobi_topology_free": (None, (c_void_p,)),
     "hakobi_gather_pieces": (c_int, (c_char_p, POINTER(c_void_p))),
     "hakobi_gather_result_file": (c_char_p, (c_void_p, c_int)),
     "hakobi_gather_result_incomplete": (c_char_p, (c_void_p, c_int)),

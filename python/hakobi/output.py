@@ -66,6 +66,11 @@ class Comm:
             check(library, library.hakobi_comm_duplicate_f(fortran_comm, handle))
         return cls(handle)
 
+    @property
+    def handle(self) -> int:
+        """The duplicate's Fortran handle, for the program's own messages: `MPI.Comm.f2py(comm.handle)` with mpi4py."""
+        return int(self._library.hakobi_comm_handle_f(self._handle))
+
     def free(self) -> None:
         """Releases the duplicate, after every object that uses it is closed. Collective; a second call does nothing."""
         handle, self._handle = self._handle, ctypes.c_void_p()
@@ -134,6 +139,15 @@ def split(global_: Sequence[int], num_ranks: int, rank: int) -> Block:
     check(library, library.hakobi_split(len(global_), extents, num_ranks, rank, found))
     n = found.num_dims
     return Block(tuple(found.global_[:n]), tuple(found.start[:n]), tuple(found.count[:n]))
+
+
+def dims_of_ranks(global_: Sequence[int], num_ranks: int) -> tuple[int, ...]:
+    """How many ranks `split` puts in each dimension. Local. Raises as `split`."""
+    library = load()
+    num_dims = len(global_)
+    dims = (ctypes.c_int * num_dims)()
+    check(library, library.hakobi_dims_of_ranks(num_dims, (ctypes.c_int64 * num_dims)(*global_), num_ranks, dims))
+    return tuple(dims)
 
 
 def output_methods() -> list[str]:

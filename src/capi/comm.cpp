@@ -115,6 +115,9 @@ int hakobi_comm_num_nodes(const hakobi_comm* comm) {
 int hakobi_comm_node(const hakobi_comm* comm) {
     return comm != nullptr ? comm->comm.node() : -1;
 }
+int hakobi_comm_handle_f(const hakobi_comm* comm) {
+    return static_cast<int>(MPI_Comm_c2f(comm != nullptr ? comm->comm.handle() : MPI_COMM_NULL));
+}
 
 int hakobi_split(int num_dims, const int64_t* global, int num_ranks, int rank, hakobi_block* block) {
     return guarded([&] {
@@ -132,5 +135,17 @@ int hakobi_split(int num_dims, const int64_t* global, int num_ranks, int rank, h
         std::copy(mine.global.begin(), mine.global.end(), block->global);
         std::copy(mine.start.begin(), mine.start.end(), block->start);
         std::copy(mine.count.begin(), mine.count.end(), block->count);
+    });
+}
+
+int hakobi_dims_of_ranks(int num_dims, const int64_t* global, int num_ranks, int* dims) {
+    return guarded([&] {
+        if (global == nullptr || dims == nullptr || num_dims < 1) {
+            throw Error(ErrorCode::invalid_argument,
+                        "hakobi_dims_of_ranks: global or dims is NULL, or num_dims is not positive");
+        }
+        const std::vector<int> made = hakobi::dims_of_ranks(
+            std::span<const std::int64_t>(global, static_cast<std::size_t>(num_dims)), num_ranks);
+        std::copy(made.begin(), made.end(), dims);
     });
 }

@@ -78,6 +78,8 @@ int hakobi_halo_plan(hakobi_comm* comm, const hakobi_halo_grid* grid, int num_fi
         hakobi::Status local;
         if (halo == nullptr || grid == nullptr || fields == nullptr)
             local = {ErrorCode::invalid_argument, "hakobi_halo_plan: halo, grid or fields is NULL"};
+        else if (options != nullptr && options->refused != nullptr)
+            local = {ErrorCode::invalid_argument, std::string("Halo::plan: ") + options->refused};
         else if (grid->num_dims < 1 || grid->num_dims > HAKOBI_MAX_HALO_DIMS)
             local = {ErrorCode::invalid_argument, "hakobi_halo_plan: num_dims is not 1 to 5"};
         hakobi::mpi::agree_or_throw(comm->comm, local);

@@ -1,0 +1,310 @@
+"""Exchange between the ranks of a grid, for numpy arrays: the calls of C++'s hakobi::Halo and hakobi::BufferArrays.
+
+    grid = hakobi.HaloGrid(extents=(ny, nx), ghosts=1, ranks=(2, 1), is_periodic=True)
+    eta = hakobi.allocate_shared(comm, (ny + 2, nx + 2), np.float64)             # collective
+    halo = hakobi.Halo.plan(comm, grid, [eta])                                   # collective
+    halo.start(); compute_inside(); halo.wait(); compute_at_the_edges()          # many times
+
+What differs between ranks, or is wrong on one, raises InputError on every rank.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import prod
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from hakobi._library import MAX_HALO_DIMS, HaloFieldC, HaloGridC, HaloOptionsC, check, load
+from hakobi.errors import InputError
+from hakobi.output import Comm
+
+Array = npt.NDArray[Any]
+
+
+class _Shared:
+    """What numpy takes an array's memory from; the array keeps it alive."""
+
+    def __init__(self, handle: ctypes.c_void_p, shape: tuple[int, ...], dtype: np.dtype[Any]) -> None:
+        self._library = load()
+        self._handle = handle
+        address = self._library.hakobi_shared_data(handle)
+        self.__array_interface__ = {
+            "version": 3,
+            "shape": shape,
+            "typestr": dtype.str,
+            "data": (address, False),
+        }
+
+    def __del__(self) -> None:
+        self._library.hakobi_shared_free(self._handle)
+
+
+def allocate_shared(comm: Comm, shape: int | Sequence[int], dtype: npt.DTypeLike = np.float64) -> Array:
+    """An array of zeros in memory that the ranks of a node share: halos exchange it by one copy.
+
+    Collective over `comm`; shapes may differ. The memory goes with the array and its views.
+
+    Raises HakobiError (out_of_memory) on every rank where a node has no such memory.
+    """
+    library = load()
+    sizes = (shape,) if isinstance(shape, int) else tuple(shape)
+    element = np.dtype(dtype)
+    handle = ctypes.c_void_p()
+    num_bytes = -1 if min(sizes, default=1) < 0 else prod(sizes) * element.itemsize
+    check(library, library.hakobi_shared_allocate(comm._handle, num_bytes, handle))
+    shared = _Shared(handle, sizes, element)
+    return np.asarray(shared) if num_bytes > 0 else np.zeros(sizes, element)
+
+
+@dataclass(frozen=True)
+class HaloGrid:
+    """A grid of 1 to 5 dimensions that ranks divide among them, slowest dimension first, one entry a dimension.
+
+    `extents` are this rank's own elements; `ghosts` the layers of ghosts, a number for all sides or a pair
+    (below, above) for each dimension; ranks count in C order; `is_periodic` one answer for all dimensions, or one each.
+    """
+
+    extents: tuple[int, ...]
+    ghosts: int | tuple[tuple[int, int], ...]
+    ranks: tuple[int, ...]
+    is_periodic: bool | tuple[bool, ...] = False
+
+    def widths(self) -> tuple[tuple[int, int], ...]:
+        """The ghosts below and above in each dimension.
+
+        >>> HaloGrid((4, 6), 1, (2, 1)).widths()
+        ((1, 1), (1, 1))
+        """
+        return ((self.ghosts, self.ghosts),) * len(self.extents) if isinstance(self.ghosts, int) else self.ghosts
+
+    def shape(self) -> tuple[int, ...]:
+        """Of an array that holds this rank's own elements and its ghosts.
+
+        >>> HaloGrid((4, 6), ((0, 2), (1, 1)), (2, 1)).shape()
+        (6, 8)
+        """
+        return tuple(low + n + high for n, (low, high) in zip(self.extents, self.widths(), strict=True))
+
+    def own(self) -> tuple[slice, ...]:
+        """What indexes such an array to get the own elements.
+
+        >>> HaloGrid((4, 6), ((0, 2), (1, 1)), (2, 1)).own()
+        (slice(0, 4, None), slice(1, 7, None))
+        """
+        return tuple(slice(low, low + n) for n, (low, _) in zip(self.extents, self.widths(), strict=True))
+
+
+class Halo:
+    """Ghost layers of fields, exchanged between the ranks of a grid: planned once, carried out many times."""
+
+    def __init__(self, handle: ctypes.c_void_p, fields: list[Array]) -> None:
+        self._library = load()
+        self._handle = handle
+        self._fields = fields  # lent for as long as this lives
+        self._is_under_way = False
+        self.explanation: str = self._library.hakobi_halo_explain(handle).decode()
+
+    @classmethod
+    def plan(
+        cls,
+        comm: Comm,
+        grid: HaloGrid,
+        fields: Sequence[Array],
+        *,
+        components: str = "last",
+        corners: bool = True,
+        path: str = "auto",
+        timeout_s: float = 0.0,
+    ) -> Halo:
+        """Plans the exchange of `fields`, whose memory it keeps. Collective over `comm`.
+
+        The grid without its extents, the options and each field's dtype and components are equal on all ranks.
+
+        A field is an array of `grid.shape()` with any strides, or with one dimension more, of components, which is the
+        `components` ("last" or "first") one. `path`, `corners` (else faces only) and `timeout_s` as in C++.
+
+        Raises InputError where ranks differ, do not form the grid or have fewer elements than their neighbours have
+        ghosts, and for an array of another shape.
+        """
+        library = load()
+        handle = ctypes.c_void_p()
+        refused = _refused(grid, fields, components)
+        options = HaloOptionsC(
+            faces_only=int(not corners),
+            path=path.encode(errors="backslashreplace"),
+            timeout_s=timeout_s,
+            refused=refused.encode(errors="backslashreplace") if refused else None,
+        )
+        grid_c = HaloGridC() if refused else _grid_c(grid)
+        num = 0 if refused else len(fields)
+        fields_c = (HaloFieldC * max(num, 1))()
+        for i in range(num):
+            fields_c[i] = _field_c(grid, fields[i], components)
+        check(library, library.hakobi_halo_plan(comm._handle, grid_c, num, fields_c, options, handle))
+        return cls(handle, list(fields))
+
+    def start(self) -> None:
+        """Begins an exchange: until `wait` has returned, ghosts are neither read nor written, and own elements that are
+        ghosts elsewhere not written. Does not wait for others. Raises InputError when one is under way."""
+        check(self._library, self._library.hakobi_halo_start(self._handle))
+        self._is_under_way = True
+
+    def wait(self) -> None:
+        """Ends it: ghosts hold the neighbours' values. Raises InputError when none is under way."""
+        check(self._library, self._library.hakobi_halo_wait(self._handle))
+        self._is_under_way = False
+
+    def exchange(self) -> None:
+        """`start` and `wait`."""
+        self.start()
+        self.wait()
+
+    def __del__(self) -> None:
+        if not self._is_under_way:  # else others still copy: leave it to the end of the program
+            self._library.hakobi_halo_free(self._handle)
+
+
+class BufferArray:
+    """A list of pieces of memory that is sent or received as one: the two sides may cut the same bytes differently."""
+
+    def __init__(self, handle: ctypes.c_void_p) -> None:
+        self._library = load()
+        self._handle = handle
+        self._pieces: list[Array] = []
+        self._is_over = True
+
+    def append(self, array: Array) -> None:
+        """Adds an array, which is lent while an operation is under way: contiguous, any shape and dtype; for a receive,
+        writeable. Raises InputError otherwise, or while an operation is under way."""
+        if not isinstance(array, np.ndarray) or not (array.flags.c_contiguous or array.flags.f_contiguous):
+            raise InputError("BufferArray: a piece is no numpy array that is contiguous")
+        check(self._library, self._library.hakobi_buffer_array_append(self._handle, array.ctypes.data, array.nbytes))
+        self._pieces.append(array)
+
+    def release(self) -> None:
+        """Takes all pieces out again. Raises as `append`."""
+        check(self._library, self._library.hakobi_buffer_array_release(self._handle))
+        self._pieces.clear()
+
+    @property
+    def num_bytes(self) -> int:
+        return int(self._library.hakobi_buffer_array_bytes(self._handle))
+
+    def send(self, to: int, tag: int = 0) -> None:
+        """Begins to send the list. Raises InputError for a rank that is none, or a tag beyond 0 to 10,000."""
+        check(self._library, self._library.hakobi_buffer_array_send(self._handle, to, tag))
+        self._is_over = False
+
+    def receive(self, source: int, tag: int = 0) -> None:
+        """Begins to receive into the list; returns at once. Raises as `send`."""
+        if any(not piece.flags.writeable for piece in self._pieces):
+            raise InputError("BufferArray: a piece to receive into is read-only")
+        check(self._library, self._library.hakobi_buffer_array_receive(self._handle, source, tag))
+        self._is_over = False
+
+    def done(self) -> bool:
+        """Whether the operation is over; moves it on. Raises FormatError where the sides differ in number of bytes."""
+        is_done = ctypes.c_int()
+        code = self._library.hakobi_buffer_array_done(self._handle, is_done)
+        self._is_over = bool(is_done.value)
+        check(self._library, code)
+        return self._is_over
+
+    def wait(self) -> None:
+        """Until it is. Raises as `done`."""
+        code = self._library.hakobi_buffer_array_wait(self._handle)
+        self._is_over = True
+        check(self._library, code)
+
+    def __del__(self) -> None:
+        if self._is_over:  # else MPI or a peer still uses it: leave it to the end of the program
+            self._library.hakobi_buffer_array_free(self._handle)
+
+
+class BufferArrays:
+    """Where a communicator's buffer arrays come from."""
+
+    def __init__(self, handle: ctypes.c_void_p) -> None:
+        self._library = load()
+        self._handle = handle
+
+    @classmethod
+    def get(cls, comm: Comm, *, path: str = "auto", pack_bytes: int = 1 << 20) -> BufferArrays:
+        """Collective over `comm`; the options are equal on all ranks. `path`: auto, cma or packed.
+
+        Raises InputError for a path that does not exist, or options that differ.
+        """
+        library = load()
+        handle = ctypes.c_void_p()
+        name = path.encode(errors="backslashreplace")
+        # 0 is C's default: nobody means it here.
+        check(library, library.hakobi_buffer_arrays_get(comm._handle, name, pack_bytes or -1, handle))
+        return cls(handle)
+
+    def make(self) -> BufferArray:
+        """An empty list. Local."""
+        handle = ctypes.c_void_p()
+        check(self._library, self._library.hakobi_buffer_array_make(self._handle, handle))
+        return BufferArray(handle)
+
+    def path_to(self, rank: int) -> str:
+        """ "cma" or "packed", by which lists to or from `rank` go. Local. Raises InputError for a rank that is none."""
+        name: bytes | None = self._library.hakobi_buffer_arrays_path_to(self._handle, rank)
+        if name is None:
+            raise InputError(f"BufferArrays: there is no rank {rank}")
+        return name.decode()
+
+    def __del__(self) -> None:
+        self._library.hakobi_buffer_arrays_free(self._handle)
+
+
+def _refused(grid: HaloGrid, fields: Sequence[Array], components: str) -> str:
+    """What is wrong with this rank's arguments, as far as C cannot see it; "": nothing."""
+    num_dims = len(grid.extents)
+    if not 1 <= num_dims <= MAX_HALO_DIMS:
+        return f"{num_dims} dimensions, not 1 to {MAX_HALO_DIMS}"
+    periodic = (grid.is_periodic,) * num_dims if isinstance(grid.is_periodic, bool) else grid.is_periodic
+    if not len(grid.widths()) == len(grid.ranks) == len(periodic) == num_dims:
+        return "extents, ghosts, ranks and is_periodic have different numbers of dimensions"
+    if components not in ("last", "first"):
+        return f"components is '{components}', not 'last' or 'first'"
+    for i, array in enumerate(fields):
+        if not isinstance(array, np.ndarray) or not array.flags.writeable:
+            return f"field {i} is no numpy array that can be written to"
+        if array.dtype.hasobject:
+            return f"field {i} holds Python objects"
+        shape = array.shape
+        if array.ndim == num_dims + 1:
+            shape = shape[:-1] if components == "last" else shape[1:]
+        if shape != grid.shape():
+            return f"field {i} has shape {array.shape}, the grid with its ghosts {grid.shape()}"
+    return ""
+
+
+def _grid_c(grid: HaloGrid) -> HaloGridC:
+    made = HaloGridC(num_dims=len(grid.extents))
+    for d, (extent, (low, high), num) in enumerate(zip(grid.extents, grid.widths(), grid.ranks, strict=True)):
+        made.extents[d], made.ghosts_low[d], made.ghosts_high[d], made.ranks[d] = extent, low, high, num
+        made.is_periodic[d] = int(grid.is_periodic if isinstance(grid.is_periodic, bool) else grid.is_periodic[d])
+    return made
+
+
+def _field_c(grid: HaloGrid, array: Array, components: str) -> HaloFieldC:
+    by_component = array if array.ndim > len(grid.extents) else array[..., np.newaxis]
+    if components == "first" and array.ndim > len(grid.extents):
+        by_component = np.moveaxis(array, 0, -1)
+    first = sum(low * stride for (low, _), stride in zip(grid.widths(), by_component.strides, strict=False))
+    made = HaloFieldC(
+        data=array.ctypes.data + first,
+        element_bytes=array.itemsize,
+        num_components=by_component.shape[-1],
+        component_stride_bytes=by_component.strides[-1] or array.itemsize,
+    )
+    for d in range(len(grid.extents)):
+        made.strides_bytes[d] = by_component.strides[d]
+    return made

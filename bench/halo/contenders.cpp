@@ -252,11 +252,23 @@ class Ours : public HaloContender {
     std::unique_ptr<Halo> halo_;
 };
 
-constexpr std::string_view names[] = {"neighbor-alltoallw", "datatypes",     "packed",
-                                      "phases-datatypes",   "phases-packed", "hakobi",
-                                      "hakobi-own-memory",  "hakobi-direct", "hakobi-deposit",
-                                      "hakobi-cma",         "hakobi-staged", "hakobi-packed",
-                                      "hakobi-datatype"};
+constexpr std::string_view names[] = {"neighbor-alltoallw",
+                                      "datatypes",
+                                      "packed",
+                                      "phases-datatypes",
+                                      "phases-packed",
+                                      "hakobi",
+                                      "hakobi-own-memory",
+                                      "hakobi-direct",
+                                      "hakobi-deposit",
+                                      "hakobi-cma",
+                                      "hakobi-staged",
+                                      "hakobi-packed",
+                                      "hakobi-datatype",
+#ifdef HAKOBI_HAVE_GHEX
+                                      "ghex"
+#endif
+};
 
 }  // namespace
 
@@ -276,6 +288,9 @@ std::unique_ptr<HaloContender> make_halo_contender(std::string_view name, const 
                                         std::vector<std::vector<Direction>>{directions_of(made, rank)});
     if (name == "phases-datatypes") return std::make_unique<Datatypes>(comm, made, phases_of(made, rank));
     if (name == "phases-packed") return std::make_unique<Packed>(comm, made, phases_of(made, rank));
+#ifdef HAKOBI_HAVE_GHEX
+    if (name == "ghex") return make_ghex_contender(comm, made);
+#endif
     if (name == "hakobi") return std::make_unique<Ours>(comm, made, "auto", true);
     if (name == "hakobi-own-memory") return std::make_unique<Ours>(comm, made, "auto", false);
     const std::string path(name.substr(std::min(name.size(), std::string_view("hakobi-").size())));

@@ -4,8 +4,6 @@
 //     from the sender's pieces to its own, and answers `taken`; it answers `differs`, which ends both; or `pack` (tag + 1).
 //  3. Asked to pack, the sender sends parts of pack_bytes (tag + 2), two under way at a time; the receiver unpacks each.
 // A list's turn is over before the next of its pair and tag begins: parts of two lists never mix.
-#include <sched.h>
-
 #include <algorithm>
 #include <array>
 #include <cstdio>
@@ -23,6 +21,7 @@
 #include "mpi/comm_state.hpp"
 #include "mpi/nonblocking.hpp"
 #include "mpi/probed.hpp"
+#include "mpi/wait.hpp"
 
 namespace hakobi {
 namespace {
@@ -30,7 +29,7 @@ namespace {
 using exchange::Probe;
 using mpi::ProbedMessage;
 
-constexpr int highest_tag = 10000;
+constexpr int highest_list_tag = 10000;
 /// So few bytes travel with the announcement.
 constexpr std::int64_t inline_bytes = 4096;
 
@@ -76,6 +75,7 @@ class ListCursor {
 
 struct BufferArrays::Shared {
     Comm comm;
+    mpi::MessageContext context;
     bool may_read = true;
     std::int64_t pack_bytes = 0;
     Probe own_probe;
@@ -134,7 +134,7 @@ struct BufferArray::Impl {
     void begin(Kind what, int other, int list_tag) {
         if (!is_over) refuse("an operation of this list is under way");
         if (other < 0 || other >= shared->comm.size()) refuse("there is no rank " + std::to_string(other));
-        if (list_tag < 0 || list_tag > highest_tag) refuse("tags go from 0 to 10000");
+        if (list_tag < 0 || list_tag > highest_list_tag) refuse("tags go from 0 to 10000");
         kind = what;
         rank = other;
         tag = list_tag;
@@ -172,9 +172,9 @@ struct BufferArray::Impl {
                 at += bytes;
             });
         }
-        answered = ProbedMessage::receive(shared->comm, std::as_writable_bytes(std::span(&answer, 1)), rank,
-                                          message_tag(tag, 1));
-        announced = ProbedMessage::send(shared->comm, announcement, rank, message_tag(tag, 0));
+        answered = ProbedMessage::receive(shared->context, std::as_writable_bytes(std::span(&answer, 1)),
+                                          rank, message_tag(tag, 1));
+        announced = ProbedMessage::send(shared->context, announcement, rank, message_tag(tag, 0));
     }
 
     static Status differs(std::int64_t sent, std::int64_t room) {
@@ -200,7 +200,7 @@ struct BufferArray::Impl {
                 copy_bytes(at, from, num);
                 at += num;
             });
-            part_messages[next_part] = ProbedMessage::send(shared->comm, part, rank, message_tag(tag, 2));
+            part_messages[next_part] = ProbedMessage::send(shared->context, part, rank, message_tag(tag, 2));
             next_part = 1 - next_part;
             left_bytes -= bytes;
             did = true;
@@ -235,17 +235,17 @@ struct BufferArray::Impl {
         const std::int64_t bytes = std::min(left_bytes, shared->pack_bytes);
         if (bytes == 0) return;
         parts[i].resize(static_cast<std::size_t>(bytes));
-        part_messages[i] = ProbedMessage::receive(shared->comm, parts[i], rank, message_tag(tag, 2));
+        part_messages[i] = ProbedMessage::receive(shared->context, parts[i], rank, message_tag(tag, 2));
         part_bytes[i] = bytes;
         left_bytes -= bytes;
     }
 
     bool take_announcement() {
         if (announcement.empty()) {
-            const std::int64_t bytes = ProbedMessage::probe(shared->comm, rank, message_tag(tag, 0));
+            const std::int64_t bytes = ProbedMessage::probe(shared->context, rank, message_tag(tag, 0));
             if (bytes < 0) return false;
             announcement.resize(static_cast<std::size_t>(bytes));
-            announced = ProbedMessage::receive(shared->comm, announcement, rank, message_tag(tag, 0));
+            announced = ProbedMessage::receive(shared->context, announcement, rank, message_tag(tag, 0));
         }
         if (!announced.test()) return false;
         Announcement head;
@@ -265,7 +265,7 @@ struct BufferArray::Impl {
         }
         if (answer == Answer::pack)
             for (std::size_t i = 0; i < 2; ++i) post_part(i);
-        answered = ProbedMessage::send(shared->comm, std::as_bytes(std::span(&answer, 1)), rank,
+        answered = ProbedMessage::send(shared->context, std::as_bytes(std::span(&answer, 1)), rank,
                                        message_tag(tag, 1));
         return true;
     }
@@ -327,14 +327,9 @@ bool BufferArray::done() {
 }
 
 void BufferArray::wait() {
-    constexpr int spins = 200;
-    for (int left = spins; !impl_->is_over;) {
-        if (impl_->shared->drive()) {
-            left = spins;
-        } else if (left-- <= 0) {
-            sched_yield();  // what is waited for may need this core; MPI moves only while somebody looks
-        }
-    }
+    mpi::Wait wait(impl_->shared->comm, {.spins = 200});
+    while (!impl_->is_over)
+        if (!impl_->shared->drive()) wait.yield();  // messages move only while somebody looks
     (void)done();
 }
 
@@ -362,7 +357,7 @@ BufferArrays BufferArrays::get(const Comm& comm, const BufferArrayOptions& optio
                         "BufferArrays::get: rank " + std::to_string(r) + "'s options differ from rank 0's");
         for (std::size_t i = 0; i < 3; ++i) shared.probes.push_back(all[5 * r + i]);
     }
-    ProbedMessage::open_context(comm);
+    shared.context = mpi::MessageContext::of(comm, mpi::MessageContext::Kind::buffer_arrays);
     return arrays;
 }
 

@@ -4,8 +4,6 @@
 //  2. wait: copy within the rank, then look, again and again, for whatever can be done: a peer that is ready (copy from or
 //     to its memory, and tell it), a message that has come (unpack), a peer that says it is done.
 //  3. wait returns when all of that is done: node_channel.hpp says why nothing is then read or written by others.
-#include <sched.h>
-
 #include <algorithm>
 #include <array>
 #include <cstdio>
@@ -32,29 +30,20 @@ using exchange::Work;
 /// How long to look before giving the core away, and how long before sleeping: a neighbour is late by microseconds or by
 /// a step of somebody else's. With more ranks than cores the one that is waited for may need this core.
 constexpr int spins_alone = 2000, yields = 200;
-constexpr double sleep_s = 1e-3;  // the program's own messages are looked after this often at least
 
 class Waiting {
   public:
-    Waiting(HaloPlan& plan, bool has_messages)
+    explicit Waiting(HaloPlan& plan)
         : plan_(plan),
-          has_messages_(has_messages),
-          spins_left_(plan.comm.node_size() > num_cores() ? 0 : spins_alone) {}
+          wait_(plan.comm,
+                {.spins = plan.comm.node_size() > num_cores() ? 0 : spins_alone, .yields = yields}) {}
 
     /// After a look that found nothing. `bell` was read before it.
-    void pause(std::uint32_t bell, int waited_for) {
-        if (spins_left_ > 0) {
-            if (--spins_left_ % 64 == 0 && !has_messages_) mpi::progress(plan_.comm);
-            spin_pause();
-            return;
-        }
-        if (!has_messages_) mpi::progress(plan_.comm);
-        // Messages move only while somebody looks.
-        if (has_messages_ || yields_left_ > 0) {
-            --yields_left_;
-            sched_yield();
+    void pause(std::uint32_t bell, bool has_messages, int waited_for) {
+        if (has_messages) {
+            wait_.yield();  // messages move only while somebody looks
         } else {
-            plan_.channel.sleep(bell, sleep_s);
+            plan_.channel.pause(wait_, bell);
         }
         if (plan_.timeout_s > 0) check_time(waited_for);
     }
@@ -70,9 +59,7 @@ class Waiting {
     }
 
     HaloPlan& plan_;
-    bool has_messages_;
-    int spins_left_;
-    int yields_left_ = yields;
+    mpi::Wait wait_;
     double began_s_ = 0;
 };
 
@@ -174,11 +161,12 @@ struct Halo::Impl {
 
     void wait() {
         if (!is_under_way) throw Error(ErrorCode::invalid_argument, "Halo::wait: no exchange is under way");
-        bool has_messages = false;
-        for (const State& state : states) has_messages = has_messages || !state.is_received || !state.is_sent;
-        Waiting waiting(*plan, has_messages);
+        Waiting waiting(*plan);
         for (;;) {
             const std::uint32_t bell = plan->has_channel ? plan->channel.bell() : 0;
+            const bool has_messages = std::any_of(states.begin(), states.end(), [](const State& state) {
+                return !state.is_received || !state.is_sent;
+            });
             bool did = has_messages && look_at_messages();
             int waited_for = -1;
             for (std::size_t i = 0; i < states.size(); ++i) {
@@ -187,7 +175,7 @@ struct Halo::Impl {
                 if (!states[i].is_over()) waited_for = plan->peers[i].rank;
             }
             if (waited_for < 0) break;
-            if (!did) waiting.pause(bell, waited_for);
+            if (!did) waiting.pause(bell, has_messages, waited_for);
         }
         is_under_way = false;
         use_fields(&exchange::remove_use);

@@ -172,8 +172,9 @@ class Planner {
         for (const Transfer& transfer : sent_) peer(transfer.peer);
         mpi::agree_or_throw(comm_, guarded("Halo::plan", [&] { return describe(); }));
         mpi::agree_or_throw(comm_, make_staging());
-        mpi::exchange_context(comm_);
-        plan_.messages = std::make_unique<mpi::PersistentMessages>(comm_, mpi::next_exchange_tag(comm_));
+        auto context = mpi::MessageContext::of(comm_, mpi::MessageContext::Kind::halos);
+        const int tag = context.next_tag();
+        plan_.messages = std::make_unique<mpi::PersistentMessages>(std::move(context), tag);
         for (auto& [rank, made] : peers_) add_messages(made);
         for (auto& [rank, made] : peers_) plan_.peers.push_back(std::move(made));
         for (const FieldLayout& layout : layouts_)

@@ -69,10 +69,11 @@ std::uint32_t NodeChannel::bell() const {
     return head(me_).bell.load();
 }
 
-void NodeChannel::sleep(std::uint32_t bell, double timeout_s) {
+void NodeChannel::pause(mpi::Wait& wait, std::uint32_t bell) {
     Head& mine = head(me_);
-    mine.num_sleeping.fetch_add(1);
-    futex_wait(mine.bell, bell, timeout_s);
+    if (wait.is_patient()) return wait.pause(mine.bell, bell);
+    mine.num_sleeping.fetch_add(1);  // from here on others wake us
+    wait.pause(mine.bell, bell);
     mine.num_sleeping.fetch_sub(1);
 }
 

@@ -7,6 +7,7 @@
 
 #include "base/futex.hpp"
 #include "base/status.hpp"
+#include "mpi/wait.hpp"
 #include "node/node_window.hpp"
 
 namespace hakobi::exchange {
@@ -35,10 +36,10 @@ class NodeChannel {
 
     /// Wakes that rank, if it sleeps.
     void ring(int node_rank);
-    /// What `sleep` is to compare with: read before the words that one waits for.
+    /// What `pause` is to compare with: read before the words that one waits for.
     [[nodiscard]] std::uint32_t bell() const;
-    /// Until somebody rings, or `timeout_s` seconds; returns at once when that happened since `bell` was read.
-    void sleep(std::uint32_t bell, double timeout_s);
+    /// A pause of `wait`, which ends when somebody rings; returns at once when that happened since `bell` was read.
+    void pause(mpi::Wait& wait, std::uint32_t bell);
 
   private:
     struct alignas(64) Head {

@@ -94,8 +94,6 @@ void Comm::free() {
     if (!state_) return;
     for (const auto& attachment : state_->attachments) attachment->free();
     state_->attachments.clear();
-    if (state_->exchange != MPI_COMM_NULL) MPI_Comm_free(&state_->exchange);
-    if (state_->buffers != MPI_COMM_NULL) MPI_Comm_free(&state_->buffers);
     MPI_Comm_free(&state_->node);
     MPI_Comm_free(&state_->internal);
     MPI_Comm_free(&state_->comm);

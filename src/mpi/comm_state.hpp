@@ -23,9 +23,6 @@ struct CommState {
     MPI_Comm comm = MPI_COMM_NULL;
     MPI_Comm internal = MPI_COMM_NULL;
     MPI_Comm node = MPI_COMM_NULL;
-    MPI_Comm exchange = MPI_COMM_NULL;  ///< exchange_context (persistent.hpp); null until somebody needs it
-    MPI_Comm buffers = MPI_COMM_NULL;   ///< the same for ProbedMessage (probed.hpp)
-    int num_exchanges = 0;              ///< objects that have got a tag of it
     /// Of `internal`: Wait looks for a message of that tag, and nobody sends one.
     int highest_tag = 32767;
     int rank = 0, size = 0;

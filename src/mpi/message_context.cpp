@@ -23,18 +23,38 @@ int for_each_part(Bytes bytes, Use use) {
 
 }  // namespace
 
+/// A Comm's context of one kind.
+struct MessageContext::Kept final : Attachment {
+    Kind kind{};
+    MessageContext context;
+    void free() override { context.free(); }
+};
+
 MessageContext MessageContext::duplicate(const Comm& comm) {
     MessageContext context;
-    check(MPI_Comm_dup(comm.state().internal, &context.comm_), "MPI_Comm_dup");
-    int* value = nullptr;
-    int found = 0;
-    MPI_Comm_get_attr(context.comm_, MPI_TAG_UB, &value, &found);
-    if (found != 0) context.highest_tag_ = *value;
+    context.state_ = std::make_shared<State>();
+    check(MPI_Comm_dup(comm.state().internal, &context.state_->comm), "MPI_Comm_dup");
+    MPI_Comm_set_errhandler(context.state_->comm, MPI_ERRORS_RETURN);
+    context.state_->highest_tag = comm.state().highest_tag;
+    return context;
+}
+
+MessageContext MessageContext::of(const Comm& comm, Kind kind) {
+    auto& attachments = comm.state().attachments;
+    for (const auto& attachment : attachments) {
+        const auto* kept = dynamic_cast<Kept*>(attachment.get());
+        if (kept != nullptr && kept->kind == kind) return kept->context;
+    }
+    auto made = std::make_unique<Kept>();
+    made->kind = kind;
+    made->context = duplicate(comm);
+    MessageContext context = made->context;
+    attachments.push_back(std::move(made));
     return context;
 }
 
 void MessageContext::free() {
-    if (comm_ != MPI_COMM_NULL) check(MPI_Comm_free(&comm_), "MPI_Comm_free");
+    if (state_ && state_->comm != MPI_COMM_NULL) check(MPI_Comm_free(&state_->comm), "MPI_Comm_free");
 }
 
 int MessagesUnderWay::send(std::span<const std::byte> bytes, int to, int tag, int owner) {

@@ -2,27 +2,40 @@
 
 #include <cstddef>
 #include <hakobi/comm.hpp>
+#include <memory>
 #include <span>
 #include <vector>
 
 namespace hakobi::mpi {
 
-/// A communicator of its own for one object's messages: they meet neither the program's nor other objects'. A cheap
-/// value; destruction never communicates.
+/// A communicator of its own for one object's messages, or for those of one kind of object: they meet neither the
+/// program's nor others'. A cheap value; destruction never communicates.
 class MessageContext {
   public:
     MessageContext() = default;
-    /// Collective over `comm`.
+    /// For one object, which frees it. Collective over `comm`.
     [[nodiscard]] static MessageContext duplicate(const Comm& comm);
     /// Collective over it.
     void free();
-    [[nodiscard]] MPI_Comm handle() const noexcept { return comm_; }
+
+    enum class Kind { halos, buffer_arrays };
+    /// What all objects of that kind on `comm` send in; Comm::free releases it. The first call is collective.
+    [[nodiscard]] static MessageContext of(const Comm& comm, Kind kind);
+
+    [[nodiscard]] MPI_Comm handle() const noexcept { return state_->comm; }
     /// The highest tag that messages may carry.
-    [[nodiscard]] int highest_tag() const noexcept { return highest_tag_; }
+    [[nodiscard]] int highest_tag() const noexcept { return state_->highest_tag; }
+    /// A tag for one object: equal on all ranks that call it equally often.
+    [[nodiscard]] int next_tag() noexcept { return state_->num_tags++ % state_->highest_tag; }
 
   private:
-    MPI_Comm comm_ = MPI_COMM_NULL;
-    int highest_tag_ = 32767;
+    struct State {
+        MPI_Comm comm = MPI_COMM_NULL;
+        int highest_tag = 0;
+        int num_tags = 0;
+    };
+    struct Kept;
+    std::shared_ptr<State> state_;
 };
 
 /// Messages under way in a context, each with an owner's number. The bytes belong to it until its message is complete.

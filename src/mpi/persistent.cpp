@@ -7,23 +7,6 @@
 
 namespace hakobi::mpi {
 
-MPI_Comm exchange_context(const Comm& comm) {
-    CommState& state = comm.state();
-    if (state.exchange == MPI_COMM_NULL) {
-        check(MPI_Comm_dup(state.internal, &state.exchange), "MPI_Comm_dup");
-        MPI_Comm_set_errhandler(state.exchange, MPI_ERRORS_RETURN);
-    }
-    return state.exchange;
-}
-
-int next_exchange_tag(const Comm& comm) {
-    constexpr int least_highest_tag = 32767;  // what the MPI standard promises
-    return comm.state().num_exchanges++ % least_highest_tag;
-}
-
-PersistentMessages::PersistentMessages(const Comm& comm, int tag)
-    : context_(exchange_context(comm)), tag_(tag) {}
-
 PersistentMessages::~PersistentMessages() {
     int is_finalized = 0;
     MPI_Finalized(&is_finalized);
@@ -40,7 +23,8 @@ int PersistentMessages::add(MPI_Request request) {
 int PersistentMessages::add_send(std::span<const std::byte> bytes, int to) {
     assert(bytes.size() <= INT_MAX);
     MPI_Request request = MPI_REQUEST_NULL;
-    check(MPI_Send_init(bytes.data(), static_cast<int>(bytes.size()), MPI_BYTE, to, tag_, context_, &request),
+    check(MPI_Send_init(bytes.data(), static_cast<int>(bytes.size()), MPI_BYTE, to, tag_, context_.handle(),
+                        &request),
           "MPI_Send_init");
     return add(request);
 }
@@ -48,16 +32,16 @@ int PersistentMessages::add_send(std::span<const std::byte> bytes, int to) {
 int PersistentMessages::add_receive(std::span<std::byte> bytes, int from) {
     assert(bytes.size() <= INT_MAX);
     MPI_Request request = MPI_REQUEST_NULL;
-    check(
-        MPI_Recv_init(bytes.data(), static_cast<int>(bytes.size()), MPI_BYTE, from, tag_, context_, &request),
-        "MPI_Recv_init");
+    check(MPI_Recv_init(bytes.data(), static_cast<int>(bytes.size()), MPI_BYTE, from, tag_, context_.handle(),
+                        &request),
+          "MPI_Recv_init");
     return add(request);
 }
 
 int PersistentMessages::add_send(std::span<const Pieces> pieces, int to) {
     MPI_Datatype type = type_of(pieces);
     MPI_Request request = MPI_REQUEST_NULL;
-    check(MPI_Send_init(MPI_BOTTOM, 1, type, to, tag_, context_, &request), "MPI_Send_init");
+    check(MPI_Send_init(MPI_BOTTOM, 1, type, to, tag_, context_.handle(), &request), "MPI_Send_init");
     MPI_Type_free(&type);
     return add(request);
 }
@@ -65,7 +49,7 @@ int PersistentMessages::add_send(std::span<const Pieces> pieces, int to) {
 int PersistentMessages::add_receive(std::span<const Pieces> pieces, int from) {
     MPI_Datatype type = type_of(pieces);
     MPI_Request request = MPI_REQUEST_NULL;
-    check(MPI_Recv_init(MPI_BOTTOM, 1, type, from, tag_, context_, &request), "MPI_Recv_init");
+    check(MPI_Recv_init(MPI_BOTTOM, 1, type, from, tag_, context_.handle(), &request), "MPI_Recv_init");
     MPI_Type_free(&type);
     return add(request);
 }

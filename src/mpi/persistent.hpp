@@ -2,9 +2,11 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <hakobi/comm.hpp>
 #include <span>
+#include <utility>
 #include <vector>
+
+#include "mpi/message_context.hpp"
 
 namespace hakobi::mpi {
 
@@ -18,17 +20,11 @@ struct Pieces {
     std::int64_t piece_bytes = 0;
 };
 
-/// The context in which exchanges' messages travel, of its own on each Comm; Comm::free releases it. The first call is
-/// collective.
-MPI_Comm exchange_context(const Comm& comm);
-/// A tag for one exchange object. Collective in order: equal on all ranks that call it equally often.
-int next_exchange_tag(const Comm& comm);
-
-/// Messages that are sent again and again between the same buffers, in exchange_context, which must be there already.
+/// Messages that are sent again and again between the same buffers, in a context with one tag.
 /// The destructor does not communicate; messages under way then are a bug. A failed call ends the program.
 class PersistentMessages {
   public:
-    PersistentMessages(const Comm& comm, int tag);
+    PersistentMessages(MessageContext context, int tag) : context_(std::move(context)), tag_(tag) {}
     ~PersistentMessages();
     PersistentMessages(const PersistentMessages&) = delete;
     PersistentMessages& operator=(const PersistentMessages&) = delete;
@@ -47,7 +43,7 @@ class PersistentMessages {
     int add(MPI_Request request);
     MPI_Datatype type_of(std::span<const Pieces> pieces);
 
-    MPI_Comm context_;
+    MessageContext context_;
     int tag_;
     std::vector<MPI_Request> requests_;
     std::vector<int> completed_;

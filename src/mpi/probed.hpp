@@ -2,22 +2,21 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <hakobi/comm.hpp>
 #include <span>
+
+#include "mpi/message_context.hpp"
 
 namespace hakobi::mpi {
 
-/// A message of at most 2^31 - 1 bytes under way between buffer arrays, in a context of their own on each Comm. The bytes
-/// belong to it until `test` has returned true. Moving only; one under way that is destroyed is left to MPI.
+/// A message of at most 2^31 - 1 bytes under way between buffer arrays, in their context. The bytes belong to it until `test` has returned true. Moving only; one under way that is destroyed is left to MPI.
 class ProbedMessage {
   public:
-    /// The first call on a Comm; collective. Comm::free releases the context.
-    static void open_context(const Comm& comm);
-
-    static ProbedMessage send(const Comm& comm, std::span<const std::byte> bytes, int to, int tag);
-    static ProbedMessage receive(const Comm& comm, std::span<std::byte> bytes, int from, int tag);
+    static ProbedMessage send(const MessageContext& context, std::span<const std::byte> bytes, int to,
+                              int tag);
+    static ProbedMessage receive(const MessageContext& context, std::span<std::byte> bytes, int from,
+                                 int tag);
     /// The length of the next message from a rank with a tag, which `receive` then gets; -1: none has come.
-    [[nodiscard]] static std::int64_t probe(const Comm& comm, int from, int tag);
+    [[nodiscard]] static std::int64_t probe(const MessageContext& context, int from, int tag);
 
     ProbedMessage() = default;
     ProbedMessage(ProbedMessage&& other) noexcept;

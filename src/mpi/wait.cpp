@@ -1,5 +1,7 @@
 #include "mpi/wait.hpp"
 
+#include <sched.h>
+
 #include <algorithm>
 #include <ctime>
 #include <string>
@@ -52,7 +54,7 @@ void Wait::sleep(FutexWord* word, std::uint32_t seen) {
         const double end_s = now_s();
         if (end_s - start_s > busy_poll_s && ++num_busy_polls_ < most_polls) return;
         num_busy_polls_ = 0;
-        if (end_s - looked_s_ > between_looks_s) look_for_the_dead(end_s);
+        look_for_the_dead(end_s);
         sleep_s_ = std::min(2 * sleep_s_, most_sleep_s_);
     } else {
         looked_s_ = now_s();
@@ -65,7 +67,20 @@ void Wait::sleep(FutexWord* word, std::uint32_t seen) {
     }
 }
 
+void Wait::yield() {
+    if (patience_.spins > 0) {
+        --patience_.spins;
+        spin_pause();
+        return;
+    }
+    const double at_s = now_s();
+    if (looked_s_ == 0) looked_s_ = at_s;
+    look_for_the_dead(at_s);
+    sched_yield();
+}
+
 void Wait::look_for_the_dead(double at_s) {
+    if (at_s - looked_s_ <= between_looks_s) return;
     looked_s_ = at_s;
     if (!comm_) return;
     const CommState& state = comm_.state();

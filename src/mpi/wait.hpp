@@ -44,10 +44,15 @@ class Wait {
     }
     /// The same where nothing wakes this thread: between tests of a request, say. No patience.
     void pause() { sleep(nullptr, 0); }
+    /// Between tests of requests that are waited for now, which progress MPI and which a sleep would hold up: spins as the
+    /// patience says, then leaves the core to others each time.
+    void yield();
+    /// Whether `pause` does not sleep yet.
+    [[nodiscard]] bool is_patient() const { return patience_.spins > 0 || patience_.yields > 0; }
 
   private:
     void sleep(FutexWord* word, std::uint32_t seen);
-    void look_for_the_dead(double at_s);
+    void look_for_the_dead(double at_s);  // when it has not for a second
 
     const Comm& comm_;
     Patience patience_;

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:  # what _EXPORTS fetches, for type checkers and editors
     from hakobi.collectives import CollectivePlan, Collectives
     from hakobi.errors import ExistsError, FormatError, HakobiError, InputError, RunError, StorageError
-    from hakobi.input import Input, InputField
     from hakobi.exchange import BufferArray, BufferArrays, Halo, HaloGrid, allocate_shared
+    from hakobi.input import Input, InputField
     from hakobi.output import Axis, Block, Comm, Output, dims_of_ranks, gather_pieces, output_methods, split
     from hakobi.store import Store, open_store
     from hakobi.topology import Reordering, Topology, reordered

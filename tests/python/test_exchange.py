@@ -66,7 +66,7 @@ refused("did you mean 'packed'", lambda: hakobi.Halo.plan(comm, grid, [shared], 
 many = hakobi.HaloGrid((3, 4), ((2, 1), (1, 1)), (comm.size, 2), True)
 refused("ranks", lambda: hakobi.Halo.plan(comm, many, [shared]))
 thin = hakobi.HaloGrid((3, 4), ((4, 1), (1, 1)), (comm.size, 1), True)
-refused("ghosts", lambda: hakobi.Halo.plan(comm, thin, [np.zeros(thin.shape())]))
+refused("fewer than the 4", lambda: hakobi.Halo.plan(comm, thin, [np.zeros(thin.shape())]))
 refused("no exchange is under way", halo.wait)
 
 arrays = hakobi.BufferArrays.get(comm)

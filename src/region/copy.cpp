@@ -4,6 +4,7 @@
 #include <atomic>
 #include <bit>
 #include <cstring>
+#include <utility>
 
 #include "base/copy_bytes.hpp"
 
@@ -51,28 +52,79 @@ void move_on(Cursor& cursor, bool is_contiguous, const Runs& runs) {
     is_contiguous ? cursor.advance(runs.num * runs.length) : cursor.skip(runs.num);
 }
 
-// Calls run(file offset, memory offset, length) for each run that is contiguous on both sides.
+// Calls run(file offset, memory offset, runs) for each series of runs that are contiguous on both sides.
 template <class F>
-void for_each_run(Cursor& file, Cursor& memory, std::int64_t stream_end, F run) {
+void for_each_series(Cursor& file, Cursor& memory, std::int64_t stream_end, F run) {
     while (file.stream() < stream_end) {
         const Cursor::Series from = file.series();
         const Cursor::Series to = memory.series();
         const Runs runs = runs_at(from, to, stream_end - file.stream());
-        for (std::int64_t i = 0; i < runs.num; ++i) {
-            run(from.offset + i * runs.file_stride, to.offset + i * runs.memory_stride, runs.length);
-        }
+        run(from.offset, to.offset, runs);
         move_on(file, runs.is_file_contiguous, runs);
         move_on(memory, runs.is_memory_contiguous, runs);
     }
 }
 
+// Calls run(memory offset, packed offset, series), a series as long as it is within the stream.
 template <class F>
-void for_each_memory_run(Cursor& memory, std::int64_t stream_end, F run) {
+void for_each_memory_series(Cursor& memory, std::int64_t stream_end, F run) {
     const std::int64_t begin = memory.stream();
     while (memory.stream() < stream_end) {
-        const std::int64_t length = std::min(memory.remaining(), stream_end - memory.stream());
-        run(memory.offset(), memory.stream() - begin, length);
-        memory.advance(length);
+        Cursor::Series series = memory.series();
+        const std::int64_t at = memory.stream() - begin, left = stream_end - memory.stream();
+        if (series.length > left) {
+            run(series.offset, at, {series.offset, left, 0, 1});
+            memory.advance(left);
+        } else {
+            series.num = std::min(series.num, left / series.length);
+            run(series.offset, at, series);
+            memory.skip(series.num);
+        }
+    }
+}
+
+struct Side {
+    std::byte* bytes;
+    std::int64_t stride;
+};
+struct Source {
+    const std::byte* bytes;
+    std::int64_t stride;
+};
+
+// The compiler knows the length: a piece is a load and a store or two.
+template <std::size_t length>
+void copy_pieces_of(Side to, Source from, std::int64_t num) {
+#pragma GCC unroll 8
+    for (std::int64_t i = 0; i < num; ++i)
+        std::memcpy(to.bytes + i * to.stride, from.bytes + i * from.stride, length);
+}
+
+// `num` pieces of `length` bytes, which do not overlap on the side that is written.
+void copy_pieces(Side to, Source from, std::int64_t length, std::int64_t num) {
+    switch (num > 1 ? length : 0) {
+        case 1:
+            return copy_pieces_of<1>(to, from, num);
+        case 2:
+            return copy_pieces_of<2>(to, from, num);
+        case 4:
+            return copy_pieces_of<4>(to, from, num);
+        case 8:
+            return copy_pieces_of<8>(to, from, num);
+        case 12:
+            return copy_pieces_of<12>(to, from, num);
+        case 16:
+            return copy_pieces_of<16>(to, from, num);
+        case 24:
+            return copy_pieces_of<24>(to, from, num);
+        case 32:
+            return copy_pieces_of<32>(to, from, num);
+        case 64:
+            return copy_pieces_of<64>(to, from, num);
+        default:
+            for (std::int64_t i = 0; i < num; ++i)
+                copy_bytes(to.bytes + i * to.stride, from.bytes + i * from.stride,
+                           static_cast<std::size_t>(length));
     }
 }
 
@@ -92,18 +144,31 @@ std::uint64_t blended(std::uint64_t data, std::uint64_t old, std::uint64_t marks
 
 }  // namespace
 
-void ByteMarks::mark(std::int64_t from, std::int64_t length) {
-    const std::int64_t to = from + length;
-    for (std::int64_t word = from / 64; word * 64 < to; ++word) {
-        const std::uint64_t set =
-            bits(std::max(from - word * 64, std::int64_t{0}), std::min(to - word * 64, std::int64_t{64}));
-        std::atomic_ref<std::uint64_t> target(words_[word]);
-        if (set == ~std::uint64_t{0}) {
-            target.store(set, std::memory_order_relaxed);
-        } else {
-            target.fetch_or(set, std::memory_order_relaxed);
+void ByteMarks::set(std::int64_t word, std::uint64_t bits_of_word) {
+    std::atomic_ref<std::uint64_t> target(words_[word]);
+    if (bits_of_word == ~std::uint64_t{0}) {
+        target.store(bits_of_word, std::memory_order_relaxed);
+    } else if (bits_of_word != 0) {
+        target.fetch_or(bits_of_word, std::memory_order_relaxed);
+    }
+}
+
+void ByteMarks::mark(std::int64_t from, std::int64_t length, std::int64_t stride, std::int64_t num) {
+    std::int64_t word = from / 64;
+    std::uint64_t gathered =
+        0;  // of that word: an atomic access for each piece would cost more than the copy
+    for (std::int64_t i = 0; i < num; ++i) {
+        const std::int64_t begin = from + i * stride, end = begin + length;
+        for (std::int64_t of = begin / 64; of * 64 < end; ++of) {
+            if (of != word) {
+                set(word, std::exchange(gathered, 0));
+                word = of;
+            }
+            gathered |=
+                bits(std::max(begin - of * 64, std::int64_t{0}), std::min(end - of * 64, std::int64_t{64}));
         }
     }
+    set(word, gathered);
 }
 
 std::int64_t ByteMarks::first_with(bool marked, std::int64_t from) const {
@@ -155,34 +220,41 @@ void ByteMarks::clear() {
 
 void copy_to_window(Cursor& file, Cursor& memory, const std::byte* origin, std::int64_t stream_end,
                     const BufferWindow& window) {
-    for_each_run(file, memory, stream_end,
-                 [&](std::int64_t file_offset, std::int64_t memory_offset, std::int64_t length) {
-                     const std::int64_t at = file_offset - window.file_begin_bytes;
-                     copy_bytes(window.buffer + at, origin + memory_offset, static_cast<std::size_t>(length));
-                     if (window.marks != nullptr) window.marks->mark(at, length);
-                 });
+    for_each_series(file, memory, stream_end,
+                    [&](std::int64_t file_offset, std::int64_t memory_offset, const Runs& runs) {
+                        const std::int64_t at = file_offset - window.file_begin_bytes;
+                        copy_pieces({window.buffer + at, runs.file_stride},
+                                    {origin + memory_offset, runs.memory_stride}, runs.length, runs.num);
+                        if (window.marks != nullptr)
+                            window.marks->mark(at, runs.length, runs.file_stride, runs.num);
+                    });
 }
 
 void copy_from_window(Cursor& file, Cursor& memory, std::byte* origin, std::int64_t stream_end,
                       const BufferWindow& window) {
-    for_each_run(file, memory, stream_end,
-                 [&](std::int64_t file_offset, std::int64_t memory_offset, std::int64_t length) {
-                     copy_bytes(origin + memory_offset,
-                                window.buffer + (file_offset - window.file_begin_bytes),
-                                static_cast<std::size_t>(length));
-                 });
+    for_each_series(file, memory, stream_end,
+                    [&](std::int64_t file_offset, std::int64_t memory_offset, const Runs& runs) {
+                        copy_pieces(
+                            {origin + memory_offset, runs.memory_stride},
+                            {window.buffer + (file_offset - window.file_begin_bytes), runs.file_stride},
+                            runs.length, runs.num);
+                    });
 }
 
 void pack(Cursor& memory, const std::byte* origin, std::int64_t stream_end, std::byte* packed) {
-    for_each_memory_run(memory, stream_end, [&](std::int64_t offset, std::int64_t at, std::int64_t length) {
-        copy_bytes(packed + at, origin + offset, static_cast<std::size_t>(length));
-    });
+    for_each_memory_series(memory, stream_end,
+                           [&](std::int64_t offset, std::int64_t at, const Cursor::Series& series) {
+                               copy_pieces({packed + at, series.length}, {origin + offset, series.stride},
+                                           series.length, series.num);
+                           });
 }
 
 void unpack(Cursor& memory, std::byte* origin, std::int64_t stream_end, const std::byte* packed) {
-    for_each_memory_run(memory, stream_end, [&](std::int64_t offset, std::int64_t at, std::int64_t length) {
-        copy_bytes(origin + offset, packed + at, static_cast<std::size_t>(length));
-    });
+    for_each_memory_series(memory, stream_end,
+                           [&](std::int64_t offset, std::int64_t at, const Cursor::Series& series) {
+                               copy_pieces({origin + offset, series.stride}, {packed + at, series.length},
+                                           series.length, series.num);
+                           });
 }
 
 Coverage whole_window(std::int64_t begin_bytes, std::int64_t end_bytes) {

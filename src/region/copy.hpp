@@ -15,7 +15,8 @@ class ByteMarks {
     ByteMarks(std::uint64_t* words, std::int64_t num_bytes) : words_(words), num_bytes_(num_bytes) {}
     static std::int64_t num_words(std::int64_t num_bytes) { return (num_bytes + 63) / 64; }
 
-    void mark(std::int64_t from, std::int64_t length);
+    /// `num` runs, `stride` apart.
+    void mark(std::int64_t from, std::int64_t length, std::int64_t stride = 0, std::int64_t num = 1);
     /// The next run of marked bytes at or after `from`; length 0 when there is none.
     struct Run {
         std::int64_t from = 0, length = 0;
@@ -28,6 +29,7 @@ class ByteMarks {
     [[nodiscard]] const std::uint64_t* words() const noexcept { return words_; }
 
   private:
+    void set(std::int64_t word, std::uint64_t bits_of_word);
     [[nodiscard]] std::int64_t first_with(bool marked, std::int64_t from) const;
     std::uint64_t* words_;
     std::int64_t num_bytes_;

@@ -38,6 +38,21 @@ TEST(ByteMarks, RunsAreWhatWasMarked) {
     }
 }
 
+TEST(ByteMarks, ASeriesMarksWhatItsRunsWouldOneByOne) {
+    Random random(11);
+    for (int i = 0; i < 300; ++i) {
+        constexpr std::int64_t size = 1000;
+        const std::int64_t length = draw(random, 1, 90), stride = length + draw(random, 0, 90);
+        const std::int64_t from = draw(random, 0, 200), num = 1 + (size - from - length) / stride;
+        std::vector<std::uint64_t> series(static_cast<std::size_t>(ByteMarks::num_words(size))),
+            single = series;
+        ByteMarks(series.data(), size).mark(from, length, stride, num);
+        for (std::int64_t run = 0; run < num; ++run)
+            ByteMarks(single.data(), size).mark(from + run * stride, length);
+        ASSERT_EQ(series, single);
+    }
+}
+
 TEST(ByteMarks, OnlyUnmarkedBytesAreFilled) {
     Random random(7);
     for (int i = 0; i < 3000; ++i) {
@@ -140,6 +155,19 @@ TEST(Copy, SeriesOfPiecesMoveAsSingleBytesWould) {
         }
         ASSERT_EQ(window, naive);
         ASSERT_EQ(sum, sum_of(file));
+        std::vector<std::byte> packed(static_cast<std::size_t>(size)), unpacked(source.size());
+        from.seek(0);
+        for (std::int64_t begin = 0, end = 0; begin < size; begin = end) {
+            end = std::min(size, begin + draw(random, 1, size));
+            pack(from, source.data(), end, packed.data() + begin);
+        }
+        from.seek(0);
+        unpack(from, unpacked.data(), size, packed.data());
+        for (from.seek(0); !from.at_end(); from.advance(1)) {
+            const auto at = static_cast<std::size_t>(from.offset());
+            ASSERT_EQ(packed[static_cast<std::size_t>(from.stream())], source[at]);
+            ASSERT_EQ(unpacked[at], source[at]);
+        }
         from.seek(0);
         to.seek(0);
         copy_from_window(to, from, back.data(), size, {window.data(), 0, nullptr});

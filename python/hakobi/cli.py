@@ -40,6 +40,7 @@ COMMANDS: dict[str, str] = {
     "bench collective": "hakobi.commands.bench_collective",
     "bench halo": "hakobi.commands.bench_halo",
     "bench mpi": "hakobi.commands.bench_mpi",
+    "bench post": "hakobi.commands.bench_post",
     "bench replay": "hakobi.commands.bench_replay",
     "bench store": "hakobi.commands.bench_store",
     "compare": "hakobi.commands.compare",

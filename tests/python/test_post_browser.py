@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-import browser as browsers
+from hakobi import records
+from hakobi.post import browser as browsers
 from hakobi.post import indexing
 from hakobi.post.catalogue import identifier
 from posting import TOKEN, Client, served, wave, write_step
+from running import Result
 
 pytestmark = pytest.mark.skipif(bool(browsers.why_not()), reason=browsers.why_not() or "there is a browser")
 NASTY = "<img src=x onerror=alert(1)> \"'&"
@@ -165,6 +167,19 @@ def test_controls_have_names_and_contrast(page: browsers.Browser) -> None:
         "return (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05)"
     )
     assert ratio > 4.5
+
+
+def test_the_benchmark_tells_how_soon_there_is_a_picture(hakobi: Callable[..., Result], tmp_path: Path) -> None:
+    out = tmp_path / "records.jsonl"
+    words = ["bench", "post", "--size", "2M", "--rounds", 1, "--viewers", 1, "--link", "loopback", "--processes", 1]
+    result = hakobi(*words, "--folder", tmp_path / "b", "--json", out)
+    assert (result.status, result.stderr) == (0, "")
+    found = records.read(out)
+    pictures = [r for r in found if r["what"] == "first_picture"]
+    assert [r["axis"] for r in pictures] == ["z", "y", "x"]
+    assert all(0 < r["median_s"] < 60 and 1000 < r["wire_bytes"] < 10e6 for r in pictures)
+    assert list((tmp_path / "b").iterdir()) == []
+    assert hakobi("bench", "post", "--size", "many").line().startswith("hakobi bench post: size 'many' is not")
 
 
 def test_new_steps_appear_by_themselves(browser: browsers.Browser, tmp_path: Path) -> None:

@@ -146,7 +146,8 @@ export class Plane {
     this.isComplete = missing === 0 && drawn > 0;
     this.canvas.dataset.level = this.shown ?? '';
     this.canvas.dataset.complete = this.isComplete;
-    if (drawn > 0 && !this.canvas.dataset.first) this.canvas.dataset.first = performance.now();
+    if (drawn > 0) this.canvas.dataset.first ||= performance.now();
+    if (this.isComplete) this.canvas.dataset.refined ||= performance.now();
     this.canvas.dispatchEvent(new CustomEvent('drawn', { detail: { level: this.shown, isComplete: this.isComplete } }));
   }
 

@@ -1,4 +1,4 @@
-"""A real browser for tests: Debian's Chromium without a window, through WebDriver (W3C) by chromedriver."""
+"""A real browser for tests and benchmarks: Chromium without a window, through WebDriver (W3C) by chromedriver."""
 
 from __future__ import annotations
 
@@ -27,6 +27,9 @@ SWITCHES = [
     "--disable-sync",
     "--disable-dev-shm-usage",
     "--enable-unsafe-swiftshader",
+    "--disable-popup-blocking",
+    "--disable-renderer-backgrounding",
+    "--disable-backgrounding-occluded-windows",
 ]
 
 
@@ -39,10 +42,16 @@ def why_not() -> str:
 class Browser:
     """One browser with a profile of its own. Use with `with`."""
 
-    def __init__(self, width: int = 1600, height: int = 900, switches: tuple[str, ...] = ()) -> None:
+    def __init__(self, width: int = 1600, height: int = 900, namespace: str = "", address: str = "127.0.0.1") -> None:
+        """`namespace` is that of a network in which the browser is, and `address` its own there."""
         self._folder = tempfile.TemporaryDirectory(prefix="hakobi-browser-", ignore_cleanup_errors=True)
         self._driver = subprocess.Popen(
-            ["chromedriver", "--port=0"],
+            [
+                *(["nsenter", f"--net=/run/netns/{namespace}"] if namespace else []),
+                "chromedriver",
+                "--port=0",
+                *(["--allowed-ips=", "--allowed-origins=*"] if namespace else []),
+            ],
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
             text=True,
@@ -50,14 +59,13 @@ class Browser:
         )
         self._session = ""
         try:
-            self._base = f"http://127.0.0.1:{self._port()}"
+            self._base = f"http://{address}:{self._port()}"
             options = {
                 "binary": shutil.which("chromium"),
                 "args": [
                     *SWITCHES,
                     f"--user-data-dir={self._folder.name}",
                     f"--window-size={width},{height}",
-                    *switches,
                 ],
             }
             capabilities = {"alwaysMatch": {"goog:chromeOptions": options, "goog:loggingPrefs": {"browser": "ALL"}}}

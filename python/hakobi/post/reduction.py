@@ -21,6 +21,14 @@ def make_even(block: Array) -> Array:
 
 
 def _sum_pairs(block: Array) -> Array:
+    """Sums over two cells a direction; in 3-D two planes at a time, which stay in the processor's cache."""
+    if block.ndim == 3 and block.shape[0] > 2:
+        sums = np.empty([n // 2 for n in block.shape], block.dtype)
+        for place in range(len(sums)):
+            plane = block[2 * place] + block[2 * place + 1]
+            rows = plane[0::2] + plane[1::2]
+            np.add(rows[:, 0::2], rows[:, 1::2], out=sums[place])
+        return sums
     for axis in range(block.ndim):
         even = (slice(None),) * axis + (slice(0, None, 2),)
         odd = (slice(None),) * axis + (slice(1, None, 2),)
@@ -36,11 +44,15 @@ def halve(block: Array, offset: float = 0.0, scale: float = 1.0) -> NDArray[np.f
         means = _sum_pairs(block)
         means *= block.dtype.type(0.5**block.ndim)
         if np.isfinite(means.sum()):
-            result = means if (offset, scale) == (0.0, 1.0) else (means.astype(_wide(block, scale)) - offset) / scale
+            result = means
+            if (offset, scale) != (0.0, 1.0):
+                result = means.astype(_wide(block, scale), copy=False)
+                result -= result.dtype.type(offset)
+                result /= result.dtype.type(scale)
         else:  # NaN, infinities or an overflow: with care
             result = _halve_with_care(block, offset, scale)
         halves = result.astype(np.float16)
-        too_large = np.isinf(halves)
+        too_large = (halves.view(np.uint16) & 0x7FFF) == 0x7C00  # infinite
         if too_large.any():
             too_large &= np.isfinite(result)
             halves[too_large] = np.copysign(np.float16(_LARGEST), halves[too_large])
@@ -64,7 +76,11 @@ def extremes(block: Array, width: int) -> tuple[Array, Array]:
     the others. NaN where a group has no value."""
     axes = tuple(range(block.ndim - 1))
     starts = np.arange(0, block.shape[-1], width)
-    low, high = block.min(axis=axes), block.max(axis=axes)
+    if block.ndim == 3:  # a plane at a time, which stays in the processor's cache
+        pairs = [(plane.min(axis=0), plane.max(axis=0)) for plane in block]
+        low, high = np.min([p[0] for p in pairs], axis=0), np.max([p[1] for p in pairs], axis=0)
+    else:
+        low, high = block.min(axis=axes), block.max(axis=axes)
     if np.isnan(low).any():
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", RuntimeWarning)  # a line of NaN only

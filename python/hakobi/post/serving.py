@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import getpass
 import os
 import resource
@@ -108,7 +109,8 @@ def serve(path: Path, host: str, port: int, hosts: tuple[str, ...], cache_bytes:
         server, address = make_server(path, listener, os.environ.get("HAKOBI_POST_TOKEN"), hosts, cache_bytes)
         print(address.url, flush=True)
         print(f"from another machine first: {address.tunnel}", flush=True)
-        server.run(sockets=[listener])
+        with contextlib.suppress(KeyboardInterrupt):  # how a server is ended
+            server.run(sockets=[listener])
 
 
 def slurm_script(path: Path) -> str:

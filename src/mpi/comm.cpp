@@ -1,8 +1,10 @@
 #include <algorithm>
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <hakobi/error.hpp>
 #include <string>
+#include <thread>
 
 #include "mpi/comm_state.hpp"
 
@@ -13,6 +15,8 @@ void end_program(const std::string& why) {
     int rank = -1;
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     std::fprintf(stderr, "hakobi: rank %d: %s\n", rank, why.c_str());
+    // A launcher may end the job before it has passed on what was printed.
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
     MPI_Abort(MPI_COMM_WORLD, EXIT_FAILURE);
     std::abort();
 }

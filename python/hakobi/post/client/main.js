@@ -96,7 +96,7 @@ function refit(isOther) {
     const points = found.percentiles || {};
     const share = Number(state.range);
     [low, high] = Number.isFinite(share) && points[share] !== undefined ? [points[share], points[100 - share]] : [found.min, found.max];
-    if (now.minus) { const sorted = plane.sample(); high = sorted.length ? Math.max(Math.abs(sorted[0]), Math.abs(sorted[sorted.length - 1])) : 1; low = -high; }
+    if (now.minus) { const sorted = plane.sample(); const at = (share) => Math.abs(sorted[Math.round(share * (sorted.length - 1))]); high = (sorted.length && (Math.max(at(0.005), at(0.995)) || Math.max(at(0), at(1)))) || 1; low = -high; }
     else if (low < 0 && high > 0 && Math.min(-low, high) > 0.2 * Math.max(-low, high)) { high = Math.max(-low, high); low = -high; }
     remember({ low, high });
   }

@@ -211,6 +211,8 @@ def test_a_series_is_its_numbers(tmp_path: Path) -> None:
     (tmp_path / "link_1.nc").symlink_to("/etc/hostname")
     found = {s.key: s.numbers.tolist() for s in Catalogue(tmp_path).series.values()}
     assert found == {"run_#.nc": [9, 10, 12], "a_###.nc": [7, 8], "single.h5": [-1]}
+    (tmp_path / "named").symlink_to("single.h5")
+    assert [s.key for s in Catalogue(tmp_path / "named").series.values()] == ["single.h5"]
     series = next(s for s in Catalogue(tmp_path).series.values() if s.key == "run_#.nc")
     assert [series.path(n).name for n in (9, 10, 12)] == ["run_9.nc", "run_10.nc", "run_12.nc"]
 

@@ -82,7 +82,7 @@ class Catalogue:
     program was given it (`out/run`). Raises InputError where nothing is there."""
 
     def __init__(self, path: Path) -> None:
-        path = path.absolute()
+        path = path.resolve() if path.is_file() else path.absolute()  # a link that was named is followed
         self._only: str | None = None
         if path.is_dir():
             self.root = path.resolve()

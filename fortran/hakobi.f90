@@ -21,7 +21,7 @@
 !> Objects hold a handle: a copy names the same object. Nothing is closed or freed without a call that says so.
 module hakobi
     use, intrinsic :: iso_c_binding
-    use, intrinsic :: iso_fortran_env, only: int32, int64, real32, real64
+    use, intrinsic :: iso_fortran_env, only: int32, int64, real64
     use hakobi_c
     implicit none
     private
@@ -66,12 +66,11 @@ module hakobi
     contains
         procedure :: create => output_create
         procedure :: begin_step => output_begin_step
-        generic :: put => put_real64, put_real32, put_int32, put_int64
+        procedure :: put => output_put
         procedure :: end_step => output_end_step
         procedure :: close => output_close
         procedure :: method => output_method
         procedure :: times => output_times
-        procedure, private :: put_real64, put_real32, put_int32, put_int64
     end type
 
     !> The block of `rank` when an array of `global` extents (fastest first) is split over `num_ranks`. Local.
@@ -301,83 +300,21 @@ contains
         call report(c_output_begin_step(self%handle, time), stat, errmsg)
     end subroutine
 
-    ! The four types of values, of any rank; give the array the TARGET attribute, as it is lent until end_step.
-    subroutine put_real64(self, name, units, block, values, long_name, standard_name, dims, stat, errmsg)
+    !> Adds a field, or another block of it, to the open step. `values`: reals of 32 or 64 bits or integers of 8 to 64 bits,
+    !> an array or a section of one (eta(1:nx, 1:ny) of an array with ghosts) of the block's extents, or all values in order in
+    !> one dimension. They are lent until end_step: give the array the TARGET attribute.
+    subroutine output_put(self, name, units, block, values, long_name, standard_name, dims, stat, errmsg)
         class(hakobi_output), intent(inout) :: self
         character(len=*), intent(in) :: name, units
         type(hakobi_block), intent(in) :: block
-        real(real64), intent(in), target :: values(..)
+        type(*), intent(in), target :: values(..)
         character(len=*), intent(in), optional :: long_name, standard_name, dims
         integer, intent(out), optional :: stat
         character(len=*), intent(inout), optional :: errmsg
-        type(c_ptr) :: address
-        integer :: d
-        address = c_null_ptr
-        if (is_contiguous(values) .and. size(values, kind=int64) > 0) address = c_loc(values)
-        call put_values(self, name, units, block, type_double, address, is_contiguous(values), &
-                        [(size(values, d, int64), d=1, rank(values))], long_name, standard_name, dims, stat, errmsg)
-    end subroutine
-
-    subroutine put_real32(self, name, units, block, values, long_name, standard_name, dims, stat, errmsg)
-        class(hakobi_output), intent(inout) :: self
-        character(len=*), intent(in) :: name, units
-        type(hakobi_block), intent(in) :: block
-        real(real32), intent(in), target :: values(..)
-        character(len=*), intent(in), optional :: long_name, standard_name, dims
-        integer, intent(out), optional :: stat
-        character(len=*), intent(inout), optional :: errmsg
-        type(c_ptr) :: address
-        integer :: d
-        address = c_null_ptr
-        if (is_contiguous(values) .and. size(values, kind=int64) > 0) address = c_loc(values)
-        call put_values(self, name, units, block, type_float, address, is_contiguous(values), &
-                        [(size(values, d, int64), d=1, rank(values))], long_name, standard_name, dims, stat, errmsg)
-    end subroutine
-
-    subroutine put_int32(self, name, units, block, values, long_name, standard_name, dims, stat, errmsg)
-        class(hakobi_output), intent(inout) :: self
-        character(len=*), intent(in) :: name, units
-        type(hakobi_block), intent(in) :: block
-        integer(int32), intent(in), target :: values(..)
-        character(len=*), intent(in), optional :: long_name, standard_name, dims
-        integer, intent(out), optional :: stat
-        character(len=*), intent(inout), optional :: errmsg
-        type(c_ptr) :: address
-        integer :: d
-        address = c_null_ptr
-        if (is_contiguous(values) .and. size(values, kind=int64) > 0) address = c_loc(values)
-        call put_values(self, name, units, block, type_int32, address, is_contiguous(values), &
-                        [(size(values, d, int64), d=1, rank(values))], long_name, standard_name, dims, stat, errmsg)
-    end subroutine
-
-    subroutine put_int64(self, name, units, block, values, long_name, standard_name, dims, stat, errmsg)
-        class(hakobi_output), intent(inout) :: self
-        character(len=*), intent(in) :: name, units
-        type(hakobi_block), intent(in) :: block
-        integer(int64), intent(in), target :: values(..)
-        character(len=*), intent(in), optional :: long_name, standard_name, dims
-        integer, intent(out), optional :: stat
-        character(len=*), intent(inout), optional :: errmsg
-        type(c_ptr) :: address
-        integer :: d
-        address = c_null_ptr
-        if (is_contiguous(values) .and. size(values, kind=int64) > 0) address = c_loc(values)
-        call put_values(self, name, units, block, type_int64, address, is_contiguous(values), &
-                        [(size(values, d, int64), d=1, rank(values))], long_name, standard_name, dims, stat, errmsg)
-    end subroutine
-
-    subroutine put_values(self, name, units, block, type, address, contiguous, extents, long_name, standard_name, &
-                          dims, stat, errmsg)
-        class(hakobi_output), intent(inout) :: self
-        character(len=*), intent(in) :: name, units
-        type(hakobi_block), intent(in) :: block
-        integer(c_int), intent(in) :: type
-        type(c_ptr), intent(in) :: address
-        logical, intent(in) :: contiguous
-        integer(int64), intent(in) :: extents(:)
-        character(len=*), intent(in), optional :: long_name, standard_name, dims
-        integer, intent(out), optional :: stat
-        character(len=*), intent(inout), optional :: errmsg
+        integer, parameter :: max_rank = 15, is_strided = 1, is_backwards = 2, is_of_no_type = 3
+        integer(int64), target :: strides(max_rank)
+        integer(int64) :: extents(max_rank)
+        integer :: form
         character(kind=c_char), allocatable, target :: c_name(:), c_units(:), c_long_name(:), c_standard_name(:), c_dims(:)
         type(field_c), target :: field
         integer(c_int) :: code
@@ -389,15 +326,21 @@ contains
                         decimal(int(max_dims, int64)))
             return
         end if
-        if (.not. contiguous) then
-            call refuse("the array is not contiguous")
+        form = c_describe(values, field, strides, extents)
+        if (form == is_of_no_type) then
+            call refuse("the array is of a type that no field has")
             return
         end if
         ! A rank-1 array may hold the block's values in order; any other has the block's own shape.
-        if (size(extents) /= 1 .and. .not. same_extents(extents, block%count(:n))) then
+        if (rank(values) /= 1 .and. .not. same_extents(extents(:rank(values)), block%count(:n))) then
             call refuse("the array's shape is not the block's")
             return
         end if
+        if (form == is_backwards .or. (form == is_strided .and. rank(values) /= n)) then
+            call refuse("the array runs backwards, is a part of a derived type, or a section of another rank")
+            return
+        end if
+        if (form == is_strided) field%strides = c_loc(strides)
         c_name = c_text(trim(name))
         c_units = c_text(trim(units))
         field%name = c_loc(c_name)
@@ -418,9 +361,6 @@ contains
         field%block%global(:n) = block%global(n:1:-1)
         field%block%start(:n) = block%start(n:1:-1) - 1
         field%block%count(:n) = block%count(n:1:-1)
-        field%type = type
-        field%values = address
-        field%num_values = product(extents)
         ! What is wrong with the values is end_step's to report, and no code: this one says that nothing was recorded.
         call report(c_output_put(self%handle, field), stat, errmsg)
     contains

@@ -24,7 +24,9 @@ module hakobi_c
         type(c_ptr) :: values = c_null_ptr
         integer(c_int64_t) :: num_values = 0
         type(c_ptr) :: dims = c_null_ptr
-        type(c_ptr) :: reserved(3) = c_null_ptr
+        type(c_ptr) :: ghosts = c_null_ptr
+        type(c_ptr) :: strides = c_null_ptr
+        type(c_ptr) :: reserved(1) = c_null_ptr
     end type
 
     !> Seconds that this rank has spent in the phases of output, and the bytes that it put (hakobi::OutputTimes).
@@ -141,6 +143,13 @@ module hakobi_c
             import :: c_ptr, c_int, field_c
             type(c_ptr), value :: out
             type(field_c), intent(in) :: field
+        end function
+        !> 0, or 1 for a section with strides, 2 for one that runs backwards or inside a derived type, 3 for another type.
+        integer(c_int) function c_describe(values, field, strides, extents) bind(c, name="hakobi_fortran_describe")
+            import :: c_int, c_int64_t, field_c
+            type(*), intent(in) :: values(..)
+            type(field_c), intent(inout) :: field
+            integer(c_int64_t), intent(out) :: strides(*), extents(*)
         end function
         integer(c_int) function c_output_refuse(out, text) bind(c, name="hakobi_output_refuse")
             import :: c_ptr, c_int, c_char

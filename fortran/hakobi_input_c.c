@@ -13,6 +13,8 @@ static int type_of(CFI_type_t type) {
     if (type == CFI_type_float) return HAKOBI_FLOAT;
     if (type == CFI_type_int32_t) return HAKOBI_INT32;
     if (type == CFI_type_int64_t) return HAKOBI_INT64;
+    if (type == CFI_type_int8_t) return HAKOBI_INT8;
+    if (type == CFI_type_int16_t) return HAKOBI_INT16;
     return -1;
 }
 

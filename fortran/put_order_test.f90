@@ -8,7 +8,7 @@ program put_order_test
     type(hakobi_comm) :: comm
     type(hakobi_block) :: block, none
     type(hakobi_output) :: out
-    real(real64), target :: eta(3, 2) = 0, other(2, 3) = 0
+    real(real64), target :: eta(3, 2) = 0, other(2, 3) = 0, framed(5, 6) = 0
     character(len=1024) :: text = "", last
     integer :: error, stat
 
@@ -22,6 +22,7 @@ program put_order_test
     call out%create(comm, "put_order_test", method="none")
     call out%begin_step(0.0_real64)
     call out%put("eta", "m", block, eta)
+    call out%put("framed", "m", block, framed(2:4, 3:4))
     call out%end_step()
     call out%put("eta", "m", block, eta, stat=stat, errmsg=text)
     if (stat == 0 .or. index(text, "put: no step is open") /= 1) call fail("with stat=: "//trim(text))

@@ -138,20 +138,36 @@ HAKOBI_API void hakobi_options_free(hakobi_options* options);
 /* The names that the option "method" takes besides "auto": number `index`, from 0; NULL behind the last. */
 HAKOBI_API const char* hakobi_output_method_name(int index);
 
-enum { HAKOBI_DOUBLE = 0, HAKOBI_FLOAT = 1, HAKOBI_INT32 = 2, HAKOBI_INT64 = 3 };
+/* 4 and 5 are types of collectives only (HAKOBI_COMPLEX128, HAKOBI_COMPLEX64). */
+enum {
+    HAKOBI_DOUBLE = 0,
+    HAKOBI_FLOAT = 1,
+    HAKOBI_INT32 = 2,
+    HAKOBI_INT64 = 3,
+    HAKOBI_INT8 = 6,
+    HAKOBI_UINT8 = 7,
+    HAKOBI_INT16 = 8,
+    HAKOBI_UINT16 = 9,
+    HAKOBI_UINT32 = 10,
+    HAKOBI_UINT64 = 11
+};
 
 /* A field of one step; what is left out of an initialiser is 0 and means the default. */
 typedef struct hakobi_field {
-    const char* name;          /* letters, digits, underscore; once a step */
+    const char* name;          /* letters, digits, underscore; put again: another block of this rank */
     const char* units;         /* NULL: "1" */
     const char* long_name;     /* or NULL */
     const char* standard_name; /* CF's, or NULL */
     hakobi_block block;        /* this rank's part; `global` equal on all ranks */
     int type;                  /* HAKOBI_DOUBLE, …; equal on all ranks */
     const void* data;          /* C order, native bytes; lent until end_step returns. NULL: no values */
-    int64_t num_values;        /* values in `data`, held against the block; 0: as many as the block has */
+    int64_t num_values;        /* values in `data`, held against the block; 0: as many as the block needs */
     const char* dims;          /* its dimensions' names, slowest first: "lat,lon"; NULL: the axes that fit */
-    const void* reserved[3];
+    const int64_t*
+        ghosts; /* layers of other values around the block in `data`, one a dimension; NULL: none */
+    const int64_t*
+        strides; /* values from one to the next in `data`, one a dimension; NULL: C order without gaps */
+    const void* reserved[1];
 } hakobi_field;
 
 /* Writes time steps, one NetCDF-4 file a step (hakobi::Output). */

@@ -32,7 +32,9 @@ struct InputField {
 /// A field, or a block of it, and the memory that gets its values: the twin of Field.
 struct FieldRead {
     using Data =
-        std::variant<std::span<double>, std::span<float>, std::span<std::int32_t>, std::span<std::int64_t>>;
+        std::variant<std::span<double>, std::span<float>, std::span<std::int32_t>, std::span<std::int64_t>,
+                     std::span<std::int8_t>, std::span<std::uint8_t>, std::span<std::int16_t>,
+                     std::span<std::uint16_t>, std::span<std::uint32_t>, std::span<std::uint64_t>>;
     std::string name;        ///< equal on all ranks
     std::int64_t step = -1;  ///< a number of Input::steps(); -1: the last. Equal on all ranks
     /// What this rank wants of the field, by whatever decomposition: blocks may overlap, and nobody need have written with

@@ -66,16 +66,28 @@ struct OutputTimes {
 /// that). The ranks' blocks must not overlap; elements that no block covers are zero in the file.
 struct Field {
     using Data = std::variant<std::span<const double>, std::span<const float>, std::span<const std::int32_t>,
-                              std::span<const std::int64_t>>;
-    std::string name;  ///< letters, digits, underscore; once a step
+                              std::span<const std::int64_t>, std::span<const std::int8_t>,
+                              std::span<const std::uint8_t>, std::span<const std::int16_t>,
+                              std::span<const std::uint16_t>, std::span<const std::uint32_t>,
+                              std::span<const std::uint64_t>>;
+    std::string name;  ///< letters, digits, underscore
     std::string units = "1";
     std::string long_name = {};
     std::string standard_name = {};  ///< CF's, or ""
     /// Its dimensions' names, slowest first: axes of OutputOptions, or others, which then have no coordinate variable.
     /// None: see OutputOptions::axes.
     std::vector<std::string> dims = {};
-    Block block;  ///< this rank's part; `global` equal on all ranks
-    Data data;    ///< block.num_elements() values in C order, native byte order
+    /// This rank's part; `global` equal on all ranks. A rank that has several blocks of a field (adaptive meshes) puts each
+    /// under the same name, one that has none an empty block.
+    Block block;
+    /// Native byte order. block.num_elements() values in C order without gaps, unless one of the next says else.
+    Data data;
+    /// Layers of other elements around the block in memory, one entry a dimension: `data` is the array with them, which are
+    /// not written.
+    std::vector<std::int64_t> ghosts = {};
+    /// Elements from one element of the block to the next in memory, one entry a dimension, none negative: `data` begins with
+    /// the block's first element and reaches to its last at least.
+    std::vector<std::int64_t> strides = {};
 };
 
 /// Writes time steps, one NetCDF-4 file with CF conventions a step: `<prefix>_000000.nc`,
@@ -105,8 +117,8 @@ class HAKOBI_EXPORT Output {
     /// communicate. Calls out of order (a step is open, or for put and end_step none is) throw
     /// invalid_argument at once, and nothing is broken by them.
     void begin_step(double time);
-    /// Adds a field to the open step. All ranks put the same fields in the same order; nothing is
-    /// communicated until end_step, which reports what is wrong with any of them.
+    /// Adds a field, or another block of it, to the open step. All ranks put the same fields in the same order of their
+    /// first blocks; nothing is communicated until end_step, which reports what is wrong with any of them.
     void put(const Field& field);
 
     /// In the place of put where the caller has no field to lend: end_step throws invalid_argument with this reason on

@@ -29,7 +29,19 @@ from hakobi.errors import ExistsError, FormatError, HakobiError, InputError, Sto
 
 MAX_DIMS = 8
 MAX_HALO_DIMS = 5
-TYPES = {"float64": 0, "float32": 1, "int32": 2, "int64": 3}  #: numpy's name -> HAKOBI_DOUBLE, …
+#: numpy's name -> HAKOBI_DOUBLE, …
+TYPES = {
+    "float64": 0,
+    "float32": 1,
+    "int32": 2,
+    "int64": 3,
+    "int8": 6,
+    "uint8": 7,
+    "int16": 8,
+    "uint16": 9,
+    "uint32": 10,
+    "uint64": 11,
+}
 
 _SONAME = "libhakobi.so.0"
 _MPI_SONAMES = {"openmpi": ("libmpi.so.40",), "mpich": ("libmpich.so.12", "libmpi.so.12")}
@@ -69,7 +81,9 @@ class FieldC(ctypes.Structure):
         ("data", c_void_p),
         ("num_values", c_int64),
         ("dims", c_char_p),
-        ("reserved", c_void_p * 3),
+        ("ghosts", POINTER(c_int64)),
+        ("strides", POINTER(c_int64)),
+        ("reserved", c_void_p * 1),
     )
 
 

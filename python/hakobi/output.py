@@ -268,9 +268,11 @@ class Output:
     ) -> None:
         """Adds a field to the open step. All ranks put the same fields in the same order; nothing is communicated.
 
-        `values`: float64, float32, int32 or int64 in native byte order and C order, of the block's shape or flat. It
-        is not copied: do not change it before end_step returns. `dims`: its dimensions' names, slowest first, where the
-        axes' lengths leave a choice or it has others. What is wrong with it on this rank `end_step` raises
+        `values`: floats of 32 or 64 bits or integers of 8 to 64 bits in native byte order, of the block's shape, or
+        flat in C order. A view of a larger array will do, `eta[1:-1, 1:-1]` of one with ghosts: it is not copied, do
+        not change it before end_step returns. A rank that has several blocks of a field puts each under the same name.
+        `dims`: its dimensions' names, slowest first, where the axes' lengths leave a choice or it has others. What is
+        wrong with it on this rank `end_step` raises
         on every rank: raising it here would leave the others waiting.
 
         Raises InputError at once when no step is open: the calls' order is the same on all ranks.
@@ -378,6 +380,9 @@ def _field_of(
     problem = _problem_with(block, values)
     if problem:
         raise InputError(problem)
+    strides = [step // values.itemsize for step in values.strides]
+    reach = sum((count - 1) * step for count, step in zip(values.shape, strides, strict=True))
+    is_flat = values.flags.c_contiguous
     return FieldC(
         name=_c_text("name", name),
         units=_c_text("units", units),
@@ -386,7 +391,8 @@ def _field_of(
         block=block_c,
         type=TYPES[values.dtype.name],
         data=values.ctypes.data if values.size else None,
-        num_values=values.size,
+        num_values=values.size if is_flat or not values.size else reach + 1,
+        strides=None if is_flat else (ctypes.c_int64 * _library.MAX_DIMS)(*strides),
         dims=b",".join(_c_text("a dimension's name", dim) for dim in dims),
     )
 
@@ -414,9 +420,15 @@ def _problem_with(block: Block, values: npt.NDArray[Any]) -> str:
         return "a MaskedArray, whose mask would not be written: put values.filled(fill_value)"
     if values.dtype.name not in TYPES or not values.dtype.isnative:
         return f"dtype {values.dtype.str}, not native {', '.join(TYPES)}"
-    if not values.flags.c_contiguous:
-        return "the array is not contiguous in C order: numpy.ascontiguousarray makes such a copy"
     count = tuple(block.count)  # of a list, too
     if values.shape not in (count, (prod(count),)):
         return f"the array's shape {values.shape} is not the block's {count}"
+    if values.flags.c_contiguous:
+        return ""
+    if values.shape != count:
+        return "a flat array is contiguous: numpy.ascontiguousarray makes such a copy"
+    if any(step < 0 or step % values.itemsize for step in values.strides):
+        return (
+            f"the array's strides {values.strides} go backwards or split values: numpy.ascontiguousarray makes a copy"
+        )
     return ""

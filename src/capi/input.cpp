@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <memory>
+#include <string_view>
 
 #include "base/checked.hpp"
 #include "capi/guard.hpp"
@@ -20,9 +21,16 @@ In& require(In* in, const char* call) {
 }
 
 int type_of(const std::string& name) {
-    constexpr const char* names[] = {"double", "float", "int", "int64"};  // HAKOBI_DOUBLE, …
-    const auto* found = std::ranges::find(names, name);
-    return found == std::end(names) ? -1 : static_cast<int>(found - names);
+    struct Named {
+        std::string_view name;
+        int type;
+    };
+    constexpr Named types[] = {{"double", HAKOBI_DOUBLE}, {"float", HAKOBI_FLOAT},   {"int", HAKOBI_INT32},
+                               {"int64", HAKOBI_INT64},   {"byte", HAKOBI_INT8},     {"ubyte", HAKOBI_UINT8},
+                               {"short", HAKOBI_INT16},   {"ushort", HAKOBI_UINT16}, {"uint", HAKOBI_UINT32},
+                               {"uint64", HAKOBI_UINT64}};
+    const auto* found = std::ranges::find(types, name, &Named::name);
+    return found == std::end(types) ? -1 : found->type;
 }
 
 template <class Value>
@@ -94,6 +102,24 @@ hakobi::FieldRead translated(const hakobi::Input& input, const hakobi_field_read
             break;
         case HAKOBI_INT64:
             read.data = memory_of<std::int64_t>(from.data, num);
+            break;
+        case HAKOBI_INT8:
+            read.data = memory_of<std::int8_t>(from.data, num);
+            break;
+        case HAKOBI_UINT8:
+            read.data = memory_of<std::uint8_t>(from.data, num);
+            break;
+        case HAKOBI_INT16:
+            read.data = memory_of<std::int16_t>(from.data, num);
+            break;
+        case HAKOBI_UINT16:
+            read.data = memory_of<std::uint16_t>(from.data, num);
+            break;
+        case HAKOBI_UINT32:
+            read.data = memory_of<std::uint32_t>(from.data, num);
+            break;
+        case HAKOBI_UINT64:
+            read.data = memory_of<std::uint64_t>(from.data, num);
             break;
         default:
             throw Error(ErrorCode::invalid_argument,

@@ -29,10 +29,34 @@ hakobi::Block block_of(const hakobi_block& block) {
     return {.global = entries(block.global), .start = entries(block.start), .count = entries(block.count)};
 }
 
+/// How many values memory that the block needs has at least, where the caller does not say.
+std::int64_t num_needed(const hakobi::Field& field) {
+    std::int64_t needed = 1;
+    for (std::size_t d = 0; d < field.block.count.size(); ++d) {
+        const std::int64_t count = field.block.count[d];
+        std::int64_t extent = count;
+        bool overflows = false;
+        if (!field.ghosts.empty()) {
+            std::int64_t both = 0;
+            overflows = __builtin_mul_overflow(field.ghosts[d], 2, &both) ||
+                        __builtin_add_overflow(count, both, &extent);
+        }
+        if (!field.strides.empty()) {
+            std::int64_t reach = 0;
+            overflows = __builtin_mul_overflow(count - 1, field.strides[d], &reach) ||
+                        __builtin_add_overflow(needed, reach, &needed);
+        } else {
+            overflows = overflows || __builtin_mul_overflow(needed, extent, &needed);
+        }
+        if (overflows) return 0;
+    }
+    return field.block.num_elements() == 0 ? 0 : needed;
+}
+
 template <class Value>
-std::span<const Value> values_of(const hakobi_field& field, const hakobi::Block& block) {
+std::span<const Value> values_of(const hakobi_field& field, const hakobi::Field& translated) {
     if (field.data == nullptr) return {};
-    const std::int64_t num_values = field.num_values != 0 ? field.num_values : block.num_elements();
+    const std::int64_t num_values = field.num_values != 0 ? field.num_values : num_needed(translated);
     if (num_values <= 0) return {};
     return {static_cast<const Value*>(field.data), static_cast<std::size_t>(num_values)};
 }
@@ -49,18 +73,42 @@ hakobi::Field field_of(const hakobi_field& field) {
         rest.remove_prefix(std::min(end + 1, rest.size()));
     }
     result.block = block_of(field.block);
+    const auto entries = [&](const int64_t* first) {
+        return first == nullptr ? std::vector<std::int64_t>()
+                                : std::vector<std::int64_t>(first, first + field.block.num_dims);
+    };
+    result.ghosts = entries(field.ghosts);
+    result.strides = entries(field.strides);
     switch (field.type) {
         case HAKOBI_DOUBLE:
-            result.data = values_of<double>(field, result.block);
+            result.data = values_of<double>(field, result);
             break;
         case HAKOBI_FLOAT:
-            result.data = values_of<float>(field, result.block);
+            result.data = values_of<float>(field, result);
             break;
         case HAKOBI_INT32:
-            result.data = values_of<std::int32_t>(field, result.block);
+            result.data = values_of<std::int32_t>(field, result);
             break;
         case HAKOBI_INT64:
-            result.data = values_of<std::int64_t>(field, result.block);
+            result.data = values_of<std::int64_t>(field, result);
+            break;
+        case HAKOBI_INT8:
+            result.data = values_of<std::int8_t>(field, result);
+            break;
+        case HAKOBI_UINT8:
+            result.data = values_of<std::uint8_t>(field, result);
+            break;
+        case HAKOBI_INT16:
+            result.data = values_of<std::int16_t>(field, result);
+            break;
+        case HAKOBI_UINT16:
+            result.data = values_of<std::uint16_t>(field, result);
+            break;
+        case HAKOBI_UINT32:
+            result.data = values_of<std::uint32_t>(field, result);
+            break;
+        case HAKOBI_UINT64:
+            result.data = values_of<std::uint64_t>(field, result);
             break;
         default:
             throw Error(ErrorCode::invalid_argument, std::to_string(field.type) + " is not a type of values");

@@ -34,11 +34,13 @@ constexpr std::size_t least_field_bytes = 6 * sizeof(std::int64_t) + sizeof(Valu
 }  // namespace
 
 std::int64_t bytes_of(ValueType type) {
-    return type == ValueType::float64 || type == ValueType::int64 ? 8 : 4;
+    constexpr std::int64_t bytes[] = {8, 4, 4, 8, 1, 1, 2, 2, 4, 8};
+    return bytes[static_cast<std::size_t>(type)];
 }
 
 std::string_view name_of(ValueType type) {
-    constexpr std::string_view names[] = {"double", "float", "int", "int64"};
+    constexpr std::string_view names[] = {"double", "float", "int",    "int64", "byte",
+                                          "ubyte",  "short", "ushort", "uint",  "uint64"};
     return names[static_cast<std::size_t>(type)];
 }
 
@@ -313,7 +315,7 @@ Result<StepDescription> decode_step(std::span<const std::byte> bytes) {
         field.global = reader.get_all<std::int64_t>();
         field.dims.resize(static_cast<std::size_t>(reader.get_count(sizeof(std::int64_t))));
         for (std::string& name : field.dims) name = reader.get_text();
-        if (field.type > ValueType::int64) return Status(ErrorCode::format, "a field of an unknown type");
+        if (field.type > last_value_type) return Status(ErrorCode::format, "a field of an unknown type");
     }
     if (!reader.ok() || !reader.at_end())
         return Status(ErrorCode::format, "the description of the step is damaged");

@@ -15,6 +15,9 @@ const std::vector<TestField> fields = {
     {"u", ValueType::float32, {5, 23, 37}, uneven_rows},
     {"mask", ValueType::int32, {23, 37}, backward_columns},
     {"count", ValueType::int64, {41}, uneven_rows},
+    {"small", ValueType::int16, {23, 37}, even_blocks},
+    {"byte", ValueType::uint8, {23, 37}, backward_columns},
+    {"large", ValueType::uint64, {41}, uneven_rows},
 };
 
 class InputTest : public RanksTest {
@@ -38,18 +41,9 @@ class InputTest : public RanksTest {
     static std::vector<std::byte> read_bytes(Input& in, const TestField& field, std::int64_t step,
                                              const Block& block) {
         const auto num = static_cast<std::size_t>(block.num_elements());
-        switch (field.type) {
-            case ValueType::float64:
-                return read_as<double>(in, field, step, block, num);
-            case ValueType::float32:
-                return read_as<float>(in, field, step, block, num);
-            case ValueType::int32:
-                return read_as<std::int32_t>(in, field, step, block, num);
-            case ValueType::int64:
-                return read_as<std::int64_t>(in, field, step, block, num);
-            default:
-                return {};
-        }
+        std::vector<std::byte> bytes;
+        visit(field.type, [&]<class T>(T) { bytes = read_as<T>(in, field, step, block, num); });
+        return bytes;
     }
     template <class T>
     static std::vector<std::byte> read_as(Input& in, const TestField& field, std::int64_t step,

@@ -1,6 +1,12 @@
 #include "output/held_field.hpp"
 
 #include <algorithm>
+#include <optional>
+#include <span>
+#include <string>
+
+#include "base/checked.hpp"
+#include "region/block.hpp"
 
 #include "region/cursor.hpp"
 
@@ -38,7 +44,88 @@ Part ordered(const Part& part) {
     return {Region::indexed(file_bytes, lengths), Region::indexed(memory_bytes, lengths)};
 }
 
+std::string text_of(std::span<const std::int64_t> numbers) {
+    std::string text = "(";
+    for (const std::int64_t number : numbers) text += (text.size() > 1 ? ", " : "") + std::to_string(number);
+    return text + ")";
+}
+
+Status bad(std::string text) {
+    return {ErrorCode::invalid_argument, std::move(text)};
+}
+
+Status wrong_size(std::int64_t needed, std::int64_t given) {
+    return bad("its block needs memory of " + std::to_string(needed) + " values, but " +
+               std::to_string(given) + " were given");
+}
+
+/// An array of the block and its ghosts: sets the strides and where the block begins in it.
+Status among_ghosts(const Field& field, std::int64_t num_given, std::int64_t element_bytes, HeldBlock& held) {
+    std::vector<std::int64_t> extents = field.block.count;
+    std::int64_t needed = 1;
+    for (std::size_t d = 0; d < extents.size(); ++d) {
+        const auto both = field.ghosts[d] < 0 ? std::nullopt : checked_multiply(field.ghosts[d], 2);
+        const auto extent = both ? checked_add(extents[d], *both) : std::nullopt;
+        const auto product = extent ? checked_multiply(needed, *extent) : std::nullopt;
+        if (!product) return bad("its ghosts are " + text_of(field.ghosts));
+        extents[d] = *extent;
+        needed = *product;
+    }
+    if (num_given != needed) return wrong_size(needed, num_given);
+    held.strides_bytes = packed_strides(extents, element_bytes);
+    for (std::size_t d = 0; d < extents.size(); ++d) held.first += field.ghosts[d] * held.strides_bytes[d];
+    return {};
+}
+
+Status by_strides(const Field& field, std::int64_t num_given, std::int64_t element_bytes, HeldBlock& held) {
+    std::int64_t needed = 1;  // values from the first to the last
+    for (std::size_t d = 0; d < field.strides.size(); ++d) {
+        const auto reach = field.strides[d] < 0
+                               ? std::nullopt
+                               : checked_multiply(field.block.count[d] - 1, field.strides[d]);
+        const auto sum = reach ? checked_add(needed, *reach) : std::nullopt;
+        if (!sum) return bad("its strides are " + text_of(field.strides));
+        needed = *sum;
+        // A stride that is never taken may be any number.
+        held.strides_bytes.push_back(field.block.count[d] == 1 ? 0 : field.strides[d] * element_bytes);
+    }
+    return num_given < needed ? wrong_size(needed, num_given) : Status();
+}
+
 }  // namespace
+
+Result<HeldBlock> held_block(const Field& field) {
+    if (Status status = check_block(field.block); !status.ok()) return status;
+    const std::size_t num_dims = field.block.count.size();
+    if ((!field.ghosts.empty() && field.ghosts.size() != num_dims) ||
+        (!field.strides.empty() && field.strides.size() != num_dims)) {
+        return bad("ghosts and strides have one entry for each of its " + std::to_string(num_dims) +
+                   " dimensions");
+    }
+    if (!field.ghosts.empty() && !field.strides.empty()) return bad("ghosts and strides are both given");
+    const auto type = static_cast<format::ValueType>(field.data.index());
+    const std::int64_t element_bytes = format::bytes_of(type);
+    const auto values = std::visit([](const auto& data) { return std::as_bytes(data); }, field.data);
+    const std::int64_t num_given = std::ssize(values) / element_bytes;
+    HeldBlock held{field.block, values.data(), {}};
+    const bool is_plain = field.ghosts.empty() && field.strides.empty();
+    Status status;
+    if (field.block.num_elements() == 0 && !is_plain) {
+        // Nothing to say of the memory of no values.
+    } else if (!field.ghosts.empty()) {
+        status = among_ghosts(field, num_given, element_bytes, held);
+    } else if (!field.strides.empty()) {
+        status = by_strides(field, num_given, element_bytes, held);
+    } else {
+        held.strides_bytes = packed_strides(field.block.count, element_bytes);
+        if (field.block.num_elements() != num_given) {
+            status = bad("its block has " + std::to_string(field.block.num_elements()) + " elements, but " +
+                         std::to_string(num_given) + " values were given");
+        }
+    }
+    if (!status.ok()) return status;
+    return held;
+}
 
 std::vector<std::int64_t> packed_strides(const std::vector<std::int64_t>& count, std::int64_t element_bytes) {
     std::vector<std::int64_t> strides(count.size());

@@ -24,6 +24,10 @@ using HeldField = std::vector<HeldBlock>;
 [[nodiscard]] std::vector<std::int64_t> packed_strides(const std::vector<std::int64_t>& count,
                                                        std::int64_t element_bytes);
 
+/// Where `field` has its block's values; invalid_argument, in words that follow "field x: ", where block and memory do not
+/// fit each other. Pure.
+Result<HeldBlock> held_block(const Field& field);
+
 /// Where the field's values are in memory (by address) and where in the file, whose array begins at `offset_bytes`. Pure.
 [[nodiscard]] Part part_of(const HeldField& field, std::int64_t element_bytes, std::int64_t offset_bytes);
 

@@ -12,6 +12,7 @@
 // From create to close rank 0 holds the prefix's lock. An error at any point: rank 0 removes the temporary file, and the object is failed on all ranks.
 #include <hakobi/output.hpp>
 
+#include <algorithm>
 #include <cmath>
 #include <optional>
 
@@ -23,7 +24,6 @@
 #include "output/agreement.hpp"
 #include "output/method.hpp"
 #include "output/step_file.hpp"
-#include "region/block.hpp"
 
 namespace hakobi {
 
@@ -107,16 +107,6 @@ mpi::Agreed agree_on_options(const Comm& comm, const Status& local, std::string_
                                                 std::to_string(comm.rank()) + " differ from rank 0's"});
 }
 
-Status check_block(const Field& field, std::size_t num_values) {
-    Status status = hakobi::check_block(field.block);
-    if (status.ok() && field.block.num_elements() != static_cast<std::int64_t>(num_values)) {
-        status = {ErrorCode::invalid_argument, "its block has " + std::to_string(field.block.num_elements()) +
-                                                   " elements, but " + std::to_string(num_values) +
-                                                   " values were given"};
-    }
-    return status.ok() ? status : Status(status.code(), "field " + field.name + ": " + status.text());
-}
-
 }  // namespace
 
 struct Output::Impl {
@@ -154,6 +144,8 @@ struct Output::Impl {
     // ranks would wait for ever; the program ends instead.
     mpi::Agreed run_step() noexcept;
     mpi::Agreed lay_out() noexcept;
+    /// A field's first block, or another one.
+    void add(format::FieldDescription field, output::HeldBlock block);
     void share_layout();
     /// Local: this rank's parts of the file.
     void place_fields();
@@ -199,6 +191,21 @@ Status Output::Impl::make_method() {
     if (!made.ok()) return made.status();
     method = std::move(made).value();
     return {};
+}
+
+void Output::Impl::add(format::FieldDescription field, output::HeldBlock block) {
+    std::vector<format::FieldDescription>& fields = step.description.fields;
+    const auto before = std::ranges::find(fields, field.name, &format::FieldDescription::name);
+    if (before == fields.end()) {
+        fields.push_back(std::move(field));
+        held.push_back({std::move(block)});
+    } else if (*before == field) {
+        held[static_cast<std::size_t>(before - fields.begin())].push_back(std::move(block));
+    } else {
+        put_status.keep_first(
+            {ErrorCode::invalid_argument,
+             "field " + field.name + " was put before with another type, array, name or units"});
+    }
 }
 
 mpi::Agreed Output::Impl::run_step() noexcept {
@@ -399,20 +406,21 @@ void Output::begin_step(double time) {
 void Output::put(const Field& field) {
     impl_->throw_if_unusable("put");
     if (!impl_->is_open) throw Error(ErrorCode::invalid_argument, "put: no step is open (begin_step)");
-    const std::span<const std::byte> values =
-        std::visit([](const auto& data) { return std::as_bytes(data); }, field.data);
-    const auto type = static_cast<format::ValueType>(field.data.index());
-    const std::size_t num_values = values.size() / static_cast<std::size_t>(format::bytes_of(type));
-    impl_->put_status.keep_first(check_block(field, num_values));
-    impl_->step.description.fields.push_back({.name = field.name,
-                                              .units = field.units,
-                                              .long_name = field.long_name,
-                                              .standard_name = field.standard_name,
-                                              .type = type,
-                                              .global = field.block.global,
-                                              .dims = field.dims});
-    impl_->held.push_back(
-        {{field.block, values.data(), output::packed_strides(field.block.count, format::bytes_of(type))}});
+    Result<output::HeldBlock> held = output::held_block(field);
+    if (!held.ok()) {
+        impl_->put_status.keep_first(
+            {held.status().code(), "field " + field.name + ": " + held.status().text()});
+        held = output::HeldBlock{.block = field.block, .first = nullptr, .strides_bytes = {}};
+        held.value().block.count.assign(field.block.count.size(), 0);
+    }
+    impl_->add({.name = field.name,
+                .units = field.units,
+                .long_name = field.long_name,
+                .standard_name = field.standard_name,
+                .type = static_cast<format::ValueType>(field.data.index()),
+                .global = field.block.global,
+                .dims = field.dims},
+               std::move(held).value());
 }
 
 void Output::refuse(std::string_view reason) {

@@ -106,6 +106,77 @@ TEST_P(EveryWay, WritesTheReferenceBytesFromSeveralNodes) {
     nodes.free();
 }
 
+TEST_P(EveryWay, WritesTheReferenceBytesOfEveryType) {
+    std::vector<TestField> fields;
+    for (int type = 0; type <= static_cast<int>(format::last_value_type); ++type)
+        fields.push_back({"f" + std::to_string(type), static_cast<ValueType>(type), {23, 37}, even_blocks});
+    expect_reference_bytes({}, fields);
+}
+
+/// The same files from memory of other forms: ghosts around the block, every second value, many blocks a rank.
+TEST_P(EveryWay, WritesTheReferenceBytesFromGhostsStridesAndManyBlocks) {
+    const std::vector<TestField> fields = {{"ghosted", ValueType::float64, {23, 37}, even_blocks},
+                                           {"spaced", ValueType::int32, {23, 37}, backward_columns},
+                                           {"cut", ValueType::float32, {23, 37}, uneven_rows}};
+    std::vector<Values> values;
+    for (std::size_t f = 0; f < fields.size(); ++f)
+        values.emplace_back(f, fields[f], 0, fields[f].block_of(fields[f].global, comm.size(), comm.rank()));
+    OutputOptions options{.method = GetParam().method, .format = GetParam().format};
+    Output out = Output::create(comm, folder + "/run", options);
+    out.begin_step(0);
+    const auto given = [&](std::size_t f) {
+        return Field{
+            .name = fields[f].name, .units = "m", .block = values[f].block(), .data = values[f].data()};
+    };
+
+    Field ghosted = given(0);
+    const Block& block = ghosted.block;
+    const std::int64_t width = block.count[1] + 6;
+    std::vector<double> with_ghosts(static_cast<std::size_t>((block.count[0] + 4) * width), -1);
+    const auto plain = std::get<std::span<const double>>(ghosted.data);
+    for (std::int64_t n = 0; n < block.num_elements(); ++n) {
+        const std::int64_t row = n / block.count[1], column = n % block.count[1];
+        with_ghosts[static_cast<std::size_t>((row + 2) * width + column + 3)] =
+            plain[static_cast<std::size_t>(n)];
+    }
+    ghosted.data = with_ghosts;
+    ghosted.ghosts = {2, 3};
+    out.put(ghosted);
+
+    Field spaced = given(1);
+    const auto dense = std::get<std::span<const std::int32_t>>(spaced.data);
+    std::vector<std::int32_t> every_second(2 * dense.size(), -1);
+    for (std::size_t n = 0; n < dense.size(); ++n) every_second[2 * n] = dense[n];
+    spaced.data = every_second;
+    spaced.strides = {2 * spaced.block.count[1], 2};
+    out.put(spaced);
+
+    // Quarters side by side: their rows alternate in the file.
+    const Field whole = given(2);
+    const std::int64_t rows = whole.block.count[0], columns = whole.block.count[1];
+    const auto data = std::get<std::span<const float>>(whole.data);
+    for (const std::int64_t right : {1, 0}) {
+        for (const std::int64_t low : {0, 1}) {
+            Field part = whole;
+            part.block.start[0] += low * (rows / 2);
+            part.block.start[1] += right * (columns / 2);
+            part.block.count[0] = low != 0 ? rows - rows / 2 : rows / 2;
+            part.block.count[1] = right != 0 ? columns - columns / 2 : columns / 2;
+            const std::int64_t first = low * (rows / 2) * columns + right * (columns / 2);
+            part.data = part.block.num_elements() == 0 ? std::span<const float>()
+                                                       : data.subspan(static_cast<std::size_t>(first));
+            part.strides = {columns, 1};
+            out.put(part);
+        }
+    }
+    out.end_step();
+    out.close();
+    if (is_rank_0()) {
+        EXPECT_TRUE(bytes_of_file(folder + "/" + file(0)) == reference_file(options, 0, fields, comm.size()));
+    }
+    barrier();
+}
+
 TEST_P(EveryWay, WritesAStepWithoutFieldsAndOneWithoutValues) {
     const std::vector<TestField> nothing = {{"eta", ValueType::float64, {4, 4}, [](auto global, int, int) {
                                                  return Block{{global.begin(), global.end()}, {0, 0}, {0, 0}};

@@ -117,6 +117,34 @@ inline Block inner_blocks(std::span<const std::int64_t> global, int num_ranks, i
     return block;
 }
 
+/// Calls `call` with a 0 of the type.
+template <class Call>
+void visit(format::ValueType type, Call call) {
+    using format::ValueType;
+    switch (type) {
+        case ValueType::float64:
+            return call(double{});
+        case ValueType::float32:
+            return call(float{});
+        case ValueType::int32:
+            return call(std::int32_t{});
+        case ValueType::int64:
+            return call(std::int64_t{});
+        case ValueType::int8:
+            return call(std::int8_t{});
+        case ValueType::uint8:
+            return call(std::uint8_t{});
+        case ValueType::int16:
+            return call(std::int16_t{});
+        case ValueType::uint16:
+            return call(std::uint16_t{});
+        case ValueType::uint32:
+            return call(std::uint32_t{});
+        case ValueType::uint64:
+            return call(std::uint64_t{});
+    }
+}
+
 /// A rank's values of a field, kept as bytes.
 class Values {
   public:
@@ -135,33 +163,16 @@ class Values {
         }
     }
     [[nodiscard]] Field::Data data() const {
-        switch (type_) {
-            case format::ValueType::float64:
-                return as<double>();
-            case format::ValueType::float32:
-                return as<float>();
-            case format::ValueType::int32:
-                return as<std::int32_t>();
-            case format::ValueType::int64:
-                return as<std::int64_t>();
-        }
-        return {};
+        Field::Data data;
+        visit(type_, [&]<class T>(T) { data = as<T>(); });
+        return data;
     }
     [[nodiscard]] const Block& block() const { return block_; }
     [[nodiscard]] const std::vector<std::byte>& bytes() const { return bytes_; }
 
   private:
     void append(std::int64_t value) {
-        switch (type_) {
-            case format::ValueType::float64:
-                return append_raw(static_cast<double>(value));
-            case format::ValueType::float32:
-                return append_raw(static_cast<float>(value));
-            case format::ValueType::int32:
-                return append_raw(static_cast<std::int32_t>(value));
-            case format::ValueType::int64:
-                return append_raw(value);
-        }
+        visit(type_, [&]<class T>(T) { append_raw(static_cast<T>(value)); });
     }
     template <class T>
     void append_raw(T value) {

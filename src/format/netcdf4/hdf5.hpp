@@ -5,6 +5,8 @@
 #include <string>
 #include <utility>
 
+#include "format/step.hpp"
+
 // What the HDF5 calls of this folder share; for its .cpp files.
 
 namespace hakobi::format {
@@ -66,5 +68,31 @@ class Handle {
     hid_t id_;
     herr_t (*closer_)(hid_t);
 };
+
+inline hid_t native_type(ValueType type) {
+    switch (type) {
+        case ValueType::float64:
+            return H5T_NATIVE_DOUBLE;
+        case ValueType::float32:
+            return H5T_NATIVE_FLOAT;
+        case ValueType::int32:
+            return H5T_NATIVE_INT32;
+        case ValueType::int64:
+            return H5T_NATIVE_INT64;
+        case ValueType::int8:
+            return H5T_NATIVE_INT8;
+        case ValueType::uint8:
+            return H5T_NATIVE_UINT8;
+        case ValueType::int16:
+            return H5T_NATIVE_INT16;
+        case ValueType::uint16:
+            return H5T_NATIVE_UINT16;
+        case ValueType::uint32:
+            return H5T_NATIVE_UINT32;
+        case ValueType::uint64:
+            return H5T_NATIVE_UINT64;
+    }
+    return H5T_NATIVE_DOUBLE;
+}
 
 }  // namespace hakobi::format

@@ -15,6 +15,7 @@
 #include <hdf5_hl.h>
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 #include <new>
 
@@ -25,20 +26,16 @@
 namespace hakobi::format {
 namespace {
 
-constexpr hsize_t alignment_bytes = 1 << 20;  // a common stripe; file domains meet fields there
-
-hid_t file_type(ValueType type) {
-    switch (type) {
-        case ValueType::float64:
-            return H5T_NATIVE_DOUBLE;
-        case ValueType::float32:
-            return H5T_NATIVE_FLOAT;
-        case ValueType::int32:
-            return H5T_NATIVE_INT32;
-        case ValueType::int64:
-            return H5T_NATIVE_INT64;
-    }
-    return H5T_NATIVE_DOUBLE;
+/// Where large fields begin: at multiples of a power of two, 1 MiB (a common stripe) at most, so small that all holes
+/// together are less than 1/64 of the values.
+hsize_t alignment_of(const StepDescription& step) {
+    constexpr std::uint64_t most_bytes = 1 << 20, least_bytes = 512, holes_share = 64;
+    std::uint64_t values_bytes = 0;
+    for (const FieldDescription& field : step.fields)
+        values_bytes += static_cast<std::uint64_t>(field.size_bytes());
+    const std::uint64_t share = values_bytes / (holes_share * std::max<std::size_t>(1, step.fields.size()));
+    const std::uint64_t alignment = std::bit_floor(std::min(share, most_bytes));
+    return alignment < least_bytes ? 1 : alignment;
 }
 
 /// A text attribute as netCDF's char attributes are stored; an empty text is not stored at all.
@@ -65,12 +62,12 @@ void put_int(hid_t object, const char* name, int value) {
 /// Everything that is open while one file is laid out.
 class Builder {
   public:
-    explicit Builder(SparseImage& image)
+    Builder(SparseImage& image, hsize_t alignment_bytes)
         : access_(H5Pcreate(H5P_FILE_ACCESS), H5Pclose, "H5Pcreate"),
           creation_(H5Pcreate(H5P_FILE_CREATE), H5Pclose, "H5Pcreate"),
           dataset_(H5Pcreate(H5P_DATASET_CREATE), H5Pclose, "H5Pcreate"),
-          file_((prepare(image), H5Fcreate("step.nc", H5F_ACC_TRUNC, creation_, access_)), H5Fclose,
-                "H5Fcreate") {}
+          file_((prepare(image, alignment_bytes), H5Fcreate("step.nc", H5F_ACC_TRUNC, creation_, access_)),
+                H5Fclose, "H5Fcreate") {}
 
     [[nodiscard]] hid_t file() const { return file_; }
 
@@ -101,7 +98,7 @@ class Builder {
     void close() { file_.close("H5Fclose"); }
 
   private:
-    void prepare(SparseImage& image) {
+    void prepare(SparseImage& image, hsize_t alignment_bytes) {
         check(driver_.use(access_, image), "H5Pset_driver");
         check(H5Pset_libver_bounds(access_, H5F_LIBVER_V18, H5F_LIBVER_V18), "H5Pset_libver_bounds");
         check(H5Pset_alignment(access_, alignment_bytes, alignment_bytes), "H5Pset_alignment");
@@ -131,8 +128,11 @@ void put_global_attributes(hid_t file, const StepDescription& step) {
     put_text(file, "title", step.title);
     put_text(file, "source", "hakobi " HAKOBI_VERSION);
     // netCDF's own mark of a file that its classic model can hold: netCDF4-python's MFDataset takes no other.
-    const bool is_classic = std::ranges::none_of(
-        step.fields, [](const FieldDescription& field) { return field.type == ValueType::int64; });
+    const bool is_classic = std::ranges::all_of(step.fields, [](const FieldDescription& field) {
+        return field.type == ValueType::float64 || field.type == ValueType::float32 ||
+               field.type == ValueType::int32 || field.type == ValueType::int16 ||
+               field.type == ValueType::int8;
+    });
     if (is_classic) put_int(file, "_nc3_strict", 1);
 }
 
@@ -189,7 +189,7 @@ Layout build(const StepDescription& step, const Dimensions& dimensions) {
     SparseImage image;
     Layout layout;
     {
-        Builder builder(image);
+        Builder builder(image, alignment_of(step));
         put_global_attributes(builder.file(), step);
         // H5F_CLOSE_STRONG closes every dataset with the file, also when something throws on the way.
         std::vector<hid_t> scales = {create_time(builder, step)};
@@ -202,7 +202,7 @@ Layout build(const StepDescription& step, const Dimensions& dimensions) {
             std::vector<std::int64_t> extents = {1};
             extents.insert(extents.end(), field.global.begin(), field.global.end());
             const hid_t dataset =
-                check(builder.create(field.name, file_type(field.type), extents), "H5Dcreate2");
+                check(builder.create(field.name, native_type(field.type), extents), "H5Dcreate2");
             put_text(dataset, "standard_name", field.standard_name);
             put_text(dataset, "long_name", field.long_name);
             put_text(dataset, "units", field.units);

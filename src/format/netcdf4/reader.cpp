@@ -84,25 +84,10 @@ std::string text_of_type(hid_t type) {
 }
 
 std::optional<ValueType> value_type_of(const std::string& name) {
-    for (const ValueType type :
-         {ValueType::float64, ValueType::float32, ValueType::int32, ValueType::int64}) {
-        if (name_of(type) == name) return type;
+    for (int i = 0; i <= static_cast<int>(last_value_type); ++i) {
+        if (name_of(static_cast<ValueType>(i)) == name) return static_cast<ValueType>(i);
     }
     return std::nullopt;
-}
-
-hid_t memory_type(ValueType type) {
-    switch (type) {
-        case ValueType::float64:
-            return H5T_NATIVE_DOUBLE;
-        case ValueType::float32:
-            return H5T_NATIVE_FLOAT;
-        case ValueType::int32:
-            return H5T_NATIVE_INT32;
-        case ValueType::int64:
-            return H5T_NATIVE_INT64;
-    }
-    return H5T_NATIVE_DOUBLE;
 }
 
 std::vector<std::int64_t> extents_of(hid_t dataset, bool* is_unlimited = nullptr) {
@@ -414,7 +399,7 @@ Status read_values_netcdf4(const std::string& path, const FoundField& field, con
                             ? H5Screate(H5S_SCALAR)
                             : H5Screate_simple(static_cast<int>(count.size()), count.data(), nullptr),
                         H5Sclose, "H5Screate_simple");
-        check(H5Dread(dataset, memory_type(*field.type), to, from, H5P_DEFAULT, values.data()), "H5Dread");
+        check(H5Dread(dataset, native_type(*field.type), to, from, H5P_DEFAULT, values.data()), "H5Dread");
     });
 }
 

@@ -52,6 +52,7 @@ class Report:
         self.lead = lead
         self._warnings: list[str] = []
         self._parts: list[_Part] = []
+        self._figures: list[tuple[str, Figure]] = []
 
     def warn(self, text: str) -> None:
         """A sentence that the reader must see before any figure."""
@@ -71,9 +72,11 @@ class Report:
         """Words and what they mean."""
         self._parts.append(_Part("pairs", pairs=list(pairs)))
 
-    def figure(self, figure: Figure, caption: str, alt: str) -> None:
-        """A matplotlib figure as inline SVG. `alt` says in words what it shows."""
+    def figure(self, figure: Figure, caption: str, alt: str, name: str = "") -> None:
+        """A matplotlib figure as inline SVG. `alt` says in words what it shows; `name`: of its files."""
         from hakobi import plots
+
+        self._figures.append((name or f"figure{len(self._figures) + 1}", figure))
 
         svg = plots.to_svg(figure, f"figure{len(self._parts)}")
         self._parts.append(_Part("figure", text=caption, svg=svg, alt=alt))
@@ -106,6 +109,14 @@ class Report:
         return environment.get_template("report.html").render(
             title=self.title, lead=self.lead, warnings=self._warnings, parts=self._parts
         )
+
+    def write_figures(self, folder: Path) -> list[Path]:
+        """Writes each figure as NAME.svg and NAME.pdf with its data as NAME.csv, and returns the files. Raises
+        StorageError."""
+        from hakobi import files, plots
+
+        files.prepare_folder(folder)
+        return [path for name, figure in self._figures for path in plots.write_figure(figure, folder / name)]
 
     def write(self, path: Path) -> None:
         """Writes the page: whole or not at all. Raises StorageError."""

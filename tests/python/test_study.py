@@ -79,11 +79,15 @@ def test_one_round_names_nobody(hakobi: Command, waves: Path) -> None:
     assert "one round says nothing about the spread" in result.stdout
 
 
-def test_several_storages_add_columns(hakobi: Command, waves: Path) -> None:
+def test_several_storages_are_rows(hakobi: Command, waves: Path) -> None:
     result = hakobi(*STUDY, "--methods", "root", "--ranks", "1", "--storage", "slow=S", "--storage", "fast=F", "--sync")
-    headings = next(line for line in result.stdout.splitlines() if line.startswith("ranks"))
-    assert headings.split("  ")[-1] == "root @slow"
-    assert "none @fast" in headings
+    lines = result.stdout.splitlines()
+    headings = next(line for line in lines if line.startswith("storage")).split()
+    assert headings == ["storage", "ranks", "seconds", "none", "root"]
+    assert [line.split()[:3] for line in lines if line.startswith(("slow", "fast"))] == [
+        ["fast", "1", "time"],
+        ["slow", "1", "time"],
+    ]
     assert "sync counted" in result.stdout
 
 
@@ -232,3 +236,19 @@ def test_records_are_json_of_their_own(hakobi: Command, waves: Path) -> None:
     hakobi(*STUDY, "--ranks", "1", "--repetitions", "1", "--json", "runs.jsonl")
     for line in Path("runs.jsonl").read_text().splitlines():
         assert next(iter(json.loads(line))) == "app"
+
+
+def test_figures_are_files_with_their_data(hakobi: Command, waves: Path) -> None:
+    result = hakobi(*STUDY, "--methods", "root,pipelined", "--ranks", "1,2", "--repetitions", "3", "--figures", "paper")
+    assert result.status == 0, result.stderr
+    assert result.stdout.splitlines()[-1] == "figures: paper"
+    kinds = ("csv", "pdf", "svg")
+    names = [f"{name}.{kind}" for name in ("output-share", "time-over-ranks") for kind in kinds]
+    assert sorted(path.name for path in Path("paper").iterdir()) == names
+    assert Path("paper/output-share.pdf").read_bytes().startswith(b"%PDF")
+    for name in ("output-share", "time-over-ranks"):
+        head, *rows = [line.split(",") for line in Path(f"paper/{name}.csv").read_text().splitlines()]
+        assert head[:3] == ["panel", "series", "ranks"]
+        of_root = [row for row in rows if row[1] == "root"]
+        assert [row[2] for row in of_root] == ["1", "2"]
+        assert all(float(row[4]) <= float(row[3]) <= float(row[5]) for row in of_root)

@@ -31,6 +31,9 @@ from hakobi.options import SECONDS
 @click.option("--budget", "budget_s", type=SECONDS, default=900.0, show_default=True, help="Seconds of the study.")
 @click.option("--json", "json_file", type=click.Path(path_type=Path), help="Records (JSON lines); resumes from them.")
 @click.option("--report", type=click.Path(path_type=Path), help="Write an HTML report: one file, no network needed.")
+@click.option(
+    "--figures", type=click.Path(path_type=Path), help="Write each figure as SVG and PDF with its data as CSV."
+)
 @click.option("--timeout", "timeout_s", type=SECONDS, default=900.0, show_default=True, help="Seconds a run may take.")
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED, metavar="[OPTIONS OF hakobi-bench-collective]")
 def command(
@@ -47,6 +50,7 @@ def command(
     budget_s: float,
     json_file: Path | None,
     report: Path | None,
+    figures: Path | None,
     timeout_s: float,
     arguments: tuple[str, ...],
 ) -> int:
@@ -100,7 +104,9 @@ def command(
             records.append(json_file, record)
     for warning in pages.warnings(outcome):
         sys.stderr.write(f"hakobi study collective-buffer: {warning}\n")
-    if report:
-        pages.write_report(report, outcome, left_out)
-        sys.stdout.write(f"report: {report}\n")
+    if report or figures:
+        pages.write_report(report, outcome, left_out, figures)
+    for what, written in (("report", report), ("figures", figures)):
+        if written:
+            sys.stdout.write(f"{what}: {written}\n")
     return 2 if outcome.is_interrupted else 0

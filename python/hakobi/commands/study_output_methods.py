@@ -18,6 +18,9 @@ from hakobi.options import SECONDS
 @click.option("--repetitions", type=int, default=5, show_default=True, help="Rounds: every case once in each.")
 @click.option("--json", "json_file", type=click.Path(path_type=Path), help="Append a JSON line a run to this file.")
 @click.option("--report", type=click.Path(path_type=Path), help="Write an HTML report: one file, no network needed.")
+@click.option(
+    "--figures", type=click.Path(path_type=Path), help="Write each figure as SVG and PDF with its data as CSV."
+)
 @click.option("--sync", is_flag=True, help="Count the time until storage has the data.")
 @click.option("--keep", is_flag=True, help="Leave the runs' files on the storages.")
 @click.option("--seed", type=int, default=1, show_default=True, help="Decides the order within the rounds.")
@@ -32,6 +35,7 @@ def command(
     repetitions: int,
     json_file: Path | None,
     report: Path | None,
+    figures: Path | None,
     sync: bool,
     keep: bool,
     seed: int,
@@ -74,4 +78,5 @@ def command(
         ),
         json=json_file,
         report=report,
+        figures=figures,
     )

@@ -99,7 +99,7 @@ def show(outcome: Outcome) -> None:
         print()
 
 
-def write_report(path: Path, outcome: Outcome, left_out: str = "") -> None:
+def write_report(path: Path | None, outcome: Outcome, left_out: str = "", figures_folder: Path | None = None) -> None:
     """The report: one HTML file. Raises StorageError."""
     plan = outcome.plan
     counts = [str(ranks) for ranks in result.ranks_measured(outcome)]
@@ -133,7 +133,10 @@ def write_report(path: Path, outcome: Outcome, left_out: str = "") -> None:
     report.conditions(outcome.conditions)
     pieces = [f"{size} B on {ranks} ranks" for ranks, size in outcome.piece_bytes.items() if size]
     report.terms([("pieces in the file", list_text(pieces)), ("options", " ".join(plan.arguments) or "none further")])
-    report.write(path)
+    if path is not None:
+        report.write(path)
+    if figures_folder is not None:
+        report.write_figures(figures_folder)
 
 
 def _in_words(outcome: Outcome, operation: str) -> list[str]:

@@ -1,4 +1,6 @@
-"""The demonstration: one run of the wave for the eye and for the arrival times, then the study at a small size.
+"""The demonstration: one run of the wave for the eye and for the arrival times, then the study on three storages: this
+machine's, a slow one and a fast one; the last two are models laid over files in memory. Its first lines say what was
+found.
 
 out/demo/report.html            everything on one page
 out/demo/wave.gif, wave.png     the wave
@@ -8,19 +10,22 @@ out/demo/runs.jsonl             one record a run of the study
 
 from __future__ import annotations
 
+import os
 import sys
+import tempfile
 import time
-from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from hakobi import files, launch, records, table
+from hakobi import conditions, files, launch, progress, records, table
 from hakobi.errors import RunError
+from hakobi.measuring.storage_model import StorageModel
 from hakobi.programs import Program
 from hakobi.records import Record
 from hakobi.studies.output_methods import session
 from hakobi.studies.output_methods.gauges import arrival_table, gauges_of
-from hakobi.studies.output_methods.plan import METHODS, Plan
+from hakobi.studies.output_methods.plan import HIDDEN, HIDING, METHODS, Plan
+from hakobi.studies.output_methods.tables import finding
 
 if TYPE_CHECKING:
     from hakobi.studies.output_methods.wave import Wave
@@ -28,9 +33,14 @@ if TYPE_CHECKING:
 APP = "tsunami"
 #: The run for the eye: long enough for the wave to reach the farthest gauge.
 WAVE_ARGUMENTS = ("--hours", "9", "--resolution", "10", "--output-interval", "15", "--gauges", "default")
-#: The study's runs: a second or so each, with enough output to weigh.
-STUDY_ARGUMENTS = ("--hours", "0.15", "--resolution", "8", "--steps-out", "6")
-RANKS = (1, 2, 4)
+#: The study's runs: a second or two each, and output that keeps the slow storage busy for half of that.
+STUDY_ARGUMENTS = ("--hours", "12", "--resolution", "15", "--steps-out", "24")
+STUDY_METHODS = (*METHODS, *(method + HIDDEN for method in HIDING))
+#: Storage -> what is laid over it: 1 Gbit/s to one server, and four servers of 500 MB/s each.
+MODELS = {
+    "slow": StorageModel(servers=1, bandwidth_mb_s=118, latency_s=1e-4),
+    "fast": StorageModel(servers=4, bandwidth_mb_s=500, latency_s=1e-4),
+}
 REPETITIONS = 3
 MAX_FRAMES = 41
 
@@ -44,21 +54,28 @@ def demo(folder: Path) -> int:
     _remove_old(folder)
     record = _run_wave(program, folder)
     gauges = gauges_of([record])
-    if gauges:
-        table.show(arrival_table(gauges))
+    with tempfile.TemporaryDirectory(prefix="hakobi-demo-", dir=_memory(folder)) as modelled:
+        storages = {"here": folder, **{name: Path(modelled) / name for name in MODELS}}
+        plan = Plan(
+            app=APP,
+            methods=STUDY_METHODS,
+            ranks=(_ranks(),),
+            storages=storages,
+            repetitions=REPETITIONS,
+            arguments=STUDY_ARGUMENTS,
+            timeout_s=300,
+            models=MODELS,
+        )
+        _say(f"Comparing {len(STUDY_METHODS)} ways to write on {len(storages)} storages, {REPETITIONS} rounds …")
+        result = session.execute(plan, json)
+    if result.summary is not None:
+        for row in result.summary.rows:
+            sys.stdout.write(f"{finding(row, _description(row.storage, folder))}\n")
         sys.stdout.write("\n")
-    plan = Plan(
-        app=APP,
-        methods=METHODS,
-        ranks=RANKS,
-        storages={"demo": folder},
-        repetitions=REPETITIONS,
-        arguments=STUDY_ARGUMENTS,
-        timeout_s=300,
-    )
-    _say(f"Comparing the output methods on {', '.join(map(str, RANKS))} ranks, {REPETITIONS} rounds …")
-    result = session.execute(plan, json)
     session.show(result, "hakobi demo")
+    if gauges:
+        sys.stdout.write("\n")
+        table.show(arrival_table(gauges))
     if result.summary is not None:
         from hakobi.studies.output_methods import pages
 
@@ -70,6 +87,25 @@ def demo(folder: Path) -> int:
             sys.stdout.write(f"pictures: {', '.join(str(path) for path in _write_pictures(folder, wave))}\n")
         sys.stdout.write(f"fields:   {folder}/{APP}_*.nc   records: {json}\n")
     return result.exit_status()
+
+
+def _ranks() -> int:
+    """As many as there are cores, at most 2: more would compete for them."""
+    return min(2, len(os.sched_getaffinity(0)))
+
+
+def _memory(folder: Path) -> Path:
+    """Where the modelled storages' files lie: in memory, so that the model alone says how fast they are."""
+    memory = Path("/dev/shm")
+    return memory if memory.is_dir() and os.access(memory, os.W_OK) else folder
+
+
+def _description(storage: str, folder: Path) -> str:
+    if storage not in MODELS:
+        return f"this machine's storage ({conditions.file_system(folder).get('type', 'unknown type')})"
+    model = MODELS[storage]
+    speed = f"{model.servers} x {model.bandwidth_mb_s:g} MB/s"
+    return f"a {storage} storage ({speed}, modelled)"
 
 
 def _say(text: str) -> None:
@@ -86,15 +122,13 @@ def _remove_old(folder: Path) -> None:
 
 def _run_wave(program: Program, folder: Path) -> Record:
     """The run for the eye, on as many ranks as there are cores, at most 2."""
-    import psutil
-
-    ranks = min(2, psutil.cpu_count() or 1)
+    ranks = _ranks()
     _say(f"The tsunami of 11 March 2011 crosses the North Pacific on {ranks} rank{'s' * (ranks > 1)} …")
     begin = time.perf_counter()
     json = folder / "wave.jsonl"
     json.unlink(missing_ok=True)
     arguments = ["--method", "pipelined", "--output", str(folder / APP), "--json", str(json), *WAVE_ARGUMENTS]
-    with _spinner():
+    with progress.phase("computing"):
         finished = launch.run(program, arguments, ranks, timeout_s=600)
     launch.check(finished, APP)
     told = records.read(json) if json.exists() else []
@@ -103,15 +137,6 @@ def _run_wave(program: Program, folder: Path) -> Record:
         raise RunError(f"{APP} ended without its record")
     _say(f"… {time.perf_counter() - begin:.1f} s")
     return told[0]
-
-
-def _spinner() -> AbstractContextManager[object]:
-    """Something that turns on a terminal; nothing elsewhere."""
-    if not sys.stderr.isatty():
-        return nullcontext()
-    from rich.console import Console
-
-    return Console(stderr=True).status("computing")
 
 
 def _read_wave(folder: Path) -> Wave | None:

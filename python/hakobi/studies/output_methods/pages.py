@@ -19,12 +19,20 @@ _METHODS = {
     "parallel": "Every rank writes its part of the one file at once with the MPI library's own collective MPI-IO.",
     "pipelined": "Hakobi's engine: aggregators' file access overlaps the shuffle, several buffers in flight.",
     "writers": "Every n-th rank writes; the ranks between hand over to it.",
+    "pipelined+hidden": "The same engine; a step drains while the next is computed: only the last is waited for.",
 }
 
 
-def write_report(path: Path, study: Study, wave: Wave | None, gauges: Gauges | None = None) -> None:
-    """Writes the report of a study that has a summary. `wave`: for the pictures. Raises StorageError."""
-    make_report(study, wave, gauges).write(path)
+def write_report(
+    path: Path | None, study: Study, wave: Wave | None, gauges: Gauges | None = None, figures_folder: Path | None = None
+) -> None:
+    """Writes the report of a study that has a summary, and its figures for a paper. `wave`: for the pictures. Raises
+    StorageError."""
+    report = make_report(study, wave, gauges)
+    if path is not None:
+        report.write(path)
+    if figures_folder is not None:
+        report.write_figures(figures_folder)
 
 
 def make_report(study: Study, wave: Wave | None, gauges: Gauges | None = None) -> Report:
@@ -36,19 +44,23 @@ def make_report(study: Study, wave: Wave | None, gauges: Gauges | None = None) -
         report.warn(warning)
     report.heading("What was found")
     is_named = len(summary.storages()) > 1
+    report.bullets([tables.finding(row) for row in summary.rows])
     report.bullets([tables.verdict(row, is_named=is_named) for row in summary.rows])
     report.bullets(tables.cache_notes(summary, study.conditions))
-    report.figure(
-        figures.scaling_figure(summary),
-        "Time of a run over its ranks: medians, bars from quartile to quartile. The dashed line is the same run "
-        "without output; what a method lies above it is its output time.",
-        "Line chart. " + _scaling_words(summary),
-    )
+    if len({row.ranks for row in summary.rows}) > 1:
+        report.figure(
+            figures.scaling_figure(summary),
+            "Time of a run over its ranks: medians, bars from quartile to quartile. The dashed line is the same run "
+            "without output; what a method lies above it is its output time.",
+            "Line chart. " + _scaling_words(summary),
+            name="time-over-ranks",
+        )
     report.figure(
         figures.share_figure(summary),
         "Output time as a part of the run's time: medians, whiskers from quartile to quartile. A bar at or below zero "
         "means that the output's time disappears in the scatter of the runs.",
         "Bar chart. " + _share_words(summary),
+        name="output-share",
     )
     report.table(tables.make_table(summary, study.conditions))
     _add_wave(report, wave)

@@ -60,20 +60,24 @@ def show(study: Study, command: str) -> None:
         sys.stderr.write(f"{command}: {' '.join(line.split())}\n")
 
 
-def study(plan: Plan, json: Path | None, report: Path | None) -> int:
+def study(plan: Plan, json: Path | None, report: Path | None, figures: Path | None = None) -> int:
     """`hakobi study output-methods`: returns the exit status."""
     from hakobi.studies.output_methods.wave import FrameReader
 
     reader = FrameReader(max_frames=1) if report is not None else None
     if report is not None:
         files.prepare_file(report)
+    if figures is not None:
+        files.prepare_folder(figures)
     result = execute(plan, json, reader)
     show(result, "hakobi study output-methods")
-    if report is not None and result.summary is not None:
+    if (report or figures) and result.summary is not None:
         from hakobi.studies.output_methods import pages
 
-        pages.write_report(report, result, reader.wave if reader else None)
-        sys.stdout.write(f"report: {report}\n")
+        pages.write_report(report, result, reader.wave if reader else None, figures_folder=figures)
+        for what, path in (("report", report), ("figures", figures)):
+            if path is not None:
+                sys.stdout.write(f"{what}: {path}\n")
     return result.exit_status()
 
 

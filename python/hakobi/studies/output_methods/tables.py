@@ -11,45 +11,42 @@ from hakobi.words import bytes_text, count_text, list_text, percent_text, second
 
 
 def make_table(summary: StudySummary, facts: Conditions) -> Table:
-    """Three lines a rank count: time, output time, share; a column a method (and storage, when there are several)."""
+    """Three lines a storage and rank count: time, output time, share; a column a method."""
     storages = summary.storages()
     is_named = len(storages) > 1
-    headings = ["ranks", "<seconds"]
-    for storage in storages:
-        suffix = f" @{storage}" if is_named else ""
-        headings += [f"none{suffix}", *(f"{method}{suffix}" for method in summary.methods)]
     size = bytes_text(summary.output_bytes)
     table = Table(
         f"{summary.app}: time of a run and its output, medians of {count_text(summary.rounds, 'round')}, {size} a run",
-        headings,
-        num_frozen=2,
+        [*(["<storage"] if is_named else []), "ranks", "<seconds", "none", *summary.methods],
+        num_frozen=3 if is_named else 2,
     )
-    for ranks in sorted({row.ranks for row in summary.rows}):
-        _add_rank_count(table, summary, ranks)
+    for storage in storages:
+        for row in summary.of_storage(storage):
+            _add_row(table, summary, row, [storage] if is_named else [])
     table.notes += ["", *notes(summary, facts)]
     return table
 
 
-def _add_rank_count(table: Table, summary: StudySummary, ranks: int) -> None:
+def _add_row(table: Table, summary: StudySummary, row: Row, name: list[str]) -> None:
     first = len(table.rows)
-    table.rules.add(first)
-    lines = [[str(ranks), "time"], ["", "output"], ["", "share"]]
-    for storage in summary.storages():
-        row = next((row for row in summary.of_storage(storage) if row.ranks == ranks), None)
-        lines[0].append(with_spread(row.baseline) if row else "")
-        lines[1].append("")
-        lines[2].append("")
-        for method in summary.methods:
-            figures = row.figures.get(method) if row else None
-            if row and row.has_winner and method == row.fastest[0]:
-                table.best.add((first, len(lines[0])))
-            lines[0].append(with_spread(figures.time) if figures else "")
-            output = with_spread(figures.output_time) if figures else ""
-            lines[1].append(f"({output})" if figures and figures.is_zero else output)
-            lines[2].append(percent_text(figures.share.median) if figures else "")
+    if first:
+        table.rules.add(first)
+    blank = ["" for _ in name]
+    lines = [
+        [*name, str(row.ranks), "time", with_spread(row.baseline)],
+        [*blank, "", "output", ""],
+        [*blank, "", "share", ""],
+    ]
+    for method in summary.methods:
+        figures = row.figures.get(method)
+        if row.has_winner and method == row.fastest[0]:
+            table.best.add((first, len(lines[0])))
+        lines[0].append(with_spread(figures.time) if figures else "")
+        output = with_spread(figures.output_time) if figures else ""
+        lines[1].append(f"({output})" if figures and figures.is_zero else output)
+        lines[2].append(percent_text(figures.share.median) if figures else "")
     for line in lines:
         table.add(*line)
-    table.rules.discard(0)
 
 
 def with_spread(summary: Summary) -> str:
@@ -84,9 +81,10 @@ def verdict(row: Row, *, is_named: bool) -> str:
     return f"{where}: no difference outside the spread between {list_text(row.fastest)}"
 
 
-def finding(row: Row) -> str:
-    """One sentence for who reads no table: what output takes of the run, by the cheapest method and by the dearest."""
-    where = f"{row.storage}, {count_text(row.ranks, 'rank')}"
+def finding(row: Row, storage: str = "") -> str:
+    """One sentence for who reads no table: what output takes of the run, by the cheapest method and by the dearest.
+    `storage` describes it; its name else."""
+    where = f"On {storage or f'storage {row.storage}'}, {count_text(row.ranks, 'rank')}"
     order = sorted(row.figures.values(), key=lambda figures: figures.time.median)
     first, last = order[0], order[-1]
     text = (

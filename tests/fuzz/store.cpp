@@ -42,7 +42,8 @@ void read_schema(std::string_view text) {
 }
 
 void read_request(std::string_view text) {
-    static const store::Schema schema = store::Schema::parse(store::shipped_schema("weather"), "weather").value();
+    static const store::Schema schema =
+        store::Schema::parse(store::shipped_schema("weather"), "weather").value();
     try {
         const store::Request request(text, schema);
         store::Catalogue catalogue;
@@ -65,7 +66,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     switch (data[0] % 6) {
         case 0:
             (void)store::decode_header(bytes);
-            (void)store::scan_log(bytes, 0, 1, [](const store::Record& record) { read_commit(record.payload); });
+            (void)store::scan_log(bytes, 0, 1,
+                                  [](const store::Record& record) { read_commit(record.payload); });
             break;
         case 1:
             read_commit(bytes);

@@ -149,6 +149,17 @@ def test_volume_and_isosurface_are_drawn(page: browsers.Browser, client: Client,
     assert errors(page) == []
 
 
+def test_twelve_windows_of_one_browser_are_drawn(page: browsers.Browser, client: Client) -> None:
+    """A browser keeps six connections to a server, and a stream of events takes one for good."""
+    place = f"http://127.0.0.1:{client.port}/#series={identifier('solid_#.nc')}&axis=2&index="
+    script = "window.others = arguments[0].map(a => window.open(a, '_blank', 'popup,width=500,height=400'))"
+    page.run(script, [f"{place}{index}" for index in range(12)])
+    try:
+        page.wait("window.others.every(w => w.document.querySelector('#plane')?.dataset.complete === 'true')")
+    finally:
+        page.run("window.others.forEach(w => w.close())")
+
+
 def test_pictures_are_saved(page: browsers.Browser) -> None:
     page.run("document.querySelector('#png').click()")
     assert int(page.wait("document.body.dataset.saved")) > 10_000

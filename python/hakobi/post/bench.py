@@ -17,6 +17,7 @@ import subprocess
 import threading
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -33,13 +34,11 @@ AXES = ("z", "y", "x")
 #: Link -> arguments of `tc … tbf`.
 LINKS = {"1gbit": "rate 1gbit burst 256kb latency 20ms", "100mbit": "rate 100mbit burst 64kb latency 50ms"}
 _OUTER, _INNER = "10.213.77.1", "10.213.77.2"
-#: The figures of a window: first picture, complete view, level shown, bytes over the wire.
+#: First picture, complete view, level shown, bytes over the wire.
 _FIGURES = """
-const figures = (w) => {
-  const told = w.document.querySelector('#plane').dataset;
-  const sent = ['resource', 'navigation'].flatMap((kind) => w.performance.getEntriesByType(kind));
-  return [Number(told.first), Number(told.refined), Number(told.level), sent.reduce((n, e) => n + e.transferSize, 0)];
-};
+const told = document.querySelector('#plane').dataset;
+const sent = ['resource', 'navigation'].flatMap((kind) => performance.getEntriesByType(kind));
+return [Number(told.first), Number(told.refined), Number(told.level), sent.reduce((n, e) => n + e.transferSize, 0)];
 """
 
 
@@ -124,6 +123,7 @@ def shaped(name: str) -> Iterator[Link]:
             done = subprocess.run(command.split(), capture_output=True, text=True, check=False)
             if done.returncode:
                 raise RunError(f"cannot make the link {name}: {command}: {done.stderr.strip()}")
+        time.sleep(2)  # browsers drop what they asked for while a network comes up
         yield Link(name, space)
     finally:
         for command in (f"ip link del {outer}", f"ip netns del {space}"):
@@ -182,15 +182,17 @@ class Bench:
         """First picture and complete view, for each axis."""
         found: dict[str, list[list[float]]] = {axis: [] for axis in AXES}
         series = next(iter(Catalogue(self.step).series.values())).id
-        with served(self.step, link) as address, Browser(1600, 900, link.namespace, link.browser) as browser:
-            browser.go(address)  # the cookie and the page's modules, as for who has looked before
-            browser.wait("document.querySelector('#plane').dataset.refined", 60)
+        with served(self.step, link) as address, contextlib.ExitStack() as stack:
+            browsers = [stack.enter_context(Browser(1600, 900, link.namespace, link.browser)) for _ in range(viewers)]
+            for browser in browsers:  # the cookie and the page's modules, as for who has looked before
+                browser.go(address)
+                browser.wait("document.querySelector('#plane').dataset.refined", 60)
             for _ in range(self._rounds):
                 for number, axis in enumerate(AXES):
                     hashes = [self._hash(series, number) for _ in range(viewers)]
                     for path in (self.step, path_of(self.step)):
                         drop(path)
-                    found[axis] += self._look(browser, address.partition("?")[0], hashes)
+                    found[axis] += self._look(browsers, address.partition("?")[0], hashes)
         return [record for axis in AXES for record in self._records(link, viewers, axis, found[axis])]
 
     def _hash(self, series: str, axis: int) -> str:
@@ -199,20 +201,19 @@ class Bench:
         return f"#series={series}&axis={axis}&index={self._next}&range=held&low=-1.2&high=1.6"
 
     @staticmethod
-    def _look(browser: Browser, base: str, hashes: list[str]) -> list[list[float]]:
-        if len(hashes) == 1:
-            browser.go("about:blank")
-            browser.go(base + hashes[0])
+    def _look(browsers: list[Browser], base: str, hashes: list[str]) -> list[list[float]]:
+        """All browsers at once: the figures of each."""
+
+        def look(browser: Browser, place: str) -> list[float]:
+            browser.go(base + place)
             browser.wait("document.querySelector('#plane')?.dataset.refined", 120)
-            figures: list[float] = browser.run(_FIGURES + "return figures(window)")
-            return [figures]
-        script = "window.others = arguments[0].map(a => window.open(a, '_blank', 'popup,width=1600,height=900'))"
-        browser.run(script, [base + h for h in hashes])
-        ready = "window.others.every(w => w.document.querySelector('#plane')?.dataset.refined)"
-        browser.wait(ready, 240)
-        told: list[list[float]] = browser.run(_FIGURES + "return window.others.map(figures)")
-        browser.run("window.others.forEach(w => w.close())")
-        return told
+            figures: list[float] = browser.run(_FIGURES)
+            return figures
+
+        for browser in browsers:
+            browser.go("about:blank")
+        with ThreadPoolExecutor(len(browsers)) as pool:
+            return list(pool.map(look, browsers, hashes))
 
     def _records(self, link: Link, viewers: int, axis: str, samples: list[list[float]]) -> list[dict[str, Any]]:
         base = {"axis": axis, "viewers": viewers, "link": link.name, "cells": self.cells, "cache": "cold"}

@@ -67,15 +67,34 @@ export class Session {
     this.steps.delete(`${series.id}/${name.split('.')[0]}.0`);
   }
 
-  // Calls back with a series whenever it has new steps; returns whether it is new itself.
+  // Calls back with a series whenever it has new steps, and whether it is new itself. A browser has six connections to a
+  // server and a stream keeps one: of its windows one listens and tells the others. Where there are no locks (they need
+  // https or this machine), each listens while it is seen.
   listen(onSeries) {
-    const events = new EventSource('api/events');
-    events.addEventListener('series', (event) => {
-      const told = JSON.parse(event.data);
+    const take = (told) => {
       const known = this.series.get(told.id);
       if (known) Object.assign(known, told); else this.series.set(told.id, new Series(told));
       onSeries(this.series.get(told.id), !known);
+    };
+    const channel = new BroadcastChannel('hakobi');
+    channel.onmessage = (event) => take(event.data);
+    const open = (isTold) => {
+      const events = new EventSource('api/events');
+      events.addEventListener('series', (event) => {
+        const told = JSON.parse(event.data);
+        take(told);
+        if (isTold) channel.postMessage(told);
+      });
+      return events;
+    };
+    if (navigator.locks) {
+      navigator.locks.request('hakobi-events', () => { open(true); return new Promise(() => {}); });
+      return;
+    }
+    let events = open(false);
+    document.addEventListener('visibilitychange', () => {
+      events.close();
+      if (!document.hidden) events = open(false);
     });
-    return events;
   }
 }

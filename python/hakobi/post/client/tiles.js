@@ -47,7 +47,7 @@ export class Tiles {
       while (this.kept.size > MOST_TILES) this.kept.delete(this.kept.keys().next().value);
       this.onChange();
     } catch (error) {
-      if (error.name !== 'AbortError') { this.failed.set(address, Date.now() + 3000); this.onFailure(error); }
+      if (error.name !== 'AbortError') { this.failed.set(address, Date.now() + 3000); setTimeout(this.onChange, 3100); this.onFailure(error); }
     } finally {
       if (this.coming.get(address) === abort) this.coming.delete(address);
       this.pump();

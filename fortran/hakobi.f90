@@ -84,17 +84,6 @@ module hakobi
 
 contains
 
-    ! Hands a code on: to stat= and errmsg= where the caller has them, else the program stops.
-    subroutine report(code, stat, errmsg)
-        integer(c_int), intent(in) :: code
-        integer, intent(out), optional :: stat
-        character(len=*), intent(inout), optional :: errmsg
-        if (present(stat)) stat = code
-        if (code == 0) return
-        if (present(errmsg)) errmsg = text_of(c_error_text())
-        if (.not. present(stat)) error stop "hakobi: "//text_of(c_error_text())
-    end subroutine
-
     !> The name of an error code: "no_space".
     function hakobi_error_name(code) result(name)
         integer, intent(in) :: code

@@ -241,4 +241,15 @@ contains
         write (digits, "(i0)") number
         text = trim(digits)
     end function
+
+    !> A failed call gives stat and errmsg, or without stat ends the program.
+    subroutine report(code, stat, errmsg)
+        integer(c_int), intent(in) :: code
+        integer, intent(out), optional :: stat
+        character(len=*), intent(inout), optional :: errmsg
+        if (present(stat)) stat = code
+        if (code == 0) return
+        if (present(errmsg)) errmsg = text_of(c_error_text())
+        if (.not. present(stat)) error stop "hakobi: "//text_of(c_error_text())
+    end subroutine
 end module

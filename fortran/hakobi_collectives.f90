@@ -13,7 +13,7 @@
 module hakobi_collectives
     use, intrinsic :: iso_c_binding
     use, intrinsic :: iso_fortran_env, only: int64
-    use hakobi_c, only: c_error_text, text_of
+    use hakobi_c, only: report, text_of
     use hakobi, only: hakobi_comm
     implicit none
     private
@@ -119,16 +119,6 @@ module hakobi_collectives
     end interface
 
 contains
-
-    subroutine report(code, stat, errmsg)
-        integer(c_int), intent(in) :: code
-        integer, intent(out), optional :: stat
-        character(len=*), intent(inout), optional :: errmsg
-        if (present(stat)) stat = code
-        if (code == 0) return
-        if (present(errmsg)) errmsg = text_of(c_error_text())
-        if (.not. present(stat)) error stop "hakobi: "//text_of(c_error_text())
-    end subroutine
 
     !> Collective over `comm`; all arguments equal on all ranks. `method`: auto, model or mpi.
     subroutine group_create(self, comm, topology, method, reproducible, stat, errmsg)

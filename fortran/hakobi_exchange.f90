@@ -19,7 +19,7 @@
 module hakobi_exchange
     use, intrinsic :: iso_c_binding
     use, intrinsic :: iso_fortran_env, only: int32, int64, real32, real64
-    use hakobi_c, only: c_error_text, c_text, decimal, text_of
+    use hakobi_c, only: c_text, decimal, report, text_of
     use hakobi_exchange_c
     use hakobi, only: hakobi_comm
     implicit none
@@ -110,16 +110,6 @@ module hakobi_exchange
     end type
 
 contains
-
-    subroutine report(code, stat, errmsg)
-        integer(c_int), intent(in) :: code
-        integer, intent(out), optional :: stat
-        character(len=*), intent(inout), optional :: errmsg
-        if (present(stat)) stat = code
-        if (code == 0) return
-        if (present(errmsg)) errmsg = text_of(c_error_text())
-        if (.not. present(stat)) error stop "hakobi: "//text_of(c_error_text())
-    end subroutine
 
     pure function make_grid_int64(extents, ghosts, ranks, is_periodic) result(grid)
         integer(int64), intent(in) :: extents(:)

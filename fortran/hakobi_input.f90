@@ -108,17 +108,6 @@ module hakobi_input_module
 
 contains
 
-    ! As in the module hakobi.
-    subroutine report(code, stat, errmsg)
-        integer(c_int), intent(in) :: code
-        integer, intent(out), optional :: stat
-        character(len=*), intent(inout), optional :: errmsg
-        if (present(stat)) stat = code
-        if (code == 0) return
-        if (present(errmsg)) errmsg = text_of(c_error_text())
-        if (.not. present(stat)) error stop "hakobi: "//text_of(c_error_text())
-    end subroutine
-
     !> Collective over `comm`; `prefix` equal on all ranks.
     subroutine input_open(self, comm, prefix, stat, errmsg)
         class(hakobi_input), intent(inout) :: self

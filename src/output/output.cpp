@@ -1,28 +1,12 @@
-// The life of a step, the same for every method; each point is an agreement of all ranks:
-//
-//  1. Described: nobody made a mistake in put, all ranks put the same fields at the same time
-//  (agreement.hpp).
-//  2. Disjoint: no element has two owners. Only looked at when a block is new.
-//  3. Laid out: rank 0 has made the file under its temporary name (series.hpp), with everything in it but the values, as the
-//  format says (format.hpp), and every rank knows where its values go.
-//  4. Written: all values are in the file (asynchronous: they are on their way, and 5 waits for the next
-//  end_step).
-//  5. Finished: rank 0 has synced and renamed it.
-//
-// From create to close rank 0 holds the prefix's lock. An error at any point: rank 0 removes the temporary file, and the object is failed on all ranks.
 #include <hakobi/output.hpp>
 
-#include <algorithm>
 #include <cmath>
-#include <optional>
 
 #include "base/bytes.hpp"
-#include "base/clock.hpp"
 #include "base/guard.hpp"
-#include "format/format.hpp"
 #include "mpi/messages.hpp"
 #include "output/agreement.hpp"
-#include "output/method.hpp"
+#include "output/output_impl.hpp"
 #include "output/step_file.hpp"
 
 namespace hakobi {
@@ -32,19 +16,6 @@ using output::Step;
 namespace {
 
 constexpr std::int64_t least_buffer_bytes = 4096;
-
-/// Adds the time from its making to its end to a phase.
-class Stopwatch {
-  public:
-    explicit Stopwatch(double& seconds) : seconds_(seconds), start_s_(now_s()) {}
-    ~Stopwatch() { seconds_ += now_s() - start_s_; }
-    Stopwatch(const Stopwatch&) = delete;
-    Stopwatch& operator=(const Stopwatch&) = delete;
-
-  private:
-    double& seconds_;
-    double start_s_;
-};
 
 std::vector<std::byte> encode_options(std::string_view prefix, const OutputOptions& options) {
     ByteWriter writer;
@@ -109,53 +80,6 @@ mpi::Agreed agree_on_options(const Comm& comm, const Status& local, std::string_
 
 }  // namespace
 
-struct Output::Impl {
-    Comm comm;
-    std::string prefix;
-    OutputOptions options;
-    std::string_view method_name;
-    const format::Format* format = nullptr;
-    std::unique_ptr<output::Method> method;
-    OutputTimes times;
-
-    output::RunId run{};
-    storage::LockFile lock;  // rank 0: nobody else writes the prefix
-    std::int64_t next_step = 0;
-    bool is_open = false;      // between begin_step and end_step
-    bool is_draining = false;  // the step before was started and not finished
-    bool is_closed = false;
-    std::string part_made;                // rank 0: the temporary file that is there
-    Status failure;                       // why the object is failed
-    Status put_status;                    // the first mistake in this step's puts
-    Step step;                            // the open step; its layout is kept from step to step
-    std::vector<output::HeldField> held;  // one a field of it
-    Step draining;                        // names of the one under way
-    std::vector<std::vector<Block>> blocks_before;
-    std::optional<std::vector<format::FieldDescription>> fields_before;  // those that step.layout is for
-
-    [[nodiscard]] bool is_rank_0() const { return comm.rank() == 0; }
-    void throw_if_unusable(const char* call) const;
-    Status make_method();
-    /// Rank 0's part of create.
-    Status claim();
-    void discard_part() noexcept;
-
-    // Collective. noexcept: an exception here could only be a failed allocation between messages, and other
-    // ranks would wait for ever; the program ends instead.
-    mpi::Agreed run_step() noexcept;
-    mpi::Agreed lay_out() noexcept;
-    /// A field's first block, or another one.
-    void add(format::FieldDescription field, output::HeldBlock block);
-    void share_layout();
-    /// Local: this rank's parts of the file.
-    void place_fields();
-    mpi::Agreed finish(const Step& finished) noexcept;
-    mpi::Agreed finish_draining() noexcept;
-    mpi::Agreed run_close() noexcept;
-    /// Local, on every rank alike.
-    void fail(const mpi::Agreed& agreed, const Step& failed) noexcept;
-};
-
 Status Output::Impl::claim() {
     run = output::random_run_id();
     if (!method->writes()) return {};
@@ -168,11 +92,6 @@ Status Output::Impl::claim() {
     lock = std::move(claim.value().lock);
     next_step = claim.value().next_step;
     return {};
-}
-
-void Output::Impl::discard_part() noexcept {
-    if (!part_made.empty()) output::discard_file(part_made);
-    part_made.clear();
 }
 
 void Output::Impl::throw_if_unusable(const char* call) const {
@@ -191,159 +110,6 @@ Status Output::Impl::make_method() {
     if (!made.ok()) return made.status();
     method = std::move(made).value();
     return {};
-}
-
-void Output::Impl::add(format::FieldDescription field, output::HeldBlock block) {
-    std::vector<format::FieldDescription>& fields = step.description.fields;
-    const auto before = std::ranges::find(fields, field.name, &format::FieldDescription::name);
-    if (before == fields.end()) {
-        fields.push_back(std::move(field));
-        held.push_back({std::move(block)});
-    } else if (*before == field) {
-        held[static_cast<std::size_t>(before - fields.begin())].push_back(std::move(block));
-    } else {
-        put_status.keep_first(
-            {ErrorCode::invalid_argument,
-             "field " + field.name + " was put before with another type, array, name or units"});
-    }
-}
-
-mpi::Agreed Output::Impl::run_step() noexcept {
-    if (is_draining) {
-        if (mpi::Agreed agreed = finish_draining(); !agreed.status.ok()) return agreed;
-    }
-    std::vector<std::vector<Block>> blocks;
-    for (const output::HeldField& field : held) {
-        blocks.emplace_back();
-        for (const output::HeldBlock& one : field) blocks.back().push_back(one.block);
-    }
-    // Title and axes were agreed on in create.
-    const format::StepDescription put{.title = {},
-                                      .time_units = {},
-                                      .time = step.description.time,
-                                      .axes = {},
-                                      .fields = step.description.fields};
-    {
-        Stopwatch stopwatch(times.layout_s);
-        output::StepAgreement found = output::agree_on_step(comm, put_status, put, blocks != blocks_before);
-        if (!found.error.status.ok()) return found.error;
-        if (!method->writes()) return {};
-        step.are_regions_new = found.are_blocks_new || step.description.fields != fields_before;
-        if (found.are_blocks_new) {
-            mpi::Agreed agreed = output::agree_no_overlap(comm, step.description.fields, held);
-            if (!agreed.status.ok()) return agreed;
-        }
-        blocks_before = std::move(blocks);
-        if (mpi::Agreed agreed = lay_out(); !agreed.status.ok()) return agreed;
-    }
-    {
-        Stopwatch stopwatch(times.values_s);
-        if (mpi::Agreed agreed = method->write(step); !agreed.status.ok()) return agreed;
-    }
-    if (method->is_draining()) {
-        is_draining = true;
-        draining.path = step.path;
-        draining.part_path = step.part_path;
-        return {};
-    }
-    return finish(step);
-}
-
-mpi::Agreed Output::Impl::finish_draining() noexcept {
-    is_draining = false;
-    mpi::Agreed agreed;
-    {
-        Stopwatch stopwatch(times.values_s);
-        agreed = method->wait();
-    }
-    return agreed.status.ok() ? finish(draining) : agreed;
-}
-
-mpi::Agreed Output::Impl::finish(const Step& finished) noexcept {
-    Stopwatch stopwatch(times.finish_s);
-    if (!method->writes_step_file()) return {};
-    Status status;
-    if (is_rank_0()) {
-        status = guarded("finishing the step", [&] {
-            return output::finish_file(finished.part_path, finished.path, options.sync);
-        });
-        if (status.ok()) part_made.clear();
-    }
-    return mpi::agree(comm, status);
-}
-
-mpi::Agreed Output::Impl::lay_out() noexcept {
-    const bool is_layout_new = step.description.fields != fields_before;
-    Status status;
-    if (is_rank_0()) {
-        status = guarded("laying out the step", [&]() -> Status {
-            if (is_layout_new) {
-                Result<format::Layout> layout = format->lay_out(step.description);
-                if (!layout.ok()) return layout.status();
-                step.layout = std::move(layout).value();
-            }
-            format::set_time(step.layout, step.description.time);
-            if (!method->writes_step_file()) return {};
-            if (Status in_the_way = output::check_free(step.path); !in_the_way.ok()) return in_the_way;
-            Status made = output::create_file(step.part_path, step.layout.metadata, step.layout.file_bytes);
-            if (made.ok()) part_made = step.part_path;
-            return made;
-        });
-    }
-    if (is_layout_new) {
-        if (mpi::Agreed agreed = mpi::agree(comm, status); !agreed.status.ok()) return agreed;
-        share_layout();
-    }
-    status.keep_first(guarded("preparing the step", [&] {
-        place_fields();
-        return method->prepare(step);
-    }));
-    if (mpi::Agreed agreed = mpi::agree(comm, status); !agreed.status.ok()) return agreed;
-    fields_before = step.description.fields;
-    return {};
-}
-
-void Output::Impl::share_layout() {
-    ByteWriter writer;
-    writer.put(step.layout.file_bytes);
-    writer.put_all(step.layout.offsets_bytes);
-    std::vector<std::byte> bytes = writer.take();
-    mpi::broadcast(comm, bytes, 0);
-    ByteReader reader(bytes);
-    step.layout.file_bytes = reader.get<std::int64_t>();
-    step.layout.offsets_bytes = reader.get_all<std::int64_t>();
-}
-
-void Output::Impl::place_fields() {
-    step.parts.clear();
-    for (std::size_t f = 0; f < held.size(); ++f) {
-        step.parts.push_back(output::part_of(held[f], format::bytes_of(step.description.fields[f].type),
-                                             step.layout.offsets_bytes[f]));
-    }
-}
-
-mpi::Agreed Output::Impl::run_close() noexcept {
-    mpi::Agreed agreed;
-    if (is_draining) {
-        agreed = finish_draining();
-        if (!agreed.status.ok()) fail(agreed, draining);
-    }
-    if (mpi::Agreed closed = method->close(times); agreed.status.ok()) agreed = closed;
-    lock.release();
-    Status status;
-    if (is_open) {
-        status = {ErrorCode::invalid_argument, "close: the step of time " +
-                                                   std::to_string(step.description.time) +
-                                                   " was not ended (end_step): its fields are not written"};
-    }
-    const mpi::Agreed ended = mpi::agree(comm, status);
-    return agreed.status.ok() ? ended : agreed;
-}
-
-void Output::Impl::fail(const mpi::Agreed& agreed, const Step& failed) noexcept {
-    failure = agreed.status;
-    method->abandon(failed);
-    discard_part();
 }
 
 Output Output::create(const Comm& comm, std::string_view prefix, OutputOptions options) {

@@ -12,7 +12,8 @@ import h5py
 import numpy as np
 import pytest
 
-from hakobi.post import indexing, reduction
+from hakobi.errors import FormatError
+from hakobi.post import indexing, reducer, reduction
 from hakobi.post.catalogue import Catalogue, Steps
 from hakobi.post.overview import Overview, path_of
 from hakobi.post.pyramid import Level, levels_of, units_of
@@ -225,10 +226,86 @@ def test_a_million_steps_are_few_runs() -> None:
     assert series.runs() == [[0, 1, 500_001], [500_002, 2, 499_999], [7_000_000, 1, 1]]
 
 
+def halved(block: Array, offset: float, scale: float) -> Array:
+    """The rule of src/overview/reduce.hpp in NumPy: sums in the field's type, with care where they are not finite."""
+
+    def sum_pairs(values: Array) -> Array:
+        for axis in range(values.ndim):
+            even = (slice(None),) * axis + (slice(0, None, 2),)
+            odd = (slice(None),) * axis + (slice(1, None, 2),)
+            values = values[even] + values[odd]
+        return values
+
+    block = np.pad(block, [(0, n % 2) for n in block.shape], mode="edge")
+    with np.errstate(all="ignore"):
+        means = sum_pairs(block) * block.dtype.type(0.5**block.ndim)
+        wide = block.dtype.type if 1e-30 < scale < 1e30 else np.float64
+        normal = (means.astype(wide) - wide(offset)) / wide(scale)
+        each = (block.astype(float) - offset) / scale
+        careful = sum_pairs(np.where(np.isnan(each), 0, each)) / sum_pairs((~np.isnan(each)).astype(float))
+        result = np.where(np.isfinite(means), normal.astype(np.float16), careful.astype(np.float16))
+        exact = np.where(np.isfinite(means), normal, careful)
+    return np.where(np.isinf(result) & np.isfinite(exact), np.copysign(np.float16(65504), result), result)
+
+
+@pytest.mark.parametrize("shape", [(70, 131, 97), (65, 64, 200), (300, 1031), (1, 5, 3), (700, 530)])
+@pytest.mark.parametrize("kind", ["f4", "f8", "holes", "wild"])
+def test_bricks_have_the_bytes_of_the_rule(tmp_path: Path, shape: tuple[int, ...], kind: str) -> None:
+    rng = np.random.default_rng(len(kind) + shape[-1])
+    values = rng.normal(3, 1000, shape).astype("f8" if kind == "f8" else "f4")
+    if kind in ("holes", "wild"):
+        values[rng.random(shape) < 0.2] = np.nan
+    if kind == "wild":
+        for value in (np.inf, -np.inf, 3e38, -3e38, 1e-42, 1e9):
+            values[rng.random(shape) < 0.01] = value
+    indexing.make_overview(write_step(tmp_path / "a.nc", {"eta": values}), unit_bytes=1 << 20)
+    overview = Overview(path_of(tmp_path / "a.nc"))
+    found = overview.fields["eta"]
+    expected, scaling = values, (found.offset, found.scale)
+    for level in levels_of(shape):
+        expected = halved(expected, *scaling)
+        read = overview.read("eta", 0, level.number, tuple((0, n) for n in level.shape))
+        assert np.array_equal(np.isnan(read), np.isnan(expected))
+        there = ~np.isnan(expected)
+        assert np.array_equal(read.view("<u2")[there], expected.view("<u2")[there]), f"level {level.number}"
+        expected, scaling = expected.astype(np.float32), (0.0, 1.0)
+
+
+def test_every_half_is_read_and_written_as_numpy_does(tmp_path: Path) -> None:
+    """All halves, the values between them, and those just beside, as float32 and as float64."""
+    halves = np.arange(0x7C00, dtype=np.uint16).view(np.float16).astype(float)
+    between = (halves[1:] + halves[:-1]) / 2
+    values = np.concatenate([halves, between, np.nextafter(between, 0), np.nextafter(between, 1e9), [65519.0]])
+    values = np.concatenate([values, -values])
+    for dtype in ("f4", "f8"):
+        cells = np.repeat(np.repeat(values.astype(dtype), 2)[None], 2, axis=0)
+        name = tmp_path / f"{dtype}.nc"
+        with h5py.File(name, "w") as file:
+            file["u"] = cells
+        with indexing.Step.open(name) as step, (tmp_path / "bricks").open("w+b") as target:
+            box = ((0, 2), (0, cells.shape[1]))
+            source = step.source("u", 0, box)
+            reducer.reduce(source, box, (1, len(values)), (0.0, 1.0), (target.fileno(), 0))
+            target.seek(0)
+            read = np.frombuffer(target.read()[:-4], "<u2")
+        with np.errstate(over="ignore"):
+            expected = values.astype(dtype).astype(np.float16).view("<u2")
+        assert np.array_equal(read, expected)
+
+
+def test_a_field_that_ends_early_is_said(tmp_path: Path) -> None:
+    path = write_step(tmp_path / "a.nc", {"eta": wave((64, 64, 64))})
+    with indexing.Step.open(path) as step, (tmp_path / "bricks").open("w+b") as target:
+        os.truncate(path, path.stat().st_size // 2)
+        box = ((0, 64), (0, 64), (0, 64))
+        with pytest.raises(FormatError, match="shorter than it says"):
+            reducer.reduce(step.source("eta", 0, box), box, (32, 32, 32), (0.0, 1.0), (target.fileno(), 0))
+
+
 def test_scaling_keeps_what_it_did_not_see() -> None:
     values = np.array([1e4, -np.inf, np.nan, 5.0, -3.0, 1e30])
     offset, scale = reduction.scaling(np.array([-1.0, 1.0, np.nan, np.inf]))
-    halves = reduction.halve(np.repeat(np.repeat(values, 2)[None], 2, axis=0), offset, scale)
+    halves = halved(np.repeat(np.repeat(values, 2)[None], 2, axis=0), offset, scale)
     assert float(halves[0, 0]) * scale + offset == pytest.approx(10_000, rel=1e-3)
     assert halves[0, 1] == -np.inf
     assert np.isnan(halves[0, 2])

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from hakobi.errors import FormatError, HakobiError, InputError
-from hakobi.post import reduction
 from hakobi.post.catalogue import OpenStep, Series, Steps, identifier
 from hakobi.post.indexing import statistics_of
 from hakobi.post.pyramid import levels_of as levels_of
@@ -90,8 +89,8 @@ def describe_statistics(opened: OpenStep, field: Field, time: int) -> dict[str, 
         return opened.overview.fields[field.name].statistics[time]
     if field.num_bytes <= _WHOLE_BYTES:
         values = opened.step.read(field.name, time, tuple((0, n) for n in field.shape)).ravel()
-        low, high = reduction.extremes(values, values.size)
         with np.errstate(all="ignore"):
+            low, high = np.fmin.reduce(values, keepdims=True), np.fmax.reduce(values, keepdims=True)
             total, num_nan = float(np.nansum(values, dtype=np.float64)), int(np.isnan(values).sum())
         return statistics_of(values.size, low, high, total, num_nan, values.astype(np.float64))
     told = statistics_of(0, np.empty(0), np.empty(0), 0.0, 0, _sample(opened, field, time))

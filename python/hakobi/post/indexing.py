@@ -3,7 +3,8 @@
 How a step's overview comes about:
  1. A sample of each field fixes offset and scale (hakobi.post.reduction.scaling).
  2. Level 1 is reduced from the step's file, each coarser level from the one before it, in units (pyramid.units_of) that
-    processes take as they come. A unit reads long pieces, and writes one contiguous piece of the temporary file.
+    processes take as they come (hakobi.post.reducer). A unit reads long pieces, ahead of what is being reduced, and
+    writes one contiguous piece of the temporary file.
  3. What a unit found (checksum, extremes, sample) is one line of a journal beside it. A run that was killed goes on
     behind the lines, if step, layout and boot are the same: then the kernel has every byte that a line tells of.
  4. Metadata and directory are written, the file is synced and renamed, the journal removed.
@@ -21,20 +22,19 @@ import os
 import zlib
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Executor, ProcessPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from dataclasses import field as member
 from pathlib import Path
 from typing import Any
 
-import google_crc32c
 import numpy as np
 from numpy.typing import NDArray
 
 from hakobi.errors import FormatError, HakobiError, StorageError
-from hakobi.post import reduction, zarr
+from hakobi.post import reducer, reduction, zarr
 from hakobi.post.container import Entry, Writer, combine_crc32, write_all
 from hakobi.post.overview import FORMAT, Overview, fingerprint, path_of
-from hakobi.post.pyramid import CHECKSUM_BYTES, Level, Unit, levels_of, units_of
+from hakobi.post.pyramid import Level, Unit, levels_of, units_of
 from hakobi.post.source import Field, Step
 
 Array = NDArray[Any]
@@ -115,89 +115,19 @@ def _step_of(path: str) -> Step:
 
 def _reduce(job: _Job) -> _Done:
     """Reduces one unit and writes its bricks."""
-    if job.finer is None:
-        block = _step_of(job.step).read(job.field, job.time, job.unit.box)
-        found = _survey(job, block)
-    else:
-        block = _read_level(job)
-        found = _Done(0)
-    whole = (0.0, 1.0) if job.finer is not None else (job.offset, job.scale)
-    data = _as_bricks(reduction.halve(block, *whole), job.level)
-    fd = os.open(job.part, os.O_WRONLY | os.O_CLOEXEC)
+    fd = os.open(job.part, os.O_RDWR | os.O_CLOEXEC)
     try:
-        write_all(fd, data, job.target_bytes + job.unit.first * job.level.brick_bytes)
+        target = (fd, job.target_bytes + job.unit.first * job.level.brick_bytes)
+        if job.finer is not None:
+            source = reducer.Source(job.finer.shape, None, fd, job.finer_bytes, "half", job.finer.brick)
+            return _Done(reducer.reduce(source, job.unit.box, job.level.brick, (0.0, 1.0), target).crc32)
+        whole = math.prod(job.level.shape) << len(job.level.shape)
+        stride = max(1, whole // SAMPLE_SIZE) | 1 if whole > SAMPLE_SIZE else 1
+        source = _step_of(job.step).source(job.field, job.time, job.unit.box)
+        found = reducer.reduce(source, job.unit.box, job.level.brick, (job.offset, job.scale), target, stride)
     finally:
         os.close(fd)
-    return replace(found, crc32=zlib.crc32(data))
-
-
-def _survey(job: _Job, block: Array) -> _Done:
-    rows = 2 * job.level.brick[-2]
-    lows, highs = [], []
-    for row in range(0, block.shape[-2], rows):
-        low, high = reduction.extremes(block[..., row : row + rows, :], 2 * job.level.brick[-1])
-        lows.append(low)
-        highs.append(high)
-    with np.errstate(all="ignore"):
-        total = float(block.sum())
-        num_nan = int(np.isnan(block).sum()) if not math.isfinite(total) else 0
-        if num_nan or not math.isfinite(total):
-            total = float(np.nansum(block, dtype=np.float64))
-    whole = math.prod(job.level.shape) << len(job.level.shape)
-    stride = max(1, whole // SAMPLE_SIZE) | 1
-    sample = block.ravel()[:: stride if whole > SAMPLE_SIZE else 1].astype(np.float64)
-    return _Done(0, np.concatenate(lows), np.concatenate(highs), total, num_nan, sample)
-
-
-def _read_level(job: _Job) -> Array:
-    """A box of the finer level, as normalised float32, from the temporary file."""
-    assert job.finer is not None
-    level, box = job.finer, job.unit.box
-    result = np.empty([b - a for a, b in box], np.float32)
-    spans = [range(a // n, -(-b // n)) for (a, b), n in zip(box, level.brick, strict=True)]
-    fd = os.open(job.part, os.O_RDONLY | os.O_CLOEXEC)
-    try:
-        for at in _product(spans[:-1]):
-            first = level.brick_number((*at, spans[-1].start))
-            count = len(spans[-1])
-            data = os.pread(fd, count * level.brick_bytes, job.finer_bytes + first * level.brick_bytes)
-            bricks = np.frombuffer(data, np.uint8).reshape(count, level.brick_bytes)[:, :-CHECKSUM_BYTES]
-            row = np.ascontiguousarray(bricks).view("<f2").reshape(count, *level.brick)
-            row = np.moveaxis(row, 0, -2).reshape(*level.brick[:-1], count * level.brick[-1])
-            inner, outer = [], []
-            for position, n, (a, b) in zip(at, level.brick[:-1], box[:-1], strict=True):
-                low, high = max(a, position * n), min(b, (position + 1) * n)
-                inner.append(slice(low - position * n, high - position * n))
-                outer.append(slice(low - a, high - a))
-            result[tuple(outer)] = row[(*inner, slice(0, result.shape[-1]))]
-    finally:
-        os.close(fd)
-    return result
-
-
-def _product(ranges: list[range]) -> Iterator[tuple[int, ...]]:
-    shape = [len(r) for r in ranges]
-    for index in np.ndindex(*shape):
-        yield tuple(r[i] for r, i in zip(ranges, index, strict=True))
-
-
-def _as_bricks(values: NDArray[np.float16], level: Level) -> bytes:
-    """Rows of bricks in the file's order, filled up with NaN at the edges, each with its checksum."""
-    brick = level.brick
-    padding = [(0, -n % b) for n, b in zip(values.shape, brick, strict=True)]
-    if any(after for _, after in padding):
-        values = np.pad(values, padding, constant_values=np.nan)
-    grid = [n // b for n, b in zip(values.shape, brick, strict=True)]
-    split = values.reshape([n for pair in zip(grid, brick, strict=True) for n in pair])
-    num = values.ndim
-    order = [2 * d for d in range(num)] + [2 * d + 1 for d in range(num)]
-    flat = np.ascontiguousarray(split.transpose(order)).reshape(math.prod(grid), -1)
-    data = np.empty((len(flat), level.brick_bytes), np.uint8)
-    data[:, :-CHECKSUM_BYTES] = flat.astype("<f2", copy=False).view(np.uint8)
-    for line in data:
-        checksum = google_crc32c.value(line[:-CHECKSUM_BYTES].tobytes())
-        line[-CHECKSUM_BYTES:] = np.frombuffer(checksum.to_bytes(4, "little"), np.uint8)
-    return data.tobytes()
+    return _Done(found.crc32, found.low, found.high, found.sum, found.num_nan, found.sample)
 
 
 @dataclass

@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hakobi.errors import FormatError, InputError
+from hakobi.post import reducer
 
 Array = NDArray[Any]
 Box = tuple[tuple[int, int], ...]
@@ -129,6 +130,12 @@ class Step:
     def __del__(self) -> None:
         self.close()
 
+    def __enter__(self) -> Step:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
     def fileno(self) -> int:
         return self._fd
 
@@ -149,6 +156,14 @@ class Step:
         else:
             raw = self._read_bytes(this, this.offset_bytes + max(0, time) * this.num_bytes, box)
         return _decode(this, raw)
+
+    def source(self, name: str, time: int, box: Box) -> reducer.Source:
+        """The box for hakobi.post.reducer: at its place in the file where the values lie there as they are."""
+        this = self.fields[name]
+        if this.offset_bytes is None or this.packing is not None or this.dtype not in (np.float32, np.float64):
+            return reducer.Source(this.shape, self.read(name, time, box))
+        place = this.offset_bytes + max(0, time) * this.num_bytes
+        return reducer.Source(this.shape, None, self._fd, place, str(this.dtype), fills=this.fill)
 
     def _read_hdf5(self, this: Field, time: int, box: Box) -> Array:
         slices = tuple(slice(start, stop) for start, stop in box)

@@ -20,6 +20,8 @@ class Hakobi(CMakePackage):
     depends_on("pkgconfig", type="build")
     depends_on("mpi")
     depends_on("hdf5+hl~mpi")
+    depends_on("libdeflate")
+    depends_on("zstd")
     depends_on("liburing")
     depends_on("xxhash", type="build")
     depends_on("hwloc", when="+programs")

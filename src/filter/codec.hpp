@@ -1,0 +1,44 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "base/status.hpp"
+#include "filter/filters.hpp"
+
+namespace hakobi::filter {
+
+/// What a chunk's values are to the filters.
+enum class Element : std::uint8_t { other, float32, float64 };
+
+/// A chunk as it is stored.
+struct Encoded {
+    std::vector<std::byte> bytes;
+    /// One bit a filter of the chunk's, the first lowest, that was left out; 0: none. A codec is, where it saves nothing.
+    std::uint32_t skipped = 0;
+};
+
+/// Turns chunks into what is stored, and back; keeps the codecs' memory from chunk to chunk. Equal values give equal bytes.
+/// One thread at a time.
+class Coder {
+  public:
+    Coder();
+    ~Coder();
+    Coder(Coder&&) noexcept;
+    Coder& operator=(Coder&&) noexcept;
+
+    /// `values` are rounded in place. out_of_memory.
+    Result<Encoded> encode(const Filters& filters, Element element, std::int64_t element_bytes,
+                           std::span<std::byte> values);
+    /// The codec alone: `packed` becomes all of `values`. format where it does not.
+    Status unpack(Codec codec, std::span<const std::byte> packed, std::span<std::byte> values);
+
+  private:
+    struct State;
+    std::unique_ptr<State> state_;
+};
+
+}  // namespace hakobi::filter

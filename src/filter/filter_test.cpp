@@ -1,0 +1,162 @@
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <numeric>
+#include <random>
+
+#include "filter/codec.hpp"
+#include "filter/round.hpp"
+#include "filter/shuffle.hpp"
+
+namespace hakobi::filter {
+namespace {
+
+std::vector<std::byte> random_bytes(std::size_t num) {
+    std::mt19937 random(7);
+    std::vector<std::byte> bytes(num);
+    for (std::byte& byte : bytes) byte = static_cast<std::byte>(random());
+    return bytes;
+}
+
+TEST(Shuffle, PutsTheSameBytesOfAllElementsTogetherAndBack) {
+    for (const std::size_t width : {1, 2, 3, 4, 8, 16}) {
+        for (const std::size_t num : {0, 1, 15, 16, 17, 32, 1003}) {
+            for (const std::size_t rest : {std::size_t{0}, width - 1}) {
+                const std::vector<std::byte> values = random_bytes(num * width + rest);
+                std::vector<std::byte> shuffled(values.size()), back(values.size());
+                shuffle(values, static_cast<std::int64_t>(width), shuffled);
+                for (std::size_t i = 0; i < num * width; ++i)
+                    ASSERT_EQ(shuffled[i % width * num + i / width], values[i]) << width << " " << num;
+                unshuffle(shuffled, static_cast<std::int64_t>(width), back);
+                EXPECT_EQ(back, values) << width << " " << num;
+            }
+        }
+    }
+}
+
+template <class Value>
+void expect_rounded(int most_bits) {
+    std::mt19937_64 random(3);
+    std::uniform_real_distribution<Value> mantissas(-2, 2);
+    std::uniform_int_distribution<int> exponents(-40, 40);
+    std::vector<Value> values;
+    for (int i = 0; i < 5000; ++i) values.push_back(std::ldexp(mantissas(random), exponents(random)));
+    for (int bits = 1; bits <= most_bits; ++bits) {
+        std::vector<Value> rounded = values;
+        round_bits(std::span(rounded), bits);
+        for (std::size_t i = 0; i < values.size(); ++i) {
+            ASSERT_LE(std::abs(rounded[i] - values[i]), std::ldexp(std::abs(values[i]), -bits - 1)) << bits;
+            const Value kept = std::ldexp(rounded[i], bits - std::ilogb(rounded[i]));
+            ASSERT_EQ(kept, std::round(kept)) << bits;
+        }
+    }
+}
+
+TEST(RoundBits, KeepsTheBoundAndNoMoreBits) {
+    expect_rounded<double>(bits_of_double);
+    expect_rounded<float>(bits_of_float);
+}
+
+TEST(RoundBits, LeavesWhatIsNoNumberOrWouldBecomeNone) {
+    const double infinity = std::numeric_limits<double>::infinity(),
+                 most = std::numeric_limits<double>::max();
+    const double nan = std::numeric_limits<double>::quiet_NaN(), fill = 9.96921e36;
+    std::vector<double> values = {infinity, -infinity, nan, most, -most, 0.0, -0.0, fill};
+    round_bits(std::span(values), 4, &fill);
+    EXPECT_EQ(values[0], infinity);
+    EXPECT_EQ(values[1], -infinity);
+    EXPECT_TRUE(std::isnan(values[2]));
+    EXPECT_EQ(values[3], most);
+    EXPECT_EQ(values[4], -most);
+    EXPECT_EQ(values[5], 0.0);
+    EXPECT_TRUE(std::signbit(values[6]));
+    EXPECT_EQ(values[7], fill);
+}
+
+class EveryCodec : public ::testing::TestWithParam<std::string> {
+  protected:
+    Filters filters = parse_filters(GetParam(), 0).value();
+    Coder coder;
+};
+
+TEST_P(EveryCodec, PacksChunksOfChangingSizesAndUnpacksThem) {
+    for (const std::size_t num : {1, 100, 70000, 3}) {
+        std::vector<std::int64_t> numbers(num);
+        std::iota(numbers.begin(), numbers.end(), 5000);
+        const std::span<std::byte> values = std::as_writable_bytes(std::span(numbers));
+        const std::vector<std::byte> before(values.begin(), values.end());
+        const Result<Encoded> encoded = coder.encode(filters, Element::other, 8, values);
+        ASSERT_TRUE(encoded.ok());
+        EXPECT_EQ(encoded.value().skipped != 0, num < 100) << num;
+        std::vector<std::byte> shuffled(values.size()), back(values.size());
+        if (encoded.value().skipped != 0) {
+            shuffled = encoded.value().bytes;
+        } else {
+            EXPECT_LT(encoded.value().bytes.size(), values.size());
+            ASSERT_TRUE(coder.unpack(filters.codec, encoded.value().bytes, shuffled).ok());
+        }
+        unshuffle(shuffled, 8, back);
+        EXPECT_EQ(back, before);
+    }
+}
+
+TEST_P(EveryCodec, LeavesOutItselfWhereItSavesNothing) {
+    std::vector<std::byte> values = random_bytes(10000);
+    const std::vector<std::byte> before = values;
+    const Result<Encoded> of_bytes = coder.encode(filters, Element::other, 1, values);
+    EXPECT_EQ(of_bytes.value().skipped, 1u);
+    EXPECT_EQ(of_bytes.value().bytes, before);
+    const Result<Encoded> of_words = coder.encode(filters, Element::other, 4, values);
+    EXPECT_EQ(of_words.value().skipped, 2u);
+    EXPECT_EQ(of_words.value().bytes.size(), before.size());
+}
+
+TEST_P(EveryCodec, TellsADamagedChunk) {
+    std::vector<std::byte> values(5000, std::byte{3});
+    Encoded encoded = coder.encode(filters, Element::other, 1, values).value();
+    std::vector<std::byte> longer(5001);
+    EXPECT_EQ(coder.unpack(filters.codec, encoded.bytes, longer).code(), ErrorCode::format);
+    EXPECT_EQ(coder.unpack(filters.codec, std::span(longer).first(10), values).code(), ErrorCode::format);
+    EXPECT_TRUE(coder.unpack(filters.codec, encoded.bytes, values).ok());
+}
+
+INSTANTIATE_TEST_SUITE_P(Filters, EveryCodec,
+                         ::testing::Values("deflate:1", "deflate:9", "zstd:1", "zstd:19"));
+
+TEST(Filters, AreReadAsTheUserWritesThem) {
+    const auto read = [](std::string_view text, int bits = 0) { return parse_filters(text, bits); };
+    EXPECT_EQ(read("none").value(), Filters());
+    EXPECT_EQ(read("deflate").value(), (Filters{Codec::deflate, 1, 0}));
+    EXPECT_EQ(read("deflate:9", 7).value(), (Filters{Codec::deflate, 9, 7}));
+    EXPECT_EQ(read("zstd").value(), (Filters{Codec::zstd, 3, 0}));
+    for (const char* wrong :
+         {"", "gzip", "deflate:", "deflate:0", "deflate:10", "zstd:23", "zstd:x", "none:1", "zstd:3 "})
+        EXPECT_EQ(read(wrong).status().code(), ErrorCode::invalid_argument) << wrong;
+    EXPECT_NE(read("zsdt").status().text().find("did you mean 'zstd'"), std::string::npos);
+    EXPECT_EQ(read("zstd", 53).status().code(), ErrorCode::invalid_argument);
+    EXPECT_EQ(read("zstd", -1).status().code(), ErrorCode::invalid_argument);
+    EXPECT_EQ(read("none", 5).status().code(), ErrorCode::invalid_argument);
+}
+
+TEST(Filters, OfAFieldStandInThePlaceOfTheOutputs) {
+    const Filters others{Codec::zstd, 5, 12};
+    EXPECT_EQ(parse_filters("", 0, others).value(), others);
+    EXPECT_EQ(parse_filters("", 52, others).value(), (Filters{Codec::zstd, 5, 52}));
+    EXPECT_EQ(parse_filters("deflate:2", 0, others).value(), (Filters{Codec::deflate, 2, 12}));
+    EXPECT_EQ(parse_filters("none", 0, others).value(), Filters());
+    EXPECT_FALSE(parse_filters("none", 3, others).ok());
+    EXPECT_FALSE(parse_filters("", 3, Filters()).ok());
+}
+
+TEST(Filters, FromElsewhereAreChecked) {
+    EXPECT_TRUE(is_valid({}));
+    EXPECT_TRUE(is_valid({Codec::zstd, 22, 52}));
+    EXPECT_FALSE(is_valid({static_cast<Codec>(3), 1, 0}));
+    EXPECT_FALSE(is_valid({Codec::deflate, 10, 0}));
+    EXPECT_FALSE(is_valid({Codec::deflate, 0, 0}));
+    EXPECT_FALSE(is_valid({Codec::none, 0, -1}));
+}
+
+}  // namespace
+}  // namespace hakobi::filter

@@ -38,7 +38,16 @@ struct OutputOptions {
     std::vector<Axis> axes = {};
     std::string title = "";        ///< CF's global attribute
     std::string time_units = "s";  ///< units of begin_step's time: "seconds since 2011-03-11 05:46:24"
-    bool sync = false;             ///< fsync each step's file and its folder before end_step returns
+    /// How fields of at least 16 KiB are stored: "none", or shuffled and packed by "deflate" (levels "deflate:1" to "deflate:9",
+    /// 1 without one), which every reader of NetCDF-4 knows, or by "zstd" ("zstd:1" to "zstd:22", 3 without one), for which a
+    /// reader needs HDF5's filter 32015. The values go in chunks of at most 1 MiB, whose shape depends on the field's
+    /// extents only; every rank packs its share of them.
+    std::string compression = "none";
+    /// Bits of the mantissa that floating-point values of compressed fields keep, 1 to 52: each is rounded to within
+    /// 2^-(bits + 1) of itself, which its field's _QuantizeBitRoundNumberOfSignificantBits says. 10 bits are 3 decimal digits.
+    /// 0: all.
+    int significant_bits = 0;
+    bool sync = false;          ///< fsync each step's file and its folder before end_step returns
     bool asynchronous = false;  ///< end_step may return while the step drains (pipelined; others ignore it)
     int writer_stride = 0;      ///< `writers`: every n-th rank writes; 0: one in four, at least one a node
     /// Bound of what `root`, `writers` and gathering hold of other ranks' data at one time; at least 4096.
@@ -56,6 +65,7 @@ struct OutputOptions {
 /// Seconds that this rank has spent inside Output, by phase; local.
 struct OutputTimes {
     double layout_s = 0;     ///< rank 0 lays the file out and the others wait for it
+    double encode_s = 0;     ///< compressed fields: values go to the ranks that pack them, and are packed
     double values_s = 0;     ///< moving values: messages, shuffle, file access
     double finish_s = 0;     ///< sync, rename, agreement
     double gather_s = 0;     ///< `per-process`: making one file of the pieces
@@ -77,6 +87,9 @@ struct Field {
     /// Its dimensions' names, slowest first: axes of OutputOptions, or others, which then have no coordinate variable.
     /// None: see OutputOptions::axes.
     std::vector<std::string> dims = {};
+    /// In the place of OutputOptions' for this field: "" and 0 leave them in force. A field that keeps all bits has 52.
+    std::string compression = {};
+    int significant_bits = 0;
     /// This rank's part; `global` equal on all ranks. A rank that has several blocks of a field (adaptive meshes) puts each
     /// under the same name, one that has none an empty block.
     Block block;

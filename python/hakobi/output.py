@@ -197,6 +197,8 @@ class Output:
         axes: Iterable[Axis] = (),
         title: str = "",
         time_units: str = "s",
+        compression: str = "none",
+        significant_bits: int = 0,
         sync: bool = False,
         asynchronous: bool = False,
         writer_stride: int = 0,
@@ -211,6 +213,9 @@ class Output:
         A prefix that holds steps already raises ExistsError, unless the run is to go on after the last whole one
         (`resume`) or to remove them (`replace`).
 
+        `compression`: "deflate" or "zstd", with a level as in "deflate:4", packs fields of at least 16 KiB; with
+        `significant_bits` their floating-point values are rounded to so many bits of mantissa before.
+
         Raises InputError for an unknown method (naming the nearest) or option value, StorageError for a folder that
         cannot be written or a file in the way, ExistsError also when another run writes the prefix.
         """
@@ -222,6 +227,8 @@ class Output:
             "format": format,
             "title": title,
             "time_units": time_units,
+            "compression": compression,
+            "significant_bits": significant_bits,
             "sync": int(sync),
             "asynchronous": int(asynchronous),
             "writer_stride": writer_stride,

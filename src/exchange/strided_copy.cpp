@@ -11,7 +11,6 @@
 namespace hakobi::exchange {
 namespace {
 
-constexpr std::size_t most_dims = 8;
 /// From here on a piece is its own stream, which the processor's prefetchers see by themselves.
 constexpr std::int64_t small_piece_bytes = 256;
 /// How many small pieces ahead their cache lines are asked for (decision 10).
@@ -47,7 +46,7 @@ class Cursor {
   private:
     const std::byte* from_;
     std::byte* to_;
-    std::array<std::int64_t, most_dims> count_{}, index_{}, from_step_{}, to_step_{};
+    std::array<std::int64_t, most_dims + 1> count_{}, index_{}, from_step_{}, to_step_{};
 };
 
 template <std::size_t Bytes>
@@ -132,7 +131,7 @@ std::vector<StridedCopy> fused(const std::vector<StridedCopy>& copies) {
 }
 
 void run(const StridedCopy& copy, const std::byte* from, std::byte* to) {
-    assert(copy.dims.size() < most_dims);
+    assert(copy.dims.size() <= most_dims);
     switch (copy.piece_bytes) {
         case 0:
             return;

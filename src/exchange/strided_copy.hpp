@@ -44,7 +44,8 @@ void for_each_piece(const StridedCopy& copy, Visit visit) {
     }
 }
 
-/// Carries it out. `from` and `to` do not overlap where they are touched.
+/// Carries one of at most this many dimensions out. `from` and `to` do not overlap where they are touched.
+inline constexpr std::size_t most_dims = 7;
 void run(const StridedCopy& copy, const std::byte* from, std::byte* to);
 
 }  // namespace hakobi::exchange

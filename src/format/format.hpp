@@ -27,8 +27,12 @@ class Format {
     /// What of a description that passed check_description the format cannot hold: unsupported or invalid_argument, naming
     /// the field. Called on every rank with the same description before the step is laid out.
     [[nodiscard]] virtual Status check(const StepDescription& /*step*/) const { return {}; }
-    /// Lays out the file of a step that passed both checks. out_of_memory, or internal with the library's own text.
-    [[nodiscard]] virtual Result<Layout> lay_out(const StepDescription& step) const = 0;
+    /// Whether its files can hold fields in filtered chunks.
+    [[nodiscard]] virtual bool holds_chunks() const { return false; }
+    /// Lays out the file of a step that passed both checks; `chunks` has one entry a field, all chunks of those that are
+    /// stored so. out_of_memory, or internal with the library's own text.
+    [[nodiscard]] virtual Result<Layout> lay_out(
+        const StepDescription& step, std::span<const std::vector<StoredChunk>> chunks = {}) const = 0;
 };
 
 /// All formats, in the order of the documentation; the first is the default. They live as long as the process.

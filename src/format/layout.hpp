@@ -12,6 +12,12 @@ struct Extent {
     std::vector<std::byte> bytes;
 };
 
+/// A chunk of a field as it will be stored: its size, and HDF5's filter mask (filter::Encoded).
+struct StoredChunk {
+    std::int64_t bytes = 0;
+    std::uint32_t skipped = 0;
+};
+
 /// A file without its fields' values: what to write where, and where the values go.
 ///
 /// The file holds `metadata`, then over it the values of field i (native byte order, C order) from `offsets_bytes[i]`,
@@ -19,6 +25,8 @@ struct Extent {
 struct Layout {
     std::vector<Extent> metadata;
     std::vector<std::int64_t> offsets_bytes;
+    /// Of a field in filtered chunks (chunks.hpp): where each goes. Its entry in offsets_bytes means nothing.
+    std::vector<std::vector<std::int64_t>> chunk_offsets_bytes;
     std::int64_t file_bytes = 0;
     std::int64_t time_offset_bytes = 0;  ///< where the metadata hold the step's time as a double; 0: nowhere
 };

@@ -107,6 +107,7 @@ std::vector<std::byte> encode_step(const StepDescription& step) {
         writer.put_all(field.global);
         writer.put(static_cast<std::int64_t>(field.dims.size()));
         for (const std::string& name : field.dims) writer.put_text(name);
+        writer.put(field.filters);
     }
     return writer.take();
 }
@@ -134,6 +135,8 @@ Result<StepDescription> decode_step(std::span<const std::byte> bytes) {
         field.global = reader.get_all<std::int64_t>();
         field.dims.resize(static_cast<std::size_t>(reader.get_count(sizeof(std::int64_t))));
         for (std::string& name : field.dims) name = reader.get_text();
+        field.filters = reader.get<filter::Filters>();
+        if (!filter::is_valid(field.filters)) return Status(ErrorCode::format, "a field with unknown filters");
         if (field.type > last_value_type) return Status(ErrorCode::format, "a field of an unknown type");
     }
     if (!reader.ok() || !reader.at_end())
@@ -176,6 +179,7 @@ std::string difference(const StepDescription& mine, const StepDescription& other
                    extents_text(right.global);
         }
         if (left.dims != right.dims) return which + left.name + " names other dimensions";
+        if (left.filters != right.filters) return which + left.name + " is compressed otherwise";
         if (left != right) return which + left.name + " has other units or names";
     }
     if (mine.fields.size() != other.fields.size()) {

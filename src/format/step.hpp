@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/status.hpp"
+#include "filter/filters.hpp"
 
 namespace hakobi::format {
 
@@ -38,6 +39,7 @@ struct FieldDescription {
     ValueType type = ValueType::float64;
     std::vector<std::int64_t> global;    ///< extents, slowest first
     std::vector<std::string> dims = {};  ///< their dimensions' names, or none
+    filter::Filters filters = {};        ///< how its values are stored
 
     [[nodiscard]] std::int64_t num_elements() const;  ///< of one that check_description accepted
     [[nodiscard]] std::int64_t size_bytes() const { return num_elements() * bytes_of(type); }

@@ -5,6 +5,7 @@
 
 #include "base/bytes.hpp"
 #include "base/guard.hpp"
+#include "format/chunks.hpp"
 #include "input/steps.hpp"
 #include "input/windowed.hpp"
 #include "mpi/messages.hpp"
@@ -99,6 +100,14 @@ mpi::Agreed read_piece_table(const Comm& comm, const std::string& folder, PieceT
         status = guarded("reading pieces", [&]() -> Status {
             Result<output::PieceSet> set = output::read_piece_set(folder);
             if (!set.ok()) return set.status();
+            Result<format::StepDescription> step =
+                format::decode_step(set.value().pieces[0].header.description);
+            if (!step.ok()) return step.status();
+            if (std::ranges::any_of(step.value().fields, format::is_chunked)) {
+                return {
+                    ErrorCode::unsupported,
+                    folder + ": pieces of compressed fields are read when they are gathered (hakobi gather)"};
+            }
             table.field_offsets_bytes = set.value().pieces[0].header.offsets_bytes;
             for (const output::Piece& piece : set.value().pieces)
                 table.pieces.push_back({piece.path, piece.header.regions, piece.values_bytes});

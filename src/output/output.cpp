@@ -22,6 +22,8 @@ std::vector<std::byte> encode_options(std::string_view prefix, const OutputOptio
     writer.put_text(std::string(prefix));
     writer.put_text(options.method);
     writer.put_text(options.format);
+    writer.put_text(options.compression);
+    writer.put(options.significant_bits);
     writer.put(options.sync);
     writer.put(options.asynchronous);
     writer.put(options.writer_stride);
@@ -109,7 +111,16 @@ Status Output::Impl::make_method() {
     Result<std::unique_ptr<output::Method>> made = entry.value()->make({comm, options});
     if (!made.ok()) return made.status();
     method = std::move(made).value();
-    return {};
+    Result<filter::Filters> parsed = filter::parse_filters(options.compression, options.significant_bits);
+    if (!parsed.ok()) return parsed.status();
+    filters = parsed.value();
+    return check_filters(filters);
+}
+
+Status Output::Impl::check_filters(const filter::Filters& asked) const {
+    if (asked.codec == filter::Codec::none || format->holds_chunks()) return {};
+    return {ErrorCode::unsupported,
+            "files of the format " + std::string(format->name()) + " hold no compressed fields"};
 }
 
 Output Output::create(const Comm& comm, std::string_view prefix, OutputOptions options) {
@@ -179,13 +190,22 @@ void Output::put(const Field& field) {
         held = output::HeldBlock{.block = field.block, .first = nullptr, .strides_bytes = {}};
         held.value().block.count.assign(field.block.count.size(), 0);
     }
+    Result<filter::Filters> filters =
+        filter::parse_filters(field.compression, field.significant_bits, impl_->filters);
+    Status filters_status = filters.ok() ? impl_->check_filters(filters.value()) : filters.status();
+    if (!filters_status.ok()) {
+        impl_->put_status.keep_first(
+            {filters_status.code(), "field " + field.name + ": " + filters_status.text()});
+        filters = filter::Filters();
+    }
     impl_->add({.name = field.name,
                 .units = field.units,
                 .long_name = field.long_name,
                 .standard_name = field.standard_name,
                 .type = static_cast<format::ValueType>(field.data.index()),
                 .global = field.block.global,
-                .dims = field.dims},
+                .dims = field.dims,
+                .filters = filters.value()},
                std::move(held).value());
 }
 

@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "format/format.hpp"
+#include "output/chunk_encoder.hpp"
 #include "output/held_field.hpp"
 #include "output/method.hpp"
 #include "storage/lock_file.hpp"
@@ -18,6 +19,8 @@ struct Output::Impl {
     std::string_view method_name;
     const format::Format* format = nullptr;
     std::unique_ptr<output::Method> method;
+    filter::Filters filters;                        // of fields that do not ask for others
+    std::unique_ptr<output::ChunkEncoder> encoder;  // from the first step that needs one
     OutputTimes times;
 
     output::RunId run{};
@@ -38,6 +41,7 @@ struct Output::Impl {
     [[nodiscard]] bool is_rank_0() const { return comm.rank() == 0; }
     void throw_if_unusable(const char* call) const;
     Status make_method();
+    [[nodiscard]] Status check_filters(const filter::Filters& asked) const;
     /// Rank 0's part of create.
     Status claim();
     void discard_part() noexcept;
@@ -45,7 +49,7 @@ struct Output::Impl {
     // Collective. noexcept: an exception here could only be a failed allocation between messages, and other
     // ranks would wait for ever; the program ends instead.
     mpi::Agreed run_step() noexcept;
-    mpi::Agreed lay_out() noexcept;
+    mpi::Agreed lay_out(bool has_chunks) noexcept;
     /// A field's first block, or another one.
     void add(format::FieldDescription field, output::HeldBlock block);
     void share_layout();

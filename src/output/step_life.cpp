@@ -3,11 +3,12 @@
 //  1. Described: nobody made a mistake in put, all ranks put the same fields at the same time
 //  (agreement.hpp).
 //  2. Disjoint: no element has two owners. Only looked at when a block is new.
-//  3. Laid out: rank 0 has made the file under its temporary name (series.hpp), with everything in it but the values, as the
+//  3. Encoded: the chunks of fields that are stored in such are as they will be stored, each on one rank (chunk_encoder.hpp).
+//  4. Laid out: rank 0 has made the file under its temporary name (series.hpp), with everything in it but the values, as the
 //  format says (format.hpp), and every rank knows where its values go.
-//  4. Written: all values are in the file (asynchronous: they are on their way, and 5 waits for the next
+//  5. Written: all values are in the file (asynchronous: they are on their way, and 6 waits for the next
 //  end_step).
-//  5. Finished: rank 0 has synced and renamed it.
+//  6. Finished: rank 0 has synced and renamed it.
 //
 // From create to close rank 0 holds the prefix's lock. An error at any point: rank 0 removes the temporary file, and the object is failed on all ranks.
 #include <algorithm>
@@ -70,6 +71,7 @@ mpi::Agreed Output::Impl::run_step() noexcept {
         blocks.emplace_back();
         for (const output::HeldBlock& one : field) blocks.back().push_back(one.block);
     }
+    bool are_blocks_new = false;
     // Title and axes were agreed on in create.
     const format::StepDescription put{.title = {},
                                       .time_units = {},
@@ -81,17 +83,29 @@ mpi::Agreed Output::Impl::run_step() noexcept {
         output::StepAgreement found = output::agree_on_step(comm, put_status, put, blocks != blocks_before);
         if (!found.error.status.ok()) return found.error;
         if (!method->writes()) return {};
-        step.are_regions_new = found.are_blocks_new || step.description.fields != fields_before;
+        are_blocks_new = found.are_blocks_new || step.description.fields != fields_before;
         if (found.are_blocks_new) {
             mpi::Agreed agreed = output::agree_no_overlap(comm, step.description.fields, held);
             if (!agreed.status.ok()) return agreed;
         }
         blocks_before = std::move(blocks);
-        if (mpi::Agreed agreed = lay_out(); !agreed.status.ok()) return agreed;
+    }
+    const bool has_chunks = output::ChunkEncoder::is_needed(step.description.fields);
+    step.are_regions_new = are_blocks_new || has_chunks;
+    if (has_chunks) {
+        Stopwatch stopwatch(times.encode_s);
+        if (!encoder) encoder = std::make_unique<output::ChunkEncoder>(comm);
+        mpi::Agreed agreed = encoder->encode(step.description.fields, held, are_blocks_new);
+        if (!agreed.status.ok()) return agreed;
+    }
+    {
+        Stopwatch stopwatch(times.layout_s);
+        if (mpi::Agreed agreed = lay_out(has_chunks); !agreed.status.ok()) return agreed;
     }
     {
         Stopwatch stopwatch(times.values_s);
         if (mpi::Agreed agreed = method->write(step); !agreed.status.ok()) return agreed;
+        if (has_chunks) encoder->release();
     }
     if (method->is_draining()) {
         is_draining = true;
@@ -125,13 +139,15 @@ mpi::Agreed Output::Impl::finish(const Step& finished) noexcept {
     return mpi::agree(comm, status);
 }
 
-mpi::Agreed Output::Impl::lay_out() noexcept {
-    const bool is_layout_new = step.description.fields != fields_before;
+mpi::Agreed Output::Impl::lay_out(bool has_chunks) noexcept {
+    const bool is_layout_new = has_chunks || step.description.fields != fields_before;
     Status status;
     if (is_rank_0()) {
         status = guarded("laying out the step", [&]() -> Status {
             if (is_layout_new) {
-                Result<format::Layout> layout = format->lay_out(step.description);
+                const auto chunks = has_chunks ? std::span(encoder->stored())
+                                               : std::span<const std::vector<format::StoredChunk>>();
+                Result<format::Layout> layout = format->lay_out(step.description, chunks);
                 if (!layout.ok()) return layout.status();
                 step.layout = std::move(layout).value();
             }
@@ -160,16 +176,24 @@ void Output::Impl::share_layout() {
     ByteWriter writer;
     writer.put(step.layout.file_bytes);
     writer.put_all(step.layout.offsets_bytes);
+    for (const std::vector<std::int64_t>& offsets : step.layout.chunk_offsets_bytes) writer.put_all(offsets);
     std::vector<std::byte> bytes = writer.take();
     mpi::broadcast(comm, bytes, 0);
     ByteReader reader(bytes);
     step.layout.file_bytes = reader.get<std::int64_t>();
     step.layout.offsets_bytes = reader.get_all<std::int64_t>();
+    step.layout.chunk_offsets_bytes.resize(step.layout.offsets_bytes.size());
+    for (std::vector<std::int64_t>& offsets : step.layout.chunk_offsets_bytes)
+        offsets = reader.get_all<std::int64_t>();
 }
 
 void Output::Impl::place_fields() {
     step.parts.clear();
     for (std::size_t f = 0; f < held.size(); ++f) {
+        if (format::is_chunked(step.description.fields[f])) {
+            step.parts.push_back(encoder->part_of(f, step.layout.chunk_offsets_bytes[f]));
+            continue;
+        }
         step.parts.push_back(output::part_of(held[f], format::bytes_of(step.description.fields[f].type),
                                              step.layout.offsets_bytes[f]));
     }

@@ -9,8 +9,13 @@ namespace {
 
 using storage::FileOperation;
 
-const std::vector<TestField> fields = {{"eta", format::ValueType::float64, {23, 37}, even_blocks},
-                                       {"u", format::ValueType::float32, {3, 23, 37}, backward_columns}};
+const std::vector<TestField> plain_fields = {
+    {"eta", format::ValueType::float64, {23, 37}, even_blocks},
+    {"u", format::ValueType::float32, {3, 23, 37}, backward_columns}};
+/// A chunk for each rank.
+const std::vector<TestField> compressed_fields = {{"h", format::ValueType::int32, {80, 70}, backward_columns},
+                                                  {"u", format::ValueType::float64, {50, 60}, even_blocks},
+                                                  {"v", format::ValueType::float64, {60, 50}, uneven_rows}};
 constexpr int num_steps = 3;
 
 struct Outcome {
@@ -24,11 +29,14 @@ class EveryFault : public RanksTest, public ::testing::WithParamInterface<std::s
     void SetUp() override {
         RanksTest::SetUp();
         storage::set_fault_rank(comm.rank());
+        fields = plain_fields;
     }
     void TearDown() override {
         storage::disarm_fault();
         RanksTest::TearDown();
     }
+
+    std::vector<TestField> fields;
 
     Outcome run_with(const storage::Fault& fault, const OutputOptions& options) {
         Outcome run;
@@ -133,6 +141,10 @@ TEST_P(EveryFault, OfRename) {
 }
 TEST_P(EveryFault, OfRemove) {
     fail_each(FileOperation::remove, EIO, {});
+}
+TEST_P(EveryFault, OfWriteOfCompressedFields) {
+    fields = compressed_fields;
+    fail_each(FileOperation::write, ENOSPC, {.compression = "deflate"});
 }
 TEST_P(EveryFault, OfWriteThroughASmallBuffer) {
     fail_each(FileOperation::write, EIO, {.writer_stride = 2, .buffer_bytes = 4096});

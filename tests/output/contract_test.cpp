@@ -33,6 +33,15 @@ const std::vector<TestField> large_fields = {
     {"v", ValueType::int64, {7, 201, 101}, inner_blocks},
 };
 
+/// Many chunks on one rank and none on another, chunks of several ranks' values with holes, and one too small for chunks.
+const std::vector<TestField> compressed_fields = {
+    {"h", ValueType::float64, {401, 703}, uneven_rows},
+    {"w", ValueType::float32, {17, 101, 233}, backward_columns},
+    {"mask", ValueType::int8, {41, 3}, even_blocks},
+    {"v", ValueType::int64, {301, 503}, inner_blocks},
+    {"few", ValueType::int16, {9000}, even_blocks},
+};
+
 class EveryWay : public RanksTest, public ::testing::WithParamInterface<Way> {
   protected:
     [[nodiscard]] static std::string file(int step) { return file_name(GetParam().format, step); }
@@ -104,6 +113,17 @@ TEST_P(EveryWay, WritesTheReferenceBytesFromSeveralNodes) {
     expect_reference_bytes({}, large_fields);
     std::swap(comm, nodes);
     nodes.free();
+}
+
+TEST_P(EveryWay, WritesTheReferenceBytesOfCompressedFields) {
+    if (!format::find_format(GetParam().format).value()->holds_chunks()) GTEST_SKIP();
+    expect_reference_bytes({.compression = "deflate"}, compressed_fields);
+}
+
+TEST_P(EveryWay, WritesTheReferenceBytesOfRoundedFieldsAsynchronously) {
+    if (!format::find_format(GetParam().format).value()->holds_chunks()) GTEST_SKIP();
+    expect_reference_bytes({.compression = "zstd:3", .significant_bits = 9, .asynchronous = true},
+                           compressed_fields);
 }
 
 TEST_P(EveryWay, WritesTheReferenceBytesOfEveryType) {

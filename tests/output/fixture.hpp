@@ -12,6 +12,8 @@
 #include <string>
 #include <vector>
 
+#include "filter/codec.hpp"
+#include "format/chunks.hpp"
 #include "format/format.hpp"
 
 namespace hakobi::test {
@@ -203,8 +205,67 @@ inline void write_step(Output& out, const Comm& comm, std::int64_t step,
     out.end_step();
 }
 
-/// The bytes that the step's file must have: the layout's, and every rank's values one by one at their
-/// places. Made without the code that moves values.
+/// A field's whole array, every rank's values one by one at their places: made without the code that moves values.
+inline std::vector<std::byte> reference_array(std::size_t f, const TestField& field, std::int64_t step,
+                                              int num_ranks) {
+    const auto element_bytes = static_cast<std::size_t>(format::bytes_of(field.type));
+    std::size_t num_elements = 1;
+    for (const std::int64_t extent : field.global) num_elements *= static_cast<std::size_t>(extent);
+    std::vector<std::byte> array(num_elements * element_bytes);
+    for (int rank = 0; rank < num_ranks; ++rank) {
+        const Values values(f, field, step, field.block_of(field.global, num_ranks, rank));
+        const Block& block = values.block();
+        std::vector<std::int64_t> index(block.count.size(), 0);
+        for (std::int64_t n = 0; n < block.num_elements(); ++n) {
+            std::int64_t element = 0;
+            for (std::size_t d = 0; d < index.size(); ++d)
+                element = element * block.global[d] + block.start[d] + index[d];
+            std::memcpy(array.data() + static_cast<std::size_t>(element) * element_bytes,
+                        values.bytes().data() + static_cast<std::size_t>(n) * element_bytes, element_bytes);
+            for (std::size_t d = index.size(); d-- > 0;) {
+                if (++index[d] < block.count[d]) break;
+                index[d] = 0;
+            }
+        }
+    }
+    return array;
+}
+
+/// The chunks of an array as they are stored.
+inline std::vector<filter::Encoded> reference_chunks(const format::FieldDescription& field,
+                                                     const std::vector<std::byte>& array) {
+    const format::ChunkGrid grid(field.global, format::bytes_of(field.type));
+    const auto element_bytes = static_cast<std::size_t>(format::bytes_of(field.type));
+    filter::Coder coder;
+    std::vector<filter::Encoded> chunks;
+    for (std::int64_t c = 0; c < grid.num_chunks(); ++c) {
+        std::vector<std::byte> values(static_cast<std::size_t>(grid.chunk_bytes()));
+        const std::vector<std::int64_t> start = grid.start_of(c);
+        std::vector<std::int64_t> index(start.size(), 0);
+        for (std::size_t n = 0; n < values.size(); n += element_bytes) {
+            std::size_t element = 0;
+            bool is_inside = true;
+            for (std::size_t d = 0; d < index.size(); ++d) {
+                is_inside = is_inside && start[d] + index[d] < field.global[d];
+                element = element * static_cast<std::size_t>(field.global[d]) +
+                          static_cast<std::size_t>(start[d] + index[d]);
+            }
+            if (is_inside) std::memcpy(&values[n], &array[element * element_bytes], element_bytes);
+            for (std::size_t d = index.size(); d-- > 0;) {
+                if (++index[d] < grid.shape()[d]) break;
+                index[d] = 0;
+            }
+        }
+        const filter::Element element = field.type == format::ValueType::float64   ? filter::Element::float64
+                                        : field.type == format::ValueType::float32 ? filter::Element::float32
+                                                                                   : filter::Element::other;
+        chunks.push_back(
+            coder.encode(field.filters, element, static_cast<std::int64_t>(element_bytes), values).value());
+    }
+    return chunks;
+}
+
+/// The bytes that the step's file must have: the layout's, and every field's values.
 inline std::vector<char> reference_file(const OutputOptions& options, std::int64_t step,
                                         const std::vector<TestField>& fields, int num_ranks) {
     format::StepDescription description{.title = options.title,
@@ -212,39 +273,40 @@ inline std::vector<char> reference_file(const OutputOptions& options, std::int64
                                         .time = 0.25 * static_cast<double>(step),
                                         .axes = options.axes,
                                         .fields = {}};
-    for (const TestField& field : fields) {
-        description.fields.push_back({.name = field.name,
+    const filter::Filters filters =
+        filter::parse_filters(options.compression, options.significant_bits).value();
+    std::vector<std::vector<std::byte>> arrays;
+    std::vector<std::vector<filter::Encoded>> encoded;
+    std::vector<std::vector<format::StoredChunk>> stored;
+    for (std::size_t f = 0; f < fields.size(); ++f) {
+        description.fields.push_back({.name = fields[f].name,
                                       .units = "m",
                                       .long_name = {},
                                       .standard_name = {},
-                                      .type = field.type,
-                                      .global = field.global});
+                                      .type = fields[f].type,
+                                      .global = fields[f].global,
+                                      .filters = filters});
+        arrays.push_back(reference_array(f, fields[f], step, num_ranks));
+        encoded.emplace_back();
+        stored.emplace_back();
+        if (!format::is_chunked(description.fields[f])) continue;
+        encoded[f] = reference_chunks(description.fields[f], arrays[f]);
+        for (const filter::Encoded& chunk : encoded[f])
+            stored[f].push_back({std::ssize(chunk.bytes), chunk.skipped});
     }
-    Result<format::Layout> laid_out = format::find_format(options.format).value()->lay_out(description);
+    Result<format::Layout> laid_out =
+        format::find_format(options.format).value()->lay_out(description, stored);
     EXPECT_TRUE(laid_out.ok()) << laid_out.status().text();
     const format::Layout& layout = laid_out.value();
     std::vector<char> bytes(static_cast<std::size_t>(layout.file_bytes), 0);
-    for (const auto& extent : layout.metadata)
-        std::memcpy(bytes.data() + extent.offset_bytes, extent.bytes.data(), extent.bytes.size());
+    const auto put = [&bytes](std::int64_t offset_bytes, const std::vector<std::byte>& part) {
+        std::memcpy(bytes.data() + offset_bytes, part.data(), part.size());
+    };
+    for (const auto& extent : layout.metadata) put(extent.offset_bytes, extent.bytes);
     for (std::size_t f = 0; f < fields.size(); ++f) {
-        const std::int64_t element_bytes = format::bytes_of(fields[f].type);
-        for (int rank = 0; rank < num_ranks; ++rank) {
-            const Values values(f, fields[f], step, fields[f].block_of(fields[f].global, num_ranks, rank));
-            const Block& block = values.block();
-            std::vector<std::int64_t> index(block.count.size(), 0);
-            for (std::int64_t n = 0; n < block.num_elements(); ++n) {
-                std::int64_t element = 0;
-                for (std::size_t d = 0; d < index.size(); ++d)
-                    element = element * block.global[d] + block.start[d] + index[d];
-                std::memcpy(bytes.data() + layout.offsets_bytes[f] + element * element_bytes,
-                            values.bytes().data() + n * element_bytes,
-                            static_cast<std::size_t>(element_bytes));
-                for (std::size_t d = index.size(); d-- > 0;) {
-                    if (++index[d] < block.count[d]) break;
-                    index[d] = 0;
-                }
-            }
-        }
+        if (encoded[f].empty()) put(layout.offsets_bytes[f], arrays[f]);
+        for (std::size_t c = 0; c < encoded[f].size(); ++c)
+            put(layout.chunk_offsets_bytes[f][c], encoded[f][c].bytes);
     }
     return bytes;
 }

@@ -16,6 +16,9 @@ class ImageDriver {
     ImageDriver(const ImageDriver&) = delete;
     ImageDriver& operator=(const ImageDriver&) = delete;
 
+    /// What a write of data takes in the place of bytes that somebody else will store: nothing is read there, and the image
+    /// records where they go (SparseImage::leave).
+    [[nodiscard]] static const void* somebody_elses();
     /// Makes a file access property list open `image` whatever the name; negative on failure.
     [[nodiscard]] herr_t use(hid_t file_access, SparseImage& image) const;
 

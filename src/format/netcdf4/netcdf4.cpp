@@ -9,7 +9,9 @@
 //  scales).
 //  4. Fields are contiguous, allocated at once and never filled, so that H5Dget_offset is final before a
 //  value exists.
-//  5. Objects carry no times, and the format's versions are pinned: the bytes depend on the description only.
+//  7. Objects carry no times, and the format's versions are pinned: the bytes depend on the description only.
+//  5. Fields in filtered chunks are chunked as chunks.hpp says, with netCDF's own filters. HDF5 is told each chunk's size only:
+//  it finds a place for the chunk and enters it into its index, and what it would write is left to who has the bytes.
 //  6. The dimension time is unlimited, which makes its own variable chunked; fields stay contiguous with one record
 //     each, which netCDF reads all the same: ncrcat and MFDataset string the files of a series together.
 #include <hdf5_hl.h>
@@ -19,6 +21,7 @@
 #include <cstring>
 #include <new>
 
+#include "format/chunks.hpp"
 #include "format/format.hpp"
 #include "format/netcdf4/hdf5.hpp"
 #include "format/netcdf4/image_driver.hpp"
@@ -27,8 +30,9 @@ namespace hakobi::format {
 namespace {
 
 /// Where large fields begin: at multiples of a power of two, 1 MiB (a common stripe) at most, so small that all holes
-/// together are less than 1/64 of the values.
+/// together are less than 1/64 of the values. Not where there are chunks, each of which would be aligned.
 hsize_t alignment_of(const StepDescription& step) {
+    if (std::ranges::any_of(step.fields, is_chunked)) return 1;
     constexpr std::uint64_t most_bytes = 1 << 20, least_bytes = 512, holes_share = 64;
     std::uint64_t values_bytes = 0;
     for (const FieldDescription& field : step.fields)
@@ -77,6 +81,29 @@ class Builder {
         const Handle space(H5Screate_simple(static_cast<int>(lengths.size()), lengths.data(), nullptr),
                            H5Sclose, "H5Screate_simple");
         return H5Dcreate2(file_, name.c_str(), type, space, H5P_DEFAULT, dataset_, H5P_DEFAULT);
+    }
+    /// Step 5's data set.
+    [[nodiscard]] hid_t create_chunked(const FieldDescription& field,
+                                       const std::vector<std::int64_t>& extents, const ChunkGrid& grid) {
+        std::vector<hsize_t> chunk = {1};
+        chunk.insert(chunk.end(), grid.shape().begin(), grid.shape().end());
+        const std::vector<hsize_t> lengths(extents.begin(), extents.end());
+        const Handle space(H5Screate_simple(static_cast<int>(lengths.size()), lengths.data(), nullptr),
+                           H5Sclose, "H5Screate_simple");
+        const Handle creation(H5Pcopy(dataset_), H5Pclose, "H5Pcopy");
+        check(H5Pset_chunk(creation, static_cast<int>(chunk.size()), chunk.data()), "H5Pset_chunk");
+        check(H5Pset_alloc_time(creation, H5D_ALLOC_TIME_INCR), "H5Pset_alloc_time");
+        if (bytes_of(field.type) > 1) check(H5Pset_shuffle(creation), "H5Pset_shuffle");
+        const auto level = static_cast<unsigned>(field.filters.level);
+        if (field.filters.codec == filter::Codec::deflate) {
+            check(H5Pset_deflate(creation, level), "H5Pset_deflate");
+        } else {
+            check(H5Pset_filter(creation, filter::hdf5_filter_of(field.filters.codec), H5Z_FLAG_OPTIONAL, 1,
+                                &level),
+                  "H5Pset_filter");
+        }
+        return H5Dcreate2(file_, field.name.c_str(), native_type(field.type), space, H5P_DEFAULT, creation,
+                          H5P_DEFAULT);
     }
     /// Step 2's scale without a variable: never allocated.
     [[nodiscard]] hid_t create_bare_scale(const std::string& name, std::int64_t length) {
@@ -185,7 +212,21 @@ std::int64_t offset_of_record(hid_t dataset) {
     return static_cast<std::int64_t>(offset);
 }
 
-Layout build(const StepDescription& step, const Dimensions& dimensions) {
+/// Gives every chunk its place: SparseImage::take_left.
+void place_chunks(hid_t dataset, const ChunkGrid& grid, std::span<const StoredChunk> chunks) {
+    for (std::size_t i = 0; i < chunks.size(); ++i) {
+        std::vector<hsize_t> start = {0};
+        for (const std::int64_t at : grid.start_of(static_cast<std::int64_t>(i)))
+            start.push_back(static_cast<hsize_t>(at));
+        check(H5Dwrite_chunk(dataset, H5P_DEFAULT, chunks[i].skipped, start.data(),
+                             static_cast<std::size_t>(chunks[i].bytes), ImageDriver::somebody_elses()),
+              "H5Dwrite_chunk");
+    }
+}
+
+Layout build(const StepDescription& step, const Dimensions& dimensions,
+             std::span<const std::vector<StoredChunk>> chunks) {
+    const std::vector<ChunkGrid> grids = chunk_grids(step.fields);
     SparseImage image;
     Layout layout;
     {
@@ -201,18 +242,25 @@ Layout build(const StepDescription& step, const Dimensions& dimensions) {
             const FieldDescription& field = step.fields[f];
             std::vector<std::int64_t> extents = {1};
             extents.insert(extents.end(), field.global.begin(), field.global.end());
+            const bool is_in_chunks = grids[f].num_chunks() > 0;
             const hid_t dataset =
-                check(builder.create(field.name, native_type(field.type), extents), "H5Dcreate2");
+                check(is_in_chunks ? builder.create_chunked(field, extents, grids[f])
+                                   : builder.create(field.name, native_type(field.type), extents),
+                      "H5Dcreate2");
             put_text(dataset, "standard_name", field.standard_name);
             put_text(dataset, "long_name", field.long_name);
             put_text(dataset, "units", field.units);
+            if (const int bits = bits_kept(field); bits > 0)
+                put_int(dataset, "_QuantizeBitRoundNumberOfSignificantBits", bits);
             check(H5DSattach_scale(dataset, scales[0], 0), "H5DSattach_scale");
             for (std::size_t d = 0; d < field.global.size(); ++d) {
                 const auto scale = static_cast<std::size_t>(dimensions.of_field[f][d]) + 1;
                 check(H5DSattach_scale(dataset, scales[scale], static_cast<unsigned>(d + 1)),
                       "H5DSattach_scale");
             }
-            layout.offsets_bytes.push_back(offset_of(dataset));
+            if (is_in_chunks) place_chunks(dataset, grids[f], chunks[f]);
+            layout.offsets_bytes.push_back(is_in_chunks ? 0 : offset_of(dataset));
+            layout.chunk_offsets_bytes.push_back(image.take_left());
         }
         builder.close();
     }
@@ -225,12 +273,14 @@ class Netcdf4 final : public Format {
   public:
     [[nodiscard]] std::string_view name() const override { return "netcdf4"; }
     [[nodiscard]] std::string_view extension() const override { return ".nc"; }
-    [[nodiscard]] Result<Layout> lay_out(const StepDescription& step) const override {
+    [[nodiscard]] bool holds_chunks() const override { return true; }
+    [[nodiscard]] Result<Layout> lay_out(const StepDescription& step,
+                                         std::span<const std::vector<StoredChunk>> chunks) const override {
         Result<Dimensions> dimensions = dimensions_of(step);
         if (!dimensions.ok()) return dimensions.status();
         const QuietErrors quiet;
         try {
-            return build(step, dimensions.value());
+            return build(step, dimensions.value(), chunks);
         } catch (const Hdf5Failure& failure) {
             return Status(ErrorCode::internal, "laying out the file: " + failure.text);
         } catch (const std::bad_alloc&) {

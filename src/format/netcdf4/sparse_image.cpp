@@ -16,6 +16,11 @@ void SparseImage::write(std::int64_t offset_bytes, std::span<const std::byte> da
     }
 }
 
+void SparseImage::leave(std::int64_t offset_bytes, std::int64_t length_bytes) {
+    left_.push_back(offset_bytes);
+    size_bytes_ = std::max(size_bytes_, offset_bytes + length_bytes);
+}
+
 void SparseImage::read(std::int64_t offset_bytes, std::span<std::byte> data) const {
     while (!data.empty()) {
         const std::int64_t within = offset_bytes % page_bytes;

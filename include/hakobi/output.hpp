@@ -53,7 +53,9 @@ struct OutputOptions {
     /// Bound of what `root`, `writers` and gathering hold of other ranks' data at one time; at least 4096.
     std::int64_t buffer_bytes = 64 << 20;
     /// A prefix that holds steps already is refused (exists), unless one of these is asked for. `resume`: the run goes on
-    /// after the last whole step; what a killed run left unfinished is removed, and pieces that are whole are gathered.
+    /// after the last whole step; what a killed run left unfinished is removed, and pieces that are whole are gathered. Its
+    /// first step must have the fields and the grid of the last whole one, or of one before: else end_step throws
+    /// invalid_argument, which says what differs.
     /// `replace`: the earlier steps are removed in create.
     bool resume = false;
     bool replace = false;

@@ -9,9 +9,11 @@
 
 namespace hakobi::format {
 
+struct FoundStep;
+
 /// What a step's file holds around its values. A format lays out; who moves values needs no more than where they go, and
-/// who writes metadata (rank 0) no more than their bytes. All functions are local and pure, and equal descriptions give equal
-/// results: no file is touched. A new format is one folder, one line in registry.cpp, and passes
+/// who writes metadata (rank 0) no more than their bytes. All functions are local, and all but `read` pure: equal descriptions
+/// give equal results, and no file is touched. A new format is one folder, one line in registry.cpp, and passes
 /// tests/output/contract_test.cpp with every method.
 class Format {
   public:
@@ -33,6 +35,9 @@ class Format {
     /// stored so. out_of_memory, or internal with the library's own text.
     [[nodiscard]] virtual Result<Layout> lay_out(
         const StepDescription& step, std::span<const std::vector<StoredChunk>> chunks = {}) const = 0;
+    /// What a step's file says of itself: format where it is none of this format, or torn; unsupported where its files are
+    /// not read back. Reads the file.
+    [[nodiscard]] virtual Result<FoundStep> read(const std::string& path) const = 0;
 };
 
 /// All formats, in the order of the documentation; the first is the default. They live as long as the process.

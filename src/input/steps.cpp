@@ -13,6 +13,7 @@
 #include "base/bytes.hpp"
 #include "base/guard.hpp"
 #include "base/nearest.hpp"
+#include "format/format.hpp"
 #include "mpi/messages.hpp"
 #include "output/piece_set.hpp"
 #include "output/series.hpp"
@@ -139,6 +140,11 @@ struct Told {
     }
 };
 
+const format::Format& format_of(const std::string& path) {
+    const std::string_view extension = output::parse_step_name(path).extension;
+    return **std::ranges::find(format::formats(), extension, &format::Format::extension);
+}
+
 /// 2.
 Status read_own(const Comm& comm, std::span<const Listed> listed, Told& told) {
     const std::size_t first = comm ? static_cast<std::size_t>(comm.rank()) : 0;
@@ -146,7 +152,7 @@ Status read_own(const Comm& comm, std::span<const Listed> listed, Told& told) {
     for (std::size_t i = first; i < listed.size(); i += stride) {
         const Listed& step = listed[i];
         Result<format::FoundStep> found =
-            step.is_pieces ? read_pieces(step.path) : format::read_netcdf4(step.path);
+            step.is_pieces ? read_pieces(step.path) : format_of(step.path).read(step.path);
         if (!found.ok()) {
             const ErrorCode code = found.status().code();
             if (!step.is_pieces || (code != ErrorCode::format && code != ErrorCode::not_found))

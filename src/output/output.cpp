@@ -92,7 +92,10 @@ Status Output::Impl::claim() {
         output::claim_series(prefix, format->extension(), earlier, options.buffer_bytes);
     if (!claim.ok()) return claim.status();
     lock = std::move(claim.value().lock);
-    next_step = claim.value().next_step;
+    next_step = claim.value().next_step();
+    Result<output::Resumed> last = output::Resumed::read(*format, std::move(claim.value().earlier));
+    if (!last.ok()) return last.status();
+    resumed = std::move(last).value();
     return {};
 }
 

@@ -7,6 +7,7 @@
 #include "output/chunk_encoder.hpp"
 #include "output/held_field.hpp"
 #include "output/method.hpp"
+#include "output/resumed.hpp"
 #include "storage/lock_file.hpp"
 
 namespace hakobi {
@@ -24,7 +25,8 @@ struct Output::Impl {
     OutputTimes times;
 
     output::RunId run{};
-    storage::LockFile lock;  // rank 0: nobody else writes the prefix
+    storage::LockFile lock;   // rank 0: nobody else writes the prefix
+    output::Resumed resumed;  // rank 0: what the next step is compared with
     std::int64_t next_step = 0;
     bool is_open = false;      // between begin_step and end_step
     bool is_draining = false;  // the step before was started and not finished

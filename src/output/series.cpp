@@ -94,7 +94,8 @@ Status remove_steps(const Series& series) {
 }
 
 /// Gathers what is whole; afterwards the series has files, and pieces only where they stay as they are.
-Result<std::int64_t> resume_steps(const std::string& prefix, const Series& found, std::int64_t buffer_bytes) {
+Result<std::vector<Series::Entry>> resume_steps(const std::string& prefix, const Series& found,
+                                                std::int64_t buffer_bytes) {
     std::vector<std::pair<Series::Entry, Status>> incomplete;
     for (const Series::Entry& entry : found.pieces) {
         const std::string folder = pieces_folder(step_path(prefix, entry.step, entry.extension));
@@ -102,7 +103,7 @@ Result<std::int64_t> resume_steps(const std::string& prefix, const Series& found
         if (!status.ok() && status.code() != ErrorCode::format) return status;
         if (!status.ok()) incomplete.emplace_back(Series::Entry{entry.step, folder}, std::move(status));
     }
-    const Result<Series> now = find_series(prefix);
+    Result<Series> now = find_series(prefix);
     if (!now.ok()) return now.status();
     const std::int64_t next = now.value().files.empty() ? 0 : now.value().files.back().step + 1;
     for (const auto& [entry, why] : incomplete) {
@@ -111,7 +112,7 @@ Result<std::int64_t> resume_steps(const std::string& prefix, const Series& found
                      static_cast<long long>(entry.step), why.text().c_str());
         if (Status status = remove_pieces(entry.path); !status.ok()) return status;
     }
-    return next;
+    return std::move(now.value().files);
 }
 
 }  // namespace
@@ -244,9 +245,9 @@ Result<Claim> claim_series(std::string_view prefix_as_given, std::string_view ex
             if (Status status = remove_steps(series.value()); !status.ok()) return status;
             return claim;
         case Earlier::resumed: {
-            Result<std::int64_t> next = resume_steps(prefix, series.value(), buffer_bytes);
-            if (!next.ok()) return next.status();
-            claim.next_step = next.value();
+            Result<std::vector<Series::Entry>> steps = resume_steps(prefix, series.value(), buffer_bytes);
+            if (!steps.ok()) return steps.status();
+            claim.earlier = std::move(steps).value();
             return claim;
         }
     }

@@ -61,7 +61,9 @@ enum class Earlier { refused, resumed, replaced };
 /// A prefix that this run alone writes from now on.
 struct Claim {
     storage::LockFile lock;
-    std::int64_t next_step = 0;
+    std::vector<Series::Entry> earlier;  ///< whole steps that stay, in their order
+
+    [[nodiscard]] std::int64_t next_step() const { return earlier.empty() ? 0 : earlier.back().step + 1; }
 };
 /// Makes the prefix's folder if it is missing, with those above it, proves that a file can be made in it, takes the lock,
 /// removes files of steps that never became whole, and does with earlier steps what it is told: `resumed` gathers

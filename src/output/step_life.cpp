@@ -144,6 +144,8 @@ mpi::Agreed Output::Impl::lay_out(bool has_chunks) noexcept {
     Status status;
     if (is_rank_0()) {
         status = guarded("laying out the step", [&]() -> Status {
+            if (Status differs = resumed.check(step.description); !differs.ok()) return differs;
+            resumed = {};
             if (is_layout_new) {
                 const auto chunks = has_chunks ? std::span(encoder->stored())
                                                : std::span<const std::vector<format::StoredChunk>>();

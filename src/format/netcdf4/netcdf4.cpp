@@ -25,6 +25,7 @@
 #include "format/format.hpp"
 #include "format/netcdf4/hdf5.hpp"
 #include "format/netcdf4/image_driver.hpp"
+#include "format/netcdf4/reader.hpp"
 
 namespace hakobi::format {
 namespace {
@@ -286,6 +287,9 @@ class Netcdf4 final : public Format {
         } catch (const std::bad_alloc&) {
             return Status(ErrorCode::out_of_memory, "laying out the file: no memory");
         }
+    }
+    [[nodiscard]] Result<FoundStep> read(const std::string& path) const override {
+        return read_netcdf4(path);
     }
 };
 

@@ -1,0 +1,118 @@
+#include "output/resumed.hpp"
+
+#include <algorithm>
+#include <optional>
+
+namespace hakobi::output {
+namespace {
+
+std::string file_name(const std::string& path) {
+    return path.substr(path.rfind('/') + 1);
+}
+
+std::string text_of(std::span<const std::int64_t> shape) {
+    std::string text;
+    for (const std::int64_t extent : shape) text += (text.empty() ? "" : " x ") + std::to_string(extent);
+    return text;
+}
+
+std::string text_of(std::span<const std::string> names) {
+    std::string text;
+    for (const std::string& name : names) text += (text.empty() ? "(" : ", ") + name;
+    return text + ")";
+}
+
+std::string units_of(const format::FoundField& field) {
+    const auto at = field.shown.attributes.find("units");
+    const auto* units = at == field.shown.attributes.end() ? nullptr : std::get_if<std::string>(&at->second);
+    return units == nullptr ? "" : *units;
+}
+
+std::string difference(const format::FieldDescription& put, std::span<const std::string> dims,
+                       const format::FoundField& found) {
+    if (found.type != put.type)
+        return "is " + std::string(format::name_of(put.type)) + ", not " + found.shown.type;
+    if (found.shown.shape != put.global)
+        return "has " + text_of(put.global) + " points, not " + text_of(found.shown.shape);
+    if (!std::ranges::equal(dims, found.shown.dims))
+        return "has the dimensions " + text_of(dims) + ", not " + text_of(found.shown.dims);
+    if (units_of(found) != put.units) return "is in '" + put.units + "', not in '" + units_of(found) + "'";
+    return {};
+}
+
+std::string difference(const Axis& put, const Axis& found) {
+    if (put.units != found.units) return "is in '" + put.units + "', not in '" + found.units + "'";
+    if (put.values.size() != found.values.size()) {
+        return "has " + std::to_string(put.values.size()) + " points, not " +
+               std::to_string(found.values.size());
+    }
+    return put.values == found.values ? "" : "has other coordinates";
+}
+
+}  // namespace
+
+std::string difference(const format::StepDescription& put, const format::FoundStep& found) {
+    if (put.time_units != found.time_units)
+        return "its times are in '" + put.time_units + "', not in '" + found.time_units + "'";
+    const Result<format::Dimensions> dimensions = format::dimensions_of(put);
+    if (!dimensions.ok()) return dimensions.status().text();
+    for (std::size_t f = 0; f < put.fields.size(); ++f) {
+        const format::FieldDescription& field = put.fields[f];
+        const auto before = std::ranges::find(found.fields, field.name,
+                                              [](const format::FoundField& one) { return one.shown.name; });
+        if (before == found.fields.end()) return "there is no field " + field.name + " in it";
+        std::vector<std::string> dims;
+        for (const int d : dimensions.value().of_field[f])
+            dims.push_back(dimensions.value().all[static_cast<std::size_t>(d)].name);
+        if (const std::string text = difference(field, dims, *before); !text.empty())
+            return "field " + field.name + " " + text;
+    }
+    for (const format::FoundField& field : found.fields) {
+        if (std::ranges::find(put.fields, field.shown.name, &format::FieldDescription::name) ==
+            put.fields.end()) {
+            return "field " + field.shown.name + " is not put";
+        }
+    }
+    for (const Axis& axis : put.axes) {
+        const auto before = std::ranges::find(found.axes, axis.name, &Axis::name);
+        if (axis.values.empty() || before == found.axes.end()) continue;
+        if (const std::string text = difference(axis, *before); !text.empty())
+            return "axis " + axis.name + " " + text;
+    }
+    return {};
+}
+
+Result<Resumed> Resumed::read(const format::Format& format, std::vector<Series::Entry> files) {
+    Resumed resumed;
+    if (files.empty()) return resumed;
+    const Series::Entry& last = files.back();
+    if (last.extension != format.extension()) {
+        return Status(
+            ErrorCode::invalid_argument,
+            "cannot resume after " + last.path + ": the format of this run is " + std::string(format.name()));
+    }
+    Result<format::FoundStep> found = format.read(last.path);
+    if (found.status().code() == ErrorCode::unsupported) return resumed;
+    if (!found.ok())
+        return Status(found.status().code(), "cannot resume after the last step: " + found.status().text());
+    resumed.format_ = &format;
+    resumed.files_ = std::move(files);
+    resumed.last_ = std::move(found).value();
+    return resumed;
+}
+
+Status Resumed::check(const format::StepDescription& first) const {
+    if (files_.empty()) return {};
+    const std::string text = difference(first, last_);
+    if (text.empty()) return {};
+    // Nobody pays for reading the others but who is refused otherwise.
+    for (std::size_t i = files_.size() - 1; i-- > 0;) {
+        const Result<format::FoundStep> found = format_->read(files_[i].path);
+        if (found.ok() && difference(first, found.value()).empty()) return {};
+    }
+    return {ErrorCode::invalid_argument,
+            "the step is not like " + file_name(files_.back().path) +
+                ", after which the run was resumed, nor like one before: " + text};
+}
+
+}  // namespace hakobi::output

@@ -1,0 +1,35 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/status.hpp"
+#include "format/format.hpp"
+#include "format/netcdf4/reader.hpp"
+#include "output/series.hpp"
+
+namespace hakobi::output {
+
+/// The steps that a run goes on after, and what its own must have in common with them. Local: rank 0's work.
+class Resumed {
+  public:
+    Resumed() = default;
+    /// Reads what the last of `files`, the whole steps in their order, says of itself. invalid_argument where it is of
+    /// another format; format, not_found or io, naming it, where it cannot be read.
+    static Result<Resumed> read(const format::Format& format, std::vector<Series::Entry> files);
+
+    /// invalid_argument, naming the field, when `first`, the first step that is put, has other fields or another grid than
+    /// the last whole step, and than every step before: not all steps of a series have the same fields.
+    [[nodiscard]] Status check(const format::StepDescription& first) const;
+
+  private:
+    const format::Format* format_ = nullptr;
+    std::vector<Series::Entry> files_;  ///< none: nothing is resumed
+    format::FoundStep last_;
+};
+
+/// How a step that was put differs in its grid and fields from one that was found, in words ("field eta has 5 x 4 points,
+/// not 5 x 3"); "" when it does not. Texts that only people read (title, long names) may differ. Pure.
+[[nodiscard]] std::string difference(const format::StepDescription& put, const format::FoundStep& found);
+
+}  // namespace hakobi::output

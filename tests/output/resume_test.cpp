@@ -1,0 +1,157 @@
+// A run that goes on after the steps of an earlier one.
+#include "fixture.hpp"
+
+namespace hakobi::test {
+namespace {
+
+using format::ValueType;
+
+const std::vector<TestField> fields = {{"eta", ValueType::float64, {23, 37}, even_blocks},
+                                       {"u", ValueType::float32, {3, 23, 37}, uneven_rows}};
+
+class ResumeTest : public RanksTest, public ::testing::WithParamInterface<std::string> {
+  protected:
+    [[nodiscard]] std::string prefix() const { return folder + "/run"; }
+    [[nodiscard]] std::string file(int step) const { return folder + "/" + file_name("netcdf4", step); }
+
+    void write_run(OutputOptions options, int first, int last,
+                   const std::vector<TestField>& written = fields) {
+        Output out = Output::create(comm, prefix(), std::move(options));
+        for (int step = first; step <= last; ++step) write_step(out, comm, step, written);
+        out.close();
+        barrier();
+    }
+
+    /// The folder holds these steps alone, with the bytes that a run without a break gives.
+    void expect_steps(int num_steps) {
+        barrier();
+        if (is_rank_0()) {
+            std::vector<std::string> names;
+            for (int step = 0; step < num_steps; ++step) {
+                names.push_back(file_name("netcdf4", step));
+                EXPECT_TRUE(bytes_of_file(file(step)) == reference_file({}, step, fields, comm.size()))
+                    << step;
+            }
+            EXPECT_EQ(names_in(folder), names);
+        }
+        barrier();
+    }
+
+    /// The first step of a run that resumes two steps is refused with this text, and they stay whole.
+    void expect_refused(OutputOptions options, const std::vector<TestField>& put, const std::string& text) {
+        options.method = GetParam();
+        options.resume = true;
+        Output out = Output::create(comm, prefix(), options);
+        const Error error = error_of([&] { write_step(out, comm, 2, put); });
+        EXPECT_EQ(to_string(error.code()), to_string(ErrorCode::invalid_argument)) << error.what();
+        EXPECT_NE(std::string(error.what()).find(text), std::string::npos) << error.what();
+        EXPECT_NE(std::string(error.what()).find("run_000001.nc"), std::string::npos) << error.what();
+        EXPECT_TRUE(is_same_everywhere(comm, error)) << error.what();
+        out.close();
+        expect_steps(2);
+    }
+};
+
+TEST_P(ResumeTest, AnyMethodGoesOnAfterAnyOther) {
+    for (const std::string& before : writing_methods()) {
+        write_run({.method = before, .replace = true}, 0, 1);
+        write_run({.method = GetParam(), .resume = true}, 2, 3);
+        expect_steps(4);
+    }
+}
+
+TEST_P(ResumeTest, PiecesThatNobodyGatheredAreStepsToo) {
+    write_run({.method = "per-process", .keep_pieces = true}, 0, 1);
+    write_run({.method = GetParam(), .resume = true}, 2, 2);
+    expect_steps(3);
+}
+
+TEST_P(ResumeTest, WhatAKilledRunLeftIsRemoved) {
+    write_run({.method = "root"}, 0, 1);
+    write_run({.method = "per-process", .resume = true, .keep_pieces = true}, 2, 2);
+    if (is_rank_0()) {
+        std::ofstream(file(2) + ".0123456789abcdef.part") << "half a step";
+        fs::resize_file(file(2) + ".pieces/000000.piece", 100);
+    }
+    barrier();
+    write_run({.method = GetParam(), .resume = true}, 2, 2);
+    expect_steps(3);
+}
+
+TEST_P(ResumeTest, AnotherGridIsRefused) {
+    write_run({.method = "root"}, 0, 1);
+    const auto changed = [](std::size_t f, auto change) {
+        std::vector<TestField> put = fields;
+        change(put[f]);
+        return put;
+    };
+    expect_refused({},
+                   changed(0,
+                           [](TestField& field) {
+                               field.global = {23, 38};
+                           }),
+                   "field eta has 23 x 38 points, not 23 x 37");
+    expect_refused({}, changed(1, [](TestField& field) { field.type = ValueType::float64; }),
+                   "field u is double, not float");
+    expect_refused({}, changed(1, [](TestField& field) { field.name = "w"; }), "no field w");
+    expect_refused({}, {fields[0]}, "field u is not put");
+    expect_refused({.time_units = "days since 2000-01-01"}, fields, "days since 2000-01-01");
+    write_run({.method = GetParam(), .resume = true}, 2, 2);
+    expect_steps(3);
+}
+
+TEST_P(ResumeTest, OtherCoordinatesAreRefused) {
+    const std::vector<TestField> put = {{"eta", ValueType::float64, {5, 4}, even_blocks}};
+    const auto axes = [](double last) {
+        return std::vector<Axis>{{.name = "lat", .units = "degrees_north", .values = {0, 1, 2, 3, 4}},
+                                 {.name = "lon", .units = "degrees_east", .values = {0, 1, 2, last}}};
+    };
+    write_run({.method = "root", .axes = axes(3)}, 0, 0, put);
+    Output out = Output::create(comm, prefix(), {.method = GetParam(), .axes = axes(3.5), .resume = true});
+    const Error error = error_of([&] { write_step(out, comm, 1, put); });
+    EXPECT_NE(std::string(error.what()).find("axis lon has other coordinates"), std::string::npos)
+        << error.what();
+    EXPECT_TRUE(is_same_everywhere(comm, error));
+    out.close();
+    write_run({.method = GetParam(), .axes = axes(3), .resume = true}, 1, 1, put);
+}
+
+TEST_P(ResumeTest, AStepMayBeLikeAnyEarlierOne) {
+    write_run({.method = "root"}, 0, 1);
+    {
+        Output out = Output::create(comm, prefix(), {.method = GetParam(), .resume = true});
+        write_step(out, comm, 2, fields);
+        write_step(out, comm, 3, {fields[0]});  // only the first of a run is compared
+        out.close();
+    }
+    write_run({.method = GetParam(), .resume = true}, 4, 4);
+    if (is_rank_0()) {
+        EXPECT_TRUE(bytes_of_file(file(4)) == reference_file({}, 4, fields, comm.size()));
+    }
+}
+
+TEST_P(ResumeTest, ALastStepThatCannotBeReadIsNamedAndStays) {
+    write_run({.method = "root"}, 0, 1);
+    if (is_rank_0()) std::ofstream(file(1)) << "not a step";
+    barrier();
+    const Error error =
+        error_of([&] { auto out = Output::create(comm, prefix(), {.method = GetParam(), .resume = true}); });
+    EXPECT_EQ(to_string(error.code()), to_string(ErrorCode::format)) << error.what();
+    EXPECT_NE(std::string(error.what()).find("run_000001.nc"), std::string::npos) << error.what();
+    EXPECT_TRUE(is_same_everywhere(comm, error));
+    if (is_rank_0()) {
+        EXPECT_EQ(fs::file_size(file(1)), 10U);
+        EXPECT_EQ(names_in(folder).size(), 2U);
+    }
+    barrier();
+}
+
+TEST_P(ResumeTest, APrefixWithoutStepsBeginsAtTheFirst) {
+    write_run({.method = GetParam(), .resume = true}, 0, 1);
+    expect_steps(2);
+}
+
+INSTANTIATE_TEST_SUITE_P(Methods, ResumeTest, ::testing::ValuesIn(writing_methods()), name_of_method);
+
+}  // namespace
+}  // namespace hakobi::test

@@ -59,7 +59,17 @@ ParsedOptions parse_options(int argc, char** argv, bool prints) {
         ->check(CLI::NonNegativeNumber);
     out->add_flag("--sync", options.output.sync, "a step counts as written when it is on the disk");
     out->add_flag("--asynchronous", options.output.asynchronous, "compute while a step drains (pipelined)");
-    out->add_flag("--replace", options.output.replace, "remove the steps that PREFIX holds already");
+    auto* replace =
+        out->add_flag("--replace", options.output.replace, "remove the steps that PREFIX holds already");
+    out->add_option("--state-every", options.state_every,
+                    "every N-th step also holds what --restart needs; 0: none does")
+        ->capture_default_str()
+        ->check(CLI::NonNegativeNumber)
+        ->type_name("N");
+    auto* restart =
+        out->add_flag("--restart", options.is_restart,
+                      "go on after the last step of PREFIX that holds a state, on any number of ranks")
+            ->excludes(replace);
     out->add_flag("--keep-pieces", options.output.keep_pieces,
                   "per-process: leave the pieces for `hakobi gather`");
 
@@ -96,10 +106,12 @@ ParsedOptions parse_options(int argc, char** argv, bool prints) {
                       "JSON file of a finite fault model; default: Tohoku 2011");
 
     auto* report = app.add_option_group("Report");
+    // Their records begin with the earthquake.
     report
         ->add_option("--gauges", options.gauges,
                      "compare arrival times at the gauges of FILE, or `default`: four DART buoys")
-        ->type_name("FILE");
+        ->type_name("FILE")
+        ->excludes(restart);
     report
         ->add_option("--gauge-records", options.gauge_records,
                      "write the surface at the gauges, every time step")

@@ -17,6 +17,8 @@ struct Options {
     int num_steps_out = 12;                     ///< evenly over the run, the last at its end
     std::optional<double> output_interval_min;  ///< instead of num_steps_out
     bool is_single_precision = false;
+    int state_every = 0;      ///< every n-th step also holds the state (state.hpp); 0: none
+    bool is_restart = false;  ///< goes on after the last step with a state
 
     Region region;
     double resolution_arcmin = 5;

@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <fstream>
 #include <hakobi/error.hpp>
+#include <hakobi/input.hpp>
 #include <hakobi/output.hpp>
 #include <limits>
 #include <memory>
@@ -16,6 +17,7 @@
 #include "inputs.hpp"
 #include "simulation.hpp"
 #include "source.hpp"
+#include "state.hpp"
 
 namespace hakobi::tsunami {
 namespace {
@@ -30,7 +32,8 @@ class StepWriter {
         for (auto* field : {&eta_, &u_, &v_, &eta_max_}) field->resize(values_);
     }
 
-    void write(Output& output) {
+    /// With the state where there is one.
+    void write(Output& output, State* state) {
         fill();
         const Block& block = simulation_.block();
         const auto put = [&](const char* name, const char* units, const char* long_name,
@@ -50,6 +53,7 @@ class StepWriter {
         put("v", "m s-1", "velocity to the north, mean over the depth",
             "barotropic_northward_sea_water_velocity", v_);
         put("eta_max", "m", "highest sea surface so far, NaN where it was never wet", "", eta_max_);
+        if (state != nullptr) state->put(output);
         output.end_step();
     }
 
@@ -170,6 +174,33 @@ void write_gauge_records(const std::string& path, const GaugeRecorder& recorder,
     if (!file.flush()) throw Error(ErrorCode::io, "gauge records " + path + ": cannot be written");
 }
 
+/// Where a run goes on.
+struct Restart {
+    std::size_t num_done = 0;     ///< steps whose model time is past
+    std::size_t num_written = 0;  ///< steps that are whole: the run was killed between two states
+};
+
+/// Sets the simulation to the last state that the series holds. Collective; throws alike on every rank.
+Restart restart(const Comm& comm, const Options& options, std::span<const double> times_s, State& state) {
+    Input input = Input::open(comm, options.prefix, {.hints = options.output.hints});
+    const std::optional<std::int64_t> step = State::last_step(input);
+    if (!step) {
+        throw InputError{"no step of " + options.prefix +
+                         " holds a state: a run that is to be restarted is told --state-every"};
+    }
+    state.restore(input, *step);
+    const auto num_done = static_cast<std::size_t>(*step) + 1;
+    const auto at = std::ranges::find(input.steps(), *step) - input.steps().begin();
+    if (num_done > times_s.size() || input.times()[static_cast<std::size_t>(at)] != times_s[num_done - 1]) {
+        throw InputError{"step " + std::to_string(*step) + " of " + options.prefix +
+                         " is at another time than in this run: it was written with other --hours, "
+                         "--steps-out or --output-interval"};
+    }
+    const auto num_written = static_cast<std::size_t>(input.steps().back()) + 1;
+    input.close();
+    return {num_done, num_written};
+}
+
 // Makes `action`'s Error one of the input: nothing has been computed yet.
 template <class Action>
 auto as_input(Action action) -> decltype(action()) {
@@ -201,24 +232,37 @@ void run(const Comm& comm, const Options& options) {
                             .units = "degrees_east",
                             .standard_name = "longitude",
                             .values = grid.longitudes_deg()}};
-    Output output = as_input([&] { return Output::create(comm, options.prefix, output_options); });
-    StepWriter<double> writer_double(*simulation);
-    StepWriter<float> writer_single(*simulation);
-
     GaugeRecorder recorder(inputs.gauges, grid, simulation->block());
     recorder.record(simulation->solver(), 0);
     const ExactSum volume_at_start_m3 = simulation->volume_m3();
 
+    State state(*simulation);
+    Restart restarted;
+    if (options.is_restart) {
+        restarted = as_input([&] { return restart(comm, options, times_s, state); });
+        output_options.resume = true;
+    }
+    const double restarted_at_s = simulation->time_s();
+    Output output = as_input([&] { return Output::create(comm, options.prefix, output_options); });
+    StepWriter<double> writer_double(*simulation);
+    StepWriter<float> writer_single(*simulation);
+
     MPI_Barrier(comm.handle());
     const double from_s = now_s();
     const auto after_step = [&] { recorder.record(simulation->solver(), simulation->time_s()); };
-    for (const double time_s : times_s) {
+    std::size_t num_put = 0;
+    for (std::size_t k = restarted.num_done; k < times_s.size(); ++k) {
+        const double time_s = times_s[k];
         simulation->advance_to(time_s, after_step);
+        if (k < restarted.num_written) continue;
+        const auto number = static_cast<std::int64_t>(k) + 1;
+        const bool has_state = options.state_every > 0 && number % options.state_every == 0;
         if (options.is_single_precision) {
-            writer_single.write(output);
+            writer_single.write(output, has_state ? &state : nullptr);
         } else {
-            writer_double.write(output);
+            writer_double.write(output, has_state ? &state : nullptr);
         }
+        ++num_put;
         if (options.show_progress && comm.rank() == 0) {
             std::fprintf(stderr, "\r%.2f of %g h", time_s / 3600, options.hours);
         }
@@ -244,13 +288,15 @@ void run(const Comm& comm, const Options& options) {
     const auto gauges = gauge_results(recorder, records);
     std::array<char, 96> written{"nothing written"};
     if (output.method() != "none") {
-        std::snprintf(written.data(), written.size(), "%zu steps (%.1f MB) written by %s", times_s.size(),
+        std::snprintf(written.data(), written.size(), "%zu steps (%.1f MB) written by %s", num_put,
                       static_cast<double>(bytes) / 1e6, std::string(output.method()).c_str());
     }
-    std::printf("tsunami: %lld x %lld cells, %g h in %lld steps on %d ranks, %s: %.2f s\n",
+    std::array<char, 48> from{};
+    if (options.is_restart) std::snprintf(from.data(), from.size(), ", from %g h on", restarted_at_s / 3600);
+    std::printf("tsunami: %lld x %lld cells, %g h in %lld steps on %d ranks%s, %s: %.2f s\n",
                 static_cast<long long>(grid.num_rows), static_cast<long long>(grid.num_columns),
-                options.hours, static_cast<long long>(simulation->num_steps()), comm.size(), written.data(),
-                to_s - from_s);
+                options.hours, static_cast<long long>(simulation->num_steps()), comm.size(), from.data(),
+                written.data(), to_s - from_s);
     if (!gauges.empty()) print_gauges(gauges);
     if (!options.gauge_records.empty()) write_gauge_records(options.gauge_records, recorder, records);
     if (options.json.empty()) return;
@@ -263,7 +309,7 @@ void run(const Comm& comm, const Options& options) {
                                         {"setup_s", from_s - setup_from_s},
                                         {"output_bytes", bytes},
                                         {"steps", simulation->num_steps()},
-                                        {"steps_out", times_s.size()},
+                                        {"steps_out", num_put},
                                         {"grid", {grid.num_rows, grid.num_columns}},
                                         {"output_times", output_times},
                                         {"mass_relative_change", change},

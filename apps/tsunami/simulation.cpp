@@ -102,6 +102,12 @@ void Simulation::advance_to(double time_s, const std::function<void()>& after_st
     }
 }
 
+void Simulation::go_on(double time_s, std::int64_t num_steps) {
+    solver_.go_on(num_steps);
+    time_s_ = time_s;
+    num_steps_ = num_steps;
+}
+
 ExactSum Simulation::volume_m3() const {
     ExactSum sum;
     for (std::int64_t r = 0; r < block_.count[0]; ++r) {

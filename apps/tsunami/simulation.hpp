@@ -28,9 +28,13 @@ class Simulation {
     /// long as the Courant number allows, looked up every few steps. Collective.
     void advance_to(double time_s, const std::function<void()>& after_step);
 
+    /// Goes on at `time_s` after `num_steps` time steps from a state that was set in solver(). Collective.
+    void go_on(double time_s, std::int64_t num_steps);
+
     [[nodiscard]] const Grid& grid() const { return grid_; }
     [[nodiscard]] const Block& block() const { return block_; }
     [[nodiscard]] const Solver& solver() const { return solver_; }
+    [[nodiscard]] Solver& solver() { return solver_; }
     [[nodiscard]] double time_s() const { return time_s_; }
     [[nodiscard]] std::int64_t num_steps() const { return num_steps_; }
 

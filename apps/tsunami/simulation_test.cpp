@@ -2,8 +2,13 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cmath>
+#include <cstdlib>
+#include <filesystem>
 #include <hakobi/error.hpp>
+
+#include "state.hpp"
 
 namespace hakobi::tsunami {
 namespace {
@@ -64,6 +69,53 @@ TEST_F(World, TheStateDoesNotDependOnTheNumberOfRanks) {
         }
         self.free();
     }
+}
+
+TEST_F(World, AStateGoesOnToTheBitOnAnotherNumberOfRanks) {
+    inputs.rupture.subfaults.resize(20);
+    std::array<char, 32> folder{"/tmp/tsunami_state_XXXXXX"};
+    if (comm.rank() == 0) {
+        ASSERT_NE(mkdtemp(folder.data()), nullptr);
+    }
+    MPI_Bcast(folder.data(), static_cast<int>(folder.size()), MPI_CHAR, 0, comm.handle());
+    const std::string prefix = std::string(folder.data()) + "/run";
+    const Options options = around_japan(40);
+    Simulation first(comm, options, inputs);
+    State state(first);
+    Output output = Output::create(comm, prefix);
+    for (const double time_s :
+         {25.0, 2000.0}) {  // while the ground moves, and when waves have left the region
+        first.advance_to(time_s, [] {});
+        output.begin_step(time_s);
+        state.put(output);
+        output.end_step();
+    }
+    output.close();
+    first.advance_to(4000, [] {});
+    Comm self = Comm::duplicate(MPI_COMM_SELF);
+    for (const std::int64_t step : {0, 1}) {
+        Simulation together(comm, options, inputs), alone(self, options, inputs);
+        Input all = Input::open(comm, prefix), own = Input::open(self, prefix);
+        EXPECT_EQ(State::last_step(all), 1);
+        State(together).restore(all, step);
+        State(alone).restore(own, step);
+        all.close();
+        own.close();
+        for (Simulation* restarted : {&together, &alone}) {
+            restarted->advance_to(2000, [] {});
+            restarted->advance_to(4000, [] {});
+            EXPECT_EQ(restarted->num_steps(), first.num_steps());
+            EXPECT_EQ(restarted->checksum(), first.checksum());
+            EXPECT_EQ(restarted->volume_m3().minus(first.volume_m3()), 0);
+        }
+        for (std::int64_t r = 0; r < first.solver().num_rows(); ++r) {
+            for (std::int64_t c = 0; c < first.solver().num_columns(); ++c)
+                ASSERT_EQ(together.solver().eta_max.row(r)[c], first.solver().eta_max.row(r)[c]);
+        }
+    }
+    self.free();
+    MPI_Barrier(comm.handle());
+    if (comm.rank() == 0) std::filesystem::remove_all(folder.data());
 }
 
 TEST_F(World, WaterIsNeitherMadeNorLost) {

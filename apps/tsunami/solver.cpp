@@ -104,6 +104,11 @@ void Solver::start() {
     if (options_.manning_s_m13 <= 0) shallow_.clear();
 }
 
+void Solver::go_on(std::int64_t num_steps) {
+    refresh_bed();
+    num_steps_ = num_steps;
+}
+
 double Solver::max_rate() const {
     double highest = 0;
     for (std::int64_t r = 0; r < num_rows_; ++r) {

@@ -73,9 +73,13 @@ class Solver {
     [[nodiscard]] bool is_wet(std::int64_t row, std::int64_t column) const {
         return eta.row(row)[column] - bed.row(row)[column] > options_.dry_depth_m;
     }
+    /// After a state was set that this many steps had led to: what follows is as if they had been made here. Collective
+    /// over the communicator.
+    void go_on(std::int64_t num_steps);
     /// Volume that has left through the region's edge, one entry for each of this rank's cells along that
     /// side (in the order of Edges), m^3. Empty where the block does not touch the edge.
     [[nodiscard]] const std::array<std::vector<double>, 4>& outflow_m3() const { return outflow_m3_; }
+    [[nodiscard]] std::array<std::vector<double>, 4>& outflow_m3() { return outflow_m3_; }
 
   private:
     // Buffers of one row, from column -num_ghosts on.

@@ -1,0 +1,106 @@
+#include "state.hpp"
+
+#include <algorithm>
+#include <array>
+#include <span>
+
+namespace hakobi::tsunami {
+namespace {
+
+struct CellName {
+    const char *name, *units;
+    CellField Solver::*field;
+};
+constexpr std::array cell_names = {
+    CellName{"state_eta", "m", &Solver::eta}, CellName{"state_momentum_x", "m2 s-1", &Solver::momentum_x},
+    CellName{"state_momentum_y", "m2 s-1", &Solver::momentum_y}, CellName{"state_bed", "m", &Solver::bed},
+    CellName{"state_eta_max", "m", &Solver::eta_max}};
+
+constexpr std::array<const char*, 4> outflow_names = {"state_outflow_west", "state_outflow_east",
+                                                      "state_outflow_south", "state_outflow_north"};
+static_assert(Edges::west == 0 && Edges::east == 1 && Edges::south == 2 && Edges::north == 3);
+
+constexpr const char* num_steps_name = "state_num_steps";
+
+/// A block's cells in memory, without the ghosts around them.
+std::span<double> cells_of(CellField& field) {
+    const std::int64_t size = (field.num_rows() - 1) * field.pitch() + field.num_columns();
+    return {field.row(0), static_cast<std::size_t>(size)};
+}
+
+/// This rank's part of one side of the region; none where the block does not touch it.
+Block side_of(const Block& block, int side, std::size_t size) {
+    const std::size_t d = side <= Edges::east ? 0 : 1;
+    return {{block.global[d]}, {block.start[d]}, {static_cast<std::int64_t>(size)}};
+}
+
+Block one_value(bool is_mine) {
+    return {{1}, {0}, {is_mine ? 1 : 0}};
+}
+
+}  // namespace
+
+void State::put(Output& output) {
+    Solver& solver = simulation_.solver();
+    const Block& block = simulation_.block();
+    for (const CellName& cell : cell_names) {
+        CellField& field = solver.*cell.field;
+        output.put({.name = cell.name,
+                    .units = cell.units,
+                    .dims = {"lat", "lon"},
+                    .block = block,
+                    .data = std::span<const double>(cells_of(field)),
+                    .strides = {field.pitch(), 1}});
+    }
+    for (const int side : {Edges::west, Edges::east, Edges::south, Edges::north}) {
+        const auto at = static_cast<std::size_t>(side);
+        const std::vector<double>& outflow = solver.outflow_m3()[at];
+        output.put({.name = outflow_names[at],
+                    .units = "m3",
+                    .dims = {side <= Edges::east ? "lat" : "lon"},
+                    .block = side_of(block, side, outflow.size()),
+                    .data = std::span(outflow)});
+    }
+    num_steps_ = simulation_.num_steps();
+    const bool is_mine = block.start[0] == 0 && block.start[1] == 0;
+    output.put({.name = num_steps_name,
+                .dims = {"state_one"},
+                .block = one_value(is_mine),
+                .data = std::span<const std::int64_t>(&num_steps_, is_mine ? 1 : 0)});
+}
+
+std::optional<std::int64_t> State::last_step(const Input& input) {
+    for (std::size_t i = input.steps().size(); i-- > 0;) {
+        const std::int64_t step = input.steps()[i];
+        const auto& fields = input.fields(step);
+        if (std::ranges::find(fields, cell_names[0].name, &InputField::name) != fields.end()) return step;
+    }
+    return std::nullopt;
+}
+
+void State::restore(Input& input, std::int64_t step) {
+    Solver& solver = simulation_.solver();
+    const Block& block = simulation_.block();
+    for (const CellName& cell : cell_names) {
+        CellField& field = solver.*cell.field;
+        input.read({.name = cell.name,
+                    .step = step,
+                    .block = block,
+                    .data = cells_of(field),
+                    .strides = {field.pitch(), 1}});
+    }
+    for (const int side : {Edges::west, Edges::east, Edges::south, Edges::north}) {
+        const auto at = static_cast<std::size_t>(side);
+        std::vector<double>& outflow = solver.outflow_m3()[at];
+        input.read({.name = outflow_names[at],
+                    .step = step,
+                    .block = side_of(block, side, outflow.size()),
+                    .data = std::span(outflow)});
+    }
+    input.read(
+        {.name = num_steps_name, .step = step, .block = one_value(true), .data = std::span(&num_steps_, 1)});
+    const auto at = std::ranges::find(input.steps(), step) - input.steps().begin();
+    simulation_.go_on(input.times()[static_cast<std::size_t>(at)], num_steps_);
+}
+
+}  // namespace hakobi::tsunami

@@ -1,0 +1,34 @@
+#pragma once
+
+#include <cstdint>
+#include <hakobi/input.hpp>
+#include <hakobi/output.hpp>
+#include <optional>
+
+#include "simulation.hpp"
+
+namespace hakobi::tsunami {
+
+/// All that a run needs to go on from a step as if it had never ended: surface, momenta, floor and highest surface of every
+/// cell, what has left through the region's edge, and the number of time steps, as 64-bit fields called state_… in the
+/// step's own file, so that whoever has the step has its state.
+class State {
+  public:
+    /// `simulation` stays where it is; nothing is copied.
+    explicit State(Simulation& simulation) : simulation_(simulation) {}
+
+    /// Puts the state into the open step; all of it is lent until end_step.
+    void put(Output& output);
+
+    /// The last step that has a state. Local.
+    [[nodiscard]] static std::optional<std::int64_t> last_step(const Input& input);
+    /// Sets the simulation, as new, to a step's state, which any number of ranks may have written. Collective. Throws
+    /// invalid_argument for a state of another grid, and what Input::read throws.
+    void restore(Input& input, std::int64_t step);
+
+  private:
+    Simulation& simulation_;
+    std::int64_t num_steps_ = 0;
+};
+
+}  // namespace hakobi::tsunami

@@ -115,6 +115,44 @@ TEST_F(InputTest, ReadsByAnyDecomposition) {
     in.close();
 }
 
+TEST_F(InputTest, ReadsCompressedFieldsByAnyDecomposition) {
+    const std::vector<TestField> large = {{"h", ValueType::float64, {401, 703}, uneven_rows},
+                                          {"w", ValueType::int16, {17, 101, 233}, backward_columns},
+                                          {"small", ValueType::float32, {20}, even_blocks}};
+    for (const char* compression : {"deflate", "zstd"}) {
+        write(2, {.compression = compression, .replace = true}, large);
+        Input in = Input::open(comm, prefix());
+        EXPECT_NE(in.explain("h").find("chunked and filtered"), std::string::npos) << in.explain("h");
+        for (const auto block_of : {even_blocks, backward_columns, inner_blocks}) {
+            if (block_of == inner_blocks && comm.size() > 4) continue;
+            expect_values(in, 1, block_of, comm.size(), comm.rank(), large);
+        }
+        in.close();
+    }
+    // Whoever has pieces of such a step is told what to do with them.
+    write(1, {.method = "per-process", .compression = "zstd", .replace = true, .keep_pieces = true}, large);
+    Input pieces = Input::open(comm, prefix());
+    std::vector<double> values(401 * 703);
+    expect_same_error(ErrorCode::unsupported, "hakobi gather",
+                      error_of([&] { pieces.read({.name = "h", .data = std::span(values)}); }));
+    pieces.close();
+}
+
+TEST_F(InputTest, TellsADamagedChunk) {
+    write(1, {.compression = "deflate"}, {{"h", ValueType::float64, {401, 703}, even_blocks}});
+    const std::string path = prefix() + "_000000.nc";
+    damage([&] {
+        std::fstream file(path, std::ios::binary | std::ios::in | std::ios::out);
+        file.seekp(static_cast<std::streamoff>(fs::file_size(path) - 2000));
+        file.write(std::string(500, 'x').data(), 500);
+    });
+    Input in = Input::open(comm, prefix());
+    std::vector<double> values(401 * 703);
+    const Error error = error_of([&] { in.read({.name = "h", .data = std::span(values)}); });
+    expect_same_error(ErrorCode::format, "a chunk is damaged", error);
+    in.close();
+}
+
 TEST_F(InputTest, ReadsPiecesThatAreNotGathered) {
     write(2, {.method = "per-process", .keep_pieces = true});
     Input in = Input::open(comm, prefix());

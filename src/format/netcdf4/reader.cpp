@@ -16,6 +16,7 @@
 #include <new>
 
 #include "base/bytes.hpp"
+#include "format/netcdf4/chunk_reader.hpp"
 #include "format/netcdf4/hdf5.hpp"
 #include "storage/file.hpp"
 
@@ -380,7 +381,8 @@ Result<FoundStep> read_netcdf4(const std::string& path) {
 
 Status read_values_netcdf4(const std::string& path, const FoundField& field, const Block& block,
                            std::span<std::byte> values) {
-    return with_hdf5(path, [&] {
+    std::optional<Status> by_chunks;
+    Status status = with_hdf5(path, [&] {
         const OpenFile file(storage::system_path(path));
         const std::string& name = field.link.empty() ? field.shown.name : field.link;
         const Handle dataset(H5Dopen2(file.id(), name.c_str(), H5P_DEFAULT), H5Dclose, "H5Dopen2");
@@ -390,6 +392,8 @@ Status read_values_netcdf4(const std::string& path, const FoundField& field, con
             start.insert(start.begin(), 0);
             count.insert(count.begin(), 1);
         }
+        by_chunks = read_chunks(dataset, path, native_type(*field.type), start, count, values);
+        if (by_chunks) return;
         const Handle from(H5Dget_space(dataset), H5Sclose, "H5Dget_space");
         if (!start.empty()) {
             check(H5Sselect_hyperslab(from, H5S_SELECT_SET, start.data(), nullptr, count.data(), nullptr),
@@ -401,6 +405,7 @@ Status read_values_netcdf4(const std::string& path, const FoundField& field, con
                         H5Sclose, "H5Screate_simple");
         check(H5Dread(dataset, native_type(*field.type), to, from, H5P_DEFAULT, values.data()), "H5Dread");
     });
+    return status.ok() && by_chunks ? *by_chunks : status;
 }
 
 std::vector<std::byte> encode_found(const FoundStep& step) {

@@ -38,8 +38,9 @@ struct FoundStep {
 /// formats.
 Result<FoundStep> read_netcdf4(const std::string& path);
 
-/// Reads a block of a field through the HDF5 library, which unpacks chunks and turns bytes around: `values` gets its
-/// elements in C order and native byte order. Local.
+/// Reads a block of a field whose values only the HDF5 library finds: `values` gets its elements in C order and native byte
+/// order. Of chunks that deflate or zstd packed those that it needs are fetched and unpacked here (chunk_reader.hpp), else the
+/// library reads. unsupported, naming it, for a filter that is not there. Local.
 Status read_values_netcdf4(const std::string& path, const FoundField& field, const Block& block,
                            std::span<std::byte> values);
 

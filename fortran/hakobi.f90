@@ -208,14 +208,15 @@ contains
     !> Collective over `comm`; everything but stat and errmsg equal on all ranks. `axes`: the fastest dimension first.
     !> `hints`: "name=value;name=value". The others are the fields of hakobi::OutputOptions, with the same defaults.
     subroutine output_create(self, comm, prefix, method, axes, title, time_units, sync, asynchronous, writer_stride, &
-                             buffer_bytes, keep_pieces, hints, resume, replace, format, stat, errmsg)
+                             buffer_bytes, keep_pieces, hints, resume, replace, format, compression, significant_bits, stat, &
+                             errmsg)
         class(hakobi_output), intent(inout) :: self
         type(hakobi_comm), intent(in) :: comm
         character(len=*), intent(in) :: prefix
-        character(len=*), intent(in), optional :: method, title, time_units, hints, format
+        character(len=*), intent(in), optional :: method, title, time_units, hints, format, compression
         type(hakobi_axis), intent(in), optional :: axes(:)
         logical, intent(in), optional :: sync, asynchronous, keep_pieces, resume, replace
-        integer, intent(in), optional :: writer_stride
+        integer, intent(in), optional :: writer_stride, significant_bits
         integer(int64), intent(in), optional :: buffer_bytes
         integer, intent(out), optional :: stat
         character(len=*), intent(inout), optional :: errmsg
@@ -229,6 +230,8 @@ contains
         if (present(format)) call set("format", trim(format))
         if (present(title)) call set("title", trim(title))
         if (present(time_units)) call set("time_units", trim(time_units))
+        if (present(compression)) call set("compression", trim(compression))
+        if (present(significant_bits)) call set("significant_bits", decimal(int(significant_bits, int64)))
         if (present(sync)) call set("sync", merge("1", "0", sync))
         if (present(asynchronous)) call set("asynchronous", merge("1", "0", asynchronous))
         if (present(resume)) call set("resume", merge("1", "0", resume))
@@ -292,12 +295,14 @@ contains
     !> Adds a field, or another block of it, to the open step. `values`: reals of 32 or 64 bits or integers of 8 to 64 bits,
     !> an array or a section of one (eta(1:nx, 1:ny) of an array with ghosts) of the block's extents, or all values in order in
     !> one dimension. They are lent until end_step: give the array the TARGET attribute.
-    subroutine output_put(self, name, units, block, values, long_name, standard_name, dims, stat, errmsg)
+    subroutine output_put(self, name, units, block, values, long_name, standard_name, dims, compression, significant_bits, &
+                          stat, errmsg)
         class(hakobi_output), intent(inout) :: self
         character(len=*), intent(in) :: name, units
         type(hakobi_block), intent(in) :: block
         type(*), intent(in), target :: values(..)
-        character(len=*), intent(in), optional :: long_name, standard_name, dims
+        character(len=*), intent(in), optional :: long_name, standard_name, dims, compression
+        integer, intent(in), optional :: significant_bits
         integer, intent(out), optional :: stat
         character(len=*), intent(inout), optional :: errmsg
         integer, parameter :: max_rank = 15, is_strided = 1, is_backwards = 2, is_of_no_type = 3
@@ -305,6 +310,7 @@ contains
         integer(int64) :: extents(max_rank)
         integer :: form
         character(kind=c_char), allocatable, target :: c_name(:), c_units(:), c_long_name(:), c_standard_name(:), c_dims(:)
+        character(kind=c_char), allocatable, target :: c_compression(:)
         type(field_c), target :: field
         integer(c_int) :: code
         integer :: n
@@ -342,6 +348,11 @@ contains
             c_standard_name = c_text(trim(standard_name))
             field%standard_name = c_loc(c_standard_name)
         end if
+        if (present(compression)) then
+            c_compression = c_text(trim(compression))
+            field%compression = c_loc(c_compression)
+        end if
+        if (present(significant_bits)) field%significant_bits = int(significant_bits, c_int)
         if (present(dims)) then
             c_dims = c_text(reversed(dims))
             field%dims = c_loc(c_dims)

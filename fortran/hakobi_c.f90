@@ -26,6 +26,8 @@ module hakobi_c
         type(c_ptr) :: dims = c_null_ptr
         type(c_ptr) :: ghosts = c_null_ptr
         type(c_ptr) :: strides = c_null_ptr
+        type(c_ptr) :: compression = c_null_ptr
+        integer(c_int) :: significant_bits = 0
         type(c_ptr) :: reserved(1) = c_null_ptr
     end type
 
@@ -36,7 +38,8 @@ module hakobi_c
         real(c_double) :: finish_s = 0
         real(c_double) :: gather_s = 0
         integer(c_int64_t) :: bytes = 0
-        real(c_double) :: reserved(8) = 0
+        real(c_double) :: encode_s = 0
+        real(c_double) :: reserved(7) = 0
     end type
 
     interface

@@ -167,6 +167,8 @@ typedef struct hakobi_field {
         ghosts; /* layers of other values around the block in `data`, one a dimension; NULL: none */
     const int64_t*
         strides; /* values from one to the next in `data`, one a dimension; NULL: C order without gaps */
+    const char* compression; /* "none", "deflate:1", …: in the place of the option of this name; NULL: that */
+    int significant_bits;    /* the same; 0: that */
     const void* reserved[1];
 } hakobi_field;
 
@@ -198,7 +200,8 @@ HAKOBI_API const char* hakobi_output_method(const hakobi_output* out);
 typedef struct hakobi_output_times {
     double layout_s, values_s, finish_s, gather_s;
     int64_t bytes;
-    double reserved[8];
+    double encode_s;
+    double reserved[7];
 } hakobi_output_times;
 HAKOBI_API int hakobi_output_get_times(const hakobi_output* out, hakobi_output_times* times);
 

@@ -49,6 +49,12 @@ ParsedOptions parse_options(int argc, char** argv, bool prints) {
     out->add_option("--precision", precision, "of the written values")
         ->capture_default_str()
         ->check(CLI::IsMember({"single", "double"}));
+    out->add_option("--compression", options.output.compression,
+                    "none, deflate or zstd, with a level as in deflate:4")
+        ->capture_default_str();
+    out->add_option("--significant-bits", options.output.significant_bits,
+                    "bits of mantissa that compressed values keep; 0: all")
+        ->check(CLI::Range(0, 52));
     std::vector<std::string> hints;
     out->add_option("--hint", hints, "a hint for the output method; may be repeated")
         ->type_name("NAME=VALUE")

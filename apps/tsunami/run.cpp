@@ -278,7 +278,8 @@ void run(const Comm& comm, const Options& options) {
     const OutputTimes times = output.times();
     std::int64_t bytes = times.bytes;
     MPI_Allreduce(MPI_IN_PLACE, &bytes, 1, MPI_INT64_T, MPI_SUM, comm.handle());
-    const nlohmann::ordered_json output_times{{"layout_s", highest_of_ranks(comm, times.layout_s)},
+    const nlohmann::ordered_json output_times{{"encode_s", highest_of_ranks(comm, times.encode_s)},
+                                              {"layout_s", highest_of_ranks(comm, times.layout_s)},
                                               {"values_s", highest_of_ranks(comm, times.values_s)},
                                               {"finish_s", highest_of_ranks(comm, times.finish_s)},
                                               {"gather_s", highest_of_ranks(comm, times.gather_s)}};

@@ -83,6 +83,8 @@ class FieldC(ctypes.Structure):
         ("dims", c_char_p),
         ("ghosts", POINTER(c_int64)),
         ("strides", POINTER(c_int64)),
+        ("compression", c_char_p),
+        ("significant_bits", c_int),
         ("reserved", c_void_p * 1),
     )
 
@@ -152,7 +154,8 @@ class TimesC(ctypes.Structure):
         ("finish_s", c_double),
         ("gather_s", c_double),
         ("bytes", c_int64),
-        ("reserved", c_double * 8),
+        ("encode_s", c_double),
+        ("reserved", c_double * 7),
     )
 
 

@@ -118,6 +118,7 @@ class OutputTimes:
     finish_s: float
     gather_s: float
     bytes: int
+    encode_s: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -272,15 +273,19 @@ class Output:
         long_name: str = "",
         standard_name: str = "",
         dims: Iterable[str] = (),
+        compression: str = "",
+        significant_bits: int = 0,
     ) -> None:
         """Adds a field to the open step. All ranks put the same fields in the same order; nothing is communicated.
 
         `values`: floats of 32 or 64 bits or integers of 8 to 64 bits in native byte order, of the block's shape, or
         flat in C order. A view of a larger array will do, `eta[1:-1, 1:-1]` of one with ghosts: it is not copied, do
         not change it before end_step returns. A rank that has several blocks of a field puts each under the same name.
-        `dims`: its dimensions' names, slowest first, where the axes' lengths leave a choice or it has others. What is
-        wrong with it on this rank `end_step` raises
-        on every rank: raising it here would leave the others waiting.
+        `dims`: its dimensions' names, slowest first, where the axes' lengths leave a choice or it has others.
+        `compression` and `significant_bits`: in the place of those of create, for this field.
+
+        What is wrong with it on this rank `end_step` raises on every rank: raising it here would leave the others
+        waiting.
 
         Raises InputError at once when no step is open: the calls' order is the same on all ranks.
         """
@@ -289,6 +294,8 @@ class Output:
             raise InputError(f"put: no step is open (begin_step){closed}", code="invalid_argument")
         try:
             lent = _field_of(name, units, long_name, standard_name, tuple(dims), block, values)
+            lent.compression = _c_text("compression", compression)
+            lent.significant_bits = _bits(significant_bits)
         except (InputError, TypeError) as error:
             self._library.hakobi_output_refuse(self._handle, _printable(f"field {name}: {error}"))
             return
@@ -317,7 +324,7 @@ class Output:
         """What this rank's output has cost so far."""
         times = TimesC()
         check(self._library, self._library.hakobi_output_get_times(self._handle, times))
-        return OutputTimes(times.layout_s, times.values_s, times.finish_s, times.gather_s, times.bytes)
+        return OutputTimes(times.layout_s, times.values_s, times.finish_s, times.gather_s, times.bytes, times.encode_s)
 
     def __enter__(self) -> Output:
         return self
@@ -354,6 +361,11 @@ def _c_text(what: str, text: str) -> bytes:
         return text.encode()
     except UnicodeEncodeError:
         raise InputError(f"{what} {text!r} has surrogates, which UTF-8 cannot hold") from None
+
+
+def _bits(significant_bits: int) -> int:
+    """What C's int holds without a cut: the range is the library's to judge."""
+    return max(-(1 << 31), min(operator.index(significant_bits), (1 << 31) - 1))
 
 
 def _printable(reason: str) -> bytes:

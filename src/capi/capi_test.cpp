@@ -106,6 +106,48 @@ TEST_F(CApi, WritesTheBytesThatCppWrites) {
     EXPECT_EQ(contents(folder_ + "/c_000000.nc"), contents(folder_ + "/cpp_000000.nc"));
 }
 
+TEST_F(CApi, CompressesAsCppDoes) {
+    const hakobi_block block = split(70, 90);
+    const auto num = static_cast<std::size_t>(block.count[0] * block.count[1]);
+    std::vector<double> values(num);
+    for (std::size_t i = 0; i < num; ++i) values[i] = 0.1 * static_cast<double>(i);
+    hakobi_options* options = nullptr;
+    ASSERT_EQ(hakobi_options_create(&options), HAKOBI_OK);
+    EXPECT_EQ(hakobi_options_set(options, "compression", "zstd:2"), HAKOBI_OK) << text();
+    EXPECT_EQ(hakobi_options_set(options, "significant_bits", "11"), HAKOBI_OK) << text();
+    hakobi_output* out = nullptr;
+    ASSERT_EQ(hakobi_output_create(comm_, (folder_ + "/c").c_str(), options, &out), HAKOBI_OK) << text();
+    hakobi_options_free(options);
+    hakobi_field field = {};
+    field.name = "a";
+    field.block = block;
+    field.data = values.data();
+    EXPECT_EQ(hakobi_output_begin_step(out, 0), HAKOBI_OK) << text();
+    EXPECT_EQ(hakobi_output_put(out, &field), HAKOBI_OK) << text();
+    field.name = "b";
+    field.compression = "deflate";
+    field.significant_bits = 52;
+    EXPECT_EQ(hakobi_output_put(out, &field), HAKOBI_OK) << text();
+    EXPECT_EQ(hakobi_output_end_step(out), HAKOBI_OK) << text();
+    hakobi_output_times times;
+    EXPECT_EQ(hakobi_output_get_times(out, &times), HAKOBI_OK) << text();
+    EXPECT_GT(times.encode_s, 0);
+    EXPECT_EQ(hakobi_output_close(out), HAKOBI_OK) << text();
+    hakobi_output_free(out);
+
+    auto comm = hakobi::Comm::duplicate(MPI_COMM_WORLD);
+    const hakobi::Block same = hakobi::split({70, 90}, size_, rank_);
+    auto cpp =
+        hakobi::Output::create(comm, folder_ + "/cpp", {.compression = "zstd:2", .significant_bits = 11});
+    cpp.begin_step(0);
+    cpp.put({.name = "a", .block = same, .data = values});
+    cpp.put({.name = "b", .compression = "deflate", .significant_bits = 52, .block = same, .data = values});
+    cpp.end_step();
+    cpp.close();
+    comm.free();
+    EXPECT_EQ(contents(folder_ + "/c_000000.nc"), contents(folder_ + "/cpp_000000.nc"));
+}
+
 TEST_F(CApi, StepsOfAnEarlierRunAreRefusedResumedOrReplaced) {
     const auto write_a_step = [&](const char* option) {
         hakobi_options* options = nullptr;

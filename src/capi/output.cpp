@@ -79,6 +79,8 @@ hakobi::Field field_of(const hakobi_field& field) {
     };
     result.ghosts = entries(field.ghosts);
     result.strides = entries(field.strides);
+    result.compression = text_or(field.compression);
+    result.significant_bits = field.significant_bits;
     switch (field.type) {
         case HAKOBI_DOUBLE:
             result.data = values_of<double>(field, result);
@@ -213,6 +215,7 @@ int hakobi_output_get_times(const hakobi_output* out, hakobi_output_times* times
         times->finish_s = values.finish_s;
         times->gather_s = values.gather_s;
         times->bytes = values.bytes;
+        times->encode_s = values.encode_s;
     });
 }
 

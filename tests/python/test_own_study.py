@@ -3,61 +3,17 @@
 from __future__ import annotations
 
 import re
-import shutil
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from hakobi import programs, records
+from building import BUILD, ROOT, build, needs_build
+from hakobi import records
 from running import Result
 
-ROOT = Path(__file__).resolve().parents[2]
-FLAVOUR = programs.flavour()
-BUILD = ROOT / "build" / FLAVOUR
 PAGE = (ROOT / "docs" / "own-study.md").read_text()
 CODE = dict(re.findall(r"```(cpp|fortran|python)\n(.*?)```", PAGE, re.DOTALL))
-
-needs_build = pytest.mark.skipif(not (BUILD / "lib" / "libhakobi.so").exists(), reason="the library is not built")
-
-
-def mpi_flags() -> list[str]:
-    """What MPI's own C compiler adds, as hakobi.pc tells a plain one."""
-    text = (BUILD / "packaging" / "hakobi.pc").read_text()
-    words = " ".join(re.findall(r"^(?:Cflags|Libs):(.*)$", text, re.MULTILINE)).split()
-    return [word for word in words if "${" not in word]
-
-
-def build(language: str, folder: Path) -> Path:
-    """The page's program in `folder`, built against the build tree."""
-    source = {"cpp": "solver.cpp", "fortran": "solver.f90", "python": "solver.py"}[language]
-    (folder / source).write_text(CODE[language].replace("#!/usr/bin/env python3", f"#!{sys.executable}"))
-    library = [f"-L{BUILD}/lib", f"-Wl,-rpath,{BUILD}/lib"]
-    if language == "python":
-        (folder / source).chmod(0o755)
-        return folder / source
-    if language == "cpp":
-        command = [
-            "c++",
-            "-std=c++20",
-            "-Wall",
-            "-Werror",
-            source,
-            f"-I{ROOT}/include",
-            *library,
-            "-lhakobi",
-            *mpi_flags(),
-        ]
-    else:
-        compiler = shutil.which(f"mpifort.{FLAVOUR}")
-        if compiler is None or not (BUILD / "lib" / "libhakobi_fortran.so").exists():
-            pytest.skip("no Fortran")
-        modules = f"-I{BUILD}/fortran/modules"
-        command = [compiler, source, modules, *library, "-lhakobi_fortran", "-lhakobi"]
-    subprocess.run([*command, "-o", "solver"], cwd=folder, check=True, timeout=100)
-    return folder / "solver"
 
 
 @needs_build
@@ -71,7 +27,7 @@ def test_the_pages_program_is_studied(
         monkeypatch: pytest.MonkeyPatch = request.getfixturevalue("monkeypatch")
         for name, value in environment.items():
             monkeypatch.setenv(name, value)
-    solver = build(language, tmp_path)
+    solver = build(language, CODE[language], tmp_path / "solver")
     methods = "root,pipelined,pipelined+hidden" if language == "cpp" else "root"
     result = hakobi(
         *("study", "output-methods", "--app", f"./{solver.name}", "--methods", methods, "--ranks", "2"),

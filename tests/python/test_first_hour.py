@@ -1,0 +1,143 @@
+"""docs/first-hour.md, followed to the letter: its listings are examples/first-hour, whose programs do what it says."""
+
+from __future__ import annotations
+
+import re
+import signal
+import subprocess
+import time
+from collections.abc import Callable
+from pathlib import Path
+from textwrap import dedent
+
+import pytest
+
+from building import FLAVOUR, ROOT, SUFFIXES, build, needs_build
+from hakobi import launch, records
+from hakobi.programs import Program
+from running import Result
+
+EXAMPLES = ROOT / "examples" / "first-hour"
+PAGE = (ROOT / "docs" / "first-hour.md").read_text()
+LANGUAGES = ["cpp", "fortran", "python"]
+
+
+def source(name: str, language: str) -> str:
+    return (EXAMPLES / name).with_suffix(SUFFIXES[language]).read_text()
+
+
+def lines(text: str) -> list[str]:
+    """A program's lines without what only its layout adds."""
+    return [line.strip() for line in text.splitlines() if line.strip()]
+
+
+def listings(language: str) -> list[str]:
+    return re.findall(rf"```{language}\n(.*?)```", PAGE, re.DOTALL)
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_the_pages_lines_make_the_program_of_the_plain_one(language: str) -> None:
+    plain, *added = listings(language)
+    assert plain == source("plain", language)
+    rest = lines(source("heat", language))
+    for text in added:
+        part = lines(dedent(text))
+        at = next((i for i in range(len(rest)) if rest[i : i + len(part)] == part), None)
+        assert at is not None, f"not in heat{SUFFIXES[language]}, or twice on the page:\n{text}"
+        rest[at : at + len(part)] = [""]  # what stood around it does not meet
+    assert [line for line in rest if line] == lines(plain)
+
+
+def run(program: Path, *arguments: str, ranks: int) -> str:
+    done = launch.run(Program(program, FLAVOUR), arguments, ranks, timeout_s=60)
+    assert done.status == 0, done.stderr
+    return done.stdout.strip()
+
+
+def stop_after(num_steps: int, program: Path, prefix: Path, *arguments: str) -> None:
+    """Ctrl-C, when so many steps are whole."""
+    told = [*arguments, "--output", str(prefix), "--steps", "100000"]
+    command = launch.command_line(Program(program, FLAVOUR), told, 2)
+    started = subprocess.Popen(
+        command,
+        env=launch.environment(FLAVOUR),
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    )
+    try:
+        limit_s = time.monotonic() + 60
+        while len(list(prefix.parent.glob(f"{prefix.name}_*.nc"))) < num_steps and time.monotonic() < limit_s:
+            assert started.poll() is None, "the run has ended"
+            time.sleep(0.02)
+        started.send_signal(signal.SIGINT)
+        started.wait(timeout=60)
+    finally:
+        launch.end_session(started)
+
+
+@pytest.fixture
+def heat(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The page's last program in an empty folder."""
+    language: str = request.param
+    if language == "python":
+        for name, value in request.getfixturevalue("mpi4py_environment").items():
+            monkeypatch.setenv(name, value)
+    return build(language, source("heat", language), tmp_path / "heat")
+
+
+@needs_build
+@pytest.mark.programs
+@pytest.mark.parametrize("heat", LANGUAGES, indirect=True)
+def test_the_solver_is_restarted_after_a_kill(heat: Path, tmp_path: Path) -> None:
+    stop_after(3, heat, tmp_path / "long", "--method", "pipelined", "--asynchronous")
+    num_whole = len(list(tmp_path.glob("long_*.nc")))
+    num_steps = str(num_whole + 2)
+    said = run(heat, "--output", str(tmp_path / "long"), "--steps", num_steps, "--resume", ranks=3)
+    assert said == run(heat, "--output", str(tmp_path / "whole"), "--steps", num_steps, ranks=1)
+    whole = sorted(tmp_path.glob("whole_*"))
+    assert len(whole) == num_whole + 2
+    assert [path.name for path in sorted(tmp_path.glob("long*"))] == [
+        path.name.replace("whole", "long") for path in whole
+    ]
+    for path in whole:
+        assert path.read_bytes() == path.with_name(path.name.replace("whole", "long")).read_bytes(), path.name
+    again = launch.run(Program(heat, FLAVOUR), ["--output", str(tmp_path / "long")], 1, timeout_s=60)
+    assert again.status != 0
+    assert "say resume" in again.stderr
+
+
+@needs_build
+@pytest.mark.programs
+def test_the_three_languages_write_the_same_bytes_and_the_plain_programs_print_the_same(
+    tmp_path: Path, mpi4py_environment: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, value in mpi4py_environment.items():
+        monkeypatch.setenv(name, value)
+    said, written = set(), set()
+    for language in LANGUAGES:
+        heat = build(language, source("heat", language), tmp_path / "heat")
+        said.add(run(heat, "--output", str(tmp_path / language), "--steps", "4", ranks=2))
+        written.add((tmp_path / f"{language}_000003.nc").read_bytes())
+        plain = build(language, source("plain", language), tmp_path / "plain")
+        said.add(run(plain, "--steps", "4", ranks=3))
+    assert len(said) == len(written) == 1
+    # The page's own figure, by the fastest.
+    build("cpp", source("plain", "cpp"), tmp_path / "plain")
+    assert f"`{run(tmp_path / 'plain', ranks=2)}`" in PAGE
+
+
+@needs_build
+@pytest.mark.programs
+@pytest.mark.parametrize("heat", ["cpp"], indirect=True)
+def test_the_solver_is_studied_as_the_page_says(hakobi: Callable[..., Result], heat: Path, tmp_path: Path) -> None:
+    command = re.search(r"^hakobi (study .*)$", PAGE, re.MULTILINE)
+    assert command is not None
+    told = command.group(1).replace("--steps 200", "--steps 4")
+    assert told != command.group(1)
+    options = ["--repetitions", "1", "--storage", f"here={tmp_path}/out", "--json", "runs.jsonl"]
+    before, behind = told.split(" -- ")
+    result = hakobi(*before.split(), *options, "--", *behind.split())
+    assert result.status == 0, result.stderr
+    found = {record["method"] for record in records.read(tmp_path / "runs.jsonl")}
+    assert found == {"none", "root", "pipelined", "pipelined+hidden"}

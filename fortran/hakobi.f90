@@ -71,6 +71,7 @@ module hakobi
         procedure :: close => output_close
         procedure :: method => output_method
         procedure :: times => output_times
+        procedure :: explain => output_explain
     end type
 
     !> The block of `rank` when an array of `global` extents (fastest first) is split over `num_ranks`. Local.
@@ -208,8 +209,8 @@ contains
     !> Collective over `comm`; everything but stat and errmsg equal on all ranks. `axes`: the fastest dimension first.
     !> `hints`: "name=value;name=value". The others are the fields of hakobi::OutputOptions, with the same defaults.
     subroutine output_create(self, comm, prefix, method, axes, title, time_units, sync, asynchronous, writer_stride, &
-                             buffer_bytes, keep_pieces, hints, resume, replace, format, compression, significant_bits, stat, &
-                             errmsg)
+                             buffer_bytes, keep_pieces, hints, resume, replace, format, compression, significant_bits, &
+                             asynchronous_bytes, stat, errmsg)
         class(hakobi_output), intent(inout) :: self
         type(hakobi_comm), intent(in) :: comm
         character(len=*), intent(in) :: prefix
@@ -217,7 +218,7 @@ contains
         type(hakobi_axis), intent(in), optional :: axes(:)
         logical, intent(in), optional :: sync, asynchronous, keep_pieces, resume, replace
         integer, intent(in), optional :: writer_stride, significant_bits
-        integer(int64), intent(in), optional :: buffer_bytes
+        integer(int64), intent(in), optional :: buffer_bytes, asynchronous_bytes
         integer, intent(out), optional :: stat
         character(len=*), intent(inout), optional :: errmsg
         type(c_ptr) :: options
@@ -239,6 +240,7 @@ contains
         if (present(keep_pieces)) call set("keep_pieces", merge("1", "0", keep_pieces))
         if (present(writer_stride)) call set("writer_stride", decimal(int(writer_stride, int64)))
         if (present(buffer_bytes)) call set("buffer_bytes", decimal(buffer_bytes))
+        if (present(asynchronous_bytes)) call set("asynchronous_bytes", decimal(asynchronous_bytes))
         if (present(hints)) call set_hints(hints)
         if (present(axes)) then
             do i = size(axes), 1, -1
@@ -422,6 +424,13 @@ contains
         class(hakobi_output), intent(in) :: self
         character(len=:), allocatable :: method
         method = text_of(c_output_method(self%handle))
+    end function
+
+    !> How the steps are written and why so, for people; "" when there is no output.
+    function output_explain(self) result(text)
+        class(hakobi_output), intent(in) :: self
+        character(len=:), allocatable :: text
+        text = text_of(c_output_explain(self%handle))
     end function
 
     function output_times(self) result(times)

@@ -39,7 +39,9 @@ module hakobi_c
         real(c_double) :: gather_s = 0
         integer(c_int64_t) :: bytes = 0
         real(c_double) :: encode_s = 0
-        real(c_double) :: reserved(7) = 0
+        real(c_double) :: hidden_s = 0
+        real(c_double) :: run_s = 0
+        real(c_double) :: reserved(5) = 0
     end type
 
     interface
@@ -172,6 +174,10 @@ module hakobi_c
             type(c_ptr), value :: out
         end subroutine
         type(c_ptr) function c_output_method(out) bind(c, name="hakobi_output_method")
+            import :: c_ptr
+            type(c_ptr), value :: out
+        end function
+        type(c_ptr) function c_output_explain(out) bind(c, name="hakobi_output_explain")
             import :: c_ptr
             type(c_ptr), value :: out
         end function

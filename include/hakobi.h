@@ -118,8 +118,8 @@ HAKOBI_API int hakobi_dims_of_ranks(int num_dims, const int64_t* global, int num
 /* ---- Output --------------------------------------------------------------------------------------------------- */
 
 /* What hakobi_output_create takes besides the prefix; equal on every rank. Names and meanings are those of
- * hakobi::OutputOptions: method, format, title, time_units, compression, significant_bits, sync, asynchronous, writer_stride, buffer_bytes, resume, replace,
- * keep_pieces;
+ * hakobi::OutputOptions: method, format, title, time_units, compression, significant_bits, sync, asynchronous,
+ * asynchronous_bytes, writer_stride, buffer_bytes, resume, replace, keep_pieces;
  * numbers are written in decimal, yes and no as 1 and 0. What a setter refuses it returns at once, and create reports
  * it on every rank. */
 typedef struct hakobi_options hakobi_options;
@@ -195,13 +195,15 @@ HAKOBI_API void hakobi_output_free(hakobi_output* out);
 
 /* The method in force, never "auto"; valid while `out` lives. NULL when `out` is. */
 HAKOBI_API const char* hakobi_output_method(const hakobi_output* out);
+/* How the steps are written and why so, for people; valid until the next call with `out`. NULL when `out` is. */
+HAKOBI_API const char* hakobi_output_explain(hakobi_output* out);
 
 /* Seconds that this rank has spent in the phases of output, and the bytes that it put (hakobi::OutputTimes). */
 typedef struct hakobi_output_times {
     double layout_s, values_s, finish_s, gather_s;
     int64_t bytes;
-    double encode_s;
-    double reserved[7];
+    double encode_s, hidden_s, run_s;
+    double reserved[5];
 } hakobi_output_times;
 HAKOBI_API int hakobi_output_get_times(const hakobi_output* out, hakobi_output_times* times);
 

@@ -64,7 +64,9 @@ ParsedOptions parse_options(int argc, char** argv, bool prints) {
                     "method writers: every n-th rank writes; 0 chooses")
         ->check(CLI::NonNegativeNumber);
     out->add_flag("--sync", options.output.sync, "a step counts as written when it is on the disk");
-    out->add_flag("--asynchronous", options.output.asynchronous, "compute while a step drains (pipelined)");
+    bool is_asynchronous = true;
+    auto* asynchronous = out->add_flag("--asynchronous,!--synchronous", is_asynchronous,
+                                       "compute while steps are stored, or not; unset: where the method can");
     auto* replace =
         out->add_flag("--replace", options.output.replace, "remove the steps that PREFIX holds already");
     out->add_option("--state-every", options.state_every,
@@ -143,6 +145,7 @@ ParsedOptions parse_options(int argc, char** argv, bool prints) {
         if (equals == std::string::npos || equals == 0) return refuse("--hint takes NAME=VALUE, not " + hint);
         options.output.hints[hint.substr(0, equals)] = hint.substr(equals + 1);
     }
+    if (asynchronous->count() > 0) options.output.asynchronous = is_asynchronous;
     if (!region.empty()) options.region = {region[0], region[1], region[2], region[3]};
     if (interval->count() > 0) options.output_interval_min = interval_min;
     options.is_single_precision = precision == "single";

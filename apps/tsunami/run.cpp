@@ -282,7 +282,8 @@ void run(const Comm& comm, const Options& options) {
                                               {"layout_s", highest_of_ranks(comm, times.layout_s)},
                                               {"values_s", highest_of_ranks(comm, times.values_s)},
                                               {"finish_s", highest_of_ranks(comm, times.finish_s)},
-                                              {"gather_s", highest_of_ranks(comm, times.gather_s)}};
+                                              {"gather_s", highest_of_ranks(comm, times.gather_s)},
+                                              {"hidden_s", highest_of_ranks(comm, times.hidden_s)}};
     const auto records = recorder.gather(comm.handle());
     if (comm.rank() != 0) return;
 
@@ -298,6 +299,7 @@ void run(const Comm& comm, const Options& options) {
                 static_cast<long long>(grid.num_rows), static_cast<long long>(grid.num_columns),
                 options.hours, static_cast<long long>(simulation->num_steps()), comm.size(), from.data(),
                 written.data(), to_s - from_s);
+    if (output.method() != "none") std::printf("tsunami: output by %s\n", output.explain().c_str());
     if (!gauges.empty()) print_gauges(gauges);
     if (!options.gauge_records.empty()) write_gauge_records(options.gauge_records, recorder, records);
     if (options.json.empty()) return;
@@ -313,6 +315,7 @@ void run(const Comm& comm, const Options& options) {
                                         {"steps_out", num_put},
                                         {"grid", {grid.num_rows, grid.num_columns}},
                                         {"output_times", output_times},
+                                        {"output_explained", output.explain()},
                                         {"mass_relative_change", change},
                                         {"eta_checksum", hash.data()},
                                         {"mpi", mpi_name()},

@@ -7,6 +7,7 @@
 #include <hakobi/hints.hpp>
 #include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -47,9 +48,15 @@ struct OutputOptions {
     /// 2^-(bits + 1) of itself, which its field's _QuantizeBitRoundNumberOfSignificantBits says. 10 bits are 3 decimal digits.
     /// 0: all.
     int significant_bits = 0;
-    bool sync = false;          ///< fsync each step's file and its folder before end_step returns
-    bool asynchronous = false;  ///< end_step may return while the step drains (pipelined; others ignore it)
-    int writer_stride = 0;      ///< `writers`: every n-th rank writes; 0: one in four, at least one a node
+    bool sync = false;  ///< fsync each step's file and its folder before end_step returns
+    /// Hidden output: end_step returns when the values are copied, and they are stored while the program goes on. Unset:
+    /// HAKOBI_ASYNCHRONOUS (1 or 0), else yes where the method can and memory allows (Output::explain says). True where the
+    /// method cannot (`parallel`) is invalid_argument.
+    std::optional<bool> asynchronous = {};
+    /// Bound of the copies that wait to be stored, on each node; a step that finds no room waits. At least 1 MiB (`pipelined`
+    /// takes its collective buffers in any case); 0: 256 MiB, or an eighth of the memory that is free, where that is less.
+    std::int64_t asynchronous_bytes = 0;
+    int writer_stride = 0;  ///< `writers`: every n-th rank writes; 0: one in four, at least one a node
     /// Bound of what `root`, `writers` and gathering hold of other ranks' data at one time; at least 4096.
     std::int64_t buffer_bytes = 64 << 20;
     /// A prefix that holds steps already is refused (exists), unless one of these is asked for. `resume`: the run goes on
@@ -71,11 +78,12 @@ struct OutputTimes {
     double values_s = 0;     ///< moving values: messages, shuffle, file access
     double finish_s = 0;     ///< sync, rename, agreement
     double gather_s = 0;     ///< `per-process`: making one file of the pieces
+    double hidden_s = 0;     ///< not in any call: this rank's values were stored while the program went on
+    double run_s = 0;        ///< since create, until close: what the others are a share of
     std::int64_t bytes = 0;  ///< values put by this rank
 };
 
-/// A field of one step. `data` is lent until end_step returns (asynchronous or not: it is copied before
-/// that). The ranks' blocks must not overlap; elements that no block covers are zero in the file.
+/// A field of one step. `data` is lent until end_step returns, which has copied it where the output is hidden. The ranks' blocks must not overlap; elements that no block covers are zero in the file.
 struct Field {
     using Data = std::variant<std::span<const double>, std::span<const float>, std::span<const std::int32_t>,
                               std::span<const std::int64_t>, std::span<const std::int8_t>,
@@ -139,8 +147,8 @@ class HAKOBI_EXPORT Output {
     /// In the place of put where the caller has no field to lend: end_step throws invalid_argument with this reason on
     /// every rank. For bindings, whose own checks come before put's; local.
     void refuse(std::string_view reason);
-    /// Writes the step. Collective. On return the file has its final name (asynchronous: at the latest when
-    /// the next end_step or close returns, which also throw what went wrong with it). invalid_argument when
+    /// Writes the step. Collective. On return the file has its final name; where the output is hidden, when a later end_step,
+    /// or close, returns, which also throw what went wrong with it. invalid_argument when
     /// ranks put different fields (name, type, units, order, global extents) or times, or blocks that
     /// overlap: the text says which.
     void end_step();
@@ -152,6 +160,9 @@ class HAKOBI_EXPORT Output {
     [[nodiscard]] OutputTimes times() const;
     /// The method in force: never "auto".
     [[nodiscard]] std::string_view method() const;
+    /// How the steps are written and why so, for people: the method, whether it is hidden, with how much memory; after close
+    /// also how long the slowest rank waited for it. Local; HAKOBI_EXPLAIN=1 prints it.
+    [[nodiscard]] std::string explain() const;
 
   private:
     struct Impl;

@@ -155,7 +155,9 @@ class TimesC(ctypes.Structure):
         ("gather_s", c_double),
         ("bytes", c_int64),
         ("encode_s", c_double),
-        ("reserved", c_double * 7),
+        ("hidden_s", c_double),
+        ("run_s", c_double),
+        ("reserved", c_double * 5),
     )
 
 
@@ -250,6 +252,7 @@ _PROTOTYPES: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "hakobi_output_close": (c_int, (c_void_p,)),
     "hakobi_output_free": (None, (c_void_p,)),
     "hakobi_output_method": (c_char_p, (c_void_p,)),
+    "hakobi_output_explain": (c_char_p, (c_void_p,)),
     "hakobi_output_get_times": (c_int, (c_void_p, POINTER(TimesC))),
     "hakobi_input_open": (c_int, (c_void_p, c_char_p, c_void_p, POINTER(c_void_p))),
     "hakobi_input_open_alone": (c_int, (c_char_p, POINTER(c_void_p))),

@@ -117,6 +117,8 @@ class OutputTimes:
     values_s: float
     finish_s: float
     gather_s: float
+    hidden_s: float  #: not in any call: this rank's values were stored while the program went on
+    run_s: float  #: since create, until close
     bytes: int
     encode_s: float = 0.0
 
@@ -185,7 +187,8 @@ class Output:
         self._handle = handle
         self._lent: list[npt.NDArray[Any]] = []  # the open step's arrays: alive until end_step returns
         self._is_open = False  # between begin_step and end_step
-        self.method: str = self._library.hakobi_output_method(handle).decode()
+        self._last_times: OutputTimes | None = None  # these: what close has left
+        self._last_method = self._last_explanation = ""
 
     @classmethod
     def create(
@@ -201,7 +204,8 @@ class Output:
         compression: str = "none",
         significant_bits: int = 0,
         sync: bool = False,
-        asynchronous: bool = False,
+        asynchronous: bool | None = None,
+        asynchronous_bytes: int = 0,
         writer_stride: int = 0,
         buffer_bytes: int = 64 << 20,
         keep_pieces: bool = False,
@@ -210,6 +214,9 @@ class Output:
         hints: Mapping[str, str] | None = None,
     ) -> Output:
         """Collective over `comm`; all arguments equal on all ranks. `axes`: the grid's dimensions, slowest first.
+
+        `asynchronous`: end_step returns when the values are copied, at most `asynchronous_bytes` of them on a node, and
+        they are stored while the program goes on. None: where the method can and memory allows; `explain` says.
 
         A prefix that holds steps already raises ExistsError, unless the run is to go on after the last whole one
         (`resume`) or to remove them (`replace`).
@@ -231,13 +238,15 @@ class Output:
             "compression": compression,
             "significant_bits": significant_bits,
             "sync": int(sync),
-            "asynchronous": int(asynchronous),
+            "asynchronous_bytes": asynchronous_bytes,
             "writer_stride": writer_stride,
             "buffer_bytes": buffer_bytes,
             "keep_pieces": int(keep_pieces),
             "resume": int(resume),
             "replace": int(replace),
         }
+        if asynchronous is not None:
+            values["asynchronous"] = int(asynchronous)
         try:
             # What a setter or this side refuses is raised by create, on every rank.
             path = b""
@@ -303,7 +312,7 @@ class Output:
         self._library.hakobi_output_put(self._handle, lent)  # its code is end_step's to report
 
     def end_step(self) -> None:
-        """Writes the step. Collective. On return the file has its final name (asynchronous: after the next call)."""
+        """Writes the step. Collective. The file has its final name on return; hidden, after a later call."""
         try:
             check(self._library, self._library.hakobi_output_end_step(self._handle))
         finally:
@@ -317,14 +326,40 @@ class Output:
         try:
             check(self._library, self._library.hakobi_output_close(self._handle))
         finally:
+            self._last_times = self.times
+            _ = self.method, self.explain()
             self._free()
 
     @property
     def times(self) -> OutputTimes:
         """What this rank's output has cost so far."""
+        if not self._handle and self._last_times is not None:
+            return self._last_times
         times = TimesC()
         check(self._library, self._library.hakobi_output_get_times(self._handle, times))
-        return OutputTimes(times.layout_s, times.values_s, times.finish_s, times.gather_s, times.bytes, times.encode_s)
+        return OutputTimes(
+            times.layout_s,
+            times.values_s,
+            times.finish_s,
+            times.gather_s,
+            times.hidden_s,
+            times.run_s,
+            times.bytes,
+            times.encode_s,
+        )
+
+    @property
+    def method(self) -> str:
+        """The method in force, never "auto"."""
+        if self._handle:
+            self._last_method = self._library.hakobi_output_method(self._handle).decode()
+        return self._last_method
+
+    def explain(self) -> str:
+        """How the steps are written and why so, for people; after close also how long the run waited for it."""
+        if self._handle:
+            self._last_explanation = self._library.hakobi_output_explain(self._handle).decode()
+        return self._last_explanation
 
     def __enter__(self) -> Output:
         return self

@@ -25,7 +25,7 @@ struct hakobi_options {
 
 struct hakobi_output {
     hakobi::Output output;
-    std::string method;
+    std::string explanation;
 };
 
 struct hakobi_input {

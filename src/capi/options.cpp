@@ -52,6 +52,10 @@ constexpr std::array setters{
            [](OutputOptions& o, std::string_view n, std::string_view v) { o.sync = yes_or_no(n, v); }},
     Setter{"asynchronous", [](OutputOptions& o, std::string_view n,
                               std::string_view v) { o.asynchronous = yes_or_no(n, v); }},
+    Setter{"asynchronous_bytes",
+           [](OutputOptions& o, std::string_view n, std::string_view v) {
+               o.asynchronous_bytes = integer<std::int64_t>(n, v);
+           }},
     Setter{"writer_stride", [](OutputOptions& o, std::string_view n,
                                std::string_view v) { o.writer_stride = integer<int>(n, v); }},
     Setter{"buffer_bytes", [](OutputOptions& o, std::string_view n,

@@ -139,8 +139,7 @@ int hakobi_output_create(hakobi_comm* comm, const char* prefix, const hakobi_opt
         auto handle = std::unique_ptr<hakobi_output>(new hakobi_output{
             .output = hakobi::Output::create(comm->comm, prefix,
                                              options != nullptr ? options->values : hakobi::OutputOptions{}),
-            .method = {}});
-        handle->method = handle->output.method();
+            .explanation = {}});
         *out = handle.release();
     });
 }
@@ -192,7 +191,17 @@ void hakobi_output_free(hakobi_output* out) {
 }
 
 const char* hakobi_output_method(const hakobi_output* out) {
-    return out != nullptr ? out->method.c_str() : nullptr;
+    return out != nullptr ? out->output.method().data() : nullptr;  // a view of a literal, which ends with 0
+}
+
+const char* hakobi_output_explain(hakobi_output* out) {
+    if (out == nullptr) return nullptr;
+    try {
+        out->explanation = out->output.explain();
+    } catch (const std::bad_alloc&) {
+        return "out of memory";
+    }
+    return out->explanation.c_str();
 }
 
 const char* hakobi_output_method_name(int index) {
@@ -216,6 +225,8 @@ int hakobi_output_get_times(const hakobi_output* out, hakobi_output_times* times
         times->gather_s = values.gather_s;
         times->bytes = values.bytes;
         times->encode_s = values.encode_s;
+        times->hidden_s = values.hidden_s;
+        times->run_s = values.run_s;
     });
 }
 

@@ -341,6 +341,7 @@ EngineCounters Engine::counters() const {
         counters.storage_bytes += impl_->pipeline->storage_bytes();
         counters.storage_s += impl_->pipeline->storage_s();
         counters.filled_bytes += impl_->pipeline->filled_bytes();
+        counters.storage_end_s = impl_->pipeline->storage_end_s();
     }
     return counters;
 }

@@ -66,6 +66,7 @@ struct EngineCounters {
         0;                   ///< of that: waiting for a free collective buffer or for one that storage fills
     double wait_peer_s = 0;  ///< of that: waiting for other ranks
     double storage_s = 0;    ///< summed over I/O threads: inside file accesses
+    double storage_end_s = 0;  ///< when the last of the pipeline's was over, on now_s(); 0: none
 };
 
 /// Collective reads and writes of one open file: two-phase I/O whose shuffle and file access overlap.

@@ -160,6 +160,9 @@ void Pipeline::finished(Job& job) {
         filled_bytes_.fetch_add(request.filled_bytes, std::memory_order_relaxed);
         storage_ns_.fetch_add(static_cast<std::int64_t>((request.end_s - request.start_s) * 1e9),
                               std::memory_order_relaxed);
+        double latest_s = storage_end_s_.load(std::memory_order_relaxed);
+        while (latest_s < request.end_s && !storage_end_s_.compare_exchange_weak(latest_s, request.end_s)) {
+        }
         timeline_.add(
             {is_write_ ? "write" : "read", request.thread + 1, request.start_s, request.end_s, job.turn});
     }

@@ -58,6 +58,8 @@ class Pipeline {
     [[nodiscard]] std::int64_t storage_bytes() const noexcept { return storage_bytes_.load(); }
     [[nodiscard]] std::int64_t filled_bytes() const noexcept { return filled_bytes_.load(); }
     [[nodiscard]] double storage_s() const noexcept { return static_cast<double>(storage_ns_.load()) * 1e-9; }
+    /// When the last access so far was over, on now_s().
+    [[nodiscard]] double storage_end_s() const noexcept { return storage_end_s_.load(); }
 
   private:
     struct Job {
@@ -83,6 +85,7 @@ class Pipeline {
     bool are_marks_clear_ = false;  // the memory may have served another file
     std::vector<Job> jobs_;
     std::atomic<std::int64_t> storage_bytes_{0}, storage_ns_{0}, filled_bytes_{0};
+    std::atomic<double> storage_end_s_{0};
     std::atomic<bool> has_failed_{false};
 
     /// Of each turn, until its file access is over, and until the dispatcher has heard of its buffer's deposits or

@@ -27,6 +27,12 @@ void all_max(const Comm& comm, std::span<std::int64_t> values) {
           "MPI_Allreduce");
 }
 
+void node_bit_or(const Comm& comm, std::span<std::byte> bytes) {
+    check(MPI_Allreduce(MPI_IN_PLACE, bytes.data(), static_cast<int>(bytes.size()), MPI_BYTE, MPI_BOR,
+                        comm.state().node),
+          "MPI_Allreduce");
+}
+
 void broadcast(const Comm& comm, std::vector<std::byte>& bytes, int root) {
     auto size = static_cast<std::int64_t>(bytes.size());
     check(MPI_Bcast(&size, 1, MPI_INT64_T, root, comm.state().internal), "MPI_Bcast");

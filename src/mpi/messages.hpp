@@ -14,6 +14,9 @@ namespace hakobi::mpi {
 /// Collective: every rank gets the maximum over the ranks, element by element.
 void all_max(const Comm& comm, std::span<std::int64_t> values);
 
+/// Collective over the node's ranks: every one gets the bits that any of them has set; as many bytes on each.
+void node_bit_or(const Comm& comm, std::span<std::byte> bytes);
+
 /// Collective: `bytes` of rank `root` replaces that of all others, whatever its size.
 void broadcast(const Comm& comm, std::vector<std::byte>& bytes, int root);
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/guard.hpp"
+#include "mpi/comm_state.hpp"
 #include "mpi/messages.hpp"
 #include "output/assemble.hpp"
 #include "region/copy.hpp"
@@ -58,13 +59,23 @@ class Group final : public Members {
 }  // namespace
 
 Collector::Collector(const MethodSettings& settings, int stride)
-    : comm_(settings.comm), buffer_bytes_(settings.options.buffer_bytes), sync_(settings.options.sync) {
+    : comm_(settings.comm),
+      buffer_bytes_(settings.options.buffer_bytes),
+      sync_(settings.options.sync),
+      is_hidden_(settings.hiding.is_on) {
     writer_ = comm_.rank() - comm_.rank() % stride;
     num_members_ = std::min(stride, comm_.size() - writer_);
+    if (!is_hidden_ || comm_.rank() != writer_) return;
+    const auto num_writers =
+        std::ranges::count_if(comm_.state().ranks_of_node[static_cast<std::size_t>(comm_.node())],
+                              [stride](int rank) { return rank % stride == 0; });
+    background_ =
+        std::make_unique<Background>(comm_, settings.hiding.node_bytes / num_writers, settings.hiding.cores);
 }
 
 Status Collector::prepare(const Step& step) {
     if (comm_.rank() != writer_) return {};
+    if (background_) background_->prepare();
     return guarded("output buffer of " + std::to_string(buffer_bytes_) + " bytes", [&] {
         if (!buffer_)
             buffer_ = std::make_unique_for_overwrite<std::byte[]>(static_cast<std::size_t>(buffer_bytes_));
@@ -82,7 +93,18 @@ mpi::Agreed Collector::write(const Step& step) {
     } else {
         serve(step);
     }
+    const mpi::Agreed agreed = mpi::agree(comm_, status);
+    if (is_hidden_) start_draining(filling_, agreed.status.ok(), draining_);
+    return agreed;
+}
+
+mpi::Agreed Collector::wait(double& stored_s) {
+    const Status status = wait_for_oldest(draining_, background_.get(), stored_s);
     return mpi::agree(comm_, status);
+}
+
+void Collector::abandon(const Step&) {
+    drop(draining_);
 }
 
 void Collector::exchange_regions(const Step& step) {
@@ -123,7 +145,8 @@ Status Collector::write_fields(const Step& step, std::vector<std::int64_t>& owed
     if (std::all_of(owed.begin(), owed.end(), [](std::int64_t bytes) { return bytes == 0; })) return {};
     Result<storage::FilePtr> opened = storage::open_file(step.part_path, {.read = false, .write = true});
     if (!opened.ok()) return opened.status();
-    storage::File& file = *opened.value();
+    if (background_) filling_ = background_->take(std::move(opened).value());
+    storage::File& file = filling_ ? *filling_ : *opened.value();
     Status status;
     for (std::size_t p = 0; p < regions_.size() && status.ok(); ++p) {
         Group group(comm_, step.parts[p].memory, owed);

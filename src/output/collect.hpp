@@ -2,6 +2,7 @@
 
 #include <vector>
 
+#include "output/background.hpp"
 #include "output/method.hpp"
 
 namespace hakobi::output {
@@ -16,12 +17,19 @@ namespace hakobi::output {
 ///    writer.
 /// 3. A writer that fails asks for -1, once, from every member that is not through: that one stops sending.
 /// 4. All ranks agree.
+///
+/// Hidden, the writer's file is a Background's: 2 ends when all values are copied, and `wait` agrees on what storage said.
 class Collector final : public Method {
   public:
     Collector(const MethodSettings& settings, int stride);
 
     Status prepare(const Step& step) override;
     mpi::Agreed write(const Step& step) override;
+    [[nodiscard]] int num_draining() const override { return static_cast<int>(draining_.size()); }
+    [[nodiscard]] int num_drained() const override { return drained(draining_); }
+    [[nodiscard]] int most_draining() const override { return most_draining_files; }
+    mpi::Agreed wait(double& stored_s) override;
+    void abandon(const Step& step) override;
 
   private:
     void exchange_regions(const Step& step);
@@ -34,8 +42,12 @@ class Collector final : public Method {
     int num_members_ = 1;
     std::int64_t buffer_bytes_;
     bool sync_;
+    bool is_hidden_;
     std::unique_ptr<std::byte[]> buffer_;       // on writers
     std::vector<std::vector<Region>> regions_;  // on writers: [part][member], in the file
+    std::unique_ptr<Background> background_;    // on writers that hide
+    std::shared_ptr<BackgroundFile> filling_;   // there: the open step's
+    DrainingFiles draining_;
 };
 
 }  // namespace hakobi::output

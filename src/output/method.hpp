@@ -14,6 +14,7 @@
 #include "format/step.hpp"
 #include "mpi/agree.hpp"
 #include "mpi/mpi_file.hpp"
+#include "output/hiding.hpp"
 #include "output/series.hpp"
 #include "region/region.hpp"
 
@@ -61,11 +62,16 @@ class Method {
     virtual Status prepare(const Step& /*step*/) { return {}; }
     /// Stores all ranks' parts, in the file at part_path where writes_step_file.
     virtual mpi::Agreed write(const Step& step) = 0;
-    /// True after a `write` that returned before the values were stored: `wait` completes it.
-    [[nodiscard]] virtual bool is_draining() const { return false; }
-    virtual mpi::Agreed wait() { return {}; }
-    /// Local: forgets what an agreed failure has left of the step; no file of it stays. Also called for a step that
-    /// failed before `prepare`: files of an earlier run stay as they are.
+    /// Steps whose `write` returned before the values were stored: `wait` completes the oldest. Equal on all ranks.
+    [[nodiscard]] virtual int num_draining() const { return 0; }
+    /// Of these, how many of the oldest need no waiting on this rank. Local.
+    [[nodiscard]] virtual int num_drained() const { return 0; }
+    /// How many there may be at one time.
+    [[nodiscard]] virtual int most_draining() const { return 1; }
+    /// `stored_s`: when the last of this rank's storage accesses for that step was over, on now_s(); 0: it had none.
+    virtual mpi::Agreed wait(double& /*stored_s*/) { return {}; }
+    /// Local: forgets what an agreed failure has left of the step; no file of it stays. Also called for a step that was
+    /// draining behind the one that failed, and for one that failed before `prepare`: files of an earlier run stay as they are.
     virtual void abandon(const Step& /*step*/) {}
     /// Completes what was left for the end of the run. Called once, also after a failure; `times` may be
     /// added to.
@@ -75,6 +81,7 @@ class Method {
 struct MethodSettings {
     Comm comm;
     OutputOptions options;
+    Hiding hiding;
     /// `parallel`: the most that a rank writes by one call; a multiple of 8.
     std::int64_t round_bytes = mpi::MpiFile::most_round_bytes;
 };
@@ -83,13 +90,14 @@ struct MethodSettings {
 struct MethodEntry {
     std::string_view name;
     Result<std::unique_ptr<Method>> (*make)(const MethodSettings&);
+    const char* why_not_hidden = nullptr;  ///< of a method whose steps cannot drain while the program goes on
 };
 
 /// In the order of the documentation.
 [[nodiscard]] std::span<const MethodEntry> methods();
-/// The entry that `name` stands for; "auto" chooses by options and number of ranks. invalid_argument, naming
+/// The entry that `name` stands for; "auto" chooses by the number of ranks. invalid_argument, naming
 /// the nearest method, when there is none.
-Result<const MethodEntry*> find_method(std::string_view name, const OutputOptions& options, int num_ranks);
+Result<const MethodEntry*> find_method(std::string_view name, int num_ranks);
 
 // One a file; registry.cpp lists them.
 Result<std::unique_ptr<Method>> make_none(const MethodSettings& settings);

@@ -1,8 +1,11 @@
 #include <hakobi/output.hpp>
 
 #include <cmath>
+#include <cstdio>
+#include <cstdlib>
 
 #include "base/bytes.hpp"
+#include "base/clock.hpp"
 #include "base/guard.hpp"
 #include "mpi/messages.hpp"
 #include "output/agreement.hpp"
@@ -16,6 +19,7 @@ using output::Step;
 namespace {
 
 constexpr std::int64_t least_buffer_bytes = 4096;
+constexpr std::int64_t least_asynchronous_bytes = 1 << 20;
 
 std::vector<std::byte> encode_options(std::string_view prefix, const OutputOptions& options) {
     ByteWriter writer;
@@ -25,7 +29,8 @@ std::vector<std::byte> encode_options(std::string_view prefix, const OutputOptio
     writer.put_text(options.compression);
     writer.put(options.significant_bits);
     writer.put(options.sync);
-    writer.put(options.asynchronous);
+    writer.put(options.asynchronous ? static_cast<int>(*options.asynchronous) : -1);
+    writer.put(options.asynchronous_bytes);
     writer.put(options.writer_stride);
     writer.put(options.buffer_bytes);
     writer.put(options.keep_pieces);
@@ -46,6 +51,11 @@ Status check_options(std::string_view prefix, const OutputOptions& options) {
     if (options.buffer_bytes < least_buffer_bytes) {
         return {ErrorCode::invalid_argument, "buffer_bytes is " + std::to_string(options.buffer_bytes) +
                                                  ": the least is " + std::to_string(least_buffer_bytes)};
+    }
+    if (options.asynchronous_bytes != 0 && options.asynchronous_bytes < least_asynchronous_bytes) {
+        return {ErrorCode::invalid_argument,
+                "asynchronous_bytes is " + std::to_string(options.asynchronous_bytes) + ": the least is " +
+                    std::to_string(least_asynchronous_bytes)};
     }
     if (options.resume && options.replace) {
         return {ErrorCode::invalid_argument,
@@ -104,14 +114,26 @@ void Output::Impl::throw_if_unusable(const char* call) const {
     if (!failure.ok()) throw Error(ErrorCode::failed, "the output has failed before: " + failure.text());
 }
 
-Status Output::Impl::make_method() {
+Status Output::Impl::find_names() {
     Result<const format::Format*> found = format::find_format(options.format);
     if (!found.ok()) return found.status();
     format = found.value();
-    Result<const output::MethodEntry*> entry = output::find_method(options.method, options, comm.size());
-    if (!entry.ok()) return entry.status();
-    method_name = entry.value()->name;
-    Result<std::unique_ptr<output::Method>> made = entry.value()->make({comm, options});
+    Result<const output::MethodEntry*> known = output::find_method(options.method, comm.size());
+    if (!known.ok()) return known.status();
+    entry = known.value();
+    Result<std::optional<bool>> asked = output::asked_hiding(options);
+    if (!asked.ok()) return asked.status();
+    options.asynchronous = asked.value();
+    if (options.asynchronous.value_or(false) && entry->why_not_hidden != nullptr) {
+        return {ErrorCode::invalid_argument, "asynchronous output is asked for, and method " +
+                                                 std::string(entry->name) +
+                                                 " cannot: " + entry->why_not_hidden};
+    }
+    return {};
+}
+
+Status Output::Impl::make_method() {
+    Result<std::unique_ptr<output::Method>> made = entry->make({comm, options, hiding});
     if (!made.ok()) return made.status();
     method = std::move(made).value();
     Result<filter::Filters> parsed = filter::parse_filters(options.compression, options.significant_bits);
@@ -126,6 +148,15 @@ Status Output::Impl::check_filters(const filter::Filters& asked) const {
             "files of the format " + std::string(format->name()) + " hold no compressed fields"};
 }
 
+void Output::Impl::say_how() const {
+    const char* const wanted = std::getenv("HAKOBI_EXPLAIN");
+    if (!is_rank_0() || wanted == nullptr || std::string_view(wanted).empty() ||
+        std::string_view(wanted) == "0")
+        return;
+    std::fprintf(stderr, "hakobi: %s: %s%s\n", prefix.c_str(), output::text_of(entry->name, hiding).c_str(),
+                 waited_text.c_str());
+}
+
 Output Output::create(const Comm& comm, std::string_view prefix, OutputOptions options) {
     if (!comm) throw Error(ErrorCode::invalid_argument, "Output::create: the communicator is empty");
     auto impl = std::make_unique<Impl>();
@@ -133,9 +164,11 @@ Output Output::create(const Comm& comm, std::string_view prefix, OutputOptions o
     impl->prefix = prefix;
     impl->options = std::move(options);
     Status status = guarded("Output::create", [&] { return check_options(prefix, impl->options); });
-    status.keep_first(guarded("Output::create", [&] { return impl->make_method(); }));
+    status.keep_first(guarded("Output::create", [&] { return impl->find_names(); }));
     agree_on_options(comm, status, prefix, impl->options).throw_if_error();
-    if (impl->is_rank_0()) status = guarded("Output::create", [&] { return impl->claim(); });
+    impl->hiding = output::choose_hiding(comm, *impl->entry, impl->options);
+    status = guarded("Output::create", [&] { return impl->make_method(); });
+    if (impl->is_rank_0() && status.ok()) status = guarded("Output::create", [&] { return impl->claim(); });
     mpi::agree_or_throw(comm, status);
     ByteWriter writer;
     writer.put(impl->run);
@@ -148,6 +181,8 @@ Output Output::create(const Comm& comm, std::string_view prefix, OutputOptions o
     impl->step.description.title = impl->options.title;
     impl->step.description.time_units = impl->options.time_units;
     impl->step.description.axes = impl->options.axes;
+    impl->created_s = now_s();
+    impl->say_how();
     return Output(std::move(impl));
 }
 
@@ -162,7 +197,7 @@ Output& Output::operator=(Output&& other) noexcept {
 Output::~Output() {
     if (!impl_) return;
     impl_->method.reset();  // ends what runs in the background before the file goes
-    impl_->discard_part();
+    impl_->discard_parts();
 }
 
 void Output::begin_step(double time) {
@@ -231,9 +266,10 @@ void Output::end_step() {
     }
     const mpi::Agreed agreed = impl_->run_step();
     if (!agreed.status.ok()) {
-        impl_->fail(agreed, step);
+        impl_->fail(agreed);
         agreed.throw_if_error();
     }
+    impl_->returned_s = now_s();
     ++impl_->next_step;
     for (std::size_t f = 0; f < impl_->held.size(); ++f) {
         for (const output::HeldBlock& one : impl_->held[f])
@@ -247,14 +283,20 @@ void Output::close() {
     impl_->is_closed = true;
     const mpi::Agreed agreed = impl_->run_close();
     impl_->is_open = false;
+    impl_->say_how();
     agreed.throw_if_error();
 }
 
 OutputTimes Output::times() const {
-    return impl_->times;
+    OutputTimes times = impl_->times;
+    if (!impl_->is_closed) times.run_s = now_s() - impl_->created_s;
+    return times;
 }
 std::string_view Output::method() const {
-    return impl_->method_name;
+    return impl_->entry->name;
+}
+std::string Output::explain() const {
+    return output::text_of(impl_->entry->name, impl_->hiding) + impl_->waited_text;
 }
 
 }  // namespace hakobi

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <deque>
 #include <hakobi/output.hpp>
 #include <optional>
 
@@ -17,7 +18,9 @@ struct Output::Impl {
     Comm comm;
     std::string prefix;
     OutputOptions options;
-    std::string_view method_name;
+    output::Hiding hiding;
+    double created_s = 0;
+    const output::MethodEntry* entry = nullptr;  // what `method` was made by
     const format::Format* format = nullptr;
     std::unique_ptr<output::Method> method;
     filter::Filters filters;                        // of fields that do not ask for others
@@ -28,29 +31,43 @@ struct Output::Impl {
     storage::LockFile lock;   // rank 0: nobody else writes the prefix
     output::Resumed resumed;  // rank 0: what the next step is compared with
     std::int64_t next_step = 0;
-    bool is_open = false;      // between begin_step and end_step
-    bool is_draining = false;  // the step before was started and not finished
+    bool is_open = false;  // between begin_step and end_step
     bool is_closed = false;
-    std::string part_made;                // rank 0: the temporary file that is there
+    std::vector<std::string> parts_made;  // rank 0: the temporary files that are there
     Status failure;                       // why the object is failed
     Status put_status;                    // the first mistake in this step's puts
     output::Step step;                    // the open step; its layout is kept from step to step
     std::vector<output::HeldField> held;  // one a field of it
-    output::Step draining;                // names of the one under way
+    /// A step on its way: its names, and when end_step returned from it.
+    struct Draining {
+        output::Step names;
+        double returned_s = 0;
+    };
+    std::deque<Draining> draining;
+    double last_stored_s = 0;
+    double returned_s = 0;                        // when the last end_step returned
+    std::vector<std::pair<double, double>> gaps;  // since steps drain: when the program was in no end_step
+    std::string waited_text;                      // what close has found, for explain
     std::vector<std::vector<Block>> blocks_before;
     std::optional<std::vector<format::FieldDescription>> fields_before;  // those that step.layout is for
 
     [[nodiscard]] bool is_rank_0() const { return comm.rank() == 0; }
     void throw_if_unusable(const char* call) const;
+    /// What create's arguments name: format and entry.
+    Status find_names();
     Status make_method();
     [[nodiscard]] Status check_filters(const filter::Filters& asked) const;
+    /// On rank 0's stderr with HAKOBI_EXPLAIN=1.
+    void say_how() const;
     /// Rank 0's part of create.
     Status claim();
-    void discard_part() noexcept;
+    void discard_parts() noexcept;
 
     // Collective. noexcept: an exception here could only be a failed allocation between messages, and other
     // ranks would wait for ever; the program ends instead.
     mpi::Agreed run_step() noexcept;
+    void begin_call() noexcept;
+    mpi::Agreed write_step() noexcept;
     mpi::Agreed lay_out(bool has_chunks) noexcept;
     /// A field's first block, or another one.
     void add(format::FieldDescription field, output::HeldBlock block);
@@ -58,10 +75,14 @@ struct Output::Impl {
     /// Local: this rank's parts of the file.
     void place_fields();
     mpi::Agreed finish(const output::Step& finished) noexcept;
-    mpi::Agreed finish_draining() noexcept;
+    /// Waits for steps, the oldest first, until at most `most_left` are on their way; not for those that all ranks have
+    /// stored.
+    mpi::Agreed finish_draining(int most_left) noexcept;
+    mpi::Agreed finish_oldest() noexcept;
     mpi::Agreed run_close() noexcept;
+    void share_times() noexcept;
     /// Local, on every rank alike.
-    void fail(const mpi::Agreed& agreed, const output::Step& failed) noexcept;
+    void fail(const mpi::Agreed& agreed) noexcept;
 };
 
 }  // namespace hakobi

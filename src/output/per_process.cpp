@@ -5,6 +5,7 @@
 
 #include "base/clock.hpp"
 #include "base/guard.hpp"
+#include "output/background.hpp"
 #include "output/gather.hpp"
 #include "output/piece.hpp"
 #include "output/step_file.hpp"
@@ -18,11 +19,16 @@ namespace {
 /// paid at the end.
 class PerProcess final : public Method {
   public:
-    explicit PerProcess(const MethodSettings& settings) : comm_(settings.comm), options_(settings.options) {}
+    explicit PerProcess(const MethodSettings& settings) : comm_(settings.comm), options_(settings.options) {
+        if (settings.hiding.is_on)
+            background_ = std::make_unique<Background>(comm_, settings.hiding.node_bytes / comm_.node_size(),
+                                                       settings.hiding.cores);
+    }
 
     [[nodiscard]] bool writes_step_file() const override { return false; }
 
     Status prepare(const Step& step) override {
+        if (background_) background_->prepare();
         if (comm_.rank() != 0) return {};
         if (Status status = check_free(step.path); !status.ok()) return status;
         const std::string folder = pieces_folder(storage::system_path(step.path));
@@ -36,34 +42,44 @@ class PerProcess final : public Method {
             if (errno == EEXIST && may_be_ours && std::filesystem::is_empty(folder, error)) break;
             return status_of_errno(errno, "cannot make folder", folder);
         }
-        made_folder_ = folder;
+        made_folders_.push_back(folder);
         return {};
     }
 
     mpi::Agreed write(const Step& step) override {
         const std::string folder = pieces_folder(storage::system_path(step.path));
         Status status = guarded("writing a piece", [&] {
-            return write_piece(piece_path(folder, comm_.rank()), step, comm_.rank(), comm_.size(),
-                               options_.sync);
+            const std::string path = piece_path(folder, comm_.rank());
+            return background_ ? start_piece(path, step)
+                               : write_piece(path, step, comm_.rank(), comm_.size(), options_.sync);
         });
         mpi::Agreed agreed = mpi::agree(comm_, status);
-        if (!agreed.status.ok()) return agreed;
-        if (options_.sync) {
-            if (comm_.rank() == 0) {
-                status = sync_folder(folder);
-                status.keep_first(sync_folder(folder_of(folder)));
-            }
-            agreed = mpi::agree(comm_, status);
+        if (background_) {
+            start_draining(filling_, agreed.status.ok(), draining_);
+            if (agreed.status.ok()) draining_folders_.push_back(folder);
+            return agreed;
         }
-        // Only now: a step that fails is abandoned, and close must not look for its pieces.
-        if (agreed.status.ok()) folders_.push_back(folder);
-        return agreed;
+        return agreed.status.ok() ? finish(folder) : agreed;
+    }
+
+    [[nodiscard]] int num_draining() const override { return static_cast<int>(draining_.size()); }
+    [[nodiscard]] int num_drained() const override { return drained(draining_); }
+    [[nodiscard]] int most_draining() const override { return most_draining_files; }
+
+    mpi::Agreed wait(double& stored_s) override {
+        const std::string folder = std::move(draining_folders_.front());
+        draining_folders_.pop_front();
+        const Status status = wait_for_oldest(draining_, background_.get(), stored_s);
+        mpi::Agreed agreed = mpi::agree(comm_, status);
+        return agreed.status.ok() ? finish(folder) : agreed;
     }
 
     void abandon(const Step& step) override {
+        drop(draining_);
+        draining_folders_.clear();
         // A step that was refused before prepare has no pieces.
         const std::string folder = pieces_folder(storage::system_path(step.path));
-        if (folder == made_folder_) (void)remove_pieces(folder);
+        if (std::erase(made_folders_, folder) > 0) (void)remove_pieces(folder);
     }
 
     mpi::Agreed close(OutputTimes& times) override {
@@ -81,10 +97,42 @@ class PerProcess final : public Method {
     }
 
   private:
+    Status start_piece(const std::string& path, const Step& step) {
+        Result<storage::FilePtr> created = create_piece(path);
+        if (!created.ok()) return created.status();
+        filling_ = background_->take(std::move(created).value());
+        storage::File& file = *filling_;
+        Status status = fill_piece(file, step, comm_.rank(), comm_.size());
+        if (status.ok() && options_.sync) status = file.sync();
+        status.keep_first(file.close());
+        return status;
+    }
+
+    /// The step's pieces are written. Only now: a step that fails is abandoned, and close must not look for its pieces.
+    mpi::Agreed finish(const std::string& folder) {
+        mpi::Agreed agreed;
+        if (options_.sync) {
+            Status status;
+            if (comm_.rank() == 0) {
+                status = sync_folder(folder);
+                status.keep_first(sync_folder(folder_of(folder)));
+            }
+            agreed = mpi::agree(comm_, status);
+        }
+        if (!agreed.status.ok()) return agreed;
+        std::erase(made_folders_, folder);
+        folders_.push_back(folder);
+        return agreed;
+    }
+
     Comm comm_;
     OutputOptions options_;
-    std::vector<std::string> folders_;  // of steps that are whole
-    std::string made_folder_;           // rank 0: the last that prepare made
+    std::vector<std::string> folders_;       // of steps that are whole
+    std::vector<std::string> made_folders_;  // rank 0: that prepare made, of steps that are not whole
+    std::unique_ptr<Background> background_;
+    std::shared_ptr<BackgroundFile> filling_;
+    DrainingFiles draining_;
+    std::deque<std::string> draining_folders_;
 };
 
 }  // namespace

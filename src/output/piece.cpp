@@ -180,7 +180,22 @@ Status write_part(storage::File& file, const Region& memory, std::int64_t offset
 
 }  // namespace
 
+Result<storage::FilePtr> create_piece(const std::string& path) {
+    return storage::open_file(
+        path, {.read = false, .write = true, .create = true, .exclusive = true, .regular_only = true});
+}
+
 Status write_piece(const std::string& path, const Step& step, int rank, int num_ranks, bool sync) {
+    Result<storage::FilePtr> created = create_piece(path);
+    if (!created.ok()) return created.status();
+    storage::File& file = *created.value();
+    Status status = fill_piece(file, step, rank, num_ranks);
+    if (status.ok() && sync) status = file.sync();
+    status.keep_first(file.close());
+    return status;
+}
+
+Status fill_piece(storage::File& file, const Step& step, int rank, int num_ranks) {
     PieceHeader header{.run = step.run, .step = step.number, .rank = rank, .num_ranks = num_ranks};
     for (const Part& part : step.parts) header.regions.push_back(part.file);
     std::vector<std::byte> description = format::encode_step(step.description);
@@ -197,10 +212,6 @@ Status write_piece(const std::string& path, const Step& step, int rank, int num_
     std::vector<std::byte> head = start.take();
     head.insert(head.end(), encoded.begin(), encoded.end());
 
-    Result<storage::FilePtr> opened = storage::open_file(
-        path, {.read = false, .write = true, .create = true, .exclusive = true, .regular_only = true});
-    if (!opened.ok()) return opened.status();
-    storage::File& file = *opened.value();
     Status status = file.write_at(head, 0);
     std::int64_t offset = std::ssize(head);
     ByteWriter trailer;
@@ -210,10 +221,7 @@ Status write_piece(const std::string& path, const Step& step, int rank, int num_
         offset += part.memory.size_bytes();
     }
     trailer.put(whole);
-    if (status.ok()) status = file.write_at(trailer.take(), offset);
-    if (status.ok() && sync) status = file.sync();
-    status.keep_first(file.close());
-    return status;
+    return status.ok() ? file.write_at(trailer.take(), offset) : status;
 }
 
 Result<Piece> read_piece(const std::string& path) {

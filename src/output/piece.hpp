@@ -8,6 +8,7 @@
 
 #include "output/method.hpp"
 #include "output/series.hpp"
+#include "storage/file.hpp"
 
 namespace hakobi::output {
 
@@ -56,6 +57,9 @@ inline constexpr std::string_view pieces_lock = ".lock";
 
 /// Writes this rank's piece of a step; nothing may have its name (exists). Local.
 Status write_piece(const std::string& path, const Step& step, int rank, int num_ranks, bool sync);
+/// Its two halves: the file, and what is in it.
+Result<storage::FilePtr> create_piece(const std::string& path);
+Status fill_piece(storage::File& file, const Step& step, int rank, int num_ranks);
 
 /// Opens and checks everything but the values. not_found when there is no such file, format when it is torn
 /// or not a piece (the text says which). A checksum only tells that bytes are as somebody wrote them, so a piece

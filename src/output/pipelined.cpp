@@ -13,7 +13,10 @@ namespace {
 class Pipelined final : public Method {
   public:
     Pipelined(const MethodSettings& settings, io::EngineOptions engine_options)
-        : comm_(settings.comm), options_(settings.options), engine_options_(std::move(engine_options)) {}
+        : comm_(settings.comm),
+          options_(settings.options),
+          is_hidden_(settings.hiding.is_on),
+          engine_options_(std::move(engine_options)) {}
 
     mpi::Agreed write(const Step& step) override {
         mpi::Agreed agreed = io::Engine::open(comm_, {step.part_path, true}, engine_options_, engine_);
@@ -24,7 +27,7 @@ class Pipelined final : public Method {
         Part all;
         const Status local =
             guarded("describing the step", [&] { all = concatenated(in_file_order(step.parts)); });
-        if (options_.asynchronous) {
+        if (is_hidden_) {
             agreed = engine_->start_write_all(all.file, nullptr, all.memory, local);
             if (agreed.status.ok()) return agreed;
         } else {
@@ -33,9 +36,13 @@ class Pipelined final : public Method {
         return end_file(std::move(agreed));
     }
 
-    [[nodiscard]] bool is_draining() const override { return engine_ != nullptr; }
+    [[nodiscard]] int num_draining() const override { return engine_ != nullptr ? 1 : 0; }
 
-    mpi::Agreed wait() override { return end_file(engine_->wait()); }
+    mpi::Agreed wait(double& stored_s) override {
+        mpi::Agreed agreed = engine_->wait();
+        stored_s = engine_->counters().storage_end_s;
+        return end_file(std::move(agreed));
+    }
 
   private:
     /// Not always the order of put: a small array may stand in the gap before an aligned one.
@@ -56,6 +63,7 @@ class Pipelined final : public Method {
 
     Comm comm_;
     OutputOptions options_;
+    bool is_hidden_;
     io::EngineOptions engine_options_;
     std::unique_ptr<io::Engine> engine_;  // of the step under way
 };
@@ -66,6 +74,10 @@ Result<std::unique_ptr<Method>> make_pipelined(const MethodSettings& settings) {
     std::vector<std::string> warnings;
     Result<io::EngineOptions> engine_options = io::engine_options(settings.options.hints, warnings);
     if (!engine_options.ok()) return engine_options.status();
+    // The hint holds where OutputOptions does not name a bound.
+    if (settings.hiding.is_bound_given ||
+        engine_options.value().async_budget_bytes == io::EngineOptions().async_budget_bytes)
+        engine_options.value().async_budget_bytes = settings.hiding.node_bytes;
     if (settings.comm.rank() == 0) {
         for (const std::string& warning : warnings) std::fprintf(stderr, "hakobi: %s\n", warning.c_str());
     }

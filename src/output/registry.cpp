@@ -10,9 +10,12 @@ namespace output {
 namespace {
 
 constexpr std::array entries = {
-    MethodEntry{"none", make_none},           MethodEntry{"per-process", make_per_process},
-    MethodEntry{"root", make_root},           MethodEntry{"parallel", make_parallel},
-    MethodEntry{"pipelined", make_pipelined}, MethodEntry{"writers", make_writers},
+    MethodEntry{"none", make_none},
+    MethodEntry{"per-process", make_per_process},
+    MethodEntry{"root", make_root},
+    MethodEntry{"parallel", make_parallel, "MPI's collective file calls return when the values are stored"},
+    MethodEntry{"pipelined", make_pipelined},
+    MethodEntry{"writers", make_writers},
 };
 
 constexpr auto names = [] {
@@ -34,9 +37,8 @@ std::span<const MethodEntry> methods() {
     return entries;
 }
 
-Result<const MethodEntry*> find_method(std::string_view name, const OutputOptions& options, int num_ranks) {
-    // One rank alone has nothing to shuffle: `root` then writes from the caller's memory without a copy.
-    if (name == "auto") name = num_ranks == 1 && !options.asynchronous ? "root" : "pipelined";
+Result<const MethodEntry*> find_method(std::string_view name, int num_ranks) {
+    if (name == "auto") name = num_ranks == 1 ? "root" : "pipelined";
     if (const MethodEntry* entry = find(name)) return entry;
     std::string text = "unknown output method '" + std::string(name) + "'";
     std::array<std::string_view, names.size() + 1> candidates = {"auto"};

@@ -6,12 +6,15 @@
 //  3. Encoded: the chunks of fields that are stored in such are as they will be stored, each on one rank (chunk_encoder.hpp).
 //  4. Laid out: rank 0 has made the file under its temporary name (series.hpp), with everything in it but the values, as the
 //  format says (format.hpp), and every rank knows where its values go.
-//  5. Written: all values are in the file (asynchronous: they are on their way, and 6 waits for the next
-//  end_step).
+//  5. Written: all values are in the file. Hidden: they are copied and on their way; end_step returns, and 6 comes in a
+//  later call, when all ranks have stored theirs: steps are finished in their order.
 //  6. Finished: rank 0 has synced and renamed it.
 //
-// From create to close rank 0 holds the prefix's lock. An error at any point: rank 0 removes the temporary file, and the object is failed on all ranks.
+// From create to close rank 0 holds the prefix's lock. An error at any point: steps before it are finished, rank 0 removes the
+// temporary files of it and of those behind it, and the object is failed on all ranks.
 #include <algorithm>
+#include <array>
+#include <cstdio>
 
 #include "base/bytes.hpp"
 #include "base/clock.hpp"
@@ -42,9 +45,9 @@ class Stopwatch {
 
 }  // namespace
 
-void Output::Impl::discard_part() noexcept {
-    if (!part_made.empty()) output::discard_file(part_made);
-    part_made.clear();
+void Output::Impl::discard_parts() noexcept {
+    for (const std::string& part : parts_made) output::discard_file(part);
+    parts_made.clear();
 }
 
 void Output::Impl::add(format::FieldDescription field, output::HeldBlock block) {
@@ -62,10 +65,21 @@ void Output::Impl::add(format::FieldDescription field, output::HeldBlock block) 
     }
 }
 
+void Output::Impl::begin_call() noexcept {
+    if (draining.empty()) gaps.clear();
+    gaps.emplace_back(returned_s, now_s());
+}
+
 mpi::Agreed Output::Impl::run_step() noexcept {
-    if (is_draining) {
-        if (mpi::Agreed agreed = finish_draining(); !agreed.status.ok()) return agreed;
-    }
+    begin_call();
+    if (mpi::Agreed agreed = finish_draining(method->most_draining() - 1); !agreed.status.ok()) return agreed;
+    mpi::Agreed agreed = write_step();
+    if (agreed.status.ok()) return agreed;
+    mpi::Agreed earlier = finish_draining(0);
+    return earlier.status.ok() ? agreed : earlier;
+}
+
+mpi::Agreed Output::Impl::write_step() noexcept {
     std::vector<std::vector<Block>> blocks;
     for (const output::HeldField& field : held) {
         blocks.emplace_back();
@@ -107,23 +121,44 @@ mpi::Agreed Output::Impl::run_step() noexcept {
         if (mpi::Agreed agreed = method->write(step); !agreed.status.ok()) return agreed;
         if (has_chunks) encoder->release();
     }
-    if (method->is_draining()) {
-        is_draining = true;
-        draining.path = step.path;
-        draining.part_path = step.part_path;
+    if (method->num_draining() > static_cast<int>(draining.size())) {
+        draining.push_back(
+            {{.number = step.number, .path = step.path, .part_path = step.part_path}, now_s()});
         return {};
     }
     return finish(step);
 }
 
-mpi::Agreed Output::Impl::finish_draining() noexcept {
-    is_draining = false;
+mpi::Agreed Output::Impl::finish_draining(int most_left) noexcept {
+    if (draining.empty()) return {};
+    int num_finished = std::max(0, static_cast<int>(draining.size()) - most_left);
+    if (most_left > 0) {
+        Stopwatch stopwatch(times.values_s);
+        std::int64_t least_drained[] = {-method->num_drained()};  // of the ranks: the maximum of the negative
+        mpi::all_max(comm, least_drained);
+        num_finished = std::max(num_finished, static_cast<int>(-least_drained[0]));
+    }
+    mpi::Agreed agreed;
+    while (num_finished-- > 0 && agreed.status.ok()) agreed = finish_oldest();
+    return agreed;
+}
+
+mpi::Agreed Output::Impl::finish_oldest() noexcept {
+    const Draining& oldest = draining.front();
+    double stored_s = 0;
     mpi::Agreed agreed;
     {
         Stopwatch stopwatch(times.values_s);
-        agreed = method->wait();
+        agreed = method->wait(stored_s);
     }
-    return agreed.status.ok() ? finish(draining) : agreed;
+    // Steps are stored one after the other, and what happens during a call is not hidden.
+    const double from_s = std::max(oldest.returned_s, last_stored_s);
+    for (const auto& [begin_s, end_s] : gaps)
+        times.hidden_s += std::max(0.0, std::min(stored_s, end_s) - std::max(from_s, begin_s));
+    last_stored_s = std::max(last_stored_s, stored_s);
+    if (agreed.status.ok()) agreed = finish(oldest.names);
+    if (agreed.status.ok()) draining.pop_front();
+    return agreed;
 }
 
 mpi::Agreed Output::Impl::finish(const Step& finished) noexcept {
@@ -134,7 +169,7 @@ mpi::Agreed Output::Impl::finish(const Step& finished) noexcept {
         status = guarded("finishing the step", [&] {
             return output::finish_file(finished.part_path, finished.path, options.sync);
         });
-        if (status.ok()) part_made.clear();
+        if (status.ok()) std::erase(parts_made, finished.part_path);
     }
     return mpi::agree(comm, status);
 }
@@ -157,7 +192,7 @@ mpi::Agreed Output::Impl::lay_out(bool has_chunks) noexcept {
             if (!method->writes_step_file()) return {};
             if (Status in_the_way = output::check_free(step.path); !in_the_way.ok()) return in_the_way;
             Status made = output::create_file(step.part_path, step.layout.metadata, step.layout.file_bytes);
-            if (made.ok()) part_made = step.part_path;
+            if (made.ok()) parts_made.push_back(step.part_path);
             return made;
         });
     }
@@ -202,11 +237,9 @@ void Output::Impl::place_fields() {
 }
 
 mpi::Agreed Output::Impl::run_close() noexcept {
-    mpi::Agreed agreed;
-    if (is_draining) {
-        agreed = finish_draining();
-        if (!agreed.status.ok()) fail(agreed, draining);
-    }
+    begin_call();
+    mpi::Agreed agreed = finish_draining(0);
+    if (!agreed.status.ok()) fail(agreed);
     if (mpi::Agreed closed = method->close(times); agreed.status.ok()) agreed = closed;
     lock.release();
     Status status;
@@ -216,13 +249,37 @@ mpi::Agreed Output::Impl::run_close() noexcept {
                                                    " was not ended (end_step): its fields are not written"};
     }
     const mpi::Agreed ended = mpi::agree(comm, status);
+    share_times();
     return agreed.status.ok() ? ended : agreed;
 }
 
-void Output::Impl::fail(const mpi::Agreed& agreed, const Step& failed) noexcept {
+void Output::Impl::fail(const mpi::Agreed& agreed) noexcept {
     failure = agreed.status;
-    method->abandon(failed);
-    discard_part();
+    for (const Draining& step_behind : draining) method->abandon(step_behind.names);
+    draining.clear();
+    method->abandon(step);
+    discard_parts();
+}
+
+void Output::Impl::share_times() noexcept {
+    times.run_s = now_s() - created_s;
+    const auto in_us = [](double seconds) { return static_cast<std::int64_t>(seconds * 1e6); };
+    const double in_calls_s =
+        times.layout_s + times.encode_s + times.values_s + times.finish_s + times.gather_s;
+    std::int64_t most_us[] = {in_us(times.run_s), in_us(in_calls_s), in_us(times.hidden_s)};
+    mpi::all_max(comm, most_us);
+    if (!method->writes()) return;
+    const double run_s = 1e-6 * static_cast<double>(most_us[0]);
+    const double calls_s = 1e-6 * static_cast<double>(most_us[1]);
+    const double unhidden_s = calls_s + 1e-6 * static_cast<double>(most_us[2]);
+    std::array<char, 160> text{};
+    int length = std::snprintf(text.data(), text.size(), "; the run waited %.2f of %.2f s for it (%.1f %%)",
+                               calls_s, run_s, 100 * calls_s / run_s);
+    if (hiding.is_on)
+        std::snprintf(text.data() + length, text.size() - static_cast<std::size_t>(length),
+                      ", unhidden it would have waited %.2f s (%.1f %%)", unhidden_s,
+                      100 * unhidden_s / (run_s + unhidden_s - calls_s));
+    waited_text = text.data();
 }
 
 }  // namespace hakobi

@@ -149,8 +149,11 @@ TEST_P(EveryFault, OfWriteOfCompressedFields) {
 TEST_P(EveryFault, OfWriteThroughASmallBuffer) {
     fail_each(FileOperation::write, EIO, {.writer_stride = 2, .buffer_bytes = 4096});
 }
-TEST_P(EveryFault, OfWriteAsynchronously) {
-    fail_each(FileOperation::write, ENOSPC, {.asynchronous = true});
+TEST_P(EveryFault, OfWriteUnhidden) {
+    fail_each(FileOperation::write, ENOSPC, {.asynchronous = false});
+}
+TEST_P(EveryFault, OfCloseUnhidden) {
+    fail_each(FileOperation::close, EIO, {.asynchronous = false});
 }
 
 INSTANTIATE_TEST_SUITE_P(Output, EveryFault, ::testing::ValuesIn(writing_methods()), name_of_method);

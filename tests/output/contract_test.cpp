@@ -81,8 +81,15 @@ TEST_P(EveryWay, WritesTheReferenceBytesThroughTheSmallestBuffer) {
     expect_reference_bytes({.writer_stride = 3, .buffer_bytes = 4096}, large_fields);
 }
 
-TEST_P(EveryWay, WritesTheReferenceBytesSyncedAndAsynchronous) {
-    expect_reference_bytes({.sync = true, .asynchronous = true}, large_fields);
+TEST_P(EveryWay, WritesTheReferenceBytesSyncedHiddenAndNot) {
+    expect_reference_bytes({.sync = true}, large_fields);  // hidden where it can be
+    if (is_rank_0()) fs::remove_all(folder);
+    barrier();
+    expect_reference_bytes({.asynchronous = false}, large_fields);
+}
+
+TEST_P(EveryWay, WritesTheReferenceBytesThroughTheLeastMemoryForHiding) {
+    expect_reference_bytes({.asynchronous_bytes = 1 << 20, .buffer_bytes = 64 << 10}, large_fields);
 }
 
 TEST_P(EveryWay, WritesTheReferenceBytesWhenFieldsAndBlocksChangeBetweenSteps) {
@@ -122,8 +129,7 @@ TEST_P(EveryWay, WritesTheReferenceBytesOfCompressedFields) {
 
 TEST_P(EveryWay, WritesTheReferenceBytesOfRoundedFieldsAsynchronously) {
     if (!format::find_format(GetParam().format).value()->holds_chunks()) GTEST_SKIP();
-    expect_reference_bytes({.compression = "zstd:3", .significant_bits = 9, .asynchronous = true},
-                           compressed_fields);
+    expect_reference_bytes({.compression = "zstd:3", .significant_bits = 9}, compressed_fields);
 }
 
 TEST_P(EveryWay, WritesTheReferenceBytesOfEveryType) {
@@ -236,12 +242,60 @@ TEST_P(EveryWay, CountsItsBytesAndReplacesFilesOfAnEarlierRun) {
 INSTANTIATE_TEST_SUITE_P(Output, EveryWay, ::testing::ValuesIn(every_way()), name_of_way);
 
 class OutputTest : public RanksTest {};
+class EveryMethod : public RanksTest, public ::testing::WithParamInterface<std::string> {};
 
 TEST_F(OutputTest, NoneWritesNothingAndNeedsNoFolder) {
     Output out = Output::create(comm, "/proc/nowhere/run", {.method = "none"});
     write_step(out, comm, 0, grid_fields);
     out.close();
     EXPECT_EQ(out.method(), "none");
+}
+
+/// end_step returns before storage has the values, which may change at once; later calls give the files their names.
+TEST_P(EveryMethod, HidesStepsOrSaysThatItCannot) {
+    OutputOptions options{.method = GetParam(), .asynchronous = true};
+    const std::vector<TestField> fields = {{"eta", ValueType::float64, {200, 300}, backward_columns}};
+    if (GetParam() == "parallel") {
+        const Error error = error_of([&] { (void)Output::create(comm, folder + "/run", options); });
+        EXPECT_EQ(error.code(), ErrorCode::invalid_argument);
+        EXPECT_NE(std::string(error.what()).find("parallel"), std::string::npos) << error.what();
+        EXPECT_TRUE(is_same_everywhere(comm, error));
+        options.asynchronous = {};
+        Output out = Output::create(comm, folder + "/run", options);
+        EXPECT_NE(out.explain().find("not hidden: MPI"), std::string::npos) << out.explain();
+        out.close();
+        return;
+    }
+    Output out = Output::create(comm, folder + "/run", options);
+    EXPECT_NE(out.explain().find(GetParam() + ", hidden"), std::string::npos) << out.explain();
+    constexpr std::int64_t num_steps = 12;  // more than any method lets drain at one time
+    for (std::int64_t step = 0; step < num_steps; ++step) write_step(out, comm, step, fields);
+    out.close();
+    EXPECT_NE(out.explain().find("unhidden it would have waited"), std::string::npos) << out.explain();
+    const OutputTimes times = out.times();
+    EXPECT_GE(times.hidden_s, 0);
+    EXPECT_LE(
+        times.layout_s + times.encode_s + times.values_s + times.finish_s + times.gather_s + times.hidden_s,
+        times.run_s);
+    for (std::int64_t step = 0; is_rank_0() && step < num_steps; ++step) {
+        const std::string path = folder + "/run_0000" + (step < 10 ? "0" : "") + std::to_string(step) + ".nc";
+        EXPECT_TRUE(bytes_of_file(path) == reference_file(options, step, fields, comm.size())) << path;
+    }
+    barrier();
+}
+
+INSTANTIATE_TEST_SUITE_P(Output, EveryMethod, ::testing::ValuesIn(writing_methods()), name_of_method);
+
+TEST_F(OutputTest, TheEnvironmentSaysWhetherToHideWhereTheCallerDoesNot) {
+    setenv("HAKOBI_ASYNCHRONOUS", "0", 1);
+    EXPECT_NE(Output::create(comm, folder + "/a").explain().find("not hidden"), std::string::npos);
+    EXPECT_NE(Output::create(comm, folder + "/b", {.asynchronous = true}).explain().find(", hidden"),
+              std::string::npos);
+    setenv("HAKOBI_ASYNCHRONOUS", "maybe", 1);
+    const Error error = error_of([&] { (void)Output::create(comm, folder + "/c"); });
+    unsetenv("HAKOBI_ASYNCHRONOUS");
+    EXPECT_EQ(error.code(), ErrorCode::invalid_argument);
+    EXPECT_TRUE(is_same_everywhere(comm, error));
 }
 
 TEST_F(OutputTest, AutoIsNamedByTheMethodItChose) {

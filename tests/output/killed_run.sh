@@ -1,6 +1,7 @@
 #!/bin/sh
 # What a killed run leaves: killed_run.sh KILLED_RUN HAKOBI_GATHER LAUNCHER...
-# Steps that were ended have their file (per-process: after hakobi-gather), the others have none, whatever the method.
+# Steps that were ended have their file (per-process: after hakobi-gather), the others have none, whatever the method; where
+# output is hidden, fewer may have one.
 set -eu
 killed_run=$1 gather=$2
 shift 2
@@ -11,11 +12,16 @@ fail() {
     ls -R "$folder" >&2
     exit 1
 }
-for method in root parallel pipelined writers per-process; do
+run() {
     status=0
-    timeout 60 "$@" "$killed_run" "$folder/$method/run" "$method" > "$folder/log" 2>&1 || status=$?
+    timeout 60 "$@" > "$folder/log" 2>&1 || status=$?
     [ "$status" -ne 0 ] || fail "the run was to be killed"
     [ "$status" -ne 124 ] || fail "the run hangs"
+}
+HAKOBI_ASYNCHRONOUS=0
+export HAKOBI_ASYNCHRONOUS
+for method in root parallel pipelined writers per-process; do
+    run "$@" "$killed_run" "$folder/$method/run" "$method"
     if [ "$method" = per-process ]; then
         status=0
         "$gather" "$folder/$method" > "$folder/files" 2> "$folder/left" || status=$?
@@ -30,4 +36,18 @@ for method in root parallel pipelined writers per-process; do
         cmp -s "$file" "$folder/root/run_00000$step.nc" || fail "step $step differs from that of root"
     done
     [ ! -e "$folder/$method/run_000002.nc" ] || fail "a step that never ended has a file"
+done
+
+# Hidden, a step gets its name in a later call: what has one is whole, and there is no gap.
+HAKOBI_ASYNCHRONOUS=1
+for method in root pipelined; do
+    run "$@" "$killed_run" "$folder/hidden-$method/run" "$method"
+    num_steps=0
+    for file in "$folder/hidden-$method"/run_*.nc; do
+        [ -f "$file" ] || continue
+        [ "$(basename "$file")" = "run_00000$num_steps.nc" ] || fail "a gap before $file"
+        cmp -s "$file" "$folder/root/run_00000$num_steps.nc" || fail "$file is not whole"
+        num_steps=$((num_steps + 1))
+    done
+    [ "$num_steps" -le 2 ] || fail "a step that never ended has a file"
 done

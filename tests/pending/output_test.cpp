@@ -16,8 +16,9 @@ struct Kind {
     const char* method;
     bool is_asynchronous = false;
 };
-constexpr Kind kinds[] = {{"none"},    {"per-process"}, {"root"},           {"parallel"},
-                          {"writers"}, {"pipelined"},   {"pipelined", true}};
+constexpr Kind kinds[] = {{"none"},       {"per-process"},    {"per-process", true}, {"root"},
+                          {"root", true}, {"parallel"},       {"writers"},           {"writers", true},
+                          {"pipelined"},  {"pipelined", true}};
 
 /// One output with an open step, and where its files go.
 class Steps {

@@ -19,10 +19,11 @@ from hakobi.measuring.storage_model import StorageModel
 BASELINE = "none"
 #: The library's methods in the order of its documentation (hakobi::output_methods()), without the baseline.
 METHODS = ("per-process", "root", "parallel", "pipelined", "writers")
-#: Behind a method's name: the step drains while the next is computed (OutputOptions::asynchronous).
+#: Behind a method's name: a step is stored while the next is computed (OutputOptions::asynchronous). A name without it
+#: is the method unhidden, `auto` aside, which does what it does for users.
 HIDDEN = "+hidden"
 #: The methods that can do that.
-HIDING = ("pipelined",)
+HIDING = ("per-process", "root", "pipelined", "writers")
 
 
 @dataclass(frozen=True)
@@ -173,7 +174,7 @@ def check_repetitions(count: int) -> int:
 
 
 #: What the study itself tells the application.
-OWN_OPTIONS = ("--method", "--output", "--json", "--sync", "--asynchronous")
+OWN_OPTIONS = ("--method", "--output", "--json", "--sync", "--asynchronous", "--synchronous")
 
 
 def check_arguments(arguments: tuple[str, ...]) -> tuple[str, ...]:

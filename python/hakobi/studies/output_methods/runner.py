@@ -3,8 +3,8 @@
 For each run:
  1. A fresh folder on its storage; free space is checked against the largest output so far.
  2. The application runs under mpiexec with `--method M --output FOLDER/APP --json FILE [--sync]` and the user's own
-    arguments. It appends one JSON line with its `time_s`: from its first step to the end of its last output, start-up
-    of MPI and reading of inputs left out.
+    arguments, and HAKOBI_ASYNCHRONOUS=1 or 0 as the method is hidden or not. It appends one JSON line with its
+    `time_s`: from its first step to the end of its last output, start-up of MPI and reading of inputs left out.
  3. At once, before anything reads the files: how much of them the page cache holds. Then their SHA-256.
  4. The record is appended to the JSON file, so that what is finished survives whatever follows.
  5. The files are removed, which also drops their unwritten pages before the next run; kept ones are synced instead.
@@ -140,10 +140,8 @@ class Runner:
         case = run.case
         with tempfile.TemporaryDirectory(prefix="hakobi-") as temporary:
             json = Path(temporary) / "run.jsonl"
-            method, hidden, _ = case.method.partition(HIDDEN)
+            method, _, _ = case.method.partition(HIDDEN)
             arguments = ["--method", method, "--output", str(folder / self._plan.app), "--json", str(json)]
-            if hidden:
-                arguments.append("--asynchronous")
             if self._plan.sync:
                 arguments.append("--sync")
             arguments += self._plan.arguments
@@ -152,7 +150,7 @@ class Runner:
                 arguments,
                 case.ranks,
                 timeout_s=self._plan.timeout_s,
-                extra_environment=self._model_environment(case, folder, Path(temporary)),
+                extra_environment={**_hiding(case), **self._model_environment(case, folder, Path(temporary))},
             )
             what = f"{self._plan.app} with method {case.method} on {case.ranks} rank{'s' * (case.ranks > 1)}"
             launch.check(finished, what)
@@ -204,6 +202,13 @@ class Runner:
             "arguments": list(self._plan.arguments),
             "conditions": self._conditions,
         }
+
+
+def _hiding(case: Case) -> dict[str, str]:
+    """What tells OutputOptions::asynchronous where the program does not; `auto` and the baseline do what they do."""
+    if case.method in ("auto", BASELINE):
+        return {}
+    return {"HAKOBI_ASYNCHRONOUS": str(int(case.method.endswith(HIDDEN)))}
 
 
 def _sync(written: list[Path]) -> None:

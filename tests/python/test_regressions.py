@@ -10,6 +10,7 @@ import pytest
 from hakobi import programs, records
 from hakobi.errors import InputError
 from hakobi.measuring import regressions
+from hakobi.measuring.collective import Component
 from hakobi.measuring.regression_cases import CASES, Case
 from hakobi.measuring.regressions import OURS, Row
 from running import Result
@@ -62,3 +63,16 @@ def test_a_case_with_holes_is_verified_on_both_storages(hakobi: Callable[..., Re
         (storage, operation) for storage in ("model", "tmpfs") for operation in ("write", "read")
     }
     assert all(line["ratio_to_best"] is None and line["time_s"] > 0 for line in lines)
+
+
+def test_a_peer_that_takes_minutes_is_left_out() -> None:
+    peers = [Component("mpi-io (OMPIO)"), Component("mpi-io (ROMIO)")]
+    (case,) = (case for case in CASES if case.name == "holes8-8")
+    names = {
+        storage: [contender.names[0] for contender in regressions.contenders_of(case, storage, peers)]
+        for storage in ("model", "tmpfs")
+    }
+    assert names == {
+        "model": [OURS, "mpi-io (ROMIO)"],
+        "tmpfs": [OURS, "mpi-io (OMPIO)", "mpi-io (ROMIO)"],
+    }

@@ -67,11 +67,14 @@ def chosen(names: Sequence[str], storages: Sequence[str]) -> list[Row]:
     ]
 
 
-def contenders_of(case: Case, peers: Sequence[collective.Component]) -> list[Contender]:
+def contenders_of(case: Case, storage: str, peers: Sequence[collective.Component]) -> list[Contender]:
     """Ours first."""
     if case.program == STEPS:
         return [Contender((OURS,), method="pipelined"), *([Contender(("root",), method="root")] if peers else [])]
     result = [Contender((OURS,), has_drop_in=True)]
+    is_romio = ["ROMIO" in peer.contender for peer in peers]
+    if case.romio_alone_on_model and storage == MODEL and any(is_romio):
+        peers = [peer for peer, romio in zip(peers, is_romio, strict=True) if romio]
     for peer in peers:
         hints = case.hints if "ROMIO" in peer.contender else ()
         names = (peer.contender, *(f"{peer.contender} {hint}" for hint in hints))
@@ -93,7 +96,7 @@ def run(rows: list[Row], folder: Path, json_file: Path | None, *, compare: bool,
     for number, row in enumerate(rows, start=1):
         sys.stderr.write(f"case {number} of {len(rows)}: {row.case.name}, {row.storage}\n")
         for turn in range(rounds):
-            order = contenders_of(row.case, peers)
+            order = contenders_of(row.case, row.storage, peers)
             for contender in order if turn % 2 == 0 else reversed(order):
                 _run_job(row, contender, turn, folder, timeout_s)
         if json_file:

@@ -7,17 +7,13 @@
 
 #include "base/copy_bytes.hpp"
 #include "base/guard.hpp"
+#include "io/policy.hpp"
 #include "mpi/wait.hpp"
 #include "region/copy.hpp"
 #include "storage/concurrency.hpp"
 
 namespace hakobi::io {
 namespace {
-
-constexpr std::int64_t gate_batch_bytes = 16 << 20;
-constexpr std::int64_t bounce_bytes = 256 << 10;  // still in the processor's cache when it is copied on
-constexpr std::int64_t long_bytes = 8 << 20;
-constexpr double waited_s = 2e-4;  // asleep: a page cache never is, a disk or network is longer
 
 // One chunk under way: its bytes in the file, and where they are in memory: in place, or through a buffer.
 struct Chunk {
@@ -99,7 +95,7 @@ class Mover {
   private:
     [[nodiscard]] std::int64_t chunk_bytes(std::int64_t file_offset) const {
         if (access_ == nullptr)
-            return kernel_would_be_slow(file_offset) ? std::min(request_.chunk_bytes, bounce_bytes)
+            return kernel_would_be_slow(file_offset) ? std::min(request_.chunk_bytes, policy::bounce)
                                                      : request_.chunk_bytes;
         // In place it takes no memory, and large ones meet less often at the file's lock; enough of them to overlap.
         const std::int64_t in_place = std::clamp((request_.stream_end - request_.stream_begin) / 4,
@@ -110,7 +106,7 @@ class Mover {
     // Once through, a batch of pieces is written before the next rank has its turn.
     void pass_gate(std::int64_t length) {
         if (request_.gate == nullptr) return;
-        if (batch_bytes_ >= gate_batch_bytes) leave_gate();
+        if (batch_bytes_ >= policy::gate_batch) leave_gate();
         if (batch_bytes_ == 0) request_.gate->enter(comm_);
         batch_bytes_ += length;
     }
@@ -120,7 +116,9 @@ class Mover {
     }
 
     // More than would stay in a cache: by the call's end its beginning has left it.
-    [[nodiscard]] bool is_long() const { return request_.stream_end - request_.stream_begin >= long_bytes; }
+    [[nodiscard]] bool is_long() const {
+        return request_.stream_end - request_.stream_begin >= policy::past_cache_from;
+    }
 
     // With storage that serves from memory the copy out of it is the call's whole cost.
     [[nodiscard]] bool kernel_would_be_slow(std::int64_t file_offset) const {
@@ -204,7 +202,7 @@ class Mover {
         if (clock) {
             storage::ServiceSample sample;
             clock->stop(sample);
-            result_.has_waited = sample.asleep_s > waited_s;
+            result_.has_waited = sample.asleep_s > policy::waited_s;
         }
         finished(chunk);
     }

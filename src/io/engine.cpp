@@ -4,10 +4,7 @@
 //     node's leader adds them up; between nodes one all-gather does it. If somebody brings an error, everybody returns
 //     it here. If all requests are small, on one node, the data lies in the mailboxes too: the leader makes the file
 //     accesses itself, and the call is over after this one round.
-//     A writing rank whose pieces would go direct whatever the others want (goes_ahead) moves them before step 1, so that
-//     it works while others are on their way, and then has nothing left (start_early tells when it may not). If one of
-//     those others turns out to have written over it by itself on its way, it writes them again with everybody.
-//  2. Choose the road (plan.cpp): direct, or the shuffle. A direct rank moves its own pieces and goes to step 6. So does,
+//  2. Choose the path (plan.cpp): direct, or the shuffle. A direct rank moves its own pieces and goes to step 6. So does,
 //     before it joins the others' shuffle with nothing, a rank whose request has no order.
 //  3. Divide. The range asked for is cut into cycles of one collective buffer, the cycles into file domains. The ranks
 //     add to each cycle's tally how many of them contribute to it and, writing, whether they fill it.
@@ -16,6 +13,7 @@
 //  5. Run. Ranks deposit into (collect from) buffers whose turn has come; the last contributor passes the buffer on. The
 //     dispatcher of the aggregator hands full buffers to the storage; a finished one opens for its next turn. No
 //     rank waits for another here except through a buffer that it needs.
+//     Where the file's ranks have errors of their own, a direct call on one node ends here.
 //  6. A phase covers max_cycles_of_phase cycles at most: what lies behind it begins again at 1. A phase in which nobody
 //     has anything left ends the call: its summaries carry the errors of 5, so that all ranks return the same.
 //
@@ -31,6 +29,7 @@
 #include "base/clock.hpp"
 #include "base/guard.hpp"
 #include "io/engine_impl.hpp"
+#include "io/policy.hpp"
 #include "io/small.hpp"
 #include "mpi/comm_state.hpp"
 #include "mpi/messages.hpp"
@@ -38,9 +37,6 @@
 
 namespace hakobi::io {
 namespace {
-
-constexpr std::int64_t cached_cycle_bytes =
-    1 << 20;  // storage that serves from memory: what still lies in the processor's cache
 
 constexpr std::int64_t least_stripe = 4096, most_stripe = 1 << 30;  // what the hint striping_unit takes
 
@@ -81,12 +77,13 @@ Domains Engine::Impl::domains_of(const RequestTotals& totals) const {
     const auto num_aggregators = static_cast<int>(aggregators.size());
     const std::int64_t span = totals.end_bytes - totals.begin_bytes;
     // Enough cycles that the buffers in flight have something to do, also when there is little.
-    std::int64_t wanted = std::max(smallest_cycle_bytes, span / num_aggregators / options.depth);
-    if (totals.storage_blocks == 0 && is_cb_chosen) wanted = std::min(wanted, cached_cycle_bytes);
+    std::int64_t wanted = std::max(policy::smallest_cycle, span / num_aggregators / options.depth);
+    if (totals.service == Service::from_memory && is_cb_chosen)
+        wanted = std::min(wanted, policy::cached_cycle);
     wanted = std::min(wanted, options.cb_buffer_bytes);
     const std::int64_t cycle =
         std::min(options.cb_buffer_bytes,
-                 (wanted + smallest_cycle_bytes - 1) / smallest_cycle_bytes * smallest_cycle_bytes);
+                 (wanted + policy::smallest_cycle - 1) / policy::smallest_cycle * policy::smallest_cycle);
     const std::int64_t max_cycles =
         std::min<std::int64_t>(max_cycles_of_phase, mpi::highest_tag(comm) / comm.num_nodes());
     return make_domains(totals.begin_bytes, totals.end_bytes, num_aggregators, cycle,
@@ -96,7 +93,7 @@ Domains Engine::Impl::domains_of(const RequestTotals& totals) const {
 // Steps 3 to 5.
 void Engine::Impl::run_phase(Call& call, const RequestTotals& totals) {
     const Region nothing;
-    const Region& file_region = call.has_gone_ahead ? nothing : call.file;
+    const Region& file_region = call.has_moved ? nothing : call.file;
     PhasePlan plan;
     plan.is_write = call.is_write;
     plan.aggregators = aggregators;
@@ -134,13 +131,14 @@ void Engine::Impl::run_phase(Call& call, const RequestTotals& totals) {
 mpi::Agreed Engine::Impl::run_call(Call& call) {
     mpi::Agreed agreed;
     const Status status = guarded("a collective access", [&] { agreed = run_phases(call); });
+    ++num_calls;
+    places[static_cast<std::size_t>(comm.node_rank())].num_ended.store(num_calls, std::memory_order_release);
     if (!status.ok())
         mpi::end_program(name.shown + ": " + status.text() + "; the other ranks wait for this one");
     return agreed;
 }
 
 mpi::Agreed Engine::Impl::run_phases(Call& call) {
-    ++num_calls;
     // What the last call left untold comes before this call's own mistake: no other call would tell it.
     Status mistake = std::exchange(call.status, std::exchange(undone_status, {}));
     if (has_undone_write) {
@@ -149,8 +147,7 @@ mpi::Agreed Engine::Impl::run_phases(Call& call) {
     }
     call.status.keep_first(std::move(mistake));
     call.is_ordered = !call.status.ok() || call.file.is_ordered();
-    const std::int64_t coarse = coarse_bytes(options.striping_unit_bytes, options.cb_buffer_bytes);
-    start_early(call, coarse);
+    const std::int64_t large = large_piece_bytes(options.striping_unit_bytes, options.cb_buffer_bytes);
     for (int phase = 0;; ++phase) {
         const RequestSummary mine = summary_of(call);
         bool was_small = false;
@@ -159,33 +156,27 @@ mpi::Agreed Engine::Impl::run_phases(Call& call) {
         const double start_s = now_s();
         const RequestTotals totals = exchange(call, mine, may_be_small, was_small, agreed);
         timeline.add({"agree on requests", 0, start_s, now_s()});
-        is_settled = true;
         if (was_small && !call.is_write) {
             call.bytes_direct =
                 empty_mailbox(places[static_cast<std::size_t>(comm.node_rank())], call.memory, call.origin);
             call.is_counted = true;
         }
-        if (phase == 0 && agreed.status.ok() && totals.is_overwritten) {
-            // As if nobody had gone ahead; all ranks are here now.
-            call.has_gone_ahead = call.is_counted = false;
-            call.bytes_direct = 0;
-            continue;
-        }
         if (!agreed.status.ok() || was_small || totals.size_bytes == 0) return agreed;
-        storage_blocks = std::max(storage_blocks, totals.storage_blocks);
-        if (!call.is_ordered && !call.has_gone_ahead) {
+        service = std::max(service, totals.service);
+        if (!call.is_ordered && !call.has_moved) {
             move_direct(call, 0, false);
-            call.has_gone_ahead = true;
+            call.has_moved = true;
         }
-        RoadChoice choice =
-            choose_road(totals, call.is_write, options.shuffle, coarse, comm.num_nodes() == 1);
-        if (call.is_asynchronous && choice.road == Road::direct && options.shuffle != "never")
-            choice = {Road::shuffle, "asynchronous"};
-        explainer.road(choice, totals, call.is_write);
-        if (choice.road == Road::direct) {
-            if (!call.has_gone_ahead && call.bytes_done() < call.file.size_bytes())
-                move_direct(call, call.bytes_done(), totals.storage_blocks != 0);
+        PathChoice choice = choose_path(totals, call.is_write, options.shuffle, large, comm.num_nodes() == 1);
+        if (call.is_asynchronous && choice.path == Path::direct && options.shuffle != "never")
+            choice = {Path::shuffle, "asynchronous"};
+        explainer.path(choice, totals, call.is_write);
+        if (choice.path == Path::direct) {
+            if (!call.has_moved && call.bytes_done() < call.file.size_bytes())
+                move_direct(call, call.bytes_done(), totals.service != Service::from_memory);
             call.position = no_end;
+            if (name.has_own_errors && comm.num_nodes() == 1)
+                return {std::move(call.status), comm.rank(), true};
             continue;
         }
         Status ready = set_up_buffers(call.is_asynchronous);  // alike on every rank
@@ -193,7 +184,6 @@ mpi::Agreed Engine::Impl::run_phases(Call& call) {
         if (!is_usable) return {std::move(ready), 0};
         run_phase(call, totals);
         if (call.is_asynchronous && call.position >= totals.end_bytes) {
-            is_settled = false;
             undone_status = std::move(call.status);
             return {};
         }
@@ -248,7 +238,7 @@ mpi::Agreed Engine::open(const Comm& comm, const EngineFile& file, const EngineO
     status.keep_first(std::move(memory));
     if (status.ok() && (impl->my_domain >= 0 || comm.node_rank() == 0)) status = impl->need_file();
     if (impl->control != nullptr && comm.node_rank() == 0)
-        impl->control->storage_blocks.store(impl->storage_blocks, std::memory_order_relaxed);
+        impl->control->service.store(impl->service, std::memory_order_relaxed);
     impl->call_log = CallLog(is_profile_wanted(impl->options));
     impl->explainer = Explainer(comm.rank(), file.shown);
     mpi::Agreed agreed = mpi::agree(comm, status);
@@ -256,7 +246,7 @@ mpi::Agreed Engine::open(const Comm& comm, const EngineFile& file, const EngineO
         impl->control_window.free();
         return agreed;
     }
-    impl->storage_blocks = impl->control->storage_blocks.load(std::memory_order_relaxed);
+    impl->service = impl->control->service.load(std::memory_order_relaxed);
     engine.reset(new Engine(std::move(impl)));
     return agreed;
 }
@@ -350,20 +340,16 @@ bool Engine::is_usable() const {
     return impl_->is_usable;
 }
 
+void Engine::wait_for_left_calls() {
+    const std::int64_t num_ended =
+        impl_->places[static_cast<std::size_t>(impl_->comm.node_rank())].num_ended.load();
+    mpi::Wait wait(impl_->comm);
+    for (const RankPlace& place : impl_->places)
+        while (place.num_ended.load(std::memory_order_acquire) < num_ended) wait.pause();
+}
+
 void Engine::leave_holes() {
     impl_->leaves_holes.store(true, std::memory_order_relaxed);
-}
-
-void Engine::wait_for_all_ranks() {
-    impl_->control->early_writes.forbid();
-}
-
-Engine::ForeignWrite::ForeignWrite(const Engine& engine) : engine_(*engine.impl_) {
-    engine_.control->early_writes.begin_foreign();
-}
-
-Engine::ForeignWrite::~ForeignWrite() {
-    engine_.control->early_writes.end_foreign(engine_.num_calls);
 }
 
 const EngineOptions& Engine::options() const {

@@ -18,6 +18,9 @@ struct EngineFile {
     std::string path;  ///< by which this rank opens it, when it has to; may differ between ranks
     bool is_writable = false;
     std::string shown = path;  ///< what messages call it
+    /// Ranks of one node that move their own pieces do not wait for each other's errors, as MPI lets them: what such a call
+    /// returns is the rank's own (Agreed::is_own). Equal on all ranks.
+    bool has_own_errors = false;
 };
 
 /// How the engine works on a file. docs/hints.md has the table.
@@ -108,26 +111,13 @@ class Engine {
     /// Equal on all ranks.
     [[nodiscard]] bool is_usable() const;
 
-    /// While one exists no rank of this node has a collective write under way that others have not come to. For a write
-    /// of this rank alone by another library, which may write back bytes around its own. Where others had already written in
-    /// a call that this rank comes to later, they write there again, and wait for all ranks from then on: the call's bytes
-    /// are the later ones. Local, any thread; ends before `close`.
-    class ForeignWrite {
-      public:
-        explicit ForeignWrite(const Engine& engine);
-        ~ForeignWrite();
-        ForeignWrite(const ForeignWrite&) = delete;
-        ForeignWrite& operator=(const ForeignWrite&) = delete;
-
-      private:
-        Impl& engine_;
-    };
+    /// Waits until the node's other ranks are through with the calls that this one is through with. Before an access of this rank
+    /// alone: its own calls keep their order, and another library, which may write back bytes around its own, meets nobody.
+    /// Local, any thread.
+    void wait_for_left_calls();
     /// From now on no call of any rank fills holes: this rank has writes of its own under way that take no lock. Local, any
     /// thread.
     void leave_holes();
-    /// From now on no rank of this node writes before all have come to the call. For a program whose ranks read by themselves
-    /// what collective calls then write: they must find the old bytes. Local, any thread.
-    void wait_for_all_ranks();
 
   private:
     explicit Engine(std::unique_ptr<Impl> impl);

@@ -5,16 +5,13 @@
 
 #include "base/clock.hpp"
 #include "io/engine_impl.hpp"
+#include "io/policy.hpp"
 #include "io/small.hpp"
 #include "mpi/agree.hpp"
 #include "mpi/nonblocking.hpp"
 
 namespace hakobi::io {
 namespace {
-
-// Runs that the leader writes one after the other where each may wait: more go to the pipeline, which has several in
-// flight and fills holes.
-constexpr std::int64_t most_waiting_runs = 4;
 
 constexpr int summary_words = static_cast<int>(sizeof(RequestSummary) / sizeof(std::int64_t));
 
@@ -44,11 +41,11 @@ mpi::Agreed regions_of(std::span<const RequestSummary> requests, std::span<const
 
 RequestSummary Engine::Impl::summary_of(const Call& call) {
     RequestSummary mine;
-    mine.storage_blocks = storage_blocks;
+    mine.service = service;
     mine.end_of_file = call.end_of_file;
     mine.leaves_holes = leaves_holes.load(std::memory_order_relaxed) ? 1 : 0;
     mine.error_code = static_cast<int>(call.status.code());
-    if (!call.status.ok() || call.has_gone_ahead) return mine;
+    if (!call.status.ok() || call.has_moved) return mine;
     const std::int64_t done = call.bytes_done();
     if (done >= call.file.size_bytes()) return mine;
     mine.begin_bytes = call.file.begin_bytes();
@@ -72,12 +69,18 @@ RequestTotals Engine::Impl::exchange_on_node(Call& call, const RequestSummary& m
                                              bool& was_small, mpi::Agreed& agreed) {
     RankPlace& place = places[static_cast<std::size_t>(comm.node_rank())];
     place.request = mine;
-    place.is_small = may_be_small && mine.error_code == 0 && !call.has_gone_ahead && call.is_ordered &&
-                     is_small(call.file);
+    place.is_small =
+        may_be_small && mine.error_code == 0 && !call.has_moved && call.is_ordered && is_small(call.file);
     if (mine.error_code != 0) place.error_text.set(call.status.text());
     if (place.is_small != 0) fill_mailbox(place, call.file, call.memory, call.origin, call.is_write);
     const double start_s = now_s();
     team.round([&] {
+        try_storage(call);
+        place.request.service = service;  // the leader's
+        if (!call.status.ok() && mine.error_code == 0) {
+            place.request.error_code = static_cast<int>(call.status.code());
+            place.error_text.set(call.status.text());
+        }
         LeaderWord& word = control->word;
         std::vector<RequestSummary> requests;
         bool all_small = true;
@@ -86,27 +89,27 @@ RequestTotals Engine::Impl::exchange_on_node(Call& call, const RequestSummary& m
             all_small = all_small && each.is_small != 0;
         }
         word.totals = total_of(requests);
-        word.totals.is_overwritten = control->early_writes.was_overwritten(num_calls);
         word.error_code = word.totals.error_code;
         word.error_rank = word.totals.error_rank;
         if (word.error_rank >= 0)
             word.error_text = places[static_cast<std::size_t>(word.error_rank)].error_text;
-        word.is_done = word.error_code != 0;
-        const bool has_many_holes = call.is_write && word.totals.storage_blocks != 0 && all_small &&
-                                    num_written_runs(places) > most_waiting_runs;
-        if (!word.is_done && all_small && !has_many_holes && word.totals.size_bytes > 0) {
+        word.verdict = word.error_code != 0 ? Verdict::error : Verdict::goes_on;
+        const bool has_many_holes = call.is_write && word.totals.service != Service::from_memory &&
+                                    all_small && num_written_runs(places) > policy::most_waiting_runs;
+        if (word.verdict == Verdict::goes_on && all_small && !has_many_holes && word.totals.size_bytes > 0) {
             const Status status = serve_mailboxes(*file, places, call.is_write);
-            word.is_done = 2;
+            word.verdict = Verdict::served;
             word.error_code = static_cast<int>(status.code());
             word.error_rank = status.ok() ? -1 : 0;
             if (!status.ok()) word.error_text.set(status.text());
         }
-        if (word.is_done == 0 && word.totals.size_bytes > 0) reset_phase(domains_of(word.totals).num_cycles);
+        if (word.verdict == Verdict::goes_on && word.totals.size_bytes > 0)
+            reset_phase(domains_of(word.totals).num_cycles);
     });
     const double waited_s = now_s() - start_s;
     counters.wait_peer_s += waited_s;
     const LeaderWord& word = control->word;
-    was_small = word.is_done == 2;
+    was_small = word.verdict == Verdict::served;
     if (word.error_code != 0) {
         agreed.status = Status(static_cast<ErrorCode>(word.error_code), std::string(word.error_text.get()));
         agreed.rank = static_cast<int>(word.error_rank);

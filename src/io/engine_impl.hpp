@@ -21,7 +21,6 @@
 namespace hakobi::io {
 
 constexpr std::int64_t no_end = std::numeric_limits<std::int64_t>::max();
-constexpr std::int64_t smallest_cycle_bytes = 256 << 10;
 
 /// The engine's state, for its own files: engine.cpp (the steps of a call), engine_memory.cpp (what it opens and
 /// allocates), engine_exchange.cpp (step 1), engine_storage.cpp (direct access, and what is learnt of the storage).
@@ -49,15 +48,12 @@ struct Engine::Impl {
     CallLog call_log;
     Explainer explainer;
     bool has_undone_write = false;
-    bool is_settled = true;     // no rank has undone writes, as far as the last round said
-    bool is_first_call = true;  // since open, to which all ranks have come
     bool is_usable = true;
+    std::int64_t num_calls = 0;  // that this rank is through with
     std::atomic<bool> leaves_holes = false;
-    std::atomic<std::int64_t> num_calls =
-        0;                 // to which this rank has come: equal on all ranks at a call's first round
     Status undone_status;  // what an asynchronous call did not report any more
-    std::int64_t storage_blocks = -1;  // RequestSummary's
-    int num_waits_in_a_row = 0;        // of direct accesses that made this rank wait
+    Service service = Service::unknown;
+    int num_waits_in_a_row = 0;  // of direct accesses that made this rank wait
 
     struct Call {
         bool is_write, is_asynchronous;
@@ -68,8 +64,8 @@ struct Engine::Impl {
         std::int64_t end_of_file = no_end;  // lowest that this rank has seen
         std::int64_t bytes_direct = 0;      // unordered and direct reads count for themselves
         bool is_counted = false;
-        bool has_gone_ahead = false;  // moved its pieces by itself, and has nothing left
-        bool is_ordered = true;       // else no cycles could follow its order: it moves its pieces by itself
+        bool is_ordered = true;  // else no cycles could follow its order: the rank moves its pieces by itself
+        bool has_moved = false;  // them, and has nothing left
         Status status = {};
         std::vector<Region> regions = {};  // of all ranks, when there is more than one node
 
@@ -92,7 +88,6 @@ struct Engine::Impl {
     [[nodiscard]] Domains domains_of(const RequestTotals& totals) const;
     void reset_phase(std::int64_t num_cycles);
     void move_direct(Call& call, std::int64_t stream_begin, bool in_flight);
-    void start_early(Call& call, std::int64_t coarse_bytes);
     void try_storage(Call& call);
     void run_phase(Call& call, const RequestTotals& totals);
     void wait_for_storage(Call& call);

@@ -33,6 +33,7 @@ Status Engine::Impl::set_up_control() {
             // The mail itself stays untouched: pages that nobody uses are never taken.
             auto* place = reinterpret_cast<RankPlace*>(memory + sizeof(ControlBlock)) + r;
             place->request = {};
+            place->num_ended.store(0, std::memory_order_relaxed);
             place->is_small = place->num_mail_pieces = place->bytes_read = 0;
         }
     }

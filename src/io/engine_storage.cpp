@@ -9,20 +9,16 @@
 #include "base/clock.hpp"
 #include "io/direct.hpp"
 #include "io/engine_impl.hpp"
+#include "io/policy.hpp"
 
 namespace hakobi::io {
 namespace {
-
-// Less is written sooner than the next rank is woken: ranks then wait at the inode's lock, spinning.
-constexpr std::int64_t gated_from_bytes = 2 << 20;
-// Waiting there, too, sleeps now and then, where a writer lost its core. Storage that waits does so every time.
-constexpr int believed_waits = 4;
 
 // What this process has learnt of a file system, by its device: a file opened later need not learn it again.
 class StorageMemory {
   public:
     struct Known {
-        std::int64_t blocks = -1;  // RequestSummary::storage_blocks
+        Service service = Service::unknown;
         // Access::learnt by its limit: aggregators and direct accesses have different numbers of threads.
         std::map<int, storage::Concurrency> threads;
     };
@@ -31,13 +27,13 @@ class StorageMemory {
         const auto at = known().find(device_of(file));
         return at == known().end() ? Known() : at->second;
     }
-    static void learn(const storage::File& file, std::int64_t blocks,
+    static void learn(const storage::File& file, Service service,
                       std::optional<storage::Concurrency> threads = {}) {
         const dev_t device = device_of(file);
         if (device == 0) return;
         const std::scoped_lock lock(mutex());
         Known& entry = known()[device];
-        entry.blocks = blocks;
+        entry.service = service;
         if (threads) entry.threads.insert_or_assign(threads->limit(), *threads);
     }
 
@@ -68,46 +64,26 @@ Status Engine::Impl::need_file() {
     if (!opened.ok()) return opened.status();
     file = std::move(opened).value();
     // What the ranks have agreed on holds also where this one opens the file only now.
-    storage_blocks = std::max(storage_blocks, StorageMemory::of(*file).blocks);
+    service = std::max(service, StorageMemory::of(*file).service);
     return {};
 }
 
-// What need not wait for the other ranks. A rank that has not come yet may be in a write of its own by another library, and
-// those write back bytes around their own (data sieving): on its node it is told by `early_writes`, on others by nothing.
-void Engine::Impl::start_early(Call& call, std::int64_t coarse_bytes) {
-    const bool is_first = std::exchange(is_first_call, false);
-    const bool is_guarded = call.is_write && comm.num_nodes() == 1;
-    if (call.is_write && comm.num_nodes() > 1 && !is_first) return;
-    if (is_guarded && !control->early_writes.try_begin()) return;
-    // The others do not know what the leader finds out here, and would wait while it writes all of its part.
-    const bool is_known = storage_blocks >= 0;
-    try_storage(call);
-    if (call.is_write && is_known && is_settled && !call.is_asynchronous && call.is_ordered &&
-        (is_first || !control->early_writes.is_forbidden()) &&
-        goes_ahead(summary_of(call), options.shuffle, coarse_bytes, comm.num_nodes() == 1)) {
-        if (is_guarded) control->early_writes.go_ahead(num_calls);
-        move_direct(call, 0, storage_blocks != 0);
-        call.has_gone_ahead = true;
-    }
-    if (is_guarded) control->early_writes.end();
-}
-
-// The leader carries out its first piece before anybody decides: what it took tells a page cache from a disk.
+// The leader carries out its first piece when all ranks have come and nobody has decided: what it took tells a page cache
+// from a disk.
 void Engine::Impl::try_storage(Call& call) {
-    constexpr std::int64_t coarse_bytes = 4 << 10, tried_bytes = 256 << 10;
-    if (storage_blocks >= 0 || comm.node_rank() != 0 || !call.status.ok() || call.file.empty() ||
+    if (service != Service::unknown || comm.node_rank() != 0 || !call.status.ok() || call.file.empty() ||
         !call.is_ordered)
         return;
     if (options.shuffle == "always" || call.is_asynchronous) return;
-    if (call.file.size_bytes() / call.file.num_pieces() < coarse_bytes) return;
+    if (call.file.size_bytes() / call.file.num_pieces() < policy::tried_piece) return;
     call.status = need_file();
     if (!call.status.ok()) return;
     const Cursor first(call.file);
-    const std::int64_t length = std::min<std::int64_t>(first.remaining(), tried_bytes);
+    const std::int64_t length = std::min<std::int64_t>(first.remaining(), policy::tried);
     const DirectResult tried = move_directly(
         comm, *file, nullptr, 1, {call.file, call.memory, call.origin, 0, length, call.is_write, length});
-    storage_blocks = tried.has_waited ? 1 : 0;
-    StorageMemory::learn(*file, storage_blocks);
+    service = tried.has_waited ? Service::waits : Service::from_memory;
+    StorageMemory::learn(*file, service);
     call.status = tried.status;
     // It is written again with the rest, or read again: the position stays, so that file and memory are whole either way.
 }
@@ -130,7 +106,8 @@ void Engine::Impl::move_direct(Call& call, std::int64_t stream_begin, bool in_fl
         // Without one the calls are made in line: slower, not wrong.
     }
     const double start_s = now_s();
-    const bool is_gated = call.is_write && storage_blocks == 0 && call.file.size_bytes() > gated_from_bytes;
+    const bool is_gated =
+        call.is_write && service == Service::from_memory && call.file.size_bytes() > policy::gated_from;
     const DirectRequest request{call.file,
                                 call.memory,
                                 call.origin,
@@ -149,11 +126,11 @@ void Engine::Impl::move_direct(Call& call, std::int64_t stream_begin, bool in_fl
     call.bytes_direct = before + moved.bytes;
     call.is_counted = true;
     num_waits_in_a_row = moved.has_waited ? num_waits_in_a_row + 1 : 0;
-    if (num_waits_in_a_row >= (call.is_write && !is_gated ? believed_waits : 1)) {
-        storage_blocks = 1;
-        StorageMemory::learn(*file, 1);
+    if (num_waits_in_a_row >= (call.is_write && !is_gated ? policy::believed_waits : 1)) {
+        service = Service::waits;
+        StorageMemory::learn(*file, service);
     }
-    if (in_flight && direct_access) StorageMemory::learn(*file, storage_blocks, direct_access->learnt());
+    if (in_flight && direct_access) StorageMemory::learn(*file, service, direct_access->learnt());
     counters.storage_s += end_s - start_s;
     counters.storage_bytes += moved.bytes;
     ++counters.direct_calls;
@@ -173,8 +150,8 @@ void Engine::Impl::wait_for_storage(Call& call) {
     counters.wait_buffer_s += now_s() - start_s;
     call.status.keep_first(std::move(status));
     const storage::Access& access = pipeline->access();
-    storage_blocks = access.storage_blocks() ? 1 : 0;
-    StorageMemory::learn(*file, storage_blocks, access.learnt());
+    service = access.storage_blocks() ? Service::waits : Service::from_memory;
+    StorageMemory::learn(*file, service, access.learnt());
 }
 
 }  // namespace hakobi::io

@@ -4,21 +4,12 @@
 #include <cassert>
 #include <limits>
 
+#include "io/policy.hpp"
+
 namespace hakobi::io {
 namespace {
 
 constexpr std::int64_t no_limit = std::numeric_limits<std::int64_t>::max();
-
-// Served from memory, these pieces move faster one by one than through a collective buffer.
-constexpr std::int64_t direct_write_piece_bytes = 256 << 10;
-constexpr std::int64_t direct_read_piece_bytes = 8 << 10;
-// So do smaller ones of a short request: the shuffle's stages would have nothing to overlap with. On one node, since the
-// pages and stripes that such pieces share are dear where several nodes cache them.
-constexpr std::int64_t short_request_bytes = 256 << 10;
-constexpr std::int64_t short_request_piece_bytes = 4 << 10;
-constexpr std::int64_t short_request_written_pieces = 32;
-// What is written sooner by the leader, together with the others' (small.hpp), than by a call of its own.
-constexpr std::int64_t mailed_request_bytes = 6 << 10;
 
 std::int64_t mean_piece_bytes(const RequestSummary& request) {
     return request.size_bytes / std::max<std::int64_t>(1, request.num_pieces);
@@ -26,21 +17,21 @@ std::int64_t mean_piece_bytes(const RequestSummary& request) {
 
 /// `size_bytes`: of a rank's request.
 bool is_short(std::int64_t size_bytes, std::int64_t piece_bytes, bool is_write) {
-    return size_bytes <= short_request_bytes && piece_bytes >= short_request_piece_bytes &&
-           (!is_write || size_bytes <= short_request_written_pieces * piece_bytes);
+    return size_bytes <= policy::short_request && piece_bytes >= policy::short_request_piece &&
+           (!is_write || size_bytes <= policy::short_request_written_pieces * piece_bytes);
 }
 
-bool is_coarse_in_memory(std::int64_t piece_bytes, bool is_write) {
-    return piece_bytes >= (is_write ? direct_write_piece_bytes : direct_read_piece_bytes);
+bool is_large_in_memory(std::int64_t piece_bytes, bool is_write) {
+    return piece_bytes >= (is_write ? policy::direct_write_piece : policy::direct_read_piece);
 }
 
 /// Why a rank's accesses in place pay; null: they do not, or the storage is unknown. `size_bytes`: of the largest request.
-const char* why_direct(std::int64_t piece_bytes, std::int64_t size_bytes, std::int64_t storage_blocks,
-                       bool is_write, std::int64_t coarse_bytes, bool is_one_node) {
-    if (piece_bytes >= coarse_bytes) return "every rank's pieces are coarse for any storage";
-    if (storage_blocks != 0) return nullptr;
-    if (is_coarse_in_memory(piece_bytes, is_write))
-        return "the storage serves from memory and the pieces are coarse";
+const char* why_direct(std::int64_t piece_bytes, std::int64_t size_bytes, Service service, bool is_write,
+                       std::int64_t large_piece_bytes, bool is_one_node) {
+    if (piece_bytes >= large_piece_bytes) return "every rank's pieces are large for any storage";
+    if (service != Service::from_memory) return nullptr;
+    if (is_large_in_memory(piece_bytes, is_write))
+        return "the storage serves from memory and the pieces are large";
     if (is_one_node && is_short(size_bytes, piece_bytes, is_write))
         return "the storage serves from memory and every rank has little";
     return nullptr;
@@ -57,7 +48,7 @@ RequestTotals total_of(std::span<const RequestSummary> requests) {
             totals.error_code = request.error_code;
             totals.error_rank = static_cast<int>(rank);
         }
-        totals.storage_blocks = std::max(totals.storage_blocks, request.storage_blocks);
+        totals.service = std::max(totals.service, request.service);
         totals.end_of_file = std::min(totals.end_of_file, request.end_of_file);
         totals.leaves_holes = totals.leaves_holes || request.leaves_holes != 0;
         if (request.size_bytes == 0) continue;
@@ -73,32 +64,27 @@ RequestTotals total_of(std::span<const RequestSummary> requests) {
     return totals;
 }
 
-RoadChoice choose_road(const RequestTotals& totals, bool is_write, std::string_view shuffle_hint,
-                       std::int64_t coarse_bytes, bool is_one_node) {
-    if (totals.size_bytes == 0) return {Road::nothing, "no rank has anything"};
-    if (shuffle_hint == "always") return {Road::shuffle, "hakobi_shuffle=always"};
-    if (shuffle_hint == "never") return {Road::direct, "hakobi_shuffle=never"};
+PathChoice choose_path(const RequestTotals& totals, bool is_write, std::string_view shuffle_hint,
+                       std::int64_t large_piece_bytes, bool is_one_node) {
+    if (totals.size_bytes == 0) return {Path::nothing, "no rank has anything"};
+    if (shuffle_hint == "always") return {Path::shuffle, "hakobi_shuffle=always"};
+    if (shuffle_hint == "never") return {Path::direct, "hakobi_shuffle=never"};
     const std::int64_t piece = totals.smallest_mean_piece_bytes;
-    if (totals.storage_blocks == 0 && totals.num_ranks_with_data == 1 && piece >= direct_read_piece_bytes)
-        return {Road::direct, "one rank alone has data, and the storage serves it from memory"};
-    if (const char* why = why_direct(piece, totals.largest_size_bytes, totals.storage_blocks, is_write,
-                                     coarse_bytes, is_one_node))
-        return {Road::direct, why};
-    return {Road::shuffle,
-            totals.storage_blocks == 1 ? "the storage makes requests wait" : "the pieces are fine"};
+    if (totals.service == Service::from_memory && totals.num_ranks_with_data == 1 &&
+        piece >= policy::direct_read_piece)
+        return {Path::direct, "one rank alone has data, and the storage serves it from memory"};
+    if (const char* why = why_direct(piece, totals.largest_size_bytes, totals.service, is_write,
+                                     large_piece_bytes, is_one_node))
+        return {Path::direct, why};
+    if (totals.service == Service::from_memory && piece >= policy::sparse_piece &&
+        totals.size_bytes <= (totals.end_bytes - totals.begin_bytes) / policy::least_sparse_part)
+        return {Path::direct, "the storage serves from memory and the pieces are far apart"};
+    return {Path::shuffle,
+            totals.service == Service::waits ? "the storage makes requests wait" : "the pieces are fine"};
 }
 
-bool goes_ahead(const RequestSummary& mine, std::string_view shuffle_hint, std::int64_t coarse_bytes,
-                bool is_one_node) {
-    if (mine.error_code != 0 || mine.size_bytes == 0 || mine.storage_blocks < 0) return false;
-    if (shuffle_hint != "auto") return shuffle_hint == "never";
-    if (is_one_node && mine.size_bytes <= mailed_request_bytes) return false;
-    return why_direct(mean_piece_bytes(mine), mine.size_bytes, mine.storage_blocks, true, coarse_bytes,
-                      is_one_node) != nullptr;
-}
-
-std::int64_t coarse_bytes(std::int64_t striping_unit_bytes, std::int64_t cb_bytes) {
-    return std::min(cb_bytes, std::max<std::int64_t>(1 << 20, 2 * striping_unit_bytes));
+std::int64_t large_piece_bytes(std::int64_t striping_unit_bytes, std::int64_t cb_bytes) {
+    return std::min(cb_bytes, std::max<std::int64_t>(policy::large_piece, 2 * striping_unit_bytes));
 }
 
 std::int64_t Domains::cycle_begin(std::int64_t cycle) const {

@@ -84,10 +84,13 @@ TEST(CycleParts, CoverTheRegionOnceAndGoRoundTheDomains) {
 
 TEST(RequestTotals, TakeTheWorstErrorOfTheLowestRankAndTheWholeRange) {
     std::vector<RequestSummary> requests(4);
-    requests[1] = {
-        .begin_bytes = 50, .end_bytes = 90, .size_bytes = 20, .num_pieces = 4, .storage_blocks = 0};
+    requests[1] = {.begin_bytes = 50,
+                   .end_bytes = 90,
+                   .size_bytes = 20,
+                   .num_pieces = 4,
+                   .service = Service::from_memory};
     requests[3] = {
-        .begin_bytes = 10, .end_bytes = 60, .size_bytes = 30, .num_pieces = 3, .storage_blocks = 1};
+        .begin_bytes = 10, .end_bytes = 60, .size_bytes = 30, .num_pieces = 3, .service = Service::waits};
     requests[0].error_code = requests[2].error_code = static_cast<int>(ErrorCode::no_space);
     requests[1].error_code = static_cast<int>(ErrorCode::permission);
     const RequestTotals totals = total_of(requests);
@@ -97,110 +100,92 @@ TEST(RequestTotals, TakeTheWorstErrorOfTheLowestRankAndTheWholeRange) {
     EXPECT_EQ(totals.largest_size_bytes, 30);
     EXPECT_EQ(totals.smallest_mean_piece_bytes, 5);
     EXPECT_EQ(totals.num_ranks_with_data, 2);
-    EXPECT_EQ(totals.storage_blocks, 1);
+    EXPECT_EQ(totals.service, Service::waits);
     EXPECT_EQ(totals.error_code, static_cast<int>(ErrorCode::no_space));
     EXPECT_EQ(totals.error_rank, 0);
 }
 
-TEST(Road, CoarsePiecesServedFromMemorySkipTheShuffleAndSlowStorageDoesNot) {
+TEST(Path, CoarsePiecesServedFromMemorySkipTheShuffleAndSlowStorageDoesNot) {
     RequestTotals totals;
     totals.size_bytes = 1 << 30;
     totals.largest_size_bytes = 1 << 27;
     totals.num_ranks_with_data = 8;
     totals.smallest_mean_piece_bytes = 24 << 10;
-    totals.storage_blocks = 0;
-    EXPECT_EQ(choose_road(totals, true, "auto", 4 << 20, true).road, Road::shuffle);
-    EXPECT_EQ(choose_road(totals, false, "auto", 4 << 20, true).road, Road::direct);
+    totals.service = Service::from_memory;
+    EXPECT_EQ(choose_path(totals, true, "auto", 4 << 20, true).path, Path::shuffle);
+    EXPECT_EQ(choose_path(totals, false, "auto", 4 << 20, true).path, Path::direct);
     totals.smallest_mean_piece_bytes = 512 << 10;
-    EXPECT_EQ(choose_road(totals, true, "auto", 4 << 20, true).road, Road::direct);
-    EXPECT_EQ(choose_road(totals, false, "always", 4 << 20, true).road, Road::shuffle);
-    totals.storage_blocks = 1;
-    EXPECT_EQ(choose_road(totals, true, "auto", 4 << 20, true).road, Road::shuffle);
-    EXPECT_EQ(choose_road(totals, true, "never", 4 << 20, true).road, Road::direct);
-    totals.storage_blocks = 0;
+    EXPECT_EQ(choose_path(totals, true, "auto", 4 << 20, true).path, Path::direct);
+    EXPECT_EQ(choose_path(totals, false, "always", 4 << 20, true).path, Path::shuffle);
+    totals.service = Service::waits;
+    EXPECT_EQ(choose_path(totals, true, "auto", 4 << 20, true).path, Path::shuffle);
+    EXPECT_EQ(choose_path(totals, true, "never", 4 << 20, true).path, Path::direct);
+    totals.service = Service::from_memory;
     totals.smallest_mean_piece_bytes = 1280;
-    EXPECT_EQ(choose_road(totals, false, "auto", 4 << 20, true).road, Road::shuffle);
+    EXPECT_EQ(choose_path(totals, false, "auto", 4 << 20, true).path, Path::shuffle);
     totals.size_bytes = 0;
-    EXPECT_EQ(choose_road(totals, false, "never", 4 << 20, true).road, Road::nothing);
+    EXPECT_EQ(choose_path(totals, false, "never", 4 << 20, true).path, Path::nothing);
 }
 
-TEST(Road, ShortRequestsOfOneNodeServedFromMemorySkipTheShuffle) {
+TEST(Path, ShortRequestsOfOneNodeServedFromMemorySkipTheShuffle) {
     RequestTotals totals;
     totals.size_bytes = 8 * (128 << 10);
     totals.largest_size_bytes = 128 << 10;
     totals.num_ranks_with_data = 8;
     totals.smallest_mean_piece_bytes = 4 << 10;
-    totals.storage_blocks = 0;
-    const auto road = [&totals](bool is_write, bool is_one_node) {
-        return choose_road(totals, is_write, "auto", 4 << 20, is_one_node).road;
+    totals.service = Service::from_memory;
+    const auto path = [&totals](bool is_write, bool is_one_node) {
+        return choose_path(totals, is_write, "auto", 4 << 20, is_one_node).path;
     };
-    EXPECT_EQ(road(true, true), Road::direct);
-    EXPECT_EQ(road(false, true), Road::direct);
-    EXPECT_EQ(road(true, false), Road::shuffle) << "nodes would share pages";
+    EXPECT_EQ(path(true, true), Path::direct);
+    EXPECT_EQ(path(false, true), Path::direct);
+    EXPECT_EQ(path(true, false), Path::shuffle) << "nodes would share pages";
     totals.largest_size_bytes = 256 << 10;
-    EXPECT_EQ(road(true, true), Road::shuffle) << "so many pieces";
-    EXPECT_EQ(road(false, true), Road::direct);
+    EXPECT_EQ(path(true, true), Path::shuffle) << "so many pieces";
+    EXPECT_EQ(path(false, true), Path::direct);
     totals.largest_size_bytes = 257 << 10;
-    EXPECT_EQ(road(false, true), Road::shuffle) << "one rank has more";
+    EXPECT_EQ(path(false, true), Path::shuffle) << "one rank has more";
     totals.largest_size_bytes = 128 << 10;
     totals.smallest_mean_piece_bytes = 2 << 10;
-    EXPECT_EQ(road(false, true), Road::shuffle) << "fine pieces";
+    EXPECT_EQ(path(false, true), Path::shuffle) << "fine pieces";
     totals.smallest_mean_piece_bytes = 4 << 10;
-    totals.storage_blocks = 1;
-    EXPECT_EQ(road(true, true), Road::shuffle);
-
-    RequestSummary mine;
-    mine.size_bytes = 47008;
-    mine.num_pieces = 1;
-    mine.storage_blocks = 0;
-    EXPECT_TRUE(goes_ahead(mine, "auto", 1 << 20, true));
-    EXPECT_FALSE(goes_ahead(mine, "auto", 1 << 20, false));
-    mine.size_bytes = 6 << 10;
-    EXPECT_FALSE(goes_ahead(mine, "auto", 1 << 20, true)) << "the leader writes it with the others'";
-    EXPECT_TRUE(goes_ahead(mine, "never", 1 << 20, true));
-    mine.size_bytes = (6 << 10) + 1;
-    EXPECT_TRUE(goes_ahead(mine, "auto", 1 << 20, true));
-    mine.storage_blocks = 1;
-    EXPECT_FALSE(goes_ahead(mine, "auto", 1 << 20, true));
+    totals.service = Service::waits;
+    EXPECT_EQ(path(true, true), Path::shuffle);
 }
 
-TEST(Road, ARankGoesAheadWhereItsOwnPiecesAreCoarseAndTheStorageIsKnown) {
-    RequestSummary mine;
-    mine.size_bytes = 10 << 20;
-    mine.num_pieces = 4;
-    EXPECT_FALSE(goes_ahead(mine, "auto", 1 << 20, true)) << "it does not know the storage";
-    mine.storage_blocks = 1;
-    EXPECT_TRUE(goes_ahead(mine, "auto", 1 << 20, true));
-    EXPECT_FALSE(goes_ahead(mine, "always", 1 << 20, true));
-    mine.num_pieces = 20;
-    EXPECT_FALSE(goes_ahead(mine, "auto", 1 << 20, true))
-        << "not coarse for storage that makes requests wait";
-    EXPECT_TRUE(goes_ahead(mine, "never", 1 << 20, true));
-    mine.storage_blocks = 0;
-    EXPECT_TRUE(goes_ahead(mine, "auto", 1 << 20, true));
-    mine.num_pieces = 100;
-    EXPECT_FALSE(goes_ahead(mine, "auto", 1 << 20, true));
-    mine.num_pieces = 1;
-    mine.error_code = static_cast<int>(ErrorCode::io);
-    EXPECT_FALSE(goes_ahead(mine, "auto", 1 << 20, true));
-    mine.error_code = 0;
-    mine.size_bytes = 0;
-    EXPECT_FALSE(goes_ahead(mine, "never", 1 << 20, true)) << "nothing is left";
+TEST(Path, PiecesThatAreFarApartGoDirectWhereTheStorageServesFromMemory) {
+    RequestTotals totals;
+    totals.size_bytes = totals.largest_size_bytes = 64 << 20;
+    totals.begin_bytes = 4096;
+    totals.end_bytes = totals.begin_bytes + 16 * totals.size_bytes;
+    totals.num_ranks_with_data = 8;
+    totals.smallest_mean_piece_bytes = 4 << 10;
+    totals.service = Service::from_memory;
+    const auto path = [&totals] { return choose_path(totals, true, "auto", 4 << 20, true).path; };
+    EXPECT_EQ(path(), Path::direct);
+    --totals.end_bytes;
+    EXPECT_EQ(path(), Path::shuffle);
+    ++totals.end_bytes;
+    totals.smallest_mean_piece_bytes = (4 << 10) - 1;
+    EXPECT_EQ(path(), Path::shuffle) << "fine pieces";
+    totals.smallest_mean_piece_bytes = 4 << 10;
+    totals.service = Service::waits;
+    EXPECT_EQ(path(), Path::shuffle);
 }
 
-TEST(Road, PiecesOfTwoStripesAndAMebibyteAreCoarseForAnyStorage) {
-    EXPECT_EQ(coarse_bytes(4096, 4 << 20), 1 << 20);
-    EXPECT_EQ(coarse_bytes(1 << 20, 4 << 20), 2 << 20);
-    EXPECT_EQ(coarse_bytes(16 << 20, 4 << 20), 4 << 20);
-    EXPECT_EQ(coarse_bytes(4096, 64 << 10), 64 << 10);
+TEST(Path, PiecesOfTwoStripesAndAMebibyteAreCoarseForAnyStorage) {
+    EXPECT_EQ(large_piece_bytes(4096, 4 << 20), 1 << 20);
+    EXPECT_EQ(large_piece_bytes(1 << 20, 4 << 20), 2 << 20);
+    EXPECT_EQ(large_piece_bytes(16 << 20, 4 << 20), 4 << 20);
+    EXPECT_EQ(large_piece_bytes(4096, 64 << 10), 64 << 10);
     RequestTotals totals;
     totals.size_bytes = 1 << 30;
     totals.num_ranks_with_data = 8;
-    totals.storage_blocks = 1;
-    totals.smallest_mean_piece_bytes = coarse_bytes(4096, 4 << 20);
-    EXPECT_EQ(choose_road(totals, true, "auto", totals.smallest_mean_piece_bytes, true).road, Road::direct);
-    EXPECT_EQ(choose_road(totals, true, "auto", totals.smallest_mean_piece_bytes + 1, true).road,
-              Road::shuffle);
+    totals.service = Service::waits;
+    totals.smallest_mean_piece_bytes = large_piece_bytes(4096, 4 << 20);
+    EXPECT_EQ(choose_path(totals, true, "auto", totals.smallest_mean_piece_bytes, true).path, Path::direct);
+    EXPECT_EQ(choose_path(totals, true, "auto", totals.smallest_mean_piece_bytes + 1, true).path,
+              Path::shuffle);
 }
 
 TEST(Aggregators, AreSpreadOverNodesFirstAndWithinEachThen) {

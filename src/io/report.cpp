@@ -25,13 +25,13 @@ constexpr double mib = 1024.0 * 1024.0;
 Explainer::Explainer(int rank, std::string path)
     : is_on_(rank == 0 && is_set("HAKOBI_EXPLAIN")), path_(std::move(path)) {}
 
-void Explainer::road(const RoadChoice& choice, const RequestTotals& totals, bool is_write) {
+void Explainer::path(const PathChoice& choice, const RequestTotals& totals, bool is_write) {
     if (!is_on_) return;
     std::string text = std::string(is_write ? "writing " : "reading ");
-    text += choice.road == Road::direct ? "directly, rank by rank" : "by the shuffle";
+    text += choice.path == Path::direct ? "directly, rank by rank" : "by the shuffle";
     text += std::string(": ") + choice.why;
-    if (text == last_road_) return;
-    last_road_ = text;
+    if (text == last_path_) return;
+    last_path_ = text;
     std::fprintf(stderr,
                  "hakobi: %s: %s (%lld ranks with data, %.3f MiB, pieces of %lld bytes or more on average)\n",
                  path_.c_str(), text.c_str(), static_cast<long long>(totals.num_ranks_with_data),

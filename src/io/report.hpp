@@ -17,14 +17,14 @@ class Explainer {
   public:
     Explainer() = default;
     Explainer(int rank, std::string path);
-    void road(const RoadChoice& choice, const RequestTotals& totals, bool is_write);
+    void path(const PathChoice& choice, const RequestTotals& totals, bool is_write);
     void phase(const Domains& domains, const NodeBuffers& buffers, const EngineOptions& options,
                bool is_involved);
 
   private:
     bool is_on_ = false;
     std::string path_;
-    std::string last_road_, last_phase_;
+    std::string last_path_, last_phase_;
 };
 
 /// One collective call as one rank saw it. Plain data: it travels to rank 0 as it is.

@@ -80,7 +80,8 @@ struct MailPiece {
 /// One rank's place in the node's memory.
 struct alignas(64) RankPlace {
     RequestSummary request;
-    std::int64_t is_small = 0;  ///< the whole request is in the mailbox below
+    std::atomic<std::int64_t> num_ended;  ///< calls that this rank is through with
+    std::int64_t is_small = 0;            ///< the whole request is in the mailbox below
     std::int64_t num_mail_pieces = 0;
     std::int64_t bytes_read = 0;  ///< small reads: bytes of the request that the file had
     CoreSet cores;                ///< where this rank may run, said before the first call
@@ -89,10 +90,13 @@ struct alignas(64) RankPlace {
     alignas(64) std::array<std::byte, mailbox_bytes> mail;
 };
 
+/// What the leader finds in a round: phases follow; somebody has an error; it has served all requests by the mailboxes.
+enum class Verdict : std::int64_t { goes_on, error, served };
+
 /// The leader's word to its node at the end of a round.
 struct LeaderWord {
     RequestTotals totals;
-    std::int64_t is_done = 0;  ///< the small road was taken and the call is over
+    Verdict verdict = Verdict::goes_on;
     std::int64_t error_code = 0, error_rank = -1;
     node::SharedText error_text;
 };
@@ -100,8 +104,7 @@ struct LeaderWord {
 struct ControlBlock {
     node::TeamMemory team;
     alignas(64) node::Gate writers;  ///< direct writes of storage that serves from memory
-    alignas(64) node::EarlyWrites early_writes;
-    std::atomic<std::int64_t> storage_blocks;  ///< RequestSummary's, as the leader knew it at open
+    std::atomic<Service> service;    ///< as the leader knew it at open
     LeaderWord word;
     alignas(64)
         std::atomic<std::int64_t> end_of_file;  ///< reading: lowest offset known to lie behind the file's end

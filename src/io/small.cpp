@@ -5,14 +5,11 @@
 #include <new>
 #include <vector>
 
+#include "io/policy.hpp"
 #include "region/copy.hpp"
 
 namespace hakobi::io {
 namespace {
-
-// Reading over such a gap takes 10 us from memory, where a call takes 1 us, but a call to storage that waits takes ms. The
-// gaps of many ranks add up without bound, so runs have one: from 1 MiB on the call is a small part of either.
-constexpr std::int64_t joined_gap_bytes = 64 << 10;
 
 struct Mail {
     std::int64_t offset = 0, length = 0;
@@ -44,7 +41,7 @@ bool joins(const Mail& first, std::int64_t end_bytes, const Mail& next, bool is_
     const std::int64_t gap = next.offset - end_bytes;
     // Writing joins touching pieces only: holes are not ours, and of overlapping pieces one wins a byte.
     if (is_write) return gap == 0;
-    return gap <= joined_gap_bytes && end_of(next) - first.offset <= max_read_run_bytes;
+    return gap <= policy::joined_gap && end_of(next) - first.offset <= policy::most_read_run;
 }
 
 Status write_run(storage::File& file, std::span<const Mail> run, std::vector<std::byte>& joined) {

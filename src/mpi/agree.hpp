@@ -10,6 +10,7 @@ namespace hakobi::mpi {
 struct Agreed {
     Status status;
     int rank = -1;
+    bool is_own = false;  ///< not agreed after all: this rank's own, where an engine's file says so
     void throw_if_error() const {
         if (!status.ok()) throw Error(status.code(), status.text(), rank);
     }

@@ -28,15 +28,13 @@ bool open_engine(OpenFile& file) {
     const io::EngineOptions options = local_options(file.hints, file.rank == 0);
     std::unique_ptr<io::Engine> engine;
     const mpi::Agreed agreed =
-        io::Engine::open(comm, {file.opened_path(), file.can_write, file.path}, options, engine);
+        io::Engine::open(comm, {file.opened_path(), file.can_write, file.path, true}, options, engine);
     if (!agreed.status.ok()) {
         give_up(file, agreed.status);
         return false;
     }
-    const std::unique_lock lock(file.engine_use);  // what other threads wrote unknown to the engine is over,
+    const std::unique_lock lock(file.engine_use);
     file.engine = std::move(engine);
-    file.has_passed_accesses = true;  // on this rank
-    if (file.was_read_alone) file.engine->wait_for_all_ranks();
     if (file.has_unfinished_writes) file.engine->leave_holes();
     return true;
 }
@@ -117,7 +115,11 @@ Outcome perform_alone(OpenFile& file, const Access& access, const Request& reque
     };
     Alone alone;
     {
-        const OwnAccess own(file, access.is_write);
+        std::optional<OwnWrite> own;
+        if (access.is_write)
+            own.emplace(file, false);
+        else
+            wait_for_left_calls(file);
         alone = make_alone(file, Pointer::unused, call);
     }
     Outcome outcome;
@@ -153,8 +155,6 @@ bool takes(OpenFile& file, const Access& access) {
         file.counts.add(Passed::file);
         return false;
     }
-    // The engine's ranks may write before all have come.
-    if (std::exchange(file.has_passed_accesses, false)) PMPI_Barrier(file.comms->comm);
     return true;
 }
 
@@ -181,8 +181,8 @@ Outcome perform(OpenFile& file, const Access& access) {
         if (request.moved_bytes != 0)
             file.pointer.advance(file.library_view.in_force(), -request.moved_bytes);
         outcome.bytes = 0;
-        outcome.is_passed = !file.engine->is_usable();
-        (void)close_engine(file);
+        outcome.is_passed = !agreed.is_own && !file.engine->is_usable();
+        if (!agreed.is_own) (void)close_engine(file);
         if (outcome.is_passed) {
             file.counts.untake(access.is_write);
             give_up(file, agreed.status);

@@ -26,8 +26,7 @@ struct Outcome {
 };
 
 /// Whether the engine takes the access; all ranks decide alike. Where it does, the engine is open on return, which is
-/// collective over the file's communicator the first time, and no rank is in a collective access that passed. Where not,
-/// the reason is counted.
+/// collective over the file's communicator the first time. Where not, the reason is counted.
 [[nodiscard]] bool takes(OpenFile& file, const Access& access);
 
 /// Performs a collective access that `takes` took. Collective over the file's communicator. A rank whose part cannot

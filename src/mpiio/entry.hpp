@@ -1,6 +1,7 @@
 #pragma once
 
 #include <mutex>
+#include <optional>
 #include <utility>
 
 #include "mpiio/access.hpp"
@@ -88,14 +89,14 @@ int pass_access(MPI_File handle, Direction direction, Passed why, Pointer pointe
     OpenFile* const file = entered(handle);
     if (file == nullptr) return pass(handle, [&] { return call(handle); });
     file->counts.add(file->why_not.empty() ? why : Passed::file);
-    const bool is_write = direction == Direction::write;
-    if (why != Passed::independent) {
-        pass_before_early_writes(*file);
-        return pass_together(*file, pointer, call);
-    }
+    if (why != Passed::independent) return pass_together(*file, pointer, call);
     Alone alone;
     {
-        const OwnAccess own(*file, is_write, ends == Ends::later);
+        std::optional<OwnWrite> own;
+        if (direction == Direction::write)
+            own.emplace(*file, ends == Ends::later);
+        else
+            wait_for_left_calls(*file);
         alone = make_alone(*file, pointer, call);
     }
     return alone.tell();
@@ -113,7 +114,6 @@ int pass_nonblocking(MPI_File handle, Direction direction, Pointer pointer, std:
     if (file == nullptr) return pass(handle, [&] { return call(handle); });
     file->counts.add(file->why_not.empty() ? Passed::nonblocking : Passed::file);
     if (direction == Direction::write) file->has_nonblocking_writes = true;
-    pass_before_early_writes(*file);
     if (!file->library_view.is_waiting()) return pass_together(*file, pointer, call);
     if (fits_one_transfer(count, type)) return pass_alone(*file, pointer, alone);
     return pass_alone(*file, pointer, [&](MPI_File at) {
@@ -130,14 +130,14 @@ int pass_shared(MPI_File handle, Direction direction, Ends ends, const Call& cal
     if (file == nullptr) return pass(handle, [&] { return call(handle); });
     file->counts.add(file->why_not.empty() ? Passed::shared_pointer : Passed::file);
     if (file->library_view.is_waiting()) return refuse_shared(*file);
-    const OwnAccess own(*file, direction == Direction::write, ends == Ends::later);
+    std::optional<OwnWrite> own;
+    if (direction == Direction::write) own.emplace(*file, ends == Ends::later);
     return pass(handle, [&] { return call(handle); });
 }
 
 /// A collective access that the engine does not take.
 template <class Call>
 int pass_collective(OpenFile& file, const Access& access, const Call& call) {
-    pass_before_early_writes(file);
     return pass_together(file, access.offset ? Pointer::unused : Pointer::individual, call);
 }
 

@@ -98,17 +98,6 @@ std::shared_ptr<OpenFile> remove_file(MPI_File handle) {
     return files.take(handle);
 }
 
-void pass_before_early_writes(OpenFile& file) {
-    file.has_passed_accesses = true;
-    for (const auto& each : handles_of(file)) {
-        if (each.get() == &file) continue;
-        const std::shared_lock lock(each->engine_use);
-        if (each->engine == nullptr) continue;
-        each->engine->wait_for_all_ranks();
-        const io::Engine::ForeignWrite waits_for_those_under_way(*each->engine);
-    }
-}
-
 namespace {
 
 bool is_called_by_threads() {
@@ -142,24 +131,18 @@ void leave_holes(OpenFile& file) {
 
 }  // namespace
 
-OwnAccess::OfHandle::OfHandle(std::shared_ptr<OpenFile> its_file)
-    : file(std::move(its_file)), lock(file->engine_use) {
-    if (file->engine != nullptr) write.emplace(*file->engine);
+void wait_for_left_calls(OpenFile& file) {
+    const std::shared_lock lock(file.engine_use);
+    if (file.engine != nullptr) file.engine->wait_for_left_calls();
 }
 
-OwnAccess::OwnAccess(OpenFile& file, bool is_write, bool ends_later) {
-    const bool was_alone = file.was_read_alone.load(std::memory_order_relaxed);
-    if (!is_write && was_alone) return;
-    auto handles = handles_of(file);
-    if (is_write && !ends_later && may_meet_fillers(file, handles.size())) lock_.emplace(lock_of(file));
-    for (auto& each : handles) {
-        if (is_write && ends_later) leave_holes(*each);
-        if (!was_alone && (!is_write || ends_later)) {
-            const std::shared_lock lock(each->engine_use);
-            each->was_read_alone.store(true, std::memory_order_relaxed);
-            if (each->engine != nullptr) each->engine->wait_for_all_ranks();
-        }
-        if (is_write) handles_.emplace_back(std::move(each));
+OwnWrite::OwnWrite(OpenFile& file, bool ends_later) {
+    const auto handles = handles_of(file);
+    for (const auto& each : handles) wait_for_left_calls(*each);
+    if (ends_later) {
+        for (const auto& each : handles) leave_holes(*each);
+    } else if (may_meet_fillers(file, handles.size())) {
+        lock_.emplace(lock_of(file));
     }
 }
 

@@ -8,7 +8,6 @@
 #include <cstdint>
 #include <hakobi/comm.hpp>
 #include <hakobi/hints.hpp>
-#include <list>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -70,10 +69,8 @@ struct OpenFile {
     std::once_flag lock_opened;
     Descriptor lock;  ///< for WriterLock: made by the first write that wants one
     bool can_read = false, can_write = false;
-    std::atomic<bool> was_read_alone =
-        false;  ///< or written without end, by a rank's own call through any of its handles
     std::atomic<bool> has_unfinished_writes =
-        false;                 ///< such calls that the program completes later: they hold no lock
+        false;                 ///< of a rank alone, which the program completes later: they hold no lock
     bool is_reported = false;  ///< print a profile or an explanation at close; equal on all ranks
 
     // Equal on all ranks.
@@ -83,14 +80,13 @@ struct OpenFile {
     bool has_late_views = false;          ///< the library gets views when it needs them
     bool has_unsynced_writes = false;     ///< by the engine
     bool has_nonblocking_writes = false;  ///< collective ones, which may not be completed (entry.hpp)
-    bool has_passed_accesses = false;     ///< others may be in them still: the next taken call waits
 
     View view;
     LibraryView library_view;
     FilePointer pointer;
     Hints hints;                         ///< what the program passed that the engine knows
     std::unique_ptr<io::Engine> engine;  ///< made by the first collective access
-    std::shared_mutex engine_use;        ///< shared: an OwnAccess; whole: `engine` gets or loses its engine
+    std::shared_mutex engine_use;        ///< shared: leave_holes; whole: `engine` gets or loses its engine
     io::EngineCounters closed_counters;  ///< of engines that were closed after an error
 
     /// The split collective call that has begun and not ended. MPI allows one a file.
@@ -108,33 +104,20 @@ struct OpenFile {
     }
 };
 
-/// While one exists this rank accesses the file by itself, through the MPI library, before it comes to the next collective
-/// call: other ranks' early writes in that must not be what it reads or writes over (io::Engine::ForeignWrite,
-/// wait_for_all_ranks). Holds for all handles that this rank has of the file: PnetCDF, for one, writes for one rank by a
-/// second handle, and for all by the first. Local; any thread.
-class OwnAccess {
+/// Waits until the node's other ranks are through with the collective calls that this one is through with: before it looks at
+/// the file by itself. Local; any thread.
+void wait_for_left_calls(OpenFile& file);
+
+/// While one exists this rank writes the file by itself, through the MPI library: collective writes that fill holes keep
+/// its bytes, and the library, which may write back what it read around them, meets no collective write of other ranks. Where it may last until the program completes it (`ends_later`), no call of this rank's handles fills holes any
+/// more. Local; any thread.
+class OwnWrite {
   public:
-    /// `ends_later`: it may last beyond this, until the program completes it. Then nobody goes ahead any more, as after
-    /// a read.
-    OwnAccess(OpenFile& file, bool is_write, bool ends_later = false);
+    OwnWrite(OpenFile& file, bool ends_later);
 
   private:
     std::optional<storage::WriterLock> lock_;
-    struct OfHandle {
-        explicit OfHandle(std::shared_ptr<OpenFile> file);
-        std::shared_ptr<OpenFile> file;  // another thread may close it meanwhile
-        std::shared_lock<std::shared_mutex> lock;
-        std::optional<io::Engine::ForeignWrite> write;
-    };
-    std::list<OfHandle> handles_;  // writing
 };
-
-/// Before a data access of all the file's ranks that passes. They leave it one before another, and what a rank is still in
-/// must not meet early writes of a call that the engine takes next: the MPI library may write back bytes that it had read
-/// around the rank's own, or have some to read. Through this handle that call waits for all ranks; by other handles of
-/// this rank nobody goes ahead any more, and those who have done so are through on return. Local; holds no lock on return,
-/// since the access may wait for ranks whose other threads want it.
-void pass_before_early_writes(OpenFile& file);
 
 /// Of all engines that the file has had. Local.
 [[nodiscard]] io::EngineCounters total_counters(const OpenFile& file);

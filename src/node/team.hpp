@@ -82,59 +82,6 @@ class Gate {
     FutexWord word_;
 };
 
-/// Writes of one file that must not meet, in shared memory: those of ranks that go ahead of a collective write's first
-/// round, which only try, and those that another library makes for one rank alone, which wait until the former are over.
-/// Any number of one kind at a time.
-///
-/// A rank that writes alone and then comes to the collective call means its own bytes to be under those of the call. Where
-/// others had gone ahead in it, they write theirs again: every rank counts its collective calls, and all alike.
-class EarlyWrites {
-  public:
-    /// False while a foreign write is under way.
-    [[nodiscard]] bool try_begin() {
-        std::uint32_t seen = word_.load(std::memory_order_relaxed);
-        while (seen < foreign) {
-            if (word_.compare_exchange_weak(seen, seen + 1, std::memory_order_acquire)) return true;
-        }
-        return false;
-    }
-    void end() {
-        const std::uint32_t left = word_.fetch_sub(1, std::memory_order_release) - 1;
-        if (left >= foreign && left % foreign == 0) futex_wake_all(word_);
-    }
-    /// Between `try_begin` and `end`: this rank's bytes of collective call number `call` are written now.
-    void go_ahead(std::int64_t call) { ahead_call_.store(call, std::memory_order_relaxed); }
-    void begin_foreign() {
-        std::uint32_t seen = word_.fetch_add(foreign, std::memory_order_acquire) + foreign;
-        while (seen % foreign != 0) {
-            futex_wait(word_, seen, 1.0);
-            seen = word_.load(std::memory_order_acquire);
-        }
-    }
-    /// `num_calls`: to which this rank has come.
-    void end_foreign(std::int64_t num_calls) {
-        const std::int64_t ahead = ahead_call_.load(std::memory_order_relaxed);
-        if (ahead > num_calls) {
-            overwritten_call_.store(ahead, std::memory_order_relaxed);
-            forbid();
-        }
-        word_.fetch_sub(foreign, std::memory_order_release);
-    }
-    /// Asked once all ranks have come to the call.
-    [[nodiscard]] bool was_overwritten(std::int64_t call) const {
-        return overwritten_call_.load(std::memory_order_relaxed) == call;
-    }
-    /// From now on all ranks are waited for: one accesses the file by itself between collective writes.
-    void forbid() { is_forbidden_.store(true, std::memory_order_relaxed); }
-    [[nodiscard]] bool is_forbidden() const { return is_forbidden_.load(std::memory_order_relaxed); }
-
-  private:
-    static constexpr std::uint32_t foreign = 1u << 16;
-    FutexWord word_;
-    std::atomic<bool> is_forbidden_;
-    std::atomic<std::int64_t> ahead_call_, overwritten_call_;  ///< the last ones; 0: none
-};
-
 /// An error text in shared memory: a path and a reason. Its pages stay untouched until there is one.
 struct SharedText {
     static constexpr std::size_t most_bytes = 4096 + 256;

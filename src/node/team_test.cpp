@@ -54,22 +54,5 @@ TEST(Gate, WakesWhoeverSleepsWhenItIsLeft) {
     EXPECT_EQ(num_passed, 3);
 }
 
-TEST(EarlyWrites, AreOverwrittenByWhoHasNotComeToTheirCall) {
-    EarlyWrites early;
-    ASSERT_TRUE(early.try_begin());
-    early.go_ahead(3);
-    early.end();
-    early.begin_foreign();
-    EXPECT_FALSE(early.try_begin());
-    early.end_foreign(3);  // of a rank that has been in call 3: after it
-    EXPECT_FALSE(early.was_overwritten(3));
-    EXPECT_FALSE(early.is_forbidden());
-    early.begin_foreign();
-    early.end_foreign(2);
-    EXPECT_TRUE(early.was_overwritten(3));
-    EXPECT_FALSE(early.was_overwritten(4));
-    EXPECT_TRUE(early.is_forbidden());
-}
-
 }  // namespace
 }  // namespace hakobi::node

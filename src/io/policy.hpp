@@ -1,0 +1,68 @@
+#pragma once
+
+#include <cstdint>
+
+/// Every threshold by which the engine decides how to carry out a call: its value, what it was measured on, and where that is
+/// written down. "D4" is docs/decisions/0004-when-to-skip-the-shuffle.md. All were measured on two cores of an AMD EPYC
+/// with Open MPI 4.1.4 and MPICH 4.0.2, on a memory file system and on the storage model of 4 servers of 500 MB/s, 2 ms;
+/// none has been tried on a parallel file system. Limits of layout (slots.hpp) and what a hint sets are not here.
+namespace hakobi::io::policy {
+
+using Bytes = std::int64_t;
+constexpr Bytes kib = 1 << 10, mib = 1 << 20;
+
+// --- Which path a call takes (plan.cpp) ---------------------------------------------------------------------------------
+/// Mean piece from which writing directly beats the shuffle where storage serves from memory: rows of 25 KB lose to the
+/// inode's lock, 1.3 against 1.6 GB/s (D4).
+constexpr Bytes direct_write_piece = 256 * kib;
+/// The same, reading: 24 KiB 6.3 GB/s, 4 KiB 5.0 against 3.1 by the shuffle, but 4 KiB of two ranks 3.5 against 4.0 (D4).
+constexpr Bytes direct_read_piece = 8 * kib;
+/// Mean piece from which no storage gains by the shuffle, or two stripes if that is more, at most a collective buffer: 24
+/// variables of 2.5 MiB a rank, 0.89 GB/s by the shuffle (D4, model).
+constexpr Bytes large_piece = 1 * mib;
+/// A rank's request so short that the shuffle's stages have nothing to overlap with, and its pieces: IOR's 47,008 bytes, 8
+/// ranks, 376 us by the shuffle, 229 directly; 64 x 2 KiB 921 and 3,693 (D4).
+constexpr Bytes short_request = 256 * kib, short_request_piece = 4 * kib;
+/// Writing, no more pieces than: 64 x 4 KiB from 4 ranks 849 us by the shuffle, 990 directly (D4).
+constexpr std::int64_t short_request_written_pieces = 32;
+/// Pieces of so much, of which the range asked for is so many times the sum, have their collective buffers to themselves:
+/// 64 x 4 KiB a rank over 1 GiB, 22 ms by the shuffle, 2 to 4 directly (memory file system).
+constexpr Bytes sparse_piece = 4 * kib;
+constexpr std::int64_t least_sparse_part = 16;
+
+// --- What is tried, and believed, of storage (engine_storage.cpp, direct.cpp) -------------------------------------------
+/// The leader's trial of unknown storage: pieces from which it is made, and how much of the first (D4).
+constexpr Bytes tried_piece = 4 * kib, tried = 256 * kib;
+/// Asleep in one access: a page cache never is, a disk or network is longer (D4).
+constexpr double waited_s = 2e-4;
+/// Waits in a row until writes without the gate call the storage slow: a writer that lost its core sleeps at the inode's lock
+/// now and then (8 ranks, 256 KiB a call: 1,717 us with 1, 1,271 with 4; D4).
+constexpr int believed_waits = 4;
+
+// --- Direct access (engine_storage.cpp, direct.cpp) ---------------------------------------------------------------------
+/// Writes of more pass the gate, one rank at a time: 2.6 MB a rank 0.368 s with it, 0.399 without; 47,008 bytes 418 us with
+/// it, 229 without (D4).
+constexpr Bytes gated_from = 2 * mib;
+/// What a rank writes once through: each change of hands costs a wake-up (FLASH, with 1 MiB 0.40 s, so 0.37; D4).
+constexpr Bytes gate_batch = 16 * mib;
+/// A copy that the kernel would do slowly goes through so much, which stays in the processor's cache (decision 6).
+constexpr Bytes bounce = 256 * kib;
+/// By the end of more its beginning has left the cache: copies pass it by (decision 6).
+constexpr Bytes past_cache_from = 8 * mib;
+
+// --- Small requests, by mailbox (engine_exchange.cpp, small.cpp) --------------------------------------------------------
+/// Runs that the leader writes one after the other where each may wait; more go to the pipeline, which has several in flight
+/// (model: 2 ms each).
+constexpr std::int64_t most_waiting_runs = 4;
+/// Gap that is read over: 10 us from memory, where a call takes 1 us, but a call to storage that waits takes ms.
+constexpr Bytes joined_gap = 64 * kib;
+/// The longest run of joined pieces read at once: from here on the call is a small part of either.
+constexpr Bytes most_read_run = 1 * mib;
+
+// --- Cycles (engine.cpp) ------------------------------------------------------------------------------------------------
+/// Of storage that serves from memory: what was deposited is still in the processor's cache when it is written (decision 5).
+constexpr Bytes cached_cycle = 1 * mib;
+/// Shorter ones cost more in hand-overs than they overlap.
+constexpr Bytes smallest_cycle = 256 * kib;
+
+}  // namespace hakobi::io::policy

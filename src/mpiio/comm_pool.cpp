@@ -8,6 +8,8 @@
 #include <utility>
 #include <vector>
 
+#include "mpiio/stand_in.hpp"
+
 namespace hakobi::mpiio {
 namespace {
 
@@ -60,6 +62,7 @@ int free_all(MPI_Comm, int, void*, void*) {
     std::sort(kept.begin(), kept.end(), [](const auto& a, const auto& b) {
         return std::pair(a->owner, a->id) < std::pair(b->owner, b->id);
     });
+    close_stand_ins();
     for (const std::shared_ptr<FileComm>& comm : kept) {
         comm->engine.free();
         PMPI_Comm_free(&comm->comm);
@@ -99,12 +102,13 @@ bool has_world() {
     return initialized != 0 && finalized == 0;
 }
 
-std::shared_ptr<FileComm> take_comm(MPI_Comm comm, unsigned needed, unsigned& flags) {
+std::shared_ptr<FileComm> take_comm(MPI_Comm comm, std::int64_t word, unsigned needed,
+                                    const std::function<unsigned(std::int64_t)>& flags_of, unsigned& flags) {
     int rank = 0;
     PMPI_Comm_rank(comm, &rank);
     std::shared_ptr<FileComm> taken;
-    std::array<std::int64_t, 3> ids = {-1, -1,
-                                       0};  // of the one that is proposed, of one to be made, and their owner
+    // Of the one that is proposed, of one to be made, their owner, and the word.
+    std::array<std::int64_t, 4> ids = {-1, -1, 0, word};
     const bool may_keep = has_world();
     if (rank == 0) {
         if (may_keep)
@@ -125,7 +129,7 @@ std::shared_ptr<FileComm> take_comm(MPI_Comm comm, unsigned needed, unsigned& fl
         const std::lock_guard lock(pool().mutex);
         is_room = may_keep && pool().kept.size() < most_kept;
     }
-    unsigned mine = flags | (taken != nullptr ? reserved : 0) | (is_room ? has_room : 0);
+    unsigned mine = flags_of(ids[3]) | (taken != nullptr ? reserved : 0) | (is_room ? has_room : 0);
     unsigned all = 0;
     const bool is_agreed = PMPI_Allreduce(&mine, &all, 1, MPI_UNSIGNED, MPI_BAND, comm) == MPI_SUCCESS;
     flags = all & ~(reserved | has_room);

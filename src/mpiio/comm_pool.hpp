@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <hakobi/comm.hpp>
 #include <memory>
 
@@ -23,14 +24,17 @@ struct FileComm {
 /// since no end of MPI comes that its communicators may last to, and Comm::duplicate refuses it.
 [[nodiscard]] bool has_world();
 
-/// Takes a communicator over the ranks of `comm` for a file and combines the ranks' `flags` bit by bit (a bit
-/// stays when all ranks have it); without all of `needed` no communicator is taken. Collective over `comm`.
+/// Takes a communicator over the ranks of `comm` for a file and combines bit by bit what `flags_of` says on each rank (a bit
+/// stays when all ranks have it); without all of `needed` no communicator is taken. `flags_of` gets rank 0's `word` when
+/// rank 0 has come to this call. Collective over `comm`.
 ///
 /// The pool is the process's, not the communicator's: HDF5 and PnetCDF duplicate the program's communicator
 /// for every file. So ranks may come with different communicators of equal groups from several threads at
 /// once, and see the pool in different states: the first rank proposes, and what one rank has in use is not
 /// taken. Null without `needed`, and where MPI cannot duplicate; `flags` holds the combination on return.
-[[nodiscard]] std::shared_ptr<FileComm> take_comm(MPI_Comm comm, unsigned needed, unsigned& flags);
+[[nodiscard]] std::shared_ptr<FileComm> take_comm(MPI_Comm comm, std::int64_t word, unsigned needed,
+                                                  const std::function<unsigned(std::int64_t)>& flags_of,
+                                                  unsigned& flags);
 
 /// Gives it back; collective over it where it is not kept. Kept ones are freed at the beginning of
 /// MPI_Finalize, which runs the delete callbacks of MPI_COMM_SELF's attributes first. They cannot be left to

@@ -43,22 +43,26 @@ extern "C" {
 
 HAKOBI_EXPORT int hakobi_File_read_at_all_end(MPI_File file, void* buffer, MPI_Status* status) {
     using namespace hakobi::mpiio;
-    return split_end(file, status, [&] { return library.File_read_at_all_end(file, buffer, status); });
+    return split_end(file, status,
+                     [&](MPI_File at) { return library.File_read_at_all_end(at, buffer, status); });
 }
 
 HAKOBI_EXPORT int hakobi_File_read_all_end(MPI_File file, void* buffer, MPI_Status* status) {
     using namespace hakobi::mpiio;
-    return split_end(file, status, [&] { return library.File_read_all_end(file, buffer, status); });
+    return split_end(file, status,
+                     [&](MPI_File at) { return library.File_read_all_end(at, buffer, status); });
 }
 
 HAKOBI_EXPORT int hakobi_File_write_at_all_end(MPI_File file, const void* buffer, MPI_Status* status) {
     using namespace hakobi::mpiio;
-    return split_end(file, status, [&] { return library.File_write_at_all_end(file, buffer, status); });
+    return split_end(file, status,
+                     [&](MPI_File at) { return library.File_write_at_all_end(at, buffer, status); });
 }
 
 HAKOBI_EXPORT int hakobi_File_write_all_end(MPI_File file, const void* buffer, MPI_Status* status) {
     using namespace hakobi::mpiio;
-    return split_end(file, status, [&] { return library.File_write_all_end(file, buffer, status); });
+    return split_end(file, status,
+                     [&](MPI_File at) { return library.File_write_all_end(at, buffer, status); });
 }
 
 }  // extern "C"

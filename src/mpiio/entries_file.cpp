@@ -1,8 +1,10 @@
 // The functions that open, close and describe a file, as the front (front.c) looks them up: MPI_File_open is
-// hakobi_File_open. The MPI library is always called too: handle, view, info and errors are its own.
+// hakobi_File_open.
 #include <fcntl.h>
 #include <strings.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -22,9 +24,12 @@
 #include "mpiio/hints.hpp"
 #include "mpiio/imports.hpp"
 #include "mpiio/report.hpp"
+#include "mpiio/stand_in.hpp"
 
 namespace hakobi::mpiio {
 namespace {
+
+constexpr auto lustre_magic = 0x0bd00bd0;
 
 /// The part of a file name before its colon, in small letters, for the prefixes by which ROMIO names file systems (it
 /// knows them in small and in capital letters); else "".
@@ -70,8 +75,42 @@ std::string path_of(const char* name) {
     return result;
 }
 
+/// Modes in which opening a file is open(2), as far as any library shows.
+bool is_plain_mode(int mode) {
+    const int direction = mode & (MPI_MODE_RDONLY | MPI_MODE_WRONLY | MPI_MODE_RDWR);
+    const int others = mode & ~(direction | MPI_MODE_CREATE | MPI_MODE_EXCL | MPI_MODE_UNIQUE_OPEN);
+    if (others != 0) return false;
+    if (direction == MPI_MODE_RDONLY) return (mode & (MPI_MODE_CREATE | MPI_MODE_EXCL)) == 0;
+    return direction == MPI_MODE_WRONLY || direction == MPI_MODE_RDWR;
+}
+
+/// What rank 0 did before a late open.
+struct LateOpen {
+    bool is_there = false;  ///< the file can be opened
+    bool is_made = false;   ///< it was not there before
+};
+
+/// Rank 0's part of opening a file as the libraries do: it is there on return, or there is some error, which the library
+/// will meet again. Not where a library lays a new file out by hints (Lustre).
+LateOpen make_for_late(const char* name, int mode) {
+    const int access = (mode & MPI_MODE_RDONLY) != 0   ? O_RDONLY
+                       : (mode & MPI_MODE_WRONLY) != 0 ? O_WRONLY
+                                                       : O_RDWR;
+    LateOpen made;
+    Descriptor file;
+    if ((mode & MPI_MODE_EXCL) == 0) file = Descriptor(::open(name, access | O_CLOEXEC));
+    if (file.get() < 0 && (mode & MPI_MODE_CREATE) != 0) {
+        file = Descriptor(::open(name, access | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
+        made.is_made = file.get() >= 0;
+    }
+    struct statfs system = {};
+    made.is_there = file.get() >= 0 && ::fstatfs(file.get(), &system) == 0 && system.f_type != lustre_magic;
+    return made;
+}
+
 /// Fills in what the file is, and why the engine cannot take it, as far as this rank sees.
-void examine(OpenFile& file, int mode) {
+void examine(OpenFile& file) {
+    const int mode = file.mode;
     file.can_read = (mode & (MPI_MODE_RDONLY | MPI_MODE_RDWR)) != 0;
     file.can_write = (mode & (MPI_MODE_WRONLY | MPI_MODE_RDWR)) != 0;
     if (!has_world())
@@ -104,32 +143,20 @@ void examine(OpenFile& file, int mode) {
 /// What ranks must know of each other at open; a bit stays when all ranks have it.
 constexpr unsigned opened = 1, taken = 2, silent = 4, late_views = 8;
 
-/// Whether the library may get views when it needs them (library_view.hpp) as far as this rank sees. A call at the shared
-/// pointer is one rank's and needs the view on the file's handle: not in programs that can make one.
-bool may_have_late_views() {
+/// Whether the library may open the file and get views when it needs them (library_view.hpp) as far as this rank sees. A call
+/// at the shared pointer is one rank's and needs the view on the file's handle: not in programs that can make one.
+bool may_be_late() {
     const char* const text = std::getenv("HAKOBI_LATE_VIEWS");
     return text != nullptr && *text != '\0' ? std::string_view(text) != "0" : !may_use_shared_pointers();
 }
 
-int open(MPI_Comm comm, const char* name, int mode, MPI_Info info, MPI_File* handle) {
-    const int error = pass(MPI_FILE_NULL, [&] { return library.File_open(comm, name, mode, info, handle); });
-    // One rank alone may have failed. A communicator that MPI_File_open refuses has no collectives to agree
-    // by.
-    int error_class = MPI_SUCCESS;
-    if (error != MPI_SUCCESS) PMPI_Error_class(error, &error_class);
-    if (error_class == MPI_ERR_COMM || error_class == MPI_ERR_ARG) return error;
-    auto file = std::make_unique<OpenFile>();
-    unsigned all = 0;
-    if (error == MPI_SUCCESS) {
-        file->handle = *handle;
-        file->name = name;
-        examine(*file, mode);
-        all = opened | (file->why_not.empty() ? taken : 0U) |
-              (wants_profile() || wants_explanation() ? 0U : silent) |
-              (may_have_late_views() ? late_views : 0U);
-    }
-    file->comms = take_comm(comm, opened, all);
-    if (file->comms == nullptr) return error;
+unsigned flags_of(const OpenFile& file) {
+    return opened | (file.why_not.empty() ? taken : 0U) |
+           (wants_profile() || wants_explanation() ? 0U : silent) | (may_be_late() ? late_views : 0U);
+}
+
+/// What all ranks have agreed on: `all`.
+OpenFile& finish_open(std::unique_ptr<OpenFile> file, unsigned all, MPI_Info info) {
     file->is_reported = (all & silent) == 0;
     if ((all & taken) == 0 && file->why_not.empty())
         file->why_not = "another rank cannot reach it by POSIX calls";
@@ -137,9 +164,73 @@ int open(MPI_Comm comm, const char* name, int mode, MPI_Info info, MPI_File* han
     PMPI_Comm_size(file->comms->comm, &file->num_ranks);
     file->hints = hints_of_info(info);
     file->has_late_views = (all & late_views) != 0 && file->why_not.empty();
-    file->library_view.start(file->handle, file->num_ranks, file->opened_path(), mode);
     if (!file->why_not.empty()) explain(*file, "passes to the MPI library: " + file->why_not);
-    add_file(std::move(file));
+    return *add_file(std::move(file));
+}
+
+/// A file that rank 0 made and that the library is to open after all.
+void unmake(const LateOpen& made, const char* name) {
+    if (made.is_made) ::unlink(name);
+}
+
+/// Opens the file without the MPI library where all ranks can: rank 0 makes it, the others look it up. Collective. False:
+/// everything is as before.
+bool open_late(MPI_Comm comm, const char* name, int mode, MPI_Info info, MPI_File* handle) {
+    int rank = 0;
+    PMPI_Comm_rank(comm, &rank);
+    auto file = std::make_unique<OpenFile>();
+    LateOpen made;
+    std::int64_t word = -1;
+    if (rank == 0 && is_plain_mode(mode) && has_world()) made = make_for_late(name, mode);
+    if (made.is_there) word = mode;
+    unsigned all = 0;
+    const auto look = [&](std::int64_t mode_of_rank_0) -> unsigned {
+        if (mode_of_rank_0 != mode || !has_world() || !prefix_of(name).empty()) return 0;
+        file->name = name;
+        file->mode = mode;
+        examine(*file);
+        const unsigned mine = flags_of(*file);
+        if ((mine & taken) == 0 || (mine & late_views) == 0) return mine & ~opened;
+        file->handle = take_stand_in();
+        return file->handle != MPI_FILE_NULL ? mine : mine & ~opened;
+    };
+    constexpr unsigned needed = opened | taken | late_views;
+    file->comms = take_comm(comm, word, needed, look, all);
+    if (file->comms == nullptr) {
+        if (file->handle != MPI_FILE_NULL) give_back_stand_in(file->handle, true);
+        unmake(made, name);
+        return false;
+    }
+    *handle = file->handle;
+    file->is_late = true;
+    OpenFile& known = finish_open(std::move(file), all, info);
+    known.library_view.start_late(known.comms->comm, info, known.num_ranks, known.opened_path(), mode);
+    return true;
+}
+
+int open(MPI_Comm comm, const char* name, int mode, MPI_Info info, MPI_File* handle) {
+    // A communicator that MPI_File_open refuses has no collectives to agree by.
+    int is_inter = 0;
+    const bool is_sane = comm != MPI_COMM_NULL && name != nullptr && handle != nullptr &&
+                         PMPI_Comm_test_inter(comm, &is_inter) == MPI_SUCCESS && is_inter == 0;
+    if (is_sane && open_late(comm, name, mode, info, handle)) return MPI_SUCCESS;
+    const int error = pass(MPI_FILE_NULL, [&] { return library.File_open(comm, name, mode, info, handle); });
+    int error_class = MPI_SUCCESS;  // one rank alone may have failed
+    if (error != MPI_SUCCESS) PMPI_Error_class(error, &error_class);
+    if (error_class == MPI_ERR_COMM || error_class == MPI_ERR_ARG) return error;
+    auto file = std::make_unique<OpenFile>();
+    unsigned all = 0;
+    if (error == MPI_SUCCESS) {
+        file->handle = *handle;
+        file->name = name;
+        file->mode = mode;
+        examine(*file);
+    }
+    const auto look = [&](std::int64_t) { return error == MPI_SUCCESS ? flags_of(*file) : 0U; };
+    file->comms = take_comm(comm, 0, opened, look, all);
+    if (file->comms == nullptr) return error;
+    OpenFile& known = finish_open(std::move(file), all, info);
+    known.library_view.start(known.handle, known.num_ranks, known.opened_path(), mode);
     return error;
 }
 
@@ -150,10 +241,17 @@ int close(MPI_File* handle) {
         if (file->engine != nullptr) error = result_of(*file, "MPI_File_close", close_engine(*file));
         if (file->is_reported) report(*file);
         file->library_view.close_own();
-        give_back(file->comms);
     }
-    const int closed =
-        pass(handle != nullptr ? *handle : MPI_FILE_NULL, [&] { return library.File_close(handle); });
+    int closed = MPI_SUCCESS;
+    if (file != nullptr && file->is_late) {
+        closed = told(*file, MPI_FILE_NULL, file->library_view.close_late());
+        give_back_stand_in(file->handle, !file->has_used_stand_in);
+        *handle = MPI_FILE_NULL;
+    } else {
+        closed =
+            pass(handle != nullptr ? *handle : MPI_FILE_NULL, [&] { return library.File_close(handle); });
+    }
+    if (file != nullptr) give_back(file->comms);
     return error != MPI_SUCCESS ? error : closed;
 }
 
@@ -205,10 +303,20 @@ int set_view(OpenFile& file, MPI_Offset displacement, MPI_Datatype etype, MPI_Da
         file.library_view.keep(std::move(arguments));
         ++file.counts.late_views;
     } else {
-        const int error = pass(file.handle, [&] {
-            return library.File_set_view(file.handle, displacement, etype, filetype, representation, info);
-        });
+        int error = file.library_view.file() == MPI_FILE_NULL ? settle_view(file) : MPI_SUCCESS;
         if (error != MPI_SUCCESS) return error;
+        const auto set = [&](MPI_File at) {
+            return pass(at, [&] {
+                return library.File_set_view(at, displacement, etype, filetype, representation, info);
+            });
+        };
+        const MPI_File at = file.library_view.file();
+        error = told(file, at, set(at));
+        if (error != MPI_SUCCESS) return error;
+        if (file.is_late) {  // MPI_File_get_type_extent goes by the handle's representation
+            file.has_used_stand_in = true;
+            (void)set(file.handle);
+        }
         file.library_view.was_set(arguments);
         element = layout_of(etype);
         tile = etype == filetype ? element : layout_of(filetype);
@@ -229,7 +337,9 @@ int set_view(OpenFile& file, MPI_Offset displacement, MPI_Datatype etype, MPI_Da
 int settle_view(OpenFile& file) {
     if (!file.library_view.is_waiting()) return MPI_SUCCESS;
     file.pointer.leave(file.library_view.in_force());
-    return file.library_view.set_on_file();
+    const int error = file.library_view.set_on_file();
+    if (error != MPI_SUCCESS && file.is_late) PMPI_File_call_errhandler(file.handle, error);
+    return error;
 }
 
 int refuse_split(const OpenFile& file) {
@@ -292,9 +402,10 @@ HAKOBI_EXPORT int hakobi_File_set_view(MPI_File file, MPI_Offset displacement, M
 HAKOBI_EXPORT int hakobi_File_set_atomicity(MPI_File file, int flag) {
     using namespace hakobi::mpiio;
     OpenFile* const known = entered(file);
-    const int settled = known != nullptr ? settle_view(*known) : MPI_SUCCESS;
-    if (settled != MPI_SUCCESS) return settled;
-    const int error = pass(file, [&] { return library.File_set_atomicity(file, flag); });
+    const int error = known != nullptr
+                          ? pass_together(*known, Pointer::unused,
+                                          [&](MPI_File at) { return library.File_set_atomicity(at, flag); })
+                          : pass(file, [&] { return library.File_set_atomicity(file, flag); });
     if (error != MPI_SUCCESS || known == nullptr) return error;
     known->is_atomic = flag != 0;
     if (known->is_atomic) explain(*known, "passes while it is in atomic mode");
@@ -303,9 +414,11 @@ HAKOBI_EXPORT int hakobi_File_set_atomicity(MPI_File file, int flag) {
 
 HAKOBI_EXPORT int hakobi_File_sync(MPI_File file) {
     using namespace hakobi::mpiio;
-    int error = pass(file, [&] { return library.File_sync(file); });
     OpenFile* const known = entered(file);
+    const MPI_File at = known != nullptr ? known->library_view.file() : file;
+    int error = at != MPI_FILE_NULL ? pass(at, [&] { return library.File_sync(at); }) : MPI_SUCCESS;
     if (known == nullptr) return error;
+    (void)told(*known, at, error);
     if (error == MPI_SUCCESS) {
         error = known->library_view.sync_own();
         if (error != MPI_SUCCESS) PMPI_File_call_errhandler(file, error);
@@ -323,8 +436,10 @@ HAKOBI_EXPORT int hakobi_File_sync(MPI_File file) {
 
 HAKOBI_EXPORT int hakobi_File_set_info(MPI_File file, MPI_Info info) {
     using namespace hakobi::mpiio;
-    const int error = pass(file, [&] { return library.File_set_info(file, info); });
     OpenFile* const known = entered(file);
+    const MPI_File at = known != nullptr ? known->library_view.file() : file;
+    int error = at != MPI_FILE_NULL ? pass(at, [&] { return library.File_set_info(at, info); }) : MPI_SUCCESS;
+    if (known != nullptr) (void)told(*known, at, error);
     if (error != MPI_SUCCESS || known == nullptr) return error;
     take_hints(*known, info);
     return known->library_view.set_info(info);
@@ -332,8 +447,10 @@ HAKOBI_EXPORT int hakobi_File_set_info(MPI_File file, MPI_Info info) {
 
 HAKOBI_EXPORT int hakobi_File_get_info(MPI_File file, MPI_Info* info) {
     using namespace hakobi::mpiio;
-    const int error = pass(file, [&] { return library.File_get_info(file, info); });
     OpenFile* const known = entered(file);
+    const int error = known != nullptr ? known->library_view.get_info(info)
+                                       : pass(file, [&] { return library.File_get_info(file, info); });
+    if (known != nullptr) (void)told(*known, known->library_view.file(), error);
     if (error == MPI_SUCCESS && known != nullptr && known->library_view.is_waiting())
         overlay_info(known->library_view.waiting().info(), *info);
     if (error == MPI_SUCCESS && known != nullptr && known->is_taken()) {
@@ -351,6 +468,7 @@ HAKOBI_EXPORT int hakobi_File_seek(MPI_File file, MPI_Offset offset, int whence)
         known->pointer.set(offset);
         return MPI_SUCCESS;
     }
+    wait_for_left_calls(*known);  // MPI_SEEK_END
     return pass_alone(*known, Pointer::individual,
                       [&](MPI_File at) { return library.File_seek(at, offset, whence); });
 }

@@ -35,6 +35,13 @@ struct Alone {
     }
 };
 
+/// Calls the file's error handler where `handle`, whose call returned `error`, is not the file's own and has none. Returns
+/// the error.
+inline int told(const OpenFile& file, MPI_File handle, int error) {
+    if (error != MPI_SUCCESS && handle != file.handle) PMPI_File_call_errhandler(file.handle, error);
+    return error;
+}
+
 /// A call of this rank alone on a known file: `call(handle)` with the handle that has the program's view.
 template <class Call>
 Alone make_alone(OpenFile& file, Pointer pointer, const Call& call) {
@@ -57,7 +64,7 @@ int pass_alone(OpenFile& file, Pointer pointer, const Call& call) {
     return make_alone(file, pointer, call).tell();
 }
 
-/// Gives the library the view that waits, on the file's handle, before a call that all ranks pass. Collective where a
+/// Has the library open the file, and gives it the view that waits, before a call that all ranks pass. Collective where a
 /// view is waiting. Returns an MPI error code, the error handler called.
 int settle_view(OpenFile& file);
 
@@ -68,13 +75,18 @@ int refuse_shared(const OpenFile& file);
 template <class Call>
 int pass_together(OpenFile& file, Pointer pointer, const Call& call) {
     int error = settle_view(file);
-    const Inside inside(file.handle);
-    if (error == MPI_SUCCESS && pointer == Pointer::individual) {
-        std::unique_lock<std::mutex>
-            held;  // not meanwhile: the call may wait for ranks whose threads want it
-        error = file.pointer.hand_over(file.handle, held);
+    if (error != MPI_SUCCESS) return error;
+    const MPI_File handle = file.library_view.file();
+    {
+        const Inside inside(handle);
+        if (pointer == Pointer::individual) {
+            std::unique_lock<std::mutex>
+                held;  // not meanwhile: the call may wait for ranks whose threads want it
+            error = file.pointer.hand_over(handle, held);
+        }
+        if (error == MPI_SUCCESS) error = call(handle);
     }
-    return error != MPI_SUCCESS ? error : call(file.handle);
+    return told(file, handle, error);
 }
 
 enum class Direction { read, write };
@@ -131,8 +143,12 @@ int pass_shared(MPI_File handle, Direction direction, Ends ends, const Call& cal
     file->counts.add(file->why_not.empty() ? Passed::shared_pointer : Passed::file);
     if (file->library_view.is_waiting()) return refuse_shared(*file);
     std::optional<OwnWrite> own;
-    if (direction == Direction::write) own.emplace(*file, ends == Ends::later);
-    return pass(handle, [&] { return call(handle); });
+    if (direction == Direction::write)
+        own.emplace(*file, ends == Ends::later);
+    else
+        wait_for_left_calls(*file);
+    const MPI_File at = file->library_view.file();
+    return told(*file, at, pass(at, [&] { return call(at); }));
 }
 
 /// A collective access that the engine does not take.
@@ -179,10 +195,13 @@ template <class Call>
 int split_end(MPI_File handle, MPI_Status* status, const Call& call) {
     using Split = OpenFile::Split;
     OpenFile* const file = entered(handle);
-    if (file == nullptr) return pass(handle, call);
+    if (file == nullptr) return pass(handle, [&] { return call(handle); });
     const Split begun = std::exchange(file->split, Split::none);
     if (begun == Split::none) return refuse_split(*file);
-    if (begun == Split::passed) return pass(handle, call);
+    if (begun == Split::passed) {
+        const MPI_File at = file->library_view.file();
+        return told(*file, at, pass(at, [&] { return call(at); }));
+    }
     set_status(status, file->split_bytes);
     return MPI_SUCCESS;
 }

@@ -70,6 +70,18 @@ void LibraryView::start(MPI_File handle, int num_ranks, std::string path, int mo
     mode_ = mode;
 }
 
+void LibraryView::start_late(MPI_Comm comm, MPI_Info info, int num_ranks, std::string path, int mode) {
+    start(MPI_FILE_NULL, num_ranks, std::move(path), mode);
+    comm_ = comm;
+    if (info != MPI_INFO_NULL) PMPI_Info_dup(info, &info_);
+    is_waiting_ = true;  // the view of all bytes
+}
+
+LibraryView::~LibraryView() {
+    if (info_ != MPI_INFO_NULL) PMPI_Info_free(&info_);
+    if (new_info_ != MPI_INFO_NULL) PMPI_Info_free(&new_info_);
+}
+
 void LibraryView::keep(ViewArguments arguments) {
     waiting_ = std::move(arguments);
     is_waiting_ = true;
@@ -89,7 +101,9 @@ int LibraryView::set_on_file() {
 
 int LibraryView::set_waiting() {
     if (!is_waiting_) return MPI_SUCCESS;
-    const int error = waiting_.set_on(file_);
+    int error = file_ == MPI_FILE_NULL ? open_as_file(comm_, file_) : MPI_SUCCESS;
+    const bool is_set = file_is_all_bytes_ && waiting_.is_all_bytes() && waiting_.info() == MPI_INFO_NULL;
+    if (error == MPI_SUCCESS && !is_set) error = waiting_.set_on(file_);
     if (error == MPI_SUCCESS) was_set(waiting_);
     return error;
 }
@@ -99,7 +113,11 @@ int LibraryView::alone(MPI_File& handle) {
     if (files_handle_will_do()) return MPI_SUCCESS;
     const std::lock_guard lock(mutex_);
     // The pointer is on our side since the view waits: it moves to this handle as to one of the rank's own.
-    if (num_ranks_ == 1) return set_waiting();
+    if (num_ranks_ == 1) {
+        const int error = set_waiting();
+        handle = file_;
+        return error;
+    }
     int error = open_own();
     if (error == MPI_SUCCESS && !own_is_set_) {
         error = waiting_.set_on(own_);
@@ -115,6 +133,18 @@ MPI_File LibraryView::in_force() {
     return own_;
 }
 
+int LibraryView::get_info(MPI_Info* info) {
+    const std::lock_guard lock(mutex_);
+    const Inside inside(file_);
+    if (file_ != MPI_FILE_NULL) return library.File_get_info(file_, info);
+    MPI_File like_it = MPI_FILE_NULL;
+    int error = open_as_file(MPI_COMM_SELF, like_it);
+    if (error != MPI_SUCCESS) return error;
+    error = library.File_get_info(like_it, info);
+    library.File_close(&like_it);
+    return error;
+}
+
 int LibraryView::verdict(const ViewArguments& arguments) {
     const std::lock_guard lock(mutex_);
     const int error = open_own();
@@ -127,6 +157,10 @@ int LibraryView::set_info(MPI_Info info) {
     const std::lock_guard lock(mutex_);
     const Inside inside(own_);
     if (is_waiting_) waiting_.drop_hints(info);
+    if (file_ == MPI_FILE_NULL) {
+        if (new_info_ == MPI_INFO_NULL) PMPI_Info_create(&new_info_);
+        set_in_info(info, new_info_);
+    }
     return own_ != MPI_FILE_NULL ? library.File_set_info(own_, info) : MPI_SUCCESS;
 }
 
@@ -141,13 +175,37 @@ void LibraryView::close_own() {
     if (own_ != MPI_FILE_NULL) library.File_close(&own_);
 }
 
+int LibraryView::close_late() {
+    if (comm_ == MPI_COMM_NULL || file_ == MPI_FILE_NULL) return MPI_SUCCESS;
+    const Inside inside(file_);
+    return library.File_close(&file_);
+}
+
+int LibraryView::open_as_file(MPI_Comm comm, MPI_File& handle) const {
+    const Inside inside;
+    const int mode = mode_ & (MPI_MODE_RDONLY | MPI_MODE_WRONLY | MPI_MODE_RDWR);
+    const int error = library.File_open(comm, path_.c_str(), mode, info_, &handle);
+    if (error != MPI_SUCCESS) {
+        handle = MPI_FILE_NULL;
+        return error;
+    }
+    PMPI_File_set_errhandler(handle, MPI_ERRORS_RETURN);
+    return new_info_ != MPI_INFO_NULL ? library.File_set_info(handle, new_info_) : MPI_SUCCESS;
+}
+
 int LibraryView::open_own() {
     if (own_ != MPI_FILE_NULL) return MPI_SUCCESS;
     const Inside inside;
     const int mode = mode_ & (MPI_MODE_RDONLY | MPI_MODE_WRONLY | MPI_MODE_RDWR);
     // The file's hints too: where the program forbids data sieving, other ranks write between this one's bytes.
     MPI_Info info = MPI_INFO_NULL;
-    if (library.File_get_info(file_, &info) != MPI_SUCCESS) info = MPI_INFO_NULL;
+    if (file_ != MPI_FILE_NULL) {
+        if (library.File_get_info(file_, &info) != MPI_SUCCESS) info = MPI_INFO_NULL;
+    } else if (info_ != MPI_INFO_NULL) {
+        PMPI_Info_dup(info_, &info);
+    }
+    if (info == MPI_INFO_NULL && new_info_ != MPI_INFO_NULL) PMPI_Info_create(&info);
+    if (info != MPI_INFO_NULL) set_in_info(new_info_, info);
     if (info != MPI_INFO_NULL) set_in_info(waiting_.info(), info);
     const int error = library.File_open(MPI_COMM_SELF, path_.c_str(), mode,
                                         info != MPI_INFO_NULL ? info : waiting_.info(), &own_);

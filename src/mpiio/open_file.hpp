@@ -56,16 +56,19 @@ struct FileIdentity {
     auto operator<=>(const FileIdentity&) const = default;
 };
 
-/// A file that the program has open: the drop-in's side of an MPI_File. The real handle is the MPI library's
-/// and stays in use for everything that passes; size, info and errors are kept there as well.
+/// A file that the program has open: the drop-in's side of an MPI_File. `handle` is the program's, and what error handlers
+/// hang on: the MPI library's handle of the file, or a stand-in where the library opens the file when it needs to
+/// (library_view.hpp has the library's own then).
 struct OpenFile {
     MPI_File handle = MPI_FILE_NULL;
     std::shared_ptr<FileComm> comms;
-    int rank = 0, num_ranks = 1;
-    std::string name;       ///< as the program gave it
-    std::string path;       ///< absolute, without a file system prefix
-    Descriptor descriptor;  ///< of `path` when the file was opened
-    FileIdentity identity;  ///< what it leads to
+    int rank = 0, num_ranks = 1, mode = 0;
+    bool is_late = false;            ///< `handle` is a stand-in; equal on all ranks
+    bool has_used_stand_in = false;  ///< it has another view
+    std::string name;                ///< as the program gave it
+    std::string path;                ///< absolute, without a file system prefix
+    Descriptor descriptor;           ///< of `path` when the file was opened
+    FileIdentity identity;           ///< what it leads to
     std::once_flag lock_opened;
     Descriptor lock;  ///< for WriterLock: made by the first write that wants one
     bool can_read = false, can_write = false;

@@ -25,6 +25,7 @@
 // first summary carries the error.
 
 #include <algorithm>
+#include <array>
 
 #include "base/clock.hpp"
 #include "base/guard.hpp"
@@ -37,8 +38,6 @@
 
 namespace hakobi::io {
 namespace {
-
-constexpr std::int64_t least_stripe = 4096, most_stripe = 1 << 30;  // what the hint striping_unit takes
 
 int chosen(int asked, int otherwise) {
     return asked > 0 ? asked : otherwise;
@@ -202,11 +201,36 @@ mpi::Agreed Engine::Impl::call(Call& call) {
         counters.user_bytes += call.file.size_bytes();
         counters.pieces += call.file.num_pieces();
     }
-    mpi::Agreed agreed = run_call(call);
+    mpi::Agreed agreed = is_one_access(call) ? access_alone(call) : run_call(call);
     const double end_s = now_s();
     counters.call_s += end_s - start_s;
     call_log.add(call.is_write, start_s, end_s, before, counters);
     timeline.add({call.is_write ? "write_all" : "read_all", 0, start_s, end_s});
+    return agreed;
+}
+
+// The ranks' only meeting while a file opens on one node: what each brings in one all-reduce.
+EngineOptions Engine::Impl::agree_on_options(Status& status) {
+    enum { failed, profile, trace, text, minus_text, stripe, num_words };
+    std::array<std::int64_t, num_words> words{};
+    words[failed] = status.ok() ? 0 : 1;
+    words[profile] = is_profile_wanted(options) ? 1 : 0;  // variables may be set for some ranks only
+    words[trace] = Timeline::is_wanted() ? 1 : 0;
+    words[text] = fingerprint(options);
+    words[minus_text] = -words[text];
+    if (comm.rank() == 0 && file)
+        words[stripe] = std::clamp(file->stripe_bytes(), policy::least_stripe, policy::most_stripe);
+    mpi::all_max(comm, words);
+    has_failed = words[failed] != 0;
+    EngineOptions agreed = options;
+    if (words[text] != -words[minus_text]) {
+        Result<EngineOptions> of_rank_0 = options_of_rank_0(comm, options);
+        if (!of_rank_0.ok()) status.keep_first(of_rank_0.status());
+        has_failed = has_failed || !of_rank_0.ok();  // all have the same text
+        agreed = of_rank_0.ok() ? std::move(of_rank_0).value() : EngineOptions{};
+    }
+    wants = {words[profile] != 0, words[trace] != 0};
+    if (agreed.striping_unit_bytes == 0) agreed.striping_unit_bytes = words[stripe];
     return agreed;
 }
 
@@ -218,11 +242,13 @@ mpi::Agreed Engine::open(const Comm& comm, const EngineFile& file, const EngineO
     impl->options = local_options;
     Status status;
     if (comm.rank() == 0) status = impl->need_file();
-    if (impl->file && local_options.striping_unit_bytes == 0)
-        impl->options.striping_unit_bytes = std::clamp(impl->file->stripe_bytes(), least_stripe, most_stripe);
-    Result<EngineOptions> agreed_options = options_of_rank_0(comm, impl->options);
-    if (!agreed_options.ok()) status.keep_first(agreed_options.status());
-    const EngineOptions options = agreed_options.ok() ? std::move(agreed_options).value() : EngineOptions{};
+    Status memory = impl->set_up_control();
+    if (comm.num_nodes() == 1 && !memory.ok()) return {std::move(memory), 0};  // alike on the node
+    status.keep_first(std::move(memory));
+    if (status.ok() && comm.node_rank() == 0) status = impl->need_file();
+    if (impl->control != nullptr && comm.node_rank() == 0)
+        impl->control->service.store(impl->service, std::memory_order_relaxed);
+    const EngineOptions options = impl->agree_on_options(status);
     impl->options = resolved(options, comm);
     impl->is_cb_chosen = options.cb_buffer_bytes == 0;
     impl->aggregators =
@@ -233,20 +259,18 @@ mpi::Agreed Engine::open(const Comm& comm, const EngineFile& file, const EngineO
         impl->local_index.push_back(is_here ? impl->num_local_aggregators++ : -1);
         if (rank == comm.rank()) impl->my_domain = static_cast<int>(d);
     }
-    Status memory = impl->set_up_control();
-    if (comm.num_nodes() == 1 && !memory.ok()) return {std::move(memory), 0};  // alike on the node
-    status.keep_first(std::move(memory));
-    if (status.ok() && (impl->my_domain >= 0 || comm.node_rank() == 0)) status = impl->need_file();
-    if (impl->control != nullptr && comm.node_rank() == 0)
-        impl->control->service.store(impl->service, std::memory_order_relaxed);
-    impl->call_log = CallLog(is_profile_wanted(impl->options));
+    if (status.ok() && impl->my_domain >= 0) status = impl->need_file();
+    impl->call_log = CallLog(impl->wants.profile);
     impl->explainer = Explainer(comm.rank(), file.shown);
-    mpi::Agreed agreed = mpi::agree(comm, status);
+    // Where rank 0 alone accesses the file for others, all know already how that went.
+    mpi::Agreed agreed;
+    if (impl->has_failed || impl->aggregators.size() > 1 || comm.num_nodes() > 1)
+        agreed = mpi::agree(comm, status);
     if (!agreed.status.ok()) {
         impl->control_window.free();
         return agreed;
     }
-    impl->service = impl->control->service.load(std::memory_order_relaxed);
+    impl->join_control();
     engine.reset(new Engine(std::move(impl)));
     return agreed;
 }
@@ -309,20 +333,23 @@ mpi::Agreed Engine::sync() {
 
 mpi::Agreed Engine::close() {
     if (!impl_) return {};
-    mpi::Agreed agreed = wait();
+    const Region nothing;
+    Impl::Call call{
+        .is_write = false, .is_asynchronous = false, .file = nothing, .memory = nothing, .origin = nullptr};
+    call.status = std::move(impl_->undone_status);
+    if (impl_->has_undone_write) impl_->wait_for_storage(call);
     impl_->counters = counters();
-    report_at_close(impl_->comm, impl_->name.shown, impl_->options, impl_->counters, impl_->call_log,
+    report_at_close(impl_->comm, impl_->name.shown, impl_->wants, impl_->counters, impl_->call_log,
                     impl_->timeline);
     impl_->pipeline.reset();
     impl_->direct_access.reset();
-    Status status;
-    if (impl_->file) status = impl_->file->close();
-    mpi::Agreed closed = mpi::agree(impl_->comm, status);
+    if (impl_->file) call.status.keep_first(impl_->file->close());
+    mpi::Agreed agreed = mpi::agree(impl_->comm, call.status);
     impl_->file.reset();
     node::NodeWindow::keep(impl_->comm, impl_->buffer_window);
     node::NodeWindow::keep(impl_->comm, impl_->control_window);
     impl_.reset();
-    return agreed.status.ok() ? closed : agreed;
+    return agreed;
 }
 
 EngineCounters Engine::counters() const {

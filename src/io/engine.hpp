@@ -46,6 +46,8 @@ struct EngineOptions {
 
 /// Collective: rank 0's, on every rank. `internal` on a rank that cannot read them.
 [[nodiscard]] Result<EngineOptions> options_of_rank_0(const Comm& comm, const EngineOptions& options);
+/// Equal for equal options, and hardly for others; not negative. Local.
+[[nodiscard]] std::int64_t fingerprint(const EngineOptions& options);
 /// Options from hints over HAKOBI_HINTS over the defaults. invalid_argument for a value that cannot be read; unknown
 /// names are appended to `warnings`, names that MPI-IO reserves but the engine has no use for are not.
 Result<EngineOptions> engine_options(const Hints& hints, std::vector<std::string>& warnings);

@@ -191,6 +191,28 @@ TEST_P(EngineWith, NobodyWritesBeforeAllRanksHaveCome) {
     }
 }
 
+// As MPI lets ranks leave a collective call: who has written its own piece does not hear of the others' errors.
+TEST_P(EngineWith, ADirectCallsErrorIsItsRanksOwnWhereTheFileSaysSo) {
+    if (comm_.num_nodes() > 1 || comm_.size() == 1) GTEST_SKIP() << "ranks of one node";
+    constexpr std::int64_t length = 100000;
+    make_file(0);
+    const std::vector<std::byte> data(length, std::byte{7});
+    const Region file = Region::contiguous(comm_.rank() * length, length);
+    const Region memory = Region::contiguous(0, length);
+    const int last = comm_.size() - 1;
+    storage::set_fault_rank(comm_.rank());
+    storage::arm_fault({.rank = last, .operation = storage::FileOperation::write, .error = ENOSPC});
+    auto engine = open_engine({path_, true, path_, true}, {{"hakobi_shuffle", "never"}});
+    const mpi::Agreed failed = engine->write_all(file, data.data(), memory);
+    EXPECT_EQ(failed.status.code(), comm_.rank() == last ? ErrorCode::no_space : ErrorCode::ok);
+    EXPECT_TRUE(failed.is_own);
+    EXPECT_TRUE(engine->write_all(file, data.data(), memory).status.ok());
+    engine->wait_for_left_calls();
+    EXPECT_EQ(std::filesystem::file_size(path_), static_cast<std::uintmax_t>(comm_.size() * length));
+    engine->close().throw_if_error();
+    storage::disarm_fault();
+}
+
 // The last rank aggregates, but a short call leaves it without a part of the file.
 TEST_P(EngineWith, AnAggregatorsErrorIsNotToldAgainByACallInWhichItHasNoPart) {
     constexpr std::int64_t length = 1 << 20;

@@ -49,6 +49,8 @@ struct Engine::Impl {
     Explainer explainer;
     bool has_undone_write = false;
     bool is_usable = true;
+    bool has_failed = false;     // to open, on some rank
+    ReportWishes wants;          // of some rank, equal on all
     std::int64_t num_calls = 0;  // that this rank is through with
     std::atomic<bool> leaves_holes = false;
     Status undone_status;  // what an asynchronous call did not report any more
@@ -72,10 +74,17 @@ struct Engine::Impl {
         [[nodiscard]] std::int64_t bytes_done() const { return file.bytes_below(position); }
     };
 
+    /// Collective: rank 0's, and whether some rank has failed; sets `wants`.
+    EngineOptions agree_on_options(Status& status);
+    /// The leader lays the node's common memory out: nobody uses it before `join_control`, after a meeting of all.
     Status set_up_control();
+    void join_control();
     Status set_up_buffers(bool for_asynchronous);
     Status need_file();
     mpi::Agreed call(Call& call);
+    /// Whether there is nobody to meet and nothing to gather, so that the call is one access of the file.
+    [[nodiscard]] bool is_one_access(const Call& call) const;
+    mpi::Agreed access_alone(Call& call);
     /// Ends the program on what it cannot tell the other ranks (no memory for a message, say).
     mpi::Agreed run_call(Call& call);
     mpi::Agreed run_phases(Call& call);

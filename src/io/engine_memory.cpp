@@ -41,10 +41,13 @@ Status Engine::Impl::set_up_control() {
     places = {reinterpret_cast<RankPlace*>(memory + sizeof(ControlBlock)),
               static_cast<std::size_t>(comm.node_size())};
     places[static_cast<std::size_t>(comm.node_rank())].cores = own_cores();
-    node::NodeWindow::barrier(comm);
+    return {};
+}
+
+void Engine::Impl::join_control() {
+    service = control->service.load(std::memory_order_relaxed);
     for (const RankPlace& place : places) node_cores = united(node_cores, place.cores);
     team = node::Team(comm, &control->team, patience_for(comm.node_size()));
-    return {};
 }
 
 // Collective over all ranks: the memory is taken by whole nodes, and a node without it must not begin.

@@ -88,6 +88,32 @@ void Engine::Impl::try_storage(Call& call) {
     // It is written again with the rest, or read again: the position stays, so that file and memory are whole either way.
 }
 
+bool Engine::Impl::is_one_access(const Call& call) const {
+    return comm.size() == 1 && call.status.ok() && !call.is_asynchronous && !has_undone_write &&
+           undone_status.ok() && file && options.shuffle == "auto" && !options.direct_io &&
+           !call.file.empty() && call.file.size_bytes() <= policy::bounce && call.file.num_pieces() == 1 &&
+           call.memory.num_pieces() == 1;
+}
+
+mpi::Agreed Engine::Impl::access_alone(Call& call) {
+    const auto length = static_cast<std::size_t>(call.file.size_bytes());
+    std::byte* const bytes = call.origin + call.memory.begin_bytes();
+    const double start_s = now_s();
+    call.bytes_direct = call.file.size_bytes();
+    if (call.is_write) {
+        call.status = file->write_at({bytes, length}, call.file.begin_bytes());
+    } else {
+        const Result<std::int64_t> read = file->read_at({bytes, length}, call.file.begin_bytes());
+        if (!read.ok()) call.status = read.status();
+        call.bytes_direct = read.ok() ? read.value() : 0;
+    }
+    call.is_counted = true;
+    counters.storage_s += now_s() - start_s;
+    counters.storage_bytes += call.bytes_direct;
+    ++counters.direct_calls;
+    return {std::move(call.status), 0};
+}
+
 void Engine::Impl::move_direct(Call& call, std::int64_t stream_begin, bool in_flight) {
     call.status = need_file();
     if (!call.status.ok()) return;

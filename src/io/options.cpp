@@ -3,6 +3,7 @@
 #include <charconv>
 #include <cmath>
 #include <cstdlib>
+#include <functional>
 #include <limits>
 #include <span>
 
@@ -199,12 +200,25 @@ Result<EngineOptions> engine_options(const Hints& hints, std::vector<std::string
     return options_of(in_force, warnings);
 }
 
-Result<EngineOptions> options_of_rank_0(const Comm& comm, const EngineOptions& options) {
+namespace {
+
+std::string text_of(const EngineOptions& options) {
     std::array<char, 32> skew{};  // by to_chars: whatever the program's locale has for a decimal point
     std::to_chars(skew.data(), skew.data() + skew.size() - 1, options.skew_s);
     std::string text = std::string("hakobi_skew=") + skew.data();
     for (const auto& [name, value] : hints_of(options))
         text.append(";").append(name).append("=").append(value);
+    return text;
+}
+
+}  // namespace
+
+std::int64_t fingerprint(const EngineOptions& options) {
+    return static_cast<std::int64_t>(std::hash<std::string>()(text_of(options)) >> 2);
+}
+
+Result<EngineOptions> options_of_rank_0(const Comm& comm, const EngineOptions& options) {
+    const std::string text = text_of(options);
     const auto own = std::as_bytes(std::span(text));
     std::vector<std::byte> bytes(own.begin(), own.end());
     mpi::broadcast(comm, bytes, 0);

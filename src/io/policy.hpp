@@ -65,4 +65,7 @@ constexpr Bytes cached_cycle = 1 * mib;
 /// Shorter ones cost more in hand-overs than they overlap.
 constexpr Bytes smallest_cycle = 256 * kib;
 
+/// What the hint striping_unit takes, and what storage is believed to say of itself.
+constexpr Bytes least_stripe = 4 * kib, most_stripe = 1024 * mib;
+
 }  // namespace hakobi::io::policy

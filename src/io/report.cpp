@@ -140,12 +140,9 @@ void CallLog::add(bool is_write, double start_s, double end_s, const EngineCount
                       after.wait_peer_s - before.wait_peer_s});
 }
 
-void report_at_close(const Comm& comm, const std::string& path, const EngineOptions& options,
+void report_at_close(const Comm& comm, const std::string& path, const ReportWishes& wants,
                      const EngineCounters& counters, const CallLog& calls, Timeline& timeline) {
-    // The variables may be set for some ranks only: what is collective is agreed.
-    std::vector<std::int64_t> wanted{is_profile_wanted(options) ? 1 : 0, Timeline::is_wanted() ? 1 : 0};
-    mpi::all_max(comm, wanted);
-    if (wanted[0] != 0) {
+    if (wants.profile) {
         const auto all =
             mpi::gather(comm, {reinterpret_cast<const std::byte*>(&counters), sizeof counters}, 0);
         std::vector<EngineCounters> ranks(all.size());
@@ -161,7 +158,7 @@ void report_at_close(const Comm& comm, const std::string& path, const EngineOpti
             print_calls(by_rank, ranks[0].calls);
         }
     }
-    if (wanted[1] != 0) {
+    if (wants.trace) {
         const std::string lines = timeline.to_json_lines(comm.rank());
         const auto all =
             mpi::gather(comm, {reinterpret_cast<const std::byte*>(lines.data()), lines.size()}, 0);

@@ -50,11 +50,15 @@ class CallLog {
     bool is_on_ = false;
     std::vector<CallProfile> calls_;
 };
+/// What is asked for by some rank of a file; equal on all.
+struct ReportWishes {
+    bool profile = false, trace = false;
+};
 [[nodiscard]] bool is_profile_wanted(const EngineOptions& options);
 
 /// Collective: on rank 0's stderr the counters by rank and the calls, where that is asked for (hakobi_profile,
 /// HAKOBI_PROFILE=1), and the trace that HAKOBI_TRACE names.
-void report_at_close(const Comm& comm, const std::string& path, const EngineOptions& options,
+void report_at_close(const Comm& comm, const std::string& path, const ReportWishes& wants,
                      const EngineCounters& counters, const CallLog& calls, Timeline& timeline);
 
 }  // namespace hakobi::io

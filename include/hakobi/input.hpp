@@ -96,7 +96,7 @@ class HAKOBI_EXPORT Input {
 
     /// Reads a field's block into memory. Collective. not_found for a step or field that is not there; invalid_argument for
     /// a block outside the field, memory of another type or size, or ranks that ask for different fields; format for a
-    /// file that has become shorter. Elements of pieces that no rank wrote are zero. After an error the memory may hold
+    /// file that has become shorter. Pieces give what their file would have: zero where no rank put. After an error the memory may hold
     /// anything.
     void read(const FieldRead& read);
     /// In the place of read where the caller has no memory to offer: all ranks throw invalid_argument with this reason. For

@@ -34,17 +34,21 @@ using input::Destination;
 }  // namespace
 
 struct Input::Impl {
-    Comm comm;  // empty: this process alone
-    std::string prefix;
+    Comm comm;            // empty: this process alone
+    std::string prefix;   // as the system knows it
+    std::string backend;  // what stood before it: "posix:", a decorator. Values are read through that
     io::EngineOptions engine_options;
     input::Steps steps;
     std::vector<std::vector<InputField>> shown;  // as `steps.found` has them
     bool is_closed = false;
     std::unique_ptr<io::Engine> engine;  // of the file at engine_path
     std::string engine_path;
-    storage::FilePtr file;  // alone: the one read last
+    storage::FilePtr file;  // alone: the one at file_path, read last
+    std::string file_path;
     input::PieceTable pieces;
 
+    /// Local; invalid_argument where the prefix names no files.
+    Status set_prefix(std::string_view given);
     void open_steps();
     void throw_if_closed(const char* call) const;
     /// Index of a step in `steps`, and of a field in its description; not_found.
@@ -148,10 +152,11 @@ mpi::Agreed Input::Impl::read_by_engine(const std::string& path, std::int64_t of
 
 Status Input::Impl::read_alone(const std::string& path, std::int64_t offset_bytes, const Destination& to) {
     if (to.memory.empty()) return {};
-    if (!file || file->path() != path) {
+    if (!file || file_path != path) {
         Result<storage::FilePtr> opened = storage::open_file(path, {});
         if (!opened.ok()) return opened.status();
         file = std::move(opened).value();
+        file_path = path;
     }
     const Region region =
         Region::subarray(offset_bytes, to.block.global, to.block.start, to.block.count, to.element_bytes);
@@ -197,15 +202,25 @@ mpi::Agreed Input::Impl::run_read(const FieldRead& read) noexcept {
             if (mpi::Agreed agreed = input::read_piece_table(comm, path, pieces); !agreed.status.ok())
                 return agreed;
         }
-        status = guarded("reading pieces", [&] { return input::read_from_pieces(pieces, field, to); });
+        status =
+            guarded("reading pieces", [&] { return input::read_from_pieces(pieces, field, backend, to); });
     } else if (source.offset_bytes < 0) {
         status = guarded("reading " + path, [&] { return read_by_library(path, source, to); });
     } else if (comm) {
-        return read_by_engine(path, source.offset_bytes, to);
+        return read_by_engine(backend + path, source.offset_bytes, to);
     } else {
-        status = guarded("reading " + path, [&] { return read_alone(path, source.offset_bytes, to); });
+        status =
+            guarded("reading " + path, [&] { return read_alone(backend + path, source.offset_bytes, to); });
     }
     return input::agree(comm, status);
+}
+
+Status Input::Impl::set_prefix(std::string_view given) {
+    prefix = storage::system_path(std::string(given));
+    if (prefix.empty())
+        return {ErrorCode::invalid_argument, "Input::open: '" + std::string(given) + "' names no files"};
+    backend = given.substr(0, given.size() - prefix.size());
+    return {};
 }
 
 void Input::Impl::open_steps() {
@@ -222,9 +237,7 @@ Input Input::open(const Comm& comm, std::string_view prefix, InputOptions option
     impl->comm = comm;
     std::vector<std::string> warnings;
     Status status = guarded("Input::open", [&]() -> Status {
-        impl->prefix = storage::system_path(std::string(prefix));
-        if (impl->prefix.empty())
-            return {ErrorCode::invalid_argument, "Input::open: '" + std::string(prefix) + "' names no files"};
+        if (Status named = impl->set_prefix(prefix); !named.ok()) return named;
         Result<io::EngineOptions> read = io::engine_options(options.hints, warnings);
         if (!read.ok()) return read.status();
         impl->engine_options = std::move(read).value();
@@ -235,6 +248,7 @@ Input Input::open(const Comm& comm, std::string_view prefix, InputOptions option
         for (const std::string& warning : warnings) std::fprintf(stderr, "hakobi: %s\n", warning.c_str());
     }
     ByteWriter writer;
+    writer.put_text(impl->backend);
     writer.put_text(impl->prefix);
     std::vector<std::byte> first = writer.take();
     const std::vector<std::byte> mine = first;
@@ -249,9 +263,7 @@ Input Input::open(const Comm& comm, std::string_view prefix, InputOptions option
 
 Input Input::open(std::string_view prefix) {
     auto impl = std::make_unique<Impl>();
-    impl->prefix = storage::system_path(std::string(prefix));
-    if (impl->prefix.empty())
-        throw Error(ErrorCode::invalid_argument, "Input::open: '" + std::string(prefix) + "' names no files");
+    impl->set_prefix(prefix).throw_if_error();
     impl->open_steps();
     return Input(std::move(impl));
 }

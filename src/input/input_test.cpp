@@ -4,6 +4,7 @@
 #include "output/fixture.hpp"
 #include "output/piece.hpp"
 #include "output/step_file.hpp"
+#include "storage/file.hpp"
 
 namespace hakobi::test {
 namespace {
@@ -113,6 +114,33 @@ TEST_F(InputTest, ReadsByAnyDecomposition) {
     EXPECT_EQ(whole[100], static_cast<double>(value_at(0, 2, 100)));
     EXPECT_EQ(whole, again);
     in.close();
+}
+
+int num_opened = 0;
+
+TEST_F(InputTest, ReadsValuesThroughTheStorageThatThePrefixNames) {
+    storage::add_decorator(
+        {"counted", [](std::string_view) -> Result<std::function<storage::FilePtr(storage::FilePtr)>> {
+             return std::function([](storage::FilePtr file) {
+                 ++num_opened;
+                 return file;
+             });
+         }});
+    for (const bool is_gathered : {true, false}) {
+        write(1, {.method = "per-process", .replace = true, .keep_pieces = !is_gathered});
+        num_opened = 0;
+        Input in = Input::open(comm, "counted::" + prefix());
+        expect_values(in, 0, even_blocks, comm.size(), comm.rank());
+        in.close();
+        int opened = 0;
+        MPI_Allreduce(&num_opened, &opened, 1, MPI_INT, MPI_SUM, comm.handle());
+        EXPECT_GT(opened, 0) << is_gathered;
+        num_opened = 0;
+        Input alone = Input::open("counted::" + prefix());
+        expect_values(alone, 0, even_blocks, comm.size(), comm.rank());
+        alone.close();
+        EXPECT_GT(num_opened, 0) << is_gathered;
+    }
 }
 
 TEST_F(InputTest, ReadsCompressedFieldsByAnyDecomposition) {

@@ -124,7 +124,8 @@ mpi::Agreed read_piece_table(const Comm& comm, const std::string& folder, PieceT
     return {};
 }
 
-Status read_from_pieces(const PieceTable& table, std::size_t field, const Destination& to) {
+Status read_from_pieces(const PieceTable& table, std::size_t field, const std::string& backend,
+                        const Destination& to) {
     if (to.memory.empty()) return {};
     const Region wanted = Region::subarray(table.field_offsets_bytes[field], to.block.global, to.block.start,
                                            to.block.count, to.element_bytes);
@@ -137,7 +138,7 @@ Status read_from_pieces(const PieceTable& table, std::size_t field, const Destin
     }
     if (found_bytes < wanted.size_bytes()) clear(to);
     for (const auto& [piece, both] : sources) {
-        Result<storage::FilePtr> file = storage::open_file(piece->path, {.regular_only = true});
+        Result<storage::FilePtr> file = storage::open_file(backend + piece->path, {.regular_only = true});
         if (!file.ok()) return file.status();
         const Region memory = selected(to.memory, both.of_wanted);
         const Region from = both.of_held.moved(piece->offsets_bytes[field]);

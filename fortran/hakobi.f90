@@ -25,7 +25,7 @@ module hakobi
     use hakobi_c
     implicit none
     private
-    public :: hakobi_comm, hakobi_block, hakobi_axis, hakobi_output, hakobi_output_times
+    public :: hakobi_comm, hakobi_block, hakobi_axis, hakobi_attribute, hakobi_output, hakobi_output_times
     public :: hakobi_split, hakobi_dims_of_ranks, hakobi_gather_pieces, hakobi_error_name, hakobi_version
 
     !> A private duplicate of a communicator. `free` is collective, after every object that uses it is closed.
@@ -57,6 +57,7 @@ module hakobi
         character(len=128) :: units = "1"
         real(real64), allocatable :: values(:)
         character(len=128) :: standard_name = ""
+        type(hakobi_attribute), allocatable :: attributes(:)
     end type
 
     !> Writes time steps, one NetCDF-4 file a step.
@@ -210,12 +211,13 @@ contains
     !> `hints`: "name=value;name=value". The others are the fields of hakobi::OutputOptions, with the same defaults.
     subroutine output_create(self, comm, prefix, method, axes, title, time_units, sync, asynchronous, writer_stride, &
                              buffer_bytes, keep_pieces, hints, resume, replace, format, compression, significant_bits, &
-                             asynchronous_bytes, stat, errmsg)
+                             asynchronous_bytes, attributes, stat, errmsg)
         class(hakobi_output), intent(inout) :: self
         type(hakobi_comm), intent(in) :: comm
         character(len=*), intent(in) :: prefix
         character(len=*), intent(in), optional :: method, title, time_units, hints, format, compression
         type(hakobi_axis), intent(in), optional :: axes(:)
+        type(hakobi_attribute), intent(in), optional :: attributes(:)
         logical, intent(in), optional :: sync, asynchronous, keep_pieces, resume, replace
         integer, intent(in), optional :: writer_stride, significant_bits
         integer(int64), intent(in), optional :: buffer_bytes, asynchronous_bytes
@@ -242,6 +244,7 @@ contains
         if (present(buffer_bytes)) call set("buffer_bytes", decimal(buffer_bytes))
         if (present(asynchronous_bytes)) call set("asynchronous_bytes", decimal(asynchronous_bytes))
         if (present(hints)) call set_hints(hints)
+        if (present(attributes)) call set_attributes(attributes)
         if (present(axes)) then
             do i = size(axes), 1, -1
                 call add_axis(axes(i))
@@ -283,6 +286,26 @@ contains
                 code = c_options_add_axis(options, c_text(trim(axis%name)), c_text(trim(axis%units)), &
                                           c_text(trim(axis%standard_name)), none, 0_int64)
             end if
+            if (allocated(axis%attributes)) call set_attributes(axis%attributes, trim(axis%name))
+        end subroutine
+
+        !> Global ones, or those of an axis.
+        subroutine set_attributes(list, axis)
+            type(hakobi_attribute), intent(in), target :: list(:)
+            character(len=*), intent(in), optional :: axis
+            type(attributes_for_c), target :: made
+            character(kind=c_char), allocatable, target :: name(:)
+            type(c_ptr) :: of
+            integer :: k
+            of = c_null_ptr
+            if (present(axis)) then
+                name = c_text(axis)
+                of = c_loc(name)
+            end if
+            call put_attributes(list, made)
+            do k = 1, size(list)
+                code = c_options_set_attribute(options, of, made%entries(k))
+            end do
         end subroutine
     end subroutine
 
@@ -296,14 +319,18 @@ contains
 
     !> Adds a field, or another block of it, to the open step. `values`: reals of 32 or 64 bits or integers of 8 to 64 bits,
     !> an array or a section of one (eta(1:nx, 1:ny) of an array with ghosts) of the block's extents, or all values in order in
-    !> one dimension. They are lent until end_step: give the array the TARGET attribute.
+    !> one dimension. They are lent until end_step: give the array the TARGET attribute. `fill_value`: a scalar of the values'
+    !> type. `coordinates`: "lon,lat". Of a scalar, whose block has no dimensions, rank 0's value is written.
     subroutine output_put(self, name, units, block, values, long_name, standard_name, dims, compression, significant_bits, &
-                          stat, errmsg)
+                          attributes, fill_value, coordinates, is_static, stat, errmsg)
         class(hakobi_output), intent(inout) :: self
         character(len=*), intent(in) :: name, units
         type(hakobi_block), intent(in) :: block
         type(*), intent(in), target :: values(..)
-        character(len=*), intent(in), optional :: long_name, standard_name, dims, compression
+        character(len=*), intent(in), optional :: long_name, standard_name, dims, compression, coordinates
+        type(hakobi_attribute), intent(in), optional, target :: attributes(:)
+        type(*), intent(in), optional, target :: fill_value(..)
+        logical, intent(in), optional :: is_static
         integer, intent(in), optional :: significant_bits
         integer, intent(out), optional :: stat
         character(len=*), intent(inout), optional :: errmsg
@@ -312,13 +339,14 @@ contains
         integer(int64) :: extents(max_rank)
         integer :: form
         character(kind=c_char), allocatable, target :: c_name(:), c_units(:), c_long_name(:), c_standard_name(:), c_dims(:)
-        character(kind=c_char), allocatable, target :: c_compression(:)
-        type(field_c), target :: field
+        character(kind=c_char), allocatable, target :: c_coordinates(:), c_compression(:)
+        type(attributes_for_c), target :: c_attributes
+        type(field_c), target :: field, fill
         integer(c_int) :: code
         integer :: n
 
         n = block%num_dims
-        if (n < 1 .or. n > max_dims) then
+        if (n < merge(0, 1, rank(values) == 0) .or. n > max_dims) then
             call refuse("num_dims of its block is "//decimal(int(n, int64))//", not 1 to "// &
                         decimal(int(max_dims, int64)))
             return
@@ -338,6 +366,14 @@ contains
             return
         end if
         if (form == is_strided) field%strides = c_loc(strides)
+        if (present(fill_value)) then
+            form = c_describe(fill_value, fill, strides, extents)
+            if (rank(fill_value) /= 0 .or. form == is_of_no_type .or. fill%type /= field%type) then
+                call refuse("its fill value is no scalar of its values' type")
+                return
+            end if
+            field%fill_value = fill%values
+        end if
         c_name = c_text(trim(name))
         c_units = c_text(trim(units))
         field%name = c_loc(c_name)
@@ -359,6 +395,16 @@ contains
             c_dims = c_text(reversed(dims))
             field%dims = c_loc(c_dims)
         end if
+        if (present(coordinates)) then
+            c_coordinates = c_text(coordinates)
+            field%coordinates = c_loc(c_coordinates)
+        end if
+        if (present(attributes)) then
+            call put_attributes(attributes, c_attributes)
+            if (size(attributes) > 0) field%attributes = c_loc(c_attributes%entries)
+            field%num_attributes = size(attributes, kind=c_int64_t)
+        end if
+        if (present(is_static)) field%is_static = merge(1_c_int64_t, 0_c_int64_t, is_static)
         field%block%num_dims = int(n, c_int)
         field%block%global(:n) = block%global(n:1:-1)
         field%block%start(:n) = block%start(n:1:-1) - 1

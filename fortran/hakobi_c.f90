@@ -14,6 +14,31 @@ module hakobi_c
         integer(c_int64_t) :: count(max_dims) = 0
     end type
 
+    !> hakobi_attribute of hakobi.h.
+    type, bind(c) :: attribute_c
+        type(c_ptr) :: name = c_null_ptr
+        type(c_ptr) :: text = c_null_ptr
+        type(c_ptr) :: doubles = c_null_ptr
+        type(c_ptr) :: integers = c_null_ptr
+        integer(c_int64_t) :: num_values = 0
+        type(c_ptr) :: reserved(4) = c_null_ptr
+    end type
+
+    !> An attribute, of which one is allocated: hakobi_attribute("comment", text="..."), or values=[...] of reals, or
+    !> integers=[...].
+    type :: hakobi_attribute
+        character(len=128) :: name = ""
+        character(len=:), allocatable :: text
+        real(real64), allocatable :: values(:)
+        integer(int64), allocatable :: integers(:)
+    end type
+
+    !> Attributes as C takes them; the texts stay where they are as long as this is there.
+    type :: attributes_for_c
+        type(attribute_c), allocatable :: entries(:)
+        character(kind=c_char), allocatable :: texts(:)
+    end type
+
     type, bind(c) :: field_c
         type(c_ptr) :: name = c_null_ptr
         type(c_ptr) :: units = c_null_ptr
@@ -28,7 +53,12 @@ module hakobi_c
         type(c_ptr) :: strides = c_null_ptr
         type(c_ptr) :: compression = c_null_ptr
         integer(c_int) :: significant_bits = 0
-        type(c_ptr) :: reserved(1) = c_null_ptr
+        type(c_ptr) :: attributes = c_null_ptr
+        integer(c_int64_t) :: num_attributes = 0
+        type(c_ptr) :: fill_value = c_null_ptr
+        type(c_ptr) :: coordinates = c_null_ptr
+        integer(c_int64_t) :: is_static = 0
+        type(c_ptr) :: reserved(4) = c_null_ptr
     end type
 
     !> Seconds that this rank has spent in the phases of output, and the bytes that it put (hakobi::OutputTimes).
@@ -122,6 +152,11 @@ module hakobi_c
             character(kind=c_char), intent(in) :: name(*), units(*), standard_name(*)
             real(c_double), intent(in) :: values(*)
             integer(c_int64_t), value :: num_values
+        end function
+        integer(c_int) function c_options_set_attribute(options, axis, attribute) bind(c, name="hakobi_options_set_attribute")
+            import :: c_ptr, c_int, attribute_c
+            type(c_ptr), value :: options, axis
+            type(attribute_c), intent(in) :: attribute
         end function
         integer(c_int) function c_options_refuse(options, text) bind(c, name="hakobi_options_refuse")
             import :: c_ptr, c_int, c_char
@@ -225,6 +260,42 @@ contains
         end do
         chars(len(text) + 1) = c_null_char
     end function
+
+    !> `attributes` and `made` stay while C looks at it.
+    subroutine put_attributes(attributes, made)
+        type(hakobi_attribute), intent(in), target :: attributes(:)
+        type(attributes_for_c), intent(inout), target :: made
+        integer :: i, length, at
+        length = 0
+        do i = 1, size(attributes)
+            length = length + len_trim(attributes(i)%name) + 2
+            if (allocated(attributes(i)%text)) length = length + len(attributes(i)%text)
+        end do
+        allocate (made%entries(size(attributes)), made%texts(length))
+        at = 1
+        do i = 1, size(attributes)
+            associate (from => attributes(i), to => made%entries(i))
+                call keep(trim(from%name), to%name)
+                if (allocated(from%text)) call keep(from%text, to%text)
+                if (allocated(from%values)) then
+                    if (size(from%values) > 0) to%doubles = c_loc(from%values)
+                    to%num_values = size(from%values, kind=c_int64_t)
+                end if
+                if (allocated(from%integers)) then
+                    if (size(from%integers) > 0) to%integers = c_loc(from%integers)
+                    to%num_values = size(from%integers, kind=c_int64_t)
+                end if
+            end associate
+        end do
+    contains
+        subroutine keep(text, pointer)
+            character(len=*), intent(in) :: text
+            type(c_ptr), intent(out) :: pointer
+            made%texts(at:at + len(text)) = c_text(text)
+            pointer = c_loc(made%texts(at))
+            at = at + len(text) + 1
+        end subroutine
+    end subroutine
 
     ! A copy of a C text; "" for NULL.
     function text_of(pointer) result(text)

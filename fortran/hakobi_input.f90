@@ -14,7 +14,7 @@ module hakobi_input_module
     use, intrinsic :: iso_c_binding
     use, intrinsic :: iso_fortran_env, only: int64, real64
     use hakobi_c
-    use hakobi, only: hakobi_block, hakobi_comm
+    use hakobi, only: hakobi_attribute, hakobi_block, hakobi_comm
     implicit none
     private
     public :: hakobi_input
@@ -33,6 +33,7 @@ module hakobi_input_module
         procedure :: field_name => input_field_name
         procedure :: type_name => input_type_name
         procedure :: shape => input_shape
+        procedure :: attribute => input_attribute
         procedure :: read => input_read
         procedure :: close => input_close
     end type
@@ -44,6 +45,7 @@ module hakobi_input_module
         integer(c_int) :: num_dims = 0
         integer(c_int64_t) :: shape(max_dims) = 0
         type(c_ptr) :: dims = c_null_ptr
+        integer(c_int64_t) :: is_static = 0
         type(c_ptr) :: reserved(4) = c_null_ptr
     end type
 
@@ -87,6 +89,14 @@ module hakobi_input_module
             integer(c_int64_t), value :: step
             character(kind=c_char), intent(in) :: name(*)
             type(field_found), intent(inout) :: field
+        end function
+        integer(c_int) function c_input_get_attribute(in, step, field, index, attribute) &
+            bind(c, name="hakobi_input_get_attribute")
+            import :: attribute_c, c_int, c_int64_t, c_ptr
+            type(c_ptr), value :: in, field
+            integer(c_int64_t), value :: step
+            integer(c_int), value :: index
+            type(attribute_c), intent(inout) :: attribute
         end function
         integer(c_int) function c_input_read(in, name, step, block, values) bind(c, name="hakobi_fortran_input_read")
             import :: block_c, c_char, c_int, c_int64_t, c_ptr
@@ -198,6 +208,39 @@ contains
         type(field_found) :: field
         call report(c_input_get_field(self%handle, step_or_last(step), c_text(trim(name)), field), stat, errmsg)
         shape = field%shape(field%num_dims:1:-1)
+    end function
+
+    !> The attribute `name` of a field or an axis, or with `field` "" of the step; nothing in it is allocated where there is
+    !> none.
+    function input_attribute(self, field, name, step) result(found)
+        class(hakobi_input), intent(in) :: self
+        character(len=*), intent(in) :: field, name
+        integer(int64), intent(in), optional :: step
+        type(hakobi_attribute) :: found
+        type(attribute_c) :: attribute
+        character(kind=c_char), allocatable, target :: c_field(:)
+        type(c_ptr) :: of
+        real(real64), pointer :: reals(:)
+        integer(int64), pointer :: integers(:)
+        integer(c_int) :: i
+        of = c_null_ptr
+        c_field = c_text(trim(field))
+        if (field /= "") of = c_loc(c_field)
+        found%name = name
+        i = 0
+        do while (c_input_get_attribute(self%handle, step_or_last(step), of, i, attribute) == 0)
+            i = i + 1
+            if (text_of(attribute%name) /= name) cycle
+            if (c_associated(attribute%text)) found%text = text_of(attribute%text)
+            if (c_associated(attribute%doubles)) then
+                call c_f_pointer(attribute%doubles, reals, [attribute%num_values])
+                found%values = reals
+            else if (c_associated(attribute%integers)) then
+                call c_f_pointer(attribute%integers, integers, [attribute%num_values])
+                found%integers = integers
+            end if
+            return
+        end do
     end function
 
     !> Reads this rank's block of a field into `values`: an array or a section of one, of the field's type and the block's

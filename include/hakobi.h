@@ -152,24 +152,44 @@ enum {
     HAKOBI_UINT64 = 11
 };
 
+/* An attribute: one of `text`, `doubles` and `integers` is not NULL. */
+typedef struct hakobi_attribute {
+    const char* name;
+    const char* text;
+    const double* doubles;
+    const int64_t* integers;
+    int64_t num_values; /* of numbers */
+    const void* reserved[4];
+} hakobi_attribute;
+/* A global attribute, or one of the axis that was added with the name `axis`; all of it is copied. */
+HAKOBI_API int hakobi_options_set_attribute(hakobi_options* options, const char* axis,
+                                            const hakobi_attribute* attribute);
+
 /* A field of one step; what is left out of an initialiser is 0 and means the default. */
 typedef struct hakobi_field {
     const char* name;          /* letters, digits, underscore; put again: another block of this rank */
     const char* units;         /* NULL: "1" */
     const char* long_name;     /* or NULL */
     const char* standard_name; /* CF's, or NULL */
-    hakobi_block block;        /* this rank's part; `global` equal on all ranks */
-    int type;                  /* HAKOBI_DOUBLE, …; equal on all ranks */
-    const void* data;          /* C order, native bytes; lent until end_step returns. NULL: no values */
-    int64_t num_values;        /* values in `data`, held against the block; 0: as many as the block needs */
-    const char* dims;          /* its dimensions' names, slowest first: "lat,lon"; NULL: the axes that fit */
+    hakobi_block
+        block; /* this rank's part; `global` equal on all ranks. num_dims 0 with num_values 1: a scalar */
+    int type;  /* HAKOBI_DOUBLE, …; equal on all ranks */
+    const void* data;   /* C order, native bytes; lent until end_step returns. NULL: no values */
+    int64_t num_values; /* values in `data`, held against the block; 0: as many as the block needs */
+    const char* dims;   /* its dimensions' names, slowest first: "lat,lon"; NULL: the axes that fit */
     const int64_t*
         ghosts; /* layers of other values around the block in `data`, one a dimension; NULL: none */
     const int64_t*
         strides; /* values from one to the next in `data`, one a dimension; NULL: C order without gaps */
     const char* compression; /* "none", "deflate:1", …: in the place of the option of this name; NULL: that */
     int significant_bits;    /* the same; 0: that */
-    const void* reserved[1];
+    const hakobi_attribute* attributes; /* num_attributes of them */
+    int64_t num_attributes;
+    const void*
+        fill_value; /* one value of `type`: what elements hold that no rank puts; NULL: NaN, or 0 of integers */
+    const char* coordinates; /* fields that are its coordinates: "lat,lon"; NULL: none */
+    int64_t is_static;       /* not 0: valid for all steps, put once */
+    const void* reserved[4];
 } hakobi_field;
 
 /* Writes time steps, one NetCDF-4 file a step (hakobi::Output). */
@@ -234,6 +254,7 @@ typedef struct hakobi_input_field {
     int num_dims;
     int64_t shape[HAKOBI_MAX_DIMS]; /* slowest first, time left out */
     const char* dims;               /* "lat,lon" */
+    int64_t is_static;              /* not 0: without the dimension time */
     const void* reserved[4];
 } hakobi_input_field;
 /* The name of field `index` of a step, from 0; NULL behind the last, and for a step that is not there. Local. */
@@ -253,18 +274,10 @@ typedef struct hakobi_input_axis {
 HAKOBI_API int hakobi_input_get_axis(const hakobi_input* in, int64_t step, int index,
                                      hakobi_input_axis* axis);
 
-/* An attribute of a field, or with `field` NULL of the step: number `index` from 0, in alphabetical order, not_found behind
- * the last. One of `text`, `doubles` and `integers` is not NULL. Local. */
-typedef struct hakobi_input_attribute {
-    const char* name;
-    const char* text;
-    const double* doubles;
-    const int64_t* integers;
-    int64_t num_values; /* of numbers */
-    const void* reserved[4];
-} hakobi_input_attribute;
+/* An attribute of a field or an axis, or with `field` NULL of the step: number `index` from 0, in alphabetical order, not_found
+ * behind the last. Local. */
 HAKOBI_API int hakobi_input_get_attribute(const hakobi_input* in, int64_t step, const char* field, int index,
-                                          hakobi_input_attribute* attribute);
+                                          hakobi_attribute* attribute);
 
 /* A field, or a block of it, and the memory for its values; what is left out of an initialiser is 0. */
 typedef struct hakobi_field_read {

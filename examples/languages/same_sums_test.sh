@@ -11,7 +11,7 @@ trap 'rm -rf "$work"' EXIT
 
 # An unquoted launcher is meant: it is a command line.
 $one_rank "$writer" "$work/run" root
-printf 'step 0 at 0 s: 141433890.00\nstep 1 at 60 s: 141435850.25\n' >"$work/expected"
+printf 'missing: -9999\nstep 0 at 0 s: 141433890.00\nstep 1 at 60 s: 141435850.25\n' >"$work/expected"
 for program in "$@"; do
     $launcher "$program" "$work/run" >"$work/printed"
     cmp -s "$work/expected" "$work/printed" || {

@@ -2,6 +2,7 @@
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include <hakobi.h>
 
@@ -17,6 +18,7 @@ int main(int argc, char** argv) {
     hakobi_comm* comm = NULL;
     hakobi_input* in = NULL;
     hakobi_input_field field;
+    hakobi_attribute attribute;
     hakobi_block block;
     double* eta;
     int64_t i, j, k;
@@ -27,6 +29,10 @@ int main(int argc, char** argv) {
     check(hakobi_input_get_field(in, -1, "eta", &field));
     check(hakobi_split(field.num_dims, field.shape, hakobi_comm_size(comm),
                        hakobi_comm_size(comm) - 1 - hakobi_comm_rank(comm), &block));
+    for (i = 0; hakobi_input_get_attribute(in, -1, "eta", (int)i, &attribute) == HAKOBI_OK; ++i) {
+        if (hakobi_comm_rank(comm) == 0 && strcmp(attribute.name, "_FillValue") == 0)
+            printf("missing: %.0f\n", attribute.doubles[0]);
+    }
     eta = malloc(sizeof(double) * (size_t)(block.count[0] * block.count[1]));
     for (i = 0; i < hakobi_input_num_steps(in); ++i) {
         double sum = 0;

@@ -12,6 +12,8 @@ void run(const std::string& prefix) {
     auto comm = hakobi::Comm::duplicate(MPI_COMM_WORLD);
     auto in = hakobi::Input::open(comm, prefix);
     auto block = hakobi::split(in.field("eta").shape, comm.size(), comm.size() - 1 - comm.rank());
+    const hakobi::Attribute& missing = in.field("eta").attributes.at("_FillValue");
+    if (comm.rank() == 0) std::printf("missing: %.0f\n", std::get<std::vector<double>>(missing)[0]);
     std::vector<double> eta(static_cast<std::size_t>(block.num_elements()));
     for (std::size_t i = 0; i < in.steps().size(); ++i) {
         in.read({.name = "eta", .step = in.steps()[i], .block = block, .data = std::span(eta)});

@@ -12,6 +12,7 @@ program sums
     integer(int64), allocatable :: steps(:)
     integer(int64) :: nx, ny, j, k, place
     real(real64) :: sum, total
+    type(hakobi_attribute) :: missing
     character(len=1024) :: prefix, text
     integer :: error, stat, i
 
@@ -23,6 +24,8 @@ program sums
     if (stat /= 0) call leave(text)
 
     block = hakobi_split(in%shape("eta"), comm%size(), comm%size() - 1 - comm%rank())
+    missing = in%attribute("eta", "_FillValue")
+    if (comm%rank() == 0) print "(a,i0)", "missing: ", nint(missing%values(1))
     nx = block%count(1)
     ny = block%count(2)
     allocate (eta(0:nx + 1, 0:ny + 1))

@@ -17,6 +17,8 @@ def run(prefix: str = "wave") -> None:
     shape = steps.field("eta").shape
     block = hakobi.split(shape, comm.size, comm.size - 1 - comm.rank)
     weights = (np.arange(np.prod(shape)).reshape(shape) % 7 + 1)[block.slices]
+    if comm.rank == 0:
+        print(f"missing: {steps.field('eta').attributes['_FillValue']:.0f}", flush=True)
     for step, time in zip(steps.steps, steps.times, strict=True):
         eta = steps.read("eta", step=step, block=block)
         total = MPI.COMM_WORLD.reduce((weights * eta).sum())

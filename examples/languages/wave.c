@@ -26,6 +26,13 @@ int main(int argc, char** argv) {
     double lat[NY], lon[NX];
     double* eta;
     int32_t* cell;
+    float* depth;
+    int64_t number;
+    const double range[2] = {0, 1e6}, missing = -9999;
+    const int64_t least = 0;
+    const hakobi_attribute of_eta[2] = {{.name = "cell_methods", .text = "time: point"},
+                                        {.name = "valid_range", .doubles = range, .num_values = 2}};
+    const hakobi_attribute of_cell = {.name = "valid_min", .integers = &least, .num_values = 1};
     int step, i, j;
 
     MPI_Init(&argc, &argv);
@@ -42,17 +49,21 @@ int main(int argc, char** argv) {
     hakobi_options_set(options, "time_units", "seconds since 2011-03-11 05:46:24");
     hakobi_options_add_axis(options, "lat", "degrees_north", "latitude", lat, NY);
     hakobi_options_add_axis(options, "lon", "degrees_east", "longitude", lon, NX);
+    hakobi_options_set_attribute(options, NULL,
+                                 &(hakobi_attribute){.name = "institution", .text = "an example"});
     check(hakobi_output_create(comm, argc > 1 ? argv[1] : "wave", options, &out));
     hakobi_options_free(options);
 
     eta = malloc(sizeof(double) * (size_t)(block.count[0] * block.count[1]));
     cell = malloc(sizeof(int32_t) * (size_t)(block.count[0] * block.count[1]));
+    depth = malloc(sizeof(float) * (size_t)(block.count[0] * block.count[1]));
     for (step = 0; step < 2; ++step) {
         for (j = 0; j < block.count[0]; ++j) {
             for (i = 0; i < block.count[1]; ++i) {
                 const int64_t y = block.start[0] + j, x = block.start[1] + i;
                 eta[j * block.count[1] + i] = (double)(1000 * y + x) + 0.25 * step;
                 cell[j * block.count[1] + i] = (int32_t)(y * NX + x);
+                depth[j * block.count[1] + i] = (float)(10 * y);
             }
         }
         check(hakobi_output_begin_step(out, 60.0 * step));
@@ -62,17 +73,33 @@ int main(int argc, char** argv) {
                                                .standard_name = "sea_surface_height",
                                                .block = block,
                                                .type = HAKOBI_DOUBLE,
-                                               .data = eta});
+                                               .data = eta,
+                                               .attributes = of_eta,
+                                               .num_attributes = 2,
+                                               .fill_value = &missing});
         hakobi_output_put(out, &(hakobi_field){.name = "cell",
                                                .long_name = "number of the cell",
                                                .block = block,
                                                .type = HAKOBI_INT32,
-                                               .data = cell});
+                                               .data = cell,
+                                               .attributes = &of_cell,
+                                               .num_attributes = 1});
+        number = step; /* a scalar */
+        hakobi_output_put(
+            out, &(hakobi_field){.name = "number", .type = HAKOBI_INT64, .data = &number, .num_values = 1});
+        if (step == 0) /* once for all steps */
+            hakobi_output_put(out, &(hakobi_field){.name = "depth",
+                                                   .units = "m",
+                                                   .block = block,
+                                                   .type = HAKOBI_FLOAT,
+                                                   .data = depth,
+                                                   .is_static = 1});
         check(hakobi_output_end_step(out));
     }
     check(hakobi_output_close(out));
     hakobi_output_free(out);
     check(hakobi_comm_free(comm));
+    free(depth);
     free(cell);
     free(eta);
     MPI_Finalize();

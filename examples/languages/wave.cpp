@@ -28,15 +28,18 @@ void run(const std::string& prefix, const std::string& method) {
                                                  .standard_name = "longitude",
                                                  .values = axis(nx, 140, 0.5)}},
                                        .title = "a wave",
+                                       .attributes = {{"institution", "an example"}},
                                        .time_units = "seconds since 2011-03-11 05:46:24",
                                        .replace = true});
     for (int step = 0; step < 2; ++step) {
         std::vector<double> eta;
         std::vector<std::int32_t> owner;
+        std::vector<float> depth;
         for (std::int64_t j = block.start[0]; j < block.start[0] + block.count[0]; ++j) {
             for (std::int64_t i = block.start[1]; i < block.start[1] + block.count[1]; ++i) {
                 eta.push_back(static_cast<double>(1000 * j + i) + 0.25 * step);
                 owner.push_back(static_cast<std::int32_t>(j * nx + i));
+                depth.push_back(static_cast<float>(10 * j));
             }
         }
         out.begin_step(60.0 * step);
@@ -44,8 +47,19 @@ void run(const std::string& prefix, const std::string& method) {
                  .units = "m",
                  .standard_name = "sea_surface_height",
                  .block = block,
-                 .data = eta});
-        out.put({.name = "cell", .long_name = "number of the cell", .block = block, .data = owner});
+                 .data = eta,
+                 .attributes = {{"cell_methods", "time: point"}, {"valid_range", std::vector{0.0, 1e6}}},
+                 .fill_value = -9999.0});
+        out.put({.name = "cell",
+                 .long_name = "number of the cell",
+                 .block = block,
+                 .data = owner,
+                 .attributes = {{"valid_min", std::vector<std::int64_t>{0}}}});
+        const std::int64_t number = step;  // a scalar
+        out.put({.name = "number", .block = {}, .data = std::span(&number, 1)});
+        // Once for all steps.
+        if (step == 0)
+            out.put({.name = "depth", .units = "m", .block = block, .data = depth, .is_static = true});
         out.end_step();
     }
     out.close();

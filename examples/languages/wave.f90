@@ -1,7 +1,7 @@
 ! Two steps of a field that is split over the ranks, written by Hakobi from Fortran: see wave.cpp.
 ! Usage: wave <prefix> [method]
 program wave
-    use, intrinsic :: iso_fortran_env, only: int32, int64, real64, error_unit
+    use, intrinsic :: iso_fortran_env, only: int32, int64, real32, real64, error_unit
     use mpi
     use hakobi
     implicit none
@@ -12,6 +12,8 @@ program wave
     type(hakobi_axis) :: axes(2)
     real(real64), allocatable, target :: eta(:, :)
     integer(int32), allocatable, target :: cell(:, :)
+    real(real32), allocatable, target :: depth(:, :)
+    integer(int64), target :: number
     character(len=1024) :: prefix, method, text
     integer :: error, stat, step, i, j
     integer(int64) :: x, y
@@ -25,10 +27,12 @@ program wave
     axes(1) = hakobi_axis("lon", "degrees_east", [(140 + 0.5_real64*i, i=0, nx - 1)], "longitude")
     axes(2) = hakobi_axis("lat", "degrees_north", [(30 + 0.5_real64*j, j=0, ny - 1)], "latitude")
     call out%create(comm, prefix, method=method, axes=axes, title="a wave", &
-                    time_units="seconds since 2011-03-11 05:46:24", replace=.true., stat=stat, errmsg=text)
+                    time_units="seconds since 2011-03-11 05:46:24", replace=.true., &
+                    attributes=[hakobi_attribute("institution", text="an example")], stat=stat, errmsg=text)
     if (stat /= 0) call leave(text)
 
     allocate (eta(block%count(1), block%count(2)), cell(block%count(1), block%count(2)))
+    allocate (depth(block%count(1), block%count(2)))
     do step = 0, 1
         do j = 1, size(eta, 2)
             do i = 1, size(eta, 1)
@@ -36,11 +40,18 @@ program wave
                 y = block%start(2) + j - 2
                 eta(i, j) = real(1000*y + x, real64) + 0.25_real64*step
                 cell(i, j) = int(y*nx + x, int32)
+                depth(i, j) = real(10*y, real32)
             end do
         end do
         call out%begin_step(60.0_real64*step)
-        call out%put("eta", "m", block, eta, standard_name="sea_surface_height")
-        call out%put("cell", "1", block, cell, long_name="number of the cell")
+        call out%put("eta", "m", block, eta, standard_name="sea_surface_height", fill_value=-9999.0_real64, &
+                     attributes=[hakobi_attribute("cell_methods", text="time: point"), &
+                                 hakobi_attribute("valid_range", values=[0.0_real64, 1e6_real64])])
+        call out%put("cell", "1", block, cell, long_name="number of the cell", &
+                     attributes=[hakobi_attribute("valid_min", integers=[0_int64])])
+        number = step
+        call out%put("number", "1", hakobi_block(), number)  ! a scalar
+        if (step == 0) call out%put("depth", "m", block, depth, is_static=.true.)  ! once for all steps
         call out%end_step(stat=stat, errmsg=text)
         if (stat /= 0) call leave(text)
     end do

@@ -26,6 +26,7 @@ def run(prefix: str = "wave", method: str = "auto") -> None:
         method=method,
         axes=axes,
         title="a wave",
+        attributes={"institution": "an example"},
         time_units="seconds since 2011-03-11 05:46:24",
         replace=True,
     )
@@ -34,8 +35,20 @@ def run(prefix: str = "wave", method: str = "auto") -> None:
         eta = 1000.0 * y + x + 0.25 * step
         cell = (y * NX + x).astype(np.int32)
         out.begin_step(60.0 * step)
-        out.put("eta", "m", block, eta, standard_name="sea_surface_height")
-        out.put("cell", "1", block, cell, long_name="number of the cell")
+        out.put(
+            "eta",
+            "m",
+            block,
+            eta,
+            standard_name="sea_surface_height",
+            attributes={"cell_methods": "time: point", "valid_range": (0.0, 1e6)},
+            fill_value=-9999.0,
+        )
+        out.put("cell", "1", block, cell, long_name="number of the cell", attributes={"valid_min": 0})
+        out.put("number", "1", hakobi.Block((), (), ()), np.array(step))  # a scalar
+        if step == 0:  # once for all steps
+            depth = np.broadcast_to((10 * y).astype(np.float32), eta.shape)
+            out.put("depth", "m", block, depth, is_static=True)
         out.end_step()
     out.close()
     comm.free()

@@ -16,17 +16,16 @@
 
 namespace hakobi {
 
-/// An attribute's value as the file has it: text, or numbers.
-using Attribute = std::variant<std::string, std::vector<double>, std::vector<std::int64_t>>;
-
 /// What a step says of one of its fields.
 struct InputField {
     std::string name;
     std::string type;                 ///< as ncdump calls it: "double", "float", "int", "int64", …
     std::vector<std::string> dims;    ///< names of its dimensions, slowest first, time left out
     std::vector<std::int64_t> shape;  ///< their lengths
-    std::map<std::string, Attribute> attributes = {};  ///< "units", "long_name", "standard_name", …
-    friend bool operator==(const InputField&, const InputField&) = default;
+    bool is_static = false;           ///< without the dimension time
+    Attributes attributes = {};       ///< "units", "long_name", "standard_name", …
+    /// A NaN among the attributes is equal to itself: `_FillValue` often is one.
+    HAKOBI_EXPORT friend bool operator==(const InputField& a, const InputField& b);
 };
 
 /// A field, or a block of it, and the memory that gets its values: the twin of Field.
@@ -90,7 +89,7 @@ class HAKOBI_EXPORT Input {
     /// What a step (-1: the last) has, in the file's order. Local; not_found for a step that is not there.
     [[nodiscard]] const std::vector<InputField>& fields(std::int64_t step = -1) const;
     [[nodiscard]] const std::vector<Axis>& axes(std::int64_t step = -1) const;
-    [[nodiscard]] const std::map<std::string, Attribute>& attributes(std::int64_t step = -1) const;
+    [[nodiscard]] const Attributes& attributes(std::int64_t step = -1) const;
     /// The field of that name. Local; not_found, naming the nearest, where there is none.
     [[nodiscard]] const InputField& field(std::string_view name, std::int64_t step = -1) const;
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <hakobi/attribute.hpp>
 #include <hakobi/block.hpp>
 #include <hakobi/comm.hpp>
 #include <hakobi/export.hpp>
@@ -23,6 +24,8 @@ struct Axis {
     std::string standard_name = {};  ///< CF's, or ""
     /// One a grid point; none: a named dimension without a coordinate variable.
     std::vector<double> values;
+    /// CF's others: {"positive", "down"} and {"axis", "Z"} of a vertical one, "formula_terms", …
+    Attributes attributes = {};
 };
 
 /// What Output::create takes; equal on every rank.
@@ -37,7 +40,9 @@ struct OutputOptions {
     /// length and a field with one of them), or none, that is an error. Without any axis the dimensions are called dim_0,
     /// dim_1, …
     std::vector<Axis> axes = {};
-    std::string title = "";        ///< CF's global attribute
+    std::string title = "";  ///< CF's global attribute
+    Attributes attributes =
+        {};  ///< other global ones: "institution", "history", … "source" is ours where you say none
     std::string time_units = "s";  ///< units of begin_step's time: "seconds since 2011-03-11 05:46:24"
     /// How fields of at least 16 KiB are stored: "none", or shuffled and packed by "deflate" (levels "deflate:1" to "deflate:9",
     /// 1 without one), which every reader of NetCDF-4 knows, or by "zstd" ("zstd:1" to "zstd:22", 3 without one), for which a
@@ -83,7 +88,9 @@ struct OutputTimes {
     std::int64_t bytes = 0;  ///< values put by this rank
 };
 
-/// A field of one step. `data` is lent until end_step returns, which has copied it where the output is hidden. The ranks' blocks must not overlap; elements that no block covers are zero in the file.
+/// A field of one step. `data` is lent until end_step returns, which has copied it where the output is hidden. The ranks' blocks
+/// must not overlap; elements that no block covers get the fill value. A block without dimensions is a scalar: all ranks put it,
+/// and the file has rank 0's value.
 struct Field {
     using Data = std::variant<std::span<const double>, std::span<const float>, std::span<const std::int32_t>,
                               std::span<const std::int64_t>, std::span<const std::int8_t>,
@@ -111,6 +118,16 @@ struct Field {
     /// Elements from one element of the block to the next in memory, one entry a dimension, none negative: `data` begins with
     /// the block's first element and reaches to its last at least.
     std::vector<std::int64_t> strides = {};
+    /// Its other attributes, CF's or your own: "valid_range", "cell_methods", "flag_meanings", …
+    Attributes attributes = {};
+    /// What elements hold that no rank puts, of data's type, and readers take for missing (`_FillValue`). None: NaN where
+    /// values are real; integers are 0 then, and nothing is declared.
+    std::optional<FillValue> fill_value = {};
+    /// Fields of the same step that are coordinates of this one, as CF's attribute says: {"lat", "lon"} of two dimensions.
+    std::vector<std::string> coordinates = {};
+    /// Valid for all steps: it has no dimension time, and once put stands in this step's file and in all later ones, from a
+    /// copy that each rank keeps of its part. Put again, it changes from that step on.
+    bool is_static = false;
 };
 
 /// Writes time steps, one NetCDF-4 file with CF conventions a step: `<prefix>_000000.nc`,

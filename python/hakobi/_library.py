@@ -68,6 +68,19 @@ class BlockC(ctypes.Structure):
     )
 
 
+class AttributeC(ctypes.Structure):
+    """hakobi_attribute."""
+
+    _fields_ = (
+        ("name", c_char_p),
+        ("text", c_char_p),
+        ("doubles", POINTER(c_double)),
+        ("integers", POINTER(c_int64)),
+        ("num_values", c_int64),
+        ("reserved", c_void_p * 4),
+    )
+
+
 class FieldC(ctypes.Structure):
     """hakobi_field."""
 
@@ -85,7 +98,12 @@ class FieldC(ctypes.Structure):
         ("strides", POINTER(c_int64)),
         ("compression", c_char_p),
         ("significant_bits", c_int),
-        ("reserved", c_void_p * 1),
+        ("attributes", POINTER(AttributeC)),
+        ("num_attributes", c_int64),
+        ("fill_value", c_void_p),
+        ("coordinates", c_char_p),
+        ("is_static", c_int64),
+        ("reserved", c_void_p * 4),
     )
 
 
@@ -99,6 +117,7 @@ class InputFieldC(ctypes.Structure):
         ("num_dims", c_int),
         ("shape", c_int64 * MAX_DIMS),
         ("dims", c_char_p),
+        ("is_static", c_int64),
         ("reserved", c_void_p * 4),
     )
 
@@ -112,19 +131,6 @@ class InputAxisC(ctypes.Structure):
         ("standard_name", c_char_p),
         ("num_values", c_int64),
         ("values", POINTER(c_double)),
-        ("reserved", c_void_p * 4),
-    )
-
-
-class InputAttributeC(ctypes.Structure):
-    """hakobi_input_attribute."""
-
-    _fields_ = (
-        ("name", c_char_p),
-        ("text", c_char_p),
-        ("doubles", POINTER(c_double)),
-        ("integers", POINTER(c_int64)),
-        ("num_values", c_int64),
         ("reserved", c_void_p * 4),
     )
 
@@ -240,6 +246,7 @@ _PROTOTYPES: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "hakobi_options_create": (c_int, (POINTER(c_void_p),)),
     "hakobi_options_set": (c_int, (c_void_p, c_char_p, c_char_p)),
     "hakobi_options_set_hint": (c_int, (c_void_p, c_char_p, c_char_p)),
+    "hakobi_options_set_attribute": (c_int, (c_void_p, c_char_p, POINTER(AttributeC))),
     "hakobi_options_add_axis": (c_int, (c_void_p, c_char_p, c_char_p, c_char_p, c_void_p, c_int64)),
     "hakobi_options_refuse": (c_int, (c_void_p, c_char_p)),
     "hakobi_options_free": (None, (c_void_p,)),
@@ -263,7 +270,7 @@ _PROTOTYPES: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "hakobi_input_field_name": (c_char_p, (c_void_p, c_int64, c_int)),
     "hakobi_input_get_field": (c_int, (c_void_p, c_int64, c_char_p, POINTER(InputFieldC))),
     "hakobi_input_get_axis": (c_int, (c_void_p, c_int64, c_int, POINTER(InputAxisC))),
-    "hakobi_input_get_attribute": (c_int, (c_void_p, c_int64, c_char_p, c_int, POINTER(InputAttributeC))),
+    "hakobi_input_get_attribute": (c_int, (c_void_p, c_int64, c_char_p, c_int, POINTER(AttributeC))),
     "hakobi_input_read": (c_int, (c_void_p, POINTER(FieldReadC))),
     "hakobi_input_refuse": (c_int, (c_void_p, c_char_p)),
     "hakobi_input_explain": (c_char_p, (c_void_p, c_int64, c_char_p)),

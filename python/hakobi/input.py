@@ -28,23 +28,21 @@ import numpy.typing as npt
 from hakobi._library import (
     MAX_DIMS,
     TYPES,
+    AttributeC,
     FieldReadC,
-    InputAttributeC,
     InputAxisC,
     InputFieldC,
     check,
     load,
 )
+from hakobi.attributes import Attribute, attribute_of_c, text_for_c
 from hakobi.errors import HakobiError, InputError
-from hakobi.output import Axis, Block, Comm, _block_of, _c_text, _printable
+from hakobi.output import Axis, Block, Comm, _block_of, _printable
 
 if TYPE_CHECKING:
     import xarray
 
 _DTYPES = {code: np.dtype(name) for name, code in TYPES.items()}
-
-#: An attribute's value: text, a number, or several.
-Attribute = str | float | int | tuple[float, ...] | tuple[int, ...]
 
 
 @dataclass(frozen=True)
@@ -57,6 +55,7 @@ class InputField:
     dims: tuple[str, ...]
     shape: tuple[int, ...]
     attributes: dict[str, Attribute]
+    is_static: bool = False  #: without the dimension time
 
 
 class Input:
@@ -89,17 +88,17 @@ class Input:
         library = load()
         handle = ctypes.c_void_p()
         if comm is None:
-            check(library, library.hakobi_input_open_alone(_c_text("prefix", fspath(prefix)), handle))
+            check(library, library.hakobi_input_open_alone(text_for_c("prefix", fspath(prefix)), handle))
             return cls(handle, fspath(prefix), True)
         options = ctypes.c_void_p()
         check(library, library.hakobi_options_create(options))
         try:
             path = b""
             try:  # what this side refuses is raised by open, on every rank
-                path = _c_text("prefix", fspath(prefix))
+                path = text_for_c("prefix", fspath(prefix))
                 for name, hint in (hints or {}).items():
                     library.hakobi_options_set_hint(
-                        options, _c_text("a hint's name", name), _c_text(f"hint {name}", str(hint))
+                        options, text_for_c("a hint's name", name), text_for_c(f"hint {name}", str(hint))
                     )
             except (InputError, TypeError) as error:
                 library.hakobi_options_refuse(options, _printable(str(error)))
@@ -125,7 +124,7 @@ class Input:
         found = InputFieldC()
         check(
             self._library,
-            self._library.hakobi_input_get_field(self._open("field"), step, _c_text("name", name), found),
+            self._library.hakobi_input_get_field(self._open("field"), step, text_for_c("name", name), found),
         )
         dims = tuple(found.dims.decode().split(",")) if found.dims else ()
         return InputField(
@@ -135,6 +134,7 @@ class Input:
             dims,
             tuple(found.shape[: found.num_dims]),
             self._attributes(step, name),
+            bool(found.is_static),
         )
 
     @cached_property
@@ -145,7 +145,9 @@ class Input:
         handle = self._open("axes")
         while self._library.hakobi_input_get_axis(handle, -1, len(axes), found) == 0:
             values = np.array(found.values[: found.num_values]) if found.num_values else np.empty(0)
-            axes.append(Axis(found.name.decode(), found.units.decode(), values, found.standard_name.decode()))
+            name = found.name.decode()
+            attributes = self._attributes(-1, name)
+            axes.append(Axis(name, found.units.decode(), values, found.standard_name.decode(), attributes))
         return axes
 
     @cached_property
@@ -183,7 +185,7 @@ class Input:
     def explain(self, name: str, step: int = -1) -> str:
         """How a read of the field goes, in one line. Local."""
         self.field(name, step)
-        text: bytes = self._library.hakobi_input_explain(self._open("explain"), step, _c_text("name", name))
+        text: bytes = self._library.hakobi_input_explain(self._open("explain"), step, text_for_c("name", name))
         return text.decode()
 
     def to_xarray(self) -> xarray.Dataset:
@@ -225,24 +227,19 @@ class Input:
         self._library.hakobi_input_free(handle)
 
     def _attributes(self, step: int, field: str | None) -> dict[str, Attribute]:
-        found = InputAttributeC()
+        found = AttributeC()
         attributes: dict[str, Attribute] = {}
         c_field = field.encode() if field is not None else None
         handle = self._open("attributes")
         while self._library.hakobi_input_get_attribute(handle, step, c_field, len(attributes), found) == 0:
-            name = found.name.decode()
-            if found.text is not None:
-                attributes[name] = found.text.decode(errors="replace")
-                continue
-            numbers = tuple((found.doubles or found.integers)[: found.num_values]) if found.num_values else ()
-            attributes[name] = numbers[0] if len(numbers) == 1 else numbers
+            attributes[found.name.decode()] = attribute_of_c(found)
         return attributes
 
     def _wanted(
         self, name: str, step: int, block: Block | None, out: npt.NDArray[Any] | None
     ) -> tuple[FieldReadC, npt.NDArray[Any] | None]:
         """The read for C, and the array that it fills. Raises InputError for what C cannot be asked."""
-        wanted = FieldReadC(name=_c_text("name", name), step=step)
+        wanted = FieldReadC(name=text_for_c("name", name), step=step)
         try:
             field = self.field(name, step)
         except HakobiError:

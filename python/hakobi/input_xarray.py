@@ -67,6 +67,9 @@ def dataset_of(steps: Input, prefix: str) -> xarray.Dataset:
     variables: dict[str, Any] = {}
     for name in steps.fields:
         field = steps.field(name)
+        if field.is_static and field.dtype is not None:
+            variables[name] = xarray.Variable(field.dims, steps.read(name), dict(field.attributes))
+            continue
         shared = [
             number
             for number in steps.steps
@@ -79,6 +82,6 @@ def dataset_of(steps: Input, prefix: str) -> xarray.Dataset:
     coordinates: dict[str, Any] = {"time": ("time", np.array(steps.times), {"units": steps.time_units})}
     for axis in steps.axes:
         if len(axis.values):
-            attributes = {"units": axis.units, "standard_name": axis.standard_name}
+            attributes = {"units": axis.units, "standard_name": axis.standard_name, **axis.attributes}
             coordinates[axis.name] = (axis.name, axis.values, {k: v for k, v in attributes.items() if v})
     return xarray.decode_cf(xarray.Dataset(variables, coordinates, dict(steps.attributes)))

@@ -29,6 +29,7 @@ import numpy.typing as npt
 
 from hakobi import _library
 from hakobi._library import TYPES, BlockC, FieldC, TimesC, check, load
+from hakobi.attributes import AttributeLike, attribute_for_c, attributes_for_c, fill_value_for_c, text_for_c
 from hakobi.errors import InputError
 
 
@@ -101,12 +102,16 @@ class Block:
 
 @dataclass(frozen=True)
 class Axis:
-    """A dimension's coordinate variable: CF's name, units and values, whole and equal on every rank."""
+    """A dimension's coordinate variable: CF's name, units and values, whole and equal on every rank.
+
+    `attributes`: others, `{"positive": "down", "axis": "Z"}` of a vertical one.
+    """
 
     name: str
     units: str
     values: Sequence[float] | npt.NDArray[np.floating[Any]]
     standard_name: str = ""
+    attributes: Mapping[str, AttributeLike] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -165,7 +170,7 @@ def gather_pieces(path: str | PathLike[str]) -> GatherResult:
     """
     library = load()
     handle = ctypes.c_void_p()
-    check(library, library.hakobi_gather_pieces(_c_text("path", fspath(path)), handle))
+    check(library, library.hakobi_gather_pieces(text_for_c("path", fspath(path)), handle))
     try:
         return GatherResult(
             list(_texts(lambda i: library.hakobi_gather_result_file(handle, i))),
@@ -200,6 +205,7 @@ class Output:
         format: str = "netcdf4",  # noqa: A002, the option has this name in four languages
         axes: Iterable[Axis] = (),
         title: str = "",
+        attributes: Mapping[str, AttributeLike] | None = None,
         time_units: str = "s",
         compression: str = "none",
         significant_bits: int = 0,
@@ -214,6 +220,7 @@ class Output:
         hints: Mapping[str, str] | None = None,
     ) -> Output:
         """Collective over `comm`; all arguments equal on all ranks. `axes`: the grid's dimensions, slowest first.
+        `attributes`: global ones besides the title: text, a number or several.
 
         `asynchronous`: end_step returns when the values are copied, at most `asynchronous_bytes` of them on a node, and
         they are stored while the program goes on. None: where the method can and memory allows; `explain` says.
@@ -251,15 +258,17 @@ class Output:
             # What a setter or this side refuses is raised by create, on every rank.
             path = b""
             try:
-                path = _c_text("prefix", fspath(prefix))
+                path = text_for_c("prefix", fspath(prefix))
                 for name, value in values.items():
-                    library.hakobi_options_set(options, name.encode(), _c_text(name, str(value)))
+                    library.hakobi_options_set(options, name.encode(), text_for_c(name, str(value)))
                 for name, hint in (hints or {}).items():
                     library.hakobi_options_set_hint(
-                        options, _c_text("a hint's name", name), _c_text(f"hint {name}", str(hint))
+                        options, text_for_c("a hint's name", name), text_for_c(f"hint {name}", str(hint))
                     )
                 for axis in axes:
                     _add_axis(library, options, axis)
+                for name, attribute in (attributes or {}).items():
+                    library.hakobi_options_set_attribute(options, None, attribute_for_c(name, attribute))
             except (InputError, TypeError) as error:
                 library.hakobi_options_refuse(options, _printable(str(error)))
             check(library, library.hakobi_output_create(comm._handle, path, options, handle))
@@ -284,6 +293,10 @@ class Output:
         dims: Iterable[str] = (),
         compression: str = "",
         significant_bits: int = 0,
+        attributes: Mapping[str, AttributeLike] | None = None,
+        fill_value: float | np.generic | None = None,
+        coordinates: Iterable[str] = (),
+        is_static: bool = False,
     ) -> None:
         """Adds a field to the open step. All ranks put the same fields in the same order; nothing is communicated.
 
@@ -292,6 +305,11 @@ class Output:
         not change it before end_step returns. A rank that has several blocks of a field puts each under the same name.
         `dims`: its dimensions' names, slowest first, where the axes' lengths leave a choice or it has others.
         `compression` and `significant_bits`: in the place of those of create, for this field.
+
+        `attributes`: others than those with a name here. `fill_value`: what elements hold that no rank puts, of the
+        values' type (NaN of floats, otherwise 0 unless it is said). `coordinates`: fields that are its coordinates,
+        `("lat", "lon")` of two dimensions. `is_static`: valid for all steps, put once. `Block((), (), ())` is a
+        scalar's: all ranks put it, and rank 0's value is written.
 
         What is wrong with it on this rank `end_step` raises on every rank: raising it here would leave the others
         waiting.
@@ -303,8 +321,14 @@ class Output:
             raise InputError(f"put: no step is open (begin_step){closed}", code="invalid_argument")
         try:
             lent = _field_of(name, units, long_name, standard_name, tuple(dims), block, values)
-            lent.compression = _c_text("compression", compression)
+            lent.compression = text_for_c("compression", compression)
             lent.significant_bits = _bits(significant_bits)
+            fill = fill_value_for_c(fill_value, values.dtype) if fill_value is not None else None
+            lent.attributes = attributes_for_c(attributes or {})
+            lent.num_attributes = len(attributes or {})
+            lent.fill_value = fill.ctypes.data if fill is not None else None
+            lent.coordinates = b",".join(text_for_c("a coordinate's name", name) for name in coordinates)
+            lent.is_static = int(is_static)
         except (InputError, TypeError) as error:
             self._library.hakobi_output_refuse(self._handle, _printable(f"field {name}: {error}"))
             return
@@ -386,31 +410,19 @@ def _texts(entry: Any) -> Iterable[str]:
         index += 1
 
 
-def _c_text(what: str, text: str) -> bytes:
-    """`text` for C. Raises InputError, which says `what` it is, for what C would cut or cannot hold."""
-    if not isinstance(text, str):
-        raise InputError(f"{what} is a {type(text).__name__}, not text")
-    if "\0" in text:
-        raise InputError(f"{what} {text!r} has a NUL character, where C would cut it")
-    try:
-        return text.encode()
-    except UnicodeEncodeError:
-        raise InputError(f"{what} {text!r} has surrogates, which UTF-8 cannot hold") from None
-
-
 def _bits(significant_bits: int) -> int:
     """What C's int holds without a cut: the range is the library's to judge."""
     return max(-(1 << 31), min(operator.index(significant_bits), (1 << 31) - 1))
 
 
 def _printable(reason: str) -> bytes:
-    """A reason to refuse something: it may quote what `_c_text` does not take."""
+    """A reason to refuse something: it may quote what `text_for_c` does not take."""
     return reason.encode(errors="backslashreplace").replace(b"\0", b"\\x00")
 
 
 def _add_axis(library: ctypes.CDLL, options: ctypes.c_void_p, axis: Axis) -> None:
-    name, units = _c_text("an axis's name", axis.name), _c_text(f"axis {axis.name}: units", axis.units)
-    standard_name = _c_text(f"axis {axis.name}: standard_name", axis.standard_name)
+    name, units = text_for_c("an axis's name", axis.name), text_for_c(f"axis {axis.name}: units", axis.units)
+    standard_name = text_for_c(f"axis {axis.name}: standard_name", axis.standard_name)
     try:
         values = np.ascontiguousarray(axis.values, dtype=np.float64)
         if values.ndim != 1:
@@ -418,6 +430,8 @@ def _add_axis(library: ctypes.CDLL, options: ctypes.c_void_p, axis: Axis) -> Non
     except (TypeError, ValueError, InputError) as error:
         raise InputError(f"axis {axis.name}: values are not a list of numbers: {error}") from error
     library.hakobi_options_add_axis(options, name, units, standard_name, values.ctypes.data, values.size)
+    for key, attribute in axis.attributes.items():
+        library.hakobi_options_set_attribute(options, name, attribute_for_c(key, attribute))
 
 
 def _field_of(
@@ -438,16 +452,16 @@ def _field_of(
     reach = sum((count - 1) * step for count, step in zip(values.shape, strides, strict=True))
     is_flat = values.flags.c_contiguous
     return FieldC(
-        name=_c_text("name", name),
-        units=_c_text("units", units),
-        long_name=_c_text("long_name", long_name),
-        standard_name=_c_text("standard_name", standard_name),
+        name=text_for_c("name", name),
+        units=text_for_c("units", units),
+        long_name=text_for_c("long_name", long_name),
+        standard_name=text_for_c("standard_name", standard_name),
         block=block_c,
         type=TYPES[values.dtype.name],
         data=values.ctypes.data if values.size else None,
         num_values=values.size if is_flat or not values.size else reach + 1,
         strides=None if is_flat else (ctypes.c_int64 * _library.MAX_DIMS)(*strides),
-        dims=b",".join(_c_text("a dimension's name", dim) for dim in dims),
+        dims=b",".join(text_for_c("a dimension's name", dim) for dim in dims),
     )
 
 

@@ -80,6 +80,8 @@ class ByteReader {
         ok_ = false;
         return 0;
     }
+    /// What was read makes no sense.
+    void fail() noexcept { ok_ = false; }
     [[nodiscard]] bool ok() const noexcept { return ok_; }
     [[nodiscard]] bool at_end() const noexcept { return at_ == bytes_.size(); }
 

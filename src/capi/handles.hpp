@@ -23,6 +23,11 @@ struct hakobi_options {
     hakobi::Status refused;  ///< what a setter or a binding refused first: create reports it on every rank
 };
 
+namespace hakobi::capi {
+/// The attribute in C++'s words. Throws invalid_argument where it has no name or no value.
+void add_attribute(Attributes& attributes, const hakobi_attribute& attribute);
+}  // namespace hakobi::capi
+
 struct hakobi_output {
     hakobi::Output output;
     std::string explanation;

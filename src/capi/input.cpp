@@ -210,6 +210,7 @@ int hakobi_input_get_field(const hakobi_input* in, int64_t step, const char* nam
         field->num_dims = static_cast<int>(found.shape.size());
         std::ranges::copy(found.shape, field->shape);
         field->dims = dims.c_str();
+        field->is_static = found.is_static ? 1 : 0;
     });
 }
 
@@ -229,12 +230,16 @@ int hakobi_input_get_axis(const hakobi_input* in, int64_t step, int index, hakob
 }
 
 int hakobi_input_get_attribute(const hakobi_input* in, int64_t step, const char* field, int index,
-                               hakobi_input_attribute* attribute) {
+                               hakobi_attribute* attribute) {
     return guarded([&] {
         const hakobi::Input& input = require(in, "hakobi_input_get_attribute").input;
         if (attribute == nullptr)
             throw Error(ErrorCode::invalid_argument, "hakobi_input_get_attribute: attribute is NULL");
-        const auto& all = field != nullptr ? input.field(field, step).attributes : input.attributes(step);
+        const auto& axes = input.axes(step);
+        const auto axis = std::ranges::find(axes, text_or(field), &hakobi::Axis::name);
+        const auto& all = axis != axes.end() ? axis->attributes
+                          : field != nullptr ? input.field(field, step).attributes
+                                             : input.attributes(step);
         if (index < 0 || static_cast<std::size_t>(index) >= all.size()) behind_the_last("attribute", index);
         const auto& [name, value] = *std::next(all.begin(), index);
         *attribute = {};

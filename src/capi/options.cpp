@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <memory>
@@ -140,7 +141,43 @@ int hakobi_options_add_axis(hakobi_options* options, const char* name, const cha
         options->values.axes.push_back({.name = name,
                                         .units = text_or(units, "1"),
                                         .standard_name = text_or(standard_name),
-                                        .values = std::vector<double>(values, values + num_values)});
+                                        .values = std::vector<double>(values, values + num_values),
+                                        .attributes = {}});
+    });
+}
+
+void hakobi::capi::add_attribute(Attributes& attributes, const hakobi_attribute& attribute) {
+    const std::string name = text_or(attribute.name);
+    const auto refuse = [&](const char* text) {
+        throw Error(ErrorCode::invalid_argument, "attribute '" + name + "': " + text);
+    };
+    Attribute value;
+    if (attribute.text != nullptr) {
+        value = attribute.text;
+    } else if (attribute.num_values < 0 ||
+               (attribute.doubles == nullptr) == (attribute.integers == nullptr)) {
+        refuse("it has no text and no numbers");
+    } else if (attribute.doubles != nullptr) {
+        value = std::vector<double>(attribute.doubles, attribute.doubles + attribute.num_values);
+    } else {
+        value = std::vector<std::int64_t>(attribute.integers, attribute.integers + attribute.num_values);
+    }
+    if (!attributes.emplace(name, std::move(value)).second) refuse("it is given twice");
+}
+
+int hakobi_options_set_attribute(hakobi_options* options, const char* axis,
+                                 const hakobi_attribute* attribute) {
+    return refusing(options, [&] {
+        require(attribute, "hakobi_options_set_attribute: attribute");
+        hakobi::Attributes* attributes = &options->values.attributes;
+        if (axis != nullptr) {
+            const auto found =
+                std::ranges::find(options->values.axes, std::string_view(axis), &hakobi::Axis::name);
+            if (found == options->values.axes.end())
+                throw Error(ErrorCode::invalid_argument, "there is no axis " + std::string(axis));
+            attributes = &found->attributes;
+        }
+        hakobi::capi::add_attribute(*attributes, *attribute);
     });
 }
 

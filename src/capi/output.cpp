@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cstring>
 #include <memory>
 #include <string_view>
 
@@ -17,11 +18,12 @@ void require_output(const hakobi_output* out, const char* call) {
     if (out == nullptr) throw Error(ErrorCode::invalid_argument, std::string(call) + ": out is NULL");
 }
 
-hakobi::Block block_of(const hakobi_block& block) {
-    if (block.num_dims < 1 || block.num_dims > HAKOBI_MAX_DIMS) {
-        throw Error(ErrorCode::invalid_argument, "num_dims of its block is " +
-                                                     std::to_string(block.num_dims) + ", not 1 to " +
-                                                     std::to_string(HAKOBI_MAX_DIMS));
+hakobi::Block block_of(const hakobi_block& block, bool is_scalar) {
+    const int least = is_scalar ? 0 : 1;
+    if (block.num_dims < least || block.num_dims > HAKOBI_MAX_DIMS) {
+        throw Error(ErrorCode::invalid_argument,
+                    "num_dims of its block is " + std::to_string(block.num_dims) + ", not " +
+                        std::to_string(least) + " to " + std::to_string(HAKOBI_MAX_DIMS));
     }
     const auto entries = [&](const int64_t* first) {
         return std::vector<std::int64_t>(first, first + block.num_dims);
@@ -61,18 +63,41 @@ std::span<const Value> values_of(const hakobi_field& field, const hakobi::Field&
     return {static_cast<const Value*>(field.data), static_cast<std::size_t>(num_values)};
 }
 
+/// "lat,lon" taken apart.
+std::vector<std::string> names_in(const char* list) {
+    std::vector<std::string> names;
+    for (std::string_view rest = list != nullptr ? list : ""; !rest.empty();) {
+        const std::size_t end = std::min(rest.find(','), rest.size());
+        names.emplace_back(rest.substr(0, end));
+        rest.remove_prefix(std::min(end + 1, rest.size()));
+    }
+    return names;
+}
+
+template <class Value>
+void take(const hakobi_field& field, hakobi::Field& result) {
+    result.data = values_of<Value>(field, result);
+    if (field.fill_value != nullptr) {
+        Value value;
+        std::memcpy(&value, field.fill_value, sizeof(value));
+        result.fill_value = value;
+    }
+}
+
 hakobi::Field field_of(const hakobi_field& field) {
     hakobi::Field result;
     result.name = text_or(field.name);
     result.units = text_or(field.units, "1");
     result.long_name = text_or(field.long_name);
     result.standard_name = text_or(field.standard_name);
-    for (std::string_view rest = field.dims != nullptr ? field.dims : ""; !rest.empty();) {
-        const std::size_t end = std::min(rest.find(','), rest.size());
-        result.dims.emplace_back(rest.substr(0, end));
-        rest.remove_prefix(std::min(end + 1, rest.size()));
-    }
-    result.block = block_of(field.block);
+    result.dims = names_in(field.dims);
+    result.block = block_of(field.block, field.num_values == 1);
+    result.coordinates = names_in(field.coordinates);
+    result.is_static = field.is_static != 0;
+    if (field.num_attributes < 0 || (field.attributes == nullptr && field.num_attributes > 0))
+        throw Error(ErrorCode::invalid_argument, "it has no attributes, but a number of them");
+    for (int64_t i = 0; i < field.num_attributes; ++i)
+        hakobi::capi::add_attribute(result.attributes, field.attributes[i]);
     const auto entries = [&](const int64_t* first) {
         return first == nullptr ? std::vector<std::int64_t>()
                                 : std::vector<std::int64_t>(first, first + field.block.num_dims);
@@ -83,34 +108,34 @@ hakobi::Field field_of(const hakobi_field& field) {
     result.significant_bits = field.significant_bits;
     switch (field.type) {
         case HAKOBI_DOUBLE:
-            result.data = values_of<double>(field, result);
+            take<double>(field, result);
             break;
         case HAKOBI_FLOAT:
-            result.data = values_of<float>(field, result);
+            take<float>(field, result);
             break;
         case HAKOBI_INT32:
-            result.data = values_of<std::int32_t>(field, result);
+            take<std::int32_t>(field, result);
             break;
         case HAKOBI_INT64:
-            result.data = values_of<std::int64_t>(field, result);
+            take<std::int64_t>(field, result);
             break;
         case HAKOBI_INT8:
-            result.data = values_of<std::int8_t>(field, result);
+            take<std::int8_t>(field, result);
             break;
         case HAKOBI_UINT8:
-            result.data = values_of<std::uint8_t>(field, result);
+            take<std::uint8_t>(field, result);
             break;
         case HAKOBI_INT16:
-            result.data = values_of<std::int16_t>(field, result);
+            take<std::int16_t>(field, result);
             break;
         case HAKOBI_UINT16:
-            result.data = values_of<std::uint16_t>(field, result);
+            take<std::uint16_t>(field, result);
             break;
         case HAKOBI_UINT32:
-            result.data = values_of<std::uint32_t>(field, result);
+            take<std::uint32_t>(field, result);
             break;
         case HAKOBI_UINT64:
-            result.data = values_of<std::uint64_t>(field, result);
+            take<std::uint64_t>(field, result);
             break;
         default:
             throw Error(ErrorCode::invalid_argument, std::to_string(field.type) + " is not a type of values");

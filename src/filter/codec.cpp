@@ -68,12 +68,12 @@ Coder::Coder(Coder&&) noexcept = default;
 Coder& Coder::operator=(Coder&&) noexcept = default;
 
 Result<Encoded> Coder::encode(const Filters& filters, Element element, std::int64_t element_bytes,
-                              std::span<std::byte> values) {
+                              std::span<std::byte> values, const void* kept) {
     try {
         if (filters.significant_bits > 0 && element == Element::float64)
-            round_bits(as_values<double>(values), filters.significant_bits);
+            round_bits(as_values<double>(values), filters.significant_bits, static_cast<const double*>(kept));
         if (filters.significant_bits > 0 && element == Element::float32)
-            round_bits(as_values<float>(values), filters.significant_bits);
+            round_bits(as_values<float>(values), filters.significant_bits, static_cast<const float*>(kept));
         std::span<const std::byte> shuffled = values;
         const bool is_shuffled = element_bytes > 1;
         if (is_shuffled) {

@@ -30,9 +30,9 @@ class Coder {
     Coder(Coder&&) noexcept;
     Coder& operator=(Coder&&) noexcept;
 
-    /// `values` are rounded in place. out_of_memory.
+    /// `values` are rounded in place, but for those that equal `kept`, one value or nullptr. out_of_memory.
     Result<Encoded> encode(const Filters& filters, Element element, std::int64_t element_bytes,
-                           std::span<std::byte> values);
+                           std::span<std::byte> values, const void* kept = nullptr);
     /// The codec alone: `packed` becomes all of `values`. format where it does not.
     Status unpack(Codec codec, std::span<const std::byte> packed, std::span<std::byte> values);
 

@@ -136,7 +136,7 @@ TEST(Description, RefusesNamesAndShapesThatAFileCannotHold) {
                                                             {field("a/b", {4})},
                                                             {field("time", {4})},
                                                             {field("x", {4})},
-                                                            {field("a", {})},
+                                                            {field("a", std::vector<std::int64_t>(31, 1))},
                                                             {field("a", {4}), field("a", {4})},
                                                             {field("a", {4, 0})},
                                                             {field("a", {-4})},

@@ -1,6 +1,7 @@
 #include "format/step.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cctype>
 #include <limits>
 #include <set>
@@ -16,11 +17,85 @@ Status bad(std::string text) {
     return {ErrorCode::invalid_argument, std::move(text)};
 }
 
-/// What encode_step writes of an axis and of a field at least: the lengths of their texts and lists, and a type.
-constexpr std::size_t least_axis_bytes = 4 * sizeof(std::int64_t);
-constexpr std::size_t least_field_bytes = 6 * sizeof(std::int64_t) + sizeof(ValueType);
+/// What encode_step writes of an axis and of a field at least: the lengths of their texts and lists, and single bytes.
+constexpr std::size_t least_axis_bytes = 5 * sizeof(std::int64_t);
+constexpr std::size_t least_field_bytes = 8 * sizeof(std::int64_t) + 3;
+
+Status check_axis(const Axis& axis) {
+    constexpr std::array<std::string_view, 3> taken = {"units", "standard_name", "_FillValue"};
+    const std::string whose = "axis " + axis.name;
+    if (Status status = check_attributes(whose, axis.attributes, taken, ValueType::float64); !status.ok())
+        return status;
+    const auto is_one_of = [&](const char* name, std::initializer_list<std::string_view> values) {
+        const auto found = axis.attributes.find(name);
+        if (found == axis.attributes.end()) return true;
+        const auto* text = std::get_if<std::string>(&found->second);
+        return text != nullptr && std::ranges::find(values, *text) != values.end();
+    };
+    if (!is_one_of("positive", {"up", "down"})) return bad(whose + ": positive is up or down");
+    if (!is_one_of("axis", {"X", "Y", "Z", "T"})) return bad(whose + ": axis is X, Y, Z or T");
+    return {};
+}
+
+Status check_field(const FieldDescription& field) {
+    constexpr std::array<std::string_view, 5> taken = {"units", "long_name", "standard_name", "coordinates",
+                                                       "_FillValue"};
+    const std::string whose = "field " + field.name;
+    if (field.global.size() > 30)
+        return bad(whose + " has " + std::to_string(field.global.size()) + " dimensions");
+    if (!num_elements_of(field.global, bytes_of(field.type)))
+        return bad(whose + ": an array of " + extents_text(field.global) + " cannot be stored");
+    if (field.fill_value && field.fill_value->index() != static_cast<std::size_t>(field.type)) {
+        return bad(whose + ": its fill value is " +
+                   std::string(name_of(static_cast<ValueType>(field.fill_value->index()))) +
+                   ", its values are " + std::string(name_of(field.type)));
+    }
+    return check_attributes(whose, field.attributes, taken, field.type);
+}
+
+Status check_coordinates(const StepDescription& step, const FieldDescription& field) {
+    std::set<std::string> named;
+    for (const std::string& name : field.coordinates) {
+        const auto of = [&](const std::string& text) {
+            return bad("field " + field.name + ": its coordinates name " + text);
+        };
+        if (name == field.name) return of("itself");
+        if (!named.insert(name).second) return of(name + " twice");
+        if (std::ranges::find(step.fields, name, &FieldDescription::name) == step.fields.end() &&
+            std::ranges::find(step.axes, name, &Axis::name) == step.axes.end())
+            return of(name + ", but the step has no such field");
+    }
+    return {};
+}
 
 }  // namespace
+
+std::string coordinates_text(const FieldDescription& field) {
+    std::string text;
+    for (const std::string& name : field.coordinates) text += (text.empty() ? "" : " ") + name;
+    return text;
+}
+
+std::optional<FillValue> zero_of(ValueType type) {
+    constexpr std::array<FillValue, 10> zeros = {0.0,
+                                                 0.0F,
+                                                 std::int32_t{},
+                                                 std::int64_t{},
+                                                 std::int8_t{},
+                                                 std::uint8_t{},
+                                                 std::int16_t{},
+                                                 std::uint16_t{},
+                                                 std::uint32_t{},
+                                                 std::uint64_t{}};
+    if (type > last_value_type) return std::nullopt;
+    return zeros[static_cast<std::size_t>(type)];
+}
+
+std::optional<FillValue> default_fill(ValueType type) {
+    if (type == ValueType::float64) return std::numeric_limits<double>::quiet_NaN();
+    if (type == ValueType::float32) return std::numeric_limits<float>::quiet_NaN();
+    return std::nullopt;
+}
 
 bool is_name(std::string_view name) {
     const auto good = [](unsigned char c) { return std::isalnum(c) != 0 || c == '_'; };
@@ -57,24 +132,23 @@ Status check_description(const StepDescription& step) {
         if (!is_name(axis.name))
             return bad("axis '" + axis.name + "': a name is letters, digits and underscores");
         if (!taken.insert(axis.name).second) return bad("axis " + axis.name + ": the name is taken");
+        if (Status status = check_axis(axis); !status.ok()) return status;
     }
     std::int64_t values_bytes = 0;
     for (const FieldDescription& field : step.fields) {
         if (!is_name(field.name))
             return bad("field '" + field.name + "': a name is letters, digits and underscores");
         if (!taken.insert(field.name).second) return bad("field " + field.name + ": the name is taken");
-        if (field.global.empty() || field.global.size() > 30) {
-            return bad("field " + field.name + " has " + std::to_string(field.global.size()) + " dimensions");
-        }
-        if (!num_elements_of(field.global, bytes_of(field.type))) {
-            return bad("field " + field.name + ": an array of " + extents_text(field.global) +
-                       " cannot be stored");
-        }
+        if (Status status = check_field(field); !status.ok()) return status;
+        if (Status status = check_coordinates(step, field); !status.ok()) return status;
         values_bytes += field.size_bytes();
         if (values_bytes > max_values_bytes)
             return bad("field " + field.name + ": with it the step is too large for a file");
     }
     if (step.time_units.empty()) return bad("time_units is empty");
+    constexpr std::array<std::string_view, 2> globals = {"Conventions", "title"};
+    if (Status status = check_attributes("the output", step.attributes, globals, std::nullopt); !status.ok())
+        return status;
     Result<Dimensions> dimensions = dimensions_of(step);
     if (!dimensions.ok()) return dimensions.status();
     for (const Dimension& dimension : dimensions.value().all) {
@@ -85,30 +159,98 @@ Status check_description(const StepDescription& step) {
     return {};
 }
 
+namespace {
+
+void put_axis(ByteWriter& writer, const Axis& axis) {
+    writer.put_text(axis.name);
+    writer.put_text(axis.units);
+    writer.put_text(axis.standard_name);
+    writer.put_all(axis.values);
+    put_attributes(writer, axis.attributes);
+}
+
+void put_texts(ByteWriter& writer, const std::vector<std::string>& texts) {
+    writer.put(std::ssize(texts));
+    for (const std::string& text : texts) writer.put_text(text);
+}
+
+std::vector<std::string> get_texts(ByteReader& reader) {
+    std::vector<std::string> texts(static_cast<std::size_t>(reader.get_count(sizeof(std::int64_t))));
+    for (std::string& text : texts) text = reader.get_text();
+    return texts;
+}
+
+bool get_bool(ByteReader& reader) {
+    const auto byte = reader.get<std::uint8_t>();
+    if (byte > 1) reader.fail();
+    return byte == 1;
+}
+
+void put_field(ByteWriter& writer, const FieldDescription& field) {
+    writer.put_text(field.name);
+    writer.put_text(field.units);
+    writer.put_text(field.long_name);
+    writer.put_text(field.standard_name);
+    writer.put(field.type);
+    writer.put_all(field.global);
+    put_texts(writer, field.dims);
+    writer.put(field.filters);
+    put_attributes(writer, field.attributes);
+    writer.put(field.fill_value.has_value());
+    if (field.fill_value) {
+        writer.put(static_cast<std::uint8_t>(field.fill_value->index()));
+        std::visit([&](auto value) { writer.put(value); }, *field.fill_value);
+    }
+    put_texts(writer, field.coordinates);
+    writer.put(field.is_static);
+}
+
+FieldDescription get_field(ByteReader& reader) {
+    FieldDescription field;
+    field.name = reader.get_text();
+    field.units = reader.get_text();
+    field.long_name = reader.get_text();
+    field.standard_name = reader.get_text();
+    field.type = reader.get<ValueType>();
+    field.global = reader.get_all<std::int64_t>();
+    field.dims = get_texts(reader);
+    field.filters = reader.get<filter::Filters>();
+    if (!filter::is_valid(field.filters)) reader.fail();
+    field.attributes = get_attributes(reader);
+    if (field.type > last_value_type) reader.fail();
+    if (get_bool(reader)) {
+        field.fill_value = zero_of(static_cast<ValueType>(reader.get<std::uint8_t>()));
+        if (!field.fill_value) reader.fail();
+        if (field.fill_value)
+            std::visit([&]<class T>(T& value) { value = reader.get<T>(); }, *field.fill_value);
+    }
+    field.coordinates = get_texts(reader);
+    field.is_static = get_bool(reader);
+    return field;
+}
+
+std::vector<std::byte> encoded(const FieldDescription& field) {
+    ByteWriter writer;
+    put_field(writer, field);
+    return writer.take();
+}
+
+}  // namespace
+
+bool operator==(const FieldDescription& a, const FieldDescription& b) {
+    return encoded(a) == encoded(b);  // a NaN is equal to itself here
+}
+
 std::vector<std::byte> encode_step(const StepDescription& step) {
     ByteWriter writer;
     writer.put_text(step.title);
     writer.put_text(step.time_units);
     writer.put(step.time);
     writer.put(static_cast<std::int64_t>(step.axes.size()));
-    for (const Axis& axis : step.axes) {
-        writer.put_text(axis.name);
-        writer.put_text(axis.units);
-        writer.put_text(axis.standard_name);
-        writer.put_all(axis.values);
-    }
+    for (const Axis& axis : step.axes) put_axis(writer, axis);
     writer.put(static_cast<std::int64_t>(step.fields.size()));
-    for (const FieldDescription& field : step.fields) {
-        writer.put_text(field.name);
-        writer.put_text(field.units);
-        writer.put_text(field.long_name);
-        writer.put_text(field.standard_name);
-        writer.put(field.type);
-        writer.put_all(field.global);
-        writer.put(static_cast<std::int64_t>(field.dims.size()));
-        for (const std::string& name : field.dims) writer.put_text(name);
-        writer.put(field.filters);
-    }
+    for (const FieldDescription& field : step.fields) put_field(writer, field);
+    put_attributes(writer, step.attributes);
     return writer.take();
 }
 
@@ -124,21 +266,11 @@ Result<StepDescription> decode_step(std::span<const std::byte> bytes) {
         axis.units = reader.get_text();
         axis.standard_name = reader.get_text();
         axis.values = reader.get_all<double>();
+        axis.attributes = get_attributes(reader);
     }
     step.fields.resize(static_cast<std::size_t>(reader.get_count(least_field_bytes)));
-    for (FieldDescription& field : step.fields) {
-        field.name = reader.get_text();
-        field.units = reader.get_text();
-        field.long_name = reader.get_text();
-        field.standard_name = reader.get_text();
-        field.type = reader.get<ValueType>();
-        field.global = reader.get_all<std::int64_t>();
-        field.dims.resize(static_cast<std::size_t>(reader.get_count(sizeof(std::int64_t))));
-        for (std::string& name : field.dims) name = reader.get_text();
-        field.filters = reader.get<filter::Filters>();
-        if (!filter::is_valid(field.filters)) return Status(ErrorCode::format, "a field with unknown filters");
-        if (field.type > last_value_type) return Status(ErrorCode::format, "a field of an unknown type");
-    }
+    for (FieldDescription& field : step.fields) field = get_field(reader);
+    step.attributes = get_attributes(reader);
     if (!reader.ok() || !reader.at_end())
         return Status(ErrorCode::format, "the description of the step is damaged");
     return step;
@@ -153,6 +285,7 @@ std::string difference(const StepDescription& mine, const StepDescription& other
         encode_step({.title = {}, .time_units = {}, .time = other.time, .axes = {}, .fields = {}})) {
         return "the time is " + std::to_string(mine.time) + ", not " + std::to_string(other.time);
     }
+    if (mine.attributes != other.attributes) return "the global attributes differ";
     if (mine.axes.size() != other.axes.size()) {
         return std::to_string(mine.axes.size()) + " axes, not " + std::to_string(other.axes.size());
     }
@@ -180,7 +313,9 @@ std::string difference(const StepDescription& mine, const StepDescription& other
         }
         if (left.dims != right.dims) return which + left.name + " names other dimensions";
         if (left.filters != right.filters) return which + left.name + " is compressed otherwise";
-        if (left != right) return which + left.name + " has other units or names";
+        if (left.attributes != right.attributes) return which + left.name + " has other attributes";
+        if (left != right)
+            return which + left.name + " has other units, names, coordinates or fill value, or is static";
     }
     if (mine.fields.size() != other.fields.size()) {
         return std::to_string(mine.fields.size()) + " fields were put, not " +

@@ -11,6 +11,7 @@
 
 #include "base/status.hpp"
 #include "filter/filters.hpp"
+#include "format/attributes.hpp"
 
 namespace hakobi::format {
 
@@ -33,6 +34,11 @@ inline constexpr ValueType last_value_type = ValueType::uint64;
 /// "double", "float", "int", "int64", "byte", …: netCDF's names.
 [[nodiscard]] std::string_view name_of(ValueType type);
 
+/// 0 of the type; nothing where there is no such type.
+[[nodiscard]] std::optional<FillValue> zero_of(ValueType type);
+/// What elements hold that nobody puts, where the caller does not say: NaN of the real types.
+[[nodiscard]] std::optional<FillValue> default_fill(ValueType type);
+
 /// What a file says of one field, without its values and without who holds them.
 struct FieldDescription {
     std::string name, units, long_name, standard_name;
@@ -40,10 +46,14 @@ struct FieldDescription {
     std::vector<std::int64_t> global;    ///< extents, slowest first
     std::vector<std::string> dims = {};  ///< their dimensions' names, or none
     filter::Filters filters = {};        ///< how its values are stored
+    Attributes attributes = {};
+    std::optional<FillValue> fill_value = {};  ///< of `type`
+    std::vector<std::string> coordinates = {};
+    bool is_static = false;  ///< without the dimension time
 
     [[nodiscard]] std::int64_t num_elements() const;  ///< of one that check_description accepted
     [[nodiscard]] std::int64_t size_bytes() const { return num_elements() * bytes_of(type); }
-    friend bool operator==(const FieldDescription&, const FieldDescription&) = default;
+    friend bool operator==(const FieldDescription& a, const FieldDescription& b);
 };
 
 /// Everything that decides the bytes of a step's file but the fields' values: equal descriptions give equal
@@ -53,7 +63,11 @@ struct StepDescription {
     double time = 0;
     std::vector<Axis> axes;
     std::vector<FieldDescription> fields;
+    Attributes attributes = {};
 };
+
+/// CF's attribute: "lat lon".
+[[nodiscard]] std::string coordinates_text(const FieldDescription& field);
 
 /// A dimension of the file. `axis` is its index in StepDescription::axes, -1 for one without a coordinate
 /// variable.

@@ -33,6 +33,16 @@ using input::Destination;
 
 }  // namespace
 
+bool operator==(const InputField& a, const InputField& b) {
+    const auto bytes_of = [](const InputField& field) {
+        ByteWriter writer;
+        format::put_attributes(writer, field.attributes);
+        return writer.take();
+    };
+    return a.name == b.name && a.type == b.type && a.dims == b.dims && a.shape == b.shape &&
+           a.is_static == b.is_static && bytes_of(a) == bytes_of(b);
+}
+
 struct Input::Impl {
     Comm comm;            // empty: this process alone
     std::string prefix;   // as the system knows it
@@ -301,7 +311,7 @@ const std::vector<InputField>& Input::fields(std::int64_t step) const {
 const std::vector<Axis>& Input::axes(std::int64_t step) const {
     return impl_->found(value_or_throw(impl_->index_of(step))).axes;
 }
-const std::map<std::string, Attribute>& Input::attributes(std::int64_t step) const {
+const Attributes& Input::attributes(std::int64_t step) const {
     return impl_->found(value_or_throw(impl_->index_of(step))).attributes;
 }
 const InputField& Input::field(std::string_view name, std::int64_t step) const {

@@ -1,4 +1,5 @@
 // What Input promises: the values that Output got, by any decomposition, from whole files and from pieces.
+#include <cmath>
 #include <hakobi/input.hpp>
 
 #include "output/fixture.hpp"
@@ -88,7 +89,8 @@ TEST_F(InputTest, SaysWhatIsThere) {
                                          .type = "float",
                                          .dims = {"z", "lat", "lon"},
                                          .shape = {5, 23, 37},
-                                         .attributes = {{"units", std::string("m")}}}));
+                                         .attributes = {{"units", std::string("m")},
+                                                        {"_FillValue", std::vector{std::nan("")}}}}));
     ASSERT_EQ(in.axes().size(), 3U);
     const auto lat = std::ranges::find(in.axes(), "lat", &Axis::name);
     ASSERT_NE(lat, in.axes().end());
@@ -188,14 +190,18 @@ TEST_F(InputTest, ReadsPiecesThatAreNotGathered) {
     for (const auto block_of : {even_blocks, backward_columns})
         for (const std::int64_t step : {1, 0}) expect_values(in, step, block_of, comm.size(), comm.rank());
     in.close();
-    // Elements that nobody wrote are zero, as in the file that gathering makes.
-    std::vector<TestField> inner = {{"inner", ValueType::float64, {11, 13}, inner_blocks}};
+    // Elements that nobody put are the fill value, or zero, as in the file that gathering makes.
+    std::vector<TestField> inner = {{"inner", ValueType::float64, {11, 13}, inner_blocks},
+                                    {"numbers", ValueType::int32, {11, 13}, inner_blocks}};
     write(1, {.method = "per-process", .replace = true, .keep_pieces = true}, inner);
     Input holes = Input::open(comm, prefix());
     std::vector<double> values(11 * 13, 7.0);
     holes.read({.name = "inner", .data = std::span(values)});
-    EXPECT_EQ(values[5], 0);
+    EXPECT_TRUE(std::isnan(values[5]));
     EXPECT_EQ(values[14], static_cast<double>(value_at(0, 0, 14)));
+    std::vector<std::int32_t> numbers(11 * 13, 7);
+    holes.read({.name = "numbers", .data = std::span(numbers)});
+    EXPECT_EQ(numbers[5], 0);
     holes.close();
 }
 

@@ -78,7 +78,7 @@ Result<format::FoundStep> read_pieces(const std::string& folder) {
     format::FoundStep found{.time = step.time,
                             .title = step.title,
                             .time_units = step.time_units,
-                            .attributes = {},
+                            .attributes = step.attributes,
                             .axes = step.axes,
                             .fields = {}};
     if (!step.title.empty()) found.attributes["title"] = step.title;
@@ -87,13 +87,17 @@ Result<format::FoundStep> read_pieces(const std::string& folder) {
         format::FoundField field{.shown = {.name = from.name,
                                            .type = std::string(format::name_of(from.type)),
                                            .dims = {},
-                                           .shape = from.global},
+                                           .shape = from.global,
+                                           .is_static = from.is_static},
                                  .type = from.type};
         for (const int d : dimensions.value().of_field[f])
             field.shown.dims.push_back(dimensions.value().all[static_cast<std::size_t>(d)].name);
+        field.shown.attributes = from.attributes;
         const auto put = [&](const char* name, const std::string& text) {
             if (!text.empty()) field.shown.attributes[name] = text;
         };
+        put("coordinates", format::coordinates_text(from));
+        if (from.fill_value) field.shown.attributes["_FillValue"] = format::attribute_of(*from.fill_value);
         put("units", from.units);
         put("long_name", from.long_name);
         put("standard_name", from.standard_name);

@@ -10,6 +10,7 @@
 #include "base/bytes.hpp"
 #include "base/guard.hpp"
 #include "mpi/messages.hpp"
+#include "output/uncovered.hpp"
 
 namespace hakobi::output {
 namespace {
@@ -33,34 +34,63 @@ std::vector<std::byte> encode_blocks(std::span<const HeldField> held) {
     return writer.take();
 }
 
-Status check_overlap(std::span<const format::FieldDescription> fields,
-                     std::span<const std::vector<std::byte>> encoded) {
-    std::vector<ByteReader> readers(encoded.begin(), encoded.end());
-    for (const format::FieldDescription& field : fields) {
-        const std::size_t num_dims = field.global.size();
-        std::vector<Block> blocks;
-        std::vector<std::size_t> rank_of;
-        for (std::size_t rank = 0; rank < readers.size(); ++rank) {
-            for (auto rest = readers[rank].get<std::int64_t>(); rest > 0; --rest) {
-                Block block{field.global, {}, {}};
-                for (std::size_t d = 0; d < num_dims; ++d)
-                    block.start.push_back(readers[rank].get<std::int64_t>());
-                for (std::size_t d = 0; d < num_dims; ++d)
-                    block.count.push_back(readers[rank].get<std::int64_t>());
-                blocks.push_back(std::move(block));
-                rank_of.push_back(rank);
-            }
-        }
-        if (const auto pair = find_overlap(blocks)) {
-            const std::size_t first = rank_of[static_cast<std::size_t>(pair->first)];
-            const std::size_t second = rank_of[static_cast<std::size_t>(pair->second)];
-            const std::string whose = first == second ? "two blocks of rank " + std::to_string(first)
-                                                      : "the blocks of ranks " + std::to_string(first) +
-                                                            " and " + std::to_string(second);
-            return {ErrorCode::invalid_argument, "field " + field.name + ": " + whose + " overlap"};
+struct OwnedBlocks {
+    std::vector<Block> blocks;
+    std::vector<int> ranks;  ///< one a block
+};
+
+/// All ranks' blocks of the next field.
+OwnedBlocks next_blocks(const format::FieldDescription& field, std::span<ByteReader> readers) {
+    const std::size_t num_dims = field.global.size();
+    OwnedBlocks owned;
+    for (std::size_t rank = 0; rank < readers.size(); ++rank) {
+        for (auto rest = readers[rank].get<std::int64_t>(); rest > 0; --rest) {
+            Block block{field.global, {}, {}};
+            for (std::size_t d = 0; d < num_dims; ++d)
+                block.start.push_back(readers[rank].get<std::int64_t>());
+            for (std::size_t d = 0; d < num_dims; ++d)
+                block.count.push_back(readers[rank].get<std::int64_t>());
+            owned.blocks.push_back(std::move(block));
+            owned.ranks.push_back(static_cast<int>(rank));
         }
     }
-    return {};
+    return owned;
+}
+
+Status check_overlap(const format::FieldDescription& field, const OwnedBlocks& owned) {
+    const auto pair = find_overlap(owned.blocks);
+    if (!pair) return {};
+    const int first = owned.ranks[static_cast<std::size_t>(pair->first)];
+    const int second = owned.ranks[static_cast<std::size_t>(pair->second)];
+    const std::string whose =
+        first == second ? "two blocks of rank " + std::to_string(first)
+                        : "the blocks of ranks " + std::to_string(first) + " and " + std::to_string(second);
+    return {ErrorCode::invalid_argument, "field " + field.name + ": " + whose + " overlap"};
+}
+
+std::vector<std::byte> encode(const std::vector<std::vector<Block>>& uncovered) {
+    ByteWriter writer;
+    for (const std::vector<Block>& of_field : uncovered) {
+        writer.put(std::ssize(of_field));
+        for (const Block& block : of_field) {
+            writer.put_all(block.start);
+            writer.put_all(block.count);
+        }
+    }
+    return writer.take();
+}
+
+std::vector<std::vector<Block>> decode(std::span<const std::byte> bytes,
+                                       std::span<const format::FieldDescription> fields) {
+    ByteReader reader(bytes);
+    std::vector<std::vector<Block>> uncovered(fields.size());
+    for (std::size_t f = 0; f < fields.size(); ++f) {
+        for (auto rest = reader.get<std::int64_t>(); rest > 0; --rest) {
+            std::vector<std::int64_t> start = reader.get_all<std::int64_t>();
+            uncovered[f].push_back({fields[f].global, std::move(start), reader.get_all<std::int64_t>()});
+        }
+    }
+    return uncovered;
 }
 
 }  // namespace
@@ -70,6 +100,7 @@ std::uint64_t fingerprint(std::span<const std::byte> bytes) {
 }
 
 std::optional<std::pair<int, int>> find_overlap(std::span<const Block> blocks) {
+    if (blocks.size() > 1 && blocks[0].global.empty()) return std::pair(0, 1);
     // A sweep along the slowest dimension: a block is compared with those that have not ended where it
     // begins.
     std::vector<int> order;
@@ -112,12 +143,33 @@ StepAgreement agree_on_step(const Comm& comm, const Status& local, const format:
     return {.error = mpi::agree(comm, status), .are_blocks_new = false};
 }
 
-mpi::Agreed agree_no_overlap(const Comm& comm, std::span<const format::FieldDescription> fields,
-                             std::span<const HeldField> held) {
+mpi::Agreed agree_on_blocks(const Comm& comm, std::span<const format::FieldDescription> fields,
+                            std::span<const HeldField> held, std::vector<std::vector<Block>>& uncovered) {
     const std::vector<std::vector<std::byte>> encoded = mpi::gather(comm, encode_blocks(held), 0);
+    const auto has_fill = [](const format::FieldDescription& field) { return field.fill_value.has_value(); };
+    std::vector<std::byte> rest;
     Status status;
-    if (comm.rank() == 0)
-        status = guarded("comparing blocks", [&] { return check_overlap(fields, encoded); });
+    if (comm.rank() == 0) {
+        status = guarded("comparing blocks", [&]() -> Status {
+            std::vector<ByteReader> readers(encoded.begin(), encoded.end());
+            std::vector<std::vector<Block>> found;
+            for (const format::FieldDescription& field : fields) {
+                const OwnedBlocks owned = next_blocks(field, readers);
+                if (Status overlap = check_overlap(field, owned); !overlap.ok()) return overlap;
+                found.push_back(has_fill(field) && !field.global.empty()
+                                    ? output::uncovered(field.global, owned.blocks)
+                                    : std::vector<Block>());
+            }
+            rest = encode(found);
+            return {};
+        });
+    }
+    if (mpi::Agreed agreed = mpi::agree(comm, status); !agreed.status.ok()) return agreed;
+    if (std::ranges::any_of(fields, has_fill)) mpi::broadcast(comm, rest, 0);
+    status = guarded("comparing blocks", [&] {
+        uncovered.assign(fields.size(), {});
+        if (!rest.empty()) uncovered = decode(rest, fields);
+    });
     return mpi::agree(comm, status);
 }
 

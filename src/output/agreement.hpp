@@ -31,8 +31,8 @@ StepAgreement agree_on_step(const Comm& comm, const Status& local, const format:
                             bool are_blocks_new);
 
 /// Collective: invalid_argument, naming the ranks, when blocks of a field overlap. Rank 0 looks at all blocks. `held` has
-/// one entry a field.
-mpi::Agreed agree_no_overlap(const Comm& comm, std::span<const format::FieldDescription> fields,
-                             std::span<const HeldField> held);
+/// one entry a field. `uncovered` becomes, on every rank, what of each field that has a fill value nobody put.
+mpi::Agreed agree_on_blocks(const Comm& comm, std::span<const format::FieldDescription> fields,
+                            std::span<const HeldField> held, std::vector<std::vector<Block>>& uncovered);
 
 }  // namespace hakobi::output

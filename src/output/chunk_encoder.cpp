@@ -225,8 +225,8 @@ Status ChunkEncoder::encode_chunk(const ChunkId& chunk, Round& round, std::span<
             round.positions[rank] += part.num_elements() * element_bytes;
         }
     }
-    Result<filter::Encoded> encoded =
-        coder_.encode(field.filters, element_of(field.type), element_bytes, values);
+    Result<filter::Encoded> encoded = coder_.encode(field.filters, element_of(field.type), element_bytes,
+                                                    values, format::address_of(field.fill_value));
     if (!encoded.ok()) return encoded.status();
     encoded_.push_back(std::move(encoded).value());
     return {};

@@ -8,13 +8,19 @@
 #include "base/checked.hpp"
 #include "region/block.hpp"
 
+#include "region/copy.hpp"
 #include "region/cursor.hpp"
 
 namespace hakobi::output {
 namespace {
 
+/// One where there are no dimensions: a scalar.
+std::int64_t num_values_of(const Block& block) {
+    return block.count.empty() ? 1 : block.num_elements();
+}
+
 Region memory_of(const HeldBlock& held, std::int64_t element_bytes) {
-    if (held.block.num_elements() == 0) return {};
+    if (num_values_of(held.block) == 0) return {};
     Region region = Region::contiguous(0, element_bytes);
     for (std::size_t d = held.block.count.size(); d-- > 0;)
         region = Region::strided(0, held.block.count[d], held.strides_bytes[d], region);
@@ -110,7 +116,7 @@ Result<HeldBlock> held_block(const Field& field) {
     HeldBlock held{field.block, values.data(), {}};
     const bool is_plain = field.ghosts.empty() && field.strides.empty();
     Status status;
-    if (field.block.num_elements() == 0 && !is_plain) {
+    if (num_values_of(field.block) == 0 && !is_plain) {
         // Nothing to say of the memory of no values.
     } else if (!field.ghosts.empty()) {
         status = among_ghosts(field, num_given, element_bytes, held);
@@ -118,12 +124,30 @@ Result<HeldBlock> held_block(const Field& field) {
         status = by_strides(field, num_given, element_bytes, held);
     } else {
         held.strides_bytes = packed_strides(field.block.count, element_bytes);
-        if (field.block.num_elements() != num_given) {
-            status = bad("its block has " + std::to_string(field.block.num_elements()) + " elements, but " +
+        if (num_values_of(field.block) != num_given) {
+            status = bad("its block has " + std::to_string(num_values_of(field.block)) + " elements, but " +
                          std::to_string(num_given) + " values were given");
         }
     }
     if (!status.ok()) return status;
+    return held;
+}
+
+HeldBlock copied(const HeldBlock& held, std::int64_t element_bytes, std::vector<std::byte>& values) {
+    const Region memory = memory_of(held, element_bytes);
+    values.resize(static_cast<std::size_t>(memory.size_bytes()));
+    Cursor cursor(memory);
+    pack(cursor, nullptr, memory.size_bytes(), values.data());
+    return {held.block, values.data(), packed_strides(held.block.count, element_bytes)};
+}
+
+HeldBlock filled(const Block& block, std::span<const std::byte> value, std::vector<std::byte>& row) {
+    const auto length = block.count.empty() ? std::size_t{1} : static_cast<std::size_t>(block.count.back());
+    row.clear();
+    row.reserve(length * value.size());
+    for (std::size_t n = 0; n < length; ++n) row.insert(row.end(), value.begin(), value.end());
+    HeldBlock held{block, row.data(), std::vector<std::int64_t>(block.count.size(), 0)};
+    if (!block.count.empty()) held.strides_bytes.back() = std::ssize(value);
     return held;
 }
 
@@ -140,7 +164,7 @@ std::vector<std::int64_t> packed_strides(const std::vector<std::int64_t>& count,
 Part part_of(const HeldField& field, std::int64_t element_bytes, std::int64_t offset_bytes) {
     std::vector<Part> blocks;
     for (const HeldBlock& held : field) {
-        if (held.block.num_elements() == 0) continue;
+        if (num_values_of(held.block) == 0) continue;
         const Block& block = held.block;
         blocks.push_back(
             {Region::subarray(offset_bytes, block.global, block.start, block.count, element_bytes),

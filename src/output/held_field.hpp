@@ -20,6 +20,13 @@ struct HeldBlock {
 /// This rank's part of a field: blocks that do not overlap.
 using HeldField = std::vector<HeldBlock>;
 
+/// A field that stands in all later steps, from a copy of this rank's part.
+struct StaticField {
+    format::FieldDescription description;
+    HeldField held;
+    std::vector<std::vector<std::byte>> values;  ///< one a block of `held`, which points to them
+};
+
 /// Strides of values in C order without gaps.
 [[nodiscard]] std::vector<std::int64_t> packed_strides(const std::vector<std::int64_t>& count,
                                                        std::int64_t element_bytes);
@@ -27,6 +34,14 @@ using HeldField = std::vector<HeldBlock>;
 /// Where `field` has its block's values; invalid_argument, in words that follow "field x: ", where block and memory do not
 /// fit each other. Pure.
 Result<HeldBlock> held_block(const Field& field);
+
+/// The same block with its values in C order in `values`, which becomes as large as they are.
+[[nodiscard]] HeldBlock copied(const HeldBlock& held, std::int64_t element_bytes,
+                               std::vector<std::byte>& values);
+
+/// The block with one value everywhere; `row` becomes a row of it.
+[[nodiscard]] HeldBlock filled(const Block& block, std::span<const std::byte> value,
+                               std::vector<std::byte>& row);
 
 /// Where the field's values are in memory (by address) and where in the file, whose array begins at `offset_bytes`. Pure.
 [[nodiscard]] Part part_of(const HeldField& field, std::int64_t element_bytes, std::int64_t offset_bytes);

@@ -66,7 +66,8 @@ Status check_options(std::string_view prefix, const OutputOptions& options) {
                                       .time_units = options.time_units,
                                       .time = 0,
                                       .axes = options.axes,
-                                      .fields = {}});
+                                      .fields = {},
+                                      .attributes = options.attributes});
 }
 
 /// Collective: invalid_argument when ranks passed different things to create.
@@ -76,7 +77,8 @@ mpi::Agreed agree_on_options(const Comm& comm, const Status& local, std::string_
                                         .time_units = options.time_units,
                                         .time = 0,
                                         .axes = options.axes,
-                                        .fields = {}};
+                                        .fields = {},
+                                        .attributes = options.attributes};
     if (output::StepAgreement found = output::agree_on_step(comm, local, empty, false);
         !found.error.status.ok()) {
         return found.error;
@@ -181,6 +183,7 @@ Output Output::create(const Comm& comm, std::string_view prefix, OutputOptions o
     impl->step.description.title = impl->options.title;
     impl->step.description.time_units = impl->options.time_units;
     impl->step.description.axes = impl->options.axes;
+    impl->step.description.attributes = impl->options.attributes;
     impl->created_s = now_s();
     impl->say_how();
     return Output(std::move(impl));
@@ -243,7 +246,13 @@ void Output::put(const Field& field) {
                 .type = static_cast<format::ValueType>(field.data.index()),
                 .global = field.block.global,
                 .dims = field.dims,
-                .filters = filters.value()},
+                .filters = filters.value(),
+                .attributes = field.attributes,
+                .fill_value = field.fill_value
+                                  ? field.fill_value
+                                  : format::default_fill(static_cast<format::ValueType>(field.data.index())),
+                .coordinates = field.coordinates,
+                .is_static = field.is_static},
                std::move(held).value());
 }
 
@@ -258,6 +267,12 @@ void Output::end_step() {
     if (!impl_->is_open) throw Error(ErrorCode::invalid_argument, "end_step: no step is open (begin_step)");
     impl_->is_open = false;
     Step& step = impl_->step;
+    std::int64_t bytes = 0;
+    for (std::size_t f = 0; f < impl_->held.size(); ++f) {
+        for (const output::HeldBlock& one : impl_->held[f])
+            bytes += one.block.num_elements() * format::bytes_of(step.description.fields[f].type);
+    }
+    impl_->put_status.keep_first(guarded("end_step", [&] { return impl_->add_statics(); }));
     if (step.description.fields != impl_->fields_before) {
         impl_->put_status.keep_first(guarded("end_step", [&] {
             Status status = format::check_description(step.description);
@@ -271,11 +286,7 @@ void Output::end_step() {
     }
     impl_->returned_s = now_s();
     ++impl_->next_step;
-    for (std::size_t f = 0; f < impl_->held.size(); ++f) {
-        for (const output::HeldBlock& one : impl_->held[f])
-            impl_->times.bytes +=
-                one.block.num_elements() * format::bytes_of(step.description.fields[f].type);
-    }
+    impl_->times.bytes += bytes;
 }
 
 void Output::close() {

@@ -49,6 +49,9 @@ struct Output::Impl {
     std::vector<std::pair<double, double>> gaps;  // since steps drain: when the program was in no end_step
     std::string waited_text;                      // what close has found, for explain
     std::vector<std::vector<Block>> blocks_before;
+    std::vector<std::vector<Block>> uncovered;      // by those blocks, of fields with a fill value
+    std::vector<std::vector<std::byte>> fill_rows;  // what `held` has of them
+    std::vector<output::StaticField> statics;       // put so far, in the order of their first step
     std::optional<std::vector<format::FieldDescription>> fields_before;  // those that step.layout is for
 
     [[nodiscard]] bool is_rank_0() const { return comm.rank() == 0; }
@@ -68,9 +71,14 @@ struct Output::Impl {
     mpi::Agreed run_step() noexcept;
     void begin_call() noexcept;
     mpi::Agreed write_step() noexcept;
-    mpi::Agreed lay_out(bool has_chunks) noexcept;
+    /// `status`: what went wrong on this rank before.
+    mpi::Agreed lay_out(bool has_chunks, Status status) noexcept;
     /// A field's first block, or another one.
     void add(format::FieldDescription field, output::HeldBlock block);
+    /// Local: keeps the step's static fields, and adds those of earlier steps.
+    Status add_statics();
+    /// Local: this rank's share of what nobody put.
+    void add_fill();
     void share_layout();
     /// Local: this rank's parts of the file.
     void place_fields();

@@ -36,6 +36,8 @@ std::string difference(const format::FieldDescription& put, std::span<const std:
         return "has " + text_of(put.global) + " points, not " + text_of(found.shown.shape);
     if (!std::ranges::equal(dims, found.shown.dims))
         return "has the dimensions " + text_of(dims) + ", not " + text_of(found.shown.dims);
+    if (found.shown.is_static != put.is_static)
+        return put.is_static ? "is static, but was not" : "is not static, but was";
     if (units_of(found) != put.units) return "is in '" + put.units + "', not in '" + units_of(found) + "'";
     return {};
 }

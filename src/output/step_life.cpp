@@ -2,7 +2,7 @@
 //
 //  1. Described: nobody made a mistake in put, all ranks put the same fields at the same time
 //  (agreement.hpp).
-//  2. Disjoint: no element has two owners. Only looked at when a block is new.
+//  2. Disjoint: no element has two owners, and those without one get the fill value. Only looked at when a block is new.
 //  3. Encoded: the chunks of fields that are stored in such are as they will be stored, each on one rank (chunk_encoder.hpp).
 //  4. Laid out: rank 0 has made the file under its temporary name (series.hpp), with everything in it but the values, as the
 //  format says (format.hpp), and every rank knows where its values go.
@@ -23,6 +23,7 @@
 #include "output/agreement.hpp"
 #include "output/output_impl.hpp"
 #include "output/step_file.hpp"
+#include "output/uncovered.hpp"
 
 namespace hakobi {
 
@@ -53,15 +54,67 @@ void Output::Impl::discard_parts() noexcept {
 void Output::Impl::add(format::FieldDescription field, output::HeldBlock block) {
     std::vector<format::FieldDescription>& fields = step.description.fields;
     const auto before = std::ranges::find(fields, field.name, &format::FieldDescription::name);
+    const bool has_part = !field.global.empty() || (is_rank_0() && block.first != nullptr);  // of a scalar
     if (before == fields.end()) {
         fields.push_back(std::move(field));
-        held.push_back({std::move(block)});
+        held.emplace_back();
+        if (has_part) held.back().push_back(std::move(block));
     } else if (*before == field) {
-        held[static_cast<std::size_t>(before - fields.begin())].push_back(std::move(block));
+        if (has_part) held[static_cast<std::size_t>(before - fields.begin())].push_back(std::move(block));
     } else {
         put_status.keep_first(
             {ErrorCode::invalid_argument,
-             "field " + field.name + " was put before with another type, array, name or units"});
+             "field " + field.name + " was put before with another type, array, name or attributes"});
+    }
+}
+
+Status Output::Impl::add_statics() {
+    std::vector<format::FieldDescription>& fields = step.description.fields;
+    for (std::size_t f = 0; f < fields.size(); ++f) {
+        if (!fields[f].is_static) continue;
+        output::StaticField kept{.description = fields[f], .held = {}, .values = {}};
+        kept.values.resize(held[f].size());
+        for (std::size_t b = 0; b < held[f].size(); ++b)
+            kept.held.push_back(output::copied(held[f][b], format::bytes_of(fields[f].type), kept.values[b]));
+        held[f] = kept.held;
+        const auto same = [&](const output::StaticField& one) {
+            return one.description.name == fields[f].name;
+        };
+        const auto before = std::ranges::find_if(statics, same);
+        if (before == statics.end()) {
+            statics.push_back(std::move(kept));
+        } else {
+            *before = std::move(kept);
+        }
+    }
+    for (const output::StaticField& kept : statics) {
+        const std::string& name = kept.description.name;
+        const auto put = std::ranges::find(fields, name, &format::FieldDescription::name);
+        if (put == fields.end()) {
+            fields.push_back(kept.description);
+            held.push_back(kept.held);
+        } else if (!put->is_static) {
+            return {ErrorCode::invalid_argument,
+                    "field " + name + " is static in an earlier step, but not here"};
+        }
+    }
+    return {};
+}
+
+void Output::Impl::add_fill() {
+    fill_rows.clear();
+    for (std::size_t f = 0; f < uncovered.size(); ++f) {
+        for (const Block& block : uncovered[f]) {
+            const Block mine = output::share_of(block, comm.size(), comm.rank());
+            if (mine.num_elements() == 0) continue;
+            std::visit(
+                [&](const auto& value) {
+                    const auto bytes = std::as_bytes(std::span(&value, 1));
+                    // Its rows keep their places when the list of them grows.
+                    held[f].push_back(output::filled(mine, bytes, fill_rows.emplace_back()));
+                },
+                *step.description.fields[f].fill_value);
+        }
     }
 }
 
@@ -98,12 +151,13 @@ mpi::Agreed Output::Impl::write_step() noexcept {
         if (!found.error.status.ok()) return found.error;
         if (!method->writes()) return {};
         are_blocks_new = found.are_blocks_new || step.description.fields != fields_before;
-        if (found.are_blocks_new) {
-            mpi::Agreed agreed = output::agree_no_overlap(comm, step.description.fields, held);
+        if (are_blocks_new) {
+            mpi::Agreed agreed = output::agree_on_blocks(comm, step.description.fields, held, uncovered);
             if (!agreed.status.ok()) return agreed;
         }
         blocks_before = std::move(blocks);
     }
+    const Status filled = guarded("filling what nobody put", [&] { add_fill(); });
     const bool has_chunks = output::ChunkEncoder::is_needed(step.description.fields);
     step.are_regions_new = are_blocks_new || has_chunks;
     if (has_chunks) {
@@ -114,7 +168,7 @@ mpi::Agreed Output::Impl::write_step() noexcept {
     }
     {
         Stopwatch stopwatch(times.layout_s);
-        if (mpi::Agreed agreed = lay_out(has_chunks); !agreed.status.ok()) return agreed;
+        if (mpi::Agreed agreed = lay_out(has_chunks, filled); !agreed.status.ok()) return agreed;
     }
     {
         Stopwatch stopwatch(times.values_s);
@@ -174,10 +228,9 @@ mpi::Agreed Output::Impl::finish(const Step& finished) noexcept {
     return mpi::agree(comm, status);
 }
 
-mpi::Agreed Output::Impl::lay_out(bool has_chunks) noexcept {
+mpi::Agreed Output::Impl::lay_out(bool has_chunks, Status status) noexcept {
     const bool is_layout_new = has_chunks || step.description.fields != fields_before;
-    Status status;
-    if (is_rank_0()) {
+    if (is_rank_0() && status.ok()) {
         status = guarded("laying out the step", [&]() -> Status {
             if (Status differs = resumed.check(step.description); !differs.ok()) return differs;
             resumed = {};

@@ -9,6 +9,7 @@
 #include <fstream>
 #include <hakobi/hakobi.hpp>
 #include <iterator>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -212,6 +213,12 @@ inline std::vector<std::byte> reference_array(std::size_t f, const TestField& fi
     std::size_t num_elements = 1;
     for (const std::int64_t extent : field.global) num_elements *= static_cast<std::size_t>(extent);
     std::vector<std::byte> array(num_elements * element_bytes);
+    visit(field.type, [&]<class T>(T) {
+        if (!std::is_floating_point_v<T>) return;
+        const T missing = std::numeric_limits<T>::quiet_NaN();
+        for (std::size_t n = 0; n < num_elements; ++n)
+            std::memcpy(&array[n * sizeof(T)], &missing, sizeof(T));
+    });
     for (int rank = 0; rank < num_ranks; ++rank) {
         const Values values(f, field, step, field.block_of(field.global, num_ranks, rank));
         const Block& block = values.block();
@@ -285,7 +292,8 @@ inline std::vector<char> reference_file(const OutputOptions& options, std::int64
                                       .standard_name = {},
                                       .type = fields[f].type,
                                       .global = fields[f].global,
-                                      .filters = filters});
+                                      .filters = filters,
+                                      .fill_value = format::default_fill(fields[f].type)});
         arrays.push_back(reference_array(f, fields[f], step, num_ranks));
         encoded.emplace_back();
         stored.emplace_back();

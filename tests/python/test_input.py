@@ -45,11 +45,24 @@ def test_one_process_reads_a_series_without_mpi(prefix: str) -> None:
         assert steps.steps == [0, 1]
         assert steps.times == [0, 60]
         assert steps.time_units == "seconds since 2011-03-11 05:46:24"
-        assert steps.fields == ["eta", "cell"]
+        assert steps.fields == ["eta", "cell", "number", "depth"]
         field = steps.field("eta")
         assert (field.dims, field.shape, field.type) == (("lat", "lon"), (NY, NX), "double")
-        assert field.attributes == {"standard_name": "sea_surface_height", "units": "m"}
+        assert field.attributes == {
+            "standard_name": "sea_surface_height",
+            "units": "m",
+            "_FillValue": -9999,
+            "cell_methods": "time: point",
+            "valid_range": (0, 1e6),
+        }
+        assert steps.field("cell").attributes["valid_min"] == 0
         assert steps.attributes["title"] == "a wave"
+        assert steps.attributes["institution"] == "an example"
+        assert [steps.read("number", step=step) for step in steps.steps] == [0, 1]
+        assert steps.field("depth").is_static
+        assert not field.is_static
+        for step in steps.steps:  # put in the first alone
+            np.testing.assert_array_equal(steps.read("depth", step=step), np.broadcast_to(10.0 * Y, (NY, NX)))
         assert [axis.name for axis in steps.axes] == ["lat", "lon"]
         np.testing.assert_array_equal(steps.axes[0].values, 30 + 0.5 * np.arange(NY))
         np.testing.assert_array_equal(steps.read("eta", step=0), eta(0))
@@ -144,7 +157,7 @@ def test_ranks_read_together(prefix: str, mpi4py_environment: dict[str, str], ra
         extra_environment=mpi4py_environment,
     )
     assert done.status == 0, done.stderr
-    assert done.stdout == "step 0 at 0 s: 141433890.00\nstep 1 at 60 s: 141435850.25\n"
+    assert done.stdout == "missing: -9999\nstep 0 at 0 s: 141433890.00\nstep 1 at 60 s: 141435850.25\n"
 
 
 def test_one_ranks_mistake_is_raised_on_all(tmp_path: Path, prefix: str, mpi4py_environment: dict[str, str]) -> None:

@@ -20,6 +20,7 @@
 #include <bit>
 #include <cstring>
 #include <new>
+#include <optional>
 
 #include "format/chunks.hpp"
 #include "format/format.hpp"
@@ -43,18 +44,52 @@ hsize_t alignment_of(const StepDescription& step) {
     return alignment < least_bytes ? 1 : alignment;
 }
 
-/// A text attribute as netCDF's char attributes are stored; an empty text is not stored at all.
-void put_text(hid_t object, const char* name, const std::string& text) {
-    if (text.empty()) return;
+/// A text attribute as netCDF's char attributes are stored.
+void put_any_text(hid_t object, const char* name, const std::string& text) {
     const Handle type(H5Tcopy(H5T_C_S1), H5Tclose, "H5Tcopy");
-    check(H5Tset_size(type, text.size()), "H5Tset_size");
+    check(H5Tset_size(type, std::max<std::size_t>(1, text.size())), "H5Tset_size");
     const bool is_ascii =
         std::all_of(text.begin(), text.end(), [](char c) { return static_cast<unsigned char>(c) < 128; });
     check(H5Tset_cset(type, is_ascii ? H5T_CSET_ASCII : H5T_CSET_UTF8), "H5Tset_cset");
-    const Handle space(H5Screate(H5S_SCALAR), H5Sclose, "H5Screate");
+    const Handle space(H5Screate(text.empty() ? H5S_NULL : H5S_SCALAR), H5Sclose, "H5Screate");
     const Handle attribute(H5Acreate2(object, name, type, space, H5P_DEFAULT, H5P_DEFAULT), H5Aclose,
                            "H5Acreate2");
-    check(H5Awrite(attribute, type, text.data()), "H5Awrite");
+    if (!text.empty()) check(H5Awrite(attribute, type, text.data()), "H5Awrite");
+}
+
+/// An empty one is not stored at all.
+void put_text(hid_t object, const char* name, const std::string& text) {
+    if (!text.empty()) put_any_text(object, name, text);
+}
+
+/// Numbers of the memory type `from`, stored as `type`.
+void put_numbers(hid_t object, const char* name, hid_t type, hid_t from, const void* values, hsize_t num) {
+    const Handle space(H5Screate_simple(1, &num, nullptr), H5Sclose, "H5Screate_simple");
+    const Handle attribute(H5Acreate2(object, name, type, space, H5P_DEFAULT, H5P_DEFAULT), H5Aclose,
+                           "H5Acreate2");
+    check(H5Awrite(attribute, from, values), "H5Awrite");
+}
+
+/// `type`: of the field that has them.
+void put_attributes(hid_t object, const Attributes& attributes, std::optional<ValueType> type) {
+    for (const auto& [name, value] : attributes) {
+        const NumberType stored = number_type(name, value, type.has_value());
+        const hid_t as = stored == NumberType::field   ? native_type(*type)
+                         : stored == NumberType::int32 ? H5T_NATIVE_INT32
+                         : stored == NumberType::int64 ? H5T_NATIVE_INT64
+                                                       : H5T_NATIVE_DOUBLE;
+        if (const auto* text = std::get_if<0>(&value)) put_any_text(object, name.c_str(), *text);
+        if (const auto* reals = std::get_if<1>(&value))
+            put_numbers(object, name.c_str(), as, H5T_NATIVE_DOUBLE, reals->data(), reals->size());
+        if (const auto* integers = std::get_if<2>(&value))
+            put_numbers(object, name.c_str(), as, H5T_NATIVE_INT64, integers->data(), integers->size());
+    }
+}
+
+bool has_int64(const Attributes& attributes) {
+    return std::ranges::any_of(attributes, [](const auto& attribute) {
+        return number_type(attribute.first, attribute.second, false) == NumberType::int64;
+    });
 }
 
 void put_int(hid_t object, const char* name, int value) {
@@ -76,22 +111,30 @@ class Builder {
 
     [[nodiscard]] hid_t file() const { return file_; }
 
-    [[nodiscard]] hid_t create(const std::string& name, hid_t type,
-                               const std::vector<std::int64_t>& extents) {
+    /// `fill`: what readers take for missing, or nullptr.
+    [[nodiscard]] hid_t create(const std::string& name, hid_t type, const std::vector<std::int64_t>& extents,
+                               const void* fill = nullptr) {
         const std::vector<hsize_t> lengths(extents.begin(), extents.end());
-        const Handle space(H5Screate_simple(static_cast<int>(lengths.size()), lengths.data(), nullptr),
+        const Handle space(lengths.empty()
+                               ? H5Screate(H5S_SCALAR)
+                               : H5Screate_simple(static_cast<int>(lengths.size()), lengths.data(), nullptr),
                            H5Sclose, "H5Screate_simple");
-        return H5Dcreate2(file_, name.c_str(), type, space, H5P_DEFAULT, dataset_, H5P_DEFAULT);
+        const Handle creation(H5Pcopy(dataset_), H5Pclose, "H5Pcopy");
+        if (fill != nullptr) check(H5Pset_fill_value(creation, type, fill), "H5Pset_fill_value");
+        return H5Dcreate2(file_, name.c_str(), type, space, H5P_DEFAULT, creation, H5P_DEFAULT);
     }
     /// Step 5's data set.
     [[nodiscard]] hid_t create_chunked(const FieldDescription& field,
-                                       const std::vector<std::int64_t>& extents, const ChunkGrid& grid) {
-        std::vector<hsize_t> chunk = {1};
+                                       const std::vector<std::int64_t>& extents, const ChunkGrid& grid,
+                                       const void* fill) {
+        std::vector<hsize_t> chunk(field.is_static ? 0 : 1, 1);
         chunk.insert(chunk.end(), grid.shape().begin(), grid.shape().end());
         const std::vector<hsize_t> lengths(extents.begin(), extents.end());
         const Handle space(H5Screate_simple(static_cast<int>(lengths.size()), lengths.data(), nullptr),
                            H5Sclose, "H5Screate_simple");
         const Handle creation(H5Pcopy(dataset_), H5Pclose, "H5Pcopy");
+        if (fill != nullptr)
+            check(H5Pset_fill_value(creation, native_type(field.type), fill), "H5Pset_fill_value");
         check(H5Pset_chunk(creation, static_cast<int>(chunk.size()), chunk.data()), "H5Pset_chunk");
         check(H5Pset_alloc_time(creation, H5D_ALLOC_TIME_INCR), "H5Pset_alloc_time");
         if (bytes_of(field.type) > 1) check(H5Pset_shuffle(creation), "H5Pset_shuffle");
@@ -154,14 +197,18 @@ void make_scale(hid_t scale, const std::string& name, int number) {
 void put_global_attributes(hid_t file, const StepDescription& step) {
     put_text(file, "Conventions", "CF-1.10");
     put_text(file, "title", step.title);
-    put_text(file, "source", "hakobi " HAKOBI_VERSION);
+    if (!step.attributes.contains("source")) put_text(file, "source", "hakobi " HAKOBI_VERSION);
+    put_attributes(file, step.attributes, std::nullopt);
     // netCDF's own mark of a file that its classic model can hold: netCDF4-python's MFDataset takes no other.
     const bool is_classic = std::ranges::all_of(step.fields, [](const FieldDescription& field) {
-        return field.type == ValueType::float64 || field.type == ValueType::float32 ||
-               field.type == ValueType::int32 || field.type == ValueType::int16 ||
-               field.type == ValueType::int8;
+        return (field.type == ValueType::float64 || field.type == ValueType::float32 ||
+                field.type == ValueType::int32 || field.type == ValueType::int16 ||
+                field.type == ValueType::int8) &&
+               !has_int64(field.attributes);
     });
-    if (is_classic) put_int(file, "_nc3_strict", 1);
+    const bool are_axes_classic =
+        std::ranges::none_of(step.axes, [](const Axis& axis) { return has_int64(axis.attributes); });
+    if (is_classic && are_axes_classic && !has_int64(step.attributes)) put_int(file, "_nc3_strict", 1);
 }
 
 hid_t create_time(Builder& builder, const StepDescription& step) {
@@ -192,6 +239,7 @@ hid_t create_dimension(Builder& builder, const StepDescription& step, const Dime
     make_scale(scale, dimension.name, number);
     put_text(scale, "standard_name", axis.standard_name);
     put_text(scale, "units", axis.units);
+    put_attributes(scale, axis.attributes, ValueType::float64);
     check(H5Dwrite(scale, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, axis.values.data()), "H5Dwrite");
     return scale;
 }
@@ -214,15 +262,44 @@ std::int64_t offset_of_record(hid_t dataset) {
 }
 
 /// Gives every chunk its place: SparseImage::take_left.
-void place_chunks(hid_t dataset, const ChunkGrid& grid, std::span<const StoredChunk> chunks) {
+void place_chunks(hid_t dataset, const FieldDescription& field, const ChunkGrid& grid,
+                  std::span<const StoredChunk> chunks) {
     for (std::size_t i = 0; i < chunks.size(); ++i) {
-        std::vector<hsize_t> start = {0};
+        std::vector<hsize_t> start(field.is_static ? 0 : 1, 0);
         for (const std::int64_t at : grid.start_of(static_cast<std::int64_t>(i)))
             start.push_back(static_cast<hsize_t>(at));
         check(H5Dwrite_chunk(dataset, H5P_DEFAULT, chunks[i].skipped, start.data(),
                              static_cast<std::size_t>(chunks[i].bytes), ImageDriver::somebody_elses()),
               "H5Dwrite_chunk");
     }
+}
+
+/// Step 3. `dimensions`: indices into `scales`, whose first is time's, less one.
+hid_t create_field(Builder& builder, const FieldDescription& field, const std::vector<int>& dimensions,
+                   const std::vector<hid_t>& scales, const ChunkGrid& grid) {
+    const hid_t type = native_type(field.type);
+    const void* const fill = address_of(field.fill_value);
+    std::vector<hid_t> own;
+    std::vector<std::int64_t> extents = field.global;
+    if (!field.is_static) {
+        own.push_back(scales[0]);
+        extents.insert(extents.begin(), 1);
+    }
+    for (const int d : dimensions) own.push_back(scales[static_cast<std::size_t>(d) + 1]);
+    const hid_t dataset = check(grid.num_chunks() > 0 ? builder.create_chunked(field, extents, grid, fill)
+                                                      : builder.create(field.name, type, extents, fill),
+                                "H5Dcreate2");
+    put_text(dataset, "standard_name", field.standard_name);
+    put_text(dataset, "long_name", field.long_name);
+    put_text(dataset, "units", field.units);
+    if (fill != nullptr) put_numbers(dataset, "_FillValue", type, type, fill, 1);
+    put_text(dataset, "coordinates", coordinates_text(field));
+    if (const int bits = bits_kept(field); bits > 0)
+        put_int(dataset, "_QuantizeBitRoundNumberOfSignificantBits", bits);
+    put_attributes(dataset, field.attributes, field.type);
+    for (std::size_t d = 0; d < own.size(); ++d)
+        check(H5DSattach_scale(dataset, own[d], static_cast<unsigned>(d)), "H5DSattach_scale");
+    return dataset;
 }
 
 Layout build(const StepDescription& step, const Dimensions& dimensions,
@@ -240,26 +317,10 @@ Layout build(const StepDescription& step, const Dimensions& dimensions,
             scales.push_back(create_dimension(builder, step, dimension, static_cast<int>(scales.size())));
         }
         for (std::size_t f = 0; f < step.fields.size(); ++f) {
-            const FieldDescription& field = step.fields[f];
-            std::vector<std::int64_t> extents = {1};
-            extents.insert(extents.end(), field.global.begin(), field.global.end());
             const bool is_in_chunks = grids[f].num_chunks() > 0;
             const hid_t dataset =
-                check(is_in_chunks ? builder.create_chunked(field, extents, grids[f])
-                                   : builder.create(field.name, native_type(field.type), extents),
-                      "H5Dcreate2");
-            put_text(dataset, "standard_name", field.standard_name);
-            put_text(dataset, "long_name", field.long_name);
-            put_text(dataset, "units", field.units);
-            if (const int bits = bits_kept(field); bits > 0)
-                put_int(dataset, "_QuantizeBitRoundNumberOfSignificantBits", bits);
-            check(H5DSattach_scale(dataset, scales[0], 0), "H5DSattach_scale");
-            for (std::size_t d = 0; d < field.global.size(); ++d) {
-                const auto scale = static_cast<std::size_t>(dimensions.of_field[f][d]) + 1;
-                check(H5DSattach_scale(dataset, scales[scale], static_cast<unsigned>(d + 1)),
-                      "H5DSattach_scale");
-            }
-            if (is_in_chunks) place_chunks(dataset, grids[f], chunks[f]);
+                create_field(builder, step.fields[f], dimensions.of_field[f], scales, grids[f]);
+            if (is_in_chunks) place_chunks(dataset, step.fields[f], grids[f], chunks[f]);
             layout.offsets_bytes.push_back(is_in_chunks ? 0 : offset_of(dataset));
             layout.chunk_offsets_bytes.push_back(image.take_left());
         }

@@ -139,8 +139,8 @@ std::optional<Attribute> read_attribute(hid_t attribute) {
     return values;
 }
 
-std::map<std::string, Attribute> attributes_of(hid_t object) {
-    std::map<std::string, Attribute> found;
+Attributes attributes_of(hid_t object) {
+    Attributes found;
     H5O_info_t info;
     check(H5Oget_info(object, &info), "H5Oget_info");
     for (hsize_t i = 0; i < info.num_attrs; ++i) {
@@ -157,7 +157,7 @@ std::map<std::string, Attribute> attributes_of(hid_t object) {
     return found;
 }
 
-std::string text_attribute(const std::map<std::string, Attribute>& attributes, const char* name) {
+std::string text_attribute(const Attributes& attributes, const char* name) {
     const auto found = attributes.find(name);
     const auto* text = found != attributes.end() ? std::get_if<std::string>(&found->second) : nullptr;
     return text != nullptr ? *text : std::string();
@@ -254,7 +254,7 @@ class Reader {
     void read_scale(hid_t dataset, const std::string& name, FoundStep& step) {
         bool is_unlimited = false;
         const std::vector<std::int64_t> extents = extents_of(dataset, &is_unlimited);
-        const std::map<std::string, Attribute> attributes = attributes_of(dataset);
+        const Attributes attributes = attributes_of(dataset);
         if (extents.size() != 1) return;
         const bool is_record = extents[0] == 1 && (name == "time" || is_unlimited);
         if (is_record) {
@@ -268,7 +268,10 @@ class Reader {
         Axis axis{.name = name,
                   .units = text_attribute(attributes, "units"),
                   .standard_name = text_attribute(attributes, "standard_name"),
-                  .values = {}};
+                  .values = {},
+                  .attributes = attributes};
+        axis.attributes.erase("units");
+        axis.attributes.erase("standard_name");
         const Handle type(H5Dget_type(dataset), H5Tclose, "H5Dget_type");
         const H5T_class_t kind = H5Tget_class(type);
         if (!is_bare_scale(dataset) && (kind == H5T_FLOAT || kind == H5T_INTEGER)) {
@@ -298,6 +301,7 @@ class Reader {
             field.shown.dims.erase(field.shown.dims.begin());
             field.shown.shape.erase(field.shown.shape.begin());
         }
+        field.shown.is_static = !field.has_record;
         locate(dataset, field);
         step.fields.push_back(std::move(field));
     }
@@ -338,35 +342,6 @@ Status with_hdf5(const std::string& path, Body&& body) {
     } catch (const std::bad_alloc&) {
         return {ErrorCode::out_of_memory, path + ": no memory to read it"};
     }
-}
-
-void put_attributes(ByteWriter& writer, const std::map<std::string, Attribute>& attributes) {
-    writer.put(std::ssize(attributes));
-    for (const auto& [name, value] : attributes) {
-        writer.put_text(name);
-        writer.put(static_cast<std::uint8_t>(value.index()));
-        if (const auto* text = std::get_if<0>(&value)) writer.put_text(*text);
-        if (const auto* numbers = std::get_if<1>(&value)) writer.put_all(*numbers);
-        if (const auto* numbers = std::get_if<2>(&value)) writer.put_all(*numbers);
-    }
-}
-
-std::map<std::string, Attribute> get_attributes(ByteReader& reader) {
-    std::map<std::string, Attribute> attributes;
-    for (auto n = reader.get_count(17); n > 0; --n) {
-        std::string name = reader.get_text();
-        switch (reader.get<std::uint8_t>()) {
-            case 0:
-                attributes[name] = reader.get_text();
-                break;
-            case 1:
-                attributes[name] = reader.get_all<double>();
-                break;
-            default:
-                attributes[name] = reader.get_all<std::int64_t>();
-        }
-    }
-    return attributes;
 }
 
 }  // namespace
@@ -419,6 +394,7 @@ std::vector<std::byte> encode_found(const FoundStep& step) {
         writer.put_text(axis.units);
         writer.put_text(axis.standard_name);
         writer.put_all(axis.values);
+        put_attributes(writer, axis.attributes);
     }
     writer.put(std::ssize(step.fields));
     for (const FoundField& field : step.fields) {
@@ -427,6 +403,7 @@ std::vector<std::byte> encode_found(const FoundStep& step) {
         writer.put_text(field.link);
         writer.put_text(field.why_library);
         writer.put(field.has_record);
+        writer.put(field.shown.is_static);
         writer.put(field.offset_bytes);
         writer.put_all(field.shown.shape);
         for (const std::string& dim : field.shown.dims) writer.put_text(dim);
@@ -441,15 +418,16 @@ Result<FoundStep> decode_found(std::span<const std::byte> bytes) {
     step.title = reader.get_text();
     step.time_units = reader.get_text();
     step.attributes = get_attributes(reader);
-    for (auto n = reader.get_count(32); n > 0; --n) {
+    for (auto n = reader.get_count(40); n > 0; --n) {
         Axis axis;
         axis.name = reader.get_text();
         axis.units = reader.get_text();
         axis.standard_name = reader.get_text();
         axis.values = reader.get_all<double>();
+        axis.attributes = get_attributes(reader);
         step.axes.push_back(std::move(axis));
     }
-    for (auto n = reader.get_count(57); n > 0; --n) {
+    for (auto n = reader.get_count(58); n > 0; --n) {
         FoundField field;
         field.shown.name = reader.get_text();
         field.shown.type = reader.get_text();
@@ -457,6 +435,7 @@ Result<FoundStep> decode_found(std::span<const std::byte> bytes) {
         field.link = reader.get_text();
         field.why_library = reader.get_text();
         field.has_record = reader.get<bool>();
+        field.shown.is_static = reader.get<bool>();
         field.offset_bytes = reader.get<std::int64_t>();
         field.shown.shape = reader.get_all<std::int64_t>();
         for (std::size_t d = 0; d < field.shown.shape.size() && reader.ok(); ++d)

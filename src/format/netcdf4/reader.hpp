@@ -28,7 +28,7 @@ struct FoundField {
 struct FoundStep {
     double time = 0;  ///< NaN where the file has none
     std::string title, time_units;
-    std::map<std::string, Attribute> attributes = {};
+    Attributes attributes = {};
     std::vector<Axis> axes;  ///< dimensions of fields; values where they have a coordinate variable
     std::vector<FoundField> fields;
 };

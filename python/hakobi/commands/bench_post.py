@@ -21,6 +21,7 @@ _ALL = ("loopback", "1gbit", "100mbit")
 @click.option("--link", "links", type=click.Choice(_ALL), multiple=True, help="Links; default: all.")
 @click.option("--processes", type=click.IntRange(1, 64), default=2, show_default=True, help="Of the index.")
 @click.option("--json", "json_path", type=click.Path(path_type=Path), help="Append records to this file.")
+@click.option("--part", type=click.Choice(("all", "index", "pictures")), default="all", show_default=True)
 @click.option("--keep", is_flag=True, help="Leave the step in the folder for the next run.")
 def command(
     size: str,
@@ -30,6 +31,7 @@ def command(
     links: tuple[str, ...],
     processes: int,
     json_path: Path | None,
+    part: str,
     keep: bool,
 ) -> int:
     """Measure how soon a large result is on the screen of a browser.
@@ -62,8 +64,11 @@ def command(
 
     run = bench.Bench(folder, int(float(found[1]) * _UNITS[found[2]]), rounds)
     try:
-        tell(run.index(processes))
-        for name in links or _ALL:
+        if part != "pictures":
+            tell(run.index(processes))
+        else:
+            run.prepare(processes)
+        for name in () if part == "index" else links or _ALL:
             try:
                 with bench.shaped(name) as link:
                     for count in dict.fromkeys((1, viewers)):

@@ -31,6 +31,9 @@ from hakobi.post.catalogue import Catalogue
 from hakobi.post.overview import path_of
 
 AXES = ("z", "y", "x")
+#: A page without a server and without a picture: what the browsers themselves take on this machine.
+_EMPTY = """data:text/html,<canvas id=c></canvas><script>requestAnimationFrame(() => {
+document.getElementById('c').getContext('2d').fillRect(0, 0, 9, 9); window.first = performance.now(); });</script>"""
 #: Link -> arguments of `tc … tbf`.
 LINKS = {"1gbit": "rate 1gbit burst 256kb latency 20ms", "100mbit": "rate 100mbit burst 64kb latency 50ms"}
 _OUTER, _INNER = "10.213.77.1", "10.213.77.2"
@@ -157,6 +160,12 @@ class Bench:
         self.cells = make_step(self.step, size_bytes)
         self._next = 1
 
+    def prepare(self, processes: int) -> None:
+        """Makes the overview unless it is there."""
+        for outcome in indexing.make_overviews([self.step], processes, 1 << 30):
+            if outcome.state == "failed":
+                raise RunError(outcome.reason)
+
     def index(self, processes: int) -> dict[str, Any]:
         """Makes the overview, as fast as a plain read lets us: `share` is its rate over that of the read."""
         reads, makes = [], []
@@ -179,8 +188,9 @@ class Bench:
         }  # fmt: skip
 
     def pictures(self, link: Link, viewers: int) -> list[dict[str, Any]]:
-        """First picture and complete view, for each axis."""
+        """First picture and complete view, for each axis; beside them an empty page in the same browsers."""
         found: dict[str, list[list[float]]] = {axis: [] for axis in AXES}
+        floor: list[float] = []
         series = next(iter(Catalogue(self.step).series.values())).id
         with served(self.step, link) as address, contextlib.ExitStack() as stack:
             browsers = [stack.enter_context(Browser(1600, 900, link.namespace, link.browser)) for _ in range(viewers)]
@@ -193,7 +203,10 @@ class Bench:
                     for path in (self.step, path_of(self.step)):
                         drop(path)
                     found[axis] += self._look(browsers, address.partition("?")[0], hashes)
-        return [record for axis in AXES for record in self._records(link, viewers, axis, found[axis])]
+                floor += self._open_empty(browsers)
+        told = [record for axis in AXES for record in self._records(link, viewers, axis, found[axis])]
+        common = {"kind": "summary", "what": "empty_page", "viewers": viewers, "link": link.name}
+        return [*told, {**common, "median_s": statistics.median(floor), "samples_s": floor}]
 
     def _hash(self, series: str, axis: int) -> str:
         """A plane that was not looked at before, in a brick that was not either where there are enough."""
@@ -214,6 +227,19 @@ class Bench:
             browser.go("about:blank")
         with ThreadPoolExecutor(len(browsers)) as pool:
             return list(pool.map(look, browsers, hashes))
+
+    @staticmethod
+    def _open_empty(browsers: list[Browser]) -> list[float]:
+        """Seconds until each of all browsers at once has drawn a frame of an empty page."""
+
+        def look(browser: Browser) -> float:
+            browser.go(_EMPTY)
+            return float(browser.wait("window.first", 60)) / 1000
+
+        for browser in browsers:
+            browser.go("about:blank")
+        with ThreadPoolExecutor(len(browsers)) as pool:
+            return list(pool.map(look, browsers))
 
     def _records(self, link: Link, viewers: int, axis: str, samples: list[list[float]]) -> list[dict[str, Any]]:
         base = {"axis": axis, "viewers": viewers, "link": link.name, "cells": self.cells, "cache": "cold"}

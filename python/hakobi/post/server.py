@@ -1,7 +1,7 @@
 """The server: addresses, and what each answers.
 
     /                                         the page; with ?token=… also the cookie
-    /static/<name>                            the page's modules and style sheet
+    /static/<version>/<name>                  the page's modules and style sheet
     /api/series                               what lies below the root
     /api/<series>/<step>                      a step: fields, axes, version
     /api/<series>/<step>/<field>/…            statistics; point?at=z,y,x and line?from=…&to=…: exact values
@@ -39,7 +39,7 @@ from hakobi.errors import FormatError, HakobiError, InputError
 from hakobi.post import answers, tiles
 from hakobi.post import volume as volumes
 from hakobi.post.cache import Cache
-from hakobi.post.catalogue import Catalogue, OpenStep, Series, Steps
+from hakobi.post.catalogue import Catalogue, OpenStep, Series, Steps, identifier
 from hakobi.post.source import Field
 from hakobi.post.watch import Watcher
 
@@ -62,10 +62,12 @@ class Server:
         self._cache = Cache(cache_bytes)
         self._watcher = Watcher(catalogue, poll_s)
         self._static = _load_static()
+        self._static_version = identifier("".join(sorted(tag for _, tag in self._static.values())))
         plane = "{series}/{step}/{version}/{field}/{level:int}/{axis:int}/{index:int}/{row:int}/{column:int}"
         routes = [
             Route("/", self._page),
             Route("/static/{name}", self._file),
+            Route("/static/{version}/{name}", self._file),
             Route("/api/series", self._answer(self._list)),
             Route("/api/events", self._events),
             Route("/api/{series}/times/{field}", self._answer(self._times)),
@@ -194,7 +196,7 @@ class Server:
     # The page, its parts, its news
 
     async def _page(self, request: Request) -> Response:
-        html = self._static["index.html"][0].decode()
+        html = self._static["index.html"][0].decode().replace("{{static}}", f"static/{self._static_version}")
         start = await run_in_threadpool(self._start_of_page, request)
         text = (
             json.dumps(start, ensure_ascii=True, separators=(",", ":")).replace("<", "\\u003c").replace("&", "\\u0026")
@@ -220,9 +222,11 @@ class Server:
         if name not in self._static or name == "index.html":
             return _failure(KeyError(name))
         data, tag = self._static[name]
+        is_this = request.path_params.get("version") == self._static_version
+        keep = _FOR_EVER if is_this else "no-cache"
         if request.headers.get("if-none-match") == tag:
-            return Response(status_code=304, headers={"etag": tag, "cache-control": "no-cache"})
-        response = _with_encoding(request, data, _TYPES[Path(name).suffix], "no-cache")
+            return Response(status_code=304, headers={"etag": tag, "cache-control": keep})
+        response = _with_encoding(request, data, _TYPES[Path(name).suffix], keep)
         response.headers["etag"] = tag
         return response
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import io
 import os
 import time
 from collections.abc import Callable, Iterator
@@ -9,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from PIL import Image
 
 from hakobi import records
 from hakobi.post import browser as browsers
@@ -212,3 +215,73 @@ def test_new_steps_appear_by_themselves(browser: browsers.Browser, tmp_path: Pat
         browser.run("hakobi.goTo(0)")
         browser.wait("hakobi.now.file === 0")
         assert browser.run("return hakobi.plane.peek(200, 300) !== null")
+
+
+#: What the page gives to be saved: as the next script finds it.
+CATCH = """
+window.given = [];
+const make = URL.createObjectURL;
+URL.createObjectURL = (blob) => { window.given.push(blob); return make(blob); };
+HTMLAnchorElement.prototype.click = function () { window.given.at(-1).called = this.download; };
+"""
+
+
+def test_a_saved_picture_is_what_was_on_the_screen(page: browsers.Browser) -> None:
+    page.run(CATCH)
+    page.run("document.querySelector('#png').click()")
+    page.wait("window.given.length")
+    name, data = page.run("""
+const blob = window.given[0];
+const bytes = new Uint8Array(await blob.arrayBuffer());
+return [blob.called, btoa(Array.from(bytes, (b) => String.fromCharCode(b)).join(''))];
+""")
+    assert name.endswith(".png")
+    assert name.startswith("eta_")
+    saved = np.asarray(Image.open(io.BytesIO(base64.b64decode(data))).convert("RGB"))
+    left, top, width, height = page.run("return Object.values(window.hakobi.plane.area())")
+    inside = saved[38 + top : 38 + top + height, left : left + width]
+    assert inside.shape == (height, width, 3)
+    shown = page.run("""
+const { canvas } = window.hakobi.plane;
+const { left, top, width, height } = window.hakobi.plane.area();
+return Array.from(canvas.getContext('2d').getImageData(left, top, width, height).data.filter((_, n) => n % 400 < 4));
+""")
+    pixels = np.array(shown, np.uint8).reshape(-1, 4)
+    is_field = pixels[:, 3] == 255
+    assert is_field.mean() > 0.3
+    assert np.array_equal(inside.reshape(-1, 3)[::100][is_field], pixels[is_field, :3])
+    assert len(np.unique(inside.reshape(-1, 3), axis=0)) > 50  # a field, not a sheet
+
+
+def pictures_of(webm: bytes) -> int:
+    """How many pictures a WebM film has: the simple blocks of its clusters (EBML, RFC 8794)."""
+    masters = {0x18538067, 0x1F43B675}  # segment, cluster: gone into
+    count = at = 0
+    while at < len(webm):
+        width = 9 - webm[at].bit_length()
+        kind = int.from_bytes(webm[at : at + width], "big")
+        at += width
+        width = 9 - webm[at].bit_length()
+        size = int.from_bytes(webm[at : at + width], "big") & ((1 << (7 * width)) - 1)
+        at += width
+        count += kind == 0xA3
+        at += 0 if kind in masters else size
+    return count
+
+
+def test_a_film_has_a_picture_of_every_step(page: browsers.Browser) -> None:
+    page.run(CATCH)
+    page.run("document.querySelector('#film').click()")
+    page.wait("window.given.length", 30)
+    name, data, width, height = page.run("""
+const blob = window.given[0];
+const bytes = new Uint8Array(await blob.arrayBuffer());
+const video = Object.assign(document.createElement('video'), { muted: true, src: URL.createObjectURL(blob) });
+await new Promise((resolve, reject) => { video.onloadeddata = resolve; video.onerror = () => reject(video.error); });
+const text = btoa(Array.from(bytes, (b) => String.fromCharCode(b)).join(''));
+return [blob.called, text, video.videoWidth, video.videoHeight];
+""")
+    assert name.endswith(".webm")
+    assert min(width, height) > 400
+    assert pictures_of(base64.b64decode(data)) == len(FLAT)
+    assert not errors(page)

@@ -1,6 +1,7 @@
 // Pictures and films of what is shown: title, picture, bar of colours.
 
 import { drawBar } from './panel.js';
+import { Film } from './webm.js';
 
 function compose({ plane, scene, isPlane, look, units, title }) {
   const source = isPlane ? plane.canvas : scene.canvas;
@@ -36,28 +37,20 @@ export async function savePng(subject) {
   save(blob, `${subject.name}.png`);
 }
 
-// All steps from the first on as a WebM film, ten pictures a second at most.
+// All steps from the first on as a WebM film, eight pictures a second.
 export async function recordFilm({ subject, goTo, whenDrawn, numSteps }) {
-  if (!window.MediaRecorder || !MediaRecorder.isTypeSupported('video/webm')) throw new Error('This browser does not record WebM.');
   await goTo(0);
   await whenDrawn();
   const first = compose(subject());
-  const film = document.createElement('canvas');
-  Object.assign(film, { width: first.width, height: first.height });
-  const context = film.getContext('2d');
-  const recorder = new MediaRecorder(film.captureStream(10), { mimeType: 'video/webm', videoBitsPerSecond: 6e6 });
-  const parts = [];
-  recorder.ondataavailable = (event) => parts.push(event.data);
-  const ended = new Promise((resolve) => { recorder.onstop = resolve; });
-  recorder.start();
+  const canvas = document.createElement('canvas');
+  Object.assign(canvas, { width: first.width, height: first.height });
+  const film = new Film(first.width, first.height, 8);
   for (let at = 0; at < Math.min(numSteps, 2000); at += 1) {
     if (at) { await goTo(at); await whenDrawn(); }
-    context.drawImage(compose(subject()), 0, 0);
-    await new Promise((r) => setTimeout(r, 110));
+    canvas.getContext('2d').drawImage(compose(subject()), 0, 0);
+    await film.add(canvas);
   }
-  recorder.stop();
-  await ended;
-  const blob = new Blob(parts, { type: 'video/webm' });
+  const blob = await film.end();
   document.body.dataset.saved = blob.size;
   save(blob, `${subject().name}.webm`);
 }

@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 import numpy as np
+import numpy.typing as npt
 import pytest
 
 import hakobi
@@ -22,6 +23,7 @@ FLAVOUR = programs.flavour()
 WRITE = """
 import sys
 import numpy as np
+import numpy.typing as npt
 import hakobi
 
 prefix, method = sys.argv[1:]
@@ -55,9 +57,9 @@ def write(folder: Path, name: str, ranks: int, method: str) -> Path:
     return folder / f"{name}_000000.nc"
 
 
-def values() -> np.ndarray:
+def values() -> npt.NDArray[np.float64]:
     y, x = np.indices((500, 700))
-    return np.sin(0.02 * y) * np.cos(0.03 * x) + 1e-3 * np.sin(7.0 * x * y)
+    return np.asarray(np.sin(0.02 * y) * np.cos(0.03 * x) + 1e-3 * np.sin(7.0 * x * y))
 
 
 def test_files_are_the_same_and_read_by_others(tmp_path: Path) -> None:

@@ -71,7 +71,8 @@ module hakobi_c
         real(c_double) :: encode_s = 0
         real(c_double) :: hidden_s = 0
         real(c_double) :: run_s = 0
-        real(c_double) :: reserved(5) = 0
+        real(c_double) :: cpu_s = 0
+        real(c_double) :: reserved(4) = 0
     end type
 
     interface

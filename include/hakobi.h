@@ -222,8 +222,8 @@ HAKOBI_API const char* hakobi_output_explain(hakobi_output* out);
 typedef struct hakobi_output_times {
     double layout_s, values_s, finish_s, gather_s;
     int64_t bytes;
-    double encode_s, hidden_s, run_s;
-    double reserved[5];
+    double encode_s, hidden_s, run_s, cpu_s;
+    double reserved[4];
 } hakobi_output_times;
 HAKOBI_API int hakobi_output_get_times(const hakobi_output* out, hakobi_output_times* times);
 

@@ -116,6 +116,11 @@ double highest_of_ranks(const Comm& comm, double value) {
     return value;
 }
 
+double sum_of_ranks(const Comm& comm, double value) {
+    MPI_Allreduce(MPI_IN_PLACE, &value, 1, MPI_DOUBLE, MPI_SUM, comm.handle());
+    return value;
+}
+
 nlohmann::ordered_json gauge_results(const GaugeRecorder& recorder,
                                      const std::vector<std::vector<Sample>>& records) {
     const auto minutes = [](double value) {
@@ -283,7 +288,8 @@ void run(const Comm& comm, const Options& options) {
                                               {"values_s", highest_of_ranks(comm, times.values_s)},
                                               {"finish_s", highest_of_ranks(comm, times.finish_s)},
                                               {"gather_s", highest_of_ranks(comm, times.gather_s)},
-                                              {"hidden_s", highest_of_ranks(comm, times.hidden_s)}};
+                                              {"hidden_s", highest_of_ranks(comm, times.hidden_s)},
+                                              {"cpu_s", sum_of_ranks(comm, times.cpu_s)}};
     const auto records = recorder.gather(comm.handle());
     if (comm.rank() != 0) return;
 

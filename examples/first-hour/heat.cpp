@@ -32,7 +32,6 @@ int main(int argc, char** argv) {
     auto comm = hakobi::Comm::duplicate(MPI_COMM_WORLD);
     const hakobi::Block block{{n, n}, {first, 0}, {rows, n}};
     hakobi::OutputOptions options{.method = given["--method"], .resume = given.contains("--resume")};
-    if (given.contains("--asynchronous")) options.asynchronous = true;
     auto out = hakobi::Output::create(comm, given["--output"], options);
 
     if (options.resume) {

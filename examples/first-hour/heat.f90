@@ -6,7 +6,7 @@ program solver
     implicit none
     integer, parameter :: n = 400
     character(1000) :: prefix = "heat", method = "auto", json = ""
-    logical :: is_resumed = .false., is_asynchronous = .false.
+    logical :: is_resumed = .false.
     type(hakobi_comm) :: comm
     type(hakobi_block) :: block
     type(hakobi_output) :: out
@@ -27,7 +27,6 @@ program solver
         if (name == "--method") method = value
         if (name == "--json") json = value
         if (name == "--resume") is_resumed = .true.
-        if (name == "--asynchronous") is_asynchronous = .true.
     end do
     call MPI_Comm_rank(MPI_COMM_WORLD, rank, error)
     call MPI_Comm_size(MPI_COMM_WORLD, ranks, error)
@@ -48,7 +47,7 @@ program solver
     block%global(1:2) = [n, n]
     block%start(1:2) = [1, first + 1]
     block%count(1:2) = [n, columns]
-    call out%create(comm, prefix, method=method, resume=is_resumed, asynchronous=is_asynchronous)
+    call out%create(comm, prefix, method=method, resume=is_resumed)
 
     if (is_resumed) then
         call in%open(comm, prefix)

@@ -16,7 +16,6 @@ parser.add_argument("--output", default="heat")
 parser.add_argument("--method", default="auto")
 parser.add_argument("--json")
 parser.add_argument("--resume", action="store_true")
-parser.add_argument("--asynchronous", action="store_true")
 given = parser.parse_args()
 world = MPI.COMM_WORLD
 rank, size, step = world.rank, world.size, 0
@@ -33,9 +32,7 @@ heat[1:-1][(row >= n // 4) & (row < n // 2), n // 4 : n // 2] = 100
 
 comm = hakobi.Comm.duplicate(world)
 block = hakobi.Block((n, n), (first, 0), (rows, n))
-out = hakobi.Output.create(
-    comm, given.output, method=given.method, resume=given.resume, asynchronous=given.asynchronous
-)
+out = hakobi.Output.create(comm, given.output, method=given.method, resume=given.resume)
 
 if given.resume:
     steps = hakobi.Input.open(given.output, comm)

@@ -30,8 +30,8 @@ struct Axis {
 
 /// What Output::create takes; equal on every rank.
 struct OutputOptions {
-    /// A name from output_methods(), or "auto": `pipelined`, or with one rank `root`, which then writes from
-    /// the caller's memory without a copy.
+    /// A name from output_methods(), or "auto": each of the first steps is written by another of `pipelined` and
+    /// `root`, hidden and not, and what costs the run least here is kept; Output::explain says why.
     std::string method = "auto";
     /// A name from output_formats(): what the files are.
     std::string format = "netcdf4";
@@ -85,6 +85,7 @@ struct OutputTimes {
     double gather_s = 0;     ///< `per-process`: making one file of the pieces
     double hidden_s = 0;     ///< not in any call: this rank's values were stored while the program went on
     double run_s = 0;        ///< since create, until close: what the others are a share of
+    double cpu_s = 0;        ///< processor time of this process's storing threads since create: not in the others
     std::int64_t bytes = 0;  ///< values put by this rank
 };
 
@@ -175,7 +176,7 @@ class HAKOBI_EXPORT Output {
     void close();
 
     [[nodiscard]] OutputTimes times() const;
-    /// The method in force: never "auto".
+    /// The method in force: never "auto", which may change it in the first steps.
     [[nodiscard]] std::string_view method() const;
     /// How the steps are written and why so, for people: the method, whether it is hidden, with how much memory; after close
     /// also how long the slowest rank waited for it. Local; HAKOBI_EXPLAIN=1 prints it.

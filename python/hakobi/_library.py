@@ -163,7 +163,8 @@ class TimesC(ctypes.Structure):
         ("encode_s", c_double),
         ("hidden_s", c_double),
         ("run_s", c_double),
-        ("reserved", c_double * 5),
+        ("cpu_s", c_double),
+        ("reserved", c_double * 4),
     )
 
 

@@ -126,6 +126,7 @@ class OutputTimes:
     run_s: float  #: since create, until close
     bytes: int
     encode_s: float = 0.0
+    cpu_s: float = 0.0  #: processor time of this process's storing threads: not in the others
 
 
 @dataclass(frozen=True)
@@ -370,6 +371,7 @@ class Output:
             times.run_s,
             times.bytes,
             times.encode_s,
+            times.cpu_s,
         )
 
     @property

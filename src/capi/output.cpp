@@ -252,6 +252,7 @@ int hakobi_output_get_times(const hakobi_output* out, hakobi_output_times* times
         times->encode_s = values.encode_s;
         times->hidden_s = values.hidden_s;
         times->run_s = values.run_s;
+        times->cpu_s = values.cpu_s;
     });
 }
 

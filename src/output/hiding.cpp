@@ -57,9 +57,11 @@ Hiding choose_hiding(const Comm& comm, const MethodEntry& entry, const OutputOpt
     return hiding;
 }
 
-std::string text_of(std::string_view method, const Hiding& hiding) {
-    std::string text(method);
-    if (method == "none") return text + ": nothing is written";
+std::string text_of(const MethodEntry& entry, const Method& method, const Hiding& hiding) {
+    std::string text(method.name().empty() ? entry.name : method.name());
+    if (const std::string why = method.why(); !why.empty()) text += " (auto: " + why + ")";
+    if (hiding.is_on && !method.is_hiding()) return text + ", not hidden: that is cheaper";
+    if (!method.writes()) return text + ": nothing is written";
     if (!hiding.is_on) return text + ", not hidden: " + hiding.why_not;
     return text + ", hidden: steps are stored while the program goes on, with copies of at most " +
            std::to_string(hiding.node_bytes >> 20) + " MiB on a node";

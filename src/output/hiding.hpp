@@ -5,7 +5,6 @@
 #include <hakobi/output.hpp>
 #include <optional>
 #include <string>
-#include <string_view>
 
 #include "base/status.hpp"
 #include "base/thread.hpp"
@@ -13,6 +12,7 @@
 namespace hakobi::output {
 
 struct MethodEntry;
+class Method;
 
 /// Whether steps drain while the program goes on, and with how much memory; equal on all ranks but for the cores.
 struct Hiding {
@@ -31,6 +31,6 @@ Result<std::optional<bool>> asked_hiding(const OutputOptions& options);
 Hiding choose_hiding(const Comm& comm, const MethodEntry& entry, const OutputOptions& options);
 
 /// "pipelined, hidden: …", for people.
-[[nodiscard]] std::string text_of(std::string_view method, const Hiding& hiding);
+[[nodiscard]] std::string text_of(const MethodEntry& entry, const Method& method, const Hiding& hiding);
 
 }  // namespace hakobi::output

@@ -73,6 +73,10 @@ class Method {
     /// Local: forgets what an agreed failure has left of the step; no file of it stays. Also called for a step that was
     /// draining behind the one that failed, and for one that failed before `prepare`: files of an earlier run stay as they are.
     virtual void abandon(const Step& /*step*/) {}
+    /// Where this one stands for several: the one in force, and why it is; "" elsewhere. Local.
+    [[nodiscard]] virtual std::string_view name() const { return ""; }
+    [[nodiscard]] virtual bool is_hiding() const { return true; }
+    [[nodiscard]] virtual std::string why() const { return ""; }
     /// Completes what was left for the end of the run. Called once, also after a failure; `times` may be
     /// added to.
     virtual mpi::Agreed close(OutputTimes& /*times*/) { return {}; }
@@ -95,9 +99,9 @@ struct MethodEntry {
 
 /// In the order of the documentation.
 [[nodiscard]] std::span<const MethodEntry> methods();
-/// The entry that `name` stands for; "auto" chooses by the number of ranks. invalid_argument, naming
-/// the nearest method, when there is none.
-Result<const MethodEntry*> find_method(std::string_view name, int num_ranks);
+/// The entry that `name` stands for; invalid_argument, naming the nearest method, when there is
+/// none.
+Result<const MethodEntry*> find_method(std::string_view name);
 
 // One a file; registry.cpp lists them.
 Result<std::unique_ptr<Method>> make_none(const MethodSettings& settings);

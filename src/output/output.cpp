@@ -120,7 +120,7 @@ Status Output::Impl::find_names() {
     Result<const format::Format*> found = format::find_format(options.format);
     if (!found.ok()) return found.status();
     format = found.value();
-    Result<const output::MethodEntry*> known = output::find_method(options.method, comm.size());
+    Result<const output::MethodEntry*> known = output::find_method(options.method);
     if (!known.ok()) return known.status();
     entry = known.value();
     Result<std::optional<bool>> asked = output::asked_hiding(options);
@@ -155,8 +155,8 @@ void Output::Impl::say_how() const {
     if (!is_rank_0() || wanted == nullptr || std::string_view(wanted).empty() ||
         std::string_view(wanted) == "0")
         return;
-    std::fprintf(stderr, "hakobi: %s: %s%s\n", prefix.c_str(), output::text_of(entry->name, hiding).c_str(),
-                 waited_text.c_str());
+    std::fprintf(stderr, "hakobi: %s: %s%s\n", prefix.c_str(),
+                 output::text_of(*entry, *method, hiding).c_str(), waited_text.c_str());
 }
 
 Output Output::create(const Comm& comm, std::string_view prefix, OutputOptions options) {
@@ -185,6 +185,7 @@ Output Output::create(const Comm& comm, std::string_view prefix, OutputOptions o
     impl->step.description.axes = impl->options.axes;
     impl->step.description.attributes = impl->options.attributes;
     impl->created_s = now_s();
+    impl->created_cpu_s = io_threads_cpu_s();
     impl->say_how();
     return Output(std::move(impl));
 }
@@ -300,14 +301,18 @@ void Output::close() {
 
 OutputTimes Output::times() const {
     OutputTimes times = impl_->times;
-    if (!impl_->is_closed) times.run_s = now_s() - impl_->created_s;
+    if (!impl_->is_closed) {
+        times.run_s = now_s() - impl_->created_s;
+        times.cpu_s = io_threads_cpu_s() - impl_->created_cpu_s;
+    }
     return times;
 }
 std::string_view Output::method() const {
-    return impl_->entry->name;
+    const std::string_view chosen = impl_->method->name();
+    return chosen.empty() ? impl_->entry->name : chosen;
 }
 std::string Output::explain() const {
-    return output::text_of(impl_->entry->name, impl_->hiding) + impl_->waited_text;
+    return output::text_of(*impl_->entry, *impl_->method, impl_->hiding) + impl_->waited_text;
 }
 
 }  // namespace hakobi

@@ -19,7 +19,7 @@ struct Output::Impl {
     std::string prefix;
     OutputOptions options;
     output::Hiding hiding;
-    double created_s = 0;
+    double created_s = 0, created_cpu_s = 0;
     const output::MethodEntry* entry = nullptr;  // what `method` was made by
     const format::Format* format = nullptr;
     std::unique_ptr<output::Method> method;

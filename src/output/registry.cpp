@@ -3,6 +3,7 @@
 
 #include "base/nearest.hpp"
 #include "format/format.hpp"
+#include "output/automatic.hpp"
 #include "output/method.hpp"
 
 namespace hakobi {
@@ -37,8 +38,9 @@ std::span<const MethodEntry> methods() {
     return entries;
 }
 
-Result<const MethodEntry*> find_method(std::string_view name, int num_ranks) {
-    if (name == "auto") name = num_ranks == 1 ? "root" : "pipelined";
+Result<const MethodEntry*> find_method(std::string_view name) {
+    static constexpr MethodEntry automatic{"auto", make_automatic};
+    if (name == automatic.name) return &automatic;
     if (const MethodEntry* entry = find(name)) return entry;
     std::string text = "unknown output method '" + std::string(name) + "'";
     std::array<std::string_view, names.size() + 1> candidates = {"auto"};

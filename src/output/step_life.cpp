@@ -316,6 +316,7 @@ void Output::Impl::fail(const mpi::Agreed& agreed) noexcept {
 
 void Output::Impl::share_times() noexcept {
     times.run_s = now_s() - created_s;
+    times.cpu_s = io_threads_cpu_s() - created_cpu_s;
     const auto in_us = [](double seconds) { return static_cast<std::int64_t>(seconds * 1e6); };
     const double in_calls_s =
         times.layout_s + times.encode_s + times.values_s + times.finish_s + times.gather_s;

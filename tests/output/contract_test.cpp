@@ -300,7 +300,36 @@ TEST_F(OutputTest, TheEnvironmentSaysWhetherToHideWhereTheCallerDoesNot) {
 
 TEST_F(OutputTest, AutoIsNamedByTheMethodItChose) {
     const Output out = Output::create(comm, folder + "/run");
-    EXPECT_EQ(out.method(), comm.size() == 1 ? "root" : "pipelined");
+    EXPECT_EQ(out.method(), "pipelined");  // tried first
+    EXPECT_NE(out.explain().find("auto: being chosen"), std::string::npos) << out.explain();
+}
+
+/// It changes its method on the way, also where blocks change, and every file is the reference's.
+TEST_F(OutputTest, AutoTriesMethodsOnTheFirstStepsAndKeepsOne) {
+    for (const std::optional<bool> asynchronous :
+         {std::optional<bool>(), std::optional(true), std::optional(false)}) {
+        OutputOptions options{.axes = grid, .asynchronous = asynchronous, .replace = true};
+        Output out = Output::create(comm, folder + "/run", options);
+        std::vector<TestField> fields = grid_fields;
+        for (std::int64_t step = 0; step < 9; ++step) {
+            if (step == 3) fields[0].block_of = backward_columns;
+            write_step(out, comm, step, fields);
+        }
+        out.close();
+        EXPECT_EQ(out.explain().find("being chosen"), std::string::npos) << out.explain();
+        EXPECT_NE(out.explain().find("ms a step"), std::string::npos) << out.explain();
+        std::string mine(out.method());
+        mine.resize(20);
+        std::string first = mine;
+        MPI_Bcast(first.data(), 20, MPI_CHAR, 0, comm.handle());
+        EXPECT_EQ(mine, first);
+        for (std::int64_t step = 0; is_rank_0() && step < 9; ++step) {
+            EXPECT_TRUE(bytes_of_file(folder + "/" + file_name("netcdf4", static_cast<int>(step))) ==
+                        reference_file(options, step, grid_fields, comm.size()))
+                << step;
+        }
+        barrier();
+    }
 }
 
 TEST_F(OutputTest, TheStrideOfWritersDoesNotChangeTheFile) {

@@ -90,7 +90,7 @@ def heat(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.Mon
 @pytest.mark.programs
 @pytest.mark.parametrize("heat", LANGUAGES, indirect=True)
 def test_the_solver_is_restarted_after_a_kill(heat: Path, tmp_path: Path) -> None:
-    stop_after(3, heat, tmp_path / "long", "--method", "pipelined", "--asynchronous")
+    stop_after(3, heat, tmp_path / "long", "--method", "pipelined")
     num_whole = len(list(tmp_path.glob("long_*.nc")))
     num_steps = str(num_whole + 2)
     said = run(heat, "--output", str(tmp_path / "long"), "--steps", num_steps, "--resume", ranks=3)

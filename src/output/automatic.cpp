@@ -1,0 +1,225 @@
+#include "output/automatic.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <ranges>
+
+#include "base/clock.hpp"
+#include "mpi/messages.hpp"
+
+namespace hakobi::output {
+namespace {
+
+constexpr double good_enough = 0.005;
+
+}  // namespace
+
+Search::Search(std::vector<Way> ways) : ways_(std::move(ways)) {
+    if (ways_.size() == 1) is_over_ = true;
+}
+
+double Search::least_cost_s(int way) const {
+    double least_s = 1e300;
+    for (const Cost& cost : ways_[static_cast<std::size_t>(way)].tries)
+        least_s = std::min(least_s, cost.cost_s);
+    return least_s;
+}
+
+std::vector<int> Search::by_cost() const {
+    std::vector<int> order;
+    for (int way = 0; way < std::ssize(ways_); ++way) {
+        if (!ways_[static_cast<std::size_t>(way)].tries.empty()) order.push_back(way);
+    }
+    std::ranges::stable_sort(order, {}, [this](int way) { return least_cost_s(way); });
+    return order;
+}
+
+void Search::keep(int way) {
+    current_ = way;
+    is_over_ = true;
+}
+
+void Search::add(const Cost& cost) {
+    if (is_over_ || num_steps_++ == 0) return;
+    ways_[static_cast<std::size_t>(current_)].tries.push_back(cost);
+    if (cost.cost_s < good_enough * cost.interval_s) {
+        is_good_enough_ = true;
+        keep(current_);
+    } else {
+        choose_next();
+    }
+}
+
+void Search::choose_next() {
+    const bool is_first_round =
+        std::ranges::all_of(ways_, [](const Way& way) { return way.tries.size() < 2; });
+    if (again_.empty() && is_first_round) {
+        for (int way = current_ + 1; way < std::ssize(ways_); ++way) {
+            const int twin = ways_[static_cast<std::size_t>(way)].hidden_twin;
+            const bool is_hopeless =
+                twin >= 0 && !ways_[static_cast<std::size_t>(twin)].tries.empty() &&
+                ways_[static_cast<std::size_t>(twin)].tries.front().stored_s > 1.5 * least_cost_s(twin);
+            if (is_hopeless) continue;
+            current_ = way;
+            return;
+        }
+        again_ = by_cost();
+        again_.resize(std::min<std::size_t>(again_.size(), 2));
+        if (again_.size() < 2) again_.clear();
+    }
+    if (again_.empty()) {
+        keep(by_cost().front());
+    } else {
+        current_ = again_.front();
+        again_.erase(again_.begin());
+    }
+}
+
+std::string Search::text() const {
+    const std::vector<int> order = by_cost();
+    if (!is_over_ || order.empty()) return "being chosen in the first steps";
+    std::string text = is_good_enough_ ? "costs less than 0.5 % of the run" : "the cheapest of those tried";
+    for (const int way : order) {
+        std::array<char, 96> cost{};
+        std::snprintf(cost.data(), cost.size(), "%s %s %.1f ms", way == order.front() ? ":" : ",",
+                      ways_[static_cast<std::size_t>(way)].name.c_str(), 1e3 * least_cost_s(way));
+        text += cost.data();
+    }
+    return text + " a step";
+}
+
+namespace {
+
+class Automatic final : public Method {
+  public:
+    Automatic(const MethodSettings& settings, std::vector<Search::Way> ways,
+              std::vector<std::unique_ptr<Method>> methods, std::vector<std::string_view> names)
+        : comm_(settings.comm),
+          search_(std::move(ways)),
+          methods_(std::move(methods)),
+          names_(std::move(names)),
+          knows_regions_(methods_.size(), false) {
+        for (const Search::Way& way : search_.ways()) is_hidden_.push_back(way.is_hidden);
+        const auto& cores = settings.hiding.cores;
+        num_cores_ = std::max(1, CPU_COUNT(&cores));
+        is_node_full_ = comm_.node_size() >= num_cores_;
+    }
+
+    Status prepare(const Step& step) override {
+        if (step.are_regions_new) knows_regions_.assign(methods_.size(), false);
+        return current().prepare(seen(step));
+    }
+
+    mpi::Agreed write(const Step& step) override {
+        const double begin_s = now_s();
+        interval_s_ = previous_s_ > 0 ? begin_s - previous_s_ : 0;
+        previous_s_ = begin_s;
+        mpi::Agreed agreed = current().write(seen(step));
+        knows_regions_[static_cast<std::size_t>(search_.current())] = true;
+        if (search_.is_over() || !agreed.status.ok()) return agreed;
+        begin_s_ = begin_s;
+        called_s_ = now_s() - begin_s;
+        returned_cpu_s_ = io_threads_cpu_s();
+        if (current().num_draining() == 0) judge(now_s(), 0);
+        return agreed;
+    }
+
+    [[nodiscard]] int num_draining() const override { return current().num_draining(); }
+    [[nodiscard]] int num_drained() const override { return current().num_drained(); }
+    [[nodiscard]] int most_draining() const override {
+        return search_.is_over() ? current().most_draining() : 1;
+    }
+    mpi::Agreed wait(double& stored_s) override {
+        const double waited_s = now_s();
+        const double hidden_cpu_s = io_threads_cpu_s() - returned_cpu_s_;
+        mpi::Agreed agreed = current().wait(stored_s);
+        if (search_.is_over() || !agreed.status.ok()) return agreed;
+        called_s_ += now_s() - waited_s;
+        judge(std::max(stored_s, begin_s_), hidden_cpu_s);
+        return agreed;
+    }
+    void abandon(const Step& step) override {
+        for (const auto& method : methods_) method->abandon(step);
+    }
+    mpi::Agreed close(OutputTimes& times) override {
+        mpi::Agreed agreed;
+        for (const auto& method : methods_) {
+            mpi::Agreed closed = method->close(times);
+            if (agreed.status.ok()) agreed = std::move(closed);
+        }
+        return agreed;
+    }
+    [[nodiscard]] std::string_view name() const override {
+        return names_[static_cast<std::size_t>(search_.current())];
+    }
+    [[nodiscard]] bool is_hiding() const override {
+        return is_hidden_[static_cast<std::size_t>(search_.current())];
+    }
+    [[nodiscard]] std::string why() const override { return search_.text(); }
+
+  private:
+    [[nodiscard]] Method& current() const { return *methods_[static_cast<std::size_t>(search_.current())]; }
+
+    /// The step as the current method has to see it: regions that the others know are new to it.
+    const Step& seen(const Step& step) {
+        if (step.are_regions_new || knows_regions_[static_cast<std::size_t>(search_.current())]) return step;
+        retold_ = step;
+        retold_.are_regions_new = true;
+        return retold_;
+    }
+
+    /// Collective: what the step cost the run goes to the search.
+    void judge(double stored_s, double hidden_cpu_s) {
+        const auto in_ns = [](double seconds) { return static_cast<std::int64_t>(seconds * 1e9); };
+        const double cpu_s = is_node_full_ ? hidden_cpu_s / num_cores_ : 0;
+        std::int64_t most_ns[] = {in_ns(called_s_), in_ns(cpu_s), in_ns(stored_s - begin_s_),
+                                  in_ns(interval_s_)};
+        mpi::all_max(comm_, most_ns);
+        const auto in_s = [&](int i) { return 1e-9 * static_cast<double>(most_ns[i]); };
+        search_.add({.cost_s = in_s(0) + in_s(1), .stored_s = in_s(2), .interval_s = in_s(3)});
+    }
+
+    Comm comm_;
+    Search search_;
+    std::vector<std::unique_ptr<Method>> methods_;  // one a way
+    std::vector<std::string_view> names_;
+    std::vector<bool> is_hidden_;
+    std::vector<bool> knows_regions_;  // of each: it has seen those of the last step
+    Step retold_;
+    int num_cores_ = 1;
+    bool is_node_full_ = false;
+    double previous_s_ = 0, interval_s_ = 0;
+    double begin_s_ = 0, called_s_ = 0, returned_cpu_s_ = 0;  // of the step on trial
+};
+
+}  // namespace
+
+Result<std::unique_ptr<Method>> make_automatic(const MethodSettings& settings) {
+    std::vector<Search::Way> ways;
+    std::vector<std::unique_ptr<Method>> methods;
+    std::vector<std::string_view> names;
+    const bool may_hide = settings.hiding.is_on;
+    const bool may_wait = !settings.options.asynchronous.value_or(false);
+    for (const bool is_hidden : {true, false}) {
+        if (is_hidden ? !may_hide : !may_wait) continue;
+        for (const std::string_view name : {"pipelined", "root"}) {
+            const MethodEntry& entry = *find_method(name).value();
+            MethodSettings own = settings;
+            own.hiding.is_on = is_hidden;
+            Result<std::unique_ptr<Method>> made = entry.make(own);
+            if (!made.ok()) return made.status();
+            const auto twin = std::ranges::find(names, entry.name);
+            ways.push_back(
+                {.name = std::string(name) + (is_hidden ? "+hidden" : ""),
+                 .is_hidden = is_hidden,
+                 .hidden_twin = twin == names.end() ? -1 : static_cast<int>(twin - names.begin())});
+            methods.push_back(std::move(made).value());
+            names.push_back(entry.name);
+        }
+    }
+    return std::unique_ptr<Method>(
+        new Automatic(settings, std::move(ways), std::move(methods), std::move(names)));
+}
+
+}  // namespace hakobi::output

@@ -9,10 +9,13 @@ import time
 from collections.abc import Callable
 from html.parser import HTMLParser
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from hakobi import records
+from hakobi.studies.output_methods import tables
+from hakobi.studies.output_methods.summary import summarise
 from running import Result, start
 
 Command = Callable[..., Result]
@@ -72,6 +75,34 @@ def test_no_winner_is_named_inside_the_spread(hakobi: Command, waves: Path, monk
     result = hakobi(*STUDY, "--methods", "parallel,pipelined", "--ranks", "16", "--repetitions", "8")
     assert "16 ranks: no difference outside the spread between p" in result.stdout
     assert "is fastest" not in result.stdout
+
+
+def test_each_finding_has_every_method_with_its_interval() -> None:
+    times = {"none": 2.0, "root": 3.0, "pipelined+hidden": 2.04, "auto": 2.05}
+    runs: list[dict[str, Any]] = [
+        {
+            "app": "tsunami",
+            "method": method,
+            "ranks": 2,
+            "storage": "slow",
+            "repetition": i,
+            "time_s": seconds + 0.01 * ((3 * i + number) % 4),
+            "output_bytes": 10**9,
+            "cached_bytes": 0,
+            "sync": False,
+        }
+        for i in range(1, 6)
+        for number, (method, seconds) in enumerate(times.items())
+    ]
+    summary = summarise(runs, ("root", "pipelined+hidden", "auto"))
+    assert summary is not None
+    text = tables.each_finding(summary.rows[0], "a slow storage")
+    assert text.startswith("On a slow storage, 2 ranks, a run of 2.0"), text
+    assert text.index("root ") < text.index("auto ")
+    fastest = text.rpartition("; ")[2]
+    assert "auto" in fastest
+    assert "pipelined+hidden" in fastest
+    assert fastest.endswith(" are fastest, outside the spread.")
 
 
 def test_one_round_names_nobody(hakobi: Command, waves: Path) -> None:

@@ -7,7 +7,7 @@ from hakobi.conditions import Conditions
 from hakobi.statistics import Summary
 from hakobi.studies.output_methods.summary import Figures, Row, StudySummary
 from hakobi.table import Table
-from hakobi.words import bytes_text, count_text, list_text, percent_text, seconds_digits
+from hakobi.words import bytes_text, count_text, list_text, percent_text, seconds_digits, seconds_text
 
 
 def make_table(summary: StudySummary, facts: Conditions) -> Table:
@@ -99,6 +99,24 @@ def finding(row: Row, storage: str = "") -> str:
     if len(row.fastest) == len(order):
         return f"{where}: no difference outside the spread; output takes {_part(first)} to {_part(last)} of the run"
     return f"{text}; {list_text(row.fastest)} cannot be told apart, the others take longer, outside the spread"
+
+
+def each_finding(row: Row, storage: str) -> str:
+    """One line for who reads no table: what output by each method adds to the run, the dearest first, with the interval
+    of the median, and which are the fastest."""
+    order = sorted(row.figures.values(), key=lambda figures: -figures.time.median)
+    parts = []
+    for figures in order:
+        low, high = (percent_text(share) for share in (figures.share.interval.low, figures.share.interval.high))
+        output = seconds_text(figures.output_time.median)
+        parts.append(f"{figures.case.method} {output} ({percent_text(figures.share.median)}, {low} to {high})")
+    run = f"a run of {seconds_text(row.baseline.median)}"
+    text = f"On {storage}, {count_text(row.ranks, 'rank')}, {run} waits for output: {', '.join(parts)}"
+    if row.has_winner:
+        return f"{text}; {row.fastest[0]} is fastest, outside the spread."
+    if len(row.fastest) == len(order):
+        return f"{text}; no difference outside the spread."
+    return f"{text}; {list_text(row.fastest)} are fastest, outside the spread."
 
 
 def _part(figures: Figures) -> str:

@@ -78,14 +78,14 @@ struct OutputOptions {
 
 /// Seconds that this rank has spent inside Output, by phase; local.
 struct OutputTimes {
-    double layout_s = 0;     ///< rank 0 lays the file out and the others wait for it
-    double encode_s = 0;     ///< compressed fields: values go to the ranks that pack them, and are packed
-    double values_s = 0;     ///< moving values: messages, shuffle, file access
-    double finish_s = 0;     ///< sync, rename, agreement
-    double gather_s = 0;     ///< `per-process`: making one file of the pieces
-    double hidden_s = 0;     ///< not in any call: this rank's values were stored while the program went on
-    double run_s = 0;        ///< since create, until close: what the others are a share of
-    double cpu_s = 0;        ///< processor time of this process's storing threads since create: not in the others
+    double layout_s = 0;  ///< rank 0 lays the file out and the others wait for it
+    double encode_s = 0;  ///< compressed fields: values go to the ranks that pack them, and are packed
+    double values_s = 0;  ///< moving values: messages, shuffle, file access
+    double finish_s = 0;  ///< sync, rename, agreement
+    double gather_s = 0;  ///< `per-process`: making one file of the pieces
+    double hidden_s = 0;  ///< not in any call: this rank's values were stored while the program went on
+    double run_s = 0;     ///< since create, until close: what the others are a share of
+    double cpu_s = 0;  ///< processor time of this process's storing threads since create: not in the others
     std::int64_t bytes = 0;  ///< values put by this rank
 };
 

@@ -211,14 +211,14 @@ contains
     !> `hints`: "name=value;name=value". The others are the fields of hakobi::OutputOptions, with the same defaults.
     subroutine output_create(self, comm, prefix, method, axes, title, time_units, sync, asynchronous, writer_stride, &
                              buffer_bytes, keep_pieces, hints, resume, replace, format, compression, significant_bits, &
-                             asynchronous_bytes, attributes, stat, errmsg)
+                             asynchronous_bytes, attributes, overview, stat, errmsg)
         class(hakobi_output), intent(inout) :: self
         type(hakobi_comm), intent(in) :: comm
         character(len=*), intent(in) :: prefix
         character(len=*), intent(in), optional :: method, title, time_units, hints, format, compression
         type(hakobi_axis), intent(in), optional :: axes(:)
         type(hakobi_attribute), intent(in), optional :: attributes(:)
-        logical, intent(in), optional :: sync, asynchronous, keep_pieces, resume, replace
+        logical, intent(in), optional :: sync, asynchronous, keep_pieces, resume, replace, overview
         integer, intent(in), optional :: writer_stride, significant_bits
         integer(int64), intent(in), optional :: buffer_bytes, asynchronous_bytes
         integer, intent(out), optional :: stat
@@ -239,6 +239,7 @@ contains
         if (present(asynchronous)) call set("asynchronous", merge("1", "0", asynchronous))
         if (present(resume)) call set("resume", merge("1", "0", resume))
         if (present(replace)) call set("replace", merge("1", "0", replace))
+        if (present(overview)) call set("overview", merge("1", "0", overview))
         if (present(keep_pieces)) call set("keep_pieces", merge("1", "0", keep_pieces))
         if (present(writer_stride)) call set("writer_stride", decimal(int(writer_stride, int64)))
         if (present(buffer_bytes)) call set("buffer_bytes", decimal(buffer_bytes))

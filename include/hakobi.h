@@ -119,7 +119,7 @@ HAKOBI_API int hakobi_dims_of_ranks(int num_dims, const int64_t* global, int num
 
 /* What hakobi_output_create takes besides the prefix; equal on every rank. Names and meanings are those of
  * hakobi::OutputOptions: method, format, title, time_units, compression, significant_bits, sync, asynchronous,
- * asynchronous_bytes, writer_stride, buffer_bytes, resume, replace, keep_pieces;
+ * asynchronous_bytes, writer_stride, buffer_bytes, resume, replace, keep_pieces, overview;
  * numbers are written in decimal, yes and no as 1 and 0. What a setter refuses it returns at once, and create reports
  * it on every rank. */
 typedef struct hakobi_options hakobi_options;

@@ -71,6 +71,11 @@ struct OutputOptions {
     /// `replace`: the earlier steps are removed in create.
     bool resume = false;
     bool replace = false;
+    /// A coarse version of each step's fields in 2-D and 3-D beside its file (`<file>.overview.zip`, as `hakobi index` makes
+    /// it), there before the step has its name. Rank 0 makes it of the file: in end_step, or, where output is hidden, while
+    /// the ranks go on; the step then has its name in a later call. Fields that are compressed by their own option are left
+    /// out. Not with `per-process` or `compression` (unsupported).
+    bool overview = false;
     /// `per-process`: leave the pieces for `hakobi gather`, do not gather at close.
     bool keep_pieces = false;
     Hints hints = {};  ///< MPI-IO's names and ours (hints.hpp)

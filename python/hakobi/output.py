@@ -218,6 +218,7 @@ class Output:
         keep_pieces: bool = False,
         resume: bool = False,
         replace: bool = False,
+        overview: bool = False,
         hints: Mapping[str, str] | None = None,
     ) -> Output:
         """Collective over `comm`; all arguments equal on all ranks. `axes`: the grid's dimensions, slowest first.
@@ -227,7 +228,7 @@ class Output:
         they are stored while the program goes on. None: where the method can and memory allows; `explain` says.
 
         A prefix that holds steps already raises ExistsError, unless the run is to go on after the last whole one
-        (`resume`) or to remove them (`replace`).
+        (`resume`) or to remove them (`replace`). `overview` makes beside each step's file what `hakobi index` makes.
 
         `compression`: "deflate" or "zstd", with a level as in "deflate:4", packs fields of at least 16 KiB; with
         `significant_bits` their floating-point values are rounded to so many bits of mantissa before.
@@ -252,6 +253,7 @@ class Output:
             "keep_pieces": int(keep_pieces),
             "resume": int(resume),
             "replace": int(replace),
+            "overview": int(overview),
         }
         if asynchronous is not None:
             values["asynchronous"] = int(asynchronous)

@@ -65,6 +65,8 @@ constexpr std::array setters{
            [](OutputOptions& o, std::string_view n, std::string_view v) { o.resume = yes_or_no(n, v); }},
     Setter{"replace",
            [](OutputOptions& o, std::string_view n, std::string_view v) { o.replace = yes_or_no(n, v); }},
+    Setter{"overview",
+           [](OutputOptions& o, std::string_view n, std::string_view v) { o.overview = yes_or_no(n, v); }},
     Setter{"keep_pieces",
            [](OutputOptions& o, std::string_view n, std::string_view v) { o.keep_pieces = yes_or_no(n, v); }},
 };

@@ -36,6 +36,7 @@ std::vector<std::byte> encode_options(std::string_view prefix, const OutputOptio
     writer.put(options.keep_pieces);
     writer.put(options.resume);
     writer.put(options.replace);
+    writer.put(options.overview);
     for (const auto& [name, value] : options.hints) {
         writer.put_text(name);
         writer.put_text(value);
@@ -141,6 +142,14 @@ Status Output::Impl::make_method() {
     Result<filter::Filters> parsed = filter::parse_filters(options.compression, options.significant_bits);
     if (!parsed.ok()) return parsed.status();
     filters = parsed.value();
+    if (options.overview && method->writes() &&
+        (!method->writes_step_file() || options.format != "netcdf4" ||
+         filters.codec != filter::Codec::none)) {
+        return {ErrorCode::unsupported,
+                "option overview: with method " + std::string(entry->name) + ", format " + options.format +
+                    " and compression " + options.compression +
+                    " values do not lie as they are in the step's file; run hakobi index afterwards"};
+    }
     return check_filters(filters);
 }
 

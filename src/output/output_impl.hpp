@@ -9,6 +9,7 @@
 #include "output/held_field.hpp"
 #include "output/method.hpp"
 #include "output/resumed.hpp"
+#include "output/sidecar.hpp"
 #include "storage/lock_file.hpp"
 
 namespace hakobi {
@@ -34,6 +35,9 @@ struct Output::Impl {
     bool is_open = false;  // between begin_step and end_step
     bool is_closed = false;
     std::vector<std::string> parts_made;  // rank 0: the temporary files that are there
+    bool is_behind = false;               // a step that was stored is being finished by `behind` of rank 0
+    std::string part_behind;              // rank 0: its temporary file
+    output::Behind behind;
     Status failure;                       // why the object is failed
     Status put_status;                    // the first mistake in this step's puts
     output::Step step;                    // the open step; its layout is kept from step to step
@@ -87,6 +91,12 @@ struct Output::Impl {
     /// stored.
     mpi::Agreed finish_draining(int most_left) noexcept;
     mpi::Agreed finish_oldest() noexcept;
+    /// Has rank 0 finish a stored step, whose overview takes time, while the ranks go on; after the one before it.
+    mpi::Agreed finish_later(const output::Step& stored) noexcept;
+    /// Waits for that, if it is under way.
+    mpi::Agreed finish_behind() noexcept;
+    /// Local: the names of the open step, and what its overview is made from if there is to be one.
+    [[nodiscard]] output::Step names_of_step() const;
     mpi::Agreed run_close() noexcept;
     void share_times() noexcept;
     /// Local, on every rank alike.

@@ -16,6 +16,7 @@
 #include "output/gather.hpp"
 #include "output/piece.hpp"
 #include "output/step_file.hpp"
+#include "overview/overview.hpp"
 #include "storage/file.hpp"
 
 namespace hakobi::output {
@@ -26,6 +27,7 @@ namespace fs = std::filesystem;
 constexpr std::string_view part_suffix = ".part";
 
 bool is_part_suffix(std::string_view suffix) {
+    if (suffix.starts_with(overview::suffix)) suffix.remove_prefix(overview::suffix.size());
     if (!suffix.starts_with(".") || !suffix.ends_with(part_suffix)) return false;
     suffix = suffix.substr(1, suffix.size() - 1 - part_suffix.size());
     return suffix.size() == 16 && suffix.find_first_not_of("0123456789abcdef") == std::string_view::npos;
@@ -86,6 +88,7 @@ std::string describe(const Series& series) {
 Status remove_steps(const Series& series) {
     for (const Series::Entry& file : series.files) {
         if (Status status = storage::remove_file(file.path); !status.ok()) return status;
+        discard_file(file.path + std::string(overview::suffix));
     }
     for (const Series::Entry& folder : series.pieces) {
         if (Status status = remove_pieces(folder.path); !status.ok()) return status;

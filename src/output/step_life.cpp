@@ -8,13 +8,15 @@
 //  format says (format.hpp), and every rank knows where its values go.
 //  5. Written: all values are in the file. Hidden: they are copied and on their way; end_step returns, and 6 comes in a
 //  later call, when all ranks have stored theirs: steps are finished in their order.
-//  6. Finished: rank 0 has synced and renamed it.
+//  6. Finished: rank 0 has made its overview where one is asked for, synced and renamed it. Of a hidden step with an overview
+//  this is done while the ranks go on, and agreed on in a later call.
 //
 // From create to close rank 0 holds the prefix's lock. An error at any point: steps before it are finished, rank 0 removes the
 // temporary files of it and of those behind it, and the object is failed on all ranks.
 #include <algorithm>
 #include <array>
 #include <cstdio>
+#include <utility>
 
 #include "base/bytes.hpp"
 #include "base/clock.hpp"
@@ -47,6 +49,7 @@ class Stopwatch {
 }  // namespace
 
 void Output::Impl::discard_parts() noexcept {
+    (void)behind.wait();
     for (const std::string& part : parts_made) output::discard_file(part);
     parts_made.clear();
 }
@@ -129,6 +132,7 @@ mpi::Agreed Output::Impl::run_step() noexcept {
     mpi::Agreed agreed = write_step();
     if (agreed.status.ok()) return agreed;
     mpi::Agreed earlier = finish_draining(0);
+    if (earlier.status.ok()) earlier = finish_behind();
     return earlier.status.ok() ? agreed : earlier;
 }
 
@@ -176,8 +180,7 @@ mpi::Agreed Output::Impl::write_step() noexcept {
         if (has_chunks) encoder->release();
     }
     if (method->num_draining() > static_cast<int>(draining.size())) {
-        draining.push_back(
-            {{.number = step.number, .path = step.path, .part_path = step.part_path}, now_s()});
+        draining.push_back({names_of_step(), now_s()});
         return {};
     }
     return finish(step);
@@ -210,17 +213,50 @@ mpi::Agreed Output::Impl::finish_oldest() noexcept {
     for (const auto& [begin_s, end_s] : gaps)
         times.hidden_s += std::max(0.0, std::min(stored_s, end_s) - std::max(from_s, begin_s));
     last_stored_s = std::max(last_stored_s, stored_s);
-    if (agreed.status.ok()) agreed = finish(oldest.names);
+    if (agreed.status.ok()) agreed = options.overview ? finish_later(oldest.names) : finish(oldest.names);
     if (agreed.status.ok()) draining.pop_front();
     return agreed;
 }
 
+output::Step Output::Impl::names_of_step() const {
+    Step names{.run = step.run, .number = step.number, .path = step.path, .part_path = step.part_path};
+    if (!options.overview || !is_rank_0()) return names;
+    names.description = step.description;
+    names.layout.offsets_bytes = step.layout.offsets_bytes;
+    names.layout.chunk_offsets_bytes = step.layout.chunk_offsets_bytes;
+    return names;
+}
+
+mpi::Agreed Output::Impl::finish_later(const Step& stored) noexcept {
+    if (mpi::Agreed agreed = finish_behind(); !agreed.status.ok()) return agreed;
+    is_behind = true;
+    if (is_rank_0()) {
+        part_behind = stored.part_path;
+        behind.start([stored, sync = options.sync] {
+            Status status = output::write_overview(stored, sync);
+            return status.ok() ? output::finish_file(stored.part_path, stored.path, sync) : status;
+        });
+    }
+    return {};
+}
+
+mpi::Agreed Output::Impl::finish_behind() noexcept {
+    if (!std::exchange(is_behind, false)) return {};
+    Stopwatch stopwatch(times.finish_s);
+    const Status status = behind.wait();
+    if (status.ok()) std::erase(parts_made, part_behind);
+    return mpi::agree(comm, status);
+}
+
 mpi::Agreed Output::Impl::finish(const Step& finished) noexcept {
+    if (mpi::Agreed agreed = finish_behind(); !agreed.status.ok()) return agreed;
     Stopwatch stopwatch(times.finish_s);
     if (!method->writes_step_file()) return {};
     Status status;
     if (is_rank_0()) {
         status = guarded("finishing the step", [&] {
+            Status made = options.overview ? output::write_overview(finished, options.sync) : Status();
+            if (!made.ok()) return made;
             return output::finish_file(finished.part_path, finished.path, options.sync);
         });
         if (status.ok()) std::erase(parts_made, finished.part_path);
@@ -292,6 +328,7 @@ void Output::Impl::place_fields() {
 mpi::Agreed Output::Impl::run_close() noexcept {
     begin_call();
     mpi::Agreed agreed = finish_draining(0);
+    if (agreed.status.ok()) agreed = finish_behind();
     if (!agreed.status.ok()) fail(agreed);
     if (mpi::Agreed closed = method->close(times); agreed.status.ok()) agreed = closed;
     lock.release();
@@ -308,6 +345,7 @@ mpi::Agreed Output::Impl::run_close() noexcept {
 
 void Output::Impl::fail(const mpi::Agreed& agreed) noexcept {
     failure = agreed.status;
+    is_behind = false;
     for (const Draining& step_behind : draining) method->abandon(step_behind.names);
     draining.clear();
     method->abandon(step);

@@ -1,15 +1,14 @@
 // What hakobi.post (python/hakobi/post/reducer.py) calls in libhakobi_overview.so, which needs no MPI.
 #include <fcntl.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <cstring>
 #include <hakobi/export.hpp>
 #include <new>
 #include <string_view>
 
 #include "overview/checksum.hpp"
+#include "overview/container.hpp"
 #include "overview/reduce.hpp"
 
 namespace {
@@ -31,17 +30,6 @@ struct Job {
     std::int64_t num_nan, crc32;
     char text[256];
 };
-
-Status write_all(int fd, std::span<const std::byte> bytes, std::int64_t offset_bytes) {
-    while (!bytes.empty()) {
-        const ssize_t count = ::pwrite(fd, bytes.data(), bytes.size(), offset_bytes);
-        if (count < 0 && errno == EINTR) continue;
-        if (count < 0) return hakobi::status_of_errno(errno, "cannot write", "the overview");
-        bytes = bytes.subspan(static_cast<std::size_t>(count));
-        offset_bytes += count;
-    }
-    return {};
-}
 
 Status run(Job& job) {
     hakobi::overview::Source source{.type = static_cast<hakobi::overview::CellType>(job.type),
@@ -67,7 +55,7 @@ Status run(Job& job) {
     std::ranges::copy(found.high, job.high);
     std::ranges::copy(found.sample, job.sample);
     const int fd = static_cast<int>(job.target_fd);
-    const Status status = write_all(fd, found.bricks, job.target_offset_bytes);
+    const Status status = hakobi::overview::write_all(fd, found.bricks, job.target_offset_bytes);
     // Under way while the next unit is read: the last fsync has little left to do.
     (void)::sync_file_range(fd, job.target_offset_bytes, static_cast<std::int64_t>(found.bricks.size()),
                             SYNC_FILE_RANGE_WRITE);

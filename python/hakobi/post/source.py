@@ -278,14 +278,17 @@ class _Survey:
         short = name.rpartition("/")[2]
         return dataset.ndim < 2 and (dataset.is_scale or short.lower() in _TIME_NAMES)
 
-    @staticmethod
-    def _reason_against(dataset: Any) -> str:
+    def _reason_against(self, dataset: Any) -> str:
         if dataset.dtype.kind not in "fiu" or dataset.dtype.itemsize > 8:
             return "not a field of numbers"
         if dataset.is_virtual or dataset.external:
             return "its values are in other files"
         if dataset.size == 0 or dataset.ndim < 2:
             return "empty" if dataset.size == 0 else "one dimension only"
+        if dataset.ndim == 2 and dataset.shape[0] == 1:
+            scale = self._scale(dataset, 0)
+            if scale is not None and str(scale.name).rpartition("/")[2].lower() in _TIME_NAMES:
+                return "one dimension and time only"
         return ""
 
     def _field(self, name: str, dataset: Any) -> Field:

@@ -76,7 +76,7 @@ TEST(EngineOptions, TakeNoDelayThatNeverEnds) {
     EXPECT_EQ(engine_options({{"hakobi_skew", "0.5"}}, warnings).value().skew_s, 0.5);
 }
 
-// A phase of 4,096 buffers goes by the shuffle; behind it rank 0 alone has pieces, coarse enough to go direct.
+// A phase of 4,096 buffers goes by the shuffle; behind it rank 0 alone has pieces, large enough to go direct.
 TEST_P(EngineWith, AReadThatEndsDirectCountsWhatCameByTheShuffle) {
     constexpr std::int64_t piece = 12288, stride = 12800, num = 6000, file_size = stride * num - 20000;
     if (comm_.rank() == 0) {
@@ -143,7 +143,7 @@ TEST_P(EngineWith, UnorderedRequestsWaitForTheOthersAsynchronousWrites) {
     engine->close().throw_if_error();
 }
 
-// Rank 0's request is short and coarse, so that it may move it by itself; the others' pieces are fine and go by the shuffle,
+// Rank 0's request is short and in one piece; the others' pieces are fine, so that all go by the shuffle,
 // some of them into the same pages.
 TEST_P(EngineWith, AShortRequestIsMovedBesideFineOnes) {
     constexpr std::int64_t length = 47008, fine = 500, num_fine = 90;

@@ -188,8 +188,8 @@ TEST_P(EngineTest, ManyAsynchronousWritesAreWholeAtClose) {
     }
 }
 
-// Even ranks have one coarse piece, which they move before they hear of the others; odd ones have fine pieces.
-TEST_P(EngineTest, RanksThatGoAheadMeetRanksThatShuffle) {
+// Even ranks have one large piece, odd ones have fine pieces.
+TEST_P(EngineTest, RanksWithLargePiecesMeetRanksWithFineOnes) {
     const std::int64_t zone = 3 << 19, n = 1 << 20;
     make_file(zone * comm_.size());
     auto engine = open_engine(true);

@@ -13,15 +13,29 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.option("--storage", "folders", multiple=True, type=click.Path(path_type=Path), help="Folder to measure; repeat.")
+@click.option(
+    "--writers",
+    type=click.IntRange(1, 4096),
+    help="Let so many processes write into one file of each --storage, and count the bytes that are lost.",
+)
+@click.option("--pieces", type=click.IntRange(1), default=10_000, show_default=True, help="That each of them writes.")
+@click.option("--launcher", default="", metavar="COMMAND", help="Starts one writer a rank: 'mpirun -n 2 --host a,b'.")
 @click.option("--quick", is_flag=True, help="Read facts only; measure nothing.")
 @click.option("--json", "json_file", type=click.Path(path_type=Path), help="Append the facts as JSON lines.")
-def command(folders: tuple[Path, ...], quick: bool, json_file: Path | None) -> int:
+def command(
+    folders: tuple[Path, ...],
+    writers: int | None,
+    pieces: int,
+    launcher: str,
+    quick: bool,
+    json_file: Path | None,
+) -> int:
     """Explain this machine: what falsifies figures here, what to set, and why.
 
     Caches, NUMA, huge pages, single copy, oversubscription, clock, steal time, storage limits, MPI libraries. Each
     measurement takes at most ten seconds; one of a storage writes up to 1 GiB there and removes it. Ctrl-C ends it and
     prints what was found until then. Exit status 0 also when traps are found: they are facts, not failures; 2
-    when a folder of --storage cannot be measured, after the rest of the page.
+    when a folder of --storage cannot be measured, after the rest of the page, and 1 when --writers found lost bytes.
     """
     from collections.abc import Callable, Sequence
     from dataclasses import asdict
@@ -31,6 +45,8 @@ def command(folders: tuple[Path, ...], quick: bool, json_file: Path | None) -> i
     from hakobi.errors import StorageError
     from hakobi.measuring import machine
 
+    if writers and not folders:
+        raise click.UsageError("--writers looks at a folder: name one by --storage")
     if json_file:
         files.prepare_file(json_file)
     refused: list[str] = []
@@ -77,7 +93,50 @@ def command(folders: tuple[Path, ...], quick: bool, json_file: Path | None) -> i
             records.append(json_file, {"kind": "fact", **asdict(fact)})
     if folders and refused:
         raise StorageError("; ".join(refused))
-    return 2 if stopped_at else 0
+    if stopped_at:
+        return 2
+    lost = [_lost_bytes(folder, writers, pieces, launcher, json_file) for folder in folders if writers]
+    return 1 if any(lost) else 0
+
+
+def _lost_bytes(folder: Path, writers: int, pieces: int, launcher: str, json_file: Path | None) -> int:
+    """Bytes that a file of the folder lost; says so, and the record. Raises StorageError."""
+    import json
+
+    from hakobi import conditions, progress, records
+    from hakobi.errors import StorageError, storage_error
+    from hakobi.measuring import lost_bytes
+
+    try:
+        with progress.phase(f"writing with {writers} processes into one file of {folder}", 3):
+            kept = lost_bytes.look(folder, writers, pieces, launcher)
+    except OSError as error:
+        raise storage_error("test storage", error) from error
+    except lost_bytes.WriterError as error:
+        raise StorageError(f"cannot test storage {folder}: {error}") from error
+    described = conditions.file_system(folder)
+    record = {
+        "kind": "storage",
+        "folder": str(folder),
+        "file_system": described.get("type", "unknown"),
+        "mount_options": described.get("options", ""),
+        "writers": kept.writers,
+        "pieces": kept.pieces,
+        "piece_bytes": lost_bytes.PIECE_BYTES,
+        "lost_bytes": kept.lost_bytes,
+        "lost_pieces": kept.lost_pieces,
+        "time_s": kept.seconds,
+        "launcher": launcher,
+    }
+    if kept.lost_bytes:
+        click.echo(
+            f"TRAP  {folder}: {kept.lost_bytes} bytes of {kept.lost_pieces} pieces are lost where {kept.writers} "
+            "writers share a file: let one node write (--method root), or mount it otherwise (docs/storage.md)"
+        )
+    if json_file:
+        records.append(json_file, record)
+    click.echo(json.dumps(record))
+    return kept.lost_bytes
 
 
 def _show(facts: list[Fact]) -> None:

@@ -29,7 +29,8 @@ class Rounds : public RanksTest {
                                                       .long_name = {},
                                                       .standard_name = {},
                                                       .type = field.type,
-                                                      .global = field.global}}},
+                                                      .global = field.global,
+                                                      .fill_value = format::default_fill(field.type)}}},
                           .layout = {},
                           .parts = {},
                           .are_regions_new = are_regions_new};

@@ -31,7 +31,8 @@ setup: ## install what is missing: Debian packages, .venv with the command .venv
 build: setup ## build the library, programs and tests in build/$HAKOBI_MPI
 	@tools/build $(HAKOBI_MPI)
 
-programs: setup ## build only what the command hakobi runs: no tests
+programs: ## build only what the command hakobi runs: no tests
+	@tools/setup programs
 	@tools/build $(HAKOBI_MPI) programs
 
 demo: programs ## run the tsunami by every output method, print the table, write the report

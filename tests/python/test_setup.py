@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -12,7 +14,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 
 
-def setup(tmp_path: Path, packages: str, **fakes: str) -> subprocess.CompletedProcess[str]:
+def setup(tmp_path: Path, packages: str, *arguments: str, **fakes: str) -> subprocess.CompletedProcess[str]:
     """tools/setup of a copy for a user without root, on a machine that has none of the packages."""
     (tmp_path / "tools").mkdir()
     shutil.copy(ROOT / "tools" / "setup", tmp_path / "tools")
@@ -42,7 +44,7 @@ def setup(tmp_path: Path, packages: str, **fakes: str) -> subprocess.CompletedPr
         (folder / name).write_text(f"#!/bin/sh\n{text}\n")
         (folder / name).chmod(0o755)
     return subprocess.run(
-        [tmp_path / "tools" / "setup"],
+        [tmp_path / "tools" / "setup", *arguments],
         env={"PATH": str(folder)},
         capture_output=True,
         text=True,
@@ -67,3 +69,46 @@ def test_what_only_tests_need_stops_nothing(tmp_path: Path) -> None:
     done = setup(tmp_path, "# Tests: readers\nncdump-bin\n")
     assert "for the tests only, not installed (no root, no sudo): ncdump-bin" in done.stderr
     assert done.stderr.splitlines()[-1].startswith("hakobi setup: could not make .venv")
+
+
+def test_the_programs_need_nothing_of_what_only_tests_need(tmp_path: Path) -> None:
+    listed = setup(tmp_path, "libneeded-dev # why\n\n# Tests: readers\nncdump-bin\n", "programs", "--list")
+    assert (listed.stdout, listed.stderr, listed.returncode) == ("libneeded-dev\n", "", 0)
+
+
+def test_the_lock_of_the_programs_has_what_the_extras_want() -> None:
+    """Whatever `hakobi[plots,post]` asks for stands above the tests' part of requirements.lock."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    extras = project["optional-dependencies"]
+    wanted = [*project["dependencies"], *extras["output"], *extras["measure"], *extras["plots"], *extras["post"]]
+    above, _, below = (ROOT / "requirements.lock").read_text().partition("\n# Tests")
+    assert below
+    locked = {line.partition("==")[0].lower() for line in above.splitlines()}
+    names = {re.split(r"[\[>=]", want)[0] for want in wanted} - {"hakobi"}
+    assert names <= locked
+
+
+def build(tmp_path: Path, *targets: str) -> list[str]:
+    """What tools/build of a copy calls: cmake's and ninja's arguments."""
+    folder = tmp_path / "bin"
+    if not folder.is_dir():
+        (tmp_path / "tools").mkdir()
+        shutil.copy(ROOT / "tools" / "build", tmp_path / "tools")
+        folder.mkdir()
+        for name in ("cmake", "ninja"):
+            (folder / name).write_text(f'#!/bin/sh\necho {name} "$@" >>{tmp_path}/calls\n')
+            (folder / name).chmod(0o755)
+    (tmp_path / "calls").write_text("")
+    path = f"{folder}:{os.environ['PATH']}"
+    subprocess.run([tmp_path / "tools" / "build", "openmpi", *targets], env={"PATH": path}, check=True, timeout=60)
+    (tmp_path / "build" / "openmpi" / "build.ninja").touch()
+    return (tmp_path / "calls").read_text().splitlines()
+
+
+def test_tests_are_configured_when_more_than_the_programs_is_built(tmp_path: Path) -> None:
+    """A machine that is to run the demonstration alone need not have what the tests need."""
+    assert "-DHAKOBI_TESTS=OFF" in build(tmp_path, "programs")[0]
+    assert not any(call.startswith("cmake") for call in build(tmp_path, "programs"))
+    assert "-DHAKOBI_TESTS=ON" in build(tmp_path)[0]
+    assert not any(call.startswith("cmake") for call in build(tmp_path))
+    assert not any(call.startswith("cmake") for call in build(tmp_path, "programs"))

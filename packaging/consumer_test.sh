@@ -43,11 +43,10 @@ pc=$(find "$prefix" -name hakobi.pc)
 PKG_CONFIG_PATH=$(dirname "$pc")
 export PKG_CONFIG_PATH
 mkdir "$work/pc"
-rpath=-Wl,-rpath,$(pkg-config --variable=libdir hakobi)
 # Unquoted: flags.
-"$cxx" -std=c++20 "$source/examples/languages/wave.cpp" -o "$work/pc/wave_cpp" $(pkg-config --cflags --libs hakobi) "$rpath"
-"$cc" -std=c99 -pedantic-errors "$source/examples/languages/wave.c" -o "$work/pc/wave_c" $(pkg-config --cflags --libs hakobi) "$rpath"
-"$mpifort" "$source/examples/languages/wave.f90" -o "$work/pc/wave_fortran" $(pkg-config --cflags --libs hakobi-fortran) "$rpath"
+"$cxx" -std=c++20 "$source/examples/languages/wave.cpp" -o "$work/pc/wave_cpp" $(pkg-config --cflags --libs hakobi)
+"$cc" -std=c99 -pedantic-errors "$source/examples/languages/wave.c" -o "$work/pc/wave_c" $(pkg-config --cflags --libs hakobi)
+"$mpifort" "$source/examples/languages/wave.f90" -o "$work/pc/wave_fortran" $(pkg-config --cflags --libs hakobi-fortran)
 
 mkdir "$work/out"
 for way in cmake pc; do
@@ -58,6 +57,25 @@ for way in cmake pc; do
         done
     done
 done
+
+# docs/first-hour.md to the letter: its commands in an empty folder, with this prefix and these compilers.
+page=$source/docs/first-hour.md
+mkdir "$work/hour"
+cp "$source/examples/first-hour/heat.cpp" "$source/examples/first-hour/heat.f90" "$work/hour"
+mpicxx() { "$cxx" "$@"; }
+mpifort() { "$mpifort" "$@"; }
+(
+    cd "$work/hour"
+    unset PKG_CONFIG_PATH
+    eval "$(grep '^export PATH=' "$page" | sed "s|<where>|$prefix|g")"
+    [ "$(command -v hakobi)" = "$prefix/bin/hakobi" ] || fail "PATH of docs/first-hour.md"
+    for command in "$(grep -o '^mpicxx.* heat.cpp .*' "$page")" "$(grep -o 'mpifort.* heat.f90 [^`]*' "$page")"; do
+        eval "$command" || fail "$command"
+        $launcher ./heat --output plate --steps 2 >said || fail "$command: ./heat"
+        [ -f plate_000001.nc ] || fail "$command: ./heat wrote nothing"
+        rm plate_*
+    done
+) || exit 1
 
 "$source/packaging/projects_test.sh" "$prefix" "$cc" "$cxx" "$(command -v gfortran || echo "$mpifort")" "$launcher"
 

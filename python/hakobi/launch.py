@@ -117,14 +117,17 @@ def run(
     extra_environment: Mapping[str, str] | None = None,
     folder: Path | None = None,
     capture: bool = True,
+    command: Sequence[str] = (),
 ) -> Finished:
     """Runs a program to its end and returns what came of it; its failure is a status, not an exception.
 
-    With `capture` its output is returned, else it goes to this process's stdout and stderr. Raises RunError when
-    `timeout_s` passed, InputError when the launcher is missing. Rule 2 holds for every way out.
+    With `capture` its output is returned, else it goes to this process's stdout and stderr. `command` starts it
+    elsewhere than on this machine alone. Raises RunError when `timeout_s` passed, InputError when the launcher is
+    missing. Rule 2 holds for every way out.
     """
-    command = command_line(program, arguments, ranks)
-    warn_of_crowd(ranks, len(os.sched_getaffinity(0)), program.flavour)
+    if not command:
+        command = command_line(program, arguments, ranks)
+        warn_of_crowd(ranks, len(os.sched_getaffinity(0)), program.flavour)
     begin_s = time.time()
     pipe = subprocess.PIPE if capture else None
     begin = time.perf_counter()

@@ -12,7 +12,13 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.option("--storage", "folders", multiple=True, type=click.Path(path_type=Path), help="Folder to measure; repeat.")
+@click.option(
+    "--storage",
+    "folders",
+    multiple=True,
+    type=click.Path(path_type=Path),
+    help="Folder to measure, or testbed:SERVER; repeat.",
+)
 @click.option(
     "--writers",
     type=click.IntRange(1, 4096),
@@ -44,9 +50,15 @@ def command(
     from hakobi import conditions, files, programs, progress, records
     from hakobi.errors import StorageError
     from hakobi.measuring import machine
+    from hakobi.measuring.testbed import wanted
 
     if writers and not folders:
         raise click.UsageError("--writers looks at a folder: name one by --storage")
+    beds = [folder for folder in folders if wanted.is_wanted(str(folder))]
+    if beds and (launcher or not writers):
+        raise click.UsageError(f"{beds[0]} is looked at by --writers, and starts them itself")
+    for bed in beds:
+        wanted.parse(str(bed))
     if json_file:
         files.prepare_file(json_file)
     refused: list[str] = []
@@ -72,7 +84,7 @@ def command(
                 refused.append(str(error))
                 return [machine.Fact(f"storage {folder}", "not measured", "note", str(error))]
 
-        for folder in folders or (Path.cwd(),):
+        for folder in [folder for folder in folders if folder not in beds] if folders else [Path.cwd()]:
             what = f"storage {folder}, where up to 1 GiB is written, read and removed"
             parts.append((what, partial(storage, folder), 8))
     facts: list[Fact] = []
@@ -106,15 +118,22 @@ def _lost_bytes(folder: Path, writers: int, pieces: int, launcher: str, json_fil
     from hakobi import conditions, progress, records
     from hakobi.errors import StorageError, storage_error
     from hakobi.measuring import lost_bytes
+    from hakobi.measuring.testbed import Testbed, wanted
 
     try:
-        with progress.phase(f"writing with {writers} processes into one file of {folder}", 3):
-            kept = lost_bytes.look(folder, writers, pieces, launcher)
+        if wanted.is_wanted(str(folder)):
+            with Testbed(wanted.parse(str(folder))) as bed:
+                with progress.phase(f"writing with {writers} processes into one file of {folder}", 30):
+                    kept = lost_bytes.look_at_testbed(bed, writers, pieces)
+                described = bed.file_system()
+        else:
+            with progress.phase(f"writing with {writers} processes into one file of {folder}", 3):
+                kept = lost_bytes.look(folder, writers, pieces, launcher)
+            described = conditions.file_system(folder)
     except OSError as error:
         raise storage_error("test storage", error) from error
     except lost_bytes.WriterError as error:
         raise StorageError(f"cannot test storage {folder}: {error}") from error
-    described = conditions.file_system(folder)
     record = {
         "kind": "storage",
         "folder": str(folder),

@@ -13,7 +13,9 @@ from hakobi.options import SECONDS
 @click.option("--app", default="tsunami", show_default=True, help="hakobi-APP, or a program's path: ./solver.")
 @click.option("--methods", default="all", show_default=True, help="Methods to compare, separated by commas.")
 @click.option("--ranks", default="1,2,4", show_default=True, help="Rank counts, separated by commas.")
-@click.option("--storage", "storages", multiple=True, metavar="NAME=DIR", help="Where to write; repeat for several.")
+@click.option(
+    "--storage", "storages", multiple=True, metavar="NAME=DIR", help="Where to write, or testbed:SERVER; repeat."
+)
 @click.option("--storage-model", "models", multiple=True, metavar="NAME=MODEL", help="Lay a model over a storage.")
 @click.option("--repetitions", type=int, default=5, show_default=True, help="Rounds: every case once in each.")
 @click.option("--json", "json_file", type=click.Path(path_type=Path), help="Append a JSON line a run to this file.")
@@ -52,20 +54,27 @@ def command(
         --repetitions 7 --json runs.jsonl --report report.html -- --hours 2
     hakobi study output-methods --methods root,pipelined,pipelined+hidden --storage slow=/dev/shm/me \\
         --storage-model slow=servers=1,bandwidth=118,latency=1ms
+    hakobi study output-methods --storage smb-1gbit=testbed:smb,1gbit --storage nfs=testbed:nfs,nodes=4
     hakobi study output-methods --app ./solver
 
     A program of your own takes --method, --output and --json, and appends {"time_s": SECONDS} to that file:
     docs/own-study.md has one in C++, Fortran and Python. METHOD+hidden lets a step drain while the next is computed.
+    testbed:nfs and testbed:smb bring up a file server and nodes with real clients on this machine: docs/storage.md.
     """
+    from hakobi.errors import InputError
     from hakobi.studies.output_methods import plan, session
 
     name, program = plan.program_of(app)
     places = plan.parse_storages(storages, default=Path("out") / "study")
+    testbeds = plan.parse_testbeds(places)
+    if keep and testbeds:
+        raise InputError("--keep: a testbed's files are gone with it")
     return session.study(
         plan.Plan(
             app=name,
             program=program,
             models=plan.parse_models(models, places),
+            testbeds=testbeds,
             methods=plan.parse_methods(methods),
             ranks=plan.parse_ranks(ranks),
             storages=places,

@@ -18,8 +18,13 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from hakobi.measuring.testbed import Testbed
 
 PIECE_BYTES = 1009  # a prime: no piece begins or ends where a block does, but by chance
 #: Where launchers say which of the processes this is.
@@ -95,6 +100,36 @@ def look(folder: Path, writers: int, pieces_each: int = 10_000, launcher: str = 
     `launcher`: what starts one writer on each of so many nodes or ranks ("mpirun -n 2 --host a,b"); "": they are
     started here. Raises OSError, or WriterError.
     """
+
+    def commands(path: Path) -> list[list[str]]:
+        program = [sys.executable, str(Path(__file__).resolve()), str(path)]
+        rest = [str(writers), str(writers * pieces_each)]
+        if launcher:
+            return [[*shlex.split(launcher), *program, "-", *rest]]
+        return [[*program, str(writer), *rest] for writer in range(writers)]
+
+    return _look(folder, writers, pieces_each, commands, timeout_s)
+
+
+def look_at_testbed(bed: Testbed, writers: int, pieces_each: int = 10_000, timeout_s: float = 600) -> Kept:
+    """The same with writers on a testbed's nodes, dealt out one by one; what the server has then is compared. Raises
+    OSError, or WriterError."""
+
+    def commands(path: Path) -> list[list[str]]:
+        program = [os.path.realpath(sys.executable), str(Path(__file__).resolve()), str(bed.on_nodes(path))]
+        rest = [str(writers), str(writers * pieces_each)]
+        return [bed.on_node(i % bed.wanted.nodes, *program, str(i), *rest) for i in range(writers)]
+
+    return _look(bed.folder, writers, pieces_each, commands, timeout_s)
+
+
+def _look(
+    folder: Path,
+    writers: int,
+    pieces_each: int,
+    commands: Callable[[Path], list[list[str]]],
+    timeout_s: float,
+) -> Kept:
     begin = time.perf_counter()
     num_pieces = writers * pieces_each
     with tempfile.TemporaryDirectory(prefix="hakobi-doctor-", dir=folder) as name:
@@ -102,13 +137,7 @@ def look(folder: Path, writers: int, pieces_each: int = 10_000, launcher: str = 
         with path.open("wb") as file:
             file.truncate(num_pieces * PIECE_BYTES)
             os.fsync(file.fileno())
-        program = [sys.executable, str(Path(__file__).resolve()), str(path)]
-        rest = [str(writers), str(num_pieces)]
-        if launcher:
-            commands = [[*shlex.split(launcher), *program, "-", *rest]]
-        else:
-            commands = [[*program, str(writer), *rest] for writer in range(writers)]
-        _run_all(commands, timeout_s)
+        _run_all(commands(path), timeout_s)
         lost_bytes, lost_pieces = lost(str(path), num_pieces)
     return Kept(writers, num_pieces, lost_bytes, lost_pieces, time.perf_counter() - begin)
 

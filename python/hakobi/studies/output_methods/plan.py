@@ -15,6 +15,8 @@ from pathlib import Path
 from hakobi.errors import InputError, unknown_name
 from hakobi.measuring import storage_model
 from hakobi.measuring.storage_model import StorageModel
+from hakobi.measuring.testbed import wanted
+from hakobi.measuring.testbed.wanted import Wanted
 
 BASELINE = "none"
 #: The library's methods in the order of its documentation (hakobi::output_methods()), without the baseline.
@@ -45,7 +47,7 @@ class Run:
 
 @dataclass(frozen=True)
 class Plan:
-    """The whole study. `storages`: name -> folder. `arguments` are the application's own."""
+    """The whole study. `storages`: name -> folder, of a testbed its words. `arguments` are the application's own."""
 
     app: str
     methods: tuple[str, ...]
@@ -59,6 +61,7 @@ class Plan:
     keep: bool = False
     program: Path | None = None  #: the application's file; None: hakobi-APP
     models: dict[str, StorageModel] = field(default_factory=dict)  #: storage -> what is laid over its files
+    testbeds: dict[str, Wanted] = field(default_factory=dict)  #: storage -> what is brought up for it
 
     def runs(self) -> list[Run]:
         """Every run in order."""
@@ -109,8 +112,8 @@ def parse_ranks(text: str) -> tuple[int, ...]:
 
 
 def parse_storages(words: tuple[str, ...], default: Path) -> dict[str, Path]:
-    """NAME=DIR words; without any, one storage named "default" in `default`. Raises InputError for a word without
-    both parts, a name given twice, two names for one folder."""
+    """NAME=DIR words, where DIR may be a testbed; without any, one storage named "default" in `default`. Raises
+    InputError for a word without both parts, a name given twice, two names for one folder."""
     if not words:
         return {"default": default}
     result: dict[str, Path] = {}
@@ -123,10 +126,22 @@ def parse_storages(words: tuple[str, ...], default: Path) -> dict[str, Path]:
         result[name] = Path(folder)
     seen: dict[Path, str] = {}
     for name, path in result.items():
+        if wanted.is_wanted(str(path)):
+            continue
         other = seen.setdefault(path.resolve(), name)
         if other != name:
             raise InputError(f"storages '{other}' and '{name}' are the same folder {path}")
     return result
+
+
+def parse_testbeds(storages: dict[str, Path]) -> dict[str, Wanted]:
+    """Those of the storages that are testbeds (hakobi.measuring.testbed). Raises InputError.
+
+    >>> parse_testbeds({"here": Path("a"), "nfs": Path("testbed:nfs,1gbit")})["nfs"].rate
+    '1gbit'
+    """
+    texts = {name: str(path) for name, path in storages.items()}
+    return {name: wanted.parse(text) for name, text in texts.items() if wanted.is_wanted(text)}
 
 
 def parse_models(words: tuple[str, ...], storages: dict[str, Path]) -> dict[str, StorageModel]:
@@ -146,6 +161,8 @@ def parse_models(words: tuple[str, ...], storages: dict[str, Path]) -> dict[str,
             raise unknown_name("storage in --storage-model", name, tuple(storages))
         if name in result:
             raise InputError(f"--storage-model: storage '{name}' is given twice")
+        if wanted.is_wanted(str(storages[name])):
+            raise InputError(f"--storage-model: storage '{name}' is a testbed, whose server is no model")
         result[name] = storage_model.parse(text)
     return result
 

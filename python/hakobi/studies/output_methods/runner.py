@@ -16,13 +16,14 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from hakobi import files, launch, records
 from hakobi.conditions import Conditions
 from hakobi.errors import FormatError, HakobiError, RunError, StorageError
+from hakobi.measuring.testbed import Testbed
 from hakobi.programs import Program
 from hakobi.records import Record
 from hakobi.studies.output_methods.plan import BASELINE, HIDDEN, Case, Plan, Run
@@ -53,13 +54,22 @@ class Outcome:
 
 
 class Runner:
-    """Runs a plan with a program. `json`: file that records are appended to, or None. Folders are made by `run`."""
+    """Runs a plan with a program. `json`: file that records are appended to, or None. Folders are made by `run`.
+    `beds`: the storages that are testbeds, up; the plan's storages name their folders."""
 
-    def __init__(self, plan: Plan, program: Program, conditions: Conditions, json: Path | None = None) -> None:
+    def __init__(
+        self,
+        plan: Plan,
+        program: Program,
+        conditions: Conditions,
+        json: Path | None = None,
+        beds: Mapping[str, Testbed] | None = None,
+    ) -> None:
         self._plan = plan
         self._program = program
         self._conditions = conditions
         self._json = json
+        self._beds = beds or {}
         self._largest_bytes = 0
         self._label = f"hakobi-{plan.app}-{os.getpid()}"
 
@@ -138,19 +148,25 @@ class Runner:
 
     def _launch(self, run: Run, folder: Path) -> tuple[launch.Finished, Record]:
         case = run.case
-        with tempfile.TemporaryDirectory(prefix="hakobi-") as temporary:
+        bed = self._beds.get(case.storage)
+        with tempfile.TemporaryDirectory(prefix="hakobi-", dir=bed.told if bed else None) as temporary:
             json = Path(temporary) / "run.jsonl"
+            output, told_in = folder / self._plan.app, json
+            if bed:
+                output, told_in = bed.on_nodes(output), bed.on_nodes(json)
             method, _, _ = case.method.partition(HIDDEN)
-            arguments = ["--method", method, "--output", str(folder / self._plan.app), "--json", str(json)]
+            arguments = ["--method", method, "--output", str(output), "--json", str(told_in)]
             if self._plan.sync:
                 arguments.append("--sync")
             arguments += self._plan.arguments
+            variables = {**_hiding(case), **self._model_environment(case, folder, Path(temporary))}
             finished = launch.run(
                 self._program,
                 arguments,
                 case.ranks,
                 timeout_s=self._plan.timeout_s,
-                extra_environment={**_hiding(case), **self._model_environment(case, folder, Path(temporary))},
+                extra_environment=variables,
+                command=bed.command_line(self._program, arguments, case.ranks, variables) if bed else (),
             )
             what = f"{self._plan.app} with method {case.method} on {case.ranks} rank{'s' * (case.ranks > 1)}"
             launch.check(finished, what)
@@ -182,7 +198,9 @@ class Runner:
         case = run.case
         output_bytes = sum(path.stat().st_size for path in written)
         self._largest_bytes = max(self._largest_bytes, output_bytes)
-        cached_bytes = files.cached_bytes(written)
+        bed = self._beds.get(case.storage)
+        # Where nodes hold what the server has, only they know.
+        cached_bytes = None if bed else files.cached_bytes(written)
         return {
             **{key: value for key, value in told.items() if key not in ("prefix", "output")},
             "study": "output-methods",
@@ -198,6 +216,7 @@ class Runner:
             "cached_bytes": cached_bytes,
             "sync": self._plan.sync,
             "storage_model": model.value() if (model := self._plan.models.get(case.storage)) else None,
+            "testbed": bed.wanted.value() if bed else None,
             "sha256": files.sha256(written) if written else None,
             "arguments": list(self._plan.arguments),
             "conditions": self._conditions,

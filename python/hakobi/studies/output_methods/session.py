@@ -5,11 +5,13 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 from hakobi import conditions, files, programs, table
 from hakobi.errors import InputError, unknown_name
+from hakobi.measuring.testbed import Testbed
 from hakobi.programs import Program
 from hakobi.records import Record
 from hakobi.studies.output_methods import runner, tables
@@ -33,10 +35,22 @@ def execute(plan: Plan, json: Path | None, observer: runner.Observer | None = No
     """Checks, runs and sums up a plan; progress goes to stderr. Raises HakobiError for what is wrong before the first
     run; what goes wrong later is in the result."""
     program = Program(plan.program, programs.flavour_of(plan.program)) if plan.program else find_app(plan.app)
-    facts = conditions.collect(program.flavour, plan.storages)
-    work = Runner(plan, program, facts, json)
+    with ExitStack() as ended:
+        beds = {name: ended.enter_context(Testbed(wanted)) for name, wanted in plan.testbeds.items()}
+        storages = {**plan.storages, **{name: bed.folder for name, bed in beds.items()}}
+        return _execute(replace(plan, storages=storages), program, beds, json, observer)
+
+
+def _execute(
+    plan: Plan, program: Program, beds: dict[str, Testbed], json: Path | None, observer: runner.Observer | None
+) -> Study:
+    facts = conditions.collect(program.flavour)
+    work = Runner(plan, program, facts, json, beds)
     work.check()
-    facts["storage"] = {name: conditions.file_system(folder) for name, folder in plan.storages.items()}
+    facts["storage"] = {
+        name: beds[name].file_system() if name in beds else conditions.file_system(folder)
+        for name, folder in plan.storages.items()
+    }
     for name, model in plan.models.items():
         facts["storage"][name]["model"] = model.words()
     with _progress(plan) as (on_start, on_end):

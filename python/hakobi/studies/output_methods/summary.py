@@ -128,6 +128,6 @@ def _figures(case: Case, times: list[float], baseline: list[float]) -> Figures:
 def _cached_share(results: Sequence[Record]) -> dict[str, float]:
     shares: dict[str, list[float]] = {}
     for record in results:
-        if record["output_bytes"] > 0:
+        if record["output_bytes"] > 0 and record["cached_bytes"] is not None:
             shares.setdefault(record["storage"], []).append(record["cached_bytes"] / record["output_bytes"])
     return {storage: statistics.summarise(sample).median for storage, sample in shares.items()}

@@ -9,6 +9,11 @@ from hakobi.studies.output_methods.summary import Figures, Row, StudySummary
 from hakobi.table import Table
 from hakobi.words import bytes_text, count_text, list_text, percent_text, seconds_digits, seconds_text
 
+_NO_RDMA = (
+    "A testbed has no RDMA: for SMB Direct or NFS over RDMA mount a real server (-o rdma) on real nodes and name that "
+    "folder by --storage NAME=DIR (docs/storage.md)."
+)
+
 
 def make_table(summary: StudySummary, facts: Conditions) -> Table:
     """Three lines a storage and rank count: time, output time, share; a column a method."""
@@ -134,6 +139,9 @@ def cache_notes(summary: StudySummary, facts: Conditions) -> list[str]:
         if model := described.get("model"):
             result.append(f"{name}: {model}; every method's file calls pass it.")
             continue
+        if testbed := described.get("testbed"):
+            result.append(f"{name}: {testbed}; nodes are user-mode Linux, the server's files lie in its memory.")
+            continue
         if conditions.in_memory(described):
             result.append(f"{name} lies in memory ({described['type']}): these are not the figures of a disk.")
             continue
@@ -143,6 +151,8 @@ def cache_notes(summary: StudySummary, facts: Conditions) -> list[str]:
         )
         text += f"({bytes_text(available)} available); {percent_text(share)} of it was there when the run ended."
         result.append(text)
+    if any("testbed" in described for described in facts.get("storage", {}).values()):
+        result.append(_NO_RDMA)
     if summary.sync:
         result.append("sync counted: every step's file was brought to storage before the next.")
     else:

@@ -1,0 +1,88 @@
+"""A file server and nodes with real kernel clients on this machine (docs/storage.md), or skipped."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import psutil
+import pytest
+
+from hakobi import programs
+from hakobi.errors import InputError
+from hakobi.measuring import lost_bytes, testbed
+from hakobi.measuring.testbed import UnavailableError, parse, wanted
+from hakobi.measuring.testbed.__main__ import parse_fault
+from hakobi.studies.output_methods import plan
+from running import Result
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("testbed:nsf", "did you mean 'nfs'"),
+        ("testbed:nfs,1gibt", "'1gibt' is no word of a testbed"),
+        ("testbed:nfs,1gbit,2gbit", "rate is given twice"),
+        ("testbed:smb,nodes=9", "give 1 to 8"),
+        ("testbed:smb,size=much", "size=much"),
+    ],
+)
+def test_a_testbed_that_cannot_be_is_refused_by_its_word(text: str, reason: str) -> None:
+    with pytest.raises(InputError, match=reason):
+        parse(text)
+
+
+def test_a_testbed_stands_where_a_folder_could() -> None:
+    storages = plan.parse_storages(("a=testbed:nfs", "b=testbed:nfs,1gbit", "c=out"), Path())
+    found = plan.parse_testbeds(storages)
+    assert {name: (bed.server, bed.rate) for name, bed in found.items()} == {"a": ("nfs", ""), "b": ("nfs", "1gbit")}
+    with pytest.raises(InputError, match="is a testbed"):
+        plan.parse_models(("a=servers=1,bandwidth=118",), storages)
+    assert not wanted.is_wanted("out/testbed")
+    with pytest.raises(InputError, match="give stop@5"):
+        parse_fault("stop@5")
+
+
+def test_the_study_refuses_to_keep_what_goes_away(hakobi: Callable[..., Result]) -> None:
+    refused = hakobi("study", "output-methods", "--keep", "--storage", "a=testbed:nfs")
+    assert refused.status == 2
+    assert "gone with it" in refused.stderr
+
+
+def _descendants(pid: int) -> list[psutil.Process]:
+    return psutil.Process(pid).children(recursive=True)
+
+
+def test_two_nodes_keep_what_they_write_and_nothing_is_left() -> None:
+    """On real NFS clients, also when whoever made the testbed is killed."""
+    if programs.flavour() != "openmpi":
+        pytest.skip("its nodes are reached by Open MPI")
+    try:
+        with testbed.Testbed(parse("nfs,size=64M")) as bed:
+            kept = lost_bytes.look_at_testbed(bed, writers=2, pieces_each=50, timeout_s=60)
+            assert (kept.pieces, kept.lost_bytes) == (100, 0)
+            assert bed.file_system()["type"] == "nfs4"
+            below = _descendants(os.getpid())
+            assert any("linux.uml" in process.name() for process in below)
+            assert psutil.wait_procs(below, timeout=0)[1]
+    except UnavailableError as error:
+        pytest.skip(str(error))
+    assert psutil.wait_procs(below, timeout=10)[1] == []
+    maker = [
+        sys.executable,
+        "-c",
+        "import time, hakobi.measuring.testbed as t\nwith t.Testbed(t.parse('nfs,nodes=1')): time.sleep(60)",
+    ]
+    with subprocess.Popen(maker) as process:
+        end = time.monotonic() + 60
+        while not any("linux.uml" in child.name() for child in _descendants(process.pid)):
+            assert time.monotonic() < end
+            time.sleep(0.05)
+        below = _descendants(process.pid)
+        process.send_signal(signal.SIGKILL)
+    assert psutil.wait_procs(below, timeout=20)[1] == []

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hakobi.post import serving
+from hakobi.post.catalogue import Catalogue, OpenStep, Steps
 
 Array = NDArray[Any]
 TOKEN = "token-of-the-tests"
@@ -49,6 +50,12 @@ def wave(shape: tuple[int, ...], phase: float = 0.0, dtype: str = "f4") -> Array
     values = sum(np.sin((1 + d) * g + phase) for d, g in enumerate(grids)) + 0.01 * grids[-1]
     values[tuple(slice(0, n // 5) for n in shape)] = np.nan
     return np.asarray(values, dtype)
+
+
+def open_step(path: Path) -> OpenStep:
+    """A step's file as a server opens it."""
+    [series] = Catalogue(path).series.values()
+    return Steps(path.parent).get(series, -1)
 
 
 class Client:

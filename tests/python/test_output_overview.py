@@ -13,9 +13,9 @@ import pytest
 
 from hakobi import launch, programs
 from hakobi.post import indexing
-from hakobi.post.catalogue import Steps
 from hakobi.post.overview import path_of
 from hakobi.programs import Program
+from posting import open_step
 
 pytestmark = pytest.mark.programs
 
@@ -54,7 +54,7 @@ def assert_near(one: Any, other: Any) -> None:
 
 def check_against_index(step: Path) -> None:
     """The step's overview has the entries that `hakobi index` makes, in order, byte for byte."""
-    assert Steps().get(step).overview is not None
+    assert open_step(step).overview is not None
     path = path_of(step)
     made = path.rename(path.with_suffix(".made"))
     assert indexing.make_overview(step).state == "made"

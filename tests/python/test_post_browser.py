@@ -17,6 +17,7 @@ from hakobi import records
 from hakobi.post import browser as browsers
 from hakobi.post import indexing
 from hakobi.post.catalogue import identifier
+from mesh_files import block, write_mesh
 from posting import TOKEN, Client, served, wave, write_step
 from running import Result
 
@@ -285,3 +286,39 @@ return [blob.called, text, video.videoWidth, video.videoHeight];
     assert min(width, height) > 400
     assert pictures_of(base64.b64decode(data)) == len(FLAT)
     assert not errors(page)
+
+
+MESH_DRAWN = "document.querySelector('#mesh').dataset.complete === 'true'"
+
+
+def test_meshes_are_drawn_cut_and_asked(browser: browsers.Browser, tmp_path: Path) -> None:
+    parts = {"rotor": block("tetrahedra", (8, 8, 8)), "stator": block("hexahedra", (8, 8, 8), (8, 0, 0))}
+    for name, part in parts.items():
+        for number in range(2):
+            points = part["Points"] + (number if name == "rotor" else 0)
+            write_mesh(tmp_path / f"run_{name}_{number}.hdf", [{**part, "Points": points}], {"p": lambda x: x[:, 0]})
+    with served(tmp_path) as client:
+        browser.go("about:blank")
+        browser.console()
+        browser.go(f"http://127.0.0.1:{client.port}/?token={TOKEN}")
+        browser.wait(f"{MESH_DRAWN} && hakobi.mesh.numTriangles === 2 * 12 * 64")
+        middle = """
+const gl = hakobi.mesh.gl, p = new Uint8Array(4);
+hakobi.mesh.drawNow();
+gl.readPixels(gl.drawingBufferWidth / 2, gl.drawingBufferHeight / 2, 1, 1, gl.RGBA, gl.UNSIGNED_BYTE, p);
+return [...p];
+"""
+        background = browser.run("return hakobi.mesh.background().map((v) => Math.round(255 * v))")
+        assert browser.run(middle)[:3] != background
+        x, y = browser.run(
+            "const b = document.querySelector('#mesh').getBoundingClientRect();"
+            "return [Math.round(b.left + b.width / 2), Math.round(b.top + b.height / 2)]"
+        )
+        browser.drag([(x, y)])
+        browser.wait("document.querySelector('#times path') && hakobi.state.point")
+        browser.run("hakobi.set({ view: 'cut', axis: 2, cut: 4.5 })")
+        at = "Array.from(hakobi.mesh.drawn.values(), (d) => d.geometry.positions[0])"
+        browser.wait(f"{at}.some((x) => Math.abs(x - 4.5) < 1e-3)")
+        browser.run("document.querySelector('#with input').click()")
+        browser.wait("hakobi.mesh.drawn.size === 1")
+        assert errors(browser) == []

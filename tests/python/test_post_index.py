@@ -14,10 +14,10 @@ import pytest
 
 from hakobi.errors import FormatError
 from hakobi.post import indexing, reducer, reduction
-from hakobi.post.catalogue import Catalogue, Steps
+from hakobi.post.catalogue import Catalogue
 from hakobi.post.overview import Overview, path_of
 from hakobi.post.pyramid import Level, levels_of, units_of
-from posting import Array, wave, write_step
+from posting import Array, open_step, wave, write_step
 from running import Result
 
 Command = Callable[..., Result]
@@ -158,12 +158,12 @@ def test_an_overview_belongs_to_its_steps_content(tmp_path: Path) -> None:
     copy = tmp_path / "copy.nc"
     shutil.copyfile(path, copy)
     shutil.copyfile(path_of(path), path_of(copy))
-    assert Steps().get(copy).overview is not None
+    assert open_step(copy).overview is not None
     with h5py.File(copy, "r+") as file:
         file["eta"][...] += 1
-    assert Steps().get(copy).overview is None
+    assert open_step(copy).overview is None
     assert indexing.make_overview(copy).state == "made"
-    assert Steps().get(copy).overview is not None
+    assert open_step(copy).overview is not None
 
 
 def test_a_damaged_overview_is_made_again_or_named(tmp_path: Path) -> None:
@@ -172,7 +172,7 @@ def test_a_damaged_overview_is_made_again_or_named(tmp_path: Path) -> None:
     whole = path_of(path).read_bytes()
     for cut in (0, 10, len(whole) // 2, len(whole) - 1):
         path_of(path).write_bytes(whole[:cut])
-        assert Steps().get(path).overview is None
+        assert open_step(path).overview is None
         assert indexing.make_overview(path).state == "made"
     damaged = bytearray(whole)
     damaged[200] ^= 1

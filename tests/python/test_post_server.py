@@ -311,7 +311,7 @@ def test_slow_and_many_clients_do_not_stop_it(client: Client) -> None:
 
 
 def test_the_cache_is_bounded() -> None:
-    cache = Cache(1000)
+    cache = Cache(1000, len)
     made = []
     for number in range(100):
         cache.get(str(number), lambda n=number: made.append(n) or b"x" * 100)  # type: ignore[misc]

@@ -11,6 +11,7 @@ import numpy as np
 from hakobi.errors import FormatError, HakobiError, InputError
 from hakobi.post.catalogue import OpenStep, Series, Steps, identifier
 from hakobi.post.indexing import statistics_of
+from hakobi.post.mesh import MeshField
 from hakobi.post.pyramid import levels_of as levels_of
 from hakobi.post.source import Axis, Field
 
@@ -36,7 +37,7 @@ def describe_step(opened: OpenStep) -> dict[str, Any]:
     step = opened.step
     axes: dict[str, Any] = {}
     fields = []
-    for field in step.fields.values():
+    for field in step.all_fields():
         names = []
         for axis in field.axes:
             key = f"{axis.name}/{axis.size}"
@@ -53,9 +54,10 @@ def describe_step(opened: OpenStep) -> dict[str, Any]:
                 "shape": field.shape,
                 "type": str(field.dtype),
                 "num_times": field.num_times,
-                "num_levels": len(levels_of(field.shape)),
+                "num_levels": len(levels_of(field.shape)) if len(field.shape) > 1 else 0,
                 "num_bytes": field.num_bytes,
                 "has_overview": has_overview,
+                **({"location": field.location} if isinstance(field, MeshField) else {}),
             }
         )
     return {
@@ -68,6 +70,24 @@ def describe_step(opened: OpenStep) -> dict[str, Any]:
         "axes": axes,
         "fields": fields,
         "left_out": step.left_out,
+        **_describe_mesh(opened),
+    }
+
+
+def _describe_mesh(opened: OpenStep) -> dict[str, Any]:
+    """`keys` has one entry a time, or one for all: where it is equal, geometry is too."""
+    mesh = opened.step.mesh
+    if mesh is None or opened.bounds is None:
+        return {}
+    keys = [identifier(mesh.key(time)) for time in range(mesh.num_times)]
+    return {
+        "mesh": {
+            "num_points": mesh.num_points(0),
+            "num_cells": mesh.num_cells(0),
+            "low": opened.bounds[0].tolist(),
+            "high": opened.bounds[1].tolist(),
+            "keys": keys[:1] if len(set(keys)) == 1 else keys,
+        }
     }
 
 
@@ -141,7 +161,7 @@ def read_times(series: Series, steps: Steps, field_id: str, at: Sequence[int]) -
     for place in chosen:
         name = int(numbers[place])
         try:
-            opened = steps.get(series.path(name))
+            opened = steps.get(series, name)
             field = field_of(opened, field_id)
             units = opened.step.time_units or units
             count = max(1, field.num_times)
@@ -157,8 +177,8 @@ def read_times(series: Series, steps: Steps, field_id: str, at: Sequence[int]) -
 
 def field_of(opened: OpenStep, field_id: str) -> Field:
     """Raises KeyError."""
-    for name, field in opened.step.fields.items():
-        if identifier(name) == field_id:
+    for field in opened.step.all_fields():
+        if identifier(field.name) == field_id:
             return field
     raise KeyError(field_id)
 

@@ -1,4 +1,4 @@
-"""Answers kept in memory: bounded in bytes, shared by all viewers, each made once however many ask for it."""
+"""What was made for viewers, kept in memory: bounded in bytes, each made once however many ask for it."""
 
 from __future__ import annotations
 
@@ -6,19 +6,23 @@ import threading
 from collections import OrderedDict
 from collections.abc import Callable
 from concurrent.futures import Future
+from typing import Generic, TypeVar
+
+Item = TypeVar("Item")
 
 
-class Cache:
-    """The most recently used answers of at most `most_bytes`."""
+class Cache(Generic[Item]):
+    """The most recently used items of at most `most_bytes` together; `size` says how large one is. An item of more
+    than a half of that is not kept."""
 
-    def __init__(self, most_bytes: int) -> None:
-        self._most_bytes = most_bytes
+    def __init__(self, most_bytes: int, size: Callable[[Item], int]) -> None:
+        self._most_bytes, self._size = most_bytes, size
         self._lock = threading.Lock()
-        self._kept: OrderedDict[str, bytes] = OrderedDict()
-        self._coming: dict[str, Future[bytes]] = {}
+        self._kept: OrderedDict[str, Item] = OrderedDict()
+        self._coming: dict[str, Future[Item]] = {}
         self.num_bytes = 0
 
-    def get(self, key: str, make: Callable[[], bytes]) -> bytes:
+    def get(self, key: str, make: Callable[[], Item]) -> Item:
         """The answer of that key; who asks first makes it, the others wait for it. What `make` raises, all get."""
         with self._lock:
             if key in self._kept:
@@ -42,10 +46,10 @@ class Cache:
         mine.set_result(answer)
         return answer
 
-    def _keep(self, key: str, answer: bytes) -> None:
-        if len(answer) > self._most_bytes // 4:
+    def _keep(self, key: str, answer: Item) -> None:
+        if self._size(answer) > self._most_bytes // 2:
             return
         self._kept[key] = answer
-        self.num_bytes += len(answer)
+        self.num_bytes += self._size(answer)
         while self.num_bytes > self._most_bytes:
-            self.num_bytes -= len(self._kept.popitem(last=False)[1])
+            self.num_bytes -= self._size(self._kept.popitem(last=False)[1])

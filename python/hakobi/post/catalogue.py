@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from hakobi.errors import HakobiError, InputError
 from hakobi.post.overview import Overview, path_of
-from hakobi.post.source import Step
+from hakobi.post.source import Array, Step
 
 SUFFIXES = (".nc", ".nc4", ".h5", ".hdf5", ".hdf", ".he5")
 _NUMBERED = re.compile(r"(?s)(.*?)(\d{1,18})")
@@ -51,6 +51,10 @@ class Series:
     @property
     def id(self) -> str:
         return identifier(self.key)
+
+    def open(self, number: int, root: Path) -> Step:
+        """The step with that number. Raises KeyError, and what Step.open raises."""
+        return Step.open(self.path(number), root)
 
     def path(self, number: int) -> Path:
         """The file with that number, which is one of the series'. Raises KeyError."""
@@ -167,45 +171,60 @@ class OpenStep:
     step: Step
     overview: Overview | None
     version: str
+    bounds: tuple[Array, Array] | None = None  # of the mesh's points, where it has a mesh
 
 
 class Steps:
-    """Open steps, the most recently used ones, shared by all viewers."""
+    """Open steps, the most recently used ones, shared by all viewers. `root` is what files may lie below."""
 
-    def __init__(self, most: int = 64) -> None:
-        self._most = most
+    def __init__(self, root: Path, most: int = 64) -> None:
+        self._root, self._most = root, most
         self._lock = threading.Lock()
-        self._open: OrderedDict[Path, OpenStep] = OrderedDict()
+        self._open: OrderedDict[tuple[str, int], OpenStep] = OrderedDict()
+        self._bounds: OrderedDict[str, tuple[Array, Array]] = OrderedDict()
 
-    def get(self, path: Path) -> OpenStep:
-        """The step as it is now. Raises FormatError (torn, being written), OSError (gone, no permission)."""
+    def get(self, series: Series, number: int) -> OpenStep:
+        """The step as it is now. Raises KeyError, FormatError (torn, being written), OSError (gone, no permission)."""
+        place = (series.key, number)
         with self._lock:
-            known = self._open.get(path)
+            known = self._open.get(place)
             if known is not None:
-                self._open.move_to_end(path)
-        if known is not None and known.step.is_current() and _overview_state(path) == _state_of(known):
+                self._open.move_to_end(place)
+        if known is not None and known.step.is_current() and _overview_state(known.step.path) == _state_of(known):
             return known
-        fresh = self._load(path)
+        fresh = self._load(series.open(number, self._root))
         with self._lock:
-            self._open[path] = fresh
-            self._open.move_to_end(path)
+            self._open[place] = fresh
+            self._open.move_to_end(place)
             while len(self._open) > self._most:
                 self._open.popitem(last=False)  # closed when its last reader lets go of it
         return fresh
 
-    @staticmethod
-    def _load(path: Path) -> OpenStep:
-        step = Step.open(path)
+    def _load(self, step: Step) -> OpenStep:
         overview: Overview | None = None
         try:
-            overview = Overview(path_of(path))
-            if not overview.is_of(step.fileno()) or not _fits(overview, step):
+            overview = Overview(path_of(step.path)) if step.fields and step.fileno() >= 0 else None
+            if overview is not None and not (overview.is_of(step.fileno()) and _fits(overview, step)):
                 overview = None
         except (HakobiError, OSError):
             overview = None
-        state = _overview_state(path) if overview else None
-        version = identifier(f"{step.num_bytes} {step.mtime_ns} {step.inode} {state}", 5)
-        return OpenStep(step, overview, version)
+        state = _overview_state(step.path) if overview else None
+        version = identifier(f"{' '.join(map(str, step.identities))} {state}", 5)
+        return OpenStep(step, overview, version, self._bounds_of(step))
+
+    def _bounds_of(self, step: Step) -> tuple[Array, Array] | None:
+        if step.mesh is None:
+            return None
+        key = step.mesh.points_key(0)
+        with self._lock:
+            known = self._bounds.get(key)
+        if known is None:
+            known = step.mesh.bounds(0)
+            with self._lock:
+                self._bounds[key] = known
+                while len(self._bounds) > 256:
+                    self._bounds.popitem(last=False)
+        return known
 
 
 def _fits(overview: Overview, step: Step) -> bool:

@@ -221,7 +221,11 @@ class _Maker:
     def _open_journal(self, values: list[_Values]) -> Iterator[tuple[dict[str, _Done], Any]]:
         """What an earlier run left (key -> what was found), and the file to add to."""
         head = {
-            "source": [self._step.num_bytes, self._step.mtime_ns, fingerprint(self._step.fileno())],
+            "source": [
+                self._step.identities[0].num_bytes,
+                self._step.identities[0].mtime_ns,
+                fingerprint(self._step.fileno()),
+            ],
             "boot": Path("/proc/sys/kernel/random/boot_id").read_text().strip(),
             "unit_bytes": self._unit_bytes,
             "shards": [[v.offset, v.scale, [e.offset_bytes for _, e in v.shards.values()]] for v in values],
@@ -290,7 +294,7 @@ class _Maker:
         source = {
             "name": self._step.path.name,
             "num_bytes": self._step.num_bytes,
-            "mtime_ns": self._step.mtime_ns,
+            "mtime_ns": self._step.identities[0].mtime_ns,
             "content": fingerprint(self._step.fileno()),
         }
         zarr.write_root(writer, {"format": FORMAT, "source": source, "fields": told})

@@ -48,7 +48,7 @@ def picture(
         raise InputError(f"{path}: there is no NetCDF-4 or HDF5 file", code="not_found")
     series = min(catalogue.series.values(), key=lambda s: s.key)
     number, time = _find_step(series, step)
-    opened = Steps().get(series.path(number))
+    opened = Steps(catalogue.root).get(series, number)
     if not opened.step.fields:
         raise InputError(f"{opened.step.path.name} has no field in 2-D or 3-D")
     this = find_field(opened.step, field) if field else next(iter(opened.step.fields.values()))

@@ -10,6 +10,9 @@
     /tile/<series>/<step>/<version>/<field>/<level>/<axis>/<index>/<row>/<column>
     /difference/…/<other step>                the same, less another step's
     /volume/<series>/<step>/<version>/<field>/<level>
+    /mesh/<series>/<step>/<version>/<shape>/<detail>            where a mesh's surface or cut is
+    /mesh/<series>/<step>/<version>/<shape>/<detail>/<field>    a field's values on it
+    /api/<series>/<step>/<field>/source?shape=…&detail=…&number=…   the mesh's point or cell behind one of them
 
 A step is its number in the series, a dot, and the time in its file: `12.0`; a file without a number has `-1`. Addresses
 with a version never change what they mean: they are cached for ever, and end with 410 once the file is another.
@@ -40,6 +43,8 @@ from hakobi.post import answers, tiles
 from hakobi.post import volume as volumes
 from hakobi.post.cache import Cache
 from hakobi.post.catalogue import Catalogue, OpenStep, Series, Steps, identifier
+from hakobi.post.mesh import MeshField
+from hakobi.post.meshes import Shapes
 from hakobi.post.source import Field
 from hakobi.post.watch import Watcher
 
@@ -58,8 +63,9 @@ class Server:
 
     def __init__(self, catalogue: Catalogue, cache_bytes: int = 128 << 20, poll_s: float = 0.5) -> None:
         self._catalogue = catalogue
-        self._steps = Steps()
-        self._cache = Cache(cache_bytes)
+        self._steps = Steps(catalogue.root)
+        self._cache: Cache[bytes] = Cache(cache_bytes, len)
+        self._shapes = Shapes()
         self._watcher = Watcher(catalogue, poll_s)
         self._static = _load_static()
         self._static_version = identifier("".join(sorted(tag for _, tag in self._static.values())))
@@ -75,9 +81,12 @@ class Server:
             Route("/api/{series}/{step}/{field}/statistics", self._answer(self._statistics)),
             Route("/api/{series}/{step}/{field}/point", self._answer(self._point)),
             Route("/api/{series}/{step}/{field}/line", self._answer(self._line)),
+            Route("/api/{series}/{step}/{field}/source", self._answer(self._source)),
             Route(f"/tile/{plane}", self._binary(self._tile)),
             Route(f"/difference/{plane}/{{other}}", self._binary(self._difference)),
             Route("/volume/{series}/{step}/{version}/{field}/{level:int}", self._binary(self._volume)),
+            Route("/mesh/{series}/{step}/{version}/{shape}/{detail:int}", self._binary(self._geometry)),
+            Route("/mesh/{series}/{step}/{version}/{shape}/{detail:int}/{field}", self._binary(self._values)),
         ]
         self.app = Starlette(routes=routes, exception_handlers={404: _on_missing}, lifespan=self._run)
         self.app.router.redirect_slashes = False
@@ -152,7 +161,7 @@ class Server:
             raise _GoneError("the step is another by now")
 
     def _plane(self, request: Request) -> tuple[OpenStep, tiles.Plane]:
-        opened, field, time = self._field(request)
+        opened, field, time = self._grid_field(request)
         level, axis, index = (request.path_params[name] for name in ("level", "axis", "index"))
         return opened, tiles.Plane(field, time, level, axis, index)
 
@@ -173,7 +182,26 @@ class Server:
         return tiles.difference_tile(second, opened, planes, request.path_params["row"], request.path_params["column"])
 
     def _volume(self, request: Request) -> bytes:
-        return volumes.volume(*self._field(request), request.path_params["level"])
+        opened, field, time = self._grid_field(request)
+        return volumes.volume(opened, field, time, request.path_params["level"])
+
+    def _geometry(self, request: Request) -> bytes:
+        opened, time = self._open(request, request.path_params["step"])
+        if opened.step.mesh is not None and not 0 <= time < opened.step.mesh.num_times:
+            raise InputError(f"time {time} is not there")
+        return self._shapes.geometry(opened, time, request.path_params["shape"], request.path_params["detail"])
+
+    def _values(self, request: Request) -> bytes:
+        opened, field, time = self._mesh_field(request)
+        shape, detail = request.path_params["shape"], request.path_params["detail"]
+        return self._shapes.values(opened, time, shape, detail, field)
+
+    def _source(self, request: Request) -> dict[str, Any]:
+        opened, field, time = self._mesh_field(request)
+        query = request.query_params
+        detail, number = (_cell(request, name)[0] for name in ("detail", "number"))
+        found = self._shapes.source(opened, time, query.get("shape", ""), detail, field, number)
+        return {"at": found}
 
     # What an address names
 
@@ -184,13 +212,25 @@ class Server:
         """The step and the time in its file. Raises KeyError, FormatError, OSError."""
         number, _, time = step.partition(".")
         series = self._series_of(request, series_id)
-        return self._steps.get(series.path(_integer(number))), _integer(time or "0")
+        return self._steps.get(series, _integer(number)), _integer(time or "0")
 
     def _field(self, request: Request) -> tuple[OpenStep, Field, int]:
         opened, time = self._open(request, request.path_params["step"])
         field = answers.field_of(opened, request.path_params["field"])
         if not 0 <= time < max(1, field.num_times):
             raise InputError(f"time {time} is not there")
+        return opened, field, time
+
+    def _grid_field(self, request: Request) -> tuple[OpenStep, Field, int]:
+        opened, field, time = self._field(request)
+        if isinstance(field, MeshField):
+            raise InputError("the field is a mesh's")
+        return opened, field, time
+
+    def _mesh_field(self, request: Request) -> tuple[OpenStep, MeshField, int]:
+        opened, field, time = self._field(request)
+        if not isinstance(field, MeshField):
+            raise InputError("the field is a grid's")
         return opened, field, time
 
     # The page, its parts, its news
@@ -209,11 +249,11 @@ class Server:
         told["series"] = told["series"][:1000]
         told["maps"] = json.loads(self._static["maps.json"][0])
         for series in sorted(self._catalogue.series.values(), key=lambda s: s.key)[:1]:
-            with contextlib.suppress(HakobiError, OSError, KeyError, IndexError):
+            with contextlib.suppress(HakobiError, OSError, KeyError, IndexError, StopIteration):
                 name = int(series.numbers[-1])
-                opened = self._steps.get(series.path(name))
+                opened = self._steps.get(series, name)
                 told["step"] = {"series": series.id, "step": f"{name}.0", **answers.describe_step(opened)}
-                first = next(iter(opened.step.fields.values()))
+                first = next(opened.step.all_fields())
                 told["statistics"] = answers.describe_statistics(opened, first, 0)
         return told
 

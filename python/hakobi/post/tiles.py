@@ -160,11 +160,18 @@ def _tile_shape(plane: Plane, row: int, column: int) -> tuple[int, int]:
 
 def encode(values: Array, offset: float, scale: float, shape: tuple[int, int]) -> bytes:
     """A tile's bytes; what is not float16 yet is brought to offset and scale of its own."""
+    offset, scale, packed = halves(values, offset, scale)
+    return _HEAD.pack(offset, scale, *shape, 0) + packed
+
+
+def halves(values: Array, offset: float = 0.0, scale: float = 1.0) -> tuple[float, float, bytes]:
+    """Offset, scale, and the low bytes and the high bytes of values as float16: what is not float16 yet is brought to
+    offset and scale of its own."""
     if values.dtype != np.float16:
         offset, scale = reduction.scaling(values)
         values = _as_halves(values, offset, scale)
     pairs = np.ascontiguousarray(values).view(np.uint8).reshape(-1, 2)
-    return _HEAD.pack(offset, scale, *shape, 0) + pairs[:, 0].tobytes() + pairs[:, 1].tobytes()
+    return offset, scale, pairs[:, 0].tobytes() + pairs[:, 1].tobytes()
 
 
 def _as_halves(values: Array, offset: float, scale: float) -> NDArray[np.float16]:

@@ -1,5 +1,6 @@
 // The page: what is chosen, what that makes to be drawn. The state is one object; every change goes through `set`.
 
+import * as meshes from './bodies.js';
 import { NAMES, MAPS, words } from './colours.js';
 import { lineChart } from './charts.js';
 import { onSent, sent, getJson } from './net.js';
@@ -16,6 +17,7 @@ let now = {}; // what is on the screen: series, place, step (meta), field, time,
 let generation = 0;
 let playing = null;
 let scene = null;
+let mesh = null;
 
 history.replaceState(null, '', location.pathname + location.hash); // the token is in the cookie by now
 
@@ -55,7 +57,7 @@ async function update() {
   const mine = (generation += 1);
   try {
     const series = session.series.get(state.series) || [...session.series.values()].find((s) => s.count) || [...session.series.values()][0];
-    if (!series) { fail(new Error('There is no NetCDF-4 or HDF5 file here yet.')); return; }
+    if (!series) { fail(new Error('There is nothing here yet that can be shown: NetCDF, HDF5, VTKHDF, field stores.')); return; }
     const last = series.count - 1;
     let [number, time] = String(state.step).split('.').map(Number);
     let at = state.step === 'last' || Number.isNaN(number) ? last : series.placeOf(number);
@@ -71,7 +73,7 @@ async function update() {
     const before = now;
     now = { series, at, file, time, count, name, step, field, look: before.look, statistics: before.statistics };
     $('message').hidden = true;
-    if (!field) { fail(new Error(`${series.name}: there is no field in two or three dimensions in this step.`)); return; }
+    if (!field) { fail(new Error(`${series.name}: there is no field in two or three dimensions, nor on a mesh, in this step.`)); return; }
     const axis = field.shape.length === 3 ? Math.min(2, Math.max(0, state.axis)) : 0;
     const index = field.shape.length === 3 ? Math.min(field.shape[axis] - 1, Math.max(0, state.index ?? Math.floor(field.shape[axis] / 2))) : 0;
     const fieldTime = field.num_times > 1 ? time : 0;
@@ -113,6 +115,8 @@ function refit(isOther) {
   drawPlane();
 }
 
+function isMesh() { return Boolean(now.field?.location); }
+
 function inPlane() { return now.field.shape.length === 2 ? [0, 1] : [0, 1, 2].filter((d) => d !== now.axis); }
 
 function fullCell([row, column]) {
@@ -126,12 +130,13 @@ function fullCell([row, column]) {
 function drawPlane() {
   const { series, step, field, dataName, axis, index } = now;
   if (!now.look) return;
-  const isPlane = state.view === 'plane' || field.shape.length === 2;
+  const isPlane = !isMesh() && (state.view === 'plane' || field.shape.length === 2);
   $('plane').hidden = !isPlane;
-  $('scene').hidden = isPlane;
+  $('scene').hidden = isPlane || isMesh();
+  $('mesh').hidden = !isMesh();
   $('zoom').hidden = !isPlane;
   plane.setLook(now.look);
-  if (!isPlane) { drawScene(); return; }
+  if (!isPlane) { if (isMesh()) drawMesh(); else drawScene(); return; }
   const [r, c] = inPlane();
   const minus = now.minus;
   const address = (level, row, column) => {
@@ -164,6 +169,23 @@ async function drawScene() {
   } catch (error) { fail(error); }
 }
 
+async function drawMesh() {
+  const mine = now;
+  try {
+    const [{ MeshScene }, bodies] = await Promise.all([import('./mesh.js'), meshes.gather(state, session, now)]);
+    if (mine !== now) return;
+    mesh ??= new MeshScene($('mesh'), { onMove: remember, onFailure: fail, onPick: pickOnMesh });
+    mesh.show({ bodies, look: now.look, state });
+    if (state.view === 'surface') $('iso-value').textContent = text(now.look.low + ((now.look.high - now.look.low) * state.iso) / 1000, 4);
+  } catch (error) { if (mine === now) fail(error); }
+}
+
+// A point of another mesh than the chosen series' makes that the chosen one.
+function pickOnMesh(body, at) {
+  const isOther = body.series !== now.series;
+  return set({ point: [at], ...(isOther ? { series: body.series.id, with: [now.series.id, ...meshes.chosen(state, session, now.series).map((s) => s.id)].filter((id) => id !== body.series.id).join('.') } : {}) });
+}
+
 // Text about what is shown
 
 function whenText() {
@@ -172,6 +194,7 @@ function whenText() {
 }
 
 function whereText() {
+  if (isMesh()) return meshes.whereText(state, now);
   if (now.field.shape.length === 2) return '';
   const axis = now.step.axes[now.field.axes[now.axis]];
   return `at ${axis.name} ${axis.first === undefined ? now.index : place(coordinate(axis, now.index + 0.5), axis)}`;
@@ -189,19 +212,27 @@ function showControls(before) {
   $('field').value = field.name;
   $('minus').value = state.minus || '';
   const is3d = field.shape.length === 3;
-  const view = is3d ? state.view : 'plane';
-  for (const button of $('views').querySelectorAll('button')) { button.setAttribute('aria-pressed', button.dataset.view === view); button.disabled = !is3d && button.dataset.view !== 'plane'; }
-  $('axes').hidden = $('index-box').hidden = !is3d || view !== 'plane';
+  const view = isMesh() ? meshes.viewOf(state) : is3d && !['skin', 'cut'].includes(state.view) ? state.view : 'plane';
+  for (const button of $('views').querySelectorAll('button')) {
+    button.setAttribute('aria-pressed', button.dataset.view === view);
+    button.hidden = isMesh() ? button.dataset.kind === 'grid' : button.dataset.kind === 'mesh';
+    button.disabled = !isMesh() && !is3d && button.dataset.view !== 'plane';
+  }
+  $('axes').hidden = $('index-box').hidden = isMesh() ? view !== 'cut' : !is3d || view !== 'plane';
+  $('minus-box').hidden = $('line').hidden = isMesh();
+  $('with-box').hidden = true;
+  if (isMesh()) meshes.showControls(state, session, now, set);
   if (is3d) {
     for (const button of $('axes').querySelectorAll('button')) {
       const axis = Number(button.dataset.axis);
       button.setAttribute('aria-pressed', axis === now.axis);
       button.textContent = step.axes[field.axes[axis]].name.slice(0, 12);
     }
-    Object.assign($('index'), { value: now.index, max: field.shape[now.axis] - 1 });
+    Object.assign($('index'), { value: now.index, min: 0, step: 1, max: field.shape[now.axis] - 1 });
     $('index-where').textContent = step.axes[field.axes[now.axis]].first === undefined ? `of ${field.shape[now.axis]}` : whereText().replace(/^at \S+ /, '');
   }
-  $('volume-box').hidden = view === 'plane';
+  $('volume-box').hidden = !['volume', 'surface'].includes(view);
+  $('opacity-box').hidden = isMesh();
   $('iso-box').hidden = view !== 'surface';
   $('opacity').value = state.opacity;
   $('iso').value = state.iso;
@@ -219,12 +250,12 @@ function showControls(before) {
   now.minus = minusAddress();
   document.title = `${field.name} · ${series.name.replace(/#+/, '…')} · Hakobi`;
   $('field-title').textContent = field.name;
-  $('field-about').textContent = [field.long_name, `${field.shape.join(' × ')} ${field.type}`, field.units && `in ${field.units}`].filter(Boolean).join(', ');
+  $('field-about').textContent = [field.long_name, `${field.shape.join(' × ')}${field.location ? ` ${field.location}s` : ''} ${field.type}`, field.units && `in ${field.units}`].filter(Boolean).join(', ');
 }
 
 // The other step of a difference, as the address names it. Its version must be known: asked for once.
 function minusAddress() {
-  if (!state.minus) return null;
+  if (!state.minus || isMesh()) return null;
   const { series, at, time, count } = now;
   let [other, name] = [series, null];
   if (state.minus === 'first') name = series.count > 1 ? `${series.number(0)}.0` : `${now.file}.0`;
@@ -297,9 +328,10 @@ const numSteps = () => (now.series?.count > 1 ? now.series.count : now.count) ??
 export function whenDrawn(most = 4000) {
   return new Promise((resolve) => {
     const timer = setTimeout(resolve, most);
-    const look = () => { if (plane.isComplete || !$('scene').hidden) { clearTimeout(timer); $('plane').removeEventListener('drawn', look); resolve(); } };
-    $('plane').addEventListener('drawn', look);
-    plane.draw();
+    const [canvas, view] = isMesh() ? [$('mesh'), mesh] : [$('plane'), plane];
+    const look = () => { if (view?.isComplete || !$('scene').hidden) { clearTimeout(timer); canvas.removeEventListener('drawn', look); resolve(); } };
+    canvas.addEventListener('drawn', look);
+    if (view) view.draw();
   });
 }
 
@@ -326,8 +358,8 @@ const on = (id, type, action) => $(id).addEventListener(type, action);
 on('series', 'change', (e) => set({ series: e.target.value, step: 'last', field: undefined, low: undefined, high: undefined, zoom: undefined, minus: undefined }));
 on('field', 'change', (e) => { const range = state.range === 'held' ? '0.5' : state.range; set({ field: e.target.value, low: undefined, high: undefined, range, map: undefined }); });
 on('views', 'click', (e) => e.target.dataset.view && set({ view: e.target.dataset.view }));
-on('axes', 'click', (e) => e.target.dataset.axis && set({ axis: Number(e.target.dataset.axis), index: undefined, zoom: undefined }));
-on('index', 'input', (e) => { const v = parse(e.target.value); if (v !== null) set({ index: Math.round(v) }); });
+on('axes', 'click', (e) => e.target.dataset.axis && set({ axis: Number(e.target.dataset.axis), index: undefined, cut: undefined, zoom: undefined }));
+on('index', 'input', (e) => { const v = parse(e.target.value); if (v !== null) set(isMesh() ? { cut: v } : { index: Math.round(v) }); });
 on('time', 'input', (e) => goTo(Number(e.target.value)));
 on('previous', 'click', () => goTo(position() - 1));
 on('next', 'click', () => goTo(position() + 1));
@@ -369,7 +401,7 @@ async function copy(string, button) {
   setTimeout(() => { button.textContent = label; }, 1200);
 }
 
-const subject = () => ({ plane, scene, isPlane: $('scene').hidden, look: now.look, units: now.field.units, title: [now.minus ? `${now.field.name}, difference` : now.field.long_name || now.field.name, whereText(), whenText()].filter(Boolean).join(' · '), name: `${now.field.name}_${now.file < 0 ? now.time : now.file}`.replace(/[^\w.-]+/g, '_') });
+const subject = () => ({ plane, scene: isMesh() ? mesh : scene, isPlane: !$('plane').hidden, look: now.look, units: now.field.units, title: [now.minus ? `${now.field.name}, difference` : now.field.long_name || now.field.name, whereText(), whenText()].filter(Boolean).join(' · '), name: `${now.field.name}_${now.file < 0 ? now.time : now.file}`.replace(/[^\w.-]+/g, '_') });
 async function savePicture() { const { savePng } = await import('./export.js'); await savePng(subject()); }
 async function saveFilm() {
   try {
@@ -379,13 +411,21 @@ async function saveFilm() {
   } catch (error) { fail(error); } finally { $('film').disabled = false; }
 }
 
-const move = (x, y) => plane.moveBy(x, y);
-const along = (n) => now.field.shape.length === 3 && set({ index: Math.min(now.field.shape[now.axis] - 1, Math.max(0, now.index + n)) });
+const orbit = () => (isMesh() ? mesh : $('scene').hidden ? null : scene);
+const move = (x, y) => (orbit() ? orbit().turn(x, y) : plane.moveBy(x, y));
+const zoom = (factor) => (orbit() ? orbit().zoom(1 / factor) : plane.zoomBy(factor));
+const across = (axis) => set({ axis, view: isMesh() ? 'cut' : 'plane', index: undefined, cut: undefined, zoom: undefined });
+function along(n) {
+  if (!isMesh()) return alongAxis(n);
+  const { at, low, high } = meshes.cutOf(state, now.step);
+  return meshes.viewOf(state) === 'cut' && set({ cut: at + (n * (high - low)) / 100 });
+}
+const alongAxis = (n) => now.field.shape.length === 3 && set({ index: Math.min(now.field.shape[now.axis] - 1, Math.max(0, now.index + n)) });
 const KEYS = {
   ArrowLeft: () => goTo(position() - 1), ArrowRight: () => goTo(position() + 1), ArrowUp: () => along(1), ArrowDown: () => along(-1),
   PageUp: () => along(10), PageDown: () => along(-10), Home: () => goTo(0), End: () => goTo(numSteps() - 1),
-  z: () => set({ axis: 0, view: 'plane', index: undefined, zoom: undefined }), y: () => set({ axis: 1, view: 'plane', index: undefined, zoom: undefined }), x: () => set({ axis: 2, view: 'plane', index: undefined, zoom: undefined }),
-  v: () => set({ view: 'volume' }), i: () => set({ view: 'surface' }), '+': () => plane.zoomBy(1.3), '=': () => plane.zoomBy(1.3), '-': () => plane.zoomBy(1 / 1.3), 0: fit,
+  z: () => across(0), y: () => across(1), x: () => across(2),
+  v: () => set({ view: isMesh() ? 'skin' : 'volume' }), i: () => set({ view: 'surface' }), '+': () => zoom(1.3), '=': () => zoom(1.3), '-': () => zoom(1 / 1.3), 0: fit,
   h: () => move(60, 0), l: () => move(-60, 0), j: () => move(0, -60), k: () => move(0, 60),
   ' ': () => play(!playing), f: () => { remember({ low: undefined, high: undefined }); refit(false); }, d: () => setMinus(state.minus ? '' : 'first'), m: toggleLine, p: savePicture, '?': () => $('help').showModal(),
 };
@@ -405,4 +445,4 @@ session.listen((series, isNew) => {
 update();
 
 // For tests: what is on the screen.
-window.hakobi = { get state() { return state; }, get now() { return now; }, plane, get scene() { return scene; }, bytes, set, goTo, whenDrawn };
+window.hakobi = { get state() { return state; }, get now() { return now; }, plane, get scene() { return scene; }, get mesh() { return mesh; }, bytes, set, goTo, whenDrawn };

@@ -2,6 +2,7 @@
 
 import { colours } from './colours.js';
 import { getBytes } from './net.js';
+import { compile, Orbit } from './orbit.js';
 
 const VERTEX = `#version 300 es
 void main() { gl_Position = vec4(vec2(gl_VertexID == 1, gl_VertexID == 2) * 4.0 - 1.0, 0.0, 1.0); }`;
@@ -77,35 +78,14 @@ void main() {
   result = vec4(sum.rgb + (1.0 - sum.a) * behind, 1.0);
 }`;
 
-function compile(gl) {
-  const program = gl.createProgram();
-  for (const [kind, source] of [[gl.VERTEX_SHADER, VERTEX], [gl.FRAGMENT_SHADER, FRAGMENT]]) {
-    const shader = gl.createShader(kind);
-    gl.shaderSource(shader, source);
-    gl.compileShader(shader);
-    if (!gl.getShaderParameter(shader, gl.COMPILE_STATUS)) throw new Error(`WebGL2: ${gl.getShaderInfoLog(shader)}`);
-    gl.attachShader(program, shader);
-  }
-  gl.linkProgram(program);
-  if (!gl.getProgramParameter(program, gl.LINK_STATUS)) throw new Error(`WebGL2: ${gl.getProgramInfoLog(program)}`);
-  return program;
-}
-
-export class Scene {
-  constructor(canvas, { onMove, onFailure }) {
-    this.canvas = canvas;
-    this.onMove = onMove;
-    this.onFailure = onFailure;
-    this.gl = canvas.getContext('webgl2', { antialias: false, preserveDrawingBuffer: true });
-    if (!this.gl) throw new Error('This browser has no WebGL2: volumes need it, slices do not.');
-    this.program = compile(this.gl);
+export class Scene extends Orbit {
+  constructor(canvas, on) {
+    super(canvas, on, { antialias: false });
+    this.program = compile(this.gl, VERTEX, FRAGMENT);
     this.gl.useProgram(this.program);
     this.gl.bindVertexArray(this.gl.createVertexArray());
     this.textures = [this.gl.createTexture(), this.gl.createTexture()];
     this.kept = new Map();
-    this.quality = 0.5; // share of the canvas's pixels a direction, until drawing turns out to be fast
-    this.distance = 3.1;
-    this.listen();
   }
 
   show(what) {
@@ -161,28 +141,15 @@ export class Scene {
 
   isovalue() { const { look, state } = this.what; return look.low + ((look.high - look.low) * state.iso) / 1000; }
 
-  draw() {
-    if (this.isDue || !this.volume) return;
-    this.isDue = true;
-    requestAnimationFrame(() => { this.isDue = false; this.drawNow(); });
-  }
+  isReady() { return Boolean(this.volume); }
 
   drawNow() {
     const { gl, canvas } = this;
     if (!this.volume || !canvas.clientWidth) return;
-    const quality = this.isTurning ? Math.min(this.quality, 0.4) : this.quality;
-    const ratio = quality * (window.devicePixelRatio || 1);
-    const [width, height] = [canvas.clientWidth, canvas.clientHeight].map((n) => Math.max(1, Math.round(n * ratio)));
-    if (canvas.width !== width || canvas.height !== height) Object.assign(canvas, { width, height });
-    gl.viewport(0, 0, width, height);
+    const [width, height] = this.resize();
     const { look, state, isSurface, step, field } = this.what;
     const set = (name, kind, ...values) => gl[`uniform${kind}`](gl.getUniformLocation(this.program, name), ...values);
-    const [turn, tilt] = [state.turn, state.tilt];
-    const forward = [-Math.cos(tilt) * Math.sin(turn), -Math.sin(tilt), -Math.cos(tilt) * Math.cos(turn)];
-    const right = [Math.cos(turn), 0, -Math.sin(turn)];
-    const up = [right[1] * forward[2] - right[2] * forward[1], right[2] * forward[0] - right[0] * forward[2], right[0] * forward[1] - right[1] * forward[0]];
-    // z of the field is up, and its axes stay right-handed.
-    const swap = ([x, y, z]) => [x, -z, y];
+    const { eye, forward, right, up } = this.camera();
     const spacing = (axis) => (axis.first !== undefined && axis.size > 1 && !axis.kind ? Math.abs(axis.last - axis.first) / (axis.size - 1) : 1);
     const axes = field.axes.map((key) => step.axes[key]);
     const isEven = axes.every((axis) => axis.units === axes[0].units);
@@ -190,15 +157,14 @@ export class Scene {
     const longest = Math.max(...lengths);
     const extent = lengths.map((n) => Math.max(0.05, n / longest));
     set('size', '2f', width, height);
-    set('eye', '3fv', swap(forward.map((v) => -v * this.distance)));
-    set('right', '3fv', swap(right));
-    set('up', '3fv', swap(up));
-    set('forward', '3fv', swap(forward));
+    set('eye', '3fv', eye);
+    set('right', '3fv', right);
+    set('up', '3fv', up);
+    set('forward', '3fv', forward);
     set('extent', '3fv', extent);
     set('cells', '3f', this.volume.shape[2], this.volume.shape[1], this.volume.shape[0]);
-    const [r, g, b] = getComputedStyle(canvas.parentElement).backgroundColor.match(/\d+/g).map((n) => n / 255);
     const isTwoSided = Math.abs(look.low + look.high) < 1e-6 * (look.high - look.low);
-    set('background', '3f', r, g, b);
+    set('background', '3f', ...this.background());
     set('isTwoSided', '1i', isTwoSided ? 1 : 0);
     set('low', '1f', this.scaled(look.low));
     set('high', '1f', this.scaled(look.high));
@@ -213,58 +179,7 @@ export class Scene {
     for (const name of [gl.TEXTURE_MIN_FILTER, gl.TEXTURE_MAG_FILTER]) gl.texParameteri(gl.TEXTURE_2D, name, gl.LINEAR);
     const begin = performance.now();
     gl.drawArrays(gl.TRIANGLES, 0, 3);
-    gl.readPixels(0, 0, 1, 1, gl.RGBA, gl.UNSIGNED_BYTE, new Uint8Array(4)); // until it is drawn
-    const took = performance.now() - begin;
-    canvas.dataset.took = Math.round(took);
-    canvas.dataset.complete = this.shown === this.wanted;
-    if (!canvas.dataset.first) canvas.dataset.first = performance.now();
-    this.adapt(took);
     canvas.setAttribute('aria-label', `${isSurface ? `Surface where ${field.name} is ${this.isovalue().toPrecision(4)}` : `Volume of ${field.name}`} ${field.units}`);
-    canvas.dispatchEvent(new CustomEvent('drawn'));
+    this.finish(begin, this.shown === this.wanted);
   }
-
-  // As fine as can be drawn in about a fifth of a second while turning, in a second at rest.
-  adapt(took) {
-    const most = this.isTurning ? 150 : 900;
-    const before = this.quality;
-    if (took > 2 * most) this.quality = Math.max(0.15, this.quality * 0.7);
-    else if (took < most / 4 && !this.isTurning && this.quality < 1) this.quality = Math.min(1, this.quality * 1.5);
-    if (this.quality > before) this.draw();
-  }
-
-  move(change) {
-    this.what.state = { ...this.what.state, ...change };
-    this.onMove(change);
-    this.isTurning = true;
-    clearTimeout(this.rest);
-    this.rest = setTimeout(() => { this.isTurning = false; this.draw(); }, 200);
-    this.draw();
-  }
-
-  listen() {
-    const { canvas } = this;
-    const pointers = new Map();
-    canvas.addEventListener('pointerdown', (event) => { canvas.setPointerCapture(event.pointerId); pointers.set(event.pointerId, [event.clientX, event.clientY]); });
-    canvas.addEventListener('pointermove', (event) => {
-      const before = pointers.get(event.pointerId);
-      if (!before || !this.what) return;
-      const after = [event.clientX, event.clientY];
-      if (pointers.size === 2) {
-        const other = [...pointers.entries()].find(([id]) => id !== event.pointerId)[1];
-        const gap = (p) => Math.max(1, Math.hypot(p[0] - other[0], p[1] - other[1]));
-        this.zoom(gap(before) / gap(after));
-      } else this.turn(after[0] - before[0], after[1] - before[1]);
-      pointers.set(event.pointerId, after);
-    });
-    for (const type of ['pointerup', 'pointercancel']) canvas.addEventListener(type, (event) => pointers.delete(event.pointerId));
-    canvas.addEventListener('wheel', (event) => { event.preventDefault(); this.zoom(Math.exp(event.deltaY * (event.deltaMode ? 0.05 : 0.0012))); }, { passive: false });
-    new ResizeObserver(() => this.draw()).observe(canvas);
-  }
-
-  turn(x, y) {
-    const { turn, tilt } = this.what.state;
-    this.move({ turn: turn - x * 0.008, tilt: Math.min(1.55, Math.max(-1.55, tilt + y * 0.008)) });
-  }
-
-  zoom(factor) { this.distance = Math.min(8, Math.max(1.05, this.distance * factor)); this.move({}); }
 }

@@ -1,0 +1,223 @@
+"""NetCDF's classic formats (CDF-1, CDF-2, CDF-5) as steps: the header read here, values by `pread` from their place.
+
+The format is a page of grammar ("NetCDF Classic Format Specification", Unidata; CDF-5: PnetCDF) and says where all
+values lie, which no library tells. So there is no further dependency, and nothing of a file is read but what is shown.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from hakobi.errors import FormatError
+from hakobi.post.source import MOST_COORDINATES, MOST_FIELDS, TIME_NAMES, Axis, Field, Found, axis_kind
+
+_TYPES = {1: "i1", 2: "S1", 3: ">i2", 4: ">i4", 5: ">f4", 6: ">f8", 7: "u1", 8: ">u2", 9: ">u4", 10: ">i8", 11: ">u8"}
+_DIMENSIONS, _VARIABLES, _ATTRIBUTES = 10, 11, 12
+_MOST_ENTRIES, _MOST_HEADER_BYTES = 100_000, 64 << 20
+_STREAMING = {4: 0xFFFFFFFF, 8: 0xFFFFFFFFFFFFFFFF}
+
+
+@dataclass(frozen=True)
+class _Variable:
+    name: str
+    dimensions: tuple[int, ...]
+    attributes: dict[str, Any]
+    dtype: np.dtype[Any]
+    begin: int
+
+
+class _Header:
+    """Reads the header's grammar. Raises FormatError."""
+
+    def __init__(self, fd: int, name: str) -> None:
+        self._fd, self._name, self._at, self._data = fd, name, 0, b""
+        version = self._take(4)[3]
+        if version not in (1, 2, 5):
+            raise self._damage()
+        self._count_bytes, self._offset_bytes = (8 if version == 5 else 4), (4 if version == 1 else 8)
+        num_records = self._number(self._count_bytes)
+        self.num_records = -1 if num_records == _STREAMING[self._count_bytes] else num_records
+        self.dimensions = [(self._text(), self._count()) for _ in range(self._entries(_DIMENSIONS))]
+        self._attributes()
+        self.variables = [self._variable() for _ in range(self._entries(_VARIABLES))]
+
+    def _damage(self) -> FormatError:
+        return FormatError(f"{self._name} is no whole NetCDF file: its header is damaged")
+
+    def _take(self, size: int) -> bytes:
+        if not 0 <= size <= _MOST_HEADER_BYTES or self._at + size > _MOST_HEADER_BYTES:
+            raise self._damage()
+        while len(self._data) < self._at + size:
+            more = os.pread(self._fd, max(65536, self._at + size - len(self._data)), len(self._data))
+            if not more:
+                raise self._damage()
+            self._data += more
+        self._at += size
+        return self._data[self._at - size : self._at]
+
+    def _number(self, size: int) -> int:
+        return int.from_bytes(self._take(size), "big")
+
+    def _count(self) -> int:
+        return self._number(self._count_bytes)
+
+    def _entries(self, tag: int) -> int:
+        found, count = self._number(4), self._count()
+        if (found != tag and (found, count) != (0, 0)) or count > _MOST_ENTRIES:
+            raise self._damage()
+        return count
+
+    def _padded(self, size: int) -> bytes:
+        data = self._take(size)
+        self._take(-size % 4)
+        return data
+
+    def _text(self) -> str:
+        return self._padded(self._count()).decode(errors="replace")
+
+    def _attributes(self) -> dict[str, Any]:
+        found: dict[str, Any] = {}
+        for _ in range(self._entries(_ATTRIBUTES)):
+            name, kind, count = self._text(), self._number(4), self._count()
+            if kind not in _TYPES:
+                raise self._damage()
+            dtype = np.dtype(_TYPES[kind])
+            data = self._padded(count * dtype.itemsize)
+            found[name] = data.decode(errors="replace") if kind == 2 else np.frombuffer(data, dtype)
+        return found
+
+    def _variable(self) -> _Variable:
+        name, rank = self._text(), self._count()
+        if rank > 1024:
+            raise self._damage()
+        dimensions = tuple(self._count() for _ in range(rank))
+        attributes, kind, _ = self._attributes(), self._number(4), self._count()
+        if kind not in _TYPES or any(d >= len(self.dimensions) for d in dimensions):
+            raise self._damage()
+        return _Variable(name, dimensions, attributes, np.dtype(_TYPES[kind]), self._number(self._offset_bytes))
+
+
+def survey(fd: int, path: Path, root: Path) -> Found:
+    """What is in the file. Raises FormatError."""
+    return _Survey(fd, path.name).take()
+
+
+class _Survey:
+    def __init__(self, fd: int, name: str) -> None:
+        self._fd, self._head = fd, _Header(fd, name)
+        self._by_name = {v.name: v for v in self._head.variables}
+        self._axes: dict[int, Axis] = {}
+        records = [v for v in self._head.variables if self._is_record(v)]
+        sizes = [self._one_bytes(v) for v in records]
+        # Rows of records are padded to 4 bytes, but for a single variable of a short type.
+        self._record_bytes = sizes[0] if len(sizes) == 1 else sum(-(-size // 4) * 4 for size in sizes)
+        if self._head.num_records < 0:
+            begin = min((v.begin for v in records), default=0)
+            self._head.num_records = max(0, os.fstat(fd).st_size - begin) // max(1, self._record_bytes)
+
+    def _is_record(self, variable: _Variable) -> bool:
+        return bool(variable.dimensions) and self._head.dimensions[variable.dimensions[0]][1] == 0
+
+    def _size(self, dimension: int) -> int:
+        return self._head.dimensions[dimension][1] or self._head.num_records
+
+    def _one_bytes(self, variable: _Variable) -> int:
+        """Of one record, or of a variable without records."""
+        inner = variable.dimensions[1:] if self._is_record(variable) else variable.dimensions
+        return variable.dtype.itemsize * math.prod(self._head.dimensions[d][1] for d in inner)
+
+    def take(self) -> Found:
+        found = Found()
+        for variable in self._head.variables:
+            shape = tuple(self._size(d) for d in variable.dimensions)
+            if len(shape) < 2 or len(found.fields) >= MOST_FIELDS:
+                continue
+            has_time = self._has_time(variable)
+            inner = variable.dimensions[has_time:]
+            if variable.dtype.kind not in "fiu":
+                found.left_out[variable.name] = "not a field of numbers"
+            elif math.prod(shape) == 0:
+                found.left_out[variable.name] = "empty"
+            elif len(inner) < 2:
+                found.left_out[variable.name] = "one dimension and time only"
+            elif math.prod(self._size(d) for d in inner[:-3]) != 1:
+                found.left_out[variable.name] = "more than three dimensions and time"
+            else:
+                found.fields[variable.name] = self._field(variable, inner[-3:], shape[0] if has_time else 0)
+        found.times, found.time_units = self._times()
+        return found
+
+    def _has_time(self, variable: _Variable) -> bool:
+        if not variable.dimensions:
+            return False
+        name = self._head.dimensions[variable.dimensions[0]][0]
+        scale = self._by_name.get(name)
+        is_named = name.lower() in TIME_NAMES or (scale is not None and _text(scale, "axis") == "T")
+        return is_named or self._is_record(variable) or len(variable.dimensions) > 3
+
+    def _field(self, variable: _Variable, inner: tuple[int, ...], num_times: int) -> Field:
+        scale, shift = _number(variable, "scale_factor"), _number(variable, "add_offset")
+        fills = (_number(variable, "_FillValue"), _number(variable, "missing_value"))
+        return Field(
+            name=variable.name,
+            axes=tuple(self._axis(d) for d in inner),
+            num_times=num_times,
+            dtype=variable.dtype,
+            units=_text(variable, "units"),
+            long_name=_text(variable, "long_name"),
+            offset_bytes=variable.begin,
+            fill=tuple(v for v in fills if v is not None),
+            packing=None if scale is None and shift is None else (1.0 if scale is None else scale, shift or 0.0),
+            time_stride_bytes=self._record_bytes if self._is_record(variable) else 0,
+        )
+
+    def _values(self, variable: _Variable) -> list[float]:
+        """Of a variable in one dimension."""
+        size = self._size(variable.dimensions[0])
+        stride = self._record_bytes if self._is_record(variable) else variable.dtype.itemsize
+        if variable.dtype.kind not in "fiu" or size > MOST_COORDINATES or size * stride > _MOST_HEADER_BYTES:
+            return []
+        data = os.pread(self._fd, max(0, (size - 1) * stride + variable.dtype.itemsize), variable.begin)
+        count = (len(data) - variable.dtype.itemsize) // stride + 1
+        values = np.ndarray((max(0, count),), variable.dtype, data, strides=(stride,))
+        return [float(v) for v in values] if count == size else []
+
+    def _times(self) -> tuple[tuple[float, ...], str]:
+        for variable in self._head.variables:
+            if len(variable.dimensions) == 1 and (
+                variable.name.lower() in TIME_NAMES or _text(variable, "axis") == "T" or self._is_record(variable)
+            ):
+                dimension = self._head.dimensions[variable.dimensions[0]][0]
+                if variable.name == dimension or variable.name.lower() in TIME_NAMES:
+                    return tuple(self._values(variable)), _text(variable, "units")
+        return (), ""
+
+    def _axis(self, dimension: int) -> Axis:
+        if dimension not in self._axes:
+            name, size = self._head.dimensions[dimension][0], self._size(dimension)
+            scale = self._by_name.get(name)
+            values: list[float] = []
+            units = standard = ""
+            if scale is not None and scale.dimensions == (dimension,):
+                values, units, standard = self._values(scale), _text(scale, "units"), _text(scale, "standard_name")
+            is_good = len(values) == size and bool(np.isfinite(values).all())
+            self._axes[dimension] = Axis(
+                name, size, tuple(values) if is_good else None, units, axis_kind(units, standard)
+            )
+        return self._axes[dimension]
+
+
+def _text(variable: _Variable, name: str) -> str:
+    value = variable.attributes.get(name)
+    return value[:1000] if isinstance(value, str) else ""
+
+
+def _number(variable: _Variable, name: str) -> float | None:
+    value = variable.attributes.get(name)
+    return float(value[0]) if isinstance(value, np.ndarray) and value.size else None

@@ -1,0 +1,228 @@
+"""NetCDF-4 and plain HDF5 files, whoever wrote them, as steps: HDF5 says what is in a file, and where."""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import threading
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from hakobi.errors import FormatError
+from hakobi.post.source import MOST_COORDINATES, MOST_FIELDS, TIME_NAMES, Array, Axis, Box, Field, Found, axis_kind
+
+#: HDF5's library is not for several threads at once; h5py's own lock does not span calls.
+LOCK = threading.Lock()
+#: What h5py raises for files that are damaged.
+ERRORS = (OSError, RuntimeError, KeyError, ValueError, TypeError, OverflowError)
+
+
+def open_hdf5(fd: int, name: str) -> Any:
+    """An h5py file through its descriptor: what was checked is what is read. Called with LOCK held.
+
+    Raises FormatError.
+    """
+    import h5py
+
+    try:
+        return h5py.File(f"/proc/self/fd/{fd}", "r", locking=False)
+    except OSError as error:
+        raise FormatError(f"{name} is no whole NetCDF-4 or HDF5 file") from error
+
+
+def survey(fd: int, path: Path, root: Path) -> Found:
+    """What is in the file. Raises FormatError."""
+    from hakobi.post import vtkhdf
+
+    with LOCK:
+        file = open_hdf5(fd, path.name)
+        try:
+            found = vtkhdf.survey(file, fd, path, root) or _Survey(file, path.name).take()
+        except ERRORS as error:
+            file.close()
+            raise FormatError(f"{path.name} is damaged: HDF5 cannot read what it holds") from error
+        except BaseException:
+            file.close()
+            raise
+        if found.mesh is None and all(f.offset_bytes is not None for f in found.fields.values()):
+            file.close()
+        elif found.mesh is None:
+            found.reader = _Packed(file, path.name)
+    return found
+
+
+class _Packed:
+    """Reads chunked and compressed values, and those of fields with more directions than three."""
+
+    def __init__(self, file: Any, name: str) -> None:
+        self._file, self._name = file, name
+
+    def read(self, this: Field, time: int, box: Box) -> Array:
+        slices = tuple(slice(start, stop) for start, stop in box)
+        with LOCK:
+            if self._file is None:
+                raise FormatError(f"{self._name} was closed")
+            dataset = self._file[this.name]
+            lead = dataset.ndim - len(box)
+            place = ((time,) if this.num_times else ()) + (0,) * (lead - bool(this.num_times))
+            try:
+                values: Array = dataset[place + slices]
+            except (OSError, RuntimeError, ValueError) as error:
+                raise FormatError(f"{self._name}: HDF5 cannot read {this.name!r}") from error
+        return values
+
+    def close(self) -> None:
+        if self._file is not None:
+            with LOCK, contextlib.suppress(Exception):
+                self._file.close()
+            self._file = None
+
+
+class _Survey:
+    """What is in a file: fields, their axes, times. Called with LOCK held."""
+
+    def __init__(self, file: Any, name: str) -> None:
+        self._file, self._name = file, name
+        self._fields: dict[str, Field] = {}
+        self._left_out: dict[str, str] = {}
+        self._axes: dict[Any, Axis] = {}
+
+    def take(self) -> Found:
+        import h5py
+
+        names: list[str] = []
+
+        def visit(name: str, item: Any) -> int | None:
+            if isinstance(item, h5py.Dataset):
+                names.append(name)
+            return 1 if len(names) >= MOST_FIELDS else None
+
+        self._file.visititems(visit)
+        times: tuple[float, ...] = ()
+        units = ""
+        for name in names:
+            dataset = self._file[name]
+            if self._is_coordinate(name, dataset):
+                if name.rpartition("/")[2].lower() in TIME_NAMES and dataset.ndim <= 1:
+                    times, units = self._times(dataset)
+                continue
+            reason = self._reason_against(dataset)
+            if not reason:
+                self._fields[name] = self._field(name, dataset)
+            elif dataset.ndim >= 2:
+                self._left_out[name] = reason
+        return Found(self._fields, times, units, self._left_out)
+
+    @staticmethod
+    def _times(dataset: Any) -> tuple[tuple[float, ...], str]:
+        if dataset.dtype.kind not in "fiu" or dataset.size > MOST_COORDINATES:
+            return (), ""
+        return tuple(float(value) for value in np.atleast_1d(dataset[()])), attribute_text(dataset, "units")
+
+    @staticmethod
+    def _is_coordinate(name: str, dataset: Any) -> bool:
+        short = name.rpartition("/")[2]
+        return dataset.ndim < 2 and (dataset.is_scale or short.lower() in TIME_NAMES)
+
+    def _reason_against(self, dataset: Any) -> str:
+        if dataset.dtype.kind not in "fiu" or dataset.dtype.itemsize > 8:
+            return "not a field of numbers"
+        if dataset.is_virtual or dataset.external:
+            return "its values are in other files"
+        if dataset.size == 0 or dataset.ndim < 2:
+            return "empty" if dataset.size == 0 else "one dimension only"
+        if dataset.ndim == 2 and dataset.shape[0] == 1:
+            scale = self._scale(dataset, 0)
+            if scale is not None and str(scale.name).rpartition("/")[2].lower() in TIME_NAMES:
+                return "one dimension and time only"
+        return ""
+
+    def _field(self, name: str, dataset: Any) -> Field:
+        has_time = self._has_time(dataset)
+        num_axes = min(3, dataset.ndim - has_time)
+        axes = tuple(self._axis(dataset, d) for d in range(dataset.ndim - num_axes, dataset.ndim))
+        offset = None
+        filters = dataset.id.get_create_plist().get_nfilters()
+        extra = dataset.shape[int(has_time) : dataset.ndim - num_axes]
+        if dataset.chunks is None and filters == 0 and math.prod(extra) == 1:
+            offset = dataset.id.get_offset()
+        scale, shift = attribute_number(dataset, "scale_factor"), attribute_number(dataset, "add_offset")
+        return Field(
+            name=name,
+            axes=axes,
+            num_times=dataset.shape[0] if has_time else 0,
+            dtype=dataset.dtype,
+            units=attribute_text(dataset, "units"),
+            long_name=attribute_text(dataset, "long_name"),
+            offset_bytes=offset,
+            fill=tuple(
+                v
+                for v in (attribute_number(dataset, "_FillValue"), attribute_number(dataset, "missing_value"))
+                if v is not None
+            ),
+            packing=None if scale is None and shift is None else (1.0 if scale is None else scale, shift or 0.0),
+        )
+
+    def _has_time(self, dataset: Any) -> bool:
+        if dataset.ndim < 3:
+            return False
+        scale = self._scale(dataset, 0)
+        name = "" if scale is None else str(scale.name).rpartition("/")[2].lower()
+        return (
+            name in TIME_NAMES
+            or dataset.maxshape[0] is None
+            or attribute_text(scale, "axis") == "T"
+            or dataset.ndim > 3
+        )
+
+    @staticmethod
+    def _scale(dataset: Any, direction: int) -> Any:
+        scales = dataset.dims[direction]
+        return scales[0] if len(scales) else None
+
+    def _axis(self, dataset: Any, direction: int) -> Axis:
+        size = dataset.shape[direction]
+        scale = self._scale(dataset, direction)
+        if scale is None:
+            return Axis("zyx"[direction - dataset.ndim], size)
+        key = (scale.name, size)
+        if key not in self._axes:
+            self._axes[key] = self._axis_of_scale(scale, size)
+        return self._axes[key]
+
+    @staticmethod
+    def _axis_of_scale(scale: Any, size: int) -> Axis:
+        name = str(scale.name).rpartition("/")[2]
+        units, standard = attribute_text(scale, "units"), attribute_text(scale, "standard_name")
+        is_pure = attribute_text(scale, "NAME").startswith("This is a netCDF dimension but not a netCDF variable")
+        coordinates = None
+        if not is_pure and scale.shape == (size,) and scale.dtype.kind in "fiu" and size <= MOST_COORDINATES:
+            values = scale[()].astype(np.float64)
+            coordinates = tuple(float(v) for v in values) if np.isfinite(values).all() else None
+        return Axis(name, size, coordinates, units, axis_kind(units, standard))
+
+
+def _attribute(item: Any, name: str) -> Any:
+    try:
+        return item.attrs[name] if item is not None and name in item.attrs else None
+    except (OSError, RuntimeError, TypeError, ValueError):
+        return None
+
+
+def attribute_text(item: Any, name: str) -> str:
+    value = _attribute(item, name)
+    if isinstance(value, np.ndarray) and value.size == 1:
+        value = value.ravel()[0]
+    if isinstance(value, bytes):
+        value = value.decode(errors="replace")
+    return value[:1000] if isinstance(value, str) else ""
+
+
+def attribute_number(item: Any, name: str) -> float | None:
+    value = _attribute(item, name)
+    try:
+        return None if value is None else float(np.asarray(value).ravel()[0])
+    except (TypeError, ValueError, IndexError):
+        return None

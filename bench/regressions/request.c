@@ -16,6 +16,7 @@ const char* const usage_text =
     "in turn\n"
     "  segments COUNT LENGTH                the same, each rank's pieces one behind the other\n"
     "  independent COUNT LENGTH             the same by independent calls\n"
+    "  plain COUNT LENGTH                   the same by pwrite and pread: what storage takes without MPI-IO\n"
     "  opens COUNT LENGTH                   COUNT times: open, a collective call of LENGTH a rank, close\n";
 
 enum { most_dims = 4 };
@@ -121,7 +122,8 @@ const char* make_request(struct request* r, const char* shape, int num_numbers, 
     } else {
         const int is_calls = strcmp(shape, "calls") == 0, is_opens = strcmp(shape, "opens") == 0;
         r->is_independent = strcmp(shape, "independent") == 0;
-        if (!is_calls && !is_opens && !r->is_independent && strcmp(shape, "segments") != 0)
+        r->is_plain = strcmp(shape, "plain") == 0;
+        if (!is_calls && !is_opens && !r->is_independent && !r->is_plain && strcmp(shape, "segments") != 0)
             return "no such shape";
         r->mode = is_opens ? many_opens : many_calls;
         r->file_bytes = (is_opens ? 1 : n[0]) * n[1] * size;

@@ -24,6 +24,7 @@ enum holes {
 struct request {
     enum mode mode;
     int is_independent; /* many_calls: MPI_File_write_at instead of MPI_File_write_at_all */
+    int is_plain;       /* many_calls: pwrite and pread, no MPI-IO: the floor of what any library can do */
     enum holes holes;
     int num_pieces; /* of this rank; with many_calls and many_opens: one a call */
     struct piece* pieces;

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from hakobi import programs, records
-from hakobi.errors import InputError
+from hakobi.errors import InputError, RunError
 from hakobi.measuring import regressions
-from hakobi.measuring.collective import Component
 from hakobi.measuring.regression_cases import CASES, Case
-from hakobi.measuring.regressions import OURS, Row
+from hakobi.measuring.regressions import OURS, Contender, Row
+from hakobi.records import Record
 from running import Result
 
 LINE = {"operation": "write", "call_s": 0.1, "cpu_s": 0.1, "bytes": 10**9}
@@ -65,14 +66,20 @@ def test_a_case_with_holes_is_verified_on_both_storages(hakobi: Callable[..., Re
     assert all(line["ratio_to_best"] is None and line["time_s"] > 0 for line in lines)
 
 
-def test_a_peer_that_takes_minutes_is_left_out() -> None:
-    peers = [Component("mpi-io (OMPIO)"), Component("mpi-io (ROMIO)")]
-    (case,) = (case for case in CASES if case.name == "holes8-8")
-    names = {
-        storage: [contender.names[0] for contender in regressions.contenders_of(case, storage, peers)]
-        for storage in ("model", "tmpfs")
-    }
-    assert names == {
-        "model": [OURS, "mpi-io (ROMIO)"],
-        "tmpfs": [OURS, "mpi-io (OMPIO)", "mpi-io (ROMIO)"],
-    }
+def test_a_peer_that_takes_many_times_as_long_is_left_out(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    def samples(of: Row, contender: Contender, folder: Path, timeout_s: float) -> list[Record]:
+        if contender.names[0] == "slow":
+            time.sleep(timeout_s)
+            raise RunError("no end after its time limit")
+        return [{**LINE, "hint_set": 0, "time_s": 1.0}]
+
+    monkeypatch.setattr(regressions, "_samples", samples)
+    monkeypatch.setattr(regressions, "LEAST_PATIENCE_S", 0.05)
+    one = row("one", {})
+    for name in (OURS, "fast", "slow", "slow"):
+        regressions._run_job(one, Contender((name,)), 0, tmp_path, 60.0)
+    assert one.samples.keys() == {("write", OURS), ("write", "fast")}
+    assert "more than" in one.failed["slow"]
+    (verdict,) = regressions.verdicts([one])
+    assert verdict["best_contender"] == "fast"
+    assert "slow is left out" in " ".join(regressions.table_of([verdict], [one], 1).notes)

@@ -4,7 +4,8 @@
    repeats the case; the library's sets of hints take turns in its job.
 2. A contender's time is the median of its samples in all rounds, from opening to closing. The verdict is the ratio of
    speeds, ours to the best contender's: 1 is as fast, less is slower. Beside it stands the range of the rounds' ratios.
-3. A job of ours that fails, or whose bytes are wrong, is a verdict of 0. A peer's that fails is named and left out.
+3. A job of ours that fails, or whose bytes are wrong, is a verdict of 0. A peer's that fails is named and left out. One
+   whose job takes PATIENCE times as long as ours, which goes first, is not the best contender: so is it.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from __future__ import annotations
 import json
 import sys
 import tempfile
+import time
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -22,12 +24,15 @@ import numpy as np
 from hakobi import conditions, drop_in, files, launch, programs, records
 from hakobi.errors import HakobiError, RunError, unknown_name
 from hakobi.measuring import collective
-from hakobi.measuring.regression_cases import CASES, MODEL, OF_LIMIT, STEPS, TMPFS, Case
+from hakobi.measuring.regression_cases import CASES, MODEL, STEPS, TMPFS, Case
 from hakobi.measuring.storage_model import StorageModel
 from hakobi.records import Record
 from hakobi.table import Table
 
-OURS = "hakobi"
+OURS, FLOOR = "hakobi", "plain calls"
+
+#: A peer's job may take so many times as long as our longest of the case, and at least so many seconds.
+PATIENCE, LEAST_PATIENCE_S = 5.0, 8.0
 
 
 @dataclass(frozen=True)
@@ -38,6 +43,7 @@ class Contender:
     environment: Mapping[str, str] = field(default_factory=dict)
     hints: tuple[str, ...] = ()
     method: str = ""  #: of hakobi-bench-steps
+    words: str = ""  #: another shape than the case's
     has_drop_in: bool = False
 
 
@@ -49,6 +55,7 @@ class Row:
     storage: str
     samples: dict[tuple[str, str], dict[int, list[Record]]] = field(default_factory=lambda: defaultdict(dict))
     failed: dict[str, str] = field(default_factory=dict)  #: contender -> why
+    ours_s: float = 0.0  #: of our longest job, launch to end
 
 
 def chosen(names: Sequence[str], storages: Sequence[str]) -> list[Row]:
@@ -67,14 +74,13 @@ def chosen(names: Sequence[str], storages: Sequence[str]) -> list[Row]:
     ]
 
 
-def contenders_of(case: Case, storage: str, peers: Sequence[collective.Component]) -> list[Contender]:
+def contenders_of(case: Case, peers: Sequence[collective.Component]) -> list[Contender]:
     """Ours first."""
     if case.program == STEPS:
         return [Contender((OURS,), method="pipelined"), *([Contender(("root",), method="root")] if peers else [])]
     result = [Contender((OURS,), has_drop_in=True)]
-    is_romio = ["ROMIO" in peer.contender for peer in peers]
-    if case.romio_alone_on_model and storage == MODEL and any(is_romio):
-        peers = [peer for peer, romio in zip(peers, is_romio, strict=True) if romio]
+    if case.floor and peers:
+        result.append(Contender((FLOOR,), words=case.floor))
     for peer in peers:
         hints = case.hints if "ROMIO" in peer.contender else ()
         names = (peer.contender, *(f"{peer.contender} {hint}" for hint in hints))
@@ -93,29 +99,51 @@ def run(rows: list[Row], folder: Path, json_file: Path | None, *, compare: bool,
         facts = conditions.collect(flavour, {"file": folder})
         model = StorageModel().value()
         records.append(json_file, {"kind": "conditions", "benchmark": "regressions", **facts, "storage_model": model})
+    begin_s = time.monotonic()
     for number, row in enumerate(rows, start=1):
-        sys.stderr.write(f"case {number} of {len(rows)}: {row.case.name}, {row.storage}\n")
+        row_s = time.monotonic()
         for turn in range(rounds):
-            order = contenders_of(row.case, row.storage, peers)
+            order = contenders_of(row.case, peers)
             for contender in order if turn % 2 == 0 else reversed(order):
                 _run_job(row, contender, turn, folder, timeout_s)
         if json_file:
             for record in samples_of(row):
                 records.append(json_file, record)
+        now_s = time.monotonic()
+        found = ", ".join(_progress(verdict) for verdict in verdicts([row]))
+        sys.stderr.write(
+            f"case {number} of {len(rows)}: {row.case.name}, {row.storage}: {found} "
+            f"({now_s - row_s:.0f} s, {now_s - begin_s:.0f} s so far)\n"
+        )
+
+
+def _progress(verdict: Record) -> str:
+    ratio = verdict["ratio_to_best"]
+    return f"{verdict['operation']} {'measured' if ratio is None else f'{ratio:.2f} of the best'}"
 
 
 def _run_job(row: Row, contender: Contender, turn: int, folder: Path, timeout_s: float) -> None:
     name = contender.names[0]
     if name in row.failed:
         return
+    is_peer_of_known = name != OURS and row.ours_s > 0
+    if is_peer_of_known:
+        timeout_s = min(timeout_s, max(LEAST_PATIENCE_S, PATIENCE * row.ours_s))
+    begin_s = time.monotonic()
     try:
         lines = _samples(row, contender, folder, timeout_s)
     except HakobiError as error:
         row.failed[name] = str(error)
         for taken in row.samples.values():
             taken.pop(turn, None) if name == OURS else None
-        sys.stderr.write(f"  {name} failed: {error}\n")
+        if is_peer_of_known and time.monotonic() - begin_s >= timeout_s:
+            row.failed[name] = f"a job took more than {timeout_s:.0f} s, ours {row.ours_s:.1f} s"
+        sys.stderr.write(
+            f"  {name} is left out: {row.failed[name]}\n" if name != OURS else f"  {name} failed: {error}\n"
+        )
         return
+    if name == OURS:
+        row.ours_s = max(row.ours_s, time.monotonic() - begin_s)
     for line in lines:
         one = contender.names[int(line["hint_set"])]
         row.samples[str(line["operation"]), one].setdefault(turn, []).append(line)
@@ -145,7 +173,7 @@ def _samples(row: Row, contender: Contender, folder: Path, timeout_s: float) -> 
         else:
             arguments = ["--dir", place, "--budget", f"{case.budget_s:g}", "--min-samples", str(case.least)]
             arguments += [part for hint in contender.hints for part in ("--hints", hint)]
-            arguments += case.arguments(row.storage)
+            arguments += contender.words.split() or case.arguments(row.storage)
         done = launch.run(program, arguments, case.ranks, timeout_s=timeout_s, extra_environment=variables)
         launch.check(done, f"{case.name} on {row.storage}, {contender.names[0]}")
         if case.program == STEPS:
@@ -204,7 +232,7 @@ def verdicts(rows: Sequence[Row]) -> list[Record]:
 
 def _verdict(row: Row, operation: str, times: Mapping[str, Mapping[int, Sequence[Record]]]) -> Record:
     verdict: Record = {"kind": "verdict", "case": row.case.name, "operation": operation, "storage": row.storage}
-    rivals = {name: _median_s(rounds) for name, rounds in times.items() if name != OURS}
+    rivals = {name: _median_s(rounds) for name, rounds in times.items() if name not in (OURS, FLOOR)}
     best = min(rivals, key=lambda name: rivals[name]) if rivals else None
     if OURS in row.failed or OURS not in times:
         why = row.failed.get(OURS, "no samples")
@@ -220,15 +248,30 @@ def _verdict(row: Row, operation: str, times: Mapping[str, Mapping[int, Sequence
         verdict["call_time_s"] = _median_s(ours, "call_s")
         moved = next(iter(ours.values()))[0]["bytes"]
         verdict["cpu_s_per_gb"] = 1e9 * _median_s(ours, "cpu_s") / moved
-        if row.storage == MODEL and row.case.name in OF_LIMIT:
+        if row.storage == MODEL and row.case.floor:
             verdict["of_limit"] = moved / 1e9 / _median_s(ours) / StorageModel().limit_gb_s
+        if plain := times.get(FLOOR):
+            floor_bytes_s = next(iter(plain.values()))[0]["bytes"] / _median_s(plain)
+            verdict["of_floor"] = moved / _median_s(ours) / floor_bytes_s
     return verdict
 
 
 def table_of(found: Sequence[Record], rows: Sequence[Row], rounds: int) -> Table:
     view = Table(
         "Regressions",
-        ["<case", "<", "<storage", "to best", "rounds", "ms", "best ms", "calls ms", "of limit", "<best contender"],
+        [
+            "<case",
+            "<",
+            "<storage",
+            "to best",
+            "rounds",
+            "ms",
+            "best ms",
+            "calls ms",
+            "of floor",
+            "of limit",
+            "<best contender",
+        ],
     )
     for one in found:
         ratio = one["ratio_to_best"]
@@ -241,16 +284,18 @@ def table_of(found: Sequence[Record], rows: Sequence[Row], rounds: int) -> Table
             _ms(one.get("time_s")),
             _ms(one.get("best_time_s")),
             _ms(one.get("call_time_s")),
+            f"{one['of_floor']:.3f}" if "of_floor" in one else "",
             f"{one['of_limit']:.3f}" if "of_limit" in one else "",
             f"failed: {one['error']}" if "error" in one else one["best_contender"] or "",
         )
     view.notes.append("to best: our speed over that of the fastest contender; from opening a new file to closing it")
     view.notes.append("calls: ours without opening and closing; every byte was verified after the clock had stopped")
+    view.notes.append("floor: as many bytes by plain pwrite and pread of 4 MiB by every rank; limit: the model's")
     view.notes.append(f"rounds: the ratios of {rounds} rounds; model: {StorageModel().words()}")
     for row in rows:
         for name, why in row.failed.items():
             if name != OURS:
-                view.notes.append(f"{row.case.name}, {row.storage}: {name} is left out, it failed: {why}")
+                view.notes.append(f"{row.case.name}, {row.storage}: {name} is left out: {why}")
     return view
 
 

@@ -9,40 +9,11 @@
 
 #include "base/nearest.hpp"
 #include "io/engine.hpp"
+#include "io/hint_table.hpp"
 #include "mpi/messages.hpp"
 
 namespace hakobi::io {
 namespace {
-
-// MPI-IO's reserved names and ROMIO's common ones that the engine has no use for: right, and silently left alone.
-constexpr std::array<std::string_view, 21> without_effect = {"access_style",
-                                                             "collective_buffering",
-                                                             "chunked",
-                                                             "chunked_item",
-                                                             "chunked_size",
-                                                             "cb_block_size",
-                                                             "filename",
-                                                             "file_perm",
-                                                             "io_node_list",
-                                                             "nb_proc",
-                                                             "num_io_nodes",
-                                                             "striping_factor",
-                                                             "romio_cb_read",
-                                                             "romio_cb_write",
-                                                             "romio_ds_read",
-                                                             "romio_no_indep_rw",
-                                                             "ind_rd_buffer_size",
-                                                             "ind_wr_buffer_size",
-                                                             "start_iodevice",
-                                                             "romio_cb_pfr",
-                                                             "romio_cb_alltoall"};
-
-constexpr std::array<std::string_view, 15> known = {
-    "cb_nodes",         "cb_buffer_size", "cb_config_list",
-    "striping_unit",    "hakobi_depth",   "hakobi_io_threads",
-    "hakobi_access",    "hakobi_shuffle", "hakobi_async_budget",
-    "hakobi_direct_io", "hakobi_holes",   "romio_ds_write",
-    "hakobi_skew",      "hakobi_profile", "hakobi_aggregators_per_node"};
 
 constexpr int most_aggregators = 1 << 20;  // of a node: all ranks
 
@@ -109,7 +80,7 @@ Status set_switch(const std::string& name, const std::string& value, bool& into)
 }
 
 // ROMIO's "*:n" (n aggregators a node) and "*:*" (every rank); lists of host names are not taken.
-Status set_config_list(const std::string& value, EngineOptions& options) {
+Status set_config_list(const std::string& name, const std::string& value, EngineOptions& options) {
     if (value == "*:*") {
         options.aggregators_per_node = most_aggregators;
         return {};
@@ -117,47 +88,108 @@ Status set_config_list(const std::string& value, EngineOptions& options) {
     int count = 0;
     if (value.rfind("*:", 0) != 0 || !set_count("", value.substr(2), most_aggregators, count).ok() ||
         count == 0) {
-        return bad_value("cb_config_list", value, "'*:n' or '*:*'");
+        return bad_value(name, value, "'*:n' or '*:*'");
     }
     options.aggregators_per_node = count;
     return {};
 }
 
+Status set_skew(const std::string& name, const std::string& value, EngineOptions& options) {
+    const char* const all = value.data() + value.size();
+    const auto [end, error] = std::from_chars(value.data(), all, options.skew_s);
+    if (error != std::errc() || end != all || !std::isfinite(options.skew_s) || options.skew_s < 0)
+        return bad_value(name, value, "a number of seconds");
+    return {};
+}
+
+std::string switch_text(bool is_on) {
+    return is_on ? "true" : "false";
+}
+
+constexpr std::int64_t gib = std::int64_t{1} << 30;
+using Name = const std::string&;
+using Value = const std::string&;
+
+// A row has no `get` where another hint says the same.
+constexpr std::array<Hint, 15> table = {{
+    {"cb_nodes",
+     [](Name name, Value value, EngineOptions& o) { return set_count(name, value, 1 << 24, o.cb_nodes); },
+     [](const EngineOptions& o) { return std::to_string(o.cb_nodes); }},
+    {"cb_config_list", set_config_list, nullptr},
+    {"hakobi_aggregators_per_node",
+     [](Name name, Value value, EngineOptions& o) {
+         return set_count(name, value, most_aggregators, o.aggregators_per_node);
+     },
+     [](const EngineOptions& o) { return std::to_string(o.aggregators_per_node); }},
+    {"cb_buffer_size",
+     [](Name name, Value value, EngineOptions& o) {
+         return set_bytes(name, value, 0, gib, o.cb_buffer_bytes);
+     },
+     [](const EngineOptions& o) { return std::to_string(o.cb_buffer_bytes); }},
+    {"hakobi_depth",
+     [](Name name, Value value, EngineOptions& o) { return set_count(name, value, 256, o.depth); },
+     [](const EngineOptions& o) { return std::to_string(o.depth); }},
+    {"hakobi_io_threads",
+     [](Name name, Value value, EngineOptions& o) { return set_count(name, value, 256, o.io_threads); },
+     [](const EngineOptions& o) { return std::to_string(o.io_threads); }},
+    {"hakobi_access",
+     [](Name name, Value value, EngineOptions& o) {
+         return set_word(name, value, {"threads", "uring", "posix"}, o.access);
+     },
+     [](const EngineOptions& o) { return o.access; }},
+    {"hakobi_shuffle",
+     [](Name name, Value value, EngineOptions& o) {
+         return set_word(name, value, {"auto", "always", "never"}, o.shuffle);
+     },
+     [](const EngineOptions& o) { return o.shuffle; }},
+    {"striping_unit",
+     [](Name name, Value value, EngineOptions& o) {
+         return set_bytes(name, value, 0, gib, o.striping_unit_bytes);
+     },
+     [](const EngineOptions& o) { return std::to_string(o.striping_unit_bytes); }},
+    {"hakobi_async_budget",
+     [](Name name, Value value, EngineOptions& o) {
+         return set_bytes(name, value, 0, std::numeric_limits<std::int64_t>::max(), o.async_budget_bytes);
+     },
+     [](const EngineOptions& o) { return std::to_string(o.async_budget_bytes); }},
+    {"hakobi_holes",
+     [](Name name, Value value, EngineOptions& o) {
+         return set_word(name, value, {"auto", "untouched"}, o.holes);
+     },
+     [](const EngineOptions& o) { return o.holes; }},
+    {"romio_ds_write",
+     [](Name name, Value value, EngineOptions& o) {
+         // ROMIO's switch of data sieving: the same holes, and the same locks. Enabling it is no order.
+         std::string word;
+         Status status = set_word(name, value, {"automatic", "enable", "disable"}, word);
+         if (word == "disable") o.holes = "untouched";
+         return status;
+     },
+     nullptr},
+    {"hakobi_direct_io",
+     [](Name name, Value value, EngineOptions& o) { return set_switch(name, value, o.direct_io); },
+     [](const EngineOptions& o) { return switch_text(o.direct_io); }},
+    {"hakobi_profile",
+     [](Name name, Value value, EngineOptions& o) { return set_switch(name, value, o.profile); },
+     [](const EngineOptions& o) { return switch_text(o.profile); }},
+    {"hakobi_skew", set_skew, nullptr},
+}};
+
+constexpr std::array<std::string_view, 21> without_effect = {
+    "access_style",         "cb_block_size",  "chunked",       "chunked_item",       "chunked_size",
+    "collective_buffering", "file_perm",      "filename",      "ind_rd_buffer_size", "ind_wr_buffer_size",
+    "io_node_list",         "nb_proc",        "num_io_nodes",  "romio_cb_alltoall",  "romio_cb_pfr",
+    "romio_cb_read",        "romio_cb_write", "romio_ds_read", "romio_no_indep_rw",  "start_iodevice",
+    "striping_factor"};
+
 Status set_one(const std::string& name, const std::string& value, EngineOptions& options,
                std::vector<std::string>& warnings) {
-    constexpr std::int64_t gib = std::int64_t{1} << 30;
-    if (name == "cb_nodes") return set_count(name, value, 1 << 24, options.cb_nodes);
-    if (name == "cb_config_list") return set_config_list(value, options);
-    if (name == "cb_buffer_size") return set_bytes(name, value, 0, gib, options.cb_buffer_bytes);
-    if (name == "striping_unit") return set_bytes(name, value, 0, gib, options.striping_unit_bytes);
-    if (name == "hakobi_depth") return set_count(name, value, 256, options.depth);
-    if (name == "hakobi_io_threads") return set_count(name, value, 256, options.io_threads);
-    if (name == "hakobi_aggregators_per_node")
-        return set_count(name, value, most_aggregators, options.aggregators_per_node);
-    if (name == "hakobi_access") return set_word(name, value, {"threads", "uring", "posix"}, options.access);
-    if (name == "hakobi_shuffle") return set_word(name, value, {"auto", "always", "never"}, options.shuffle);
-    if (name == "hakobi_async_budget") {
-        return set_bytes(name, value, 0, std::numeric_limits<std::int64_t>::max(),
-                         options.async_budget_bytes);
-    }
-    if (name == "hakobi_holes") return set_word(name, value, {"auto", "untouched"}, options.holes);
-    if (name == "romio_ds_write") {
-        // ROMIO's switch of data sieving: the same holes, and the same locks. Enabling it is no order.
-        std::string word;
-        Status status = set_word(name, value, {"automatic", "enable", "disable"}, word);
-        if (word == "disable") options.holes = "untouched";
-        return status;
-    }
-    if (name == "hakobi_direct_io") return set_switch(name, value, options.direct_io);
-    if (name == "hakobi_profile") return set_switch(name, value, options.profile);
-    if (name == "hakobi_skew") {
-        const char* const all = value.data() + value.size();
-        const auto [end, error] = std::from_chars(value.data(), all, options.skew_s);
-        if (error != std::errc() || end != all || !std::isfinite(options.skew_s) || options.skew_s < 0)
-            return bad_value(name, value, "a number of seconds");
-        return {};
+    for (const Hint& hint : table) {
+        if (hint.name == name) return hint.set(name, value, options);
     }
     if (std::find(without_effect.begin(), without_effect.end(), name) != without_effect.end()) return {};
+    std::array<std::string_view, table.size()> known;
+    std::transform(table.begin(), table.end(), known.begin(), [](const Hint& hint) { return hint.name; });
     std::string text = "unknown hint '" + name + "'";
     if (const std::string nearest = nearest_name(name, known); !nearest.empty())
         text += " (did you mean '" + nearest + "'?)";
@@ -234,18 +266,19 @@ Result<EngineOptions> options_of_rank_0(const Comm& comm, const EngineOptions& o
 }
 
 Hints hints_of(const EngineOptions& options) {
-    return {{"cb_nodes", std::to_string(options.cb_nodes)},
-            {"cb_buffer_size", std::to_string(options.cb_buffer_bytes)},
-            {"striping_unit", std::to_string(options.striping_unit_bytes)},
-            {"hakobi_aggregators_per_node", std::to_string(options.aggregators_per_node)},
-            {"hakobi_depth", std::to_string(options.depth)},
-            {"hakobi_io_threads", std::to_string(options.io_threads)},
-            {"hakobi_access", options.access},
-            {"hakobi_shuffle", options.shuffle},
-            {"hakobi_async_budget", std::to_string(options.async_budget_bytes)},
-            {"hakobi_direct_io", options.direct_io ? "true" : "false"},
-            {"hakobi_holes", options.holes},
-            {"hakobi_profile", options.profile ? "true" : "false"}};
+    Hints hints;
+    for (const Hint& hint : table) {
+        if (hint.get != nullptr) hints[std::string(hint.name)] = hint.get(options);
+    }
+    return hints;
+}
+
+std::span<const Hint> hint_table() {
+    return table;
+}
+
+std::span<const std::string_view> hints_without_effect() {
+    return without_effect;
 }
 
 }  // namespace hakobi::io

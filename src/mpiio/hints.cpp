@@ -1,16 +1,20 @@
 #include "mpiio/hints.hpp"
 
+#include <algorithm>
 #include <cstdio>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "io/hint_table.hpp"
+
 namespace hakobi::mpiio {
 namespace {
 
+/// Hints of the engine, and names that look like ours: those are warned about.
 bool is_ours(std::string_view name) {
-    static const Hints known = io::hints_of(io::EngineOptions{});
-    return name.starts_with("hakobi_") || name == "cb_config_list" || known.contains(std::string(name));
+    return name.starts_with("hakobi_") ||
+           std::ranges::any_of(io::hint_table(), [&](const io::Hint& hint) { return hint.name == name; });
 }
 
 void warn(const std::string& text) {

@@ -357,6 +357,28 @@ TEST(Conformance, TheDropInIsInForce) {
     MPI_File_close(&file);
 }
 
+TEST(Conformance, RomiosNamesSetTheEnginesHints) {
+    World world;
+    const std::string path = (world.folder / "file").string();
+    MPI_File file = MPI_FILE_NULL;
+    MPI_Info info = MPI_INFO_NULL;
+    MPI_Info_create(&info);
+    MPI_Info_set(info, "romio_ds_write", "disable");
+    MPI_Info_set(info, "cb_config_list", "*:3");
+    ASSERT_EQ(MPI_File_open(MPI_COMM_WORLD, path.c_str(), MPI_MODE_CREATE | MPI_MODE_RDWR, info, &file),
+              MPI_SUCCESS);
+    MPI_Info_free(&info);
+    ASSERT_EQ(MPI_File_get_info(file, &info), MPI_SUCCESS);
+    char holes[64] = "", aggregators[64] = "";
+    int is_set = 0;
+    MPI_Info_get(info, "hakobi_holes", 63, holes, &is_set);
+    MPI_Info_get(info, "hakobi_aggregators_per_node", 63, aggregators, &is_set);
+    EXPECT_STREQ(holes, "untouched");
+    EXPECT_STREQ(aggregators, "3");
+    MPI_Info_free(&info);
+    MPI_File_close(&file);
+}
+
 TEST(Conformance, EveryProgramDoesTheSameWithAndWithoutTheDropIn) {
     World world;
     const int only = number_from("HAKOBI_CASE", -1);

@@ -60,7 +60,7 @@ def test_a_program_without_a_record_is_told_what_is_missing(
         (("--storage-model", "slow"), "give NAME=MODEL"),
         (("--storage-model", "slwo=servers=1", "--storage", "slow=out"), "did you mean 'slow'"),
         (("--storage-model", "default=servers=0"), "1 to 4096 servers"),
-        (("--methods", "root+hidden"), "unknown method 'root+hidden'"),
+        (("--methods", "parallel+hidden"), "unknown method 'parallel+hidden'"),
     ],
 )
 def test_wrong_input_is_one_line(hakobi: Callable[..., Result], options: tuple[str, ...], said: str) -> None:

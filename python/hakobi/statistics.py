@@ -23,6 +23,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
+from hakobi.words import seconds_digits
+
 #: Of intervals that are shown.
 CONFIDENCE = 0.95
 #: Of comparisons: the same thing twice is called different in about 2 of 100 studies, and in fewer than 5 for certain.
@@ -57,6 +59,12 @@ class Summary:
     def spread(self) -> float:
         """Half the distance between the quartiles: what is written behind ±."""
         return (self.quartile_high - self.quartile_low) / 2
+
+    def seconds(self) -> str:
+        """ "1.23 ±0.04": a time's median and spread; of one sample the time alone."""
+        if self.count < 2:
+            return seconds_digits(self.median)
+        return f"{seconds_digits(self.median)} ±{seconds_digits(self.spread)}"
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ import pytest
 
 from hakobi import conditions, programs, records
 from hakobi.errors import InputError
-from hakobi.studies.field_store import session
+from hakobi.studies.field_store import session, tables
 from running import Result
 
 Command = Callable[..., Result]
@@ -47,6 +47,29 @@ def test_prints_every_table_and_writes_its_report(hakobi: Command) -> None:
     totals = {one["output"]: one for one in found if one["kind"] == "field-store-summary"}
     assert stored[0]["bytes"] == totals["files"]["grid_bytes"] + totals["files"]["spectral_bytes"]
     assert not list(Path().glob("hakobi-field-store-*"))
+
+
+@pytest.mark.parametrize(
+    ("with_output", "said"),
+    [([2.0, 3.0, 2.5, 2.0, 3.0], "(0.100 ±0.050)"), ([5.0, 6.0, 5.5, 5.1, 6.2], "3.20 ±0.050"), ([2.5], "(0.500)")],
+)
+def test_a_cost_within_the_spread_is_in_brackets(with_output: list[float], said: str) -> None:
+    """The same rule as in every study: by rounds, and nothing is told from zero that is not outside the spread."""
+    without = [2.0, 2.8, 2.4, 1.9, 3.0]
+
+    def outcome(seconds: list[float]) -> session.Outcome:
+        summary = {"mean_days_per_day": 1.0, "peak_days_per_day": 1.0}
+        return session.Outcome([{**summary, "wall_s": value} for value in seconds])
+
+    case = session.Case("store", "here")
+    plan = session.Plan({"here": Path()}, (1,), (), (), 1, 5, 60.0, ())
+    given = {
+        session.Case("none"): outcome(without),
+        session.Case("files", "here"): outcome(without),
+        case: outcome(with_output),
+    }
+    table = tables.cost_table(plan, given, given[session.Case("none")])
+    assert [row[-1] for row in table.rows if row[0] == "store"] == [said]
 
 
 def test_stripes_are_set_before_the_run_where_there_are_any(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from hakobi import plots
+from hakobi import plots, statistics
 from hakobi.conditions import Conditions
 from hakobi.report import Report
 from hakobi.studies.field_store.session import Case, Outcome, Plan, has_every_case, is_finished
@@ -26,10 +26,11 @@ def stride_figure(plan: Plan, outcomes: dict[Case, Outcome]) -> Figure:
         label="no output",
     )
     for storage, (colour, marker) in plots.series_style(list(plan.storages)).items():
-        speeds = [outcomes[Case("store", storage, stride)].values("mean_days_per_day") for stride in plan.strides]
-        middle = [outcomes[Case("store", storage, stride)].median("mean_days_per_day") for stride in plan.strides]
-        below = [m - min(values) for m, values in zip(middle, speeds, strict=True)]
-        above = [max(values) - m for m, values in zip(middle, speeds, strict=True)]
+        cases = [Case("store", storage, stride) for stride in plan.strides]
+        speeds = [statistics.summarise(outcomes[case].values("mean_days_per_day")) for case in cases]
+        middle = [speed.median for speed in speeds]
+        below = [speed.median - speed.quartile_low for speed in speeds]
+        above = [speed.quartile_high - speed.median for speed in speeds]
         axes.errorbar(
             places, middle, yerr=[below, above], color=colour, marker=marker, capsize=3, label=f"store, {storage}"
         )
@@ -55,8 +56,8 @@ def write_report(path: Path, plan: Plan, outcomes: dict[Case, Outcome], facts: C
     if has_every_case(outcomes):
         report.figure(
             stride_figure(plan, outcomes),
-            f"Figure 1. Mean speed over the stride of the writers: medians of {plan.rounds} rounds, bars from the "
-            "slowest to the fastest. Dashed: without output. Dotted: two files a step.",
+            f"Figure 1. Mean speed over the stride of the writers: medians of {plan.rounds} rounds, bars between "
+            "the quartiles. Dashed: without output. Dotted: two files a step.",
             alt="Line chart of forecast days per day over the stride of the writers; the tables have its values.",
         )
     for table in tables(plan, outcomes):

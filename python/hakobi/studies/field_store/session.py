@@ -9,14 +9,13 @@
 from __future__ import annotations
 
 import shutil
-import statistics
 import subprocess
 import tempfile
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from hakobi import conditions, files, launch, programs, records
+from hakobi import conditions, files, launch, programs, records, statistics
 from hakobi.errors import InputError, RunError
 
 
@@ -66,7 +65,7 @@ class Outcome:
         return [float(one[name]) for one in self.summaries]
 
     def median(self, name: str) -> float:
-        return statistics.median(self.values(name))
+        return statistics.summarise(self.values(name)).median
 
 
 @dataclass(frozen=True)

@@ -2,21 +2,28 @@
 
 from __future__ import annotations
 
-from hakobi import conditions
+from hakobi import conditions, statistics
 from hakobi.studies.field_store.session import Case, Outcome, Plan, has_every_case, has_striping
 from hakobi.table import Table
 
-_SPEEDS = ("mean days/day", "peak", "wall s", "least", "most")
+_SPEEDS = ("mean days/day", "peak", "wall s")
 
 
 def _speeds(outcome: Outcome) -> list[str]:
     """Cells under _SPEEDS."""
-    seconds = outcome.values("wall_s")
     return [
         f"{outcome.median('mean_days_per_day'):.1f}",
         f"{outcome.median('peak_days_per_day'):.1f}",
-        *(f"{value:.2f}" for value in (outcome.median("wall_s"), min(seconds), max(seconds))),
+        statistics.summarise(outcome.values("wall_s")).seconds(),
     ]
+
+
+def _cost(one: Outcome, base: Outcome) -> str:
+    """What output adds to the wall time, round by round; in brackets where it cannot be told from zero."""
+    rounds = min(len(one.summaries), len(base.summaries))
+    with_output, without = one.values("wall_s")[:rounds], base.values("wall_s")[:rounds]
+    cost = statistics.summarise([a - b for a, b in zip(with_output, without, strict=True)]).seconds()
+    return cost if statistics.compare_interleaved(with_output, without).differs else f"({cost})"
 
 
 def _megabytes(value: float) -> str:
@@ -30,7 +37,7 @@ def tables(plan: Plan, outcomes: dict[Case, Outcome]) -> list[Table]:
     base = outcomes[Case("none")]
     return [
         _size_table(plan, outcomes),
-        _cost_table(plan, outcomes, base),
+        cost_table(plan, outcomes, base),
         *(_stride_table(plan, outcomes, storage) for storage in plan.storages),
         _buffer_table(plan, outcomes),
         _striping_table(plan, outcomes),
@@ -66,17 +73,18 @@ def _size_table(plan: Plan, outcomes: dict[Case, Outcome]) -> Table:
     return table
 
 
-def _cost_table(plan: Plan, outcomes: dict[Case, Outcome], base: Outcome) -> Table:
+def cost_table(plan: Plan, outcomes: dict[Case, Outcome], base: Outcome) -> Table:
     columns = ["<output", "<storage", *_SPEEDS, "cost s"]
     table = Table("Forecast days per day, and what output costs", columns)
     table.add("none", "", *_speeds(base), "")
     for storage in plan.storages:
         for case in (Case("files", storage), Case("store", storage, plan.strides[0])):
             one = outcomes[case]
-            cost = one.median("wall_s") - base.median("wall_s")
-            table.add(case.kind, storage, *_speeds(one), f"{cost:.2f}")
-    table.notes.append(f"medians over {plan.rounds} rounds, least and most of the wall time beside them")
-    table.notes.append("cost: wall time less that of the run without output; less than the spread is nothing")
+            table.add(case.kind, storage, *_speeds(one), _cost(one, base))
+    table.notes.append(f"medians over {plan.rounds} rounds; ±: half the distance between the quartiles")
+    table.notes.append(
+        "cost: wall time less that of the run without output in the same round; (…): cannot be told from zero"
+    )
     return table
 
 

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from hakobi import conditions
 from hakobi.conditions import Conditions
-from hakobi.statistics import Summary
 from hakobi.studies.output_methods.summary import Figures, Row, StudySummary
 from hakobi.table import Table
-from hakobi.words import bytes_text, count_text, list_text, percent_text, seconds_digits, seconds_text
+from hakobi.words import bytes_text, count_text, list_text, percent_text, seconds_text
 
 _NO_RDMA = (
     "A testbed has no RDMA: for SMB Direct or NFS over RDMA mount a real server (-o rdma) on real nodes and name that "
@@ -38,7 +37,7 @@ def _add_row(table: Table, summary: StudySummary, row: Row, name: list[str]) -> 
         table.rules.add(first)
     blank = ["" for _ in name]
     lines = [
-        [*name, str(row.ranks), "time", with_spread(row.baseline)],
+        [*name, str(row.ranks), "time", row.baseline.seconds()],
         [*blank, "", "output", ""],
         [*blank, "", "share", ""],
     ]
@@ -46,19 +45,12 @@ def _add_row(table: Table, summary: StudySummary, row: Row, name: list[str]) -> 
         figures = row.figures.get(method)
         if row.has_winner and method == row.fastest[0]:
             table.best.add((first, len(lines[0])))
-        lines[0].append(with_spread(figures.time) if figures else "")
-        output = with_spread(figures.output_time) if figures else ""
+        lines[0].append(figures.time.seconds() if figures else "")
+        output = figures.output_time.seconds() if figures else ""
         lines[1].append(f"({output})" if figures and figures.is_zero else output)
         lines[2].append(percent_text(figures.share.median) if figures else "")
     for line in lines:
         table.add(*line)
-
-
-def with_spread(summary: Summary) -> str:
-    """ "1.23 ±0.04": the median and half the distance between the quartiles."""
-    if summary.count < 2:
-        return seconds_digits(summary.median)
-    return f"{seconds_digits(summary.median)} ±{seconds_digits(summary.spread)}"
 
 
 def notes(summary: StudySummary, facts: Conditions) -> list[str]:

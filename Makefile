@@ -10,7 +10,8 @@ BUILD := build/$(HAKOBI_MPI)
 PYTHON := .venv/bin/python
 # Tests that use MPI take both cores by themselves (CTest's PROCESSORS), others share them.
 CTEST_FLAGS := --output-on-failure --no-tests=error --schedule-random -j 2
-PYTEST_FLAGS := -q
+# Of Python's tests those that start programs under MPI (marker programs) run for each library, the others with Open MPI.
+PYTEST_FLAGS := -q --durations=10 $(if $(filter mpich,$(HAKOBI_MPI)),-m programs)
 
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c

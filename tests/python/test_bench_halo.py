@@ -17,7 +17,10 @@ def has_benchmark() -> bool:
         return False
 
 
-pytestmark = pytest.mark.skipif(not has_benchmark(), reason="hakobi-bench-halo is not built")
+pytestmark = [
+    pytest.mark.programs,
+    pytest.mark.skipif(not has_benchmark(), reason="hakobi-bench-halo is not built"),
+]
 
 
 def bench(*arguments: str) -> int:

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from hakobi import records
-from hakobi.studies.output_methods import tables
+from hakobi.studies.output_methods import plan, tables
 from hakobi.studies.output_methods.summary import summarise
 from running import Result, start
 
@@ -283,3 +283,11 @@ def test_figures_are_files_with_their_data(hakobi: Command, waves: Path) -> None
         of_root = [row for row in rows if row[1] == "root"]
         assert [row[2] for row in of_root] == ["1", "2"]
         assert all(float(row[4]) <= float(row[3]) <= float(row[5]) for row in of_root)
+
+
+def test_a_method_may_run_on_one_storage_only() -> None:
+    storages = {"slow": Path("a"), "fast": Path("b")}
+    study = plan.Plan("waves", ("root", "parallel"), (1,), storages, 2, only_on={"parallel": "slow"})
+    cases = {(run.case.method, run.case.storage) for run in study.runs()}
+    assert cases == {("none", "slow"), ("root", "slow"), ("parallel", "slow"), ("none", "fast"), ("root", "fast")}
+    assert len(study.runs()) == 10

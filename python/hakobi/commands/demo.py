@@ -1,4 +1,4 @@
-"""`hakobi demo`: the tsunami, every output method on three storages, table, report and pictures, in three minutes."""
+"""`hakobi demo`: the tsunami, output methods on three storages, table, report, pictures: three to four minutes."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ import click
     help="Where the results go.",
 )
 def command(folder: Path) -> int:
-    """Run the tsunami by every output method: table, report, pictures.
+    """Run a tsunami, compare output methods on three storages, write a report.
 
-    Three minutes on two cores. First the wave crosses the North Pacific and is compared with the observed arrival
-    times; then shorter runs of it are written by each method, hidden behind the computation too, to this machine's
-    storage, to a model of a slow one (1 Gbit/s to one server) and to one of a fast one (4 x 500 MB/s), three rounds
-    interleaved. The first lines say what was found.
+    Takes three to four minutes on two cores. First the wave crosses the North Pacific and is compared with the observed
+    arrival times. Then shorter runs are written by several output methods, interleaved in five rounds: to a model of a
+    slow storage (1 Gbit/s to one server), to a model of a fast one (4 x 500 MB/s) and to this machine's storage. The
+    first lines say what was found.
     """
     from hakobi.studies.output_methods import demo
 

@@ -61,6 +61,7 @@ class Plan:
     keep: bool = False
     program: Path | None = None  #: the application's file; None: hakobi-APP
     models: dict[str, StorageModel] = field(default_factory=dict)  #: storage -> what is laid over its files
+    only_on: dict[str, str] = field(default_factory=dict)  #: method -> the one storage that it runs on
     testbeds: dict[str, Wanted] = field(default_factory=dict)  #: storage -> what is brought up for it
 
     def runs(self) -> list[Run]:
@@ -71,7 +72,7 @@ class Plan:
             groups = [(ranks, storage) for ranks in self.ranks for storage in self.storages]
             chance.shuffle(groups)
             for ranks, storage in groups:
-                methods = [BASELINE, *self.methods]
+                methods = [BASELINE, *(name for name in self.methods if self.only_on.get(name, storage) == storage)]
                 chance.shuffle(methods)
                 result += [Run(Case(method, ranks, storage), repetition) for method in methods]
         return result

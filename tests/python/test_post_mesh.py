@@ -12,7 +12,7 @@ import pytest
 from numpy.typing import NDArray
 
 from hakobi.errors import FormatError
-from hakobi.post import shapes
+from hakobi.post import indexing, shapes
 from hakobi.post.catalogue import identifier
 from hakobi.post.mesh import Mesh
 from hakobi.post.source import Step
@@ -275,6 +275,12 @@ def test_a_damaged_mesh_is_a_clear_error(tmp_path: Path, name: str, values: list
         file[f"VTKHDF/{name}"] = np.array(values)
     with pytest.raises(FormatError):
         shapes.surface(opened(path), 0)
+
+
+def test_an_index_of_meshes_has_nothing_to_do(tmp_path: Path) -> None:
+    path = write_mesh(tmp_path / "run_0.hdf", [block("hexahedra", (2, 1, 1))])
+    assert indexing.make_overview(path).state == "kept"
+    assert list(tmp_path.iterdir()) == [path]
 
 
 def test_nothing_to_draw_is_no_error(tmp_path: Path) -> None:

@@ -26,7 +26,9 @@ def command(path: Path, processes: int | None, memory: int) -> int:
     from hakobi.post.indexing import make_overviews
 
     series = Catalogue(path).series.values()
-    paths = [each.path(int(number)) for each in sorted(series, key=lambda s: s.key) for number in each.numbers]
+    paths = [
+        each.path(int(number)) for each in sorted(series, key=lambda s: s.key) if each.suffix for number in each.numbers
+    ]
     begin = time.monotonic()
     counts = {"made": 0, "kept": 0, "failed": 0}
     read = written = 0

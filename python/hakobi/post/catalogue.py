@@ -6,6 +6,7 @@ integers, so that a series of a million steps costs 8 bytes a step. Links are no
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import os
 import re
@@ -21,6 +22,7 @@ from numpy.typing import NDArray
 from hakobi.errors import HakobiError, InputError
 from hakobi.post.overview import Overview, path_of
 from hakobi.post.source import Array, Step
+from hakobi.post.stored import MARK, Archive, StoredStep
 
 SUFFIXES = (".nc", ".nc4", ".h5", ".hdf5", ".hdf", ".he5")
 _NUMBERED = re.compile(r"(?s)(.*?)(\d{1,18})")
@@ -81,6 +83,23 @@ class Series:
         return runs
 
 
+@dataclass
+class StoreSeries(Series):
+    """A field store: its steps are numbered by date and time."""
+
+    archive: Archive | None = None
+
+    def open(self, number: int, root: Path) -> Step:
+        """The fields of one date and time. Raises KeyError, HakobiError."""
+        assert self.archive is not None
+        self.archive.refresh()
+        return StoredStep(self.archive, number)
+
+    def path(self, number: int) -> Path:
+        """The store's folder."""
+        return self.folder
+
+
 class Catalogue:
     """The series below a root, looked up again by `scan`. `path` is a folder, a file, or the prefix of a series as a
     program was given it (`out/run`). Raises InputError where nothing is there."""
@@ -96,6 +115,7 @@ class Catalogue:
         else:
             raise InputError(f"{path}: there is no such file or folder", code="not_found")
         self.series: dict[str, Series] = {}
+        self._archives: dict[Path, Archive] = {}
         self.scan()
         if self._only is not None and not self.series:
             raise InputError(f"{path}: there is no such file, nor steps {path.name}_….nc", code="not_found")
@@ -105,6 +125,9 @@ class Catalogue:
         found: dict[str, tuple[Series, list[int]]] = {}
         folders = [self.root]
         for folder in folders:
+            if self._only is None and (folder / MARK).is_file():
+                self._add_store(found, folder)
+                continue
             try:
                 entries = os.scandir(folder)
             except OSError:
@@ -131,6 +154,14 @@ class Catalogue:
         self.series = now
         return changed
 
+    def _add_store(self, found: dict[str, tuple[Series, list[int]]], folder: Path) -> None:
+        archive = self._archives.setdefault(folder, Archive(folder))
+        with contextlib.suppress(HakobiError, OSError):  # one that cannot be read keeps what was known of it
+            archive.refresh()
+        name = os.path.relpath(folder, self.root) if folder != self.root else folder.name
+        series = StoreSeries(name, folder, "", "", 0, archive=archive)
+        found[f"{folder}\0"] = (series, list(range(len(archive.steps))))
+
     def _add(self, found: dict[str, tuple[Series, list[int]]], folder: Path, name: str) -> None:
         stem, suffix = name[: name.rindex(".")], name[name.rindex(".") :]
         match = _NUMBERED.fullmatch(stem)
@@ -154,6 +185,8 @@ class Catalogue:
         """run_9 and run_10 are one series: a width whose numbers have no leading zero goes to the one below it."""
         for key in sorted(found, key=len, reverse=True):
             series, numbers = found[key]
+            if not series.width:
+                continue
             narrower = key.replace("#" * series.width, "#" * (series.width - 1), 1)
             if series.width > 1 and narrower in found and min(numbers) >= 10 ** (series.width - 1):
                 found[narrower][1].extend(numbers)
@@ -209,7 +242,7 @@ class Steps:
         except (HakobiError, OSError):
             overview = None
         state = _overview_state(step.path) if overview else None
-        version = identifier(f"{' '.join(map(str, step.identities))} {state}", 5)
+        version = identifier(f"{step.identity()} {state}", 5)
         return OpenStep(step, overview, version, self._bounds_of(step))
 
     def _bounds_of(self, step: Step) -> tuple[Array, Array] | None:

@@ -344,6 +344,8 @@ def make_overview(path: Path, executor: Executor | None = None, unit_bytes: int 
     except OSError as error:
         return Outcome(path, "failed", reason=f"{path.name}: {error.strerror}")
     try:
+        if step.mesh is not None:  # coarse surfaces are made when they are asked for
+            return Outcome(path, "kept", step.num_bytes)
         if not step.fields:
             return Outcome(path, "failed", step.num_bytes, reason=f"{path.name} has no field in 2-D or 3-D")
         final = path_of(path)

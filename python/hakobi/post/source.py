@@ -162,6 +162,10 @@ class Step:
             os.close(fd)
             raise
 
+    def identity(self) -> str:
+        """Other for every content."""
+        return " ".join(map(str, self.identities))
+
     @property
     def num_bytes(self) -> int:
         """Of the file, and of those that it names."""

@@ -1,0 +1,183 @@
+"""A field store as a series of steps: a step is a date and time of the fields, a field what else they are called.
+
+The store's own library lists and reads (hakobi.store); GRIB values are ecCodes', arrays are as they were archived.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections import OrderedDict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from hakobi.errors import FormatError, HakobiError
+from hakobi.post.grib_grid import Grid, grid_of
+from hakobi.post.source import MOST_FIELDS, Array, Axis, Box, Field, Found, Step
+
+#: What makes a folder a store.
+MARK = "hakobi-store"
+#: Keywords that say when, and those that name a field first.
+_WHEN = ("date", "hdate", "time", "step", "iteration", "trajectory", "cycle")
+_NAMES = ("param", "variable", "field", "name", "quantity")
+_MOST_KEPT_BYTES = 64 << 20
+
+
+class Archive:
+    """The fields of one store as they were when it was last looked at; `refresh` looks again."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self._lock = threading.Lock()
+        self._state: Any = None
+        self._listing: Any = None
+        self.steps: list[list[int]] = []
+        self._decoded: OrderedDict[str, Array] = OrderedDict()
+
+    def refresh(self) -> None:
+        """Lists the fields again where a file has changed. Raises HakobiError, OSError."""
+        from hakobi.store.library import open_store
+
+        with os.scandir(self.folder) as entries:
+            state = sorted((e.name, *_seen(e)) for e in entries if e.is_file(follow_symlinks=False))
+        with self._lock:
+            if state == self._state:
+                return
+            listing = open_store(self.folder).list()
+            self._listing, self._state = listing, state
+            self._whens = [word for word in _WHEN if word in listing.keywords()]
+            columns = [listing.column(word) for word in self._whens]
+            codes = np.stack([codes for codes, _ in columns]) if columns else np.zeros((1, len(listing)), np.int32)
+            when, places = np.unique(codes, axis=1, return_inverse=True)
+            order = np.argsort(places.reshape(-1), kind="stable")
+            parts = np.split(order, np.searchsorted(places.reshape(-1)[order], np.arange(1, when.shape[1])))
+            self.steps = [part.tolist() for part in parts if len(part)]
+
+    def fields(self, number: int) -> list[tuple[str, int, Any]]:
+        """Name, place in the listing, and entry of each field of a step. Raises KeyError."""
+        with self._lock:
+            if not 0 <= number < len(self.steps):
+                raise KeyError(number)
+            entries = [(place, self._listing[place]) for place in self.steps[number][:MOST_FIELDS]]
+        keywords = [k for k in dict.fromkeys(k for _, e in entries for k in e.keys) if k not in self._whens]
+        varied = [k for k in keywords if len({e.keys.get(k) for _, e in entries}) > 1 and k not in _NAMES]
+        found: dict[str, tuple[str, int, Any]] = {}
+        for place, entry in entries:
+            name = _name_of(entry.keys, varied)
+            while name in found:
+                name += "'"
+            found[name] = (name, place, entry)
+        return sorted(found.values(), key=lambda item: item[0])
+
+    def when(self, number: int) -> str:
+        with self._lock:
+            keys = self._listing[self.steps[number][0]].keys
+        return ", ".join(f"{word} {keys[word]}" for word in self._whens if word in keys)
+
+    def bytes_of(self, place: int, size: int | None = None) -> bytes:
+        with self._lock:
+            length = self._listing[place].length
+            return bytes(self._listing.read(place, 0, length if size is None else min(size, length)))
+
+    def kept(self, key: str, make: Any) -> Array:
+        """Values by a key, the last ones kept."""
+        with self._lock:
+            known = self._decoded.get(key)
+        if known is None:
+            known = make()
+            with self._lock:
+                self._decoded[key] = known
+                while len(self._decoded) > 1 and sum(v.nbytes for v in self._decoded.values()) > _MOST_KEPT_BYTES:
+                    self._decoded.popitem(last=False)
+        return known
+
+
+def _seen(entry: os.DirEntry[str]) -> tuple[int, int]:
+    status = entry.stat(follow_symlinks=False)
+    return status.st_size, status.st_mtime_ns
+
+
+def _name_of(keys: dict[str, str], varied: list[str]) -> str:
+    from hakobi.store.library import param_name
+
+    word = next((w for w in _NAMES if w in keys), "")
+    name = keys.get(word, "field")
+    name = param_name(name) if word == "param" else name
+    return " ".join([name, *(f"{k}={keys[k]}" for k in varied if k in keys)])
+
+
+class StoredStep(Step):
+    """The fields of one date and time."""
+
+    def __init__(self, archive: Archive, number: int) -> None:
+        self._archive, self._number = archive, number
+        found = Found()
+        self._places: dict[str, tuple[int, str, Grid | None]] = {}
+        identity = []
+        for name, place, entry in archive.fields(number):
+            identity.append(f"{name} {entry.path} {entry.offset} {entry.length} {entry.checksum}")
+            try:
+                field, grid = _field(archive, name, place, entry)
+            except HakobiError as error:
+                found.left_out[name] = str(error)
+                continue
+            found.fields[name] = field
+            self._places[name] = (place, identity[-1], grid)
+        found.time_units = archive.when(number)
+        self._identity = identity
+        super().__init__(archive.folder, found, -1, ())
+
+    def identity(self) -> str:
+        """Other for every content."""
+        return "\n".join(self._identity)
+
+    def is_current(self) -> bool:
+        """Whether the step still has the same fields."""
+        try:
+            self._archive.refresh()
+            now = [f"{n} {e.path} {e.offset} {e.length} {e.checksum}" for n, _, e in self._archive.fields(self._number)]
+        except (HakobiError, OSError, KeyError):
+            return False
+        return now == self._identity
+
+    def read(self, name: str, time: int, box: Box) -> Array:
+        """Values of a box, float32 or float64."""
+        from hakobi.store.arrays import decoded
+
+        place, key, grid = self._places[name]
+
+        def make() -> Array:
+            data = self._archive.bytes_of(place)
+            values = decoded("grib" if grid else str(self._form(name)), data)
+            shaped = grid.map_of(values) if grid else values
+            return shaped.reshape(self.fields[name].shape).astype(self.fields[name].value_type)
+
+        return self._archive.kept(key, make)[tuple(slice(a, b) for a, b in box)].copy()
+
+    def _form(self, name: str) -> str:
+        form: str = next(entry.form for n, _, entry in self._archive.fields(self._number) if n == name)
+        return form
+
+    @property
+    def num_bytes(self) -> int:
+        return sum(field.num_bytes for field in self.fields.values())
+
+
+def _field(archive: Archive, name: str, place: int, entry: Any) -> tuple[Field, Grid | None]:
+    from hakobi.store.arrays import array_form
+
+    if entry.form == "grib":
+        grid = grid_of(archive.bytes_of(place))
+        latitudes, longitudes = (tuple(float(v) for v in a) for a in (grid.latitudes, grid.longitudes))
+        axes: tuple[Axis, ...] = (
+            Axis("latitude", len(latitudes), latitudes, "degrees_north", "lat"),
+            Axis("longitude", len(longitudes), longitudes, "degrees_east", "lon"),
+        )
+        return Field(name, axes, 0, np.dtype(np.float64)), grid
+    dtype, shape = array_form(entry.form)
+    if not 2 <= len(shape) <= 3 or 0 in shape:
+        raise FormatError("it does not have two or three dimensions")
+    axes = tuple(Axis("zyx"[d - len(shape)], size) for d, size in enumerate(shape))
+    return Field(name, axes, 0, dtype), None

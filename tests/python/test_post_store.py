@@ -1,0 +1,80 @@
+"""Field stores in `hakobi post`: maps of GRIB fields and of arrays, new ones as they are flushed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from hakobi.errors import FormatError, InputError
+from hakobi.post.catalogue import Catalogue, Steps, identifier
+from hakobi.post.grib_grid import grid_of
+from hakobi.store import open_store
+from posting import decode_tile, served
+
+SAMPLES = Path("/usr/share/eccodes/samples")
+pytestmark = [
+    pytest.mark.programs,
+    pytest.mark.skipif(not SAMPLES.is_dir(), reason="ecCodes' samples are not installed"),
+]
+
+
+def message(name: str) -> bytes:
+    return (SAMPLES / f"{name}.tmpl").read_bytes()
+
+
+def test_grids_of_both_editions() -> None:
+    for edition in ("grib1", "grib2"):
+        grid = grid_of(message(f"regular_ll_sfc_{edition}"))
+        assert (grid.shape, grid.rows) == ((31, 16), ())
+        assert (grid.latitudes[[0, -1]].tolist(), grid.longitudes[[0, -1]].tolist()) == ([0, 60], [0, 30])
+        values = np.arange(31.0 * 16)
+        assert grid.map_of(values)[-1, 0] == 0  # the first row is the northernmost
+        reduced = grid_of(message(f"reduced_gg_pl_32_{edition}"))
+        assert (reduced.shape, sum(reduced.rows)) == ((64, 128), 6114)
+        assert reduced.latitudes[-1] == pytest.approx(87.8638, abs=1e-3)
+        ends = np.cumsum(reduced.rows)
+        row = reduced.map_of(np.arange(6114.0))[-1]
+        assert (row.min(), row.max()) == (0, ends[0] - 1)
+        with pytest.raises(FormatError):
+            reduced.map_of(np.arange(10.0))
+    with pytest.raises(InputError, match="not in latitude"):
+        grid_of(message("polar_stereographic_sfc_grib2"))
+    for torn in (b"", b"GRIB", message("GRIB2")[:60], message("GRIB1")[:20]):
+        with pytest.raises((FormatError, InputError)):
+            grid_of(torn)
+
+
+def test_a_store_is_shown_and_followed(tmp_path: Path) -> None:
+    folder = tmp_path / "weather"
+    with open_store(folder, "weather") as store:
+        store.archive_grib(message("reduced_gg_pl_32_grib2"))
+    with served(tmp_path) as client:
+        [series] = client.json("/api/series")["series"]
+        assert (series["name"], series["count"]) == ("weather", 1)
+        step = client.json(f"/api/{series['id']}/0.0")
+        [field] = step["fields"]
+        assert (field["name"], field["shape"]) == ("t", [64, 128])
+        assert [a["kind"] for a in step["axes"].values()] == ["lat", "lon"]
+        path = f"/tile/{series['id']}/0.0/{step['version']}/{identifier('t')}/0/0/0/0/0"
+        status, _, tile = client.get(path)
+        assert (status, decode_tile(tile).shape) == (200, (64, 128))
+        with open_store(folder) as store:
+            store.archive_grib(message("regular_gg_ml_grib1"))
+        step = client.json(f"/api/{series['id']}/0.0")
+        names = [f["name"] for s in (step, client.json(f"/api/{series['id']}/1.0")) for f in s["fields"]]
+        assert len(names) == 2
+
+
+def test_arrays_of_a_store_are_fields(tmp_path: Path) -> None:
+    values = np.arange(60.0).reshape(3, 4, 5)
+    with open_store(tmp_path / "flow", "flow") as store:
+        schema = (tmp_path / "flow" / "schema").read_text()
+        assert "step" in schema
+        store.archive("case=c,run=1,variable=p,step=1,block=0", values)
+    steps = Steps(tmp_path)
+    [series] = Catalogue(tmp_path).series.values()
+    opened = steps.get(series, 0)
+    assert list(opened.step.fields) == ["p"]
+    np.testing.assert_array_equal(opened.step.read("p", 0, ((1, 3), (0, 4), (2, 3))), values[1:3, :, 2:3])

@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <functional>
 #include <limits>
+#include <optional>
 #include <span>
 
 #include "base/nearest.hpp"
@@ -17,21 +18,22 @@ namespace {
 
 constexpr int most_aggregators = 1 << 20;  // of a node: all ranks
 
-// "4M", "512k", "1048576"; -1 when it is no such number.
-std::int64_t parsed_bytes(std::string_view text) {
+// "4M", "512k", "1048576"; nothing when it is no such number.
+std::optional<std::int64_t> parsed_bytes(std::string_view text) {
     std::int64_t value = 0;
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-    if (error != std::errc() || value < 0) return -1;
+    if (error != std::errc() || value < 0) return {};
     const std::string_view suffix(end, static_cast<std::size_t>(text.data() + text.size() - end));
     int shift = 0;
-    if (suffix.size() > 1) return -1;
+    if (suffix.size() > 1) return {};
     if (suffix.size() == 1) {
         const std::string_view units = "kKmMgG";
         const auto at = units.find(suffix[0]);
-        if (at == std::string_view::npos) return -1;
+        if (at == std::string_view::npos) return {};
         shift = 10 * (static_cast<int>(at) / 2 + 1);
     }
-    return value > (std::numeric_limits<std::int64_t>::max() >> shift) ? -1 : value << shift;
+    if (value > (std::numeric_limits<std::int64_t>::max() >> shift)) return {};
+    return value << shift;
 }
 
 Status bad_value(const std::string& name, const std::string& value, const std::string& wanted) {
@@ -40,13 +42,13 @@ Status bad_value(const std::string& name, const std::string& value, const std::s
 
 Status set_bytes(const std::string& name, const std::string& value, std::int64_t lowest, std::int64_t highest,
                  std::int64_t& into) {
-    const std::int64_t bytes = parsed_bytes(value);
-    if (bytes < lowest || bytes > highest) {
+    const std::optional<std::int64_t> bytes = parsed_bytes(value);
+    if (!bytes || *bytes < lowest || *bytes > highest) {
         return bad_value(
             name, value,
             "a number of bytes from " + std::to_string(lowest) + " to " + std::to_string(highest));
     }
-    into = bytes;
+    into = *bytes;
     return {};
 }
 

@@ -179,6 +179,7 @@ def test_a_mesh_is_described_and_linked_to(client: Client) -> None:
         ("c", "cell", ""),
     ]
     assert steps[2]["times"] == [1.0]
+    assert (steps[2]["kind"], steps[2]["fields"][1]["dataset"]) == ("vtkhdf", "CellData/c")
 
 
 def test_geometry_and_values_go_over_the_wire(client: Client) -> None:

@@ -56,6 +56,7 @@ def test_a_store_is_shown_and_followed(tmp_path: Path) -> None:
         step = client.json(f"/api/{series['id']}/0.0")
         [field] = step["fields"]
         assert (field["name"], field["shape"]) == ("t", [64, 128])
+        assert step["label"] == "date 20100912, time 1200, step 0"
         assert [a["kind"] for a in step["axes"].values()] == ["lat", "lon"]
         path = f"/tile/{series['id']}/0.0/{step['version']}/{identifier('t')}/0/0/0/0/0"
         status, _, tile = client.get(path)

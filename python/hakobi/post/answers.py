@@ -57,7 +57,7 @@ def describe_step(opened: OpenStep) -> dict[str, Any]:
                 "num_levels": len(levels_of(field.shape)) if len(field.shape) > 1 else 0,
                 "num_bytes": field.num_bytes,
                 "has_overview": has_overview,
-                **({"location": field.location} if isinstance(field, MeshField) else {}),
+                **({"location": field.location, "dataset": field.dataset} if isinstance(field, MeshField) else {}),
             }
         )
     return {
@@ -70,6 +70,8 @@ def describe_step(opened: OpenStep) -> dict[str, Any]:
         "axes": axes,
         "fields": fields,
         "left_out": step.left_out,
+        "kind": step.found.kind,
+        "label": step.found.label,
         **_describe_mesh(opened),
     }
 

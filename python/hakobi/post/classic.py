@@ -133,7 +133,7 @@ class _Survey:
         return variable.dtype.itemsize * math.prod(self._head.dimensions[d][1] for d in inner)
 
     def take(self) -> Found:
-        found = Found()
+        found = Found(kind="classic")
         for variable in self._head.variables:
             shape = tuple(self._size(d) for d in variable.dimensions)
             if len(shape) < 2 or len(found.fields) >= MOST_FIELDS:

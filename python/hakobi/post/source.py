@@ -106,6 +106,8 @@ class Found:
     left_out: dict[str, str] = field(default_factory=dict)
     reader: Reader | None = None
     mesh: Mesh | None = None
+    kind: str = "hdf5"  # or classic, vtkhdf, store: how other programs open it
+    label: str = ""  # what the step is called where it has no time
 
 
 @dataclass(frozen=True)

@@ -113,7 +113,7 @@ class StoredStep(Step):
 
     def __init__(self, archive: Archive, number: int) -> None:
         self._archive, self._number = archive, number
-        found = Found()
+        found = Found(kind="store", label=archive.when(number))
         self._places: dict[str, tuple[int, str, Grid | None]] = {}
         identity = []
         for name, place, entry in archive.fields(number):
@@ -125,7 +125,6 @@ class StoredStep(Step):
                 continue
             found.fields[name] = field
             self._places[name] = (place, identity[-1], grid)
-        found.time_units = archive.when(number)
         self._identity = identity
         super().__init__(archive.folder, found, -1, ())
 

@@ -120,7 +120,7 @@ class _Survey:
         self._take_fields(parts, len(times))
         times = times or self._time_of_file()
         mesh = Mesh(self._opener.files, self._arrays, self._fields, parts, self._bases)
-        return Found({}, times, self._time_units(), self._left_out, mesh=mesh)
+        return Found({}, times, self._time_units(), self._left_out, mesh=mesh, kind="vtkhdf")
 
     def _array(self, name: str, kinds: str) -> Rows:
         found = self._opener.find(f"VTKHDF/{name}")

@@ -189,6 +189,7 @@ function pickOnMesh(body, at) {
 // Text about what is shown
 
 function whenText() {
+  if (now.step.label) return now.step.label;
   const value = now.step.times[now.time];
   return value === undefined ? `step ${now.file < 0 ? now.time : now.file}` : timeText(value, now.step.time_units);
 }

@@ -63,6 +63,8 @@ const quoted = (string) => JSON.stringify(string).replace(/[\u007f-\uffff]/g, (c
 
 // The line that gives the same array in Python. Plain HDF5 opens in xarray too, where dimensions have made-up names.
 export function showPython(step, field, time, axis, index) {
+  if (step.kind === 'vtkhdf') { $('python').textContent = `import h5py\ndata = h5py.File(${quoted(step.path)})[${quoted(`VTKHDF/${field.dataset}`)}]`; return; }
+  if (step.kind === 'store') { $('python').textContent = `import xarray\ndata = xarray.open_dataset(${quoted(step.path)}, engine="hakobi")  # ${step.label.replace(/\s+/g, ' ')}: ${field.name.replace(/\s+/g, ' ')}`; return; }
   const selection = [];
   if (field.num_times) selection.push(`time=${time}`);
   if (field.shape.length === 3) selection.push(`${quoted(step.axes[field.axes[axis]].name).slice(1, -1)}=${index}`);
@@ -70,7 +72,7 @@ export function showPython(step, field, time, axis, index) {
   const isel = selection.length === 0 ? '' : plain ? `.isel(${selection.join(', ')})` : `.isel({${selection.map((s) => { const at = s.lastIndexOf('='); return `"${s.slice(0, at)}": ${s.slice(at + 1)}`; }).join(', ')}})`;
   const cut = field.name.lastIndexOf('/');
   const group = cut > 0 ? `, group=${quoted(field.name.slice(0, cut))}` : '';
-  $('python').textContent = `import xarray\ndata = xarray.open_dataset(${quoted(step.path)}${group}, engine="h5netcdf")[${quoted(field.name.slice(cut + 1))}]${isel}`;
+  $('python').textContent = `import xarray\ndata = xarray.open_dataset(${quoted(step.path)}${group}${step.kind === 'classic' ? '' : ', engine="h5netcdf"'})[${quoted(field.name.slice(cut + 1))}]${isel}`;
 }
 
 export function showBytes(step, field, shown, sent) {

@@ -18,6 +18,7 @@ from fuzz_post import attack
 from hakobi.post import indexing
 from hakobi.post.cache import Cache
 from hakobi.post.catalogue import identifier
+from hakobi.post.slow_line import slow_line
 from posting import TOKEN, Client, decode_tile, served, wave, write_step
 from running import Result
 
@@ -320,6 +321,16 @@ def test_the_cache_is_bounded() -> None:
     with pytest.raises(ZeroDivisionError):
         cache.get("bad", lambda: bytes(1 // 0))
     assert cache.get("bad", lambda: b"good") == b"good"
+
+
+def test_a_slow_line_brings_everything_and_nothing_too_soon(client: Client) -> None:
+    path = tile_path(client, "flat_###.nc", "eta", 0, 0, 0, 0, 0)
+    whole = client.get(path)[2]
+    with slow_line(client.port, 200_000, 0.1) as port:
+        begin = time.monotonic()
+        far = Client(port, client.cookie)
+        assert far.get(path)[2] == whole
+        assert time.monotonic() - begin > 0.2 + len(whole) / 200_000
 
 
 def test_requests_by_a_fuzzer(client: Client) -> None:

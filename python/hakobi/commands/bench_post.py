@@ -10,7 +10,7 @@ import click
 from hakobi.errors import InputError, RunError
 
 _UNITS = {"": 1, "M": 10**6, "G": 10**9, "T": 10**12}
-_ALL = ("loopback", "1gbit", "100mbit")
+_ALL = ("loopback", "1gbit", "100mbit", "slow")
 
 
 @click.command()
@@ -18,7 +18,13 @@ _ALL = ("loopback", "1gbit", "100mbit")
 @click.option("--folder", type=click.Path(path_type=Path), default=Path("out") / "bench-post", show_default=True)
 @click.option("--rounds", type=click.IntRange(1, 100), default=5, show_default=True, help="Times that each is done.")
 @click.option("--viewers", type=click.IntRange(1, 64), default=8, show_default=True, help="How many look at once.")
-@click.option("--link", "links", type=click.Choice(_ALL), multiple=True, help="Links; default: all.")
+@click.option(
+    "--link",
+    "links",
+    type=click.Choice(_ALL),
+    multiple=True,
+    help="Links; default: all. `slow` is 1 Mbit/s with a round trip of 200 ms.",
+)
 @click.option("--processes", type=click.IntRange(1, 64), default=2, show_default=True, help="Of the index.")
 @click.option("--json", "json_path", type=click.Path(path_type=Path), help="Append records to this file.")
 @click.option("--part", type=click.Choice(("all", "index", "pictures")), default="all", show_default=True)

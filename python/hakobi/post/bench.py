@@ -4,7 +4,7 @@
    plain sequential read of the same file).
 2. For each round, link and axis in turn: what the page cache holds of step and overview is dropped, a browser opens a
    plane that nobody has asked for, and the page says when the first picture was drawn and when the view was complete.
-3. Links are a pair of virtual interfaces into a network namespace, shaped both ways; that needs root.
+3. Links are a pair of virtual interfaces into a network namespace, shaped both ways, by root; `slow` is a relay.
 """
 
 from __future__ import annotations
@@ -29,6 +29,7 @@ from hakobi.post import indexing, serving
 from hakobi.post.browser import Browser
 from hakobi.post.catalogue import Catalogue
 from hakobi.post.overview import path_of
+from hakobi.post.slow_line import slow_line
 
 AXES = ("z", "y", "x")
 #: A page without a server and without a picture: what the browsers themselves take on this machine.
@@ -36,6 +37,8 @@ _EMPTY = """data:text/html,<canvas id=c></canvas><script>requestAnimationFrame((
 document.getElementById('c').getContext('2d').fillRect(0, 0, 9, 9); window.first = performance.now(); });</script>"""
 #: Link -> arguments of `tc … tbf`.
 LINKS = {"1gbit": "rate 1gbit burst 256kb latency 20ms", "100mbit": "rate 100mbit burst 64kb latency 50ms"}
+#: The link `slow`: bytes a second and round trip (1 Mbit/s, 200 ms), by a relay.
+SLOW = (125_000, 0.2)
 _OUTER, _INNER = "10.213.77.1", "10.213.77.2"
 #: First picture, complete view, level shown, bytes over the wire.
 _FIGURES = """
@@ -105,7 +108,7 @@ class Link:
 @contextlib.contextmanager
 def shaped(name: str) -> Iterator[Link]:
     """A link of that name; nothing of it is left afterwards. Raises RunError where the machine does not let us."""
-    if name == "loopback":
+    if name in ("loopback", "slow"):
         yield Link(name)
         return
     space = f"hakobi-{secrets.token_hex(3)}"
@@ -141,7 +144,10 @@ def served(path: Path, link: Link) -> Iterator[str]:
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
         thread.start()
         try:
-            yield f"http://{link.server}:{address.port}/?token={address.token}"
+            with (
+                slow_line(address.port, *SLOW) if link.name == "slow" else contextlib.nullcontext(address.port) as port
+            ):
+                yield f"http://{link.server}:{port}/?token={address.token}"
         finally:
             server.should_exit = True
             thread.join()

@@ -310,7 +310,7 @@ async function showProfile() {
 function showValues() {
   showStatistics(now.statistics || {});
   showPython(now.step, now.field, now.fieldTime, now.axis, now.index);
-  showBytes(now.step, now.field, plane.shown, sent);
+  showSent();
   showPoint().catch(fail);
   showProfile().catch(fail);
 }
@@ -383,8 +383,10 @@ on('copy', 'click', () => copy($('python').textContent, $('copy')));
 on('share', 'click', () => { history.replaceState(null, '', states.write(state)); copy(location.href, $('share')); });
 on('png', 'click', savePicture);
 on('film', 'click', saveFilm);
-onSent(() => now.field && showBytes(now.step, now.field, plane.shown, sent));
-on('plane', 'drawn', () => { if (now.field) { showBytes(now.step, now.field, plane.shown, sent); if (hover) showReadout(hover); if (now.minus && plane.isComplete && now.minusFitted !== now.minus) { now.minusFitted = now.minus; remember({ low: undefined, high: undefined }); refit(false); } } });
+const showSent = () => now.field && showBytes(now.step, now.field, isMesh() ? mesh?.numTriangles : plane.shown, sent);
+onSent(showSent);
+on('mesh', 'drawn', showSent);
+on('plane', 'drawn', () => { if (now.field) { showSent(); if (hover) showReadout(hover); if (now.minus && plane.isComplete && now.minusFitted !== now.minus) { now.minusFitted = now.minus; remember({ low: undefined, high: undefined }); refit(false); } } });
 window.addEventListener('hashchange', () => { state = states.read(location.hash); update(); });
 window.addEventListener('resize', () => now.look && showBar(now.look, now.field.units));
 

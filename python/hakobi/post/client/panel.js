@@ -76,8 +76,10 @@ export function showPython(step, field, time, axis, index) {
 }
 
 export function showBytes(step, field, shown, sent) {
-  const rows = [['step file', bytes(step.num_bytes)], ['this field', bytes(field.num_bytes)], ['overview', step.overview_bytes ? bytes(step.overview_bytes) : 'none: hakobi index makes it']];
-  rows.push(['shown', shown === null || shown === undefined ? '…' : shown === 0 ? 'full resolution' : `1/${2 ** shown} of the resolution`]);
+  const rows = [[step.kind === 'store' ? 'this step' : 'step file', bytes(step.num_bytes)], ['this field', bytes(field.num_bytes)]];
+  if (['hdf5', 'classic'].includes(step.kind)) rows.push(['overview', step.overview_bytes ? bytes(step.overview_bytes) : 'none: hakobi index makes it']);
+  if (field.location) rows.push(['shown', shown ? `${shown.toLocaleString('en')} triangles` : '…']);
+  else rows.push(['shown', shown === null || shown === undefined ? '…' : shown === 0 ? 'full resolution' : `1/${2 ** shown} of the resolution`]);
   rows.push(['sent to here', `${bytes(sent.bytes)} in ${sent.requests} requests`]);
   list($('bytes'), rows);
   $('wire').textContent = `${bytes(sent.bytes)} sent · ${bytes(step.num_bytes)} on disk`;

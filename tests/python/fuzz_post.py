@@ -19,6 +19,7 @@ from pathlib import Path
 
 from hakobi.post import indexing
 from hakobi.post.catalogue import identifier
+from mesh_files import block, write_mesh
 from posting import Client, served, wave, write_step
 
 _EXPECTED = {200, 206, 304, 400, 403, 404, 405, 410, 413, 414, 416, 421, 422, 431, 503}
@@ -47,6 +48,13 @@ class _Writer:
             for this in told["fields"]:
                 cell = ",".join(["1"] * len(this["shape"]))
                 tail = f"{series['id']}/{step}/{told['version']}/{this['id']}"
+                if "location" in this:
+                    shape = f"/mesh/{series['id']}/{step}/{told['version']}"
+                    for name in ("surface", "cut:0:1.5", f"iso:{this['id']}:2"):
+                        self.paths += [f"{shape}/{name}/0", f"{shape}/{name}/0/{this['id']}"]
+                    query = "shape=surface&detail=0&number=1"
+                    self.paths += [f"{where}/{this['id']}/source?{query}", f"{where}/{this['id']}/point?at=1"]
+                    continue
                 self.paths += [where, f"{where}/{this['id']}/statistics", f"{where}/{this['id']}/point?at={cell}",
                                f"{where}/{this['id']}/line?from={cell}&to={cell}", f"/tile/{tail}/0/0/0/0/0",
                                f"/tile/{tail}/1/1/2/0/0", f"/volume/{tail}/2", f"/tile/{tail}/9/9/9/9/9",
@@ -134,6 +142,7 @@ def main() -> int:
         folder = Path(name)
         indexing.make_overview(write_step(folder / "flat_0.nc", {"eta": wave((300, 530))}))
         write_step(folder / "solid_0.nc", {"<b>'\"": wave((40, 50, 60))})
+        write_mesh(folder / "mesh_0.hdf", [block("tetrahedra", (4, 3, 2))], {"p": lambda x: x[:, 0]})
         with served(folder) as client:
             assert identifier("flat_#.nc") in {s["id"] for s in client.json("/api/series")["series"]}
             report = attack(client.port, client.cookie or "", options.requests, options.seed)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from fuzz_post import attack
 from hakobi.errors import FormatError
 from hakobi.post import indexing, shapes
 from hakobi.post.catalogue import identifier
@@ -215,6 +217,12 @@ def test_a_point_of_a_shape_leads_to_the_exact_value(client: Client) -> None:
 )  # fmt: skip
 def test_shapes_that_there_are_not(client: Client, place: tuple[object, ...], status: int) -> None:
     assert client.get(mesh_path(client, *place))[0] == status
+
+
+def test_requests_by_a_fuzzer(client: Client) -> None:
+    report = attack(client.port, client.cookie or "", num_requests=1000, seed=int(time.time()))
+    assert not report.findings, report.findings[:3]
+    assert client.get("/api/series")[0] == 200
 
 
 def test_tiles_of_a_mesh_and_meshes_of_a_grid_are_refused(client: Client) -> None:

@@ -61,15 +61,21 @@ def slow_line(port: int, bytes_per_s: float, round_trip_s: float) -> Iterator[in
     there, back = (_Direction(bytes_per_s, round_trip_s / 2) for _ in range(2))
     with socket.create_server(("127.0.0.1", 0), backlog=64) as listener:
 
+        def connect(near: socket.socket, far: socket.socket) -> None:
+            with near, far:
+                for end in (near, far):
+                    end.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+                answers = threading.Thread(target=_carry, args=(far, near, back, 0.0), daemon=True)
+                answers.start()
+                _carry(near, far, there, round_trip_s)
+                answers.join()
+
         def accept() -> None:
             with contextlib.suppress(OSError):
                 while True:
                     near, _ = listener.accept()
                     far = socket.create_connection(("127.0.0.1", port))
-                    for end in (near, far):
-                        end.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-                    for source, target, way, extra_s in ((near, far, there, round_trip_s), (far, near, back, 0.0)):
-                        threading.Thread(target=_carry, args=(source, target, way, extra_s), daemon=True).start()
+                    threading.Thread(target=connect, args=(near, far), daemon=True).start()
 
         threading.Thread(target=accept, daemon=True).start()
         try:

@@ -13,16 +13,22 @@ from hakobi.options import SECONDS, Number
 @click.command(context_settings={"ignore_unknown_options": True})
 @click.option("--pattern", default="block3d", show_default=True, help="block3d, tile2d, cyclic, lattice4d, contiguous.")
 @click.option("--piece", default="512", show_default=True, help="Bytes of a piece of the cyclic pattern.")
-@click.option("--size", default="256M", show_default=True, help="Bytes of the file, about.")
+@click.option("--size", default="256M", show_default=True, help="Approximate size of the file.")
 @click.option("--ranks", default="4", show_default=True, help="MPI ranks, one count or several with commas.")
 @click.option("--access", default="threads", show_default=True, help="File access of the engine: threads,uring,posix.")
-@click.option("--cb", default="", help="Bytes of a collective buffer (chosen).")
-@click.option("--depth", type=click.IntRange(min=1), help="Collective buffers in flight (chosen).")
-@click.option("--aggregators", type=click.IntRange(min=1), help="Aggregators in all (chosen).")
+@click.option("--cb", default="", help="Bytes of a collective buffer (default: chosen by the engine).")
+@click.option(
+    "--depth", type=click.IntRange(min=1), help="Collective buffers in flight (default: chosen by the engine)."
+)
+@click.option(
+    "--aggregators", type=click.IntRange(min=1), help="Total number of aggregators (default: chosen by the engine)."
+)
 @click.option("--skew", type=Number(min=0), help="Seconds that the last rank is late at each of its cycles.")
-@click.option("--storage-model", "model_text", default="", metavar="MODEL", help="Lay this model over all file calls.")
-@click.option("--compare", type=click.Choice(["mpi-io"]), help="Measure the MPI library's collectives beside ours.")
-@click.option("--limit", type=Number(min=0), default=0.0, help="GB/s that the storage can do, where known.")
+@click.option(
+    "--storage-model", "model_text", default="", metavar="MODEL", help="Apply this storage model to all file calls."
+)
+@click.option("--compare", type=click.Choice(["mpi-io"]), help="Also measure the MPI library's collectives.")
+@click.option("--limit", type=Number(min=0), default=0.0, help="Limit of the storage in GB/s, if known.")
 @click.option(
     "--dir",
     "folder",
@@ -31,14 +37,26 @@ from hakobi.options import SECONDS, Number
     type=click.Path(path_type=Path),
     help="Where the file goes.",
 )
-@click.option("--rounds", type=click.IntRange(min=1), help="Rounds of jobs (3 where jobs alternate, else 1).")
-@click.option("--budget", "budget_s", type=Number(min=0), default=30.0, show_default=True, help="Seconds of a case.")
-@click.option("--min-samples", type=click.IntRange(min=1), default=6, show_default=True, help="Of each contender.")
+@click.option(
+    "--rounds", type=click.IntRange(min=1), help="Number of rounds of jobs (default: 3 if jobs alternate, otherwise 1)."
+)
+@click.option(
+    "--budget", "budget_s", type=Number(min=0), default=30.0, show_default=True, help="Time budget per case in seconds."
+)
+@click.option(
+    "--min-samples",
+    type=click.IntRange(min=1),
+    default=6,
+    show_default=True,
+    help="Least number of samples per contender.",
+)
 @click.option("--json", "json_file", type=click.Path(path_type=Path), help="Append records (JSON lines) to this file.")
 @click.option("--suite", type=click.Choice(["regressions"]), help="Run a suite of cases instead of patterns.")
-@click.option("--case", "cases", default="", help="Cases of the suite, with commas (all).")
+@click.option("--case", "cases", default="", help="Cases of the suite, separated by commas (default: all).")
 @click.option("--storage", "storages", default="", help="Storages of the suite: model,tmpfs (both).")
-@click.option("--timeout", "timeout_s", type=SECONDS, default=3600.0, show_default=True, help="Seconds a job may take.")
+@click.option(
+    "--timeout", "timeout_s", type=SECONDS, default=3600.0, show_default=True, help="Time limit per job in seconds."
+)
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED, metavar="[OPTIONS OF hakobi-bench-collective]")
 def command(
     pattern: str,
@@ -66,7 +84,7 @@ def command(
 ) -> int:
     """Measure collective writes and reads against the MPI library and the storage's limit.
 
-    Contenders take turns in one job and every byte is verified. Both MPI-IO components of Open MPI are measured, in
+    Contenders alternate in one job, and every byte is verified. Both MPI-IO components of Open MPI are measured, in
     alternating jobs. --pattern and --ranks take several values with commas: each combination is a case. A storage
     model's words stand at their defaults below. Further options are the program's own:
 

@@ -9,13 +9,13 @@ from hakobi.options import SECONDS
 
 @click.command(context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})
 @click.option("--ranks", type=click.IntRange(min=1), default=2, show_default=True, help="MPI ranks to start.")
-@click.option("--timeout", "timeout_s", type=SECONDS, default=3600.0, show_default=True, help="Seconds it may take.")
+@click.option("--timeout", "timeout_s", type=SECONDS, default=3600.0, show_default=True, help="Time limit in seconds.")
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED, metavar="[OPTIONS OF hakobi-bench-halo]")
 def command(ranks: int, timeout_s: float, arguments: tuple[str, ...]) -> int:
     """Measure the exchange of ghost layers against plain MPI.
 
-    Our ways and plain MPI's take turns with cold buffers, every ghost is compared, and a contender that fills
-    them wrongly is named. Further options are the program's own (`hakobi bench halo -- --help` lists them):
+    Hakobi and plain MPI alternate, with cold buffers. Every ghost is compared, and a contender with wrong ghosts is
+    reported. Further options are the program's own (`hakobi bench halo -- --help` lists them):
 
     \b
     hakobi bench halo --ranks 2 --extent 64,128 --components 8 --json records.jsonl

@@ -9,13 +9,13 @@ from hakobi.options import SECONDS
 
 @click.command(context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})
 @click.option("--ranks", type=click.IntRange(min=1), default=2, show_default=True, help="MPI ranks to start.")
-@click.option("--timeout", "timeout_s", type=SECONDS, default=3600.0, show_default=True, help="Seconds it may take.")
+@click.option("--timeout", "timeout_s", type=SECONDS, default=3600.0, show_default=True, help="Time limit in seconds.")
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED, metavar="[OPTIONS OF hakobi-bench-mpi]")
 def command(ranks: int, timeout_s: float, arguments: tuple[str, ...]) -> int:
     """Measure MPI messages with hot and with cold buffers.
 
-    Hot and cold samples are taken in turn and every byte that arrives is verified; sizes at which only the cache makes
-    the figure are marked. Further options are the program's own (`hakobi bench mpi -- --help` lists them):
+    Hot and cold samples alternate, and every received byte is verified. Sizes whose figure depends on the cache are
+    marked. Further options are the program's own (`hakobi bench mpi -- --help` lists them):
 
     \b
     hakobi bench mpi --ranks 2 --pattern sendrecv,exchange --sizes 1K:4M --json records.jsonl

@@ -14,18 +14,22 @@ _ALL = ("loopback", "1gbit", "100mbit", "slow")
 
 
 @click.command()
-@click.option("--size", default="1G", show_default=True, help="Bytes of the field, as 10G or 100G.")
+@click.option("--size", default="1G", show_default=True, help="Size of the field, such as 10G or 100G.")
 @click.option("--folder", type=click.Path(path_type=Path), default=Path("out") / "bench-post", show_default=True)
-@click.option("--rounds", type=click.IntRange(1, 100), default=5, show_default=True, help="Times that each is done.")
-@click.option("--viewers", type=click.IntRange(1, 64), default=8, show_default=True, help="How many look at once.")
+@click.option("--rounds", type=click.IntRange(1, 100), default=5, show_default=True, help="Number of repetitions.")
+@click.option(
+    "--viewers", type=click.IntRange(1, 64), default=8, show_default=True, help="Number of simultaneous viewers."
+)
 @click.option(
     "--link",
     "links",
     type=click.Choice(_ALL),
     multiple=True,
-    help="Links; default: all. `slow` is 1 Mbit/s with a round trip of 200 ms.",
+    help="Links, repeatable; default: all. `slow` is 1 Mbit/s with a round trip of 200 ms.",
 )
-@click.option("--processes", type=click.IntRange(1, 64), default=2, show_default=True, help="Of the index.")
+@click.option(
+    "--processes", type=click.IntRange(1, 64), default=2, show_default=True, help="Processes that make the index."
+)
 @click.option("--json", "json_path", type=click.Path(path_type=Path), help="Append records to this file.")
 @click.option("--part", type=click.Choice(("all", "index", "pictures")), default="all", show_default=True)
 @click.option("--keep", is_flag=True, help="Leave the step in the folder for the next run.")
@@ -40,7 +44,7 @@ def command(
     part: str,
     keep: bool,
 ) -> int:
-    """Measure how soon a large result is on the screen of a browser.
+    """Measure how soon a large result appears in a browser.
 
     Writes a 3-D field of that size, makes its overview, and has headless Chromium open planes across each axis from
     cold caches. Needs Debian's chromium and chromium-driver; links are shaped by root only.

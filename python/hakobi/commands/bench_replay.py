@@ -14,24 +14,28 @@ from hakobi.options import SECONDS, Number
 @click.option(
     "--figures", type=click.Path(path_type=Path), help="Records of `hakobi bench mpi` to predict from, not new ones."
 )
-@click.option("--repetitions", type=click.IntRange(0, 1000), default=3, show_default=True, help="Replays; 0 for none.")
-@click.option("--whole", is_flag=True, help="Set-up and end too, not only the main loop.")
 @click.option(
-    "--steps", type=click.IntRange(min=1), help="Time steps of the recorded run: figures are for one step then."
+    "--repetitions", type=click.IntRange(0, 1000), default=3, show_default=True, help="Number of replays; 0 for none."
+)
+@click.option("--whole", is_flag=True, help="Include set-up and end, not only the main loop.")
+@click.option(
+    "--steps",
+    type=click.IntRange(min=1),
+    help="Number of time steps of the recorded run; figures are then for one step.",
 )
 @click.option(
     "--eager",
     type=click.IntRange(0, 2**62),
     default=4096,
     show_default=True,
-    help="Bytes up to which a send ends by itself.",
+    help="Eager limit: sends up to this size complete without their receive.",
 )
 @click.option(
-    "--budget", type=Number(min=0), default=1.0, show_default=True, help="Seconds for each message size's figures."
+    "--budget", type=Number(min=0), default=1.0, show_default=True, help="Time budget per message size in seconds."
 )
 @click.option("--json", "json_file", type=click.Path(path_type=Path), help="Append records (JSON lines) to this file.")
 @click.option(
-    "--timeout", "timeout_s", type=SECONDS, default=3600.0, show_default=True, help="Seconds that each part may take."
+    "--timeout", "timeout_s", type=SECONDS, default=3600.0, show_default=True, help="Time limit per part in seconds."
 )
 def command(
     trace_file: Path,
@@ -46,8 +50,8 @@ def command(
 ) -> int:
     """Predict the communication time of a program that `hakobi run --record FILE` recorded.
 
-    From cold figures, from hot figures, and by doing the same communication again; beside the application's own time.
-    Of the program, its main loop counts (--whole: all of it).
+    Predicts from cold figures, from hot figures and by replaying the communication, and compares with the application's
+    own time. Only the program's main loop counts (--whole: all of it).
     """
     import tempfile
 

@@ -8,8 +8,10 @@ from hakobi.options import SECONDS
 
 
 @click.command(context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})
-@click.option("--ranks", type=click.IntRange(min=1), default=1, show_default=True, help="Processes that archive.")
-@click.option("--timeout", "timeout_s", type=SECONDS, default=3600.0, show_default=True, help="Seconds it may take.")
+@click.option(
+    "--ranks", type=click.IntRange(min=1), default=1, show_default=True, help="Number of archiving processes."
+)
+@click.option("--timeout", "timeout_s", type=SECONDS, default=3600.0, show_default=True, help="Time limit in seconds.")
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED, metavar="[OPTIONS OF hakobi-bench-store]")
 def command(ranks: int, timeout_s: float, arguments: tuple[str, ...]) -> int:
     """Measure archive, retrieve and list of a field store.

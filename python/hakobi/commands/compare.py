@@ -12,12 +12,14 @@ from hakobi.options import Number
 @click.command()
 @click.argument("a", type=click.Path(path_type=Path))
 @click.argument("b", type=click.Path(path_type=Path))
-@click.option("--all", "show_all", is_flag=True, help="List what does not differ, too.")
-@click.option("--least", type=Number(0, 10), default=0.10, show_default=True, help="Relative difference to be named.")
+@click.option("--all", "show_all", is_flag=True, help="Also list measurements that do not differ.")
+@click.option(
+    "--least", type=Number(0, 10), default=0.10, show_default=True, help="Smallest relative difference to report."
+)
 def command(a: Path, b: Path, show_all: bool, least: float) -> int:
     """Name the differences between two files of records (JSON lines).
 
-    Only what lies outside the spread of both is named. Exit status: 0 nothing differs, 1 something does, 2 nothing
+    Reports only differences outside the spread of both. Exit status: 0 nothing differs, 1 something does, 2 nothing
     could be judged.
     """
     from hakobi import records, table

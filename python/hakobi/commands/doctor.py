@@ -22,12 +22,25 @@ if TYPE_CHECKING:
 @click.option(
     "--writers",
     type=click.IntRange(1, 4096),
-    help="Let so many processes write into one file of each --storage, and count the bytes that are lost.",
+    help="Number of processes that write into one file on each --storage; lost bytes are counted.",
 )
-@click.option("--pieces", type=click.IntRange(1), default=10_000, show_default=True, help="That each of them writes.")
-@click.option("--launcher", default="", metavar="COMMAND", help="Starts one writer a rank: 'mpirun -n 2 --host a,b'.")
+@click.option(
+    "--pieces",
+    type=click.IntRange(1),
+    default=10_000,
+    show_default=True,
+    help="Number of pieces that each process writes.",
+)
+@click.option(
+    "--launcher",
+    default="",
+    metavar="COMMAND",
+    help="Command that starts one writer per rank: 'mpirun -n 2 --host a,b'.",
+)
 @click.option("--quick", is_flag=True, help="Read facts only; measure nothing.")
-@click.option("--json", "json_file", type=click.Path(path_type=Path), help="Append the facts as JSON lines.")
+@click.option(
+    "--json", "json_file", type=click.Path(path_type=Path), help="Append the facts to this file as JSON lines."
+)
 def command(
     folders: tuple[Path, ...],
     writers: int | None,
@@ -36,7 +49,7 @@ def command(
     quick: bool,
     json_file: Path | None,
 ) -> int:
-    """Explain this machine: what falsifies figures here, what to set, and why.
+    """Show what on this machine distorts measurements, and which settings help.
 
     Caches, NUMA, huge pages, single copy, oversubscription, clock, steal time, storage limits, MPI libraries. Each
     measurement takes at most ten seconds; one of a storage writes up to 1 GiB there and removes it. Ctrl-C ends it and

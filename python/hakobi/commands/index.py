@@ -12,15 +12,19 @@ import click
 
 @click.command()
 @click.argument("path", type=click.Path(path_type=Path))
-@click.option("--processes", type=click.IntRange(1, 1024), help="How many processes; default: one a core.")
+@click.option("--processes", type=click.IntRange(1, 1024), help="Number of processes; default: one per core.")
 @click.option(
-    "--memory", type=click.IntRange(64, 1 << 20), default=1024, show_default=True, help="Memory for all of them, MiB."
+    "--memory",
+    type=click.IntRange(64, 1 << 20),
+    default=1024,
+    show_default=True,
+    help="Memory for all processes together, MiB.",
 )
 def command(path: Path, processes: int | None, memory: int) -> int:
     """Make overviews of all steps at PATH.
 
     PATH is a folder, a file, or the prefix of a series. Each step file gets one file beside it, <step>.overview.zip,
-    with means over 2, 4, 8 and 16 cells. Steps that have one are kept; what was interrupted is gone on with.
+    with means over 2, 4, 8 and 16 cells. Existing overviews are kept; an interrupted run is continued.
     """
     from hakobi.post.catalogue import Catalogue
     from hakobi.post.indexing import make_overviews

@@ -11,10 +11,17 @@ from hakobi.errors import InputError
 
 @click.command()
 @click.argument("path", type=click.Path(path_type=Path))
-@click.option("--host", default="127.0.0.1", show_default=True, help="Where to listen; loopback is for ssh tunnels.")
-@click.option("--port", type=click.IntRange(0, 65535), default=0, help="Port to listen at; 0 takes a free one.")
-@click.option("--name", "names", multiple=True, help="A further name that the server answers to (Host); repeatable.")
-@click.option("--cache", type=click.IntRange(1, 65536), default=128, show_default=True, help="Memory for answers, MiB.")
+@click.option(
+    "--host",
+    default="127.0.0.1",
+    show_default=True,
+    help="Address to listen on; the loopback address is for ssh tunnels.",
+)
+@click.option("--port", type=click.IntRange(0, 65535), default=0, help="Port to listen on; 0 takes a free one.")
+@click.option("--name", "names", multiple=True, help="Another host name that the server accepts; repeatable.")
+@click.option(
+    "--cache", type=click.IntRange(1, 65536), default=128, show_default=True, help="Memory for cached answers, MiB."
+)
 @click.option("--slurm", is_flag=True, help="Print a Slurm job script that serves PATH, and how to reach it.")
 @click.option("--picture", type=click.Path(path_type=Path), help="Write a PNG instead of serving.")
 @click.option("--field", help="Picture: name of the field; default: the first.")
@@ -36,7 +43,7 @@ def command(
     limits: tuple[float, float] | None,
     colours: str | None,
 ) -> int:
-    """Look at results where they lie: print an address for a browser.
+    """Serve results to a browser without copying them, and print the address.
 
     PATH is a folder, a file, or the prefix of a series. What is read comes from the step files, and from their
     overviews where `hakobi index` made some.

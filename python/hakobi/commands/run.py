@@ -14,12 +14,16 @@ if TYPE_CHECKING:
 
 
 @click.command(context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})
-@click.option("--hint", "hints", multiple=True, metavar="NAME=VALUE", help="A hint of docs/hints.md; repeat for more.")
-@click.option("--profile", is_flag=True, help="A table for each file on stderr when it is closed.")
-@click.option("--explain", is_flag=True, help="Say on stderr what the engine does with each file, and what passes.")
+@click.option("--hint", "hints", multiple=True, metavar="NAME=VALUE", help="A hint of docs/hints.md; repeatable.")
+@click.option("--profile", is_flag=True, help="Print a table for each file on stderr when it is closed.")
+@click.option(
+    "--explain",
+    is_flag=True,
+    help="Print on stderr what the engine does with each file, and which calls go to the MPI library.",
+)
 @click.option("--record", type=click.Path(path_type=Path), help="Record the program's communication for bench replay.")
-@click.option("--off", is_flag=True, help="Run without the drop-in, for comparing; --record still works.")
-@click.option("--print", "is_printed", is_flag=True, help="Print what a job script sets instead, and run nothing.")
+@click.option("--off", is_flag=True, help="Run without the drop-in, for comparison; --record still works.")
+@click.option("--print", "is_printed", is_flag=True, help="Print the lines for a job script and run nothing.")
 @click.argument("program", nargs=-1, type=click.UNPROCESSED, metavar="[--] PROGRAM [ARGUMENT]...")
 def command(
     hints: tuple[str, ...],
@@ -37,8 +41,8 @@ def command(
     hakobi run --profile --hint cb_buffer_size=8M -- srun ./solver
     hakobi run --print -- mpirun ./solver
 
-    PROGRAM is the command as it is without Hakobi, launcher and all. It takes this process's place: its output, its
-    exit status and the signals that end it are its own.
+    PROGRAM is the usual command, with its launcher. It replaces this process: output, exit status and signals are the
+    program's.
     """
     from hakobi import drop_in
     from hakobi.errors import InputError

@@ -13,12 +13,19 @@ from hakobi.options import SECONDS
 @click.command(context_settings={"ignore_unknown_options": True})
 @click.option("--ranks", default="8,64", show_default=True, help="Rank counts, separated by commas.")
 @click.option("--cb", default="256K,512K,1M,2M,4M,8M,16M,32M,64M", show_default=True, help="Sizes of the buffer.")
-@click.option("--access", default="posix,uring,threads", show_default=True, help="posix is the unpipelined original.")
+@click.option(
+    "--access",
+    default="posix,uring,threads",
+    show_default=True,
+    help="File access of the engine; posix is the unpipelined original method.",
+)
 @click.option("--pattern", default="block3d", show_default=True, help="Pattern of `hakobi bench collective`.")
 @click.option("--piece", default="512", show_default=True, help="Bytes of a piece of the cyclic pattern.")
-@click.option("--size", default="256M", show_default=True, help="Bytes of the file, about.")
-@click.option("--depth", type=click.IntRange(min=1), default=4, show_default=True, help="Buffers in flight.")
-@click.option("--storage-model", "model_text", default="", metavar="MODEL", help="As `hakobi bench collective` has it.")
+@click.option("--size", default="256M", show_default=True, help="Approximate size of the file.")
+@click.option("--depth", type=click.IntRange(min=1), default=4, show_default=True, help="Number of buffers in flight.")
+@click.option(
+    "--storage-model", "model_text", default="", metavar="MODEL", help="Storage model, as in `hakobi bench collective`."
+)
 @click.option(
     "--dir",
     "folder",
@@ -27,14 +34,24 @@ from hakobi.options import SECONDS
     type=click.Path(path_type=Path),
     help="Where the files go.",
 )
-@click.option("--rounds", type=click.IntRange(min=1), default=3, show_default=True, help="Each case once in each.")
-@click.option("--budget", "budget_s", type=SECONDS, default=900.0, show_default=True, help="Seconds of the study.")
+@click.option(
+    "--rounds",
+    type=click.IntRange(min=1),
+    default=3,
+    show_default=True,
+    help="Number of rounds; each runs every case once.",
+)
+@click.option(
+    "--budget", "budget_s", type=SECONDS, default=900.0, show_default=True, help="Time budget of the study in seconds."
+)
 @click.option("--json", "json_file", type=click.Path(path_type=Path), help="Records (JSON lines); resumes from them.")
 @click.option("--report", type=click.Path(path_type=Path), help="Write an HTML report: one file, no network needed.")
 @click.option(
     "--figures", type=click.Path(path_type=Path), help="Write each figure as SVG and PDF with its data as CSV."
 )
-@click.option("--timeout", "timeout_s", type=SECONDS, default=900.0, show_default=True, help="Seconds a run may take.")
+@click.option(
+    "--timeout", "timeout_s", type=SECONDS, default=900.0, show_default=True, help="Time limit per run in seconds."
+)
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED, metavar="[OPTIONS OF hakobi-bench-collective]")
 def command(
     ranks: str,
@@ -57,8 +74,8 @@ def command(
     """Sweep the collective buffer's size: original, asynchronous, threads.
 
     Draws the two figures of Tsujita's report on pipelined two-phase I/O: throughput of collective writes and reads
-    over the buffer's size, for the original, asynchronous and threaded file access, at several rank counts. Runs are
-    kept as they end: after Ctrl-C, or when the budget was too short, the same command goes on where it stopped if
+    over the buffer's size, for the original, asynchronous and threaded file access, at several rank counts.
+    Finished runs are kept: after Ctrl-C, or at the end of the budget, the same command continues where it stopped if
     --json names the same file.
 
     \b

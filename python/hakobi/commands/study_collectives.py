@@ -11,25 +11,40 @@ from hakobi.options import SECONDS, Number
 
 @click.command()
 @click.option(
-    "--topology", default="hypercrossbar:8,8,8", show_default=True, help="hypercrossbar: or torus: and extents."
+    "--topology", default="hypercrossbar:8,8,8", show_default=True, help="hypercrossbar: or torus:, with extents."
 )
 @click.option(
     "--work",
     default="allreduce:16,allreduce:8388608,alltoall:4096",
     show_default=True,
-    help="OPERATION:BYTES, separated by commas: the vector of allreduce and broadcast, else a block.",
+    help="OPERATION:BYTES, separated by commas; BYTES is the vector for allreduce and broadcast, otherwise a block.",
 )
 @click.option("--contenders", default="", help="Only these, separated by commas: hakobi, SMPI's names. [default: all]")
 @click.option(
-    "--bandwidth", type=Number(min=1.0), default=250e6, show_default=True, help="Bytes/s, link and direction."
+    "--bandwidth",
+    type=Number(min=1.0),
+    default=250e6,
+    show_default=True,
+    help="Bandwidth of a link in each direction, bytes/s.",
 )
-@click.option("--latency-us", type=Number(min=0), default=10.0, show_default=True, help="From a node to the next.")
 @click.option(
-    "--overhead-us", type=Number(min=0), default=1.0, show_default=True, help="Processor, a message and side."
+    "--latency-us", type=Number(min=0), default=10.0, show_default=True, help="Latency between neighbouring nodes."
+)
+@click.option(
+    "--overhead-us",
+    type=Number(min=0),
+    default=1.0,
+    show_default=True,
+    help="Processor time per message, on each side.",
 )
 @click.option("--json", "json_file", type=click.Path(path_type=Path), help="Append records (JSON lines) to this file.")
 @click.option(
-    "--timeout", "timeout_s", type=SECONDS, default=600.0, show_default=True, help="Seconds a contender may take."
+    "--timeout",
+    "timeout_s",
+    type=SECONDS,
+    default=600.0,
+    show_default=True,
+    help="Time limit per contender in seconds.",
 )
 def command(
     topology: str,

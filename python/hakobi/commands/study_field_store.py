@@ -10,20 +10,32 @@ from hakobi.options import SECONDS
 
 
 @click.command()
-@click.option("--storage", "storages", multiple=True, metavar="NAME=DIR", help="Where to write; repeat for several.")
+@click.option("--storage", "storages", multiple=True, metavar="NAME=DIR", help="Where to write; repeatable.")
 @click.option("--ranks", type=click.IntRange(min=1), default=2, show_default=True, help="MPI ranks of the model.")
-@click.option("--strides", default="1,2,4,6,8,16", show_default=True, help="Every n-th rank writes; up to the ranks.")
+@click.option("--strides", default="1,2,4,6,8,16", show_default=True, help="Writer strides: every n-th rank writes.")
 @click.option("--buffers", default="2x16,4x16,4x64", show_default=True, help="NUMBERxMIB, separated by commas.")
 @click.option("--resolution", default="T159", show_default=True, help="T63, T95, T159, T255 or T511.")
 @click.option("--levels", type=click.IntRange(1, 200), default=60, show_default=True, help="Model levels.")
-@click.option("--hours", type=click.IntRange(min=1), default=3, show_default=True, help="Of forecast, an output each.")
-@click.option("--repetitions", type=click.IntRange(min=1), default=3, show_default=True, help="Rounds of every case.")
+@click.option(
+    "--hours", type=click.IntRange(min=1), default=3, show_default=True, help="Hours of forecast; one output per hour."
+)
+@click.option(
+    "--repetitions",
+    type=click.IntRange(min=1),
+    default=3,
+    show_default=True,
+    help="Number of rounds; each runs every case once.",
+)
 @click.option(
     "--striping", default="1x1,4x4", show_default=True, help="On Lustre: striping_factor x striping_unit MiB."
 )
-@click.option("--json", "json_file", type=click.Path(path_type=Path), help="Append a JSON line a run and file to this.")
+@click.option(
+    "--json", "json_file", type=click.Path(path_type=Path), help="Append a JSON line per run and file to this file."
+)
 @click.option("--report", type=click.Path(path_type=Path), help="Write an HTML report: one file, no network needed.")
-@click.option("--timeout", "timeout_s", type=SECONDS, default=3600.0, show_default=True, help="Seconds a run may take.")
+@click.option(
+    "--timeout", "timeout_s", type=SECONDS, default=3600.0, show_default=True, help="Time limit per run in seconds."
+)
 def command(
     storages: tuple[str, ...],
     ranks: int,

@@ -14,13 +14,23 @@ from hakobi.options import SECONDS, Number
 @click.option("--pattern", default="sendrecv", show_default=True, help="Pattern of `hakobi bench mpi`.")
 @click.option("--sizes", default="", help="Message sizes, as `hakobi bench mpi` takes them.")
 @click.option("--transports", "names", default="all", show_default=True, help="Transports, separated by commas.")
-@click.option("--rounds", type=click.IntRange(min=1), default=5, show_default=True, help="Each transport once in each.")
-@click.option("--budget", type=Number(min=0), default=0.5, show_default=True, help="Seconds a size and round.")
-@click.option("--window", default="", help="Bytes through which cold buffers rotate.")
-@click.option("--no-hwloc", is_flag=True, help="Do not ask hwloc about caches.")
+@click.option(
+    "--rounds",
+    type=click.IntRange(min=1),
+    default=5,
+    show_default=True,
+    help="Number of rounds; each runs every transport once.",
+)
+@click.option(
+    "--budget", type=Number(min=0), default=0.5, show_default=True, help="Time budget per size and round in seconds."
+)
+@click.option("--window", default="", help="Size of the memory window of cold buffers.")
+@click.option("--no-hwloc", is_flag=True, help="Do not use hwloc to find the cache sizes.")
 @click.option("--json", "json_file", type=click.Path(path_type=Path), help="Append records (JSON lines) to this file.")
 @click.option("--report", type=click.Path(path_type=Path), help="Write an HTML report: one file, no network needed.")
-@click.option("--timeout", "timeout_s", type=SECONDS, default=900.0, show_default=True, help="Seconds a run may take.")
+@click.option(
+    "--timeout", "timeout_s", type=SECONDS, default=900.0, show_default=True, help="Time limit per run in seconds."
+)
 def command(
     ranks: int,
     pattern: str,
@@ -37,7 +47,7 @@ def command(
     """Show how much of an MPI benchmark's figure is the cache.
 
     Hot and cold buffers in turn, with shared memory and single copy on and off and with other eager limits, each by
-    the MPI library's own control; a control that the library has not is said and skipped.
+    the MPI library's own control. A control that the library lacks is reported and skipped.
 
     \b
     hakobi study mpi-cache --sizes 1K:16M --json cache.jsonl --report cache.html

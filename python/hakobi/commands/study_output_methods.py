@@ -16,17 +16,27 @@ from hakobi.options import SECONDS
 @click.option(
     "--storage", "storages", multiple=True, metavar="NAME=DIR", help="Where to write, or testbed:SERVER; repeat."
 )
-@click.option("--storage-model", "models", multiple=True, metavar="NAME=MODEL", help="Lay a model over a storage.")
-@click.option("--repetitions", type=int, default=5, show_default=True, help="Rounds: every case once in each.")
-@click.option("--json", "json_file", type=click.Path(path_type=Path), help="Append a JSON line a run to this file.")
+@click.option(
+    "--storage-model",
+    "models",
+    multiple=True,
+    metavar="NAME=MODEL",
+    help="Apply a storage model to a storage; repeatable.",
+)
+@click.option(
+    "--repetitions", type=int, default=5, show_default=True, help="Number of rounds; each runs every case once."
+)
+@click.option("--json", "json_file", type=click.Path(path_type=Path), help="Append a JSON line per run to this file.")
 @click.option("--report", type=click.Path(path_type=Path), help="Write an HTML report: one file, no network needed.")
 @click.option(
     "--figures", type=click.Path(path_type=Path), help="Write each figure as SVG and PDF with its data as CSV."
 )
 @click.option("--sync", is_flag=True, help="Count the time until storage has the data.")
 @click.option("--keep", is_flag=True, help="Leave the runs' files on the storages.")
-@click.option("--seed", type=int, default=1, show_default=True, help="Decides the order within the rounds.")
-@click.option("--timeout", "timeout_s", type=SECONDS, default=3600.0, show_default=True, help="Seconds a run may take.")
+@click.option("--seed", type=int, default=1, show_default=True, help="Seed for the order within the rounds.")
+@click.option(
+    "--timeout", "timeout_s", type=SECONDS, default=3600.0, show_default=True, help="Time limit per run in seconds."
+)
 @click.argument("arguments", nargs=-1, metavar="[-- APP OPTIONS]")
 def command(
     app: str,

@@ -13,10 +13,11 @@ import pytest
 from numpy.typing import NDArray
 
 from fuzz_post import attack
-from hakobi.errors import FormatError
+from hakobi.errors import FormatError, InputError
 from hakobi.post import indexing, shapes
 from hakobi.post.catalogue import identifier
 from hakobi.post.mesh import Mesh
+from hakobi.post.picture import picture
 from hakobi.post.source import Step
 from mesh_files import PIECES, block, faces_of_polyhedra, write_mesh
 from posting import Client, served
@@ -284,6 +285,19 @@ def test_a_damaged_mesh_is_a_clear_error(tmp_path: Path, name: str, values: list
         file[f"VTKHDF/{name}"] = np.array(values)
     with pytest.raises(FormatError):
         shapes.surface(opened(path), 0)
+
+
+@pytest.mark.parametrize("cut", [None, "x=1.5"])
+def test_a_picture_of_a_mesh(tmp_path: Path, cut: str | None) -> None:
+    image = pytest.importorskip("PIL.Image")
+    write_mesh(tmp_path / "run_0.hdf", [block("wedges", (6, 5, 4))], {"p": pressure})
+    out = picture(tmp_path / "run", tmp_path / "out.png", field="p", cut=cut)
+    with image.open(out) as drawn:
+        assert len(drawn.convert("RGB").getcolors(1 << 24)) > 60  # a field, not a sheet
+    for wrong in ("x=9.5", "w=1", "x=nan", "x"):
+        with pytest.raises(InputError):
+            picture(tmp_path / "run", tmp_path / "wrong.png", field="p", cut=wrong)
+    assert not (tmp_path / "wrong.png").exists()
 
 
 def test_an_index_of_meshes_has_nothing_to_do(tmp_path: Path) -> None:

@@ -26,7 +26,7 @@ from hakobi.errors import InputError
 @click.option("--picture", type=click.Path(path_type=Path), help="Write a PNG instead of serving.")
 @click.option("--field", help="Picture: name of the field; default: the first.")
 @click.option("--step", help="Picture: last, first, a step's number, or number.time.  [default: last]")
-@click.option("--slice", "cut", help="Picture: axis=index of a field in 3-D, as z=0; default: the first axis's middle.")
+@click.option("--slice", "cut", help="Picture: axis=index of a field in 3-D, as z=0; of a mesh axis=coordinate.")
 @click.option("--range", "limits", type=float, nargs=2, help="Picture: low and high end of the colours.")
 @click.option("--colours", help="Picture: tide, ember, grey, safe, swell or moss.")
 def command(

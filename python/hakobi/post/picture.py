@@ -12,8 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hakobi.errors import InputError, unknown_name
-from hakobi.post import answers, tiles
+from hakobi.post import answers, mesh_picture, tiles
 from hakobi.post.catalogue import Catalogue, OpenStep, Series, Steps
+from hakobi.post.mesh import MeshField
 from hakobi.post.source import Axis, Field, find_field
 
 Array = NDArray[Any]
@@ -36,7 +37,8 @@ def picture(
 
     `path` is what `hakobi post` takes; the first series of a folder is taken. `field` is by default the first one.
     `step` is `last`, `first`, a number as in the file's name, or with a dot the time in the file (`0.7`). `cut` is
-    `axis=index` (`z=0`; the axis's name or z, y, x), by default the middle of the first axis of a field in 3-D. `low`
+    `axis=index` (`z=0`; the axis's name or z, y, x), by default the middle of the first axis of a field in 3-D; of a
+    mesh `axis=coordinate`, by default the surface. `low`
     and `high` are in the field's units, by default its percentiles 0.5 and 99.5. `colours` is a name of
     `colour_maps()`. The level shown is the coarsest that has `width` values a direction.
     Raises InputError, FormatError, StorageError, OSError.
@@ -49,10 +51,16 @@ def picture(
     series = min(catalogue.series.values(), key=lambda s: s.key)
     number, time = _find_step(series, step)
     opened = Steps(catalogue.root).get(series, number)
-    if not opened.step.fields:
-        raise InputError(f"{opened.step.path.name} has no field in 2-D or 3-D")
-    this = find_field(opened.step, field) if field else next(iter(opened.step.fields.values()))
+    this = find_field(opened.step, field) if field else next(opened.step.all_fields(), None)
+    if this is None:
+        raise InputError(f"{opened.step.path.name} has no field in 2-D or 3-D, nor on a mesh")
     time = min(time, max(1, this.num_times) - 1) if step in ("last", "first") else time
+    if isinstance(this, MeshField):
+        limits = _limits(opened, this, time, low, high)
+        colour_table = colours_of(colours or _map_for(limits))
+        title = ", ".join([this.long_name or this.name, *([cut] if cut else []), _when(opened, number, time)])
+        mesh_picture.draw(Path(out), opened, this, time, cut, limits, colour_table, title)
+        return Path(out)
     plane = _find_plane(this, time, cut, width)
     plane.check()
     rows, columns = plane.shape
@@ -119,6 +127,20 @@ def _limits(opened: OpenStep, field: Field, time: int, low: float | None, high: 
     return low - pad, high + pad
 
 
+def _map_for(limits: tuple[float, float]) -> str:
+    is_two_sided = limits[0] < 0 < limits[1] and math.isclose(-limits[0], limits[1], rel_tol=1e-6)
+    return "swell" if is_two_sided else "tide"
+
+
+def _when(opened: OpenStep, number: int, time: int) -> str:
+    step = opened.step
+    if step.found.label:
+        return step.found.label
+    if time < len(step.times):
+        return f"{step.times[time]:g} {step.time_units}".rstrip()
+    return f"step {number}" if number >= 0 else ""
+
+
 def colour_maps() -> dict[str, Any]:
     """Colour maps by name: points in OKLab (lightness, chroma, hue), and whether they are two-sided."""
     text = resources.files("hakobi.post").joinpath("client/maps.json").read_text()
@@ -182,8 +204,7 @@ def _draw(
 
     field = plane.field
     row_axis, column_axis = (a for d, a in enumerate(field.axes) if plane.is_flat or d != plane.axis)
-    is_two_sided = limits[0] < 0 < limits[1] and math.isclose(-limits[0], limits[1], rel_tol=1e-6)
-    name = colours or ("swell" if is_two_sided else "tide")
+    name = colours or _map_for(limits)
     with matplotlib.rc_context({"font.family": "DejaVu Sans", "font.size": 9.5, "text.parse_math": False}):
         figure = Figure(figsize=(9.6, 6.4), dpi=170, layout="constrained")
         FigureCanvasAgg(figure)
@@ -217,17 +238,15 @@ def _label(axis: Axis) -> str:
 
 
 def _title(plane: tiles.Plane, opened: OpenStep, number: int) -> str:
-    field, step = plane.field, opened.step
+    field = plane.field
     parts = [field.long_name or field.name]
     if not plane.is_flat:
         axis = field.axes[plane.axis]
         index = min(axis.size - 1, plane.index << plane.level)
         where = index if axis.coordinates is None else f"{axis.coordinates[index]:.5g} {axis.units}".rstrip()
         parts.append(f"{axis.name} = {where}")
-    if plane.time < len(step.times):
-        parts.append(f"{step.times[plane.time]:g} {step.time_units}".rstrip())
-    elif number >= 0:
-        parts.append(f"step {number}")
+    if when := _when(opened, number, plane.time):
+        parts.append(when)
     if plane.level:
         parts.append(f"means over {1 << plane.level} cells a direction")
     return ", ".join(parts)

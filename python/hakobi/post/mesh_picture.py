@@ -45,8 +45,7 @@ def draw(
         raise InputError(f"nothing of the mesh lies at {cut}" if cut else "the mesh has no surface")
     flat, depth, shade = _seen(triangles, axis)
     order = np.argsort(depth)[::-1]  # the farthest first
-    mapped = ScalarMappable(Normalize(*limits), ListedColormap(colours))
-    mapped.cmap.set_bad(_GAP_COLOUR)
+    mapped = ScalarMappable(Normalize(*limits), ListedColormap(colours).with_extremes(bad=_GAP_COLOUR))
     painted = mapped.to_rgba(np.ma.masked_invalid(values))
     painted[:, :3] *= shade[:, None]
     with matplotlib.rc_context({"font.family": "DejaVu Sans", "font.size": 9.5, "text.parse_math": False}):

@@ -100,11 +100,14 @@ def finding(row: Row, storage: str = "") -> str:
 
 def each_finding(row: Row, storage: str) -> str:
     """One line for who reads no table: what output by each method adds to the run, the dearest first, with the interval
-    of the median, and which are the fastest."""
+    of the median, and which are the fastest. What cannot be told from zero gets no figure: it may be negative."""
     order = sorted(row.figures.values(), key=lambda figures: -figures.time.median)
     parts = []
     for figures in order:
         low, high = (percent_text(share) for share in (figures.share.interval.low, figures.share.interval.high))
+        if figures.is_zero:
+            parts.append(f"{figures.case.method} no time that can be told from zero ({low} to {high})")
+            continue
         output = seconds_text(figures.output_time.median)
         parts.append(f"{figures.case.method} {output} ({percent_text(figures.share.median)}, {low} to {high})")
     run = f"a run of {seconds_text(row.baseline.median)}"

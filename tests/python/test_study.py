@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from hakobi import records
+from hakobi.statistics import COMPARISON_CONFIDENCE
 from hakobi.studies.output_methods import plan, tables
 from hakobi.studies.output_methods.summary import summarise
 from running import Result, start
@@ -96,6 +97,9 @@ def test_each_finding_has_every_method_with_its_interval() -> None:
     ]
     summary = summarise(runs, ("root", "pipelined+hidden", "auto"))
     assert summary is not None
+    for figures in summary.rows[0].figures.values():
+        assert figures.is_zero == figures.output_time.interval.contains(0.0)
+        assert figures.output_time.interval.confidence == COMPARISON_CONFIDENCE
     text = tables.each_finding(summary.rows[0], "a slow storage")
     assert text.startswith("On a slow storage, 2 ranks, a run of 2.0"), text
     assert text.index("root ") < text.index("auto ")

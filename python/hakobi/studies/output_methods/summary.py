@@ -116,11 +116,13 @@ def _row(ranks: int, storage: str, times: dict[Case, dict[int, float]], methods:
 
 def _figures(case: Case, times: list[float], baseline: list[float]) -> Figures:
     outputs = [time - none for time, none in zip(times, baseline, strict=True)]
+    confidence = statistics.COMPARISON_CONFIDENCE  # the verdict's: an interval that excludes zero is told from zero
+    shares = [output / time for output, time in zip(outputs, times, strict=True)]
     return Figures(
         case=case,
         time=statistics.summarise(times),
-        output_time=statistics.summarise(outputs),
-        share=statistics.summarise([output / time for output, time in zip(outputs, times, strict=True)]),
+        output_time=statistics.summarise(outputs, confidence),
+        share=statistics.summarise(shares, confidence),
         is_zero=not statistics.compare_interleaved(times, baseline).differs,
     )
 

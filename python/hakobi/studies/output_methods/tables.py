@@ -106,7 +106,8 @@ def each_finding(row: Row, storage: str) -> str:
     for figures in order:
         low, high = (percent_text(share) for share in (figures.share.interval.low, figures.share.interval.high))
         if figures.is_zero:
-            parts.append(f"{figures.case.method} no time that can be told from zero ({low} to {high})")
+            least, most = figures.output_time.interval.low, figures.output_time.interval.high
+            parts.append(f"{figures.case.method} no time that can be told from zero ({least:.2f} to {most:.2f} s)")
             continue
         output = seconds_text(figures.output_time.median)
         parts.append(f"{figures.case.method} {output} ({percent_text(figures.share.median)}, {low} to {high})")

@@ -10,7 +10,7 @@
    Each tetrahedron gives one triangle or two, on edges between two points of the mesh.
 4. Coarser levels: points that lie in one cube of a grid become the first of them (J. Rossignac, P. Borrel, 1993).
 
-Cells go through in pieces: memory is bounded by the points' scalar, the keys of _MOST_KEYS faces, and the result.
+Cells go through in pieces: memory is bounded by a number a point, the keys of _MOST_KEYS faces, and the result.
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ from hakobi.post.source import Array
 DETAILS = (12_000, 100_000, 600_000, 3_000_000)
 _MOST_KEYS = 8_000_000
 _MOST_TRIANGLES = 40_000_000
+_TABLE_MASK = np.uint64((1 << 22) - 1)
 
 _TETRAHEDRON = ((0, 1, 3), (1, 2, 3), (2, 0, 3), (0, 2, 1))
 _HEXAHEDRON = ((0, 4, 7, 3), (1, 2, 6, 5), (0, 1, 5, 4), (3, 7, 6, 2), (0, 3, 2, 1), (4, 5, 6, 7))
@@ -113,10 +114,10 @@ def _mixed(values: Array) -> Array:
     return hashed
 
 
-def _point_hashes(mesh: Mesh, time: int) -> Array | None:
-    """A number a point, equal for points at one place; None where points have no copies."""
+def _point_hashes(mesh: Mesh, time: int) -> Array:
+    """A number a point: its own, or, where points have copies in other parts, one that is equal at one place."""
     if mesh.num_parts(time) == 1:
-        return None
+        return _mixed(np.arange(mesh.num_points(time), dtype=np.uint64))
     hashes = np.empty(mesh.num_points(time), np.uint64)
     at = 0
     for piece in mesh.all_points(time):
@@ -126,11 +127,10 @@ def _point_hashes(mesh: Mesh, time: int) -> Array | None:
     return hashes
 
 
-def _keys(polygons: Polygons, hashes: Array | None) -> Array:
-    ids = polygons.ids
-    key = np.zeros(len(ids), np.uint64)
-    for column in range(ids.shape[1]):
-        key += _mixed(ids[:, column] if hashes is None else hashes[ids[:, column]])
+def _keys(polygons: Polygons, hashes: Array) -> Array:
+    key = hashes[polygons.ids[:, 0]]
+    for column in range(1, polygons.ids.shape[1]):
+        key += hashes[polygons.ids[:, column]]
     return key
 
 
@@ -152,11 +152,14 @@ def surface(mesh: Mesh, time: int) -> Shape:
         is_other = np.ones(len(keys) + 1, bool)
         is_other[1:-1] = keys[1:] != keys[:-1]
         once = keys[is_other[1:] & is_other[:-1]]
+        table = np.zeros(int(_TABLE_MASK) + 1, bool)
+        table[once & _TABLE_MASK] = True
         for piece in mesh.pieces(time):
             for polygons in faces_of(piece):
                 keys = _keys(polygons, hashes)
-                place = np.minimum(np.searchsorted(once, keys), max(0, len(once) - 1))
-                chosen = once[place] == keys if len(once) else np.zeros(len(keys), bool)
+                chosen = np.flatnonzero(table[keys & _TABLE_MASK])  # few are left for the search
+                place = np.minimum(np.searchsorted(once, keys[chosen]), max(0, len(once) - 1))
+                chosen = chosen[once[place] == keys[chosen]]
                 _add(triangles, cells, piece, Polygons(polygons.ids[chosen], polygons.cells[chosen]))
             if turn == 0:
                 for polygons in flat_cells_of(piece):

@@ -147,6 +147,35 @@ def test_differing_files_are_told_and_status_1(hakobi: Command, waves: Path, mon
     assert "FILES DIFFER" in Path("report.html").read_text()
 
 
+def test_a_programs_own_writer_stands_beside_hakobis_with_and_without_the_drop_in(
+    hakobi: Command, waves: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    library = waves.parent / "lib" / "libhakobi_mpiio.so"
+    library.parent.mkdir()
+    library.write_text("")
+    methods = ("--methods", "own,own+drop-in,root", "--ranks", "1,2", "--repetitions", "1", "--json", "runs.jsonl")
+    result = hakobi(*STUDY, *methods)
+    assert result.status == 0, result.stderr  # its own files are others than Hakobi's, and that is no mismatch
+    for run in records.read("runs.jsonl"):
+        assert (library.name in run["preload"]) == (run["method"] == "own+drop-in")
+    monkeypatch.setenv("FAKE_CORRUPT", "own:2")
+    told = hakobi(*STUDY, *methods, "--methods", "own,root", "--ranks", "1,2,3")
+    assert told.status == 1
+    assert "FILES DIFFER: own on 2 ranks" in told.stderr
+
+
+def test_files_that_depend_on_the_rank_count_are_compared_among_equals(
+    hakobi: Command, waves: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FAKE_PIECES", "1")
+    command = (*STUDY, "--methods", "root,pipelined,writers", "--ranks", "1,2", "--repetitions", "1")
+    assert hakobi(*command).status == 0
+    monkeypatch.setenv("FAKE_CORRUPT", "root:2")
+    result = hakobi(*command)
+    assert result.status == 1
+    assert "FILES DIFFER: root on 2 ranks" in result.stderr
+
+
 def test_a_failing_run_ends_the_study_and_keeps_the_finished(
     hakobi: Command, waves: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

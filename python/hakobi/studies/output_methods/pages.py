@@ -19,6 +19,8 @@ _METHODS = {
     "parallel": "Every rank writes its part of the one file at once with the MPI library's own collective MPI-IO.",
     "pipelined": "Hakobi's engine: aggregators' file access overlaps the shuffle, several buffers in flight.",
     "writers": "Every n-th rank writes; the ranks between hand over to it.",
+    "own": "The program's own writer, without Hakobi.",
+    "own+drop-in": "The program's own writer, its collective MPI-IO through Hakobi's engine.",
     "pipelined+hidden": "The same engine; a step drains while the next is computed: only the last is waited for.",
 }
 

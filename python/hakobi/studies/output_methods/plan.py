@@ -26,6 +26,9 @@ METHODS = ("per-process", "root", "parallel", "pipelined", "writers")
 HIDDEN = "+hidden"
 #: The methods that can do that.
 HIDING = ("per-process", "root", "pipelined", "writers")
+#: What the program writes with by itself, without Hakobi; and the same with the drop-in in front of its MPI-IO.
+OWN = "own"
+DROP_IN = "+drop-in"
 
 
 @dataclass(frozen=True)
@@ -79,8 +82,8 @@ class Plan:
 
 
 def parse_methods(text: str, known: tuple[str, ...] = METHODS) -> tuple[str, ...]:
-    """Names separated by commas, "all" for all; the baseline is always run and may be named; "auto" and hidden ones
-    (pipelined+hidden) are not of "all". Raises InputError.
+    """Names separated by commas, "all" for all; the baseline is always run and may be named; "auto", hidden ones
+    (pipelined+hidden) and the program's own writer (own, own+drop-in) are not of "all". Raises InputError.
 
     >>> parse_methods("root, pipelined,none,root,pipelined+hidden")
     ('root', 'pipelined', 'pipelined+hidden')
@@ -89,7 +92,7 @@ def parse_methods(text: str, known: tuple[str, ...] = METHODS) -> tuple[str, ...
     if names == ["all"]:
         return known
     for name in names:
-        every = (*known, "auto", *(method + HIDDEN for method in HIDING), BASELINE)
+        every = (*known, "auto", *(method + HIDDEN for method in HIDING), OWN, OWN + DROP_IN, BASELINE)
         if name not in every:
             raise unknown_name("method", name, every)
     chosen = tuple(dict.fromkeys(name for name in names if name != BASELINE))

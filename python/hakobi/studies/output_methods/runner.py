@@ -3,8 +3,9 @@
 For each run:
  1. A fresh folder on its storage; free space is checked against the largest output so far.
  2. The application runs under mpiexec with `--method M --output FOLDER/APP --json FILE [--sync]` and the user's own
-    arguments, and HAKOBI_ASYNCHRONOUS=1 or 0 as the method is hidden or not. It appends one JSON line with its
-    `time_s`: from its first step to the end of its last output, start-up of MPI and reading of inputs left out.
+    arguments, and HAKOBI_ASYNCHRONOUS=1 or 0 as the method is hidden or not; for `own+drop-in` the drop-in is
+    preloaded and M is `own`. It appends one JSON line with its `time_s`: from its first step to the end of its last
+    output, start-up of MPI and reading of inputs left out.
  3. At once, before anything reads the files: how much of them the page cache holds. Then their SHA-256.
  4. The record is appended to the JSON file, so that what is finished survives whatever follows.
  5. The files are removed, which also drops their unwritten pages before the next run; kept ones are synced instead.
@@ -20,13 +21,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from hakobi import files, launch, records
+from hakobi import drop_in, files, launch, records
 from hakobi.conditions import Conditions
-from hakobi.errors import FormatError, HakobiError, RunError, StorageError
+from hakobi.errors import FormatError, HakobiError, InputError, RunError, StorageError
 from hakobi.measuring.testbed import Testbed
 from hakobi.programs import Program
 from hakobi.records import Record
-from hakobi.studies.output_methods.plan import BASELINE, HIDDEN, Case, Plan, Run
+from hakobi.studies.output_methods.plan import BASELINE, DROP_IN, HIDDEN, OWN, Case, Plan, Run
 from hakobi.words import bytes_text
 
 #: What is missing where a program of the user's own ends well and says nothing.
@@ -154,12 +155,12 @@ class Runner:
             output, told_in = folder / self._plan.app, json
             if bed:
                 output, told_in = bed.on_nodes(output), bed.on_nodes(json)
-            method, _, _ = case.method.partition(HIDDEN)
+            method, _, _ = case.method.partition("+")
             arguments = ["--method", method, "--output", str(output), "--json", str(told_in)]
             if self._plan.sync:
                 arguments.append("--sync")
             arguments += self._plan.arguments
-            variables = {**_hiding(case), **self._model_environment(case, folder, Path(temporary))}
+            variables = self._environment(case, folder, Path(temporary))
             finished = launch.run(
                 self._program,
                 arguments,
@@ -176,6 +177,16 @@ class Runner:
         if len(told) != 1:
             raise FormatError(f"{what}: wrote {len(told)} records where one is due")
         return finished, told[0]
+
+    def _environment(self, case: Case, folder: Path, own: Path) -> dict[str, str]:
+        variables = {**_hiding(case), **self._model_environment(case, folder, own)}
+        if case.method.endswith(DROP_IN):
+            library, why_not = drop_in.find_library(drop_in.look_at((str(self._program.path),)))
+            if library is None:
+                raise InputError(why_not)
+            before = variables.get("LD_PRELOAD", os.environ.get("LD_PRELOAD", ""))
+            variables["LD_PRELOAD"] = drop_in.preload_text([library], before)
+        return variables
 
     def _model_environment(self, case: Case, folder: Path, own: Path) -> dict[str, str]:
         model = self._plan.models.get(case.storage)
@@ -225,7 +236,7 @@ class Runner:
 
 def _hiding(case: Case) -> dict[str, str]:
     """What tells OutputOptions::asynchronous where the program does not; `auto` and the baseline do what they do."""
-    if case.method in ("auto", BASELINE):
+    if case.method in ("auto", OWN, OWN + DROP_IN, BASELINE):
         return {}
     return {"HAKOBI_ASYNCHRONOUS": str(int(case.method.endswith(HIDDEN)))}
 
@@ -254,13 +265,18 @@ class Mismatch:
 
 
 def mismatches(results: list[Record]) -> list[Mismatch]:
-    """The runs whose files differ from what most runs wrote, by checksum; empty when all agree. Pure."""
-    by_digest: dict[str, list[str]] = {}
+    """The runs whose files differ from what most comparable runs wrote, by checksum; empty when all agree. What the
+    program wrote by itself is compared with such runs only; where the record says `bytes_depend_on_ranks` (a file has a
+    piece a rank), runs are compared with those on as many ranks. Pure."""
+    kinds: dict[tuple[bool, int], dict[str, list[str]]] = {}
     for record in results:
         if record["sha256"] is not None:
             name = f"{record['method']} on {record['ranks']} ranks, {record['storage']}, round {record['repetition']}"
-            by_digest.setdefault(record["sha256"], []).append(name)
-    if len(by_digest) < 2:
-        return []
-    expected = max(by_digest, key=lambda digest: len(by_digest[digest]))
-    return [Mismatch(digest, expected, runs) for digest, runs in by_digest.items() if digest != expected]
+            is_own = record["method"] in (OWN, OWN + DROP_IN)
+            kind = (is_own, record["ranks"] if record.get("bytes_depend_on_ranks") else 0)
+            kinds.setdefault(kind, {}).setdefault(record["sha256"], []).append(name)
+    found = []
+    for by_digest in kinds.values():
+        expected = max(by_digest, key=lambda digest: len(by_digest[digest]))
+        found += [Mismatch(digest, expected, runs) for digest, runs in by_digest.items() if digest != expected]
+    return found

@@ -9,11 +9,11 @@
 //  scales).
 //  4. Fields are contiguous, allocated at once and never filled, so that H5Dget_offset is final before a
 //  value exists.
-//  7. Objects carry no times, and the format's versions are pinned: the bytes depend on the description only.
 //  5. Fields in filtered chunks are chunked as chunks.hpp says, with netCDF's own filters. HDF5 is told each chunk's size only:
 //  it finds a place for the chunk and enters it into its index, and what it would write is left to who has the bytes.
 //  6. The dimension time is unlimited, which makes its own variable chunked; fields stay contiguous with one record
 //     each, which netCDF reads all the same: ncrcat and MFDataset string the files of a series together.
+//  7. Objects carry no times, and the format's versions are pinned: the bytes depend on the description only.
 #include <hdf5_hl.h>
 
 #include <algorithm>
@@ -22,10 +22,8 @@
 #include <new>
 #include <optional>
 
-#include "format/chunks.hpp"
 #include "format/format.hpp"
-#include "format/netcdf4/hdf5.hpp"
-#include "format/netcdf4/image_driver.hpp"
+#include "format/netcdf4/builder.hpp"
 #include "format/netcdf4/reader.hpp"
 
 namespace hakobi::format {
@@ -44,154 +42,10 @@ hsize_t alignment_of(const StepDescription& step) {
     return alignment < least_bytes ? 1 : alignment;
 }
 
-/// A text attribute as netCDF's char attributes are stored.
-void put_any_text(hid_t object, const char* name, const std::string& text) {
-    const Handle type(H5Tcopy(H5T_C_S1), H5Tclose, "H5Tcopy");
-    check(H5Tset_size(type, std::max<std::size_t>(1, text.size())), "H5Tset_size");
-    const bool is_ascii =
-        std::all_of(text.begin(), text.end(), [](char c) { return static_cast<unsigned char>(c) < 128; });
-    check(H5Tset_cset(type, is_ascii ? H5T_CSET_ASCII : H5T_CSET_UTF8), "H5Tset_cset");
-    const Handle space(H5Screate(text.empty() ? H5S_NULL : H5S_SCALAR), H5Sclose, "H5Screate");
-    const Handle attribute(H5Acreate2(object, name, type, space, H5P_DEFAULT, H5P_DEFAULT), H5Aclose,
-                           "H5Acreate2");
-    if (!text.empty()) check(H5Awrite(attribute, type, text.data()), "H5Awrite");
-}
-
-/// An empty one is not stored at all.
-void put_text(hid_t object, const char* name, const std::string& text) {
-    if (!text.empty()) put_any_text(object, name, text);
-}
-
-/// Numbers of the memory type `from`, stored as `type`.
-void put_numbers(hid_t object, const char* name, hid_t type, hid_t from, const void* values, hsize_t num) {
-    const Handle space(H5Screate_simple(1, &num, nullptr), H5Sclose, "H5Screate_simple");
-    const Handle attribute(H5Acreate2(object, name, type, space, H5P_DEFAULT, H5P_DEFAULT), H5Aclose,
-                           "H5Acreate2");
-    check(H5Awrite(attribute, from, values), "H5Awrite");
-}
-
-/// `type`: of the field that has them.
-void put_attributes(hid_t object, const Attributes& attributes, std::optional<ValueType> type) {
-    for (const auto& [name, value] : attributes) {
-        const NumberType stored = number_type(name, value, type.has_value());
-        const hid_t as = stored == NumberType::field   ? native_type(*type)
-                         : stored == NumberType::int32 ? H5T_NATIVE_INT32
-                         : stored == NumberType::int64 ? H5T_NATIVE_INT64
-                                                       : H5T_NATIVE_DOUBLE;
-        if (const auto* text = std::get_if<0>(&value)) put_any_text(object, name.c_str(), *text);
-        if (const auto* reals = std::get_if<1>(&value))
-            put_numbers(object, name.c_str(), as, H5T_NATIVE_DOUBLE, reals->data(), reals->size());
-        if (const auto* integers = std::get_if<2>(&value))
-            put_numbers(object, name.c_str(), as, H5T_NATIVE_INT64, integers->data(), integers->size());
-    }
-}
-
 bool has_int64(const Attributes& attributes) {
     return std::ranges::any_of(attributes, [](const auto& attribute) {
         return number_type(attribute.first, attribute.second, false) == NumberType::int64;
     });
-}
-
-void put_int(hid_t object, const char* name, int value) {
-    const Handle space(H5Screate(H5S_SCALAR), H5Sclose, "H5Screate");
-    const Handle attribute(H5Acreate2(object, name, H5T_NATIVE_INT, space, H5P_DEFAULT, H5P_DEFAULT),
-                           H5Aclose, "H5Acreate2");
-    check(H5Awrite(attribute, H5T_NATIVE_INT, &value), "H5Awrite");
-}
-
-/// Everything that is open while one file is laid out.
-class Builder {
-  public:
-    Builder(SparseImage& image, hsize_t alignment_bytes)
-        : access_(H5Pcreate(H5P_FILE_ACCESS), H5Pclose, "H5Pcreate"),
-          creation_(H5Pcreate(H5P_FILE_CREATE), H5Pclose, "H5Pcreate"),
-          dataset_(H5Pcreate(H5P_DATASET_CREATE), H5Pclose, "H5Pcreate"),
-          file_((prepare(image, alignment_bytes), H5Fcreate("step.nc", H5F_ACC_TRUNC, creation_, access_)),
-                H5Fclose, "H5Fcreate") {}
-
-    [[nodiscard]] hid_t file() const { return file_; }
-
-    /// `fill`: what readers take for missing, or nullptr.
-    [[nodiscard]] hid_t create(const std::string& name, hid_t type, const std::vector<std::int64_t>& extents,
-                               const void* fill = nullptr) {
-        const std::vector<hsize_t> lengths(extents.begin(), extents.end());
-        const Handle space(lengths.empty()
-                               ? H5Screate(H5S_SCALAR)
-                               : H5Screate_simple(static_cast<int>(lengths.size()), lengths.data(), nullptr),
-                           H5Sclose, "H5Screate_simple");
-        const Handle creation(H5Pcopy(dataset_), H5Pclose, "H5Pcopy");
-        if (fill != nullptr) check(H5Pset_fill_value(creation, type, fill), "H5Pset_fill_value");
-        return H5Dcreate2(file_, name.c_str(), type, space, H5P_DEFAULT, creation, H5P_DEFAULT);
-    }
-    /// Step 5's data set.
-    [[nodiscard]] hid_t create_chunked(const FieldDescription& field,
-                                       const std::vector<std::int64_t>& extents, const ChunkGrid& grid,
-                                       const void* fill) {
-        std::vector<hsize_t> chunk(field.is_static ? 0 : 1, 1);
-        chunk.insert(chunk.end(), grid.shape().begin(), grid.shape().end());
-        const std::vector<hsize_t> lengths(extents.begin(), extents.end());
-        const Handle space(H5Screate_simple(static_cast<int>(lengths.size()), lengths.data(), nullptr),
-                           H5Sclose, "H5Screate_simple");
-        const Handle creation(H5Pcopy(dataset_), H5Pclose, "H5Pcopy");
-        if (fill != nullptr)
-            check(H5Pset_fill_value(creation, native_type(field.type), fill), "H5Pset_fill_value");
-        check(H5Pset_chunk(creation, static_cast<int>(chunk.size()), chunk.data()), "H5Pset_chunk");
-        check(H5Pset_alloc_time(creation, H5D_ALLOC_TIME_INCR), "H5Pset_alloc_time");
-        if (bytes_of(field.type) > 1) check(H5Pset_shuffle(creation), "H5Pset_shuffle");
-        const auto level = static_cast<unsigned>(field.filters.level);
-        if (field.filters.codec == filter::Codec::deflate) {
-            check(H5Pset_deflate(creation, level), "H5Pset_deflate");
-        } else {
-            check(H5Pset_filter(creation, filter::hdf5_filter_of(field.filters.codec), H5Z_FLAG_OPTIONAL, 1,
-                                &level),
-                  "H5Pset_filter");
-        }
-        return H5Dcreate2(file_, field.name.c_str(), native_type(field.type), space, H5P_DEFAULT, creation,
-                          H5P_DEFAULT);
-    }
-    /// Step 2's scale without a variable: never allocated.
-    [[nodiscard]] hid_t create_bare_scale(const std::string& name, std::int64_t length) {
-        check(H5Pset_alloc_time(dataset_, H5D_ALLOC_TIME_LATE), "H5Pset_alloc_time");
-        const hid_t id = create(name, H5T_IEEE_F32BE, {length});
-        check(H5Pset_alloc_time(dataset_, H5D_ALLOC_TIME_EARLY), "H5Pset_alloc_time");
-        return id;
-    }
-    /// Step 6's dimension: one record, and room for a chunk of them.
-    [[nodiscard]] hid_t create_record(const std::string& name) {
-        constexpr hsize_t length = 1, most = H5S_UNLIMITED, chunk = 512;
-        const Handle space(H5Screate_simple(1, &length, &most), H5Sclose, "H5Screate_simple");
-        const Handle creation(H5Pcopy(dataset_), H5Pclose, "H5Pcopy");
-        check(H5Pset_chunk(creation, 1, &chunk), "H5Pset_chunk");
-        // What the chunk holds besides the record is written, too.
-        check(H5Pset_fill_time(creation, H5D_FILL_TIME_ALLOC), "H5Pset_fill_time");
-        return H5Dcreate2(file_, name.c_str(), H5T_NATIVE_DOUBLE, space, H5P_DEFAULT, creation, H5P_DEFAULT);
-    }
-    void close() { file_.close("H5Fclose"); }
-
-  private:
-    void prepare(SparseImage& image, hsize_t alignment_bytes) {
-        check(driver_.use(access_, image), "H5Pset_driver");
-        check(H5Pset_libver_bounds(access_, H5F_LIBVER_V18, H5F_LIBVER_V18), "H5Pset_libver_bounds");
-        check(H5Pset_alignment(access_, alignment_bytes, alignment_bytes), "H5Pset_alignment");
-        check(H5Pset_fclose_degree(access_, H5F_CLOSE_STRONG), "H5Pset_fclose_degree");
-        const unsigned order = H5P_CRT_ORDER_TRACKED | H5P_CRT_ORDER_INDEXED;
-        check(H5Pset_link_creation_order(creation_, order), "H5Pset_link_creation_order");
-        check(H5Pset_attr_creation_order(creation_, order), "H5Pset_attr_creation_order");
-        check(H5Pset_obj_track_times(creation_, false), "H5Pset_obj_track_times");
-        check(H5Pset_attr_creation_order(dataset_, order), "H5Pset_attr_creation_order");
-        check(H5Pset_obj_track_times(dataset_, false), "H5Pset_obj_track_times");
-        check(H5Pset_layout(dataset_, H5D_CONTIGUOUS), "H5Pset_layout");
-        check(H5Pset_alloc_time(dataset_, H5D_ALLOC_TIME_EARLY), "H5Pset_alloc_time");
-        check(H5Pset_fill_time(dataset_, H5D_FILL_TIME_NEVER), "H5Pset_fill_time");
-    }
-
-    ImageDriver driver_;  // outlives the file
-    Handle access_, creation_, dataset_, file_;
-};
-
-void make_scale(hid_t scale, const std::string& name, int number) {
-    check(H5DSset_scale(scale, name.c_str()), "H5DSset_scale");
-    put_int(scale, "_Netcdf4Dimid", number);
 }
 
 void put_global_attributes(hid_t file, const StepDescription& step) {
@@ -212,36 +66,10 @@ void put_global_attributes(hid_t file, const StepDescription& step) {
 }
 
 hid_t create_time(Builder& builder, const StepDescription& step) {
-    const hid_t time = check(builder.create_record("time"), "H5Dcreate2");
-    make_scale(time, "time", 0);
-    put_text(time, "standard_name", "time");
-    put_text(time, "axis", "T");
-    put_text(time, "units", step.time_units);
-    // Only a time since a date has a calendar; seconds of model time have none.
-    if (step.time_units.find(" since ") != std::string::npos) put_text(time, "calendar", "standard");
+    const hid_t time = check(builder.create_record("time", H5T_NATIVE_DOUBLE, 1), "H5Dcreate2");
+    describe_time(time, step);
     check(H5Dwrite(time, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, &step.time), "H5Dwrite");
     return time;
-}
-
-hid_t create_dimension(Builder& builder, const StepDescription& step, const Dimension& dimension,
-                       int number) {
-    if (dimension.axis < 0) {
-        const hid_t scale = check(builder.create_bare_scale(dimension.name, dimension.length), "H5Dcreate2");
-        // netCDF's own words, the length right-aligned in ten columns: readers compare the beginning.
-        std::string digits = std::to_string(dimension.length);
-        if (digits.size() < 10) digits.insert(0, 10 - digits.size(), ' ');
-        make_scale(scale, "This is a netCDF dimension but not a netCDF variable." + digits, number);
-        return scale;
-    }
-    const Axis& axis = step.axes[static_cast<std::size_t>(dimension.axis)];
-    const hid_t scale =
-        check(builder.create(dimension.name, H5T_NATIVE_DOUBLE, {dimension.length}), "H5Dcreate2");
-    make_scale(scale, dimension.name, number);
-    put_text(scale, "standard_name", axis.standard_name);
-    put_text(scale, "units", axis.units);
-    put_attributes(scale, axis.attributes, ValueType::float64);
-    check(H5Dwrite(scale, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, axis.values.data()), "H5Dwrite");
-    return scale;
 }
 
 std::int64_t offset_of(hid_t dataset) {
@@ -289,14 +117,7 @@ hid_t create_field(Builder& builder, const FieldDescription& field, const std::v
     const hid_t dataset = check(grid.num_chunks() > 0 ? builder.create_chunked(field, extents, grid, fill)
                                                       : builder.create(field.name, type, extents, fill),
                                 "H5Dcreate2");
-    put_text(dataset, "standard_name", field.standard_name);
-    put_text(dataset, "long_name", field.long_name);
-    put_text(dataset, "units", field.units);
-    if (fill != nullptr) put_numbers(dataset, "_FillValue", type, type, fill, 1);
-    put_text(dataset, "coordinates", coordinates_text(field));
-    if (const int bits = bits_kept(field); bits > 0)
-        put_int(dataset, "_QuantizeBitRoundNumberOfSignificantBits", bits);
-    put_attributes(dataset, field.attributes, field.type);
+    describe_field(dataset, field);
     for (std::size_t d = 0; d < own.size(); ++d)
         check(H5DSattach_scale(dataset, own[d], static_cast<unsigned>(d)), "H5DSattach_scale");
     return dataset;
@@ -314,7 +135,7 @@ Layout build(const StepDescription& step, const Dimensions& dimensions,
         std::vector<hid_t> scales = {create_time(builder, step)};
         layout.time_offset_bytes = offset_of_record(scales[0]);
         for (const Dimension& dimension : dimensions.all) {
-            scales.push_back(create_dimension(builder, step, dimension, static_cast<int>(scales.size())));
+            scales.push_back(builder.create_dimension(step, dimension, static_cast<int>(scales.size())));
         }
         for (std::size_t f = 0; f < step.fields.size(); ++f) {
             const bool is_in_chunks = grids[f].num_chunks() > 0;

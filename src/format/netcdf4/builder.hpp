@@ -1,0 +1,58 @@
+#pragma once
+
+#include <hdf5.h>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "format/chunks.hpp"
+#include "format/netcdf4/hdf5.hpp"
+#include "format/netcdf4/image_driver.hpp"
+#include "format/step.hpp"
+
+// What the files of this folder are put together from; netcdf4.cpp has the numbered steps. Everything throws Hdf5Failure.
+
+namespace hakobi::format {
+
+/// A text attribute as netCDF's char attributes are stored; an empty one is not stored at all.
+void put_text(hid_t object, const char* name, const std::string& text);
+void put_int(hid_t object, const char* name, int value);
+/// `type`: of the field that has them.
+void put_attributes(hid_t object, const Attributes& attributes, std::optional<ValueType> type);
+/// Every attribute of a field but those of its dimensions.
+void describe_field(hid_t dataset, const FieldDescription& field);
+/// Those of the variable time, which is made a scale.
+void describe_time(hid_t dataset, const StepDescription& step);
+
+/// Everything that is open while one file is laid out.
+class Builder {
+  public:
+    /// `newest`: the last version of the format that objects may need.
+    Builder(SparseImage& image, hsize_t alignment_bytes, H5F_libver_t newest = H5F_LIBVER_V18);
+
+    [[nodiscard]] hid_t file() const { return file_; }
+
+    /// `fill`: what readers take for missing, or nullptr.
+    [[nodiscard]] hid_t create(const std::string& name, hid_t type, const std::vector<std::int64_t>& extents,
+                               const void* fill = nullptr);
+    /// Step 5's data set.
+    [[nodiscard]] hid_t create_chunked(const FieldDescription& field,
+                                       const std::vector<std::int64_t>& extents, const ChunkGrid& grid,
+                                       const void* fill);
+    /// Step 6's dimension, or a variable of it: `length` records in chunks of many.
+    [[nodiscard]] hid_t create_record(const std::string& name, hid_t type, hsize_t length);
+    /// Step 2's dimension, the scale number `number`.
+    [[nodiscard]] hid_t create_dimension(const StepDescription& step, const Dimension& dimension, int number);
+    void close() { file_.close("H5Fclose"); }
+
+  private:
+    void prepare(SparseImage& image, hsize_t alignment_bytes, H5F_libver_t newest);
+    [[nodiscard]] hid_t create_bare_scale(const std::string& name, std::int64_t length);
+
+    ImageDriver driver_;  // outlives the file
+    Handle access_, creation_, dataset_, file_;
+};
+
+}  // namespace hakobi::format

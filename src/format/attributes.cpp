@@ -113,6 +113,22 @@ Attribute attribute_of(const FillValue& value) {
         value);
 }
 
+std::optional<FillValue> fill_value_of(ValueType type, const Attribute& value) {
+    std::optional<FillValue> fill = zero_of(type);
+    const auto take = [&](const auto& numbers) {
+        if (numbers.size() != 1 || !fill) {
+            fill.reset();
+            return;
+        }
+        std::visit([&](auto& number) { number = static_cast<std::decay_t<decltype(number)>>(numbers[0]); },
+                   *fill);
+    };
+    if (std::holds_alternative<std::string>(value)) return std::nullopt;
+    if (const auto* reals = std::get_if<1>(&value)) take(*reals);
+    if (const auto* integers = std::get_if<2>(&value)) take(*integers);
+    return fill;
+}
+
 Status check_attributes(const std::string& whose, const Attributes& attributes,
                         std::span<const std::string_view> taken, std::optional<ValueType> type) {
     for (const auto& [name, value] : attributes) {

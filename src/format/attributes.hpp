@@ -23,6 +23,8 @@ enum class NumberType : std::uint8_t { field, real, int32, int64 };
 
 /// What a file says of a fill value.
 [[nodiscard]] Attribute attribute_of(const FillValue& value);
+/// And back; nothing where it is no number, or not one.
+[[nodiscard]] std::optional<FillValue> fill_value_of(ValueType type, const Attribute& value);
 
 /// invalid_argument, beginning with `whose` ("field eta"), for a name that netCDF does not take or keeps for itself, one of
 /// `taken`, which are said elsewhere, and a value that no file can hold. `type`: of the field whose attributes they are.

@@ -5,6 +5,7 @@
 
 #include "base/status.hpp"
 #include "format/layout.hpp"
+#include "format/series.hpp"
 #include "format/step.hpp"
 
 namespace hakobi::format {
@@ -38,6 +39,20 @@ class Format {
     /// What a step's file says of itself: format where it is none of this format, or torn; unsupported where its files are
     /// not read back. Reads the file.
     [[nodiscard]] virtual Result<FoundStep> read(const std::string& path) const = 0;
+    /// What `read` found as a description, for lay_out_series: fields that the format could not write are left out.
+    [[nodiscard]] virtual StepDescription description_of(const FoundStep& /*found*/) const { return {}; }
+
+    /// Whether a file of the format can show a whole series, whose values stay in the steps' files.
+    [[nodiscard]] virtual bool shows_series() const { return false; }
+    /// Lays out such a file, for `folder`, where the sources are: they may be looked into. All of it is metadata.
+    [[nodiscard]] virtual Result<Layout> lay_out_series(const SeriesDescription& /*series*/,
+                                                        const std::string& /*folder*/) const {
+        return Status(ErrorCode::unsupported, "no file of this format shows a series");
+    }
+    /// What such a file says; format where it is something else. Of a static field one source is known.
+    [[nodiscard]] virtual Result<SeriesDescription> read_series(const std::string& /*path*/) const {
+        return Status(ErrorCode::unsupported, "no file of this format shows a series");
+    }
 };
 
 /// All formats, in the order of the documentation; the first is the default. They live as long as the process.

@@ -20,6 +20,7 @@
 #include "format/format.hpp"
 #include "output/piece_set.hpp"
 #include "output/series.hpp"
+#include "output/series_view.hpp"
 #include "output/step_file.hpp"
 #include "storage/file.hpp"
 #include "storage/lock_file.hpp"
@@ -128,12 +129,14 @@ std::vector<std::string> find_folders(std::string path) {
     return folders;
 }
 
-/// Keeps the lock of one prefix at a time: a folder's files come in the order of their names.
+/// Keeps the lock of one prefix at a time: a folder's files come in the order of their names. Before it leaves one, all its
+/// steps are shown.
 class SeriesLock {
   public:
+    ~SeriesLock() { leave(); }
     Status hold(const std::string& prefix) {
         if (prefix == prefix_) return status_;
-        lock_.release();
+        leave();
         prefix_ = prefix;
         Result<storage::LockFile> taken = lock_series(prefix);
         status_ = taken.ok() ? Status() : taken.status();
@@ -147,6 +150,15 @@ class SeriesLock {
     }
 
   private:
+    void leave() {
+        if (!prefix_.empty() && status_.ok())
+            (void)guarded("showing " + prefix_, [&] {
+                show_series(prefix_);
+                return Status();
+            });
+        lock_.release();
+    }
+
     std::string prefix_;
     Status status_;
     storage::LockFile lock_;

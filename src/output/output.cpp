@@ -106,6 +106,7 @@ Status Output::Impl::claim() {
     if (!claim.ok()) return claim.status();
     lock = std::move(claim.value().lock);
     next_step = claim.value().next_step();
+    view = output::SeriesView(prefix, *format, claim.value().earlier);
     Result<output::Resumed> last = output::Resumed::read(*format, std::move(claim.value().earlier));
     if (!last.ok()) return last.status();
     resumed = std::move(last).value();

@@ -9,6 +9,7 @@
 #include "output/held_field.hpp"
 #include "output/method.hpp"
 #include "output/resumed.hpp"
+#include "output/series_view.hpp"
 #include "output/sidecar.hpp"
 #include "storage/lock_file.hpp"
 
@@ -31,12 +32,14 @@ struct Output::Impl {
     output::RunId run{};
     storage::LockFile lock;   // rank 0: nobody else writes the prefix
     output::Resumed resumed;  // rank 0: what the next step is compared with
+    output::SeriesView view;  // rank 0: shows the steps as one data set
     std::int64_t next_step = 0;
     bool is_open = false;  // between begin_step and end_step
     bool is_closed = false;
     std::vector<std::string> parts_made;  // rank 0: the temporary files that are there
     bool is_behind = false;               // a step that was stored is being finished by `behind` of rank 0
     std::string part_behind;              // rank 0: its temporary file
+    std::int64_t number_behind = 0;       // its number
     output::Behind behind;
     Status failure;                       // why the object is failed
     Status put_status;                    // the first mistake in this step's puts
@@ -91,6 +94,8 @@ struct Output::Impl {
     /// stored.
     mpi::Agreed finish_draining(int most_left) noexcept;
     mpi::Agreed finish_oldest() noexcept;
+    /// Rank 0: a step's file has its name, which is shown now and then.
+    void show(std::int64_t number) noexcept;
     /// Has rank 0 finish a stored step, whose overview takes time, while the ranks go on; after the one before it.
     mpi::Agreed finish_later(const output::Step& stored) noexcept;
     /// Waits for that, if it is under way.

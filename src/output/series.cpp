@@ -9,6 +9,7 @@
 #include <chrono>
 #include <cstdio>
 #include <filesystem>
+#include <optional>
 
 #include "base/bytes.hpp"
 #include "format/format.hpp"
@@ -96,6 +97,13 @@ Status remove_steps(const Series& series) {
     return {};
 }
 
+Status remove_views(const Series& series) {
+    for (const std::string& view : series.views) {
+        if (Status status = storage::remove_file(view); !status.ok()) return status;
+    }
+    return {};
+}
+
 /// Gathers what is whole; afterwards the series has files, and pieces only where they stay as they are.
 Result<std::vector<Series::Entry>> resume_steps(const std::string& prefix, const Series& found,
                                                 std::int64_t buffer_bytes) {
@@ -168,6 +176,50 @@ StepName parse_step_name(const std::string& path) {
     return result;
 }
 
+namespace {
+
+constexpr std::string_view view_infix = ".series";
+
+/// Of what follows the prefix in a view's name what follows the extension; nothing where it is no view's.
+std::optional<std::string_view> view_suffix(std::string_view rest) {
+    if (!rest.starts_with(view_infix)) return std::nullopt;
+    rest.remove_prefix(view_infix.size());
+    if (rest.starts_with(".") && rest.size() > 1 && rest[1] >= '0' && rest[1] <= '9')
+        rest.remove_prefix(std::min(rest.size(), rest.find_first_not_of("0123456789", 1)));
+    for (const format::Format* format : format::formats()) {
+        if (!format->shows_series() || !rest.starts_with(format->extension())) continue;
+        rest.remove_prefix(format->extension().size());
+        if (rest.empty() || rest.front() == '.') return rest;
+        return std::nullopt;
+    }
+    return std::nullopt;
+}
+
+}  // namespace
+
+std::string view_path(std::string_view prefix, std::string_view extension) {
+    return std::string(prefix).append(view_infix).append(extension);
+}
+
+std::string chapter_path(std::string_view prefix, std::int64_t first_step, std::string_view extension) {
+    std::string path = step_path(std::string(prefix).append(view_infix), first_step, extension);
+    path[prefix.size() + view_infix.size()] = '.';
+    return path;
+}
+
+Status check_views(std::string_view prefix, const Series& series) {
+    for (const std::string& view : series.views) {
+        bool is_ours = false;
+        for (const format::Format* format : format::formats())
+            is_ours = is_ours || (view.ends_with(format->extension()) && format->read_series(view).ok());
+        if (is_ours) continue;
+        return {ErrorCode::exists, "cannot write the steps of " + std::string(prefix) + ": " + view +
+                                       " is in the way, which is to show them; nothing here made it: give it "
+                                       "another name"};
+    }
+    return {};
+}
+
 Result<Series> find_series(const std::string& prefix) {
     Series series;
     const std::string folder = folder_of(prefix);
@@ -177,10 +229,14 @@ Result<Series> find_series(const std::string& prefix) {
     for (fs::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error)) {
         const std::string name = entry->path().filename().string();
         if (!name.starts_with(base)) continue;
-        const StepName parsed = parse_step_name(name);
-        if (parsed.step < 0 || parsed.prefix != base) continue;
         std::error_code unknown;
         const fs::file_status status = entry->symlink_status(unknown);
+        if (const auto suffix = view_suffix(std::string_view(name).substr(base.size()))) {
+            if (suffix->empty()) series.views.push_back(before + name);
+            if (is_part_suffix(*suffix) && fs::is_regular_file(status)) series.parts.push_back(before + name);
+        }
+        const StepName parsed = parse_step_name(name);
+        if (parsed.step < 0 || parsed.prefix != base) continue;
         const Series::Entry found{parsed.step, before + name, parsed.extension};
         if (parsed.suffix.empty()) {
             series.files.push_back(found);
@@ -237,7 +293,11 @@ Result<Claim> claim_series(std::string_view prefix_as_given, std::string_view ex
     if (!series.ok()) return series.status();
     for (const std::string& part : series.value().parts) discard_file(part);
     if (Status status = check_free(step_path(prefix, 0, extension), true); !status.ok()) return status;
-    if (!series.value().holds_steps()) return claim;
+    if (Status status = check_views(prefix, series.value()); !status.ok()) return status;
+    if (!series.value().holds_steps()) {
+        if (Status status = remove_views(series.value()); !status.ok()) return status;
+        return claim;
+    }
     switch (earlier) {
         case Earlier::refused:
             return Status(ErrorCode::exists,
@@ -245,6 +305,7 @@ Result<Claim> claim_series(std::string_view prefix_as_given, std::string_view ex
                               " already: say resume to go on after the last whole step, or "
                               "replace to remove them");
         case Earlier::replaced:
+            if (Status status = remove_views(series.value()); !status.ok()) return status;
             if (Status status = remove_steps(series.value()); !status.ok()) return status;
             return claim;
         case Earlier::resumed: {

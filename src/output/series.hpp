@@ -17,6 +17,8 @@ namespace hakobi::output {
 //   run_000012.nc.0123456789abcdef.part   its file until it is whole; 16 hexadecimal digits that nobody can foretell
 //   run_000012.nc.pieces/                 its pieces (per-process)
 //   run_000012.nc.pieces.gathered/        pieces that are in the step's file, while they are removed
+//   run.series.nc                         all whole steps as one data set (series_view.hpp)
+//   run.series.000256.nc                  a part of what that shows: steps 256 and later
 //   run.lock                              who writes at present: a run, or a gathering (storage/lock_file.hpp)
 
 /// What pieces say of the run that wrote them: random, made by rank 0 in create.
@@ -44,12 +46,20 @@ struct Series {
     };
     std::vector<Entry> files;        ///< whole steps
     std::vector<Entry> pieces;       ///< folders of pieces, also those that are being removed
-    std::vector<std::string> parts;  ///< files of steps that never became whole
+    std::vector<std::string> parts;  ///< files of steps and views that never became whole
+    std::vector<std::string> views;  ///< files that show the steps as one data set, by their names
 
     [[nodiscard]] bool holds_steps() const noexcept { return !files.empty() || !pieces.empty(); }
 };
 /// An empty series where the folder is missing.
 Result<Series> find_series(const std::string& prefix);
+
+/// What shows the whole steps of a prefix as one data set, and a part of that from `first_step` on.
+[[nodiscard]] std::string view_path(std::string_view prefix, std::string_view extension);
+[[nodiscard]] std::string chapter_path(std::string_view prefix, std::int64_t first_step,
+                                       std::string_view extension);
+/// exists when something else has such a name: what nobody here made is not replaced.
+Status check_views(std::string_view prefix, const Series& series);
 
 [[nodiscard]] std::string lock_path(const std::string& prefix);
 /// Takes the prefix's lock; says on stderr what a dead owner left, or that the file system has no locks.

@@ -60,17 +60,29 @@ Status create_file(const std::string& path, std::span<const format::Extent> meta
     return status;
 }
 
+namespace {
+
+Status sync_file(const std::string& path) {
+    Result<storage::FilePtr> file =
+        storage::open_file(path, {.read = true, .write = true, .regular_only = true});
+    if (!file.ok()) return file.status();
+    Status status = file.value()->sync();
+    status.keep_first(file.value()->close());
+    return status;
+}
+
+}  // namespace
+
 Status finish_file(const std::string& part, const std::string& path, bool sync) {
     if (Status status = check_free(path); !status.ok()) return status;
-    if (sync) {
-        Result<storage::FilePtr> file =
-            storage::open_file(part, {.read = true, .write = true, .regular_only = true});
-        if (!file.ok()) return file.status();
-        Status status = file.value()->sync();
-        status.keep_first(file.value()->close());
-        if (!status.ok()) return status;
-    }
+    if (Status status = sync ? sync_file(part) : Status(); !status.ok()) return status;
     if (Status status = storage::rename_new_file(part, path); !status.ok()) return status;
+    return sync ? sync_folder(folder_of(storage::system_path(path))) : Status();
+}
+
+Status replace_file(const std::string& part, const std::string& path, bool sync) {
+    if (Status status = sync ? sync_file(part) : Status(); !status.ok()) return status;
+    if (Status status = storage::rename_file(part, path); !status.ok()) return status;
     return sync ? sync_folder(folder_of(storage::system_path(path))) : Status();
 }
 

@@ -33,6 +33,9 @@ Status create_file(const std::string& path, std::span<const format::Extent> meta
 /// are on stable storage.
 Status finish_file(const std::string& part, const std::string& path, bool sync);
 
+/// The same for a file that replaces the one of that name, in one step.
+Status replace_file(const std::string& part, const std::string& path, bool sync);
+
 /// Makes a folder's entries durable.
 Status sync_folder(const std::string& folder);
 

@@ -8,7 +8,7 @@
 //  format says (format.hpp), and every rank knows where its values go.
 //  5. Written: all values are in the file. Hidden: they are copied and on their way; end_step returns, and 6 comes in a
 //  later call, when all ranks have stored theirs: steps are finished in their order.
-//  6. Finished: rank 0 has made its overview where one is asked for, synced and renamed it. Of a hidden step with an overview
+//  6. Finished: rank 0 has made its overview where one is asked for, synced and renamed it, and shows it (series_view.hpp). Of a hidden step with an overview
 //  this is done while the ranks go on, and agreed on in a later call.
 //
 // From create to close rank 0 holds the prefix's lock. An error at any point: steps before it are finished, rank 0 removes the
@@ -174,6 +174,7 @@ mpi::Agreed Output::Impl::write_step() noexcept {
         Stopwatch stopwatch(times.layout_s);
         if (mpi::Agreed agreed = lay_out(has_chunks, filled); !agreed.status.ok()) return agreed;
     }
+    if (is_rank_0()) view.expect(step.number, step.description);
     {
         Stopwatch stopwatch(times.values_s);
         if (mpi::Agreed agreed = method->write(step); !agreed.status.ok()) return agreed;
@@ -232,6 +233,7 @@ mpi::Agreed Output::Impl::finish_later(const Step& stored) noexcept {
     is_behind = true;
     if (is_rank_0()) {
         part_behind = stored.part_path;
+        number_behind = stored.number;
         behind.start([stored, sync = options.sync] {
             Status status = output::write_overview(stored, sync);
             return status.ok() ? output::finish_file(stored.part_path, stored.path, sync) : status;
@@ -245,7 +247,9 @@ mpi::Agreed Output::Impl::finish_behind() noexcept {
     Stopwatch stopwatch(times.finish_s);
     const Status status = behind.wait();
     if (status.ok()) std::erase(parts_made, part_behind);
-    return mpi::agree(comm, status);
+    mpi::Agreed agreed = mpi::agree(comm, status);
+    if (agreed.status.ok()) show(number_behind);
+    return agreed;
 }
 
 mpi::Agreed Output::Impl::finish(const Step& finished) noexcept {
@@ -261,7 +265,15 @@ mpi::Agreed Output::Impl::finish(const Step& finished) noexcept {
         });
         if (status.ok()) std::erase(parts_made, finished.part_path);
     }
-    return mpi::agree(comm, status);
+    mpi::Agreed agreed = mpi::agree(comm, status);
+    if (agreed.status.ok()) show(finished.number);
+    return agreed;
+}
+
+void Output::Impl::show(std::int64_t number) noexcept {
+    if (!is_rank_0()) return;
+    view.complete(number);
+    view.write_now_and_then(options.sync);
 }
 
 mpi::Agreed Output::Impl::lay_out(bool has_chunks, Status status) noexcept {
@@ -331,6 +343,10 @@ mpi::Agreed Output::Impl::run_close() noexcept {
     if (agreed.status.ok()) agreed = finish_behind();
     if (!agreed.status.ok()) fail(agreed);
     if (mpi::Agreed closed = method->close(times); agreed.status.ok()) agreed = closed;
+    if (is_rank_0()) {
+        if (!method->writes_step_file()) view.complete_found();
+        view.write(options.sync);
+    }
     lock.release();
     Status status;
     if (is_open) {

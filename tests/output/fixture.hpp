@@ -58,11 +58,13 @@ inline std::vector<char> bytes_of_file(const std::string& path) {
     return {std::istreambuf_iterator<char>(file), {}};
 }
 
-/// The names in a folder, sorted.
+/// The names in a folder, sorted; what shows the steps as one data set is view_test.cpp's and left out.
 inline std::vector<std::string> names_in(const std::string& folder) {
     std::vector<std::string> names;
-    for (const auto& entry : fs::directory_iterator(folder))
-        names.push_back(entry.path().filename().string());
+    for (const auto& entry : fs::directory_iterator(folder)) {
+        std::string name = entry.path().filename().string();
+        if (!name.ends_with(".series.nc")) names.push_back(std::move(name));
+    }
     std::sort(names.begin(), names.end());
     return names;
 }

@@ -218,6 +218,14 @@ def test_a_series_is_its_numbers(tmp_path: Path) -> None:
     assert [series.path(n).name for n in (9, 10, 12)] == ["run_9.nc", "run_10.nc", "run_12.nc"]
 
 
+def test_what_shows_a_series_is_not_listed_beside_it(tmp_path: Path) -> None:
+    for name in ("run_000000.nc", "run.series.nc", "run.series.000000.nc", "other.series.nc"):
+        (tmp_path / name).touch()
+    assert {s.key for s in Catalogue(tmp_path).series.values()} == {"run_######.nc", "other.series.nc"}
+    assert [s.key for s in Catalogue(tmp_path / "run.series.nc").series.values()] == ["run.series.nc"]
+    assert [s.key for s in Catalogue(tmp_path / "run").series.values()] == ["run_######.nc"]
+
+
 def test_a_million_steps_are_few_runs() -> None:
     from hakobi.post.catalogue import Series
 

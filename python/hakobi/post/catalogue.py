@@ -2,6 +2,7 @@
 
 `run_000000.nc`, `run_000001.nc`, … are one series; a file without a number is a series of its own. Numbers are kept as
 integers, so that a series of a million steps costs 8 bytes a step. Links are not followed, hidden files not looked at.
+`run.series.nc`, which shows the steps of `run` as one data set, is left out beside them, unless it is what was named.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ from hakobi.post.stored import MARK, Archive, StoredStep
 
 SUFFIXES = (".nc", ".nc4", ".h5", ".hdf5", ".hdf", ".he5")
 _NUMBERED = re.compile(r"(?s)(.*?)(\d{1,18})")
+_VIEW = re.compile(r"(?s)(.*)\.series(\.#+)?(\.[^.]+)")
 _MOST_FOLDERS = 10_000
 _MOST_RUNS = 20_000
 
@@ -142,6 +144,7 @@ class Catalogue:
                             self._add(found, folder, name)
                     elif self._only is None and len(folders) < _MOST_FOLDERS and entry.is_dir(follow_symlinks=False):
                         folders.append(folder / name)
+        self._leave_views_out(found)
         self._merge_widths(found)
         changed = []
         now: dict[str, Series] = {}
@@ -179,6 +182,12 @@ class Catalogue:
             place = "" if below == "." else below + "/"
             found[key] = (Series(f"{place}{prefix}{sign}{suffix}", folder, prefix, suffix, width), [])
         found[key][1].append(int(digits) if digits else -1)
+
+    def _leave_views_out(self, found: dict[str, tuple[Series, list[int]]]) -> None:
+        for key in list(found):
+            view = _VIEW.fullmatch(key)
+            if view and found[key][0].key != self._only and f"{view[1]}_######{view[3]}" in found:
+                del found[key]
 
     @staticmethod
     def _merge_widths(found: dict[str, tuple[Series, list[int]]]) -> None:

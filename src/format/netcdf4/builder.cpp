@@ -167,6 +167,14 @@ hid_t Builder::create_dimension(const StepDescription& step, const Dimension& di
     return scale;
 }
 
+Handle Builder::copy_of_creation() const {
+    Handle copy(H5Pcreate(H5P_DATASET_CREATE), H5Pclose, "H5Pcreate");
+    check(H5Pset_attr_creation_order(copy, H5P_CRT_ORDER_TRACKED | H5P_CRT_ORDER_INDEXED),
+          "H5Pset_attr_creation_order");
+    check(H5Pset_obj_track_times(copy, false), "H5Pset_obj_track_times");
+    return copy;
+}
+
 void Builder::prepare(SparseImage& image, hsize_t alignment_bytes, H5F_libver_t newest) {
     check(driver_.use(access_, image), "H5Pset_driver");
     check(H5Pset_libver_bounds(access_, H5F_LIBVER_V18, newest), "H5Pset_libver_bounds");

@@ -45,6 +45,8 @@ class Builder {
     [[nodiscard]] hid_t create_record(const std::string& name, hid_t type, hsize_t length);
     /// Step 2's dimension, the scale number `number`.
     [[nodiscard]] hid_t create_dimension(const StepDescription& step, const Dimension& dimension, int number);
+    /// Of data sets without a layout of theirs yet.
+    [[nodiscard]] Handle copy_of_creation() const;
     void close() { file_.close("H5Fclose"); }
 
   private:

@@ -59,6 +59,7 @@ class Handle {
     }
     Handle(const Handle&) = delete;
     Handle& operator=(const Handle&) = delete;
+    Handle(Handle&& other) noexcept : id_(std::exchange(other.id_, -1)), closer_(other.closer_) {}
     operator hid_t() const noexcept {
         return id_;
     }  // NOLINT(google-explicit-constructor): stands for the identifier

@@ -25,6 +25,7 @@
 #include "format/format.hpp"
 #include "format/netcdf4/builder.hpp"
 #include "format/netcdf4/reader.hpp"
+#include "format/netcdf4/series.hpp"
 
 namespace hakobi::format {
 namespace {
@@ -172,6 +173,17 @@ class Netcdf4 final : public Format {
     }
     [[nodiscard]] Result<FoundStep> read(const std::string& path) const override {
         return read_netcdf4(path);
+    }
+    [[nodiscard]] StepDescription description_of(const FoundStep& found) const override {
+        return described(found);
+    }
+    [[nodiscard]] bool shows_series() const override { return true; }
+    [[nodiscard]] Result<Layout> lay_out_series(const SeriesDescription& series,
+                                                const std::string& folder) const override {
+        return lay_out_series_netcdf4(series, folder);
+    }
+    [[nodiscard]] Result<SeriesDescription> read_series(const std::string& path) const override {
+        return read_series_netcdf4(path);
     }
 };
 

@@ -18,6 +18,7 @@
 #include "base/bytes.hpp"
 #include "format/netcdf4/chunk_reader.hpp"
 #include "format/netcdf4/hdf5.hpp"
+#include "format/netcdf4/read_driver.hpp"
 #include "storage/file.hpp"
 
 namespace hakobi::format {
@@ -46,12 +47,14 @@ class OpenFile {
 
   private:
     void prepare() {
+        check(driver_.use(access_), "H5Pset_driver");
         check(H5Pset_fclose_degree(access_, H5F_CLOSE_STRONG), "H5Pset_fclose_degree");
 #if H5_VERSION_GE(1, 10, 7)
         // What has a step's name is whole, and nobody writes to it: locks would only fail where a file system has none.
         check(H5Pset_file_locking(access_, false, true), "H5Pset_file_locking");
 #endif
     }
+    ReadDriver driver_;  // outlives the file
     Handle access_, file_;
 };
 
@@ -206,7 +209,7 @@ void locate(hid_t dataset, FoundField& field) {
 
 class Reader {
   public:
-    explicit Reader(const std::string& path) : file_(path) {}
+    Reader(const std::string& path, Records records) : file_(path), kept_(records) {}
 
     FoundStep read() {
         FoundStep step;
@@ -256,11 +259,12 @@ class Reader {
         const std::vector<std::int64_t> extents = extents_of(dataset, &is_unlimited);
         const Attributes attributes = attributes_of(dataset);
         if (extents.size() != 1) return;
-        const bool is_record = extents[0] == 1 && (name == "time" || is_unlimited);
+        const bool is_record =
+            kept_ == Records::all ? name == "time" : extents[0] == 1 && (name == "time" || is_unlimited);
         if (is_record) {
             records_.push_back(name);
             step.time_units = text_attribute(attributes, "units");
-            if (!is_bare_scale(dataset))
+            if (extents[0] == 1 && !is_bare_scale(dataset))
                 check(H5Dread(dataset, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, &step.time),
                       "H5Dread");
             return;
@@ -307,6 +311,7 @@ class Reader {
     }
 
     OpenFile file_;
+    Records kept_;
     std::vector<std::string> records_;
 };
 
@@ -346,12 +351,16 @@ Status with_hdf5(const std::string& path, Body&& body) {
 
 }  // namespace
 
-Result<FoundStep> read_netcdf4(const std::string& path) {
+Result<FoundStep> read_netcdf4(const std::string& path, Records records) {
     if (Status status = check_kind(path); !status.ok()) return status;
     FoundStep step;
-    Status status = with_hdf5(path, [&] { step = Reader(storage::system_path(path)).read(); });
+    Status status = with_hdf5(path, [&] { step = Reader(storage::system_path(path), records).read(); });
     if (!status.ok()) return status;
     return step;
+}
+
+Status with_file(const std::string& path, const std::function<void(hid_t)>& body) {
+    return with_hdf5(path, [&] { body(OpenFile(storage::system_path(path)).id()); });
 }
 
 Status read_values_netcdf4(const std::string& path, const FoundField& field, const Block& block,

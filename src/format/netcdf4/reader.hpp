@@ -1,7 +1,10 @@
 #pragma once
 
+#include <hdf5.h>
+
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <hakobi/input.hpp>
 #include <optional>
 #include <span>
@@ -33,10 +36,19 @@ struct FoundStep {
     std::vector<FoundField> fields;
 };
 
+/// Which records of time a file is read for: a step's one, or all that a file of a series has.
+enum class Records : std::uint8_t { one, all };
+
 /// Reads what a NetCDF-4 file, or another HDF5 file with data sets in its root group, says of itself. Local. not_found,
 /// permission; format where it is no such file, torn, or newer than the HDF5 library; unsupported for NetCDF's classic
 /// formats.
-Result<FoundStep> read_netcdf4(const std::string& path);
+Result<FoundStep> read_netcdf4(const std::string& path, Records records = Records::one);
+
+/// What would make such a file, as far as a description goes: fields of other types than ours are left out. Pure.
+[[nodiscard]] StepDescription described(const FoundStep& found);
+
+/// Opens the file to read it; what `body` throws of Hdf5Failure is a `format`. Local.
+Status with_file(const std::string& path, const std::function<void(hid_t)>& body);
 
 /// Reads a block of a field whose values only the HDF5 library finds: `values` gets its elements in C order and native byte
 /// order. Of chunks that deflate or zstd packed those that it needs are fetched and unpacked here (chunk_reader.hpp), else the

@@ -1,0 +1,15 @@
+#pragma once
+
+#include <string>
+
+#include "base/status.hpp"
+#include "format/layout.hpp"
+#include "format/series.hpp"
+
+namespace hakobi::format {
+
+/// Format::lay_out_series and Format::read_series; series.cpp says what is in the file.
+Result<Layout> lay_out_series_netcdf4(const SeriesDescription& series, const std::string& folder);
+Result<SeriesDescription> read_series_netcdf4(const std::string& path);
+
+}  // namespace hakobi::format

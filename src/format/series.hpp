@@ -1,0 +1,29 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "format/step.hpp"
+
+namespace hakobi::format {
+
+/// A file that has records of a series: a step's, which has one, or another that shows several.
+struct SeriesSource {
+    std::string file;  ///< its name in the series' folder
+    std::int64_t num_records = 1;
+};
+
+/// What a file says that shows a series as one data set, without the fields' values: those stay in the sources.
+struct SeriesDescription {
+    StepDescription shown;               ///< every field of the series; `time` means nothing
+    std::vector<SeriesSource> sources;   ///< in the order of their records
+    std::vector<std::vector<bool>> has;  ///< [field][source]: whether the source has the field
+    std::vector<std::int64_t> numbers;   ///< of each record's step
+    std::vector<double> times;           ///< of each record
+};
+
+/// The name of the variable that has `numbers`; it is left out where a field or a dimension has the name.
+inline constexpr const char* step_number_name = "step_number";
+
+}  // namespace hakobi::format

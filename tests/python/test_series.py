@@ -1,0 +1,199 @@
+"""The file that shows a series as one data set, as other people's readers see it."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import h5py
+import netCDF4
+import numpy as np
+import pytest
+import xarray
+
+from hakobi import launch, programs
+
+pytestmark = pytest.mark.programs
+
+ROOT = Path(__file__).resolve().parents[2]
+FLAVOUR = programs.flavour()
+if not (ROOT / "build" / FLAVOUR / "lib" / "libhakobi.so").is_file():
+    pytest.skip("the library is not built", allow_module_level=True)
+
+NY, NX = 12, 20
+WRITER = """
+import sys
+import numpy as np
+import hakobi
+
+prefix, steps, options = sys.argv[1], int(sys.argv[2]), eval(sys.argv[3])
+ny, nx = 12, 20
+comm = hakobi.Comm.duplicate()
+y, x = np.mgrid[:ny, :nx]
+whole = hakobi.Block((ny, nx), (0, 0), (ny, nx))
+inner = hakobi.Block((ny, nx), (1, 1), (ny - 2, nx - 2))
+axes = [
+    hakobi.Axis("lat", "degrees_north", np.arange(ny), standard_name="latitude"),
+    hakobi.Axis("lon", "degrees_east", np.arange(nx), standard_name="longitude"),
+]
+out = hakobi.Output.create(
+    comm, prefix, method="root", axes=axes, time_units="seconds since 2020-01-01", title="a run",
+    attributes={"institution": "a test"}, **options,
+)
+for step in range(steps):
+    out.begin_step(60.0 * step)
+    if step == 0:
+        out.put("depth", "m", whole, 10.0 * y + x, is_static=True)
+        out.put("crs", "1", hakobi.Block((), (), ()), np.array(7, np.int32), is_static=True,
+                attributes={"grid_mapping_name": "latitude_longitude"})
+    out.put("eta", "m", inner, (1000.0 * step + nx * y + x)[1:-1, 1:-1], long_name="surface")
+    out.put("wet", "1", whole, np.full((ny, nx), step % 100, np.int8), fill_value=-1)
+    out.put("energy", "J", hakobi.Block((), (), ()), np.array(2.5 * step))
+    if step != 1:
+        out.put("big", "1", hakobi.Block((60, 100), (0, 0), (60, 100)),
+                np.full((60, 100), 1.0 + step, np.float32), dims=("v", "w"), compression="deflate")
+    out.end_step()
+out.close()
+comm.free()
+"""
+
+
+def write(folder: Path, prefix: str, steps: int, options: str = "{}") -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", WRITER, prefix, str(steps), options],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+        env=launch.environment(FLAVOUR, {}),
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == ""
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Four steps of one process."""
+    path = tmp_path_factory.mktemp("series")
+    write(path, "run", 4)
+    return path
+
+
+def eta(step: int) -> np.ndarray[tuple[int, ...], np.dtype[np.float64]]:
+    """What the writer put; NaN at the border, which nobody did."""
+    y, x = np.mgrid[:NY, :NX]
+    values = 1000.0 * step + NX * y + x
+    values[[0, -1], :] = values[:, [0, -1]] = np.nan
+    return values
+
+
+def run(folder: Path, *command: str) -> str:
+    if shutil.which(command[0]) is None:
+        pytest.skip(f"{command[0]} is not installed")
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "rror" not in done.stderr, done.stderr
+    return done.stdout
+
+
+def check(path: Path) -> None:
+    with netCDF4.Dataset(path) as file:
+        assert file.dimensions["time"].isunlimited()
+        np.testing.assert_array_equal(file["time"][:], [0, 60, 120, 180])
+        assert file["eta"].dimensions == ("time", "lat", "lon")
+        for step in range(4):
+            np.testing.assert_array_equal(file["eta"][step].filled(np.nan), eta(step))
+            np.testing.assert_array_equal(file["wet"][step], np.full((NY, NX), step))
+        np.testing.assert_array_equal(file["energy"][:], [0, 2.5, 5, 7.5])
+        np.testing.assert_array_equal(file["depth"][:], np.add.outer(10.0 * np.arange(NY), np.arange(NX)))
+        assert file["crs"][...] == 7
+        np.testing.assert_array_equal(file["big"][:, 3, 4].filled(np.nan), [1, np.nan, 3, 4])
+
+
+def test_a_glob_of_the_steps_leaves_it_out(folder: Path) -> None:
+    assert [path.name for path in sorted(folder.glob("run_*.nc"))] == [f"run_{step:06}.nc" for step in range(4)]
+    assert (folder / "run.series.nc").stat().st_size < 40_000
+
+
+def test_ncdump_shows_all_steps(folder: Path) -> None:
+    header = run(folder, "ncdump", "-h", "run.series.nc")
+    for line in (
+        "time = UNLIMITED ; // (4 currently)",
+        "double eta(time, lat, lon) ;",
+        "double depth(lat, lon) ;",
+        "double energy(time) ;",
+        "int64 step_number(time) ;",
+        "eta:_FillValue = NaN ;",
+        'eta:long_name = "surface" ;',
+        "wet:_FillValue = -1b ;",
+        'crs:grid_mapping_name = "latitude_longitude" ;',
+        ':institution = "a test" ;',
+        ':title = "a run" ;',
+    ):
+        assert line in header, header
+    assert "7.5" in run(folder, "ncdump", "-v", "energy", "run.series.nc")
+
+
+def test_netcdf4_reads_all_values_from_anywhere(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    check(folder / "run.series.nc")
+
+
+@pytest.mark.parametrize("engine", ["netcdf4", "h5netcdf"])
+def test_xarray_opens_it_as_one_data_set(folder: Path, engine: str) -> None:
+    with xarray.open_dataset(folder / "run.series.nc", engine=engine) as data:
+        assert dict(data.sizes) == {"time": 4, "lat": NY, "lon": NX, "v": 60, "w": 100}
+        assert str(data.time.values[3]).startswith("2020-01-01T00:03:00")
+        np.testing.assert_array_equal(data.eta[2], eta(2))
+        np.testing.assert_array_equal(data.eta.isel(lat=3, lon=4), [64, 1064, 2064, 3064])
+        np.testing.assert_array_equal(data.step_number, range(4))
+
+
+def test_nccopy_and_nco_make_one_file_of_it(folder: Path) -> None:
+    run(folder, "nccopy", "run.series.nc", "copied.nc")
+    check(folder / "copied.nc")
+    run(folder, "ncks", "-O", "--cnk_plc=uck", "-d", "time,1,2", "-v", "eta", "run.series.nc", "cut.nc")
+    with netCDF4.Dataset(folder / "cut.nc") as file:
+        np.testing.assert_array_equal(file["eta"][1].filled(np.nan), eta(2))
+
+
+def test_cdo_reads_it(folder: Path) -> None:
+    run(folder, "cdo", "-s", "sellonlatbox,2.5,6.5,3.5,5.5", "-selname,eta", "run.series.nc", "box.nc")
+    with netCDF4.Dataset(folder / "box.nc") as file:
+        np.testing.assert_array_equal(file["eta"][3], eta(3)[4:6, 3:7])
+    count = run(folder, "cdo", "-s", "outputf,%g,1", "-fldsum", "-gtc,-1", "-selname,eta", "run.series.nc")
+    assert [float(text) for text in count.split()] == [(NY - 2) * (NX - 2)] * 4
+
+
+def test_a_folder_can_be_moved(folder: Path, tmp_path: Path) -> None:
+    shutil.copytree(folder, tmp_path / "elsewhere")
+    check(tmp_path / "elsewhere" / "run.series.nc")
+
+
+def test_a_resumed_run_is_shown_whole(tmp_path: Path) -> None:
+    write(tmp_path, "run", 2)
+    write(tmp_path, "run", 3, "{'resume': True}")
+    with netCDF4.Dataset(tmp_path / "run.series.nc") as file:
+        np.testing.assert_array_equal(file["time"][:], [0, 60, 0, 60, 120])
+        np.testing.assert_array_equal(file["step_number"][:], range(5))
+        np.testing.assert_array_equal(file["eta"][4].filled(np.nan), eta(2))
+        assert file["crs"][...] == 7
+
+
+def test_many_steps_are_read_through_chapters(tmp_path: Path) -> None:
+    steps = 600
+    write(tmp_path, "run", steps)
+    assert sorted(path.name for path in tmp_path.glob("*.series*")) == [
+        "run.series.000000.nc",
+        "run.series.000256.nc",
+        "run.series.nc",
+    ]
+    with netCDF4.Dataset(tmp_path / "run.series.nc") as file:
+        np.testing.assert_array_equal(file["energy"][:], 2.5 * np.arange(steps))
+        np.testing.assert_array_equal(file["eta"][:, 4, 5].filled(np.nan), 1000.0 * np.arange(steps) + NX * 4 + 5)
+        assert file["big"][1, 0, 0] is np.ma.masked
+    with h5py.File(tmp_path / "run.series.nc") as file:
+        assert len(file["eta"].virtual_sources()) == 2 + steps - 512

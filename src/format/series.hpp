@@ -10,7 +10,7 @@ namespace hakobi::format {
 
 /// A file that has records of a series: a step's, which has one, or another that shows several.
 struct SeriesSource {
-    std::string file;  ///< its name in the series' folder
+    std::string file = {};  ///< its name in the series' folder; "" of a record that was read of none
     std::int64_t num_records = 1;
 };
 

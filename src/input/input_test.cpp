@@ -85,12 +85,13 @@ TEST_F(InputTest, SaysWhatIsThere) {
     EXPECT_EQ(std::vector<double>(in.times().begin(), in.times().end()), (std::vector<double>{0, 0.25, 0.5}));
     EXPECT_EQ(in.time_units(), "seconds since 2011-03-11");
     ASSERT_EQ(in.fields(1).size(), 2U);
-    EXPECT_EQ(in.field("u"), (InputField{.name = "u",
-                                         .type = "float",
-                                         .dims = {"z", "lat", "lon"},
-                                         .shape = {5, 23, 37},
-                                         .attributes = {{"units", std::string("m")},
-                                                        {"_FillValue", std::vector{std::nan("")}}}}));
+    EXPECT_EQ(
+        in.field("u"),
+        (InputField{.name = "u",
+                    .type = "float",
+                    .dims = {"z", "lat", "lon"},
+                    .shape = {5, 23, 37},
+                    .attributes = {{"units", std::string("m")}, {"_FillValue", std::vector{std::nan("")}}}}));
     ASSERT_EQ(in.axes().size(), 3U);
     const auto lat = std::ranges::find(in.axes(), "lat", &Axis::name);
     ASSERT_NE(lat, in.axes().end());
@@ -203,6 +204,31 @@ TEST_F(InputTest, ReadsPiecesThatAreNotGathered) {
     holes.read({.name = "numbers", .data = std::span(numbers)});
     EXPECT_EQ(numbers[5], 0);
     holes.close();
+}
+
+/// Reading system calls of this process so far; -1 where the kernel does not say.
+std::int64_t num_reads() {
+    std::ifstream io("/proc/self/io");
+    std::string name;
+    std::int64_t value = 0;
+    while (io >> name >> value) {
+        if (name == "syscr:") return value;
+    }
+    return -1;
+}
+
+TEST_F(InputTest, OpensAStepByFewReads) {
+    write(1);
+    barrier();
+    if (is_rank_0()) {
+        const std::int64_t before = num_reads();
+        if (before < 0) GTEST_SKIP() << "the kernel does not count";
+        Input in = Input::open(prefix());
+        // HDF5 alone asks for about six pieces a field, each a request to storage.
+        EXPECT_LE(num_reads() - before, 12);
+        in.close();
+    }
+    barrier();
 }
 
 TEST_F(InputTest, ReadsAloneWithoutOthers) {

@@ -75,6 +75,11 @@ bool SeriesView::take_earlier(std::span<const Series::Entry> whole) {
     for (std::size_t i = 0; i < series_.numbers.size(); ++i) {
         if (series_.numbers[i] != whole[i].step || whole[i].extension != format_->extension()) return false;
     }
+    std::size_t record = 0;
+    for (format::SeriesSource& source : series_.sources) {
+        if (source.file.empty()) source.file = name_of(whole[record].path);
+        record += static_cast<std::size_t>(source.num_records);
+    }
     const auto is_source_there = [&](const format::SeriesSource& source) {
         return source.num_records == 1 || is_there(folder_of(prefix_) + "/" + source.file);
     };

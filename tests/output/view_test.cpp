@@ -87,23 +87,26 @@ TEST_F(ViewTest, PiecesAreShownWhenTheyAreGathered) {
 
 TEST_F(ViewTest, FieldsComeAndGo) {
     const std::vector<TestField> other = {{"eta", ValueType::float64, {7, 6}, even_blocks},
-                                          {"v", ValueType::int32, {4}, even_blocks}};
+                                          {"v", ValueType::int32, {7}, even_blocks}};
     Output out = Output::create(comm, prefix(), {.method = "root"});
     write_step(out, comm, 0, fields);
     write_step(out, comm, 1, {fields[0]});
     write_step(out, comm, 2, other);
     write_step(out, comm, 3, fields);
+    write_step(out, comm, 4, {other[0]});
     out.close();
     barrier();
-    expect_shown({0, 1, 2, 3});
+    expect_shown({0, 1, 2, 3, 4});
+    write_run({.method = "root", .resume = true}, 5, 5);
+    expect_shown({0, 1, 2, 3, 4, 5});
     if (!is_rank_0()) return;
     const format::SeriesDescription series = shown();
     ASSERT_EQ(series.shown.fields.size(), 3U);
     using Has = std::vector<bool>;
     // Values of another shape than those before are in their step's file alone.
-    EXPECT_EQ(series.has,
-              (std::vector<Has>{
-                  {true, true, false, true}, {true, false, false, true}, {false, false, true, false}}));
+    EXPECT_EQ(series.has, (std::vector<Has>{{true, true, false, true, false, true},
+                                            {true, false, false, true, false, true},
+                                            {false, false, true, false, false, false}}));
     EXPECT_EQ(series.shown.fields[2].name, "v");
 }
 

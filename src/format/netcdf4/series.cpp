@@ -259,10 +259,21 @@ Result<SeriesDescription> read_series_netcdf4(const std::string& path) {
             if (!field.is_static) all.insert(of_field.back().begin(), of_field.back().end());
         }
         std::vector<std::int64_t> starts;
+        const auto add_unmapped = [&](std::int64_t end, std::int64_t& at) {
+            for (; at < end; ++at) {
+                starts.push_back(at);
+                series.sources.emplace_back();
+            }
+        };
+        std::int64_t at = 0;
         for (const auto& [first, source] : all) {
+            add_unmapped(first, at);
+            if (first != at) throw Hdf5Failure("sources overlap");
             starts.push_back(first);
             series.sources.push_back(source);
+            at += source.num_records;
         }
+        add_unmapped(std::ssize(series.times), at);
         for (std::size_t f = 0; f < of_field.size(); ++f) {
             const bool is_static = series.shown.fields[f].is_static;
             std::vector<bool>& has = series.has.emplace_back(starts.size());

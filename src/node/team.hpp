@@ -15,8 +15,13 @@ namespace hakobi::node {
 /// The ranks of one node, meeting in memory that they share: no messages, and waiting sleeps (mpi/wait.hpp). One rank, the
 /// leader (node rank 0), works while the others wait for its word.
 struct TeamMemory {
-    alignas(64) FutexWord arrived;   ///< followers that have arrived in this round
-    alignas(64) FutexWord released;  ///< rounds that the leader has ended
+    /// `num_asleep` counts those that sleep on the word or are about to, so that nobody asks the kernel to wake nobody.
+    struct Awaited {
+        FutexWord word;
+        std::atomic<std::uint32_t> num_asleep;
+    };
+    alignas(64) Awaited arrived;   ///< followers that have arrived in this round
+    alignas(64) Awaited released;  ///< rounds that the leader has ended
 };
 
 /// Local view of a TeamMemory. Thread rule: one thread a rank.
@@ -35,18 +40,15 @@ class Team {
     template <class Work>
     void round(Work work) {
         if (node_rank_ == 0) {
-            mpi::wait_until(comm_, memory_->arrived, patience_,
-                            [this](std::uint32_t n) { return n == num_followers_; });
-            memory_->arrived.store(0, std::memory_order_relaxed);
+            wait(memory_->arrived, [this](std::uint32_t n) { return n == num_followers_; });
+            memory_->arrived.word.store(0, std::memory_order_relaxed);
             work();
-            memory_->released.fetch_add(1, std::memory_order_release);
-            if (num_followers_ > 0) futex_wake_all(memory_->released);
+            memory_->released.word.fetch_add(1);
+            wake(memory_->released);
         } else {
-            const std::uint32_t before = memory_->released.load(std::memory_order_relaxed);
-            if (memory_->arrived.fetch_add(1, std::memory_order_acq_rel) + 1 == num_followers_)
-                futex_wake_one(memory_->arrived);
-            mpi::wait_until(comm_, memory_->released, patience_,
-                            [before](std::uint32_t n) { return n != before; });
+            const std::uint32_t before = memory_->released.word.load(std::memory_order_relaxed);
+            if (memory_->arrived.word.fetch_add(1) + 1 == num_followers_) wake(memory_->arrived);
+            wait(memory_->released, [before](std::uint32_t n) { return n != before; });
         }
     }
     void barrier() {
@@ -55,6 +57,27 @@ class Team {
     [[nodiscard]] const Patience& patience() const noexcept { return patience_; }
 
   private:
+    // Sequentially consistent, as the change of the word before `wake` is: either the sleeper sees the change, or its waker
+    // sees the sleeper.
+    template <class Done>
+    void wait(TeamMemory::Awaited& awaited, Done done) {
+        mpi::Wait wait(comm_, patience_);
+        for (;;) {
+            const std::uint32_t value = awaited.word.load(std::memory_order_acquire);
+            if (done(value)) return;
+            if (wait.is_patient()) {
+                wait.pause(awaited.word, value);
+                continue;
+            }
+            awaited.num_asleep.fetch_add(1);
+            if (awaited.word.load() == value) wait.pause(awaited.word, value);
+            awaited.num_asleep.fetch_sub(1, std::memory_order_relaxed);
+        }
+    }
+    static void wake(TeamMemory::Awaited& awaited) {
+        if (awaited.num_asleep.load() > 0) futex_wake_all(awaited.word);
+    }
+
     Comm comm_;
     TeamMemory* memory_ = nullptr;
     int node_rank_ = 0;

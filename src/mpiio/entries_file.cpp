@@ -53,26 +53,28 @@ bool is_posix(std::string_view prefix) {
            prefix == "gpfs" || prefix == "panfs";
 }
 
-/// Which file on this node the MPI library opened as `name`: ROMIO takes a prefix off, OMPIO leaves it in the
-/// name. "" where both files are there and the library may be either.
-std::string path_of(const char* name) {
+/// By which path to find on this node what the MPI library opens as `name`: ROMIO takes a prefix off, OMPIO leaves it in the
+/// name. Null where both files are there and the library may be either.
+const char* path_of(const char* name) {
     const std::string_view prefix = prefix_of(name);
-    const char* path = name;
-    if (!prefix.empty()) {
-        const char* const without = name + prefix.size() + 1;
+    if (prefix.empty()) return name;
+    const char* const without = name + prefix.size() + 1;
 #ifdef OPEN_MPI
-        struct stat found = {};
-        const bool is_literal = ::stat(name, &found) == 0;
-        if (is_literal && ::stat(without, &found) == 0) return "";
-        if (!is_literal) path = without;
+    struct stat found = {};
+    const bool is_literal = ::stat(name, &found) == 0;
+    if (is_literal && ::stat(without, &found) == 0) return nullptr;
+    return is_literal ? name : without;
 #else
-        path = without;
+    return without;
 #endif
-    }
-    char* absolute = ::realpath(path, nullptr);
-    std::string result = absolute != nullptr ? absolute : "";
-    std::free(absolute);
-    return result;
+}
+
+/// The absolute path of what is open, without symbolic links: one question instead of one for each folder on the way.
+std::string path_of(const Descriptor& file) {
+    std::array<char, 4096> path;
+    const ssize_t length =
+        ::readlink(("/proc/self/fd/" + std::to_string(file.get())).c_str(), path.data(), path.size());
+    return length > 0 ? std::string(path.data(), static_cast<std::size_t>(length)) : std::string();
 }
 
 /// Modes in which opening a file is open(2), as far as any library shows.
@@ -108,8 +110,9 @@ LateOpen make_for_late(const char* name, int mode) {
     return made;
 }
 
-/// Fills in what the file is, and why the engine cannot take it, as far as this rank sees.
-void examine(OpenFile& file) {
+/// Fills in what the file is, and why the engine cannot take it, as far as this rank sees. `has_opened`: this rank has just
+/// opened it by POSIX calls in this mode.
+void examine(OpenFile& file, bool has_opened) {
     const int mode = file.mode;
     file.can_read = (mode & (MPI_MODE_RDONLY | MPI_MODE_RDWR)) != 0;
     file.can_write = (mode & (MPI_MODE_WRONLY | MPI_MODE_RDWR)) != 0;
@@ -123,16 +126,17 @@ void examine(OpenFile& file) {
         file.why_not = "its file system has no POSIX interface";
     if (!is_posix(prefix_of(file.name))) return;
     struct stat found = {};
-    file.path = path_of(file.name.c_str());
-    file.descriptor = Descriptor(file.path.empty() ? -1 : ::open(file.path.c_str(), O_PATH | O_CLOEXEC));
+    const char* const path = path_of(file.name.c_str());
+    file.descriptor = Descriptor(path == nullptr ? -1 : ::open(path, O_PATH | O_CLOEXEC));
     const bool is_found = file.descriptor.get() >= 0 && ::fstat(file.descriptor.get(), &found) == 0;
+    if (is_found) file.path = path_of(file.descriptor);
     if (is_found) file.identity = {found.st_dev, found.st_ino};  // also for a handle beside one that is taken
     if (!file.why_not.empty()) return;
     if (!is_found) {
         file.why_not = "its path cannot be found by POSIX calls";
     } else if (!S_ISREG(found.st_mode)) {
         file.why_not = "it is not a regular file";
-    } else {
+    } else if (!has_opened) {
         // The library may have the file open with more rights than its mode gives now (umask, chmod).
         const int access = !file.can_write ? O_RDONLY : file.can_read ? O_RDWR : O_WRONLY;
         const Descriptor again(::open(file.opened_path().c_str(), access | O_CLOEXEC));
@@ -188,7 +192,7 @@ bool open_late(MPI_Comm comm, const char* name, int mode, MPI_Info info, MPI_Fil
         if (mode_of_rank_0 != mode || !has_world() || !prefix_of(name).empty()) return 0;
         file->name = name;
         file->mode = mode;
-        examine(*file);
+        examine(*file, made.is_there);
         const unsigned mine = flags_of(*file);
         if ((mine & taken) == 0 || (mine & late_views) == 0) return mine & ~opened;
         file->handle = take_stand_in();
@@ -224,7 +228,7 @@ int open(MPI_Comm comm, const char* name, int mode, MPI_Info info, MPI_File* han
         file->handle = *handle;
         file->name = name;
         file->mode = mode;
-        examine(*file);
+        examine(*file, false);
     }
     const auto look = [&](std::int64_t) { return error == MPI_SUCCESS ? flags_of(*file) : 0U; };
     file->comms = take_comm(comm, 0, opened, look, all);

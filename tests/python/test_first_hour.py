@@ -97,7 +97,7 @@ def test_the_solver_is_restarted_after_a_kill(heat: Path, tmp_path: Path) -> Non
     assert said == run(heat, "--output", str(tmp_path / "whole"), "--steps", num_steps, ranks=1)
     whole = sorted(tmp_path.glob("whole_*"))
     assert len(whole) == num_whole + 2
-    assert [path.name for path in sorted(tmp_path.glob("long*"))] == [
+    assert [path.name for path in sorted(tmp_path.glob("long_*"))] == [
         path.name.replace("whole", "long") for path in whole
     ]
     for path in whole:

@@ -162,7 +162,7 @@ def run(time, **options):
     with hakobi.Output.create(comm, "run", **options) as out:
         out.begin_step(time)
         out.end_step()
-    return sorted(path.name for path in pathlib.Path().glob("run*"))
+    return sorted(path.name for path in pathlib.Path().glob("run_*"))
 
 print(run(0.0))
 try:
@@ -306,7 +306,7 @@ put("closed")
         "between invalid_argument put: no step is open (begin_step)",
         "closed invalid_argument put: no step is open (begin_step): the output is closed",
     ]
-    assert [path.name for path in tmp_path.iterdir()] == ["run_000000.nc"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["run.series.nc", "run_000000.nc"]
 
 
 @pytest.mark.parametrize(

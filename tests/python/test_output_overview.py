@@ -134,7 +134,7 @@ except hakobi.HakobiError as error:
         done = run_alone(text, tmp_path)
         assert "said: cannot rename" in done.stdout, done.stdout + done.stderr
         assert {p.name for p in tmp_path.iterdir()} == {
-            "run_000000.nc", "run_000000.nc.overview.zip", "run_000001.nc.overview.zip",
+            "run.series.nc", "run_000000.nc", "run_000000.nc.overview.zip", "run_000001.nc.overview.zip",
         }  # fmt: skip
 
 

@@ -135,7 +135,7 @@ def _say(text: str) -> None:
 
 def _remove_old(folder: Path) -> None:
     """Removes what an earlier demonstration left, and nothing else."""
-    for pattern in (f"{APP}_*.nc", "runs.jsonl", "wave.gif", "wave.png", "report.html"):
+    for pattern in (f"{APP}_*.nc", f"{APP}.series*.nc", "runs.jsonl", "wave.gif", "wave.png", "report.html"):
         for path in folder.glob(pattern):
             path.unlink()
 

@@ -307,7 +307,7 @@ def test_slow_and_many_clients_do_not_stop_it(client: Client) -> None:
         assert client.get("/api/series")[0] == 503  # more than it takes at once
         for line in lines[600:]:
             line.close()
-        until = time.monotonic() + 10
+        until = time.monotonic() + 60
         while client.get("/api/series")[0] == 503 and time.monotonic() < until:
             time.sleep(0.05)
         assert client.get("/api/series")[0] == 200

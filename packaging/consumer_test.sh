@@ -73,7 +73,7 @@ mpifort() { "$mpifort" "$@"; }
         eval "$command" || fail "$command"
         $launcher ./heat --output plate --steps 2 >said || fail "$command: ./heat"
         [ -f plate_000001.nc ] || fail "$command: ./heat wrote nothing"
-        rm plate_*
+        rm plate*
     done
 ) || exit 1
 

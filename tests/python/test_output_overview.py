@@ -151,4 +151,4 @@ out.close()
     left = tmp_path / f"run_000001.nc.overview.zip.{'0' * 16}.part"
     left.touch()
     assert run_alone(text.format(False, 1), tmp_path).returncode == 0
-    assert [p.name for p in tmp_path.iterdir()] == ["run_000000.nc"]
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["run.series.nc", "run_000000.nc"]

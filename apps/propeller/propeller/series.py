@@ -1,7 +1,8 @@
 """Blade sections of the Wageningen B-series with four blades or more.
 
 Source: M. W. C. Oosterveld, P. van Oossanen, "Further computer-analyzed data of the Wageningen B-screw series",
-International Shipbuilding Progress 22 (1975), tables 1 to 3. Two independent transcriptions were compared.
+International Shipbuilding Progress 22 (1975), tables 1 to 3. Transcriptions in circulation differ in a few entries
+(V2 at 0.3 R and +0.4: 0.8920 or 0.8923; some mark their values at 0.15 R and 0.2 R as modified).
 
 Radii are fractions of the propeller's radius R. Across the chord, `place` is 1 at the leading edge, 0 where the
 section is thickest, -1 at the trailing edge. Ordinates stand on the pitch line, towards the suction side:

@@ -26,7 +26,12 @@ std::shared_ptr<Servers> servers_of(const ServiceModel& model) {
 class ThrottledFile final : public File {
   public:
     ThrottledFile(FilePtr inner, const ServiceModel& model)
-        : inner_(std::move(inner)), model_(model), servers_(servers_of(model)) {}
+        : inner_(std::move(inner)),
+          abilities_(inner_->abilities()),
+          model_(model),
+          servers_(servers_of(model)) {
+        abilities_.stripe_bytes = model.stripe_bytes;
+    }
 
     Status write_at(std::span<const std::byte> data, std::int64_t offset) override {
         const std::int64_t arrival_ns = monotonic_ns();
@@ -51,10 +56,8 @@ class ThrottledFile final : public File {
     Status unlock_range(std::int64_t offset, std::int64_t length) override {
         return inner_->unlock_range(offset, length);
     }
-    [[nodiscard]] bool locks_ranges() const noexcept override { return inner_->locks_ranges(); }
     [[nodiscard]] const std::string& path() const noexcept override { return inner_->path(); }
-    [[nodiscard]] bool keeps_data() const noexcept override { return inner_->keeps_data(); }
-    [[nodiscard]] std::int64_t stripe_bytes() const noexcept override { return model_.stripe_bytes; }
+    [[nodiscard]] const Abilities& abilities() const noexcept override { return abilities_; }
 
   private:
     void wait(std::int64_t arrival_ns, std::int64_t offset, std::int64_t length) {
@@ -62,6 +65,7 @@ class ThrottledFile final : public File {
     }
 
     FilePtr inner_;
+    Abilities abilities_;
     ServiceModel model_;
     std::shared_ptr<Servers> servers_;
 };

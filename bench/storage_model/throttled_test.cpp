@@ -84,8 +84,8 @@ TEST(ServiceModel, ItsTextIsReadOrRefused) {
 TEST(ThrottledFile, IsNeverFasterThanItsModel) {
     const ServiceModel slow{
         .num_servers = 2, .bandwidth_mb_s = 50, .latency_ns = 3 * ms, .stripe_bytes = 4096};
-    const FilePtr file = make_throttled(open_null("x"), slow);
-    EXPECT_EQ(file->stripe_bytes(), 4096);
+    const FilePtr file = make_throttled(make_null("x"), slow);
+    EXPECT_EQ(file->abilities().stripe_bytes, 4096);
     std::vector<std::byte> data(1'000'000);
     const double start_s = now_s();
     ASSERT_TRUE(file->write_at(data, 0).ok());

@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <filesystem>
 #include <map>
 
 #include "base/bytes.hpp"
@@ -33,20 +32,19 @@ Status none_of(const std::string& prefix, std::string reason) {
     const std::string folder = output::folder_of(prefix);
     std::string text = "no whole step of " + prefix + " is there";
     std::vector<std::string> names;
-    std::error_code error;
-    for (std::filesystem::directory_iterator entry(folder, error), end; !error && entry != end;
-         entry.increment(error)) {
-        const output::StepName name = output::parse_step_name(entry->path().filename().string());
+    const Result<std::vector<storage::Listed>> listed = storage::list_folder(folder);
+    for (const storage::Listed& each : listed.ok() ? listed.value() : std::vector<storage::Listed>()) {
+        const output::StepName name = output::parse_step_name(each.name);
         if (name.step >= 0) names.push_back(name.prefix);
     }
-    if (error) text += " (there is no such folder)";
+    if (!listed.ok()) text += " (there is no such folder)";
     const std::vector<std::string_view> candidates(names.begin(), names.end());
     const std::string nearest = nearest_name(prefix.substr(prefix.rfind('/') + 1), candidates);
     if (!reason.empty()) {
         text += ": " + std::move(reason);
     } else if (!nearest.empty()) {
         text += ": did you mean '" + nearest + "'?";
-    } else if (!error) {
+    } else if (listed.ok()) {
         text += ": a step is a file like " + prefix + "_000000.nc";
     }
     return {ErrorCode::not_found, text};

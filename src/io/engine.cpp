@@ -107,7 +107,8 @@ void Engine::Impl::run_phase(Call& call, const RequestTotals& totals) {
     team.barrier();
     plan.number_turns(control->tallies);
     if (domain >= 0) {
-        const bool may_fill_holes = options.holes == "auto" && !totals.leaves_holes && file->locks_ranges();
+        const bool may_fill_holes =
+            options.holes == "auto" && !totals.leaves_holes && file->abilities().locks_ranges;
         pipeline->begin_phase(plan.turns_of(domain, control->tallies), call.is_write, may_fill_holes);
     }
     const double end_s = now_s();
@@ -219,7 +220,7 @@ EngineOptions Engine::Impl::agree_on_options(Status& status) {
     words[text] = fingerprint(options);
     words[minus_text] = -words[text];
     if (comm.rank() == 0 && file)
-        words[stripe] = std::clamp(file->stripe_bytes(), policy::least_stripe, policy::most_stripe);
+        words[stripe] = std::clamp(file->abilities().stripe_bytes, policy::least_stripe, policy::most_stripe);
     mpi::all_max(comm, words);
     has_failed = words[failed] != 0;
     EngineOptions agreed = options;

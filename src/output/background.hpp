@@ -35,6 +35,7 @@ class BackgroundFile final : public storage::File, public std::enable_shared_fro
     Status set_size(std::int64_t bytes) override;
     Status preallocate(std::int64_t bytes) override;
     [[nodiscard]] const std::string& path() const noexcept override { return file_->path(); }
+    [[nodiscard]] const storage::Abilities& abilities() const noexcept override { return file_->abilities(); }
 
     /// What follows is not written.
     void abandon() noexcept { is_abandoned_.store(true, std::memory_order_relaxed); }

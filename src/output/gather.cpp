@@ -144,7 +144,7 @@ class SeriesLock {
         lock_ = std::move(taken).value();
         Result<Series> series = find_series(prefix);
         if (series.ok()) {
-            for (const std::string& part : series.value().parts) discard_file(part);
+            for (const std::string& part : series.value().parts) storage::discard_file(part);
         }
         return {};
     }

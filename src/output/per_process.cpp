@@ -10,6 +10,7 @@
 #include "output/piece.hpp"
 #include "output/step_file.hpp"
 #include "storage/file.hpp"
+#include "storage/posix.hpp"
 
 namespace hakobi::output {
 namespace {
@@ -114,8 +115,8 @@ class PerProcess final : public Method {
         if (options_.sync) {
             Status status;
             if (comm_.rank() == 0) {
-                status = sync_folder(folder);
-                status.keep_first(sync_folder(folder_of(folder)));
+                status = storage::sync_posix_folder(folder);
+                status.keep_first(storage::sync_posix_folder(folder_of(folder)));
             }
             agreed = mpi::agree(comm_, status);
         }

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
-#include <filesystem>
 
 #include "base/bytes.hpp"
 #include "output/agreement.hpp"
@@ -135,17 +134,15 @@ bool is_piece(std::string_view path) {
 }
 
 Result<std::vector<int>> ranks_in(const std::string& folder) {
-    namespace fs = std::filesystem;
+    const Result<std::vector<storage::Listed>> listed = storage::list_folder(folder);
+    if (!listed.ok()) return listed.status();
     std::vector<int> ranks;
-    std::error_code error;
-    for (fs::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error)) {
-        const std::string name = entry->path().filename().string();
+    for (const auto& [name, kind] : listed.value()) {
         int rank = 0;
         const auto [rest, failure] = std::from_chars(name.data(), name.data() + name.size(), rank);
         if (failure == std::errc() && rank >= 0 && piece_path(folder, rank) == folder + "/" + name)
             ranks.push_back(rank);
     }
-    if (error) return status_of_errno(error.value(), "cannot list folder", folder);
     std::ranges::sort(ranks);
     return ranks;
 }

@@ -8,7 +8,6 @@
 #include <charconv>
 #include <chrono>
 #include <cstdio>
-#include <filesystem>
 #include <optional>
 
 #include "base/bytes.hpp"
@@ -22,8 +21,6 @@
 
 namespace hakobi::output {
 namespace {
-
-namespace fs = std::filesystem;
 
 constexpr std::string_view part_suffix = ".part";
 
@@ -41,7 +38,7 @@ Status probe(const std::string& prefix, std::string_view extension) {
         path, {.read = false, .write = true, .create = true, .exclusive = true, .regular_only = true});
     if (!file.ok()) return file.status();
     Status closed = file.value()->close();
-    discard_file(path);
+    storage::discard_file(path);
     return closed;
 }
 
@@ -89,7 +86,7 @@ std::string describe(const Series& series) {
 Status remove_steps(const Series& series) {
     for (const Series::Entry& file : series.files) {
         if (Status status = storage::remove_file(file.path); !status.ok()) return status;
-        discard_file(file.path + std::string(overview::suffix));
+        storage::discard_file(file.path + std::string(overview::suffix));
     }
     for (const Series::Entry& folder : series.pieces) {
         if (Status status = remove_pieces(folder.path); !status.ok()) return status;
@@ -225,15 +222,15 @@ Result<Series> find_series(const std::string& prefix) {
     const std::string folder = folder_of(prefix);
     const std::string base = name_of(prefix);
     const std::string before = prefix.substr(0, prefix.size() - base.size());
-    std::error_code error;
-    for (fs::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error)) {
-        const std::string name = entry->path().filename().string();
+    const Result<std::vector<storage::Listed>> listed = storage::list_folder(folder);
+    if (!listed.ok() && listed.status().code() == ErrorCode::not_found) return series;
+    if (!listed.ok()) return listed.status();
+    for (const auto& [name, kind] : listed.value()) {
         if (!name.starts_with(base)) continue;
-        std::error_code unknown;
-        const fs::file_status status = entry->symlink_status(unknown);
         if (const auto suffix = view_suffix(std::string_view(name).substr(base.size()))) {
             if (suffix->empty()) series.views.push_back(before + name);
-            if (is_part_suffix(*suffix) && fs::is_regular_file(status)) series.parts.push_back(before + name);
+            if (is_part_suffix(*suffix) && kind == storage::Listed::Kind::file)
+                series.parts.push_back(before + name);
         }
         const StepName parsed = parse_step_name(name);
         if (parsed.step < 0 || parsed.prefix != base) continue;
@@ -241,13 +238,11 @@ Result<Series> find_series(const std::string& prefix) {
         if (parsed.suffix.empty()) {
             series.files.push_back(found);
         } else if (parsed.suffix == ".pieces" || parsed.suffix == ".pieces.gathered") {
-            if (fs::is_directory(status)) series.pieces.push_back(found);
-        } else if (is_part_suffix(parsed.suffix) && fs::is_regular_file(status)) {
+            if (kind == storage::Listed::Kind::folder) series.pieces.push_back(found);
+        } else if (is_part_suffix(parsed.suffix) && kind == storage::Listed::Kind::file) {
             series.parts.push_back(before + name);
         }
     }
-    if (error && error != std::errc::no_such_file_or_directory)
-        return status_of_errno(error.value(), "cannot list folder", folder);
     const auto by_step = [](const Series::Entry& a, const Series::Entry& b) {
         return a.step != b.step ? a.step < b.step : a.path < b.path;
     };
@@ -291,7 +286,7 @@ Result<Claim> claim_series(std::string_view prefix_as_given, std::string_view ex
     Claim claim{.lock = std::move(lock).value()};
     Result<Series> series = find_series(prefix);
     if (!series.ok()) return series.status();
-    for (const std::string& part : series.value().parts) discard_file(part);
+    for (const std::string& part : series.value().parts) storage::discard_file(part);
     if (Status status = check_free(step_path(prefix, 0, extension), true); !status.ok()) return status;
     if (Status status = check_views(prefix, series.value()); !status.ok()) return status;
     if (!series.value().holds_steps()) {
@@ -319,24 +314,20 @@ Result<Claim> claim_series(std::string_view prefix_as_given, std::string_view ex
 }
 
 Status remove_pieces(const std::string& folder) {
-    std::error_code error;
-    std::vector<std::string> pieces;
-    for (fs::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error)) {
-        if (is_piece(entry->path().string())) pieces.push_back(entry->path().string());
+    const Result<std::vector<storage::Listed>> pieces = storage::list_folder(folder);
+    if (!pieces.ok()) return pieces.status().code() == ErrorCode::not_found ? Status() : pieces.status();
+    for (const storage::Listed& piece : pieces.value()) {
+        if (!is_piece(piece.name)) continue;
+        if (Status removed = storage::remove_file(folder + "/" + piece.name); !removed.ok()) return removed;
     }
-    if (error == std::errc::no_such_file_or_directory) return {};
-    for (const std::string& piece : pieces) {
-        if (Status removed = storage::remove_file(piece); !removed.ok()) return removed;
-    }
-    if (error) return status_of_errno(error.value(), "cannot list folder", folder);
-    discard_file(folder + "/" + std::string(pieces_lock));
+    storage::discard_file(folder + "/" + std::string(pieces_lock));
     if (::rmdir(folder.c_str()) == 0 || errno == ENOENT) return {};
     const Status failure = status_of_errno(errno, "cannot remove folder", folder);
     // Another gathering has just come, found nothing to do, and removes the folder.
+    const Result<std::vector<storage::Listed>> left = storage::list_folder(folder);
     const bool is_locked_anew =
-        fs::directory_iterator(folder, error) != fs::directory_iterator() &&
-        std::all_of(fs::directory_iterator(folder, error), fs::directory_iterator(),
-                    [](const fs::directory_entry& entry) { return entry.path().filename() == pieces_lock; });
+        left.ok() && !left.value().empty() &&
+        std::ranges::all_of(left.value(), [](const auto& each) { return each.name == pieces_lock; });
     return is_locked_anew ? Status() : failure;
 }
 

@@ -1,14 +1,11 @@
 #include "output/step_file.hpp"
 
-#include <fcntl.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <charconv>
 
-#include "base/descriptor.hpp"
 #include "storage/file.hpp"
 
 namespace hakobi::output {
@@ -76,27 +73,12 @@ Status sync_file(const std::string& path) {
 Status finish_file(const std::string& part, const std::string& path, bool sync) {
     if (Status status = check_free(path); !status.ok()) return status;
     if (Status status = sync ? sync_file(part) : Status(); !status.ok()) return status;
-    if (Status status = storage::rename_new_file(part, path); !status.ok()) return status;
-    return sync ? sync_folder(folder_of(storage::system_path(path))) : Status();
+    return storage::commit_file(part, path, {.is_durable = sync});
 }
 
 Status replace_file(const std::string& part, const std::string& path, bool sync) {
     if (Status status = sync ? sync_file(part) : Status(); !status.ok()) return status;
-    if (Status status = storage::rename_file(part, path); !status.ok()) return status;
-    return sync ? sync_folder(folder_of(storage::system_path(path))) : Status();
-}
-
-Status sync_folder(const std::string& folder) {
-    const Descriptor descriptor(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-    if (descriptor.get() < 0) return status_of_errno(errno, "cannot open folder", folder);
-    // Some file systems have no fsync of folders and say so by EINVAL: their renames are durable by other
-    // means.
-    if (::fsync(descriptor.get()) == 0 || errno == EINVAL) return {};
-    return status_of_errno(errno, "cannot sync folder", folder);
-}
-
-void discard_file(const std::string& path) noexcept {
-    (void)::unlink(storage::system_path(path).c_str());
+    return storage::commit_file(part, path, {.replaces = true, .is_durable = sync});
 }
 
 }  // namespace hakobi::output

@@ -8,6 +8,7 @@
 
 #include "base/status.hpp"
 #include "format/layout.hpp"
+#include "storage/file.hpp"
 
 namespace hakobi::output {
 
@@ -36,18 +37,12 @@ Status finish_file(const std::string& part, const std::string& path, bool sync);
 /// The same for a file that replaces the one of that name, in one step.
 Status replace_file(const std::string& part, const std::string& path, bool sync);
 
-/// Makes a folder's entries durable.
-Status sync_folder(const std::string& folder);
-
-/// Removes a file if it is there; what fails stays, since this is called where an error is reported already.
-void discard_file(const std::string& path) noexcept;
-
 /// Removes a file at the end of its life unless `keep` was called: whatever leaves the scope, also an exception.
 class Discarding {
   public:
     explicit Discarding(std::string path) : path_(std::move(path)) {}
     ~Discarding() {
-        if (!path_.empty()) discard_file(path_);
+        if (!path_.empty()) storage::discard_file(path_);
     }
     Discarding(const Discarding&) = delete;
     Discarding& operator=(const Discarding&) = delete;

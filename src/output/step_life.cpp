@@ -50,7 +50,7 @@ class Stopwatch {
 
 void Output::Impl::discard_parts() noexcept {
     (void)behind.wait();
-    for (const std::string& part : parts_made) output::discard_file(part);
+    for (const std::string& part : parts_made) storage::discard_file(part);
     parts_made.clear();
 }
 

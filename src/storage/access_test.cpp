@@ -68,7 +68,7 @@ TEST_P(AccessContract, ExtentsInAnyOrderAreReadBack) {
     for (const Extent& extent : extents) {
         const auto at = static_cast<std::size_t>(extent.buffer_bytes),
                    length = static_cast<std::size_t>(extent.length_bytes);
-        if (file->keeps_data()) {
+        if (file->abilities().keeps_data) {
             EXPECT_TRUE(std::ranges::equal(in.span().subspan(at, length), out.span().subspan(at, length)));
         }
     }
@@ -89,12 +89,12 @@ TEST_P(AccessContract, AlignedExtentsAreReadBack) {
         ASSERT_TRUE(request.status.ok()) << request.status.text();
         EXPECT_EQ(request.transferred_bytes, 256 * 1024);
     }
-    EXPECT_EQ(std::ranges::equal(in.span(), out.span()), file->keeps_data());
+    EXPECT_EQ(std::ranges::equal(in.span(), out.span()), file->abilities().keeps_data);
 }
 
 TEST_P(AccessContract, ReadsShortAtTheEnd) {
     OpenedFile file(backend());
-    if (!file->keeps_data()) GTEST_SKIP() << "reads zeros everywhere";
+    if (!file->abilities().keeps_data) GTEST_SKIP() << "reads zeros everywhere";
     Buffer out(10'000, 24), in(3 * 8'192, 25);
     ASSERT_TRUE(file->write_at(out.span(), 0).ok());
     MAKE_OR_SKIP(access, *file);
@@ -142,7 +142,7 @@ TEST_P(AccessContract, TheFirstErrorIsKeptAndTheRestIsNotMoved) {
 
 TEST_P(AccessContract, AnErrorOfTheStorageReachesTheRequest) {
     OpenedFile file(backend());
-    if (!file->keeps_data()) GTEST_SKIP() << "takes everything";
+    if (!file->abilities().keeps_data) GTEST_SKIP() << "takes everything";
     Result<FilePtr> reader = open_file(file.path(), {.read = true, .direct = backend().is_direct});
     ASSERT_TRUE(reader.ok());
     Buffer data(4'096, 27);
@@ -217,7 +217,7 @@ TEST_P(AccessContract, ManyThreadsSubmitMoreThanTheQueueHolds) {
         }
     }
     EXPECT_EQ(num_done, 2 * num_threads * num_requests);
-    EXPECT_EQ(std::ranges::equal(in.span(), out.span()), file->keeps_data());
+    EXPECT_EQ(std::ranges::equal(in.span(), out.span()), file->abilities().keeps_data);
 }
 
 TEST_P(AccessContract, DestructionWaitsForWhatIsPending) {

@@ -240,7 +240,7 @@ TEST(IoThread, HasItsNameAndTakesNoSignals) {
 }
 
 TEST(MakeAccess, AnUnknownNameIsAnswered) {
-    const FilePtr file = open_null("x");
+    const FilePtr file = make_null("x");
     const auto access = make_access(*file, {.name = "thread"});
     EXPECT_EQ(access.status().code(), ErrorCode::invalid_argument);
     EXPECT_NE(access.status().text().find("did you mean 'threads'"), std::string::npos)
@@ -251,7 +251,7 @@ TEST(MakeAccess, AKernelThatRefusesIoUringIsUnsupportedWithItsReason) {
 #ifdef __SANITIZE_ADDRESS__
     GTEST_SKIP() << "the sanitizer's own check of pointers needs the descriptors that this test takes away";
 #endif
-    const FilePtr file = open_null("x");
+    const FilePtr file = make_null("x");
     const LoweredLimit limit(RLIMIT_NOFILE, 0);
     const auto access = make_access(*file, {.name = "uring"});
     EXPECT_EQ(access.status().code(), ErrorCode::unsupported);
@@ -259,7 +259,7 @@ TEST(MakeAccess, AKernelThatRefusesIoUringIsUnsupportedWithItsReason) {
 }
 
 TEST(MakeAccess, IoUringIsRefusedUnderAStorageModelThatCannotSeeIt) {
-    const FilePtr file = open_null("x");
+    const FilePtr file = make_null("x");
     ASSERT_EQ(::setenv("HAKOBI_STORAGE_MODEL", "servers=4", 1), 0);
     const auto access = make_access(*file, {.name = "uring"});
     ASSERT_EQ(::unsetenv("HAKOBI_STORAGE_MODEL"), 0);

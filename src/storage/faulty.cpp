@@ -117,10 +117,8 @@ class FaultyFile final : public File {
     Status unlock_range(std::int64_t offset, std::int64_t length) override {
         return inner_->unlock_range(offset, length);
     }
-    [[nodiscard]] bool locks_ranges() const noexcept override { return inner_->locks_ranges(); }
     [[nodiscard]] const std::string& path() const noexcept override { return inner_->path(); }
-    [[nodiscard]] bool keeps_data() const noexcept override { return inner_->keeps_data(); }
-    [[nodiscard]] std::int64_t stripe_bytes() const noexcept override { return inner_->stripe_bytes(); }
+    [[nodiscard]] const Abilities& abilities() const noexcept override { return inner_->abilities(); }
 
   private:
     FilePtr inner_;

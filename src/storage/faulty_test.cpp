@@ -138,11 +138,11 @@ TEST_F(Faulty, TheFaultReachesARequestByEveryAccess) {
 
 TEST_F(Faulty, UnarmedFilesAreNotDecorated) {
     disarm_fault();
-    FilePtr file = open_null("x");
+    FilePtr file = make_null("x");
     const File* given = file.get();
     EXPECT_EQ(with_faults(std::move(file)).get(), given);
     arm_fault({});
-    file = open_null("x");
+    file = make_null("x");
     given = file.get();
     EXPECT_NE(with_faults(std::move(file)).get(), given);
 }

@@ -7,8 +7,10 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/status.hpp"
+#include "storage/abilities.hpp"
 
 namespace hakobi::storage {
 
@@ -43,11 +45,9 @@ class File {
     /// Makes sure that `bytes` from 0 have storage behind them; what is there stays, the size grows to `bytes` if it was less.
     virtual Status preallocate(std::int64_t bytes) = 0;
     /// For who fills holes of the range (range_lock.hpp); waits for others. Ranges of one object do not exclude each other.
-    /// `unsupported` where `locks_ranges()` is false.
+    /// `unsupported` where `abilities().locks_ranges` is false.
     virtual Status lock_range(std::int64_t offset, std::int64_t length);
     virtual Status unlock_range(std::int64_t offset, std::int64_t length);
-    /// Whether a lock means anything here, as far as can be told before one is tried.
-    [[nodiscard]] virtual bool locks_ranges() const noexcept { return false; }
     /// What was written is on stable storage on return.
     virtual Status sync() = 0;
     /// Closes; the object takes no further call. The destructor closes too and drops the Status.
@@ -56,10 +56,8 @@ class File {
     [[nodiscard]] virtual const std::string& path() const noexcept = 0;
     /// The kernel's descriptor where the backend has one (io_uring needs it), else -1.
     [[nodiscard]] virtual int descriptor() const noexcept { return -1; }
-    /// Where the file's contents are kept after close: false for `null`.
-    [[nodiscard]] virtual bool keeps_data() const noexcept { return true; }
-    /// Preferred alignment of file accesses: the file system's stripe or block size.
-    [[nodiscard]] virtual std::int64_t stripe_bytes() const noexcept { return 4096; }
+    /// As they were found when the file was opened.
+    [[nodiscard]] virtual const Abilities& abilities() const noexcept;
 };
 
 using FilePtr = std::unique_ptr<File>;
@@ -68,10 +66,27 @@ using FilePtr = std::unique_ptr<File>;
 /// "posix:" is the file system. HAKOBI_FAULT lets an operation fail, for tests (faulty.hpp).
 Result<FilePtr> open_file(const std::string& path, const OpenMode& mode);
 Status remove_file(const std::string& path);
-/// Replaces `to` if it exists, in one step; both names have the same prefix.
+/// The same where an error is reported already: what fails stays.
+void discard_file(const std::string& path) noexcept;
+
+struct CommitMode {
+    bool replaces = false;    ///< what has the name; else it is an error, `exists`
+    bool is_durable = false;  ///< the name is on stable storage on return
+};
+/// Gives a whole file its final name, in one step where the storage can do that: by a rename, or by completing an upload.
+/// Both names have the same scheme.
+Status commit_file(const std::string& from, const std::string& to, const CommitMode& mode = {});
+/// Replaces `to` if it exists.
 Status rename_file(const std::string& from, const std::string& to);
-/// The same, but `exists` where `to` is there: nothing is replaced. In one step where the file system can do that.
-Status rename_new_file(const std::string& from, const std::string& to);
+
+/// What a folder holds.
+struct Listed {
+    enum class Kind { file, folder, other };  ///< links are others
+    std::string name;
+    Kind kind = Kind::file;
+};
+/// In no order; not_found where there is no such folder.
+Result<std::vector<Listed>> list_folder(const std::string& folder);
 
 /// The name by which the system knows the file, without what names its backend; "" where that is not the file system.
 [[nodiscard]] std::string system_path(const std::string& path);

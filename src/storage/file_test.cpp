@@ -15,12 +15,12 @@ TEST_P(FileContract, ReadsBackWhatWasWritten) {
     ASSERT_TRUE(file->write_at(out.span(), 12'345).ok());
     EXPECT_EQ(file->size_bytes().value(), 12'345 + 70'001);
     ASSERT_EQ(file->read_at(in.span(), 12'345).value(), 70'001);
-    EXPECT_EQ(std::ranges::equal(in.span(), out.span()), file->keeps_data());
+    EXPECT_EQ(std::ranges::equal(in.span(), out.span()), file->abilities().keeps_data);
 }
 
 TEST_P(FileContract, KeepsBytesOverClose) {
     OpenedFile file(GetParam());
-    if (!file->keeps_data()) GTEST_SKIP() << "keeps nothing";
+    if (!file->abilities().keeps_data) GTEST_SKIP() << "keeps nothing";
     Buffer out(8192, 3), in(8192, 4);
     ASSERT_TRUE(file->write_at(out.span(), 0).ok());
     ASSERT_TRUE(file->sync().ok());
@@ -40,7 +40,7 @@ TEST_P(FileContract, HolesReadAsZeros) {
 
 TEST_P(FileContract, ReadsShortAtTheEnd) {
     OpenedFile file(GetParam());
-    if (!file->keeps_data()) GTEST_SKIP() << "reads zeros everywhere";
+    if (!file->abilities().keeps_data) GTEST_SKIP() << "reads zeros everywhere";
     Buffer out(5000, 7), in(8192, 8);
     ASSERT_TRUE(file->write_at(out.span(), 0).ok());
     ASSERT_EQ(file->read_at(in.span(), 0).value(), 5000);
@@ -52,7 +52,7 @@ TEST_P(FileContract, ReadsShortAtTheEnd) {
 
 TEST_P(FileContract, UnalignedNeighboursStayAsTheyAre) {
     OpenedFile file(GetParam());
-    if (!file->keeps_data()) GTEST_SKIP() << "keeps nothing";
+    if (!file->abilities().keeps_data) GTEST_SKIP() << "keeps nothing";
     Buffer out(40'000, 9), patch(20'000, 10), in(40'000, 11);
     ASSERT_TRUE(file->write_at(out.span(), 0).ok());
     ASSERT_TRUE(
@@ -78,7 +78,7 @@ TEST_P(FileContract, SizeFollowsSetSizeAndPreallocate) {
     EXPECT_EQ(file->size_bytes().value(), 20'000);
     ASSERT_EQ(file->read_at(in.span(), 0).value(), 20'000);
     EXPECT_TRUE(is_all(in.span().subspan(6'001), std::byte{0}));
-    if (file->keeps_data()) {
+    if (file->abilities().keeps_data) {
         EXPECT_TRUE(std::ranges::equal(in.span().first(6'001), out.span().first(6'001)));
     }
 }
@@ -102,7 +102,7 @@ TEST_P(FileContract, NothingIsMovedByAnEmptyTransfer) {
 
 TEST_P(FileContract, OpeningSaysWhatIsThere) {
     OpenedFile file(GetParam());
-    if (!file->keeps_data()) GTEST_SKIP() << "has no names";
+    if (!file->abilities().keeps_data) GTEST_SKIP() << "has no names";
     EXPECT_EQ(open_file(file.path(), {.write = true, .create = true, .exclusive = true}).status().code(),
               ErrorCode::exists);
     EXPECT_EQ(open_file(file.path() + ".missing", {}).status().code(), ErrorCode::not_found);
@@ -113,7 +113,7 @@ TEST_P(FileContract, OpeningSaysWhatIsThere) {
 
 TEST_P(FileContract, AFileOpenedForReadingIsNotWritten) {
     OpenedFile file(GetParam());
-    if (!file->keeps_data()) GTEST_SKIP() << "has nothing to protect";
+    if (!file->abilities().keeps_data) GTEST_SKIP() << "has nothing to protect";
     Result<FilePtr> reader = open_file(file.path(), {.read = true, .write = false});
     ASSERT_TRUE(reader.ok());
     Buffer data(16);
@@ -125,7 +125,7 @@ TEST_P(FileContract, AFileOpenedForReadingIsNotWritten) {
 
 TEST_P(FileContract, RenamingReplacesAndKeepsOpenFilesOpen) {
     OpenedFile file(GetParam());
-    if (!file->keeps_data()) GTEST_SKIP() << "has no names";
+    if (!file->abilities().keeps_data) GTEST_SKIP() << "has no names";
     const std::string other = file.path() + ".other";
     ASSERT_TRUE(open_file(other, creating).ok());
     ASSERT_TRUE(rename_file(file.path(), other).ok());
@@ -135,6 +135,32 @@ TEST_P(FileContract, RenamingReplacesAndKeepsOpenFilesOpen) {
     file.reopen();
     ASSERT_EQ(file->read_at(in.span(), 0).value(), 100);
     EXPECT_TRUE(std::ranges::equal(in.span(), out.span()));
+}
+
+TEST_P(FileContract, CommittingSparesWhatHasTheName) {
+    OpenedFile file(GetParam());
+    if (!file->abilities().keeps_data) GTEST_SKIP() << "has no names";
+    const std::string other = file.path() + ".other";
+    ASSERT_TRUE(open_file(other, creating).ok());
+    EXPECT_EQ(commit_file(file.path(), other).code(), ErrorCode::exists);
+    ASSERT_TRUE(remove_file(other).ok());
+    ASSERT_TRUE(commit_file(file.path(), other, {.is_durable = true}).ok());
+    EXPECT_EQ(open_file(file.path(), {}).status().code(), ErrorCode::not_found);
+    EXPECT_EQ(commit_file(file.path(), other).code(), ErrorCode::not_found);
+    ASSERT_TRUE(commit_file(other, file.path()).ok());
+}
+
+TEST_P(FileContract, ListingFindsTheFilesOfAFolder) {
+    OpenedFile file(GetParam());
+    if (!file->abilities().keeps_data) GTEST_SKIP() << "has no names";
+    const std::size_t slash = file.path().rfind('/');
+    const Result<std::vector<Listed>> found = list_folder(file.path().substr(0, slash));
+    ASSERT_TRUE(found.ok()) << found.status().text();
+    const auto is_it = [&](const Listed& each) {
+        return each.name == file.path().substr(slash + 1) && each.kind == Listed::Kind::file;
+    };
+    EXPECT_EQ(std::ranges::count_if(found.value(), is_it), 1);
+    EXPECT_EQ(list_folder(file.path() + ".missing").status().code(), ErrorCode::not_found);
 }
 
 TEST_P(FileContract, ThreadsWriteAndReadOneFileAtOnce) {
@@ -152,7 +178,7 @@ TEST_P(FileContract, ThreadsWriteAndReadOneFileAtOnce) {
                 if (!file->write_at(out.span(), offset).ok()) ++num_wrong;
                 const Result<std::int64_t> bytes = file->read_at(in.span(), offset);
                 if (!bytes.ok() || bytes.value() != part) ++num_wrong;
-                if (file->keeps_data() && !std::ranges::equal(in.span(), out.span())) ++num_wrong;
+                if (file->abilities().keeps_data && !std::ranges::equal(in.span(), out.span())) ++num_wrong;
             }
         });
     }
@@ -169,7 +195,7 @@ TEST_P(FileContract, OffsetsBeyondFourGigabytesAreSparse) {
     EXPECT_EQ(file->size_bytes().value(), far + 4096);
     ASSERT_EQ(file->read_at(in.span(), far - 4096).value(), 8192);
     EXPECT_TRUE(is_all(in.span().first(4096), std::byte{0}));
-    EXPECT_EQ(std::ranges::equal(in.span().subspan(4096), out.span()), file->keeps_data());
+    EXPECT_EQ(std::ranges::equal(in.span().subspan(4096), out.span()), file->abilities().keeps_data);
 }
 
 INSTANTIATE_TEST_SUITE_P(All, FileContract, ::testing::ValuesIn(backends()),

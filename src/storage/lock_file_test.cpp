@@ -127,9 +127,9 @@ TEST_F(LockFileTest, RegularOnlyFilesAreOpenedAtOnceOrRefused) {
 TEST_F(LockFileTest, ARenameThatIsToBeNewReplacesNothing) {
     std::ofstream(folder + "/from") << "new";
     std::ofstream(folder + "/to") << "old";
-    EXPECT_EQ(rename_new_file(folder + "/from", folder + "/to").code(), ErrorCode::exists);
+    EXPECT_EQ(commit_file(folder + "/from", folder + "/to").code(), ErrorCode::exists);
     EXPECT_EQ(fs::file_size(folder + "/from"), 3U);
-    EXPECT_TRUE(rename_new_file(folder + "/from", folder + "/there").ok());
+    EXPECT_TRUE(commit_file(folder + "/from", folder + "/there").ok());
     EXPECT_FALSE(fs::exists(folder + "/from"));
 }
 

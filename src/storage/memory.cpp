@@ -6,6 +6,7 @@
 #include <map>
 #include <mutex>
 #include <new>
+#include <set>
 #include <shared_mutex>
 #include <unordered_map>
 
@@ -154,14 +155,33 @@ Status remove_memory(const std::string& path) {
     return directory().files.erase(path) == 1 ? Status() : status_of_errno(ENOENT, "cannot remove", path);
 }
 
-Status rename_memory(const std::string& from, const std::string& to) {
-    std::scoped_lock lock(directory().mutex);
+Status commit_memory(const std::string& from, const std::string& to, const CommitMode& mode) {
+    const std::scoped_lock lock(directory().mutex);
     const auto entry = directory().files.find(from);
     if (entry == directory().files.end()) return status_of_errno(ENOENT, "cannot rename", from);
+    if (!mode.replaces && directory().files.contains(to))
+        return status_of_errno(EEXIST, "cannot rename " + from + " to", to);
     if (from == to) return {};
     directory().files.insert_or_assign(to, entry->second);
     directory().files.erase(from);
     return {};
+}
+
+Result<std::vector<Listed>> list_memory(const std::string& folder) {
+    const std::scoped_lock lock(directory().mutex);
+    const std::string before = folder + "/";
+    std::set<std::string> files, folders;
+    for (auto entry = directory().files.lower_bound(before);
+         entry != directory().files.end() && entry->first.starts_with(before); ++entry) {
+        const std::string rest = entry->first.substr(before.size());
+        const std::size_t slash = rest.find('/');
+        (slash == std::string::npos ? files : folders).insert(rest.substr(0, slash));
+    }
+    if (files.empty() && folders.empty()) return status_of_errno(ENOENT, "cannot list folder", folder);
+    std::vector<Listed> found;
+    for (const std::string& name : files) found.push_back({name, Listed::Kind::file});
+    for (const std::string& name : folders) found.push_back({name, Listed::Kind::folder});
+    return found;
 }
 
 }  // namespace hakobi::storage

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "storage/file.hpp"
 
@@ -12,6 +13,8 @@ namespace hakobi::storage {
 Result<FilePtr> open_memory(const std::string& path, const OpenMode& mode);
 /// Like unlink and rename: who has the file open keeps it.
 Status remove_memory(const std::string& path);
-Status rename_memory(const std::string& from, const std::string& to);
+Status commit_memory(const std::string& from, const std::string& to, const CommitMode& mode);
+/// Folders are the parts of names before a slash.
+Result<std::vector<Listed>> list_memory(const std::string& folder);
 
 }  // namespace hakobi::storage

@@ -37,7 +37,10 @@ class NullFile final : public File {
     Status sync() override { return {}; }
     Status close() override { return {}; }
     [[nodiscard]] const std::string& path() const noexcept override { return path_; }
-    [[nodiscard]] bool keeps_data() const noexcept override { return false; }
+    [[nodiscard]] const Abilities& abilities() const noexcept override {
+        static constexpr Abilities discarding{.keeps_data = false};
+        return discarding;
+    }
 
   private:
     void grow_to(std::int64_t bytes) {
@@ -52,8 +55,24 @@ class NullFile final : public File {
 
 }  // namespace
 
-FilePtr open_null(const std::string& path) {
+FilePtr make_null(const std::string& path) {
     return std::make_unique<NullFile>(path);
+}
+
+Result<FilePtr> open_null(const std::string& path, const OpenMode& /*mode*/) {
+    return make_null(path);
+}
+
+Status commit_null(const std::string& /*from*/, const std::string& /*to*/, const CommitMode& /*mode*/) {
+    return {};
+}
+
+Status remove_null(const std::string& /*path*/) {
+    return {};
+}
+
+Result<std::vector<Listed>> list_null(const std::string& /*folder*/) {
+    return std::vector<Listed>();
 }
 
 }  // namespace hakobi::storage

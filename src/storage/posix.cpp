@@ -3,21 +3,16 @@
 #include <fcntl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
-#include <sys/sysmacros.h>
-#include <sys/vfs.h>
-#include <sys/xattr.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <atomic>
 #include <cerrno>
-#include <cstring>
-#include <fstream>
 #include <limits>
 #include <utility>
 #include <vector>
 
+#include "storage/posix_abilities.hpp"
 #include "storage/range_lock.hpp"
 
 namespace hakobi::storage {
@@ -25,7 +20,6 @@ namespace hakobi::storage {
 namespace {
 
 constexpr std::int64_t direct_alignment_bytes = 4096;
-constexpr long lustre_magic = 0x0BD00BD0;
 
 /// Past RLIMIT_FSIZE the kernel sends SIGXFSZ, which ends the process; the file therefore never asks for it.
 std::int64_t size_limit_bytes() {
@@ -40,51 +34,16 @@ bool is_aligned(const void* address, std::int64_t offset) {
            offset % direct_alignment_bytes == 0;
 }
 
-std::int64_t preferred_bytes(int fd) {
-    struct statfs info {};
-    if (::fstatfs(fd, &info) != 0) return direct_alignment_bytes;
-    if (info.f_type == lustre_magic) {
-        std::vector<std::byte> layout(65536);
-        const ssize_t length = ::fgetxattr(fd, "lustre.lov", layout.data(), layout.size());
-        if (length > 0) {
-            const std::int64_t stripe =
-                lustre_stripe_bytes(std::span(layout).first(static_cast<std::size_t>(length)));
-            if (stripe > 0) return stripe;
-        }
-    }
-    return info.f_bsize > 0 ? static_cast<std::int64_t>(info.f_bsize) : direct_alignment_bytes;
-}
-
-/// Whether a range of the file can be read and written under a lock that other nodes' processes honour. Network file
-/// systems may be mounted so that locks stay on the node, or mean nothing: their mount options say so.
-bool are_locks_honoured(int fd) {
-    if ((::fcntl(fd, F_GETFL) & O_ACCMODE) != O_RDWR) return false;
-    struct statfs system {};
-    struct stat file {};
-    if (::fstatfs(fd, &system) != 0 || ::fstat(fd, &file) != 0) return false;
-    constexpr std::array<long, 4> network_magics = {lustre_magic, 0x6969 /* NFS */, 0xFE534D42 /* SMB2 */,
-                                                    0xFF534D42 /* CIFS */};
-    if (std::ranges::find(network_magics, static_cast<long>(system.f_type)) == network_magics.end())
-        return true;
-    std::ifstream mounts("/proc/self/mountinfo");
-    std::string device(1, ' ');
-    device.append(std::to_string(major(file.st_dev))).append(":");
-    device.append(std::to_string(minor(file.st_dev))).append(" ");
-    for (std::string line; std::getline(mounts, line);) {
-        if (line.find(device) != std::string::npos) return mount_honours_locks(line);
-    }
-    return false;
-}
-
 class PosixFile final : public File {
   public:
     PosixFile(std::string path, int fd, int direct_fd)
         : path_(std::move(path)),
           fd_(fd),
           direct_fd_(direct_fd),
-          has_locks_(are_locks_honoured(fd)),
-          limit_bytes_(size_limit_bytes()),
-          stripe_bytes_(preferred_bytes(fd)) {}
+          abilities_(abilities_of(fd)),
+          limit_bytes_(size_limit_bytes()) {
+        abilities_.is_direct = direct_fd >= 0;
+    }
     ~PosixFile() override { (void)close(); }
 
     Status write_at(std::span<const std::byte> data, std::int64_t offset) override {
@@ -179,7 +138,6 @@ class PosixFile final : public File {
     Status unlock_range(std::int64_t offset, std::int64_t length) override {
         return unlock_filled(fd_, offset, length);
     }
-    [[nodiscard]] bool locks_ranges() const noexcept override { return has_locks_; }
 
     Status sync() override {
         while (::fsync(fd_) != 0) {
@@ -203,7 +161,7 @@ class PosixFile final : public File {
 
     [[nodiscard]] const std::string& path() const noexcept override { return path_; }
     [[nodiscard]] int descriptor() const noexcept override { return direct_fd_ >= 0 ? direct_fd_ : fd_; }
-    [[nodiscard]] std::int64_t stripe_bytes() const noexcept override { return stripe_bytes_; }
+    [[nodiscard]] const Abilities& abilities() const noexcept override { return abilities_; }
 
   private:
     struct Choice {
@@ -260,10 +218,9 @@ class PosixFile final : public File {
     std::string path_;
     int fd_;         // buffered
     int direct_fd_;  // with O_DIRECT, or -1
-    bool has_locks_;
+    Abilities abilities_;
     std::atomic<bool> is_direct_refused_ = false;
     std::int64_t limit_bytes_;
-    std::int64_t stripe_bytes_;
 };
 
 int open_retrying(const char* path, int flags) {
@@ -274,53 +231,7 @@ int open_retrying(const char* path, int flags) {
     return fd;
 }
 
-template <class T>
-T value_at(std::span<const std::byte> bytes, std::size_t offset) {
-    T value{};
-    if (offset + sizeof(T) <= bytes.size()) std::memcpy(&value, bytes.data() + offset, sizeof(T));
-    return value;
-}
-
 }  // namespace
-
-bool mount_honours_locks(std::string_view mountinfo_line) {
-    // nfs(5): local_lock, nolock; mount.lustre: localflock, noflock; mount.cifs(8): nobrl, nolock.
-    constexpr std::array<std::string_view, 7> without = {
-        "nolock", "local_lock=all", "local_lock=posix", "localflock", "noflock", "nobrl", "forcenolock"};
-    while (!mountinfo_line.empty()) {
-        const std::size_t end = std::min(mountinfo_line.find_first_of(" ,"), mountinfo_line.size());
-        if (std::ranges::find(without, mountinfo_line.substr(0, end)) != without.end()) return false;
-        mountinfo_line.remove_prefix(std::min(end + 1, mountinfo_line.size()));
-    }
-    return true;
-}
-
-// Lustre's user interface, struct lov_user_md_v1/v3 and lov_comp_md_v1 (lustre_user.h); little-endian on disk
-// and here.
-std::int64_t lustre_stripe_bytes(std::span<const std::byte> layout) {
-    constexpr std::uint32_t magic_v1 = 0x0BD10BD0, magic_v3 = 0x0BD30BD0, magic_composite = 0x0BD60BD0;
-    constexpr std::size_t stripe_size_at = 24;
-    constexpr std::size_t composite_header_bytes = 32, composite_entry_bytes = 48, entry_count_at = 14,
-                          entry_offset_at = 24;
-    switch (value_at<std::uint32_t>(layout, 0)) {
-        case magic_v1:
-        case magic_v3:
-            return value_at<std::uint32_t>(layout, stripe_size_at);
-        case magic_composite: {
-            const auto num_entries = value_at<std::uint16_t>(layout, entry_count_at);
-            if (num_entries == 0) return 0;
-            const std::size_t last = composite_header_bytes + (num_entries - 1U) * composite_entry_bytes;
-            const std::size_t component = value_at<std::uint32_t>(layout, last + entry_offset_at);
-            if (component == 0 || component >= layout.size()) return 0;
-            const auto inner = layout.subspan(component);
-            const auto magic = value_at<std::uint32_t>(inner, 0);
-            return magic == magic_v1 || magic == magic_v3 ? value_at<std::uint32_t>(inner, stripe_size_at)
-                                                          : 0;
-        }
-        default:
-            return 0;
-    }
-}
 
 Result<FilePtr> open_posix(const std::string& path, const OpenMode& mode) {
     const std::string& name = mode.name.empty() ? path : mode.name;

@@ -1,4 +1,5 @@
 #include "storage/posix.hpp"
+#include "storage/posix_abilities.hpp"
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>
@@ -115,7 +116,7 @@ TEST_F(PosixFile, ClosingTwiceIsHarmless) {
 TEST_F(PosixFile, KnowsAUsefulAlignment) {
     Result<FilePtr> file = open_file(path("aligned"), creating);
     ASSERT_TRUE(file.ok());
-    EXPECT_GE(file.value()->stripe_bytes(), 512);
+    EXPECT_GE(file.value()->abilities().stripe_bytes, 512);
 }
 
 template <class T>

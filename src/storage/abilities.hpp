@@ -1,0 +1,25 @@
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+namespace hakobi::storage {
+
+/// What the storage of an open file allows, as far as can be told before it is tried: a backend says it when it opens the
+/// file, and whoever plans accesses obeys. The defaults are a file system of this machine.
+struct Abilities {
+    std::string_view file_system =
+        {};  ///< for people: "nfs", "lustre"; "" where the backend's name says it. Lives for ever
+    bool keeps_data = true;  ///< what is written can be read; not with `null`
+    bool has_ranges = true;  ///< any range of the file may be written, in any order, by several processes
+    bool has_holes = true;   ///< bytes that nobody has written read as zeros and take no room
+    bool renames = true;     ///< a file gets its final name in one step
+    bool is_direct = false;  ///< O_DIRECT was asked for, and the file system took it
+    bool locks_ranges =
+        false;  ///< a range's lock holds against other nodes' processes too (File::lock_range)
+    std::int64_t stripe_bytes = 4096;  ///< preferred alignment of accesses: the stripe or block
+    /// Nodes that write at once different bytes of one aligned block of this size may lose each other's; 1: never.
+    std::int64_t writer_block_bytes = 1;
+};
+
+}  // namespace hakobi::storage

@@ -1,0 +1,68 @@
+#include "storage/backend.hpp"
+
+#include <algorithm>
+#include <array>
+#include <mutex>
+#include <optional>
+
+#include "storage/memory.hpp"
+#include "storage/null.hpp"
+#include "storage/posix.hpp"
+
+namespace hakobi::storage {
+namespace {
+
+// ROMIO's names of file systems that are all reached by the same calls.
+constexpr std::array<std::string_view, 6> posix_schemes = {"posix", "ufs", "nfs", "xfs", "lustre", "gpfs"};
+constexpr std::array<std::string_view, 1> null_schemes = {"null"}, memory_schemes = {"memory"};
+
+/// The first serves paths without a scheme.
+constexpr std::array backends = {
+    Backend{posix_schemes, open_posix, commit_posix, remove_posix, list_posix, true},
+    Backend{null_schemes, open_null, commit_null, remove_null, list_null},
+    Backend{memory_schemes, open_memory, commit_memory, remove_memory, list_memory},
+};
+
+struct Decorators {
+    std::mutex mutex;
+    std::vector<Decorator> all;
+};
+Decorators& decorators() {
+    static Decorators registered;
+    return registered;
+}
+
+std::optional<Decorator> find_decorator(std::string_view name) {
+    const std::scoped_lock lock(decorators().mutex);
+    const auto found = std::ranges::find(decorators().all, name, &Decorator::name);
+    return found == decorators().all.end() ? std::nullopt : std::optional(*found);
+}
+
+}  // namespace
+
+Location locate(const std::string& path) {
+    Location location{backends.data(), path, {}};
+    for (;;) {
+        const std::size_t colon = location.path.find(':');
+        if (colon == std::string::npos) return location;
+        const std::string prefix = location.path.substr(0, colon);
+        for (const Backend& backend : backends) {
+            if (std::ranges::find(backend.schemes, prefix) == backend.schemes.end()) continue;
+            location.backend = &backend;
+            location.path.erase(0, colon + 1);
+            return location;
+        }
+        const std::optional<Decorator> decorator = find_decorator(prefix);
+        if (!decorator) return location;
+        const std::size_t end = std::min(location.path.find(':', colon + 1), location.path.size());
+        location.decorations.push_back({*decorator, location.path.substr(colon + 1, end - colon - 1)});
+        location.path.erase(0, std::min(end + 1, location.path.size()));
+    }
+}
+
+void add_decorator(const Decorator& decorator) {
+    const std::scoped_lock lock(decorators().mutex);
+    decorators().all.push_back(decorator);
+}
+
+}  // namespace hakobi::storage

@@ -189,8 +189,35 @@ typedef struct hakobi_field {
         fill_value; /* one value of `type`: what elements hold that no rank puts; NULL: NaN, or 0 of integers */
     const char* coordinates; /* fields that are its coordinates: "lat,lon"; NULL: none */
     int64_t is_static;       /* not 0: valid for all steps, put once */
-    const void* reserved[4];
+    int on; /* HAKOBI_ON_POINTS, HAKOBI_ON_CELLS: on the mesh, and `block` and `dims` stay empty */
+    int num_components; /* of such a field: 3 of a vector, 9 of a tensor; 0: 1. `strides` then has two entries */
+    const void* reserved[3];
 } hakobi_field;
+
+/* What a field has values for (hakobi::On), and how a mesh behaves from step to step (hakobi::Motion). */
+enum { HAKOBI_ON_GRID = 0, HAKOBI_ON_POINTS = 1, HAKOBI_ON_CELLS = 2 };
+enum { HAKOBI_MESH_FIXED = 0, HAKOBI_MESH_MOVES = 1, HAKOBI_MESH_CHANGES = 2 };
+
+/* This rank's part of an unstructured mesh (hakobi::Mesh), lent until end_step returns. A rank without cells leaves all of
+ * it 0. */
+typedef struct hakobi_mesh {
+    int motion;         /* HAKOBI_MESH_FIXED, ...; equal on all ranks */
+    int points_type;    /* HAKOBI_DOUBLE or HAKOBI_FLOAT; equal on all ranks */
+    int64_t num_points; /* those of ghost cells too */
+    const void* points; /* x, y, z of one after the other */
+    int64_t num_cells;
+    const uint8_t* types;  /* num_cells of VTK's types: 5 triangle, 10 tetrahedron, 12 hexahedron, ... */
+    int offsets_type;      /* HAKOBI_INT64 or HAKOBI_INT32 */
+    int connectivity_type; /* HAKOBI_INT64 or HAKOBI_INT32 */
+    const void*
+        offsets; /* num_cells + 1: where each cell's points begin in connectivity, the first 0; NULL of no cells */
+    const void* connectivity; /* the numbers of one cell's points after the other */
+    int64_t num_connectivity; /* how many, held against the last offset; 0: as many as that says */
+    int64_t first_number;     /* what the first point is called: 0 or 1 */
+    const uint8_t*
+        ghosts; /* num_cells: 1 of a copy of another rank's cell, 0 of own ones; NULL: all are own */
+    const void* reserved[4];
+} hakobi_mesh;
 
 /* Writes time steps, one NetCDF-4 file a step (hakobi::Output). */
 typedef struct hakobi_output hakobi_output;
@@ -203,6 +230,12 @@ HAKOBI_API int hakobi_output_begin_step(hakobi_output* out, double time);
 /* Adds a field to the open step. All ranks put the same fields in the same order; nothing is communicated. What this
  * rank cannot put is reported by end_step on every rank: go on to it also after an error here. */
 HAKOBI_API int hakobi_output_put(hakobi_output* out, const hakobi_field* field);
+/* Gives the open step its mesh, before its first field; the option "format" is "vtkhdf". All ranks, one without cells too; what
+ * is wrong with it is reported by end_step on every rank. A fixed mesh and the cells of one that moves are put once. */
+HAKOBI_API int hakobi_output_put_mesh(hakobi_output* out, const hakobi_mesh* mesh);
+/* New places of the points of a mesh that moves, in every step after the one that put it: x, y, z of each, of `type`.
+ * num_points 0: as many as the mesh has. */
+HAKOBI_API int hakobi_output_put_points(hakobi_output* out, int type, const void* points, int64_t num_points);
 /* For bindings whose own checks failed: takes the field's place in the step, and end_step reports `text` as
  * invalid_argument on every rank. */
 HAKOBI_API int hakobi_output_refuse(hakobi_output* out, const char* text);

@@ -24,6 +24,7 @@ struct InputField {
     std::vector<std::int64_t> shape;  ///< their lengths
     bool is_static = false;           ///< without the dimension time
     Attributes attributes = {};       ///< "units", "long_name", "standard_name", …
+    On on = On::grid;                 ///< points or cells: a field on the mesh, shape (n) or (n, components)
     /// A NaN among the attributes is equal to itself: `_FillValue` often is one.
     HAKOBI_EXPORT friend bool operator==(const InputField& a, const InputField& b);
 };
@@ -48,6 +49,26 @@ struct FieldRead {
     /// Elements from one element of the block to the next in memory, one entry a dimension, at least 1, and such that no
     /// two meet: `data` begins with the block's first element.
     std::vector<std::int64_t> strides = {};
+};
+
+/// How large the mesh of a step is, and in how many pieces it lies: one a rank that wrote it.
+struct InputMesh {
+    std::int64_t num_points = 0, num_cells = 0, num_pieces = 0;
+    std::string points_type;  ///< "double" or "float"
+    bool has_ghosts = false;  ///< some cells are copies of others: the field vtkGhostType says which
+};
+
+/// A rank's share of a mesh that was read: whole pieces, one after the other, which together are numbered from 0.
+struct MeshPart {
+    /// Where it stands among all points and cells: a field on cells is read with the block {{num_cells}, {first_cell},
+    /// {types.size()}}, and a second dimension where it has components.
+    std::int64_t first_point = 0, first_cell = 0;
+    std::int64_t first_piece = 0, num_pieces = 0;
+    std::vector<double> points;  ///< x, y, z of one after the other
+    std::vector<std::int64_t> connectivity;
+    std::vector<std::int64_t> offsets;  ///< one more than there are cells, from 0
+    std::vector<std::uint8_t> types;    ///< VTK's
+    std::vector<std::uint8_t> ghosts;   ///< one a cell where the mesh has them
 };
 
 /// What Input::open takes; equal on every rank.
@@ -98,6 +119,13 @@ class HAKOBI_EXPORT Input {
     /// file that has become shorter. Pieces give what their file would have: zero where no rank put. After an error the memory may hold
     /// anything.
     void read(const FieldRead& read);
+    /// The step's mesh. Local; not_found where it has none.
+    [[nodiscard]] InputMesh mesh(std::int64_t step = -1) const;
+    /// Reads this rank's share of the step's mesh: pieces that follow each other, so that the ranks have about as many cells
+    /// each as whole pieces allow. The number of ranks need not be the writers'. Collective; `step` equal on all ranks. Errors
+    /// as read's; format for numbers that do not fit each other.
+    [[nodiscard]] MeshPart read_mesh(std::int64_t step = -1);
+
     /// In the place of read where the caller has no memory to offer: all ranks throw invalid_argument with this reason. For
     /// bindings, whose own checks come before read's. Collective.
     void refuse(std::string_view reason);

@@ -6,6 +6,7 @@
 #include <hakobi/comm.hpp>
 #include <hakobi/export.hpp>
 #include <hakobi/hints.hpp>
+#include <hakobi/mesh.hpp>
 #include <map>
 #include <memory>
 #include <optional>
@@ -134,12 +135,20 @@ struct Field {
     /// Valid for all steps: it has no dimension time, and once put stands in this step's file and in all later ones, from a
     /// copy that each rank keeps of its part. Put again, it changes from that step on.
     bool is_static = false;
+    /// Points or cells: a field on the mesh (Output::put_mesh), whose `block` and `dims` stay empty. `data` has `components`
+    /// values of one point or cell after the other, in the mesh's order, unless `strides` has two entries, from an element and from
+    /// a component to the next. Names are of points or of cells, not of both.
+    On on = On::grid;
+    std::int64_t components = 1;  ///< 3 of a vector, 9 of a tensor (row by row); equal on all ranks
 };
 
 /// Writes time steps, one NetCDF-4 file with CF conventions a step: `<prefix>_000000.nc`,
 /// `<prefix>_000001.nc`, … A step is written under `<prefix>_000000.nc.0123456789abcdef.part` (16 random hexadecimal
 /// digits) and renamed when it is whole; what a killed run leaves of that name, the next run of the prefix removes.
-/// The bytes of a file do not depend on the method or on the number of ranks. `per-process` leaves
+/// The bytes of a file do not depend on the method or on the number of ranks. With format vtkhdf a step is an unstructured
+/// mesh and fields on it, `<prefix>_000000.hdf` in VTKHDF 1.0, in which each rank's part is a piece: the ranks' number and
+/// order decide the file, the method does not (docs/meshes.md). A part of another motion (a rotor) or with other fields (a
+/// surface) is an Output of its own. `per-process` leaves
 /// `<prefix>_000000.nc.pieces/`, and its files come into being in `close`. One run at a time writes a prefix: from create
 /// to close `<prefix>.lock` says which. A dead run's lock is taken over, which is said on stderr.
 ///
@@ -166,6 +175,14 @@ class HAKOBI_EXPORT Output {
     /// Adds a field, or another block of it, to the open step. All ranks put the same fields in the same order of their
     /// first blocks; nothing is communicated until end_step, which reports what is wrong with any of them.
     void put(const Field& field);
+
+    /// Gives the open step its mesh, before its first field; format vtkhdf. Every rank puts its part, an empty one too.
+    /// What is wrong with it (cells that name points which this rank does not have, offsets that do not fit the cells' types,
+    /// motion or type of points that differ between ranks) end_step reports. A fixed mesh and the cells of one that moves are
+    /// stored once, in `<prefix>_000000.hdf.mesh` with the number of the step, and the steps' files link to it.
+    void put_mesh(const Mesh& mesh);
+    /// New places of the same points, of a mesh that moves: in every step after the one that put it.
+    void put_points(Mesh::Points points);
 
     /// In the place of put where the caller has no field to lend: end_step throws invalid_argument with this reason on
     /// every rank. For bindings, whose own checks come before put's; local.

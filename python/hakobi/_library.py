@@ -103,6 +103,29 @@ class FieldC(ctypes.Structure):
         ("fill_value", c_void_p),
         ("coordinates", c_char_p),
         ("is_static", c_int64),
+        ("on", c_int),
+        ("num_components", c_int),
+        ("reserved", c_void_p * 3),
+    )
+
+
+class MeshC(ctypes.Structure):
+    """hakobi_mesh."""
+
+    _fields_ = (
+        ("motion", c_int),
+        ("points_type", c_int),
+        ("num_points", c_int64),
+        ("points", c_void_p),
+        ("num_cells", c_int64),
+        ("types", c_void_p),
+        ("offsets_type", c_int),
+        ("connectivity_type", c_int),
+        ("offsets", c_void_p),
+        ("connectivity", c_void_p),
+        ("num_connectivity", c_int64),
+        ("first_number", c_int64),
+        ("ghosts", c_void_p),
         ("reserved", c_void_p * 4),
     )
 
@@ -255,6 +278,8 @@ _PROTOTYPES: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "hakobi_output_create": (c_int, (c_void_p, c_char_p, c_void_p, POINTER(c_void_p))),
     "hakobi_output_begin_step": (c_int, (c_void_p, c_double)),
     "hakobi_output_put": (c_int, (c_void_p, POINTER(FieldC))),
+    "hakobi_output_put_mesh": (c_int, (c_void_p, POINTER(MeshC))),
+    "hakobi_output_put_points": (c_int, (c_void_p, c_int, c_void_p, c_int64)),
     "hakobi_output_refuse": (c_int, (c_void_p, c_char_p)),
     "hakobi_output_end_step": (c_int, (c_void_p,)),
     "hakobi_output_close": (c_int, (c_void_p,)),

@@ -31,6 +31,7 @@ from hakobi import _library
 from hakobi._library import TYPES, BlockC, FieldC, TimesC, check, load
 from hakobi.attributes import AttributeLike, attribute_for_c, attributes_for_c, fill_value_for_c, text_for_c
 from hakobi.errors import InputError
+from hakobi.mesh import field_for_c, mesh_for_c, points_for_c
 
 
 class _Mpi4pyComm(Protocol):
@@ -192,6 +193,7 @@ class Output:
         self._library = load()
         self._handle = handle
         self._lent: list[npt.NDArray[Any]] = []  # the open step's arrays: alive until end_step returns
+        self._mesh_counts = (0, 0)  # this rank's points and cells
         self._is_open = False  # between begin_step and end_step
         self._last_times: OutputTimes | None = None  # these: what close has left
         self._last_method = self._last_explanation = ""
@@ -288,9 +290,10 @@ class Output:
         self,
         name: str,
         units: str,
-        block: Block,
+        block: Block | None,
         values: npt.NDArray[Any],
         *,
+        on: str = "grid",
         long_name: str = "",
         standard_name: str = "",
         dims: Iterable[str] = (),
@@ -314,16 +317,24 @@ class Output:
         `("lat", "lon")` of two dimensions. `is_static`: valid for all steps, put once. `Block((), (), ())` is a
         scalar's: all ranks put it, and rank 0's value is written.
 
+        `on`: "points" or "cells" of the mesh (`put_mesh`). `block` is None then, and `values` have the shape (n,), or
+        (n, 3) of a vector, (n, 9) or (n, 3, 3) of a tensor, with this rank's points or cells.
+
         What is wrong with it on this rank `end_step` raises on every rank: raising it here would leave the others
         waiting.
 
         Raises InputError at once when no step is open: the calls' order is the same on all ranks.
         """
-        if not self._is_open:
-            closed = "" if self._handle else ": the output is closed"
-            raise InputError(f"put: no step is open (begin_step){closed}", code="invalid_argument")
+        self._require_step("put")
         try:
-            lent = _field_of(name, units, long_name, standard_name, tuple(dims), block, values)
+            if on == "grid":
+                lent = _field_of(name, units, tuple(dims), block, values)
+            elif block is not None or tuple(dims):
+                raise InputError("a field on the mesh has no block and no dims: put(name, units, None, values)")
+            else:
+                lent = field_for_c(name, units, on, values, self._mesh_counts[on == "cells"])
+            lent.long_name = text_for_c("long_name", long_name)
+            lent.standard_name = text_for_c("standard_name", standard_name)
             lent.compression = text_for_c("compression", compression)
             lent.significant_bits = _bits(significant_bits)
             fill = fill_value_for_c(fill_value, values.dtype) if fill_value is not None else None
@@ -337,6 +348,57 @@ class Output:
             return
         self._lent.append(values)
         self._library.hakobi_output_put(self._handle, lent)  # its code is end_step's to report
+
+    def put_mesh(
+        self,
+        points: npt.NDArray[Any],
+        connectivity: npt.NDArray[Any],
+        offsets: npt.NDArray[Any],
+        types: npt.NDArray[np.uint8],
+        *,
+        ghosts: npt.NDArray[np.uint8] | None = None,
+        motion: str = "fixed",
+        first_number: int = 0,
+    ) -> None:
+        """Gives the open step its mesh, before its first field; format "vtkhdf". All ranks, each with its own part.
+
+        `points`: (n, 3) floats of 32 or 64 bits. `types`: VTK's type of each cell, uint8. `connectivity`: this rank's
+        numbers of one cell's points after the other, from `first_number` (0 or 1); `offsets`: where each cell's begin
+        in it, one more than there are cells; both int64 or int32. `ghosts`: 1 of a copy of another rank's cell, uint8.
+
+        `motion`: a mesh that is "fixed" is put once, of one that "moves" the points are put again in every step
+        (`put_points`), one that "changes" is put in every step. The arrays are lent until end_step, which raises what
+        is wrong with them on every rank.
+
+        Raises InputError at once when no step is open.
+        """
+        self._require_step("put_mesh")
+        try:
+            mesh = mesh_for_c(points, connectivity, offsets, types, ghosts, motion, first_number)
+        except (InputError, TypeError) as error:
+            self._library.hakobi_output_refuse(self._handle, _printable(str(error)))
+            return
+        self._mesh_counts = (points.shape[0], types.size)
+        self._lent += [points, connectivity, offsets, types, *([] if ghosts is None else [ghosts])]
+        self._library.hakobi_output_put_mesh(self._handle, mesh)
+
+    def put_points(self, points: npt.NDArray[Any]) -> None:
+        """New places of the points of a mesh that moves, (n, 3), in every step after the one that put it."""
+        self._require_step("put_points")
+        try:
+            points_type = points_for_c(points)
+            if points.shape[0] != self._mesh_counts[0]:
+                raise InputError(f"the mesh: {points.shape[0]} points are put of its {self._mesh_counts[0]}")
+        except InputError as error:
+            self._library.hakobi_output_refuse(self._handle, _printable(str(error)))
+            return
+        self._lent.append(points)
+        self._library.hakobi_output_put_points(self._handle, points_type, points.ctypes.data, points.shape[0])
+
+    def _require_step(self, call: str) -> None:
+        if not self._is_open:
+            closed = "" if self._handle else ": the output is closed"
+            raise InputError(f"{call}: no step is open (begin_step){closed}", code="invalid_argument")
 
     def end_step(self) -> None:
         """Writes the step. Collective. The file has its final name on return; hidden, after a later call."""
@@ -438,16 +500,10 @@ def _add_axis(library: ctypes.CDLL, options: ctypes.c_void_p, axis: Axis) -> Non
         library.hakobi_options_set_attribute(options, name, attribute_for_c(key, attribute))
 
 
-def _field_of(
-    name: str,
-    units: str,
-    long_name: str,
-    standard_name: str,
-    dims: tuple[str, ...],
-    block: Block,
-    values: npt.NDArray[Any],
-) -> FieldC:
+def _field_of(name: str, units: str, dims: tuple[str, ...], block: Block | None, values: npt.NDArray[Any]) -> FieldC:
     """What put lends to C. Raises InputError for what cannot be lent."""
+    if block is None:
+        raise InputError("it has no block: None is for fields on a mesh (on)")
     block_c = _block_of(block)
     problem = _problem_with(block, values)
     if problem:
@@ -458,8 +514,6 @@ def _field_of(
     return FieldC(
         name=text_for_c("name", name),
         units=text_for_c("units", units),
-        long_name=text_for_c("long_name", long_name),
-        standard_name=text_for_c("standard_name", standard_name),
         block=block_c,
         type=TYPES[values.dtype.name],
         data=values.ctypes.data if values.size else None,

@@ -31,6 +31,8 @@ void add_attribute(Attributes& attributes, const hakobi_attribute& attribute);
 struct hakobi_output {
     hakobi::Output output;
     std::string explanation;
+    std::int64_t num_points,
+        num_cells;  ///< of this rank's part of the mesh: what fields that say no number have
 };
 
 struct hakobi_input {

@@ -56,9 +56,15 @@ std::int64_t num_needed(const hakobi::Field& field) {
 }
 
 template <class Value>
-std::span<const Value> values_of(const hakobi_field& field, const hakobi::Field& translated) {
+std::span<const Value> values_of(const hakobi_field& field, const hakobi::Field& translated,
+                                 std::int64_t num_elements) {
     if (field.data == nullptr) return {};
-    const std::int64_t num_values = field.num_values != 0 ? field.num_values : num_needed(translated);
+    hakobi::Field sized = translated;
+    if (translated.on != hakobi::On::grid) {
+        sized.block.count = {num_elements};
+        if (translated.components > 1) sized.block.count.push_back(translated.components);
+    }
+    const std::int64_t num_values = field.num_values != 0 ? field.num_values : num_needed(sized);
     if (num_values <= 0) return {};
     return {static_cast<const Value*>(field.data), static_cast<std::size_t>(num_values)};
 }
@@ -75,8 +81,8 @@ std::vector<std::string> names_in(const char* list) {
 }
 
 template <class Value>
-void take(const hakobi_field& field, hakobi::Field& result) {
-    result.data = values_of<Value>(field, result);
+void take(const hakobi_field& field, std::int64_t num_elements, hakobi::Field& result) {
+    result.data = values_of<Value>(field, result, num_elements);
     if (field.fill_value != nullptr) {
         Value value;
         std::memcpy(&value, field.fill_value, sizeof(value));
@@ -84,23 +90,30 @@ void take(const hakobi_field& field, hakobi::Field& result) {
     }
 }
 
-hakobi::Field field_of(const hakobi_field& field) {
+/// `num_elements`: of the mesh that the field is on, on this rank.
+hakobi::Field field_of(const hakobi_field& field, std::int64_t num_elements) {
     hakobi::Field result;
     result.name = text_or(field.name);
     result.units = text_or(field.units, "1");
     result.long_name = text_or(field.long_name);
     result.standard_name = text_or(field.standard_name);
     result.dims = names_in(field.dims);
-    result.block = block_of(field.block, field.num_values == 1);
+    if (field.on < HAKOBI_ON_GRID || field.on > HAKOBI_ON_CELLS)
+        throw Error(ErrorCode::invalid_argument, std::to_string(field.on) + " is nothing that a field is on");
+    result.on = static_cast<hakobi::On>(field.on);
+    result.components = field.num_components != 0 ? field.num_components : 1;
+    const bool is_on_mesh = result.on != hakobi::On::grid;
+    result.block = block_of(field.block, field.num_values == 1 || is_on_mesh);
     result.coordinates = names_in(field.coordinates);
     result.is_static = field.is_static != 0;
     if (field.num_attributes < 0 || (field.attributes == nullptr && field.num_attributes > 0))
         throw Error(ErrorCode::invalid_argument, "it has no attributes, but a number of them");
     for (int64_t i = 0; i < field.num_attributes; ++i)
         hakobi::capi::add_attribute(result.attributes, field.attributes[i]);
+    const int num_dims = is_on_mesh ? (result.components > 1 ? 2 : 1) : field.block.num_dims;
     const auto entries = [&](const int64_t* first) {
         return first == nullptr ? std::vector<std::int64_t>()
-                                : std::vector<std::int64_t>(first, first + field.block.num_dims);
+                                : std::vector<std::int64_t>(first, first + num_dims);
     };
     result.ghosts = entries(field.ghosts);
     result.strides = entries(field.strides);
@@ -108,38 +121,88 @@ hakobi::Field field_of(const hakobi_field& field) {
     result.significant_bits = field.significant_bits;
     switch (field.type) {
         case HAKOBI_DOUBLE:
-            take<double>(field, result);
+            take<double>(field, num_elements, result);
             break;
         case HAKOBI_FLOAT:
-            take<float>(field, result);
+            take<float>(field, num_elements, result);
             break;
         case HAKOBI_INT32:
-            take<std::int32_t>(field, result);
+            take<std::int32_t>(field, num_elements, result);
             break;
         case HAKOBI_INT64:
-            take<std::int64_t>(field, result);
+            take<std::int64_t>(field, num_elements, result);
             break;
         case HAKOBI_INT8:
-            take<std::int8_t>(field, result);
+            take<std::int8_t>(field, num_elements, result);
             break;
         case HAKOBI_UINT8:
-            take<std::uint8_t>(field, result);
+            take<std::uint8_t>(field, num_elements, result);
             break;
         case HAKOBI_INT16:
-            take<std::int16_t>(field, result);
+            take<std::int16_t>(field, num_elements, result);
             break;
         case HAKOBI_UINT16:
-            take<std::uint16_t>(field, result);
+            take<std::uint16_t>(field, num_elements, result);
             break;
         case HAKOBI_UINT32:
-            take<std::uint32_t>(field, result);
+            take<std::uint32_t>(field, num_elements, result);
             break;
         case HAKOBI_UINT64:
-            take<std::uint64_t>(field, result);
+            take<std::uint64_t>(field, num_elements, result);
             break;
         default:
             throw Error(ErrorCode::invalid_argument, std::to_string(field.type) + " is not a type of values");
     }
+    return result;
+}
+
+template <class Value>
+std::span<const Value> span_of(const void* first, std::int64_t num, const char* what) {
+    if (num < 0)
+        throw Error(ErrorCode::invalid_argument, "the mesh: it has " + std::to_string(num) + " " + what);
+    if (num == 0) return {};
+    if (first == nullptr)
+        throw Error(ErrorCode::invalid_argument,
+                    "the mesh: it has " + std::to_string(num) + " " + what + ", but they are NULL");
+    return {static_cast<const Value*>(first), static_cast<std::size_t>(num)};
+}
+
+hakobi::Mesh::Points points_of(int type, const void* points, std::int64_t num_points) {
+    constexpr std::int64_t most = INT64_MAX / 3;
+    if (num_points > most) throw Error(ErrorCode::invalid_argument, "the mesh: it has too many points");
+    if (type == HAKOBI_DOUBLE) return span_of<double>(points, 3 * num_points, "coordinates");
+    if (type == HAKOBI_FLOAT) return span_of<float>(points, 3 * num_points, "coordinates");
+    throw Error(ErrorCode::invalid_argument,
+                "the mesh: its points are of type " + std::to_string(type) + ", not double or float");
+}
+
+hakobi::Mesh::Numbers numbers_of(int type, const void* numbers, std::int64_t num, const char* what) {
+    if (type == HAKOBI_INT64) return span_of<std::int64_t>(numbers, num, what);
+    if (type == HAKOBI_INT32) return span_of<std::int32_t>(numbers, num, what);
+    if (num == 0) return std::span<const std::int64_t>();
+    throw Error(ErrorCode::invalid_argument, std::string("the mesh: its ") + what + " are of type " +
+                                                 std::to_string(type) + ", not int64 or int32");
+}
+
+hakobi::Mesh mesh_of(const hakobi_mesh& mesh) {
+    hakobi::Mesh result;
+    if (mesh.motion < HAKOBI_MESH_FIXED || mesh.motion > HAKOBI_MESH_CHANGES)
+        throw Error(ErrorCode::invalid_argument,
+                    "the mesh: " + std::to_string(mesh.motion) + " is no motion");
+    result.motion = static_cast<hakobi::Motion>(mesh.motion);
+    result.first_number = mesh.first_number;
+    result.points = points_of(mesh.points_type, mesh.points, mesh.num_points);
+    result.types = span_of<std::uint8_t>(mesh.types, mesh.num_cells, "types of cells");
+    if (mesh.ghosts != nullptr) result.ghosts = span_of<std::uint8_t>(mesh.ghosts, mesh.num_cells, "ghosts");
+    const bool has_offsets = mesh.num_cells > 0 || mesh.offsets != nullptr;
+    result.offsets =
+        numbers_of(mesh.offsets_type, mesh.offsets, has_offsets ? mesh.num_cells + 1 : 0, "offsets");
+    const std::int64_t last = std::visit(
+        [](auto offsets) { return offsets.empty() ? 0 : static_cast<std::int64_t>(offsets.back()); },
+        result.offsets);
+    const std::int64_t num_ids = mesh.num_connectivity != 0 ? mesh.num_connectivity : last;
+    result.connectivity =
+        numbers_of(mesh.connectivity_type, mesh.connectivity, num_ids, "numbers in its connectivity");
     return result;
 }
 
@@ -164,7 +227,9 @@ int hakobi_output_create(hakobi_comm* comm, const char* prefix, const hakobi_opt
         auto handle = std::unique_ptr<hakobi_output>(new hakobi_output{
             .output = hakobi::Output::create(comm->comm, prefix,
                                              options != nullptr ? options->values : hakobi::OutputOptions{}),
-            .explanation = {}});
+            .explanation = {},
+            .num_points = 0,
+            .num_cells = 0});
         *out = handle.release();
     });
 }
@@ -182,11 +247,40 @@ int hakobi_output_put(hakobi_output* out, const hakobi_field* field) {
         if (field == nullptr) refuse(*out, "hakobi_output_put: field is NULL");
         hakobi::Field translated;
         try {
-            translated = field_of(*field);
+            translated = field_of(*field, field->on == HAKOBI_ON_POINTS ? out->num_points : out->num_cells);
         } catch (const Error& error) {
             refuse(*out, "field " + text_or(field->name) + ": " + error.what());
         }
         out->output.put(translated);
+    });
+}
+
+int hakobi_output_put_mesh(hakobi_output* out, const hakobi_mesh* mesh) {
+    return guarded([&] {
+        require_output(out, "hakobi_output_put_mesh");
+        if (mesh == nullptr) refuse(*out, "hakobi_output_put_mesh: mesh is NULL");
+        hakobi::Mesh translated;
+        try {
+            translated = mesh_of(*mesh);
+        } catch (const Error& error) {
+            refuse(*out, error.what());
+        }
+        out->num_points = mesh->num_points;
+        out->num_cells = mesh->num_cells;
+        out->output.put_mesh(translated);
+    });
+}
+
+int hakobi_output_put_points(hakobi_output* out, int type, const void* points, int64_t num_points) {
+    return guarded([&] {
+        require_output(out, "hakobi_output_put_points");
+        hakobi::Mesh::Points translated;
+        try {
+            translated = points_of(type, points, num_points != 0 ? num_points : out->num_points);
+        } catch (const Error& error) {
+            refuse(*out, error.what());
+        }
+        out->output.put_points(translated);
     });
 }
 

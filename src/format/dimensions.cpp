@@ -22,6 +22,10 @@ class Finder {
     }
 
     Status add(const FieldDescription& field) {
+        if (field.place != Place::grid) {
+            found_.of_field.emplace_back();
+            return {};
+        }
         mine_.assign(field.global.size(), -1);
         Status status = !field.dims.empty()  ? take_named(field)
                         : step_.axes.empty() ? share_equal(field)

@@ -32,6 +32,8 @@ class Format {
     [[nodiscard]] virtual Status check(const StepDescription& /*step*/) const { return {}; }
     /// Whether its files can hold fields in filtered chunks.
     [[nodiscard]] virtual bool holds_chunks() const { return false; }
+    /// Whether its files are of fields on a mesh (mesh_arrays.hpp), and not of fields on axes.
+    [[nodiscard]] virtual bool holds_meshes() const { return false; }
     /// Lays out the file of a step that passed both checks; `chunks` has one entry a field, all chunks of those that are
     /// stored so. out_of_memory, or internal with the library's own text.
     [[nodiscard]] virtual Result<Layout> lay_out(
@@ -61,5 +63,6 @@ class Format {
 Result<const Format*> find_format(std::string_view name);
 // One a folder; registry.cpp lists them.
 [[nodiscard]] const Format& netcdf4();
+[[nodiscard]] const Format& vtkhdf();
 
 }  // namespace hakobi::format

@@ -9,7 +9,7 @@
 namespace hakobi::format {
 
 std::span<const Format* const> formats() {
-    static const std::array<const Format*, 1> entries = {&netcdf4()};
+    static const std::array<const Format*, 2> entries = {&netcdf4(), &vtkhdf()};
     return entries;
 }
 

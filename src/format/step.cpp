@@ -19,7 +19,7 @@ Status bad(std::string text) {
 
 /// What encode_step writes of an axis and of a field at least: the lengths of their texts and lists, and single bytes.
 constexpr std::size_t least_axis_bytes = 5 * sizeof(std::int64_t);
-constexpr std::size_t least_field_bytes = 8 * sizeof(std::int64_t) + 3;
+constexpr std::size_t least_field_bytes = 9 * sizeof(std::int64_t) + 4;
 
 Status check_axis(const Axis& axis) {
     constexpr std::array<std::string_view, 3> taken = {"units", "standard_name", "_FillValue"};
@@ -43,7 +43,10 @@ Status check_field(const FieldDescription& field) {
     const std::string whose = "field " + field.name;
     if (field.global.size() > 30)
         return bad(whose + " has " + std::to_string(field.global.size()) + " dimensions");
-    if (!num_elements_of(field.global, bytes_of(field.type)))
+    std::vector<std::int64_t> extents = field.global;
+    // A mesh may have no cells, nor a rank.
+    if (field.place != Place::grid && !extents.empty()) extents[0] = std::max<std::int64_t>(1, extents[0]);
+    if (!num_elements_of(extents, bytes_of(field.type)))
         return bad(whose + ": an array of " + extents_text(field.global) + " cannot be stored");
     if (field.fill_value && field.fill_value->index() != static_cast<std::size_t>(field.type)) {
         return bad(whose + ": its fill value is " +
@@ -112,6 +115,11 @@ std::string extents_text(std::span<const std::int64_t> extents) {
 std::int64_t bytes_of(ValueType type) {
     constexpr std::int64_t bytes[] = {8, 4, 4, 8, 1, 1, 2, 2, 4, 8};
     return bytes[static_cast<std::size_t>(type)];
+}
+
+std::string_view text_of(Place place) {
+    constexpr std::string_view texts[] = {"on a grid", "on points", "on cells", "of the mesh"};
+    return texts[static_cast<std::size_t>(place)];
 }
 
 std::string_view name_of(ValueType type) {
@@ -203,6 +211,8 @@ void put_field(ByteWriter& writer, const FieldDescription& field) {
     }
     put_texts(writer, field.coordinates);
     writer.put(field.is_static);
+    writer.put(field.place);
+    writer.put_text(field.file);
 }
 
 FieldDescription get_field(ByteReader& reader) {
@@ -226,6 +236,9 @@ FieldDescription get_field(ByteReader& reader) {
     }
     field.coordinates = get_texts(reader);
     field.is_static = get_bool(reader);
+    field.place = reader.get<Place>();
+    if (field.place > Place::mesh) reader.fail();
+    field.file = reader.get_text();
     return field;
 }
 
@@ -314,6 +327,9 @@ std::string difference(const StepDescription& mine, const StepDescription& other
         if (left.dims != right.dims) return which + left.name + " names other dimensions";
         if (left.filters != right.filters) return which + left.name + " is compressed otherwise";
         if (left.attributes != right.attributes) return which + left.name + " has other attributes";
+        if (left.place != right.place)
+            return which + left.name + " is " + std::string(text_of(left.place)) + ", not " +
+                   std::string(text_of(right.place));
         if (left != right)
             return which + left.name + " has other units, names, coordinates or fill value, or is static";
     }

@@ -39,6 +39,12 @@ inline constexpr ValueType last_value_type = ValueType::uint64;
 /// What elements hold that nobody puts, where the caller does not say: NaN of the real types.
 [[nodiscard]] std::optional<FillValue> default_fill(ValueType type);
 
+/// Where a file has an array: on axes, on the points or cells of a mesh, or as part of the mesh itself.
+enum class Place : std::uint8_t { grid = 0, points = 1, cells = 2, mesh = 3 };
+
+/// "on a grid", "on points", …
+[[nodiscard]] std::string_view text_of(Place place);
+
 /// What a file says of one field, without its values and without who holds them.
 struct FieldDescription {
     std::string name, units, long_name, standard_name;
@@ -50,9 +56,15 @@ struct FieldDescription {
     std::optional<FillValue> fill_value = {};  ///< of `type`
     std::vector<std::string> coordinates = {};
     bool is_static = false;  ///< without the dimension time
+    Place place = Place::grid;
+    /// Not "": this file of the same folder has the values, in an array of the same name and place.
+    std::string file = {};
 
     [[nodiscard]] std::int64_t num_elements() const;  ///< of one that check_description accepted
-    [[nodiscard]] std::int64_t size_bytes() const { return num_elements() * bytes_of(type); }
+    /// In the step's file.
+    [[nodiscard]] std::int64_t size_bytes() const {
+        return file.empty() ? num_elements() * bytes_of(type) : 0;
+    }
     friend bool operator==(const FieldDescription& a, const FieldDescription& b);
 };
 

@@ -11,17 +11,20 @@
 #include <algorithm>
 #include <array>
 #include <cstdio>
+#include <optional>
 
 #include "base/bytes.hpp"
 #include "base/guard.hpp"
 #include "base/nearest.hpp"
 #include "input/destination.hpp"
+#include "input/mesh_reading.hpp"
 #include "input/piece_table.hpp"
 #include "input/steps.hpp"
 #include "input/windowed.hpp"
 #include "io/engine.hpp"
 #include "mpi/messages.hpp"
 #include "output/agreement.hpp"
+#include "output/step_file.hpp"
 #include "region/copy.hpp"
 #include "region/cursor.hpp"
 #include "storage/file.hpp"
@@ -40,7 +43,7 @@ bool operator==(const InputField& a, const InputField& b) {
         return writer.take();
     };
     return a.name == b.name && a.type == b.type && a.dims == b.dims && a.shape == b.shape &&
-           a.is_static == b.is_static && bytes_of(a) == bytes_of(b);
+           a.is_static == b.is_static && a.on == b.on && bytes_of(a) == bytes_of(b);
 }
 
 struct Input::Impl {
@@ -206,7 +209,8 @@ mpi::Agreed Input::Impl::run_read(const FieldRead& read) noexcept {
     });
     if (mpi::Agreed agreed = agree_on_read(status, read); !agreed.status.ok()) return agreed;
     const format::FoundField& source = found(step).fields[field];
-    const std::string& path = steps.paths[step];
+    const std::string& folder = steps.paths[step];
+    const std::string path = source.file.empty() ? folder : output::folder_of(folder) + "/" + source.file;
     if (steps.are_pieces[step] != 0) {
         if (pieces.folder != path) {
             if (mpi::Agreed agreed = input::read_piece_table(comm, path, pieces); !agreed.status.ok())
@@ -237,7 +241,9 @@ void Input::Impl::open_steps() {
     input::find_steps(comm, prefix, steps).throw_if_error();
     for (const format::FoundStep& step : steps.found) {
         std::vector<InputField>& fields = shown.emplace_back();
-        for (const format::FoundField& field : step.fields) fields.push_back(field.shown);
+        for (const format::FoundField& field : step.fields) {
+            if (!field.is_of_mesh) fields.push_back(field.shown);  // the mesh's come last
+        }
     }
 }
 
@@ -322,6 +328,36 @@ const InputField& Input::field(std::string_view name, std::int64_t step) const {
 void Input::read(const FieldRead& read) {
     impl_->throw_if_closed("read");
     impl_->run_read(read).throw_if_error();
+}
+
+InputMesh Input::mesh(std::int64_t step) const {
+    const std::size_t at = value_or_throw(impl_->index_of(step));
+    return value_or_throw(input::mesh_of(impl_->found(at), impl_->steps.paths[at]));
+}
+
+MeshPart Input::read_mesh(std::int64_t step) {
+    impl_->throw_if_closed("read_mesh");
+    const Comm& comm = impl_->comm;
+    std::optional<input::MeshReading> reading;
+    const Status local = guarded("read_mesh", [&]() -> Status {
+        Result<std::size_t> at = impl_->index_of(step);
+        if (!at.ok()) return at.status();
+        Result<InputMesh> found = input::mesh_of(impl_->found(at.value()), impl_->steps.paths[at.value()]);
+        if (!found.ok()) return found.status();
+        reading.emplace(std::move(found).value(), comm ? comm.rank() : 0, comm ? comm.size() : 1);
+        return {};
+    });
+    input::agree(comm, local).throw_if_error();
+    const auto read = [&](std::string_view name, FieldRead::Data data, Block block) {
+        impl_->run_read({.name = std::string(name), .step = step, .block = std::move(block), .data = data})
+            .throw_if_error();
+    };
+    // Numbers that come from a file may be any: all ranks look at the same before they make room for them.
+    reading->read_counts(read);
+    input::agree(comm, guarded("read_mesh", [&] { return reading->share(); })).throw_if_error();
+    reading->read_arrays(read);
+    input::agree(comm, guarded("read_mesh", [&] { return reading->join(); })).throw_if_error();
+    return reading->take();
 }
 
 void Input::refuse(std::string_view reason) {

@@ -71,6 +71,13 @@ Result<format::FoundStep> read_pieces(const std::string& folder) {
     Result<output::PieceSet> set = output::read_piece_set(folder);
     if (!set.ok()) return set.status();
     const format::StepDescription& step = set.value().description;
+    const auto is_on_mesh = [](const format::FieldDescription& field) {
+        return field.place != format::Place::grid;
+    };
+    if (std::ranges::any_of(step.fields, is_on_mesh)) {
+        return Status(ErrorCode::unsupported,
+                      folder + ": pieces of a mesh's steps are read when they are gathered (hakobi gather)");
+    }
     Result<format::Dimensions> dimensions = format::dimensions_of(step);
     if (!dimensions.ok()) return dimensions.status();
     format::FoundStep found{.time = step.time,

@@ -27,6 +27,17 @@ void all_max(const Comm& comm, std::span<std::int64_t> values) {
           "MPI_Allreduce");
 }
 
+void sum_before(const Comm& comm, std::span<std::int64_t> values, std::span<std::int64_t> totals) {
+    const auto num = static_cast<int>(values.size());
+    check(MPI_Allreduce(values.data(), totals.data(), num, MPI_INT64_T, MPI_SUM, comm.state().internal),
+          "MPI_Allreduce");
+    std::vector<std::int64_t> before(values.size(), 0);
+    check(MPI_Exscan(values.data(), before.data(), num, MPI_INT64_T, MPI_SUM, comm.state().internal),
+          "MPI_Exscan");
+    if (comm.rank() == 0) before.assign(values.size(), 0);  // what MPI leaves undefined
+    std::ranges::copy(before, values.begin());
+}
+
 void node_bit_or(const Comm& comm, std::span<std::byte> bytes) {
     check(MPI_Allreduce(MPI_IN_PLACE, bytes.data(), static_cast<int>(bytes.size()), MPI_BYTE, MPI_BOR,
                         comm.state().node),

@@ -14,6 +14,9 @@ namespace hakobi::mpi {
 /// Collective: every rank gets the maximum over the ranks, element by element.
 void all_max(const Comm& comm, std::span<std::int64_t> values);
 
+/// Collective: every rank gets the sum over the ranks before it, element by element, and in `totals`, as long, over all.
+void sum_before(const Comm& comm, std::span<std::int64_t> values, std::span<std::int64_t> totals);
+
 /// Collective over the node's ranks: every one gets the bits that any of them has set; as many bytes on each.
 void node_bit_or(const Comm& comm, std::span<std::byte> bytes);
 

@@ -100,7 +100,9 @@ std::optional<std::string> pieces_folder_of(const fs::path& path) {
     if (name.ends_with(gathered_suffix)) name.resize(name.size() - gathered_suffix.size());
     std::error_code ignored;
     const auto is_of = [&](const format::Format* format) {
-        return name.ends_with(std::string(format->extension()) + std::string(folder_suffix));
+        const std::string extension(format->extension());
+        return name.ends_with(extension + std::string(folder_suffix)) ||
+               name.ends_with(extension + std::string(mesh_suffix) + std::string(folder_suffix));
     };
     if (std::ranges::none_of(format::formats(), is_of) || !fs::is_directory(path, ignored))
         return std::nullopt;

@@ -230,17 +230,20 @@ void Output::begin_step(double time) {
     step.description.time = time;
     step.description.fields.clear();
     impl_->held.clear();
+    impl_->mesh.begin_step();
 }
 
 void Output::put(const Field& field) {
     impl_->throw_if_unusable("put");
     if (!impl_->is_open) throw Error(ErrorCode::invalid_argument, "put: no step is open (begin_step)");
-    Result<output::HeldBlock> held = output::held_block(field);
+    const bool is_on_mesh = field.on != On::grid;
+    Result<output::HeldBlock> held = is_on_mesh ? impl_->block_on_mesh(field) : output::held_block(field);
     if (!held.ok()) {
         impl_->put_status.keep_first(
             {held.status().code(), "field " + field.name + ": " + held.status().text()});
         held = output::HeldBlock{.block = field.block, .first = nullptr, .strides_bytes = {}};
         held.value().block.count.assign(field.block.count.size(), 0);
+        if (is_on_mesh) held.value().block = {{1}, {0}, {0}};
     }
     Result<filter::Filters> filters =
         filter::parse_filters(field.compression, field.significant_bits, impl_->filters);
@@ -250,21 +253,45 @@ void Output::put(const Field& field) {
             {filters_status.code(), "field " + field.name + ": " + filters_status.text()});
         filters = filter::Filters();
     }
+    std::vector<std::int64_t> global = is_on_mesh ? held.value().block.global : field.block.global;
     impl_->add({.name = field.name,
                 .units = field.units,
                 .long_name = field.long_name,
                 .standard_name = field.standard_name,
                 .type = static_cast<format::ValueType>(field.data.index()),
-                .global = field.block.global,
+                .global = std::move(global),
                 .dims = field.dims,
                 .filters = filters.value(),
                 .attributes = field.attributes,
-                .fill_value = field.fill_value
+                .fill_value = field.fill_value || is_on_mesh
                                   ? field.fill_value
                                   : format::default_fill(static_cast<format::ValueType>(field.data.index())),
                 .coordinates = field.coordinates,
-                .is_static = field.is_static},
+                .is_static = field.is_static,
+                .place = static_cast<format::Place>(field.on)},
                std::move(held).value());
+}
+
+void Output::put_mesh(const Mesh& mesh) {
+    impl_->throw_if_unusable("put_mesh");
+    if (!impl_->is_open) throw Error(ErrorCode::invalid_argument, "put_mesh: no step is open (begin_step)");
+    if (!impl_->format->holds_meshes()) {
+        impl_->put_status.keep_first({ErrorCode::unsupported, "the mesh: files of the format " +
+                                                                  std::string(impl_->format->name()) +
+                                                                  " hold none; vtkhdf's do"});
+        return;
+    }
+    if (!impl_->step.description.fields.empty()) {
+        impl_->put_status.keep_first(
+            {ErrorCode::invalid_argument, "the mesh: fields were put before it in this step"});
+    }
+    impl_->put_status.keep_first(guarded("put_mesh", [&] { return impl_->mesh.put(mesh); }));
+}
+
+void Output::put_points(Mesh::Points points) {
+    impl_->throw_if_unusable("put_points");
+    if (!impl_->is_open) throw Error(ErrorCode::invalid_argument, "put_points: no step is open (begin_step)");
+    impl_->put_status.keep_first(impl_->mesh.put_points(points));
 }
 
 void Output::refuse(std::string_view reason) {
@@ -283,13 +310,8 @@ void Output::end_step() {
         for (const output::HeldBlock& one : impl_->held[f])
             bytes += one.block.num_elements() * format::bytes_of(step.description.fields[f].type);
     }
+    bytes += impl_->mesh.bytes_put();
     impl_->put_status.keep_first(guarded("end_step", [&] { return impl_->add_statics(); }));
-    if (step.description.fields != impl_->fields_before) {
-        impl_->put_status.keep_first(guarded("end_step", [&] {
-            Status status = format::check_description(step.description);
-            return status.ok() ? impl_->format->check(step.description) : status;
-        }));
-    }
     const mpi::Agreed agreed = impl_->run_step();
     if (!agreed.status.ok()) {
         impl_->fail(agreed);

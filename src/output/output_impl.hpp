@@ -7,6 +7,7 @@
 #include "format/format.hpp"
 #include "output/chunk_encoder.hpp"
 #include "output/held_field.hpp"
+#include "output/mesh.hpp"
 #include "output/method.hpp"
 #include "output/resumed.hpp"
 #include "output/series_view.hpp"
@@ -45,6 +46,7 @@ struct Output::Impl {
     Status put_status;                    // the first mistake in this step's puts
     output::Step step;                    // the open step; its layout is kept from step to step
     std::vector<output::HeldField> held;  // one a field of it
+    output::MeshState mesh;
     /// A step on its way: its names, and when end_step returned from it.
     struct Draining {
         output::Step names;
@@ -77,9 +79,17 @@ struct Output::Impl {
     // ranks would wait for ever; the program ends instead.
     mpi::Agreed run_step() noexcept;
     void begin_call() noexcept;
+    /// Of a format with meshes: the mesh is agreed on, and written where it goes into a file of its own; then it and the fields
+    /// on it get their places in the step.
+    mpi::Agreed write_mesh() noexcept;
+    mpi::Agreed write_mesh_file() noexcept;
     mpi::Agreed write_step() noexcept;
+    /// Local: whether the open step can be written as it is described.
+    Status check_fields() const;
     /// `status`: what went wrong on this rank before.
     mpi::Agreed lay_out(bool has_chunks, Status status) noexcept;
+    /// Local: what put has found out of a field on the mesh; a block of this rank's elements alone.
+    Result<output::HeldBlock> block_on_mesh(const Field& field) const;
     /// A field's first block, or another one.
     void add(format::FieldDescription field, output::HeldBlock block);
     /// Local: keeps the step's static fields, and adds those of earlier steps.

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <optional>
 
+#include "format/mesh_arrays.hpp"
+
 namespace hakobi::output {
 namespace {
 
@@ -32,6 +34,18 @@ std::string difference(const format::FieldDescription& put, std::span<const std:
                        const format::FoundField& found) {
     if (found.type != put.type)
         return "is " + std::string(format::name_of(put.type)) + ", not " + found.shown.type;
+    const auto place = found.is_of_mesh ? format::Place::mesh : static_cast<format::Place>(found.shown.on);
+    if (place != put.place)
+        return "is " + std::string(format::text_of(put.place)) + ", not " +
+               std::string(format::text_of(place));
+    if (put.place != format::Place::grid) {
+        // How many elements there are changes with the ranks that have copies of them.
+        if (found.shown.shape.size() != put.global.size() ||
+            !std::equal(put.global.begin() + 1, put.global.end(), found.shown.shape.begin() + 1))
+            return "has other components";
+        return units_of(found) != put.units ? "is in '" + put.units + "', not in '" + units_of(found) + "'"
+                                            : "";
+    }
     if (found.shown.shape != put.global)
         return "has " + text_of(put.global) + " points, not " + text_of(found.shown.shape);
     if (!std::ranges::equal(dims, found.shown.dims))
@@ -58,8 +72,10 @@ std::string difference(const format::StepDescription& put, const format::FoundSt
         return "its times are in '" + put.time_units + "', not in '" + found.time_units + "'";
     const Result<format::Dimensions> dimensions = format::dimensions_of(put);
     if (!dimensions.ok()) return dimensions.status().text();
+    const auto is_of_mesh = [](const std::string& name) { return name == format::ghosts_array; };
     for (std::size_t f = 0; f < put.fields.size(); ++f) {
         const format::FieldDescription& field = put.fields[f];
+        if (field.place == format::Place::mesh || is_of_mesh(field.name)) continue;
         const auto before = std::ranges::find(found.fields, field.name,
                                               [](const format::FoundField& one) { return one.shown.name; });
         if (before == found.fields.end()) return "there is no field " + field.name + " in it";
@@ -70,6 +86,7 @@ std::string difference(const format::StepDescription& put, const format::FoundSt
             return "field " + field.name + " " + text;
     }
     for (const format::FoundField& field : found.fields) {
+        if (field.is_of_mesh || is_of_mesh(field.shown.name)) continue;
         if (std::ranges::find(put.fields, field.shown.name, &format::FieldDescription::name) ==
             put.fields.end()) {
             return "field " + field.shown.name + " is not put";

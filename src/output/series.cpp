@@ -25,7 +25,9 @@ namespace {
 constexpr std::string_view part_suffix = ".part";
 
 bool is_part_suffix(std::string_view suffix) {
-    if (suffix.starts_with(overview::suffix)) suffix.remove_prefix(overview::suffix.size());
+    for (const std::string_view before : {overview::suffix, mesh_suffix}) {
+        if (suffix.starts_with(before)) suffix.remove_prefix(before.size());
+    }
     if (!suffix.starts_with(".") || !suffix.ends_with(part_suffix)) return false;
     suffix = suffix.substr(1, suffix.size() - 1 - part_suffix.size());
     return suffix.size() == 16 && suffix.find_first_not_of("0123456789abcdef") == std::string_view::npos;
@@ -101,10 +103,30 @@ Status remove_views(const Series& series) {
     return {};
 }
 
+/// Removes the meshes of steps from `first` on.
+Status remove_meshes(const Series& series, std::int64_t first) {
+    for (const Series::Entry& mesh : series.meshes) {
+        if (mesh.step < first) continue;
+        if (Status status = storage::remove_file(mesh.path); !status.ok()) return status;
+    }
+    for (const Series::Entry& folder : series.mesh_pieces) {
+        if (folder.step < first) continue;
+        if (Status status = remove_pieces(folder.path); !status.ok()) return status;
+    }
+    return {};
+}
+
 /// Gathers what is whole; afterwards the series has files, and pieces only where they stay as they are.
 Result<std::vector<Series::Entry>> resume_steps(const std::string& prefix, const Series& found,
                                                 std::int64_t buffer_bytes) {
     std::vector<std::pair<Series::Entry, Status>> incomplete;
+    // Meshes first: a step's file without the one that it links to would not be whole.
+    for (const Series::Entry& entry : found.mesh_pieces) {
+        const std::string folder =
+            pieces_folder(step_path(prefix, entry.step, entry.extension) + std::string(mesh_suffix));
+        Status status = gather_folder(folder, buffer_bytes, true);
+        if (!status.ok() && status.code() != ErrorCode::format) return status;
+    }
     for (const Series::Entry& entry : found.pieces) {
         const std::string folder = pieces_folder(step_path(prefix, entry.step, entry.extension));
         Status status = gather_folder(folder, buffer_bytes, true);
@@ -120,6 +142,7 @@ Result<std::vector<Series::Entry>> resume_steps(const std::string& prefix, const
                      static_cast<long long>(entry.step), why.text().c_str());
         if (Status status = remove_pieces(entry.path); !status.ok()) return status;
     }
+    if (Status status = remove_meshes(now.value(), next); !status.ok()) return status;
     return std::move(now.value().files);
 }
 
@@ -235,10 +258,14 @@ Result<Series> find_series(const std::string& prefix) {
         const StepName parsed = parse_step_name(name);
         if (parsed.step < 0 || parsed.prefix != base) continue;
         const Series::Entry found{parsed.step, before + name, parsed.extension};
-        if (parsed.suffix.empty()) {
-            series.files.push_back(found);
-        } else if (parsed.suffix == ".pieces" || parsed.suffix == ".pieces.gathered") {
-            if (kind == storage::Listed::Kind::folder) series.pieces.push_back(found);
+        const bool is_of_mesh = parsed.suffix.starts_with(mesh_suffix);
+        const std::string_view suffix =
+            std::string_view(parsed.suffix).substr(is_of_mesh ? mesh_suffix.size() : 0);
+        if (suffix.empty()) {
+            (is_of_mesh ? series.meshes : series.files).push_back(found);
+        } else if (suffix == ".pieces" || suffix == ".pieces.gathered") {
+            if (kind == storage::Listed::Kind::folder)
+                (is_of_mesh ? series.mesh_pieces : series.pieces).push_back(found);
         } else if (is_part_suffix(parsed.suffix) && kind == storage::Listed::Kind::file) {
             series.parts.push_back(before + name);
         }
@@ -248,6 +275,8 @@ Result<Series> find_series(const std::string& prefix) {
     };
     std::ranges::sort(series.files, by_step);
     std::ranges::sort(series.pieces, by_step);
+    std::ranges::sort(series.meshes, by_step);
+    std::ranges::sort(series.mesh_pieces, by_step);
     return series;
 }
 
@@ -291,6 +320,8 @@ Result<Claim> claim_series(std::string_view prefix_as_given, std::string_view ex
     if (Status status = check_views(prefix, series.value()); !status.ok()) return status;
     if (!series.value().holds_steps()) {
         if (Status status = remove_views(series.value()); !status.ok()) return status;
+        // Without a step, what a killed run left of its first mesh is nobody's.
+        if (Status status = remove_meshes(series.value(), 0); !status.ok()) return status;
         return claim;
     }
     switch (earlier) {
@@ -302,6 +333,7 @@ Result<Claim> claim_series(std::string_view prefix_as_given, std::string_view ex
         case Earlier::replaced:
             if (Status status = remove_views(series.value()); !status.ok()) return status;
             if (Status status = remove_steps(series.value()); !status.ok()) return status;
+            if (Status status = remove_meshes(series.value(), 0); !status.ok()) return status;
             return claim;
         case Earlier::resumed: {
             Result<std::vector<Series::Entry>> steps = resume_steps(prefix, series.value(), buffer_bytes);

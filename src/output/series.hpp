@@ -19,7 +19,11 @@ namespace hakobi::output {
 //   run_000012.nc.pieces.gathered/        pieces that are in the step's file, while they are removed
 //   run.series.nc                         all whole steps as one data set (series_view.hpp)
 //   run.series.000256.nc                  a part of what that shows: steps 256 and later
+//   run_000012.hdf.mesh                   the mesh that was put in step 12; it may stand in temporary names and pieces, too
 //   run.lock                              who writes at present: a run, or a gathering (storage/lock_file.hpp)
+
+/// Behind the name of a step's file: that of its mesh, where that has one.
+inline constexpr std::string_view mesh_suffix = ".mesh";
 
 /// What pieces say of the run that wrote them: random, made by rank 0 in create.
 using RunId = std::array<std::uint64_t, 2>;
@@ -46,6 +50,8 @@ struct Series {
     };
     std::vector<Entry> files;        ///< whole steps
     std::vector<Entry> pieces;       ///< folders of pieces, also those that are being removed
+    std::vector<Entry> meshes;       ///< files of steps' meshes
+    std::vector<Entry> mesh_pieces;  ///< folders of a mesh's pieces
     std::vector<std::string> parts;  ///< files of steps and views that never became whole
     std::vector<std::string> views;  ///< files that show the steps as one data set, by their names
 

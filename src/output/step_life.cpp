@@ -1,5 +1,7 @@
 // The life of a step, the same for every method; each point is an agreement of all ranks:
 //
+//  0. Of a format with meshes only: all ranks put the same of the mesh, and know where their parts of it begin. A mesh that
+//  later steps share is then written as a file of its own, by 1 to 6, before the step that links to it.
 //  1. Described: nobody made a mistake in put, all ranks put the same fields at the same time
 //  (agreement.hpp).
 //  2. Disjoint: no element has two owners, and those without one get the fill value. Only looked at when a block is new.
@@ -62,6 +64,9 @@ void Output::Impl::add(format::FieldDescription field, output::HeldBlock block) 
         fields.push_back(std::move(field));
         held.emplace_back();
         if (has_part) held.back().push_back(std::move(block));
+    } else if (field.place != format::Place::grid) {
+        put_status.keep_first(
+            {ErrorCode::invalid_argument, "field " + field.name + " was put before in this step"});
     } else if (*before == field) {
         if (has_part) held[static_cast<std::size_t>(before - fields.begin())].push_back(std::move(block));
     } else {
@@ -69,6 +74,12 @@ void Output::Impl::add(format::FieldDescription field, output::HeldBlock block) 
             {ErrorCode::invalid_argument,
              "field " + field.name + " was put before with another type, array, name or attributes"});
     }
+}
+
+Status Output::Impl::check_fields() const {
+    if (step.description.fields == fields_before) return {};
+    Status status = format::check_description(step.description);
+    return status.ok() ? format->check(step.description) : status;
 }
 
 Status Output::Impl::add_statics() {
@@ -129,7 +140,8 @@ void Output::Impl::begin_call() noexcept {
 mpi::Agreed Output::Impl::run_step() noexcept {
     begin_call();
     if (mpi::Agreed agreed = finish_draining(method->most_draining() - 1); !agreed.status.ok()) return agreed;
-    mpi::Agreed agreed = write_step();
+    mpi::Agreed agreed = format->holds_meshes() ? write_mesh() : mpi::Agreed();
+    if (agreed.status.ok()) agreed = write_step();
     if (agreed.status.ok()) return agreed;
     mpi::Agreed earlier = finish_draining(0);
     if (earlier.status.ok()) earlier = finish_behind();
@@ -137,6 +149,7 @@ mpi::Agreed Output::Impl::run_step() noexcept {
 }
 
 mpi::Agreed Output::Impl::write_step() noexcept {
+    put_status.keep_first(guarded("end_step", [&] { return check_fields(); }));
     std::vector<std::vector<Block>> blocks;
     for (const output::HeldField& field : held) {
         blocks.emplace_back();
@@ -155,7 +168,10 @@ mpi::Agreed Output::Impl::write_step() noexcept {
         if (!found.error.status.ok()) return found.error;
         if (!method->writes()) return {};
         are_blocks_new = found.are_blocks_new || step.description.fields != fields_before;
-        if (are_blocks_new) {
+        // The parts of a mesh neither overlap nor leave gaps, and nobody gathers all ranks'.
+        if (format->holds_meshes()) {
+            uncovered.assign(step.description.fields.size(), {});
+        } else if (are_blocks_new) {
             mpi::Agreed agreed = output::agree_on_blocks(comm, step.description.fields, held, uncovered);
             if (!agreed.status.ok()) return agreed;
         }
@@ -280,8 +296,10 @@ mpi::Agreed Output::Impl::lay_out(bool has_chunks, Status status) noexcept {
     const bool is_layout_new = has_chunks || step.description.fields != fields_before;
     if (is_rank_0() && status.ok()) {
         status = guarded("laying out the step", [&]() -> Status {
-            if (Status differs = resumed.check(step.description); !differs.ok()) return differs;
-            resumed = {};
+            if (!step.path.ends_with(output::mesh_suffix)) {  // the step itself comes next
+                if (Status differs = resumed.check(step.description); !differs.ok()) return differs;
+                resumed = {};
+            }
             if (is_layout_new) {
                 const auto chunks = has_chunks ? std::span(encoder->stored())
                                                : std::span<const std::vector<format::StoredChunk>>();

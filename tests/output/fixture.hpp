@@ -357,11 +357,18 @@ inline std::vector<std::string> writing_methods() {
 struct Way {
     std::string method, format;
 };
-inline std::vector<Way> every_way() {
+inline std::vector<Way> all_ways() {
     std::vector<Way> ways;
     for (const std::string_view format : output_formats()) {
         for (const std::string& method : writing_methods()) ways.push_back({method, std::string(format)});
     }
+    return ways;
+}
+/// Those of fields on axes.
+inline std::vector<Way> every_way() {
+    std::vector<Way> ways = all_ways();
+    std::erase_if(ways,
+                  [](const Way& way) { return format::find_format(way.format).value()->holds_meshes(); });
     return ways;
 }
 inline std::string name_of_way(const ::testing::TestParamInfo<Way>& info) {

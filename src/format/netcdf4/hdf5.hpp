@@ -70,6 +70,13 @@ class Handle {
     herr_t (*closer_)(hid_t);
 };
 
+/// Where a contiguous, allocated data set begins in its file.
+inline std::int64_t offset_of(hid_t dataset) {
+    const haddr_t offset = H5Dget_offset(dataset);
+    if (offset == HADDR_UNDEF) throw Hdf5Failure("H5Dget_offset");
+    return static_cast<std::int64_t>(offset);
+}
+
 inline hid_t native_type(ValueType type) {
     switch (type) {
         case ValueType::float64:

@@ -17,11 +17,11 @@
 #include <hdf5_hl.h>
 
 #include <algorithm>
-#include <bit>
 #include <cstring>
 #include <new>
 #include <optional>
 
+#include "format/alignment.hpp"
 #include "format/format.hpp"
 #include "format/netcdf4/builder.hpp"
 #include "format/netcdf4/reader.hpp"
@@ -29,19 +29,6 @@
 
 namespace hakobi::format {
 namespace {
-
-/// Where large fields begin: at multiples of a power of two, 1 MiB (a common stripe) at most, so small that all holes
-/// together are less than 1/64 of the values. Not where there are chunks, each of which would be aligned.
-hsize_t alignment_of(const StepDescription& step) {
-    if (std::ranges::any_of(step.fields, is_chunked)) return 1;
-    constexpr std::uint64_t most_bytes = 1 << 20, least_bytes = 512, holes_share = 64;
-    std::uint64_t values_bytes = 0;
-    for (const FieldDescription& field : step.fields)
-        values_bytes += static_cast<std::uint64_t>(field.size_bytes());
-    const std::uint64_t share = values_bytes / (holes_share * std::max<std::size_t>(1, step.fields.size()));
-    const std::uint64_t alignment = std::bit_floor(std::min(share, most_bytes));
-    return alignment < least_bytes ? 1 : alignment;
-}
 
 bool has_int64(const Attributes& attributes) {
     return std::ranges::any_of(attributes, [](const auto& attribute) {
@@ -71,12 +58,6 @@ hid_t create_time(Builder& builder, const StepDescription& step) {
     describe_time(time, step);
     check(H5Dwrite(time, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, &step.time), "H5Dwrite");
     return time;
-}
-
-std::int64_t offset_of(hid_t dataset) {
-    const haddr_t offset = H5Dget_offset(dataset);
-    if (offset == HADDR_UNDEF) throw Hdf5Failure("H5Dget_offset");
-    return static_cast<std::int64_t>(offset);
 }
 
 std::int64_t offset_of_record(hid_t dataset) {
@@ -130,7 +111,7 @@ Layout build(const StepDescription& step, const Dimensions& dimensions,
     SparseImage image;
     Layout layout;
     {
-        Builder builder(image, alignment_of(step));
+        Builder builder(image, static_cast<hsize_t>(alignment_of(step)));
         put_global_attributes(builder.file(), step);
         // H5F_CLOSE_STRONG closes every dataset with the file, also when something throws on the way.
         std::vector<hid_t> scales = {create_time(builder, step)};

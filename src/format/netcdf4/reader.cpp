@@ -17,6 +17,7 @@
 
 #include "base/bytes.hpp"
 #include "format/netcdf4/chunk_reader.hpp"
+#include "format/netcdf4/found.hpp"
 #include "format/netcdf4/hdf5.hpp"
 #include "format/netcdf4/read_driver.hpp"
 #include "storage/file.hpp"
@@ -38,25 +39,20 @@ constexpr std::array<std::string_view, 11> netcdfs_own = {"CLASS",
 constexpr std::string_view no_variable = "This is a netCDF dimension but not a netCDF variable";
 constexpr std::string_view renamed = "_nc4_non_coord_";
 
-class OpenFile {
-  public:
-    explicit OpenFile(const std::string& path)
-        : access_(H5Pcreate(H5P_FILE_ACCESS), H5Pclose, "H5Pcreate"),
-          file_((prepare(), H5Fopen(path.c_str(), H5F_ACC_RDONLY, access_)), H5Fclose, "H5Fopen") {}
-    [[nodiscard]] hid_t id() const { return file_; }
+}  // namespace
 
-  private:
-    void prepare() {
-        check(driver_.use(access_), "H5Pset_driver");
-        check(H5Pset_fclose_degree(access_, H5F_CLOSE_STRONG), "H5Pset_fclose_degree");
+OpenFile::OpenFile(const std::string& path)
+    : access_(H5Pcreate(H5P_FILE_ACCESS), H5Pclose, "H5Pcreate"),
+      file_((prepare(), H5Fopen(path.c_str(), H5F_ACC_RDONLY, access_)), H5Fclose, "H5Fopen") {}
+
+void OpenFile::prepare() {
+    check(driver_.use(access_), "H5Pset_driver");
+    check(H5Pset_fclose_degree(access_, H5F_CLOSE_STRONG), "H5Pset_fclose_degree");
 #if H5_VERSION_GE(1, 10, 7)
-        // What has a step's name is whole, and nobody writes to it: locks would only fail where a file system has none.
-        check(H5Pset_file_locking(access_, false, true), "H5Pset_file_locking");
+    // What has a step's name is whole, and nobody writes to it: locks would only fail where a file system has none.
+    check(H5Pset_file_locking(access_, false, true), "H5Pset_file_locking");
 #endif
-    }
-    ReadDriver driver_;  // outlives the file
-    Handle access_, file_;
-};
+}
 
 std::string text_of_type(hid_t type) {
     const std::size_t bytes = H5Tget_size(type);
@@ -94,7 +90,7 @@ std::optional<ValueType> value_type_of(const std::string& name) {
     return std::nullopt;
 }
 
-std::vector<std::int64_t> extents_of(hid_t dataset, bool* is_unlimited = nullptr) {
+std::vector<std::int64_t> extents_of(hid_t dataset, bool* is_unlimited) {
     const Handle space(H5Dget_space(dataset), H5Sclose, "H5Dget_space");
     const int num = check(H5Sget_simple_extent_ndims(space), "H5Sget_simple_extent_ndims");
     std::vector<hsize_t> lengths(static_cast<std::size_t>(num)), most(lengths);
@@ -102,6 +98,8 @@ std::vector<std::int64_t> extents_of(hid_t dataset, bool* is_unlimited = nullptr
     if (is_unlimited != nullptr) *is_unlimited = !most.empty() && most[0] == H5S_UNLIMITED;
     return {lengths.begin(), lengths.end()};
 }
+
+namespace {
 
 std::string read_text(hid_t attribute, hid_t type) {
     const Handle space(H5Aget_space(attribute), H5Sclose, "H5Aget_space");
@@ -142,6 +140,8 @@ std::optional<Attribute> read_attribute(hid_t attribute) {
     return values;
 }
 
+}  // namespace
+
 Attributes attributes_of(hid_t object) {
     Attributes found;
     H5O_info_t info;
@@ -166,6 +166,8 @@ std::string text_attribute(const Attributes& attributes, const char* name) {
     return text != nullptr ? *text : std::string();
 }
 
+namespace {
+
 bool is_bare_scale(hid_t dataset) {
     if (H5Aexists(dataset, "NAME") <= 0) return false;
     const Handle attribute(H5Aopen(dataset, "NAME", H5P_DEFAULT), H5Aclose, "H5Aopen");
@@ -187,7 +189,8 @@ std::string dimension_name(hid_t dataset, unsigned dimension) {
     return name.substr(name.rfind('/') + 1);
 }
 
-/// Where values are that may be read without the library.
+}  // namespace
+
 void locate(hid_t dataset, FoundField& field) {
     const Handle type(H5Dget_type(dataset), H5Tclose, "H5Dget_type");
     const Handle creation(H5Dget_create_plist(dataset), H5Pclose, "H5Dget_create_plist");
@@ -206,6 +209,8 @@ void locate(hid_t dataset, FoundField& field) {
         field.why_library = "not stored";
     }
 }
+
+namespace {
 
 class Reader {
   public:
@@ -315,7 +320,8 @@ class Reader {
     std::vector<std::string> records_;
 };
 
-/// Before HDF5 looks at the file: errors that say what it is.
+}  // namespace
+
 Status check_kind(const std::string& path) {
     Result<storage::FilePtr> file = storage::open_file(path, {});
     if (!file.ok()) return file.status();
@@ -330,6 +336,8 @@ Status check_kind(const std::string& path) {
                 path + ": NetCDF's classic format is not read; nccopy -k nc4 makes a NetCDF-4 file of it"};
     return {};
 }
+
+namespace {
 
 Status failure_of(const std::string& path, const Hdf5Failure& failure) {
     return {ErrorCode::format,
@@ -411,6 +419,9 @@ std::vector<std::byte> encode_found(const FoundStep& step) {
         writer.put_text(field.shown.type);
         writer.put_text(field.link);
         writer.put_text(field.why_library);
+        writer.put(field.shown.on);
+        writer.put(field.is_of_mesh);
+        writer.put_text(field.file);
         writer.put(field.has_record);
         writer.put(field.shown.is_static);
         writer.put(field.offset_bytes);
@@ -436,13 +447,16 @@ Result<FoundStep> decode_found(std::span<const std::byte> bytes) {
         axis.attributes = get_attributes(reader);
         step.axes.push_back(std::move(axis));
     }
-    for (auto n = reader.get_count(58); n > 0; --n) {
+    for (auto n = reader.get_count(68); n > 0; --n) {
         FoundField field;
         field.shown.name = reader.get_text();
         field.shown.type = reader.get_text();
         field.type = value_type_of(field.shown.type);
         field.link = reader.get_text();
         field.why_library = reader.get_text();
+        field.shown.on = reader.get<On>();
+        field.is_of_mesh = reader.get<bool>();
+        field.file = reader.get_text();
         field.has_record = reader.get<bool>();
         field.shown.is_static = reader.get<bool>();
         field.offset_bytes = reader.get<std::int64_t>();

@@ -25,6 +25,8 @@ struct FoundField {
     /// Where the values begin in native byte order and C order; -1: only the HDF5 library finds them, for this reason.
     std::int64_t offset_bytes = -1;
     std::string why_library = {};
+    bool is_of_mesh = false;  ///< a part of the mesh itself (mesh_arrays.hpp), by VTKHDF's name
+    std::string file = {};    ///< that has the values, of the same folder; "": the step's own
 };
 
 /// A step's file without its fields' values.

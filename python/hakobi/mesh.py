@@ -1,0 +1,109 @@
+"""What Output lends to C of an unstructured mesh and of fields on it."""
+
+from __future__ import annotations
+
+import ctypes
+from math import prod
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from hakobi._library import TYPES, FieldC, MeshC
+from hakobi.attributes import text_for_c
+from hakobi.errors import InputError
+
+MOTIONS = {"fixed": 0, "moves": 1, "changes": 2}
+PLACES = {"points": 1, "cells": 2}
+
+
+def mesh_for_c(
+    points: npt.NDArray[Any],
+    connectivity: npt.NDArray[Any],
+    offsets: npt.NDArray[Any],
+    types: npt.NDArray[Any],
+    ghosts: npt.NDArray[Any] | None,
+    motion: str,
+    first_number: int,
+) -> MeshC:
+    """The mesh for C, whose arrays stay the caller's. Raises InputError for what cannot be lent."""
+    if motion not in MOTIONS:
+        raise InputError(f"the mesh: its motion is {motion!r}, not {', '.join(MOTIONS)}")
+    points_type = points_for_c(points)
+    for name, array, dtypes in (
+        ("connectivity", connectivity, ("int64", "int32")),
+        ("offsets", offsets, ("int64", "int32")),
+        ("types", types, ("uint8",)),
+        ("ghosts", types if ghosts is None else ghosts, ("uint8",)),
+    ):
+        _check(name, array, dtypes)
+        if array.ndim != 1:
+            raise InputError(f"the mesh: its {name} have {array.ndim} dimensions, not one")
+    if types.size and offsets.size != types.size + 1:
+        raise InputError(f"the mesh: it has {types.size} types of cells and {offsets.size} offsets, not one more")
+    if ghosts is not None and ghosts.size != types.size:
+        raise InputError(f"the mesh: it has {types.size} cells, and ghosts for {ghosts.size}")
+    return MeshC(
+        motion=MOTIONS[motion],
+        points_type=points_type,
+        num_points=points.shape[0],
+        points=points.ctypes.data if points.size else None,
+        num_cells=types.size,
+        types=types.ctypes.data if types.size else None,
+        offsets_type=TYPES[offsets.dtype.name],
+        connectivity_type=TYPES[connectivity.dtype.name],
+        offsets=offsets.ctypes.data if offsets.size else None,
+        connectivity=connectivity.ctypes.data if connectivity.size else None,
+        num_connectivity=connectivity.size,
+        first_number=first_number,
+        ghosts=ghosts.ctypes.data if ghosts is not None and ghosts.size else None,
+    )
+
+
+def points_for_c(points: npt.NDArray[Any]) -> int:
+    """The type of points for C. Raises InputError where they are not (n, 3) of it."""
+    _check("points", points, ("float64", "float32"))
+    if points.ndim != 2 or points.shape[1] != 3:
+        raise InputError(f"the mesh: its points have the shape {points.shape}, not (points, 3)")
+    return TYPES[points.dtype.name]
+
+
+def _check(name: str, array: npt.NDArray[Any], dtypes: tuple[str, ...]) -> None:
+    if not isinstance(array, np.ndarray):
+        raise InputError(f"the mesh: its {name} are a {type(array).__name__}, not a numpy array")
+    if array.dtype.name not in dtypes or not array.dtype.isnative:
+        raise InputError(f"the mesh: its {name} are of dtype {array.dtype.str}, not native {' or '.join(dtypes)}")
+    if not array.flags.c_contiguous:
+        raise InputError(f"the mesh: its {name} are not contiguous: numpy.ascontiguousarray makes such a copy")
+
+
+def field_for_c(name: str, units: str, on: str, values: npt.NDArray[Any], num_elements: int) -> FieldC:
+    """A field on the mesh for C, of `num_elements` points or cells. Raises InputError for what cannot be lent."""
+    if on not in PLACES:
+        raise InputError(f"it is on {on!r}, not on {' or '.join(PLACES)}")
+    if not isinstance(values, np.ndarray):
+        raise InputError(f"a {type(values).__name__}, not a numpy array")
+    if values.dtype.name not in TYPES or not values.dtype.isnative:
+        raise InputError(f"dtype {values.dtype.str}, not native {', '.join(TYPES)}")
+    if values.ndim < 1 or values.shape[0] != num_elements:
+        raise InputError(f"the array's shape {values.shape} does not begin with the {num_elements} {on} of this rank")
+    components = prod(values.shape[1:])
+    is_flat = values.flags.c_contiguous
+    strides = [step // values.itemsize for step in values.strides]
+    if not is_flat and (
+        values.ndim > 2
+        or (values.ndim == 2 and components == 1)
+        or any(step < 0 or step % values.itemsize for step in values.strides)
+    ):
+        raise InputError(f"the array's strides {values.strides} cannot be lent: numpy.ascontiguousarray makes a copy")
+    reach = sum((count - 1) * step for count, step in zip(values.shape, strides, strict=True))
+    return FieldC(
+        name=text_for_c("name", name),
+        units=text_for_c("units", units),
+        type=TYPES[values.dtype.name],
+        data=values.ctypes.data if values.size else None,
+        num_values=values.size if is_flat or not values.size else reach + 1,
+        strides=None if is_flat or not values.size else (ctypes.c_int64 * len(strides))(*strides),
+        on=PLACES[on],
+        num_components=components,
+    )

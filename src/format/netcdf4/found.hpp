@@ -1,0 +1,41 @@
+#pragma once
+
+#include <hdf5.h>
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "format/netcdf4/hdf5.hpp"
+#include "format/netcdf4/read_driver.hpp"
+#include "format/netcdf4/reader.hpp"
+
+// What readers of the formats that are HDF5 files share. All but check_kind throw Hdf5Failure.
+
+namespace hakobi::format {
+
+/// A file that is open to be read, with everything in it.
+class OpenFile {
+  public:
+    explicit OpenFile(const std::string& path);
+    [[nodiscard]] hid_t id() const { return file_; }
+
+  private:
+    void prepare();
+    ReadDriver driver_;  // outlives the file
+    Handle access_, file_;
+};
+
+/// Before HDF5 looks at the file: errors that say what it is.
+Status check_kind(const std::string& path);
+
+/// As ncdump calls it, or what it is; and which of ours that is.
+[[nodiscard]] std::string text_of_type(hid_t type);
+[[nodiscard]] std::optional<ValueType> value_type_of(const std::string& name);
+[[nodiscard]] std::vector<std::int64_t> extents_of(hid_t dataset, bool* is_unlimited = nullptr);
+[[nodiscard]] Attributes attributes_of(hid_t object);
+[[nodiscard]] std::string text_attribute(const Attributes& attributes, const char* name);
+/// Where values are that may be read without the library.
+void locate(hid_t dataset, FoundField& field);
+
+}  // namespace hakobi::format

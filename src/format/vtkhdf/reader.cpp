@@ -1,0 +1,152 @@
+// A VTKHDF file read back by way of the HDF5 library; vtkhdf.cpp says what such a file is. Fields are found in the order in
+// which they were made, where the file keeps it; the mesh's arrays come behind them.
+#include "format/vtkhdf/reader.hpp"
+
+#include <algorithm>
+#include <array>
+#include <limits>
+#include <new>
+
+#include "format/mesh_arrays.hpp"
+#include "format/netcdf4/found.hpp"
+#include "storage/file.hpp"
+
+namespace hakobi::format {
+namespace {
+
+constexpr std::array mesh_names = {number_of_points, number_of_cells,    number_of_connectivity_ids,
+                                   points_array,     connectivity_array, offsets_array,
+                                   types_array};
+
+class Reader {
+  public:
+    explicit Reader(const std::string& path) : file_(path) {}
+
+    /// What keeps it from being read as a step; "" when nothing does.
+    [[nodiscard]] std::string problem() const {
+        if (H5Lexists(file_.id(), "VTKHDF", H5P_DEFAULT) <= 0) return "it has no group VTKHDF";
+        const Handle grid(H5Gopen2(file_.id(), "VTKHDF", H5P_DEFAULT), H5Gclose, "H5Gopen2");
+        const std::string type = text_attribute(attributes_of(grid), "Type");
+        if (type != "UnstructuredGrid")
+            return "it is a VTKHDF file of type '" + type + "', not UnstructuredGrid";
+        if (H5Lexists(grid, "Steps", H5P_DEFAULT) > 0) return "it has several steps (VTKHDF's group Steps)";
+        for (const std::string_view name : mesh_names) {
+            if (H5Lexists(grid, std::string(name).c_str(), H5P_DEFAULT) <= 0)
+                return "it has no data set VTKHDF/" + std::string(name);
+        }
+        return {};
+    }
+
+    FoundStep read() {
+        FoundStep step;
+        step.time = std::numeric_limits<double>::quiet_NaN();
+        step.attributes = attributes_of(file_.id());
+        step.title = text_attribute(step.attributes, "title");
+        read_group("VTKHDF/PointData", On::points, step);
+        read_group("VTKHDF/CellData", On::cells, step);
+        read_group("VTKHDF/FieldData", On::grid, step);
+        const Handle grid(H5Gopen2(file_.id(), "VTKHDF", H5P_DEFAULT), H5Gclose, "H5Gopen2");
+        for (const std::string_view name : mesh_names) {
+            FoundField field = read_field(grid, std::string(name), "VTKHDF");
+            field.is_of_mesh = true;
+            step.fields.push_back(std::move(field));
+        }
+        return step;
+    }
+
+  private:
+    void read_group(const char* path, On on, FoundStep& step) {
+        if (H5Lexists(file_.id(), path, H5P_DEFAULT) <= 0) return;
+        const Handle group(H5Gopen2(file_.id(), path, H5P_DEFAULT), H5Gclose, "H5Gopen2");
+        for (const std::string& name : names_in(group)) {
+            FoundField field = read_field(group, name, path);
+            if (on == On::grid && name == "TimeValue") {
+                read_time(group, field, step);
+                continue;
+            }
+            field.shown.on = on;
+            if (on == On::grid) {
+                if (field.shown.shape == std::vector<std::int64_t>{1}) field.shown.shape.clear();
+            } else if (!field.shown.shape.empty()) {
+                field.shown.dims[0] = on == On::points ? "points" : "cells";
+            }
+            step.fields.push_back(std::move(field));
+            step.fields.back().shown.dims.resize(step.fields.back().shown.shape.size());
+        }
+    }
+
+    /// Of its data sets, also those that are links.
+    static std::vector<std::string> names_in(hid_t group) {
+        const Handle creation(H5Gget_create_plist(group), H5Pclose, "H5Gget_create_plist");
+        unsigned order = 0;
+        check(H5Pget_link_creation_order(creation, &order), "H5Pget_link_creation_order");
+        const H5_index_t index = (order & H5P_CRT_ORDER_TRACKED) != 0 ? H5_INDEX_CRT_ORDER : H5_INDEX_NAME;
+        H5G_info_t info;
+        check(H5Gget_info(group, &info), "H5Gget_info");
+        std::vector<std::string> names;
+        for (hsize_t i = 0; i < info.nlinks; ++i) {
+            const ssize_t length =
+                check(H5Lget_name_by_idx(group, ".", index, H5_ITER_INC, i, nullptr, 0, H5P_DEFAULT),
+                      "H5Lget_name_by_idx");
+            std::string name(static_cast<std::size_t>(length), '\0');
+            H5Lget_name_by_idx(group, ".", index, H5_ITER_INC, i, name.data(), name.size() + 1, H5P_DEFAULT);
+            names.push_back(std::move(name));
+        }
+        return names;
+    }
+
+    static FoundField read_field(hid_t group, const std::string& name, const std::string& path) {
+        FoundField field;
+        field.shown.name = name;
+        field.link = path + "/" + name;
+        H5L_info_t link;
+        check(H5Lget_info(group, name.c_str(), &link, H5P_DEFAULT), "H5Lget_info");
+        if (link.type == H5L_TYPE_EXTERNAL) {
+            std::vector<char> value(link.u.val_size);
+            check(H5Lget_val(group, name.c_str(), value.data(), value.size(), H5P_DEFAULT), "H5Lget_val");
+            const char *file = nullptr, *object = nullptr;
+            unsigned flags = 0;
+            check(H5Lunpack_elink_val(value.data(), value.size(), &flags, &file, &object),
+                  "H5Lunpack_elink_val");
+            field.file = file;
+        }
+        const Handle dataset(H5Dopen2(group, name.c_str(), H5P_DEFAULT), H5Dclose, "H5Dopen2");
+        const Handle type(H5Dget_type(dataset), H5Tclose, "H5Dget_type");
+        field.shown.type = text_of_type(type);
+        field.type = value_type_of(field.shown.type);
+        field.shown.shape = extents_of(dataset);
+        field.shown.attributes = attributes_of(dataset);
+        field.shown.dims.assign(field.shown.shape.size(), "components");
+        locate(dataset, field);
+        return field;
+    }
+
+    static void read_time(hid_t group, const FoundField& field, FoundStep& step) {
+        if (field.shown.shape != std::vector<std::int64_t>{1}) return;
+        const Handle dataset(H5Dopen2(group, "TimeValue", H5P_DEFAULT), H5Dclose, "H5Dopen2");
+        check(H5Dread(dataset, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, &step.time), "H5Dread");
+        step.time_units = text_attribute(field.shown.attributes, "units");
+    }
+
+    OpenFile file_;
+};
+
+}  // namespace
+
+Result<FoundStep> read_vtkhdf(const std::string& path) {
+    if (Status status = check_kind(path); !status.ok()) return status;
+    const QuietErrors quiet;
+    try {
+        Reader reader(storage::system_path(path));
+        if (const std::string problem = reader.problem(); !problem.empty())
+            return Status(ErrorCode::format, path + ": " + problem);
+        return reader.read();
+    } catch (const Hdf5Failure& failure) {
+        return Status(ErrorCode::format,
+                      path + ": not a whole VTKHDF file that this library can read (" + failure.text + ")");
+    } catch (const std::bad_alloc&) {
+        return Status(ErrorCode::out_of_memory, path + ": no memory to read it");
+    }
+}
+
+}  // namespace hakobi::format

@@ -1,0 +1,14 @@
+#pragma once
+
+#include <string>
+
+#include "base/status.hpp"
+#include "format/netcdf4/reader.hpp"
+
+namespace hakobi::format {
+
+/// Reads what a VTKHDF file of an unstructured grid without time says of itself. Local. not_found, permission; format where it
+/// is no such file, or torn; unsupported for other types of VTKHDF.
+Result<FoundStep> read_vtkhdf(const std::string& path);
+
+}  // namespace hakobi::format

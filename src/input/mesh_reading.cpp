@@ -1,0 +1,159 @@
+#include "input/mesh_reading.hpp"
+
+#include <algorithm>
+#include <limits>
+
+#include "format/mesh_arrays.hpp"
+
+namespace hakobi::input {
+namespace {
+
+Status bad(std::string text) {
+    return {ErrorCode::format, "the mesh: " + std::move(text)};
+}
+
+/// The sum of sizes, none of which is negative; -1 where that is no number.
+std::int64_t sum_of(std::span<const std::int64_t> sizes) {
+    std::int64_t sum = 0;
+    for (const std::int64_t size : sizes) {
+        if (size < 0 || __builtin_add_overflow(sum, size, &sum)) return -1;
+    }
+    return sum;
+}
+
+}  // namespace
+
+Result<InputMesh> mesh_of(const format::FoundStep& step, const std::string& path) {
+    const auto find = [&](std::string_view name) -> const format::FoundField* {
+        for (const format::FoundField& field : step.fields) {
+            if (field.is_of_mesh && field.shown.name == name) return &field;
+        }
+        return nullptr;
+    };
+    const format::FoundField* const points = find(format::points_array);
+    if (points == nullptr) return Status(ErrorCode::not_found, path + " has no mesh");
+    const format::FoundField* const types = find(format::types_array);
+    const format::FoundField* const pieces = find(format::number_of_points);
+    const bool has_shapes = points->shown.shape.size() == 2 && points->shown.shape[1] == 3 &&
+                            types != nullptr && types->shown.shape.size() == 1 && pieces != nullptr &&
+                            pieces->shown.shape.size() == 1;
+    if (!has_shapes) return Status(ErrorCode::format, path + ": the arrays of its mesh have other shapes");
+    InputMesh mesh{.num_points = points->shown.shape[0],
+                   .num_cells = types->shown.shape[0],
+                   .num_pieces = pieces->shown.shape[0],
+                   .points_type = points->shown.type};
+    mesh.has_ghosts = std::ranges::any_of(step.fields, [&](const format::FoundField& field) {
+        return field.shown.on == On::cells && field.shown.name == format::ghosts_array &&
+               field.type == format::ValueType::uint8 &&
+               field.shown.shape == std::vector<std::int64_t>{mesh.num_cells};
+    });
+    return mesh;
+}
+
+MeshReading::MeshReading(InputMesh mesh, int rank, int num_ranks)
+    : mesh_(std::move(mesh)), rank_(rank), num_ranks_(num_ranks) {
+    for (auto* sizes : {&points_, &cells_, &ids_})
+        sizes->assign(static_cast<std::size_t>(mesh_.num_pieces), 0);
+}
+
+void MeshReading::read_counts(const Read& read) {
+    if (mesh_.num_pieces == 0) return;
+    read(format::number_of_points, std::span(points_), {});
+    read(format::number_of_cells, std::span(cells_), {});
+    read(format::number_of_connectivity_ids, std::span(ids_), {});
+}
+
+Status MeshReading::share() {
+    num_ids_ = sum_of(ids_);
+    if (sum_of(points_) != mesh_.num_points || sum_of(cells_) != mesh_.num_cells || num_ids_ < 0)
+        return bad("its pieces have other sizes than its arrays");
+    // A piece goes to the rank whose even share of the cells its middle lies in; so many have none that pieces count as well.
+    const double weight = static_cast<double>(mesh_.num_cells + mesh_.num_pieces);
+    double before = 0;
+    part_.first_piece = -1;
+    std::int64_t points = 0, cells = 0, ids = 0;
+    for (std::size_t piece = 0; piece < cells_.size(); ++piece) {
+        const double mine = static_cast<double>(cells_[piece]) + 1;
+        const int owner =
+            std::min(num_ranks_ - 1, static_cast<int>((before + mine / 2) / weight * num_ranks_));
+        before += mine;
+        if (owner == rank_) {
+            if (part_.first_piece < 0) {
+                part_.first_piece = static_cast<std::int64_t>(piece);
+                part_.first_point = points;
+                part_.first_cell = cells;
+                first_id_ = ids;
+            }
+            ++part_.num_pieces;
+            my_points_ += points_[piece];
+            my_cells_ += cells_[piece];
+            my_ids_ += ids_[piece];
+        }
+        points += points_[piece];
+        cells += cells_[piece];
+        ids += ids_[piece];
+    }
+    part_.first_piece = std::max<std::int64_t>(0, part_.first_piece);
+    part_.points.resize(static_cast<std::size_t>(3 * my_points_));
+    if (mesh_.points_type == "float") narrow_points_.resize(part_.points.size());
+    part_.connectivity.resize(static_cast<std::size_t>(my_ids_));
+    part_.types.resize(static_cast<std::size_t>(my_cells_));
+    if (mesh_.has_ghosts) part_.ghosts.resize(static_cast<std::size_t>(my_cells_));
+    stored_offsets_.resize(static_cast<std::size_t>(my_cells_ + part_.num_pieces));
+    return {};
+}
+
+void MeshReading::read_arrays(const Read& read) {
+    if (mesh_.num_points > 0) {
+        const Block block{{mesh_.num_points, 3}, {part_.first_point, 0}, {my_points_, 3}};
+        if (mesh_.points_type == "float") {
+            read(format::points_array, std::span(narrow_points_), block);
+            std::ranges::copy(narrow_points_, part_.points.begin());
+        } else {
+            read(format::points_array, std::span(part_.points), block);
+        }
+    }
+    if (num_ids_ > 0)
+        read(format::connectivity_array, std::span(part_.connectivity), {{num_ids_}, {first_id_}, {my_ids_}});
+    if (mesh_.num_pieces > 0) {
+        read(format::offsets_array, std::span(stored_offsets_),
+             {{mesh_.num_cells + mesh_.num_pieces},
+              {part_.first_cell + part_.first_piece},
+              {my_cells_ + part_.num_pieces}});
+    }
+    if (mesh_.num_cells == 0) return;
+    const Block cells{{mesh_.num_cells}, {part_.first_cell}, {my_cells_}};
+    read(format::types_array, std::span(part_.types), cells);
+    if (mesh_.has_ghosts) read(format::ghosts_array, std::span(part_.ghosts), cells);
+}
+
+Status MeshReading::join() {
+    part_.offsets.reserve(static_cast<std::size_t>(my_cells_ + 1));
+    part_.offsets.push_back(0);
+    std::size_t id = 0, offset = 0;
+    std::int64_t first_point = 0;
+    for (std::int64_t p = part_.first_piece; p < part_.first_piece + part_.num_pieces; ++p) {
+        const auto piece = static_cast<std::size_t>(p);
+        const auto first_id = static_cast<std::int64_t>(id);
+        std::int64_t before = stored_offsets_[offset++];
+        bool is_right = before == 0;
+        for (std::int64_t cell = 0; cell < cells_[piece]; ++cell) {
+            const std::int64_t end = stored_offsets_[offset++];
+            is_right = is_right && end >= before && end <= ids_[piece];
+            before = end;
+            part_.offsets.push_back(first_id + end);
+        }
+        const std::int64_t num_points = points_[piece];
+        for (std::int64_t i = 0; i < ids_[piece]; ++i, ++id) {
+            std::int64_t& number = part_.connectivity[id];
+            is_right = is_right && number >= 0 && number < num_points;
+            if (is_right) number += first_point;
+        }
+        if (!is_right || before != ids_[piece])
+            return bad("the offsets or point numbers of piece " + std::to_string(p) + " leave it");
+        first_point += num_points;
+    }
+    return {};
+}
+
+}  // namespace hakobi::input

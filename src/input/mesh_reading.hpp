@@ -1,0 +1,42 @@
+#pragma once
+
+#include <functional>
+#include <hakobi/input.hpp>
+#include <string>
+#include <string_view>
+
+#include "base/status.hpp"
+#include "format/netcdf4/reader.hpp"
+
+namespace hakobi::input {
+
+/// What a step says of its mesh; not_found where it has none, format where its arrays do not fit each other.
+Result<InputMesh> mesh_of(const format::FoundStep& step, const std::string& path);
+
+/// A rank's way through a mesh: who reads which pieces is decided by the pieces' sizes alone, which every rank reads (three
+/// numbers a piece), and the pieces' own numbering becomes one. What reads is the caller's, and may throw.
+class MeshReading {
+  public:
+    using Read = std::function<void(std::string_view name, FieldRead::Data data, Block block)>;
+
+    MeshReading(InputMesh mesh, int rank, int num_ranks);
+    void read_counts(const Read& read);
+    /// Which pieces are this rank's; format where the pieces' sizes are not the arrays'.
+    Status share();
+    void read_arrays(const Read& read);
+    /// One numbering; format where a piece names points that it has not.
+    Status join();
+    [[nodiscard]] MeshPart take() { return std::move(part_); }
+
+  private:
+    InputMesh mesh_;
+    int rank_, num_ranks_;
+    std::vector<std::int64_t> points_, cells_, ids_;  // one a piece
+    std::int64_t num_ids_ = 0, first_id_ = 0;
+    std::int64_t my_points_ = 0, my_cells_ = 0, my_ids_ = 0;
+    std::vector<std::int64_t> stored_offsets_;
+    std::vector<float> narrow_points_;  // where the file's are float
+    MeshPart part_;
+};
+
+}  // namespace hakobi::input

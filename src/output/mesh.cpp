@@ -1,0 +1,282 @@
+#include "output/mesh.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include "base/guard.hpp"
+#include "format/mesh_arrays.hpp"
+#include "mpi/messages.hpp"
+#include "output/cell_types.hpp"
+
+namespace hakobi::output {
+namespace {
+
+using format::Place;
+using format::ValueType;
+
+constexpr std::array<std::int64_t, 1> no_cells = {0};  // the offsets of a rank without cells
+
+Status bad(std::string text) {
+    return {ErrorCode::invalid_argument, "the mesh: " + std::move(text)};
+}
+
+std::int64_t num_values(const Mesh::Points& points) {
+    return std::visit([](auto values) { return std::ssize(values); }, points);
+}
+
+/// Equal numbers as 64 bits counted from 0: where they are, or converted to `own`.
+std::span<const std::int64_t> wide(const Mesh::Numbers& numbers, std::int64_t first_number,
+                                   std::vector<std::int64_t>& own) {
+    if (const auto* same = std::get_if<std::span<const std::int64_t>>(&numbers);
+        same != nullptr && first_number == 0)
+        return *same;
+    std::visit(
+        [&](auto values) {
+            own.resize(values.size());
+            std::ranges::transform(values, own.begin(), [&](auto number) {
+                return static_cast<std::int64_t>(number) - first_number;
+            });
+        },
+        numbers);
+    return own;
+}
+
+Status check_offsets(std::span<const std::int64_t> offsets, std::span<const std::uint8_t> types) {
+    if (offsets.size() != types.size() + 1) {
+        return bad("it has " + std::to_string(types.size()) + " types of cells and " +
+                   std::to_string(offsets.size()) + " offsets, which are one more than the cells");
+    }
+    if (offsets[0] != 0) return bad("its offsets begin with " + std::to_string(offsets[0]) + ", not 0");
+    for (std::size_t cell = 0; cell < types.size(); ++cell) {
+        const std::int64_t num = offsets[cell + 1] - offsets[cell];
+        const NumPoints right = num_points_of(types[cell]);
+        if (num >= right.least && num <= right.most) continue;
+        const std::string which =
+            "cell " + std::to_string(cell) + " is of type " + std::to_string(types[cell]);
+        if (types[cell] == 42) {
+            return {ErrorCode::unsupported,
+                    "the mesh: " + which + ", a polyhedron, which VTKHDF 1.0 cannot hold"};
+        }
+        if (!right.is_type()) return bad(which + ", which VTK does not know");
+        return bad(which + ", which has " + (right.least == right.most ? "" : "at least ") +
+                   std::to_string(right.least) + " points, and its offsets say " + std::to_string(num));
+    }
+    return {};
+}
+
+/// `first_number`: what the caller called the first point, for the text.
+Status check_connectivity(std::span<const std::int64_t> connectivity, std::span<const std::int64_t> offsets,
+                          std::int64_t num_points, std::int64_t first_number) {
+    if (std::ssize(connectivity) != offsets.back()) {
+        return bad("its offsets end with " + std::to_string(offsets.back()) + ", and its connectivity has " +
+                   std::to_string(connectivity.size()) + " numbers");
+    }
+    // One comparison each, which the compiler makes many of at a time; negative ones are large.
+    std::uint64_t largest = 0;
+    for (const std::int64_t id : connectivity) largest = std::max(largest, static_cast<std::uint64_t>(id));
+    if (connectivity.empty() || largest < static_cast<std::uint64_t>(num_points)) return {};
+    const auto is_outside = [&](std::int64_t id) { return id < 0 || id >= num_points; };
+    const auto at = std::ranges::find_if(connectivity, is_outside);
+    const auto cell = std::ranges::upper_bound(offsets, at - connectivity.begin()) - offsets.begin() - 1;
+    return bad("cell " + std::to_string(cell) + " names point " + std::to_string(*at + first_number) +
+               ", and this rank has " + std::to_string(num_points) + " points, from " +
+               std::to_string(first_number) + " on");
+}
+
+}  // namespace
+
+void MeshState::begin_step() noexcept {
+    is_put_ = are_points_put_ = false;
+    mesh_ = {};
+    connectivity_ = offsets_ = {};
+    ghosts_ = {};
+    own_connectivity_.clear();
+    own_offsets_.clear();
+    own_ghosts_.clear();
+}
+
+Status MeshState::put(const Mesh& mesh) {
+    if (is_put_) return bad("it was put before in this step");
+    mesh_ = mesh;
+    motion_ = mesh.motion;
+    is_set_ = is_put_ = true;
+    are_points_put_ = true;
+    mine_ = {};
+    const std::int64_t num_coordinates = num_values(mesh.points);
+    mine_.points = num_coordinates / 3;
+    mine_.cells = std::ssize(mesh.types);
+    if (mesh.motion > Motion::changes) return bad("its motion is none of fixed, moves and changes");
+    if (mesh.first_number != 0 && mesh.first_number != 1)
+        return bad("its first number is " + std::to_string(mesh.first_number) + ", not 0 or 1");
+    if (num_coordinates % 3 != 0)
+        return bad("its points have " + std::to_string(num_coordinates) + " coordinates, not three each");
+    if (!mesh.ghosts.empty() && mesh.ghosts.size() != mesh.types.size()) {
+        return bad("it has " + std::to_string(mesh.types.size()) + " cells, and ghosts for " +
+                   std::to_string(mesh.ghosts.size()));
+    }
+    offsets_ = wide(mesh.offsets, 0, own_offsets_);
+    if (offsets_.empty() && mesh.types.empty()) offsets_ = no_cells;
+    if (Status status = check_offsets(offsets_, mesh.types); !status.ok()) return status;
+    connectivity_ = wide(mesh.connectivity, mesh.first_number, own_connectivity_);
+    mine_.ids = std::ssize(connectivity_);
+    return check_connectivity(connectivity_, offsets_, mine_.points, mesh.first_number);
+}
+
+Status MeshState::put_points(Mesh::Points points) {
+    if (!is_set_) return bad("points are put, but no mesh has been (put_mesh)");
+    if (are_points_put_) return bad("its points were put before in this step");
+    if (motion_ != Motion::moves) return bad("points are put, but it was not said to move (motion)");
+    are_points_put_ = true;
+    mesh_.points = points;
+    if (num_values(points) == 3 * mine_.points) return {};
+    return bad(std::to_string(num_values(points)) + " coordinates are put of its " +
+               std::to_string(mine_.points) + " points");
+}
+
+std::int64_t MeshState::num_elements(On on) const noexcept {
+    return on == On::points ? mine_.points : mine_.cells;
+}
+
+std::span<const std::byte> MeshState::points() const {
+    return std::visit([](auto values) { return std::as_bytes(values); }, mesh_.points);
+}
+
+std::int64_t MeshState::bytes_put() const noexcept {
+    std::int64_t bytes = are_points_put_ ? std::ssize(points()) : 0;
+    if (is_put_) bytes += 8 * (mine_.ids + mine_.cells + 1) + mine_.cells + std::ssize(mesh_.ghosts);
+    return bytes;
+}
+
+mpi::Agreed MeshState::agree(const Comm& comm, const Status& local) noexcept {
+    enum { code, put, not_put, points_put, no_points_put, ghosts, doubles, floats, motion, not_motion, num };
+    const bool has_points = are_points_put_ && mine_.points > 0;
+    std::array<std::int64_t, num> most{};
+    most[code] = static_cast<int>(local.code());
+    most[put] = is_put_ ? 1 : 0;
+    most[not_put] = 1 - most[put];
+    most[points_put] = are_points_put_ ? 1 : 0;
+    most[no_points_put] = 1 - most[points_put];
+    most[ghosts] = mesh_.ghosts.empty() ? 0 : 1;
+    most[doubles] = has_points && mesh_.points.index() == 0 ? 1 : 0;
+    most[floats] = has_points && mesh_.points.index() == 1 ? 1 : 0;
+    most[motion] = static_cast<int>(motion_);
+    most[not_motion] = -most[motion];
+    mpi::all_max(comm, most);
+    if (most[code] != 0) return mpi::agree(comm, local);
+    const auto both = [&](int a, int b) {
+        return most[static_cast<std::size_t>(a)] != 0 && most[static_cast<std::size_t>(b)] != 0;
+    };
+    // Equal on all ranks, but only who stands out says it.
+    Status status;
+    if (both(put, not_put)) {
+        if (!is_put_) status = bad("other ranks put it in this step, this one did not");
+    } else if (both(points_put, no_points_put)) {
+        if (!are_points_put_) status = bad("other ranks put its points in this step, this one did not");
+    } else if (both(doubles, floats)) {
+        if (most[floats] != 0 && mesh_.points.index() == 1)
+            status = bad("its points are float on this rank, and double on others");
+    } else if (most[motion] != -most[not_motion]) {
+        if (static_cast<int>(motion_) == most[motion]) status = bad("its motion is another on other ranks");
+    } else if (!is_set_) {
+        status = bad("the step has none: it comes by put_mesh, and stands in later steps");
+    } else if (motion_ == Motion::moves && !are_points_put_) {
+        status = bad("it moves, but its points were not put in this step (put_points)");
+    } else if (motion_ == Motion::changes && !is_put_) {
+        status = bad("it changes, but was not put in this step (put_mesh)");
+    } else if (is_put_ || are_points_put_) {
+        const ValueType type = most[floats] != 0 ? ValueType::float32 : ValueType::float64;
+        if (!is_put_ && type != points_type_)
+            status = bad("its points are of another type than in the step before");
+        points_type_ = type;
+    }
+    if (mpi::Agreed agreed = mpi::agree(comm, status); !agreed.status.ok()) return agreed;
+    if (!is_put_) return {};
+    rank_ = comm.rank();
+    num_ranks_ = comm.size();
+    has_ghosts_ = most[ghosts] != 0;
+    std::array<std::int64_t, 3> sums = {mine_.points, mine_.cells, mine_.ids}, totals{};
+    mpi::sum_before(comm, sums, totals);
+    before_ = {sums[0], sums[1], sums[2]};
+    all_ = {totals[0], totals[1], totals[2]};
+    status = guarded("the mesh", [&] {
+        ghosts_ = mesh_.ghosts;
+        if (!has_ghosts_ || !ghosts_.empty()) return;
+        own_ghosts_.assign(static_cast<std::size_t>(mine_.cells), 0);
+        ghosts_ = own_ghosts_;
+    });
+    return mpi::agree(comm, status);
+}
+
+bool MeshState::needs_file() const noexcept {
+    return is_put_ && motion_ != Motion::changes;
+}
+
+void MeshState::add(Arrays& arrays, std::string_view name, Place place, ValueType type, Block block,
+                    const void* first) const {
+    arrays.fields.push_back({.name = std::string(name),
+                             .units = {},
+                             .long_name = {},
+                             .standard_name = {},
+                             .type = type,
+                             .global = block.global,
+                             .place = place});
+    std::vector<std::int64_t> strides = packed_strides(block.count, format::bytes_of(type));
+    arrays.held.push_back({{std::move(block), static_cast<const std::byte*>(first), std::move(strides)}});
+}
+
+void MeshState::add_piece_counts(Arrays& arrays) const {
+    const auto add_one = [&](std::string_view name, const std::int64_t& value) {
+        add(arrays, name, Place::mesh, ValueType::int64, {{num_ranks_}, {rank_}, {1}}, &value);
+    };
+    add_one(format::number_of_points, mine_.points);
+    add_one(format::number_of_cells, mine_.cells);
+    add_one(format::number_of_connectivity_ids, mine_.ids);
+}
+
+void MeshState::add_points(Arrays& arrays) const {
+    add(arrays, format::points_array, Place::mesh, points_type_,
+        {{all_.points, 3}, {before_.points, 0}, {mine_.points, 3}}, points().data());
+}
+
+void MeshState::add_cells(Arrays& arrays) const {
+    add(arrays, format::connectivity_array, Place::mesh, ValueType::int64,
+        {{all_.ids}, {before_.ids}, {mine_.ids}}, connectivity_.data());
+    add(arrays, format::offsets_array, Place::mesh, ValueType::int64,
+        {{all_.cells + num_ranks_}, {before_.cells + rank_}, {mine_.cells + 1}}, offsets_.data());
+    add(arrays, format::types_array, Place::mesh, ValueType::uint8,
+        {{all_.cells}, {before_.cells}, {mine_.cells}}, mesh_.types.data());
+    if (!has_ghosts_) return;
+    add(arrays, format::ghosts_array, Place::cells, ValueType::uint8,
+        {{all_.cells}, {before_.cells}, {mine_.cells}}, ghosts_.data());
+}
+
+Arrays MeshState::arrays_of_file() const {
+    Arrays arrays;
+    add_piece_counts(arrays);
+    if (motion_ == Motion::fixed) add_points(arrays);
+    add_cells(arrays);
+    return arrays;
+}
+
+Arrays MeshState::arrays_of_step() const {
+    if (motion_ == Motion::changes) {
+        Arrays arrays;
+        add_piece_counts(arrays);
+        add_points(arrays);
+        add_cells(arrays);
+        return arrays;
+    }
+    Arrays arrays = arrays_of_file();
+    for (format::FieldDescription& field : arrays.fields) field.file = file_;
+    for (HeldField& held : arrays.held) held.clear();
+    if (motion_ == Motion::moves) add_points(arrays);
+    return arrays;
+}
+
+void MeshState::place(format::FieldDescription& field, HeldBlock& block) const {
+    const bool is_on_points = field.place == Place::points;
+    block.block.start[0] = is_on_points ? before_.points : before_.cells;
+    block.block.global[0] = field.global[0] = is_on_points ? all_.points : all_.cells;
+}
+
+}  // namespace hakobi::output

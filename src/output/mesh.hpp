@@ -1,0 +1,77 @@
+#pragma once
+
+#include <cstdint>
+#include <hakobi/mesh.hpp>
+#include <string>
+#include <vector>
+
+#include "format/step.hpp"
+#include "mpi/agree.hpp"
+#include "output/held_field.hpp"
+
+namespace hakobi::output {
+
+/// The arrays of a step: what the file says of each, and this rank's part of it.
+struct Arrays {
+    std::vector<format::FieldDescription> fields;
+    std::vector<HeldField> held;  ///< one a field
+};
+
+/// The mesh of an Output. Every rank has a piece of the file's mesh, and numbers its points itself: no rank knows more of the
+/// others than how much those before it have.
+class MeshState {
+  public:
+    void begin_step() noexcept;
+
+    /// Local: looks at a mesh in one pass and keeps where it is. invalid_argument says what is wrong with it.
+    Status put(const Mesh& mesh);
+    Status put_points(Mesh::Points points);
+
+    [[nodiscard]] bool is_set() const noexcept { return is_set_; }
+    [[nodiscard]] bool is_put() const noexcept { return is_put_; }
+    [[nodiscard]] std::int64_t num_elements(On on) const noexcept;  ///< this rank's points or cells
+    [[nodiscard]] std::int64_t bytes_put() const noexcept;          ///< by this rank in this step
+
+    /// Collective: whether all ranks put the same of the mesh in this step and none has found a mistake (`local`), and where
+    /// each rank's part begins.
+    mpi::Agreed agree(const Comm& comm, const Status& local) noexcept;
+
+    // After that; local.
+    /// Whether this step's mesh goes into a file of its own, of those arrays.
+    [[nodiscard]] bool needs_file() const noexcept;
+    [[nodiscard]] Arrays arrays_of_file() const;
+    /// That file, as long as steps link to it.
+    void set_file(std::string name) { file_ = std::move(name); }
+    /// The mesh in a step's own file: arrays, some of which another file has.
+    [[nodiscard]] Arrays arrays_of_step() const;
+    /// Gives a field on the mesh, put with this rank's elements alone, its place among all ranks'.
+    void place(format::FieldDescription& field, HeldBlock& block) const;
+
+  private:
+    struct Counts {
+        std::int64_t points = 0, cells = 0, ids = 0;
+    };
+    [[nodiscard]] std::span<const std::byte> points() const;
+    void add_piece_counts(Arrays& arrays) const;
+    void add_cells(Arrays& arrays) const;
+    void add_points(Arrays& arrays) const;
+    void add(Arrays& arrays, std::string_view name, format::Place place, format::ValueType type, Block block,
+             const void* first) const;
+
+    bool is_set_ = false;  // by a step before, or in this one
+    bool is_put_ = false, are_points_put_ = false;
+    Motion motion_ = Motion::fixed;
+    format::ValueType points_type_ = format::ValueType::float64;
+    bool has_ghosts_ = false;  // on some rank
+    std::string file_;
+    int rank_ = 0, num_ranks_ = 1;
+    Counts mine_, before_, all_;
+    // Lent until the step has ended, or made here:
+    Mesh mesh_;
+    std::span<const std::int64_t> connectivity_, offsets_;
+    std::span<const std::uint8_t> ghosts_;
+    std::vector<std::int64_t> own_connectivity_, own_offsets_;
+    std::vector<std::uint8_t> own_ghosts_;
+};
+
+}  // namespace hakobi::output

@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <filesystem>
 #include <limits>
 #include <new>
 
@@ -323,6 +324,10 @@ class Reader {
 }  // namespace
 
 Status check_kind(const std::string& path) {
+    // Opening a pipe waits for who writes to it. A link to a file is right.
+    std::error_code unknown;
+    const std::filesystem::file_status kind = std::filesystem::status(storage::system_path(path), unknown);
+    if (std::filesystem::is_other(kind)) return {ErrorCode::format, path + ": it is no regular file"};
     Result<storage::FilePtr> file = storage::open_file(path, {});
     if (!file.ok()) return file.status();
     std::array<std::byte, 8> start{};

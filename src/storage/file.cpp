@@ -28,7 +28,7 @@ Result<FilePtr> open_file(const std::string& path, const OpenMode& mode) {
     Result<FilePtr> opened = location.backend->open(location.path, mode);
     if (!opened.ok()) return opened;
     FilePtr file = std::move(opened).value();
-    for (const auto& each : decorate | std::views::reverse) file = each(std::move(file));
+    for (auto each = decorate.rbegin(); each != decorate.rend(); ++each) file = (*each)(std::move(file));
     return with_faults(std::move(file));
 }
 

@@ -4,7 +4,6 @@
 #include <array>
 #include <cerrno>
 #include <limits>
-#include <ranges>
 #include <string_view>
 
 #include "storage/backend.hpp"

@@ -132,7 +132,7 @@ std::optional<FillValue> fill_value_of(ValueType type, const Attribute& value) {
 Status check_attributes(const std::string& whose, const Attributes& attributes,
                         std::span<const std::string_view> taken, std::optional<ValueType> type) {
     for (const auto& [name, value] : attributes) {
-        const auto bad = [&](const std::string& text) {
+        const auto bad = [&, &name = name](const std::string& text) {
             return Status(ErrorCode::invalid_argument, whose + ": attribute '" + name + "': " + text);
         };
         if (!is_attribute_name(name))

@@ -216,7 +216,7 @@ REFUSED = [
     ("put(block=hakobi.Block((1 << 64, 2), (0, 0), (1, 2)))", "not of whole numbers of 64 bits"),
     ("put(block=hakobi.Block((2, 2), None, (1, 2)))", "not of whole numbers of 64 bits"),
     ("put(block=hakobi.Block((2, 2), (0,), (1, 2)))", "differ in length"),
-    ("put(block=None)", "its block is a NoneType, not a Block"),
+    ("put(block=None)", "it has no block: None is for fields on a mesh"),
     ("put(values=np.ma.masked_array(np.zeros((1, 2)), mask=True))", "put values.filled("),
     (r'create(prefix="run\0x")', r"prefix 'run\x00x' has a NUL character"),
     ("create(prefix=7)", "int"),

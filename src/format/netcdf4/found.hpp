@@ -2,6 +2,7 @@
 
 #include <hdf5.h>
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -10,7 +11,7 @@
 #include "format/netcdf4/read_driver.hpp"
 #include "format/netcdf4/reader.hpp"
 
-// What readers of the formats that are HDF5 files share. All but check_kind throw Hdf5Failure.
+// What readers of the formats that are HDF5 files share. All but check_kind and with_file throw Hdf5Failure.
 
 namespace hakobi::format {
 
@@ -28,6 +29,9 @@ class OpenFile {
 
 /// Before HDF5 looks at the file: errors that say what it is.
 Status check_kind(const std::string& path);
+
+/// Opens the file to read it; what `body` throws of Hdf5Failure is a `format`. Local.
+Status with_file(const std::string& path, const std::function<void(hid_t)>& body);
 
 /// As ncdump calls it, or what it is; and which of ours that is.
 [[nodiscard]] std::string text_of_type(hid_t type);

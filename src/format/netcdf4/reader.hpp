@@ -1,10 +1,7 @@
 #pragma once
 
-#include <hdf5.h>
-
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <hakobi/input.hpp>
 #include <optional>
 #include <span>
@@ -48,9 +45,6 @@ Result<FoundStep> read_netcdf4(const std::string& path, Records records = Record
 
 /// What would make such a file, as far as a description goes: fields of other types than ours are left out. Pure.
 [[nodiscard]] StepDescription described(const FoundStep& found);
-
-/// Opens the file to read it; what `body` throws of Hdf5Failure is a `format`. Local.
-Status with_file(const std::string& path, const std::function<void(hid_t)>& body);
 
 /// Reads a block of a field whose values only the HDF5 library finds: `values` gets its elements in C order and native byte
 /// order. Of chunks that deflate or zstd packed those that it needs are fetched and unpacked here (chunk_reader.hpp), else the

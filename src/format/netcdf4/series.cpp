@@ -15,7 +15,7 @@
 #include <new>
 
 #include "format/netcdf4/builder.hpp"
-#include "format/netcdf4/reader.hpp"
+#include "format/netcdf4/found.hpp"
 #include "storage/file.hpp"
 
 namespace hakobi::format {

@@ -1,7 +1,6 @@
 #include "io/pipeline.hpp"
 
 #include <algorithm>
-#include <cstring>
 #include <system_error>
 #include <utility>
 
@@ -43,11 +42,11 @@ void Pipeline::begin_phase(std::vector<Turn> turns, bool is_write, bool may_fill
     is_write_ = is_write;
     may_fill_holes_ = may_fill_holes;
     has_failed_.store(false);
-    if (is_write && !are_marks_clear_ &&
-        !std::all_of(turns_.begin(), turns_.end(), [](const Turn& turn) { return turn.is_dense; })) {
-        std::memset(memory_.marks, 0,
-                    static_cast<std::size_t>(memory_.depth * ByteMarks::num_words(memory_.cb_bytes)) * 8);
-        are_marks_clear_ = true;  // each turn that uses marks leaves them so
+    // Only those that this phase uses: all of a deep pipeline's are tens of MB.
+    for (std::size_t t = 0; is_write && t < turns_.size(); ++t) {
+        Job& job = jobs_[t % jobs_.size()];
+        if (turns_[t].is_dense || std::exchange(job.are_marks_clear, true)) continue;
+        marks_of(job.slot).clear();
     }
     for (std::uint32_t b = 0; b < static_cast<std::uint32_t>(memory_.depth); ++b) {
         Slot& slot = memory_.state->slots[b];

@@ -67,6 +67,7 @@ class Pipeline {
         std::optional<MarkedHoles> holes;
         Pipeline* pipeline = nullptr;
         std::uint32_t slot = 0, turn = 0;
+        bool are_marks_clear = false;  // the memory may have served another file; each turn leaves them clear
     };
     void dispatch();  // the dispatcher thread's body
     void take(std::uint32_t slot);
@@ -82,7 +83,6 @@ class Pipeline {
     std::vector<Turn> turns_;
     bool is_write_ = false;
     bool may_fill_holes_ = false;
-    bool are_marks_clear_ = false;  // the memory may have served another file
     std::vector<Job> jobs_;
     std::atomic<std::int64_t> storage_bytes_{0}, storage_ns_{0}, filled_bytes_{0};
     std::atomic<double> storage_end_s_{0};

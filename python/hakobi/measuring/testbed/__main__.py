@@ -2,12 +2,12 @@
 
     python -m hakobi.measuring.testbed WANTED [--ranks N] [--fault FAULT] PROGRAM [ARGUMENT ...]
 
-WANTED: nfs or smb, then rate, nodes, size, options: "nfs,1gbit,nodes=4,options=vers=3:nolock". The server's files are
-below /srv/shared on the nodes; N ranks (one a node) are dealt out to them. FAULT: "stop@5+20" stops the server's
-processes 5 s after the program's start and lets them go on 20 s later; "cut@5+20" does so with its link. At the end the
-server's files are listed with their sizes; --verify SCRIPT runs a Python script beside the server, with its folder as
-the argument, before all goes away. Exit status: the program's, or the script's where that is not 0; 77 (skipped, with a
-line that says why) where no testbed can be made.
+WANTED: nfs, smb or gluster, then rate, nodes, size, options: "nfs,1gbit,nodes=4,options=vers=3:nolock". The server's
+files are below /srv/shared on the nodes; N ranks (one a node) are dealt out to them. FAULT: "stop@5+20" stops the
+server's processes 5 s after the program's start and lets them go on 20 s later; "cut@5+20" does so with its link. At
+the end the server's files are listed with their sizes; --verify SCRIPT runs a Python script beside the server, with
+its folder as the argument, before all goes away. Exit status: the program's, or the script's where that is not 0; 77
+(skipped, with a line that says why) where no testbed can be made.
 """
 
 from __future__ import annotations

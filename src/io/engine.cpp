@@ -170,6 +170,8 @@ mpi::Agreed Engine::Impl::run_phases(Call& call) {
         PathChoice choice = choose_path(totals, call.is_write, options.shuffle, large, comm.num_nodes() == 1);
         if (call.is_asynchronous && choice.path == Path::direct && options.shuffle != "never")
             choice = {Path::shuffle, "asynchronous"};
+        if (call.is_write && writer_block_bytes > 1 && choice.path == Path::direct)
+            choice = {Path::shuffle, "nodes may not write to one block of the file at once"};
         explainer.path(choice, totals, call.is_write);
         if (choice.path == Path::direct) {
             if (!call.has_moved && call.bytes_done() < call.file.size_bytes())
@@ -212,7 +214,7 @@ mpi::Agreed Engine::Impl::call(Call& call) {
 
 // The ranks' only meeting while a file opens on one node: what each brings in one all-reduce.
 EngineOptions Engine::Impl::agree_on_options(Status& status) {
-    enum { failed, profile, trace, text, minus_text, stripe, num_words };
+    enum { failed, profile, trace, text, minus_text, stripe, block, num_words };
     std::array<std::int64_t, num_words> words{};
     words[failed] = status.ok() ? 0 : 1;
     words[profile] = is_profile_wanted(options) ? 1 : 0;  // variables may be set for some ranks only
@@ -221,8 +223,10 @@ EngineOptions Engine::Impl::agree_on_options(Status& status) {
     words[minus_text] = -words[text];
     if (comm.rank() == 0 && file)
         words[stripe] = std::clamp(file->abilities().stripe_bytes, policy::least_stripe, policy::most_stripe);
+    if (file && comm.num_nodes() > 1) words[block] = file->abilities().writer_block_bytes;
     mpi::all_max(comm, words);
     has_failed = words[failed] != 0;
+    writer_block_bytes = std::max<std::int64_t>(1, words[block]);
     EngineOptions agreed = options;
     if (words[text] != -words[minus_text]) {
         Result<EngineOptions> of_rank_0 = options_of_rank_0(comm, options);
@@ -232,6 +236,9 @@ EngineOptions Engine::Impl::agree_on_options(Status& status) {
     }
     wants = {words[profile] != 0, words[trace] != 0};
     if (agreed.striping_unit_bytes == 0) agreed.striping_unit_bytes = words[stripe];
+    for (std::int64_t* bytes :
+         {&agreed.striping_unit_bytes, &agreed.cb_buffer_bytes})  // domains and cycles: whole blocks
+        *bytes = (*bytes + writer_block_bytes - 1) / writer_block_bytes * writer_block_bytes;
     return agreed;
 }
 
@@ -263,6 +270,7 @@ mpi::Agreed Engine::open(const Comm& comm, const EngineFile& file, const EngineO
     if (status.ok() && impl->my_domain >= 0) status = impl->need_file();
     impl->call_log = CallLog(impl->wants.profile);
     impl->explainer = Explainer(comm.rank(), file.shown);
+    if (impl->file) impl->explainer.storage(impl->file->abilities());
     // Where rank 0 alone accesses the file for others, all know already how that went.
     mpi::Agreed agreed;
     if (impl->has_failed || impl->aggregators.size() > 1 || comm.num_nodes() > 1)

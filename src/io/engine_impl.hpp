@@ -54,6 +54,8 @@ struct Engine::Impl {
     std::int64_t num_calls = 0;  // that this rank is through with
     std::atomic<bool> leaves_holes = false;
     Status undone_status;  // what an asynchronous call did not report any more
+    /// Nodes may not write to one block of so much at once (storage/abilities.hpp); 1: they may. Equal on all ranks.
+    std::int64_t writer_block_bytes = 1;
     Service service = Service::unknown;
     int num_waits_in_a_row = 0;  // of direct accesses that made this rank wait
 

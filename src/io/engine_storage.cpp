@@ -60,6 +60,7 @@ Status Engine::Impl::need_file() {
     mode.write = name.is_writable;
     mode.direct = options.direct_io;
     mode.name = name.shown;
+    mode.is_shared = name.is_writable && comm.num_nodes() > 1;
     auto opened = storage::open_file(name.path, mode);
     if (!opened.ok()) return opened.status();
     file = std::move(opened).value();
@@ -74,7 +75,7 @@ void Engine::Impl::try_storage(Call& call) {
     if (service != Service::unknown || comm.node_rank() != 0 || !call.status.ok() || call.file.empty() ||
         !call.is_ordered)
         return;
-    if (options.shuffle == "always" || call.is_asynchronous) return;
+    if (options.shuffle == "always" || call.is_asynchronous || writer_block_bytes > 1) return;
     if (call.file.size_bytes() / call.file.num_pieces() < policy::tried_piece) return;
     call.status = need_file();
     if (!call.status.ok()) return;
@@ -175,6 +176,8 @@ void Engine::Impl::wait_for_storage(Call& call) {
     Status status = pipeline->wait_phase();
     counters.wait_buffer_s += now_s() - start_s;
     call.status.keep_first(std::move(status));
+    // Before the ranks meet again, and another node writes beside what lies in this one's cache.
+    if (writer_block_bytes > 1 && name.is_writable) call.status.keep_first(file->sync());
     const storage::Access& access = pipeline->access();
     service = access.storage_blocks() ? Service::waits : Service::from_memory;
     StorageMemory::learn(*file, service, access.learnt());

@@ -25,6 +25,10 @@ constexpr double mib = 1024.0 * 1024.0;
 Explainer::Explainer(int rank, std::string path)
     : is_on_(rank == 0 && is_set("HAKOBI_EXPLAIN")), path_(std::move(path)) {}
 
+void Explainer::storage(const storage::Abilities& abilities) const {
+    if (is_on_) std::fprintf(stderr, "hakobi: %s: on %s\n", path_.c_str(), words_of(abilities).c_str());
+}
+
 void Explainer::path(const PathChoice& choice, const RequestTotals& totals, bool is_write) {
     if (!is_on_) return;
     std::string text = std::string(is_write ? "writing " : "reading ");

@@ -7,6 +7,7 @@
 #include "base/timeline.hpp"
 #include "io/engine.hpp"
 #include "io/plan.hpp"
+#include "storage/abilities.hpp"
 
 namespace hakobi::io {
 
@@ -17,6 +18,7 @@ class Explainer {
   public:
     Explainer() = default;
     Explainer(int rank, std::string path);
+    void storage(const storage::Abilities& abilities) const;
     void path(const PathChoice& choice, const RequestTotals& totals, bool is_write);
     void phase(const Domains& domains, const NodeBuffers& buffers, const EngineOptions& options,
                bool is_involved);

@@ -1,6 +1,8 @@
 #include <sys/statvfs.h>
 
 #include <algorithm>
+#include <cstdio>
+#include <utility>
 
 #include "mpi/messages.hpp"
 #include "mpi/mpi_file.hpp"
@@ -23,6 +25,7 @@ class Parallel final : public Method {
 
     Status prepare(const Step& step) override {
         if (comm_.rank() != 0) return {};
+        if (!std::exchange(is_storage_known_, true)) warn_of_storage(step.part_path);
         struct statvfs space {};
         if (::statvfs(storage::system_path(step.part_path).c_str(), &space) != 0)
             return status_of_errno(errno, "cannot stat", step.part_path);
@@ -51,6 +54,18 @@ class Parallel final : public Method {
     }
 
   private:
+    /// The library's own method takes no notice of what nodes may do to one file. Open MPI 4's guards shared blocks by locks.
+    void warn_of_storage(const std::string& path) const {
+        if (comm_.num_nodes() == 1) return;
+        const Result<storage::FilePtr> file = storage::open_file(path, {.write = true});
+        if (!file.ok() || file.value()->abilities().writer_block_bytes == 1) return;
+        std::fprintf(stderr,
+                     "hakobi: warning: %s is on %s. The MPI library's own method may lose bytes there "
+                     "without an error "
+                     "(https://github.com/open-mpi/ompi/issues/4334): method 'pipelined' does not\n",
+                     path.c_str(), words_of(file.value()->abilities()).c_str());
+    }
+
     void find_largest_parts(const Step& step) {
         largest_bytes_.clear();
         for (const Part& part : step.parts) largest_bytes_.push_back(part.file.size_bytes());
@@ -60,6 +75,7 @@ class Parallel final : public Method {
     Comm comm_;
     OutputOptions options_;
     std::int64_t round_bytes_;
+    bool is_storage_known_ = false;
     std::vector<std::int64_t> largest_bytes_;  // of each part, over the ranks
 };
 

@@ -23,6 +23,9 @@ struct OpenMode {
     bool truncate = false;
     bool direct =
         false;  ///< O_DIRECT where offset, length and address are aligned to 4096; buffered elsewhere
+    /// Processes of several nodes write it at once: past the node's cache where that would lose what others wrote, or hide it,
+    /// and the file system takes any bytes so (Abilities::passes_cache).
+    bool is_shared = false;
     /// Only a regular file of just that name: `exists` (to be written) or `format` (to be read), at once, where a symbolic
     /// link, a FIFO or a device has it.
     bool regular_only = false;

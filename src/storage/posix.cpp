@@ -36,13 +36,14 @@ bool is_aligned(const void* address, std::int64_t offset) {
 
 class PosixFile final : public File {
   public:
-    PosixFile(std::string path, int fd, int direct_fd)
+    PosixFile(std::string path, int fd, int direct_fd, bool is_shared)
         : path_(std::move(path)),
           fd_(fd),
           direct_fd_(direct_fd),
           abilities_(abilities_of(fd)),
           limit_bytes_(size_limit_bytes()) {
         abilities_.is_direct = direct_fd >= 0;
+        if (is_shared) pass_cache(fd, abilities_);
     }
     ~PosixFile() override { (void)close(); }
 
@@ -145,6 +146,8 @@ class PosixFile final : public File {
             if (errno == EINVAL) return {};  // a pipe or device without anything to sync
             return failure(errno, "cannot sync");
         }
+        // Or a later write into a page that is still here would bring back what another node has overwritten since.
+        if (abilities_.writer_block_bytes > 1) (void)::posix_fadvise(fd_, 0, 0, POSIX_FADV_DONTNEED);
         return {};
     }
 
@@ -255,7 +258,7 @@ Result<FilePtr> open_posix(const std::string& path, const OpenMode& mode) {
         return Status(kind_code, "cannot open " + name + ": it is not a regular file");
     }
     const int direct_fd = mode.direct ? open_retrying(path.c_str(), access_flags | O_DIRECT) : -1;
-    return FilePtr(std::make_unique<PosixFile>(name, fd, direct_fd));
+    return FilePtr(std::make_unique<PosixFile>(name, fd, direct_fd, mode.is_shared));
 }
 
 }  // namespace hakobi::storage

@@ -7,9 +7,9 @@
 #include <sys/xattr.h>
 
 #include <algorithm>
-#include <array>
 #include <cstring>
 #include <fstream>
+#include <initializer_list>
 #include <string>
 #include <vector>
 
@@ -18,21 +18,36 @@ namespace hakobi::storage {
 namespace {
 
 /// linux/magic.h and the file systems' own sources.
-constexpr long lustre_magic = 0x0BD00BD0, nfs_magic = 0x6969, smb2_magic = 0xFE534D42,
-               cifs_magic = 0xFF534D42;
+constexpr unsigned long lustre_magic = 0x0BD00BD0, nfs_magic = 0x6969, smb2_magic = 0xFE534D42,
+                        cifs_magic = 0xFF534D42, fuse_magic = 0x65735546;
+/// Caches hold and write back pages.
+constexpr std::int64_t page_bytes = 4096;
 
-std::string_view name_of(long magic) {
-    switch (magic) {
-        case lustre_magic:
-            return "lustre";
-        case nfs_magic:
-            return "nfs";
-        case smb2_magic:
-        case cifs_magic:
-            return "smb";
-        default:
-            return {};
+/// Of statfs, where it may be sign-extended.
+unsigned long magic_of(long f_type) {
+    return static_cast<unsigned long>(f_type) & 0xFFFFFFFFUL;
+}
+
+std::vector<std::string_view> words_in(std::string_view line) {
+    std::vector<std::string_view> words;
+    while (!line.empty()) {
+        const std::size_t end = std::min(line.find_first_of(" ,"), line.size());
+        if (end > 0) words.push_back(line.substr(0, end));
+        line.remove_prefix(std::min(end + 1, line.size()));
     }
+    return words;
+}
+
+std::string mount_line_of(int fd) {
+    struct stat file {};
+    if (::fstat(fd, &file) != 0) return {};
+    std::string device(1, ' ');
+    device.append(std::to_string(major(file.st_dev))).append(":");
+    device.append(std::to_string(minor(file.st_dev))).append(" ");
+    std::ifstream mounts("/proc/self/mountinfo");
+    for (std::string line; std::getline(mounts, line);)
+        if (line.find(device) != std::string::npos) return line;
+    return {};
 }
 
 template <class T>
@@ -43,7 +58,7 @@ T value_at(std::span<const std::byte> bytes, std::size_t offset) {
 }
 
 std::int64_t preferred_bytes(int fd, const struct statfs& system) {
-    if (system.f_type == lustre_magic) {
+    if (magic_of(system.f_type) == lustre_magic) {
         std::vector<std::byte> layout(65536);
         const ssize_t length = ::fgetxattr(fd, "lustre.lov", layout.data(), layout.size());
         if (length > 0) {
@@ -55,45 +70,76 @@ std::int64_t preferred_bytes(int fd, const struct statfs& system) {
     return system.f_bsize > 0 ? static_cast<std::int64_t>(system.f_bsize) : Abilities().stripe_bytes;
 }
 
-/// Whether a range of the file can be read and written under a lock that other nodes' processes honour. Network file
-/// systems may be mounted so that locks stay on the node, or mean nothing: their mount options say so.
-bool are_locks_honoured(int fd, bool is_of_network) {
-    if ((::fcntl(fd, F_GETFL) & O_ACCMODE) != O_RDWR) return false;
-    if (!is_of_network) return true;
-    struct stat file {};
-    if (::fstat(fd, &file) != 0) return false;
-    std::ifstream mounts("/proc/self/mountinfo");
-    std::string device(1, ' ');
-    device.append(std::to_string(major(file.st_dev))).append(":");
-    device.append(std::to_string(minor(file.st_dev))).append(" ");
-    for (std::string line; std::getline(mounts, line);) {
-        if (line.find(device) != std::string::npos) return mount_honours_locks(line);
-    }
-    return false;
-}
-
 }  // namespace
 
+Abilities shared_abilities(long magic, std::string_view mountinfo_line) {
+    const std::vector<std::string_view> words = words_in(mountinfo_line);
+    const auto has_any = [&words](std::initializer_list<std::string_view> wanted) {
+        return std::ranges::find_first_of(words, wanted) != words.end();
+    };
+    Abilities found;
+    found.locks_ranges = !words.empty() && !has_any({"nolock", "local_lock=all", "local_lock=posix",
+                                                     "localflock", "noflock", "nobrl", "forcenolock"});
+    switch (magic_of(magic)) {
+        case nfs_magic:
+            found.file_system = "nfs";
+            found.writer_block_bytes = page_bytes;
+            break;
+        case smb2_magic:
+        case cifs_magic:
+            found.file_system = "smb";
+            // Under cache=strict a node that has company has no lease, and caches nothing.
+            if (words.empty() || has_any({"cache=loose", "cache=ro", "cache=singleclient"}))
+                found.writer_block_bytes = page_bytes;
+            break;
+        case lustre_magic:
+            found.file_system = "lustre";
+            break;
+        case fuse_magic:
+            if (has_any({"fuseblk"})) {  // of this machine
+                found.locks_ranges = true;
+                break;
+            }
+            found.file_system = "fuse";
+            // Whether its kernel side writes pages back, and whether locks leave the node, no mount option tells.
+            found.writer_block_bytes = page_bytes;
+            found.locks_ranges = has_any({"fuse.glusterfs", "fuse.ceph"});
+            break;
+        default:
+            found.locks_ranges = true;
+    }
+    return found;
+}
+
 Abilities abilities_of(int fd) {
-    Abilities abilities;
     struct statfs system {};
-    if (::fstatfs(fd, &system) != 0) return abilities;
-    abilities.file_system = name_of(static_cast<long>(system.f_type));
+    if (::fstatfs(fd, &system) != 0) return {};
+    // One of this machine needs no look at the mounts.
+    Abilities abilities = shared_abilities(system.f_type, {});
+    if (!abilities.file_system.empty()) abilities = shared_abilities(system.f_type, mount_line_of(fd));
     abilities.stripe_bytes = preferred_bytes(fd, system);
-    abilities.locks_ranges = are_locks_honoured(fd, !abilities.file_system.empty());
+    abilities.locks_ranges = abilities.locks_ranges && (::fcntl(fd, F_GETFL) & O_ACCMODE) == O_RDWR;
     return abilities;
 }
 
-bool mount_honours_locks(std::string_view mountinfo_line) {
-    // nfs(5): local_lock, nolock; mount.lustre: localflock, noflock; mount.cifs(8): nobrl, nolock.
-    constexpr std::array<std::string_view, 7> without = {
-        "nolock", "local_lock=all", "local_lock=posix", "localflock", "noflock", "nobrl", "forcenolock"};
-    while (!mountinfo_line.empty()) {
-        const std::size_t end = std::min(mountinfo_line.find_first_of(" ,"), mountinfo_line.size());
-        if (std::ranges::find(without, mountinfo_line.substr(0, end)) != without.end()) return false;
-        mountinfo_line.remove_prefix(std::min(end + 1, mountinfo_line.size()));
-    }
-    return true;
+void pass_cache(int fd, Abilities& abilities) {
+    if (abilities.file_system != "nfs") return;
+    const int flags = ::fcntl(fd, F_GETFL);
+    if (flags < 0 || ::fcntl(fd, F_SETFL, flags | O_DIRECT) != 0) return;
+    abilities.passes_cache = true;
+    abilities.writer_block_bytes = 1;
+}
+
+std::string words_of(const Abilities& abilities) {
+    std::string text(abilities.file_system.empty() ? "a file system of this machine" : abilities.file_system);
+    if (abilities.passes_cache) text += ", past the node's cache";
+    text += "; blocks of " + std::to_string(abilities.stripe_bytes) + " bytes";
+    if (abilities.writer_block_bytes > 1)
+        text += "; nodes may not write to one block of " + std::to_string(abilities.writer_block_bytes) +
+                " bytes at once";
+    text += abilities.locks_ranges ? "; locks hold between nodes"
+                                   : "; no locks between nodes: holes are not filled";
+    return text;
 }
 
 // Lustre's user interface, struct lov_user_md_v1/v3 and lov_comp_md_v1 (lustre_user.h); little-endian on disk

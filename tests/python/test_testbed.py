@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -13,8 +14,8 @@ from pathlib import Path
 import psutil
 import pytest
 
-from hakobi import programs
-from hakobi.errors import InputError
+from hakobi import launch, programs
+from hakobi.errors import HakobiError, InputError
 from hakobi.measuring import lost_bytes, testbed
 from hakobi.measuring.testbed import UnavailableError, parse, wanted
 from hakobi.measuring.testbed.__main__ import parse_fault
@@ -28,6 +29,7 @@ from running import Result
         ("testbed:nsf", "did you mean 'nfs'"),
         ("testbed:nfs,1gibt", "'1gibt' is no word of a testbed"),
         ("testbed:nfs,1gbit,2gbit", "rate is given twice"),
+        ("testbed:glusterfs", "did you mean 'gluster'"),
         ("testbed:smb,nodes=9", "give 1 to 8"),
         ("testbed:smb,size=much", "size=much"),
     ],
@@ -58,6 +60,35 @@ def _descendants(pid: int) -> list[psutil.Process]:
     return psutil.Process(pid).children(recursive=True)
 
 
+def _write_by_engine(bed: testbed.Testbed, *options: str) -> launch.Finished | None:
+    """Two nodes write a file once, and each compares what the other wrote; None where the program is not built."""
+    try:
+        bench = programs.find("hakobi-bench-collective")
+    except HakobiError:
+        return None
+    words = ["--dir", str(bed.on_nodes(bed.folder)), "--operation", "write", "--floor-ranks", "1"]
+    words += ["--min-samples", "1", "--max-samples", "1", *options]
+    return launch.run(bench, words, 2, timeout_s=120, command=bed.command_line(bench, words, 2, {}))
+
+
+def _expect_whole_files(bed: testbed.Testbed) -> None:
+    # Small pieces that share pages; large ones that meet inside one, while the server stands still for a moment.
+    done = _write_by_engine(bed, "--pattern", "cyclic", "--piece", "1009", "--size", "2M")
+    assert done is None or done.status == 0, done.stderr
+    bed.tell("stop")
+    continuing = threading.Timer(4, bed.tell, ["continue"])
+    continuing.start()
+    done = _write_by_engine(bed, "--pattern", "block3d", "--size", "8M")
+    continuing.join()
+    assert done is None or (done.status == 0 and done.wall_s > 4), done.stderr
+
+
+def _expect_an_error_where_there_is_no_room(bed: testbed.Testbed) -> None:
+    done = _write_by_engine(bed, "--pattern", "block3d", "--size", "80M")
+    assert done is None or (done.status != 0 and "No space left on device" in done.stderr), done.stderr
+
+
+@pytest.mark.timeout(300)
 def test_two_nodes_keep_what_they_write_and_nothing_is_left() -> None:
     """On real NFS clients, also when whoever made the testbed is killed."""
     if programs.flavour() != "openmpi":
@@ -68,6 +99,8 @@ def test_two_nodes_keep_what_they_write_and_nothing_is_left() -> None:
         with testbed.Testbed(parse("nfs,size=64M")) as bed:
             kept = lost_bytes.look_at_testbed(bed, writers=2, pieces_each=50, timeout_s=60)
             assert (kept.pieces, kept.lost_bytes) == (100, 0)
+            _expect_whole_files(bed)
+            _expect_an_error_where_there_is_no_room(bed)
             assert bed.file_system()["type"] == "nfs4"
             below = [process for process in _descendants(os.getpid()) if process not in others]
             assert any("linux.uml" in process.name() for process in below)

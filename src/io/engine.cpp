@@ -21,6 +21,8 @@
 // the call that move only while this rank is in MPI, and the rank that it waits for may be waiting for one of those.
 // Dispatchers and I/O threads wait by futexes alone and never call MPI.
 //
+// Where the ranks run ahead (ahead.hpp) there is no step but the access of a rank's own piece.
+//
 // What an asynchronous write leaves undone (its last file accesses) is waited for at the start of the next call, whose
 // first summary carries the error.
 
@@ -129,6 +131,7 @@ void Engine::Impl::run_phase(Call& call, const RequestTotals& totals) {
 }
 
 mpi::Agreed Engine::Impl::run_call(Call& call) {
+    ahead.stop();
     mpi::Agreed agreed;
     const Status status = guarded("a collective access", [&] { agreed = run_phases(call); });
     ++num_calls;
@@ -174,6 +177,8 @@ mpi::Agreed Engine::Impl::run_phases(Call& call) {
             choice = {Path::shuffle, "nodes may not write to one block of the file at once"};
         explainer.path(choice, totals, call.is_write);
         if (choice.path == Path::direct) {
+            call.may_fill_holes =
+                options.holes == "auto" && !totals.leaves_holes && totals.num_ranks_with_data == 1;
             if (!call.has_moved && call.bytes_done() < call.file.size_bytes())
                 move_direct(call, call.bytes_done(), totals.service != Service::from_memory);
             call.position = no_end;
@@ -204,7 +209,11 @@ mpi::Agreed Engine::Impl::call(Call& call) {
         counters.user_bytes += call.file.size_bytes();
         counters.pieces += call.file.num_pieces();
     }
-    mpi::Agreed agreed = is_one_access(call) ? access_alone(call) : run_call(call);
+    mpi::Agreed agreed =
+        is_one_access(call) ? access_alone(call)
+        : !call.is_asynchronous && ahead.passes(num_calls, call.is_write, call.file, !call.status.ok())
+            ? run_ahead(call)
+            : run_call(call);
     const double end_s = now_s();
     counters.call_s += end_s - start_s;
     call_log.add(call.is_write, start_s, end_s, before, counters);
@@ -377,6 +386,7 @@ bool Engine::is_usable() const {
 }
 
 void Engine::wait_for_left_calls() {
+    impl_->ahead.close_gate();
     const std::int64_t num_ended =
         impl_->places[static_cast<std::size_t>(impl_->comm.node_rank())].num_ended.load();
     mpi::Wait wait(impl_->comm);

@@ -5,6 +5,8 @@
 #include <hakobi/comm.hpp>
 #include <hakobi/hints.hpp>
 #include <memory>
+#include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -82,6 +84,9 @@ class Engine {
     struct Impl;
 
   public:
+    /// Of a call that `move_ahead` may take: longer ones do not notice the way through regions.
+    static constexpr std::int64_t most_bytes_ahead = (std::int64_t{16} << 10) - 1;
+
     /// The options of rank 0 hold for all ranks. Between this call and the first on the engine nobody else writes.
     static mpi::Agreed open(const Comm& comm, const EngineFile& file, const EngineOptions& options,
                             std::unique_ptr<Engine>& engine);
@@ -104,6 +109,11 @@ class Engine {
     /// earlier; memory behind it is left as it was.
     mpi::Agreed read_all(const Region& file, std::byte* origin, const Region& memory,
                          std::int64_t& bytes_read, const Status& local = {});
+    /// A collective call of which this rank has one contiguous piece, where it may go without a meeting (ahead.hpp) and is
+    /// short: carried out, with this rank's own error. Without a value nothing was done: the call is write_all's or read_all's.
+    /// `bytes` is only read from by a write.
+    [[nodiscard]] std::optional<Status> move_ahead(bool is_write, std::int64_t offset,
+                                                   std::span<std::byte> bytes, std::int64_t& bytes_moved);
     mpi::Agreed sync();
     mpi::Agreed close();
 
@@ -115,7 +125,7 @@ class Engine {
 
     /// Waits until the node's other ranks are through with the calls that this one is through with. Before an access of this rank
     /// alone: its own calls keep their order, and another library, which may write back bytes around its own, meets nobody.
-    /// Local, any thread.
+    /// Ranks that run ahead of each other meet again. Local, any thread.
     void wait_for_left_calls();
     /// From now on no call of any rank fills holes: this rank has writes of its own under way that take no lock. Local, any
     /// thread.

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <optional>
 #include <string>
 
 #include "base/clock.hpp"
@@ -9,6 +10,7 @@
 #include "io/small.hpp"
 #include "mpi/agree.hpp"
 #include "mpi/nonblocking.hpp"
+#include "storage/concurrency.hpp"
 
 namespace hakobi::io {
 namespace {
@@ -96,8 +98,14 @@ RequestTotals Engine::Impl::exchange_on_node(Call& call, const RequestSummary& m
         word.verdict = word.error_code != 0 ? Verdict::error : Verdict::goes_on;
         const bool has_many_holes = call.is_write && word.totals.service != Service::from_memory &&
                                     all_small && num_written_runs(places) > policy::most_waiting_runs;
+        bool has_waited = false;
         if (word.verdict == Verdict::goes_on && all_small && !has_many_holes && word.totals.size_bytes > 0) {
+            std::optional<storage::ServiceClock> clock;
+            if (word.totals.service == Service::unknown && may_run_ahead(call)) clock.emplace();
             const Status status = serve_mailboxes(*file, places, call.is_write);
+            storage::ServiceSample sample;
+            if (clock) clock->stop(sample);
+            has_waited = sample.asleep_s > policy::waited_s;
             word.verdict = Verdict::served;
             word.error_code = static_cast<int>(status.code());
             word.error_rank = status.ok() ? -1 : 0;
@@ -105,10 +113,12 @@ RequestTotals Engine::Impl::exchange_on_node(Call& call, const RequestSummary& m
         }
         if (word.verdict == Verdict::goes_on && word.totals.size_bytes > 0)
             reset_phase(domains_of(word.totals).num_cycles);
+        word.ahead = ahead.grant(may_be_small ? ahead_terms(call, word, has_waited) : AheadTerms());
     });
     const double waited_s = now_s() - start_s;
     counters.wait_peer_s += waited_s;
     const LeaderWord& word = control->word;
+    ahead.met(word.ahead, call.is_write);
     was_small = word.verdict == Verdict::served;
     if (word.error_code != 0) {
         agreed.status = Status(static_cast<ErrorCode>(word.error_code), std::string(word.error_text.get()));

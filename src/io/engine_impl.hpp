@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/timeline.hpp"
+#include "io/ahead.hpp"
 #include "io/engine.hpp"
 #include "io/pipeline.hpp"
 #include "io/report.hpp"
@@ -41,6 +42,7 @@ struct Engine::Impl {
     std::span<RankPlace> places;
     CoreSet node_cores = {};  // where any rank of this node may run
     node::Team team;
+    Ahead ahead;
     NodeBuffers buffers;
     Timeline timeline;  // accesses that the pipeline's end waits for still add to it
     std::unique_ptr<Pipeline> pipeline;
@@ -70,6 +72,7 @@ struct Engine::Impl {
         bool is_counted = false;
         bool is_ordered = true;  // else no cycles could follow its order: the rank moves its pieces by itself
         bool has_moved = false;  // them, and has nothing left
+        bool may_fill_holes = false;  // nobody else writes in this call
         Status status = {};
         std::vector<Region> regions = {};  // of all ranks, when there is more than one node
 
@@ -87,6 +90,18 @@ struct Engine::Impl {
     /// Whether there is nobody to meet and nothing to gather, so that the call is one access of the file.
     [[nodiscard]] bool is_one_access(const Call& call) const;
     mpi::Agreed access_alone(Call& call);
+    [[nodiscard]] bool is_slow_in_place(const Call& call) const;
+    [[nodiscard]] bool is_short_and_contiguous(const Call& call) const;
+    /// Moves such a request by one call of the file, which is open.
+    void access_in_line(Call& call);
+    /// A call without a meeting (ahead.hpp): its error is this rank's own.
+    mpi::Agreed run_ahead(Call& call);
+    void end_ahead_call();
+    /// In a meeting, of the leader: whether no rank has more than one piece.
+    [[nodiscard]] bool may_run_ahead(const Call& call) const;
+    /// On which terms the ranks might run ahead after this call, of which the leader knows all but that. `has_waited`: its
+    /// accesses.
+    [[nodiscard]] AheadTerms ahead_terms(const Call& call, const LeaderWord& word, bool has_waited) const;
     /// Ends the program on what it cannot tell the other ranks (no memory for a message, say).
     mpi::Agreed run_call(Call& call);
     mpi::Agreed run_phases(Call& call);

@@ -34,6 +34,8 @@ Status Engine::Impl::set_up_control() {
             auto* place = reinterpret_cast<RankPlace*>(memory + sizeof(ControlBlock)) + r;
             place->request = {};
             place->num_ended.store(0, std::memory_order_relaxed);
+            place->num_begun.store(0, std::memory_order_relaxed);
+            place->num_alone.store(0, std::memory_order_relaxed);
             place->is_small = place->num_mail_pieces = place->bytes_read = 0;
         }
     }
@@ -48,6 +50,7 @@ void Engine::Impl::join_control() {
     service = control->service.load(std::memory_order_relaxed);
     for (const RankPlace& place : places) node_cores = united(node_cores, place.cores);
     team = node::Team(comm, &control->team, patience_for(comm.node_size()));
+    ahead.attach(comm, control, places);
 }
 
 // Collective over all ranks: the memory is taken by whole nodes, and a node without it must not begin.

@@ -7,9 +7,11 @@
 #include <utility>
 
 #include "base/clock.hpp"
+#include "base/copy_bytes.hpp"
 #include "io/direct.hpp"
 #include "io/engine_impl.hpp"
 #include "io/policy.hpp"
+#include "io/sieve.hpp"
 
 namespace hakobi::io {
 namespace {
@@ -91,12 +93,28 @@ void Engine::Impl::try_storage(Call& call) {
 
 bool Engine::Impl::is_one_access(const Call& call) const {
     return comm.size() == 1 && call.status.ok() && !call.is_asynchronous && !has_undone_write &&
-           undone_status.ok() && file && options.shuffle == "auto" && !options.direct_io &&
-           !call.file.empty() && call.file.size_bytes() <= policy::bounce && call.file.num_pieces() == 1 &&
-           call.memory.num_pieces() == 1;
+           undone_status.ok() && file && options.shuffle == "auto" && is_short_and_contiguous(call);
 }
 
 mpi::Agreed Engine::Impl::access_alone(Call& call) {
+    access_in_line(call);
+    return {std::move(call.status), 0};
+}
+
+// Such a copy is made through a buffer (direct.cpp).
+bool Engine::Impl::is_slow_in_place(const Call& call) const {
+    if (call.file.size_bytes() < policy::bounced_from) return false;
+    const auto memory = reinterpret_cast<std::size_t>(call.origin + call.memory.begin_bytes());
+    const auto at = static_cast<std::size_t>(call.file.begin_bytes());
+    return call.is_write ? is_slow_copy(at, memory) : is_slow_copy(memory, at);
+}
+
+bool Engine::Impl::is_short_and_contiguous(const Call& call) const {
+    return !options.direct_io && !call.file.empty() && call.file.size_bytes() <= policy::bounce &&
+           call.file.num_pieces() == 1 && call.memory.num_pieces() == 1 && !is_slow_in_place(call);
+}
+
+void Engine::Impl::access_in_line(Call& call) {
     const auto length = static_cast<std::size_t>(call.file.size_bytes());
     std::byte* const bytes = call.origin + call.memory.begin_bytes();
     const double start_s = now_s();
@@ -112,7 +130,6 @@ mpi::Agreed Engine::Impl::access_alone(Call& call) {
     counters.storage_s += now_s() - start_s;
     counters.storage_bytes += call.bytes_direct;
     ++counters.direct_calls;
-    return {std::move(call.status), 0};
 }
 
 void Engine::Impl::move_direct(Call& call, std::int64_t stream_begin, bool in_flight) {
@@ -143,8 +160,13 @@ void Engine::Impl::move_direct(Call& call, std::int64_t stream_begin, bool in_fl
                                 call.is_write,
                                 options.cb_buffer_bytes,
                                 is_gated ? &control->writers : nullptr};
+    const bool is_sieved = !in_flight && service == Service::from_memory && call.is_ordered &&
+                           !options.direct_io && call.file.num_pieces() > 1 &&
+                           call.file.size_bytes() / call.file.num_pieces() < policy::direct_read_piece;
     const DirectResult moved =
-        move_directly(comm, *file, in_flight ? direct_access.get() : nullptr, options.depth, request);
+        is_sieved
+            ? move_by_sieving(comm, *file, request, call.may_fill_holes)
+            : move_directly(comm, *file, in_flight ? direct_access.get() : nullptr, options.depth, request);
     const double end_s = now_s();
     call.status = moved.status;
     // What lies before it came by the shuffle, as far as the file goes.

@@ -70,8 +70,7 @@ PathChoice choose_path(const RequestTotals& totals, bool is_write, std::string_v
     if (shuffle_hint == "always") return {Path::shuffle, "hakobi_shuffle=always"};
     if (shuffle_hint == "never") return {Path::direct, "hakobi_shuffle=never"};
     const std::int64_t piece = totals.smallest_mean_piece_bytes;
-    if (totals.service == Service::from_memory && totals.num_ranks_with_data == 1 &&
-        piece >= policy::direct_read_piece)
+    if (totals.service == Service::from_memory && totals.num_ranks_with_data == 1)
         return {Path::direct, "one rank alone has data, and the storage serves it from memory"};
     if (const char* why = why_direct(piece, totals.largest_size_bytes, totals.service, is_write,
                                      large_piece_bytes, is_one_node))

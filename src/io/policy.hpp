@@ -47,8 +47,14 @@ constexpr Bytes gated_from = 2 * mib;
 constexpr Bytes gate_batch = 16 * mib;
 /// A copy that the kernel would do slowly goes through so much, which stays in the processor's cache (decision 6).
 constexpr Bytes bounce = 256 * kib;
+/// The same for a request alone, which would otherwise be one call: below, the detour costs as much (1 us).
+constexpr Bytes bounced_from = 16 * kib;
 /// By the end of more its beginning has left the cache: copies pass it by (decision 6).
 constexpr Bytes past_cache_from = 8 * mib;
+
+/// Data sieving of one rank alone: a stretch that stays in the processor's cache between its access and its copy, and the mean
+/// distance of pieces up to which moving what lies between costs less than a call of the kernel for each, 2 us (D4).
+constexpr Bytes sieve_window = 256 * kib, sieved_stride = 4 * kib;
 
 // --- Small requests, by mailbox (engine_exchange.cpp, small.cpp) --------------------------------------------------------
 /// Runs that the leader writes one after the other where each may wait; more go to the pipeline, which has several in flight
@@ -58,6 +64,10 @@ constexpr std::int64_t most_waiting_runs = 4;
 constexpr Bytes joined_gap = 64 * kib;
 /// The longest run of joined pieces read at once: from here on the call is a small part of either.
 constexpr Bytes most_read_run = 1 * mib;
+
+/// Calls of one piece a rank in a row until its ranks run ahead, at most, however often they had to stop (ahead.hpp): a
+/// request of many fine pieces that a rank carries out alone costs as much as 10 of its calls by the shuffle.
+constexpr std::int64_t most_calls_before_ahead = 1024;
 
 // --- Cycles (engine.cpp) ------------------------------------------------------------------------------------------------
 /// Of storage that serves from memory: what was deposited is still in the processor's cache when it is written (decision 5).

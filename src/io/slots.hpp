@@ -3,6 +3,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 
 #include "base/futex.hpp"
 #include "base/thread.hpp"
@@ -84,10 +85,20 @@ struct alignas(64) RankPlace {
     std::int64_t is_small = 0;            ///< the whole request is in the mailbox below
     std::int64_t num_mail_pieces = 0;
     std::int64_t bytes_read = 0;  ///< small reads: bytes of the request that the file had
-    CoreSet cores;                ///< where this rank may run, said before the first call
+    std::atomic<std::int64_t>
+        num_begun;  ///< calls that this rank has begun, as far as it runs ahead (ahead.hpp)
+    std::atomic<std::int64_t> num_alone;  ///< carried out alone since another rank was ahead
+    CoreSet cores;                        ///< where this rank may run, said before the first call
     node::SharedText error_text;
     std::array<MailPiece, mailbox_pieces> pieces;
     alignas(64) std::array<std::byte, mailbox_bytes> mail;
+};
+
+/// The requests that a rank may carry out without meeting the others (ahead.hpp): of one piece in the file, so large; or of
+/// none.
+struct AheadTerms {
+    bool is_granted = false;
+    std::int64_t least_bytes = 0, most_bytes = std::numeric_limits<std::int64_t>::max();
 };
 
 /// What the leader finds in a round: phases follow; somebody has an error; it has served all requests by the mailboxes.
@@ -96,6 +107,7 @@ enum class Verdict : std::int64_t { goes_on, error, served };
 /// The leader's word to its node at the end of a round.
 struct LeaderWord {
     RequestTotals totals;
+    AheadTerms ahead;
     Verdict verdict = Verdict::goes_on;
     std::int64_t error_code = 0, error_rank = -1;
     node::SharedText error_text;
@@ -106,6 +118,8 @@ struct ControlBlock {
     alignas(64) node::Gate writers;  ///< direct writes of storage that serves from memory
     std::atomic<Service> service;    ///< as the leader knew it at open
     LeaderWord word;
+    alignas(64) FutexWord gate;            ///< of ranks that run ahead (ahead.hpp)
+    std::atomic<std::int64_t> meets_from;  ///< the call from which they meet again, once it is closed
     alignas(64)
         std::atomic<std::int64_t> end_of_file;  ///< reading: lowest offset known to lie behind the file's end
     std::array<CycleTally, static_cast<std::size_t>(max_cycles_of_phase)> tallies;

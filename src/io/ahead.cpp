@@ -1,0 +1,104 @@
+#include "io/ahead.hpp"
+
+#include <algorithm>
+
+#include "io/policy.hpp"
+#include "mpi/wait.hpp"
+
+namespace hakobi::io {
+namespace {
+
+constexpr std::uint32_t no_gate = 0, open = 1, closing = 2, closed = 3;
+
+}  // namespace
+
+void Ahead::attach(const Comm& comm, ControlBlock* control, std::span<RankPlace> places) {
+    comm_ = comm;
+    control_ = control;
+    places_ = places;
+}
+
+AheadTerms Ahead::grant(AheadTerms terms) {
+    num_calls_in_a_row_ = terms.is_granted ? num_calls_in_a_row_ + 1 : 0;
+    std::int64_t num_alone = 0;
+    for (const RankPlace& place : places_) num_alone += place.num_alone.load(std::memory_order_relaxed);
+    if (num_alone > num_alone_seen_) num_needed_ = std::min(2 * num_needed_, policy::most_calls_before_ahead);
+    num_alone_seen_ = num_alone;
+    terms.is_granted = num_calls_in_a_row_ >= num_needed_;
+    control_->gate.store(terms.is_granted ? open : no_gate, std::memory_order_relaxed);
+    return terms;
+}
+
+void Ahead::met(const AheadTerms& terms, bool is_write) {
+    const std::scoped_lock lock(mutex_);
+    terms_ = terms;
+    is_write_ = is_write;
+}
+
+void Ahead::stop() {
+    const std::scoped_lock lock(mutex_);
+    terms_.is_granted = false;
+}
+
+bool Ahead::passes(std::int64_t number, bool is_write, const Region& file, bool is_error) {
+    const std::scoped_lock lock(mutex_);
+    if (!terms_.is_granted) return false;
+    next_number_ = number + 1;
+    if (is_write == is_write_) {
+        const bool is_plain = !is_error && file.num_pieces() <= 1 && fits(file.size_bytes());
+        if (is_plain && begins_before_closing(number)) return true;
+        if (!is_plain) close(number);
+        if (is_before_the_meeting(number)) {
+            if (!is_plain && !is_error) own_place().num_alone.fetch_add(1, std::memory_order_relaxed);
+            return true;
+        }
+    }
+    terms_.is_granted = false;
+    return false;
+}
+
+bool Ahead::passes_piece(std::int64_t number, bool is_write, std::int64_t length_bytes) {
+    const std::scoped_lock lock(mutex_);
+    if (!terms_.is_granted || is_write != is_write_ || !fits(length_bytes)) return false;
+    next_number_ = number + 1;
+    if (begins_before_closing(number) || is_before_the_meeting(number)) return true;
+    terms_.is_granted = false;
+    return false;
+}
+
+// Step 3, of a rank that goes on. Sequentially consistent, as in `close`.
+bool Ahead::begins_before_closing(std::int64_t number) {
+    own_place().num_begun.store(number + 1);
+    return control_->gate.load() == open;
+}
+
+bool Ahead::is_before_the_meeting(std::int64_t number) {
+    mpi::wait_until(comm_, control_->gate, {}, [](std::uint32_t state) { return state == closed; });
+    return number < control_->meets_from.load(std::memory_order_relaxed);
+}
+
+void Ahead::close_gate() {
+    const std::scoped_lock lock(mutex_);
+    if (terms_.is_granted) close(next_number_);
+}
+
+// Step 3; nothing where another rank has been here.
+void Ahead::close(std::int64_t own_number) {
+    std::uint32_t state = open;
+    if (!control_->gate.compare_exchange_strong(state, closing)) return;
+    std::int64_t number = own_number;
+    for (const RankPlace& place : places_) number = std::max(number, place.num_begun.load());
+    control_->meets_from.store(number, std::memory_order_relaxed);
+    control_->gate.store(closed);
+    futex_wake_all(control_->gate);
+}
+
+bool Ahead::fits(std::int64_t length_bytes) const {
+    return length_bytes == 0 || (length_bytes >= terms_.least_bytes && length_bytes <= terms_.most_bytes);
+}
+
+RankPlace& Ahead::own_place() const {
+    return places_[static_cast<std::size_t>(comm_.node_rank())];
+}
+
+}  // namespace hakobi::io

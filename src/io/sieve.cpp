@@ -1,0 +1,150 @@
+#include "io/sieve.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+#include <vector>
+
+#include "base/copy_bytes.hpp"
+#include "base/guard.hpp"
+#include "io/policy.hpp"
+#include "region/copy.hpp"
+
+namespace hakobi::io {
+namespace {
+
+class Sieve {
+  public:
+    Sieve(const Comm& comm, storage::File& file, const DirectRequest& request, bool may_fill_holes)
+        : comm_(comm),
+          file_(file),
+          request_(request),
+          may_fill_holes_(may_fill_holes && file.abilities().locks_ranges),
+          at_(request.file),
+          memory_(request.memory),
+          window_(static_cast<std::size_t>(policy::sieve_window + page_bytes)) {}
+
+    DirectResult run() {
+        at_.seek(request_.stream_begin);
+        memory_.seek(request_.stream_begin);
+        while (at_.stream() < request_.stream_end && result_.status.ok() && !is_over_) {
+            begin_ = at_.offset();
+            stream_to_ =
+                std::min(request_.stream_end, request_.file.bytes_below(begin_ + policy::sieve_window));
+            Cursor last(request_.file);
+            last.seek(stream_to_ - 1);
+            length_ = last.offset() + 1 - begin_;
+            is_dense_ = data_bytes() == length_ && is_covered();
+            if (!is_worth_it()) {
+                move_pieces();
+            } else if (request_.is_write) {
+                write_stretch();
+            } else {
+                read_stretch();
+            }
+        }
+        return std::move(result_);
+    }
+
+  private:
+    [[nodiscard]] std::int64_t data_bytes() const { return stream_to_ - at_.stream(); }
+    // Pieces that lie over each other may come to the same sum, and leave holes.
+    [[nodiscard]] bool is_covered() const {
+        Cursor pieces = at_;
+        return coverage(pieces, stream_to_) == whole_window(begin_, begin_ + length_);
+    }
+    [[nodiscard]] bool is_worth_it() const {
+        if (is_dense_) return true;
+        if (request_.is_write && !may_fill_holes_) return false;
+        const std::int64_t num_pieces =
+            std::max<std::int64_t>(1, data_bytes() * request_.file.num_pieces() / request_.file.size_bytes());
+        return length_ <= num_pieces * policy::sieved_stride;
+    }
+    [[nodiscard]] std::span<std::byte> stretch() {
+        return {congruent_with(begin_, window_.data()), static_cast<std::size_t>(length_)};
+    }
+
+    void move_pieces() {
+        DirectRequest pieces = request_;
+        pieces.stream_begin = at_.stream();
+        pieces.stream_end = stream_to_;
+        DirectResult moved = move_directly(comm_, file_, nullptr, 1, pieces);
+        is_over_ = moved.bytes < stream_to_ - at_.stream();
+        result_.status = std::move(moved.status);
+        result_.bytes += moved.bytes;
+        result_.num_calls += moved.num_calls;
+        at_.seek(stream_to_);
+        memory_.seek(stream_to_);
+    }
+
+    void read_stretch() {
+        const std::span<std::byte> bytes = stretch();
+        const Result<std::int64_t> read = file_.read_at(bytes, begin_);
+        ++result_.num_calls;
+        if (!read.ok()) {
+            result_.status = read.status();
+            return;
+        }
+        is_over_ = read.value() < length_;
+        if (is_over_) stream_to_ = std::min(stream_to_, request_.file.bytes_below(begin_ + read.value()));
+        result_.bytes += data_bytes();
+        if (data_bytes() > 0)
+            copy_from_window(at_, memory_, request_.origin, stream_to_, {bytes.data(), begin_, nullptr});
+    }
+
+    void write_stretch() {
+        const bool has_holes = !is_dense_;
+        if (has_holes) {
+            Status locked = file_.lock_range(begin_, length_);
+            if (!locked.ok()) {
+                may_fill_holes_ = false;
+                if (locked.code() != ErrorCode::unsupported) result_.status = std::move(locked);
+                return;  // for another look at this stretch
+            }
+        }
+        const std::int64_t data = data_bytes();
+        result_.status = fill_and_write(has_holes);
+        if (has_holes) (void)file_.unlock_range(begin_, length_);
+        if (result_.status.ok()) result_.bytes += data;
+    }
+
+    Status fill_and_write(bool has_holes) {
+        const std::span<std::byte> bytes = stretch();
+        if (has_holes) {
+            const Result<std::int64_t> read = file_.read_at(bytes, begin_);
+            ++result_.num_calls;
+            if (!read.ok()) return read.status();
+            const auto there = static_cast<std::size_t>(read.value());
+            std::memset(bytes.data() + there, 0, bytes.size() - there);  // behind the file's end
+        }
+        copy_to_window(at_, memory_, request_.origin, stream_to_, {bytes.data(), begin_, nullptr});
+        ++result_.num_calls;
+        return file_.write_at(bytes, begin_);
+    }
+
+    const Comm& comm_;
+    storage::File& file_;
+    const DirectRequest& request_;
+    bool may_fill_holes_;
+    Cursor at_, memory_;
+    std::vector<std::byte> window_;
+    std::int64_t begin_ = 0, length_ = 0, stream_to_ = 0;  // the stretch, and where in the stream it ends
+    bool is_dense_ = false;                                // it has no holes
+    bool is_over_ = false;                                 // the file's end
+    DirectResult result_;
+};
+
+}  // namespace
+
+DirectResult move_by_sieving(const Comm& comm, storage::File& file, const DirectRequest& request,
+                             bool may_fill_holes) {
+    DirectResult result;
+    Status status = guarded("accessing the file", [&] {
+        result = Sieve(comm, file, request, may_fill_holes).run();
+        return Status();
+    });
+    result.status.keep_first(std::move(status));
+    return result;
+}
+
+}  // namespace hakobi::io

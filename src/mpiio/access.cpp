@@ -26,9 +26,11 @@ bool open_engine(OpenFile& file) {
     Comm& comm = file.comms->engine;
     if (!comm) comm = Comm::duplicate(file.comms->comm);
     const io::EngineOptions options = local_options(file.hints, file.rank == 0);
+    const bool is_shown = options.profile || wants_profile() || wants_explanation();
     std::unique_ptr<io::Engine> engine;
-    const mpi::Agreed agreed =
-        io::Engine::open(comm, {file.opened_path(), file.can_write, file.path, true}, options, engine);
+    const mpi::Agreed agreed = io::Engine::open(
+        comm, {file.opened_path(), file.can_write, is_shown ? file.real_path() : file.name, true}, options,
+        engine);
     if (!agreed.status.ok()) {
         give_up(file, agreed.status);
         return false;
@@ -130,6 +132,42 @@ Outcome perform_alone(OpenFile& file, const Access& access, const Request& reque
     return outcome;
 }
 
+/// The access where this rank's part is one contiguous piece and may go without a meeting of the ranks; else nothing has been
+/// done. What is wrong with an access is not found here.
+std::optional<Outcome> perform_ahead(OpenFile& file, const Access& access) {
+    const std::int64_t item_bytes = dense_bytes_of_named(access.type);
+    const std::int64_t etype_bytes = file.view.etype_bytes();
+    const std::int64_t most_items = io::Engine::most_bytes_ahead / std::max<std::int64_t>(item_bytes, 1);
+    if (item_bytes == 0 || access.count <= 0 || access.count > most_items || !file.view.is_dense() ||
+        (access.count * item_bytes) % etype_bytes != 0)
+        return {};
+    const std::int64_t bytes = access.count * item_bytes;
+    std::int64_t at_bytes = 0;
+    if (access.offset) {
+        if (*access.offset < 0 || __builtin_mul_overflow(*access.offset, etype_bytes, &at_bytes)) return {};
+    } else {
+        at_bytes = file.pointer.advance(file.library_view.in_force(), bytes);
+        if (at_bytes < 0) return {};
+    }
+    std::int64_t offset = 0;
+    std::optional<Status> status;
+    Outcome outcome;
+    if (!__builtin_add_overflow(file.view.displacement_bytes(), at_bytes, &offset))
+        status = file.engine->move_ahead(
+            access.is_write, offset,
+            {static_cast<std::byte*>(access.buffer), static_cast<std::size_t>(bytes)}, outcome.bytes);
+    if (!access.offset && !(status && status->ok()))
+        file.pointer.advance(file.library_view.in_force(), -bytes);
+    if (!status) return {};
+    file.counts.take(access.is_write);
+    if (access.is_write) file.has_unsynced_writes = true;
+    if (!status->ok()) {
+        outcome.bytes = 0;
+        outcome.error = result_of(file, access.call, {std::move(*status), file.rank, true});
+    }
+    return outcome;
+}
+
 }  // namespace
 
 mpi::Agreed close_engine(OpenFile& file) {
@@ -159,6 +197,7 @@ bool takes(OpenFile& file, const Access& access) {
 }
 
 Outcome perform(OpenFile& file, const Access& access) {
+    if (std::optional<Outcome> done = perform_ahead(file, access)) return *done;
     Request request;
     try {
         request = describe(file, access);

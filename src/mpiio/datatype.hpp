@@ -30,4 +30,7 @@ struct Layout {
 /// library that does not check takes is taken here too. Between MPI_Init and MPI_Finalize.
 [[nodiscard]] Layout committed_layout_of(MPI_Datatype type);
 
+/// Bytes of a named type without holes; 0: it has some, or is not named, or its layout has not been asked for yet.
+[[nodiscard]] std::int64_t dense_bytes_of_named(MPI_Datatype type);
+
 }  // namespace hakobi::mpiio

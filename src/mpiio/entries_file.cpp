@@ -69,14 +69,6 @@ const char* path_of(const char* name) {
 #endif
 }
 
-/// The absolute path of what is open, without symbolic links: one question instead of one for each folder on the way.
-std::string path_of(const Descriptor& file) {
-    std::array<char, 4096> path;
-    const ssize_t length =
-        ::readlink(("/proc/self/fd/" + std::to_string(file.get())).c_str(), path.data(), path.size());
-    return length > 0 ? std::string(path.data(), static_cast<std::size_t>(length)) : std::string();
-}
-
 /// Modes in which opening a file is open(2), as far as any library shows.
 bool is_plain_mode(int mode) {
     const int direction = mode & (MPI_MODE_RDONLY | MPI_MODE_WRONLY | MPI_MODE_RDWR);
@@ -89,6 +81,7 @@ bool is_plain_mode(int mode) {
 /// What rank 0 did before a late open.
 struct LateOpen {
     bool is_there = false;  ///< the file can be opened
+    Descriptor file;        ///< is open
     bool is_made = false;   ///< it was not there before
 };
 
@@ -99,7 +92,7 @@ LateOpen make_for_late(const char* name, int mode) {
                        : (mode & MPI_MODE_WRONLY) != 0 ? O_WRONLY
                                                        : O_RDWR;
     LateOpen made;
-    Descriptor file;
+    Descriptor& file = made.file;
     if ((mode & MPI_MODE_EXCL) == 0) file = Descriptor(::open(name, access | O_CLOEXEC));
     if (file.get() < 0 && (mode & MPI_MODE_CREATE) != 0) {
         file = Descriptor(::open(name, access | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
@@ -110,9 +103,9 @@ LateOpen make_for_late(const char* name, int mode) {
     return made;
 }
 
-/// Fills in what the file is, and why the engine cannot take it, as far as this rank sees. `has_opened`: this rank has just
-/// opened it by POSIX calls in this mode.
-void examine(OpenFile& file, bool has_opened) {
+/// Fills in what the file is, and why the engine cannot take it, as far as this rank sees. `opened`: this rank has just
+/// opened it by POSIX calls in this mode; else -1.
+void examine(OpenFile& file, Descriptor opened) {
     const int mode = file.mode;
     file.can_read = (mode & (MPI_MODE_RDONLY | MPI_MODE_RDWR)) != 0;
     file.can_write = (mode & (MPI_MODE_WRONLY | MPI_MODE_RDWR)) != 0;
@@ -126,10 +119,11 @@ void examine(OpenFile& file, bool has_opened) {
         file.why_not = "its file system has no POSIX interface";
     if (!is_posix(prefix_of(file.name))) return;
     struct stat found = {};
-    const char* const path = path_of(file.name.c_str());
-    file.descriptor = Descriptor(path == nullptr ? -1 : ::open(path, O_PATH | O_CLOEXEC));
+    const bool has_opened = opened.get() >= 0;
+    file.descriptor = std::move(opened);
+    const char* const path = has_opened ? nullptr : path_of(file.name.c_str());
+    if (path != nullptr) file.descriptor = Descriptor(::open(path, O_PATH | O_CLOEXEC));
     const bool is_found = file.descriptor.get() >= 0 && ::fstat(file.descriptor.get(), &found) == 0;
-    if (is_found) file.path = path_of(file.descriptor);
     if (is_found) file.identity = {found.st_dev, found.st_ino};  // also for a handle beside one that is taken
     if (!file.why_not.empty()) return;
     if (!is_found) {
@@ -192,7 +186,7 @@ bool open_late(MPI_Comm comm, const char* name, int mode, MPI_Info info, MPI_Fil
         if (mode_of_rank_0 != mode || !has_world() || !prefix_of(name).empty()) return 0;
         file->name = name;
         file->mode = mode;
-        examine(*file, made.is_there);
+        examine(*file, made.is_there ? std::move(made.file) : Descriptor());
         const unsigned mine = flags_of(*file);
         if ((mine & taken) == 0 || (mine & late_views) == 0) return mine & ~opened;
         file->handle = take_stand_in();
@@ -228,7 +222,7 @@ int open(MPI_Comm comm, const char* name, int mode, MPI_Info info, MPI_File* han
         file->handle = *handle;
         file->name = name;
         file->mode = mode;
-        examine(*file, false);
+        examine(*file, Descriptor());
     }
     const auto look = [&](std::int64_t) { return error == MPI_SUCCESS ? flags_of(*file) : 0U; };
     file->comms = take_comm(comm, 0, opened, look, all);

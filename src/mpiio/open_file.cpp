@@ -1,8 +1,11 @@
 #include "mpiio/open_file.hpp"
 
 #include <fcntl.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <array>
+#include <atomic>
 #include <map>
 #include <shared_mutex>
 #include <unordered_map>
@@ -14,6 +17,7 @@ namespace {
 
 struct Table {
     std::shared_mutex mutex;
+    std::atomic<std::uint64_t> num_changes = 0;  // changed under the mutex
     std::unordered_map<MPI_File, std::shared_ptr<OpenFile>> files;
     std::multimap<FileIdentity, MPI_File> handles;  // of `files`, where there is an identity
 
@@ -69,6 +73,12 @@ std::vector<std::shared_ptr<OpenFile>> handles_of(const OpenFile& file) {
 
 }  // namespace
 
+std::string OpenFile::real_path() const {
+    std::array<char, 4096> path;
+    const ssize_t length = ::readlink(opened_path().c_str(), path.data(), path.size());
+    return length > 0 ? std::string(path.data(), static_cast<std::size_t>(length)) : std::string();
+}
+
 io::EngineCounters total_counters(const OpenFile& file) {
     io::EngineCounters sum = file.closed_counters;
     if (file.engine != nullptr) add(sum, file.engine->counters());
@@ -76,15 +86,25 @@ io::EngineCounters total_counters(const OpenFile& file) {
 }
 
 OpenFile* find_file(MPI_File handle) {
+    // The same file as last time, mostly. What comes or goes meanwhile is another handle's, or the program's mistake.
+    thread_local struct {
+        MPI_File handle = MPI_FILE_NULL;
+        OpenFile* file = nullptr;
+        std::uint64_t num_changes = 0;
+    } last;
     Table& files = table();
+    const std::uint64_t num_changes = files.num_changes.load(std::memory_order_acquire);
+    if (last.num_changes == num_changes && last.handle == handle && num_changes != 0) return last.file;
     const std::shared_lock lock(files.mutex);
     const auto found = files.files.find(handle);
-    return found != files.files.end() ? found->second.get() : nullptr;
+    last = {handle, found != files.files.end() ? found->second.get() : nullptr, num_changes};
+    return last.file;
 }
 
 OpenFile* add_file(std::unique_ptr<OpenFile> file) {
     Table& files = table();
     const std::unique_lock lock(files.mutex);
+    files.num_changes.fetch_add(1, std::memory_order_release);
     (void)files.take(file->handle);
     auto& place = files.files[file->handle];
     place = std::move(file);
@@ -95,6 +115,7 @@ OpenFile* add_file(std::unique_ptr<OpenFile> file) {
 std::shared_ptr<OpenFile> remove_file(MPI_File handle) {
     Table& files = table();
     const std::unique_lock lock(files.mutex);
+    files.num_changes.fetch_add(1, std::memory_order_release);
     return files.take(handle);
 }
 

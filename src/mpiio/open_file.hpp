@@ -66,9 +66,8 @@ struct OpenFile {
     bool is_late = false;            ///< `handle` is a stand-in; equal on all ranks
     bool has_used_stand_in = false;  ///< it has another view
     std::string name;                ///< as the program gave it
-    std::string path;                ///< absolute, without a file system prefix
-    Descriptor descriptor;           ///< of `path` when the file was opened
-    FileIdentity identity;           ///< what it leads to
+    Descriptor descriptor;           ///< of what `name` led to when the file was opened; not for access
+    FileIdentity identity;           ///< what that is
     std::once_flag lock_opened;
     Descriptor lock;  ///< for WriterLock: made by the first write that wants one
     bool can_read = false, can_write = false;
@@ -102,6 +101,8 @@ struct OpenFile {
     [[nodiscard]] std::string opened_path() const {
         return "/proc/self/fd/" + std::to_string(descriptor.get());
     }
+    /// Its absolute path, without symbolic links. Empty where it has none.
+    [[nodiscard]] std::string real_path() const;
     [[nodiscard]] bool is_taken() const noexcept {
         return why_not.empty() && !is_atomic && is_native && !has_nonblocking_writes;
     }

@@ -20,6 +20,9 @@ class View {
     [[nodiscard]] Region bytes(std::int64_t position_bytes, std::int64_t length_bytes) const;
 
     [[nodiscard]] std::int64_t etype_bytes() const noexcept { return etype_bytes_; }
+    /// Whether the view is all bytes from `displacement_bytes` on.
+    [[nodiscard]] bool is_dense() const noexcept { return is_known_ && is_dense_; }
+    [[nodiscard]] std::int64_t displacement_bytes() const noexcept { return displacement_bytes_; }
 
   private:
     std::int64_t displacement_bytes_ = 0;

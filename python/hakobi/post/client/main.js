@@ -149,7 +149,7 @@ function drawPlane() {
   if (isHere(state.from) && isHere(state.to)) marks.line = [[state.from[r], state.from[c]], [state.to[r], state.to[c]]];
   plane.marks = marks;
   // Across the unit-stride direction full resolution of a large field reads most of it: only where little is in sight.
-  const isCostly = field.shape.length === 3 && axis === 2 && field.num_bytes > 1e9;
+  const isCostly = field.shape.length === 3 && axis === 2 && field.num_bytes > 4e9;
   const source = { address, shape: [field.shape[r], field.shape[c]], rowAxis: step.axes[field.axes[r]], columnAxis: step.axes[field.axes[c]], numLevels: field.num_levels, finest: 0 };
   const view = state.zoom ? { x: state.x, y: state.y, zoom: state.zoom } : null;
   plane.show(source, view);

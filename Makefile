@@ -36,7 +36,9 @@ programs: ## build only what the command hakobi runs: no tests
 	@tools/setup programs
 	@tools/build $(HAKOBI_MPI) programs
 
-demo: programs ## run the tsunami by every output method, print the table, write the report
+demo: ## run the tsunami by several output methods, print the table, write the report
+	@tools/setup programs
+	@tools/build $(HAKOBI_MPI) demonstration
 	@.venv/bin/hakobi demo
 
 test: test-cpp test-python test-fuzz ## build, then run every test

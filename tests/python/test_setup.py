@@ -17,7 +17,11 @@ ROOT = Path(__file__).resolve().parents[2]
 def setup(tmp_path: Path, packages: str, *arguments: str, **fakes: str) -> subprocess.CompletedProcess[str]:
     """tools/setup of a copy for a user without root, on a machine that has none of the packages."""
     (tmp_path / "tools").mkdir()
-    shutil.copy(ROOT / "tools" / "setup", tmp_path / "tools")
+    script = (ROOT / "tools" / "setup").read_text()
+    if "python3" in fakes:
+        script = script.replace("/usr/bin/python3 python3", "python3")
+    (tmp_path / "tools" / "setup").write_text(script)
+    (tmp_path / "tools" / "setup").chmod(0o755)
     (tmp_path / "tools" / "packages").write_text(packages)
     for name in ("pyproject.toml", "requirements.lock"):
         (tmp_path / name).write_text("")
@@ -40,7 +44,7 @@ def setup(tmp_path: Path, packages: str, *arguments: str, **fakes: str) -> subpr
     ):
         (folder / tool).symlink_to(str(shutil.which(tool)))
     missing = {"id": "echo 1000", "dpkg-query": "exit 1", "apt-get": "exit 1"}
-    for name, text in {**missing, **fakes}.items():
+    for name, text in (missing | fakes).items():
         (folder / name).write_text(f"#!/bin/sh\n{text}\n")
         (folder / name).chmod(0o755)
     return subprocess.run(
@@ -107,8 +111,48 @@ def build(tmp_path: Path, *targets: str) -> list[str]:
 
 def test_tests_are_configured_when_more_than_the_programs_is_built(tmp_path: Path) -> None:
     """A machine that is to run the demonstration alone need not have what the tests need."""
-    assert "-DHAKOBI_TESTS=OFF" in build(tmp_path, "programs")[0]
+    assert "-DHAKOBI_TESTS=OFF" in build(tmp_path, "demonstration")[0]
     assert not any(call.startswith("cmake") for call in build(tmp_path, "programs"))
     assert "-DHAKOBI_TESTS=ON" in build(tmp_path)[0]
     assert not any(call.startswith("cmake") for call in build(tmp_path))
     assert not any(call.startswith("cmake") for call in build(tmp_path, "programs"))
+
+
+def test_a_python_too_old_is_named_with_the_ways_to_a_newer_one(tmp_path: Path) -> None:
+    old = 'case "$*" in -V) echo Python 3.9.2;; *) exit 1;; esac'
+    done = setup(tmp_path, "", python3=old)
+    assert done.returncode == 1
+    assert done.stderr.splitlines()[-1] == (
+        "hakobi setup: Python 3.11 or newer is needed, here is Python 3.9.2: apt-get install python3, "
+        "module load python, or conda install python=3.12"
+    )
+
+
+@pytest.mark.parametrize("failing", ["update", "install"])
+def test_without_a_network_one_line_says_what_to_do(tmp_path: Path, failing: str) -> None:
+    """apt-get update may end well without one, so that only the installation fails."""
+    done = setup(tmp_path, "libneeded-dev\n", id="echo 0", **{"apt-get": f'case "$*" in *{failing}*) exit 100;; esac'})
+    assert done.returncode == 1
+    last = done.stderr.splitlines()[-1]
+    assert last.startswith(f"hakobi setup: apt-get {failing} failed")
+    assert "no network, or no mirror in /etc/apt/sources.list" in last
+    assert "HAKOBI_NO_APT=1" in last
+
+
+@pytest.mark.parametrize("missing", ["c++", "cmake"])
+def test_a_missing_compiler_or_tool_is_one_line(tmp_path: Path, missing: str) -> None:
+    (tmp_path / "tools").mkdir()
+    shutil.copy(ROOT / "tools" / "build", tmp_path / "tools")
+    folder = tmp_path / "bin"
+    folder.mkdir()
+    for name in {"cmake", "ninja", "c++", "cc"} - {missing}:
+        (folder / name).write_text("#!/bin/sh\n")
+        (folder / name).chmod(0o755)
+    for name in ("sh", "dirname"):
+        (folder / name).symlink_to(str(shutil.which(name)))
+    build = [tmp_path / "tools" / "build", "openmpi", "programs"]
+    done = subprocess.run(build, env={"PATH": str(folder)}, capture_output=True, text=True, check=False, timeout=60)
+    assert done.returncode == 1
+    assert done.stderr == (
+        f"hakobi build: no {missing} in PATH: tools/setup installs it or says how to get it\n"
+    )

@@ -153,6 +153,4 @@ def test_a_missing_compiler_or_tool_is_one_line(tmp_path: Path, missing: str) ->
     build = [tmp_path / "tools" / "build", "openmpi", "programs"]
     done = subprocess.run(build, env={"PATH": str(folder)}, capture_output=True, text=True, check=False, timeout=60)
     assert done.returncode == 1
-    assert done.stderr == (
-        f"hakobi build: no {missing} in PATH: tools/setup installs it or says how to get it\n"
-    )
+    assert done.stderr == (f"hakobi build: no {missing} in PATH: tools/setup installs it or says how to get it\n")

@@ -1,4 +1,4 @@
-"""`hakobi demo`: the tsunami, output methods on three storages, table, report, pictures: three to four minutes."""
+"""`hakobi demo`: the tsunami, output methods on three storages, table, report, pictures: four to five minutes."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ import click
 def command(folder: Path) -> int:
     """Run a tsunami, compare output methods on three storages, write a report.
 
-    Takes three to four minutes on two cores. First the wave crosses the North Pacific and is compared with the observed
+    Takes four to five minutes on two cores. First the wave crosses the North Pacific and is compared with the observed
     arrival times. Then shorter runs are written by several output methods, interleaved in five rounds: to a model of a
     slow storage (1 Gbit/s to one server), to a model of a fast one (4 x 500 MB/s) and to this machine's storage. The
     first lines say what was found.

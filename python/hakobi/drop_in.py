@@ -25,6 +25,9 @@ from hakobi.errors import InputError
 
 LIBRARY = "libhakobi_mpiio.so"
 
+#: A line of ldd's that names an MPI library: Open MPI's, MPICH's, or a vendor's (libmpi_cray.so.12, libmpi_ibm.so.3),
+#: not the bindings of other languages.
+_MPI_LIBRARY = r"^\s*(?:\S*/)?((?:libmpi(?:ch)?(?:_(?!cxx|mpifh|usempi|java)\w+)?|libmpt)\.so(?:\.\d+)*)(?=\s|$)"
 #: The soname that a build for each MPI library is named after, where only the name of the library is known.
 _USUAL_SONAME = {"openmpi": "libmpi.so.40", "mpich": "libmpich.so.12"}
 
@@ -132,7 +135,7 @@ def _linked_with(program: Path) -> tuple[str | None, bool]:
     except (OSError, subprocess.TimeoutExpired):
         return None, False
     text = done.stdout + done.stderr
-    found = re.search(r"^\s*(?:\S*/)?(libmpi(?:ch)?\.so\.\d+)\b", text, re.MULTILINE)
+    found = re.search(_MPI_LIBRARY, text, re.MULTILINE)
     return found.group(1) if found else None, "statically linked" in text or "not a dynamic executable" in text
 
 

@@ -93,7 +93,17 @@ def test_without_a_launcher_or_mpi_the_users_library_is_meant(installed: Path, m
     assert drop_in.look_at(["no-such-program"]).program is None
 
 
-@pytest.mark.parametrize(("soname", "flavour"), [("libmpich.so.12", "mpich"), ("libmpi.so.12", "mpich")])
+@pytest.mark.parametrize(
+    ("soname", "flavour"),
+    [
+        ("libmpich.so.12", "mpich"),
+        ("libmpi.so.12", "mpich"),
+        ("libmpi.so.20", "openmpi"),
+        ("libmpi_cray.so.12", "mpich"),
+        ("libmpi_gnu_91.so.12", "mpich"),
+        ("libmpt.so", "mpich"),
+    ],
+)
 def test_a_drop_in_for_another_mpi_is_one_line_and_the_program_runs_without(
     hakobi: Command, installed: Path, solver: Callable[[str], Path], soname: str, flavour: str
 ) -> None:
@@ -106,6 +116,13 @@ def test_a_drop_in_for_another_mpi_is_one_line_and_the_program_runs_without(
         f"hakobi run: solver uses {soname}, the drop-in here is for libmpi.so.40: the program runs without it; "
         "build Hakobi with it (README, In your build) and set HAKOBI_PREFIX"
     )
+
+
+def test_bindings_of_other_languages_are_no_library_of_their_own(
+    installed: Path, solver: Callable[[str], Path]
+) -> None:
+    for soname in ("libmpi_cxx.so.40", "libmpi_usempif08.so.40", "libmpifort.so.12", "libmpi4py.so"):
+        assert drop_in.look_at([str(solver(soname))]).soname is None
 
 
 def test_print_gives_the_lines_of_a_job_script(

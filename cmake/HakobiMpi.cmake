@@ -5,7 +5,8 @@ set(HAKOBI_MPI "$ENV{HAKOBI_MPI}" CACHE STRING "openmpi, mpich, or empty for the
 if(HAKOBI_MPI)
     find_program(_hakobi_mpicc NAMES mpicc.${HAKOBI_MPI} NO_CACHE)
     if(NOT _hakobi_mpicc)
-        message(FATAL_ERROR "HAKOBI_MPI=${HAKOBI_MPI}: no mpicc.${HAKOBI_MPI} in PATH")
+        message(FATAL_ERROR "HAKOBI_MPI=${HAKOBI_MPI}: no mpicc.${HAKOBI_MPI} in PATH: apt-get install lib${HAKOBI_MPI}-dev, "
+                            "or leave HAKOBI_MPI empty and load the module of another MPI library")
     endif()
     find_program(MPI_C_COMPILER NAMES mpicc.${HAKOBI_MPI} REQUIRED)
     find_program(MPI_Fortran_COMPILER NAMES mpifort.${HAKOBI_MPI} mpif90.${HAKOBI_MPI})
@@ -44,7 +45,11 @@ endfunction()
 if(MPI_C_COMPILER)
     hakobi_find_beside_mpicc(MPIEXEC_EXECUTABLE mpiexec mpirun)  # without one: FindMPI's search
 endif()
-find_package(MPI REQUIRED COMPONENTS C)
+find_package(MPI COMPONENTS C)
+if(NOT MPI_C_FOUND)
+    message(FATAL_ERROR "No MPI library found: load its module, apt-get install libopenmpi-dev, or name its compiler: "
+                        "-DMPI_C_COMPILER=<where>/bin/mpicc")
+endif()
 # FindMPI would take another library's Fortran compiler where this one has none.
 if(HAKOBI_FORTRAN AND NOT MPI_Fortran_COMPILER AND MPI_C_COMPILER MATCHES "/mpicc[^/]*$"
    AND NOT "${CMAKE_Fortran_COMPILER} $ENV{FC}" MATCHES "mpi[^/ ]*( |$)")

@@ -1,4 +1,5 @@
-# spack repo add packaging/spack; spack install hakobi
+# In this tree: spack repo add packaging/spack; spack dev-build hakobi@0.1.0
+# ruff: noqa: F403, F405 (a recipe takes the names that Spack gives)
 from spack.package import *
 
 
@@ -6,7 +7,7 @@ class Hakobi(CMakePackage):
     """Carries a parallel simulation's data between its ranks, out to storage and back, and measures what that costs."""
 
     license("Apache-2.0")
-    # The tree that this recipe lies in: spack develop, or dev_path=<where> hakobi@=0.1.0
+    # Of the tree that this recipe is in: there is no archive to fetch
     version("0.1.0")
 
     variant("programs", default=True, description="Build the command's programs: applications and benchmarks")

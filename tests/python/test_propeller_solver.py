@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import h5py
@@ -13,7 +10,7 @@ import numpy as np
 import pytest
 
 from building import BUILD, FLAVOUR, ROOT, needs_build
-from hakobi import launch
+from hakobi import launch, programs
 from propeller import case, mesh, surfaces
 from propeller.series import Screw
 
@@ -38,6 +35,7 @@ def test_the_screws_surface_is_closed() -> None:
 @needs_build
 @needs_solver
 @pytest.mark.programs
+@pytest.mark.timeout(300)
 @pytest.mark.parametrize("turns", [False, True])
 def test_two_ranks_write_the_step_that_they_computed(
     tmp_path: Path, turns: bool, monkeypatch: pytest.MonkeyPatch
@@ -46,16 +44,18 @@ def test_two_ranks_write_the_step_that_they_computed(
     case.compile_solver(ROOT / "include", BUILD / "lib")
     cells = mesh.write(tmp_path, COARSE)
     case.import_mesh([tmp_path / f"{zone}.msh" for zone in cells], "10k")
-    command = [
-        *(str(launch.mpiexec(FLAVOUR)), "-n", "2", "--oversubscribe"),
-        *(sys.executable, str(ROOT / "apps" / "propeller" / "hakobi-propeller"), "--mesh", "10k", "--steps", "2"),
-        *("--output", str(tmp_path / "run"), "--json", str(tmp_path / "run.jsonl"), *(["--turns"] if turns else [])),
+    program = programs.Program(ROOT / "apps" / "propeller" / "hakobi-propeller", FLAVOUR)
+    arguments = [
+        "--mesh",
+        "10k",
+        "--steps",
+        "2",
+        "--output",
+        str(tmp_path / "run"),
+        "--json",
+        str(tmp_path / "run.jsonl"),
     ]
-    variables = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
-    done = subprocess.run(
-        command, env={**os.environ, **variables}, capture_output=True, text=True, check=False, timeout=300
-    )
-    assert done.returncode == 0, done.stderr
+    launch.check(launch.run(program, [*arguments, *(["--turns"] if turns else [])], 2, timeout_s=280), "the propeller")
     told = json.loads((tmp_path / "run.jsonl").read_text())
     assert (told["steps"], told["cells"]) == (2, sum(cells.values()))
     for zone, count in cells.items():

@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
+import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -49,10 +50,11 @@ def compile_solver(hakobi_include: Path, hakobi_library: Path) -> Path:
     place = folder()
     place.mkdir(parents=True, exist_ok=True)
     program = place / "cs_solver"
-    program.unlink(missing_ok=True)
-    told = _run(compile_command(hakobi_include, hakobi_library, place), place)
-    if not program.is_file():
-        raise RuntimeError(f"the solver was not made:\n{told}")
+    with tempfile.TemporaryDirectory(dir=place) as made:  # a run that goes on keeps its program
+        told = _run(compile_command(hakobi_include, hakobi_library, Path(made)), Path(made))
+        if not (Path(made) / program.name).is_file():
+            raise RuntimeError(f"the solver was not made:\n{told}")
+        (Path(made) / program.name).replace(program)
     return program
 
 

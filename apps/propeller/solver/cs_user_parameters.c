@@ -1,5 +1,4 @@
-/* Models and numerical parameters: water, k-epsilon with wall functions, SIMPLEC with time steps local in space for the
- * frozen rotor and a constant time step for the turning one. */
+/* Models and numerical parameters: water, k-epsilon with wall functions, SIMPLEC with a constant time step. */
 #include "cs_defs.h"
 
 #include "cs_domain.h"
@@ -29,11 +28,7 @@ void cs_user_parameters(cs_domain_t* domain) {
 
     domain->time_step->nt_max = setting->num_steps;
     domain->time_step->dt_ref = turn_s * setting->degrees_per_step / 360.0;
-    options->idtvar = setting->turns ? 0 : 2;
-    options->coumax = 8.0;
-    options->foumax = 1.0e12;
-    options->dtmin = 1.0e-6 * turn_s;
-    options->dtmax = 0.2 * turn_s;
+    options->idtvar = 0; /* time steps local in space let the thrust swing on coarse meshes */
 
     /* Gradients by least squares over neighbours and a part of theirs: iterations over faces took two thirds of a run. */
     cs_get_glob_space_disc()->imrgra = 3;

@@ -10,7 +10,7 @@ typedef struct {
     double advance;          /* J = U / (n D) */
     int num_steps;           /* the last step's number; a restarted run counts on */
     int output_every;        /* steps from one output to the next; 0: none */
-    double degrees_per_step; /* how far the screw turns in a time step of a turning mesh */
+    double degrees_per_step; /* how far the screw turns in a time step */
     bool turns;              /* the rotor's mesh turns; false: a frozen rotor in a rotating frame */
     const char* method;      /* of Hakobi's output; "none"; "own": the solver's EnSight writer */
     const char* output;      /* prefix of what is written */

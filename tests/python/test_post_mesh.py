@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -188,11 +189,9 @@ def test_a_mesh_is_described_and_linked_to(client: Client) -> None:
 def test_geometry_and_values_go_over_the_wire(client: Client) -> None:
     _, headers, data = client.get(mesh_path(client, "surface", 0))
     assert "immutable" in headers["cache-control"]
-    positions, triangles, is_whole = decode(data)
+    positions, _, is_whole = decode(data)
     assert is_whole
-    assert area(shapes.Shape(*[np.empty(0)] * 3, triangles, np.empty(0)), positions) == pytest.approx(
-        2 * (30 + 24 + 20), rel=1e-3
-    )
+    assert area_of(data) == pytest.approx(2 * (30 + 24 + 20), rel=1e-3)
     _, _, data = client.get(mesh_path(client, "surface", 0, identifier("p")))
     offset, scale = np.frombuffer(data, "<f8", 2)
     low, high = np.frombuffer(data, np.uint8, offset=24).reshape(2, -1).astype(np.uint16)
@@ -218,6 +217,30 @@ def test_a_point_of_a_shape_leads_to_the_exact_value(client: Client) -> None:
 )  # fmt: skip
 def test_shapes_that_there_are_not(client: Client, place: tuple[object, ...], status: int) -> None:
     assert client.get(mesh_path(client, *place))[0] == status
+
+
+def test_a_mesh_may_change_under_a_viewer(tmp_path: Path) -> None:
+    path = write_mesh(tmp_path / "run_0.hdf", [block("hexahedra", (3, 2, 2))], {"p": pressure})
+    with served(tmp_path) as client:
+        old = mesh_path(client, "surface", 0, step="0.0")
+        assert client.get(old)[0] == 200
+        write_mesh(tmp_path / "new", [block("hexahedra", (5, 2, 2))], {"p": pressure}).rename(path)
+        assert [client.get(place)[0] for place in (old, f"{old}/{identifier('p')}")] == [410, 410]
+        fresh = mesh_path(client, "surface", 0, step="0.0")
+        assert area_of(client.get(fresh)[2]) == pytest.approx(2 * (10 + 10 + 4), rel=1e-3)
+        os.truncate(path, path.stat().st_size // 2)
+        assert client.get(fresh)[0] == 410
+        status, _, body = client.get(mesh_path(client, "surface", 0, step="0.0"))
+        assert (status, body) == (422, b"run_0.hdf is shorter than it says: torn, or still being written\n")
+        path.unlink()
+        for place in (fresh, f"{fresh}/{identifier('p')}", f"/api/{SERIES}/0.0"):
+            assert client.get(place)[0] == 404
+        assert client.get("/api/series")[0] == 200
+
+
+def area_of(data: bytes) -> float:
+    positions, triangles, _ = decode(data)
+    return area(shapes.Shape(*[np.empty(0)] * 3, triangles, np.empty(0)), positions)
 
 
 def test_requests_by_a_fuzzer(client: Client) -> None:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import shutil
+import time
 from pathlib import Path
 
 import numpy as np
@@ -66,6 +69,28 @@ def test_a_store_is_shown_and_followed(tmp_path: Path) -> None:
         step = client.json(f"/api/{series['id']}/0.0")
         names = [f["name"] for s in (step, client.json(f"/api/{series['id']}/1.0")) for f in s["fields"]]
         assert len(names) == 2
+
+
+def test_a_store_may_be_damaged_and_deleted_under_a_viewer(tmp_path: Path) -> None:
+    folder = tmp_path / "weather"
+    with open_store(folder, "weather") as store:
+        store.archive_grib(message("reduced_gg_pl_32_grib2"))
+        store.archive_grib(message("regular_gg_ml_grib1"))  # the page reads the last step's field beforehand
+    with served(tmp_path) as client:
+        [series] = client.json("/api/series")["series"]
+        step = client.json(f"/api/{series['id']}/0.0")
+        place = f"/{series['id']}/0.0/{step['version']}/{identifier('t')}/0/0/0/0/0"
+        for path in folder.glob("*.data"):
+            os.truncate(path, 500)
+        status, _, body = client.get(f"/tile{place}")
+        assert (status, b"Traceback" in body) == (422, False)
+        shutil.rmtree(folder)
+        for gone in (f"/tile{place}", f"/api/{series['id']}/0.0"):
+            assert client.get(gone)[0] == 404
+        until = time.monotonic() + 20
+        while client.json("/api/series")["series"] and time.monotonic() < until:
+            time.sleep(0.05)
+        assert client.json("/api/series")["series"] == []
 
 
 def test_arrays_of_a_store_are_fields(tmp_path: Path) -> None:

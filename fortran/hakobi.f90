@@ -60,7 +60,7 @@ module hakobi
         type(hakobi_attribute), allocatable :: attributes(:)
     end type
 
-    !> Writes time steps, one NetCDF-4 file a step.
+    !> Writes time steps, one file a step: NetCDF-4, or with format="vtkhdf" an unstructured mesh and fields on it.
     type :: hakobi_output
         private
         type(c_ptr) :: handle = c_null_ptr
@@ -68,6 +68,8 @@ module hakobi
         procedure :: create => output_create
         procedure :: begin_step => output_begin_step
         procedure :: put => output_put
+        procedure :: put_mesh => output_put_mesh
+        procedure :: put_points => output_put_points
         procedure :: end_step => output_end_step
         procedure :: close => output_close
         procedure :: method => output_method
@@ -322,13 +324,15 @@ contains
     !> an array or a section of one (eta(1:nx, 1:ny) of an array with ghosts) of the block's extents, or all values in order in
     !> one dimension. They are lent until end_step: give the array the TARGET attribute. `fill_value`: a scalar of the values'
     !> type. `coordinates`: "lon,lat". Of a scalar, whose block has no dimensions, rank 0's value is written.
+    !> `on`: "points" or "cells" of the mesh; the block is hakobi_block() then, and `values` have an element a point or cell,
+    !> or in other dimensions before that its components: U(3, num_cells).
     subroutine output_put(self, name, units, block, values, long_name, standard_name, dims, compression, significant_bits, &
-                          attributes, fill_value, coordinates, is_static, stat, errmsg)
+                          attributes, fill_value, coordinates, is_static, on, stat, errmsg)
         class(hakobi_output), intent(inout) :: self
         character(len=*), intent(in) :: name, units
         type(hakobi_block), intent(in) :: block
         type(*), intent(in), target :: values(..)
-        character(len=*), intent(in), optional :: long_name, standard_name, dims, compression, coordinates
+        character(len=*), intent(in), optional :: long_name, standard_name, dims, compression, coordinates, on
         type(hakobi_attribute), intent(in), optional, target :: attributes(:)
         type(*), intent(in), optional, target :: fill_value(..)
         logical, intent(in), optional :: is_static
@@ -347,7 +351,7 @@ contains
         integer :: n
 
         n = block%num_dims
-        if (n < merge(0, 1, rank(values) == 0) .or. n > max_dims) then
+        if (n < merge(0, 1, rank(values) == 0 .or. present(on)) .or. n > max_dims) then
             call refuse("num_dims of its block is "//decimal(int(n, int64))//", not 1 to "// &
                         decimal(int(max_dims, int64)))
             return
@@ -357,8 +361,17 @@ contains
             call refuse("the array is of a type that no field has")
             return
         end if
-        ! A rank-1 array may hold the block's values in order; any other has the block's own shape.
-        if (rank(values) /= 1 .and. .not. same_extents(extents(:rank(values)), block%count(:n))) then
+        if (present(on)) then
+            field%on = findloc([character(len=6) :: "points", "cells"], on, dim=1)
+            if (n > 0 .or. field%on == 0 .or. rank(values) == 0) then
+                call refuse("a field on points or cells has an array, and hakobi_block() for a block")
+                return
+            end if
+            field%num_components = int(product(extents(:rank(values) - 1)), c_int)
+            n = rank(values)
+            if (n > 2 .and. form == is_strided) form = is_backwards  ! components have one stride
+        else if (rank(values) /= 1 .and. .not. same_extents(extents(:rank(values)), block%count(:n))) then
+            ! A rank-1 array may hold the block's values in order; any other has the block's own shape.
             call refuse("the array's shape is not the block's")
             return
         end if
@@ -406,6 +419,7 @@ contains
             field%num_attributes = size(attributes, kind=c_int64_t)
         end if
         if (present(is_static)) field%is_static = merge(1_c_int64_t, 0_c_int64_t, is_static)
+        n = block%num_dims
         field%block%num_dims = int(n, c_int)
         field%block%global(:n) = block%global(n:1:-1)
         field%block%start(:n) = block%start(n:1:-1) - 1
@@ -435,6 +449,50 @@ contains
             ! Another text than ours (C may have cut it) is why end_step does not get it: no step is open, say.
             if (present(stat) .or. index(text, told) /= 1) call report(code, stat, errmsg)
         end subroutine
+    end subroutine
+
+    !> Gives the open step its mesh, before its first field; format "vtkhdf". All ranks, each with its own part, one without
+    !> cells too, whose arrays are empty. `points`: (3, num_points) reals. `connectivity`: the points of one cell after the
+    !> other in VTK's order, numbered from 1 on each rank, or from `first_number`. `offsets`: how many of these stand before
+    !> each cell's, and all at the end: num_cells + 1, the first 0. Both are integers of 32 or 64 bits. `types`: VTK's, of 8
+    !> bits. `ghosts`: of 8 bits, 1 for a copy of another rank's cell. `motion`: "fixed", "moves" or "changes". All arrays are
+    !> contiguous and lent until end_step, which reports what is wrong with them.
+    subroutine output_put_mesh(self, points, connectivity, offsets, types, ghosts, motion, first_number, stat, errmsg)
+        class(hakobi_output), intent(inout) :: self
+        type(*), intent(in), target :: points(..), connectivity(..), offsets(..), types(..)
+        type(*), intent(in), optional, target :: ghosts(..)
+        character(len=*), intent(in), optional :: motion
+        integer, intent(in), optional :: first_number
+        integer, intent(out), optional :: stat
+        character(len=*), intent(inout), optional :: errmsg
+        character(kind=c_char), allocatable :: c_motion(:)
+        integer(c_int64_t) :: first
+        c_motion = c_text("fixed")
+        if (present(motion)) c_motion = c_text(trim(motion))
+        first = 1
+        if (present(first_number)) first = first_number
+        call report_mesh(c_output_put_mesh(self%handle, points, connectivity, offsets, types, ghosts, c_motion, first), &
+                         stat, errmsg)
+    end subroutine
+
+    !> New places of the points of a mesh that moves, (3, num_points), in every step after the one that put it.
+    subroutine output_put_points(self, points, stat, errmsg)
+        class(hakobi_output), intent(inout) :: self
+        type(*), intent(in), target :: points(..)
+        integer, intent(out), optional :: stat
+        character(len=*), intent(inout), optional :: errmsg
+        call report_mesh(c_output_put_points(self%handle, points), stat, errmsg)
+    end subroutine
+
+    !> Without stat= what is wrong with a mesh does not stop the program here: end_step says it on every rank.
+    subroutine report_mesh(code, stat, errmsg)
+        integer(c_int), intent(in) :: code
+        integer, intent(out), optional :: stat
+        character(len=*), intent(inout), optional :: errmsg
+        if (code /= 0 .and. .not. present(stat)) then
+            if (index(text_of(c_error_text()), "the mesh: ") == 1) return
+        end if
+        call report(code, stat, errmsg)
     end subroutine
 
     pure logical function same_extents(a, b)

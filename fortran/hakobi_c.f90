@@ -58,7 +58,9 @@ module hakobi_c
         type(c_ptr) :: fill_value = c_null_ptr
         type(c_ptr) :: coordinates = c_null_ptr
         integer(c_int64_t) :: is_static = 0
-        type(c_ptr) :: reserved(4) = c_null_ptr
+        integer(c_int) :: on = 0
+        integer(c_int) :: num_components = 0
+        type(c_ptr) :: reserved(3) = c_null_ptr
     end type
 
     !> Seconds that this rank has spent in the phases of output, and the bytes that it put (hakobi::OutputTimes).
@@ -191,6 +193,21 @@ module hakobi_c
             type(*), intent(in) :: values(..)
             type(field_c), intent(inout) :: field
             integer(c_int64_t), intent(out) :: strides(*), extents(*)
+        end function
+        !> `first`: what the connectivity calls the first point.
+        integer(c_int) function c_output_put_mesh(out, points, connectivity, offsets, types, ghosts, motion, first) &
+            bind(c, name="hakobi_fortran_put_mesh")
+            import :: c_char, c_int, c_int64_t, c_ptr
+            type(c_ptr), value :: out
+            type(*), intent(in) :: points(..), connectivity(..), offsets(..), types(..)
+            type(*), intent(in), optional :: ghosts(..)
+            character(kind=c_char), intent(in) :: motion(*)
+            integer(c_int64_t), value :: first
+        end function
+        integer(c_int) function c_output_put_points(out, points) bind(c, name="hakobi_fortran_put_points")
+            import :: c_int, c_ptr
+            type(c_ptr), value :: out
+            type(*), intent(in) :: points(..)
         end function
         integer(c_int) function c_output_refuse(out, text) bind(c, name="hakobi_output_refuse")
             import :: c_ptr, c_int, c_char

@@ -12,12 +12,12 @@
 !> errmsg=, without it the program stops. An input can be used on after an error.
 module hakobi_input_module
     use, intrinsic :: iso_c_binding
-    use, intrinsic :: iso_fortran_env, only: int64, real64
+    use, intrinsic :: iso_fortran_env, only: int8, int64, real64
     use hakobi_c
     use hakobi, only: hakobi_attribute, hakobi_block, hakobi_comm
     implicit none
     private
-    public :: hakobi_input
+    public :: hakobi_input, hakobi_input_mesh, hakobi_mesh_part
 
     !> The whole steps that are there when it is opened. A copy names the same object; nothing is closed without `close`.
     type :: hakobi_input
@@ -35,7 +35,46 @@ module hakobi_input_module
         procedure :: shape => input_shape
         procedure :: attribute => input_attribute
         procedure :: read => input_read
+        procedure :: mesh => input_mesh
+        procedure :: read_mesh => input_read_mesh
         procedure :: close => input_close
+    end type
+
+    !> How large the mesh of a step is, in pieces of which each rank that wrote it made one.
+    type :: hakobi_input_mesh
+        integer(int64) :: num_points = 0, num_cells = 0, num_pieces = 0
+        logical :: has_ghosts = .false.
+    end type
+
+    !> A rank's share of a mesh that was read: whole pieces, whose points are numbered from 1. A field on cells is read with the
+    !> block of one dimension that has num_cells of the mesh as its extent, and starts at first_cell; components come before it.
+    type :: hakobi_mesh_part
+        integer(int64) :: first_point = 1, first_cell = 1  !< where it stands among all points and cells
+        integer(int64) :: first_piece = 1, num_pieces = 0
+        real(real64), allocatable :: points(:, :)  !< (3, num_points)
+        integer(int64), allocatable :: connectivity(:)
+        integer(int64), allocatable :: offsets(:)  !< how many of these stand before each cell's: num_cells + 1
+        integer(int8), allocatable :: types(:)  !< VTK's
+        integer(int8), allocatable :: ghosts(:)  !< one a cell where the mesh has them
+    end type
+
+    type, bind(c) :: mesh_found
+        integer(c_int64_t) :: num_points = 0, num_cells = 0, num_pieces = 0
+        integer(c_int) :: points_type = -1, has_ghosts = 0
+        type(c_ptr) :: reserved(4) = c_null_ptr
+    end type
+
+    type, bind(c) :: part_found
+        integer(c_int64_t) :: first_point = 0, first_cell = 0, first_piece = 0, num_pieces = 0, num_points = 0
+        type(c_ptr) :: points = c_null_ptr
+        integer(c_int64_t) :: num_cells = 0
+        type(c_ptr) :: types = c_null_ptr
+        type(c_ptr) :: offsets = c_null_ptr
+        integer(c_int64_t) :: num_connectivity = 0
+        type(c_ptr) :: connectivity = c_null_ptr
+        type(c_ptr) :: ghosts = c_null_ptr
+        type(c_ptr) :: memory = c_null_ptr
+        type(c_ptr) :: reserved(4) = c_null_ptr
     end type
 
     type, bind(c) :: field_found
@@ -106,6 +145,22 @@ module hakobi_input_module
             type(block_c), intent(in) :: block
             type(*), intent(inout) :: values(..)
         end function
+        integer(c_int) function c_input_get_mesh(in, step, mesh) bind(c, name="hakobi_input_get_mesh")
+            import :: c_int, c_int64_t, c_ptr, mesh_found
+            type(c_ptr), value :: in
+            integer(c_int64_t), value :: step
+            type(mesh_found), intent(inout) :: mesh
+        end function
+        integer(c_int) function c_input_read_mesh(in, step, part) bind(c, name="hakobi_input_read_mesh")
+            import :: c_int, c_int64_t, c_ptr, part_found
+            type(c_ptr), value :: in
+            integer(c_int64_t), value :: step
+            type(part_found), intent(inout) :: part
+        end function
+        subroutine c_mesh_part_free(part) bind(c, name="hakobi_mesh_part_free")
+            import :: part_found
+            type(part_found), intent(inout) :: part
+        end subroutine
         integer(c_int) function c_input_close(in) bind(c, name="hakobi_input_close")
             import :: c_int, c_ptr
             type(c_ptr), value :: in
@@ -263,6 +318,62 @@ contains
             wanted%count(:n) = block%count(n:1:-1)
         end if
         call report(c_input_read(self%handle, c_text(trim(name)), step, wanted, values), stat, errmsg)
+    end subroutine
+
+    !> How large a step's mesh is. Local.
+    function input_mesh(self, step, stat, errmsg) result(mesh)
+        class(hakobi_input), intent(in) :: self
+        integer(int64), intent(in), optional :: step
+        integer, intent(out), optional :: stat
+        character(len=*), intent(inout), optional :: errmsg
+        type(hakobi_input_mesh) :: mesh
+        type(mesh_found) :: found
+        call report(c_input_get_mesh(self%handle, step_or_last(step), found), stat, errmsg)
+        mesh = hakobi_input_mesh(found%num_points, found%num_cells, found%num_pieces, found%has_ghosts /= 0)
+    end function
+
+    !> Reads this rank's share of a step's mesh: pieces that follow each other, about as many cells for each rank as whole
+    !> pieces allow. Collective; `step` equal on all ranks. The number of ranks need not be the writers'.
+    subroutine input_read_mesh(self, part, step, stat, errmsg)
+        class(hakobi_input), intent(in) :: self
+        type(hakobi_mesh_part), intent(out) :: part
+        integer(int64), intent(in), optional :: step
+        integer, intent(out), optional :: stat
+        character(len=*), intent(inout), optional :: errmsg
+        type(part_found) :: found
+        real(real64), pointer :: points(:, :)
+        integer(int64), pointer :: numbers(:)
+        integer(int8), pointer :: bytes(:)
+        integer(c_int) :: code
+        code = c_input_read_mesh(self%handle, step_or_last(step), found)
+        if (code == 0) then
+            part%first_point = found%first_point + 1
+            part%first_cell = found%first_cell + 1
+            part%first_piece = found%first_piece + 1
+            part%num_pieces = found%num_pieces
+            allocate (part%points(3, found%num_points), part%connectivity(found%num_connectivity))
+            allocate (part%offsets(found%num_cells + 1), part%types(found%num_cells))
+            if (found%num_points > 0) then
+                call c_f_pointer(found%points, points, [3_int64, found%num_points])
+                part%points = points
+            end if
+            if (found%num_connectivity > 0) then
+                call c_f_pointer(found%connectivity, numbers, [found%num_connectivity])
+                part%connectivity = numbers + 1
+            end if
+            call c_f_pointer(found%offsets, numbers, [found%num_cells + 1])
+            part%offsets = numbers
+            if (found%num_cells > 0) then
+                call c_f_pointer(found%types, bytes, [found%num_cells])
+                part%types = bytes
+                if (c_associated(found%ghosts)) then
+                    call c_f_pointer(found%ghosts, bytes, [found%num_cells])
+                    part%ghosts = bytes
+                end if
+            end if
+            call c_mesh_part_free(found)
+        end if
+        call report(code, stat, errmsg)
     end subroutine
 
     !> Releases everything. Collective; a second call does nothing.

@@ -330,6 +330,38 @@ HAKOBI_API int hakobi_input_read(hakobi_input* in, const hakobi_field_read* read
 /* For bindings whose own checks failed: takes part in the others' read, and all ranks get `text` as invalid_argument.
  * Collective. */
 HAKOBI_API int hakobi_input_refuse(hakobi_input* in, const char* text);
+/* How large the mesh of a step is (hakobi::InputMesh). */
+typedef struct hakobi_input_mesh {
+    int64_t num_points, num_cells;
+    int64_t num_pieces; /* one a rank that wrote it */
+    int points_type;    /* in the file: HAKOBI_DOUBLE or HAKOBI_FLOAT; -1: another */
+    int has_ghosts;     /* not 0: some cells are copies of others */
+    const void* reserved[4];
+} hakobi_input_mesh;
+/* Local; not_found where the step has no mesh. */
+HAKOBI_API int hakobi_input_get_mesh(const hakobi_input* in, int64_t step, hakobi_input_mesh* mesh);
+
+/* A rank's share of a mesh that was read: whole pieces, numbered as one from 0 (hakobi::MeshPart). A field on cells is read
+ * with the block {num_cells of the mesh, first_cell, num_cells}, and a second dimension where it has components. */
+typedef struct hakobi_mesh_part {
+    int64_t first_point, first_cell; /* where it stands among all points and cells */
+    int64_t first_piece, num_pieces;
+    int64_t num_points;
+    const double* points; /* x, y, z of one after the other */
+    int64_t num_cells;
+    const uint8_t* types;   /* VTK's */
+    const int64_t* offsets; /* num_cells + 1 */
+    int64_t num_connectivity;
+    const int64_t* connectivity;
+    const uint8_t* ghosts; /* NULL: the mesh has none */
+    void* memory;          /* what hakobi_mesh_part_free releases */
+    const void* reserved[4];
+} hakobi_mesh_part;
+/* Reads this rank's share, so that the ranks have about as many cells each as whole pieces allow; their number need not be the
+ * writers'. Collective; `step` equal on all ranks. On an error `part` is all 0. */
+HAKOBI_API int hakobi_input_read_mesh(hakobi_input* in, int64_t step, hakobi_mesh_part* part);
+/* Releases the arrays; `part` becomes all 0. Local. */
+HAKOBI_API void hakobi_mesh_part_free(hakobi_mesh_part* part);
 /* How a read of a field goes, in one line. Local; valid until the next call of it on `in`. NULL without such a field. */
 HAKOBI_API const char* hakobi_input_explain(hakobi_input* in, int64_t step, const char* field);
 /* Releases everything but the memory of `in`. Collective; a second call does nothing. */

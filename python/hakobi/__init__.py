@@ -14,6 +14,7 @@ if TYPE_CHECKING:  # what _EXPORTS fetches, for type checkers and editors
     from hakobi.errors import ExistsError, FormatError, HakobiError, InputError, RunError, StorageError
     from hakobi.exchange import BufferArray, BufferArrays, Halo, HaloGrid, allocate_shared
     from hakobi.input import Input, InputField
+    from hakobi.mesh import InputMesh, MeshPart
     from hakobi.output import Axis, Block, Comm, Output, dims_of_ranks, gather_pieces, output_methods, split
     from hakobi.store import Store, open_store
     from hakobi.topology import Reordering, Topology, reordered
@@ -37,6 +38,8 @@ _EXPORTS = {
     "Input": "hakobi.input",
     "InputError": "hakobi.errors",
     "InputField": "hakobi.input",
+    "InputMesh": "hakobi.mesh",
+    "MeshPart": "hakobi.mesh",
     "Output": "hakobi.output",
     "Reordering": "hakobi.topology",
     "RunError": "hakobi.errors",
@@ -68,6 +71,8 @@ __all__ = [
     "Input",
     "InputError",
     "InputField",
+    "InputMesh",
+    "MeshPart",
     "Output",
     "Reordering",
     "RunError",

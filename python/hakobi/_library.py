@@ -19,7 +19,7 @@ import ctypes
 import os
 import sys
 from collections.abc import Iterator
-from ctypes import POINTER, c_char_p, c_double, c_int, c_int64, c_void_p
+from ctypes import POINTER, c_char_p, c_double, c_int, c_int64, c_uint8, c_void_p
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -174,6 +174,40 @@ class FieldReadC(ctypes.Structure):
     )
 
 
+class InputMeshC(ctypes.Structure):
+    """hakobi_input_mesh."""
+
+    _fields_ = (
+        ("num_points", c_int64),
+        ("num_cells", c_int64),
+        ("num_pieces", c_int64),
+        ("points_type", c_int),
+        ("has_ghosts", c_int),
+        ("reserved", c_void_p * 4),
+    )
+
+
+class MeshPartC(ctypes.Structure):
+    """hakobi_mesh_part."""
+
+    _fields_ = (
+        ("first_point", c_int64),
+        ("first_cell", c_int64),
+        ("first_piece", c_int64),
+        ("num_pieces", c_int64),
+        ("num_points", c_int64),
+        ("points", POINTER(c_double)),
+        ("num_cells", c_int64),
+        ("types", POINTER(c_uint8)),
+        ("offsets", POINTER(c_int64)),
+        ("num_connectivity", c_int64),
+        ("connectivity", POINTER(c_int64)),
+        ("ghosts", POINTER(c_uint8)),
+        ("memory", c_void_p),
+        ("reserved", c_void_p * 4),
+    )
+
+
 class TimesC(ctypes.Structure):
     """hakobi_output_times."""
 
@@ -298,6 +332,9 @@ _PROTOTYPES: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "hakobi_input_get_axis": (c_int, (c_void_p, c_int64, c_int, POINTER(InputAxisC))),
     "hakobi_input_get_attribute": (c_int, (c_void_p, c_int64, c_char_p, c_int, POINTER(AttributeC))),
     "hakobi_input_read": (c_int, (c_void_p, POINTER(FieldReadC))),
+    "hakobi_input_get_mesh": (c_int, (c_void_p, c_int64, POINTER(InputMeshC))),
+    "hakobi_input_read_mesh": (c_int, (c_void_p, c_int64, POINTER(MeshPartC))),
+    "hakobi_mesh_part_free": (None, (POINTER(MeshPartC),)),
     "hakobi_input_refuse": (c_int, (c_void_p, c_char_p)),
     "hakobi_input_explain": (c_char_p, (c_void_p, c_int64, c_char_p)),
     "hakobi_input_close": (c_int, (c_void_p,)),

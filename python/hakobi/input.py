@@ -32,11 +32,14 @@ from hakobi._library import (
     FieldReadC,
     InputAxisC,
     InputFieldC,
+    InputMeshC,
+    MeshPartC,
     check,
     load,
 )
 from hakobi.attributes import Attribute, attribute_of_c, text_for_c
 from hakobi.errors import HakobiError, InputError
+from hakobi.mesh import InputMesh, MeshPart, input_mesh_of_c, mesh_part_of_c
 from hakobi.output import Axis, Block, Comm, _block_of, _printable
 
 if TYPE_CHECKING:
@@ -181,6 +184,25 @@ class Input:
         check(self._library, self._library.hakobi_input_read(handle, wanted))
         assert values is not None  # without memory for them the library has raised
         return values
+
+    def mesh(self, step: int = -1) -> InputMesh:
+        """How large a step's mesh is. Local. Raises InputError where it has none."""
+        found = InputMeshC()
+        check(self._library, self._library.hakobi_input_get_mesh(self._open("mesh"), step, found))
+        return input_mesh_of_c(found)
+
+    def read_mesh(self, step: int = -1) -> MeshPart:
+        """This rank's share of a step's mesh: pieces that follow each other, about as many cells for each rank as whole
+        pieces allow. Collective where a communicator was given; the number of ranks need not be the writers'.
+
+        Raises as `read` does, and FormatError for numbers that do not fit each other.
+        """
+        part = MeshPartC()
+        check(self._library, self._library.hakobi_input_read_mesh(self._open("read_mesh"), step, part))
+        try:
+            return mesh_part_of_c(part)
+        finally:
+            self._library.hakobi_mesh_part_free(part)
 
     def explain(self, name: str, step: int = -1) -> str:
         """How a read of the field goes, in one line. Local."""

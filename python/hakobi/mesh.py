@@ -1,15 +1,16 @@
-"""What Output lends to C of an unstructured mesh and of fields on it."""
+"""Unstructured meshes: what Output lends to C of one and of fields on it, and what Input gets back."""
 
 from __future__ import annotations
 
 import ctypes
+from dataclasses import dataclass
 from math import prod
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from hakobi._library import TYPES, FieldC, MeshC
+from hakobi._library import TYPES, FieldC, InputMeshC, MeshC, MeshPartC
 from hakobi.attributes import text_for_c
 from hakobi.errors import InputError
 
@@ -106,4 +107,56 @@ def field_for_c(name: str, units: str, on: str, values: npt.NDArray[Any], num_el
         strides=None if is_flat or not values.size else (ctypes.c_int64 * len(strides))(*strides),
         on=PLACES[on],
         num_components=components,
+    )
+
+
+@dataclass(frozen=True)
+class InputMesh:
+    """How large the mesh of a step is."""
+
+    num_points: int
+    num_cells: int
+    num_pieces: int  #: one a rank that wrote it
+    has_ghosts: bool  #: some cells are copies of others
+
+
+@dataclass(frozen=True)
+class MeshPart:
+    """A rank's share of a mesh that was read: whole pieces, which together are numbered from 0.
+
+    A field on cells is read with `Block((mesh.num_cells,), (part.first_cell,), (part.types.size,))`, and a second
+    dimension where it has components.
+    """
+
+    first_point: int  #: where it stands among all points
+    first_cell: int  #: and among all cells
+    first_piece: int
+    num_pieces: int
+    points: npt.NDArray[np.float64]  #: (points, 3)
+    connectivity: npt.NDArray[np.int64]
+    offsets: npt.NDArray[np.int64]  #: one more than there are cells, from 0
+    types: npt.NDArray[np.uint8]  #: VTK's
+    ghosts: npt.NDArray[np.uint8] | None  #: one a cell where the mesh has them
+
+
+def input_mesh_of_c(mesh: InputMeshC) -> InputMesh:
+    return InputMesh(mesh.num_points, mesh.num_cells, mesh.num_pieces, mesh.has_ghosts != 0)
+
+
+def mesh_part_of_c(part: MeshPartC) -> MeshPart:
+    """A copy in arrays of Python's."""
+
+    def copied(first: Any, num: int, dtype: str) -> npt.NDArray[Any]:
+        return np.ctypeslib.as_array(first, (num,)).copy() if num else np.empty(0, dtype)
+
+    return MeshPart(
+        part.first_point,
+        part.first_cell,
+        part.first_piece,
+        part.num_pieces,
+        copied(part.points, 3 * part.num_points, "float64").reshape(-1, 3),
+        copied(part.connectivity, part.num_connectivity, "int64"),
+        copied(part.offsets, part.num_cells + 1, "int64"),
+        copied(part.types, part.num_cells, "uint8"),
+        copied(part.ghosts, part.num_cells, "uint8") if part.ghosts else None,
     )

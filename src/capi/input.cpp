@@ -270,6 +270,47 @@ int hakobi_input_read(hakobi_input* in, const hakobi_field_read* read) {
     });
 }
 
+int hakobi_input_get_mesh(const hakobi_input* in, int64_t step, hakobi_input_mesh* mesh) {
+    return guarded([&] {
+        const hakobi::InputMesh found = require(in, "hakobi_input_get_mesh").input.mesh(step);
+        if (mesh == nullptr) throw Error(ErrorCode::invalid_argument, "hakobi_input_get_mesh: mesh is NULL");
+        *mesh = {};
+        mesh->num_points = found.num_points;
+        mesh->num_cells = found.num_cells;
+        mesh->num_pieces = found.num_pieces;
+        mesh->points_type = type_of(found.points_type);
+        mesh->has_ghosts = found.has_ghosts ? 1 : 0;
+    });
+}
+
+int hakobi_input_read_mesh(hakobi_input* in, int64_t step, hakobi_mesh_part* part) {
+    if (part != nullptr) *part = {};
+    return guarded([&] {
+        hakobi::Input& input = require(in, "hakobi_input_read_mesh").input;
+        if (part == nullptr) input.refuse("hakobi_input_read_mesh: part is NULL");
+        auto read = std::make_unique<hakobi::MeshPart>(input.read_mesh(step));
+        part->first_point = read->first_point;
+        part->first_cell = read->first_cell;
+        part->first_piece = read->first_piece;
+        part->num_pieces = read->num_pieces;
+        part->num_points = std::ssize(read->points) / 3;
+        part->points = read->points.data();
+        part->num_cells = std::ssize(read->types);
+        part->types = read->types.data();
+        part->offsets = read->offsets.data();
+        part->num_connectivity = std::ssize(read->connectivity);
+        part->connectivity = read->connectivity.data();
+        part->ghosts = read->ghosts.empty() ? nullptr : read->ghosts.data();
+        part->memory = read.release();
+    });
+}
+
+void hakobi_mesh_part_free(hakobi_mesh_part* part) {
+    if (part == nullptr) return;
+    delete static_cast<hakobi::MeshPart*>(part->memory);
+    *part = {};
+}
+
 int hakobi_input_refuse(hakobi_input* in, const char* text) {
     return guarded([&] { require(in, "hakobi_input_refuse").input.refuse(text_or(text)); });
 }

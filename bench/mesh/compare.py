@@ -145,6 +145,7 @@ def run(options: argparse.Namespace, contender: Contender, variables: dict[str, 
         if len(rows) != options.steps:
             sys.exit(f"{contender.title}: {len(rows)} lines of {options.steps} steps in {done.stdout!r}")
         contender.seconds.append(statistics.median(float(row[0]) for row in rows[2:]))
+        print(f"{contender.title}: {' '.join(row[0] for row in rows)}", file=sys.stderr, flush=True)
         last = f"run_{options.steps - 1:06d}"
         contender.bytes = sum(path.stat().st_size for path in folder.iterdir() if path.name.startswith(last))
         contender.verify(prefix, options.steps - 1)

@@ -347,7 +347,8 @@ MeshPart Input::read_mesh(std::int64_t step) {
         reading.emplace(std::move(found).value(), comm ? comm.rank() : 0, comm ? comm.size() : 1);
         return {};
     });
-    input::agree(comm, local).throw_if_error();
+    // As read does first: a rank that refuses takes part in either.
+    impl_->agree_on_read(local, {.name = "the mesh", .step = step}).throw_if_error();
     const auto read = [&](std::string_view name, FieldRead::Data data, Block block) {
         impl_->run_read({.name = std::string(name), .step = step, .block = std::move(block), .data = data})
             .throw_if_error();

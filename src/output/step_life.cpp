@@ -141,6 +141,11 @@ mpi::Agreed Output::Impl::run_step() noexcept {
     begin_call();
     if (mpi::Agreed agreed = finish_draining(method->most_draining() - 1); !agreed.status.ok()) return agreed;
     mpi::Agreed agreed = format->holds_meshes() ? write_mesh() : mpi::Agreed();
+    if (agreed.status.ok() && mesh.needs_file()) {
+        // What fails while it drains is not waited for again.
+        if (mpi::Agreed drained = finish_draining(method->most_draining() - 1); !drained.status.ok())
+            return drained;
+    }
     if (agreed.status.ok()) agreed = write_step();
     if (agreed.status.ok()) return agreed;
     mpi::Agreed earlier = finish_draining(0);

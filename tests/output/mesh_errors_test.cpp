@@ -61,6 +61,12 @@ TEST_F(MeshTest, RefusesOffsetsThatDoNotFit) {
         ErrorCode::invalid_argument, "cell 0 is of type 12, which has 8 points");
     expect_refused(
         [](RankMesh& mine, Mesh& mesh) {
+            std::swap(mine.offsets[1], mine.offsets[2]);
+            mesh.offsets = std::span<const std::int64_t>(mine.offsets);
+        },
+        ErrorCode::invalid_argument, "its offsets say 16");
+    expect_refused(
+        [](RankMesh& mine, Mesh& mesh) {
             mine.offsets[0] = 1;
             mesh.offsets = std::span<const std::int64_t>(mine.offsets);
         },
@@ -111,6 +117,60 @@ TEST_F(MeshTest, RefusesFieldsOfAnotherLengthAndStepsWithoutMesh) {
         EXPECT_TRUE(is_same_everywhere(comm, error));
         out.close();
     }
+}
+
+TEST_F(MeshTest, RefusesAFieldThatIsWrongOnOneRank) {
+    struct Wrong {
+        On on;
+        std::int64_t more_values, components;
+        const char* text;
+    };
+    for (const Wrong& wrong :
+         {Wrong{On::points, 1, 1, "values, and the mesh"}, Wrong{On::points, -1, 1, "values, and the mesh"},
+          Wrong{On::cells, 0, 2, "of 2 components each"}, Wrong{On::cells, 0, 0, "components"}}) {
+        Output out =
+            Output::create(comm, folder + "/run",
+                           {.method = "root", .format = "vtkhdf", .asynchronous = false, .replace = true});
+        const RankMesh mine(comm.rank(), comm.size(), 0);
+        const std::vector<double> values(2 * static_cast<std::size_t>(mine.num(wrong.on)) + 1);
+        const std::int64_t num = mine.num(wrong.on) + (is_rank_0() ? wrong.more_values : 0);
+        out.begin_step(0);
+        out.put_mesh(mine.mesh(Motion::fixed));
+        out.put({.name = "p",
+                 .data = std::span<const double>(values.data(), static_cast<std::size_t>(num)),
+                 .on = wrong.on,
+                 .components = is_rank_0() ? wrong.components : 1});
+        const Error error = error_of([&] { out.end_step(); });
+        EXPECT_EQ(error.code(), ErrorCode::invalid_argument) << error.what();
+        EXPECT_NE(std::string(error.what()).find(wrong.text), std::string::npos) << error.what();
+        EXPECT_TRUE(is_same_everywhere(comm, error));
+        out.close();
+        barrier();
+        if (is_rank_0()) {
+            EXPECT_EQ(names_in(folder), std::vector<std::string>());
+        }
+        barrier();
+    }
+}
+
+TEST_F(MeshTest, MayHaveNoCellsOnAnyRank) {
+    Output out = Output::create(comm, folder + "/run", {.format = "vtkhdf"});
+    out.begin_step(0);
+    out.put_mesh({.points = std::span<const double>(),
+                  .connectivity = std::span<const std::int64_t>(),
+                  .offsets = std::span<const std::int64_t>(),
+                  .types = {}});
+    out.put({.name = "p", .data = std::span<const double>(), .on = On::cells});
+    out.end_step();
+    out.close();
+    Input in = Input::open(comm, folder + "/run");
+    EXPECT_EQ(in.mesh().num_cells, 0);
+    EXPECT_EQ(in.mesh().num_pieces, comm.size());
+    const MeshPart part = in.read_mesh();
+    EXPECT_TRUE(part.points.empty() && part.types.empty() && part.connectivity.empty());
+    EXPECT_EQ(part.offsets, std::vector<std::int64_t>{0});
+    EXPECT_EQ(in.field("p").shape, std::vector<std::int64_t>{0});
+    in.close();
 }
 
 /// Written by all ranks, read by all and by the first alone.

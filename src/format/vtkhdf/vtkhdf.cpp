@@ -23,16 +23,18 @@ namespace hakobi::format {
 namespace {
 
 constexpr std::string_view time_name = "TimeValue";
+constexpr unsigned most_links = 65535;  // HDF5's own limit of what a header lists
 
 /// Everything that is open while one file is laid out.
 class GridBuilder {
   public:
-    GridBuilder(SparseImage& image, hsize_t alignment_bytes)
+    GridBuilder(SparseImage& image, hsize_t alignment_bytes, hsize_t metadata_bytes)
         : access_(H5Pcreate(H5P_FILE_ACCESS), H5Pclose, "H5Pcreate"),
           creation_(H5Pcreate(H5P_FILE_CREATE), H5Pclose, "H5Pcreate"),
           group_(H5Pcreate(H5P_GROUP_CREATE), H5Pclose, "H5Pcreate"),
           dataset_(H5Pcreate(H5P_DATASET_CREATE), H5Pclose, "H5Pcreate"),
-          file_((prepare(image, alignment_bytes), H5Fcreate("step.hdf", H5F_ACC_TRUNC, creation_, access_)),
+          file_((prepare(image, alignment_bytes, metadata_bytes),
+                 H5Fcreate("step.hdf", H5F_ACC_TRUNC, creation_, access_)),
                 H5Fclose, "H5Fcreate") {}
 
     [[nodiscard]] hid_t file() const { return file_; }
@@ -52,15 +54,18 @@ class GridBuilder {
     void close() { file_.close("H5Fclose"); }
 
   private:
-    void prepare(SparseImage& image, hsize_t alignment_bytes) {
+    void prepare(SparseImage& image, hsize_t alignment_bytes, hsize_t metadata_bytes) {
         check(driver_.use(access_, image), "H5Pset_driver");
         check(H5Pset_libver_bounds(access_, H5F_LIBVER_V18, H5F_LIBVER_V18), "H5Pset_libver_bounds");
         check(H5Pset_alignment(access_, alignment_bytes, alignment_bytes), "H5Pset_alignment");
+        check(H5Pset_meta_block_size(access_, metadata_bytes), "H5Pset_meta_block_size");
         check(H5Pset_fclose_degree(access_, H5F_CLOSE_STRONG), "H5Pset_fclose_degree");
         // Readers list fields in the order of put.
         const unsigned order = H5P_CRT_ORDER_TRACKED | H5P_CRT_ORDER_INDEXED;
         for (const hid_t list : {hid_t(creation_), hid_t(group_)}) {
             check(H5Pset_link_creation_order(list, order), "H5Pset_link_creation_order");
+            // Links stand in the group's own header, however many: a heap of them would lie behind the values.
+            check(H5Pset_link_phase_change(list, most_links, most_links), "H5Pset_link_phase_change");
             check(H5Pset_obj_track_times(list, false), "H5Pset_obj_track_times");
         }
         check(H5Pset_obj_track_times(dataset_, false), "H5Pset_obj_track_times");
@@ -125,11 +130,17 @@ std::int64_t put_field(GridBuilder& builder, const Groups& groups, const FieldDe
     return field.num_elements() == 0 ? 0 : offset_of(array);
 }
 
+/// About what everything but the values takes: it then stands together at the file's beginning, and is one write.
+hsize_t metadata_bytes_of(const StepDescription& step) {
+    constexpr hsize_t of_groups = 2048, of_field = 256;
+    return of_groups + of_field * step.fields.size();
+}
+
 Layout build(const StepDescription& step) {
     SparseImage image;
     Layout layout;
     {
-        GridBuilder builder(image, static_cast<hsize_t>(alignment_of(step)));
+        GridBuilder builder(image, static_cast<hsize_t>(alignment_of(step)), metadata_bytes_of(step));
         put_text(builder.file(), "title", step.title);
         if (!step.attributes.contains("source")) put_text(builder.file(), "source", "hakobi " HAKOBI_VERSION);
         put_attributes(builder.file(), step.attributes, std::nullopt);

@@ -116,6 +116,21 @@ TEST_P(ResumeTest, OtherCoordinatesAreRefused) {
     write_run({.method = GetParam(), .axes = axes(3), .resume = true}, 1, 1, put);
 }
 
+TEST_P(ResumeTest, AnotherFormatIsRefused) {
+    write_run({.method = "root"}, 0, 1);
+    const Error error = error_of([&] {
+        auto out = Output::create(comm, prefix(), {.method = GetParam(), .format = "vtkhdf", .resume = true});
+    });
+    EXPECT_EQ(to_string(error.code()), to_string(ErrorCode::invalid_argument)) << error.what();
+    EXPECT_NE(std::string(error.what()).find("run_000001.nc: the format of this run is vtkhdf"),
+              std::string::npos)
+        << error.what();
+    EXPECT_TRUE(is_same_everywhere(comm, error));
+    expect_steps(2);
+    write_run({.method = GetParam(), .resume = true}, 2, 2);
+    expect_steps(3);
+}
+
 TEST_P(ResumeTest, AStepMayBeLikeAnyEarlierOne) {
     write_run({.method = "root"}, 0, 1);
     {

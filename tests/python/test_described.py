@@ -152,6 +152,15 @@ def test_a_series_of_files_is_one_data_set_for_xarray(folder: Path) -> None:
     steps.close()
 
 
+def test_netcdf4_strings_the_files_together(folder: Path) -> None:
+    with netCDF4.MFDataset([str(folder / name) for name in FILES]) as series:
+        assert series["eta"].shape == (STEPS, NY, NX)
+        assert series["lat"].shape == (NY, NX)
+        for step in range(STEPS):
+            np.testing.assert_array_equal(series["eta"][step].filled(np.nan), eta(step))
+        np.testing.assert_array_equal(series["energy"][:], [2.5 * step for step in range(STEPS)])
+
+
 def test_ncrcat_strings_the_files_together(folder: Path) -> None:
     run(folder, "ncrcat", "-O", *FILES, "all.nc")
     with netCDF4.Dataset(folder / "all.nc") as file:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 import shutil
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -60,7 +62,7 @@ comm.free()
 """
 
 
-def write(folder: Path, prefix: str, steps: int, options: str = "{}") -> None:
+def write(folder: Path, prefix: str, steps: int, options: str = "{}", said: str = "") -> None:
     done = subprocess.run(
         [sys.executable, "-c", WRITER, prefix, str(steps), options],
         cwd=folder,
@@ -71,7 +73,7 @@ def write(folder: Path, prefix: str, steps: int, options: str = "{}") -> None:
         env=launch.environment(FLAVOUR, {}),
     )
     assert done.returncode == 0, done.stderr
-    assert done.stderr == ""
+    assert re.fullmatch(said, done.stderr), done.stderr
 
 
 @pytest.fixture(scope="module")
@@ -181,6 +183,47 @@ def test_a_resumed_run_is_shown_whole(tmp_path: Path) -> None:
         np.testing.assert_array_equal(file["step_number"][:], range(5))
         np.testing.assert_array_equal(file["eta"][4].filled(np.nan), eta(2))
         assert file["crs"][...] == 7
+
+
+@pytest.mark.parametrize("moment", ["before", "after"])
+def test_killed_while_it_is_replaced_one_of_both_is_there(tmp_path: Path, moment: str) -> None:
+    """A library before libc's kills the run at the file's renaming."""
+    compiler = shutil.which("cc") or pytest.skip("there is no C compiler")
+    call = '((int (*)(const char*, const char*))dlsym(RTLD_NEXT, "rename"))(from, to)'
+    (tmp_path / "killing.c").write_text(f"""
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <signal.h>
+#include <string.h>
+#include <unistd.h>
+int rename(const char* from, const char* to) {{
+    const int is_it = strstr(to, "run.series.nc") != NULL;
+    if (is_it && {int(moment == "before")}) kill(getpid(), SIGKILL);
+    const int status = {call};
+    if (is_it) kill(getpid(), SIGKILL);
+    return status;
+}}
+""")
+    run(tmp_path, compiler, "-shared", "-fPIC", "-o", "killing.so", "killing.c", "-ldl")
+    write(tmp_path, "run", 2)
+    killed = subprocess.run(
+        [sys.executable, "-c", WRITER, "run", "4", "{'resume': True}"],
+        cwd=tmp_path,
+        stderr=subprocess.DEVNULL,
+        timeout=120,
+        check=False,
+        env=launch.environment(FLAVOUR, {"LD_PRELOAD": str(tmp_path / "killing.so")}),
+    )
+    assert killed.returncode == -signal.SIGKILL
+    assert len(list(tmp_path.glob("run.series.nc.*.part"))) == (moment == "before")
+    with netCDF4.Dataset(tmp_path / "run.series.nc") as file:
+        times = [0, 60] if moment == "before" else [0, 60, 0]
+        np.testing.assert_array_equal(file["time"][:], times)
+        np.testing.assert_array_equal(file["eta"][-1].filled(np.nan), eta(times[-1] // 60))
+    write(tmp_path, "run", 1, "{'resume': True}", "hakobi: took over run.lock .*\n")
+    assert not list(tmp_path.glob("*.part"))
+    with netCDF4.Dataset(tmp_path / "run.series.nc") as file:
+        np.testing.assert_array_equal(file["step_number"][:], range(len(list(tmp_path.glob("run_*.nc")))))
 
 
 def test_many_steps_are_read_through_chapters(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -104,14 +105,15 @@ Region indexed_block_region(const Contents& contents, const Layout& child, bool 
     return blocks(child, offsets, lengths);
 }
 
-Region struct_region(const Contents& contents, bool& is_known) {
+/// None: it has parts that are not known.
+std::optional<Region> struct_region(const Contents& contents) {
     const auto n = static_cast<std::size_t>(contents.count(0, 0));
     std::vector<Part> parts;
     parts.reserve(n);
     Layout child;
     for (std::size_t i = 0; i < n; ++i) {
         if (i == 0 || contents.type(i) != contents.type(i - 1)) child = layout_of(contents.type(i));
-        is_known = is_known && child.is_known;
+        if (!child.is_known) return {};
         parts.push_back(placed(contents.address(i, 1 + n + i), child.items(contents.count(1 + i, 1 + i))));
     }
     return Region::concatenated(parts);
@@ -185,10 +187,11 @@ Region darray_region(const Contents& contents, const Layout& child) {
     return region;
 }
 
-Region derived_region(const Contents& contents, bool& is_known) {
-    if (contents.combiner() == MPI_COMBINER_STRUCT) return struct_region(contents, is_known);
+/// None: the type, or one in it, is not known.
+std::optional<Region> derived_region(const Contents& contents) {
+    if (contents.combiner() == MPI_COMBINER_STRUCT) return struct_region(contents);
     const Layout child = layout_of(contents.type(0));
-    is_known = child.is_known;
+    if (!child.is_known) return {};
     switch (contents.combiner()) {
         case MPI_COMBINER_DUP:
         case MPI_COMBINER_RESIZED:
@@ -214,7 +217,6 @@ Region derived_region(const Contents& contents, bool& is_known) {
         case MPI_COMBINER_DARRAY:
             return darray_region(contents, child);
         default:
-            is_known = false;
             return {};
     }
 }
@@ -228,16 +230,16 @@ Layout decode(MPI_Datatype type, const Contents& contents) {
     layout.extent_bytes = extent;
     layout.is_committed = contents.is_valid() && contents.is_leaf();
     if (!contents.is_valid()) return layout;
-    layout.is_known = true;
-    layout.item = contents.is_leaf() ? named_region(type, size) : derived_region(contents, layout.is_known);
+    std::optional<Region> item = contents.is_leaf() ? named_region(type, size) : derived_region(contents);
+    if (!item) return layout;
+    layout.item = *std::move(item);
     // The decoding checks itself: what does not have the size and the true extent that MPI states is left to the MPI
     // library. (Open MPI 4.1 takes a vector of overlapping blocks with a negative stride for a contiguous type.)
     MPI_Count true_lower = 0, true_extent = 0;
     PMPI_Type_get_true_extent_x(type, &true_lower, &true_extent);
-    layout.is_known =
-        layout.is_known && layout.item.valid() && layout.item.size_bytes() == layout.size_bytes &&
-        (layout.item.empty() ||
-         (layout.item.begin_bytes() == true_lower && layout.item.end_bytes() == true_lower + true_extent));
+    layout.is_known = layout.item.valid() && layout.item.size_bytes() == layout.size_bytes &&
+                      (layout.item.empty() || (layout.item.begin_bytes() == true_lower &&
+                                               layout.item.end_bytes() == true_lower + true_extent));
     return layout;
 }
 

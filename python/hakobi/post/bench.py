@@ -14,18 +14,19 @@ import os
 import secrets
 import statistics
 import subprocess
-import threading
+import sys
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import numpy as np
 
 from hakobi.errors import RunError, StorageError
-from hakobi.post import indexing, serving
+from hakobi.post import indexing
 from hakobi.post.browser import Browser
 from hakobi.post.catalogue import Catalogue
 from hakobi.post.overview import path_of
@@ -136,21 +137,33 @@ def shaped(name: str) -> Iterator[Link]:
             subprocess.run(command.split(), capture_output=True, check=False)
 
 
+@dataclass(frozen=True)
+class Served:
+    """A server that runs: its address with the token, and its process."""
+
+    address: str
+    pid: int
+
+    def peak_bytes(self) -> int:
+        """The most memory that it has held."""
+        told = Path(f"/proc/{self.pid}/status").read_text()
+        return 1024 * int(told.partition("VmHWM:")[2].split()[0])
+
+
 @contextlib.contextmanager
-def served(path: Path, link: Link) -> Iterator[str]:
-    """The address of a server in this process."""
-    with serving.listen(link.server, 0) as listener:
-        server, address = serving.make_server(path, listener, hosts=(link.server,))
-        thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
-        thread.start()
+def served(path: Path, link: Link) -> Iterator[Served]:
+    """`hakobi post` as a process of its own, as people start it: what asks the browsers is not in its way."""
+    command = [sys.executable, "-m", "hakobi", "post", str(path), "--host", link.server, "--name", link.server]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:
+        assert server.stdout is not None
         try:
-            with (
-                slow_line(address.port, *SLOW) if link.name == "slow" else contextlib.nullcontext(address.port) as port
-            ):
-                yield f"http://{link.server}:{port}/?token={address.token}"
+            told = urlsplit(server.stdout.readline().strip())
+            if told.port is None:
+                raise RunError(f"the server did not start: status {server.wait()}")
+            with slow_line(told.port, *SLOW) if link.name == "slow" else contextlib.nullcontext(told.port) as port:
+                yield Served(f"http://{link.server}:{port}/?{told.query}", server.pid)
         finally:
-            server.should_exit = True
-            thread.join()
+            server.terminate()
 
 
 class Bench:
@@ -198,19 +211,22 @@ class Bench:
         found: dict[str, list[list[float]]] = {axis: [] for axis in AXES}
         floor: list[float] = []
         series = next(iter(Catalogue(self.step).series.values())).id
-        with served(self.step, link) as address, contextlib.ExitStack() as stack:
+        with served(self.step, link) as server, contextlib.ExitStack() as stack:
             browsers = [stack.enter_context(Browser(1600, 900, link.namespace, link.browser)) for _ in range(viewers)]
             for browser in browsers:  # the cookie and the page's modules, as for who has looked before
-                browser.go(address)
+                browser.go(server.address)
                 browser.wait("document.querySelector('#plane').dataset.refined", 60)
             for _ in range(self._rounds):
                 for number, axis in enumerate(AXES):
                     hashes = [self._hash(series, number) for _ in range(viewers)]
                     for path in (self.step, path_of(self.step)):
                         drop(path)
-                    found[axis] += self._look(browsers, address.partition("?")[0], hashes)
+                    found[axis] += self._look(browsers, server.address.partition("?")[0], hashes)
                 floor += self._open_empty(browsers)
+            peak_bytes = server.peak_bytes()
         told = [record for axis in AXES for record in self._records(link, viewers, axis, found[axis])]
+        for record in told:
+            record["server_peak_bytes"] = peak_bytes
         common = {"kind": "summary", "what": "empty_page", "viewers": viewers, "link": link.name}
         return [*told, {**common, "median_s": statistics.median(floor), "samples_s": floor}]
 

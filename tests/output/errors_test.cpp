@@ -305,6 +305,23 @@ class FullTest : public RanksTest, public ::testing::WithParamInterface<std::str
         RanksTest::TearDown();
     }
 
+    void expect_full(const Error& error) const {
+        // An MPI library's own collective I/O may report less than the reason.
+        const bool may_be_vague = GetParam() == "parallel" && error.code() != ErrorCode::ok;
+        EXPECT_TRUE(error.code() == ErrorCode::no_space || may_be_vague) << error.what();
+        EXPECT_TRUE(is_same_everywhere(comm, error)) << error.what();
+    }
+    /// Collective. After the output is closed: its first step alone is there, with the bytes of `written`.
+    void expect_first_step_whole(const OutputOptions& options, const std::vector<TestField>& written) {
+        barrier();
+        if (is_rank_0()) {
+            EXPECT_EQ(names_in(folder + "/small"), std::vector<std::string>{"run_000000.nc"});
+            EXPECT_TRUE(bytes_of_file(folder + "/small/run_000000.nc") ==
+                        reference_file(options, 0, written, comm.size()));
+        }
+        barrier();
+    }
+
   private:
     bool is_mounted_ = false;
 };
@@ -318,18 +335,9 @@ TEST_P(FullTest, AFullFileSystemIsTheSameErrorEverywhereAndTheFirstStepStaysWhol
         write_step(out, comm, 1, large);
         out.close();  // where the step was hidden, here
     });
-    // An MPI library's own collective I/O may report less than the reason.
-    const bool may_be_vague = GetParam() == "parallel" && error.code() != ErrorCode::ok;
-    EXPECT_TRUE(error.code() == ErrorCode::no_space || may_be_vague) << error.what();
-    EXPECT_TRUE(is_same_everywhere(comm, error)) << error.what();
+    expect_full(error);
     out.close();
-    barrier();
-    if (is_rank_0()) {
-        EXPECT_EQ(names_in(folder + "/small"), std::vector<std::string>{"run_000000.nc"});
-        EXPECT_TRUE(bytes_of_file(folder + "/small/run_000000.nc") ==
-                    reference_file({}, 0, small, comm.size()));
-    }
-    barrier();
+    expect_first_step_whole({}, small);
 }
 
 TEST_P(FullTest, AFullFileSystemInACompressedStepIsTheSameErrorEverywhereAndTheFirstStepStaysWhole) {
@@ -351,17 +359,9 @@ TEST_P(FullTest, AFullFileSystemInACompressedStepIsTheSameErrorEverywhereAndTheF
         out.end_step();
         out.close();  // where the step was hidden, here
     });
-    const bool may_be_vague = GetParam() == "parallel" && error.code() != ErrorCode::ok;
-    EXPECT_TRUE(error.code() == ErrorCode::no_space || may_be_vague) << error.what();
-    EXPECT_TRUE(is_same_everywhere(comm, error)) << error.what();
+    expect_full(error);
     out.close();
-    barrier();
-    if (is_rank_0()) {
-        EXPECT_EQ(names_in(folder + "/small"), std::vector<std::string>{"run_000000.nc"});
-        EXPECT_TRUE(bytes_of_file(folder + "/small/run_000000.nc") ==
-                    reference_file(options, 0, small, comm.size()));
-    }
-    barrier();
+    expect_first_step_whole(options, small);
 }
 
 INSTANTIATE_TEST_SUITE_P(Errors, FullTest, ::testing::ValuesIn(writing_methods()), name_of_method);

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,6 +18,7 @@ from fuzz_post import attack
 from hakobi.errors import FormatError, InputError
 from hakobi.post import indexing, shapes
 from hakobi.post.catalogue import identifier
+from hakobi.post.hdf5 import LOCK
 from hakobi.post.mesh import Mesh
 from hakobi.post.picture import picture
 from hakobi.post.source import Step
@@ -321,6 +323,25 @@ def test_a_picture_of_a_mesh(tmp_path: Path, cut: str | None) -> None:
         with pytest.raises(InputError):
             picture(tmp_path / "run", tmp_path / "wrong.png", field="p", cut=wrong)
     assert not (tmp_path / "wrong.png").exists()
+
+
+def test_meshes_may_be_collected_while_their_library_is_in_use(tmp_path: Path) -> None:
+    """The collector runs destructors in any thread, also in the one that holds the lock."""
+    path = write_mesh(tmp_path / "flow.hdf", boxes("hexahedra", 1))
+    mesh: Mesh | None = opened(path)
+    handle = mesh._files[0].handle  # type: ignore[union-attr]
+
+    def collect() -> None:
+        nonlocal mesh
+        with LOCK:
+            mesh = None
+
+    thread = threading.Thread(target=collect, daemon=True)
+    thread.start()
+    thread.join(20)
+    assert not thread.is_alive()
+    opened(path)  # closes what was given up
+    assert not handle
 
 
 def test_an_index_of_meshes_has_nothing_to_do(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import collections
 import contextlib
 import math
 import threading
@@ -15,6 +16,8 @@ from hakobi.post.source import MOST_COORDINATES, MOST_FIELDS, TIME_NAMES, Array,
 
 #: HDF5's library is not for several threads at once; h5py's own lock does not span calls.
 LOCK = threading.Lock()
+#: Files that nobody uses any more, and that were given up while LOCK was held.
+_given_up: collections.deque[Any] = collections.deque()
 #: What h5py raises for files that are damaged.
 ERRORS = (OSError, RuntimeError, KeyError, ValueError, TypeError, OverflowError)
 
@@ -32,11 +35,30 @@ def open_hdf5(fd: int, name: str) -> Any:
         raise FormatError(f"{name} is no whole NetCDF-4 or HDF5 file") from error
 
 
+def give_up(file: Any) -> None:
+    """Closes a file that nobody uses: at once, or where LOCK is held, when the next file is opened. Never waits: the
+    garbage collector calls destructors in any thread, also in the one that holds LOCK."""
+    _given_up.append(file)
+    if LOCK.acquire(blocking=False):
+        try:
+            _close_given_up()
+        finally:
+            LOCK.release()
+
+
+def _close_given_up() -> None:
+    """Called with LOCK held."""
+    while _given_up:
+        with contextlib.suppress(Exception):
+            _given_up.popleft().close()
+
+
 def survey(fd: int, path: Path, root: Path) -> Found:
     """What is in the file. Raises FormatError."""
     from hakobi.post import vtkhdf
 
     with LOCK:
+        _close_given_up()
         file = open_hdf5(fd, path.name)
         try:
             found = vtkhdf.survey(file, fd, path, root) or _Survey(file, path.name).take()
@@ -74,10 +96,9 @@ class _Packed:
         return values
 
     def close(self) -> None:
-        if self._file is not None:
-            with LOCK, contextlib.suppress(Exception):
-                self._file.close()
-            self._file = None
+        file, self._file = self._file, None
+        if file is not None:
+            give_up(file)
 
 
 class _Survey:

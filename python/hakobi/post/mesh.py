@@ -5,7 +5,6 @@ Nothing is held in memory but a piece of the arrays at a time; hakobi/post/shape
 
 from __future__ import annotations
 
-import contextlib
 import itertools
 import os
 from collections.abc import Iterator
@@ -16,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from hakobi.errors import FormatError
-from hakobi.post.hdf5 import ERRORS, LOCK
+from hakobi.post.hdf5 import ERRORS, LOCK, give_up
 from hakobi.post.source import Array, Field, Identity
 
 #: Cells, points or values that are looked at together.
@@ -140,8 +139,7 @@ class Mesh:
 
     def __del__(self) -> None:
         for file in self._files:
-            with LOCK, contextlib.suppress(Exception):
-                file.handle.close()
+            give_up(file.handle)
             os.close(file.fd)
         self._files = []
 

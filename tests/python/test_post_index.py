@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
+import subprocess
+import time
 import zipfile
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import h5py
 import numpy as np
+import psutil
 import pytest
 
 from hakobi.errors import FormatError
@@ -17,8 +22,9 @@ from hakobi.post import indexing, reducer, reduction
 from hakobi.post.catalogue import Catalogue
 from hakobi.post.overview import Overview, path_of
 from hakobi.post.pyramid import Level, levels_of, units_of
+from hakobi.post.workers import map_ahead
 from posting import Array, open_step, wave, write_step
-from running import Result
+from running import Result, has_ended, start
 
 Command = Callable[..., Result]
 
@@ -110,9 +116,9 @@ def test_several_times_in_one_file(tmp_path: Path) -> None:
         file.create_dataset("eta", data=values, maxshape=(None, 30, 40), chunks=(1, 30, 40))
     assert indexing.make_overview(tmp_path / "a.nc").state == "made"
     overview = Overview(path_of(tmp_path / "a.nc"))
-    for time in range(3):
-        expected = coarse(values[time].astype(float), 2)
-        np.testing.assert_allclose(read_level(overview, "eta", 2, time), expected, atol=5e-3)
+    for number in range(3):
+        expected = coarse(values[number].astype(float), 2)
+        np.testing.assert_allclose(read_level(overview, "eta", 2, number), expected, atol=5e-3)
 
 
 def test_bytes_do_not_depend_on_units_or_processes(tmp_path: Path) -> None:
@@ -150,6 +156,63 @@ def test_an_interrupted_run_is_gone_on_with(tmp_path: Path, monkeypatch: pytest.
     expected = coarse(wave((300, 64, 64)).astype(float), 1)
     np.testing.assert_allclose(read_level(Overview(path_of(path)), "eta", 1), expected, atol=5e-3)
     assert sorted(p.name for p in tmp_path.iterdir()) == ["a.nc", "a.nc.overview.zip"]
+
+
+def start_long_index(folder: Path) -> tuple[subprocess.Popen[str], list[int]]:
+    """`hakobi index` of a field that takes it long, once its workers are at it, and their processes' numbers."""
+    with h5py.File(folder / "a.nc", "w") as file:  # 32 GB of zeros, of which no byte is stored
+        create = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
+        create.set_fill_time(h5py.h5d.FILL_TIME_NEVER)
+        create.set_alloc_time(h5py.h5d.ALLOC_TIME_EARLY)
+        space = h5py.h5s.create_simple((2000, 2000, 2000))
+        h5py.h5d.create(file.id, b"eta", h5py.h5t.IEEE_F32LE, space, create)
+    process = start("index", folder / "a.nc", "--processes", 2, "--memory", 64)
+    journal = folder / ".a.nc.overview.zip.journal"
+    until = time.monotonic() + 60
+    while not (journal.exists() and len(journal.read_text().splitlines()) > 3):
+        assert process.poll() is None
+        assert time.monotonic() < until
+        time.sleep(0.02)
+    children = psutil.Process(process.pid).children(recursive=True)
+    return process, [child.pid for child in children if "spawn_main" in " ".join(child.cmdline())]
+
+
+def wait_for_ends(pids: list[int]) -> None:
+    until = time.monotonic() + 10
+    while not all(map(has_ended, pids)):
+        assert time.monotonic() < until
+        time.sleep(0.02)
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGKILL])
+def test_workers_end_with_the_command(tmp_path: Path, number: signal.Signals) -> None:
+    process, workers = start_long_index(tmp_path)
+    assert len(workers) == 2
+    process.send_signal(number)
+    _, told = process.communicate(timeout=10)  # not when all that was begun is done
+    wait_for_ends(workers)
+    if number != signal.SIGKILL:
+        assert (process.returncode, told) == (2, "hakobi index: interrupted\n")
+
+
+def test_a_worker_that_is_ended_is_said(tmp_path: Path) -> None:
+    process, workers = start_long_index(tmp_path)
+    os.kill(workers[0], signal.SIGKILL)
+    _, told = process.communicate(timeout=10)
+    wait_for_ends(workers)
+    assert process.returncode == 2
+    assert told.startswith("hakobi index: a process that shared the work was ended")
+    assert told.count("\n") == 1
+
+
+def test_few_units_are_handed_out_ahead() -> None:
+    """More may fill a pipe of the executor, and the executor then waits for itself."""
+    taken = []
+    with ThreadPoolExecutor(1) as executor:
+        results = map_ahead(executor, str, (taken.append(n) or n for n in range(9)), 3)
+        assert next(results) == "0"
+        assert len(taken) <= 4
+        assert list(results) == [str(n) for n in range(1, 9)]
 
 
 def test_an_overview_belongs_to_its_steps_content(tmp_path: Path) -> None:

@@ -15,13 +15,14 @@ from __future__ import annotations
 import base64
 import contextlib
 import fcntl
+import functools
+import itertools
 import json
 import math
-import multiprocessing
 import os
 import zlib
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import Executor, ProcessPoolExecutor
+from concurrent.futures import Executor
 from dataclasses import dataclass
 from dataclasses import field as member
 from pathlib import Path
@@ -36,6 +37,7 @@ from hakobi.post.container import Entry, Writer, combine_crc32, write_all
 from hakobi.post.overview import FORMAT, Overview, fingerprint, path_of
 from hakobi.post.pyramid import Level, Unit, levels_of, units_of
 from hakobi.post.source import Field, Step
+from hakobi.post.workers import map_ahead, workers
 
 Array = NDArray[Any]
 
@@ -45,6 +47,8 @@ PERCENTILES = (0.5, 1, 2, 5, 10, 25, 50, 75, 90, 95, 98, 99, 99.5)
 _BINS = 64
 #: A whole step below this is one process's work.
 _SMALL_BYTES = 256 << 20
+#: Steps, or units of a step, that are handed out a process.
+_AHEAD = 4
 
 
 @dataclass(frozen=True)
@@ -335,8 +339,10 @@ def _is_whole(path: Path, step: Step) -> bool:
         found.close()
 
 
-def make_overview(path: Path, executor: Executor | None = None, unit_bytes: int = 128 << 20) -> Outcome:
-    """Makes one step's overview unless there is one that fits."""
+def make_overview(
+    path: Path, unit_bytes: int = 128 << 20, executor: Executor | None = None, processes: int = 1
+) -> Outcome:
+    """Makes one step's overview unless there is one that fits; with an executor by its processes together."""
     try:
         step = Step.open(path)
     except FormatError as error:
@@ -352,7 +358,9 @@ def make_overview(path: Path, executor: Executor | None = None, unit_bytes: int 
         if final.exists() and _is_whole(final, step):
             return Outcome(path, "kept", step.num_bytes, final.stat().st_size)
         run: Callable[[Iterable[_Job]], Iterator[_Done]] = (
-            (lambda jobs: executor.map(_reduce, jobs)) if executor else (lambda jobs: map(_reduce, jobs))
+            (lambda jobs: map_ahead(executor, _reduce, jobs, _AHEAD * processes))
+            if executor
+            else (lambda jobs: map(_reduce, jobs))
         )
         size = _Maker(step, run, unit_bytes).make()
         return Outcome(path, "made", step.num_bytes, size)
@@ -365,25 +373,20 @@ def make_overview(path: Path, executor: Executor | None = None, unit_bytes: int 
 
 
 def make_overviews(paths: list[Path], processes: int, memory_bytes: int) -> Iterator[Outcome]:
-    """Makes the overviews of many steps, in order: small steps side by side, a large one by all processes together."""
+    """Makes the overviews of many steps, in order: small steps side by side, a large one by all processes together.
+    Raises RunError where one of them was ended."""
     # A unit is held several times: as read, as sums, as means, as bricks.
     unit_bytes = max(4 << 20, memory_bytes // (4 * max(1, processes)))
+    make = functools.partial(make_overview, unit_bytes=unit_bytes)
     if processes <= 1:
-        yield from (make_overview(path, None, unit_bytes) for path in paths)
+        yield from map(make, paths)
         return
-    context = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(processes, mp_context=context) as executor:
-        batch: list[Path] = []
-        for path in paths:
-            if _size(path) < _SMALL_BYTES:
-                batch.append(path)
-                if len(batch) < 4 * processes:
-                    continue
-            yield from executor.map(make_overview, batch, [None] * len(batch), [unit_bytes] * len(batch))
-            batch = []
-            if _size(path) >= _SMALL_BYTES:
-                yield make_overview(path, executor, unit_bytes)
-        yield from executor.map(make_overview, batch, [None] * len(batch), [unit_bytes] * len(batch))
+    with workers(processes) as executor:
+        for is_small, group in itertools.groupby(paths, lambda path: _size(path) < _SMALL_BYTES):
+            if is_small:
+                yield from map_ahead(executor, make, group, _AHEAD * processes)
+            else:
+                yield from (make(path, executor=executor, processes=processes) for path in group)
 
 
 def _size(path: Path) -> int:

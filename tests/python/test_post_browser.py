@@ -322,3 +322,40 @@ return [...p];
         browser.run("document.querySelector('#with input').click()")
         browser.wait("hakobi.mesh.drawn.size === 1")
         assert errors(browser) == []
+
+
+#: How many pixels at the picture's edges are not background, and how many of all.
+DRAWN_PIXELS = """
+const view = hakobi[arguments[0]], { gl } = view;
+view.drawNow();
+const [width, height] = [gl.drawingBufferWidth, gl.drawingBufferHeight], all = new Uint8Array(4 * width * height);
+gl.readPixels(0, 0, width, height, gl.RGBA, gl.UNSIGNED_BYTE, all);
+const ground = view.background().map((v) => Math.round(255 * v));
+let [edge, inside] = [0, 0];
+for (let n = 0; n < width * height; n += 1) {
+  if (ground.every((v, d) => Math.abs(v - all[4 * n + d]) < 2)) continue;
+  const [x, y] = [n % width, Math.floor(n / width)];
+  if (x === 0 || y === 0 || x === width - 1 || y === height - 1) edge += 1; else inside += 1;
+}
+return [edge, inside / (width * height)];
+"""
+
+
+def test_meshes_and_volumes_are_whole_in_the_first_view(browser: browsers.Browser, tmp_path: Path) -> None:
+    write_mesh(tmp_path / "cube_0.hdf", [block("hexahedra", (8, 8, 8))], {"p": lambda x: x[:, 0]})
+    indexing.make_overview(write_step(tmp_path / "solid_0.nc", {"p": np.ones((40, 40, 40), "f4")}))
+    with served(tmp_path) as client:
+        browser.go("about:blank")
+        browser.go(f"http://127.0.0.1:{client.port}/?token={TOKEN}#series={identifier('cube_#.hdf')}")
+        for name in ("mesh", "scene"):
+            browser.wait(f"document.querySelector('#{name}').dataset.complete === 'true'")
+            for turn, tilt in ((0.7, 0.5), (0.785, 0.615), (2.5, -0.9)):
+                browser.run(f"hakobi.{name}.move({{ turn: {turn}, tilt: {tilt} }})")
+                edge, share = browser.run(DRAWN_PIXELS, name)
+                assert edge == 0
+                assert share > 0.1
+            browser.run(f"const v = hakobi.{name}; v.zoom(0.3); v.fitAgain();")
+            assert browser.run(DRAWN_PIXELS, name)[0] == 0
+            if name == "mesh":
+                browser.run(f"hakobi.set({{ series: '{identifier('solid_#.nc')}', view: 'volume' }})")
+        assert errors(browser) == []

@@ -390,7 +390,10 @@ on('plane', 'drawn', () => { if (now.field) { showSent(); if (hover) showReadout
 window.addEventListener('hashchange', () => { state = states.read(location.hash); update(); });
 window.addEventListener('resize', () => now.look && showBar(now.look, now.field.units));
 
-function fit() { remember({ zoom: undefined, x: undefined, y: undefined }); plane.fit(); remember({ zoom: undefined, x: undefined, y: undefined }); }
+function fit() {
+  if (orbit()) { orbit().fitAgain(); return; }
+  remember({ zoom: undefined, x: undefined, y: undefined }); plane.fit(); remember({ zoom: undefined, x: undefined, y: undefined });
+}
 function setMinus(value) { return set({ minus: value || undefined, low: undefined, high: undefined, range: '0.5', map: undefined }).then(() => { now.look = undefined; refit(true); }); }
 function toggleLine() {
   plane.isLining = !plane.isLining;

@@ -4,7 +4,7 @@
 import { colours } from './colours.js';
 import { HALVES } from './half.js';
 import { getBytes, getJson } from './net.js';
-import { compile, Orbit } from './orbit.js';
+import { compile, FOCAL, Orbit } from './orbit.js';
 
 const VERTEX = `#version 300 es
 layout(location = 0) in vec3 position;
@@ -99,6 +99,7 @@ export class MeshScene extends Orbit {
     const key = ids.join(' ');
     if (!this.frames.has(key)) this.frames.set(key, this.frameOf(bodies)); // a turning part does not move the view
     this.frame = this.frames.get(key);
+    this.fit(this.frame.radius);
     for (const id of this.drawn.keys()) if (!ids.includes(id)) this.release(id);
     this.abort?.abort();
     this.abort = new AbortController();
@@ -110,7 +111,9 @@ export class MeshScene extends Orbit {
   frameOf(bodies) {
     const low = [0, 1, 2].map((d) => Math.min(...bodies.map((b) => b.step.mesh.low[d])));
     const high = [0, 1, 2].map((d) => Math.max(...bodies.map((b) => b.step.mesh.high[d])));
-    return { middle: low.map((v, d) => (v + high[d]) / 2), size: Math.max(...low.map((v, d) => high[d] - v)) || 1, low, high };
+    const lengths = low.map((v, d) => high[d] - v);
+    const size = Math.max(...lengths) || 1;
+    return { middle: low.map((v, d) => (v + high[d]) / 2), size, low, high, radius: Math.hypot(...lengths) / size / 2 || 0.5 };
   }
 
   // Level after level for all bodies; where the last ones came fast, only the level that was whole.
@@ -201,10 +204,10 @@ export class MeshScene extends Orbit {
 
   get numTriangles() { return [...this.drawn.values()].reduce((sum, d) => sum + d.count / 3, 0); }
 
-  // The matrix from the frame's coordinates to the screen: 1.8 is the focal length, as for volumes.
+  // The matrix from the frame's coordinates to the screen.
   matrix({ eye, forward, right, up }, width, height) {
     const dot = (a, b) => a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
-    const [sx, sy] = [(3.6 * Math.min(width, height)) / width, (3.6 * Math.min(width, height)) / height];
+    const [sx, sy] = [width, height].map((n) => (2 * FOCAL * Math.min(width, height)) / n);
     const [near, far] = [0.02, 20];
     const rows = [[...right.map((v) => sx * v), -sx * dot(right, eye)], [...up.map((v) => sy * v), -sy * dot(up, eye)]];
     const depth = [...forward, -dot(forward, eye)];

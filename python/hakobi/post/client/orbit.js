@@ -14,6 +14,9 @@ export function compile(gl, vertex, fragment) {
   return program;
 }
 
+// Distance of the picture from the eye, its shorter side being 1.
+export const FOCAL = 1.8;
+
 export class Orbit {
   constructor(canvas, { onMove, onFailure, onPick }, options) {
     this.canvas = canvas;
@@ -23,9 +26,18 @@ export class Orbit {
     this.gl = canvas.getContext('webgl2', { preserveDrawingBuffer: true, ...options });
     if (!this.gl) throw new Error('This browser has no WebGL2: volumes and meshes need it, slices do not.');
     this.quality = 0.5; // share of the canvas's pixels a direction, until drawing turns out to be fast
-    this.distance = 3.1;
     this.listen();
   }
+
+  // What is drawn lies in a sphere of that radius about the origin: another one is brought into view, whole however it is turned.
+  fit(radius) {
+    if (radius === this.radius) return;
+    this.radius = radius;
+    const share = 0.96; // of the picture's shorter side
+    this.distance = radius * Math.hypot(1, (2 * FOCAL) / share);
+  }
+
+  fitAgain() { const { radius } = this; this.radius = undefined; this.fit(radius); this.move({}); }
 
   draw() {
     if (this.isDue || !this.isReady()) return;

@@ -2,7 +2,7 @@
 
 import { colours } from './colours.js';
 import { getBytes } from './net.js';
-import { compile, Orbit } from './orbit.js';
+import { compile, FOCAL, Orbit } from './orbit.js';
 
 const VERTEX = `#version 300 es
 void main() { gl_Position = vec4(vec2(gl_VertexID == 1, gl_VertexID == 2) * 4.0 - 1.0, 0.0, 1.0); }`;
@@ -36,7 +36,7 @@ vec3 shade(vec3 p, vec3 way) {
 
 void main() {
   vec2 uv = (gl_FragCoord.xy - 0.5 * size) / min(size.x, size.y);
-  vec3 way = normalize(forward * 1.8 + right * uv.x + up * uv.y);
+  vec3 way = normalize(forward * ${FOCAL.toFixed(3)} + right * uv.x + up * uv.y);
   vec3 a = (-0.5 * extent - eye) / way, b = (0.5 * extent - eye) / way;
   vec3 near3 = min(a, b), far3 = max(a, b);
   float near = max(max(near3.x, near3.y), max(near3.z, 0.0)), far = min(far3.x, min(far3.y, far3.z));
@@ -149,13 +149,14 @@ export class Scene extends Orbit {
     const [width, height] = this.resize();
     const { look, state, isSurface, step, field } = this.what;
     const set = (name, kind, ...values) => gl[`uniform${kind}`](gl.getUniformLocation(this.program, name), ...values);
-    const { eye, forward, right, up } = this.camera();
     const spacing = (axis) => (axis.first !== undefined && axis.size > 1 && !axis.kind ? Math.abs(axis.last - axis.first) / (axis.size - 1) : 1);
     const axes = field.axes.map((key) => step.axes[key]);
     const isEven = axes.every((axis) => axis.units === axes[0].units);
     const lengths = axes.map((axis) => axis.size * (isEven ? spacing(axis) : 1)).reverse();
     const longest = Math.max(...lengths);
     const extent = lengths.map((n) => Math.max(0.05, n / longest));
+    this.fit(Math.hypot(...extent) / 2);
+    const { eye, forward, right, up } = this.camera();
     set('size', '2f', width, height);
     set('eye', '3fv', eye);
     set('right', '3fv', right);

@@ -52,7 +52,7 @@ test-python: build ## the tests of the Python package
 # The readers know nothing of MPI: once is enough where the tests run for both libraries.
 test-fuzz: setup ## the readers of foreign bytes under a fuzzer, briefly (with Open MPI only)
 ifeq ($(HAKOBI_MPI),openmpi)
-	@tools/fuzz --seconds $(or $(FUZZ_S),15)
+	@tools/fuzz --seconds $(or $(FUZZ_S),5)
 endif
 
 fuzz: setup ## the same for FUZZ_S seconds each (default 60); tools/fuzz --help says more

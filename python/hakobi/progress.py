@@ -1,7 +1,8 @@
 """Waiting that is visible: what is done, for how long, and about how long it still takes.
 
-A phase is announced when it begins. On a terminal it is one line that counts the seconds and goes away; in a log it is
-one line that stays. A phase of which is known that it takes less than SILENT_S says nothing in a log.
+On a terminal a phase is one line that counts the seconds and goes away. In a log it is a line that stays: at once where
+it is known to take longer than SILENT_S, else when so long has passed since the last line. So short phases one after
+the other are one line now and then.
 """
 
 from __future__ import annotations
@@ -15,16 +16,43 @@ from contextlib import contextmanager
 #: Seconds that a user waits without being told why.
 SILENT_S = 3.0
 
+#: When a log got its last line (time.monotonic); None before the first phase.
+_last_line_s: float | None = None
+
 
 @contextmanager
 def phase(text: str, expected_s: float | None = None) -> Iterator[None]:
     """Shows `text` on stderr while the block runs. `expected_s`: about how long that takes, where it is known."""
-    if not sys.stderr.isatty():
-        if expected_s is None or expected_s > SILENT_S:
-            sys.stderr.write(f"{text}{words_left(0, expected_s)}\n")
-            sys.stderr.flush()
+    if sys.stderr.isatty():
+        with _counting(text, expected_s):
+            yield
+    else:
+        with _logging(text, expected_s):
+            yield
+
+
+@contextmanager
+def _logging(text: str, expected_s: float | None) -> Iterator[None]:
+    global _last_line_s
+    now_s = time.monotonic()
+    _last_line_s = now_s if _last_line_s is None else _last_line_s
+    silent_s = 0.0 if expected_s is not None and expected_s > SILENT_S else _last_line_s + SILENT_S - now_s
+    line = f"{text}{words_left(0, expected_s)}"
+    if silent_s <= 0:
+        say(line)
         yield
         return
+    timer = threading.Timer(silent_s, say, [line])
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
+
+
+@contextmanager
+def _counting(text: str, expected_s: float | None) -> Iterator[None]:
     ended = threading.Event()
 
     def count() -> None:
@@ -45,6 +73,14 @@ def phase(text: str, expected_s: float | None = None) -> Iterator[None]:
         counter.join()
         sys.stderr.write("\r\033[K")
         sys.stderr.flush()
+
+
+def say(text: str) -> None:
+    """A line that stays, also within a phase."""
+    global _last_line_s
+    sys.stderr.write(f"\r\033[K{text}\n" if sys.stderr.isatty() else f"{text}\n")
+    sys.stderr.flush()
+    _last_line_s = time.monotonic()
 
 
 def words_left(passed_s: float, expected_s: float | None) -> str:

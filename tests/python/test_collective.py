@@ -116,7 +116,7 @@ def test_the_model_reaches_every_job_and_its_limit_the_table(hakobi: Command, lo
 def test_one_job_says_what_it_does_and_about_how_long(hakobi: Command, log: Path) -> None:
     result = hakobi("bench", "collective", "--ranks", "2")
     assert result.status == 0, result.stderr
-    assert result.stderr == "job 1 of 1: block3d, 2 ranks, round 1 of 1, about 31 s\n"
+    assert result.stderr == "run 1 of 1: block3d, 2 ranks, round 1 of 1, about 31 s\n"
 
 
 def test_several_patterns_and_rank_counts_are_cases(hakobi: Command, log: Path, tmp_path: Path) -> None:

@@ -46,7 +46,7 @@ def test_prints_every_table_and_writes_its_report(hakobi: Command) -> None:
     stored = [one for one in found if one["kind"] == "field-store-file" and one["output"] == "store"]
     totals = {one["output"]: one for one in found if one["kind"] == "field-store-summary"}
     assert stored[0]["bytes"] == totals["files"]["grid_bytes"] + totals["files"]["spectral_bytes"]
-    assert not list(Path().glob("hakobi-field-store-*"))
+    assert not list(Path().glob("hakobi-run-*"))
 
 
 @pytest.mark.parametrize(
@@ -103,7 +103,7 @@ def test_ctrl_c_prints_the_finished_runs(
 ) -> None:
     done = 0
 
-    def run_case(_plan: object, _case: object, _program: object, outcome: session.Outcome, _file: object) -> None:
+    def run_case(_plan: object, _case: object, _program: object, outcome: session.Outcome, _log: object) -> None:
         nonlocal done
         if done == finished:
             raise KeyboardInterrupt

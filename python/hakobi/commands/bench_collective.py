@@ -152,15 +152,14 @@ def _run_suite(
         files.prepare_file(json_file)
     names, places = ([part.strip() for part in text.split(",") if part.strip()] for text in (cases, storages))
     rows = regressions.chosen(names, places)
-    is_interrupted = False
-    try:
-        regressions.run(rows, folder, json_file, compare=has_peers, rounds=rounds, timeout_s=timeout_s)
-    except KeyboardInterrupt:
-        is_interrupted = True
+    end = regressions.run(rows, folder, json_file, compare=has_peers, rounds=rounds, timeout_s=timeout_s)
+    if end.failure:
+        raise end.failure
+    if end.is_interrupted:
         rows = [row for row in rows if row.samples]
     found = regressions.verdicts(rows)
     if json_file:
         for verdict in found:
             records.append(json_file, verdict)
     table.show(regressions.table_of(found, rows, rounds))
-    return 2 if is_interrupted else 1 if any("error" in verdict for verdict in found) else 0
+    return 2 if end.is_interrupted else 1 if any("error" in verdict for verdict in found) else 0

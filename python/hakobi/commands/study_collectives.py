@@ -81,8 +81,6 @@ def command(
         files.prepare_file(json_file)
     outcome = session.run(declared, works, only, timeout_s, json_file)
     show(session.table(outcome))
-    if json_file:
-        session.write_summaries(json_file, outcome)
     if any(timing.is_correct is False for timing in outcome.timings if timing.contender == simulation.OURS):
         return 1
     if not outcome.timings and not outcome.is_interrupted:

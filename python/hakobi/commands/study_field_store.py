@@ -60,7 +60,6 @@ def command(
     hakobi study field-store --ranks 4 --storage fast=/dev/shm/me --storage disk=/scratch/me --report report.html
     """
     from hakobi import conditions, files, programs
-    from hakobi.errors import RunError
     from hakobi.studies.field_store import session
     from hakobi.studies.field_store.tables import tables
     from hakobi.studies.output_methods.plan import parse_storages
@@ -78,15 +77,9 @@ def command(
     )
     for path in filter(None, (json_file, report)):
         files.prepare_file(path)
-    facts = conditions.collect(programs.find("hakobi-weather").flavour, plan.storages) if report else {}
+    facts = conditions.collect(programs.find("hakobi-weather").flavour, plan.storages)
 
-    def progress(number: int, case: session.Case) -> None:
-        where = f" on {case.storage}" if case.storage else ""
-        click.echo(f"round {number + 1} of {repetitions}: {case.kind}{where}, stride {case.stride}", err=True)
-
-    outcomes = session.run(plan, json_file, progress)
-    if not any(outcome.summaries for outcome in outcomes.values()):
-        raise RunError("interrupted before the first run had ended")
+    outcomes = session.run(plan, facts, json_file)
     for table in tables(plan, outcomes):
         show(table)
         click.echo()

@@ -12,7 +12,6 @@ from __future__ import annotations
 import math
 import os
 import re
-import tempfile
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -20,9 +19,9 @@ from pathlib import Path
 
 import numpy as np
 
-from hakobi import conditions, files, launch, records, statistics
+from hakobi import conditions, files, records, statistics
 from hakobi.errors import FormatError, InputError, StorageError, unknown_name
-from hakobi.measuring import transports
+from hakobi.measuring import session, transports
 from hakobi.measuring.storage_model import StorageModel
 from hakobi.programs import Program
 from hakobi.records import Record
@@ -191,30 +190,19 @@ def run_job(
     timeout_s: float = 3600.0,
 ) -> tuple[list[Record], str]:
     """The records of one job and its stderr; its files are in a folder of their own below `folder`, gone afterwards.
-    Raises InputError (the program refuses an option), RunError (it failed: a wrong byte, too), StorageError."""
-    try:
-        place = tempfile.TemporaryDirectory(prefix="hakobi-bench-", dir=folder)
-    except OSError as error:
-        raise StorageError(f"cannot write into {folder}: {error.strerror}") from error
-    with place as name, tempfile.TemporaryDirectory(prefix="hakobi-bench-") as own:
-        extra = {"HAKOBI_COMMIT": conditions.commit() or "", **(environment or {})}
-        if model is not None:
-            extra |= model.environment(program, Path(name))
-            extra["HAKOBI_STORAGE_MODEL_STATE"] = str(Path(own) / "model")
-        file = Path(own) / "records.jsonl"
-        # The caller's own come last: an option that lacks its value must not swallow one of ours.
-        command = ["--dir", name, "--json", str(file), *arguments]
-        done = launch.run(program, command, ranks, timeout_s=timeout_s, extra_environment=extra)
-        if done.status == 2:
-            raise InputError(_refusal(done))
-        launch.check(done, f"{program.name} on {ranks} ranks")
-        return records.read(file), done.stderr
-
-
-def _refusal(done: launch.Finished) -> str:
-    """The line in which the program says what is wrong with an option."""
-    lines = [line for line in (done.stderr + done.stdout).splitlines() if not line.startswith("Run with --help")]
-    return launch.reason_of("\n".join(lines), done.status)
+    Raises what session.run_recorded raises; a wrong byte is a RunError."""
+    with session.place_below(folder) as name:
+        command = ["--dir", name, *arguments]
+        lines, done = session.run_recorded(
+            program,
+            command,
+            ranks,
+            timeout_s=timeout_s,
+            environment=environment,
+            model=model,
+            folder=Path(name),
+        )
+    return lines, done.stderr
 
 
 def samples_of(lines: Iterable[Record], job: int) -> list[Sample]:

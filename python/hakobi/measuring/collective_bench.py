@@ -6,15 +6,15 @@ Records are appended as jobs end, the summaries of all cases last. Interrupted, 
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from hakobi import conditions, programs, progress, records
+from hakobi import conditions, programs
 from hakobi.conditions import Conditions
-from hakobi.errors import RunError
 from hakobi.measuring import collective
 from hakobi.measuring.collective import FLOOR, Component, Figure, Sample
+from hakobi.measuring.session import End, Job, Log, Session, in_rounds
 from hakobi.measuring.storage_model import StorageModel, library_beside
 from hakobi.programs import Program
 from hakobi.records import Record
@@ -80,55 +80,49 @@ def run(plan: Plan, json_file: Path | None) -> Outcome:
     facts = conditions.collect(program.flavour, {"file": plan.folder})
     peers = collective.components(program.flavour) if plan.compare else []
     outcome = Outcome(plan, program.flavour, facts, peers)
-    if json_file:
-        settings = {"storage_model": plan.model.value() if plan.model else None, "arguments": list(plan.arguments)}
-        records.append(json_file, {"kind": "conditions", "benchmark": "collective", **facts, **settings})
-    try:
-        _run_cases(plan, program, outcome, json_file)
-    except KeyboardInterrupt:
-        outcome.is_interrupted = True
-    outcome.results = [result for result in outcome.results if result.samples]
-    if json_file:
-        for line in summaries(outcome):
-            records.append(json_file, line)
-    if not outcome.results:
-        raise RunError("interrupted before the first job had ended")
+    settings = {"storage_model": plan.model.value() if plan.model else None, "arguments": list(plan.arguments)}
+    log = Log(json_file, {"benchmark": "collective", **facts, **settings})
+    end = _run_cases(plan, program, outcome, log)
+    outcome.is_interrupted = end.is_interrupted
+    log.add(*summaries(outcome))
+    end.check()
     return outcome
 
 
-def _run_cases(plan: Plan, program: Program, outcome: Outcome, json_file: Path | None) -> None:
-    cases = [Case(pattern, ranks) for pattern in plan.patterns for ranks in plan.ranks]
-    jobs: Sequence[Component | None] = outcome.components or [None]
-    rounds = plan.rounds or (3 if len(jobs) > 1 else 1)
-    share_s = plan.budget_s / (rounds * len(jobs))
+def _run_cases(plan: Plan, program: Program, outcome: Outcome, log: Log) -> End:
+    """Case after case; in a case's rounds the MPI library's components take turns."""
+    contenders: Sequence[Component | None] = outcome.components or [None]
+    rounds = plan.rounds or (3 if len(contenders) > 1 else 1)
+    share_s = plan.budget_s / (rounds * len(contenders))
     least = -(-plan.min_samples // rounds)
-    done, total = 0, len(cases) * rounds * len(jobs)
-    for case in cases:
-        result = Result(case)
-        outcome.results.append(result)
-        for number in range(rounds):
-            turn = number % len(jobs)
-            for component in [*jobs[turn:], *jobs[:turn]]:
-                done += 1
-                words = [case.pattern, count_text(case.ranks, "rank"), f"round {number + 1} of {rounds}"]
-                words += [component.contender] if component else []
-                text = f"job {done} of {total}: {', '.join(words)}"
-                arguments = ["--budget", f"{share_s:g}", "--min-samples", str(least)]
-                environment: Mapping[str, str] = {}
-                if component is not None:
-                    arguments += ["--compare", "mpi-io", "--mpi-io-name", component.contender]
-                    environment = component.environment
-                with progress.phase(text, share_s + 1):  # starting the job and making its file
-                    lines, _stderr = collective.run_job(
-                        program,
-                        [*arguments, *_arguments(plan, outcome.limit_gb_s, case)],
-                        case.ranks,
-                        plan.folder,
-                        model=plan.model,
-                        environment=environment,
-                        timeout_s=plan.timeout_s,
-                    )
-                _keep(lines, number, result, json_file)
+    results: dict[Case, Result] = {}
+
+    def execute(job: Job[tuple[Case, Component | None]]) -> None:
+        case, component = job.case
+        lines, _stderr = collective.run_job(
+            program,
+            [
+                *("--budget", f"{share_s:g}", "--min-samples", str(least)),
+                *(("--compare", "mpi-io", "--mpi-io-name", component.contender) if component else ()),
+                *_arguments(plan, outcome.limit_gb_s, case),
+            ],
+            case.ranks,
+            plan.folder,
+            model=plan.model,
+            environment=component.environment if component else {},
+            timeout_s=plan.timeout_s,
+        )
+        if case not in results:
+            outcome.results.append(results.setdefault(case, Result(case)))
+        _keep(lines, job.round, results[case], log)
+
+    def words(one: tuple[Case, Component | None]) -> str:
+        case, component = one
+        return ", ".join([case.pattern, count_text(case.ranks, "rank"), *([component.contender] if component else [])])
+
+    cases = [Case(pattern, ranks) for pattern in plan.patterns for ranks in plan.ranks]
+    jobs = [job for case in cases for job in in_rounds([(case, one) for one in contenders], rounds)]
+    return Session(jobs, words, expected_s=share_s + 1).run(execute)  # a second for starting it and making its file
 
 
 def _arguments(plan: Plan, limit_gb_s: float, case: Case) -> list[str]:
@@ -138,16 +132,15 @@ def _arguments(plan: Plan, limit_gb_s: float, case: Case) -> list[str]:
     return [*arguments, *plan.arguments]
 
 
-def _keep(lines: list[Record], number: int, result: Result, json_file: Path | None) -> None:
+def _keep(lines: list[Record], number: int, result: Result, log: Log) -> None:
     result.samples += collective.samples_of(lines, result.num_jobs)
     result.summary = next((line for line in lines if line.get("kind") == "summary"), result.summary)
     shares = [line["cached_share"] for line in lines if line.get("cached_share") is not None]
     result.cached_share = shares[-1] if shares else result.cached_share
     # What tells one configuration from another, where records are compared.
     settings: Record = {name: result.summary[name] for name in ("piece_bytes", "is_synced") if name in result.summary}
-    for line in lines:
-        if json_file and line.get("kind") == "sample":
-            records.append(json_file, {**line, **settings, "round": number, "job": result.num_jobs})
+    more = {**settings, "round": number, "job": result.num_jobs}
+    log.add(*({**line, **more} for line in lines if line.get("kind") == "sample"))
     result.num_jobs += 1
 
 

@@ -10,9 +10,10 @@ from pathlib import Path
 
 import numpy as np
 
-from hakobi import conditions, files, launch, programs, records, statistics
+from hakobi import conditions, files, programs, statistics
 from hakobi.errors import HakobiError, StorageError, storage_error
 from hakobi.measuring.machine import Fact
+from hakobi.measuring.session import run_recorded
 from hakobi.words import binary_text, bytes_text
 
 #: Bytes a storage call moves.
@@ -145,11 +146,8 @@ def messages(budget_s: float = 1.0, timeout_s: float = 30.0) -> list[Fact]:
     """Latency and bandwidth between two ranks, hot and cold, by hakobi-bench-mpi; a note when it cannot run."""
     try:
         program = programs.find("hakobi-bench-mpi")
-        with tempfile.TemporaryDirectory(prefix="hakobi-doctor-") as name:
-            file = Path(name) / "records.jsonl"
-            arguments = ["--pattern", "sendrecv", "--sizes", "8,64K,1M", "--budget", str(budget_s), "--json", str(file)]
-            launch.check(launch.run(program, arguments, 2, timeout_s=timeout_s), "hakobi-bench-mpi")
-            lines = records.read(file)
+        arguments = ["--pattern", "sendrecv", "--sizes", "8,64K,1M", "--budget", str(budget_s)]
+        lines, _done = run_recorded(program, arguments, 2, timeout_s=timeout_s)
     except HakobiError as error:
         return [Fact("messages", "not measured", "note", str(error))]
     facts = []

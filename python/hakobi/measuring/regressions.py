@@ -11,7 +11,6 @@
 from __future__ import annotations
 
 import json
-import sys
 import tempfile
 import time
 from collections import defaultdict
@@ -21,10 +20,11 @@ from pathlib import Path
 
 import numpy as np
 
-from hakobi import conditions, drop_in, files, launch, programs, records
+from hakobi import conditions, drop_in, files, launch, programs, progress
 from hakobi.errors import HakobiError, RunError, unknown_name
 from hakobi.measuring import collective
 from hakobi.measuring.regression_cases import CASES, MODEL, STEPS, TMPFS, Case
+from hakobi.measuring.session import End, Job, Log, Session
 from hakobi.measuring.storage_model import StorageModel
 from hakobi.records import Record
 from hakobi.table import Table
@@ -88,33 +88,32 @@ def contenders_of(case: Case, peers: Sequence[collective.Component]) -> list[Con
     return result
 
 
-def run(rows: list[Row], folder: Path, json_file: Path | None, *, compare: bool, rounds: int, timeout_s: float) -> None:
+def run(rows: list[Row], folder: Path, json_file: Path | None, *, compare: bool, rounds: int, timeout_s: float) -> End:
     """Fills the rows. Raises InputError and StorageError before the first job."""
-    from hakobi.measuring.collective import components
-
     files.prepare_folder(folder)
     flavour = programs.find(rows[0].case.program).flavour
-    peers = components(flavour) if compare else []
-    if json_file:
-        facts = conditions.collect(flavour, {"file": folder})
-        model = StorageModel().value()
-        records.append(json_file, {"kind": "conditions", "benchmark": "regressions", **facts, "storage_model": model})
-    begin_s = time.monotonic()
-    for number, row in enumerate(rows, start=1):
-        row_s = time.monotonic()
-        for turn in range(rounds):
-            order = contenders_of(row.case, peers)
-            for contender in order if turn % 2 == 0 else reversed(order):
-                _run_job(row, contender, turn, folder, timeout_s)
-        if json_file:
-            for record in samples_of(row):
-                records.append(json_file, record)
-        now_s = time.monotonic()
-        found = ", ".join(_progress(verdict) for verdict in verdicts([row]))
-        sys.stderr.write(
-            f"case {number} of {len(rows)}: {row.case.name}, {row.storage}: {found} "
-            f"({now_s - row_s:.0f} s, {now_s - begin_s:.0f} s so far)\n"
-        )
+    peers = collective.components(flavour) if compare else []
+    facts = conditions.collect(flavour, {"file": folder})
+    log = Log(json_file, {"benchmark": "regressions", **facts, "storage_model": StorageModel().value()})
+    jobs: list[Job[tuple[Row, Contender]]] = []
+    last: dict[int, Row] = {}  # a row's last job -> the row
+    for row in rows:
+        order = contenders_of(row.case, peers)
+        jobs += [Job((row, one), turn) for turn in range(rounds) for one in (order if turn % 2 == 0 else order[::-1])]
+        last[id(jobs[-1])] = row
+
+    def execute(job: Job[tuple[Row, Contender]]) -> None:
+        row, contender = job.case
+        _run_job(row, contender, job.round, folder, timeout_s)
+        if id(job) in last:
+            log.add(*samples_of(row))
+            found = ", ".join(_progress(verdict) for verdict in verdicts([row]))
+            progress.say(f"{row.case.name}, {row.storage}: {found}")
+
+    def words(one: tuple[Row, Contender]) -> str:
+        return f"{one[0].case.name}, {one[0].storage}, {one[1].names[0]}"
+
+    return Session(jobs, words).run(execute)
 
 
 def _progress(verdict: Record) -> str:
@@ -138,9 +137,7 @@ def _run_job(row: Row, contender: Contender, turn: int, folder: Path, timeout_s:
             taken.pop(turn, None) if name == OURS else None
         if is_peer_of_known and time.monotonic() - begin_s >= timeout_s:
             row.failed[name] = f"a job took more than {timeout_s:.0f} s, ours {row.ours_s:.1f} s"
-        sys.stderr.write(
-            f"  {name} is left out: {row.failed[name]}\n" if name != OURS else f"  {name} failed: {error}\n"
-        )
+        progress.say(f"{name} failed: {error}" if name == OURS else f"{name} is left out: {row.failed[name]}")
         return
     if name == OURS:
         row.ours_s = max(row.ours_s, time.monotonic() - begin_s)
@@ -159,8 +156,7 @@ def _samples(row: Row, contender: Contender, folder: Path, timeout_s: float) -> 
         variables = {"LD_PRELOAD": "", **contender.environment}
         libraries: list[Path] = []
         if row.storage == MODEL:
-            variables |= StorageModel().environment(program, Path(place))
-            variables["HAKOBI_STORAGE_MODEL_STATE"] = str(Path(own) / "model")
+            variables |= StorageModel().environment(program, Path(place), Path(own))
             libraries.append(Path(variables["LD_PRELOAD"]))
         if contender.has_drop_in:
             library, why = drop_in.find_library(drop_in.look_at([str(program.path)]))

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 import re
-import tempfile
 from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -21,6 +20,7 @@ import numpy as np
 from hakobi import conditions, launch, programs, progress, records, statistics
 from hakobi.errors import FormatError, InputError
 from hakobi.measuring import prediction
+from hakobi.measuring.session import run_recorded
 from hakobi.measuring.trace import Trace
 from hakobi.records import Record
 
@@ -81,14 +81,11 @@ def measure_figures(trace: Trace, budget_s: float, timeout_s: float) -> list[Rec
             needs[prediction.STANDS_FOR[call], size].append(count)
     program = programs.find("hakobi-bench-mpi")
     result: list[Record] = []
-    with tempfile.TemporaryDirectory(prefix="hakobi-replay-") as folder:
-        for number, ((pattern, ranks), wanted) in enumerate(needs.items()):
-            file = Path(folder) / f"{number}.jsonl"
-            sizes_text = ",".join(map(str, sizes_to_measure(wanted)))
-            arguments = ["--pattern", pattern, "--sizes", sizes_text, "--budget", str(budget_s), "--json", str(file)]
-            with progress.phase(f"measuring {pattern} on {ranks} ranks"):
-                launch.check(launch.run(program, arguments, ranks, timeout_s=timeout_s), f"measuring {pattern}")
-            result += records.read(file)
+    for (pattern, ranks), wanted in needs.items():
+        sizes_text = ",".join(map(str, sizes_to_measure(wanted)))
+        arguments = ["--pattern", pattern, "--sizes", sizes_text, "--budget", str(budget_s)]
+        with progress.phase(f"measuring {pattern} on {ranks} ranks"):
+            result += run_recorded(program, arguments, ranks, what=f"measuring {pattern}", timeout_s=timeout_s)[0]
     return result
 
 

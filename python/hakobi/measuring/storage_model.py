@@ -51,14 +51,15 @@ class StorageModel:
             f"stripes of {binary_text(self.stripe_bytes)}: {self.limit_gb_s:g} GB/s at best"
         )
 
-    def environment(self, program: Program, folder: Path) -> dict[str, str]:
-        """What a job of `program` needs so that files below `folder` are modelled. Raises InputError without the
-        model's library."""
-        return {
+    def environment(self, program: Program, folder: Path, state: Path | None = None) -> dict[str, str]:
+        """What a job of `program` needs so that files below `folder` are modelled; what its ranks share of the model
+        lies in the folder `state` (default: the model's own choice). Raises InputError without the model's library."""
+        result = {
             "LD_PRELOAD": str(library_beside(program)),
             "HAKOBI_STORAGE_MODEL": self.value(),
             "HAKOBI_STORAGE_MODEL_PATH": str(folder),
         }
+        return result | ({"HAKOBI_STORAGE_MODEL_STATE": str(state / "model")} if state else {})
 
 
 def parse(text: str) -> StorageModel:

@@ -4,7 +4,7 @@
    read. So the accesses are compared between neighbours in time; sizes and rank counts are jobs of their own.
 2. A round has every case once. The first goes over every second size before the others, later ones turn back and
    forth: what a budget cuts off is spread over the figure, and drift falls on all sizes.
-3. Time left is shared out among the jobs left; a job for which it is too short is not started, and none after it.
+3. A job's samples take SAMPLING_SHARE of its share of the time left; a job for which that is too short ends the study.
 4. With a file of records a finished job is appended as a whole: its samples, then its `run` record. A later study of
    the same plan into the same file takes up the runs that it finds there; samples without their run count for nothing.
 """
@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import math
 import re
 import sys
 import time
@@ -26,10 +25,11 @@ from hakobi.conditions import Conditions
 from hakobi.errors import RunError
 from hakobi.measuring import collective
 from hakobi.measuring.collective import Sample
+from hakobi.measuring.session import Job, Log, Session
 from hakobi.measuring.storage_model import StorageModel
 from hakobi.programs import Program
 from hakobi.records import Record
-from hakobi.words import binary_text, count_text, seconds_text
+from hakobi.words import binary_text, count_text
 
 #: Of a job's share of the time: what its samples may take. The rest is starting it and making files.
 SAMPLING_SHARE = 0.7
@@ -103,24 +103,24 @@ def run(plan: Plan, json_file: Path | None) -> Outcome:
     outcome = Outcome(plan, program.flavour, facts)
     key = key_of(plan, facts)
     done = _resume(outcome, key, json_file)
-    todo = [(number, case) for number in range(plan.rounds) for case in cases(plan, number)]
-    todo = [entry for entry in todo if entry not in done]
-    if json_file and todo:
-        model = plan.model.value() if plan.model else None
-        line = {"kind": "conditions", "benchmark": "collective-buffer", "key": key, **facts, "storage_model": model}
-        records.append(json_file, line)
-    try:
-        _run_all(plan, program, outcome, key, todo, json_file)
-    except KeyboardInterrupt:
-        outcome.is_interrupted = True
-    if not outcome.samples:
-        raise RunError("interrupted before the first job had ended" if outcome.is_interrupted else "nothing to run")
+    jobs = [Job(case, number) for number in range(plan.rounds) for case in cases(plan, number)]
+    jobs = [job for job in jobs if job not in done]
+    model = plan.model.value() if plan.model else None
+    line = {"benchmark": "collective-buffer", "key": key, **facts, "storage_model": model}
+    log = Log(json_file, line if jobs else None)
+    # Whether the time left is too short does not depend on the buffer's size.
+    session = Session(jobs, Case.words, alike=lambda case: case.ranks, budget_s=plan.budget_s)
+    end = session.run(lambda job: _run_job(plan, program, outcome, key, log, job, SAMPLING_SHARE * session.share_s))
+    outcome.is_interrupted, outcome.is_out_of_time = end.is_interrupted, end.is_out_of_time
+    if not outcome.samples or end.failure:
+        end.check()
+        raise RunError("nothing to run")
     return outcome
 
 
-def _resume(outcome: Outcome, key: str, json_file: Path | None) -> set[tuple[int, Case]]:
+def _resume(outcome: Outcome, key: str, json_file: Path | None) -> set[Job[Case]]:
     """Takes up the finished runs of this plan that the file has (rule 4)."""
-    done: set[tuple[int, Case]] = set()
+    done: set[Job[Case]] = set()
     if json_file is None or not json_file.exists():
         return done
     pending: list[Record] = []
@@ -140,7 +140,7 @@ def _resume(outcome: Outcome, key: str, json_file: Path | None) -> set[tuple[int
             pending = []
             if case.ranks in plan.ranks and case.cb_bytes in plan.cb_bytes and number < plan.rounds:
                 _take(outcome, case, mine, line)
-                done.add((number, case))
+                done.add(Job(case, number))
     outcome.num_resumed = len(done)
     if done:
         sys.stderr.write(f"{count_text(len(done), 'run')} taken up from {json_file}\n")
@@ -150,54 +150,37 @@ def _resume(outcome: Outcome, key: str, json_file: Path | None) -> set[tuple[int
     return done
 
 
-def _run_all(
-    plan: Plan,
-    program: Program,
-    outcome: Outcome,
-    key: str,
-    todo: Sequence[tuple[int, Case]],
-    json_file: Path | None,
+def _run_job(
+    plan: Plan, program: Program, outcome: Outcome, key: str, log: Log, job: Job[Case], budget_s: float
 ) -> None:
-    end_s = time.monotonic() + plan.budget_s
-    walls: dict[int, float] = {}  # ranks -> the shortest job so far
-    for index, (number, case) in enumerate(todo):
-        left_s = end_s - time.monotonic()
-        if left_s <= walls.get(case.ranks, 0.0):
-            outcome.is_out_of_time = True
-            return
-        where = f"run {index + 1} of {len(todo)}: {case.words()}, round {number + 1} of {plan.rounds}"
-        sys.stderr.write(f"{where}, {seconds_text(left_s)} left\n")
-        begin_s = time.monotonic()
-        lines, stderr = collective.run_job(
-            program,
-            _arguments(plan, case, SAMPLING_SHARE * left_s / (len(todo) - index)),
-            case.ranks,
-            plan.folder,
-            model=plan.model,
-            environment={"HAKOBI_EXPLAIN": "1"},
-            timeout_s=plan.timeout_s,
-        )
-        summary = next((line for line in lines if line.get("kind") == "summary"), {})
-        last: Record = {
-            "kind": "run",
-            "benchmark": "collective-buffer",
-            "key": key,
-            "run": f"{number}-{case.ranks}-{case.cb_bytes}-{time.time_ns():x}",
-            "round": number,
-            "ranks": case.ranks,
-            "cb_bytes": case.cb_bytes,
-            "bytes": summary.get("bytes"),
-            "piece_bytes": summary.get("piece_bytes"),
-            "filled_bytes": filled_bytes(stderr),
-            "wall_s": round(time.monotonic() - begin_s, 3),
-        }
-        walls[case.ranks] = min(last["wall_s"], walls.get(case.ranks, math.inf))
-        same = {name: last[name] for name in ("benchmark", "key", "run", "round", "cb_bytes", "piece_bytes")}
-        samples = [{**line, **same} for line in lines if line.get("kind") == "sample"]
-        if json_file:
-            for line in (*samples, last):
-                records.append(json_file, line)
-        _take(outcome, case, samples, last)
+    case, begin_s = job.case, time.monotonic()
+    lines, stderr = collective.run_job(
+        program,
+        _arguments(plan, case, budget_s),
+        case.ranks,
+        plan.folder,
+        model=plan.model,
+        environment={"HAKOBI_EXPLAIN": "1"},
+        timeout_s=plan.timeout_s,
+    )
+    summary = next((line for line in lines if line.get("kind") == "summary"), {})
+    last: Record = {
+        "kind": "run",
+        "benchmark": "collective-buffer",
+        "key": key,
+        "run": f"{job.round}-{case.ranks}-{case.cb_bytes}-{time.time_ns():x}",
+        "round": job.round,
+        "ranks": case.ranks,
+        "cb_bytes": case.cb_bytes,
+        "bytes": summary.get("bytes"),
+        "piece_bytes": summary.get("piece_bytes"),
+        "filled_bytes": filled_bytes(stderr),
+        "wall_s": round(time.monotonic() - begin_s, 3),
+    }
+    same = {name: last[name] for name in ("benchmark", "key", "run", "round", "cb_bytes", "piece_bytes")}
+    samples = [{**line, **same} for line in lines if line.get("kind") == "sample"]
+    log.add(*samples, last)
+    _take(outcome, case, samples, last)
 
 
 def _arguments(plan: Plan, case: Case, budget_s: float) -> list[str]:

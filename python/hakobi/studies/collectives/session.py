@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from hakobi import records
+from hakobi.measuring.session import Job, Log, Session
 from hakobi.studies.collectives import simulation
 from hakobi.studies.collectives.network import Network
 from hakobi.studies.collectives.simulation import OURS, Failure, Timing, Work
@@ -31,36 +30,36 @@ class Outcome:
 def run(
     network: Network, works: Sequence[Work], only: Sequence[str], timeout_s: float, json_file: Path | None
 ) -> Outcome:
-    """Simulates each work with each contender; Ctrl-C keeps what was finished."""
+    """Simulates each work with each contender; Ctrl-C keeps what was finished. The summaries end the records."""
     outcome = Outcome(network)
-    if json_file:
-        records.append(json_file, _conditions(network))
-    try:
-        for operation, is_large in dict.fromkeys((work.operation, work.is_large) for work in works):
-            mine = [work for work in works if (work.operation, work.is_large) == (operation, is_large)]
-            for contender in simulation.contenders_of(operation, only):
-                print(f"hakobi study collectives: {operation} by {contender}", file=sys.stderr)
-                timings, failures = simulation.run(network, mine, contender, timeout_s)
-                outcome.timings += timings
-                outcome.failures += failures
-                for timing in timings if json_file else ():
-                    assert json_file is not None
-                    records.append(json_file, _record("sample", network, timing))
-    except KeyboardInterrupt:
-        outcome.is_interrupted = True
+    log = Log(json_file, _conditions(network))
+
+    def execute(job: Job[tuple[str, bool, str]]) -> None:
+        operation, is_large, contender = job.case
+        mine = [work for work in works if (work.operation, work.is_large) == (operation, is_large)]
+        timings, failures = simulation.run(network, mine, contender, timeout_s)
+        outcome.timings += timings
+        outcome.failures += failures
+        log.add(*(_record("sample", network, timing) for timing in timings))
+
+    cases = [
+        (operation, is_large, contender)
+        for operation, is_large in dict.fromkeys((work.operation, work.is_large) for work in works)
+        for contender in simulation.contenders_of(operation, only)
+    ]
+    jobs = [Job(case, 0) for case in cases]
+    end = Session(jobs, lambda case: f"{case[0]} of {'large' if case[1] else 'small'} blocks by {case[2]}").run(execute)
+    outcome.is_interrupted = end.is_interrupted
+    log.add(*(_record("summary", network, timing) for timing in outcome.timings))
+    if end.failure:
+        raise end.failure
     return outcome
-
-
-def write_summaries(json_file: Path, outcome: Outcome) -> None:
-    for timing in outcome.timings:
-        records.append(json_file, _record("summary", outcome.network, timing))
 
 
 def _conditions(network: Network) -> dict[str, Any]:
     from hakobi import conditions
 
     return {
-        "kind": "conditions",
         "benchmark": "study collectives",
         "commit": conditions.commit(),
         "topology": network.topology,

@@ -11,12 +11,14 @@ from __future__ import annotations
 import shutil
 import subprocess
 import tempfile
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
 
-from hakobi import conditions, files, launch, programs, records, statistics
+from hakobi import conditions, files, programs, records, statistics
+from hakobi.conditions import Conditions
 from hakobi.errors import InputError, RunError
+from hakobi.measuring.session import Job, Log, Session, place_below, run_recorded
+from hakobi.programs import Program
 
 
 @dataclass(frozen=True)
@@ -32,6 +34,21 @@ class Case:
     huge_pages: bool = False
     striping_factor: int = 0  #: 0: as the folder has it
     striping_unit_mib: int = 0
+
+    def words(self) -> str:
+        """What tells it from the other cases.
+
+        >>> Case("store", "disk", stride=2, huge_pages=True).words()
+        'store, disk, stride 2, huge pages'
+        """
+        words = [self.kind, self.storage]
+        words += [f"stride {self.stride}"] if self.kind == "store" else []
+        if (self.num_buffers, self.buffer_mib) != (Case.num_buffers, Case.buffer_mib):
+            words.append(f"{self.num_buffers} x {self.buffer_mib} MiB")
+        words += [] if self.is_asynchronous else ["synchronous"]
+        words += ["huge pages"] if self.huge_pages else []
+        words += [f"{self.striping_factor} x {self.striping_unit_mib} MiB stripes"] if self.striping_factor else []
+        return ", ".join(filter(None, words))
 
     def arguments(self, folder: Path) -> list[str]:
         """What hakobi-weather is told.
@@ -136,19 +153,15 @@ def parse_strides(text: str, ranks: int) -> tuple[int, ...]:
     return tuple(stride for stride in dict.fromkeys(map(int, words)) if stride <= ranks)
 
 
-def run(plan: Plan, json_file: Path | None, progress: Any = None) -> dict[Case, Outcome]:
-    """Runs every case in every round; Ctrl-C ends it with what was finished until then (`is_finished`). Raises
-    RunError with the program's own reason when a run fails."""
+def run(plan: Plan, facts: Conditions, json_file: Path | None) -> dict[Case, Outcome]:
+    """Runs every case in every round; the records begin with the conditions `facts`. Ctrl-C ends it with what was
+    finished until then (`is_finished`). Raises RunError with the program's own reason when a run fails."""
     program = programs.find("hakobi-weather")
     outcomes = {case: Outcome() for case in plan.cases()}
-    for round_number in range(plan.rounds):
-        for case, outcome in outcomes.items():
-            if progress:
-                progress(round_number, case)
-            try:
-                _run_case(plan, case, program, outcome, json_file)
-            except KeyboardInterrupt:
-                return outcomes
+    log = Log(json_file, {"benchmark": "field-store", **facts})
+    jobs = [Job(case, number) for number in range(plan.rounds) for case in outcomes]
+    end = Session(jobs, Case.words).run(lambda job: _run_case(plan, job.case, program, outcomes[job.case], log))
+    end.check()
     return outcomes
 
 
@@ -162,27 +175,23 @@ def has_every_case(outcomes: dict[Case, Outcome]) -> bool:
     return all(outcome.summaries for outcome in outcomes.values())
 
 
-def _run_case(plan: Plan, case: Case, program: Any, outcome: Outcome, json_file: Path | None) -> None:
+def _run_case(plan: Plan, case: Case, program: Program, outcome: Outcome, log: Log) -> None:
     base = plan.storages.get(case.storage, Path(tempfile.gettempdir()))
     files.prepare_folder(base)
-    with tempfile.TemporaryDirectory(prefix="hakobi-field-store-", dir=base) as name:
+    with place_below(base) as name:
         folder = Path(name)
         stripe(folder, case)
-        found = folder / "records.jsonl"
-        arguments = [*case.arguments(folder), *plan.arguments, "--json", str(found)]
-        finished = launch.run(program, arguments, plan.ranks, timeout_s=plan.timeout_s)
-        if finished.status != 0:
-            raise RunError(f"hakobi-weather {' '.join(arguments)}: {finished.reason()}")
-        read = records.read(found)
-        outcome.summaries += [one for one in read if one["kind"] == "summary"]
-        outcome.profiles = [one for one in read if one["kind"] == "file"]
-        outcome.num_files = len(files.files_below(folder)) - 1
-        for one in outcome.profiles:
-            one["name"] = Path(str(one["name"])).name
-    if json_file:
-        settings = {"storage": case.storage, "stride": case.stride, "num_buffers": case.num_buffers}
-        settings |= {"buffer_mib": case.buffer_mib, "is_asynchronous": case.is_asynchronous}
-        settings |= {"huge_pages": case.huge_pages, "striping_factor": case.striping_factor}
-        settings |= {"striping_unit_mib": case.striping_unit_mib, "num_files": outcome.num_files}
-        for one in [*outcome.profiles, outcome.summaries[-1]]:
-            records.append(json_file, {**one, "kind": f"field-store-{one['kind']}", "output": case.kind, **settings})
+        arguments = [*case.arguments(folder), *plan.arguments]
+        what = f"hakobi-weather {' '.join(arguments)}"
+        read, _done = run_recorded(program, arguments, plan.ranks, what=what, timeout_s=plan.timeout_s)
+        outcome.num_files = len(files.files_below(folder))
+    outcome.summaries += [one for one in read if one["kind"] == "summary"]
+    outcome.profiles = [{**one, "name": Path(str(one["name"])).name} for one in read if one["kind"] == "file"]
+    settings = {name: value for name, value in asdict(case).items() if name != "kind"}
+    settings |= {"output": case.kind, "num_files": outcome.num_files}
+    log.add(
+        *(
+            {**one, "kind": f"field-store-{one['kind']}", **settings}
+            for one in [*outcome.profiles, outcome.summaries[-1]]
+        )
+    )

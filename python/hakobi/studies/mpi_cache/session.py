@@ -11,19 +11,19 @@
 
 from __future__ import annotations
 
-import sys
-import tempfile
 from collections import defaultdict
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
 
-from hakobi import conditions, launch, programs, records, statistics
+from hakobi import conditions, programs, records, statistics
 from hakobi.conditions import Conditions
-from hakobi.errors import FormatError, HakobiError, InputError, RunError, StorageError, unknown_name
+from hakobi.errors import HakobiError, InputError, RunError, unknown_name
 from hakobi.measuring import transports
+from hakobi.measuring.session import Log, Session, in_rounds, run_recorded
 from hakobi.measuring.transports import Transport
+from hakobi.programs import Program
 from hakobi.records import Record
 
 PROGRAM = "hakobi-bench-mpi"
@@ -90,59 +90,30 @@ def parse_names(text: str) -> tuple[str, ...]:
     return names
 
 
-class _File:
-    """The file of records, if there is one. What comes before the conditions are known waits for them."""
-
-    def __init__(self, path: Path | None) -> None:
-        self._path = path
-        self._waiting: list[Record] = []
-        self._is_begun = False
-
-    def begin(self, conditions_line: Record) -> None:
-        """Writes the conditions if they are not there yet."""
-        if not self._is_begun:
-            self._is_begun = True
-            waiting, self._waiting = self._waiting, []
-            for line in (conditions_line, *waiting):
-                self.add(line)
-
-    def add(self, line: Record) -> None:
-        """Raises StorageError."""
-        if self._path is None:
-            return
-        if self._is_begun:
-            records.append(self._path, line)
-        else:
-            self._waiting.append(line)
-
-
 def run(plan: Plan, json_file: Path | None = None) -> Outcome:
     """Raises InputError (nothing to run with); StorageError and FormatError before the first run when the file cannot
     be appended to; RunError when nothing was finished. `Outcome.failure` tells what ended a study later."""
     if plan.pattern == "all" or "," in plan.pattern:
         raise InputError(f"--pattern {plan.pattern}: a study is of one pattern")
     program = programs.find(PROGRAM)
-    if json_file and json_file.is_file():
-        records.read(json_file)  # somebody else's file is told now
-    file = _File(json_file)
+    log = Log(json_file)
     available = {transport.name: transport for transport in transports.transports(program.flavour)}
     outcome = Outcome(plan, program.flavour, conditions.collect(program.flavour))
     chosen: list[Transport] = []
     for name in plan.names:
         transport = available[name]
         if transport.missing:
-            _skip(outcome, file, name, transport.missing)
+            _skip(outcome, log, name, transport.missing)
         else:
             chosen.append(transport)
             outcome.texts[name] = transport.text
-    try:
-        _run_rounds(plan, program, chosen, outcome, file)
-    except KeyboardInterrupt:
-        outcome.is_interrupted = True
-    except HakobiError as error:
+    session = Session(in_rounds(chosen, plan.rounds), lambda transport: transport.name)
+    end = session.run(lambda job: _run_job(plan, program, job.case, job.round, outcome, log))
+    outcome.is_interrupted = end.is_interrupted
+    if end.failure:
         if not outcome.measurements:
-            raise
-        outcome.failure = str(error)
+            raise end.failure
+        outcome.failure = str(end.failure)
     outcome.measured = figures_of(outcome.measurements)
     if not outcome.measured:
         if outcome.is_interrupted:
@@ -152,62 +123,45 @@ def run(plan: Plan, json_file: Path | None = None) -> Outcome:
     return outcome
 
 
-def _skip(outcome: Outcome, file: _File, name: str, reason: str) -> None:
+def _skip(outcome: Outcome, log: Log, name: str, reason: str) -> None:
     outcome.skipped[name] = reason
-    file.add({"kind": "skipped", "benchmark": "mpi-cache", "transport": name, "reason": reason})
+    log.add({"kind": "skipped", "benchmark": "mpi-cache", "transport": name, "reason": reason})
 
 
-def _run_rounds(plan: Plan, program: programs.Program, chosen: list[Transport], outcome: Outcome, file: _File) -> None:
-    done = 0
-    for number in range(plan.rounds):
-        turn = number % max(1, len(chosen))
-        for transport in [*chosen[turn:], *chosen[:turn]]:
-            if transport.name in outcome.skipped:
-                continue
-            done += 1
-            sys.stderr.write(f"run {done} of {plan.rounds * len(chosen)}: {transport.name}, round {number + 1}\n")
-            try:
-                lines, used = _run_once(plan, program, transport)
-            except (RunError, FormatError, StorageError) as error:
-                if transport.name == "default":
-                    raise
-                _skip(outcome, file, transport.name, str(error))
-                continue
-            if used and number == 0:
-                outcome.texts[transport.name] = transports.with_choice(transport.text, used)
-            _take(outcome, file, lines, transport.name, number)
-
-
-def _take(outcome: Outcome, file: _File, lines: list[Record], name: str, number: int) -> None:
-    """A finished run: into the outcome first, so that a full disk loses no figure."""
+def _run_job(plan: Plan, program: Program, transport: Transport, number: int, outcome: Outcome, log: Log) -> None:
+    name = transport.name
+    if name in outcome.skipped:
+        return
+    try:
+        lines, used = _run_once(plan, program, transport)
+    except HakobiError as error:
+        if name == "default":
+            raise
+        _skip(outcome, log, name, str(error))
+        return
+    if used and number == 0:
+        outcome.texts[name] = transports.with_choice(transport.text, used)
+    # Into the outcome first, so that a full disk loses no figure.
     measurements = [{**line, "transport": name, "round": number} for line in lines if line.get("kind") == "measurement"]
     outcome.measurements += measurements
     if not outcome.machine:
         outcome.machine = next((line for line in lines if line.get("kind") == "conditions"), {})
-    file.begin({**outcome.machine, "kind": "conditions", "mpi_flavour": outcome.flavour})
-    for line in measurements:
-        file.add(line)
+    log.begin({**outcome.machine, "mpi_flavour": outcome.flavour})
+    log.add(*measurements)
 
 
-def _run_once(plan: Plan, program: programs.Program, transport: Transport) -> tuple[list[Record], str]:
+def _run_once(plan: Plan, program: Program, transport: Transport) -> tuple[list[Record], str]:
     """The records of one run, and what moved the bytes where the library below says so."""
     extra = dict(transport.environment)
-    extra["HAKOBI_COMMIT"] = conditions.commit() or ""
     if transport.name == "default" or program.flavour == "mpich":
         extra |= transports.TALKING.get(program.flavour, {})
-    with tempfile.TemporaryDirectory(prefix="hakobi-mpi-cache-") as folder:
-        file = Path(folder) / "records.jsonl"
-        arguments = ["--pattern", plan.pattern, "--budget", str(plan.budget_s), "--json", str(file)]
-        arguments += ["--transport", transport.name]
-        arguments += ["--sizes", plan.sizes] if plan.sizes else []
-        arguments += ["--window", plan.window] if plan.window else []
-        arguments += [] if plan.use_hwloc else ["--no-hwloc"]
-        finished = launch.run(program, arguments, plan.ranks, timeout_s=plan.timeout_s, extra_environment=extra)
-        if finished.status == 2 and transport.name == "default":
-            raise InputError(finished.reason())
-        launch.check(finished, f"transport {transport.name}")
-        log = finished.stdout + finished.stderr
-        return records.read(file), transports.used(program.flavour, log)
+    arguments = ["--pattern", plan.pattern, "--budget", str(plan.budget_s), "--transport", transport.name]
+    arguments += ["--sizes", plan.sizes] if plan.sizes else []
+    arguments += ["--window", plan.window] if plan.window else []
+    arguments += [] if plan.use_hwloc else ["--no-hwloc"]
+    what = f"transport {transport.name}"
+    lines, done = run_recorded(program, arguments, plan.ranks, what=what, timeout_s=plan.timeout_s, environment=extra)
+    return lines, transports.used(program.flavour, done.stdout + done.stderr)
 
 
 def figures_of(measurements: list[Record]) -> dict[str, list[Figure]]:

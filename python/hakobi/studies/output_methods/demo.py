@@ -73,7 +73,9 @@ def demo(folder: Path) -> int:
             models=MODELS,
             only_on=ONLY_ON,
         )
-        _say(f"Comparing {len(STUDY_METHODS)} ways to write on {len(storages)} storages, {REPETITIONS} rounds …")
+        progress.say(
+            f"Comparing {len(STUDY_METHODS)} ways to write on {len(storages)} storages, {REPETITIONS} rounds …"
+        )
         result = session.execute(plan, json)
     if result.summary is not None:
         for row in sorted(result.summary.rows, key=lambda row: [*MODELS, "here"].index(row.storage)):
@@ -154,11 +156,6 @@ def _waited_s(record: Record) -> float:
     )
 
 
-def _say(text: str) -> None:
-    sys.stderr.write(text + "\n")
-    sys.stderr.flush()
-
-
 def _remove_old(folder: Path) -> None:
     """Removes what an earlier demonstration left, and nothing else."""
     for pattern in (f"{APP}_*.nc", f"{APP}.series*.nc", "runs.jsonl", "wave.gif", "wave.png", "report.html"):
@@ -169,7 +166,7 @@ def _remove_old(folder: Path) -> None:
 def _run_wave(program: Program, folder: Path) -> Record:
     """The run for the eye, on as many ranks as there are cores, at most 2."""
     ranks = _ranks()
-    _say(f"The tsunami of 11 March 2011 crosses the North Pacific on {ranks} rank{'s' * (ranks > 1)} …")
+    progress.say(f"The tsunami of 11 March 2011 crosses the North Pacific on {ranks} rank{'s' * (ranks > 1)} …")
     begin = time.perf_counter()
     json = folder / "wave.jsonl"
     json.unlink(missing_ok=True)
@@ -181,7 +178,7 @@ def _run_wave(program: Program, folder: Path) -> Record:
     json.unlink(missing_ok=True)
     if len(told) != 1:
         raise RunError(f"{APP} ended without its record")
-    _say(f"… {time.perf_counter() - begin:.1f} s")
+    progress.say(f"… {time.perf_counter() - begin:.1f} s")
     return told[0]
 
 

@@ -14,9 +14,11 @@ from pathlib import Path
 
 from hakobi.errors import InputError, unknown_name
 from hakobi.measuring import storage_model
+from hakobi.measuring.session import Job
 from hakobi.measuring.storage_model import StorageModel
 from hakobi.measuring.testbed import wanted
 from hakobi.measuring.testbed.wanted import Wanted
+from hakobi.words import count_text
 
 BASELINE = "none"
 #: The library's methods in the order of its documentation (hakobi::output_methods()), without the baseline.
@@ -39,13 +41,8 @@ class Case:
     ranks: int
     storage: str
 
-
-@dataclass(frozen=True)
-class Run:
-    """One execution: a case in round `repetition`, counted from 1."""
-
-    case: Case
-    repetition: int
+    def words(self) -> str:
+        return f"{self.method}, {count_text(self.ranks, 'rank')}, {self.storage}"
 
 
 @dataclass(frozen=True)
@@ -67,17 +64,17 @@ class Plan:
     only_on: dict[str, str] = field(default_factory=dict)  #: method -> the one storage that it runs on
     testbeds: dict[str, Wanted] = field(default_factory=dict)  #: storage -> what is brought up for it
 
-    def runs(self) -> list[Run]:
+    def runs(self) -> list[Job[Case]]:
         """Every run in order."""
         chance = random.Random(self.seed)
         result = []
-        for repetition in range(1, self.repetitions + 1):
+        for number in range(self.repetitions):
             groups = [(ranks, storage) for ranks in self.ranks for storage in self.storages]
             chance.shuffle(groups)
             for ranks, storage in groups:
                 methods = [BASELINE, *(name for name in self.methods if self.only_on.get(name, storage) == storage)]
                 chance.shuffle(methods)
-                result += [Run(Case(method, ranks, storage), repetition) for method in methods]
+                result += [Job(Case(method, ranks, storage), number) for method in methods]
         return result
 
 

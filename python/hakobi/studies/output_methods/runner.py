@@ -24,11 +24,12 @@ from pathlib import Path
 from hakobi import drop_in, files, launch, records
 from hakobi.conditions import Conditions
 from hakobi.errors import FormatError, HakobiError, InputError, RunError, StorageError
+from hakobi.measuring.session import WARM_UP, Job, Session
 from hakobi.measuring.testbed import Testbed
 from hakobi.programs import Program
 from hakobi.records import Record
-from hakobi.studies.output_methods.plan import BASELINE, DROP_IN, HIDDEN, OWN, Case, Plan, Run
-from hakobi.words import bytes_text
+from hakobi.studies.output_methods.plan import BASELINE, DROP_IN, HIDDEN, OWN, Case, Plan
+from hakobi.words import bytes_text, count_text
 
 #: What is missing where a program of the user's own ends well and says nothing.
 NO_RECORD = (
@@ -37,7 +38,7 @@ NO_RECORD = (
 )
 
 #: Called after each run with its record and its files, before these are removed.
-Observer = Callable[[Run, Record, list[Path]], None]
+Observer = Callable[[Job[Case], Record, list[Path]], None]
 
 
 @dataclass
@@ -84,29 +85,20 @@ class Runner:
             files.prepare_file(self._json)
         launch.mpiexec(self._program.flavour)
 
-    def run(self, on_run: Observer, on_start: Callable[[Run], None] = lambda _run: None) -> Outcome:
+    def run(self, on_run: Observer = lambda _job, _record, _files: None) -> Outcome:
         """Runs everything. One unrecorded run of the baseline at the largest rank count goes first: it warms the
         machine up and tells early what no run would survive."""
         outcome = Outcome()
-        try:
-            warm_up = Case(BASELINE, max(self._plan.ranks), next(iter(self._plan.storages)))
-            self._execute(Run(warm_up, 0), lambda _run, _record, _files: None, [])
-            for run in self._plan.runs():
-                on_start(run)
-                self._execute(run, on_run, outcome.records)
-                if self._plan.keep and run.case.method != BASELINE:
-                    outcome.kept.append(self._folder(run))
-        except KeyboardInterrupt:
-            outcome.is_interrupted = True
-        except HakobiError as error:
-            outcome.failure = error
-        finally:
-            self._remove_empty_folders()
+        warm_up = Job(Case(BASELINE, max(self._plan.ranks), next(iter(self._plan.storages))), WARM_UP)
+        session = Session([warm_up, *self._plan.runs()], Case.words)
+        end = session.run(lambda job: self._execute(job, on_run, outcome))
+        outcome.failure, outcome.is_interrupted = end.failure, end.is_interrupted
+        self._remove_empty_folders()
         return outcome
 
-    def _folder(self, run: Run) -> Path:
-        case = run.case
-        return self._plan.storages[case.storage] / self._label / f"{case.method}-{case.ranks}-{run.repetition}"
+    def _folder(self, job: Job[Case]) -> Path:
+        case = job.case
+        return self._plan.storages[case.storage] / self._label / f"{case.method}-{case.ranks}-{job.round + 1}"
 
     def _remove_empty_folders(self) -> None:
         for folder in self._plan.storages.values():
@@ -115,40 +107,42 @@ class Runner:
             except OSError:
                 continue  # not there, or it holds what is kept
 
-    def _execute(self, run: Run, on_run: Observer, finished_records: list[Record]) -> None:
-        folder = self._folder(run)
-        self._check_space(run)
+    def _execute(self, job: Job[Case], on_run: Observer, outcome: Outcome) -> None:
+        folder = self._folder(job)
         is_kept = False
+        self._check_space(job.case)
         try:
             files.prepare_folder(folder)
-            finished, told = self._launch(run, folder)
+            finished, told = self._launch(job.case, folder)
             written = files.files_below(folder)
-            self._check_written(run, written)
-            record = self._record(run, finished, told, written)
+            self._check_written(job.case, written)
+            record = self._record(job, finished, told, written)
+            if job.round == WARM_UP:
+                return
             with launch.uninterrupted():  # a Ctrl-C must not tell the file and the table apart
-                if self._json is not None and run.repetition > 0:
+                if self._json is not None:
                     records.append(self._json, record)
-                finished_records.append(record)
-            on_run(run, record, written)
-            if self._plan.keep and run.case.method != BASELINE:
+                outcome.records.append(record)
+            on_run(job, record, written)
+            if self._plan.keep and job.case.method != BASELINE:
                 _sync(written)
+                outcome.kept.append(folder)
                 is_kept = True
         finally:
             if not is_kept:
                 with launch.uninterrupted():  # nor leave half of a run's files
                     files.remove_folder(folder)
 
-    def _check_space(self, run: Run) -> None:
-        folder = self._plan.storages[run.case.storage]
+    def _check_space(self, case: Case) -> None:
+        folder = self._plan.storages[case.storage]
         space = os.statvfs(folder)
         free_bytes = space.f_bavail * space.f_frsize
-        if run.case.method != BASELINE and free_bytes < self._largest_bytes:
+        if case.method != BASELINE and free_bytes < self._largest_bytes:
             raise StorageError(
                 f"no space in {folder}: a run writes {bytes_text(self._largest_bytes)}, {bytes_text(free_bytes)} free"
             )
 
-    def _launch(self, run: Run, folder: Path) -> tuple[launch.Finished, Record]:
-        case = run.case
+    def _launch(self, case: Case, folder: Path) -> tuple[launch.Finished, Record]:
         bed = self._beds.get(case.storage)
         with tempfile.TemporaryDirectory(prefix="hakobi-", dir=bed.told if bed else None) as temporary:
             json = Path(temporary) / "run.jsonl"
@@ -169,7 +163,7 @@ class Runner:
                 extra_environment=variables,
                 command=bed.command_line(self._program, arguments, case.ranks, variables) if bed else (),
             )
-            what = f"{self._plan.app} with method {case.method} on {case.ranks} rank{'s' * (case.ranks > 1)}"
+            what = self._words(case)
             launch.check(finished, what)
             if not json.exists():
                 raise RunError(f"{what}: {NO_RECORD}")
@@ -179,7 +173,9 @@ class Runner:
         return finished, told[0]
 
     def _environment(self, case: Case, folder: Path, own: Path) -> dict[str, str]:
-        variables = {**_hiding(case), **self._model_environment(case, folder, own)}
+        variables = _hiding(case)
+        if model := self._plan.models.get(case.storage):
+            variables |= model.environment(self._program, folder.resolve(), own)
         if case.method.endswith(DROP_IN):
             library, why_not = drop_in.find_library(drop_in.look_at((str(self._program.path),)))
             if library is None:
@@ -188,25 +184,21 @@ class Runner:
             variables["LD_PRELOAD"] = drop_in.preload_text([library], before)
         return variables
 
-    def _model_environment(self, case: Case, folder: Path, own: Path) -> dict[str, str]:
-        model = self._plan.models.get(case.storage)
-        if model is None:
-            return {}
-        state = {"HAKOBI_STORAGE_MODEL_STATE": str(own / "model")}
-        return {**model.environment(self._program, folder.resolve()), **state}
+    def _words(self, case: Case) -> str:
+        return f"{self._plan.app} with method {case.method} on {count_text(case.ranks, 'rank')}"
 
-    def _check_written(self, run: Run, written: list[Path]) -> None:
-        what = f"{self._plan.app} with method {run.case.method} on {run.case.ranks} ranks"
+    def _check_written(self, case: Case, written: list[Path]) -> None:
+        what = self._words(case)
         unfinished = [path.name for path in written if path.name.endswith(".part") or ".pieces" in str(path)]
         if unfinished:
             raise RunError(f"{what}: ended well but left {unfinished[0]} behind")
-        if run.case.method == BASELINE and written:
+        if case.method == BASELINE and written:
             raise RunError(f"{what}: wrote {written[0].name} where nothing is due")
-        if run.case.method != BASELINE and not written:
+        if case.method != BASELINE and not written:
             raise RunError(f"{what}: wrote no file: its arguments ask for no output")
 
-    def _record(self, run: Run, finished: launch.Finished, told: Record, written: list[Path]) -> Record:
-        case = run.case
+    def _record(self, job: Job[Case], finished: launch.Finished, told: Record, written: list[Path]) -> Record:
+        case = job.case
         output_bytes = sum(path.stat().st_size for path in written)
         self._largest_bytes = max(self._largest_bytes, output_bytes)
         bed = self._beds.get(case.storage)
@@ -219,7 +211,7 @@ class Runner:
             "method": case.method,
             "ranks": case.ranks,
             "storage": case.storage,
-            "repetition": run.repetition,
+            "repetition": job.round + 1,
             "time_s": records.number(told, "time_s", f"the record of {self._plan.app}"),
             "wall_s": round(finished.wall_s, 6),
             "output_bytes": output_bytes,

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import sys
-import time
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,9 +11,8 @@ from hakobi import conditions, files, programs, table
 from hakobi.errors import InputError, unknown_name
 from hakobi.measuring.testbed import Testbed
 from hakobi.programs import Program
-from hakobi.records import Record
 from hakobi.studies.output_methods import runner, tables
-from hakobi.studies.output_methods.plan import Plan, Run
+from hakobi.studies.output_methods.plan import Plan
 from hakobi.studies.output_methods.result import Study
 from hakobi.studies.output_methods.runner import Runner
 from hakobi.studies.output_methods.summary import summarise
@@ -53,15 +50,7 @@ def _execute(
     }
     for name, model in plan.models.items():
         facts["storage"][name]["model"] = model.words()
-    with _progress(plan) as (on_start, on_end):
-
-        def on_run(run: Run, record: Record, written: list[Path]) -> None:
-            if observer is not None:
-                observer(run, record, written)
-            if run.repetition > 0:
-                on_end(run)
-
-        outcome = work.run(on_run, on_start)
+    outcome = work.run(*filter(None, [observer]))
     summary = summarise(outcome.records, plan.methods)
     return Study(plan, outcome, summary, facts, runner.mismatches(outcome.records))
 
@@ -93,49 +82,3 @@ def study(plan: Plan, json: Path | None, report: Path | None, figures: Path | No
             if path is not None:
                 sys.stdout.write(f"{what}: {path}\n")
     return result.exit_status()
-
-
-@contextmanager
-def _progress(plan: Plan) -> Iterator[tuple[Callable[[Run], None], Callable[[Run], None]]]:
-    """A bar on a terminal; elsewhere one line a round. Yields what to call at the start and the end of each run."""
-    total = len(plan.runs())
-    if sys.stderr.isatty():
-        from rich.console import Console
-        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
-        from rich.progress import TimeRemainingColumn as TimeLeftColumn
-
-        columns = [
-            BarColumn(),
-            MofNCompleteColumn(),
-            TimeElapsedColumn(),
-            TimeLeftColumn(),
-            TextColumn("{task.description}"),
-        ]
-        with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-            task = bar.add_task("warming up", total=total)
-            yield (
-                lambda run: bar.update(task, description=_text_of(run)),
-                lambda _run: bar.update(task, advance=1),
-            )
-        return
-    begin = time.perf_counter()
-    done = 0
-
-    def on_end(run: Run) -> None:
-        nonlocal done
-        done += 1
-        if done % (total // plan.repetitions) == 0:
-            passed_s = time.perf_counter() - begin
-            left_s = passed_s / done * (total - done)
-            text = (
-                f"round {run.repetition} of {plan.repetitions} done after {passed_s:.0f} s, about {left_s:.0f} s left"
-            )
-            sys.stderr.write(text + "\n")
-            sys.stderr.flush()
-
-    yield lambda _run: None, on_end
-
-
-def _text_of(run: Run) -> str:
-    case = run.case
-    return f"{case.method}, {case.ranks} rank{'s' * (case.ranks > 1)}, {case.storage}"

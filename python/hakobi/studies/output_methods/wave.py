@@ -11,8 +11,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from hakobi.measuring.session import Job
 from hakobi.records import Record
-from hakobi.studies.output_methods.plan import BASELINE, Run
+from hakobi.studies.output_methods.plan import BASELINE, Case
 
 if TYPE_CHECKING:
     import numpy as np
@@ -51,8 +52,8 @@ class FrameReader:
         self._max_frames = max_frames
         self.wave: Wave | None = None
 
-    def __call__(self, run: Run, record: Record, written: list[Path]) -> None:
-        if self.wave is None and run.case.method != BASELINE:
+    def __call__(self, job: Job[Case], record: Record, written: list[Path]) -> None:
+        if self.wave is None and job.case.method != BASELINE:
             self.wave = read_wave([path for path in written if path.suffix == ".nc"], self._max_frames)
 
 

@@ -1,37 +1,10 @@
 // Meshes through the C interface: what one rank cannot put, and reading back, with NULL and without a mesh.
-#include <gtest/gtest.h>
-#include <hakobi/comm.hpp>
-// After mpi.h, so that hakobi_comm_duplicate is there.
-#include <hakobi.h>
-
-#include <filesystem>
-#include <string>
+#include "capi_fixture.hpp"
 
 namespace {
 
-std::string text() {
-    return hakobi_error_text();
-}
-
-class CApiMesh : public testing::Test {
+class CApiMesh : public hakobi::test::CApiTest {
   protected:
-    void SetUp() override {
-        ASSERT_EQ(hakobi_comm_duplicate(MPI_COMM_WORLD, &comm_), HAKOBI_OK) << text();
-        rank_ = hakobi_comm_rank(comm_);
-        size_ = hakobi_comm_size(comm_);
-        char name[] = "/tmp/hakobi-mesh-XXXXXX";
-        if (rank_ == 0) {
-            ASSERT_NE(mkdtemp(name), nullptr);
-        }
-        MPI_Bcast(name, sizeof name, MPI_CHAR, 0, MPI_COMM_WORLD);
-        folder_ = name;
-    }
-    void TearDown() override {
-        MPI_Barrier(MPI_COMM_WORLD);
-        if (rank_ == 0) std::filesystem::remove_all(folder_);
-        EXPECT_EQ(hakobi_comm_free(comm_), HAKOBI_OK);
-    }
-
     hakobi_output* create(const char* format) const {
         hakobi_options* options = nullptr;
         EXPECT_EQ(hakobi_options_create(&options), HAKOBI_OK);
@@ -58,20 +31,9 @@ class CApiMesh : public testing::Test {
         mesh.first_number = 1;
         return mesh;
     }
-    static int same_everywhere(int code) {
-        int lowest = 0, highest = 0;
-        MPI_Allreduce(&code, &lowest, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
-        MPI_Allreduce(&code, &highest, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
-        EXPECT_EQ(lowest, highest);
-        return code;
-    }
-
     static constexpr float points_[12] = {0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0, 1};
     static constexpr std::uint8_t types_[1] = {10};
     static constexpr std::int32_t offsets_[2] = {0, 4}, ids_[4] = {1, 2, 3, 4};
-    hakobi_comm* comm_ = nullptr;
-    int rank_ = 0, size_ = 0;
-    std::string folder_;
 };
 
 TEST_F(CApiMesh, WhatOneRankCannotPutFailsTheStepOnAll) {

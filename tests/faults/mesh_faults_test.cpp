@@ -1,8 +1,6 @@
 // Fails the n-th storage operation of each kind on each rank, for every n that occurs, in two steps of a mesh whose points move:
 // the file that both share, and theirs. All ranks end, with an equal Error; what has a final name is whole, and so is the file
 // that it links to; nothing temporary is left; close works.
-#include <map>
-
 #include "output/mesh_fixture.hpp"
 #include "storage/faulty.hpp"
 
@@ -19,39 +17,11 @@ class EveryMeshFault : public RanksTest, public ::testing::WithParamInterface<Wa
         RanksTest::SetUp();
         storage::set_fault_rank(comm.rank());
         options = {.method = GetParam().method, .format = GetParam().format};
-        if (!is_rank_0()) return;
-        const std::string mesh_name = file_name(options.format, 0) + ".mesh";
-        ReferenceMesh mesh(comm.size(), 0);
-        mesh.add_counts("");
-        mesh.add_cells("");
-        expected[mesh_name] = mesh.file(options, 0);
-        for (int step = 0; step < num_steps; ++step) {
-            ReferenceMesh reference(comm.size(), step);
-            reference.add_counts(mesh_name);
-            reference.add_cells(mesh_name);
-            reference.add_points("");
-            reference.add_fields(step);
-            expected[file_name(options.format, step)] = reference.file(options, step);
-        }
+        if (is_rank_0()) expected = files_of_moving_steps(options, comm.size(), num_steps);
     }
     void TearDown() override {
         storage::disarm_fault();
         RanksTest::TearDown();
-    }
-
-    void write_steps(Output& out) {
-        for (std::int64_t step = 0; step < num_steps; ++step) {
-            const RankMesh mine(comm.rank(), comm.size(), step);
-            std::vector<Values> kept;
-            out.begin_step(static_cast<double>(step));
-            if (step == 0) {
-                out.put_mesh(mine.mesh(Motion::moves));
-            } else {
-                out.put_points(std::span<const double>(mine.points));
-            }
-            put_mesh_fields(out, mine, step, kept);
-            out.end_step();
-        }
     }
 
     /// Whether the fault occurred on some rank.
@@ -60,7 +30,7 @@ class EveryMeshFault : public RanksTest, public ::testing::WithParamInterface<Wa
         std::unique_ptr<Output> out;
         const Error error = error_of([&] {
             out = std::make_unique<Output>(Output::create(comm, folder + "/run", options));
-            write_steps(*out);
+            write_moving_steps(*out, comm, num_steps);
         });
         const Error close_error = error_of([&] {
             if (out) out->close();

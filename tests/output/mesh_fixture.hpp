@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <cstring>
+#include <map>
 
 #include "fixture.hpp"
 #include "format/mesh_arrays.hpp"
@@ -193,6 +194,42 @@ class ReferenceMesh {
     std::vector<format::FieldDescription> fields_;
     std::vector<std::vector<std::byte>> values_;
 };
+
+/// Steps of a mesh whose points move, at the times 0, 1, …
+inline void write_moving_steps(Output& out, const Comm& comm, std::int64_t num_steps) {
+    for (std::int64_t step = 0; step < num_steps; ++step) {
+        const RankMesh mine(comm.rank(), comm.size(), step);
+        std::vector<Values> kept;
+        out.begin_step(static_cast<double>(step));
+        if (step == 0) {
+            out.put_mesh(mine.mesh(Motion::moves));
+        } else {
+            out.put_points(std::span<const double>(mine.points));
+        }
+        put_mesh_fields(out, mine, step, kept);
+        out.end_step();
+    }
+}
+
+/// The files that they make, by name.
+inline std::map<std::string, std::vector<char>> files_of_moving_steps(const OutputOptions& options,
+                                                                      int num_ranks, int num_steps) {
+    std::map<std::string, std::vector<char>> files;
+    const std::string mesh_name = file_name(options.format, 0) + ".mesh";
+    ReferenceMesh mesh(num_ranks, 0);
+    mesh.add_counts("");
+    mesh.add_cells("");
+    files[mesh_name] = mesh.file(options, 0);
+    for (int step = 0; step < num_steps; ++step) {
+        ReferenceMesh reference(num_ranks, step);
+        reference.add_counts(mesh_name);
+        reference.add_cells(mesh_name);
+        reference.add_points("");
+        reference.add_fields(step);
+        files[file_name(options.format, step)] = reference.file(options, step);
+    }
+    return files;
+}
 
 inline std::vector<Way> every_way_of_meshes() {
     std::vector<Way> ways;

@@ -81,33 +81,12 @@ TEST_P(EveryMeshWay, WritesTheSameFromSeveralNodes) {
 TEST_P(EveryMeshWay, WritesThePointsOfAMovingMeshInEveryStep) {
     const OutputOptions options = way();
     Output out = Output::create(comm, folder + "/run", options);
-    for (std::int64_t step = 0; step < 3; ++step) {
-        const RankMesh mine(comm.rank(), comm.size(), step);
-        std::vector<Values> kept;
-        out.begin_step(static_cast<double>(step));
-        if (step == 0) {
-            out.put_mesh(mine.mesh(Motion::moves));
-        } else {
-            out.put_points(std::span<const double>(mine.points));
-        }
-        put_mesh_fields(out, mine, step, kept);
-        out.end_step();
-    }
+    write_moving_steps(out, comm, 3);
     out.close();
     if (is_rank_0()) {
         EXPECT_EQ(names_in(folder), (std::vector<std::string>{file(0), mesh_file(0), file(1), file(2)}));
-        ReferenceMesh mesh(comm.size(), 0);
-        mesh.add_counts("");
-        mesh.add_cells("");
-        expect_file(mesh_file(0), mesh.file(options, 0));
-        for (int step = 0; step < 3; ++step) {
-            ReferenceMesh reference(comm.size(), step);
-            reference.add_counts(mesh_file(0));
-            reference.add_cells(mesh_file(0));
-            reference.add_points("");
-            reference.add_fields(step);
-            expect_file(file(step), reference.file(options, step));
-        }
+        for (const auto& [name, bytes] : files_of_moving_steps(options, comm.size(), 3))
+            expect_file(name, bytes);
     }
     barrier();
 }

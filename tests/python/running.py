@@ -6,8 +6,11 @@ import contextlib
 import subprocess
 import sys
 from dataclasses import dataclass
+from pathlib import Path
 
 import psutil
+
+from hakobi import launch, programs
 
 
 @dataclass
@@ -21,6 +24,19 @@ class Result:
         lines = self.stderr.splitlines()
         assert len(lines) == 1, self.stderr
         return lines[0]
+
+
+def run_python(text: str, folder: Path, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    """A script as a process of its own, without a launcher: MPI knows one rank."""
+    return subprocess.run(
+        [sys.executable, "-c", text, *arguments],
+        capture_output=True,
+        text=True,
+        cwd=folder,
+        timeout=120,
+        check=False,
+        env=launch.environment(programs.flavour(), environment),
+    )
 
 
 _started: list[subprocess.Popen[str]] = []

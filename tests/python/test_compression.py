@@ -15,6 +15,7 @@ import pytest
 import hakobi
 from hakobi import launch, programs
 from hakobi.programs import Program
+from running import run_python
 
 pytestmark = pytest.mark.programs
 
@@ -122,14 +123,7 @@ try:
 except hakobi.InputError as error:
     print(error)
 """
-    done = subprocess.run(
-        [sys.executable, "-c", program],
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=True,
-        env=launch.environment(FLAVOUR),
-    )
+    done = run_python(program, tmp_path)
     assert reason in done.stdout, done.stdout + done.stderr
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shutil
 import subprocess
-import sys
 from pathlib import Path
 
 import netCDF4
@@ -13,7 +12,8 @@ import pytest
 import xarray
 
 import hakobi
-from hakobi import launch, programs
+from hakobi import programs
+from running import run_python
 
 pytestmark = pytest.mark.programs
 
@@ -77,15 +77,7 @@ FILES = [f"run_{step:06}.nc" for step in range(STEPS)]
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Three steps of one process, on a turned grid."""
     path = tmp_path_factory.mktemp("described")
-    wrote = subprocess.run(
-        [sys.executable, "-c", WRITER],
-        cwd=path,
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-        env=launch.environment(FLAVOUR, {}),
-    )
+    wrote = run_python(WRITER, path)
     assert wrote.returncode == 0, wrote.stderr
     return path
 
@@ -196,7 +188,7 @@ for name in "abc":
 out.end_step()
 out.close()
 """
-    done = subprocess.run([sys.executable, "-c", script], cwd=folder, timeout=60, env=launch.environment(FLAVOUR, {}))
-    assert done.returncode == 0
+    done = run_python(script, folder)
+    assert done.returncode == 0, done.stderr
     values = 3 * 600 * 640 * 8
     assert values < (folder / "large_000000.nc").stat().st_size < 1.02 * values

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
 import sys
 from pathlib import Path
 
@@ -13,6 +12,7 @@ import hakobi
 from hakobi import launch, programs
 from hakobi.errors import FormatError, InputError
 from hakobi.programs import Program
+from running import run_python
 
 pytestmark = pytest.mark.programs
 
@@ -186,14 +186,7 @@ comm.free()
     assert {line[2:] for line in lines if line[0] == "0"} == {line[2:] for line in lines if line[0] == "1"}
 
 
-def test_the_library_alone_starts_no_mpi(prefix: str) -> None:
+def test_the_library_alone_starts_no_mpi(prefix: str, tmp_path: Path) -> None:
     text = f"import hakobi; print(hakobi.Input.open({prefix!r}).read('cell').sum())"
-    done = subprocess.run(
-        [sys.executable, "-c", text],
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=60,
-        env=launch.environment(FLAVOUR, {"OMPI_MCA_pml": "none-such"}),
-    )
+    done = run_python(text, tmp_path, OMPI_MCA_pml="none-such")
     assert done.stdout.strip() == str((Y * NX + X).sum()), done.stderr

@@ -24,6 +24,7 @@ from hakobi import launch, programs
 from hakobi.errors import FormatError, InputError
 from hakobi.mesh import field_for_c, mesh_for_c
 from hakobi.programs import Program
+from running import run_python
 
 pytestmark = pytest.mark.programs
 
@@ -189,15 +190,7 @@ def readers() -> list[Any]:
 @pytest.fixture(scope="module")
 def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("shown")
-    done = subprocess.run(
-        [sys.executable, "-c", WRITE],
-        capture_output=True,
-        text=True,
-        cwd=folder,
-        timeout=120,
-        check=False,
-        env=launch.environment(FLAVOUR),
-    )
+    done = run_python(WRITE, folder)
     assert done.returncode == 0, done.stderr
     return folder
 

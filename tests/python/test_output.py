@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
 import sys
 from pathlib import Path
 
@@ -13,6 +12,7 @@ from hakobi import _library, launch, programs
 from hakobi.errors import InputError
 from hakobi.output import Block, _problem_with
 from hakobi.programs import Program
+from running import run_python
 
 pytestmark = pytest.mark.programs
 
@@ -33,19 +33,6 @@ def run_script(text: str, ranks: int, folder: Path, environment: dict[str, str])
     script.write_text(text)
     python = Program(Path(sys.executable), FLAVOUR)
     return launch.run(python, [str(script)], ranks, timeout_s=60, extra_environment=environment, folder=folder)
-
-
-def run_alone(text: str, folder: Path, **environment: str) -> subprocess.CompletedProcess[str]:
-    """Runs a script without a launcher and without mpi4py."""
-    return subprocess.run(
-        [sys.executable, "-c", text],
-        capture_output=True,
-        text=True,
-        cwd=folder,
-        timeout=60,
-        check=False,
-        env=launch.environment(FLAVOUR, environment),
-    )
 
 
 @pytest.mark.parametrize("ranks", RANKS)
@@ -128,7 +115,7 @@ out.close()
 
 
 def test_one_process_needs_neither_launcher_nor_mpi4py(tmp_path: Path) -> None:
-    done = run_alone(
+    done = run_python(
         """
 import hakobi, numpy as np
 comm = hakobi.Comm.duplicate()
@@ -153,7 +140,7 @@ comm.free()
 
 
 def test_steps_of_an_earlier_run_are_refused_resumed_or_replaced(tmp_path: Path) -> None:
-    done = run_alone(
+    done = run_python(
         """
 import hakobi, pathlib
 comm = hakobi.Comm.duplicate()
@@ -184,7 +171,7 @@ print(run(2.0, replace=True))
 
 
 def test_a_block_that_raises_abandons_the_step(tmp_path: Path) -> None:
-    done = run_alone(
+    done = run_python(
         """
 import hakobi, numpy as np
 comm = hakobi.Comm.duplicate()
@@ -272,7 +259,7 @@ for number, call in enumerate({[call for call, _ in REFUSED]!r}):
 
 
 def test_a_put_outside_a_step_raises_at_once(tmp_path: Path) -> None:
-    done = run_alone(
+    done = run_python(
         """
 import hakobi, numpy as np
 comm = hakobi.Comm.duplicate()
@@ -326,7 +313,7 @@ def test_errors_are_those_of_the_tree(tmp_path: Path, call: str, error: str) -> 
     if FLAVOUR == "mpich" and "duplicate(-77)" in call:
         pytest.skip("MPICH ends the program for a handle that names nothing")
     (tmp_path / "in_the_way").write_text("a file")
-    done = run_alone(
+    done = run_python(
         f"""
 import hakobi
 comm = hakobi.Comm.duplicate()
@@ -344,7 +331,7 @@ except hakobi.HakobiError as error:
 
 def test_a_library_of_another_mpi_is_refused(tmp_path: Path) -> None:
     other = "mpich" if FLAVOUR == "openmpi" else "openmpi"
-    done = run_alone(
+    done = run_python(
         "import hakobi\ntry:\n    hakobi.output_methods()\nexcept hakobi.InputError as error:\n    print(error)",
         tmp_path,
         HAKOBI_MPI=other,
@@ -355,7 +342,7 @@ def test_a_library_of_another_mpi_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_missing_library_is_one_line_that_helps(tmp_path: Path) -> None:
-    done = run_alone(
+    done = run_python(
         "import hakobi\ntry:\n    hakobi.output_methods()\nexcept hakobi.InputError as error:\n    print(error)",
         tmp_path,
         HAKOBI_LIBRARY="/nowhere/libhakobi.so.0",
@@ -409,7 +396,7 @@ def test_the_launchers_variables_name_the_mpi(monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_split_covers_the_grid_once(tmp_path: Path) -> None:
-    done = run_alone(
+    done = run_python(
         """
 import hakobi, numpy as np
 owner = np.zeros((7, 5), dtype=int)

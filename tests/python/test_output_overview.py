@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import subprocess
-import sys
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -16,6 +15,7 @@ from hakobi.post import indexing
 from hakobi.post.overview import path_of
 from hakobi.programs import Program
 from posting import open_step
+from running import run_python
 
 pytestmark = pytest.mark.programs
 
@@ -27,9 +27,7 @@ if not TSUNAMI.is_file():
 
 
 def run_alone(text: str, folder: Path) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-c", "import hakobi, numpy as np\ncomm = hakobi.Comm.duplicate()\n" + text]
-    environment = launch.environment(FLAVOUR, {})
-    return subprocess.run(command, capture_output=True, text=True, cwd=folder, timeout=60, check=False, env=environment)
+    return run_python("import hakobi, numpy as np\ncomm = hakobi.Comm.duplicate()\n" + text, folder)
 
 
 def assert_near(one: Any, other: Any) -> None:

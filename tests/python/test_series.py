@@ -6,7 +6,6 @@ import re
 import shutil
 import signal
 import subprocess
-import sys
 from pathlib import Path
 
 import h5py
@@ -15,7 +14,8 @@ import numpy as np
 import pytest
 import xarray
 
-from hakobi import launch, programs
+from hakobi import programs
+from running import run_python
 
 pytestmark = pytest.mark.programs
 
@@ -63,15 +63,7 @@ comm.free()
 
 
 def write(folder: Path, prefix: str, steps: int, options: str = "{}", said: str = "") -> None:
-    done = subprocess.run(
-        [sys.executable, "-c", WRITER, prefix, str(steps), options],
-        cwd=folder,
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-        env=launch.environment(FLAVOUR, {}),
-    )
+    done = run_python(WRITER, folder, prefix, str(steps), options)
     assert done.returncode == 0, done.stderr
     assert re.fullmatch(said, done.stderr), done.stderr
 
@@ -206,14 +198,8 @@ int rename(const char* from, const char* to) {{
 """)
     run(tmp_path, compiler, "-shared", "-fPIC", "-o", "killing.so", "killing.c", "-ldl")
     write(tmp_path, "run", 2)
-    killed = subprocess.run(
-        [sys.executable, "-c", WRITER, "run", "4", "{'resume': True}"],
-        cwd=tmp_path,
-        stderr=subprocess.DEVNULL,
-        timeout=120,
-        check=False,
-        env=launch.environment(FLAVOUR, {"LD_PRELOAD": str(tmp_path / "killing.so")}),
-    )
+    preload = str(tmp_path / "killing.so")
+    killed = run_python(WRITER, tmp_path, "run", "4", "{'resume': True}", LD_PRELOAD=preload)
     assert killed.returncode == -signal.SIGKILL
     assert len(list(tmp_path.glob("run.series.nc.*.part"))) == (moment == "before")
     with netCDF4.Dataset(tmp_path / "run.series.nc") as file:

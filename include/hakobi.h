@@ -11,11 +11,11 @@
  *     hakobi_output_close(out);                                               (collective)
  *     hakobi_output_free(out); hakobi_comm_free(comm);
  *
- * Every call that can fail returns HAKOBI_OK (0) or an error code, and never ends the program for what it can report
- * (failed MPI communication it cannot: that aborts). A call marked collective is made by every rank of its
- * communicator, returns the same code on all of them, and takes part also with arguments that it refuses; only a NULL
- * communicator or output returns at once, as there is nobody to take part with. Text and names in and out are UTF-8,
- * ended by 0. Calls on one object are made from one thread at a time: the one that may call MPI.
+ * Every call that can fail returns HAKOBI_OK (0) or an error code. It does not abort the program, except when MPI
+ * communication fails, which cannot be reported. Every rank of the communicator makes a call that is marked collective;
+ * it returns the same code on all ranks and communicates even if it refuses its arguments. Only a NULL communicator or
+ * output returns immediately, without communicating. Texts and names are UTF-8 and end with a 0 byte. Use an object from
+ * one thread at a time: the one that may call MPI.
  */
 #ifndef HAKOBI_H
 #define HAKOBI_H
@@ -52,21 +52,21 @@ enum {
     HAKOBI_INTERNAL = 12
 };
 
-/* What went wrong in this thread's latest call that failed, and the rank (of the call's communicator) where it did,
- * -1 for a local call. The text is valid until this thread's next call fails; "" and -1 before the first. */
+/* Text of this thread's latest error, and the rank in the call's communicator where it occurred (-1 for a local call). The
+ * text is valid until this thread's next error; "" and -1 before the first one. */
 HAKOBI_API const char* hakobi_error_text(void);
 HAKOBI_API int hakobi_error_rank(void);
 /* The name of a code: "no_space". */
 HAKOBI_API const char* hakobi_error_name(int code);
 
-/* "0.1.0", and the MPI library that this one is built with: "openmpi", "mpich" or "other". */
+/* "0.1.0", and the MPI library for which Hakobi was built: "openmpi", "mpich" or "other". */
 HAKOBI_API const char* hakobi_version(void);
 HAKOBI_API const char* hakobi_mpi_name(void);
 
 /* ---- MPI without mpi.h ---------------------------------------------------------------------------------------- */
 
-/* For programs that have no binding of MPI of their own: MPI_Init_thread(FUNNELED) unless MPI is initialised, and
- * MPI_Finalize if it was this library that initialised it and it is not finalised. Collective over the world. */
+/* For programs without an MPI binding: MPI_Init_thread(FUNNELED) unless MPI is initialised, and MPI_Finalize if this
+ * library initialised MPI and it is not finalised. Collective over MPI_COMM_WORLD. */
 HAKOBI_API int hakobi_mpi_init_if_needed(void);
 HAKOBI_API int hakobi_mpi_finalize_if_ours(void);
 
@@ -77,14 +77,14 @@ typedef struct hakobi_comm hakobi_comm;
  * MPI_COMM_WORLD. Collective over it. */
 HAKOBI_API int hakobi_comm_duplicate_f(int fortran_comm, hakobi_comm** comm);
 HAKOBI_API int hakobi_comm_duplicate_world(hakobi_comm** comm);
-/* Releases the duplicate and `comm`, after every object that uses it is closed. Collective. NULL does nothing. */
+/* Releases the duplicate and `comm`; close all objects that use it before. Collective. NULL does nothing. */
 HAKOBI_API int hakobi_comm_free(hakobi_comm* comm);
 HAKOBI_API int hakobi_comm_rank(const hakobi_comm* comm);
 HAKOBI_API int hakobi_comm_size(const hakobi_comm* comm);
 HAKOBI_API int hakobi_comm_num_nodes(const hakobi_comm* comm);
 HAKOBI_API int hakobi_comm_node(const hakobi_comm* comm);
 
-/* The Fortran handle of the duplicate itself, for the caller's own messages: Hakobi's use other contexts. */
+/* The Fortran handle of the duplicate, for the caller's own messages; Hakobi's messages use other contexts. */
 HAKOBI_API int hakobi_comm_handle_f(const hakobi_comm* comm);
 
 #ifdef MPI_VERSION /* mpi.h came first */
@@ -100,7 +100,7 @@ static inline MPI_Comm hakobi_comm_handle(const hakobi_comm* comm) {
 
 #define HAKOBI_MAX_DIMS 8
 
-/* A rank's rectangular part of a global array, slowest dimension first; the first num_dims entries count. */
+/* A rank's rectangular part of a global array, slowest dimension first; the first num_dims entries are used. */
 typedef struct hakobi_block {
     int num_dims;
     int64_t global[HAKOBI_MAX_DIMS];
@@ -108,37 +108,35 @@ typedef struct hakobi_block {
     int64_t count[HAKOBI_MAX_DIMS]; /* a 0 anywhere: this rank has nothing */
 } hakobi_block;
 
-/* The block of `rank` when an array of `global` extents is split over `num_ranks` so that the blocks have the smallest
- * surface. Local. invalid_argument when the ranks do not fit the grid. */
+/* The block of `rank` when an array of `global` extents is split over `num_ranks` with the smallest block surfaces.
+ * Local. invalid_argument if the ranks do not fit the grid. */
 HAKOBI_API int hakobi_split(int num_dims, const int64_t* global, int num_ranks, int rank,
                             hakobi_block* block);
-/* How many ranks that is in each dimension (`dims`: num_dims entries): what a halo's grid takes. Local; as above. */
+/* The number of ranks in each dimension of that split (`dims`: num_dims entries), as a halo's grid needs it. Local. */
 HAKOBI_API int hakobi_dims_of_ranks(int num_dims, const int64_t* global, int num_ranks, int* dims);
 
 /* ---- Output --------------------------------------------------------------------------------------------------- */
 
-/* What hakobi_output_create takes besides the prefix; equal on every rank. Names and meanings are those of
- * hakobi::OutputOptions: method, format, title, time_units, compression, significant_bits, sync, asynchronous,
- * asynchronous_bytes, writer_stride, buffer_bytes, resume, replace, keep_pieces, overview;
- * numbers are written in decimal, yes and no as 1 and 0. What a setter refuses it returns at once, and create reports
- * it on every rank. */
+/* Options of hakobi_output_create; equal on every rank. Names and meanings are those of hakobi::OutputOptions: method,
+ * format, title, time_units, compression, significant_bits, sync, asynchronous, asynchronous_bytes, writer_stride,
+ * buffer_bytes, resume, replace, keep_pieces, overview. Numbers are decimal, booleans 1 or 0. A setter returns an error
+ * for a value that it refuses, and create then reports it on every rank. */
 typedef struct hakobi_options hakobi_options;
 
 HAKOBI_API int hakobi_options_create(hakobi_options** options);
 HAKOBI_API int hakobi_options_set(hakobi_options* options, const char* name, const char* value);
 HAKOBI_API int hakobi_options_set_hint(hakobi_options* options, const char* name, const char* value);
-/* The next dimension's coordinate variable, slowest dimension first; the values are copied. standard_name: CF's, or
- * NULL. */
+/* Adds the next dimension's axis, slowest dimension first; the values are copied. standard_name: CF's, or NULL. */
 HAKOBI_API int hakobi_options_add_axis(hakobi_options* options, const char* name, const char* units,
                                        const char* standard_name, const double* values, int64_t num_values);
 /* For bindings whose own checks failed: create reports `text` as invalid_argument on every rank. */
 HAKOBI_API int hakobi_options_refuse(hakobi_options* options, const char* text);
 HAKOBI_API void hakobi_options_free(hakobi_options* options);
 
-/* The names that the option "method" takes besides "auto": number `index`, from 0; NULL behind the last. */
+/* Name number `index` (from 0) for the option "method", besides "auto"; NULL after the last one. */
 HAKOBI_API const char* hakobi_output_method_name(int index);
 
-/* 4 and 5 are types of collectives only (HAKOBI_COMPLEX128, HAKOBI_COMPLEX64). */
+/* 4 and 5 (HAKOBI_COMPLEX128, HAKOBI_COMPLEX64) are for collectives only. */
 enum {
     HAKOBI_DOUBLE = 0,
     HAKOBI_FLOAT = 1,
@@ -152,20 +150,20 @@ enum {
     HAKOBI_UINT64 = 11
 };
 
-/* An attribute: one of `text`, `doubles` and `integers` is not NULL. */
+/* An attribute: exactly one of `text`, `doubles` and `integers` is not NULL. */
 typedef struct hakobi_attribute {
     const char* name;
     const char* text;
     const double* doubles;
     const int64_t* integers;
-    int64_t num_values; /* of numbers */
+    int64_t num_values; /* of `doubles` or `integers` */
     const void* reserved[4];
 } hakobi_attribute;
-/* A global attribute, or one of the axis that was added with the name `axis`; all of it is copied. */
+/* Sets an attribute of the axis named `axis`, which was added before, or a global one if `axis` is NULL; copied. */
 HAKOBI_API int hakobi_options_set_attribute(hakobi_options* options, const char* axis,
                                             const hakobi_attribute* attribute);
 
-/* A field of one step; what is left out of an initialiser is 0 and means the default. */
+/* A field of one step. 0 means the default, so members may be left out of an initialiser. */
 typedef struct hakobi_field {
     const char* name;          /* letters, digits, underscore; put again: another block of this rank */
     const char* units;         /* NULL: "1" */
@@ -174,84 +172,84 @@ typedef struct hakobi_field {
     hakobi_block
         block; /* this rank's part; `global` equal on all ranks. num_dims 0 with num_values 1: a scalar */
     int type;  /* HAKOBI_DOUBLE, …; equal on all ranks */
-    const void* data;   /* C order, native bytes; lent until end_step returns. NULL: no values */
-    int64_t num_values; /* values in `data`, held against the block; 0: as many as the block needs */
-    const char* dims;   /* its dimensions' names, slowest first: "lat,lon"; NULL: the axes that fit */
+    const void* data;   /* C order, native byte order; valid until end_step returns. NULL: no values */
+    int64_t num_values; /* number of values in `data`, checked against the block; 0: not checked */
+    const char* dims;   /* names of the dimensions, slowest first: "lat,lon"; NULL: the axes that match */
     const int64_t*
-        ghosts; /* layers of other values around the block in `data`, one a dimension; NULL: none */
+        ghosts; /* layers of ghost values around the block in `data`, one entry per dimension; NULL: none */
     const int64_t*
-        strides; /* values from one to the next in `data`, one a dimension; NULL: C order without gaps */
-    const char* compression; /* "none", "deflate:1", …: in the place of the option of this name; NULL: that */
-    int significant_bits;    /* the same; 0: that */
+        strides; /* distance between neighbouring values in `data`, one entry per dimension; NULL: no gaps */
+    const char* compression;            /* "none", "deflate:1", …; NULL: the option's value */
+    int significant_bits;               /* 0: the option's value */
     const hakobi_attribute* attributes; /* num_attributes of them */
     int64_t num_attributes;
     const void*
-        fill_value; /* one value of `type`: what elements hold that no rank puts; NULL: NaN, or 0 of integers */
-    const char* coordinates; /* fields that are its coordinates: "lat,lon"; NULL: none */
-    int64_t is_static;       /* not 0: valid for all steps, put once */
-    int on; /* HAKOBI_ON_POINTS, HAKOBI_ON_CELLS: on the mesh, and `block` and `dims` stay empty */
-    int num_components; /* of such a field: 3 of a vector, 9 of a tensor; 0: 1. `strides` then has two entries */
+        fill_value; /* one value of `type`, for elements that no rank puts; NULL: NaN, 0 for integers */
+    const char* coordinates; /* names of the fields that are its coordinates: "lat,lon"; NULL: none */
+    int64_t is_static;       /* not 0: constant in time, put once */
+    int on; /* HAKOBI_ON_POINTS, HAKOBI_ON_CELLS: a field on the mesh, with empty `block` and `dims` */
+    int num_components; /* of a field on the mesh: 3 for a vector, 9 for a tensor; 0: 1. `strides`: two entries */
     const void* reserved[3];
 } hakobi_field;
 
-/* What a field has values for (hakobi::On), and how a mesh behaves from step to step (hakobi::Motion). */
+/* Where a field's values are (hakobi::On), and how a mesh changes from step to step (hakobi::Motion). */
 enum { HAKOBI_ON_GRID = 0, HAKOBI_ON_POINTS = 1, HAKOBI_ON_CELLS = 2 };
 enum { HAKOBI_MESH_FIXED = 0, HAKOBI_MESH_MOVES = 1, HAKOBI_MESH_CHANGES = 2 };
 
-/* This rank's part of an unstructured mesh (hakobi::Mesh), lent until end_step returns. A rank without cells leaves all of
- * it 0. */
+/* This rank's part of an unstructured mesh (hakobi::Mesh). The memory must stay valid until end_step returns. A rank
+ * without cells leaves all members 0. */
 typedef struct hakobi_mesh {
     int motion;         /* HAKOBI_MESH_FIXED, ...; equal on all ranks */
     int points_type;    /* HAKOBI_DOUBLE or HAKOBI_FLOAT; equal on all ranks */
-    int64_t num_points; /* those of ghost cells too */
-    const void* points; /* x, y, z of one after the other */
+    int64_t num_points; /* including those of ghost cells */
+    const void* points; /* x, y, z of each point */
     int64_t num_cells;
-    const uint8_t* types;  /* num_cells of VTK's types: 5 triangle, 10 tetrahedron, 12 hexahedron, ... */
+    const uint8_t* types;  /* VTK's type of each cell: 5 triangle, 10 tetrahedron, 12 hexahedron, ... */
     int offsets_type;      /* HAKOBI_INT64 or HAKOBI_INT32 */
     int connectivity_type; /* HAKOBI_INT64 or HAKOBI_INT32 */
     const void*
-        offsets; /* num_cells + 1: where each cell's points begin in connectivity, the first 0; NULL of no cells */
-    const void* connectivity; /* the numbers of one cell's points after the other */
-    int64_t num_connectivity; /* how many, held against the last offset; 0: as many as that says */
-    int64_t first_number;     /* what the first point is called: 0 or 1 */
+        offsets; /* num_cells + 1: where each cell's points begin in connectivity, the first 0; NULL: no cells */
+    const void* connectivity; /* the numbers of each cell's points */
+    int64_t num_connectivity; /* its length, checked against the last offset; 0: not checked */
+    int64_t first_number;     /* number of the first point: 0 or 1 */
     const uint8_t*
-        ghosts; /* num_cells: 1 of a copy of another rank's cell, 0 of own ones; NULL: all are own */
+        ghosts; /* per cell: 1 for a copy of another rank's cell, 0 for an own cell; NULL: all are own */
     const void* reserved[4];
 } hakobi_mesh;
 
-/* Writes time steps, one NetCDF-4 file a step (hakobi::Output). */
+/* Writes time steps, one NetCDF-4 file per step (hakobi::Output). */
 typedef struct hakobi_output hakobi_output;
 
 /* Collective over `comm`; `prefix` and `options` (NULL: all defaults) equal on all ranks. On an error *out is NULL. */
 HAKOBI_API int hakobi_output_create(hakobi_comm* comm, const char* prefix, const hakobi_options* options,
                                     hakobi_output** out);
-/* Opens the next step. All ranks, but nothing is communicated. */
+/* Opens the next step. Every rank calls it; it does not communicate. */
 HAKOBI_API int hakobi_output_begin_step(hakobi_output* out, double time);
-/* Adds a field to the open step. All ranks put the same fields in the same order; nothing is communicated. What this
- * rank cannot put is reported by end_step on every rank: go on to it also after an error here. */
+/* Adds a field to the open step. All ranks put the same fields in the same order; it does not communicate. After an error
+ * here call end_step all the same: it reports the error on every rank. */
 HAKOBI_API int hakobi_output_put(hakobi_output* out, const hakobi_field* field);
-/* Gives the open step its mesh, before its first field; the option "format" is "vtkhdf". All ranks, one without cells too; what
- * is wrong with it is reported by end_step on every rank. A fixed mesh and the cells of one that moves are put once. */
+/* Sets the open step's mesh, before its first field; requires the option "format" = "vtkhdf". Every rank calls it, even
+ * without cells; end_step reports errors on every rank. A fixed mesh and the cells of a moving one are put once. */
 HAKOBI_API int hakobi_output_put_mesh(hakobi_output* out, const hakobi_mesh* mesh);
-/* New places of the points of a mesh that moves, in every step after the one that put it: x, y, z of each, of `type`.
+/* New coordinates of a moving mesh's points (x, y, z of each, of `type`), in every step after the one with put_mesh.
  * num_points 0: as many as the mesh has. */
 HAKOBI_API int hakobi_output_put_points(hakobi_output* out, int type, const void* points, int64_t num_points);
-/* For bindings whose own checks failed: takes the field's place in the step, and end_step reports `text` as
- * invalid_argument on every rank. */
+/* For bindings whose own checks failed: replaces the put, and end_step reports `text` as invalid_argument on every
+ * rank. */
 HAKOBI_API int hakobi_output_refuse(hakobi_output* out, const char* text);
 /* Writes the step. Collective. */
 HAKOBI_API int hakobi_output_end_step(hakobi_output* out);
-/* Finishes what is under way. Collective; a second call does nothing. */
+/* Completes pending work. Collective; a second call does nothing. */
 HAKOBI_API int hakobi_output_close(hakobi_output* out);
-/* Releases the memory of `out`; never communicates. Without a close before, an unfinished step is abandoned. */
+/* Releases the memory of `out`; never communicates. If it was not closed, an unfinished step is abandoned. */
 HAKOBI_API void hakobi_output_free(hakobi_output* out);
 
-/* The method in force, never "auto"; valid while `out` lives. NULL when `out` is. */
+/* The current method, never "auto"; valid as long as `out`. NULL if `out` is NULL. */
 HAKOBI_API const char* hakobi_output_method(const hakobi_output* out);
-/* How the steps are written and why so, for people; valid until the next call with `out`. NULL when `out` is. */
+/* How the steps are written and why, for people; valid until the next call with `out`. NULL if `out` is NULL. */
 HAKOBI_API const char* hakobi_output_explain(hakobi_output* out);
 
-/* Seconds that this rank has spent in the phases of output, and the bytes that it put (hakobi::OutputTimes). */
+/* Seconds that this rank has spent in each phase of output, and the bytes that it put (hakobi::OutputTimes). */
 typedef struct hakobi_output_times {
     double layout_s, values_s, finish_s, gather_s;
     int64_t bytes;
@@ -262,41 +260,41 @@ HAKOBI_API int hakobi_output_get_times(const hakobi_output* out, hakobi_output_t
 
 /* ---- Input ---------------------------------------------------------------------------------------------------- */
 
-/* Reads a series of steps back (hakobi::Input). What is found in `in` by the calls below is valid until its free; a step of
- * -1 is the last. */
+/* Reads a series of steps (hakobi::Input). Pointers that the calls below return are valid until the object is freed; step
+ * -1 is the last one. */
 typedef struct hakobi_input hakobi_input;
 
-/* Collective over `comm`; `prefix` and the hints of `options` (NULL: none; what else is in it is Output's) equal on all
- * ranks. On an error *in is NULL. */
+/* Collective over `comm`; `prefix` and the hints of `options` (NULL: none) equal on all ranks; the other options are for
+ * output. On an error *in is NULL. */
 HAKOBI_API int hakobi_input_open(hakobi_comm* comm, const char* prefix, const hakobi_options* options,
                                  hakobi_input** in);
-/* The same for this process alone: nothing of MPI is called, and no call on `in` is collective. */
+/* The same for this process alone: MPI is not called, and no call on `in` is collective. */
 HAKOBI_API int hakobi_input_open_alone(const char* prefix, hakobi_input** in);
 
-/* The steps' numbers and times, num_steps of each, and the times' units. Local; 0 and NULL where `in` is NULL. */
+/* The steps' numbers and times, num_steps of each, and the times' units. Local; 0 and NULL if `in` is NULL. */
 HAKOBI_API int64_t hakobi_input_num_steps(const hakobi_input* in);
 HAKOBI_API const int64_t* hakobi_input_steps(const hakobi_input* in);
 HAKOBI_API const double* hakobi_input_times(const hakobi_input* in);
 HAKOBI_API const char* hakobi_input_time_units(const hakobi_input* in);
 
-/* What a step says of a field. */
+/* Description of a field of a step. */
 typedef struct hakobi_input_field {
     const char* name;
     const char* type_name; /* as ncdump calls it: "double", "float", "int", "int64", ... */
     int type;              /* HAKOBI_DOUBLE, ...; -1: a type that cannot be read */
     int num_dims;
-    int64_t shape[HAKOBI_MAX_DIMS]; /* slowest first, time left out */
+    int64_t shape[HAKOBI_MAX_DIMS]; /* slowest first, without time */
     const char* dims;               /* "lat,lon" */
-    int64_t is_static;              /* not 0: without the dimension time */
+    int64_t is_static;              /* not 0: has no time dimension */
     const void* reserved[4];
 } hakobi_input_field;
-/* The name of field `index` of a step, from 0; NULL behind the last, and for a step that is not there. Local. */
+/* The name of a step's field number `index`, from 0; NULL after the last one, and if there is no such step. Local. */
 HAKOBI_API const char* hakobi_input_field_name(const hakobi_input* in, int64_t step, int index);
-/* Local; not_found names the nearest. */
+/* Local; not_found names the nearest field. */
 HAKOBI_API int hakobi_input_get_field(const hakobi_input* in, int64_t step, const char* name,
                                       hakobi_input_field* field);
 
-/* A dimension of a step's fields: number `index` from 0, not_found behind the last. `values` is NULL where it has no
+/* A dimension of a step's fields: number `index` from 0, not_found after the last one. `values` is NULL if it has no
  * coordinate variable. Local. */
 typedef struct hakobi_input_axis {
     const char *name, *units, *standard_name;
@@ -307,47 +305,46 @@ typedef struct hakobi_input_axis {
 HAKOBI_API int hakobi_input_get_axis(const hakobi_input* in, int64_t step, int index,
                                      hakobi_input_axis* axis);
 
-/* An attribute of a field or an axis, or with `field` NULL of the step: number `index` from 0, in alphabetical order, not_found
- * behind the last. Local. */
+/* An attribute of a field or an axis, or of the step if `field` is NULL: number `index` from 0, in alphabetical order;
+ * not_found after the last one. Local. */
 HAKOBI_API int hakobi_input_get_attribute(const hakobi_input* in, int64_t step, const char* field, int index,
                                           hakobi_attribute* attribute);
 
-/* A field, or a block of it, and the memory for its values; what is left out of an initialiser is 0. */
+/* A field, or a block of it, to be read, and the memory for its values. 0 means the default. */
 typedef struct hakobi_field_read {
     const char* name;   /* equal on all ranks */
     int64_t step;       /* -1: the last; equal on all ranks */
-    hakobi_block block; /* what this rank wants; num_dims 0: the whole field */
+    hakobi_block block; /* the part that this rank reads; num_dims 0: the whole field */
     int type;           /* of the memory: HAKOBI_DOUBLE, ... */
     void* data;
-    int64_t num_values;              /* elements of memory; 0: as many as block, ghosts and strides need */
-    int64_t ghosts[HAKOBI_MAX_DIMS]; /* other elements around the block in memory, which stay as they are */
-    int64_t
-        strides[HAKOBI_MAX_DIMS]; /* elements from one to the next in memory; all 0: C order without gaps */
+    int64_t num_values;               /* elements of memory, checked against the block; 0: not checked */
+    int64_t ghosts[HAKOBI_MAX_DIMS];  /* layers of ghost elements around the block in memory; not changed */
+    int64_t strides[HAKOBI_MAX_DIMS]; /* distance between neighbouring elements in memory; all 0: no gaps */
     const void* reserved[4];
 } hakobi_field_read;
-/* Reads into the memory. Collective. `in` can be used on after an error. */
+/* Reads into the memory. Collective. `in` stays usable after an error. */
 HAKOBI_API int hakobi_input_read(hakobi_input* in, const hakobi_field_read* read);
-/* For bindings whose own checks failed: takes part in the others' read, and all ranks get `text` as invalid_argument.
- * Collective. */
+/* For bindings whose own checks failed: takes part in the other ranks' read, and all ranks get invalid_argument with
+ * `text`. Collective. */
 HAKOBI_API int hakobi_input_refuse(hakobi_input* in, const char* text);
-/* How large the mesh of a step is (hakobi::InputMesh). */
+/* Size of a step's mesh (hakobi::InputMesh). */
 typedef struct hakobi_input_mesh {
     int64_t num_points, num_cells;
-    int64_t num_pieces; /* one a rank that wrote it */
+    int64_t num_pieces; /* one per rank that wrote it */
     int points_type;    /* in the file: HAKOBI_DOUBLE or HAKOBI_FLOAT; -1: another */
     int has_ghosts;     /* not 0: some cells are copies of others */
     const void* reserved[4];
 } hakobi_input_mesh;
-/* Local; not_found where the step has no mesh. */
+/* Local; not_found if the step has no mesh. */
 HAKOBI_API int hakobi_input_get_mesh(const hakobi_input* in, int64_t step, hakobi_input_mesh* mesh);
 
-/* A rank's share of a mesh that was read: whole pieces, numbered as one from 0 (hakobi::MeshPart). A field on cells is read
- * with the block {num_cells of the mesh, first_cell, num_cells}, and a second dimension where it has components. */
+/* A rank's share of a mesh that was read: consecutive pieces, renumbered from 0 (hakobi::MeshPart). To read a field on
+ * cells use the block {num_cells of the mesh, first_cell, num_cells}, with a second dimension if it has components. */
 typedef struct hakobi_mesh_part {
-    int64_t first_point, first_cell; /* where it stands among all points and cells */
+    int64_t first_point, first_cell; /* position among all points and cells */
     int64_t first_piece, num_pieces;
     int64_t num_points;
-    const double* points; /* x, y, z of one after the other */
+    const double* points; /* x, y, z of each point */
     int64_t num_cells;
     const uint8_t* types;   /* VTK's */
     const int64_t* offsets; /* num_cells + 1 */
@@ -357,27 +354,27 @@ typedef struct hakobi_mesh_part {
     void* memory;          /* what hakobi_mesh_part_free releases */
     const void* reserved[4];
 } hakobi_mesh_part;
-/* Reads this rank's share, so that the ranks have about as many cells each as whole pieces allow; their number need not be the
- * writers'. Collective; `step` equal on all ranks. On an error `part` is all 0. */
+/* Reads this rank's share: whole pieces, distributed so that the ranks have similar numbers of cells. The number of ranks
+ * need not be the writer's. Collective; `step` equal on all ranks. On an error `part` is all 0. */
 HAKOBI_API int hakobi_input_read_mesh(hakobi_input* in, int64_t step, hakobi_mesh_part* part);
 /* Releases the arrays; `part` becomes all 0. Local. */
 HAKOBI_API void hakobi_mesh_part_free(hakobi_mesh_part* part);
-/* How a read of a field goes, in one line. Local; valid until the next call of it on `in`. NULL without such a field. */
+/* How a field is read, in one line. Local; valid until its next call on `in`. NULL if there is no such field. */
 HAKOBI_API const char* hakobi_input_explain(hakobi_input* in, int64_t step, const char* field);
-/* Releases everything but the memory of `in`. Collective; a second call does nothing. */
+/* Releases everything except the memory of `in`. Collective; a second call does nothing. */
 HAKOBI_API int hakobi_input_close(hakobi_input* in);
 /* Releases the memory of `in`; never communicates. */
 HAKOBI_API void hakobi_input_free(hakobi_input* in);
 
 /* ---- Pieces that a killed run left ---------------------------------------------------------------------------- */
 
-/* What hakobi_gather_pieces did: the files that it made, and the folders that it left as they are, each with the
- * reason: pieces are missing, the file holds something else, or others are at work on them. Number `index` from 0; NULL behind the last. Valid
- * until the free. */
+/* Result of hakobi_gather_pieces: the files that it wrote, and the folders that it left unchanged, each with the reason
+ * (pieces are missing, the file exists with other contents, or another process uses them). Number `index` from 0; NULL
+ * after the last one. Valid until freed. */
 typedef struct hakobi_gather_result hakobi_gather_result;
 
-/* Makes whole files of the pieces that the method per-process left in `path` (a *.pieces folder, or a directory of
- * such). Local: no MPI. `result` may be NULL. */
+/* Assembles files from the pieces that the method per-process left in `path` (a *.pieces folder, or a directory with
+ * such folders). Local: no MPI. `result` may be NULL. */
 HAKOBI_API int hakobi_gather_pieces(const char* path, hakobi_gather_result** result);
 HAKOBI_API const char* hakobi_gather_result_file(const hakobi_gather_result* result, int index);
 HAKOBI_API const char* hakobi_gather_result_incomplete(const hakobi_gather_result* result, int index);
@@ -385,19 +382,19 @@ HAKOBI_API void hakobi_gather_result_free(hakobi_gather_result* result);
 
 /* ---- Collectives ---------------------------------------------------------------------------------------------- */
 
-/* Collective operations that know the network's shape, planned once and executed many times (hakobi::Collectives). */
+/* Collective operations on a declared network, planned once and executed many times (hakobi::Collectives). */
 typedef struct hakobi_collectives hakobi_collectives;
 typedef struct hakobi_collective_plan hakobi_collective_plan;
 
-/* Besides HAKOBI_DOUBLE, ...: elements of an allreduce. */
+/* Element types of an allreduce besides HAKOBI_DOUBLE, HAKOBI_FLOAT, HAKOBI_INT32 and HAKOBI_INT64. */
 enum { HAKOBI_COMPLEX128 = 4, HAKOBI_COMPLEX64 = 5 };
 enum { HAKOBI_SUM = 0, HAKOBI_PRODUCT = 1, HAKOBI_MINIMUM = 2, HAKOBI_MAXIMUM = 3 };
 
-/* Equal on every rank; what is 0 or NULL means the default. */
+/* Equal on every rank; 0 and NULL mean the default. */
 typedef struct hakobi_collectives_options {
     const char* topology; /* "nodes", "hypercrossbar:16,16,10", "torus:8,8,8" */
     const char* method;   /* "auto", "model", "mpi" */
-    int is_reproducible;  /* sums have the same bits in every run */
+    int is_reproducible;  /* sums are bitwise equal in every run */
     double latency_s, overhead_s, bandwidth_bytes_s;
     const void* reserved[4];
 } hakobi_collectives_options;
@@ -405,9 +402,9 @@ typedef struct hakobi_collectives_options {
 /* Collective over `comm`; `options` may be NULL. On an error *collectives is NULL. */
 HAKOBI_API int hakobi_collectives_create(hakobi_comm* comm, const hakobi_collectives_options* options,
                                          hakobi_collectives** collectives);
-/* Planning is collective; arguments are equal on every rank. On an error *plan is NULL. Sizes of the memory that a plan is
- * executed with: `count` elements in and out; a block for every rank in and out; one block in, one of every rank out;
- * nothing in, `bytes` out. */
+/* Planning is collective; arguments are equal on every rank. On an error *plan is NULL. Sizes of input and output:
+ * allreduce `count` elements each; alltoall a block per rank each; allgather one block, and a block per rank; broadcast
+ * no input, and `bytes`. */
 HAKOBI_API int hakobi_collectives_allreduce(hakobi_collectives* collectives, int type, int reduction,
                                             int64_t count, hakobi_collective_plan** plan);
 HAKOBI_API int hakobi_collectives_alltoall(hakobi_collectives* collectives, int64_t block_bytes,
@@ -416,32 +413,32 @@ HAKOBI_API int hakobi_collectives_allgather(hakobi_collectives* collectives, int
                                             hakobi_collective_plan** plan);
 HAKOBI_API int hakobi_collectives_broadcast(hakobi_collectives* collectives, int64_t bytes, int root,
                                             hakobi_collective_plan** plan);
-/* Releases the message context and `collectives`; its plans may only be freed afterwards. Collective. */
+/* Releases the message context and `collectives`; afterwards its plans may only be freed. Collective. */
 HAKOBI_API int hakobi_collectives_free(hakobi_collectives* collectives);
 
-/* Collective over the plan's ranks; the memory is lent until it returns, and `input` may be `output` (allgather: the
- * rank's own block of it). start and wait are the same in two steps. What start refuses (a plan under way, NULL where there
- * is data) it refuses on this rank alone. */
+/* Collective over the plan's ranks. `input` may be `output` (allgather: the rank's own block of it). start and wait do
+ * the same in two steps; the memory must stay valid until wait returns. Errors of start (the plan is in progress, or NULL
+ * instead of data) are local to this rank. */
 HAKOBI_API int hakobi_collective_plan_execute(hakobi_collective_plan* plan, const void* input, void* output);
 HAKOBI_API int hakobi_collective_plan_start(hakobi_collective_plan* plan, const void* input, void* output);
 HAKOBI_API int hakobi_collective_plan_test(hakobi_collective_plan* plan, int* is_complete);
 HAKOBI_API int hakobi_collective_plan_wait(hakobi_collective_plan* plan);
-/* What was chosen and why; valid while `plan` lives. */
+/* The chosen algorithm and why; valid as long as `plan`. */
 HAKOBI_API const char* hakobi_collective_plan_explain(const hakobi_collective_plan* plan);
 /* Never communicates. */
 HAKOBI_API void hakobi_collective_plan_free(hakobi_collective_plan* plan);
 
 /* ---- Halos ---------------------------------------------------------------------------------------------------- */
 
-/* Memory that the ranks of a node have in common (hakobi::allocate_shared), and ghost layers exchanged between the ranks of
- * a grid (hakobi::Halo; docs/exchange.md). */
+/* Memory that the ranks of a node share (hakobi::allocate_shared), and the exchange of ghost layers between the ranks of a
+ * grid (hakobi::Halo; docs/exchange.md). */
 typedef struct hakobi_shared hakobi_shared;
 typedef struct hakobi_halo hakobi_halo;
 
 enum { HAKOBI_MAX_HALO_DIMS = 5 };
 
-/* The grid, slowest dimension first; of each array the first num_dims entries count. `extents` are this rank's own
- * elements, the rest is equal on every rank; ranks count in C order. */
+/* The grid, slowest dimension first; the first num_dims entries of each array are used. `extents` are this rank's own
+ * elements; the other members are equal on every rank. Ranks are numbered in C order. */
 typedef struct hakobi_halo_grid {
     int num_dims;
     int64_t extents[HAKOBI_MAX_HALO_DIMS];
@@ -458,13 +455,13 @@ typedef struct hakobi_halo_field {
     int64_t num_components, component_stride_bytes;
 } hakobi_halo_field;
 
-/* Equal on every rank; what is 0 or NULL means the default. */
+/* Equal on every rank; 0 and NULL mean the default. */
 typedef struct hakobi_halo_options {
-    int faces_only;   /* no edges and corners */
+    int faces_only;   /* not 0: no edges and corners */
     const char* path; /* "auto", "direct", "deposit", "cma", "staged", "packed", "datatype" */
-    double timeout_s; /* longest wait for a neighbour before the program is ended; 0: no limit */
+    double timeout_s; /* longest wait for a neighbour before the program is aborted; 0: no limit */
     const char*
-        refused; /* what a binding found wrong with this rank's arguments: plan fails with it on every rank */
+        refused; /* for bindings: an error in this rank's arguments, which plan then reports on every rank */
     const void* reserved[3];
 } hakobi_halo_options;
 
@@ -473,41 +470,42 @@ HAKOBI_API int hakobi_shared_allocate(hakobi_comm* comm, int64_t bytes, hakobi_s
 HAKOBI_API void* hakobi_shared_data(const hakobi_shared* shared);
 HAKOBI_API void hakobi_shared_free(hakobi_shared* shared);
 
-/* Collective over `comm`; `options` may be NULL. The fields' memory is lent until hakobi_halo_free. On an error *halo is
- * NULL. */
+/* Collective over `comm`; `options` may be NULL. The fields' memory must stay valid until hakobi_halo_free. On an error
+ * *halo is NULL. */
 HAKOBI_API int hakobi_halo_plan(hakobi_comm* comm, const hakobi_halo_grid* grid, int num_fields,
                                 const hakobi_halo_field* fields, const hakobi_halo_options* options,
                                 hakobi_halo** halo);
-/* Between the two, ghosts are neither read nor written, and own elements that are ghosts elsewhere not written. Every rank
- * calls them; out of turn they return HAKOBI_INVALID_ARGUMENT and break nothing. */
+/* Between the two calls neither read nor write ghosts, and do not write own elements that are ghosts of a neighbour.
+ * Every rank calls them; a call out of order returns HAKOBI_INVALID_ARGUMENT and changes nothing. */
 HAKOBI_API int hakobi_halo_start(hakobi_halo* halo);
 HAKOBI_API int hakobi_halo_wait(hakobi_halo* halo);
-/* How each neighbour is reached; valid while `halo` lives. */
+/* How data reaches each neighbour; valid as long as `halo`. */
 HAKOBI_API const char* hakobi_halo_explain(const hakobi_halo* halo);
 /* Never communicates. */
 HAKOBI_API void hakobi_halo_free(hakobi_halo* halo);
 
 /* ---- Buffer arrays -------------------------------------------------------------------------------------------- */
 
-/* Lists of pieces of memory that are sent and received as one (hakobi::BufferArrays; docs/exchange.md). */
+/* Lists of memory pieces that are sent and received as one message (hakobi::BufferArrays; docs/exchange.md). */
 typedef struct hakobi_buffer_arrays hakobi_buffer_arrays;
 typedef struct hakobi_buffer_array hakobi_buffer_array;
 
 /* Collective over `comm`; `path` ("auto", "cma", "packed"; NULL: "auto") and `pack_bytes` (0: 1 MiB) are equal on every
- * rank. On an error *arrays is NULL. The free never communicates; lists that are left keep what they need. */
+ * rank. On an error *arrays is NULL. Freeing never communicates; remaining lists stay usable. */
 HAKOBI_API int hakobi_buffer_arrays_get(hakobi_comm* comm, const char* path, int64_t pack_bytes,
                                         hakobi_buffer_arrays** arrays);
-/* "cma" or "packed"; NULL where there is no such rank. */
+/* "cma" or "packed"; NULL if there is no such rank. */
 HAKOBI_API const char* hakobi_buffer_arrays_path_to(const hakobi_buffer_arrays* arrays, int rank);
 HAKOBI_API void hakobi_buffer_arrays_free(hakobi_buffer_arrays* arrays);
 
-/* All local. An empty list; pieces, lent while an operation is under way, for sending only read; all taken out again. */
+/* All local: make an empty list, append a piece (its memory must stay valid during operations; sending only reads it),
+ * remove all pieces. */
 HAKOBI_API int hakobi_buffer_array_make(const hakobi_buffer_arrays* arrays, hakobi_buffer_array** list);
 HAKOBI_API int hakobi_buffer_array_append(hakobi_buffer_array* list, void* data, int64_t bytes);
 HAKOBI_API int hakobi_buffer_array_release(hakobi_buffer_array* list);
 HAKOBI_API int64_t hakobi_buffer_array_bytes(const hakobi_buffer_array* list);
-/* Begin an operation and return at once: the k-th list from one rank to another with a tag (0 to 10000) meets the k-th
- * receive of it. `done` moves it on; both it and `wait` return HAKOBI_FORMAT where the sides' bytes differ in number. */
+/* Start an operation and return immediately. Between two ranks, the k-th send with a tag (0 to 10000) matches the k-th
+ * receive with that tag. `done` progresses the operation; `done` and `wait` return HAKOBI_FORMAT if the sizes differ. */
 HAKOBI_API int hakobi_buffer_array_send(hakobi_buffer_array* list, int to, int tag);
 HAKOBI_API int hakobi_buffer_array_receive(hakobi_buffer_array* list, int from, int tag);
 HAKOBI_API int hakobi_buffer_array_done(hakobi_buffer_array* list, int* is_done);
@@ -516,32 +514,32 @@ HAKOBI_API void hakobi_buffer_array_free(hakobi_buffer_array* list);
 
 /* ---- Where ranks are ------------------------------------------------------------------------------------------ */
 
-/* Which node, and which socket of it, each rank is on (hakobi::Topology). */
+/* The node and socket of each rank (hakobi::Topology). */
 typedef struct hakobi_topology hakobi_topology;
 
-/* What goes from node to node in one exchange of all faces, in the weights' unit: ranks in their order, and reordered. */
+/* Traffic between nodes in one exchange of all faces, in the weights' unit: original order, reordered; and in total. */
 typedef struct hakobi_traffic {
     int64_t between_nodes_before, between_nodes_after, total;
 } hakobi_traffic;
 
-/* Asks the machine: collective over `comm`. Or as declared: local; `socket_of_rank` may be NULL. */
+/* Determined from the machine (collective over `comm`), or as declared (local; `socket_of_rank` may be NULL). */
 HAKOBI_API int hakobi_topology_discover(hakobi_comm* comm, hakobi_topology** topology);
 HAKOBI_API int hakobi_topology_declare(int num_ranks, const int* node_of_rank, const int* socket_of_rank,
                                        hakobi_topology** topology);
 HAKOBI_API int hakobi_topology_num_ranks(const hakobi_topology* topology);
 HAKOBI_API int hakobi_topology_num_nodes(const hakobi_topology* topology);
-/* -1 where there is no such rank. */
+/* -1 if there is no such rank. */
 HAKOBI_API int hakobi_topology_node_of(const hakobi_topology* topology, int rank);
 HAKOBI_API int hakobi_topology_socket_of(const hakobi_topology* topology, int rank);
-/* Which rank takes which place of a grid of ranks[0] x … in C order (`rank_at`: an entry a rank), so that neighbours
- * share memory where they can. `weights`: bytes of a face normal to each dimension; NULL: all alike. `is_periodic` NULL:
- * no dimension is. `traffic` may be NULL. Local. */
+/* Maps the ranks to the positions of a grid of ranks[0] x … in C order (`rank_at`: the rank at each position), so that
+ * neighbours share memory as far as possible. `weights`: bytes of a face normal to each dimension; NULL: all equal.
+ * `is_periodic` NULL: no dimension is. `traffic` may be NULL. Local. */
 HAKOBI_API int hakobi_topology_reorder(const hakobi_topology* topology, int num_dims, const int* ranks,
                                        const int64_t* weights, const int* is_periodic, int* rank_at,
                                        hakobi_traffic* traffic);
 HAKOBI_API void hakobi_topology_free(hakobi_topology* topology);
 
-/* The same ranks, numbered by their places: they form the grid in C order. Collective over `comm`; `rank_at` (num_ranks
+/* The same processes, renumbered so that the ranks form the grid in C order. Collective over `comm`; `rank_at` (num_ranks
  * entries) is equal on every rank. On an error *reordered is NULL. */
 HAKOBI_API int hakobi_comm_reordered(hakobi_comm* comm, int num_ranks, const int* rank_at,
                                      hakobi_comm** reordered);

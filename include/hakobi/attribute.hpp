@@ -10,12 +10,12 @@ namespace hakobi {
 
 /// An attribute's value: text, or numbers.
 ///
-/// In a file whole numbers are of 32 bits where all fit, and those of an attribute that CF wants in its field's type
-/// ("valid_min", "valid_max", "valid_range", "actual_range", "missing_value", "flag_values", "flag_masks") are of that.
+/// Integers are stored with 32 bits if all values fit. Attributes to which CF assigns the field's type ("valid_min",
+/// "valid_max", "valid_range", "actual_range", "missing_value", "flag_values", "flag_masks") are stored in that type.
 using Attribute = std::variant<std::string, std::vector<double>, std::vector<std::int64_t>>;
 
-/// By name. A name has letters, digits, and `_ . - + @` behind a letter, digit or underscore; names that HDF5 and netCDF keep
-/// for themselves are refused.
+/// Attributes by name. A name begins with a letter, digit or underscore and may also contain `. - + @`; names that HDF5 and
+/// netCDF reserve are refused.
 using Attributes = std::map<std::string, Attribute>;
 
 /// A value of a field's type.

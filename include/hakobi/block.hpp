@@ -8,14 +8,14 @@
 
 namespace hakobi {
 
-/// A rank's rectangular part of a global array, slowest dimension first (C order). All three have one entry a
+/// A rank's rectangular part of a global array, slowest dimension first (C order). All three vectors have one entry per
 /// dimension, in elements.
 struct Block {
     std::vector<std::int64_t> global;  ///< the whole array's extents, equal on every rank
     std::vector<std::int64_t> start;   ///< where this part begins
     std::vector<std::int64_t> count;   ///< its extents; a 0 anywhere: this rank has nothing
 
-    /// The largest std::int64_t where the product of the counts leaves it.
+    /// Product of the counts; the largest std::int64_t if it overflows.
     [[nodiscard]] HAKOBI_EXPORT std::int64_t num_elements() const noexcept;
     friend bool operator==(const Block&, const Block&) = default;
 };

@@ -11,46 +11,47 @@
 
 namespace hakobi {
 
-/// What BufferArrays::get takes; equal on all ranks.
+/// Options of BufferArrays::get; equal on all ranks.
 struct BufferArrayOptions {
-    /// "auto"; "cma": the receiver has the kernel copy from the sender's memory, piece to piece (one node); "packed":
-    /// messages of `pack_bytes`, packed and sent while the next is packed. One that cannot be gives way to "packed".
+    /// "auto"; "cma": the kernel copies piece to piece from the sender's memory to the receiver's (within a node);
+    /// "packed": messages of `pack_bytes`, one packed while the previous one is sent. "packed" is also used where "cma" is
+    /// not possible.
     std::string path = "auto";
     std::int64_t pack_bytes = 1 << 20;
 };
 
-/// A list of pieces of memory that is sent or received as one: the bytes of the list's pieces, in order. The two sides
-/// may cut them into other pieces, as long as both hold as many bytes.
+/// A list of memory pieces that is sent or received as one message: the pieces' bytes, in order. Sender and receiver may use
+/// different pieces if their total sizes are equal.
 ///
 ///     auto arrays = hakobi::BufferArrays::get(comm);                    // collective
 ///     auto list = arrays.make();                                        // local
 ///     list.append(row, bytes); list.append(other, bytes);
 ///     list.send(to, tag);    list.receive(from, tag);    list.done();   list.wait();
 ///
-/// Messages travel in a context of their own, beside whatever the program sends.
+/// Messages use a context of their own, separate from the program's messages.
 class HAKOBI_EXPORT BufferArray {
   public:
     BufferArray(BufferArray&&) noexcept;
     BufferArray& operator=(BufferArray&&) noexcept;
-    /// Never communicates; an operation under way is a bug of the caller.
+    /// Never communicates. No operation may be in progress.
     ~BufferArray();
 
-    /// Adds a piece, whose memory is lent while an operation is under way; also empty ones. Local. Throws
-    /// invalid_argument for a negative size, or while an operation is under way.
+    /// Adds a piece, which may be empty. Its memory must stay valid during operations. Local. Throws invalid_argument for a
+    /// negative size, or while an operation is in progress.
     void append(void* data, std::int64_t bytes);
-    /// Takes all pieces out again. Local; throws as `append`.
+    /// Removes all pieces. Local; throws as `append`.
     void release();
     [[nodiscard]] std::int64_t bytes() const noexcept;
 
-    /// Begin to send the list to a rank, or to receive into it from one. Return at once; the k-th list that goes from one
-    /// rank to another with a tag meets the k-th receive of that tag. Tags go from 0 to 10,000. Local: throw
-    /// invalid_argument for what is out of range, or when an operation of this list is under way.
+    /// Start to send the list to a rank, or to receive into it from one, and return immediately. Between two ranks, the k-th
+    /// send with a tag matches the k-th receive with that tag; tags are 0 to 10,000. Local. Throw invalid_argument for an
+    /// argument out of range, or while an operation of this list is in progress.
     void send(int to, int tag = 0);
     void receive(int from, int tag = 0);
-    /// Whether the operation is over; drives it. True when there is none. Throws format where the two sides' bytes
-    /// differ in number: on both, and the receiver's pieces are then undefined.
+    /// Progresses the operation; true if it is complete or there is none. Throws format on both sides if their total sizes
+    /// differ; the receiver's memory is then undefined.
     [[nodiscard]] bool done();
-    /// Until it is. Throws as `done`.
+    /// Waits until the operation is complete. Throws as `done`.
     void wait();
 
   private:
@@ -60,15 +61,15 @@ class HAKOBI_EXPORT BufferArray {
     std::unique_ptr<Impl> impl_;
 };
 
-/// Where a communicator's buffer arrays come from. A cheap value.
+/// Makes the buffer arrays of a communicator. Copies are cheap.
 class HAKOBI_EXPORT BufferArrays {
   public:
-    /// Collective over `comm`; finds out which ranks reach each other's memory. invalid_argument for options that do not
-    /// exist or differ.
+    /// Collective over `comm`; determines which ranks can access each other's memory. Throws invalid_argument for unknown
+    /// options, or if they differ between ranks.
     [[nodiscard]] static BufferArrays get(const Comm& comm, const BufferArrayOptions& options = {});
-    /// Local.
+    /// A new, empty list. Local.
     [[nodiscard]] BufferArray make() const;
-    /// "cma", "packed" or "a copy", by which lists to or from `rank` go. Local.
+    /// How lists reach `rank` or come from it: "cma", "packed" or "a copy" (this rank itself). Local.
     [[nodiscard]] std::string_view path_to(int rank) const;
 
     struct Shared;  ///< for the library's own parts

@@ -19,16 +19,16 @@ struct CommState;
 }
 
 /// A private duplicate of a communicator, with the ranks' distribution over nodes (ranks that can share memory).
-/// A cheap value: copies name the same duplicate. Destruction never communicates; `free` does.
+/// Copies are cheap and refer to the same duplicate. Destruction never communicates; `free` does.
 class HAKOBI_EXPORT Comm {
   public:
     Comm() = default;
-    /// Duplicates `comm` and learns which of its ranks share a node. Collective over `comm`; MPI must be
+    /// Duplicates `comm` and determines which of its ranks share a node. Collective over `comm`; MPI must be
     /// initialised (any thread level; Hakobi calls MPI only from the thread that calls Hakobi).
     [[nodiscard]] static Comm duplicate(MPI_Comm comm);
 
-    /// Releases the duplicate. Collective over it; no copy may be used afterwards. Without it the duplicate lives
-    /// until MPI_Finalize.
+    /// Releases the duplicate. Collective over it; copies must not be used afterwards. Without this call the duplicate
+    /// exists until MPI_Finalize.
     void free();
 
     [[nodiscard]] int rank() const noexcept;
@@ -38,7 +38,7 @@ class HAKOBI_EXPORT Comm {
     [[nodiscard]] int node() const noexcept;
     [[nodiscard]] int node_rank() const noexcept;
     [[nodiscard]] int node_size() const noexcept;
-    /// The duplicate itself, for the caller's own messages: Hakobi's use other contexts.
+    /// The duplicate, for the caller's own messages; Hakobi's messages use other contexts.
     [[nodiscard]] MPI_Comm handle() const noexcept;
     [[nodiscard]] explicit operator bool() const noexcept { return state_ != nullptr; }
 

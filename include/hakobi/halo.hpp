@@ -16,83 +16,85 @@ struct GhostWidths {
     friend bool operator==(const GhostWidths&, const GhostWidths&) = default;
 };
 
-/// A grid of 1 to 5 dimensions that ranks divide among them, slowest dimension first: one entry a dimension in each.
+/// A grid of 1 to 5 dimensions that is divided among ranks; each vector has one entry per dimension, slowest first.
 struct HaloGrid {
     std::vector<std::int64_t> extents;  ///< this rank's own elements, without ghosts
     std::vector<GhostWidths> ghosts;    ///< equal on all ranks; 0: nothing is exchanged on that side
-    std::vector<int> ranks;  ///< how many in each dimension; they count in C order, as hakobi::split has them
-    std::vector<bool> is_periodic;  ///< none: not periodic. Ghosts beyond an edge that is not are left alone
+    std::vector<int> ranks;  ///< number in each dimension; ranks are numbered in C order, as in hakobi::split
+    std::vector<bool>
+        is_periodic;  ///< empty: not periodic. Ghosts beyond a non-periodic edge are not changed
 };
 
-/// Where one field's values lie. Rank's fields may be laid out differently, as long as sizes and components agree.
+/// Memory layout of one field. It may differ between ranks; element size and number of components may not.
 struct HaloField {
     void* data = nullptr;  ///< the first own element: ghosts lie before and after it
     std::int64_t element_bytes = 8;
-    std::vector<std::int64_t> strides_bytes;  ///< from one element to the next, one entry a dimension
+    std::vector<std::int64_t>
+        strides_bytes;  ///< distance between neighbouring elements, one entry per dimension
     std::int64_t num_components = 1;
     std::int64_t component_stride_bytes = 0;
 
     enum class Components { last, first };
     /// An array without gaps whose extents are the grid's with ghosts, in C order; components vary fastest (`last`: an
-    /// array of structures) or slowest (`first`: one array after the other). `array` is its very first byte.
+    /// array of structures) or slowest (`first`: one array after the other). `array` is its first byte.
     [[nodiscard]] HAKOBI_EXPORT static HaloField dense(void* array, const HaloGrid& grid,
                                                        std::int64_t element_bytes,
                                                        std::int64_t num_components = 1,
                                                        Components components = Components::last);
-    /// What such an array takes in bytes.
+    /// Size of such an array in bytes.
     [[nodiscard]] HAKOBI_EXPORT static std::int64_t dense_bytes(const HaloGrid& grid,
                                                                 std::int64_t element_bytes,
                                                                 std::int64_t num_components = 1);
 };
 
-/// What Halo::plan takes beside the grid; equal on every rank.
+/// Options of Halo::plan; equal on every rank.
 struct HaloOptions {
-    /// Diagonal neighbours too, so that edges and corners of the ghost layers are filled; false: faces only.
+    /// Also exchange with diagonal neighbours, which fills edges and corners of the ghost layers. false: faces only.
     bool corners = true;
-    /// How bytes reach a neighbour: "auto", or one of halo_paths(). A path that a neighbour cannot be reached by gives
-    /// way to "packed" there, as Halo::explain says. HAKOBI_HALO_PATH overrides "auto".
+    /// How data reaches a neighbour: "auto", or one of halo_paths(). If a neighbour cannot be reached by that path, "packed"
+    /// is used for it (see Halo::explain). HAKOBI_HALO_PATH overrides "auto".
     std::string path = "auto";
-    /// Longest wait for a neighbour before the program is ended with a message; 0: as long as it takes (what a rank's
-    /// death does is then the MPI library's matter). HAKOBI_HALO_TIMEOUT_S overrides 0.
+    /// Longest wait for a neighbour before the program is aborted with a message. 0: no limit; the MPI library then decides
+    /// what happens when a rank dies. HAKOBI_HALO_TIMEOUT_S overrides 0.
     double timeout_s = 0;
 };
 
-/// Exchanges the ghost layers of fields between the ranks of a Cartesian grid: planned once, carried out many times.
+/// Exchanges the ghost layers of fields between the ranks of a Cartesian grid; planned once, executed many times.
 ///
 ///     auto halo = hakobi::Halo::plan(comm, grid, fields);
 ///     halo.start();  compute_inside();  halo.wait();  compute_at_the_edges();
 ///
-/// All directions are under way at once, with one message a neighbour at most. Neighbours on the same node whose fields
-/// come from hakobi::allocate_shared get them by one copy from memory to memory, without a message.
+/// All directions are exchanged at the same time, with at most one message per neighbour. Between neighbours on one node
+/// whose fields are in memory of hakobi::allocate_shared, data is copied once, from memory to memory, without a message.
 ///
-/// Errors: `plan` throws the same Error on every rank or none. `start` and `wait` throw invalid_argument when they are
-/// called out of turn; what fails in them beyond that is communication, which ends the program.
+/// Errors: `plan` throws the same Error on every rank or on none. `start` and `wait` throw invalid_argument when called out
+/// of order; a failure of MPI communication in them aborts the program.
 class HAKOBI_EXPORT Halo {
   public:
-    /// Collective over `comm`. `grid` without `extents`, `options`, and each field's element size and components are
-    /// equal on all ranks; extents are equal among the ranks that share a place in that dimension. The fields' memory is
-    /// lent until the Halo is gone; values are only touched between `start` and `wait`. invalid_argument when ranks
-    /// differ, do not form the grid, or have fewer elements than their neighbours have ghosts.
+    /// Collective over `comm`. `options`, `grid` except for its extents, and each field's element size and components are
+    /// equal on all ranks. Ranks at the same position of a dimension have the same extent in it. The fields' memory must
+    /// stay valid as long as the Halo; it is accessed only between `start` and `wait`. Throws invalid_argument if these
+    /// arguments differ, if the ranks do not form the grid, or if a rank has fewer elements than a neighbour has ghosts.
     [[nodiscard]] static Halo plan(const Comm& comm, const HaloGrid& grid, std::span<const HaloField> fields,
                                    const HaloOptions& options = {});
     Halo(Halo&&) noexcept;
     Halo& operator=(Halo&&) noexcept;
-    /// Never communicates. An exchange under way is a bug of the caller: what lies in flight must be waited for.
+    /// Never communicates. The caller must have waited for an exchange that was started.
     ~Halo();
 
-    /// Begins an exchange: own elements that are ghosts elsewhere must not be written, ghosts neither read nor written,
-    /// until `wait` has returned. Every rank calls it, in the same order among its halos. Does not wait for others.
+    /// Begins an exchange. Until `wait` returns, do not write own elements that are ghosts of a neighbour, and neither read
+    /// nor write ghosts. Every rank calls it, in the same order for several halos. Does not wait for other ranks.
     void start();
-    /// Ends it: ghosts hold the neighbours' values, and all neighbours have what they need of this rank's.
+    /// Completes it: the ghosts hold the neighbours' values, and this rank's own elements may be written again.
     void wait();
     void exchange() {
         start();
         wait();
     }
 
-    /// One line a neighbour: rank, path, bytes, pieces; and what was measured where the plan had a choice. Local.
+    /// One line per neighbour: rank, path, bytes, pieces, and the measured times if the plan had a choice. Local.
     [[nodiscard]] std::string explain() const;
-    /// Bytes that one exchange brings to this rank, and the part of them that comes from other ranks. Local.
+    /// Bytes that this rank receives in one exchange, and how many of them come from other ranks. Local.
     [[nodiscard]] std::int64_t bytes() const noexcept;
     [[nodiscard]] std::int64_t bytes_from_others() const noexcept;
 
@@ -102,7 +104,7 @@ class HAKOBI_EXPORT Halo {
     std::unique_ptr<Impl> impl_;
 };
 
-/// The names that HaloOptions::path takes beside "auto".
+/// The names for HaloOptions::path besides "auto".
 [[nodiscard]] HAKOBI_EXPORT std::span<const std::string_view> halo_paths();
 
 }  // namespace hakobi

@@ -6,9 +6,9 @@
 
 namespace hakobi {
 
-/// Hints by name, as MPI_Info has them: MPI-IO's own names (cb_nodes, cb_buffer_size, striping_unit, …) and ours,
-/// which start with `hakobi_`. docs/hints.md lists each with its default. HAKOBI_HINTS="name=value;…" in the
-/// environment sets defaults, what a call passes overrides it, and an unknown name is a warning on rank 0.
+/// Hints by name, as in MPI_Info: MPI-IO's (cb_nodes, cb_buffer_size, striping_unit, …) and Hakobi's, which start with
+/// `hakobi_`. docs/hints.md lists them with their defaults. HAKOBI_HINTS="name=value;…" in the environment sets defaults;
+/// hints of a call override it. An unknown name causes a warning on rank 0.
 using Hints = std::map<std::string, std::string>;
 
 }  // namespace hakobi

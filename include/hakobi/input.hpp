@@ -16,121 +16,121 @@
 
 namespace hakobi {
 
-/// What a step says of one of its fields.
+/// Description of a field of a step.
 struct InputField {
     std::string name;
     std::string type;                 ///< as ncdump calls it: "double", "float", "int", "int64", …
-    std::vector<std::string> dims;    ///< names of its dimensions, slowest first, time left out
+    std::vector<std::string> dims;    ///< names of its dimensions, slowest first, without time
     std::vector<std::int64_t> shape;  ///< their lengths
-    bool is_static = false;           ///< without the dimension time
+    bool is_static = false;           ///< has no time dimension
     Attributes attributes = {};       ///< "units", "long_name", "standard_name", …
     On on = On::grid;                 ///< points or cells: a field on the mesh, shape (n) or (n, components)
-    /// A NaN among the attributes is equal to itself: `_FillValue` often is one.
+    /// NaNs in the attributes compare equal: `_FillValue` often is NaN.
     HAKOBI_EXPORT friend bool operator==(const InputField& a, const InputField& b);
 };
 
-/// A field, or a block of it, and the memory that gets its values: the twin of Field.
+/// A field, or a block of it, to be read, and the memory for its values. Corresponds to Field.
 struct FieldRead {
     using Data =
         std::variant<std::span<double>, std::span<float>, std::span<std::int32_t>, std::span<std::int64_t>,
                      std::span<std::int8_t>, std::span<std::uint8_t>, std::span<std::int16_t>,
                      std::span<std::uint16_t>, std::span<std::uint32_t>, std::span<std::uint64_t>>;
     std::string name;        ///< equal on all ranks
-    std::int64_t step = -1;  ///< a number of Input::steps(); -1: the last. Equal on all ranks
-    /// What this rank wants of the field, by whatever decomposition: blocks may overlap, and nobody need have written with
-    /// the same. `global` is the field's shape. Left out: the whole field.
+    std::int64_t step = -1;  ///< one of Input::steps(); -1: the last. Equal on all ranks
+    /// The part of the field that this rank reads; `global` is the field's shape. The decomposition need not be the
+    /// writer's, and the ranks' blocks may overlap. Empty: the whole field.
     Block block = {};
-    /// Memory of the field's own type, native byte order. Values stand in C order without gaps, unless one of the next says
-    /// else.
+    /// Memory of the field's type, in native byte order. Values in C order without gaps, unless `ghosts` or `strides` is
+    /// given.
     Data data;
-    /// Layers of other elements around the block in memory, one entry a dimension: `data` is the array with them. They are
-    /// left as they are. (A block that includes its neighbours' elements fills them.)
+    /// Layers of ghost elements around the block in memory, one entry per dimension. `data` is the array including them;
+    /// they are not changed. (To fill them, read a block that includes them.)
     std::vector<std::int64_t> ghosts = {};
-    /// Elements from one element of the block to the next in memory, one entry a dimension, at least 1, and such that no
-    /// two meet: `data` begins with the block's first element.
+    /// Distance between neighbouring elements in memory, in elements, one entry of at least 1 per dimension. No two elements
+    /// may coincide. `data` begins with the block's first element.
     std::vector<std::int64_t> strides = {};
 };
 
-/// How large the mesh of a step is, and in how many pieces it lies: one a rank that wrote it.
+/// Size of a step's mesh, and its number of pieces: one per rank that wrote it.
 struct InputMesh {
     std::int64_t num_points = 0, num_cells = 0, num_pieces = 0;
     std::string points_type;  ///< "double" or "float"
-    bool has_ghosts = false;  ///< some cells are copies of others: the field vtkGhostType says which
+    bool has_ghosts = false;  ///< some cells are copies, marked by the field vtkGhostType
 };
 
-/// A rank's share of a mesh that was read: whole pieces, one after the other, which together are numbered from 0.
+/// A rank's share of a mesh that was read: consecutive pieces, renumbered from 0.
 struct MeshPart {
-    /// Where it stands among all points and cells: a field on cells is read with the block {{num_cells}, {first_cell},
-    /// {types.size()}}, and a second dimension where it has components.
+    /// Position among all points and cells. To read a field on cells use the block {{num_cells}, {first_cell},
+    /// {types.size()}}, with a second dimension if the field has components.
     std::int64_t first_point = 0, first_cell = 0;
     std::int64_t first_piece = 0, num_pieces = 0;
-    std::vector<double> points;  ///< x, y, z of one after the other
+    std::vector<double> points;  ///< x, y, z of each point
     std::vector<std::int64_t> connectivity;
-    std::vector<std::int64_t> offsets;  ///< one more than there are cells, from 0
+    std::vector<std::int64_t> offsets;  ///< number of cells + 1 entries, the first one 0
     std::vector<std::uint8_t> types;    ///< VTK's
-    std::vector<std::uint8_t> ghosts;   ///< one a cell where the mesh has them
+    std::vector<std::uint8_t> ghosts;   ///< one per cell, if the mesh has them
 };
 
-/// What Input::open takes; equal on every rank.
+/// Options of Input::open; equal on every rank.
 struct InputOptions {
-    Hints hints = {};  ///< MPI-IO's names and ours (hints.hpp)
+    Hints hints = {};  ///< MPI-IO's and Hakobi's (hints.hpp)
 };
 
-/// Reads a series that Output wrote: whole steps, and pieces of `per-process` that are not gathered. Files of others that
-/// have such names are read too, where they are NetCDF-4 or plain HDF5.
+/// Reads a series that Output wrote: complete steps, and pieces of `per-process` that have not been gathered. Files with
+/// such names from other programs are read too, if they are NetCDF-4 or plain HDF5.
 ///
 ///     auto in = hakobi::Input::open(comm, "run");                     // collective
 ///     in.read({.name = "eta", .step = 3, .block = block, .data = eta});  // collective
 ///     in.close();                                                     // collective
 ///
-/// Contiguous values of native byte order are read by the engine, all others (chunks, compression, another byte order) by
-/// every rank through the serial HDF5 library; `explain` says which. Without a communicator it is one process's own, and
-/// nothing of MPI is called.
+/// The engine reads contiguous values in native byte order. All others (chunks, compression, another byte order) are read by
+/// every rank through the serial HDF5 library; `explain` tells which applies. Opened without a communicator, an Input belongs
+/// to one process and does not call MPI.
 ///
-/// Errors: every collective call throws the same Error on every rank or none, and the object can be used on.
+/// Errors: a collective call throws the same Error on every rank or on none. The object stays usable.
 class HAKOBI_EXPORT Input {
   public:
-    /// Collective over `comm`; `prefix` and `options` equal on all ranks. Finds the steps that are there now and reads what
-    /// each says of itself, the ranks sharing the work. A step that is not whole (a killed run, a run that writes it) is
-    /// left out. not_found where the prefix has no whole step; format for a file that is torn, of another kind, or newer
-    /// than this library.
+    /// Collective over `comm`; `prefix` and `options` equal on all ranks. Finds the steps that exist at this time and reads
+    /// their metadata; the ranks share the work. Incomplete steps (of a killed run, or of one that still writes) are left
+    /// out. Throws not_found if the prefix has no complete step; format for a file that is truncated, of another kind, or
+    /// newer than this library.
     [[nodiscard]] static Input open(const Comm& comm, std::string_view prefix, InputOptions options = {});
-    /// The same for this process alone: no other takes part in any call.
+    /// The same for this process alone; no call on the object is collective.
     [[nodiscard]] static Input open(std::string_view prefix);
 
     Input(Input&&) noexcept;
     Input& operator=(Input&&) noexcept;
     ~Input();  ///< never communicates
 
-    /// The steps' numbers, ascending, not always without gaps, and their times in time_units(); NaN where a file has none.
+    /// The steps' numbers, ascending, possibly with gaps, and their times in time_units(); NaN if a file has no time.
     [[nodiscard]] std::span<const std::int64_t> steps() const;
     [[nodiscard]] std::span<const double> times() const;
     [[nodiscard]] const std::string& time_units() const;
 
-    /// What a step (-1: the last) has, in the file's order. Local; not_found for a step that is not there.
+    /// Contents of a step (-1: the last), in the file's order. Local; throws not_found if the step does not exist.
     [[nodiscard]] const std::vector<InputField>& fields(std::int64_t step = -1) const;
     [[nodiscard]] const std::vector<Axis>& axes(std::int64_t step = -1) const;
     [[nodiscard]] const Attributes& attributes(std::int64_t step = -1) const;
-    /// The field of that name. Local; not_found, naming the nearest, where there is none.
+    /// The field of that name. Local; throws not_found, naming the nearest one, if it does not exist.
     [[nodiscard]] const InputField& field(std::string_view name, std::int64_t step = -1) const;
 
-    /// Reads a field's block into memory. Collective. not_found for a step or field that is not there; invalid_argument for
-    /// a block outside the field, memory of another type or size, or ranks that ask for different fields; format for a
-    /// file that has become shorter. Pieces give what their file would have: zero where no rank put. After an error the memory may hold
-    /// anything.
+    /// Reads a block of a field into memory. Collective. Throws not_found for a step or field that does not exist;
+    /// invalid_argument for a block outside the field, memory of another type or size, or ranks that ask for different
+    /// fields; format for a file that has become shorter. Pieces read like their gathered file: elements that no rank put
+    /// are 0. After an error the memory's contents are undefined.
     void read(const FieldRead& read);
-    /// The step's mesh. Local; not_found where it has none.
+    /// The step's mesh. Local; throws not_found if it has none.
     [[nodiscard]] InputMesh mesh(std::int64_t step = -1) const;
-    /// Reads this rank's share of the step's mesh: pieces that follow each other, so that the ranks have about as many cells
-    /// each as whole pieces allow. The number of ranks need not be the writers'. Collective; `step` equal on all ranks. Errors
-    /// as read's; format for numbers that do not fit each other.
+    /// Reads this rank's share of the step's mesh: consecutive whole pieces, distributed so that the ranks have similar
+    /// numbers of cells. The number of ranks need not be the writer's. Collective; `step` equal on all ranks. Errors as for
+    /// `read`; format for inconsistent numbers.
     [[nodiscard]] MeshPart read_mesh(std::int64_t step = -1);
 
-    /// In the place of read where the caller has no memory to offer: all ranks throw invalid_argument with this reason. For
-    /// bindings, whose own checks come before read's. Collective.
+    /// For language bindings whose own checks fail before they can call read: takes part in the other ranks' read, and all
+    /// ranks throw invalid_argument with this reason. Collective.
     void refuse(std::string_view reason);
 
-    /// How `read` gets at a field's values, in one line. Local.
+    /// How `read` reads a field's values, in one line. Local.
     [[nodiscard]] std::string explain(std::string_view name, std::int64_t step = -1) const;
 
     /// Releases everything. Collective; calling it again does nothing.

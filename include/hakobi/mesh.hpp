@@ -8,35 +8,35 @@ namespace hakobi {
 
 /// How an unstructured mesh behaves from step to step; equal on all ranks.
 enum class Motion : std::uint8_t {
-    fixed = 0,    ///< put once: it stands in all later steps, until it is put again
-    moves = 1,    ///< its points are put in every step (Output::put_points), its cells once
-    changes = 2,  ///< all of it is put in every step
+    fixed = 0,    ///< put once; valid for all later steps until it is put again
+    moves = 1,    ///< points are put in every step (Output::put_points), cells once
+    changes = 2,  ///< points and cells are put in every step
 };
 
-/// What a field has a value, or several components, for each of.
+/// Where a field's values are.
 enum class On : std::uint8_t { grid = 0, points = 1, cells = 2 };
 
-/// This rank's part of an unstructured mesh: points, and cells of VTK's types that name them by the rank's own numbers. A rank
-/// without cells leaves all of it empty. Lent until end_step returns.
+/// This rank's part of an unstructured mesh: points, and cells of VTK's types that refer to them by the rank's own numbering.
+/// A rank without cells leaves everything empty. The memory must stay valid and unchanged until end_step returns.
 struct Mesh {
     using Points = std::variant<std::span<const double>, std::span<const float>>;
     using Numbers = std::variant<std::span<const std::int64_t>, std::span<const std::int32_t>>;
 
-    /// x, y, z of one point after the other, those of ghost cells too. Of one type on all ranks. Ranks that share a point
-    /// have it each.
+    /// x, y, z of each point, including the points of ghost cells. The type is equal on all ranks. A point that several
+    /// ranks share is in each rank's part.
     Points points;
-    /// The points of one cell after the other, in VTK's order.
+    /// Each cell's points, in VTK's order.
     Numbers connectivity;
-    /// Where each cell's points begin in `connectivity`, and behind the last where they end: one more than there are cells,
-    /// beginning with 0.
+    /// Where each cell's points begin in `connectivity`, followed by the end of the last cell's: number of cells + 1
+    /// entries, the first one 0.
     Numbers offsets;
-    /// One a cell: 5 triangle, 9 quadrilateral, 10 tetrahedron, 12 hexahedron, 13 wedge, 14 pyramid, 7 polygon, … (VTK's
-    /// vtkCellType.h). Polyhedra (42) are not in the format's version.
+    /// One per cell: 5 triangle, 9 quadrilateral, 10 tetrahedron, 12 hexahedron, 13 wedge, 14 pyramid, 7 polygon, … (VTK's
+    /// vtkCellType.h). The format's version has no polyhedra (42).
     std::span<const std::uint8_t> types;
-    /// One a cell, or none: 0 for a rank's own, 1 for a copy of one that another rank owns, which readers do not show.
+    /// One per cell, or empty: 0 for an own cell, 1 for a copy of another rank's cell, which readers do not show.
     std::span<const std::uint8_t> ghosts = {};
     Motion motion = Motion::fixed;
-    std::int64_t first_number = 0;  ///< what `connectivity` calls the first point: 0 or 1
+    std::int64_t first_number = 0;  ///< number of the first point in `connectivity`: 0 or 1
 };
 
 }  // namespace hakobi

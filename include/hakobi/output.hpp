@@ -18,86 +18,87 @@
 
 namespace hakobi {
 
-/// A dimension's coordinate variable: CF's name, units and values, given whole and equal on every rank.
+/// A dimension and its CF coordinate variable. Every rank gives the whole axis; it must be equal on all ranks.
 struct Axis {
     std::string name;                ///< "lat", "lon", "x", …: also the dimension's name in the file
     std::string units;               ///< "degrees_north", "degrees_east", "m", …
     std::string standard_name = {};  ///< CF's, or ""
-    /// One a grid point; none: a named dimension without a coordinate variable.
+    /// One value per grid point. Empty: a named dimension without a coordinate variable.
     std::vector<double> values;
-    /// CF's others: {"positive", "down"} and {"axis", "Z"} of a vertical one, "formula_terms", …
+    /// Further CF attributes: {"positive", "down"} and {"axis", "Z"} for a vertical axis, "formula_terms", …
     Attributes attributes = {};
 };
 
-/// What Output::create takes; equal on every rank.
+/// Options of Output::create; equal on every rank.
 struct OutputOptions {
-    /// A name from output_methods(), or "auto": each of the first steps is written by another of `pipelined` and
-    /// `root`, hidden and not, and what costs the run least here is kept; Output::explain says why.
+    /// A name from output_methods(), or "auto": the first steps try `pipelined` and `root`, hidden and not hidden, and the
+    /// choice that costs the run least is kept. Output::explain gives the reason.
     std::string method = "auto";
-    /// A name from output_formats(): what the files are.
+    /// File format: a name from output_formats().
     std::string format = "netcdf4";
-    /// The grid's dimensions, slowest first. A field that does not name its own gets axes in this order whose lengths
-    /// are its extents: (lat, lon) fields stand beside (level, lat, lon) ones. Where several choices fit (two axes of one
-    /// length and a field with one of them), or none, that is an error. Without any axis the dimensions are called dim_0,
-    /// dim_1, …
+    /// The grid's dimensions, slowest first. A field without Field::dims gets the axes whose lengths match its extents, in
+    /// this order, so (lat, lon) fields can accompany (level, lat, lon) fields. It is an error if no choice matches or if
+    /// several do (two axes of equal length and a field with one of them). Without axes the dimensions are called
+    /// dim_0, dim_1, …
     std::vector<Axis> axes = {};
     std::string title = "";  ///< CF's global attribute
     Attributes attributes =
-        {};  ///< other global ones: "institution", "history", … "source" is ours where you say none
+        {};  ///< other global ones: "institution", "history", … Default "source": Hakobi's
     std::string time_units = "s";  ///< units of begin_step's time: "seconds since 2011-03-11 05:46:24"
-    /// How fields of at least 16 KiB are stored: "none", or shuffled and packed by "deflate" (levels "deflate:1" to "deflate:9",
-    /// 1 without one), which every reader of NetCDF-4 knows, or by "zstd" ("zstd:1" to "zstd:22", 3 without one), for which a
-    /// reader needs HDF5's filter 32015. The values go in chunks of at most 1 MiB, whose shape depends on the field's
-    /// extents only; every rank packs its share of them.
+    /// Compression of fields of at least 16 KiB: "none"; "deflate" ("deflate:1" to "deflate:9", default level 1), which
+    /// every NetCDF-4 reader supports; or "zstd" ("zstd:1" to "zstd:22", default level 3), for which a reader needs HDF5's
+    /// filter 32015. Both shuffle the bytes first. Chunks have at most 1 MiB, and their shape depends only on the field's
+    /// extents; every rank compresses its share of them.
     std::string compression = "none";
-    /// Bits of the mantissa that floating-point values of compressed fields keep, 1 to 52: each is rounded to within
-    /// 2^-(bits + 1) of itself, which its field's _QuantizeBitRoundNumberOfSignificantBits says. 10 bits are 3 decimal digits.
-    /// 0: all.
+    /// Mantissa bits that compressed floating-point fields keep, 1 to 52; 0: all. The relative rounding error is at most
+    /// 2^-(bits + 1); 10 bits keep 3 decimal digits. The field's attribute _QuantizeBitRoundNumberOfSignificantBits
+    /// records the number.
     int significant_bits = 0;
     bool sync = false;  ///< fsync each step's file and its folder before end_step returns
-    /// Hidden output: end_step returns when the values are copied, and they are stored while the program goes on. Unset:
-    /// HAKOBI_ASYNCHRONOUS (1 or 0), else yes where the method can and memory allows (Output::explain says). True where the
-    /// method cannot (`parallel`) is invalid_argument.
+    /// Hidden output: end_step returns once the values are copied, and they are stored while the program continues. Unset:
+    /// HAKOBI_ASYNCHRONOUS (1 or 0); without it, hidden if the method supports it and memory suffices (see
+    /// Output::explain). True with a method that does not support it (`parallel`) throws invalid_argument.
     std::optional<bool> asynchronous = {};
-    /// Bound of the copies that wait to be stored, on each node; a step that finds no room waits. At least 1 MiB (`pipelined`
-    /// takes its collective buffers in any case); 0: 256 MiB, or an eighth of the memory that is free, where that is less.
+    /// Limit per node for copies that wait to be stored, at least 1 MiB; a step that does not fit waits. 0: 256 MiB, or an
+    /// eighth of the free memory if that is less. `pipelined` allocates its collective buffers in any case.
     std::int64_t asynchronous_bytes = 0;
-    int writer_stride = 0;  ///< `writers`: every n-th rank writes; 0: one in four, at least one a node
-    /// Bound of what `root`, `writers` and gathering hold of other ranks' data at one time; at least 4096.
+    int writer_stride = 0;  ///< `writers`: every n-th rank writes; 0: one in four, at least one per node
+    /// Limit for other ranks' data that `root`, `writers` and gathering hold at one time; at least 4096.
     std::int64_t buffer_bytes = 64 << 20;
-    /// A prefix that holds steps already is refused (exists), unless one of these is asked for. `resume`: the run goes on
-    /// after the last whole step; what a killed run left unfinished is removed, and pieces that are whole are gathered. Its
-    /// first step must have the fields and the grid of the last whole one, or of one before: else end_step throws
-    /// invalid_argument, which says what differs.
-    /// `replace`: the earlier steps are removed in create.
+    /// If the prefix already holds steps, create throws `exists` unless one of these is set.
+    /// `resume`: continue after the last complete step. Unfinished files of a killed run are removed, and complete pieces
+    /// are gathered. The first step must have the same fields and grid as the last complete step or an earlier one;
+    /// otherwise end_step throws invalid_argument, naming the difference.
+    /// `replace`: create removes the earlier steps.
     bool resume = false;
     bool replace = false;
-    /// A coarse version of each step's fields in 2-D and 3-D beside its file (`<file>.overview.zip`, as `hakobi index` makes
-    /// it), there before the step has its name. Rank 0 makes it of the file: in end_step, or, where output is hidden, while
-    /// the ranks go on; the step then has its name in a later call. Fields that are compressed by their own option are left
-    /// out. Not with `per-process` or `compression` (unsupported).
+    /// Writes an overview next to each step's file: its 2-D and 3-D fields at lower resolutions
+    /// (`<file>.overview.zip`, as `hakobi index` makes it). The overview is complete before the step gets its final name.
+    /// Rank 0 makes it from the file, in end_step or, with hidden output, in the background. Fields with their own
+    /// `compression` are left out. Throws `unsupported` with `per-process` or with OutputOptions::compression.
     bool overview = false;
-    /// `per-process`: leave the pieces for `hakobi gather`, do not gather at close.
+    /// `per-process`: keep the pieces for `hakobi gather` instead of gathering them in close.
     bool keep_pieces = false;
-    Hints hints = {};  ///< MPI-IO's names and ours (hints.hpp)
+    Hints hints = {};  ///< MPI-IO's and Hakobi's (hints.hpp)
 };
 
-/// Seconds that this rank has spent inside Output, by phase; local.
+/// Seconds that this rank has spent in Output, by phase.
 struct OutputTimes {
-    double layout_s = 0;  ///< rank 0 lays the file out and the others wait for it
-    double encode_s = 0;  ///< compressed fields: values go to the ranks that pack them, and are packed
+    double layout_s = 0;  ///< rank 0 writes the file's metadata; the others wait
+    double encode_s =
+        0;  ///< compressed fields: moving the values to the ranks that compress them, and compressing
     double values_s = 0;  ///< moving values: messages, shuffle, file access
     double finish_s = 0;  ///< sync, rename, agreement
-    double gather_s = 0;  ///< `per-process`: making one file of the pieces
-    double hidden_s = 0;  ///< not in any call: this rank's values were stored while the program went on
-    double run_s = 0;     ///< since create, until close: what the others are a share of
-    double cpu_s = 0;  ///< processor time of this process's storing threads since create: not in the others
-    std::int64_t bytes = 0;  ///< values put by this rank
+    double gather_s = 0;  ///< `per-process`: assembling one file from the pieces
+    double hidden_s = 0;  ///< storing this rank's values in the background; not part of any call
+    double run_s = 0;     ///< from create to close: the total
+    double cpu_s = 0;  ///< processor time of this process's I/O threads since create; not in the other phases
+    std::int64_t bytes = 0;  ///< size of the values put by this rank
 };
 
-/// A field of one step. `data` is lent until end_step returns, which has copied it where the output is hidden. The ranks' blocks
-/// must not overlap; elements that no block covers get the fill value. A block without dimensions is a scalar: all ranks put it,
-/// and the file has rank 0's value.
+/// A field of one step. `data` must stay valid and unchanged until end_step returns, with hidden output too. The ranks'
+/// blocks must not overlap; elements that no block covers get the fill value. A block without dimensions is a scalar: all
+/// ranks put it, and the file gets rank 0's value.
 struct Field {
     using Data = std::variant<std::span<const double>, std::span<const float>, std::span<const std::int32_t>,
                               std::span<const std::int64_t>, std::span<const std::int8_t>,
@@ -108,100 +109,102 @@ struct Field {
     std::string units = "1";
     std::string long_name = {};
     std::string standard_name = {};  ///< CF's, or ""
-    /// Its dimensions' names, slowest first: axes of OutputOptions, or others, which then have no coordinate variable.
-    /// None: see OutputOptions::axes.
+    /// Names of the dimensions, slowest first. A name that is no axis of OutputOptions gets no coordinate variable.
+    /// Empty: see OutputOptions::axes.
     std::vector<std::string> dims = {};
-    /// In the place of OutputOptions' for this field: "" and 0 leave them in force. A field that keeps all bits has 52.
+    /// Override OutputOptions for this field; "" and 0 do not. 52 keeps all bits.
     std::string compression = {};
     int significant_bits = 0;
-    /// This rank's part; `global` equal on all ranks. A rank that has several blocks of a field (adaptive meshes) puts each
-    /// under the same name, one that has none an empty block.
+    /// This rank's part; `global` equal on all ranks. A rank with several blocks of a field (adaptive meshes) puts each
+    /// under the same name; a rank with none puts an empty block.
     Block block;
-    /// Native byte order. block.num_elements() values in C order without gaps, unless one of the next says else.
+    /// Native byte order. block.num_elements() values in C order without gaps, unless `ghosts` or `strides` is given.
     Data data;
-    /// Layers of other elements around the block in memory, one entry a dimension: `data` is the array with them, which are
-    /// not written.
+    /// Layers of ghost elements around the block in memory, one entry per dimension. `data` is the array including them;
+    /// they are not written.
     std::vector<std::int64_t> ghosts = {};
-    /// Elements from one element of the block to the next in memory, one entry a dimension, none negative: `data` begins with
-    /// the block's first element and reaches to its last at least.
+    /// Distance between neighbouring elements in memory, in elements, one non-negative entry per dimension. `data` begins
+    /// with the block's first element and includes its last.
     std::vector<std::int64_t> strides = {};
-    /// Its other attributes, CF's or your own: "valid_range", "cell_methods", "flag_meanings", …
+    /// Further attributes, CF's or your own: "valid_range", "cell_methods", "flag_meanings", …
     Attributes attributes = {};
-    /// What elements hold that no rank puts, of data's type, and readers take for missing (`_FillValue`). None: NaN where
-    /// values are real; integers are 0 then, and nothing is declared.
+    /// Value of elements that no rank puts, of data's type; readers treat it as missing (`_FillValue`). Unset: NaN for
+    /// real types; for integers 0, and no `_FillValue`.
     std::optional<FillValue> fill_value = {};
-    /// Fields of the same step that are coordinates of this one, as CF's attribute says: {"lat", "lon"} of two dimensions.
+    /// Fields of the same step that are this field's coordinates (CF's attribute): {"lat", "lon"}, both two-dimensional.
     std::vector<std::string> coordinates = {};
-    /// Valid for all steps: it has no dimension time, and once put stands in this step's file and in all later ones, from a
-    /// copy that each rank keeps of its part. Put again, it changes from that step on.
+    /// Constant in time: the field has no time dimension. Once put, it is in this step's file and in all later files; each
+    /// rank keeps a copy of its part. Put again, it changes from that step on.
     bool is_static = false;
-    /// Points or cells: a field on the mesh (Output::put_mesh), whose `block` and `dims` stay empty. `data` has `components`
-    /// values of one point or cell after the other, in the mesh's order, unless `strides` has two entries, from an element and from
-    /// a component to the next. Names are of points or of cells, not of both.
+    /// points, cells: a field on the mesh (Output::put_mesh), with empty `block` and `dims`. `data` has `components` values
+    /// per point or cell, in the mesh's order; `strides` with two entries gives the distance between elements and between
+    /// components. A name is either a point field or a cell field.
     On on = On::grid;
-    std::int64_t components = 1;  ///< 3 of a vector, 9 of a tensor (row by row); equal on all ranks
+    std::int64_t components = 1;  ///< 3 for a vector, 9 for a tensor (row by row); equal on all ranks
 };
 
-/// Writes time steps, one NetCDF-4 file with CF conventions a step: `<prefix>_000000.nc`,
-/// `<prefix>_000001.nc`, … A step is written under `<prefix>_000000.nc.0123456789abcdef.part` (16 random hexadecimal
-/// digits) and renamed when it is whole; what a killed run leaves of that name, the next run of the prefix removes.
-/// The bytes of a file do not depend on the method or on the number of ranks. With format vtkhdf a step is an unstructured
-/// mesh and fields on it, `<prefix>_000000.hdf` in VTKHDF 1.0, in which each rank's part is a piece: the ranks' number and
-/// order decide the file, the method does not (docs/meshes.md). A part of another motion (a rotor) or with other fields (a
-/// surface) is an Output of its own. `per-process` leaves
-/// `<prefix>_000000.nc.pieces/`, and its files come into being in `close`. One run at a time writes a prefix: from create
-/// to close `<prefix>.lock` says which. A dead run's lock is taken over, which is said on stderr.
+/// Writes time steps, one NetCDF-4 file with CF conventions per step: `<prefix>_000000.nc`, `<prefix>_000001.nc`, …
 ///
-/// Errors: every collective call throws the same Error on every rank or none; after one the object is failed,
-/// every call but `close` throws `failed` without communicating, and earlier steps stay whole.
+/// A step is written as `<prefix>_000000.nc.0123456789abcdef.part` (16 random hexadecimal digits) and renamed when it is
+/// complete. If a run is killed, the next run with that prefix removes such files. A file's bytes do not depend on the
+/// method or on the number of ranks. `per-process` writes `<prefix>_000000.nc.pieces/` and makes the files in `close`.
+///
+/// With format vtkhdf a step is an unstructured mesh with its fields, `<prefix>_000000.hdf` in VTKHDF 1.0. Each rank's part
+/// is a piece, so the file depends on the number and order of the ranks, but not on the method (docs/meshes.md). Use a
+/// separate Output for a part with another motion (a rotor) or other fields (a surface).
+///
+/// One run at a time writes a prefix and holds `<prefix>.lock` from create to close. The lock of a dead run is taken over,
+/// with a message on stderr.
+///
+/// Errors: a collective call throws the same Error on every rank or on none. After an error the object is failed: every
+/// call except `close` throws `failed` without communicating. Earlier steps stay complete.
 class HAKOBI_EXPORT Output {
   public:
-    /// Collective over `comm`; `prefix` and `options` equal on all ranks. The prefix's folder is made if it
-    /// is missing, with those above it. Throws invalid_argument for an unknown method (naming the nearest) or a prefix whose
-    /// storage keeps nothing (`null:`, `memory:`), permission or not_found for the folder, exists when the prefix holds
-    /// steps (see OutputOptions::resume), another run writes it, or something that is not a regular file is in the way.
+    /// Collective over `comm`; `prefix` and `options` equal on all ranks. Makes the prefix's folder and its parents if they
+    /// are missing. Throws invalid_argument for an unknown method (naming the nearest one) or a storage that keeps nothing
+    /// (`null:`, `memory:`); permission or not_found for the folder; exists if the prefix holds steps (see
+    /// OutputOptions::resume), if another run writes it, or if something other than a regular file is in the way.
     [[nodiscard]] static Output create(const Comm& comm, std::string_view prefix, OutputOptions options = {});
 
     Output(Output&&) noexcept;
     Output& operator=(Output&&) noexcept;
-    /// Never communicates: an unfinished step is abandoned and its temporary file removed by rank 0. Pieces
-    /// that close has not gathered stay for `gather_pieces`.
+    /// Never communicates. An unfinished step is abandoned, and rank 0 removes its temporary file. Pieces that close has not
+    /// gathered are kept for `gather_pieces`.
     ~Output();
 
-    /// Opens the next step at model time `time` (in time_units). Collective in order only: it does not
-    /// communicate. Calls out of order (a step is open, or for put and end_step none is) throw
-    /// invalid_argument at once, and nothing is broken by them.
+    /// Opens the next step at model time `time` (in time_units). All ranks call it in the same order; it does not
+    /// communicate. A call out of order (begin_step while a step is open; put or end_step without one) throws
+    /// invalid_argument immediately and changes nothing.
     void begin_step(double time);
-    /// Adds a field, or another block of it, to the open step. All ranks put the same fields in the same order of their
-    /// first blocks; nothing is communicated until end_step, which reports what is wrong with any of them.
+    /// Adds a field, or a further block of it, to the open step. All ranks put the same fields; the order of their first
+    /// blocks must be equal. Does not communicate: end_step reports errors in the fields.
     void put(const Field& field);
 
-    /// Gives the open step its mesh, before its first field; format vtkhdf. Every rank puts its part, an empty one too.
-    /// What is wrong with it (cells that name points which this rank does not have, offsets that do not fit the cells' types,
-    /// motion or type of points that differ between ranks) end_step reports. A fixed mesh and the cells of one that moves are
-    /// stored once, in `<prefix>_000000.hdf.mesh` with the number of the step, and the steps' files link to it.
+    /// Sets the open step's mesh; before its first field, format vtkhdf only. Every rank puts its part, even if it is empty.
+    /// end_step reports errors: cells with points that this rank does not have, offsets that do not match the cells' types,
+    /// motion or point types that differ between ranks. A fixed mesh, and the cells of a moving one, are stored once, in
+    /// `<prefix>_000000.hdf.mesh` (with the step's number), and the steps' files link to it.
     void put_mesh(const Mesh& mesh);
-    /// New places of the same points, of a mesh that moves: in every step after the one that put it.
+    /// New coordinates of a moving mesh's points; in every step after the one with put_mesh.
     void put_points(Mesh::Points points);
 
-    /// In the place of put where the caller has no field to lend: end_step throws invalid_argument with this reason on
-    /// every rank. For bindings, whose own checks come before put's; local.
+    /// For language bindings whose own checks fail before they can call put: end_step then throws invalid_argument with
+    /// this reason on every rank. Local.
     void refuse(std::string_view reason);
-    /// Writes the step. Collective. On return the file has its final name; where the output is hidden, when a later end_step,
-    /// or close, returns, which also throw what went wrong with it. invalid_argument when
-    /// ranks put different fields (name, type, units, order, global extents) or times, or blocks that
-    /// overlap: the text says which.
+    /// Writes the step. Collective. On return the file has its final name; with hidden output it gets the name by the time
+    /// a later end_step, or close, returns, and these calls also throw its errors. Throws invalid_argument if ranks put
+    /// different fields (name, type, units, order, global extents) or times, or overlapping blocks; the text names them.
     void end_step();
-    /// Finishes what is under way (draining, gathering pieces) and releases everything. Collective, also
-    /// after a failure. Throws what asynchronous work or gathering met, and invalid_argument when a step is open, whose
-    /// fields are lost; all is released then, too. Calling it again does nothing.
+    /// Completes pending work (storing hidden steps, gathering pieces) and releases everything. Collective, also after a
+    /// failure. Throws errors of the pending work, and invalid_argument if a step is open (its fields are lost); everything
+    /// is released in these cases, too. Calling it again does nothing.
     void close();
 
     [[nodiscard]] OutputTimes times() const;
-    /// The method in force: never "auto", which may change it in the first steps.
+    /// The current method. Never "auto", which may change the method during the first steps.
     [[nodiscard]] std::string_view method() const;
-    /// How the steps are written and why so, for people: the method, whether it is hidden, with how much memory; after close
-    /// also how long the slowest rank waited for it. Local; HAKOBI_EXPLAIN=1 prints it.
+    /// A text for people: the method and why, whether output is hidden, how much memory it takes, and, after close, how long
+    /// the slowest rank waited for output. Local; HAKOBI_EXPLAIN=1 prints it.
     [[nodiscard]] std::string explain() const;
 
   private:
@@ -210,20 +213,20 @@ class HAKOBI_EXPORT Output {
     std::unique_ptr<Impl> impl_;
 };
 
-/// The names that OutputOptions::method takes, in the order of the documentation, `auto` left out.
+/// The names for OutputOptions::method, in the order of the documentation, without `auto`.
 [[nodiscard]] HAKOBI_EXPORT std::span<const std::string_view> output_methods();
 
-/// The names that OutputOptions::format takes.
+/// The names for OutputOptions::format.
 [[nodiscard]] HAKOBI_EXPORT std::span<const std::string_view> output_formats();
 
-/// Makes whole files of the pieces that `per-process` left in `<path>` (a `*.pieces` folder) or in every such
-/// folder of the directory `path`: complete sets are gathered into their file, which is read back, and then removed.
-/// Incomplete ones (a killed run), those beside a file that holds something else, and those of a prefix that a run or
-/// another gathering is at work on, are left and named. Local: no MPI. Throws not_found, format, no_space, io.
 struct GatherResult {
-    std::vector<std::string> files;       ///< made, in order
-    std::vector<std::string> incomplete;  ///< folders that were left as they are, each with the reason
+    std::vector<std::string> files;       ///< written, in order
+    std::vector<std::string> incomplete;  ///< folders that were left unchanged, each with the reason
 };
+/// Assembles files from the pieces that `per-process` left in `path` (a `*.pieces` folder) or in every such folder of the
+/// directory `path`. A complete set of pieces is gathered into its file, the file is read back, and the pieces are removed.
+/// Sets are left unchanged if they are incomplete (a killed run), if their file exists with other contents, or if a run or
+/// another gathering uses their prefix. Local: no MPI. Throws not_found, format, no_space, io.
 HAKOBI_EXPORT GatherResult gather_pieces(std::string_view path);
 
 }  // namespace hakobi

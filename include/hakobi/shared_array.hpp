@@ -8,18 +8,18 @@
 
 namespace hakobi {
 
-/// This rank's part of memory that the ranks of its node have in common: fields that lie in it are exchanged by one copy
-/// (hakobi/halo.hpp, hakobi/buffer_array.hpp). Moving only.
+/// This rank's part of memory that the ranks of its node share. Fields in it are exchanged by a single copy
+/// (hakobi/halo.hpp, hakobi/buffer_array.hpp). Move-only.
 class HAKOBI_EXPORT SharedArray {
   public:
     SharedArray();
     SharedArray(SharedArray&&) noexcept;
     SharedArray& operator=(SharedArray&&) noexcept;
-    /// Gives this rank's mapping back, without communication: the memory goes with the last rank's. While an exchange is
-    /// under way on it that is a bug of the caller: builds with assertions end the program, others keep the memory.
+    /// Releases this rank's mapping, without communication; the memory is freed with the last rank's mapping. No exchange may
+    /// be using it: builds with assertions abort in that case, others keep the memory.
     ~SharedArray();
 
-    /// Zero bytes at first, on a page's beginning; null when it is empty.
+    /// Initially zero, aligned to a page; null if the array is empty.
     [[nodiscard]] std::byte* data() const noexcept;
     [[nodiscard]] std::int64_t size_bytes() const noexcept;
     template <class T>
@@ -34,8 +34,8 @@ class HAKOBI_EXPORT SharedArray {
     std::unique_ptr<Impl> impl_;
 };
 
-/// Collective over `comm`; each rank's `bytes` may differ and be 0. Pages are taken by the rank that touches them first.
-/// Throws out_of_memory, alike on all ranks, when a node has no such memory, invalid_argument for a negative size.
+/// Collective over `comm`; `bytes` may differ between ranks and be 0. A page belongs to the rank that touches it first. Throws
+/// out_of_memory on all ranks if a node lacks the memory, invalid_argument for a negative size.
 [[nodiscard]] HAKOBI_EXPORT SharedArray allocate_shared(const Comm& comm, std::int64_t bytes);
 
 }  // namespace hakobi

@@ -40,45 +40,69 @@ Status bad_value(const std::string& name, const std::string& value, const std::s
     return {ErrorCode::invalid_argument, "hint " + name + ": '" + value + "' is not " + wanted};
 }
 
-Status set_bytes(const std::string& name, const std::string& value, std::int64_t lowest, std::int64_t highest,
-                 std::int64_t& into) {
-    const std::optional<std::int64_t> bytes = parsed_bytes(value);
-    if (!bytes || *bytes < lowest || *bytes > highest) {
-        return bad_value(
-            name, value,
-            "a number of bytes from " + std::to_string(lowest) + " to " + std::to_string(highest));
-    }
-    into = *bytes;
-    return {};
+constexpr std::int64_t gib = std::int64_t{1} << 30;
+using Name = const std::string&;
+using Value = const std::string&;
+
+template <std::int64_t highest>
+Result<std::int64_t> bytes(Name name, Value value) {
+    const std::optional<std::int64_t> found = parsed_bytes(value);
+    if (found && *found <= highest) return *found;
+    return bad_value(name, value, "a number of bytes from 0 to " + std::to_string(highest));
 }
 
-Status set_count(const std::string& name, const std::string& value, int highest, int& into) {
-    std::int64_t wide = 0;
-    if (!set_bytes(name, value, 0, highest, wide).ok()) {
-        return bad_value(name, value, "a number from 0 (chosen) to " + std::to_string(highest));
-    }
-    into = static_cast<int>(wide);
-    return {};
+template <int highest>
+Result<int> count(Name name, Value value) {
+    const std::optional<std::int64_t> found = parsed_bytes(value);
+    if (found && *found <= highest) return static_cast<int>(*found);
+    return bad_value(name, value, "a number from 0 (chosen) to " + std::to_string(highest));
 }
 
-Status set_word(const std::string& name, const std::string& value,
-                std::initializer_list<std::string_view> words, std::string& into) {
+constexpr std::array<std::string_view, 3> accesses = {"threads", "uring", "posix"};
+constexpr std::array<std::string_view, 3> shuffles = {"auto", "always", "never"};
+constexpr std::array<std::string_view, 2> treatments = {"auto", "untouched"};
+constexpr std::array<std::string_view, 3> romio_switch = {"automatic", "enable", "disable"};
+constexpr std::array<std::string_view, 6> yes_and_no = {"true", "false", "1", "0", "enable", "disable"};
+
+template <const auto& words>
+Result<std::string> word(Name name, Value value) {
     std::string wanted = "one of";
-    for (const std::string_view word : words) {
-        if (word == value) {
-            into = value;
-            return {};
-        }
-        wanted.append(" ").append(word);
+    for (const std::string_view known : words) {
+        if (known == value) return value;
+        wanted.append(" ").append(known);
     }
     return bad_value(name, value, wanted);
 }
 
-Status set_switch(const std::string& name, const std::string& value, bool& into) {
-    std::string word;
-    Status status = set_word(name, value, {"true", "false", "1", "0", "enable", "disable"}, word);
-    into = word == "true" || word == "1" || word == "enable";
-    return status;
+Result<bool> yes(Name name, Value value) {
+    Result<std::string> found = word<yes_and_no>(name, value);
+    if (!found.ok()) return found.status();
+    return value == "true" || value == "1" || value == "enable";
+}
+
+std::string text_of(std::int64_t value) {
+    return std::to_string(value);
+}
+std::string text_of(int value) {
+    return std::to_string(value);
+}
+std::string text_of(const std::string& value) {
+    return value;
+}
+std::string text_of(bool value) {
+    return value ? "true" : "false";
+}
+
+/// A hint that is an option of its own, by the function that reads its value.
+template <auto option, auto read>
+constexpr Hint hint(std::string_view hint_name) {
+    return {hint_name,
+            [](Name name, Value value, EngineOptions& options) {
+                auto found = read(name, value);
+                if (found.ok()) options.*option = std::move(found.value());
+                return found.status();
+            },
+            [](const EngineOptions& options) { return text_of(options.*option); }};
 }
 
 // ROMIO's "*:n" (n aggregators a node) and "*:*" (every rank); lists of host names are not taken.
@@ -87,13 +111,20 @@ Status set_config_list(const std::string& name, const std::string& value, Engine
         options.aggregators_per_node = most_aggregators;
         return {};
     }
-    int count = 0;
-    if (value.rfind("*:", 0) != 0 || !set_count("", value.substr(2), most_aggregators, count).ok() ||
-        count == 0) {
-        return bad_value(name, value, "'*:n' or '*:*'");
+    if (value.rfind("*:", 0) == 0) {
+        const Result<int> found = count<most_aggregators>(name, value.substr(2));
+        if (found.ok() && found.value() > 0) {
+            options.aggregators_per_node = found.value();
+            return {};
+        }
     }
-    options.aggregators_per_node = count;
-    return {};
+    return bad_value(name, value, "'*:n' or '*:*'");
+}
+
+// ROMIO's switch of data sieving: the same holes, and the same locks. Enabling it is no order.
+Status set_sieving(Name name, Value value, EngineOptions& options) {
+    if (value == "disable") options.holes = "untouched";
+    return word<romio_switch>(name, value).status();
 }
 
 Status set_skew(const std::string& name, const std::string& value, EngineOptions& options) {
@@ -104,76 +135,23 @@ Status set_skew(const std::string& name, const std::string& value, EngineOptions
     return {};
 }
 
-std::string switch_text(bool is_on) {
-    return is_on ? "true" : "false";
-}
-
-constexpr std::int64_t gib = std::int64_t{1} << 30;
-using Name = const std::string&;
-using Value = const std::string&;
-
 // A row has no `get` where another hint says the same.
 constexpr std::array<Hint, 15> table = {{
-    {"cb_nodes",
-     [](Name name, Value value, EngineOptions& o) { return set_count(name, value, 1 << 24, o.cb_nodes); },
-     [](const EngineOptions& o) { return std::to_string(o.cb_nodes); }},
+    hint<&EngineOptions::cb_nodes, count<1 << 24>>("cb_nodes"),
     {"cb_config_list", set_config_list, nullptr},
-    {"hakobi_aggregators_per_node",
-     [](Name name, Value value, EngineOptions& o) {
-         return set_count(name, value, most_aggregators, o.aggregators_per_node);
-     },
-     [](const EngineOptions& o) { return std::to_string(o.aggregators_per_node); }},
-    {"cb_buffer_size",
-     [](Name name, Value value, EngineOptions& o) {
-         return set_bytes(name, value, 0, gib, o.cb_buffer_bytes);
-     },
-     [](const EngineOptions& o) { return std::to_string(o.cb_buffer_bytes); }},
-    {"hakobi_depth",
-     [](Name name, Value value, EngineOptions& o) { return set_count(name, value, 256, o.depth); },
-     [](const EngineOptions& o) { return std::to_string(o.depth); }},
-    {"hakobi_io_threads",
-     [](Name name, Value value, EngineOptions& o) { return set_count(name, value, 256, o.io_threads); },
-     [](const EngineOptions& o) { return std::to_string(o.io_threads); }},
-    {"hakobi_access",
-     [](Name name, Value value, EngineOptions& o) {
-         return set_word(name, value, {"threads", "uring", "posix"}, o.access);
-     },
-     [](const EngineOptions& o) { return o.access; }},
-    {"hakobi_shuffle",
-     [](Name name, Value value, EngineOptions& o) {
-         return set_word(name, value, {"auto", "always", "never"}, o.shuffle);
-     },
-     [](const EngineOptions& o) { return o.shuffle; }},
-    {"striping_unit",
-     [](Name name, Value value, EngineOptions& o) {
-         return set_bytes(name, value, 0, gib, o.striping_unit_bytes);
-     },
-     [](const EngineOptions& o) { return std::to_string(o.striping_unit_bytes); }},
-    {"hakobi_async_budget",
-     [](Name name, Value value, EngineOptions& o) {
-         return set_bytes(name, value, 0, std::numeric_limits<std::int64_t>::max(), o.async_budget_bytes);
-     },
-     [](const EngineOptions& o) { return std::to_string(o.async_budget_bytes); }},
-    {"hakobi_holes",
-     [](Name name, Value value, EngineOptions& o) {
-         return set_word(name, value, {"auto", "untouched"}, o.holes);
-     },
-     [](const EngineOptions& o) { return o.holes; }},
-    {"romio_ds_write",
-     [](Name name, Value value, EngineOptions& o) {
-         // ROMIO's switch of data sieving: the same holes, and the same locks. Enabling it is no order.
-         std::string word;
-         Status status = set_word(name, value, {"automatic", "enable", "disable"}, word);
-         if (word == "disable") o.holes = "untouched";
-         return status;
-     },
-     nullptr},
-    {"hakobi_direct_io",
-     [](Name name, Value value, EngineOptions& o) { return set_switch(name, value, o.direct_io); },
-     [](const EngineOptions& o) { return switch_text(o.direct_io); }},
-    {"hakobi_profile",
-     [](Name name, Value value, EngineOptions& o) { return set_switch(name, value, o.profile); },
-     [](const EngineOptions& o) { return switch_text(o.profile); }},
+    hint<&EngineOptions::aggregators_per_node, count<most_aggregators>>("hakobi_aggregators_per_node"),
+    hint<&EngineOptions::cb_buffer_bytes, bytes<gib>>("cb_buffer_size"),
+    hint<&EngineOptions::depth, count<256>>("hakobi_depth"),
+    hint<&EngineOptions::io_threads, count<256>>("hakobi_io_threads"),
+    hint<&EngineOptions::access, word<accesses>>("hakobi_access"),
+    hint<&EngineOptions::shuffle, word<shuffles>>("hakobi_shuffle"),
+    hint<&EngineOptions::striping_unit_bytes, bytes<gib>>("striping_unit"),
+    hint<&EngineOptions::async_budget_bytes, bytes<std::numeric_limits<std::int64_t>::max()>>(
+        "hakobi_async_budget"),
+    hint<&EngineOptions::holes, word<treatments>>("hakobi_holes"),
+    {"romio_ds_write", set_sieving, nullptr},
+    hint<&EngineOptions::direct_io, yes>("hakobi_direct_io"),
+    hint<&EngineOptions::profile, yes>("hakobi_profile"),
     {"hakobi_skew", set_skew, nullptr},
 }};
 

@@ -70,21 +70,16 @@ std::string value_of(Source source, const Message& message) {
     return text;
 }
 
-/// The numbers that stand for a keyword in some product, most usual first; empty for one that never varies.
-std::vector<Source> sources_of(std::string_view keyword, const Message& message, bool& is_left_out) {
-    is_left_out = false;
-    const auto one = [&](const auto& number, Source source) {
-        is_left_out = number.has_value();
-        return is_left_out ? std::vector<Source>{source} : std::vector<Source>{};
+/// The numbers of the message that may stand for a keyword, most usual first; empty for one that never varies.
+std::vector<Source> sources_of(std::string_view keyword, const Message& message) {
+    const auto one = [](const auto& number, Source source) {
+        return number.has_value() ? std::vector<Source>{source} : std::vector<Source>{};
     };
     if (keyword == "date") return one(message.date, Source::date);
     if (keyword == "time") return one(message.time, Source::time);
     if (keyword == "levelist") return one(message.level, Source::level);
     if (keyword == "number") return one(message.number, Source::number);
-    if (keyword == "step") {
-        is_left_out = message.step_end.has_value();
-        if (is_left_out) return {Source::step_end, Source::step_range};
-    }
+    if (keyword == "step" && message.step_end) return {Source::step_end, Source::step_range};
     return {};
 }
 
@@ -93,11 +88,11 @@ Note make_note(const Keywords& keywords, const Message& message) {
     const bool is_any_left_out = message.date || message.step_end || message.level || message.number;
     for (const auto& [keyword, text] : keywords) {
         Noted noted{.keyword = keyword, .text = text};
-        bool is_left_out = false;
-        for (const Source source : sources_of(keyword, message, is_left_out)) {
+        const std::vector<Source> sources = sources_of(keyword, message);
+        for (const Source source : sources) {
             if (noted.source == Source::text && value_of(source, message) == text) noted.source = source;
         }
-        if (is_left_out && noted.source == Source::text) note.must_ask = true;
+        if (!sources.empty() && noted.source == Source::text) note.must_ask = true;
         const bool may_vary = keyword == "date" || keyword == "time" || keyword == "levelist" ||
                               keyword == "number" || keyword == "step";
         bool is_constant = may_vary;

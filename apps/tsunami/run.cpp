@@ -191,7 +191,7 @@ Restart restart(const Comm& comm, const Options& options, std::span<const double
     const std::optional<std::int64_t> step = State::last_step(input);
     if (!step) {
         throw InputError{"no step of " + options.prefix +
-                         " holds a state: a run that is to be restarted is told --state-every"};
+                         " holds a state: only a run with --state-every can be restarted"};
     }
     state.restore(input, *step);
     const auto num_done = static_cast<std::size_t>(*step) + 1;

@@ -242,7 +242,7 @@ int run(const Result<Options>& options) {
     }
     Status status = options.ok() ? Status() : options.status();
     if (status.ok() && comm.size() < 2) {
-        status = Status(ErrorCode::invalid_argument, "one rank has nobody to talk to: start 2 or more");
+        status = Status(ErrorCode::invalid_argument, "one rank cannot send messages: start 2 or more");
     }
     try {
         mpi::agree_or_throw(comm, status);

@@ -99,7 +99,7 @@ hakobi::Field field_of(const hakobi_field& field, std::int64_t num_elements) {
     result.standard_name = text_or(field.standard_name);
     result.dims = names_in(field.dims);
     if (field.on < HAKOBI_ON_GRID || field.on > HAKOBI_ON_CELLS)
-        throw Error(ErrorCode::invalid_argument, std::to_string(field.on) + " is nothing that a field is on");
+        throw Error(ErrorCode::invalid_argument, std::to_string(field.on) + " is no value of `on`");
     result.on = static_cast<hakobi::On>(field.on);
     result.components = field.num_components != 0 ? field.num_components : 1;
     const bool is_on_mesh = result.on != hakobi::On::grid;
@@ -107,7 +107,8 @@ hakobi::Field field_of(const hakobi_field& field, std::int64_t num_elements) {
     result.coordinates = names_in(field.coordinates);
     result.is_static = field.is_static != 0;
     if (field.num_attributes < 0 || (field.attributes == nullptr && field.num_attributes > 0))
-        throw Error(ErrorCode::invalid_argument, "it has no attributes, but a number of them");
+        throw Error(ErrorCode::invalid_argument,
+                    "num_attributes is " + std::to_string(field.num_attributes) + ", but there are none");
     for (int64_t i = 0; i < field.num_attributes; ++i)
         hakobi::capi::add_attribute(result.attributes, field.attributes[i]);
     const int num_dims = is_on_mesh ? (result.components > 1 ? 2 : 1) : field.block.num_dims;

@@ -132,7 +132,7 @@ struct BufferArray::Impl {
         forget();
     }
     void begin(Kind what, int other, int list_tag) {
-        if (!is_over) refuse("an operation of this list is under way");
+        if (!is_over) refuse("an operation of this list is in progress");
         if (other < 0 || other >= shared->comm.size()) refuse("there is no rank " + std::to_string(other));
         if (list_tag < 0 || list_tag > highest_list_tag) refuse("tags go from 0 to 10000");
         kind = what;
@@ -295,14 +295,14 @@ BufferArray& BufferArray::operator=(BufferArray&&) noexcept = default;
 BufferArray::~BufferArray() = default;
 
 void BufferArray::append(void* data, std::int64_t bytes) {
-    if (!impl_->is_over) refuse("an operation of this list is under way");
+    if (!impl_->is_over) refuse("an operation of this list is in progress");
     if (bytes < 0 || (data == nullptr && bytes > 0)) refuse("a piece of " + std::to_string(bytes) + " bytes");
     impl_->pieces.push_back({data, static_cast<std::size_t>(bytes)});
     impl_->num_bytes += bytes;
 }
 
 void BufferArray::release() {
-    if (!impl_->is_over) refuse("an operation of this list is under way");
+    if (!impl_->is_over) refuse("an operation of this list is in progress");
     impl_->pieces.clear();
     impl_->num_bytes = 0;
 }

@@ -77,7 +77,7 @@ struct Halo::Impl {
 
     explicit Impl(std::unique_ptr<HaloPlan> made) : plan(std::move(made)), states(plan->peers.size()) {}
     ~Impl() {
-        if (is_under_way) std::fprintf(stderr, "hakobi: a halo exchange under way was not waited for\n");
+        if (is_under_way) std::fprintf(stderr, "hakobi: a halo exchange in progress was not waited for\n");
         if (is_under_way) use_fields(&exchange::remove_use);
     }
 
@@ -100,7 +100,7 @@ struct Halo::Impl {
     }
 
     void start() {
-        if (is_under_way) throw Error(ErrorCode::invalid_argument, "Halo::start: an exchange is under way");
+        if (is_under_way) throw Error(ErrorCode::invalid_argument, "Halo::start: an exchange is in progress");
         is_under_way = true;
         use_fields(&exchange::add_use);
         ++number;
@@ -160,7 +160,7 @@ struct Halo::Impl {
     }
 
     void wait() {
-        if (!is_under_way) throw Error(ErrorCode::invalid_argument, "Halo::wait: no exchange is under way");
+        if (!is_under_way) throw Error(ErrorCode::invalid_argument, "Halo::wait: no exchange is in progress");
         Waiting waiting(*plan);
         for (;;) {
             const std::uint32_t bell = plan->has_channel ? plan->channel.bell() : 0;

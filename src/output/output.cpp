@@ -60,8 +60,7 @@ Status check_options(std::string_view prefix, const OutputOptions& options) {
     }
     if (options.resume && options.replace) {
         return {ErrorCode::invalid_argument,
-                "resume and replace are both asked for: an earlier run is gone on with, or "
-                "removed"};
+                "resume and replace are both set: an earlier run is either continued or removed"};
     }
     return format::check_description({.title = options.title,
                                       .time_units = options.time_units,
@@ -129,9 +128,9 @@ Status Output::Impl::find_names() {
     if (!asked.ok()) return asked.status();
     options.asynchronous = asked.value();
     if (options.asynchronous.value_or(false) && entry->why_not_hidden != nullptr) {
-        return {ErrorCode::invalid_argument, "asynchronous output is asked for, and method " +
-                                                 std::string(entry->name) +
-                                                 " cannot: " + entry->why_not_hidden};
+        return {ErrorCode::invalid_argument,
+                "method " + std::string(entry->name) +
+                    " does not support asynchronous output: " + entry->why_not_hidden};
     }
     return {};
 }
@@ -217,7 +216,8 @@ Output::~Output() {
 void Output::begin_step(double time) {
     impl_->throw_if_unusable("begin_step");
     if (impl_->is_open)
-        throw Error(ErrorCode::invalid_argument, "begin_step: the step before is not ended (end_step)");
+        throw Error(ErrorCode::invalid_argument,
+                    "begin_step: the previous step has not been ended (end_step)");
     impl_->is_open = true;
     impl_->put_status = {};
     if (!std::isfinite(time))

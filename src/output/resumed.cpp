@@ -129,9 +129,8 @@ Status Resumed::check(const format::StepDescription& first) const {
         const Result<format::FoundStep> found = format_->read(files_[i].path);
         if (found.ok() && difference(first, found.value()).empty()) return {};
     }
-    return {ErrorCode::invalid_argument,
-            "the step is not like " + file_name(files_.back().path) +
-                ", after which the run was resumed, nor like one before: " + text};
+    return {ErrorCode::invalid_argument, "the step matches neither " + file_name(files_.back().path) +
+                                             ", after which the run resumes, nor an earlier one: " + text};
 }
 
 }  // namespace hakobi::output

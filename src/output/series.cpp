@@ -305,8 +305,8 @@ Result<Claim> claim_series(std::string_view prefix_as_given, std::string_view ex
     if (prefix.empty()) {
         return Status(ErrorCode::invalid_argument,
                       "output prefix '" + given +
-                          "' names storage whose files nobody could open afterwards: the " +
-                          "method none writes nothing, and ./" + given + " is a name in this folder");
+                          "' names storage that keeps no files: use the method none to write nothing, or ./" +
+                          given + " for files of that name in this folder");
     }
     if (Status status = make_folder(folder_of(prefix)); !status.ok()) return status;
     if (Status status = probe(given, extension); !status.ok()) return status;
@@ -328,7 +328,7 @@ Result<Claim> claim_series(std::string_view prefix_as_given, std::string_view ex
         case Earlier::refused:
             return Status(ErrorCode::exists,
                           prefix + " holds " + describe(series.value()) +
-                              " already: say resume to go on after the last whole step, or "
+                              " already: set resume to continue after the last complete step, or "
                               "replace to remove them");
         case Earlier::replaced:
             if (Status status = remove_views(series.value()); !status.ok()) return status;

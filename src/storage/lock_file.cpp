@@ -118,8 +118,7 @@ Result<LockFile> LockFile::take(const std::string& path, std::string_view whose)
         if (error != 0) {
             const std::string owner =
                 is_ours && !text.empty() ? text.substr(magic.size()) : "another process";
-            return Status(ErrorCode::exists,
-                          std::string(whose) + ": " + owner + " is at work on them (" + path + ")");
+            return Status(ErrorCode::exists, std::string(whose) + ": in use by " + owner + " (" + path + ")");
         }
         if (!has_name(file.get(), result.folder_.get(), name)) continue;  // 2
         if (!is_ours) return in_the_way("not a lock of Hakobi's");
@@ -132,7 +131,7 @@ Result<LockFile> LockFile::take(const std::string& path, std::string_view whose)
         return result;
     }
     return Status(ErrorCode::exists,
-                  std::string(whose) + ": others take and leave " + path + " all the time");
+                  std::string(whose) + ": other processes keep acquiring and releasing " + path);
 }
 
 void LockFile::release() noexcept {

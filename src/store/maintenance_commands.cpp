@@ -99,7 +99,7 @@ int run_wipe(const Arguments& arguments) {
     if (!arguments.is_sure) {
         if (::isatty(STDIN_FILENO) == 0) {
             throw Error(ErrorCode::invalid_argument,
-                        "nobody is there to ask: --yes removes without a question");
+                        "there is no terminal to ask on: --yes removes without a question");
         }
         std::printf("remove them for good? [yes/no] ");
         std::fflush(stdout);

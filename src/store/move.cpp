@@ -43,7 +43,7 @@ void copy_verified(const std::string& from, const std::string& to) {
         target.value()->close().throw_if_error();
     }
     if (pass_through(to, nullptr) != written) {
-        throw Error(ErrorCode::io, to + " does not read as it was written: the store stays where it was");
+        throw Error(ErrorCode::io, to + " reads back other bytes than were written: the store is not moved");
     }
 }
 
@@ -118,8 +118,8 @@ std::int64_t move_fields(Store& source, std::string_view request, const std::str
     for (std::int64_t i = 0; i < fields.size(); ++i) {
         const std::vector<std::byte> bytes = to.retrieve(fields[i].key);
         if (checksum_of(bytes) != fields[i].checksum) {
-            throw Error(ErrorCode::io,
-                        "a field does not read in " + target + " as it was written: nothing is removed");
+            throw Error(ErrorCode::io, "a field in " + target +
+                                           " reads back other bytes than were written: nothing is removed");
         }
         ++count;
     }

@@ -198,7 +198,7 @@ TEST_F(Pieces, OfARunThatGoesOnAreItsOwn) {
         const GatherResult result = gather_pieces(folder + "/other_000000.nc.pieces");
         EXPECT_TRUE(result.files.empty());
         ASSERT_EQ(result.incomplete.size(), 1U);
-        EXPECT_NE(result.incomplete[0].find("is at work on them"), std::string::npos) << result.incomplete[0];
+        EXPECT_NE(result.incomplete[0].find("in use by"), std::string::npos) << result.incomplete[0];
     }
     barrier();
     out.close();

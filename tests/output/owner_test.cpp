@@ -68,7 +68,7 @@ TEST_P(OwnerTest, ASecondRunIsToldWhoWritesThePrefix) {
     for (const bool replace : {false, true}) {
         const Error error = error_of_create({.replace = replace});
         EXPECT_EQ(error.code(), ErrorCode::exists);
-        EXPECT_NE(std::string(error.what()).find(" is at work on them ("), std::string::npos) << error.what();
+        EXPECT_NE(std::string(error.what()).find(": in use by "), std::string::npos) << error.what();
     }
     write_step(first, comm, 0, fields);
     first.close();

@@ -67,7 +67,7 @@ many = hakobi.HaloGrid((3, 4), ((2, 1), (1, 1)), (comm.size, 2), True)
 refused("ranks", lambda: hakobi.Halo.plan(comm, many, [shared]))
 thin = hakobi.HaloGrid((3, 4), ((4, 1), (1, 1)), (comm.size, 1), True)
 refused("fewer than the 4", lambda: hakobi.Halo.plan(comm, thin, [np.zeros(thin.shape())]))
-refused("no exchange is under way", halo.wait)
+refused("no exchange is in progress", halo.wait)
 
 arrays = hakobi.BufferArrays.get(comm)
 sent, received = np.arange(3000) + 5000 * comm.rank, np.zeros((3, 1000), np.int64)

@@ -161,7 +161,7 @@ Template GribEncoder::Impl::make_template(const Key& key) const {
         std::make_shared<format::grib::Handle>(eccodes, eccodes.new_from_samples(nullptr, sample.c_str()));
     if (made->get() == nullptr) {
         throw Error(ErrorCode::unsupported,
-                    "ecCodes does not find its sample " + sample + ": is libeccodes-data there?");
+                    "ecCodes does not find its sample " + sample + ": is libeccodes-data installed?");
     }
     Setter setter(eccodes, made->get());
     const auto value = [&](const char* keyword, const char* otherwise) {

@@ -41,10 +41,11 @@ Result<std::optional<Pipeline>> pipeline_of(hid_t creation, const std::string& w
         } else {
             is_ours = false;
             if (H5Zfilter_avail(id) <= 0) {
-                return Status(ErrorCode::unsupported,
-                              what + ": its values went through HDF5's filter " + std::to_string(id) +
-                                  (name[0] != '\0' ? " (" + std::string(name.data()) + ")" : "") +
-                                  ", which is not here: name the folder of its plugin in HDF5_PLUGIN_PATH");
+                return Status(
+                    ErrorCode::unsupported,
+                    what + ": its values need HDF5's filter " + std::to_string(id) +
+                        (name[0] != '\0' ? " (" + std::string(name.data()) + ")" : "") +
+                        ", which is not installed: set HDF5_PLUGIN_PATH to the folder of its plugin");
             }
         }
     }

@@ -7,18 +7,18 @@
 !>     block = hakobi_split([nx, ny], comm%size(), comm%rank())   ! local
 !>     call out%create(comm, "run", method="pipelined")           ! collective
 !>     call out%begin_step(time_s)
-!>     call out%put("eta", "m", block, eta)                       ! eta(:,:), lent until end_step returns
+!>     call out%put("eta", "m", block, eta)                       ! eta(:,:), unchanged until end_step returns
 !>     call out%end_step()                                        ! collective: same error on every rank, or none
 !>     call out%close()                                           ! collective
 !>
 !> Dimensions are in Fortran's order, the fastest first: `[nx, ny]` for an array eta(nx, ny), the axes of `create` too.
 !> The file has them as every NetCDF file does, the slowest first (ncdump shows eta(ny, nx)). `start` counts from 1.
 !>
-!> Errors: a call with stat= returns 0 or a code (docs/errors.md) there, and the text in errmsg=, which is left as it
-!> was without an error. A call without stat= stops the program with the text, but for `put`: what is wrong with a field
-!> on this rank `end_step` reports on every rank, so go on to it. A `put` outside a step stops the program, too.
+!> Errors: a call with stat= sets it to 0 or a code (docs/errors.md), and errmsg= to the text if there is an error.
+!> Without stat= the program stops with the text. `put` is an exception: `end_step` reports errors in a field, on every
+!> rank, so call it after a failed `put`. A `put` outside a step does stop the program.
 !>
-!> Objects hold a handle: a copy names the same object. Nothing is closed or freed without a call that says so.
+!> Objects hold a handle; a copy refers to the same object. Only explicit calls close or free an object.
 module hakobi
     use, intrinsic :: iso_c_binding
     use, intrinsic :: iso_fortran_env, only: int32, int64, real64
@@ -51,7 +51,7 @@ module hakobi
         integer(int64) :: count(max_dims) = 0
     end type
 
-    !> A dimension's coordinate variable, whole and equal on every rank: hakobi_axis("lon", "degrees_east", lon).
+    !> A dimension's axis, complete and equal on every rank: hakobi_axis("lon", "degrees_east", lon).
     type :: hakobi_axis
         character(len=128) :: name = ""
         character(len=128) :: units = "1"
@@ -60,7 +60,7 @@ module hakobi
         type(hakobi_attribute), allocatable :: attributes(:)
     end type
 
-    !> Writes time steps, one file a step: NetCDF-4, or with format="vtkhdf" an unstructured mesh and fields on it.
+    !> Writes time steps, one file per step: NetCDF-4, or with format="vtkhdf" an unstructured mesh and fields on it.
     type :: hakobi_output
         private
         type(c_ptr) :: handle = c_null_ptr
@@ -134,14 +134,14 @@ contains
         comm_num_nodes = c_comm_num_nodes(self%handle)
     end function
 
-    !> The duplicate itself, for the program's own messages.
+    !> The duplicate's handle, for the program's own messages.
     integer function comm_mpi_handle(self)
         class(hakobi_comm), intent(in) :: self
         comm_mpi_handle = int(c_comm_handle_f(self%handle))
     end function
 
-    !> The same ranks, numbered by their places on a grid: rank_at of hakobi_topology%reorder. Collective; `rank_at` equal
-    !> on every rank.
+    !> The same processes, renumbered by `rank_at` of hakobi_topology%reorder so that the ranks form the grid. Collective;
+    !> `rank_at` equal on every rank.
     subroutine comm_reordered(self, rank_at, made, stat, errmsg)
         class(hakobi_comm), intent(in) :: self
         integer, intent(in) :: rank_at(:)
@@ -151,7 +151,7 @@ contains
         call report(c_comm_reordered(self%handle, int(size(rank_at), c_int), int(rank_at, c_int), made%handle), stat, errmsg)
     end subroutine
 
-    !> What the C interface calls this communicator; for the other modules of Hakobi.
+    !> The C interface's handle of this communicator, for the other modules of Hakobi.
     type(c_ptr) function comm_c_handle(self)
         class(hakobi_comm), intent(in) :: self
         comm_c_handle = self%handle
@@ -185,7 +185,7 @@ contains
         block = split_int64(int(global, int64), num_ranks, rank, stat, errmsg)
     end function
 
-    !> How many ranks hakobi_split puts in each dimension, the fastest first. Local.
+    !> The number of ranks in each dimension of hakobi_split, the fastest first. Local.
     function dims_int64(global, num_ranks, stat, errmsg) result(dims)
         integer(int64), intent(in) :: global(:)
         integer, intent(in) :: num_ranks
@@ -292,7 +292,7 @@ contains
             if (allocated(axis%attributes)) call set_attributes(axis%attributes, trim(axis%name))
         end subroutine
 
-        !> Global ones, or those of an axis.
+        !> Global attributes, or those of an axis.
         subroutine set_attributes(list, axis)
             type(hakobi_attribute), intent(in), target :: list(:)
             character(len=*), intent(in), optional :: axis
@@ -320,12 +320,12 @@ contains
         call report(c_output_begin_step(self%handle, time), stat, errmsg)
     end subroutine
 
-    !> Adds a field, or another block of it, to the open step. `values`: reals of 32 or 64 bits or integers of 8 to 64 bits,
-    !> an array or a section of one (eta(1:nx, 1:ny) of an array with ghosts) of the block's extents, or all values in order in
-    !> one dimension. They are lent until end_step: give the array the TARGET attribute. `fill_value`: a scalar of the values'
-    !> type. `coordinates`: "lon,lat". Of a scalar, whose block has no dimensions, rank 0's value is written.
-    !> `on`: "points" or "cells" of the mesh; the block is hakobi_block() then, and `values` have an element a point or cell,
-    !> or in other dimensions before that its components: U(3, num_cells).
+    !> Adds a field, or a further block of it, to the open step. `values`: reals of 32 or 64 bits or integers of 8 to 64 bits.
+    !> They are an array or an array section (eta(1:nx, 1:ny) of an array with ghosts) with the block's extents, or all values
+    !> in a one-dimensional array. Do not change them before end_step returns, and give the array the TARGET attribute.
+    !> `fill_value`: a scalar of the values' type. `coordinates`: "lon,lat". A block without dimensions is a scalar: rank 0's
+    !> value is written. `on`: "points" or "cells" of the mesh; then the block is hakobi_block(), and `values` have an element
+    !> per point or cell, with their components in the dimensions before: U(3, num_cells).
     subroutine output_put(self, name, units, block, values, long_name, standard_name, dims, compression, significant_bits, &
                           attributes, fill_value, coordinates, is_static, on, stat, errmsg)
         class(hakobi_output), intent(inout) :: self
@@ -451,12 +451,12 @@ contains
         end subroutine
     end subroutine
 
-    !> Gives the open step its mesh, before its first field; format "vtkhdf". All ranks, each with its own part, one without
-    !> cells too, whose arrays are empty. `points`: (3, num_points) reals. `connectivity`: the points of one cell after the
-    !> other in VTK's order, numbered from 1 on each rank, or from `first_number`. `offsets`: how many of these stand before
-    !> each cell's, and all at the end: num_cells + 1, the first 0. Both are integers of 32 or 64 bits. `types`: VTK's, of 8
-    !> bits. `ghosts`: of 8 bits, 1 for a copy of another rank's cell. `motion`: "fixed", "moves" or "changes". All arrays are
-    !> contiguous and lent until end_step, which reports what is wrong with them.
+    !> Sets the open step's mesh, before its first field; format "vtkhdf" only. Every rank puts its own part; without cells its
+    !> arrays are empty. `points`: (3, num_points) reals. `connectivity`: the points of each cell in VTK's order, numbered from
+    !> 1, or from `first_number`, on each rank. `offsets`: the number of entries of `connectivity` before each cell, and their
+    !> total number: num_cells + 1 entries, the first one 0. Both are integers of 32 or 64 bits. `types`: VTK's, 8 bits.
+    !> `ghosts`: 8 bits, 1 for a copy of another rank's cell. `motion`: "fixed", "moves" or "changes". All arrays are
+    !> contiguous and unchanged until end_step returns, which reports errors in them.
     subroutine output_put_mesh(self, points, connectivity, offsets, types, ghosts, motion, first_number, stat, errmsg)
         class(hakobi_output), intent(inout) :: self
         type(*), intent(in), target :: points(..), connectivity(..), offsets(..), types(..)
@@ -475,7 +475,7 @@ contains
                          stat, errmsg)
     end subroutine
 
-    !> New places of the points of a mesh that moves, (3, num_points), in every step after the one that put it.
+    !> New coordinates of a moving mesh's points, (3, num_points), in every step after the one with put_mesh.
     subroutine output_put_points(self, points, stat, errmsg)
         class(hakobi_output), intent(inout) :: self
         type(*), intent(in), target :: points(..)
@@ -484,7 +484,7 @@ contains
         call report_mesh(c_output_put_points(self%handle, points), stat, errmsg)
     end subroutine
 
-    !> Without stat= what is wrong with a mesh does not stop the program here: end_step says it on every rank.
+    !> Without stat= an error in a mesh does not stop the program here: end_step reports it on every rank.
     subroutine report_mesh(code, stat, errmsg)
         integer(c_int), intent(in) :: code
         integer, intent(out), optional :: stat
@@ -509,7 +509,7 @@ contains
         call report(c_output_end_step(self%handle), stat, errmsg)
     end subroutine
 
-    !> Finishes what is under way and releases everything. Collective; a second call does nothing.
+    !> Completes pending work and releases everything. Collective; a second call does nothing.
     subroutine output_close(self, stat, errmsg)
         class(hakobi_output), intent(inout) :: self
         integer, intent(out), optional :: stat
@@ -524,14 +524,14 @@ contains
         call report(code, stat, errmsg)
     end subroutine
 
-    !> The method in force, never "auto"; "" when there is no output.
+    !> The current method, never "auto"; "" if there is no output.
     function output_method(self) result(method)
         class(hakobi_output), intent(in) :: self
         character(len=:), allocatable :: method
         method = text_of(c_output_method(self%handle))
     end function
 
-    !> How the steps are written and why so, for people; "" when there is no output.
+    !> How the steps are written and why, for people; "" if there is no output.
     function output_explain(self) result(text)
         class(hakobi_output), intent(in) :: self
         character(len=:), allocatable :: text
@@ -544,7 +544,7 @@ contains
         call report(c_output_get_times(self%handle, times))
     end function
 
-    !> Makes whole files of the pieces that per-process left in `path`. Local: no MPI.
+    !> Assembles files from the pieces that per-process left in `path`. Local: no MPI.
     subroutine hakobi_gather_pieces(path, num_files, num_incomplete, stat, errmsg)
         character(len=*), intent(in) :: path
         integer, intent(out), optional :: num_files, num_incomplete

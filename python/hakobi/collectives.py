@@ -1,4 +1,4 @@
-"""Collective operations that know the network's shape, for numpy arrays: the calls of C++'s hakobi::Collectives.
+"""Collective operations on a declared network, for numpy arrays: the calls of C++'s hakobi::Collectives.
 
     collectives = hakobi.Collectives.create(comm, "hypercrossbar:16,16,10")      # collective over comm
     dot = collectives.allreduce(np.complex128, 1)                                # collective: planning
@@ -28,7 +28,7 @@ Array = npt.NDArray[Any]
 
 
 class CollectivePlan:
-    """A planned operation. `explanation` says what was chosen and why."""
+    """A planned operation. `explanation` names the chosen algorithm and the reason."""
 
     def __init__(self, handle: ctypes.c_void_p, input_bytes: int, output_bytes: int) -> None:
         self._library = load()
@@ -38,7 +38,7 @@ class CollectivePlan:
         self.explanation: str = self._library.hakobi_collective_plan_explain(handle).decode()
 
     def execute(self, input_: Array | None, output: Array) -> None:
-        """Carries it out. Collective. `input_` may be `output`; a broadcast takes None.
+        """Executes the operation. Collective. `input_` may be `output`; for a broadcast it is None.
 
         Raises InputError, on this rank, for an array of another size or one that is not contiguous.
         """
@@ -46,13 +46,13 @@ class CollectivePlan:
         check(self._library, self._library.hakobi_collective_plan_execute(self._handle, *places))
 
     def start(self, input_: Array | None, output: Array) -> None:
-        """Begins it: the arrays are lent until `wait` returns or `test` says True."""
+        """Starts it. Do not change the arrays until `wait` returns or `test` returns True."""
         places = self._places(input_, output)
         check(self._library, self._library.hakobi_collective_plan_start(self._handle, *places))
         self._lent = (input_, output)
 
     def test(self) -> bool:
-        """Whether it is complete; moves it on."""
+        """Progresses the operation; True if it is complete."""
         done = ctypes.c_int()
         check(self._library, self._library.hakobi_collective_plan_test(self._handle, done))
         if done.value:
@@ -93,7 +93,7 @@ class Collectives:
     ) -> Collectives:
         """Collective over `comm`; all arguments equal on all ranks. `method`: auto, model or mpi.
 
-        Raises InputError for a topology that is none or has not as many nodes as there are ranks.
+        Raises InputError for an invalid topology, or one whose number of nodes is not the number of ranks.
         """
         library = load()
         handle = ctypes.c_void_p()
@@ -106,7 +106,7 @@ class Collectives:
         return cls(handle, comm.size)
 
     def allreduce(self, dtype: npt.DTypeLike, count: int, reduction: str = "sum") -> CollectivePlan:
-        """`count` elements of `dtype` in, their element-wise reduction over all ranks out. Collective."""
+        """Input: `count` elements of `dtype`. Output: their element-wise reduction over all ranks. Collective."""
         name = np.dtype(dtype).name
         if name not in ELEMENTS:
             raise unknown_name("dtype", name, ELEMENTS)
@@ -117,21 +117,21 @@ class Collectives:
         return self._plan(self._library.hakobi_collectives_allreduce, arguments, size, size)
 
     def alltoall(self, block_bytes: int) -> CollectivePlan:
-        """A block for every rank in, one from every rank out. Collective."""
+        """Input: a block for each rank. Output: a block from each rank. Collective."""
         size = block_bytes * self._num_ranks
         return self._plan(self._library.hakobi_collectives_alltoall, (block_bytes,), size, size)
 
     def allgather(self, block_bytes: int) -> CollectivePlan:
-        """One block in, every rank's out, in order of rank. Collective."""
+        """Input: one block. Output: all ranks' blocks, in rank order. Collective."""
         function = self._library.hakobi_collectives_allgather
         return self._plan(function, (block_bytes,), block_bytes, block_bytes * self._num_ranks)
 
     def broadcast(self, num_bytes: int, root: int = 0) -> CollectivePlan:
-        """The output of rank `root` replaces everybody's. Collective."""
+        """Output: on `root` the data to send, on the others the array that receives it. Collective."""
         return self._plan(self._library.hakobi_collectives_broadcast, (num_bytes, root), 0, num_bytes)
 
     def free(self) -> None:
-        """Releases the message context; its plans may not be used afterwards. Collective."""
+        """Releases the message context; plans must not be used afterwards. Collective."""
         handle, self._handle = self._handle, ctypes.c_void_p()
         check(self._library, self._library.hakobi_collectives_free(handle))
 

@@ -1,14 +1,14 @@
 """What Hakobi's Python side raises, by what the caller can do about it:
 
     HakobiError
-    ├── InputError      something that was asked for is wrong: change the call or the command line
-    ├── StorageError    the storage refused: space, permission, an I/O error
-    │   └── ExistsError something is there that must not be overwritten: earlier steps, a file in the way
-    ├── FormatError     a file is not what it should be: truncated, corrupt, of another kind
-    └── RunError        a program that was started failed, was killed, or took too long
+    ├── InputError      an invalid value: change the call or the command line
+    ├── StorageError    the storage failed: no space, no permission, an I/O error
+    │   └── ExistsError something must not be overwritten: earlier steps, a file in the way
+    ├── FormatError     a file is truncated, corrupt or of another kind
+    └── RunError        a program failed, was killed, or took too long
 
-`str(error)` is one line that a user can act on. `code` is the library's code of docs/errors.md where one applies;
-`rank` the rank that had it, -1 when it is no rank's. The command prints the line and exits with status 2.
+`str(error)` is one line that a user can act on. `code` is the library's code (docs/errors.md) if there is one; `rank`
+is the rank that had the error, or -1. The command prints the line and exits with status 2.
 """
 
 from __future__ import annotations
@@ -27,23 +27,23 @@ class HakobiError(Exception):
 
 
 class InputError(HakobiError):
-    """A value that the call or the command line does not take."""
+    """An invalid value in a call or on the command line."""
 
 
 class StorageError(HakobiError):
-    """The storage refused or failed."""
+    """The storage failed."""
 
 
 class ExistsError(StorageError):
-    """Something that must not be overwritten is in the way: earlier steps, another run's lock, a file."""
+    """Something must not be overwritten: earlier steps, another run's files, a foreign file."""
 
 
 class FormatError(HakobiError):
-    """A file is not what it should be."""
+    """A file is truncated, corrupt or of another kind."""
 
 
 class RunError(HakobiError):
-    """A program that Hakobi started did not end well."""
+    """A program that Hakobi started failed."""
 
 
 def unknown_name(kind: str, name: str, known: Iterable[str]) -> InputError:

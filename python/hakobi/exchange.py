@@ -5,7 +5,7 @@
     halo = hakobi.Halo.plan(comm, grid, [eta])                                   # collective
     halo.start(); compute_inside(); halo.wait(); compute_at_the_edges()          # many times
 
-What differs between ranks, or is wrong on one, raises InputError on every rank.
+If arguments differ between ranks, or are wrong on one, every rank raises InputError.
 """
 
 from __future__ import annotations
@@ -45,11 +45,11 @@ class _Shared:
 
 
 def allocate_shared(comm: Comm, shape: int | Sequence[int], dtype: npt.DTypeLike = np.float64) -> Array:
-    """An array of zeros in memory that the ranks of a node share: halos exchange it by one copy.
+    """An array of zeros in memory that the ranks of a node share; halos exchange it by a single copy.
 
-    Collective over `comm`; shapes may differ. The memory goes with the array and its views.
+    Collective over `comm`; shapes may differ. The memory is freed with the array and its views.
 
-    Raises HakobiError (out_of_memory) on every rank where a node has no such memory.
+    Raises HakobiError (out_of_memory) on every rank if a node lacks the memory.
     """
     library = load()
     sizes = (shape,) if isinstance(shape, int) else tuple(shape)
@@ -63,10 +63,10 @@ def allocate_shared(comm: Comm, shape: int | Sequence[int], dtype: npt.DTypeLike
 
 @dataclass(frozen=True)
 class HaloGrid:
-    """A grid of 1 to 5 dimensions that ranks divide among them, slowest dimension first, one entry a dimension.
+    """A grid of 1 to 5 dimensions that is divided among ranks; one entry per dimension, slowest first.
 
-    `extents` are this rank's own elements; `ghosts` the layers of ghosts, a number for all sides or a pair
-    (below, above) for each dimension; ranks count in C order; `is_periodic` one answer for all dimensions, or one each.
+    `extents` are this rank's own elements. `ghosts` is the number of ghost layers: one number for all sides, or a pair
+    (below, above) for each dimension. Ranks are numbered in C order. `is_periodic` is for all dimensions, or one each.
     """
 
     extents: tuple[int, ...]
@@ -100,7 +100,7 @@ class HaloGrid:
 
 
 class Halo:
-    """Ghost layers of fields, exchanged between the ranks of a grid: planned once, carried out many times."""
+    """Exchanges ghost layers of fields between the ranks of a grid; planned once, executed many times."""
 
     def __init__(self, handle: ctypes.c_void_p, fields: list[Array]) -> None:
         self._library = load()
@@ -125,11 +125,12 @@ class Halo:
 
         The grid without its extents, the options and each field's dtype and components are equal on all ranks.
 
-        A field is an array of `grid.shape()` with any strides, or with one dimension more, of components, which is the
-        `components` ("last" or "first") one. `path`, `corners` (else faces only) and `timeout_s` as in C++.
+        A field is an array of `grid.shape()` with any strides. It may have one more dimension, for components, in the
+        place that `components` names ("last" or "first"). `path`, `corners` (False: faces only) and `timeout_s` are
+        those of C++.
 
-        Raises InputError where ranks differ, do not form the grid or have fewer elements than their neighbours have
-        ghosts, and for an array of another shape.
+        Raises InputError if arguments differ between ranks, if the ranks do not form the grid, if a rank has fewer
+        elements than a neighbour has ghosts, and for an array of another shape.
         """
         library = load()
         handle = ctypes.c_void_p()
@@ -149,13 +150,13 @@ class Halo:
         return cls(handle, list(fields))
 
     def start(self) -> None:
-        """Begins an exchange: until `wait` has returned, ghosts are neither read nor written, and own elements that are
-        ghosts elsewhere not written. Does not wait for others. Raises InputError when one is under way."""
+        """Begins an exchange. Until `wait` returns, neither read nor write ghosts, and do not write own elements that
+        are ghosts of a neighbour. Does not wait for other ranks. Raises InputError if an exchange is in progress."""
         check(self._library, self._library.hakobi_halo_start(self._handle))
         self._is_under_way = True
 
     def wait(self) -> None:
-        """Ends it: ghosts hold the neighbours' values. Raises InputError when none is under way."""
+        """Completes it: the ghosts hold the neighbours' values. Raises InputError if none is in progress."""
         check(self._library, self._library.hakobi_halo_wait(self._handle))
         self._is_under_way = False
 
@@ -170,7 +171,7 @@ class Halo:
 
 
 class BufferArray:
-    """A list of pieces of memory that is sent or received as one: the two sides may cut the same bytes differently."""
+    """A list of arrays that is sent or received as one message; the receiver's pieces may differ from the sender's."""
 
     def __init__(self, handle: ctypes.c_void_p) -> None:
         self._library = load()
@@ -179,15 +180,15 @@ class BufferArray:
         self._is_over = True
 
     def append(self, array: Array) -> None:
-        """Adds an array, which is lent while an operation is under way: contiguous, any shape and dtype; for a receive,
-        writeable. Raises InputError otherwise, or while an operation is under way."""
+        """Adds a contiguous array of any shape and dtype, writeable for a receive. Do not change it during an
+        operation. Raises InputError for another array, or while an operation is in progress."""
         if not isinstance(array, np.ndarray) or not (array.flags.c_contiguous or array.flags.f_contiguous):
             raise InputError("BufferArray: a piece is no numpy array that is contiguous")
         check(self._library, self._library.hakobi_buffer_array_append(self._handle, array.ctypes.data, array.nbytes))
         self._pieces.append(array)
 
     def release(self) -> None:
-        """Takes all pieces out again. Raises as `append`."""
+        """Removes all pieces. Raises as `append`."""
         check(self._library, self._library.hakobi_buffer_array_release(self._handle))
         self._pieces.clear()
 
@@ -196,19 +197,19 @@ class BufferArray:
         return int(self._library.hakobi_buffer_array_bytes(self._handle))
 
     def send(self, to: int, tag: int = 0) -> None:
-        """Begins to send the list. Raises InputError for a rank that is none, or a tag beyond 0 to 10,000."""
+        """Starts to send the list, and returns. Raises InputError for an invalid rank, or a tag outside 0 to 10,000."""
         check(self._library, self._library.hakobi_buffer_array_send(self._handle, to, tag))
         self._is_over = False
 
     def receive(self, source: int, tag: int = 0) -> None:
-        """Begins to receive into the list; returns at once. Raises as `send`."""
+        """Starts to receive into the list, and returns. Raises as `send`."""
         if any(not piece.flags.writeable for piece in self._pieces):
             raise InputError("BufferArray: a piece to receive into is read-only")
         check(self._library, self._library.hakobi_buffer_array_receive(self._handle, source, tag))
         self._is_over = False
 
     def done(self) -> bool:
-        """Whether the operation is over; moves it on. Raises FormatError where the sides differ in number of bytes."""
+        """Progresses the operation; True if it is complete. Raises FormatError if the two sides' sizes differ."""
         is_done = ctypes.c_int()
         code = self._library.hakobi_buffer_array_done(self._handle, is_done)
         self._is_over = bool(is_done.value)
@@ -216,7 +217,7 @@ class BufferArray:
         return self._is_over
 
     def wait(self) -> None:
-        """Until it is. Raises as `done`."""
+        """Waits until the operation is complete. Raises as `done`."""
         code = self._library.hakobi_buffer_array_wait(self._handle)
         self._is_over = True
         check(self._library, code)
@@ -227,7 +228,7 @@ class BufferArray:
 
 
 class BufferArrays:
-    """Where a communicator's buffer arrays come from."""
+    """Makes the buffer arrays of a communicator."""
 
     def __init__(self, handle: ctypes.c_void_p) -> None:
         self._library = load()
@@ -237,7 +238,7 @@ class BufferArrays:
     def get(cls, comm: Comm, *, path: str = "auto", pack_bytes: int = 1 << 20) -> BufferArrays:
         """Collective over `comm`; the options are equal on all ranks. `path`: auto, cma or packed.
 
-        Raises InputError for a path that does not exist, or options that differ.
+        Raises InputError for an unknown path, or if options differ between ranks.
         """
         library = load()
         handle = ctypes.c_void_p()
@@ -253,7 +254,7 @@ class BufferArrays:
         return BufferArray(handle)
 
     def path_to(self, rank: int) -> str:
-        """ "cma" or "packed", by which lists to or from `rank` go. Local. Raises InputError for a rank that is none."""
+        """How lists reach `rank` or come from it: "cma" or "packed". Local. Raises InputError for an invalid rank."""
         name: bytes | None = self._library.hakobi_buffer_arrays_path_to(self._handle, rank)
         if name is None:
             raise InputError(f"BufferArrays: there is no rank {rank}")

@@ -50,7 +50,7 @@ _DTYPES = {code: np.dtype(name) for name, code in TYPES.items()}
 
 @dataclass(frozen=True)
 class InputField:
-    """What a step says of a field. `type` is netCDF's name of it; `dtype` None where it cannot be read."""
+    """Description of a field of a step. `type` is netCDF's name; `dtype` is None if the type cannot be read."""
 
     name: str
     type: str
@@ -58,14 +58,14 @@ class InputField:
     dims: tuple[str, ...]
     shape: tuple[int, ...]
     attributes: dict[str, Attribute]
-    is_static: bool = False  #: without the dimension time
+    is_static: bool = False  #: has no time dimension
 
 
 class Input:
-    """Reads the whole steps that are there when it is opened.
+    """Reads the complete steps that exist when it is opened.
 
-    As a context manager it is closed at the end of the block; when the block raises, it is left without communication,
-    since other ranks may not have raised.
+    As a context manager it is closed at the end of the block. If the block raises, it is abandoned without
+    communication, since other ranks may not have raised.
     """
 
     def __init__(self, handle: ctypes.c_void_p, prefix: str, is_alone: bool) -> None:
@@ -75,7 +75,7 @@ class Input:
         self._is_alone = is_alone
         num = self._library.hakobi_input_num_steps(handle)
         numbers, times = self._library.hakobi_input_steps(handle), self._library.hakobi_input_times(handle)
-        self.steps: list[int] = numbers[:num]  #: the steps' numbers, ascending, not always without gaps
+        self.steps: list[int] = numbers[:num]  #: the steps' numbers, ascending, possibly with gaps
         self.times: list[float] = times[:num]  #: one a step, in time_units; NaN where a file has none
         self.time_units: str = self._library.hakobi_input_time_units(handle).decode()
 
@@ -85,8 +85,8 @@ class Input:
     ) -> Input:
         """The steps of `prefix`, for this process alone, or collectively over `comm` with arguments equal on all ranks.
 
-        Raises InputError where there is no whole step (naming the nearest prefix), FormatError for a file that is torn,
-        of another kind or newer than the library.
+        Raises InputError if there is no complete step (naming the nearest prefix), FormatError for a file that is
+        truncated, of another kind or newer than the library.
         """
         library = load()
         handle = ctypes.c_void_p()
@@ -123,7 +123,7 @@ class Input:
         return names
 
     def field(self, name: str, step: int = -1) -> InputField:
-        """What a step (-1: the last) says of a field. Local. Raises InputError, naming the nearest."""
+        """Description of a field of a step (-1: the last). Local. Raises InputError, naming the nearest field."""
         found = InputFieldC()
         check(
             self._library,
@@ -142,7 +142,7 @@ class Input:
 
     @cached_property
     def axes(self) -> list[Axis]:
-        """The dimensions of the last step's fields; without a coordinate variable `values` is empty. Local."""
+        """The dimensions of the last step's fields; `values` is empty without a coordinate variable. Local."""
         axes: list[Axis] = []
         found = InputAxisC()
         handle = self._open("axes")
@@ -166,14 +166,14 @@ class Input:
         block: Block | None = None,
         out: npt.NDArray[Any] | None = None,
     ) -> npt.NDArray[Any]:
-        """A step's field, or this rank's block of it, as an array of the block's shape and the field's own type.
+        """A step's field, or this rank's block of it, as an array with the block's shape and the field's type.
 
-        Collective where a communicator was given: `name` and `step` (-1: the last) equal on all ranks, blocks as each
-        likes. `out`: an array to read into, of the block's shape and the field's type; any view without overlaps and
-        negative strides, as the inside of an array with ghosts is.
+        Collective if opened with a communicator: `name` and `step` (-1: the last) are equal on all ranks, blocks are
+        arbitrary. `out`: an array to read into, with the block's shape and the field's type; it may be any view without
+        overlaps and negative strides, such as the inside of an array with ghosts.
 
-        Raises InputError for a step or field that is not there, a block outside, or another `out`; FormatError for a
-        file that has become shorter.
+        Raises InputError for a step or field that does not exist, a block outside the field, or an unsuitable `out`;
+        FormatError for a file that has become shorter.
         """
         handle = self._open("read")
         try:
@@ -186,16 +186,16 @@ class Input:
         return values
 
     def mesh(self, step: int = -1) -> InputMesh:
-        """How large a step's mesh is. Local. Raises InputError where it has none."""
+        """The size of a step's mesh. Local. Raises InputError if it has none."""
         found = InputMeshC()
         check(self._library, self._library.hakobi_input_get_mesh(self._open("mesh"), step, found))
         return input_mesh_of_c(found)
 
     def read_mesh(self, step: int = -1) -> MeshPart:
-        """This rank's share of a step's mesh: pieces that follow each other, about as many cells for each rank as whole
-        pieces allow. Collective where a communicator was given; the number of ranks need not be the writers'.
+        """This rank's share of a step's mesh: consecutive whole pieces, with similar numbers of cells on each rank.
+        Collective if opened with a communicator; the number of ranks need not be the writer's.
 
-        Raises as `read` does, and FormatError for numbers that do not fit each other.
+        Raises as `read` does, and FormatError for inconsistent numbers.
         """
         part = MeshPartC()
         check(self._library, self._library.hakobi_input_read_mesh(self._open("read_mesh"), step, part))
@@ -205,13 +205,13 @@ class Input:
             self._library.hakobi_mesh_part_free(part)
 
     def explain(self, name: str, step: int = -1) -> str:
-        """How a read of the field goes, in one line. Local."""
+        """How the field is read, in one line. Local."""
         self.field(name, step)
         text: bytes = self._library.hakobi_input_explain(self._open("explain"), step, text_for_c("name", name))
         return text.decode()
 
     def to_xarray(self) -> xarray.Dataset:
-        """The series as one data set of the whole steps' fields along `time`; values are read where they are used.
+        """The complete steps as one data set along `time`; values are read when they are used.
 
         Needs the extra `hakobi[xarray]`. For one process: the arrays open the series again, and outlive this object.
         """
@@ -220,7 +220,7 @@ class Input:
         return dataset_of(self, self._prefix)
 
     def close(self) -> None:
-        """Releases everything. Collective where a communicator was given; a second call does nothing."""
+        """Releases everything. Collective if opened with a communicator; a second call does nothing."""
         if not self._handle:
             return
         try:

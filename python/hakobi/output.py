@@ -4,12 +4,12 @@
     block = hakobi.split((ny, nx), comm.size, comm.rank)            # local
     out = hakobi.Output.create(comm, "run", method="pipelined")     # collective
     out.begin_step(time_s)
-    out.put("eta", "m", block, eta)                                 # lent until end_step returns
+    out.put("eta", "m", block, eta)                                 # keep eta unchanged until end_step returns
     out.end_step()                                                  # collective: same exception on every rank, or none
     out.close()                                                     # collective
 
-The library behind it is found by hakobi/_library.py. Errors are those of hakobi/errors.py, raised alike on every rank
-by collective calls; `error.rank` is the rank on which it happened.
+hakobi/_library.py finds the library. Errors are those of hakobi/errors.py; collective calls raise the same one on every
+rank, and `error.rank` is the rank on which it occurred.
 """
 
 from __future__ import annotations
@@ -52,10 +52,10 @@ class Comm:
     def duplicate(cls, comm: _Mpi4pyComm | int | None = None) -> Comm:
         """Duplicates an mpi4py communicator, or the one with this Fortran handle. Collective over it.
 
-        None stands for all processes of the run in a program without mpi4py: MPI is then initialised here, and
-        finalised when the interpreter ends. A program that runs without a launcher is a run of one process.
+        None means all processes of the run, for programs without mpi4py: it initialises MPI, which is finalised when
+        the interpreter ends. Without a launcher the run has one process.
 
-        Raises InputError when there is no library for the MPI library in use, or no communicator behind `comm`.
+        Raises InputError if there is no library for the MPI library in use, or if `comm` is not a communicator.
         """
         library = load()
         handle = ctypes.c_void_p()
@@ -74,7 +74,7 @@ class Comm:
         return int(self._library.hakobi_comm_handle_f(self._handle))
 
     def free(self) -> None:
-        """Releases the duplicate, after every object that uses it is closed. Collective; a second call does nothing."""
+        """Releases the duplicate; close all objects that use it before. Collective; a second call does nothing."""
         handle, self._handle = self._handle, ctypes.c_void_p()
         check(self._library, self._library.hakobi_comm_free(handle))
 
@@ -89,7 +89,7 @@ class Block:
 
     @property
     def slices(self) -> tuple[slice, ...]:
-        """What indexes a global array to get this part.
+        """The index that selects this part of the global array.
 
         >>> Block((4, 6), (2, 0), (2, 3)).slices
         (slice(2, 4, None), slice(0, 3, None))
@@ -103,9 +103,9 @@ class Block:
 
 @dataclass(frozen=True)
 class Axis:
-    """A dimension's coordinate variable: CF's name, units and values, whole and equal on every rank.
+    """A dimension and its CF coordinate variable; complete and equal on every rank.
 
-    `attributes`: others, `{"positive": "down", "axis": "Z"}` of a vertical one.
+    `attributes`: further ones, such as `{"positive": "down", "axis": "Z"}` for a vertical axis.
     """
 
     name: str
@@ -117,22 +117,22 @@ class Axis:
 
 @dataclass(frozen=True)
 class OutputTimes:
-    """Seconds that this rank has spent inside Output, by phase, and the bytes that it put."""
+    """Seconds that this rank has spent in Output, by phase, and the bytes that it put."""
 
     layout_s: float
     values_s: float
     finish_s: float
     gather_s: float
-    hidden_s: float  #: not in any call: this rank's values were stored while the program went on
-    run_s: float  #: since create, until close
+    hidden_s: float  #: storing this rank's values in the background; not part of any call
+    run_s: float  #: from create to close
     bytes: int
     encode_s: float = 0.0
-    cpu_s: float = 0.0  #: processor time of this process's storing threads: not in the others
+    cpu_s: float = 0.0  #: processor time of this process's I/O threads; not in the other phases
 
 
 @dataclass(frozen=True)
 class GatherResult:
-    """What gather_pieces did: files made, and folders that were left as they are, each with the reason."""
+    """The files that gather_pieces wrote, and the folders that it left unchanged, each with the reason."""
 
     files: list[str] = field(default_factory=list)
     incomplete: list[str] = field(default_factory=list)
@@ -141,7 +141,7 @@ class GatherResult:
 def split(global_: Sequence[int], num_ranks: int, rank: int) -> Block:
     """The block of `rank` when an array of `global_` extents is split over `num_ranks`. Local.
 
-    Raises InputError when the ranks do not fit the grid.
+    Raises InputError if the ranks do not fit the grid.
     """
     library = load()
     found = BlockC()
@@ -152,7 +152,7 @@ def split(global_: Sequence[int], num_ranks: int, rank: int) -> Block:
 
 
 def dims_of_ranks(global_: Sequence[int], num_ranks: int) -> tuple[int, ...]:
-    """How many ranks `split` puts in each dimension. Local. Raises as `split`."""
+    """The number of ranks in each dimension of `split`. Local. Raises as `split`."""
     library = load()
     num_dims = len(global_)
     dims = (ctypes.c_int * num_dims)()
@@ -161,12 +161,12 @@ def dims_of_ranks(global_: Sequence[int], num_ranks: int) -> tuple[int, ...]:
 
 
 def output_methods() -> list[str]:
-    """The names that Output.create takes as `method`, besides "auto"."""
+    """The names for Output.create's `method`, besides "auto"."""
     return list(_texts(load().hakobi_output_method_name))
 
 
 def gather_pieces(path: str | PathLike[str]) -> GatherResult:
-    """Makes whole files of the pieces that the method per-process left in `path`. Local: no MPI.
+    """Assembles files from the pieces that the method per-process left in `path`. Local: no MPI.
 
     Raises InputError, FormatError or StorageError.
     """
@@ -183,9 +183,9 @@ def gather_pieces(path: str | PathLike[str]) -> GatherResult:
 
 
 class Output:
-    """Writes time steps, one NetCDF-4 file with CF conventions a step: `<prefix>_000000.nc`, …
+    """Writes time steps, one NetCDF-4 file with CF conventions per step: `<prefix>_000000.nc`, …
 
-    As a context manager it is closed at the end of the block; when the block raises, the output is abandoned without
+    As a context manager it is closed at the end of the block. If the block raises, the output is abandoned without
     communication, since other ranks may not have raised.
     """
 
@@ -224,19 +224,19 @@ class Output:
         hints: Mapping[str, str] | None = None,
     ) -> Output:
         """Collective over `comm`; all arguments equal on all ranks. `axes`: the grid's dimensions, slowest first.
-        `attributes`: global ones besides the title: text, a number or several.
+        `attributes`: global ones besides the title; each is a text, a number or several numbers.
 
-        `asynchronous`: end_step returns when the values are copied, at most `asynchronous_bytes` of them on a node, and
-        they are stored while the program goes on. None: where the method can and memory allows; `explain` says.
+        `asynchronous`: end_step returns once the values are copied (at most `asynchronous_bytes` per node), and they
+        are stored while the program continues. None: if the method supports it and memory suffices; see `explain`.
 
-        A prefix that holds steps already raises ExistsError, unless the run is to go on after the last whole one
-        (`resume`) or to remove them (`replace`). `overview` makes beside each step's file what `hakobi index` makes.
+        A prefix that holds steps raises ExistsError unless `resume` (continue after the last complete step) or
+        `replace` (remove them) is set. `overview` writes an overview next to each step's file, as `hakobi index` does.
 
-        `compression`: "deflate" or "zstd", with a level as in "deflate:4", packs fields of at least 16 KiB; with
-        `significant_bits` their floating-point values are rounded to so many bits of mantissa before.
+        `compression`: "deflate" or "zstd", optionally with a level ("deflate:4"), compresses fields of at least 16 KiB.
+        `significant_bits` rounds their floating-point values to that many mantissa bits before.
 
-        Raises InputError for an unknown method (naming the nearest) or option value, StorageError for a folder that
-        cannot be written or a file in the way, ExistsError also when another run writes the prefix.
+        Raises InputError for an unknown method (naming the nearest one) or a wrong option, StorageError for a folder
+        that cannot be written or a file in the way, ExistsError also if another run writes the prefix.
         """
         library = load()
         options, handle = ctypes.c_void_p(), ctypes.c_void_p()
@@ -282,7 +282,7 @@ class Output:
         return cls(handle)
 
     def begin_step(self, time: float) -> None:
-        """Opens the next step at model time `time`, in the output's time_units. All ranks; nothing is communicated."""
+        """Opens the next step at model time `time`, in time_units. Every rank calls it; it does not communicate."""
         check(self._library, self._library.hakobi_output_begin_step(self._handle, time))
         self._is_open = True
 
@@ -304,26 +304,24 @@ class Output:
         coordinates: Iterable[str] = (),
         is_static: bool = False,
     ) -> None:
-        """Adds a field to the open step. All ranks put the same fields in the same order; nothing is communicated.
+        """Adds a field to the open step. All ranks put the same fields in the same order; it does not communicate.
 
-        `values`: floats of 32 or 64 bits or integers of 8 to 64 bits in native byte order, of the block's shape, or
-        flat in C order. A view of a larger array will do, `eta[1:-1, 1:-1]` of one with ghosts: it is not copied, do
-        not change it before end_step returns. A rank that has several blocks of a field puts each under the same name.
-        `dims`: its dimensions' names, slowest first, where the axes' lengths leave a choice or it has others.
-        `compression` and `significant_bits`: in the place of those of create, for this field.
+        `values`: 32- or 64-bit floats, or 8- to 64-bit integers, in native byte order, with the block's shape or flat
+        in C order. A view of a larger array works, such as `eta[1:-1, 1:-1]` of an array with ghosts. It is not copied:
+        do not change it before end_step returns. A rank with several blocks of a field puts each under the same name.
+        `dims`: names of the dimensions, slowest first; needed if they are no axes or the axes' lengths are ambiguous.
+        `compression`, `significant_bits`: override those of create for this field.
 
-        `attributes`: others than those with a name here. `fill_value`: what elements hold that no rank puts, of the
-        values' type (NaN of floats, otherwise 0 unless it is said). `coordinates`: fields that are its coordinates,
-        `("lat", "lon")` of two dimensions. `is_static`: valid for all steps, put once. `Block((), (), ())` is a
-        scalar's: all ranks put it, and rank 0's value is written.
+        `attributes`: further attributes. `fill_value`: value of elements that no rank puts, of the values' type
+        (default: NaN for floats, 0 otherwise). `coordinates`: names of the fields that are its coordinates, such as the
+        two-dimensional `("lat", "lon")`. `is_static`: constant in time, put once. `Block((), (), ())` is a scalar's
+        block: all ranks put it, and rank 0's value is written.
 
-        `on`: "points" or "cells" of the mesh (`put_mesh`). `block` is None then, and `values` have the shape (n,), or
-        (n, 3) of a vector, (n, 9) or (n, 3, 3) of a tensor, with this rank's points or cells.
+        `on`: "points" or "cells" of the mesh (`put_mesh`). Then `block` is None, and `values` have the shape (n,), (n,
+        3) for a vector, or (n, 9) or (n, 3, 3) for a tensor, where n is this rank's number of points or cells.
 
-        What is wrong with it on this rank `end_step` raises on every rank: raising it here would leave the others
-        waiting.
-
-        Raises InputError at once when no step is open: the calls' order is the same on all ranks.
+        `end_step` raises errors in the field, on every rank; raising them here would leave the other ranks waiting.
+        Only a missing begin_step raises InputError immediately.
         """
         self._require_step("put")
         try:
@@ -360,17 +358,16 @@ class Output:
         motion: str = "fixed",
         first_number: int = 0,
     ) -> None:
-        """Gives the open step its mesh, before its first field; format "vtkhdf". All ranks, each with its own part.
+        """Sets the open step's mesh, before its first field; format "vtkhdf" only. Every rank puts its own part.
 
-        `points`: (n, 3) floats of 32 or 64 bits. `types`: VTK's type of each cell, uint8. `connectivity`: this rank's
-        numbers of one cell's points after the other, from `first_number` (0 or 1); `offsets`: where each cell's begin
-        in it, one more than there are cells; both int64 or int32. `ghosts`: 1 of a copy of another rank's cell, uint8.
+        `points`: (n, 3) floats of 32 or 64 bits. `types`: VTK's type of each cell, uint8. `connectivity`: the points of
+        each cell, in this rank's numbering from `first_number` (0 or 1); `offsets`: where each cell begins in it,
+        number of cells + 1 entries; both int64 or int32. `ghosts`: uint8, 1 for a copy of another rank's cell.
 
-        `motion`: a mesh that is "fixed" is put once, of one that "moves" the points are put again in every step
-        (`put_points`), one that "changes" is put in every step. The arrays are lent until end_step, which raises what
-        is wrong with them on every rank.
+        `motion`: "fixed": put once; "moves": the points are put again in every step (`put_points`); "changes": put in
+        every step. Do not change the arrays before end_step returns; it raises errors in them on every rank.
 
-        Raises InputError at once when no step is open.
+        Raises InputError immediately if no step is open.
         """
         self._require_step("put_mesh")
         try:
@@ -383,7 +380,7 @@ class Output:
         self._library.hakobi_output_put_mesh(self._handle, mesh)
 
     def put_points(self, points: npt.NDArray[Any]) -> None:
-        """New places of the points of a mesh that moves, (n, 3), in every step after the one that put it."""
+        """New coordinates of a moving mesh's points, (n, 3), in every step after the one with put_mesh."""
         self._require_step("put_points")
         try:
             points_type = points_for_c(points)
@@ -401,7 +398,7 @@ class Output:
             raise InputError(f"{call}: no step is open (begin_step){closed}", code="invalid_argument")
 
     def end_step(self) -> None:
-        """Writes the step. Collective. The file has its final name on return; hidden, after a later call."""
+        """Writes the step. Collective. On return, or after a later call if hidden, the file has its final name."""
         try:
             check(self._library, self._library.hakobi_output_end_step(self._handle))
         finally:
@@ -409,7 +406,7 @@ class Output:
             self._lent.clear()
 
     def close(self) -> None:
-        """Finishes what is under way and releases everything. Collective; a second call does nothing."""
+        """Completes pending work and releases everything. Collective; a second call does nothing."""
         if not self._handle:
             return
         try:
@@ -421,7 +418,7 @@ class Output:
 
     @property
     def times(self) -> OutputTimes:
-        """What this rank's output has cost so far."""
+        """The time that this rank has spent so far."""
         if not self._handle and self._last_times is not None:
             return self._last_times
         times = TimesC()
@@ -440,13 +437,13 @@ class Output:
 
     @property
     def method(self) -> str:
-        """The method in force, never "auto"."""
+        """The current method, never "auto"."""
         if self._handle:
             self._last_method = self._library.hakobi_output_method(self._handle).decode()
         return self._last_method
 
     def explain(self) -> str:
-        """How the steps are written and why so, for people; after close also how long the run waited for it."""
+        """How the steps are written and why, for people; after close also how long the run waited for output."""
         if self._handle:
             self._last_explanation = self._library.hakobi_output_explain(self._handle).decode()
         return self._last_explanation

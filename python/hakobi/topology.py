@@ -1,9 +1,9 @@
-"""Where ranks are, and which of them takes which place of a grid: the calls of C++'s hakobi::Topology.
+"""The nodes of ranks, and mapping ranks to a grid: the calls of C++'s hakobi::Topology.
 
 topology = hakobi.Topology.discover(comm)                     # collective over comm
 order = topology.reorder((4, 4, 2), weights=face_bytes)       # local
 print(order.text())                                           # between nodes: 1536 of 3072 instead of 2048 (25 % less)
-grid_comm = hakobi.reordered(comm, order)                     # collective: ranks are now places of the grid
+grid_comm = hakobi.reordered(comm, order)                     # collective: renumbers the ranks
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from hakobi.output import Comm
 
 @dataclass(frozen=True)
 class Reordering:
-    """The rank at each place of a grid, in C order, and the traffic of one exchange of all faces.
+    """The rank at each position of a grid, in C order, and its effect on one exchange of all faces.
 
-    What goes from node to node, in the weights' unit: with ranks in their own order, and as reordered."""
+    Traffic between nodes, in the weights' unit: in the ranks' original order, and reordered; and in total."""
 
     rank_at: tuple[int, ...]
     between_nodes_before: int
@@ -39,7 +39,7 @@ class Reordering:
 
 
 class Topology:
-    """Which node, and which socket of it, each rank of a communicator is on."""
+    """The node and socket of each rank of a communicator."""
 
     def __init__(self, handle: ctypes.c_void_p) -> None:
         self._library = load()

@@ -1,4 +1,4 @@
-// One rank's single request of more than 4 GiB, in a file of more than 2^31 elements, by every road.
+// One rank's single request of more than 4 GiB, in a file of more than 2^31 elements, by every path.
 //
 // What it costs: 4.3 GB of memory for the file, which lies on a memory file system and is made once, and some seconds.
 // The rest has little memory: what is written comes from pages that nobody touched, what is read goes into a few pages
@@ -70,16 +70,16 @@ class Mapping {
     std::byte* data_;
 };
 
-struct Road {
+struct AccessPath {
     const char* name;
     Hints hints;
     int ranks_per_node = 0;
 };
-void PrintTo(const Road& road, std::ostream* os) {
-    *os << road.name;
+void PrintTo(const AccessPath& path, std::ostream* os) {
+    *os << path.name;
 }
 
-class LargeRequest : public testing::TestWithParam<Road> {
+class LargeRequest : public testing::TestWithParam<AccessPath> {
   protected:
     // The file, which all tests share: making its pages takes most of the time.
     static void SetUpTestSuite() {
@@ -249,12 +249,12 @@ TEST_P(LargeRequest, ArrivesInMemoryWhereItBelongs) {
     }
 }
 
-const Road roads[] = {
+const AccessPath access_paths[] = {
     {"direct", {{"hakobi_shuffle", "never"}}},
     {"shuffled", {{"hakobi_shuffle", "always"}}},
     {"between_nodes", {{"hakobi_shuffle", "always"}}, 1},
 };
-INSTANTIATE_TEST_SUITE_P(All, LargeRequest, testing::ValuesIn(roads),
+INSTANTIATE_TEST_SUITE_P(All, LargeRequest, testing::ValuesIn(access_paths),
                          [](const auto& test) { return test.param.name; });
 
 }  // namespace

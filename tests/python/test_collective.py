@@ -212,7 +212,7 @@ def test_the_study_draws_two_figures_and_ends_in_summaries(hakobi: Command, log:
     cb = [(job["ranks"], job["arguments"][job["arguments"].index("--cb") + 1]) for job in jobs(log)]
     assert cb[:4] == [("8", "262144"), ("64", "262144"), ("8", "16777216"), ("64", "16777216")]
     assert [size for _, size in cb[6:]] == ["16777216"] * 2 + ["1048576"] * 2 + ["262144"] * 2
-    # Two-phase I/O is what is studied: never the direct road.
+    # Two-phase I/O is what is studied: never direct access.
     assert all("hakobi_shuffle=always" in job["arguments"] for job in jobs(log))
     summaries = lines_of(tmp_path / "s.jsonl", "summary")
     assert len(summaries) == 2 * 3 * 2 * 4

@@ -26,7 +26,7 @@ from hakobi.measuring.testbed import Testbed, UnavailableError, parse
 from hakobi.programs import Program
 
 #: What undoes a fault.
-UNDONE = {"stop": "continue", "cut": "mend"}
+UNDONE = {"stop": "continue", "cut": "restore"}
 
 
 def parse_fault(text: str) -> tuple[str, float, float]:

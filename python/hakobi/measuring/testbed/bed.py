@@ -124,7 +124,7 @@ class Testbed:
         return TOLD / path.relative_to(self.told) if path.is_relative_to(self.told) else Path(path)
 
     def tell(self, word: str) -> None:
-        """`stop` or `continue` the server, `cut` or `mend` its link."""
+        """`stop` or `continue` the server, `cut` or `restore` its link."""
         assert self._process is not None
         assert self._process.stdin is not None
         self._process.stdin.write(word + "\n")

@@ -2,7 +2,7 @@
 
 It prints one JSON line {"pid": N} at once, then {"ready": [the nodes' mounts]} or {"error": TEXT}. Then it does what it
 is told, a word a line, and answers each with {"done": WORD}: `stop` and `continue` the server's processes, `cut` and
-`mend` its link. When nobody can tell it anything any more it ends, and everything with it.
+`restore` its link. When nobody can tell it anything any more it ends, and everything with it.
 """
 
 from __future__ import annotations
@@ -138,7 +138,7 @@ def tail(*logs: Path) -> str:
 def obey(word: str, server: subprocess.Popen[bytes]) -> None:
     if word in ("stop", "continue"):
         os.killpg(server.pid, signal.SIGSTOP if word == "stop" else signal.SIGCONT)
-    elif word in ("cut", "mend"):
+    elif word in ("cut", "restore"):
         run("ip", "link", "set", "server0", "down" if word == "cut" else "up")
     else:
         raise RuntimeError(f"'{word}' is nothing that can be done")

@@ -5,6 +5,9 @@ from __future__ import annotations
 import base64
 import io
 import os
+import re
+import subprocess
+import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -198,6 +201,36 @@ def test_the_benchmark_tells_how_soon_there_is_a_picture(hakobi: Callable[..., R
     assert all(0 < r["median_s"] < 60 and 1000 < r["wire_bytes"] < 10e6 for r in pictures)
     assert list((tmp_path / "b").iterdir()) == []
     assert hakobi("bench", "post", "--size", "many").line().startswith("hakobi bench post: size 'many' is not")
+
+
+BENCHES = Path(__file__).resolve().parents[2] / "bench" / "post"
+
+
+def test_a_comparison_times_what_is_on_the_screen(tmp_path: Path) -> None:
+    """With the one contender that is always there."""
+    out = tmp_path / "f.jsonl"
+    words = ["--folder", tmp_path, "--size", "2M", "--link", "loopback", "--rounds", "1", "--json", out]
+    done = subprocess.run([sys.executable, BENCHES / "compare.py", *words], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    told = records.read(out)
+    assert [record["axis"] for record in told] == ["z", "y", "x"]
+    for record in told:
+        assert 0 < record["median_s"] < 30
+        assert record["last_s"][0] >= record["samples_s"][0]
+
+
+@pytest.mark.programs
+def test_steps_of_a_run_are_seen_while_it_goes_on(tmp_path: Path) -> None:
+    words = ["--folder", tmp_path, "--link", "loopback", "--rounds", "1"]
+    words += ["--", "--resolution", "20", "--steps-out", "3"]
+    done = subprocess.run([sys.executable, BENCHES / "live.py", *words], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    found = re.search(
+        r"a step is on the screen ([0-9.]+) s after its renaming \[.*\], (\d+) steps; (\d+) were", done.stdout
+    )
+    assert found, done.stdout
+    assert 0 < float(found[1]) < 30
+    assert int(found[2]) + int(found[3]) == 3
 
 
 def test_new_steps_appear_by_themselves(browser: browsers.Browser, tmp_path: Path) -> None:

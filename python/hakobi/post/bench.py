@@ -10,6 +10,7 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import os
 import secrets
 import statistics
@@ -96,6 +97,7 @@ class Link:
 
     name: str
     namespace: str = ""
+    interface: str = ""  # the server's end
 
     @property
     def server(self) -> str:
@@ -131,7 +133,7 @@ def shaped(name: str) -> Iterator[Link]:
             if done.returncode:
                 raise RunError(f"cannot make the link {name}: {command}: {done.stderr.strip()}")
         time.sleep(2)  # browsers drop what they asked for while a network comes up
-        yield Link(name, space)
+        yield Link(name, space, outer)
     finally:
         for command in (f"ip link del {outer}", f"ip netns del {space}"):
             subprocess.run(command.split(), capture_output=True, check=False)
@@ -207,8 +209,10 @@ class Bench:
         }  # fmt: skip
 
     def pictures(self, link: Link, viewers: int) -> list[dict[str, Any]]:
-        """First picture and complete view, for each axis; beside them an empty page in the same browsers."""
+        """First picture and complete view, for each axis, of the whole plane and of a part of it at a cell a pixel;
+        beside them an empty page in the same browsers."""
         found: dict[str, list[list[float]]] = {axis: [] for axis in AXES}
+        near: dict[str, list[list[float]]] = {axis: [] for axis in AXES}
         floor: list[float] = []
         series = next(iter(Catalogue(self.step).series.values())).id
         with served(self.step, link) as server, contextlib.ExitStack() as stack:
@@ -217,14 +221,15 @@ class Bench:
                 browser.go(server.address)
                 browser.wait("document.querySelector('#plane').dataset.refined", 60)
             for _ in range(self._rounds):
-                for number, axis in enumerate(AXES):
-                    hashes = [self._hash(series, number) for _ in range(viewers)]
+                for (number, axis), kept in itertools.product(enumerate(AXES), (found, near)):
+                    more = f"&zoom=1&x={self.cells / 2}&y={self.cells / 2}" if kept is near else ""
+                    hashes = [self._hash(series, number) + more for _ in range(viewers)]
                     for path in (self.step, path_of(self.step)):
                         drop(path)
-                    found[axis] += self._look(browsers, server.address.partition("?")[0], hashes)
+                    kept[axis] += self._look(browsers, server.address.partition("?")[0], hashes)
                 floor += self._open_empty(browsers)
             peak_bytes = server.peak_bytes()
-        told = [record for axis in AXES for record in self._records(link, viewers, axis, found[axis])]
+        told = [record for axis in AXES for record in self._records(link, viewers, axis, found[axis], near[axis])]
         for record in told:
             record["server_peak_bytes"] = peak_bytes
         common = {"kind": "summary", "what": "empty_page", "viewers": viewers, "link": link.name}
@@ -263,12 +268,15 @@ class Bench:
         with ThreadPoolExecutor(len(browsers)) as pool:
             return list(pool.map(look, browsers))
 
-    def _records(self, link: Link, viewers: int, axis: str, samples: list[list[float]]) -> list[dict[str, Any]]:
+    def _records(
+        self, link: Link, viewers: int, axis: str, whole: list[list[float]], near: list[list[float]]
+    ) -> list[dict[str, Any]]:
         base = {"axis": axis, "viewers": viewers, "link": link.name, "cells": self.cells, "cache": "cold"}
-        first, refined = ([sample[n] / 1000 for sample in samples] for n in (0, 1))
-        wire_bytes = statistics.median(sample[3] for sample in samples)
-        common = base | {"wire_bytes": wire_bytes, "level": samples[0][2]}
-        return [
-            {"kind": "summary", "what": what, **common, "median_s": statistics.median(times), "samples_s": times}
-            for what, times in (("first_picture", first), ("refined", refined))
-        ]
+        records = []
+        for what, samples, number in (("first_picture", whole, 0), ("refined", whole, 1), ("cell_a_pixel", near, 1)):
+            times = [sample[number] / 1000 for sample in samples]
+            median = {"median_s": statistics.median(times), "samples_s": times}
+            wire_bytes = statistics.median(sample[3] for sample in samples)
+            told = {"kind": "summary", "what": what, **base, "wire_bytes": wire_bytes, "level": samples[0][2]}
+            records.append(told | median)
+        return records

@@ -246,4 +246,5 @@ def main() -> int:
 
 
 if __name__ == "__main__":
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # the link and the servers are taken down then too
     sys.exit(main())

@@ -14,6 +14,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import shutil
+import signal
 import statistics
 import sys
 import time
@@ -109,4 +110,5 @@ def main() -> int:
 
 
 if __name__ == "__main__":
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # the link and the servers are taken down then too
     sys.exit(main())

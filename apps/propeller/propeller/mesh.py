@@ -104,6 +104,8 @@ def _fill(gmsh: Any, zone: str, patches: dict[str, Patch], path: Path) -> int:
     gmsh.model.geo.synchronize()
     gmsh.model.addPhysicalGroup(3, [volume], GROUPS[zone])
     gmsh.model.mesh.generate(3)
+    for method in ("", "Netgen"):  # flat cells near the blades upset the solver
+        gmsh.model.mesh.optimize(method)
     _, tags, _ = gmsh.model.mesh.getElements(3, volume)
     gmsh.write(str(path))
     gmsh.model.remove()

@@ -110,11 +110,12 @@ class Screw:
 
     def section(self, radius: float, num_points: int = 41) -> tuple[Array, Array, Array]:
         """One section from the trailing to the leading edge: distances along the pitch line from the generator line,
-        and the ordinates of pressure and suction side; closely spaced at the edges."""
+        and the ordinates of pressure and suction side; spaced half as far at the edges as on the even."""
         at = np.array(radius)
         chord, middle, thickness = float(self.chord(at)), float(self.middle(at)), float(self.thickness(at))
         thickest = chord * float(np.interp(radius, _RADII, _THICKEST))  # from the leading edge
-        along = -0.5 * chord * np.cos(np.linspace(0.0, np.pi, num_points))
+        even = np.linspace(-1.0, 1.0, num_points)
+        along = 0.25 * chord * (even + np.sin(0.5 * np.pi * even))
         behind = 0.5 * chord - thickest  # the thickest place, from the chord's middle
         place = np.where(along > behind, (along - behind) / thickest, (along - behind) / (chord - thickest))
         place = np.clip(place, -1.0, 1.0)

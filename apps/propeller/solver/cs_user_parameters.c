@@ -1,4 +1,5 @@
-/* Models and numerical parameters: water, k-epsilon with wall functions, SIMPLEC with a constant time step. */
+/* Models and numerical parameters: water, k-epsilon with wall functions; SIMPLE with relaxation for a frozen rotor, SIMPLEC with a
+ * constant time step for one that turns. */
 #include "cs_defs.h"
 
 #include "cs_domain.h"
@@ -29,14 +30,16 @@ void cs_user_parameters(cs_domain_t* domain) {
 
     domain->time_step->nt_max = setting->num_steps;
     domain->time_step->dt_ref = turn_s * setting->degrees_per_step / 360.0;
-    options->idtvar = 0; /* time steps local in space let the thrust swing on coarse meshes */
+    /* A frozen rotor's flow is steady in its frame: relaxed iterations come to rest, time steps diverged within two turns. */
+    options->idtvar = setting->turns ? 0 : -1;
+    options->relxst = 0.7;
 
     /* Upwind: centred convection of the velocity diverged on coarse tetrahedra at J 0.8. */
     cs_field_get_key_struct(CS_F_(vel), cs_field_key_id("var_cal_opt"), &velocity);
     velocity.blencv = 0.0;
     cs_field_set_key_struct(CS_F_(vel), cs_field_key_id("var_cal_opt"), &velocity);
 
-    /* Iterative gradients: by least squares over these tetrahedra the run became unstable within a turn. */
+    /* Iterative gradients: by least squares over these tetrahedra runs became unstable. */
     cs_get_glob_space_disc()->imrgra = 0;
 
     if (!setting->keeps_checkpoint) cs_restart_checkpoint_set_defaults(-2, -1.0, -1.0);

@@ -51,7 +51,7 @@ Result<storage::LockFile> lock_pieces(const std::string& folder) {
 Status remove_gathered(const std::string& gathered, const std::string& path) {
     Result<storage::LockFile> lock = lock_pieces(gathered);
     if (!lock.ok()) return lock.status().code() == ErrorCode::not_found ? Status() : lock.status();
-    if (is_regular(path)) return remove_pieces(gathered);
+    if (is_regular(path)) return remove_pieces(gathered, std::move(lock).value());
     return {ErrorCode::format, gathered + ": its file " + path + " is gone"};
 }
 
@@ -90,8 +90,16 @@ Status make_file(const std::string& folder, std::int64_t buffer_bytes, bool sync
         status = write_file(set.value(), path, buffer_bytes, sync);
     }
     if (!status.ok()) return status;
-    if (Status renamed = storage::rename_file(folder, gathered); !renamed.ok()) return renamed;
-    return remove_pieces(gathered);
+    Status renamed = storage::rename_file(folder, gathered);
+    if (renamed.code() ==
+        ErrorCode::permission) {  // SMB: not while a file in it is open, and that is the lock
+        lock.value().release();
+        renamed = storage::rename_file(folder, gathered);
+        if (renamed.code() == ErrorCode::not_found)
+            renamed = {};  // another gathering has found the file whole
+    }
+    if (!renamed.ok()) return renamed;
+    return remove_pieces(gathered, std::move(lock).value());
 }
 
 /// The name of the pieces' folder that `path` is, also where it is one that a gathering was killed in removing.

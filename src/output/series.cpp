@@ -345,14 +345,19 @@ Result<Claim> claim_series(std::string_view prefix_as_given, std::string_view ex
     return claim;
 }
 
-Status remove_pieces(const std::string& folder) {
+Status remove_pieces(const std::string& folder, storage::LockFile lock) {
     const Result<std::vector<storage::Listed>> pieces = storage::list_folder(folder);
     if (!pieces.ok()) return pieces.status().code() == ErrorCode::not_found ? Status() : pieces.status();
     for (const storage::Listed& piece : pieces.value()) {
         if (!is_piece(piece.name)) continue;
         if (Status removed = storage::remove_file(folder + "/" + piece.name); !removed.ok()) return removed;
     }
-    storage::discard_file(folder + "/" + std::string(pieces_lock));
+    // Closed before the folder goes: NFS keeps what is open in it, under another name.
+    if (lock.is_held()) {
+        lock.release();
+    } else {
+        storage::discard_file(folder + "/" + std::string(pieces_lock));
+    }
     if (::rmdir(folder.c_str()) == 0 || errno == ENOENT) return {};
     const Status failure = status_of_errno(errno, "cannot remove folder", folder);
     // Another gathering has just come, found nothing to do, and removes the folder.

@@ -89,7 +89,7 @@ struct Claim {
 Result<Claim> claim_series(std::string_view prefix, std::string_view extension, Earlier earlier,
                            std::int64_t buffer_bytes);
 
-/// Removes a folder of pieces, and nothing else that somebody put into it.
-Status remove_pieces(const std::string& folder);
+/// Removes a folder of pieces, and nothing else that somebody put into it. `lock`: of the folder, where the caller holds it.
+Status remove_pieces(const std::string& folder, storage::LockFile lock = {});
 
 }  // namespace hakobi::output

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -18,7 +19,7 @@ from hakobi import launch, programs
 from hakobi.errors import HakobiError, InputError
 from hakobi.measuring import lost_bytes, testbed
 from hakobi.measuring.testbed import UnavailableError, parse, wanted
-from hakobi.measuring.testbed.__main__ import parse_fault
+from hakobi.measuring.testbed.__main__ import parse_fault, preloaded
 from hakobi.studies.output_methods import plan
 from running import Result
 
@@ -60,15 +61,23 @@ def _descendants(pid: int) -> list[psutil.Process]:
     return psutil.Process(pid).children(recursive=True)
 
 
-def _write_by_engine(bed: testbed.Testbed, *options: str) -> launch.Finished | None:
-    """Two nodes write a file once, and each compares what the other wrote; None where the program is not built."""
+def _run_on_two_nodes(
+    bed: testbed.Testbed, name: str, words: list[str], *, with_drop_in: bool = False
+) -> launch.Finished | None:
+    """None where the program is not built."""
     try:
-        bench = programs.find("hakobi-bench-collective")
+        program = programs.find(name)
+        variables = preloaded(program) if with_drop_in else {}
     except HakobiError:
         return None
+    return launch.run(program, words, 2, timeout_s=120, command=bed.command_line(program, words, 2, variables))
+
+
+def _write_by_engine(bed: testbed.Testbed, *options: str, with_drop_in: bool = False) -> launch.Finished | None:
+    """Two nodes write a file once, and each compares what the other wrote."""
     words = ["--dir", str(bed.on_nodes(bed.folder)), "--operation", "write", "--floor-ranks", "1"]
     words += ["--min-samples", "1", "--max-samples", "1", *options]
-    return launch.run(bench, words, 2, timeout_s=120, command=bed.command_line(bench, words, 2, {}))
+    return _run_on_two_nodes(bed, "hakobi-bench-collective", words, with_drop_in=with_drop_in)
 
 
 def _expect_whole_files(bed: testbed.Testbed) -> None:
@@ -81,6 +90,25 @@ def _expect_whole_files(bed: testbed.Testbed) -> None:
     done = _write_by_engine(bed, "--pattern", "block3d", "--size", "8M")
     continuing.join()
     assert done is None or (done.status == 0 and done.wall_s > 4), done.stderr
+
+
+def _expect_unaligned_pieces_by_the_drop_in(bed: testbed.Testbed) -> None:
+    options = ("--pattern", "cyclic", "--piece", "1009", "--size", "2M", "--compare", "mpi-io")
+    done = _write_by_engine(bed, *options, with_drop_in=True)
+    assert done is None or (done.status == 0 and "mpi-io" in done.stdout), done.stderr
+
+
+def _expect_gathered_pieces(bed: testbed.Testbed) -> None:
+    """Their folders go, though NFS keeps what is open in one."""
+    folder = bed.folder / "pieces"
+    folder.mkdir()
+    words = ["--method", "per-process", "--output", str(bed.on_nodes(folder / "run")), "--asynchronous"]
+    done = _run_on_two_nodes(
+        bed, "hakobi-tsunami", [*words, "--resolution", "60", "--hours", "0.1", "--steps-out", "2"]
+    )
+    assert done is None or done.status == 0, done.stderr
+    assert sorted(path.name for path in folder.iterdir() if path.is_dir()) == []
+    shutil.rmtree(folder)
 
 
 def _expect_an_error_where_there_is_no_room(bed: testbed.Testbed) -> None:
@@ -99,6 +127,8 @@ def test_two_nodes_keep_what_they_write_and_nothing_is_left() -> None:
         with testbed.Testbed(parse("nfs,size=64M")) as bed:
             kept = lost_bytes.look_at_testbed(bed, writers=2, pieces_each=50, timeout_s=60)
             assert (kept.pieces, kept.lost_bytes) == (100, 0)
+            _expect_gathered_pieces(bed)
+            _expect_unaligned_pieces_by_the_drop_in(bed)
             _expect_whole_files(bed)
             _expect_an_error_where_there_is_no_room(bed)
             assert bed.file_system()["type"] == "nfs4"

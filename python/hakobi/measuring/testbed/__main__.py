@@ -1,13 +1,14 @@
 """Runs an MPI program on a testbed's nodes, also while its server goes away:
 
-    python -m hakobi.measuring.testbed WANTED [--ranks N] [--fault FAULT] PROGRAM [ARGUMENT ...]
+    python -m hakobi.measuring.testbed WANTED [--ranks N] [--drop-in] [--fault FAULT] PROGRAM [ARGUMENT ...]
 
 WANTED: nfs, smb or gluster, then rate, nodes, size, options: "nfs,1gbit,nodes=4,options=vers=3:nolock". The server's
-files are below /srv/shared on the nodes; N ranks (one a node) are dealt out to them. FAULT: "stop@5+20" stops the
-server's processes 5 s after the program's start and lets them go on 20 s later; "cut@5+20" does so with its link. At
-the end the server's files are listed with their sizes; --verify SCRIPT runs a Python script beside the server, with
-its folder as the argument, before all goes away. Exit status: the program's, or the script's where that is not 0; 77
-(skipped, with a line that says why) where no testbed can be made.
+files are below /srv/shared on the nodes; N ranks (one a node) are dealt out to them. --drop-in puts the drop-in in
+front of the program's MPI-IO, as `hakobi run` does. FAULT: "stop@5+20" stops the server's processes 5 s after the
+program's start and lets them go on 20 s later; "cut@5+20" does so with its link. At the end the server's files are
+listed with their sizes; --verify SCRIPT runs a Python script beside the server, with its folder as the argument,
+before all goes away. Exit status: the program's, or the script's where that is not 0; 77 (skipped, with a line that
+says why) where no testbed can be made.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ import threading
 import time
 from pathlib import Path
 
-from hakobi import files, launch, programs
+from hakobi import drop_in, files, launch, programs
 from hakobi.errors import HakobiError, InputError
 from hakobi.measuring.testbed import Testbed, UnavailableError, parse
 from hakobi.programs import Program
@@ -55,10 +56,19 @@ def fail_while(bed: Testbed, fault: tuple[str, float, float], ended: threading.E
     sys.stderr.write(f"testbed: {UNDONE[word]} after {passed}{', the program had ended' if has_ended else ''}\n")
 
 
+def preloaded(program: Program) -> dict[str, str]:
+    """The environment that puts the drop-in in front of a program's MPI-IO. Raises InputError."""
+    library, why_not = drop_in.find_library(drop_in.look_at((str(program.path),)))
+    if library is None:
+        raise InputError(why_not)
+    return {"LD_PRELOAD": drop_in.preload_text([library], "")}
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(usage=(__doc__ or "").split("\n\n")[1].strip())
     parser.add_argument("wanted")
     parser.add_argument("--ranks", type=int)
+    parser.add_argument("--drop-in", action="store_true")
     parser.add_argument("--fault")
     parser.add_argument("--verify", type=Path)
     parser.add_argument("program")
@@ -69,13 +79,14 @@ def main() -> int:
     path = Path(given.program)
     program = Program(path.resolve(), programs.flavour_of(path)) if path.is_file() else programs.find(given.program)
     ranks = given.ranks or wanted.nodes
+    variables = preloaded(program) if given.drop_in else {}
     with Testbed(wanted) as bed:
         ended = threading.Event()
         failing = threading.Thread(target=fail_while, args=(bed, fault, ended)) if fault else None
         if failing:
             failing.start()
         try:
-            command = bed.command_line(program, given.arguments, ranks, {})
+            command = bed.command_line(program, given.arguments, ranks, variables)
             done = launch.run(program, given.arguments, ranks, capture=False, command=command)
         finally:
             ended.set()

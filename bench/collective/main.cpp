@@ -254,8 +254,10 @@ class Bench {
         auto file = storage::open_file(path, {});
         if (!file.ok()) return file.status();
         const auto size = file.value()->size_bytes();
-        if (!size.ok() || size.value() != pattern_.file_bytes)
-            return {ErrorCode::io, name + " left a file of the wrong size"};
+        if (!size.ok()) return size.status();
+        if (size.value() != pattern_.file_bytes)
+            return {ErrorCode::io, name + " left a file of " + std::to_string(size.value()) + " bytes, not " +
+                                       std::to_string(pattern_.file_bytes)};
         const std::int64_t end = pattern_.file_bytes * (comm_.rank() + 1) / comm_.size();
         std::vector<std::byte> block(1 << 20);
         for (std::int64_t at = pattern_.file_bytes * comm_.rank() / comm_.size(); at < end;

@@ -15,6 +15,7 @@ from pathlib import Path
 import psutil
 import pytest
 
+from building import needs_build
 from hakobi import launch, programs
 from hakobi.errors import HakobiError, InputError
 from hakobi.measuring import lost_bytes, testbed
@@ -57,27 +58,30 @@ def test_the_study_refuses_to_keep_what_goes_away(hakobi: Callable[..., Result])
     assert "gone with it" in refused.stderr
 
 
+@needs_build
+def test_the_drop_in_is_put_in_front_of_a_program() -> None:
+    variables = preloaded(programs.find("hakobi-bench-collective"))
+    assert variables["LD_PRELOAD"].endswith("/libhakobi_mpiio.so")
+
+
 def _descendants(pid: int) -> list[psutil.Process]:
     return psutil.Process(pid).children(recursive=True)
 
 
-def _run_on_two_nodes(
-    bed: testbed.Testbed, name: str, words: list[str], *, with_drop_in: bool = False
-) -> launch.Finished | None:
+def _run_on_two_nodes(bed: testbed.Testbed, name: str, words: list[str]) -> launch.Finished | None:
     """None where the program is not built."""
     try:
         program = programs.find(name)
-        variables = preloaded(program) if with_drop_in else {}
     except HakobiError:
         return None
-    return launch.run(program, words, 2, timeout_s=120, command=bed.command_line(program, words, 2, variables))
+    return launch.run(program, words, 2, timeout_s=120, command=bed.command_line(program, words, 2, {}))
 
 
-def _write_by_engine(bed: testbed.Testbed, *options: str, with_drop_in: bool = False) -> launch.Finished | None:
+def _write_by_engine(bed: testbed.Testbed, *options: str) -> launch.Finished | None:
     """Two nodes write a file once, and each compares what the other wrote."""
     words = ["--dir", str(bed.on_nodes(bed.folder)), "--operation", "write", "--floor-ranks", "1"]
     words += ["--min-samples", "1", "--max-samples", "1", *options]
-    return _run_on_two_nodes(bed, "hakobi-bench-collective", words, with_drop_in=with_drop_in)
+    return _run_on_two_nodes(bed, "hakobi-bench-collective", words)
 
 
 def _expect_whole_files(bed: testbed.Testbed) -> None:
@@ -90,12 +94,6 @@ def _expect_whole_files(bed: testbed.Testbed) -> None:
     done = _write_by_engine(bed, "--pattern", "block3d", "--size", "8M")
     continuing.join()
     assert done is None or (done.status == 0 and done.wall_s > 4), done.stderr
-
-
-def _expect_unaligned_pieces_by_the_drop_in(bed: testbed.Testbed) -> None:
-    options = ("--pattern", "cyclic", "--piece", "1009", "--size", "2M", "--compare", "mpi-io")
-    done = _write_by_engine(bed, *options, with_drop_in=True)
-    assert done is None or (done.status == 0 and "mpi-io" in done.stdout), done.stderr
 
 
 def _expect_gathered_pieces(bed: testbed.Testbed) -> None:
@@ -128,7 +126,6 @@ def test_two_nodes_keep_what_they_write_and_nothing_is_left() -> None:
             kept = lost_bytes.look_at_testbed(bed, writers=2, pieces_each=50, timeout_s=60)
             assert (kept.pieces, kept.lost_bytes) == (100, 0)
             _expect_gathered_pieces(bed)
-            _expect_unaligned_pieces_by_the_drop_in(bed)
             _expect_whole_files(bed)
             _expect_an_error_where_there_is_no_room(bed)
             assert bed.file_system()["type"] == "nfs4"

@@ -22,7 +22,7 @@ from hakobi.measuring import lost_bytes, testbed
 from hakobi.measuring.testbed import UnavailableError, parse, wanted
 from hakobi.measuring.testbed.__main__ import parse_fault, preloaded
 from hakobi.studies.output_methods import plan
-from running import Result
+from running import Result, children_called
 
 
 @pytest.mark.parametrize(
@@ -130,7 +130,7 @@ def test_two_nodes_keep_what_they_write_and_nothing_is_left() -> None:
             _expect_an_error_where_there_is_no_room(bed)
             assert bed.file_system()["type"] == "nfs4"
             below = [process for process in _descendants(os.getpid()) if process not in others]
-            assert any("linux.uml" in process.name() for process in below)
+            assert children_called("linux.uml", os.getpid())
             assert psutil.wait_procs(below, timeout=0)[1]
     except UnavailableError as error:
         pytest.skip(str(error))
@@ -142,7 +142,7 @@ def test_two_nodes_keep_what_they_write_and_nothing_is_left() -> None:
     ]
     with subprocess.Popen(maker) as process:
         end = time.monotonic() + 60
-        while not any("linux.uml" in child.name() for child in _descendants(process.pid)):
+        while not children_called("linux.uml", process.pid):
             assert time.monotonic() < end
             time.sleep(0.05)
         below = _descendants(process.pid)

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
-from hakobi import cli, launch, programs
+from hakobi import cli, launch, programs, progress
 from running import Result, end_started
 
 FAKES = Path(__file__).parent / "fakes"
@@ -41,6 +41,7 @@ def _own_surroundings(
     monkeypatch.chdir(tmp_path)
     launch.mpiexec.cache_clear()
     launch.version_text.cache_clear()
+    monkeypatch.setattr(progress, "_last_line_s", None)  # as in a process of its own
     yield
     end_started()
     launch.mpiexec.cache_clear()

@@ -177,6 +177,14 @@ def find_library(target: Target) -> tuple[Path | None, str]:
     return None, f"{target.name} uses {wanted}, the drop-in here is for {there}: the program runs without it; {how}"
 
 
+def library_of(program: Path) -> Path:
+    """The library that fits the program's MPI library. Raises InputError where there is none."""
+    library, why_not = find_library(look_at((str(program),)))
+    if library is None:
+        raise InputError(why_not)
+    return library
+
+
 def preload_text(libraries: Iterable[Path], before: str) -> str:
     """LD_PRELOAD with `libraries` behind what is there `before`, which stays first: some insist on that (sanitizers).
 

@@ -58,10 +58,7 @@ def fail_while(bed: Testbed, fault: tuple[str, float, float], ended: threading.E
 
 def preloaded(program: Program) -> dict[str, str]:
     """The environment that puts the drop-in in front of a program's MPI-IO. Raises InputError."""
-    library, why_not = drop_in.find_library(drop_in.look_at((str(program.path),)))
-    if library is None:
-        raise InputError(why_not)
-    return {"LD_PRELOAD": drop_in.preload_text([library], "")}
+    return {"LD_PRELOAD": drop_in.preload_text([drop_in.library_of(program.path)], "")}
 
 
 def main() -> int:

@@ -23,7 +23,7 @@ from pathlib import Path
 
 from hakobi import drop_in, files, launch, records
 from hakobi.conditions import Conditions
-from hakobi.errors import FormatError, HakobiError, InputError, RunError, StorageError
+from hakobi.errors import FormatError, HakobiError, RunError, StorageError
 from hakobi.measuring.session import WARM_UP, Job, Session
 from hakobi.measuring.testbed import Testbed
 from hakobi.programs import Program
@@ -177,9 +177,7 @@ class Runner:
         if model := self._plan.models.get(case.storage):
             variables |= model.environment(self._program, folder.resolve(), own)
         if case.method.endswith(DROP_IN):
-            library, why_not = drop_in.find_library(drop_in.look_at((str(self._program.path),)))
-            if library is None:
-                raise InputError(why_not)
+            library = drop_in.library_of(self._program.path)
             before = variables.get("LD_PRELOAD", os.environ.get("LD_PRELOAD", ""))
             variables["LD_PRELOAD"] = drop_in.preload_text([library], before)
         return variables

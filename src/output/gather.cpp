@@ -91,12 +91,12 @@ Status make_file(const std::string& folder, std::int64_t buffer_bytes, bool sync
     }
     if (!status.ok()) return status;
     Status renamed = storage::rename_file(folder, gathered);
-    if (renamed.code() ==
-        ErrorCode::permission) {  // SMB: not while a file in it is open, and that is the lock
+    if (renamed.code() == ErrorCode::permission) {
+        // SMB renames no folder in which a file is open, and the lock is one.
         lock.value().release();
         renamed = storage::rename_file(folder, gathered);
-        if (renamed.code() == ErrorCode::not_found)
-            renamed = {};  // another gathering has found the file whole
+        // Another gathering has found the file whole.
+        if (renamed.code() == ErrorCode::not_found) renamed = {};
     }
     if (!renamed.ok()) return renamed;
     return remove_pieces(gathered, std::move(lock).value());

@@ -8,8 +8,8 @@
 //     before it joins the others' shuffle with nothing, a rank whose request has no order.
 //  3. Divide. The range asked for is cut into cycles of one collective buffer, the cycles into file domains. The ranks
 //     add to each cycle's tally how many of them contribute to it and, writing, whether they fill it.
-//  4. When all tallies are in, each aggregator's used cycles are its turns. Its pipeline begins the phase: reading, it
-//     starts to fill buffers at once; writing, it opens them.
+//  4. When all tallies are in, each aggregator's used cycles are its turns, numbered on from the phase before, which may have
+//     been another file's. Its pipeline begins the phase: reading, it waits for what it writes and starts to fill buffers.
 //  5. Run. Ranks deposit into (collect from) buffers whose turn has come; the last contributor passes the buffer on. The
 //     dispatcher of the aggregator hands full buffers to the storage; a finished one opens for its next turn. No
 //     rank waits for another here except through a buffer that it needs.
@@ -23,8 +23,9 @@
 //
 // Where the ranks run ahead (ahead.hpp) there is no step but the access of a rank's own piece.
 //
-// What an asynchronous write leaves undone (its last file accesses) is waited for at the start of the next call, whose
-// first summary carries the error.
+// What an asynchronous write leaves undone (its last file accesses) is waited for at the start of the file's next call, whose
+// first summary carries the error. Calls on other files of the Comm go on meanwhile: buffers and threads are the crew's
+// (crew.hpp).
 
 #include <algorithm>
 #include <array>
@@ -75,7 +76,7 @@ Status request_error(const Region& file, const Region& memory, const Status& loc
 }  // namespace
 
 Domains Engine::Impl::domains_of(const RequestTotals& totals) const {
-    const auto num_aggregators = static_cast<int>(aggregators.size());
+    const auto num_aggregators = static_cast<int>(aggregators.ranks.size());
     const std::int64_t span = totals.end_bytes - totals.begin_bytes;
     // Enough cycles that the buffers in flight have something to do, also when there is little.
     std::int64_t wanted = std::max(policy::smallest_cycle, span / num_aggregators / options.depth);
@@ -97,36 +98,42 @@ void Engine::Impl::run_phase(Call& call, const RequestTotals& totals) {
     const Region& file_region = call.has_moved ? nothing : call.file;
     PhasePlan plan;
     plan.is_write = call.is_write;
-    plan.aggregators = aggregators;
-    plan.local_index = local_index;
+    plan.aggregators = aggregators.ranks;
+    plan.local_index = aggregators.local_index;
     plan.domains = domains_of(totals);
-    const int domain = my_domain < plan.domains.num_domains ? my_domain : -1;
+    const int domain = aggregators.my_domain < plan.domains.num_domains ? aggregators.my_domain : -1;
 
     const double start_s = now_s();
+    crew->keep_turns_in_range(comm, team);
     if (comm.num_nodes() > 1) team.round([&] { reset_phase(plan.domains.num_cycles); });
     const std::vector<CyclePart> parts =
         Shuffle::announce(comm, plan, file_region, call.regions, domain, *control);
     team.barrier();
-    plan.number_turns(control->tallies);
+    plan.number_turns(control->tallies, crew->next_turns());
     if (domain >= 0) {
         const bool may_fill_holes =
             options.holes == "auto" && !totals.leaves_holes && file->abilities().locks_ranges;
-        pipeline->begin_phase(plan.turns_of(domain, control->tallies), call.is_write, may_fill_holes);
+        phase = std::make_shared<Phase>();
+        phase->turns = plan.turns_of(domain, control->tallies);
+        phase->first_turn = plan.first_turns[static_cast<std::size_t>(
+            plan.local_index[static_cast<std::size_t>(domain)])];
+        phase->is_write = call.is_write;
+        phase->may_fill_holes = may_fill_holes;
+        phase->file = file.get();
+        phase->end_of_file = &control->end_of_file;
+        phase->timeline = &timeline;
+        crew->begin(comm, phase);
     }
     const double end_s = now_s();
     counters.plan_s += end_s - start_s;
     timeline.add({"plan", 0, start_s, end_s});
-    explainer.phase(plan.domains, buffers, options, domain >= 0 || comm.rank() == 0);
+    explainer.phase(plan.domains, crew->buffers(), options, domain >= 0 || comm.rank() == 0);
 
-    Shuffle shuffle(comm, plan, buffers, *control, call.regions, pipeline.get(), domain, counters, timeline,
+    Shuffle shuffle(comm, plan, crew->buffers(), *control, call.regions, crew->pipeline(), domain, counters, timeline,
                     team.patience(), options.skew_s);
     shuffle.run({file_region, call.memory, call.origin}, parts);
     call.position = plan.domains.end_bytes;
-    if (!(call.is_asynchronous && call.position >= totals.end_bytes)) {
-        wait_for_storage(call);
-    } else if (pipeline) {
-        has_undone_write = true;
-    }
+    if (!call.is_asynchronous || call.position < totals.end_bytes) wait_for_storage(call);
     call.end_of_file = std::min(call.end_of_file, control->end_of_file.load());
 }
 
@@ -144,18 +151,15 @@ mpi::Agreed Engine::Impl::run_call(Call& call) {
 mpi::Agreed Engine::Impl::run_phases(Call& call) {
     // What the last call left untold comes before this call's own mistake: no other call would tell it.
     Status mistake = std::exchange(call.status, std::exchange(undone_status, {}));
-    if (has_undone_write) {
-        wait_for_storage(call);
-        has_undone_write = false;
-    }
+    wait_for_storage(call);
     call.status.keep_first(std::move(mistake));
     call.is_ordered = !call.status.ok() || call.file.is_ordered();
     const std::int64_t large = large_piece_bytes(options.striping_unit_bytes, options.cb_buffer_bytes);
-    for (int phase = 0;; ++phase) {
+    for (int num_phases = 0;; ++num_phases) {
         const RequestSummary mine = summary_of(call);
         bool was_small = false;
         mpi::Agreed agreed;
-        const bool may_be_small = phase == 0 && comm.num_nodes() == 1 && options.shuffle == "auto";
+        const bool may_be_small = num_phases == 0 && comm.num_nodes() == 1 && options.shuffle == "auto";
         const double start_s = now_s();
         const RequestTotals totals = exchange(call, mine, may_be_small, was_small, agreed);
         timeline.add({"agree on requests", 0, start_s, now_s()});
@@ -268,21 +272,15 @@ mpi::Agreed Engine::open(const Comm& comm, const EngineFile& file, const EngineO
     const EngineOptions options = impl->agree_on_options(status);
     impl->options = resolved(options, comm);
     impl->is_cb_chosen = options.cb_buffer_bytes == 0;
-    impl->aggregators =
-        choose_aggregators(comm.state().ranks_of_node, options.cb_nodes, impl->options.aggregators_per_node);
-    for (std::size_t d = 0; d < impl->aggregators.size(); ++d) {
-        const int rank = impl->aggregators[d];
-        const bool is_here = comm.state().node_of_rank[static_cast<std::size_t>(rank)] == comm.node();
-        impl->local_index.push_back(is_here ? impl->num_local_aggregators++ : -1);
-        if (rank == comm.rank()) impl->my_domain = static_cast<int>(d);
-    }
-    if (status.ok() && impl->my_domain >= 0) status = impl->need_file();
+    impl->aggregators = Aggregators::choose(comm, options.cb_nodes, impl->options.aggregators_per_node);
+    impl->crew = &Crew::of(comm);
+    if (status.ok() && impl->aggregators.my_domain >= 0) status = impl->need_file();
     impl->call_log = CallLog(impl->wants.profile);
     impl->explainer = Explainer(comm.rank(), file.shown);
     if (impl->file) impl->explainer.storage(impl->file->abilities());
     // Where rank 0 alone accesses the file for others, all know already how that went.
     mpi::Agreed agreed;
-    if (impl->has_failed || impl->aggregators.size() > 1 || comm.num_nodes() > 1)
+    if (impl->has_failed || impl->aggregators.ranks.size() > 1 || comm.num_nodes() > 1)
         agreed = mpi::agree(comm, status);
     if (!agreed.status.ok()) {
         impl->control_window.free();
@@ -341,6 +339,15 @@ mpi::Agreed Engine::read_all(const Region& file, std::byte* origin, const Region
     return agreed;
 }
 
+bool Engine::is_stored() const {
+    return !impl_->phase || impl_->phase->is_over();
+}
+
+double Engine::wait_for_own_storage() {
+    if (impl_->phase) Pipeline::wait_until_over(impl_->comm, *impl_->phase);
+    return counters().storage_end_s;
+}
+
 mpi::Agreed Engine::sync() {
     mpi::Agreed written = wait();
     Status status;
@@ -355,16 +362,14 @@ mpi::Agreed Engine::close() {
     Impl::Call call{
         .is_write = false, .is_asynchronous = false, .file = nothing, .memory = nothing, .origin = nullptr};
     call.status = std::move(impl_->undone_status);
-    if (impl_->has_undone_write) impl_->wait_for_storage(call);
+    impl_->wait_for_storage(call);
     impl_->counters = counters();
     report_at_close(impl_->comm, impl_->name.shown, impl_->wants, impl_->counters, impl_->call_log,
                     impl_->timeline);
-    impl_->pipeline.reset();
     impl_->direct_access.reset();
     if (impl_->file) call.status.keep_first(impl_->file->close());
     mpi::Agreed agreed = mpi::agree(impl_->comm, call.status);
     impl_->file.reset();
-    node::NodeWindow::keep(impl_->comm, impl_->buffer_window);
     node::NodeWindow::keep(impl_->comm, impl_->control_window);
     impl_.reset();
     return agreed;
@@ -372,12 +377,7 @@ mpi::Agreed Engine::close() {
 
 EngineCounters Engine::counters() const {
     EngineCounters counters = impl_->counters;
-    if (impl_->pipeline) {
-        counters.storage_bytes += impl_->pipeline->storage_bytes();
-        counters.storage_s += impl_->pipeline->storage_s();
-        counters.filled_bytes += impl_->pipeline->filled_bytes();
-        counters.storage_end_s = impl_->pipeline->storage_end_s();
-    }
+    if (impl_->phase) add_storage(*impl_->phase, counters);
     return counters;
 }
 

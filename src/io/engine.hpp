@@ -105,6 +105,11 @@ class Engine {
     mpi::Agreed start_write_all(const Region& file, const std::byte* origin, const Region& memory,
                                 const Status& local = {});
     mpi::Agreed wait();
+    /// Whether this rank's accesses for such a call are over. Local.
+    [[nodiscard]] bool is_stored() const;
+    /// Waits until they are; what storage said stays for the next collective call, or `close`. Returns
+    /// EngineCounters::storage_end_s. Local.
+    double wait_for_own_storage();
     /// The other direction. `bytes_read` is this rank's count, less than the region's size where the file ends
     /// earlier; memory behind it is left as it was.
     mpi::Agreed read_all(const Region& file, std::byte* origin, const Region& memory,

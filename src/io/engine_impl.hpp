@@ -10,8 +10,8 @@
 
 #include "base/timeline.hpp"
 #include "io/ahead.hpp"
+#include "io/crew.hpp"
 #include "io/engine.hpp"
-#include "io/pipeline.hpp"
 #include "io/report.hpp"
 #include "io/shuffle.hpp"
 #include "io/slots.hpp"
@@ -23,33 +23,29 @@ namespace hakobi::io {
 
 constexpr std::int64_t no_end = std::numeric_limits<std::int64_t>::max();
 
-/// The engine's state, for its own files: engine.cpp (the steps of a call), engine_memory.cpp (what it opens and
-/// allocates), engine_exchange.cpp (step 1), engine_storage.cpp (direct access, and what is learnt of the storage).
+/// The engine's state, for its own files: engine.cpp (the steps of a call), engine_memory.cpp (the memory that a node's ranks
+/// share), engine_exchange.cpp (step 1), engine_storage.cpp (direct access, and what is learnt of the storage).
 struct Engine::Impl {
     Comm comm;
     EngineFile name;
     EngineOptions options;
     bool is_cb_chosen = true;      // the caller named no cb_buffer_size: cycles may be smaller
-    std::vector<int> aggregators;  // all, by domain
-    std::vector<int> local_index;  // of each: on this node, or -1
-    int num_local_aggregators = 0;
-    int my_domain = -1;
+    Aggregators aggregators;
+    Crew* crew = nullptr;  // the Comm's
 
     storage::FilePtr file;  // aggregators open it; the others when they go direct
     std::unique_ptr<storage::Access> direct_access;
-    node::NodeWindow control_window, buffer_window;
+    node::NodeWindow control_window;
     ControlBlock* control = nullptr;
     std::span<RankPlace> places;
     CoreSet node_cores = {};  // where any rank of this node may run
     node::Team team;
     Ahead ahead;
-    NodeBuffers buffers;
-    Timeline timeline;  // accesses that the pipeline's end waits for still add to it
-    std::unique_ptr<Pipeline> pipeline;
+    Timeline timeline;             // the accesses of `phase` add to it
+    std::shared_ptr<Phase> phase;  // of an aggregator, until it has been waited for
     EngineCounters counters;
     CallLog call_log;
     Explainer explainer;
-    bool has_undone_write = false;
     bool is_usable = true;
     bool has_failed = false;     // to open, on some rank
     ReportWishes wants;          // of some rank, equal on all
@@ -117,7 +113,9 @@ struct Engine::Impl {
     void try_storage(Call& call);
     void run_phase(Call& call, const RequestTotals& totals);
     void wait_for_storage(Call& call);
-    [[nodiscard]] std::optional<storage::Concurrency> learnt_threads(int limit) const;
+
+    /// Waits for what is under way.
+    ~Impl();
 };
 
 }  // namespace hakobi::io

@@ -1,12 +1,8 @@
 #include <algorithm>
-#include <cstring>
-#include <exception>
 #include <new>
-#include <thread>
 
 #include "base/clock.hpp"
 #include "io/engine_impl.hpp"
-#include "mpi/agree.hpp"
 
 namespace hakobi::io {
 namespace {
@@ -53,91 +49,25 @@ void Engine::Impl::join_control() {
     ahead.attach(comm, control, places);
 }
 
-// Collective over all ranks: the memory is taken by whole nodes, and a node without it must not begin.
+// Collective over all ranks.
 Status Engine::Impl::set_up_buffers(bool for_asynchronous) {
-    if (buffer_window.data() != nullptr) return {};
-    buffers.cb_bytes = options.cb_buffer_bytes;
-    buffers.depth = options.depth;
+    Crew::Wishes wishes{aggregators.ranks, options.cb_buffer_bytes, options.depth, options.access,
+                        options.io_threads};
     if (for_asynchronous) {
         const std::int64_t budgeted =
-            options.async_budget_bytes / options.cb_buffer_bytes / std::max(1, num_local_aggregators);
-        buffers.depth = static_cast<int>(std::clamp<std::int64_t>(budgeted, options.depth, max_depth));
-    }
-    const bool has_staging = comm.num_nodes() > 1;
-    const std::int64_t bytes =
-        NodeBuffers::bytes_needed(num_local_aggregators, has_staging, buffers.cb_bytes, buffers.depth);
-    Status status = node::NodeWindow::take(comm, bytes + 4096, buffer_window);
-    if (comm.num_nodes() > 1) status = mpi::agree(comm, status).status;
-    if (!status.ok()) {
-        buffer_window.free();
-        return status;
+            options.async_budget_bytes / options.cb_buffer_bytes / std::max(1, aggregators.num_local);
+        wishes.depth = static_cast<int>(std::clamp<std::int64_t>(budgeted, options.depth, max_depth));
     }
     const double start_s = now_s();
-    buffers.window = &buffer_window;
-    buffers.place(buffer_window.data(), num_local_aggregators, has_staging);
-    Status failed;
-    if (my_domain >= 0) {
-        const auto local = static_cast<std::size_t>(local_index[static_cast<std::size_t>(my_domain)]);
-        new (buffers.aggregators[local]) AggregatorState{};
-        // The first phase's reset came before this memory was there: nobody deposits before the aggregator begins.
-        for (Slot& slot : buffers.aggregators[local]->slots) slot.turn.store(Slot::closed);
-        storage::AccessOptions access_options;
-        access_options.name = options.access;
-        access_options.num_threads = options.io_threads;
-        access_options.queue_depth = buffers.depth;
-        access_options.cores = node_cores;
-        access_options.learnt = learnt_threads(options.io_threads);
-        if (options.access == "uring") {
-            for (int b = 0; b < buffers.depth; ++b) {
-                access_options.buffers.emplace_back(buffers.buffers[local] + b * buffers.cb_bytes,
-                                                    static_cast<std::size_t>(buffers.cb_bytes));
-            }
-        }
-        auto access = storage::make_access(*file, access_options);
-        if (access.ok()) {
-            const Pipeline::Memory memory{buffers.aggregators[local], buffers.buffers[local],
-                                          buffers.marks[local],       &control->end_of_file,
-                                          buffers.cb_bytes,           buffers.depth};
-            try {
-                pipeline =
-                    std::make_unique<Pipeline>(comm, std::move(access).value(), memory, node_cores, timeline);
-            } catch (const std::exception& error) {  // no thread, or no memory, to be had
-                failed = Status(ErrorCode::out_of_memory,
-                                std::string("starting the file access: ") + error.what());
-            }
-        } else {
-            failed = access.status();
-        }
-    }
-    if (has_staging && comm.node_rank() == 0) {
-        new (buffers.staging) AggregatorState{};
-        for (int b = 0; b < buffers.depth; ++b)
-            buffers.staging->slots[static_cast<std::size_t>(b)].turn.store(static_cast<std::uint32_t>(b));
-        std::memset(buffers.staging_marks, 0,
-                    static_cast<std::size_t>(buffers.depth * ByteMarks::num_words(buffers.cb_bytes)) * 8);
-    }
-    failed = mpi::agree(comm, failed).status;
+    Status status = crew->set_up(comm, wishes, aggregators, file.get(), node_cores);
     timeline.add({"set up buffers", 0, start_s, now_s()});
-    if (!failed.ok()) {
-        pipeline.reset();
-        buffers = {};
-        buffer_window.free();
-    }
-    return failed;
+    return status;
 }
 
 void Engine::Impl::reset_phase(std::int64_t num_cycles) {
     for (std::int64_t c = 0; c < num_cycles; ++c) control->tallies[static_cast<std::size_t>(c)].reset();
     control->end_of_file.store(no_end);
-    for (AggregatorState* state : buffers.aggregators) {
-        for (int b = 0; b < buffers.depth; ++b)
-            state->slots[static_cast<std::size_t>(b)].turn.store(Slot::closed);
-    }
-    for (int b = 0; b < buffers.staging_depth; ++b) {
-        Slot& slot = buffers.staging->slots[static_cast<std::size_t>(b)];
-        slot.num_arrived.store(0);
-        slot.turn.store(static_cast<std::uint32_t>(b));
-    }
+    crew->reset_staging();
 }
 
 }  // namespace hakobi::io

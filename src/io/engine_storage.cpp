@@ -1,8 +1,4 @@
-#include <sys/stat.h>
-
 #include <algorithm>
-#include <map>
-#include <mutex>
 #include <optional>
 #include <utility>
 
@@ -12,50 +8,9 @@
 #include "io/engine_impl.hpp"
 #include "io/policy.hpp"
 #include "io/sieve.hpp"
+#include "io/storage_memory.hpp"
 
 namespace hakobi::io {
-namespace {
-
-// What this process has learnt of a file system, by its device: a file opened later need not learn it again.
-class StorageMemory {
-  public:
-    struct Known {
-        Service service = Service::unknown;
-        // Access::learnt by its limit: aggregators and direct accesses have different numbers of threads.
-        std::map<int, storage::Concurrency> threads;
-    };
-    static Known of(const storage::File& file) {
-        const std::scoped_lock lock(mutex());
-        const auto at = known().find(device_of(file));
-        return at == known().end() ? Known() : at->second;
-    }
-    static void learn(const storage::File& file, Service service,
-                      std::optional<storage::Concurrency> threads = {}) {
-        const dev_t device = device_of(file);
-        if (device == 0) return;
-        const std::scoped_lock lock(mutex());
-        Known& entry = known()[device];
-        entry.service = service;
-        if (threads) entry.threads.insert_or_assign(threads->limit(), *threads);
-    }
-
-  private:
-    static dev_t device_of(const storage::File& file) {
-        struct stat status {};
-        return file.descriptor() >= 0 && fstat(file.descriptor(), &status) == 0 ? status.st_dev : 0;
-    }
-    static std::mutex& mutex() {
-        static std::mutex mutex;
-        return mutex;
-    }
-    static std::map<dev_t, Known>& known() {
-        static std::map<dev_t, Known> known;
-        return known;
-    }
-};
-
-}  // namespace
-
 Status Engine::Impl::need_file() {
     if (file) return {};
     storage::OpenMode mode;
@@ -92,7 +47,7 @@ void Engine::Impl::try_storage(Call& call) {
 }
 
 bool Engine::Impl::is_one_access(const Call& call) const {
-    return comm.size() == 1 && call.status.ok() && !call.is_asynchronous && !has_undone_write &&
+    return comm.size() == 1 && call.status.ok() && !call.is_asynchronous && !phase &&
            undone_status.ok() && file && options.shuffle == "auto" && is_short_and_contiguous(call);
 }
 
@@ -144,7 +99,7 @@ void Engine::Impl::move_direct(Call& call, std::int64_t stream_begin, bool in_fl
         access_options.name = options.access;
         access_options.num_threads = std::max(1, options.io_threads * 2 / comm.node_size());
         access_options.cores = node_cores;
-        access_options.learnt = learnt_threads(access_options.num_threads);
+        access_options.learnt = StorageMemory::of(*file).of_limit(access_options.num_threads);
         auto access = storage::make_access(*file, access_options);
         if (access.ok()) direct_access = std::move(access).value();
         // Without one the calls are made in line: slower, not wrong.
@@ -186,23 +141,20 @@ void Engine::Impl::move_direct(Call& call, std::int64_t stream_begin, bool in_fl
     timeline.add({call.is_write ? "write directly" : "read directly", 0, start_s, end_s});
 }
 
-std::optional<storage::Concurrency> Engine::Impl::learnt_threads(int limit) const {
-    const StorageMemory::Known known = StorageMemory::of(*file);
-    const auto at = known.threads.find(limit);
-    return at != known.threads.end() ? std::optional(at->second) : std::nullopt;
-}
-
 void Engine::Impl::wait_for_storage(Call& call) {
-    if (!pipeline) return;
+    if (!phase) return;
     const double start_s = now_s();
-    Status status = pipeline->wait_phase();
+    Status status = Pipeline::wait(comm, *phase);
     counters.wait_buffer_s += now_s() - start_s;
     call.status.keep_first(std::move(status));
     // Before the ranks meet again, and another node writes beside what lies in this one's cache.
     if (writer_block_bytes > 1 && name.is_writable) call.status.keep_first(file->sync());
-    const storage::Access& access = pipeline->access();
-    service = access.storage_blocks() ? Service::waits : Service::from_memory;
-    StorageMemory::learn(*file, service, access.learnt());
+    service = crew->learn(*file, service);
+    add_storage(*std::exchange(phase, {}), counters);
+}
+
+Engine::Impl::~Impl() {
+    if (phase) (void)Pipeline::wait({}, *phase);  // the Comm may be free
 }
 
 }  // namespace hakobi::io

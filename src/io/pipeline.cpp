@@ -7,77 +7,92 @@
 #include "mpi/wait.hpp"
 
 namespace hakobi::io {
+void add_storage(const Phase& phase, EngineCounters& counters) {
+    counters.storage_bytes += phase.storage_bytes.load();
+    counters.storage_s += static_cast<double>(phase.storage_ns.load()) * 1e-9;
+    counters.filled_bytes += phase.filled_bytes.load();
+    counters.storage_end_s = std::max(counters.storage_end_s, phase.storage_end_s.load());
+}
 
-Pipeline::Pipeline(const Comm& comm, std::unique_ptr<storage::Access> access, const Memory& memory,
-                   const CoreSet& cores, Timeline& timeline)
-    : comm_(comm),
-      memory_(memory),
-      timeline_(timeline),
-      jobs_(static_cast<std::size_t>(memory.depth)),
-      access_(std::move(access)) {
+Pipeline::Pipeline(std::unique_ptr<storage::Access> access, const Memory& memory, const CoreSet& cores)
+    : memory_(memory), jobs_(static_cast<std::size_t>(memory.depth)), access_(std::move(access)) {
     for (std::size_t b = 0; b < jobs_.size(); ++b) {
         jobs_[b].pipeline = this;
         jobs_[b].slot = static_cast<std::uint32_t>(b);
+        memory_.state->slots[b].turn.store(static_cast<std::uint32_t>(b));
     }
-    num_taken_ = memory_.state->ready.num_pushed.load();
-    head_ = memory_.state->ready.tail.load();
     std::optional<std::thread> dispatcher = start_thread("hakobi-dispatch", cores, [this] { dispatch(); });
     if (!dispatcher) throw std::system_error(std::make_error_code(std::errc::resource_unavailable_try_again));
     dispatcher_ = std::move(*dispatcher);
 }
 
 Pipeline::~Pipeline() {
-    (void)wait_phase();
+    wait_for_all({});
     is_ending_.store(true);
     memory_.state->ready.num_pushed.fetch_add(1, std::memory_order_release);
     futex_wake_all(memory_.state->ready.num_pushed);
+    num_begun_.fetch_add(1, std::memory_order_release);
+    futex_wake_all(num_begun_);
     dispatcher_.join();
 }
 
-void Pipeline::begin_phase(std::vector<Turn> turns, bool is_write, bool may_fill_holes) {
-    wait_for_turns();
-    status_ = {};
-    num_open_.store(2 * static_cast<std::uint32_t>(turns.size()), std::memory_order_relaxed);
-    turns_ = std::move(turns);
-    is_write_ = is_write;
-    may_fill_holes_ = may_fill_holes;
-    has_failed_.store(false);
-    // Only those that this phase uses: all of a deep pipeline's are tens of MB.
-    for (std::size_t t = 0; is_write && t < turns_.size(); ++t) {
-        Job& job = jobs_[t % jobs_.size()];
-        if (turns_[t].is_dense || std::exchange(job.are_marks_clear, true)) continue;
-        marks_of(job.slot).clear();
-    }
-    for (std::uint32_t b = 0; b < static_cast<std::uint32_t>(memory_.depth); ++b) {
-        Slot& slot = memory_.state->slots[b];
-        slot.num_arrived.store(0, std::memory_order_relaxed);
-        slot.turn.store(b, std::memory_order_release);
-        if (is_write) {
-            futex_wake_all(slot.turn);
-        } else if (b < turns_.size()) {
-            start_access(b, b);
-        }
-    }
-}
-
-void Pipeline::wait_for_turns() {
-    mpi::wait_until(comm_, num_open_, {}, [](std::uint32_t n) { return n == 0; });
-}
-
-Status Pipeline::wait_phase() {
-    // Reading, the last buffer is free when the dispatcher has taken it back. It writes to the slot then, which must
-    // not happen after the next phase's reset has closed it: a rank would take the old bytes for the new.
-    wait_for_turns();
-    const std::scoped_lock lock(mutex_);
-    return std::exchange(status_, {});
-}
-
-void Pipeline::ended(Status status) {
+void Pipeline::begin(const Comm& comm, const std::shared_ptr<Phase>& phase) {
+    if (!phase->is_write) wait_for_all(comm);
+    phase->num_open.store(2 * static_cast<std::uint32_t>(phase->turns.size()), std::memory_order_relaxed);
     {
         const std::scoped_lock lock(mutex_);
-        status_.keep_first(std::move(status));
+        std::erase_if(phases_, [](const auto& each) { return each->is_over(); });
+        phases_.push_back(phase);
     }
-    if (num_open_.fetch_sub(1, std::memory_order_acq_rel) == 1) futex_wake_all(num_open_);
+    num_begun_.fetch_add(1, std::memory_order_release);
+    futex_wake_all(num_begun_);
+    if (phase->is_write) return;
+    const auto num_buffers = static_cast<std::uint32_t>(memory_.depth);
+    const std::uint32_t end = phase->first_turn +
+                              std::min(num_buffers, static_cast<std::uint32_t>(phase->turns.size()));
+    for (std::uint32_t turn = phase->first_turn; turn < end; ++turn) start_access(phase, turn);
+}
+
+void Pipeline::wait_until_over(const Comm& comm, Phase& phase) {
+    mpi::wait_until(comm, phase.num_open, {}, [](std::uint32_t n) { return n == 0; });
+}
+
+void Pipeline::wait_for_all(const Comm& comm) {
+    std::deque<std::shared_ptr<Phase>> phases;
+    {
+        const std::scoped_lock lock(mutex_);
+        phases = phases_;
+    }
+    for (const std::shared_ptr<Phase>& phase : phases) wait_until_over(comm, *phase);
+}
+
+Status Pipeline::wait(const Comm& comm, Phase& phase) {
+    wait_until_over(comm, phase);
+    const std::scoped_lock lock(phase.mutex);
+    return std::exchange(phase.status, {});
+}
+
+void Pipeline::replace_access(const Comm& comm, std::unique_ptr<storage::Access> access) {
+    wait_for_all(comm);
+    access_ = std::move(access);
+}
+
+void Pipeline::restart_turns(const Comm& comm) {
+    wait_for_all(comm);
+    {
+        const std::scoped_lock lock(mutex_);
+        phases_.clear();  // their numbers come again
+    }
+    for (std::uint32_t b = 0; b < static_cast<std::uint32_t>(memory_.depth); ++b)
+        memory_.state->slots[b].turn.store(b, std::memory_order_release);
+}
+
+void Pipeline::ended(Phase& phase, Status status) {
+    if (!status.ok()) {
+        const std::scoped_lock lock(phase.mutex);
+        phase.status.keep_first(std::move(status));
+    }
+    if (phase.num_open.fetch_sub(1, std::memory_order_acq_rel) == 1) futex_wake_all(phase.num_open);
 }
 
 ByteMarks Pipeline::marks_of(std::uint32_t slot) const {
@@ -100,7 +115,20 @@ void Pipeline::dispatch() {
         }
         entry.store(0, std::memory_order_release);
         take(value - 1);
-        ended({});
+    }
+}
+
+// A rank may deposit before this aggregator has come to begin the phase, which it does without waiting for anybody.
+std::shared_ptr<Phase> Pipeline::phase_of(std::uint32_t turn) {
+    for (;;) {
+        const std::uint32_t seen = num_begun_.load(std::memory_order_acquire);
+        {
+            const std::scoped_lock lock(mutex_);
+            for (const std::shared_ptr<Phase>& phase : phases_)
+                if (turn >= phase->first_turn && turn < phase->end_turn()) return phase;
+        }
+        if (is_ending_.load()) return nullptr;
+        futex_wait_until(num_begun_, {}, [seen](std::uint32_t n) { return n != seen; });
     }
 }
 
@@ -110,24 +138,30 @@ void Pipeline::take(std::uint32_t b) {
     // All arrivals come before this: the last one acquired the others and pushed the buffer. Where that was another
     // process, the thread sanitizer has not seen it do so; it sees this rank's own arrival here.
     (void)slot.num_arrived.load(std::memory_order_acquire);
-    if (is_write_) {
-        start_access(b, turn);
-        return;
+    const std::shared_ptr<Phase> phase = phase_of(turn);
+    if (!phase) return;
+    if (phase->is_write) {
+        start_access(phase, turn);
+    } else {
+        // Everybody has collected this turn, so that the buffer may take its next one.
+        const std::uint32_t next = turn + static_cast<std::uint32_t>(memory_.depth);
+        slot.num_arrived.store(0, std::memory_order_relaxed);
+        slot.turn.store(next, std::memory_order_release);
+        if (next < phase->end_turn()) start_access(phase, next);
     }
-    // Reading: everybody has collected this turn, so that the buffer may take its next one.
-    const std::uint32_t next = turn + static_cast<std::uint32_t>(memory_.depth);
-    slot.num_arrived.store(0, std::memory_order_relaxed);
-    slot.turn.store(next, std::memory_order_release);
-    if (next < turns_.size()) start_access(b, next);
+    ended(*phase, {});
 }
 
-void Pipeline::start_access(std::uint32_t b, std::uint32_t turn_index) {
+void Pipeline::start_access(const std::shared_ptr<Phase>& phase, std::uint32_t turn_number) {
+    const std::uint32_t b = slot_of(turn_number);
     Job& job = jobs_[b];
-    job.turn = turn_index;
-    const Turn& turn = turns_[turn_index];
+    job.turn = turn_number;
+    job.phase = phase;
+    const Turn& turn = phase->turn(turn_number);
     storage::Request& request = job.request;
     request = {};
-    request.is_write = is_write_;
+    request.is_write = phase->is_write;
+    request.file = phase->file;
     request.buffer = buffer(b);
     request.context = &job;
     request.done = [](storage::Request& done) {
@@ -135,15 +169,15 @@ void Pipeline::start_access(std::uint32_t b, std::uint32_t turn_index) {
         of.pipeline->finished(of);
     };
     const std::int64_t length = turn.end_bytes - turn.begin_bytes;
-    if (!is_write_ || turn.is_dense) {
+    if (!phase->is_write || turn.is_dense) {
         request.extents.push_back({0, turn.begin_bytes, length});
     } else {
         const ByteMarks marks = marks_of(b);
         request.holes = &job.holes.emplace(marks, buffer(b));
-        request.extents =
-            extents_of(marks, turn.begin_bytes, {may_fill_holes_, access_->cost(false), access_->cost(true)});
+        request.extents = extents_of(
+            marks, turn.begin_bytes, {phase->may_fill_holes, access_->cost(false), access_->cost(true)});
     }
-    if (has_failed_.load(std::memory_order_relaxed)) {
+    if (phase->has_failed.load(std::memory_order_relaxed)) {
         finished(job);  // what follows an error is not written, and nobody waits for it
     } else {
         access_->submit(request);
@@ -151,32 +185,35 @@ void Pipeline::start_access(std::uint32_t b, std::uint32_t turn_index) {
 }
 
 void Pipeline::finished(Job& job) {
-    const Turn turn = turns_[job.turn];
+    // The buffer may come back with another job before the phase has heard of this one.
+    const std::shared_ptr<Phase> phase = std::move(job.phase);
+    const Turn& turn = phase->turn(job.turn);
     storage::Request& request = job.request;
     const bool was_accessed = request.end_s > 0;
     if (was_accessed) {
-        storage_bytes_.fetch_add(request.transferred_bytes, std::memory_order_relaxed);
-        filled_bytes_.fetch_add(request.filled_bytes, std::memory_order_relaxed);
-        storage_ns_.fetch_add(static_cast<std::int64_t>((request.end_s - request.start_s) * 1e9),
-                              std::memory_order_relaxed);
-        double latest_s = storage_end_s_.load(std::memory_order_relaxed);
-        while (latest_s < request.end_s && !storage_end_s_.compare_exchange_weak(latest_s, request.end_s)) {
+        phase->storage_bytes.fetch_add(request.transferred_bytes, std::memory_order_relaxed);
+        phase->filled_bytes.fetch_add(request.filled_bytes, std::memory_order_relaxed);
+        phase->storage_ns.fetch_add(static_cast<std::int64_t>((request.end_s - request.start_s) * 1e9),
+                                    std::memory_order_relaxed);
+        double latest_s = phase->storage_end_s.load(std::memory_order_relaxed);
+        while (latest_s < request.end_s &&
+               !phase->storage_end_s.compare_exchange_weak(latest_s, request.end_s)) {
         }
-        timeline_.add(
-            {is_write_ ? "write" : "read", request.thread + 1, request.start_s, request.end_s, job.turn});
+        phase->timeline->add({phase->is_write ? "write" : "read", request.thread + 1, request.start_s,
+                              request.end_s, job.turn - phase->first_turn});
     }
-    if (!request.status.ok()) has_failed_.store(true);
-    if (!is_write_ && was_accessed && request.status.ok() &&
+    if (!request.status.ok()) phase->has_failed.store(true);
+    if (!phase->is_write && was_accessed && request.status.ok() &&
         request.transferred_bytes < turn.end_bytes - turn.begin_bytes) {
         const std::int64_t end = turn.begin_bytes + request.transferred_bytes;
-        std::int64_t known = memory_.end_of_file->load();
-        while (end < known && !memory_.end_of_file->compare_exchange_weak(known, end)) {
+        std::int64_t known = phase->end_of_file->load();
+        while (end < known && !phase->end_of_file->compare_exchange_weak(known, end)) {
         }
     }
     Status status = std::move(request.status);
     Slot& slot = memory_.state->slots[job.slot];
     std::uint32_t next_turn = job.turn | Slot::filled;
-    if (is_write_) {
+    if (phase->is_write) {
         if (!turn.is_dense) marks_of(job.slot).clear();
         slot.num_arrived.store(0, std::memory_order_relaxed);
         next_turn = job.turn + static_cast<std::uint32_t>(memory_.depth);
@@ -184,7 +221,7 @@ void Pipeline::finished(Job& job) {
     // From here on the buffer is the ranks' again and may come back with another job.
     slot.turn.store(next_turn, std::memory_order_release);
     futex_wake_all(slot.turn);
-    ended(std::move(status));
+    ended(*phase, std::move(status));
 }
 
 }  // namespace hakobi::io

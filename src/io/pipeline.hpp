@@ -2,6 +2,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <deque>
 #include <hakobi/comm.hpp>
 #include <memory>
 #include <mutex>
@@ -11,6 +12,7 @@
 #include <vector>
 
 #include "base/timeline.hpp"
+#include "io/engine.hpp"
 #include "io/holes.hpp"
 #include "io/slots.hpp"
 #include "storage/access.hpp"
@@ -23,76 +25,100 @@ struct Turn {
     bool is_dense = false;  ///< writing: every byte of it is deposited; else the marks say which
 };
 
-/// The second stage of one aggregator: its buffers' file accesses. While ranks deposit into one buffer, the dispatcher
-/// hands the complete ones to the Access. Thread rule: the public functions belong to the aggregator's own thread; the
-/// dispatcher thread and the Access's threads never call MPI.
+/// The accesses of one phase of one file at one aggregator: what it is, and how far it has come. The file's engine keeps
+/// it until the pipeline has waited for it.
+struct Phase {
+    std::vector<Turn> turns;       ///< those from `first_turn` on, in order
+    std::uint32_t first_turn = 0;  ///< turns are numbered on from phase to phase
+    bool is_write = false;
+    bool may_fill_holes = false;
+    storage::File* file = nullptr;
+    std::atomic<std::int64_t>* end_of_file = nullptr;  ///< shared: lowered when a read comes back short
+    Timeline* timeline = nullptr;
+
+    [[nodiscard]] std::uint32_t end_turn() const {
+        return first_turn + static_cast<std::uint32_t>(turns.size());
+    }
+    [[nodiscard]] const Turn& turn(std::uint32_t number) const { return turns[number - first_turn]; }
+    [[nodiscard]] bool is_over() const { return num_open.load(std::memory_order_acquire) == 0; }
+
+    std::atomic<std::int64_t> storage_bytes{0}, storage_ns{0}, filled_bytes{0};
+    std::atomic<double> storage_end_s{0};  ///< when the last access so far was over, on now_s()
+    std::atomic<bool> has_failed{false};
+    /// Of each turn, until its file access is over, and until the dispatcher has heard of its buffer's deposits or
+    /// collections: the last buffers of a phase may be read out and still be on their way to it.
+    FutexWord num_open{0};
+    std::mutex mutex;  // of what follows
+    Status status;
+};
+
+/// Adds what the phase's accesses were.
+void add_storage(const Phase& phase, EngineCounters& counters);
+
+/// The second stage of one aggregator: its buffers' file accesses, of one phase after another, whose files may differ.
+/// While ranks deposit into one buffer, the dispatcher hands the complete ones to the Access. Phases that write follow each
+/// other without a wait. Thread rule: the public functions belong to the aggregator's own thread; the dispatcher thread and
+/// the Access's threads never call MPI. A wait is mpi::Wait's, with the `comm` that it is given.
 class Pipeline {
   public:
     struct Memory {
         AggregatorState* state = nullptr;  ///< shared
         std::byte* buffers = nullptr;      ///< depth buffers of cb_bytes, shared
-        std::uint64_t* marks = nullptr;    ///< depth times ByteMarks::num_words(cb_bytes), shared
-        std::atomic<std::int64_t>* end_of_file = nullptr;  ///< shared: lowered when a read comes back short
+        std::uint64_t* marks = nullptr;    ///< depth times ByteMarks::num_words(cb_bytes), shared; clear
         std::int64_t cb_bytes = 0;
         int depth = 0;
     };
-    /// Throws std::system_error when the process can have no further thread. Its thread may run on `cores`. The waits below
-    /// are mpi::Wait's, with `comm`.
-    Pipeline(const Comm& comm, std::unique_ptr<storage::Access> access, const Memory& memory,
-             const CoreSet& cores, Timeline& timeline);
+    /// Throws std::system_error when the process can have no further thread. Its thread may run on `cores`.
+    Pipeline(std::unique_ptr<storage::Access> access, const Memory& memory, const CoreSet& cores);
+    /// Waits for all phases.
     ~Pipeline();
     Pipeline(const Pipeline&) = delete;
     Pipeline& operator=(const Pipeline&) = delete;
 
-    /// Begins a phase of these turns; the one before must have been waited for. Local, but all ranks of the node must
-    /// have left the phase before. Reading starts at once.
-    void begin_phase(std::vector<Turn> turns, bool is_write, bool may_fill_holes);
-    /// Returns when every turn's file access is over: the first error, which is told once. Without a phase: success.
-    Status wait_phase();
+    /// Begins a phase whose first turn is the one behind the last phase's. Reading waits for the phases before, and
+    /// starts at once.
+    void begin(const Comm& comm, const std::shared_ptr<Phase>& phase);
+    /// Returns when every access of the phase is over: its first error, which is told once.
+    static Status wait(const Comm& comm, Phase& phase);
+    /// The same, and leaves the error there.
+    static void wait_until_over(const Comm& comm, Phase& phase);
+    void wait_for_all(const Comm& comm);
+    /// Replaces the Access once all that was begun is over.
+    void replace_access(const Comm& comm, std::unique_ptr<storage::Access> access);
+    /// Numbers turns from 0 again, once all that was begun is over. No rank of the node may have deposited meanwhile.
+    void restart_turns(const Comm& comm);
 
     [[nodiscard]] std::byte* buffer(std::int64_t index) const {
         return memory_.buffers + index * memory_.cb_bytes;
     }
     [[nodiscard]] const Memory& memory() const noexcept { return memory_; }
     [[nodiscard]] const storage::Access& access() const noexcept { return *access_; }
-    [[nodiscard]] std::int64_t storage_bytes() const noexcept { return storage_bytes_.load(); }
-    [[nodiscard]] std::int64_t filled_bytes() const noexcept { return filled_bytes_.load(); }
-    [[nodiscard]] double storage_s() const noexcept { return static_cast<double>(storage_ns_.load()) * 1e-9; }
-    /// When the last access so far was over, on now_s().
-    [[nodiscard]] double storage_end_s() const noexcept { return storage_end_s_.load(); }
 
   private:
     struct Job {
         storage::Request request;
         std::optional<MarkedHoles> holes;
         Pipeline* pipeline = nullptr;
+        std::shared_ptr<Phase> phase;
         std::uint32_t slot = 0, turn = 0;
-        bool are_marks_clear = false;  // the memory may have served another file; each turn leaves them clear
     };
     void dispatch();  // the dispatcher thread's body
     void take(std::uint32_t slot);
-    void start_access(std::uint32_t slot, std::uint32_t turn);
+    /// The phase of a turn, whose aggregator may be about to begin it; null when the pipeline ends first. The dispatcher's.
+    [[nodiscard]] std::shared_ptr<Phase> phase_of(std::uint32_t turn);
+    void start_access(const std::shared_ptr<Phase>& phase, std::uint32_t turn);
     void finished(Job& job);
-    void ended(Status status);
-    void wait_for_turns();
+    static void ended(Phase& phase, Status status);
     [[nodiscard]] ByteMarks marks_of(std::uint32_t slot) const;
+    [[nodiscard]] std::uint32_t slot_of(std::uint32_t turn) const {
+        return turn % static_cast<std::uint32_t>(memory_.depth);
+    }
 
-    Comm comm_;
     Memory memory_;
-    Timeline& timeline_;
-    std::vector<Turn> turns_;
-    bool is_write_ = false;
-    bool may_fill_holes_ = false;
     std::vector<Job> jobs_;
-    std::atomic<std::int64_t> storage_bytes_{0}, storage_ns_{0}, filled_bytes_{0};
-    std::atomic<double> storage_end_s_{0};
-    std::atomic<bool> has_failed_{false};
-
-    /// Of each turn, until its file access is over, and until the dispatcher has heard of its buffer's deposits or
-    /// collections: the last buffers of a phase may be read out and still be on their way to it.
-    FutexWord num_open_{0};
-    std::mutex mutex_;  // of what follows
-    Status status_;
+    std::mutex mutex_;  // of the next
+    std::deque<std::shared_ptr<Phase>> phases_;  // begun, and not known to be over
+    FutexWord num_begun_{0};
 
     std::atomic<bool> is_ending_{false};
     std::uint32_t num_taken_ = 0, head_ = 0;  // of the ready queue; the dispatcher's own

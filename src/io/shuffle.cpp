@@ -59,9 +59,9 @@ void NodeBuffers::place(std::byte* memory, int num_aggregators, bool has_staging
     }
 }
 
-void PhasePlan::number_turns(std::span<const CycleTally> tallies) {
+void PhasePlan::number_turns(std::span<const CycleTally> tallies, std::span<std::uint32_t> next_turns) {
     turns.assign(static_cast<std::size_t>(domains.num_cycles), no_turn);
-    std::vector<std::uint32_t> next(aggregators.size(), 0);
+    first_turns.assign(next_turns.begin(), next_turns.end());
     staging_cycles.clear();
     // In the order in which ranks work, so that the staging turns are taken in that order too.
     for (std::int64_t c = 0; c < domains.cycles_per_domain; ++c) {
@@ -70,8 +70,8 @@ void PhasePlan::number_turns(std::span<const CycleTally> tallies) {
             if (cycle >= domains.num_cycles) continue;
             const auto at = static_cast<std::size_t>(cycle);
             if (tallies[at].num_contributions() == 0) continue;
-            if (local_index[static_cast<std::size_t>(d)] >= 0) {
-                turns[at] = next[static_cast<std::size_t>(d)]++;
+            if (const int local = local_index[static_cast<std::size_t>(d)]; local >= 0) {
+                turns[at] = next_turns[static_cast<std::size_t>(local)]++;
             } else {
                 turns[at] = static_cast<std::uint32_t>(staging_cycles.size());
                 staging_cycles.push_back(static_cast<std::uint32_t>(cycle));
@@ -230,9 +230,11 @@ void Shuffle::write_part(const Request& request, const CyclePart& part, Cursor& 
     counters_.copy_s += end_s - start_s;
     counters_.copied_bytes += part.stream_end - part.stream_begin;
     timeline_.add({"deposit", 0, start_s, end_s, part.cycle});
-    // All buffers are open at first. Where ranks exceed cores one rank would fill its part of each of them before the next
+    // All buffers may be open at first. Where ranks exceed cores one rank would fill its part of each of them before the next
     // rank gets the core, and the storage would wait until the last one has come: take turns while that is so.
-    if (takes_turns_ && turn < static_cast<std::uint32_t>(buffers_.depth)) takes_turns_ = give_way();
+    const std::uint32_t first_turn = plan_.first_turns[static_cast<std::size_t>(local)];
+    if (takes_turns_ && turn - first_turn < static_cast<std::uint32_t>(buffers_.depth))
+        takes_turns_ = give_way();
 }
 
 void Shuffle::read_part(const Request& request, const CyclePart& part, Cursor& file, Cursor& memory) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <cstring>
 #include <deque>
 #include <hakobi/comm.hpp>
 #include <memory>
@@ -34,6 +35,10 @@ struct NodeBuffers {
     /// Bytes of shared memory for `num_aggregators` of this node; `place` cuts `memory` of that size up.
     static std::int64_t bytes_needed(int num_aggregators, bool has_staging, std::int64_t cb_bytes, int depth);
     void place(std::byte* memory, int num_aggregators, bool has_staging);
+    /// Clears the marks of an aggregator, or of staging, in memory that may have served before.
+    void clear(std::uint64_t* of_all_buffers) const {
+        std::memset(of_all_buffers, 0, static_cast<std::size_t>(depth * ByteMarks::num_words(cb_bytes)) * 8);
+    }
     [[nodiscard]] std::uint64_t* marks_of(int aggregator, std::int64_t slot) const {
         return marks[static_cast<std::size_t>(aggregator)] + slot * ByteMarks::num_words(cb_bytes);
     }
@@ -45,13 +50,15 @@ struct PhasePlan {
     Domains domains;
     std::vector<int> aggregators;      ///< rank of each domain's aggregator
     std::vector<int> local_index;      ///< of each domain: its aggregator's index on this node, or -1
-    std::vector<std::uint32_t> turns;  ///< of each cycle: its turn at its aggregator, or its staging turn
+    std::vector<std::uint32_t> turns;  ///< of each cycle: its turn at its aggregator, or its staging turn of this phase
+    std::vector<std::uint32_t> first_turns;  ///< of each local aggregator in this phase
     std::vector<std::uint32_t>
         staging_cycles;  ///< cycles of other nodes' aggregators that this node contributes to, in staging order
     static constexpr std::uint32_t no_turn = 0xffffffff;
 
-    /// Numbers the turns from what everybody has added to the tallies.
-    void number_turns(std::span<const CycleTally> tallies);
+    /// Numbers the turns from what everybody has added to the tallies: those of local aggregator i from next_turns[i] on,
+    /// which is advanced.
+    void number_turns(std::span<const CycleTally> tallies, std::span<std::uint32_t> next_turns);
     /// The turns of one local aggregator.
     [[nodiscard]] std::vector<Turn> turns_of(int domain, std::span<const CycleTally> tallies) const;
     [[nodiscard]] bool is_dense(std::int64_t cycle, std::span<const CycleTally> tallies) const;

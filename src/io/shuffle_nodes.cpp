@@ -151,12 +151,12 @@ void Shuffle::write_remote(const Request& request, const CyclePart& part, Cursor
 void Shuffle::poll_incoming_data() {
     // Post the receives of every turn whose collective buffer is free for it.
     while (next_incoming_ < my_cycles_.size()) {
-        const auto turn = static_cast<std::uint32_t>(next_incoming_);
+        const std::int64_t cycle = my_cycles_[next_incoming_];
+        const std::uint32_t turn = plan_.turns[static_cast<std::size_t>(cycle)];
         const Slot& slot = buffers_
                                .aggregators[static_cast<std::size_t>(
                                    plan_.local_index[static_cast<std::size_t>(my_domain_)])]
                                ->slots[turn % static_cast<std::uint32_t>(buffers_.depth)];
-        const std::int64_t cycle = my_cycles_[next_incoming_];
         const bool has_remote =
             control_.tallies[static_cast<std::size_t>(cycle)].num_remote.load(std::memory_order_relaxed) > 0;
         if (has_remote && slot.turn.load(std::memory_order_acquire) != turn) break;
@@ -245,9 +245,9 @@ void Shuffle::poll_outgoing_data() {
     const int local = plan_.local_index[static_cast<std::size_t>(my_domain_)];
     AggregatorState& state = *buffers_.aggregators[static_cast<std::size_t>(local)];
     while (next_outgoing_ < my_cycles_.size()) {
-        const auto turn = static_cast<std::uint32_t>(next_outgoing_);
-        const std::uint32_t b = turn % static_cast<std::uint32_t>(buffers_.depth);
         const std::int64_t cycle = my_cycles_[next_outgoing_];
+        const std::uint32_t turn = plan_.turns[static_cast<std::size_t>(cycle)];
+        const std::uint32_t b = turn % static_cast<std::uint32_t>(buffers_.depth);
         const CycleTally& tally = control_.tallies[static_cast<std::size_t>(cycle)];
         if (tally.num_remote.load(std::memory_order_relaxed) == 0) {
             ++next_outgoing_;

@@ -13,22 +13,24 @@
 
 namespace hakobi::io {
 
-// The shared memory of one node and one open file, beside its collective buffers. Who writes what when is told at the
-// head of engine.cpp; this file is the layout. Everything is plain data and lock-free atomics.
+// The shared memory of one node: of its crew (crew.hpp) the aggregators' states, beside the collective buffers; of an open
+// file the control block. The head of engine.cpp says who writes what when; this file is the layout. Everything is plain
+// data and lock-free atomics.
 
 constexpr int max_depth = 256;                      // collective buffers of one aggregator
 constexpr std::int64_t max_cycles_of_phase = 4096;  // what one phase covers at most
 constexpr std::int64_t mailbox_bytes = 16 << 10;    // a small request travels in its rank's mailbox
 constexpr int mailbox_pieces = 64;
 
-/// A collective buffer's state. A *turn* is the number of a used cycle in its aggregator's order; buffer b serves the
-/// turns b, b + depth, b + 2 depth, … of a phase.
+/// A collective buffer's state. A *turn* is the number of a used cycle in its aggregator's order, through all phases of all
+/// files; buffer b serves the turns b, b + depth, b + 2 depth, …
 struct alignas(64) Slot {
     /// Writing: the turn that may be deposited. Reading: `filled | turn` when that turn's bytes are in.
     FutexWord turn;
     FutexWord num_arrived;  ///< contributions deposited (writing) or collected (reading) of this turn
     static constexpr std::uint32_t filled = 1u << 31;
-    static constexpr std::uint32_t closed = filled - 1;  ///< between phases: the aggregator has not begun
+    /// From here on turns are numbered from 0 again (Crew::restart_turns).
+    static constexpr std::uint32_t most_turns = 1u << 30;
 };
 
 /// Buffers whose turn is complete, on their way to the aggregator's dispatcher.

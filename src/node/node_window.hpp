@@ -24,8 +24,8 @@ class NodeWindow {
     static Status allocate_by_mpi(const Comm& comm, std::int64_t bytes, NodeWindow& window);
     /// Collective over the node's ranks.
     void free();
-    /// As `allocate`, but takes memory of at least `bytes` that `keep` has put aside for `comm`, if there is some: its
-    /// pages are mapped already, which for buffers of many MiB is a large part of a short use. Contents are left over.
+    /// As `allocate`, but takes memory of at least `bytes` that `keep` has put aside for `comm`, if there is some, without a
+    /// message. Contents are left over.
     static Status take(const Comm& comm, std::int64_t bytes, NodeWindow& window);
     /// Puts the memory aside for the next `take` on the same Comm, or frees it when enough is kept; Comm::free frees
     /// what is left. Collective over the node's ranks.
@@ -43,6 +43,8 @@ class NodeWindow {
 
     [[nodiscard]] std::byte* data() const noexcept { return data_; }
     [[nodiscard]] std::int64_t size_bytes() const noexcept { return size_bytes_; }
+    /// Whether all of it was zero when it was allocated: its pages need not be touched for that.
+    [[nodiscard]] bool is_zero() const noexcept { return memory_.data() != nullptr; }
 
   private:
     void map_units(std::uintptr_t from, std::uintptr_t to);

@@ -1,15 +1,18 @@
 #include <algorithm>
 #include <cstdio>
+#include <deque>
 
 #include "base/guard.hpp"
 #include "io/engine.hpp"
+#include "output/background.hpp"
 #include "output/method.hpp"
 
 namespace hakobi::output {
 namespace {
 
-/// Hakobi's engine: one collective write a step, of all fields at once, so that the pipeline fills and drains
-/// once.
+/// Hakobi's engine: one collective write a step, of all fields at once, so that the pipeline fills and drains once. All
+/// steps use the buffers and threads of the communicator's crew (io/crew.hpp); several hidden ones are on their way at once
+/// as far as its buffers hold them.
 class Pipelined final : public Method {
   public:
     Pipelined(const MethodSettings& settings, io::EngineOptions engine_options)
@@ -19,30 +22,40 @@ class Pipelined final : public Method {
           engine_options_(std::move(engine_options)) {}
 
     mpi::Agreed write(const Step& step) override {
-        mpi::Agreed agreed = io::Engine::open(comm_, {step.part_path, true}, engine_options_, engine_);
-        if (!agreed.status.ok()) {
-            engine_.reset();
-            return agreed;
-        }
+        std::unique_ptr<io::Engine> engine;
+        mpi::Agreed agreed = io::Engine::open(comm_, {step.part_path, true}, engine_options_, engine);
+        if (!agreed.status.ok()) return agreed;
         Part all;
         const Status local =
             guarded("describing the step", [&] { all = concatenated(in_file_order(step.parts)); });
         if (is_hidden_) {
-            agreed = engine_->start_write_all(all.file, nullptr, all.memory, local);
-            if (agreed.status.ok()) return agreed;
+            agreed = engine->start_write_all(all.file, nullptr, all.memory, local);
+            if (agreed.status.ok()) {
+                draining_.push_back(std::move(engine));
+                return agreed;
+            }
         } else {
-            agreed = engine_->write_all(all.file, nullptr, all.memory, local);
+            agreed = engine->write_all(all.file, nullptr, all.memory, local);
         }
-        return end_file(std::move(agreed));
+        return end_file(*engine, std::move(agreed));
     }
 
-    [[nodiscard]] int num_draining() const override { return engine_ != nullptr ? 1 : 0; }
+    [[nodiscard]] int num_draining() const override { return static_cast<int>(draining_.size()); }
+    [[nodiscard]] int num_drained() const override {
+        const auto first = std::ranges::find_if(draining_, [](const auto& each) { return !each->is_stored(); });
+        return static_cast<int>(first - draining_.begin());
+    }
+    [[nodiscard]] int most_draining() const override { return most_draining_files; }
 
     mpi::Agreed wait(double& stored_s) override {
-        mpi::Agreed agreed = engine_->wait();
-        stored_s = engine_->counters().storage_end_s;
-        return end_file(std::move(agreed));
+        const std::unique_ptr<io::Engine> engine = std::move(draining_.front());
+        draining_.pop_front();
+        stored_s = engine->wait_for_own_storage();
+        return end_file(*engine, {});
     }
+
+    // Those behind the step that failed are not closed, which would be collective; their engines wait for what is under way.
+    void abandon(const Step&) override { draining_.clear(); }
 
   private:
     /// Not always the order of put: a small array may stand in the gap before an aligned one.
@@ -54,10 +67,9 @@ class Pipelined final : public Method {
 
     /// Closes the engine also after an error: its close is collective, and the error is the same on all
     /// ranks.
-    mpi::Agreed end_file(mpi::Agreed agreed) {
-        const std::unique_ptr<io::Engine> engine = std::move(engine_);
-        if (agreed.status.ok() && options_.sync) agreed = engine->sync();
-        mpi::Agreed closed = engine->close();
+    mpi::Agreed end_file(io::Engine& engine, mpi::Agreed agreed) {
+        if (agreed.status.ok() && options_.sync) agreed = engine.sync();
+        mpi::Agreed closed = engine.close();
         return agreed.status.ok() ? closed : agreed;
     }
 
@@ -65,7 +77,7 @@ class Pipelined final : public Method {
     OutputOptions options_;
     bool is_hidden_;
     io::EngineOptions engine_options_;
-    std::unique_ptr<io::Engine> engine_;  // of the step under way
+    std::deque<std::unique_ptr<io::Engine>> draining_;  // of steps whose values are not stored yet
 };
 
 }  // namespace

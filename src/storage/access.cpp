@@ -19,7 +19,7 @@ namespace {
 /// The unpipelined original: a request is done when submit returns.
 class PosixAccess final : public Access {
   public:
-    explicit PosixAccess(File& file) : file_(file) {}
+    explicit PosixAccess(File* file) : file_(file) {}
 
     void submit(Request& request) override {
         // A request submitted from `done` waits until `done` has returned, so that a chain of them does not
@@ -54,7 +54,7 @@ class PosixAccess final : public Access {
         ServiceSample sample;
         sample.is_write = request.is_write;
         const ServiceClock clock;
-        transfer(file_, request, 0);
+        transfer(file_of(request, file_), request, 0);
         account(request, sample);
         clock.stop(sample);
         {
@@ -65,15 +65,13 @@ class PosixAccess final : public Access {
         if (request.done != nullptr) request.done(request);
     }
 
-    File& file_;
+    File* file_;
     std::atomic<bool> blocks_{false};
     mutable std::mutex mutex_;
     Concurrency concurrency_{1, 1};
 };
 
-}  // namespace
-
-Result<std::unique_ptr<Access>> make_access(File& file, const AccessOptions& options) {
+Result<std::unique_ptr<Access>> make(File* file, const AccessOptions& options) {
     if (options.name == "posix") return std::unique_ptr<Access>(std::make_unique<PosixAccess>(file));
     if (options.name == "threads") return make_threads_access(file, options);
     if (options.name == "uring") return make_uring_access(file, options);
@@ -83,6 +81,16 @@ Result<std::unique_ptr<Access>> make_access(File& file, const AccessOptions& opt
         text += "; did you mean '" + nearest + "'?";
     }
     return Status(ErrorCode::invalid_argument, std::move(text));
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Access>> make_access(const AccessOptions& options) {
+    return make(nullptr, options);
+}
+
+Result<std::unique_ptr<Access>> make_access(File& file, const AccessOptions& options) {
+    return make(&file, options);
 }
 
 }  // namespace hakobi::storage

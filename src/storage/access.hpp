@@ -33,6 +33,7 @@ class Holes {
 /// One file access of a collective buffer: its extents are moved in any order, then `done` is called once.
 struct Request {
     bool is_write = false;
+    File* file = nullptr;  ///< must stay open until done is called; null: the Access's own
     std::byte* buffer = nullptr;
     std::vector<Extent> extents;
     /// An extent with holes is read, filled and written while its range of the file is locked, so that holes keep what
@@ -53,7 +54,7 @@ struct Request {
 };
 
 /// How requests reach a File: in line (`posix`, the unpipelined original), on I/O threads, or by the kernel's
-/// asynchronous I/O. Requests of one Access complete in any order.
+/// asynchronous I/O. Requests of one Access, of one file or of several, complete in any order.
 class Access {
   public:
     virtual ~Access() = default;
@@ -84,8 +85,9 @@ struct AccessOptions {
     std::optional<Concurrency> learnt = {};
 };
 
-/// `file` must outlive the access. unsupported (with the reason) when this build or kernel has no such
-/// access.
+/// For requests that name their file. unsupported (with the reason) when this build or kernel has no such access.
+Result<std::unique_ptr<Access>> make_access(const AccessOptions& options);
+/// The same, with a file for those that name none; it must outlive the access.
 Result<std::unique_ptr<Access>> make_access(File& file, const AccessOptions& options);
 
 }  // namespace hakobi::storage

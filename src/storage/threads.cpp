@@ -19,7 +19,7 @@ namespace {
 
 class ThreadsAccess final : public Access {
   public:
-    ThreadsAccess(File& file, const AccessOptions& options)
+    ThreadsAccess(File* file, const AccessOptions& options)
         : file_(file),
           limit_(std::max(1, options.num_threads)),
           cores_(options.cores),
@@ -52,7 +52,7 @@ class ThreadsAccess final : public Access {
             // No thread to be had: the caller does the work itself.
             queue_.pop_back();
         }
-        transfer(file_, request, 0);
+        transfer(file_of(request, file_), request, 0);
         finish(request);
     }
 
@@ -109,7 +109,7 @@ class ThreadsAccess final : public Access {
             lock.unlock();
 
             const ServiceClock clock;
-            transfer(file_, request, thread);
+            transfer(file_of(request, file_), request, thread);
             account(request, sample);
             clock.stop(sample);
 
@@ -134,7 +134,7 @@ class ThreadsAccess final : public Access {
         if (--num_pending_ == 0) is_drained_.notify_all();
     }
 
-    File& file_;
+    File* file_;
     const int limit_;
     const CoreSet cores_;
     std::atomic<bool> blocks_{false};
@@ -151,7 +151,7 @@ class ThreadsAccess final : public Access {
 
 }  // namespace
 
-std::unique_ptr<Access> make_threads_access(File& file, const AccessOptions& options) {
+std::unique_ptr<Access> make_threads_access(File* file, const AccessOptions& options) {
     return std::make_unique<ThreadsAccess>(file, options);
 }
 

@@ -9,6 +9,11 @@ namespace hakobi::storage {
 /// as far as it goes.
 void transfer(File& file, Request& request, int thread);
 
+/// The file that a request moves bytes of.
+[[nodiscard]] inline File& file_of(const Request& request, File* of_access) {
+    return request.file != nullptr ? *request.file : *of_access;
+}
+
 /// What the request's calls were, for Concurrency.
 void account(const Request& request, ServiceSample& sample);
 

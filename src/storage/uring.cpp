@@ -24,6 +24,7 @@
 #include "base/thread.hpp"
 #include "storage/ring.hpp"
 #include "storage/threads.hpp"
+#include "storage/transfer.hpp"
 
 namespace hakobi::storage {
 
@@ -40,12 +41,10 @@ constexpr std::int64_t alignment_bytes = 4096;  // what O_DIRECT is trusted with
 /// Everything but the ring's completions is under mutex_.
 class UringAccess final : public Access {
   public:
-    UringAccess(File& file, const AccessOptions& options)
+    UringAccess(File* file, const AccessOptions& options)
         : file_(file),
-          descriptor_(file.descriptor()),
           depth_(std::clamp(options.queue_depth, 1, 1024)),
           cores_(options.cores),
-          is_direct_(descriptor_ >= 0 && (::fcntl(descriptor_, F_GETFL) & O_DIRECT) != 0),
           others_(make_threads_access(file, options)) {
         rlimit limit{};
         if (::getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY) {
@@ -79,7 +78,8 @@ class UringAccess final : public Access {
     void submit(Request& request) override {
         std::unique_lock lock(mutex_);
         ++num_pending_;
-        if (!fits_ring(request)) {
+        Running running(request, file_of(request, file_));
+        if (!fits_ring(running)) {
             lent_.emplace(&request, Lent{this, request.done, request.context});
             lock.unlock();
             submit_elsewhere(request);
@@ -87,7 +87,7 @@ class UringAccess final : public Access {
         }
         request.status = {};
         request.transferred_bytes = 0;
-        backlog_.push_back(std::make_unique<Running>(Running{&request}));
+        backlog_.push_back(std::make_unique<Running>(running));
         issue();
     }
 
@@ -99,13 +99,21 @@ class UringAccess final : public Access {
     [[nodiscard]] std::string_view name() const noexcept override { return "uring"; }
     /// The kernel's workers cannot be watched as our own threads can; what bypasses the page cache does wait.
     [[nodiscard]] bool storage_blocks() const noexcept override {
-        return (is_direct_ && has_completed_.load(std::memory_order_relaxed)) || others_->storage_blocks();
+        return has_bypassed_.load(std::memory_order_relaxed) || others_->storage_blocks();
     }
     [[nodiscard]] ServiceCosts::Cost cost(bool is_write) const override { return others_->cost(is_write); }
 
   private:
     struct Running {
+        Running(Request& of, File& in)
+            : request(&of),
+              file(&in),
+              descriptor(in.descriptor()),
+              is_direct(descriptor >= 0 && (::fcntl(descriptor, F_GETFL) & O_DIRECT) != 0) {}
         Request* request;
+        File* file;
+        int descriptor;
+        bool is_direct;
         std::size_t next_extent = 0;
         int num_in_flight = 0;
         bool is_started = false;
@@ -123,12 +131,13 @@ class UringAccess final : public Access {
         void* context;
     };
 
-    [[nodiscard]] bool fits_ring(const Request& request) const {
+    [[nodiscard]] bool fits_ring(const Running& running) const {
+        const Request& request = *running.request;
         // A direct read of the file's last, partial block would fill the rest of the buffer's block with
         // zeros.
         std::int64_t end_bytes = request.is_write ? size_limit_bytes_ : INT64_MAX;
-        if (is_direct_ && !request.is_write) {
-            const Result<std::int64_t> size = file_.size_bytes();
+        if (running.is_direct && !request.is_write) {
+            const Result<std::int64_t> size = running.file->size_bytes();
             end_bytes = size.ok() ? size.value() - size.value() % alignment_bytes : 0;
         }
         std::int64_t total = 0;
@@ -144,10 +153,10 @@ class UringAccess final : public Access {
             const bool is_aligned = address % alignment_bytes == 0 &&
                                     extent.file_bytes % alignment_bytes == 0 &&
                                     extent.length_bytes % alignment_bytes == 0;
-            if (is_direct_ && !is_aligned) return false;
+            if (running.is_direct && !is_aligned) return false;
             total += extent.length_bytes;
         }
-        return descriptor_ >= 0 && total > 0;
+        return running.descriptor >= 0 && total > 0;
     }
 
     /// By threads; `done` and `context` are borrowed to learn of the end.
@@ -202,11 +211,11 @@ class UringAccess final : public Access {
         // What the page cache can take at once would be copied by the submitting thread, which has other
         // work.
         ring_.put({.is_write = piece.owner->request->is_write,
-                   .descriptor = descriptor_,
+                   .descriptor = piece.owner->descriptor,
                    .address = piece.address,
                    .offset_bytes = piece.offset,
                    .length_bytes = piece.remaining,
-                   .is_deferred = !is_direct_,
+                   .is_deferred = !piece.owner->is_direct,
                    .data = &piece});
     }
 
@@ -218,7 +227,7 @@ class UringAccess final : public Access {
             auto* piece = static_cast<Piece*>(data);
             if (piece == nullptr) return;
             const Piece taken = copy_of(*piece);
-            if (is_direct_ && needs_file_call(taken, moved)) {
+            if (taken.owner->is_direct && needs_file_call(taken, moved)) {
                 auto [bytes, status] = move_by_file(taken);
                 complete(*piece, bytes, std::move(status));
             } else {
@@ -248,10 +257,10 @@ class UringAccess final : public Access {
     Moved move_by_file(const Piece& piece) {
         const auto length = static_cast<std::size_t>(piece.remaining);
         if (piece.owner->request->is_write) {
-            Status status = file_.write_at({piece.address, length}, piece.offset);
+            Status status = piece.owner->file->write_at({piece.address, length}, piece.offset);
             return {status.ok() ? piece.remaining : 0, std::move(status)};
         }
-        Result<std::int64_t> bytes = file_.read_at({piece.address, length}, piece.offset);
+        Result<std::int64_t> bytes = piece.owner->file->read_at({piece.address, length}, piece.offset);
         return bytes.ok() ? Moved{bytes.value(), {}} : Moved{0, bytes.status()};
     }
 
@@ -275,9 +284,9 @@ class UringAccess final : public Access {
             }
             if (moved < 0 && !is_again) {
                 status = status_of_errno(static_cast<int>(-moved), is_write ? "cannot write" : "cannot read",
-                                         file_.path());
+                                         running.file->path());
             } else if (moved == 0 && is_write) {
-                status = {ErrorCode::io, "cannot write " + file_.path() + ": the file system took no byte"};
+                status = {ErrorCode::io, "cannot write " + running.file->path() + ": the file system took no byte"};
             }
         }
         complete(piece, 0, std::move(status));
@@ -300,6 +309,7 @@ class UringAccess final : public Access {
             if (running.num_in_flight == 0) {
                 if (const auto entry = in_flight_.find(&running); entry != in_flight_.end()) {
                     finished = running.request;
+                    has_bypassed_.store(running.is_direct, std::memory_order_relaxed);
                     in_flight_.erase(entry);
                 }
             }
@@ -307,7 +317,6 @@ class UringAccess final : public Access {
         if (finished == nullptr) return;
         finished->end_s = now_s();
         finished->thread = 0;
-        has_completed_.store(true, std::memory_order_relaxed);
         finish(*finished);
     }
 
@@ -318,16 +327,14 @@ class UringAccess final : public Access {
         if (--num_pending_ == 0) is_drained_.notify_all();
     }
 
-    File& file_;
-    const int descriptor_;
+    File* file_;
     const int depth_;
     const CoreSet cores_;
-    const bool is_direct_;
     std::int64_t size_limit_bytes_ = INT64_MAX;  // RLIMIT_FSIZE, whose signal only File's own calls avoid
     std::unique_ptr<Access> others_;             // for what the ring does not take
     Ring ring_;
     std::thread reaper_;
-    std::atomic<bool> has_completed_{false};
+    std::atomic<bool> has_bypassed_{false};  // the page cache, of the request that was done last
 
     std::mutex mutex_;
     std::condition_variable is_drained_;
@@ -341,7 +348,7 @@ class UringAccess final : public Access {
 
 }  // namespace
 
-Result<std::unique_ptr<Access>> make_uring_access(File& file, const AccessOptions& options) {
+Result<std::unique_ptr<Access>> make_uring_access(File* file, const AccessOptions& options) {
     // The preloaded storage model (bench/storage_model) cannot see what the kernel does by itself.
     if (const char* model = std::getenv("HAKOBI_STORAGE_MODEL"); model != nullptr && *model != '\0') {
         return Status(ErrorCode::unsupported,
@@ -358,7 +365,7 @@ Result<std::unique_ptr<Access>> make_uring_access(File& file, const AccessOption
 
 namespace hakobi::storage {
 
-Result<std::unique_ptr<Access>> make_uring_access(File&, const AccessOptions&) {
+Result<std::unique_ptr<Access>> make_uring_access(File*, const AccessOptions&) {
     return Status(ErrorCode::unsupported, "file access 'uring': this build was made without liburing");
 }
 

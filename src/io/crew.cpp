@@ -1,0 +1,158 @@
+#include "io/crew.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <exception>
+#include <new>
+
+#include "io/storage_memory.hpp"
+#include "mpi/agree.hpp"
+
+namespace hakobi::io {
+
+Aggregators Aggregators::choose(const Comm& comm, int count, int per_node) {
+    Aggregators result;
+    result.ranks = choose_aggregators(comm.state().ranks_of_node, count, per_node);
+    for (std::size_t d = 0; d < result.ranks.size(); ++d) {
+        const int rank = result.ranks[d];
+        const bool is_here = comm.state().node_of_rank[static_cast<std::size_t>(rank)] == comm.node();
+        result.local_index.push_back(is_here ? result.num_local++ : -1);
+        if (rank == comm.rank()) result.my_domain = static_cast<int>(d);
+    }
+    return result;
+}
+
+Crew& Crew::of(const Comm& comm) {
+    auto& attachments = comm.state().attachments;
+    for (const auto& attachment : attachments) {
+        if (auto* const crew = dynamic_cast<Crew*>(attachment.get())) return *crew;
+    }
+    attachments.push_back(std::make_unique<Crew>());
+    return static_cast<Crew&>(*attachments.back());
+}
+
+Status Crew::set_up(const Comm& comm, const Wishes& wishes, const Aggregators& aggregators,
+                    storage::File* file, const CoreSet& cores) {
+    const bool is_as_wished = is_set_up() && wishes_.aggregators == wishes.aggregators &&
+                              wishes_.cb_bytes == wishes.cb_bytes && wishes_.depth >= wishes.depth &&
+                              wishes_.access == wishes.access && wishes_.io_threads == wishes.io_threads;
+    if (is_as_wished) return {};
+    if (pipeline_) pipeline_->wait_for_all(comm);
+    pipeline_.reset();
+    buffers_ = {};
+    const bool has_staging = comm.num_nodes() > 1;
+    const std::int64_t bytes =
+        NodeBuffers::bytes_needed(aggregators.num_local, has_staging, wishes.cb_bytes, wishes.depth);
+    // Nobody may use the old memory any more: allocating meets the node's ranks.
+    node::NodeWindow window;
+    Status status = node::NodeWindow::allocate(comm, bytes + 4096, window);
+    window_.free();
+    if (comm.num_nodes() > 1) status = mpi::agree(comm, status).status;
+    if (!status.ok()) {
+        window.free();
+        return status;
+    }
+    window_ = std::move(window);
+    wishes_ = wishes;
+    cores_ = cores;
+    buffers_.cb_bytes = wishes.cb_bytes;
+    buffers_.depth = wishes.depth;
+    buffers_.window = &window_;
+    buffers_.place(window_.data(), aggregators.num_local, has_staging);
+    next_turns_.assign(static_cast<std::size_t>(aggregators.num_local), 0);
+    Status failed;
+    if (aggregators.my_domain >= 0) {
+        const int local = aggregators.local_index[static_cast<std::size_t>(aggregators.my_domain)];
+        failed = start_pipeline(static_cast<std::size_t>(local), *file, cores);
+    }
+    if (has_staging && comm.node_rank() == 0) {
+        new (buffers_.staging) AggregatorState{};
+        if (!window_.is_zero()) buffers_.clear(buffers_.staging_marks);
+        reset_staging();
+    }
+    failed = mpi::agree(comm, failed).status;
+    if (!failed.ok()) {
+        pipeline_.reset();
+        buffers_ = {};
+        window_.free();
+    }
+    return failed;
+}
+
+storage::AccessOptions Crew::access_options(std::size_t local, const storage::File& file) const {
+    storage::AccessOptions options;
+    options.name = wishes_.access;
+    options.num_threads = wishes_.io_threads;
+    options.queue_depth = buffers_.depth;
+    options.cores = cores_;
+    options.learnt = StorageMemory::of(file).of_limit(wishes_.io_threads);
+    for (int b = 0; wishes_.access == "uring" && b < buffers_.depth; ++b) {
+        options.buffers.emplace_back(buffers_.buffers[local] + b * buffers_.cb_bytes,
+                                     static_cast<std::size_t>(buffers_.cb_bytes));
+    }
+    return options;
+}
+
+Status Crew::start_pipeline(std::size_t local, storage::File& file, const CoreSet& cores) {
+    new (buffers_.aggregators[local]) AggregatorState{};
+    if (!window_.is_zero()) buffers_.clear(buffers_.marks[local]);
+    device_ = StorageMemory::device_of(file);
+    auto access = storage::make_access(access_options(local, file));
+    if (!access.ok()) return access.status();
+    const Pipeline::Memory memory{buffers_.aggregators[local], buffers_.buffers[local], buffers_.marks[local],
+                                  buffers_.cb_bytes, buffers_.depth};
+    try {
+        pipeline_ = std::make_unique<Pipeline>(std::move(access).value(), memory, cores);
+    } catch (const std::exception& error) {  // no thread, or no memory, to be had
+        return {ErrorCode::out_of_memory, std::string("starting the file access: ") + error.what()};
+    }
+    return {};
+}
+
+void Crew::keep_turns_in_range(const Comm& comm, node::Team& team) {
+    const bool is_near_the_end =
+        std::ranges::any_of(next_turns_, [](std::uint32_t turn) { return turn >= Slot::most_turns; });
+    if (!is_near_the_end) return;
+    if (pipeline_) pipeline_->restart_turns(comm);
+    std::ranges::fill(next_turns_, 0);
+    team.barrier();
+}
+
+void Crew::reset_staging() {
+    for (int b = 0; b < buffers_.staging_depth; ++b) {
+        Slot& slot = buffers_.staging->slots[static_cast<std::size_t>(b)];
+        slot.num_arrived.store(0);
+        slot.turn.store(static_cast<std::uint32_t>(b));
+    }
+}
+
+void Crew::begin(const Comm& comm, const std::shared_ptr<Phase>& phase) {
+    // What the Access has learnt holds for one storage. Without another one for this it is used for both: slower, not wrong.
+    const std::uint64_t device = StorageMemory::device_of(*phase->file);
+    if (device != device_) {
+        const auto* const state = pipeline_->memory().state;
+        const auto local = std::ranges::find(buffers_.aggregators, state) - buffers_.aggregators.begin();
+        auto access =
+            storage::make_access(access_options(static_cast<std::size_t>(local), *phase->file));
+        if (access.ok()) pipeline_->replace_access(comm, std::move(access).value());
+        device_ = device;
+    }
+    pipeline_->begin(comm, phase);
+}
+
+Service Crew::learn(const storage::File& file, Service before) const {
+    if (!pipeline_ || StorageMemory::device_of(file) != device_) return before;
+    const storage::Access& access = pipeline_->access();
+    const Service service = access.storage_blocks() ? Service::waits : Service::from_memory;
+    StorageMemory::learn(file, service, access.learnt());
+    return service;
+}
+
+void Crew::free() {
+    pipeline_.reset();
+    buffers_ = {};
+    wishes_ = {};
+    window_.free();
+}
+
+}  // namespace hakobi::io

@@ -1,0 +1,86 @@
+#pragma once
+
+#include <cstdint>
+#include <hakobi/comm.hpp>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/thread.hpp"
+#include "io/pipeline.hpp"
+#include "io/shuffle.hpp"
+#include "mpi/comm_state.hpp"
+#include "node/node_window.hpp"
+#include "node/team.hpp"
+
+namespace hakobi::io {
+
+/// The ranks that access a file for the others, one a file domain, as one rank sees them. Equal options make equal ones.
+struct Aggregators {
+    std::vector<int> ranks;        ///< of each domain
+    std::vector<int> local_index;  ///< of each domain: its aggregator's index on this node, or -1
+    int num_local = 0;             ///< on this node
+    int my_domain = -1;            ///< this rank's; -1: it is none of them
+
+    /// `count` and `per_node` as of choose_aggregators. Pure.
+    [[nodiscard]] static Aggregators choose(const Comm& comm, int count, int per_node);
+};
+
+/// What the ranks of a communicator keep for all files that they open on it, one after another or several at once:
+/// collective buffers in memory that a node shares, and each aggregator's pipeline with its threads. A file's engine sets it
+/// up before its first shuffle and finds it ready from then on, while files want the same of it.
+///
+/// A rank's calls come from one thread, in the same order on all ranks, as MPI asks of a communicator.
+class Crew final : public mpi::Attachment {
+  public:
+    /// The Comm's own: made by the first call, freed by Comm::free. Local, but in the same order on all ranks among what
+    /// else is attached.
+    [[nodiscard]] static Crew& of(const Comm& comm);
+
+    /// What a file wants; equal on all ranks.
+    struct Wishes {
+        std::vector<int> aggregators;  ///< ranks
+        std::int64_t cb_bytes = 0;
+        int depth = 0;  ///< at least
+        std::string access;
+        int io_threads = 0;
+    };
+    /// Makes the crew what `wishes` say; at once where it is. Else collective over `comm`: waits for what the old
+    /// buffers still hold, and returns the same on every rank. `file`: this rank's, when it aggregates. `cores`: where any
+    /// rank of the node may run.
+    Status set_up(const Comm& comm, const Wishes& wishes, const Aggregators& aggregators, storage::File* file,
+                  const CoreSet& cores);
+    [[nodiscard]] bool is_set_up() const { return window_.data() != nullptr; }
+
+    /// Before a phase, by all ranks of the node: numbers turns from 0 again where the numbers come to their end.
+    void keep_turns_in_range(const Comm& comm, node::Team& team);
+    /// Of each local aggregator: the turn that comes next. Equal on the node's ranks.
+    [[nodiscard]] std::vector<std::uint32_t>& next_turns() { return next_turns_; }
+    /// The staging buffers' turns begin with the phase. The leader's, while the node's ranks meet.
+    void reset_staging();
+    /// This aggregator's phase begins.
+    void begin(const Comm& comm, const std::shared_ptr<Phase>& phase);
+    /// Remembers, for later files, what this aggregator's Access has found out; returns how it serves `file`, and `before` where
+    /// it has served another storage since.
+    Service learn(const storage::File& file, Service before) const;
+
+    [[nodiscard]] const NodeBuffers& buffers() const { return buffers_; }
+    [[nodiscard]] Pipeline* pipeline() { return pipeline_.get(); }  ///< null: this rank does not aggregate
+
+    void free() override;
+
+  private:
+    Status start_pipeline(std::size_t local, storage::File& file, const CoreSet& cores);
+    [[nodiscard]] storage::AccessOptions access_options(std::size_t local, const storage::File& file) const;
+
+    // The pipeline's threads use the memory until they end: it goes last.
+    node::NodeWindow window_;
+    NodeBuffers buffers_;
+    Wishes wishes_;
+    CoreSet cores_ = {};
+    std::vector<std::uint32_t> next_turns_;
+    std::uint64_t device_ = 0;  // of the storage that the pipeline's Access knows
+    std::unique_ptr<Pipeline> pipeline_;
+};
+
+}  // namespace hakobi::io

@@ -12,11 +12,13 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <system_error>
+#include <thread>
 
 #include "base/clock.hpp"
 #include "contender.hpp"
@@ -113,7 +115,6 @@ class Bench {
         if (options_.depth > 0) hints["hakobi_depth"] = std::to_string(options_.depth);
         if (options_.aggregators > 0) hints["cb_nodes"] = std::to_string(options_.aggregators);
         if (options_.io_threads > 0) hints["hakobi_io_threads"] = std::to_string(options_.io_threads);
-        if (options_.skew_s > 0) hints["hakobi_skew"] = std::to_string(options_.skew_s);
         for (const std::string& operation : options_.operations) {
             const bool is_write = operation == "write";
             add(floor_transfer(comm_, pattern_, options_.floor_ranks), is_write);
@@ -188,6 +189,8 @@ class Bench {
         const std::int64_t open_ns = now_ns();
         series.transfer->open(path, series.is_write);
         const std::int64_t call_ns = now_ns();
+        if (comm_.rank() == comm_.size() - 1 && options_.skew_s > 0)
+            std::this_thread::sleep_for(std::chrono::duration<double>(options_.skew_s));
         series.transfer->move(data_);
         if (options_.is_synced && series.is_write) sync(path);
         const std::int64_t called_ns = now_ns();

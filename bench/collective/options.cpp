@@ -56,7 +56,7 @@ CommandLine parse_command_line(int argc, char** argv, bool is_speaker) {
                    "name=value for the MPI library (a size's unit is spelt out); may be repeated");
     app.add_option("--mpi-io-name", options.mpi_io_name, "what to call it in the table")
         ->capture_default_str();
-    app.add_option("--skew", options.skew_s, "seconds that the last rank is late at each of its cycles");
+    app.add_option("--skew", options.skew_s, "seconds that the last rank comes late to each call");
     app.add_option("--limit", options.limit_gb_s,
                    "GB/s that the storage can do at best, where it is known (a model); else the floor");
     app.add_option("--floor-ranks", options.floor_ranks, "ranks that move the floor's blocks")

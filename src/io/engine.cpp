@@ -130,7 +130,7 @@ void Engine::Impl::run_phase(Call& call, const RequestTotals& totals) {
     explainer.phase(plan.domains, crew->buffers(), options, domain >= 0 || comm.rank() == 0);
 
     Shuffle shuffle(comm, plan, crew->buffers(), *control, call.regions, crew->pipeline(), domain, counters, timeline,
-                    team.patience(), options.skew_s);
+                    team.patience());
     shuffle.run({file_region, call.memory, call.origin}, parts);
     call.position = plan.domains.end_bytes;
     if (!call.is_asynchronous || call.position < totals.end_bytes) wait_for_storage(call);

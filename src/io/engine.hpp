@@ -42,8 +42,6 @@ struct EngineOptions {
     std::string holes = "auto";
     bool direct_io = false;  ///< O_DIRECT (hakobi_direct_io)
     bool profile = false;    ///< a table of the counters on stderr at close (hakobi_profile)
-    double skew_s =
-        0;  ///< for measuring: the last rank takes each buffer so much after it has opened (hakobi_skew)
 };
 
 /// Collective: rank 0's, on every rank. `internal` on a rank that cannot read them.

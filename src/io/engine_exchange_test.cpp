@@ -49,31 +49,19 @@ TEST_P(EngineWith, CyclesThatAreShorterThanABufferEndEveryCall) {
 TEST_P(EngineWith, RankZerosOptionsHoldForAll) {
     const Hints of_rank_0{{"cb_buffer_size", "128k"},
                           {"cb_config_list", "*:*"},
-                          {"hakobi_shuffle", "always"},
-                          {"hakobi_skew", "0.0001"}};
+                          {"hakobi_shuffle", "always"}};
     const Hints of_others{{"cb_buffer_size", "64k"}, {"hakobi_depth", "2"}, {"hakobi_shuffle", "never"}};
     make_file(0);
     auto engine = open_engine({path_, true}, comm_.rank() == 0 ? of_rank_0 : of_others);
     EXPECT_EQ(engine->options().cb_buffer_bytes, 128 << 10);
     EXPECT_EQ(engine->options().shuffle, "always");
     EXPECT_EQ(engine->options().depth, 8);
-    EXPECT_EQ(engine->options().skew_s, 0.0001);
     const Region file = pieces(4 << 20);
     const std::vector<std::byte> data(static_cast<std::size_t>(file.size_bytes()), std::byte{7});
     for (int i = 0; i < 2; ++i)
         engine->write_all(file, data.data(), Region::contiguous(0, file.size_bytes())).throw_if_error();
     engine->close().throw_if_error();
     EXPECT_EQ(file_bytes()[8192], std::byte{7});
-}
-
-TEST(EngineOptions, TakeNoDelayThatNeverEnds) {
-    std::vector<std::string> warnings;
-    for (const std::string value : {"nan", "inf", "-inf", "-1", "1e999"}) {
-        EXPECT_EQ(engine_options({{"hakobi_skew", value}}, warnings).status().code(),
-                  ErrorCode::invalid_argument)
-            << value;
-    }
-    EXPECT_EQ(engine_options({{"hakobi_skew", "0.5"}}, warnings).value().skew_s, 0.5);
 }
 
 // A phase of 4,096 buffers goes by the shuffle; behind it rank 0 alone has pieces, large enough to go direct.

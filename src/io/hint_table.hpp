@@ -13,7 +13,7 @@ struct Hint {
     std::string_view name;
     /// Sets the option that the hint stands for; invalid_argument for a value that cannot be read.
     Status (*set)(const std::string& name, const std::string& value, EngineOptions& options);
-    /// The value in force; null for a hint that sets another one's option, and for hakobi_skew.
+    /// The value in force; null for a hint that sets another one's option.
     std::string (*get)(const EngineOptions& options);
 };
 

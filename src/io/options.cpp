@@ -1,7 +1,6 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
-#include <cmath>
 #include <cstdlib>
 #include <functional>
 #include <limits>
@@ -127,16 +126,8 @@ Status set_sieving(Name name, Value value, EngineOptions& options) {
     return word<romio_switch>(name, value).status();
 }
 
-Status set_skew(const std::string& name, const std::string& value, EngineOptions& options) {
-    const char* const all = value.data() + value.size();
-    const auto [end, error] = std::from_chars(value.data(), all, options.skew_s);
-    if (error != std::errc() || end != all || !std::isfinite(options.skew_s) || options.skew_s < 0)
-        return bad_value(name, value, "a number of seconds");
-    return {};
-}
-
 // A row has no `get` where another hint says the same.
-constexpr std::array<Hint, 15> table = {{
+constexpr std::array<Hint, 14> table = {{
     hint<&EngineOptions::cb_nodes, count<1 << 24>>("cb_nodes"),
     {"cb_config_list", set_config_list, nullptr},
     hint<&EngineOptions::aggregators_per_node, count<most_aggregators>>("hakobi_aggregators_per_node"),
@@ -152,7 +143,6 @@ constexpr std::array<Hint, 15> table = {{
     {"romio_ds_write", set_sieving, nullptr},
     hint<&EngineOptions::direct_io, yes>("hakobi_direct_io"),
     hint<&EngineOptions::profile, yes>("hakobi_profile"),
-    {"hakobi_skew", set_skew, nullptr},
 }};
 
 constexpr std::array<std::string_view, 21> without_effect = {
@@ -215,11 +205,9 @@ Result<EngineOptions> engine_options(const Hints& hints, std::vector<std::string
 namespace {
 
 std::string text_of(const EngineOptions& options) {
-    std::array<char, 32> skew{};  // by to_chars: whatever the program's locale has for a decimal point
-    std::to_chars(skew.data(), skew.data() + skew.size() - 1, options.skew_s);
-    std::string text = std::string("hakobi_skew=") + skew.data();
+    std::string text;
     for (const auto& [name, value] : hints_of(options))
-        text.append(";").append(name).append("=").append(value);
+        text.append(text.empty() ? "" : ";").append(name).append("=").append(value);
     return text;
 }
 

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cassert>
 #include <cstring>
-#include <ctime>
 
 #include "base/clock.hpp"
 #include "base/copy_bytes.hpp"
@@ -15,13 +14,6 @@ namespace {
 
 std::int64_t rounded_up(std::int64_t value, std::int64_t to) {
     return (value + to - 1) / to * to;
-}
-
-void sleep_s(double seconds) {
-    timespec time{};
-    time.tv_sec = static_cast<time_t>(seconds);
-    time.tv_nsec = static_cast<long>((seconds - static_cast<double>(time.tv_sec)) * 1e9);
-    nanosleep(&time, nullptr);
 }
 
 }  // namespace
@@ -98,7 +90,7 @@ std::vector<Turn> PhasePlan::turns_of(int domain, std::span<const CycleTally> ta
 
 Shuffle::Shuffle(const Comm& comm, const PhasePlan& plan, const NodeBuffers& buffers, ControlBlock& control,
                  std::span<const Region> regions, Pipeline* pipeline, int my_domain, EngineCounters& counters,
-                 Timeline& timeline, const Patience& patience, double skew_s)
+                 Timeline& timeline, const Patience& patience)
     : comm_(comm),
       plan_(plan),
       buffers_(buffers),
@@ -108,7 +100,6 @@ Shuffle::Shuffle(const Comm& comm, const PhasePlan& plan, const NodeBuffers& buf
       my_domain_(my_domain),
       counters_(counters),
       timeline_(timeline),
-      late_s_(comm.rank() == comm.size() - 1 ? skew_s : 0),
       spins_(patience.spins),
       takes_turns_(patience.yields > 0) {
     if (regions_.empty()) return;
@@ -178,11 +169,6 @@ void Shuffle::run(const Request& request, std::span<const CyclePart> parts) {
 }
 
 void Shuffle::wait_for(FutexWord& word, std::uint32_t value) {
-    wait_until_open(word, value);
-    if (late_s_ > 0) sleep_s(late_s_);
-}
-
-void Shuffle::wait_until_open(FutexWord& word, std::uint32_t value) {
     if (word.load(std::memory_order_acquire) == value) return;
     const double start_s = now_s();
     if (regions_.empty()) {

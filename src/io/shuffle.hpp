@@ -77,7 +77,7 @@ class Shuffle {
     /// rank's, when it aggregates; `my_domain` then is its domain, else -1. `patience`: the team's.
     Shuffle(const Comm& comm, const PhasePlan& plan, const NodeBuffers& buffers, ControlBlock& control,
             std::span<const Region> regions, Pipeline* pipeline, int my_domain, EngineCounters& counters,
-            Timeline& timeline, const Patience& patience, double skew_s);
+            Timeline& timeline, const Patience& patience);
 
     /// Adds this rank's parts to the tallies, and as aggregator what other nodes will send. Before number_turns.
     static std::vector<CyclePart> announce(const Comm& comm, const PhasePlan& plan, const Region& file,
@@ -106,7 +106,6 @@ class Shuffle {
     void write_remote(const Request& request, const CyclePart& part, Cursor& file, Cursor& memory);
     void read_remote(const Request& request, const CyclePart& part, Cursor& file, Cursor& memory);
     void wait_for(FutexWord& word, std::uint32_t value);
-    void wait_until_open(FutexWord& word, std::uint32_t value);
 
     [[nodiscard]] bool has_duties() const;
     void poll();
@@ -134,7 +133,6 @@ class Shuffle {
     int my_domain_;
     EngineCounters& counters_;
     Timeline& timeline_;
-    double late_s_;  // how long after a buffer has opened this rank takes it: for measuring
     int spins_;
     bool takes_turns_;  // ranks share cores, and give way to one another
 

@@ -179,7 +179,7 @@ void add_texts(Seeds& seeds) {
     seeds.add("store", "\5param=t/u,levelist=500/to/850/by/50,step=0/to/24/by/6,date=-1,number=*");
     seeds.add("hints", "cb_nodes=4;cb_buffer_size=4M;cb_config_list=*:2;striping_unit=1M;hakobi_depth=2");
     seeds.add("hints", "hakobi_access=uring;hakobi_shuffle=never;hakobi_direct_io=true;hakobi_profile=1");
-    seeds.add("hints", "hakobi_async_budget=1G;hakobi_skew=0.01;romio_cb_write=enable;hakobi_deph=3");
+    seeds.add("hints", "hakobi_async_budget=1G;romio_cb_write=enable;hakobi_deph=3");
     seeds.add("hints", "rank=1,operation=write,nth=3,error=ENOSPC,path=run.nc");
     seeds.add("hints", "servers=4,bandwidth=500,latency=2ms,stripe=1M");
     seeds.add("hints", "hypercrossbar:16,16,10");

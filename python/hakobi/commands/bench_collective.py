@@ -23,7 +23,7 @@ from hakobi.options import SECONDS, Number
 @click.option(
     "--aggregators", type=click.IntRange(min=1), help="Total number of aggregators (default: chosen by the engine)."
 )
-@click.option("--skew", type=Number(min=0), help="Seconds that the last rank is late at each of its cycles.")
+@click.option("--skew", type=Number(min=0), help="Seconds that the last rank comes late to each call.")
 @click.option(
     "--storage-model", "model_text", default="", metavar="MODEL", help="Apply this storage model to all file calls."
 )

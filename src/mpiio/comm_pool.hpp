@@ -8,7 +8,7 @@
 namespace hakobi::mpiio {
 
 /// The drop-in's own communicators for one open file; made once and used for one file after another, since an
-/// engine keeps its node-shared buffers on its Comm (NodeWindow::keep) and mapping them anew costs more than
+/// engine's buffers and threads are its Comm's (io/crew.hpp), and making them anew costs more than
 /// many a file.
 struct FileComm {
     MPI_Comm comm = MPI_COMM_NULL;  ///< a duplicate of the program's: the ranks agree by it

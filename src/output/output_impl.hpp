@@ -42,6 +42,8 @@ struct Output::Impl {
     std::string part_behind;              // rank 0: its temporary file
     std::int64_t number_behind = 0;       // its number
     output::Behind behind;
+    bool is_name_open = false;            // a stored step was named, and the ranks have not agreed on how that went
+    Status named;                         // rank 0: how it went
     Status failure;                       // why the object is failed
     Status put_status;                    // the first mistake in this step's puts
     output::Step step;                    // the open step; its layout is kept from step to step
@@ -108,6 +110,10 @@ struct Output::Impl {
     void show(std::int64_t number) noexcept;
     /// Has rank 0 finish a stored step, whose overview takes time, while the ranks go on; after the one before it.
     mpi::Agreed finish_later(const output::Step& stored) noexcept;
+    /// Local: rank 0 gives a stored step its name; how that went is agreed on later.
+    void name_stored(const output::Step& stored) noexcept;
+    /// Agrees on it, if nobody has yet.
+    mpi::Agreed agree_on_names() noexcept;
     /// Waits for that, if it is under way.
     mpi::Agreed finish_behind() noexcept;
     /// Local: the names of the open step, and what its overview is made from if there is to be one.

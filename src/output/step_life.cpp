@@ -11,7 +11,8 @@
 //  5. Written: all values are in the file. Hidden: they are copied and on their way; end_step returns, and 6 comes in a
 //  later call, when all ranks have stored theirs: steps are finished in their order.
 //  6. Finished: rank 0 has made its overview where one is asked for, synced and renamed it, and shows it (series_view.hpp). Of a hidden step with an overview
-//  this is done while the ranks go on, and agreed on in a later call.
+//  this is done while the ranks go on, and agreed on in a later call; without one it is done at once, and agreed on with the next
+//  step's description or at close: no step behind one whose name has failed gets a name.
 //
 // From create to close rank 0 holds the prefix's lock. An error at any point: steps before it are finished, rank 0 removes the
 // temporary files of it and of those behind it, and the object is failed on all ranks.
@@ -140,6 +141,7 @@ void Output::Impl::begin_call() noexcept {
 mpi::Agreed Output::Impl::run_step() noexcept {
     begin_call();
     if (mpi::Agreed agreed = finish_draining(method->most_draining() - 1); !agreed.status.ok()) return agreed;
+    if (std::exchange(is_name_open, false)) put_status.keep_first(std::as_const(named));
     mpi::Agreed agreed = format->holds_meshes() ? write_mesh() : mpi::Agreed();
     if (agreed.status.ok() && mesh.needs_file()) {
         // What fails while it drains is not waited for again.
@@ -150,6 +152,7 @@ mpi::Agreed Output::Impl::run_step() noexcept {
     if (agreed.status.ok()) return agreed;
     mpi::Agreed earlier = finish_draining(0);
     if (earlier.status.ok()) earlier = finish_behind();
+    if (earlier.status.ok()) earlier = agree_on_names();
     return earlier.status.ok() ? agreed : earlier;
 }
 
@@ -235,7 +238,11 @@ mpi::Agreed Output::Impl::finish_oldest() noexcept {
     for (const auto& [begin_s, end_s] : gaps)
         times.hidden_s += std::max(0.0, std::min(stored_s, end_s) - std::max(from_s, begin_s));
     last_stored_s = std::max(last_stored_s, stored_s);
-    if (agreed.status.ok()) agreed = options.overview ? finish_later(oldest.names) : finish(oldest.names);
+    if (agreed.status.ok() && options.overview) {
+        agreed = finish_later(oldest.names);
+    } else if (agreed.status.ok()) {
+        name_stored(oldest.names);
+    }
     if (agreed.status.ok()) draining.pop_front();
     return agreed;
 }
@@ -271,6 +278,24 @@ mpi::Agreed Output::Impl::finish_behind() noexcept {
     mpi::Agreed agreed = mpi::agree(comm, status);
     if (agreed.status.ok()) show(number_behind);
     return agreed;
+}
+
+void Output::Impl::name_stored(const Step& stored) noexcept {
+    Stopwatch stopwatch(times.finish_s);
+    if (!method->writes_step_file()) return;
+    is_name_open = true;
+    if (!is_rank_0() || !named.ok()) return;
+    named = guarded("finishing the step", [&] {
+        return output::finish_file(stored.part_path, stored.path, options.sync);
+    });
+    if (!named.ok()) return;
+    std::erase(parts_made, stored.part_path);
+    show(stored.number);
+}
+
+mpi::Agreed Output::Impl::agree_on_names() noexcept {
+    if (!std::exchange(is_name_open, false)) return {};
+    return mpi::agree(comm, named);
 }
 
 mpi::Agreed Output::Impl::finish(const Step& finished) noexcept {
@@ -364,6 +389,7 @@ mpi::Agreed Output::Impl::run_close() noexcept {
     begin_call();
     mpi::Agreed agreed = finish_draining(0);
     if (agreed.status.ok()) agreed = finish_behind();
+    if (agreed.status.ok()) agreed = agree_on_names();
     if (!agreed.status.ok()) fail(agreed);
     if (mpi::Agreed closed = method->close(times); agreed.status.ok()) agreed = closed;
     if (is_rank_0()) {

@@ -27,7 +27,9 @@ void check_mpi(int error, const char* call) {
 class EngineTransfer final : public Transfer {
   public:
     EngineTransfer(std::string name, const Comm& comm, const Pattern& pattern, const Hints& hints)
-        : name_(std::move(name)), comm_(comm), file_(pattern.files[static_cast<std::size_t>(comm.rank())]) {
+        : name_(std::move(name)),
+          comm_(Comm::duplicate(comm.handle())),
+          file_(pattern.files[static_cast<std::size_t>(comm.rank())]) {
         std::vector<std::string> warnings;
         auto options = io::engine_options(hints, warnings);
         if (!options.ok()) throw Error(options.status().code(), options.status().text());
@@ -53,7 +55,7 @@ class EngineTransfer final : public Transfer {
 
   private:
     std::string name_;
-    const Comm& comm_;
+    Comm comm_;  // its own, and with it buffers and threads as its hints say
     Region file_;
     io::EngineOptions options_;
     bool is_write_ = false;

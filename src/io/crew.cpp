@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 #include <exception>
+#include <mutex>
 #include <new>
 
 #include "io/storage_memory.hpp"
@@ -18,6 +19,12 @@ Aggregators Aggregators::choose(const Comm& comm, int count, int per_node) {
         const bool is_here = comm.state().node_of_rank[static_cast<std::size_t>(rank)] == comm.node();
         result.local_index.push_back(is_here ? result.num_local++ : -1);
         if (rank == comm.rank()) result.my_domain = static_cast<int>(d);
+    }
+    std::vector<int> num_of_node(static_cast<std::size_t>(comm.num_nodes()));
+    for (const int rank : result.ranks) {
+        const int node = comm.state().node_of_rank[static_cast<std::size_t>(rank)];
+        result.most_of_a_node =
+            std::max(result.most_of_a_node, ++num_of_node[static_cast<std::size_t>(node)]);
     }
     return result;
 }
@@ -37,22 +44,23 @@ Status Crew::set_up(const Comm& comm, const Wishes& wishes, const Aggregators& a
                               wishes_.cb_bytes == wishes.cb_bytes && wishes_.depth >= wishes.depth &&
                               wishes_.access == wishes.access && wishes_.io_threads == wishes.io_threads;
     if (is_as_wished) return {};
-    if (pipeline_) pipeline_->wait_for_all(comm);
+    if (pipeline_) {
+        pipeline_->wait_for_all(comm);
+        remember();
+    }
     pipeline_.reset();
     buffers_ = {};
+    window_
+        .free();  // all ranks of the node have come behind their last use of it: this call follows a meeting
     const bool has_staging = comm.num_nodes() > 1;
     const std::int64_t bytes =
         NodeBuffers::bytes_needed(aggregators.num_local, has_staging, wishes.cb_bytes, wishes.depth);
-    // Nobody may use the old memory any more: allocating meets the node's ranks.
-    node::NodeWindow window;
-    Status status = node::NodeWindow::allocate(comm, bytes + 4096, window);
-    window_.free();
+    Status status = node::NodeWindow::allocate(comm, bytes + 4096, window_);
     if (comm.num_nodes() > 1) status = mpi::agree(comm, status).status;
     if (!status.ok()) {
-        window.free();
+        window_.free();
         return status;
     }
-    window_ = std::move(window);
     wishes_ = wishes;
     cores_ = cores;
     buffers_.cb_bytes = wishes.cb_bytes;
@@ -63,7 +71,7 @@ Status Crew::set_up(const Comm& comm, const Wishes& wishes, const Aggregators& a
     Status failed;
     if (aggregators.my_domain >= 0) {
         const int local = aggregators.local_index[static_cast<std::size_t>(aggregators.my_domain)];
-        failed = start_pipeline(static_cast<std::size_t>(local), *file, cores);
+        failed = start_pipeline(static_cast<std::size_t>(local), *file);
     }
     if (has_staging && comm.node_rank() == 0) {
         new (buffers_.staging) AggregatorState{};
@@ -93,19 +101,19 @@ storage::AccessOptions Crew::access_options(std::size_t local, const storage::Fi
     return options;
 }
 
-Status Crew::start_pipeline(std::size_t local, storage::File& file, const CoreSet& cores) {
+Status Crew::start_pipeline(std::size_t local, storage::File& file) {
     new (buffers_.aggregators[local]) AggregatorState{};
     if (!window_.is_zero()) buffers_.clear(buffers_.marks[local]);
-    device_ = StorageMemory::device_of(file);
     auto access = storage::make_access(access_options(local, file));
     if (!access.ok()) return access.status();
     const Pipeline::Memory memory{buffers_.aggregators[local], buffers_.buffers[local], buffers_.marks[local],
                                   buffers_.cb_bytes, buffers_.depth};
     try {
-        pipeline_ = std::make_unique<Pipeline>(std::move(access).value(), memory, cores);
+        pipeline_ = std::make_unique<Pipeline>(std::move(access).value(), memory, cores_);
     } catch (const std::exception& error) {  // no thread, or no memory, to be had
         return {ErrorCode::out_of_memory, std::string("starting the file access: ") + error.what()};
     }
+    has_new_access(StorageMemory::device_of(file));
     return {};
 }
 
@@ -132,20 +140,83 @@ void Crew::begin(const Comm& comm, const std::shared_ptr<Phase>& phase) {
     if (device != device_) {
         const auto* const state = pipeline_->memory().state;
         const auto local = std::ranges::find(buffers_.aggregators, state) - buffers_.aggregators.begin();
-        auto access =
-            storage::make_access(access_options(static_cast<std::size_t>(local), *phase->file));
-        if (access.ok()) pipeline_->replace_access(comm, std::move(access).value());
-        device_ = device;
+        pipeline_->wait_for_all(comm);
+        remember();
+        auto access = storage::make_access(access_options(static_cast<std::size_t>(local), *phase->file));
+        if (access.ok()) {
+            pipeline_->replace_access(std::move(access).value());
+            has_new_access(device);
+        }
     }
+    has_served_ = true;
+    phase->access_number = access_number_;
     pipeline_->begin(comm, phase);
 }
 
-Service Crew::learn(const storage::File& file, Service before) const {
-    if (!pipeline_ || StorageMemory::device_of(file) != device_) return before;
+void Crew::has_new_access(std::uint64_t device) {
+    device_ = device;
+    has_served_ = false;
+    ++access_number_;
+}
+
+void Crew::remember() const {
+    if (!has_served_) return;
     const storage::Access& access = pipeline_->access();
-    const Service service = access.storage_blocks() ? Service::waits : Service::from_memory;
-    StorageMemory::learn(file, service, access.learnt());
-    return service;
+    StorageMemory::learn(device_, access.storage_blocks() ? Service::waits : Service::from_memory,
+                         access.learnt());
+}
+
+Service Crew::learn(const storage::File& file, const Phase& phase, Service before) const {
+    const bool is_its_own =
+        pipeline_ && phase.access_number == access_number_ && StorageMemory::device_of(file) == device_;
+    if (!is_its_own) return before;
+    remember();
+    return pipeline_->access().storage_blocks() ? Service::waits : Service::from_memory;
+}
+
+class Crew::EndAtFinalize {
+  public:
+    static void add(Crew* crew) {
+        static std::once_flag once;
+        std::call_once(once, [] {
+            int key = MPI_KEYVAL_INVALID;
+            mpi::check(MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, end_all, &key, nullptr),
+                       "MPI_Comm_create_keyval");
+            mpi::check(MPI_Comm_set_attr(MPI_COMM_SELF, key, nullptr), "MPI_Comm_set_attr");
+            MPI_Comm_free_keyval(&key);  // which only marks it, as long as the attribute is there
+        });
+        const std::scoped_lock lock(mutex());
+        crews().push_back(crew);
+    }
+    static void remove(Crew* crew) {
+        const std::scoped_lock lock(mutex());
+        std::erase(crews(), crew);
+    }
+
+  private:
+    // MPI_Finalize runs the delete callbacks of MPI_COMM_SELF's attributes first.
+    static int end_all(MPI_Comm, int, void*, void*) {
+        const std::scoped_lock lock(mutex());
+        for (Crew* const crew : crews()) crew->pipeline_.reset();
+        return MPI_SUCCESS;
+    }
+    // Never destroyed: a Comm may be dropped after static destructors.
+    static std::mutex& mutex() {
+        static auto* const mutex = new std::mutex;
+        return *mutex;
+    }
+    static std::vector<Crew*>& crews() {
+        static auto* const crews = new std::vector<Crew*>;
+        return *crews;
+    }
+};
+
+Crew::Crew() {
+    EndAtFinalize::add(this);
+}
+
+Crew::~Crew() {
+    EndAtFinalize::remove(this);
 }
 
 void Crew::free() {

@@ -20,6 +20,7 @@ struct Aggregators {
     std::vector<int> ranks;        ///< of each domain
     std::vector<int> local_index;  ///< of each domain: its aggregator's index on this node, or -1
     int num_local = 0;             ///< on this node
+    int most_of_a_node = 1;        ///< equal on all ranks
     int my_domain = -1;            ///< this rank's; -1: it is none of them
 
     /// `count` and `per_node` as of choose_aggregators. Pure.
@@ -36,12 +37,16 @@ class Crew final : public mpi::Attachment {
     /// The Comm's own: made by the first call, freed by Comm::free. Local, but in the same order on all ranks among what
     /// else is attached.
     [[nodiscard]] static Crew& of(const Comm& comm);
+    Crew();
+    ~Crew() override;
+    Crew(const Crew&) = delete;
+    Crew& operator=(const Crew&) = delete;
 
     /// What a file wants; equal on all ranks.
     struct Wishes {
         std::vector<int> aggregators;  ///< ranks
         std::int64_t cb_bytes = 0;
-        int depth = 0;  ///< at least
+        int depth = 0;  ///< at least: a crew that has more serves those who want less
         std::string access;
         int io_threads = 0;
     };
@@ -60,9 +65,9 @@ class Crew final : public mpi::Attachment {
     void reset_staging();
     /// This aggregator's phase begins.
     void begin(const Comm& comm, const std::shared_ptr<Phase>& phase);
-    /// Remembers, for later files, what this aggregator's Access has found out; returns how it serves `file`, and `before` where
-    /// it has served another storage since.
-    Service learn(const storage::File& file, Service before) const;
+    /// Remembers, for later files, what this aggregator's Access has found out; returns how it has served the file's phase, and
+    /// `before` where another Access did.
+    Service learn(const storage::File& file, const Phase& phase, Service before) const;
 
     [[nodiscard]] const NodeBuffers& buffers() const { return buffers_; }
     [[nodiscard]] Pipeline* pipeline() { return pipeline_.get(); }  ///< null: this rank does not aggregate
@@ -70,8 +75,13 @@ class Crew final : public mpi::Attachment {
     void free() override;
 
   private:
-    Status start_pipeline(std::size_t local, storage::File& file, const CoreSet& cores);
+    Status start_pipeline(std::size_t local, storage::File& file);
     [[nodiscard]] storage::AccessOptions access_options(std::size_t local, const storage::File& file) const;
+    void has_new_access(std::uint64_t device);
+    void remember() const;
+    /// Ends the threads of all crews of the process when MPI_Finalize begins: it may take memory away that MPI has given.
+    /// Local.
+    class EndAtFinalize;
 
     // The pipeline's threads use the memory until they end: it goes last.
     node::NodeWindow window_;
@@ -79,7 +89,10 @@ class Crew final : public mpi::Attachment {
     Wishes wishes_;
     CoreSet cores_ = {};
     std::vector<std::uint32_t> next_turns_;
-    std::uint64_t device_ = 0;  // of the storage that the pipeline's Access knows
+    // Of the pipeline's Access: the storage that it knows, whether it has served, and its number among all of this crew's.
+    std::uint64_t device_ = 0;
+    bool has_served_ = false;
+    int access_number_ = 0;
     std::unique_ptr<Pipeline> pipeline_;
 };
 

@@ -75,7 +75,10 @@ INSTANTIATE_TEST_SUITE_P(
                     Setting{"uring", {{"hakobi_shuffle", "always"}, {"hakobi_access", "uring"}}},
                     Setting{"a_rank_a_node",
                             {{"hakobi_shuffle", "always"}, {"cb_buffer_size", "256k"}, {"hakobi_depth", "2"}},
-                            1}),
+                            1},
+                    Setting{"uneven_nodes",
+                            {{"hakobi_shuffle", "always"}, {"cb_nodes", "3"}, {"hakobi_async_budget", "40M"}},
+                            2}),
     [](const auto& test) { return test.param.name; });
 
 bool is_without_ring(const mpi::Agreed& agreed) {
@@ -145,6 +148,16 @@ TEST_P(CrewOf, TurnsBeginAnewBehindTheHighest) {
     }
     for (int f = 0; f < 4; ++f) engines_[static_cast<std::size_t>(f)]->close().throw_if_error();
     for (int f = 0; f < 4; ++f) expect_whole(f);
+}
+
+// Hidden output wants more buffers than an unhidden file has set up, on all nodes or on none.
+TEST_P(CrewOf, AHiddenFileFollowsAnUnhiddenOne) {
+    const std::vector<std::byte> first = values(0), second = values(1);
+    const mpi::Agreed agreed = open(0).write_all(file_, first.data(), memory_);
+    if (is_without_ring(agreed)) GTEST_SKIP() << agreed.status.text();
+    open(1).start_write_all(file_, second.data(), memory_).throw_if_error();
+    for (int f = 0; f < 2; ++f) engines_[static_cast<std::size_t>(f)]->close().throw_if_error();
+    for (int f = 0; f < 2; ++f) expect_whole(f);
 }
 
 TEST_P(CrewOf, AnEngineThatIsDroppedLeavesItsBuffersInOrder) {

@@ -115,8 +115,8 @@ void Engine::Impl::run_phase(Call& call, const RequestTotals& totals) {
             options.holes == "auto" && !totals.leaves_holes && file->abilities().locks_ranges;
         phase = std::make_shared<Phase>();
         phase->turns = plan.turns_of(domain, control->tallies);
-        phase->first_turn = plan.first_turns[static_cast<std::size_t>(
-            plan.local_index[static_cast<std::size_t>(domain)])];
+        phase->first_turn =
+            plan.first_turns[static_cast<std::size_t>(plan.local_index[static_cast<std::size_t>(domain)])];
         phase->is_write = call.is_write;
         phase->may_fill_holes = may_fill_holes;
         phase->file = file.get();
@@ -129,8 +129,8 @@ void Engine::Impl::run_phase(Call& call, const RequestTotals& totals) {
     timeline.add({"plan", 0, start_s, end_s});
     explainer.phase(plan.domains, crew->buffers(), options, domain >= 0 || comm.rank() == 0);
 
-    Shuffle shuffle(comm, plan, crew->buffers(), *control, call.regions, crew->pipeline(), domain, counters, timeline,
-                    team.patience());
+    Shuffle shuffle(comm, plan, crew->buffers(), *control, call.regions, crew->pipeline(), domain, counters,
+                    timeline, team.patience());
     shuffle.run({file_region, call.memory, call.origin}, parts);
     call.position = plan.domains.end_bytes;
     if (!call.is_asynchronous || call.position < totals.end_bytes) wait_for_storage(call);

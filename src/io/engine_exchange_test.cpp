@@ -47,9 +47,8 @@ TEST_P(EngineWith, CyclesThatAreShorterThanABufferEndEveryCall) {
 }
 
 TEST_P(EngineWith, RankZerosOptionsHoldForAll) {
-    const Hints of_rank_0{{"cb_buffer_size", "128k"},
-                          {"cb_config_list", "*:*"},
-                          {"hakobi_shuffle", "always"}};
+    const Hints of_rank_0{
+        {"cb_buffer_size", "128k"}, {"cb_config_list", "*:*"}, {"hakobi_shuffle", "always"}};
     const Hints of_others{{"cb_buffer_size", "64k"}, {"hakobi_depth", "2"}, {"hakobi_shuffle", "never"}};
     make_file(0);
     auto engine = open_engine({path_, true}, comm_.rank() == 0 ? of_rank_0 : of_others);

@@ -29,7 +29,7 @@ struct Engine::Impl {
     Comm comm;
     EngineFile name;
     EngineOptions options;
-    bool is_cb_chosen = true;      // the caller named no cb_buffer_size: cycles may be smaller
+    bool is_cb_chosen = true;  // the caller named no cb_buffer_size: cycles may be smaller
     Aggregators aggregators;
     Crew* crew = nullptr;  // the Comm's
 

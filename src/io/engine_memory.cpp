@@ -55,7 +55,7 @@ Status Engine::Impl::set_up_buffers(bool for_asynchronous) {
                         options.io_threads};
     if (for_asynchronous) {
         const std::int64_t budgeted =
-            options.async_budget_bytes / options.cb_buffer_bytes / std::max(1, aggregators.num_local);
+            options.async_budget_bytes / options.cb_buffer_bytes / aggregators.most_of_a_node;
         wishes.depth = static_cast<int>(std::clamp<std::int64_t>(budgeted, options.depth, max_depth));
     }
     const double start_s = now_s();

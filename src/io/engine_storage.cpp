@@ -47,8 +47,8 @@ void Engine::Impl::try_storage(Call& call) {
 }
 
 bool Engine::Impl::is_one_access(const Call& call) const {
-    return comm.size() == 1 && call.status.ok() && !call.is_asynchronous && !phase &&
-           undone_status.ok() && file && options.shuffle == "auto" && is_short_and_contiguous(call);
+    return comm.size() == 1 && call.status.ok() && !call.is_asynchronous && !phase && undone_status.ok() &&
+           file && options.shuffle == "auto" && is_short_and_contiguous(call);
 }
 
 mpi::Agreed Engine::Impl::access_alone(Call& call) {
@@ -149,7 +149,7 @@ void Engine::Impl::wait_for_storage(Call& call) {
     call.status.keep_first(std::move(status));
     // Before the ranks meet again, and another node writes beside what lies in this one's cache.
     if (writer_block_bytes > 1 && name.is_writable) call.status.keep_first(file->sync());
-    service = crew->learn(*file, service);
+    service = crew->learn(*file, *phase, service);
     add_storage(*std::exchange(phase, {}), counters);
 }
 

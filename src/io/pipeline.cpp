@@ -15,7 +15,10 @@ void add_storage(const Phase& phase, EngineCounters& counters) {
 }
 
 Pipeline::Pipeline(std::unique_ptr<storage::Access> access, const Memory& memory, const CoreSet& cores)
-    : memory_(memory), jobs_(static_cast<std::size_t>(memory.depth)), access_(std::move(access)) {
+    : memory_(memory),
+      jobs_(static_cast<std::size_t>(memory.depth)),
+      maker_(getpid()),
+      access_(std::move(access)) {
     for (std::size_t b = 0; b < jobs_.size(); ++b) {
         jobs_[b].pipeline = this;
         jobs_[b].slot = static_cast<std::uint32_t>(b);
@@ -27,6 +30,11 @@ Pipeline::Pipeline(std::unique_ptr<storage::Access> access, const Memory& memory
 }
 
 Pipeline::~Pipeline() {
+    if (getpid() != maker_) {
+        dispatcher_.detach();
+        (void)access_.release();
+        return;
+    }
     wait_for_all({});
     is_ending_.store(true);
     memory_.state->ready.num_pushed.fetch_add(1, std::memory_order_release);
@@ -48,8 +56,8 @@ void Pipeline::begin(const Comm& comm, const std::shared_ptr<Phase>& phase) {
     futex_wake_all(num_begun_);
     if (phase->is_write) return;
     const auto num_buffers = static_cast<std::uint32_t>(memory_.depth);
-    const std::uint32_t end = phase->first_turn +
-                              std::min(num_buffers, static_cast<std::uint32_t>(phase->turns.size()));
+    const std::uint32_t end =
+        phase->first_turn + std::min(num_buffers, static_cast<std::uint32_t>(phase->turns.size()));
     for (std::uint32_t turn = phase->first_turn; turn < end; ++turn) start_access(phase, turn);
 }
 
@@ -72,8 +80,7 @@ Status Pipeline::wait(const Comm& comm, Phase& phase) {
     return std::exchange(phase.status, {});
 }
 
-void Pipeline::replace_access(const Comm& comm, std::unique_ptr<storage::Access> access) {
-    wait_for_all(comm);
+void Pipeline::replace_access(std::unique_ptr<storage::Access> access) {
     access_ = std::move(access);
 }
 
@@ -110,6 +117,7 @@ void Pipeline::dispatch() {
         std::atomic<std::uint32_t>& entry = ready.entries[head_++ % max_depth];
         std::uint32_t value = entry.load(std::memory_order_acquire);
         while (value == 0) {
+            if (is_ending_.load()) return;
             std::this_thread::yield();
             value = entry.load(std::memory_order_acquire);
         }
@@ -174,8 +182,8 @@ void Pipeline::start_access(const std::shared_ptr<Phase>& phase, std::uint32_t t
     } else {
         const ByteMarks marks = marks_of(b);
         request.holes = &job.holes.emplace(marks, buffer(b));
-        request.extents = extents_of(
-            marks, turn.begin_bytes, {phase->may_fill_holes, access_->cost(false), access_->cost(true)});
+        request.extents = extents_of(marks, turn.begin_bytes,
+                                     {phase->may_fill_holes, access_->cost(false), access_->cost(true)});
     }
     if (phase->has_failed.load(std::memory_order_relaxed)) {
         finished(job);  // what follows an error is not written, and nobody waits for it

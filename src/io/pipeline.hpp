@@ -1,5 +1,7 @@
 #pragma once
 
+#include <unistd.h>
+
 #include <atomic>
 #include <cstdint>
 #include <deque>
@@ -35,6 +37,7 @@ struct Phase {
     storage::File* file = nullptr;
     std::atomic<std::int64_t>* end_of_file = nullptr;  ///< shared: lowered when a read comes back short
     Timeline* timeline = nullptr;
+    int access_number = 0;  ///< the crew's, of the Access that serves it
 
     [[nodiscard]] std::uint32_t end_turn() const {
         return first_turn + static_cast<std::uint32_t>(turns.size());
@@ -83,8 +86,8 @@ class Pipeline {
     /// The same, and leaves the error there.
     static void wait_until_over(const Comm& comm, Phase& phase);
     void wait_for_all(const Comm& comm);
-    /// Replaces the Access once all that was begun is over.
-    void replace_access(const Comm& comm, std::unique_ptr<storage::Access> access);
+    /// All that was begun is over.
+    void replace_access(std::unique_ptr<storage::Access> access);
     /// Numbers turns from 0 again, once all that was begun is over. No rank of the node may have deposited meanwhile.
     void restart_turns(const Comm& comm);
 
@@ -116,10 +119,11 @@ class Pipeline {
 
     Memory memory_;
     std::vector<Job> jobs_;
-    std::mutex mutex_;  // of the next
+    std::mutex mutex_;                           // of the next
     std::deque<std::shared_ptr<Phase>> phases_;  // begun, and not known to be over
     FutexWord num_begun_{0};
 
+    const pid_t maker_;  // a process that was forked has neither the threads nor a right to the buffers
     std::atomic<bool> is_ending_{false};
     std::uint32_t num_taken_ = 0, head_ = 0;  // of the ready queue; the dispatcher's own
     std::unique_ptr<storage::Access> access_;

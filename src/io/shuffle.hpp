@@ -48,9 +48,10 @@ struct NodeBuffers {
 struct PhasePlan {
     bool is_write = false;
     Domains domains;
-    std::vector<int> aggregators;      ///< rank of each domain's aggregator
-    std::vector<int> local_index;      ///< of each domain: its aggregator's index on this node, or -1
-    std::vector<std::uint32_t> turns;  ///< of each cycle: its turn at its aggregator, or its staging turn of this phase
+    std::vector<int> aggregators;  ///< rank of each domain's aggregator
+    std::vector<int> local_index;  ///< of each domain: its aggregator's index on this node, or -1
+    std::vector<std::uint32_t>
+        turns;  ///< of each cycle: its turn at its aggregator, or its staging turn of this phase
     std::vector<std::uint32_t> first_turns;  ///< of each local aggregator in this phase
     std::vector<std::uint32_t>
         staging_cycles;  ///< cycles of other nodes' aggregators that this node contributes to, in staging order

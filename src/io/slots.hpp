@@ -29,7 +29,7 @@ struct alignas(64) Slot {
     FutexWord turn;
     FutexWord num_arrived;  ///< contributions deposited (writing) or collected (reading) of this turn
     static constexpr std::uint32_t filled = 1u << 31;
-    /// From here on turns are numbered from 0 again (Crew::restart_turns).
+    /// From here on turns are numbered from 0 again (Crew::keep_turns_in_range).
     static constexpr std::uint32_t most_turns = 1u << 30;
 };
 

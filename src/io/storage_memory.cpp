@@ -30,9 +30,8 @@ StorageMemory::Known StorageMemory::of(const storage::File& file) {
     return at == memory().known.end() ? Known() : at->second;
 }
 
-void StorageMemory::learn(const storage::File& file, Service service,
+void StorageMemory::learn(std::uint64_t device, Service service,
                           std::optional<storage::Concurrency> threads) {
-    const std::uint64_t device = device_of(file);
     if (device == 0) return;
     const std::scoped_lock lock(memory().mutex);
     Known& entry = memory().known[device];

@@ -1,7 +1,9 @@
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <optional>
+#include <utility>
 
 #include "io/plan.hpp"
 #include "storage/concurrency.hpp"
@@ -23,9 +25,12 @@ class StorageMemory {
         }
     };
     [[nodiscard]] static Known of(const storage::File& file);
-    /// Nothing for a file without a device.
     static void learn(const storage::File& file, Service service,
-                      std::optional<storage::Concurrency> threads = {});
+                      std::optional<storage::Concurrency> threads = {}) {
+        learn(device_of(file), service, std::move(threads));
+    }
+    /// Nothing for device 0.
+    static void learn(std::uint64_t device, Service service, std::optional<storage::Concurrency> threads);
     /// 0: the file has none.
     [[nodiscard]] static std::uint64_t device_of(const storage::File& file);
 };

@@ -110,7 +110,8 @@ Status NodeWindow::take(const Comm& comm, std::int64_t bytes, NodeWindow& window
 }
 
 void NodeWindow::keep(const Comm& comm, NodeWindow& window) {
-    constexpr std::size_t most = 8;  // files that one user of the Comm has open at once (Output's hidden steps)
+    constexpr std::size_t most =
+        8;  // files that one user of the Comm has open at once (Output's hidden steps)
     std::vector<NodeWindow>& kept = kept_windows(comm);
     if (window.data_ == nullptr) return;
     if (kept.size() == most) {

@@ -42,11 +42,11 @@ struct Output::Impl {
     std::string part_behind;              // rank 0: its temporary file
     std::int64_t number_behind = 0;       // its number
     output::Behind behind;
-    bool is_name_open = false;            // a stored step was named, and the ranks have not agreed on how that went
-    Status named;                         // rank 0: how it went
-    Status failure;                       // why the object is failed
-    Status put_status;                    // the first mistake in this step's puts
-    output::Step step;                    // the open step; its layout is kept from step to step
+    bool is_name_open = false;  // a stored step was named, and the ranks have not agreed on how that went
+    Status named;               // rank 0: how it went
+    Status failure;             // why the object is failed
+    Status put_status;          // the first mistake in this step's puts
+    output::Step step;          // the open step; its layout is kept from step to step
     std::vector<output::HeldField> held;  // one a field of it
     output::MeshState mesh;
     /// A step on its way: its names, and when end_step returned from it.

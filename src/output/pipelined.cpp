@@ -42,7 +42,8 @@ class Pipelined final : public Method {
 
     [[nodiscard]] int num_draining() const override { return static_cast<int>(draining_.size()); }
     [[nodiscard]] int num_drained() const override {
-        const auto first = std::ranges::find_if(draining_, [](const auto& each) { return !each->is_stored(); });
+        const auto first =
+            std::ranges::find_if(draining_, [](const auto& each) { return !each->is_stored(); });
         return static_cast<int>(first - draining_.begin());
     }
     [[nodiscard]] int most_draining() const override { return most_draining_files; }

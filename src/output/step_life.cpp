@@ -285,9 +285,8 @@ void Output::Impl::name_stored(const Step& stored) noexcept {
     if (!method->writes_step_file()) return;
     is_name_open = true;
     if (!is_rank_0() || !named.ok()) return;
-    named = guarded("finishing the step", [&] {
-        return output::finish_file(stored.part_path, stored.path, options.sync);
-    });
+    named = guarded("finishing the step",
+                    [&] { return output::finish_file(stored.part_path, stored.path, options.sync); });
     if (!named.ok()) return;
     std::erase(parts_made, stored.part_path);
     show(stored.number);

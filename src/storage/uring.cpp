@@ -286,7 +286,8 @@ class UringAccess final : public Access {
                 status = status_of_errno(static_cast<int>(-moved), is_write ? "cannot write" : "cannot read",
                                          running.file->path());
             } else if (moved == 0 && is_write) {
-                status = {ErrorCode::io, "cannot write " + running.file->path() + ": the file system took no byte"};
+                status = {ErrorCode::io,
+                          "cannot write " + running.file->path() + ": the file system took no byte"};
             }
         }
         complete(piece, 0, std::move(status));

@@ -18,7 +18,7 @@ class MessageContext {
     /// Collective over it.
     void free();
 
-    enum class Kind { halos, buffer_arrays, chunks };
+    enum class Kind { halos, buffer_arrays, chunks, descriptions };
     /// What all objects of that kind on `comm` send in; Comm::free releases it. The first call is collective.
     [[nodiscard]] static MessageContext of(const Comm& comm, Kind kind);
 

@@ -1,6 +1,7 @@
 #include "mpi/messages.hpp"
 
 #include <algorithm>
+#include <limits>
 
 #include "mpi/comm_state.hpp"
 
@@ -19,7 +20,40 @@ void for_each_part(Bytes bytes, Use use) {
     }
 }
 
+/// A value that the ranks' maximum replaces, and one that their sum does.
+struct MaxAndSum {
+    std::int64_t maximum = std::numeric_limits<std::int64_t>::min();
+    std::int64_t sum = 0;
+};
+
+extern "C" void reduce_max_and_sum(void* in, void* in_out, int* count, MPI_Datatype*) {
+    const auto* from = static_cast<const MaxAndSum*>(in);
+    auto* to = static_cast<MaxAndSum*>(in_out);
+    for (int i = 0; i < *count; ++i) {
+        to[i].maximum = std::max(to[i].maximum, from[i].maximum);
+        to[i].sum += from[i].sum;
+    }
+}
+
 }  // namespace
+
+void all_max_and_sum(const Comm& comm, std::span<std::int64_t> maxima, std::span<std::int64_t> sums) {
+    std::vector<MaxAndSum> pairs(std::max(maxima.size(), sums.size()));
+    for (std::size_t i = 0; i < maxima.size(); ++i) pairs[i].maximum = maxima[i];
+    for (std::size_t i = 0; i < sums.size(); ++i) pairs[i].sum = sums[i];
+    MPI_Datatype type = MPI_DATATYPE_NULL;
+    MPI_Op op = MPI_OP_NULL;
+    check(MPI_Type_contiguous(2, MPI_INT64_T, &type), "MPI_Type_contiguous");
+    check(MPI_Type_commit(&type), "MPI_Type_commit");
+    check(MPI_Op_create(reduce_max_and_sum, 1, &op), "MPI_Op_create");
+    check(MPI_Allreduce(MPI_IN_PLACE, pairs.data(), static_cast<int>(pairs.size()), type, op,
+                        comm.state().internal),
+          "MPI_Allreduce");
+    check(MPI_Op_free(&op), "MPI_Op_free");
+    check(MPI_Type_free(&type), "MPI_Type_free");
+    for (std::size_t i = 0; i < maxima.size(); ++i) maxima[i] = pairs[i].maximum;
+    for (std::size_t i = 0; i < sums.size(); ++i) sums[i] = pairs[i].sum;
+}
 
 void all_max(const Comm& comm, std::span<std::int64_t> values) {
     check(MPI_Allreduce(MPI_IN_PLACE, values.data(), static_cast<int>(values.size()), MPI_INT64_T, MPI_MAX,

@@ -14,6 +14,10 @@ namespace hakobi::mpi {
 /// Collective: every rank gets the maximum over the ranks, element by element.
 void all_max(const Comm& comm, std::span<std::int64_t> values);
 
+/// Collective: every rank gets the maximum over the ranks of each of `maxima` and the sum of each of `sums`, by one
+/// all-reduce.
+void all_max_and_sum(const Comm& comm, std::span<std::int64_t> maxima, std::span<std::int64_t> sums);
+
 /// Collective: every rank gets the sum over the ranks before it, element by element, and in `totals`, as long, over all.
 void sum_before(const Comm& comm, std::span<std::int64_t> values, std::span<std::int64_t> totals);
 

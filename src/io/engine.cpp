@@ -1,12 +1,13 @@
 // Two-phase collective I/O whose phases overlap. One call, on every rank:
 //
 //  1. Describe. Each rank states its request in a summary. On one node the summaries lie in shared memory and the
-//     node's leader adds them up; between nodes one all-gather does it. If somebody brings an error, everybody returns
+//     node's leader adds them up; between nodes one all-reduce does it. If somebody brings an error, everybody returns
 //     it here. If all requests are small, on one node, the data lies in the mailboxes too: the leader makes the file
 //     accesses itself, and the call is over after this one round.
 //  2. Choose the path (plan.cpp): direct, or the shuffle. A direct rank moves its own pieces and goes to step 6. So does,
 //     before it joins the others' shuffle with nothing, a rank whose request has no order.
-//  3. Divide. The range asked for is cut into cycles of one collective buffer, the cycles into file domains. The ranks
+//  3. Divide. The range asked for is cut into cycles of one collective buffer, the cycles into file domains. Between
+//     nodes each rank describes its region to the aggregators in whose domains it has bytes (descriptions.hpp). The ranks
 //     add to each cycle's tally how many of them contribute to it and, writing, whether they fill it.
 //  4. When all tallies are in, each aggregator's used cycles are its turns, numbered on from the phase before, which may have
 //     been another file's. Its pipeline begins the phase: reading, it waits for what it writes and starts to fill buffers.
@@ -105,9 +106,12 @@ void Engine::Impl::run_phase(Call& call, const RequestTotals& totals) {
 
     const double start_s = now_s();
     crew->keep_turns_in_range(comm, team);
-    if (comm.num_nodes() > 1) team.round([&] { reset_phase(plan.domains.num_cycles); });
-    const std::vector<CyclePart> parts =
-        Shuffle::announce(comm, plan, file_region, call.regions, domain, *control);
+    if (comm.num_nodes() > 1) {
+        describe(call, file_region, plan);
+        team.round([&] { reset_phase(plan.domains.num_cycles); });
+    }
+    const Shuffle::Others others{call.held, {places, comm.node_rank()}};
+    const std::vector<CyclePart> parts = Shuffle::announce(comm, plan, file_region, others, domain, *control);
     team.barrier();
     plan.number_turns(control->tallies, crew->next_turns());
     if (domain >= 0) {
@@ -129,8 +133,8 @@ void Engine::Impl::run_phase(Call& call, const RequestTotals& totals) {
     timeline.add({"plan", 0, start_s, end_s});
     explainer.phase(plan.domains, crew->buffers(), options, domain >= 0 || comm.rank() == 0);
 
-    Shuffle shuffle(comm, plan, crew->buffers(), *control, call.regions, crew->pipeline(), domain, counters,
-                    timeline, team.patience());
+    Shuffle shuffle(comm, plan, crew->buffers(), *control, others, crew->pipeline(), domain, counters, timeline,
+                    team.patience());
     shuffle.run({file_region, call.memory, call.origin}, parts);
     call.position = plan.domains.end_bytes;
     if (!call.is_asynchronous || call.position < totals.end_bytes) wait_for_storage(call);

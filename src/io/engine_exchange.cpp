@@ -1,6 +1,5 @@
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <optional>
 #include <string>
 
@@ -9,37 +8,13 @@
 #include "io/policy.hpp"
 #include "io/small.hpp"
 #include "mpi/agree.hpp"
-#include "mpi/nonblocking.hpp"
+#include "mpi/comm_state.hpp"
+#include "mpi/message_context.hpp"
+#include "mpi/messages.hpp"
+#include "mpi/sparse_exchange.hpp"
 #include "storage/concurrency.hpp"
 
 namespace hakobi::io {
-namespace {
-
-constexpr int summary_words = static_cast<int>(sizeof(RequestSummary) / sizeof(std::int64_t));
-
-/// MPI's counts are ints, and every rank would hold as much.
-mpi::Agreed too_irregular(std::int64_t num_words) {
-    return {{ErrorCode::unsupported, "the ranks' requests take " + std::to_string(num_words) +
-                                         " numbers to describe to other nodes, more than 2^31"},
-            0};
-}
-
-/// The file regions of all ranks. Every rank has the same words, so that all find the same one unreadable.
-mpi::Agreed regions_of(std::span<const RequestSummary> requests, std::span<const std::int64_t> words,
-                       std::vector<Region>& regions) {
-    for (const RequestSummary& request : requests) {
-        const auto length = static_cast<std::size_t>(request.num_words);
-        regions.push_back(length == 0 ? Region() : Region::from_words(words.first(length)));
-        words = words.subspan(length);
-        if (!regions.back().valid()) {
-            return {{ErrorCode::internal, "a request came to the other ranks unreadable"},
-                    static_cast<int>(regions.size()) - 1};
-        }
-    }
-    return {};
-}
-
-}  // namespace
 
 RequestSummary Engine::Impl::summary_of(const Call& call) {
     RequestSummary mine;
@@ -127,39 +102,41 @@ RequestTotals Engine::Impl::exchange_on_node(Call& call, const RequestSummary& m
     return word.totals;
 }
 
-RequestTotals Engine::Impl::exchange(Call& call, RequestSummary mine, bool may_be_small, bool& was_small,
-                                     mpi::Agreed& agreed) {
+RequestTotals Engine::Impl::exchange(Call& call, const RequestSummary& mine, bool may_be_small,
+                                     bool& was_small, mpi::Agreed& agreed) {
     RequestTotals totals;
     if (comm.num_nodes() == 1) {
         totals = exchange_on_node(call, mine, may_be_small, was_small, agreed);
     } else {
-        std::vector<std::int64_t> words;
-        if (call.regions.empty() && mine.size_bytes > 0 && call.is_ordered) call.file.to_words(words);
-        mine.num_words = static_cast<std::int64_t>(words.size());
         const double start_s = now_s();
-        const std::span<const std::int64_t> mine_words(reinterpret_cast<const std::int64_t*>(&mine),
-                                                       summary_words);
-        const std::vector<std::int64_t> all = mpi::all_gather(comm, mine_words);
-        const std::span<const RequestSummary> requests(reinterpret_cast<const RequestSummary*>(all.data()),
-                                                       static_cast<std::size_t>(comm.size()));
-        totals = total_of(requests);
-        if (totals.error_code != 0) {
-            agreed = mpi::agree(comm, call.status);
-        } else if (call.regions.empty() && totals.size_bytes > 0) {
-            std::vector<std::int64_t> lengths;
-            std::int64_t num_words = 0;
-            for (const RequestSummary& request : requests) {
-                lengths.push_back(request.num_words);
-                num_words += request.num_words;
-            }
-            agreed = num_words > std::numeric_limits<int>::max()
-                         ? too_irregular(num_words)
-                         : regions_of(requests, mpi::all_gather(comm, words, lengths), call.regions);
-        }
+        ReducedSummary sums = reduced(mine, comm.rank());
+        mpi::all_max_and_sum(comm, sums.maxima, sums.sums);
+        totals = total_of(sums);
+        if (totals.error_code != 0) agreed = mpi::agree(comm, call.status);
         counters.wait_peer_s += now_s() - start_s;
     }
     call.end_of_file = std::min(call.end_of_file, totals.end_of_file);
     return totals;
+}
+
+void Engine::Impl::describe(Call& call, const Region& file_region, const PhasePlan& plan) {
+    const double start_s = now_s();
+    if (!call.describer) call.describer.emplace(file_region);
+    std::vector<mpi::WordsTo> messages;
+    for (const Description& description : call.describer->due(plan.domains, plan.local_index))
+        messages.push_back(
+            {plan.aggregators[static_cast<std::size_t>(description.domain)], description.words});
+    mpi::MessageContext context = mpi::MessageContext::of(comm, mpi::MessageContext::Kind::descriptions);
+    call.held.begin_phase();
+    std::vector<mpi::WordsFrom> received = mpi::sparse_exchange(comm, context, messages);
+    for (mpi::WordsFrom& from : received) {
+        const int node = comm.state().node_of_rank[static_cast<std::size_t>(from.rank)];
+        if (!call.held.hold(node, from.rank, from.words))
+            mpi::end_program("the request of rank " + std::to_string(from.rank) + " came unreadable");
+        from.words = {};
+    }
+    call.held.arrange();
+    counters.wait_peer_s += now_s() - start_s;
 }
 
 }  // namespace hakobi::io

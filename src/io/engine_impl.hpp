@@ -11,6 +11,7 @@
 #include "base/timeline.hpp"
 #include "io/ahead.hpp"
 #include "io/crew.hpp"
+#include "io/descriptions.hpp"
 #include "io/engine.hpp"
 #include "io/report.hpp"
 #include "io/shuffle.hpp"
@@ -70,7 +71,9 @@ struct Engine::Impl {
         bool has_moved = false;  // them, and has nothing left
         bool may_fill_holes = false;  // nobody else writes in this call
         Status status = {};
-        std::vector<Region> regions = {};  // of all ranks, when there is more than one node
+        // Between nodes: what this rank tells aggregators, and what it holds as one.
+        std::optional<Describer> describer = {};
+        HeldRegions held = {};
 
         [[nodiscard]] std::int64_t bytes_done() const { return file.bytes_below(position); }
     };
@@ -103,10 +106,12 @@ struct Engine::Impl {
     mpi::Agreed run_phases(Call& call);
     RequestSummary summary_of(const Call& call);
     /// Steps 1 and 6.
-    RequestTotals exchange(Call& call, RequestSummary mine, bool may_be_small, bool& was_small,
+    RequestTotals exchange(Call& call, const RequestSummary& mine, bool may_be_small, bool& was_small,
                            mpi::Agreed& agreed);
     RequestTotals exchange_on_node(Call& call, const RequestSummary& mine, bool may_be_small, bool& was_small,
                                    mpi::Agreed& agreed);
+    /// Collective, between nodes: sends this rank's region to the aggregators of the phase that need it, and receives.
+    void describe(Call& call, const Region& file_region, const PhasePlan& plan);
     [[nodiscard]] Domains domains_of(const RequestTotals& totals) const;
     void reset_phase(std::int64_t num_cycles);
     void move_direct(Call& call, std::int64_t stream_begin, bool in_flight);

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <algorithm>
+#include <array>
 #include <cstdint>
 #include <limits>
 #include <span>
@@ -24,7 +26,6 @@ struct RequestSummary {
     std::int64_t end_of_file =
         std::numeric_limits<std::int64_t>::max();  ///< lowest offset seen behind the file's end
     std::int64_t leaves_holes = 0;  ///< this rank may be writing into holes: nobody may fill them
-    std::int64_t num_words = 0;     ///< of its region's description, for ranks on other nodes
 };
 
 /// What all ranks know of all requests.
@@ -41,6 +42,26 @@ struct RequestTotals {
     friend bool operator==(const RequestTotals&, const RequestTotals&) = default;
 };
 [[nodiscard]] RequestTotals total_of(std::span<const RequestSummary> requests);
+
+/// The same for ranks that do not see each other's summaries: what each gives to one reduction of few numbers, the maximum
+/// of each of `maxima` and the sum of each of `sums`. Of all ranks' together `total_of` makes the totals.
+struct ReducedSummary {
+    enum Maximum {
+        minus_begin,
+        end,
+        largest_size,
+        minus_mean_piece,
+        service,
+        minus_end_of_file,
+        error,
+        holes
+    };
+    enum Sum { size, ranks_with_data };
+    std::array<std::int64_t, holes + 1> maxima{};
+    std::array<std::int64_t, ranks_with_data + 1> sums{};
+};
+[[nodiscard]] ReducedSummary reduced(const RequestSummary& request, int rank);
+[[nodiscard]] RequestTotals total_of(const ReducedSummary& of_all_ranks);
 
 /// How a phase is carried out. The thresholds: policy.hpp.
 enum class Path { nothing, direct, shuffle };
@@ -68,6 +89,11 @@ struct Domains {
 
     [[nodiscard]] std::int64_t cycle_begin(std::int64_t cycle) const;  ///< clipped to [begin, end)
     [[nodiscard]] std::int64_t cycle_end(std::int64_t cycle) const;
+    /// Domain d owns the cycles [first_cycle(d), end_cycle(d)).
+    [[nodiscard]] std::int64_t first_cycle(int domain) const { return domain * cycles_per_domain; }
+    [[nodiscard]] std::int64_t end_cycle(int domain) const {
+        return std::min((domain + 1) * cycles_per_domain, num_cycles);
+    }
     [[nodiscard]] int domain_of(std::int64_t cycle) const {
         return static_cast<int>(cycle / cycles_per_domain);
     }

@@ -196,5 +196,36 @@ TEST(Aggregators, AreSpreadOverNodesFirstAndWithinEachThen) {
     EXPECT_EQ(choose_aggregators(nodes, 100, 1).size(), 10u);
 }
 
+TEST(RequestTotals, AreTheSameByAReduction) {
+    Random random(7);
+    constexpr std::int64_t no_end = std::numeric_limits<std::int64_t>::max();
+    for (int i = 0; i < 5000; ++i) {
+        std::vector<RequestSummary> requests(static_cast<std::size_t>(draw(random, 1, 9)));
+        ReducedSummary all;
+        for (std::size_t rank = 0; rank < requests.size(); ++rank) {
+            RequestSummary& request = requests[rank];
+            if (draw(random, 0, 2) > 0) {
+                request.begin_bytes = draw(random, 0, 1000) << draw(random, 0, 50);
+                request.size_bytes = draw(random, 1, 1000) << draw(random, 0, 30);
+                request.end_bytes = request.begin_bytes + request.size_bytes + draw(random, 0, 100);
+                request.num_pieces = draw(random, 1, 100);
+            }
+            request.service = static_cast<Service>(draw(random, -1, 1));
+            if (draw(random, 0, 5) == 0) request.error_code = draw(random, 1, 3);
+            request.end_of_file = draw(random, 0, 1) == 0 ? no_end : draw(random, 0, 1 << 30);
+            request.leaves_holes = draw(random, 0, 4) == 0 ? 1 : 0;
+            const ReducedSummary each = reduced(request, static_cast<int>(rank));
+            if (rank == 0) {
+                all = each;
+                continue;
+            }
+            for (std::size_t m = 0; m < all.maxima.size(); ++m)
+                all.maxima[m] = std::max(all.maxima[m], each.maxima[m]);
+            for (std::size_t s = 0; s < all.sums.size(); ++s) all.sums[s] += each.sums[s];
+        }
+        ASSERT_EQ(total_of(all), total_of(requests));
+    }
+}
+
 }  // namespace
 }  // namespace hakobi::io

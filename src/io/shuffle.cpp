@@ -89,55 +89,54 @@ std::vector<Turn> PhasePlan::turns_of(int domain, std::span<const CycleTally> ta
 }
 
 Shuffle::Shuffle(const Comm& comm, const PhasePlan& plan, const NodeBuffers& buffers, ControlBlock& control,
-                 std::span<const Region> regions, Pipeline* pipeline, int my_domain, EngineCounters& counters,
+                 const Others& others, Pipeline* pipeline, int my_domain, EngineCounters& counters,
                  Timeline& timeline, const Patience& patience)
     : comm_(comm),
       plan_(plan),
       buffers_(buffers),
       control_(control),
-      regions_(regions),
+      held_(others.held),
+      node_parts_(others.node),
+      has_other_nodes_(comm.num_nodes() > 1),
       pipeline_(pipeline),
       my_domain_(my_domain),
       counters_(counters),
       timeline_(timeline),
       spins_(patience.spins),
       takes_turns_(patience.yields > 0) {
-    if (regions_.empty()) return;
-    if (my_domain < 0) return;
+    if (!has_other_nodes_ || my_domain < 0) return;
     const Domains& domains = plan.domains;
-    const std::int64_t first = my_domain * domains.cycles_per_domain;
-    for (std::int64_t c = first; c < std::min(first + domains.cycles_per_domain, domains.num_cycles); ++c) {
+    for (std::int64_t c = domains.first_cycle(my_domain); c < domains.end_cycle(my_domain); ++c) {
         if (plan.turns[static_cast<std::size_t>(c)] != PhasePlan::no_turn) my_cycles_.push_back(c);
     }
 }
 
 std::vector<CyclePart> Shuffle::announce(const Comm& comm, const PhasePlan& plan, const Region& file,
-                                         std::span<const Region> regions, int my_domain,
-                                         ControlBlock& control) {
+                                         const Others& others, int my_domain, ControlBlock& control) {
     std::vector<CyclePart> parts = parts_of(file, plan.domains);
+    const bool has_other_nodes = comm.num_nodes() > 1;
+    if (has_other_nodes) others.node.set(parts, plan.domains.num_cycles);
     Cursor cursor(file);
     for (const CyclePart& part : parts) {
         cursor.seek(part.stream_begin);
-        // A reading cycle is never written back: what it covers does not matter.
-        const Coverage sum = plan.is_write ? coverage(cursor, part.stream_end) : Coverage{};
+        // A reading cycle is never written back: only how much it takes matters, for messages between nodes.
+        Coverage sum;
+        if (plan.is_write) {
+            sum = coverage(cursor, part.stream_end);
+        } else if (has_other_nodes) {
+            sum.bytes = part.stream_end - part.stream_begin;
+        }
         control.tallies[static_cast<std::size_t>(part.cycle)].add(sum);
     }
-    if (my_domain < 0 || regions.empty()) return parts;
-    const auto& nodes = comm.state().ranks_of_node;
-    const std::int64_t first = my_domain * plan.domains.cycles_per_domain;
-    for (std::int64_t c = first;
-         c < std::min(first + plan.domains.cycles_per_domain, plan.domains.num_cycles); ++c) {
-        std::uint32_t num_remote = 0;
-        for (int node = 0; node < comm.num_nodes(); ++node) {
-            if (node == comm.node()) continue;
-            const auto& ranks = nodes[static_cast<std::size_t>(node)];
-            num_remote += std::any_of(ranks.begin(), ranks.end(), [&](int rank) {
-                const Region& region = regions[static_cast<std::size_t>(rank)];
-                return region.bytes_below(plan.domains.cycle_end(c)) >
-                       region.bytes_below(plan.domains.cycle_begin(c));
+    if (my_domain < 0 || !has_other_nodes) return parts;
+    for (std::int64_t c = plan.domains.first_cycle(my_domain); c < plan.domains.end_cycle(my_domain); ++c) {
+        const auto num_remote = std::ranges::count_if(others.held.nodes(), [&](int node) {
+            return std::ranges::any_of(others.held.of_node(node), [&](const HeldRegions::OfRank& held) {
+                return bytes_in_cycle(held.region, plan.domains, c) > 0;
             });
-        }
-        control.tallies[static_cast<std::size_t>(c)].num_remote.store(num_remote, std::memory_order_relaxed);
+        });
+        control.tallies[static_cast<std::size_t>(c)].num_remote.store(static_cast<std::uint32_t>(num_remote),
+                                                                      std::memory_order_relaxed);
     }
     return parts;
 }
@@ -171,7 +170,7 @@ void Shuffle::run(const Request& request, std::span<const CyclePart> parts) {
 void Shuffle::wait_for(FutexWord& word, std::uint32_t value) {
     if (word.load(std::memory_order_acquire) == value) return;
     const double start_s = now_s();
-    if (regions_.empty()) {
+    if (!has_other_nodes_) {
         mpi::wait_until(comm_, word, {.spins = spins_, .yields = 0},
                         [value](std::uint32_t v) { return v == value; });
     } else {

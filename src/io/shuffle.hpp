@@ -9,7 +9,9 @@
 #include <vector>
 
 #include "base/timeline.hpp"
+#include "io/descriptions.hpp"
 #include "io/engine.hpp"
+#include "io/node_parts.hpp"
 #include "io/pipeline.hpp"
 #include "io/plan.hpp"
 #include "io/slots.hpp"
@@ -74,16 +76,19 @@ class Shuffle {
         const Region& memory;
         std::byte* origin;
     };
-    /// `regions`: the file regions of all ranks of the communicator, or empty on a single node. `pipeline`: this
-    /// rank's, when it aggregates; `my_domain` then is its domain, else -1. `patience`: the team's.
+    /// What this rank knows of the other ranks' requests; on a single node none of it is used.
+    struct Others {
+        const HeldRegions& held;  ///< as aggregator, of other nodes' ranks
+        NodeParts node;           ///< of its own node's
+    };
+    /// `pipeline`: this rank's, when it aggregates; `my_domain` then is its domain, else -1. `patience`: the team's.
     Shuffle(const Comm& comm, const PhasePlan& plan, const NodeBuffers& buffers, ControlBlock& control,
-            std::span<const Region> regions, Pipeline* pipeline, int my_domain, EngineCounters& counters,
+            const Others& others, Pipeline* pipeline, int my_domain, EngineCounters& counters,
             Timeline& timeline, const Patience& patience);
 
     /// Adds this rank's parts to the tallies, and as aggregator what other nodes will send. Before number_turns.
     static std::vector<CyclePart> announce(const Comm& comm, const PhasePlan& plan, const Region& file,
-                                           std::span<const Region> regions, int my_domain,
-                                           ControlBlock& control);
+                                           const Others& others, int my_domain, ControlBlock& control);
 
     /// Moves all parts; returns when this rank's memory is its own again and no message needs it.
     void run(const Request& request, std::span<const CyclePart> parts);
@@ -115,13 +120,12 @@ class Shuffle {
     void poll_staging_replies();  // courier, reading
     void unpack_into_buffer(const Receiving& received);
     void arrive(AggregatorState& state, std::uint32_t slot, std::uint32_t expected);
-    [[nodiscard]] std::int64_t bytes_of_rank(int rank, std::int64_t cycle) const;
     [[nodiscard]] std::int64_t bytes_of_node(int node, std::int64_t cycle) const;
     [[nodiscard]] std::int64_t offset_in_node(std::int64_t cycle) const;
     [[nodiscard]] bool travels_packed(int node, std::int64_t cycle) const;
     [[nodiscard]] std::int64_t message_bytes(int node, std::int64_t cycle) const;
     [[nodiscard]] int courier_of(int node, std::int64_t cycle) const;
-    std::int64_t pack_from_buffer(int rank, std::int64_t cycle, const BufferWindow& window,
+    std::int64_t pack_from_buffer(const Region& region, std::int64_t cycle, const BufferWindow& window,
                                   std::byte* packed) const;
     [[nodiscard]] int tag_of(std::int64_t cycle, int node) const;
 
@@ -129,7 +133,9 @@ class Shuffle {
     const PhasePlan& plan_;
     const NodeBuffers& buffers_;
     ControlBlock& control_;
-    std::span<const Region> regions_;
+    const HeldRegions& held_;
+    NodeParts node_parts_;
+    bool has_other_nodes_;
     Pipeline* pipeline_;
     int my_domain_;
     EngineCounters& counters_;

@@ -3,8 +3,8 @@
 // For a cycle whose aggregator is on another node the ranks of a node use a staging buffer of their own node:
 //  writing  1. each contributing rank packs its bytes behind those of the lower ranks of its node;
 //           2. the last of them sends the buffer to the aggregator: one message a (node, aggregator, cycle);
-//           3. the aggregator receives it when its collective buffer has come to that turn, and unpacks it: it knows
-//              every rank's region, so that the message carries data only.
+//           3. the aggregator receives it when its collective buffer has come to that turn, and unpacks it: it holds
+//              the ranks' regions in its file domain (descriptions.hpp), so that the message carries data only.
 //  reading  1. when a turn's bytes are in, the aggregator packs what each node wants of it and sends one message a
 //              node, with the end of the file as it knows it behind the data;
 //           2. one rank of the node, its courier for that staging turn, receives it into the staging buffer;
@@ -25,26 +25,17 @@
 
 namespace hakobi::io {
 
-std::int64_t Shuffle::bytes_of_rank(int rank, std::int64_t cycle) const {
-    const Region& region = regions_[static_cast<std::size_t>(rank)];
-    return region.bytes_below(plan_.domains.cycle_end(cycle)) -
-           region.bytes_below(plan_.domains.cycle_begin(cycle));
-}
-
 std::int64_t Shuffle::bytes_of_node(int node, std::int64_t cycle) const {
+    if (node == comm_.node())
+        return control_.tallies[static_cast<std::size_t>(cycle)].bytes.load(std::memory_order_relaxed);
     std::int64_t bytes = 0;
-    for (const int rank : comm_.state().ranks_of_node[static_cast<std::size_t>(node)])
-        bytes += bytes_of_rank(rank, cycle);
+    for (const HeldRegions::OfRank& held : held_.of_node(node))
+        bytes += bytes_in_cycle(held.region, plan_.domains, cycle);
     return bytes;
 }
 
 std::int64_t Shuffle::offset_in_node(std::int64_t cycle) const {
-    std::int64_t bytes = 0;
-    for (const int rank : comm_.state().ranks_of_node[static_cast<std::size_t>(comm_.node())]) {
-        if (rank == comm_.rank()) break;
-        bytes += bytes_of_rank(rank, cycle);
-    }
-    return bytes;
+    return node_parts_.bytes_before(cycle);
 }
 
 bool Shuffle::travels_packed(int node, std::int64_t cycle) const {
@@ -69,7 +60,7 @@ int Shuffle::tag_of(std::int64_t cycle, int node) const {
 }
 
 bool Shuffle::has_duties() const {
-    if (regions_.empty()) return false;
+    if (!has_other_nodes_) return false;
     if (!sending_.empty() || !receiving_.empty()) return true;
     if (my_domain_ >= 0 && plan_.is_write && next_incoming_ < my_cycles_.size()) return true;
     if (my_domain_ >= 0 && !plan_.is_write && next_outgoing_ < my_cycles_.size()) return true;
@@ -77,7 +68,7 @@ bool Shuffle::has_duties() const {
 }
 
 void Shuffle::poll() {
-    if (regions_.empty()) return;
+    if (!has_other_nodes_) return;
     for (auto at = sending_.begin(); at != sending_.end();) {
         if (!at->message.test()) {
             ++at;
@@ -160,8 +151,9 @@ void Shuffle::poll_incoming_data() {
         const bool has_remote =
             control_.tallies[static_cast<std::size_t>(cycle)].num_remote.load(std::memory_order_relaxed) > 0;
         if (has_remote && slot.turn.load(std::memory_order_acquire) != turn) break;
-        for (int node = 0; has_remote && node < comm_.num_nodes(); ++node) {
-            if (node == comm_.node() || bytes_of_node(node, cycle) == 0) continue;
+        for (const int node : held_.nodes()) {
+            if (!has_remote) break;
+            if (bytes_of_node(node, cycle) == 0) continue;
             Receiving receiving;
             receiving.bytes.resize(static_cast<std::size_t>(message_bytes(node, cycle)));
             receiving.turn = turn;
@@ -206,10 +198,10 @@ void Shuffle::unpack_into_buffer(const Receiving& received) {
             at += run.length;
         }
     }
-    for (const int rank : comm_.state().ranks_of_node[static_cast<std::size_t>(received.node)]) {
-        const std::int64_t bytes = bytes_of_rank(rank, received.cycle);
+    for (const HeldRegions::OfRank& held : held_.of_node(received.node)) {
+        const Region& region = held.region;
+        const std::int64_t bytes = bytes_in_cycle(region, plan_.domains, received.cycle);
         if (bytes == 0 || !travels_packed(received.node, received.cycle)) continue;
-        const Region& region = regions_[static_cast<std::size_t>(rank)];
         Cursor file(region);
         const std::int64_t from = region.bytes_below(plan_.domains.cycle_begin(received.cycle));
         file.seek(from);
@@ -226,11 +218,10 @@ void Shuffle::unpack_into_buffer(const Receiving& received) {
            control_.tallies[static_cast<std::size_t>(received.cycle)].num_contributions());
 }
 
-std::int64_t Shuffle::pack_from_buffer(int rank, std::int64_t cycle, const BufferWindow& window,
+std::int64_t Shuffle::pack_from_buffer(const Region& region, std::int64_t cycle, const BufferWindow& window,
                                        std::byte* packed) const {
-    const std::int64_t bytes = bytes_of_rank(rank, cycle);
+    const std::int64_t bytes = bytes_in_cycle(region, plan_.domains, cycle);
     if (bytes == 0) return 0;
-    const Region& region = regions_[static_cast<std::size_t>(rank)];
     const std::int64_t from = region.bytes_below(plan_.domains.cycle_begin(cycle));
     Cursor file(region);
     file.seek(from);
@@ -259,16 +250,15 @@ void Shuffle::poll_outgoing_data() {
         const double start_s = now_s();
         const BufferWindow window{pipeline_->buffer(b), plan_.domains.cycle_begin(cycle), nullptr};
         const std::int64_t end_of_file = control_.end_of_file.load(std::memory_order_acquire);
-        for (int node = 0; node < comm_.num_nodes(); ++node) {
-            if (node == comm_.node() || bytes_of_node(node, cycle) == 0) continue;
+        for (const int node : held_.nodes()) {
+            if (bytes_of_node(node, cycle) == 0) continue;
             const std::int64_t bytes = message_bytes(node, cycle);
             Sending sending;
             sending.bytes.resize(static_cast<std::size_t>(bytes) + sizeof end_of_file);
             std::byte* at = sending.bytes.data();
             if (travels_packed(node, cycle)) {
-                for (const int rank : comm_.state().ranks_of_node[static_cast<std::size_t>(node)]) {
-                    at += pack_from_buffer(rank, cycle, window, at);
-                }
+                for (const HeldRegions::OfRank& held : held_.of_node(node))
+                    at += pack_from_buffer(held.region, cycle, window, at);
             } else {
                 copy_bytes(at, window.buffer, static_cast<std::size_t>(bytes));
                 at += bytes;

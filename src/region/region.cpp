@@ -314,6 +314,24 @@ void Region::to_words(std::vector<std::int64_t>& words) const {
     }
 }
 
+std::int64_t Region::num_words() const {
+    if (!node_ || !node_->valid) return 1;
+    switch (node_->kind) {
+        case Node::Kind::contiguous:
+            return 3;
+        case Node::Kind::strided:
+            return 4 + node_->element.num_words();
+        case Node::Kind::pieces:
+            return 3 + 2 * std::ssize(node_->offsets);
+        case Node::Kind::parts: {
+            std::int64_t num = 3;
+            for (const Region& part : node_->parts) num += part.num_words();
+            return num;
+        }
+    }
+    return 1;
+}
+
 Region Region::from_words(std::span<const std::int64_t> words) {
     Region region = from_first_words(words);
     return words.empty() ? region : broken();

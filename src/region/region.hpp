@@ -62,6 +62,7 @@ class Region {
     /// The description as plain numbers for a message to another process, and back (`from_words` of what `to_words`
     /// gave, at any depth of nesting, else an invalid region).
     void to_words(std::vector<std::int64_t>& words) const;
+    [[nodiscard]] std::int64_t num_words() const;  ///< that `to_words` adds
     [[nodiscard]] static Region from_words(std::span<const std::int64_t> words);
 
     /// For code that walks the description.

@@ -1,0 +1,78 @@
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "io/plan.hpp"
+#include "region/region.hpp"
+
+namespace hakobi::io {
+
+// Which ranks learn what of each other's file regions, between nodes: an aggregator learns of the bytes in its file domain,
+// and nobody else. Pure; engine_exchange.cpp sends. A description is one word that says for how long it holds, and
+// Region::to_words of the whole region or of its part in the domain, whichever is shorter.
+
+/// What one rank tells the aggregator of a file domain.
+struct Description {
+    int domain = 0;
+    std::span<const std::int64_t> words;
+};
+
+/// The sender's side, for one call.
+class Describer {
+  public:
+    /// `region`: ordered.
+    explicit Describer(Region region) : region_(std::move(region)), num_words_(region_.num_words()) {}
+
+    /// Those due in the phase of `domains`, one for each domain that the region has bytes in: not for domains whose
+    /// aggregator is on this node (`local_index` >= 0), nor where the whole region has been told in an earlier phase. Valid
+    /// until the next call.
+    [[nodiscard]] std::span<const Description> due(const Domains& domains, std::span<const int> local_index);
+
+  private:
+    void add(int domain, std::int64_t stream_begin, std::int64_t stream_end);
+
+    Region region_;
+    std::int64_t num_words_;           // of the whole
+    std::vector<std::int64_t> whole_;  // written when first needed
+    std::vector<bool> has_whole_;      // by domain
+    std::deque<std::vector<std::int64_t>> clipped_;
+    std::vector<Description> due_;
+};
+
+/// The receiver's side, for one call: an aggregator's regions of ranks of other nodes.
+class HeldRegions {
+  public:
+    struct OfRank {
+        int node = 0, rank = 0;
+        bool is_whole = false;
+        Region region;
+        std::int64_t num_words = 0;
+    };
+
+    /// Forgets what held for the phase before only.
+    void begin_phase();
+    /// False when the words are no description: a bug. `arrange` follows the last.
+    [[nodiscard]] bool hold(int node, int rank, std::span<const std::int64_t> words);
+    void arrange();
+
+    /// Nodes with any, ascending; of each its ranks, ascending.
+    [[nodiscard]] std::span<const int> nodes() const noexcept { return nodes_; }
+    [[nodiscard]] std::span<const OfRank> of_node(int node) const;
+    [[nodiscard]] std::int64_t num_words() const;
+
+  private:
+    std::vector<OfRank> regions_;
+    std::vector<int> nodes_;
+};
+
+/// Bytes of an ordered region in one cycle.
+[[nodiscard]] inline std::int64_t bytes_in_cycle(const Region& region, const Domains& domains,
+                                                 std::int64_t cycle) {
+    return region.bytes_below(domains.cycle_end(cycle)) - region.bytes_below(domains.cycle_begin(cycle));
+}
+
+}  // namespace hakobi::io

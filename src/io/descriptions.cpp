@@ -56,8 +56,10 @@ void Describer::add(int domain, std::int64_t stream_begin, std::int64_t stream_e
     due_.push_back({domain, whole_});
 }
 
-void HeldRegions::begin_phase() {
-    std::erase_if(regions_, [](const OfRank& held) { return !held.is_whole; });
+void HeldRegions::begin_phase(const Domains& domains) {
+    std::erase_if(regions_, [&](const OfRank& held) {
+        return !held.is_whole || held.region.end_bytes() <= domains.begin_bytes;
+    });
     nodes_.clear();
 }
 

@@ -53,8 +53,8 @@ class HeldRegions {
         std::int64_t num_words = 0;
     };
 
-    /// Forgets what held for the phase before only.
-    void begin_phase();
+    /// Forgets what held for the phase before only, and regions that end before this one.
+    void begin_phase(const Domains& domains);
     /// False when the words are no description: a bug. `arrange` follows the last.
     [[nodiscard]] bool hold(int node, int rank, std::span<const std::int64_t> words);
     void arrange();

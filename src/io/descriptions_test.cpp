@@ -82,7 +82,7 @@ TEST(Descriptions, AggregatorsKnowTheBytesInTheirCycles) {
         while (begin < end) {
             const Domains domains =
                 make_domains(begin, end, num_ranks, draw(random, 50, 2000), 16, draw(random, 1, 40));
-            for (HeldRegions& of_rank : held) of_rank.begin_phase();
+            for (HeldRegions& of_rank : held) of_rank.begin_phase(domains);
             for (int rank = num_ranks - 1; rank >= 0; --rank) {
                 std::vector<int> local_index(static_cast<std::size_t>(num_ranks), -1);
                 local_index[static_cast<std::size_t>(rank)] = 0;
@@ -177,8 +177,22 @@ TEST(HeldRegions, AreInTheOrderOfNodesAndRanks) {
     EXPECT_EQ(ranks, (std::vector<int>{3, 7, 0, 1}));
     EXPECT_TRUE(held.of_node(1).empty());
     EXPECT_EQ(held.num_words(), 16);
-    held.begin_phase();  // they held for one phase only
-    EXPECT_TRUE(held.of_node(2).empty());
+}
+
+TEST(HeldRegions, WholeOnesStayWhileTheyHaveBytes) {
+    HeldRegions held;
+    std::vector<std::int64_t> part{0}, whole{1};
+    Region::contiguous(0, 9000).to_words(part);
+    Region::contiguous(0, 9000).to_words(whole);
+    ASSERT_TRUE(held.hold(0, 0, part));
+    ASSERT_TRUE(held.hold(0, 1, whole));
+    held.begin_phase(make_domains(8000, 20000, 1, 4096, 1, 1));
+    held.arrange();
+    ASSERT_EQ(held.of_node(0).size(), 1U);
+    EXPECT_EQ(held.of_node(0).front().rank, 1);
+    held.begin_phase(make_domains(9000, 20000, 1, 4096, 1, 1));
+    held.arrange();
+    EXPECT_TRUE(held.nodes().empty());
 }
 
 }  // namespace

@@ -127,7 +127,7 @@ void Engine::Impl::describe(Call& call, const Region& file_region, const PhasePl
         messages.push_back(
             {plan.aggregators[static_cast<std::size_t>(description.domain)], description.words});
     mpi::MessageContext context = mpi::MessageContext::of(comm, mpi::MessageContext::Kind::descriptions);
-    call.held.begin_phase();
+    call.held.begin_phase(plan.domains);
     std::vector<mpi::WordsFrom> received = mpi::sparse_exchange(comm, context, messages);
     for (mpi::WordsFrom& from : received) {
         const int node = comm.state().node_of_rank[static_cast<std::size_t>(from.rank)];

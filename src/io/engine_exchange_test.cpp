@@ -1,5 +1,6 @@
 // What ranks learn of each other before and between the phases of a call, in single cases with hints of their own.
 #include <chrono>
+#include <random>
 #include <string>
 #include <thread>
 #include <utility>
@@ -80,6 +81,44 @@ TEST_P(EngineWith, AReadThatEndsDirectCountsWhatCameByTheShuffle) {
         engine->read_all(file, data.data(), Region::contiguous(0, file.size_bytes()), bytes_read)
             .throw_if_error();
         EXPECT_EQ(bytes_read, file.bytes_below(file_size)) << "call " << i;
+    }
+    engine->close().throw_if_error();
+}
+
+// Values anywhere in the file, as of an unstructured mesh, over two phases: of each rank's list the aggregators on other nodes
+// get their parts, and of the last rank's regular request the whole, once.
+TEST_P(EngineWith, ListsOfIndicesCrossNodesAndPhases) {
+    constexpr std::int64_t file_size = 70 << 20, piece = 4 << 10;
+    const auto owner = [this](std::int64_t i) {
+        return static_cast<int>((static_cast<std::uint64_t>(i) * 2654435761u >> 9) %
+                                static_cast<unsigned>(std::max(1, comm_.size() - 1)));
+    };
+    std::mt19937_64 random(3);  // alike on every rank
+    std::vector<std::int64_t> offsets, lengths;
+    std::int64_t i = 0;
+    for (std::int64_t at = 0; at < file_size; at += piece, ++i) {
+        if (at % (4 * piece) == 0) continue;  // the last rank's
+        const auto offset = static_cast<std::int64_t>(random() % (piece / 8)) * 8;
+        if (owner(i) != comm_.rank()) continue;
+        offsets.push_back(at + offset);
+        lengths.push_back(8);
+    }
+    const bool is_last = comm_.size() > 1 && comm_.rank() == comm_.size() - 1;
+    const Region file =
+        is_last ? Region::strided(0, file_size / (4 * piece), 4 * piece, Region::contiguous(0, piece))
+                : Region::indexed(offsets, lengths);
+    const Region memory = Region::contiguous(0, file.size_bytes());
+    std::vector<std::byte> data(static_cast<std::size_t>(file.size_bytes())), back(data.size());
+    make_file(0);
+    auto engine = open_engine({path_, true}, {{"cb_buffer_size", "16k"}, {"hakobi_shuffle", "always"}});
+    for (int step = 1; step <= 2; ++step) {
+        for (std::size_t b = 0; b < data.size(); ++b)
+            data[b] = static_cast<std::byte>(static_cast<std::size_t>(64 * step + comm_.rank()) + b * 7);
+        engine->write_all(file, data.data(), memory).throw_if_error();
+        std::int64_t bytes_read = 0;
+        engine->read_all(file, back.data(), memory, bytes_read).throw_if_error();
+        EXPECT_EQ(bytes_read, file.size_bytes());
+        ASSERT_EQ(back, data) << "step " << step;
     }
     engine->close().throw_if_error();
 }

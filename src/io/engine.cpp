@@ -104,12 +104,10 @@ void Engine::Impl::run_phase(Call& call, const RequestTotals& totals) {
     plan.domains = domains_of(totals);
     const int domain = aggregators.my_domain < plan.domains.num_domains ? aggregators.my_domain : -1;
 
+    if (comm.num_nodes() > 1) describe(call, file_region, plan);
     const double start_s = now_s();
     crew->keep_turns_in_range(comm, team);
-    if (comm.num_nodes() > 1) {
-        describe(call, file_region, plan);
-        team.round([&] { reset_phase(plan.domains.num_cycles); });
-    }
+    if (comm.num_nodes() > 1) team.round([&] { reset_phase(plan.domains.num_cycles); });
     const Shuffle::Others others{call.held, {places, comm.node_rank()}};
     const std::vector<CyclePart> parts = Shuffle::announce(comm, plan, file_region, others, domain, *control);
     team.barrier();

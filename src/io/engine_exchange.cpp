@@ -136,7 +136,9 @@ void Engine::Impl::describe(Call& call, const Region& file_region, const PhasePl
         from.words = {};
     }
     call.held.arrange();
-    counters.wait_peer_s += now_s() - start_s;
+    const double end_s = now_s();
+    counters.wait_peer_s += end_s - start_s;
+    timeline.add({"describe requests", 0, start_s, end_s});
 }
 
 }  // namespace hakobi::io

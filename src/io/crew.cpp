@@ -8,6 +8,7 @@
 
 #include "io/storage_memory.hpp"
 #include "mpi/agree.hpp"
+#include "mpi/at_finalize.hpp"
 
 namespace hakobi::io {
 
@@ -178,13 +179,7 @@ class Crew::EndAtFinalize {
   public:
     static void add(Crew* crew) {
         static std::once_flag once;
-        std::call_once(once, [] {
-            int key = MPI_KEYVAL_INVALID;
-            mpi::check(MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, end_all, &key, nullptr),
-                       "MPI_Comm_create_keyval");
-            mpi::check(MPI_Comm_set_attr(MPI_COMM_SELF, key, nullptr), "MPI_Comm_set_attr");
-            MPI_Comm_free_keyval(&key);  // which only marks it, as long as the attribute is there
-        });
+        std::call_once(once, [] { mpi::at_finalize(end_all); });
         const std::scoped_lock lock(mutex());
         crews().push_back(crew);
     }
@@ -194,11 +189,9 @@ class Crew::EndAtFinalize {
     }
 
   private:
-    // MPI_Finalize runs the delete callbacks of MPI_COMM_SELF's attributes first.
-    static int end_all(MPI_Comm, int, void*, void*) {
+    static void end_all() {
         const std::scoped_lock lock(mutex());
         for (Crew* const crew : crews()) crew->pipeline_.reset();
-        return MPI_SUCCESS;
     }
     // Never destroyed: a Comm may be dropped after static destructors.
     static std::mutex& mutex() {

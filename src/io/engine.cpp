@@ -131,8 +131,8 @@ void Engine::Impl::run_phase(Call& call, const RequestTotals& totals) {
     timeline.add({"plan", 0, start_s, end_s});
     explainer.phase(plan.domains, crew->buffers(), options, domain >= 0 || comm.rank() == 0);
 
-    Shuffle shuffle(comm, plan, crew->buffers(), *control, others, crew->pipeline(), domain, counters, timeline,
-                    team.patience());
+    Shuffle shuffle(comm, plan, crew->buffers(), *control, others, crew->pipeline(), domain, counters,
+                    timeline, team.patience());
     shuffle.run({file_region, call.memory, call.origin}, parts);
     call.position = plan.domains.end_bytes;
     if (!call.is_asynchronous || call.position < totals.end_bytes) wait_for_storage(call);

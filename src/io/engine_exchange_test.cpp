@@ -20,7 +20,8 @@ class EngineWith : public EngineTest {
         return Region::strided(comm_.rank() * 100, span / 8192, 8192, Region::contiguous(0, 100));
     }
 };
-const Setting own_hints[] = {{"own_hints", {}}, {"own_hints_a_rank_a_node", {}, 1}};
+const Setting own_hints[] = {
+    {"own_hints", {}}, {"own_hints_a_rank_a_node", {}, 1}, {"own_hints_two_ranks_a_node", {}, 2}};
 INSTANTIATE_TEST_SUITE_P(All, EngineWith, testing::ValuesIn(own_hints),
                          [](const auto& test) { return test.param.name; });
 
@@ -115,11 +116,47 @@ TEST_P(EngineWith, ListsOfIndicesCrossNodesAndPhases) {
         for (std::size_t b = 0; b < data.size(); ++b)
             data[b] = static_cast<std::byte>(static_cast<std::size_t>(64 * step + comm_.rank()) + b * 7);
         engine->write_all(file, data.data(), memory).throw_if_error();
+        const std::vector<std::byte> written = file_bytes();
+        std::size_t b = 0;
+        for (Cursor at(file); !at.at_end(); at.advance(1), ++b)
+            ASSERT_EQ(written[static_cast<std::size_t>(at.offset())], data[b])
+                << "step " << step << ", byte " << at.offset();
         std::int64_t bytes_read = 0;
         engine->read_all(file, back.data(), memory, bytes_read).throw_if_error();
         EXPECT_EQ(bytes_read, file.size_bytes());
         ASSERT_EQ(back, data) << "step " << step;
     }
+    engine->close().throw_if_error();
+}
+
+// All ranks want the same, more than a buffer holds of it: whole buffers travel, over two phases. The last rank's request has
+// no order.
+TEST_P(EngineWith, TheSameListForAllRanksTravelsAsWholeBuffers) {
+    constexpr std::int64_t file_size = 70 << 20, stride = 4 << 10, piece = 2000;
+    if (comm_.rank() == 0) {
+        std::vector<char> bytes(file_size);
+        for (std::size_t i = 0; i < bytes.size(); ++i)
+            bytes[i] = static_cast<char>(value_at(static_cast<std::int64_t>(i), 0));
+        std::ofstream(path_, std::ios::binary | std::ios::trunc).write(bytes.data(), file_size);
+    }
+    mpi::agree_or_throw(comm_, {});
+    const bool is_last = comm_.size() > 1 && comm_.rank() == comm_.size() - 1;
+    std::vector<std::int64_t> offsets, lengths;
+    for (std::int64_t at = 0; at + piece <= file_size; at += stride) {
+        offsets.push_back(is_last ? file_size - piece - at : at + at / stride % 7 * 8);
+        lengths.push_back(piece);
+    }
+    const Region file = Region::indexed(offsets, lengths);
+    std::vector<std::byte> data(static_cast<std::size_t>(file.size_bytes()));
+    auto engine = open_engine({path_, false}, {{"cb_buffer_size", "16k"}, {"hakobi_shuffle", "always"}});
+    std::int64_t bytes_read = 0;
+    engine->read_all(file, data.data(), Region::contiguous(0, file.size_bytes()), bytes_read)
+        .throw_if_error();
+    EXPECT_EQ(bytes_read, file.size_bytes());
+    for (std::size_t p = 0; p < offsets.size(); ++p)
+        for (std::int64_t i = 0; i < piece; ++i)
+            ASSERT_EQ(data[p * piece + static_cast<std::size_t>(i)], value_at(offsets[p] + i, 0))
+                << "piece " << p << ", byte " << i;
     engine->close().throw_if_error();
 }
 

@@ -185,7 +185,8 @@ void Shuffle::unpack_into_buffer(const Receiving& received) {
     const BufferWindow window{pipeline_->buffer(b), plan_.domains.cycle_begin(received.cycle),
                               plan_.is_dense(received.cycle, control_.tallies) ? nullptr : &marks};
     std::int64_t at = 0;
-    if (!travels_packed(received.node, received.cycle)) {
+    const bool is_packed = travels_packed(received.node, received.cycle);
+    if (!is_packed) {
         const std::int64_t window_bytes = plan_.domains.cycle_end(received.cycle) - window.file_begin_bytes;
         std::vector<std::uint64_t> words(static_cast<std::size_t>(ByteMarks::num_words(window_bytes)));
         std::memcpy(words.data(), received.bytes.data() + window_bytes, words.size() * 8);
@@ -199,9 +200,10 @@ void Shuffle::unpack_into_buffer(const Receiving& received) {
         }
     }
     for (const HeldRegions::OfRank& held : held_.of_node(received.node)) {
+        if (!is_packed) break;
         const Region& region = held.region;
         const std::int64_t bytes = bytes_in_cycle(region, plan_.domains, received.cycle);
-        if (bytes == 0 || !travels_packed(received.node, received.cycle)) continue;
+        if (bytes == 0) continue;
         Cursor file(region);
         const std::int64_t from = region.bytes_below(plan_.domains.cycle_begin(received.cycle));
         file.seek(from);

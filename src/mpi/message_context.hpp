@@ -4,6 +4,7 @@
 #include <hakobi/comm.hpp>
 #include <memory>
 #include <span>
+#include <utility>
 #include <vector>
 
 namespace hakobi::mpi {
@@ -26,13 +27,15 @@ class MessageContext {
     /// The highest tag that messages may carry.
     [[nodiscard]] int highest_tag() const noexcept { return state_->highest_tag; }
     /// A tag for one object: equal on all ranks that call it equally often.
-    [[nodiscard]] int next_tag() noexcept { return state_->num_tags++ % state_->highest_tag; }
+    [[nodiscard]] int next_tag() noexcept {
+        return std::exchange(state_->next_tag, (state_->next_tag + 1) % state_->highest_tag);
+    }
 
   private:
     struct State {
         MPI_Comm comm = MPI_COMM_NULL;
         int highest_tag = 0;
-        int num_tags = 0;
+        int next_tag = 0;
     };
     struct Kept;
     std::shared_ptr<State> state_;

@@ -35,22 +35,26 @@ extern "C" void reduce_max_and_sum(void* in, void* in_out, int* count, MPI_Datat
     }
 }
 
+struct PairReduction {
+    MPI_Datatype type = MPI_DATATYPE_NULL;
+    MPI_Op op = MPI_OP_NULL;
+    PairReduction() {
+        check(MPI_Type_contiguous(2, MPI_INT64_T, &type), "MPI_Type_contiguous");
+        check(MPI_Type_commit(&type), "MPI_Type_commit");
+        check(MPI_Op_create(reduce_max_and_sum, 1, &op), "MPI_Op_create");
+    }
+};
+
 }  // namespace
 
 void all_max_and_sum(const Comm& comm, std::span<std::int64_t> maxima, std::span<std::int64_t> sums) {
     std::vector<MaxAndSum> pairs(std::max(maxima.size(), sums.size()));
     for (std::size_t i = 0; i < maxima.size(); ++i) pairs[i].maximum = maxima[i];
     for (std::size_t i = 0; i < sums.size(); ++i) pairs[i].sum = sums[i];
-    MPI_Datatype type = MPI_DATATYPE_NULL;
-    MPI_Op op = MPI_OP_NULL;
-    check(MPI_Type_contiguous(2, MPI_INT64_T, &type), "MPI_Type_contiguous");
-    check(MPI_Type_commit(&type), "MPI_Type_commit");
-    check(MPI_Op_create(reduce_max_and_sum, 1, &op), "MPI_Op_create");
-    check(MPI_Allreduce(MPI_IN_PLACE, pairs.data(), static_cast<int>(pairs.size()), type, op,
+    static const PairReduction pair;  // until MPI ends, since every call between nodes uses it
+    check(MPI_Allreduce(MPI_IN_PLACE, pairs.data(), static_cast<int>(pairs.size()), pair.type, pair.op,
                         comm.state().internal),
           "MPI_Allreduce");
-    check(MPI_Op_free(&op), "MPI_Op_free");
-    check(MPI_Type_free(&type), "MPI_Type_free");
     for (std::size_t i = 0; i < maxima.size(); ++i) maxima[i] = pairs[i].maximum;
     for (std::size_t i = 0; i < sums.size(); ++i) sums[i] = pairs[i].sum;
 }

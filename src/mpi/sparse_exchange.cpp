@@ -11,6 +11,8 @@
 // own, the next of the context, which all ranks count alike. Two tags would do: no rank can be two exchanges ahead, since
 // the barrier between waits for all.
 //
+// All of it is below any tool: a recorder would keep every look that finds nothing.
+//
 // A message longer than a part goes as full parts, and then one that is shorter, empty if need be: it ends the message. MPI
 // keeps the order of messages from one rank with one tag, so that a rank's parts come in order.
 #include "mpi/sparse_exchange.hpp"
@@ -19,6 +21,7 @@
 #include <cassert>
 #include <deque>
 
+#include "base/clock.hpp"
 #include "mpi/comm_state.hpp"
 #include "mpi/wait.hpp"
 
@@ -27,7 +30,7 @@ namespace {
 
 bool are_complete(std::vector<MPI_Request>& requests) {
     int done = 0;
-    check(MPI_Testall(static_cast<int>(requests.size()), requests.data(), &done, MPI_STATUSES_IGNORE),
+    check(PMPI_Testall(static_cast<int>(requests.size()), requests.data(), &done, MPI_STATUSES_IGNORE),
           "MPI_Testall");
     return done != 0;
 }
@@ -43,8 +46,8 @@ class Exchange {
             const std::size_t length = std::min(rest.size(), static_cast<std::size_t>(part_words_));
             is_last = static_cast<std::int64_t>(length) < part_words_;
             sends_.push_back(MPI_REQUEST_NULL);
-            check(MPI_Issend(rest.data(), static_cast<int>(length), MPI_INT64_T, message.rank, tag_,
-                             context_.handle(), &sends_.back()),
+            check(PMPI_Issend(rest.data(), static_cast<int>(length), MPI_INT64_T, message.rank, tag_,
+                              context_.handle(), &sends_.back()),
                   "MPI_Issend");
             rest = rest.subspan(length);
         }
@@ -54,16 +57,15 @@ class Exchange {
         int has_come = 0, count = 0;
         MPI_Message message = MPI_MESSAGE_NULL;
         MPI_Status status;
-        // Below any tool: a recorder would keep every look that finds nothing.
         PMPI_Iprobe(MPI_ANY_SOURCE, tag_, context_.handle(), &has_come, MPI_STATUS_IGNORE);
         if (has_come == 0) return false;
-        check(MPI_Improbe(MPI_ANY_SOURCE, tag_, context_.handle(), &has_come, &message, &status),
+        check(PMPI_Improbe(MPI_ANY_SOURCE, tag_, context_.handle(), &has_come, &message, &status),
               "MPI_Improbe");
         if (has_come == 0) return false;
         check(MPI_Get_count(&status, MPI_INT64_T, &count), "MPI_Get_count");
         parts_.push_back({status.MPI_SOURCE, std::vector<std::int64_t>(static_cast<std::size_t>(count))});
         receives_.push_back(MPI_REQUEST_NULL);
-        check(MPI_Imrecv(parts_.back().words.data(), count, MPI_INT64_T, &message, &receives_.back()),
+        check(PMPI_Imrecv(parts_.back().words.data(), count, MPI_INT64_T, &message, &receives_.back()),
               "MPI_Imrecv");
         return true;
     }
@@ -71,11 +73,11 @@ class Exchange {
     bool is_over() {
         if (!has_entered_) {
             if (!are_complete(sends_)) return false;
-            check(MPI_Ibarrier(context_.handle(), &barrier_), "MPI_Ibarrier");
+            check(PMPI_Ibarrier(context_.handle(), &barrier_), "MPI_Ibarrier");
             has_entered_ = true;
         }
         int done = 0;
-        check(MPI_Test(&barrier_, &done, MPI_STATUS_IGNORE), "MPI_Test");
+        check(PMPI_Test(&barrier_, &done, MPI_STATUS_IGNORE), "MPI_Test");
         return done != 0;
     }
     bool has_received() { return are_complete(receives_); }
@@ -116,13 +118,20 @@ std::vector<WordsFrom> sparse_exchange(const Comm& comm, MessageContext& context
     assert(part_words > 0 && part_words <= most_words_of_a_part);
     Exchange exchange(context, part_words);
     for (const WordsTo& message : messages) exchange.send(message);
-    Wait wait(comm);
+    // A rank that comes late may be at its file accesses: after a while the others leave it the cores.
+    Wait wait(comm), long_wait(comm, {}, 50e-6);
+    constexpr double patient_s = 1e-3;
+    double since_s = now_s();
+    const auto give_way = [&] { now_s() - since_s < patient_s ? wait.yield() : long_wait.pause(); };
     for (bool is_over = false; !is_over;) {
-        if (exchange.take_next()) continue;
+        if (exchange.take_next()) {
+            since_s = now_s();
+            continue;
+        }
         is_over = exchange.is_over();
-        if (!is_over) wait.yield();
+        if (!is_over) give_way();
     }
-    while (!exchange.has_received()) wait.yield();
+    while (!exchange.has_received()) give_way();
     return exchange.messages();
 }
 

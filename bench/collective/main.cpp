@@ -254,7 +254,9 @@ class Bench {
     }
 
     Status verify_slice(const std::string& path, int seed, const std::string& name) const {
-        auto file = storage::open_file(path, {});
+        storage::OpenMode mode;
+        mode.is_others = comm_.num_nodes() > 1;
+        auto file = storage::open_file(path, mode);
         if (!file.ok()) return file.status();
         const auto size = file.value()->size_bytes();
         if (!size.ok()) return size.status();

@@ -18,6 +18,7 @@ Status Engine::Impl::need_file() {
     mode.direct = options.direct_io;
     mode.name = name.shown;
     mode.is_shared = name.is_writable && comm.num_nodes() > 1;
+    mode.is_others = comm.num_nodes() > 1;
     auto opened = storage::open_file(name.path, mode);
     if (!opened.ok()) return opened.status();
     file = std::move(opened).value();

@@ -143,9 +143,11 @@ Status Collector::write_group(const Step& step) {
 
 Status Collector::write_fields(const Step& step, std::vector<std::int64_t>& owed) {
     if (std::all_of(owed.begin(), owed.end(), [](std::int64_t bytes) { return bytes == 0; })) return {};
-    Result<storage::FilePtr> opened = storage::open_file(
-        step.part_path,
-        {.read = false, .write = true, .is_shared = num_members_ < comm_.size() && comm_.num_nodes() > 1});
+    Result<storage::FilePtr> opened =
+        storage::open_file(step.part_path, {.read = false,
+                                            .write = true,
+                                            .is_shared = num_members_ < comm_.size() && comm_.num_nodes() > 1,
+                                            .is_others = comm_.num_nodes() > 1});
     if (!opened.ok()) return opened.status();
     if (background_) filling_ = background_->take(std::move(opened).value());
     storage::File& file = filling_ ? *filling_ : *opened.value();

@@ -26,6 +26,8 @@ struct OpenMode {
     /// Processes of several nodes write it at once: past the node's cache where that would lose what others wrote, or hide it,
     /// and the file system takes any bytes so (Abilities::passes_cache).
     bool is_shared = false;
+    /// Another node made the file, perhaps just now: on NFS the name is looked up at the server, not in this node's cache.
+    bool is_others = false;
     /// Only a regular file of just that name: `exists` (to be written) or `format` (to be read), at once, where a symbolic
     /// link, a FIFO or a device has it.
     bool regular_only = false;

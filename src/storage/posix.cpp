@@ -234,6 +234,28 @@ int open_retrying(const char* path, int flags) {
     return fd;
 }
 
+// An NFS client keeps names. If another node has removed a file and made a new one of that name, open may still find the old
+// one, and what is written to it is lost without an error (Linux 6.1, NFS 4.1, nfs-ganesha). To link a name to itself fails
+// with EEXIST, but before that the client has looked the name up at the server.
+bool is_named(int fd, const char* path) {
+    struct stat opened {
+    }, named{};
+    (void)::link(path, path);
+    return ::fstat(fd, &opened) != 0 || ::stat(path, &named) != 0 ||
+           (opened.st_ino == named.st_ino && opened.st_dev == named.st_dev);
+}
+
+/// The file that has the name now.
+int open_of_others(const char* path, int flags) {
+    constexpr int most_tries = 8;  // each time the file would have been replaced again
+    int fd = open_retrying(path, flags);
+    for (int i = 0; i < most_tries && fd >= 0 && is_on_nfs(fd) && !is_named(fd, path); ++i) {
+        ::close(fd);
+        fd = open_retrying(path, flags);
+    }
+    return fd;
+}
+
 }  // namespace
 
 Result<FilePtr> open_posix(const std::string& path, const OpenMode& mode) {
@@ -244,7 +266,8 @@ Result<FilePtr> open_posix(const std::string& path, const OpenMode& mode) {
     // Without O_NONBLOCK the opening of a FIFO waits for its other end.
     const int careful_flags = mode.regular_only ? O_NOFOLLOW | O_NONBLOCK | O_NOCTTY : 0;
     const ErrorCode kind_code = mode.write ? ErrorCode::exists : ErrorCode::format;
-    const int fd = open_retrying(path.c_str(), access_flags | making_flags | careful_flags);
+    const int flags = access_flags | making_flags | careful_flags;
+    const int fd = mode.is_others ? open_of_others(path.c_str(), flags) : open_retrying(path.c_str(), flags);
     if (fd < 0 && mode.regular_only && (errno == ELOOP || errno == ENXIO)) {
         return Status(kind_code, "cannot open " + name + ": it is a " +
                                      (errno == ELOOP ? "symbolic link" : "FIFO or a socket") +

@@ -122,6 +122,11 @@ Abilities abilities_of(int fd) {
     return abilities;
 }
 
+bool is_on_nfs(int fd) {
+    struct statfs system {};
+    return ::fstatfs(fd, &system) == 0 && magic_of(system.f_type) == nfs_magic;
+}
+
 void pass_cache(int fd, Abilities& abilities) {
     if (abilities.file_system != "nfs") return;
     const int flags = ::fcntl(fd, F_GETFL);

@@ -17,6 +17,8 @@ namespace hakobi::storage {
 /// mount.cifs(8) on cache, nobrl and nolock; mount.lustre(8) on localflock and noflock; fuse(4).
 [[nodiscard]] Abilities shared_abilities(long magic, std::string_view mountinfo_line);
 
+[[nodiscard]] bool is_on_nfs(int fd);
+
 /// From now on every access of an open file goes past this node's cache, where the file system takes any bytes so (NFS,
 /// open(2) on O_DIRECT): nodes may then write to one block at any time, and read what others wrote.
 void pass_cache(int fd, Abilities& abilities);

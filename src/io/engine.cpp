@@ -277,6 +277,7 @@ mpi::Agreed Engine::open(const Comm& comm, const EngineFile& file, const EngineO
     impl->aggregators = Aggregators::choose(comm, options.cb_nodes, impl->options.aggregators_per_node);
     impl->crew = &Crew::of(comm);
     if (status.ok() && impl->aggregators.my_domain >= 0) status = impl->need_file();
+    if (comm.num_nodes() > 1 && !impl->has_failed) status.keep_first(impl->agree_on_the_file());
     impl->call_log = CallLog(impl->wants.profile);
     impl->explainer = Explainer(comm.rank(), file.shown);
     if (impl->file) impl->explainer.storage(impl->file->abilities());

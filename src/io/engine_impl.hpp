@@ -85,6 +85,8 @@ struct Engine::Impl {
     void join_control();
     Status set_up_buffers(bool for_asynchronous);
     Status need_file();
+    /// Collective, where there are several nodes: opens the file again until all have the same one.
+    Status agree_on_the_file();
     mpi::Agreed call(Call& call);
     /// Whether there is nobody to meet and nothing to gather, so that the call is one access of the file.
     [[nodiscard]] bool is_one_access(const Call& call) const;

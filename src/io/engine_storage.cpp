@@ -1,5 +1,11 @@
+#include <sys/stat.h>
+
 #include <algorithm>
+#include <array>
+#include <chrono>
+#include <limits>
 #include <optional>
+#include <thread>
 #include <utility>
 
 #include "base/clock.hpp"
@@ -9,6 +15,7 @@
 #include "io/policy.hpp"
 #include "io/sieve.hpp"
 #include "io/storage_memory.hpp"
+#include "mpi/messages.hpp"
 
 namespace hakobi::io {
 Status Engine::Impl::need_file() {
@@ -25,6 +32,28 @@ Status Engine::Impl::need_file() {
     // What the ranks have agreed on holds also where this one opens the file only now.
     service = std::max(service, StorageMemory::of(*file).service);
     return {};
+}
+
+// An NFS client may give a node the file that had the name before, for some milliseconds even where it asks the server (one
+// in 500 files that two nodes wrote one after the other): the number on the server tells.
+Status Engine::Impl::agree_on_the_file() {
+    constexpr int most_tries = 12;  // 0.3 s
+    constexpr std::int64_t none = std::numeric_limits<std::int64_t>::min();
+    Status status;
+    for (int i = 0; i < most_tries; ++i) {
+        std::array<std::int64_t, 2> words{none, none};
+        struct stat info {};
+        if (file && file->abilities().file_system == "nfs" && ::fstat(file->descriptor(), &info) == 0) {
+            words[0] = static_cast<std::int64_t>(info.st_ino >> 1);
+            words[1] = -words[0];
+        }
+        mpi::all_max(comm, words);
+        if (words[0] == -words[1] || words[0] == none) return status;
+        std::this_thread::sleep_for(std::chrono::milliseconds(std::min(2 << i, 50)));
+        if (!std::exchange(file, nullptr)) continue;
+        status.keep_first(need_file());
+    }
+    return {ErrorCode::io, name.shown + ": the nodes find different files of this name"};
 }
 
 // The leader carries out its first piece when all ranks have come and nobody has decided: what it took tells a page cache

@@ -241,8 +241,9 @@ bool is_named(int fd, const char* path) {
     struct stat opened {
     }, named{};
     (void)::link(path, path);
-    return ::fstat(fd, &opened) != 0 || ::stat(path, &named) != 0 ||
-           (opened.st_ino == named.st_ino && opened.st_dev == named.st_dev);
+    // A handle that is stale fails here, although writes to it may not.
+    return ::fstat(fd, &opened) == 0 && ::stat(path, &named) == 0 && opened.st_ino == named.st_ino &&
+           opened.st_dev == named.st_dev;
 }
 
 /// The file that has the name now.

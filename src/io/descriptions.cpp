@@ -82,8 +82,8 @@ void HeldRegions::arrange() {
 }
 
 std::span<const HeldRegions::OfRank> HeldRegions::of_node(int node) const {
-    const auto found = std::ranges::equal_range(regions_, node, {}, &OfRank::node);
-    return {found.begin(), found.end()};
+    const auto first = std::ranges::lower_bound(regions_, node, {}, &OfRank::node);
+    return {first, std::ranges::upper_bound(regions_, node, {}, &OfRank::node)};
 }
 
 std::int64_t HeldRegions::num_words() const {

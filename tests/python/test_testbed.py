@@ -88,7 +88,7 @@ def _write_by_engine(bed: testbed.Testbed, *options: str) -> launch.Finished | N
 def _expect_whole_files(bed: testbed.Testbed) -> None:
     # Small pieces that share pages, each time in a new file of the same name: a node may still know the one before.
     # Large ones that meet inside one, while the server stands still for a moment.
-    many = ["--min-samples", "40", "--max-samples", "40"]
+    many = ["--min-samples", "16", "--max-samples", "16"]
     done = _write_by_engine(bed, "--pattern", "cyclic", "--piece", "1009", "--size", "2M", *many)
     assert done is None or done.status == 0, done.stderr
     bed.tell("stop")

@@ -1,7 +1,6 @@
 #include "io/crew.hpp"
 
 #include <algorithm>
-#include <cstring>
 #include <exception>
 #include <mutex>
 #include <new>
@@ -47,12 +46,12 @@ Status Crew::set_up(const Comm& comm, const Wishes& wishes, const Aggregators& a
     if (is_as_wished) return {};
     if (pipeline_) {
         pipeline_->wait_for_all(comm);
-        remember();
+        if (has_served_) remember();
     }
     pipeline_.reset();
     buffers_ = {};
-    window_
-        .free();  // all ranks of the node have come behind their last use of it: this call follows a meeting
+    // All ranks of the node are behind their last use of it: this call follows a meeting.
+    window_.free();
     const bool has_staging = comm.num_nodes() > 1;
     const std::int64_t bytes =
         NodeBuffers::bytes_needed(aggregators.num_local, has_staging, wishes.cb_bytes, wishes.depth);
@@ -72,7 +71,8 @@ Status Crew::set_up(const Comm& comm, const Wishes& wishes, const Aggregators& a
     Status failed;
     if (aggregators.my_domain >= 0) {
         const int local = aggregators.local_index[static_cast<std::size_t>(aggregators.my_domain)];
-        failed = start_pipeline(static_cast<std::size_t>(local), *file);
+        local_ = static_cast<std::size_t>(local);
+        failed = start_pipeline(*file);
     }
     if (has_staging && comm.node_rank() == 0) {
         new (buffers_.staging) AggregatorState{};
@@ -88,7 +88,7 @@ Status Crew::set_up(const Comm& comm, const Wishes& wishes, const Aggregators& a
     return failed;
 }
 
-storage::AccessOptions Crew::access_options(std::size_t local, const storage::File& file) const {
+storage::AccessOptions Crew::access_options(const storage::File& file) const {
     storage::AccessOptions options;
     options.name = wishes_.access;
     options.num_threads = wishes_.io_threads;
@@ -96,19 +96,19 @@ storage::AccessOptions Crew::access_options(std::size_t local, const storage::Fi
     options.cores = cores_;
     options.learnt = StorageMemory::of(file).of_limit(wishes_.io_threads);
     for (int b = 0; wishes_.access == "uring" && b < buffers_.depth; ++b) {
-        options.buffers.emplace_back(buffers_.buffers[local] + b * buffers_.cb_bytes,
+        options.buffers.emplace_back(buffers_.buffers[local_] + b * buffers_.cb_bytes,
                                      static_cast<std::size_t>(buffers_.cb_bytes));
     }
     return options;
 }
 
-Status Crew::start_pipeline(std::size_t local, storage::File& file) {
-    new (buffers_.aggregators[local]) AggregatorState{};
-    if (!window_.is_zero()) buffers_.clear(buffers_.marks[local]);
-    auto access = storage::make_access(access_options(local, file));
+Status Crew::start_pipeline(storage::File& file) {
+    new (buffers_.aggregators[local_]) AggregatorState{};
+    if (!window_.is_zero()) buffers_.clear(buffers_.marks[local_]);
+    auto access = storage::make_access(access_options(file));
     if (!access.ok()) return access.status();
-    const Pipeline::Memory memory{buffers_.aggregators[local], buffers_.buffers[local], buffers_.marks[local],
-                                  buffers_.cb_bytes, buffers_.depth};
+    const Pipeline::Memory memory{buffers_.aggregators[local_], buffers_.buffers[local_],
+                                  buffers_.marks[local_], buffers_.cb_bytes, buffers_.depth};
     try {
         pipeline_ = std::make_unique<Pipeline>(std::move(access).value(), memory, cores_);
     } catch (const std::exception& error) {  // no thread, or no memory, to be had
@@ -139,11 +139,9 @@ void Crew::begin(const Comm& comm, const std::shared_ptr<Phase>& phase) {
     // What the Access has learnt holds for one storage. Without another one for this it is used for both: slower, not wrong.
     const std::uint64_t device = StorageMemory::device_of(*phase->file);
     if (device != device_) {
-        const auto* const state = pipeline_->memory().state;
-        const auto local = std::ranges::find(buffers_.aggregators, state) - buffers_.aggregators.begin();
         pipeline_->wait_for_all(comm);
-        remember();
-        auto access = storage::make_access(access_options(static_cast<std::size_t>(local), *phase->file));
+        if (has_served_) remember();
+        auto access = storage::make_access(access_options(*phase->file));
         if (access.ok()) {
             pipeline_->replace_access(std::move(access).value());
             has_new_access(device);
@@ -160,19 +158,17 @@ void Crew::has_new_access(std::uint64_t device) {
     ++access_number_;
 }
 
-void Crew::remember() const {
-    if (!has_served_) return;
+Service Crew::remember() const {
     const storage::Access& access = pipeline_->access();
-    StorageMemory::learn(device_, access.storage_blocks() ? Service::waits : Service::from_memory,
-                         access.learnt());
+    const Service service = access.storage_blocks() ? Service::waits : Service::from_memory;
+    StorageMemory::learn(device_, service, access.learnt());
+    return service;
 }
 
 Service Crew::learn(const storage::File& file, const Phase& phase, Service before) const {
     const bool is_its_own =
         pipeline_ && phase.access_number == access_number_ && StorageMemory::device_of(file) == device_;
-    if (!is_its_own) return before;
-    remember();
-    return pipeline_->access().storage_blocks() ? Service::waits : Service::from_memory;
+    return is_its_own ? remember() : before;
 }
 
 class Crew::EndAtFinalize {

@@ -75,10 +75,10 @@ class Crew final : public mpi::Attachment {
     void free() override;
 
   private:
-    Status start_pipeline(std::size_t local, storage::File& file);
-    [[nodiscard]] storage::AccessOptions access_options(std::size_t local, const storage::File& file) const;
+    Status start_pipeline(storage::File& file);
+    [[nodiscard]] storage::AccessOptions access_options(const storage::File& file) const;
     void has_new_access(std::uint64_t device);
-    void remember() const;
+    Service remember() const;  ///< what the Access, which has served, has found out
     /// Ends the threads of all crews of the process when MPI_Finalize begins: it may take memory away that MPI has given.
     /// Local.
     class EndAtFinalize;
@@ -89,6 +89,7 @@ class Crew final : public mpi::Attachment {
     Wishes wishes_;
     CoreSet cores_ = {};
     std::vector<std::uint32_t> next_turns_;
+    std::size_t local_ = 0;  // this rank's index among the node's aggregators, where it has a pipeline
     // Of the pipeline's Access: the storage that it knows, whether it has served, and its number among all of this crew's.
     std::uint64_t device_ = 0;
     bool has_served_ = false;

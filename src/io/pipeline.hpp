@@ -94,7 +94,6 @@ class Pipeline {
     [[nodiscard]] std::byte* buffer(std::int64_t index) const {
         return memory_.buffers + index * memory_.cb_bytes;
     }
-    [[nodiscard]] const Memory& memory() const noexcept { return memory_; }
     [[nodiscard]] const storage::Access& access() const noexcept { return *access_; }
 
   private:

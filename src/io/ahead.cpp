@@ -1,6 +1,7 @@
 #include "io/ahead.hpp"
 
 #include <algorithm>
+#include <limits>
 
 #include "io/policy.hpp"
 #include "mpi/wait.hpp"
@@ -9,6 +10,7 @@ namespace hakobi::io {
 namespace {
 
 constexpr std::uint32_t no_gate = 0, open = 1, closing = 2, closed = 3;
+constexpr std::int64_t never = std::numeric_limits<std::int64_t>::max();
 
 }  // namespace
 
@@ -22,7 +24,9 @@ AheadTerms Ahead::grant(AheadTerms terms) {
     num_calls_in_a_row_ = terms.is_granted ? num_calls_in_a_row_ + 1 : 0;
     std::int64_t num_alone = 0;
     for (const RankPlace& place : places_) num_alone += place.num_alone.load(std::memory_order_relaxed);
-    if (num_alone > num_alone_seen_) num_needed_ = std::min(2 * num_needed_, policy::most_calls_before_ahead);
+    if (num_alone > num_alone_seen_)
+        num_needed_ = is_costly_alone_ ? never : std::min(2 * num_needed_, policy::most_calls_before_ahead);
+    is_costly_alone_ = is_costly_alone_ || terms.is_costly_alone;
     num_alone_seen_ = num_alone;
     terms.is_granted = num_calls_in_a_row_ >= num_needed_;
     control_->gate.store(terms.is_granted ? open : no_gate, std::memory_order_relaxed);

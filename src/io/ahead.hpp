@@ -20,8 +20,8 @@ namespace hakobi::io {
 ///     begun, and all meet from the call after that one: from its own if nobody has begun that yet. A rank says which call it
 ///     begins before it looks at the gate, so that the closing rank sees it or it sees the gate; then it waits for the
 ///     number. A rank whose call lies before it carries out its request alone, without the shuffle.
-///  4. Each time a rank had to, the ranks run ahead only after twice as many calls that they might have: what this costs a
-///     program of mixed calls is bounded.
+///  4. Each time a rank had to, the ranks run ahead only after twice as many calls that they might have, and on storage that
+///     makes each piece wait not again: what this costs a program of mixed calls is bounded.
 ///
 /// Ranks of one node. Local view of the shared memory; a rank's calls come from one thread, `close_gate` from any.
 class Ahead {
@@ -61,6 +61,7 @@ class Ahead {
     std::int64_t next_number_ = 0;
     // The leader's.
     std::int64_t num_calls_in_a_row_ = 0, num_needed_ = 1, num_alone_seen_ = 0;
+    bool is_costly_alone_ = false;  // of some terms so far
 };
 
 }  // namespace hakobi::io

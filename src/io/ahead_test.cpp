@@ -1,4 +1,7 @@
-// Ranks that run ahead of each other, on files whose errors are the ranks' own.
+// Ranks that run ahead of each other, on files whose errors are the ranks' own, and on storage that is known to serve from
+// memory or to make requests wait.
+#include <sys/stat.h>
+
 #include <algorithm>
 #include <chrono>
 #include <random>
@@ -6,6 +9,7 @@
 #include <thread>
 
 #include "io/engine_fixture.hpp"
+#include "io/storage_memory.hpp"
 
 namespace hakobi::io {
 namespace {
@@ -15,6 +19,21 @@ using std::chrono::milliseconds;
 class Ahead : public EngineTest {
   protected:
     static constexpr std::int64_t piece = 8 << 10;
+
+    void SetUp() override {
+        EngineTest::SetUp();
+        if (waits()) learn(Service::waits);
+    }
+    void TearDown() override {
+        if (waits()) learn(Service::from_memory);
+        EngineTest::TearDown();
+    }
+    [[nodiscard]] static bool waits() { return GetParam().name == std::string("waiting"); }
+    void learn(Service service) const {
+        struct stat info {};
+        ASSERT_EQ(::stat(std::filesystem::path(path_).parent_path().c_str(), &info), 0);
+        StorageMemory::learn(info.st_dev, service, {});
+    }
 
     /// After calls that let the ranks run ahead: the storage is known from the first.
     std::unique_ptr<Engine> open_running() {
@@ -44,7 +63,7 @@ class Ahead : public EngineTest {
         }
     }
 };
-const Setting one_node[] = {{"one_node", {}}};
+const Setting one_node[] = {{"from_memory", {}}, {"waiting", {}}};
 INSTANTIATE_TEST_SUITE_P(All, Ahead, testing::ValuesIn(one_node),
                          [](const auto& test) { return test.param.name; });
 

@@ -130,6 +130,30 @@ TEST_P(EngineTest, ReadsUpToTheEndOfTheFileAndLeavesTheRestOfMemoryAlone) {
     engine->close().throw_if_error();
 }
 
+TEST_P(EngineTest, ReadsNoMoreOfACycleThanItsPiecesSpan) {
+    // Two pieces a rank, megabytes apart; the last one goes on behind the file's end.
+    constexpr std::int64_t length = 3000, stride = 8 << 20;
+    const std::int64_t last = (2 * comm_.size() - 1) * stride + 1717;
+    make_file(0);
+    if (comm_.rank() == 0) std::filesystem::resize_file(path_, static_cast<std::uintmax_t>(last + 1000));
+    mpi::agree_or_throw(comm_, {});
+    const Region file = Region::strided(comm_.rank() * stride + 1717, 2, comm_.size() * stride,
+                                        Region::contiguous(0, length));
+    Hints hints = GetParam().hints;
+    hints["hakobi_shuffle"] = "always";
+    auto engine = open_engine({path_, false}, hints);
+    std::vector<std::byte> target(static_cast<std::size_t>(file.size_bytes()), untouched);
+    std::int64_t bytes_read = 0;
+    engine->read_all(file, target.data(), Region::contiguous(0, file.size_bytes()), bytes_read)
+        .throw_if_error();
+    EXPECT_EQ(bytes_read, file.bytes_below(last + 1000));
+    for (std::size_t i = 0; i < target.size(); ++i)
+        ASSERT_EQ(target[i], static_cast<std::int64_t>(i) < bytes_read ? std::byte{0} : untouched) << i;
+    // Pieces lie in two pages each.
+    EXPECT_LE(mpi_sum(engine->counters().storage_bytes), 2 * comm_.size() * 2 * 4096);
+    engine->close().throw_if_error();
+}
+
 TEST_P(EngineTest, AllRanksReadTheSame) {
     const std::int64_t file_size = 3000000;
     make_file(file_size);

@@ -178,7 +178,7 @@ void Pipeline::start_access(const std::shared_ptr<Phase>& phase, std::uint32_t t
     };
     const std::int64_t length = turn.end_bytes - turn.begin_bytes;
     if (!phase->is_write || turn.is_dense) {
-        request.extents.push_back({0, turn.begin_bytes, length});
+        request.extents.push_back({turn.at, turn.begin_bytes, length});
     } else {
         const ByteMarks marks = marks_of(b);
         request.holes = &job.holes.emplace(marks, buffer(b));
@@ -213,10 +213,7 @@ void Pipeline::finished(Job& job) {
     if (!request.status.ok()) phase->has_failed.store(true);
     if (!phase->is_write && was_accessed && request.status.ok() &&
         request.transferred_bytes < turn.end_bytes - turn.begin_bytes) {
-        const std::int64_t end = turn.begin_bytes + request.transferred_bytes;
-        std::int64_t known = phase->end_of_file->load();
-        while (end < known && !phase->end_of_file->compare_exchange_weak(known, end)) {
-        }
+        lower(*phase->end_of_file, turn.begin_bytes + request.transferred_bytes);
     }
     Status status = std::move(request.status);
     Slot& slot = memory_.state->slots[job.slot];

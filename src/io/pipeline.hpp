@@ -21,10 +21,11 @@
 
 namespace hakobi::io {
 
-/// What one turn of an aggregator moves: the file's bytes [begin, end), which stand at the front of its buffer.
+/// What one turn of an aggregator moves: the file's bytes [begin, end), which stand in its buffer from `at` on.
 struct Turn {
     std::int64_t begin_bytes = 0, end_bytes = 0;
     bool is_dense = false;  ///< writing: every byte of it is deposited; else the marks say which
+    std::int64_t at = 0;    ///< reading: not 0 where nobody wants the cycle's first bytes
 };
 
 /// The accesses of one phase of one file at one aggregator: what it is, and how far it has come. The file's engine keeps

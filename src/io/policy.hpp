@@ -3,9 +3,10 @@
 #include <cstdint>
 
 /// Every threshold by which the engine decides how to carry out a call: its value, what it was measured on, and where that is
-/// written down. "D4" is docs/decisions/0004-when-to-skip-the-shuffle.md. All were measured on two cores of an AMD EPYC
-/// with Open MPI 4.1.4 and MPICH 4.0.2, on a memory file system and on the storage model of 4 servers of 500 MB/s, 2 ms;
-/// none has been tried on a parallel file system. Limits of layout (slots.hpp) and what a hint sets are not here.
+/// written down. "D4" is docs/decisions/0004-when-to-skip-the-shuffle.md, "D21" 0021-when-ranks-run-ahead.md. All were
+/// measured on two cores of an AMD EPYC with Open MPI 4.1.4 and MPICH 4.0.2, on a memory file system and on the storage model
+/// of 4 servers of 500 MB/s, 2 ms; none has been tried on a parallel file system. Limits of layout (slots.hpp) and what a
+/// hint sets are not here.
 namespace hakobi::io::policy {
 
 using Bytes = std::int64_t;
@@ -64,6 +65,10 @@ constexpr std::int64_t most_waiting_runs = 4;
 constexpr Bytes joined_gap = 64 * kib;
 /// The longest run of joined pieces read at once: from here on the call is a small part of either.
 constexpr Bytes most_read_run = 1 * mib;
+
+/// Ranks whose contiguous pieces wait for the storage side by side rather than go through the shuffle one call after the other
+/// (512 calls of 64 KiB, 8 ranks, model; D21).
+constexpr int most_waiting_ranks = 8;
 
 /// Calls of one piece a rank in a row until its ranks run ahead, at most, however often they had to stop (ahead.hpp): a
 /// request of many fine pieces that a rank carries out alone costs as much as 10 of its calls by the shuffle.

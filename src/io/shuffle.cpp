@@ -16,6 +16,30 @@ std::int64_t rounded_up(std::int64_t value, std::int64_t to) {
     return (value + to - 1) / to * to;
 }
 
+/// Tallies the bytes from the cursor's to the stream's `end`, of an ordered region.
+void want(Cursor& cursor, std::int64_t end, CycleTally& tally) {
+    const std::int64_t begin_bytes = cursor.offset();
+    cursor.seek(end - 1);
+    tally.want(begin_bytes, cursor.offset() + 1);
+}
+
+/// Whether a node's ranks have bytes in a cycle; reading, tallies where.
+bool contributes(std::span<const HeldRegions::OfRank> ranks, const PhasePlan& plan, std::int64_t cycle,
+                 CycleTally& tally) {
+    bool has_bytes = false;
+    for (const HeldRegions::OfRank& held : ranks) {
+        const std::int64_t begin = held.region.bytes_below(plan.domains.cycle_begin(cycle));
+        const std::int64_t end = held.region.bytes_below(plan.domains.cycle_end(cycle));
+        if (begin == end) continue;
+        has_bytes = true;
+        if (plan.is_write) break;
+        Cursor cursor(held.region);
+        cursor.seek(begin);
+        want(cursor, end, tally);
+    }
+    return has_bytes;
+}
+
 }  // namespace
 
 std::int64_t NodeBuffers::bytes_needed(int num_aggregators, bool has_staging, std::int64_t cb_bytes,
@@ -83,7 +107,16 @@ std::vector<Turn> PhasePlan::turns_of(int domain, std::span<const CycleTally> ta
     for (std::int64_t cycle = first; cycle < std::min(first + domains.cycles_per_domain, domains.num_cycles);
          ++cycle) {
         if (turns[static_cast<std::size_t>(cycle)] == no_turn) continue;
-        result.push_back({domains.cycle_begin(cycle), domains.cycle_end(cycle), is_dense(cycle, tallies)});
+        const std::int64_t begin = domains.cycle_begin(cycle), end = domains.cycle_end(cycle);
+        if (is_write) {
+            result.push_back({begin, end, is_dense(cycle, tallies)});
+            continue;
+        }
+        // What lies before and behind all pieces is not read, in whole blocks.
+        const CycleTally& tally = tallies[static_cast<std::size_t>(cycle)];
+        const std::int64_t from = std::max(begin, tally.wanted_begin.load() / page_bytes * page_bytes);
+        const std::int64_t to = std::min(end, rounded_up(tally.wanted_end.load(), page_bytes));
+        result.push_back({from, to, false, from - begin});
     }
     return result;
 }
@@ -118,25 +151,25 @@ std::vector<CyclePart> Shuffle::announce(const Comm& comm, const PhasePlan& plan
     if (has_other_nodes) others.node.set(parts, plan.domains.num_cycles);
     Cursor cursor(file);
     for (const CyclePart& part : parts) {
+        CycleTally& tally = control.tallies[static_cast<std::size_t>(part.cycle)];
         cursor.seek(part.stream_begin);
         // A reading cycle is never written back: only how much it takes matters, for messages between nodes.
         Coverage sum;
         if (plan.is_write) {
             sum = coverage(cursor, part.stream_end);
-        } else if (has_other_nodes) {
-            sum.bytes = part.stream_end - part.stream_begin;
+        } else {
+            if (has_other_nodes) sum.bytes = part.stream_end - part.stream_begin;
+            want(cursor, part.stream_end, tally);
         }
-        control.tallies[static_cast<std::size_t>(part.cycle)].add(sum);
+        tally.add(sum);
     }
     if (my_domain < 0 || !has_other_nodes) return parts;
     for (std::int64_t c = plan.domains.first_cycle(my_domain); c < plan.domains.end_cycle(my_domain); ++c) {
+        CycleTally& tally = control.tallies[static_cast<std::size_t>(c)];
         const auto num_remote = std::ranges::count_if(others.held.nodes(), [&](int node) {
-            return std::ranges::any_of(others.held.of_node(node), [&](const HeldRegions::OfRank& held) {
-                return bytes_in_cycle(held.region, plan.domains, c) > 0;
-            });
+            return contributes(others.held.of_node(node), plan, c, tally);
         });
-        control.tallies[static_cast<std::size_t>(c)].num_remote.store(static_cast<std::uint32_t>(num_remote),
-                                                                      std::memory_order_relaxed);
+        tally.num_remote.store(static_cast<std::uint32_t>(num_remote), std::memory_order_relaxed);
     }
     return parts;
 }

@@ -306,9 +306,7 @@ void Shuffle::poll_staging_replies() {
         copy_bytes(buffers_.staging_buffers + b * buffers_.cb_bytes, at->bytes.data(), data_bytes);
         std::int64_t end_of_file = 0;
         std::memcpy(&end_of_file, at->bytes.data() + data_bytes, sizeof end_of_file);
-        std::int64_t known = control_.end_of_file.load();
-        while (end_of_file < known && !control_.end_of_file.compare_exchange_weak(known, end_of_file)) {
-        }
+        lower(control_.end_of_file, end_of_file);
         Slot& slot = buffers_.staging->slots[b];
         slot.turn.store(Slot::filled | at->turn, std::memory_order_release);
         futex_wake_all(slot.turn);

@@ -51,12 +51,26 @@ struct AggregatorState {
     std::array<Slot, max_depth> slots;
 };
 
+inline void lower(std::atomic<std::int64_t>& value, std::int64_t to) {
+    std::int64_t known = value.load(std::memory_order_relaxed);
+    while (to < known && !value.compare_exchange_weak(known, to)) {
+    }
+}
+
 /// What the node's ranks (and, for an aggregator here, the other nodes) contribute to one cycle.
 struct CycleTally {
     std::atomic<std::uint32_t> num_local;   ///< ranks of this node
     std::atomic<std::uint32_t> num_remote;  ///< other nodes; set by the aggregator's rank
     std::atomic<std::int64_t> bytes;        ///< of this node's ranks
     std::atomic<std::uint64_t> boundaries;  ///< Coverage::boundaries of this node's ranks
+    std::atomic<std::int64_t> wanted_begin, wanted_end;  ///< reading: where the first and the last piece lie
+    /// [begin, end) in the file holds all pieces of one contribution.
+    void want(std::int64_t begin, std::int64_t end) {
+        lower(wanted_begin, begin);
+        std::int64_t known = wanted_end.load(std::memory_order_relaxed);
+        while (end > known && !wanted_end.compare_exchange_weak(known, end)) {
+        }
+    }
     void add(const Coverage& part) {
         num_local.fetch_add(1, std::memory_order_relaxed);
         bytes.fetch_add(part.bytes, std::memory_order_relaxed);
@@ -73,6 +87,8 @@ struct CycleTally {
         num_remote.store(0, std::memory_order_relaxed);
         bytes.store(0, std::memory_order_relaxed);
         boundaries.store(0, std::memory_order_relaxed);
+        wanted_begin.store(std::numeric_limits<std::int64_t>::max(), std::memory_order_relaxed);
+        wanted_end.store(0, std::memory_order_relaxed);
     }
 };
 
@@ -100,6 +116,7 @@ struct alignas(64) RankPlace {
 /// none.
 struct AheadTerms {
     bool is_granted = false;
+    bool is_costly_alone = false;  ///< fine pieces that a rank carries out alone: each waits for the storage
     std::int64_t least_bytes = 0, most_bytes = std::numeric_limits<std::int64_t>::max();
 };
 

@@ -4,7 +4,7 @@
 #include <hakobi/input.hpp>
 
 #include "base/status.hpp"
-#include "format/netcdf4/reader.hpp"
+#include "format/found_step.hpp"
 #include "region/region.hpp"
 
 namespace hakobi::input {

@@ -16,6 +16,7 @@
 #include "base/bytes.hpp"
 #include "base/guard.hpp"
 #include "base/nearest.hpp"
+#include "format/netcdf4/reader.hpp"
 #include "input/destination.hpp"
 #include "input/mesh_reading.hpp"
 #include "input/piece_table.hpp"

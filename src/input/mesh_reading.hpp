@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "base/status.hpp"
-#include "format/netcdf4/reader.hpp"
+#include "format/found_step.hpp"
 
 namespace hakobi::input {
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "format/netcdf4/reader.hpp"
+#include "format/found_step.hpp"
 #include "mpi/agree.hpp"
 
 namespace hakobi::input {

@@ -30,12 +30,7 @@ Aggregators Aggregators::choose(const Comm& comm, int count, int per_node) {
 }
 
 Crew& Crew::of(const Comm& comm) {
-    auto& attachments = comm.state().attachments;
-    for (const auto& attachment : attachments) {
-        if (auto* const crew = dynamic_cast<Crew*>(attachment.get())) return *crew;
-    }
-    attachments.push_back(std::make_unique<Crew>());
-    return static_cast<Crew&>(*attachments.back());
+    return comm.state().attachment_of<Crew>();
 }
 
 Status Crew::set_up(const Comm& comm, const Wishes& wishes, const Aggregators& aggregators,

@@ -1,8 +1,10 @@
 #pragma once
 
+#include <concepts>
 #include <hakobi/comm.hpp>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/process.hpp"
@@ -32,6 +34,18 @@ struct CommState {
     std::vector<std::vector<int>> ranks_of_node;           ///< ascending
     std::vector<ProcessId> node_processes;                 ///< by node rank
     std::vector<std::unique_ptr<Attachment>> attachments;  ///< in the same order on all ranks
+
+    /// The one of this type. Makes it where there is none: all ranks ask for it first in the same order.
+    template <std::derived_from<Attachment> T>
+    [[nodiscard]] T& attachment_of() {
+        for (const std::unique_ptr<Attachment>& each : attachments) {
+            if (auto* const found = dynamic_cast<T*>(each.get())) return *found;
+        }
+        auto made = std::make_unique<T>();
+        T& result = *made;
+        attachments.push_back(std::move(made));
+        return result;
+    }
 };
 
 /// MPI_Abort with the rank and `why` on stderr: for a rank that can neither go on nor tell the others, who would wait for it.

@@ -1,6 +1,7 @@
 #include "mpi/message_context.hpp"
 
 #include <algorithm>
+#include <map>
 
 #include "mpi/comm_state.hpp"
 
@@ -23,11 +24,12 @@ int for_each_part(Bytes bytes, Use use) {
 
 }  // namespace
 
-/// A Comm's context of one kind.
+/// A Comm's contexts.
 struct MessageContext::Kept final : Attachment {
-    Kind kind{};
-    MessageContext context;
-    void free() override { context.free(); }
+    std::map<Kind, MessageContext> contexts;
+    void free() override {
+        for (auto& [kind, context] : contexts) context.free();
+    }
 };
 
 MessageContext MessageContext::duplicate(const Comm& comm) {
@@ -40,17 +42,9 @@ MessageContext MessageContext::duplicate(const Comm& comm) {
 }
 
 MessageContext MessageContext::of(const Comm& comm, Kind kind) {
-    auto& attachments = comm.state().attachments;
-    for (const auto& attachment : attachments) {
-        const auto* kept = dynamic_cast<Kept*>(attachment.get());
-        if (kept != nullptr && kept->kind == kind) return kept->context;
-    }
-    auto made = std::make_unique<Kept>();
-    made->kind = kind;
-    made->context = duplicate(comm);
-    MessageContext context = made->context;
-    attachments.push_back(std::move(made));
-    return context;
+    auto& contexts = comm.state().attachment_of<Kept>().contexts;
+    const auto at = contexts.find(kind);
+    return at != contexts.end() ? at->second : contexts.emplace(kind, duplicate(comm)).first->second;
 }
 
 void MessageContext::free() {

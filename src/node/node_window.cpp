@@ -46,17 +46,6 @@ struct KeptWindows final : mpi::Attachment {
     }
 };
 
-std::vector<NodeWindow>& kept_windows(const Comm& comm) {
-    auto& attachments = comm.state().attachments;
-    for (const auto& attachment : attachments) {
-        if (auto* kept = dynamic_cast<KeptWindows*>(attachment.get())) return kept->windows;
-    }
-    auto made = std::make_unique<KeptWindows>();
-    std::vector<NodeWindow>& windows = made->windows;
-    attachments.push_back(std::move(made));
-    return windows;
-}
-
 }  // namespace
 
 Status NodeWindow::allocate(const Comm& comm, std::int64_t bytes, NodeWindow& window) {
@@ -98,7 +87,7 @@ Status NodeWindow::allocate_by_mpi(const Comm& comm, std::int64_t bytes, NodeWin
 }
 
 Status NodeWindow::take(const Comm& comm, std::int64_t bytes, NodeWindow& window) {
-    std::vector<NodeWindow>& kept = kept_windows(comm);
+    std::vector<NodeWindow>& kept = comm.state().attachment_of<KeptWindows>().windows;
     const auto fits = [bytes](const NodeWindow& w) {
         return w.size_bytes() >= bytes && w.size_bytes() / 4 <= bytes;
     };
@@ -112,7 +101,7 @@ Status NodeWindow::take(const Comm& comm, std::int64_t bytes, NodeWindow& window
 void NodeWindow::keep(const Comm& comm, NodeWindow& window) {
     constexpr std::size_t most =
         8;  // files that one user of the Comm has open at once (Output's hidden steps)
-    std::vector<NodeWindow>& kept = kept_windows(comm);
+    std::vector<NodeWindow>& kept = comm.state().attachment_of<KeptWindows>().windows;
     if (window.data_ == nullptr) return;
     if (kept.size() == most) {
         kept.front().free();

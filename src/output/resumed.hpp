@@ -5,7 +5,7 @@
 
 #include "base/status.hpp"
 #include "format/format.hpp"
-#include "format/netcdf4/reader.hpp"
+#include "format/found_step.hpp"
 #include "output/series.hpp"
 
 namespace hakobi::output {

@@ -7,7 +7,7 @@
 
 #include "base/clock.hpp"
 #include "base/guard.hpp"
-#include "format/netcdf4/reader.hpp"
+#include "format/found_step.hpp"
 #include "output/step_file.hpp"
 #include "storage/file.hpp"
 

@@ -1,5 +1,5 @@
 // The image that HDF5 lays a file out in, against a plain array of bytes.
-#include "format/netcdf4/sparse_image.hpp"
+#include "format/hdf5/sparse_image.hpp"
 
 #include <algorithm>
 

@@ -23,7 +23,7 @@
 
 #include "format/alignment.hpp"
 #include "format/format.hpp"
-#include "format/netcdf4/builder.hpp"
+#include "format/hdf5/builder.hpp"
 #include "format/netcdf4/reader.hpp"
 #include "format/netcdf4/series.hpp"
 

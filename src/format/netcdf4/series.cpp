@@ -14,8 +14,9 @@
 #include <map>
 #include <new>
 
-#include "format/netcdf4/builder.hpp"
-#include "format/netcdf4/found.hpp"
+#include "format/hdf5/builder.hpp"
+#include "format/hdf5/reading.hpp"
+#include "format/netcdf4/reader.hpp"
 #include "storage/file.hpp"
 
 namespace hakobi::format {

@@ -8,7 +8,7 @@
 #include <new>
 
 #include "format/mesh_arrays.hpp"
-#include "format/netcdf4/found.hpp"
+#include "format/hdf5/reading.hpp"
 #include "storage/file.hpp"
 
 namespace hakobi::format {

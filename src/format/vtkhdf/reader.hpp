@@ -3,7 +3,7 @@
 #include <string>
 
 #include "base/status.hpp"
-#include "format/netcdf4/reader.hpp"
+#include "format/found_step.hpp"
 
 namespace hakobi::format {
 

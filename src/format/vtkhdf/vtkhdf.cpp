@@ -16,7 +16,7 @@
 #include "format/alignment.hpp"
 #include "format/format.hpp"
 #include "format/mesh_arrays.hpp"
-#include "format/netcdf4/builder.hpp"
+#include "format/hdf5/builder.hpp"
 #include "format/vtkhdf/reader.hpp"
 
 namespace hakobi::format {

@@ -1,4 +1,4 @@
-#include "format/netcdf4/chunk_reader.hpp"
+#include "format/hdf5/chunk_reader.hpp"
 
 #include <algorithm>
 #include <array>
@@ -6,7 +6,7 @@
 
 #include "filter/codec.hpp"
 #include "filter/shuffle.hpp"
-#include "format/netcdf4/hdf5.hpp"
+#include "format/hdf5/hdf5.hpp"
 #include "storage/file.hpp"
 
 namespace hakobi::format {

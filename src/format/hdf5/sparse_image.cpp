@@ -1,4 +1,4 @@
-#include "format/netcdf4/sparse_image.hpp"
+#include "format/hdf5/sparse_image.hpp"
 
 #include <algorithm>
 #include <cstring>

@@ -1,4 +1,4 @@
-#include "format/netcdf4/builder.hpp"
+#include "format/hdf5/builder.hpp"
 
 #include <hdf5_hl.h>
 

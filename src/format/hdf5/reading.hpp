@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "format/netcdf4/hdf5.hpp"
-#include "format/netcdf4/read_driver.hpp"
-#include "format/netcdf4/reader.hpp"
+#include "format/found_step.hpp"
+#include "format/hdf5/hdf5.hpp"
+#include "format/hdf5/read_driver.hpp"
 
 // What readers of the formats that are HDF5 files share. All but check_kind and with_file throw Hdf5Failure.
 
@@ -33,10 +33,12 @@ Status check_kind(const std::string& path);
 /// Opens the file to read it; what `body` throws of Hdf5Failure is a `format`. Local.
 Status with_file(const std::string& path, const std::function<void(hid_t)>& body);
 
-/// As ncdump calls it, or what it is; and which of ours that is.
+/// As ncdump calls it, or what it is.
 [[nodiscard]] std::string text_of_type(hid_t type);
-[[nodiscard]] std::optional<ValueType> value_type_of(const std::string& name);
 [[nodiscard]] std::vector<std::int64_t> extents_of(hid_t dataset, bool* is_unlimited = nullptr);
+/// Of an attribute of text; several with commas.
+[[nodiscard]] std::string read_text(hid_t attribute, hid_t type);
+/// All but those that netCDF keeps for itself.
 [[nodiscard]] Attributes attributes_of(hid_t object);
 [[nodiscard]] std::string text_attribute(const Attributes& attributes, const char* name);
 /// Where values are that may be read without the library.

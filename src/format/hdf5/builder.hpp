@@ -8,11 +8,11 @@
 #include <vector>
 
 #include "format/chunks.hpp"
-#include "format/netcdf4/hdf5.hpp"
-#include "format/netcdf4/image_driver.hpp"
+#include "format/hdf5/hdf5.hpp"
+#include "format/hdf5/image_driver.hpp"
 #include "format/step.hpp"
 
-// What the files of this folder are put together from; netcdf4.cpp has the numbered steps. Everything throws Hdf5Failure.
+// What files of the formats that are HDF5 are put together from; netcdf4/netcdf4.cpp has the numbered steps. Everything throws Hdf5Failure.
 
 namespace hakobi::format {
 

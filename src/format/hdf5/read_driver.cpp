@@ -1,4 +1,4 @@
-#include "format/netcdf4/read_driver.hpp"
+#include "format/hdf5/read_driver.hpp"
 
 #include <algorithm>
 #include <cstring>

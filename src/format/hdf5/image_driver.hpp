@@ -2,7 +2,7 @@
 
 #include <hdf5.h>
 
-#include "format/netcdf4/sparse_image.hpp"
+#include "format/hdf5/sparse_image.hpp"
 
 namespace hakobi::format {
 

@@ -7,7 +7,7 @@
 
 #include "format/step.hpp"
 
-// What the HDF5 calls of this folder share; for its .cpp files.
+// What the HDF5 calls of the formats share; for .cpp files.
 
 namespace hakobi::format {
 
@@ -38,7 +38,7 @@ class QuietErrors {
     void* data_ = nullptr;
 };
 
-/// Thrown inside format/netcdf4 only, where an HDF5 call fails; keeps HDF5's text, which its next call forgets.
+/// Thrown inside src/format only, where an HDF5 call fails; keeps HDF5's text, which its next call forgets.
 struct Hdf5Failure {
     std::string text;
     explicit Hdf5Failure(const char* call) : text(std::string(call) + ": " + QuietErrors::text()) {}

@@ -1,4 +1,4 @@
-#include "format/netcdf4/image_driver.hpp"
+#include "format/hdf5/image_driver.hpp"
 
 #include <algorithm>
 #include <new>

@@ -26,7 +26,7 @@ AheadTerms Ahead::grant(AheadTerms terms) {
     for (const RankPlace& place : places_) num_alone += place.num_alone.load(std::memory_order_relaxed);
     if (num_alone > num_alone_seen_)
         num_needed_ = is_costly_alone_ ? never : std::min(2 * num_needed_, policy::most_calls_before_ahead);
-    is_costly_alone_ = is_costly_alone_ || terms.is_costly_alone;
+    if (terms.is_granted) is_costly_alone_ = terms.is_costly_alone;
     num_alone_seen_ = num_alone;
     terms.is_granted = num_calls_in_a_row_ >= num_needed_;
     control_->gate.store(terms.is_granted ? open : no_gate, std::memory_order_relaxed);

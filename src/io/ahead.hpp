@@ -61,7 +61,7 @@ class Ahead {
     std::int64_t next_number_ = 0;
     // The leader's.
     std::int64_t num_calls_in_a_row_ = 0, num_needed_ = 1, num_alone_seen_ = 0;
-    bool is_costly_alone_ = false;  // of some terms so far
+    bool is_costly_alone_ = false;  // of the last terms
 };
 
 }  // namespace hakobi::io

@@ -177,7 +177,7 @@ mpi::Agreed Engine::Impl::run_phases(Call& call) {
             call.has_moved = true;
         }
         PathChoice choice = choose_path(totals, call.is_write, options.shuffle, large, comm.num_nodes() == 1);
-        if (num_phases == 0 && runs_ahead_waiting(totals))
+        if (num_phases == 0 && choice.path == Path::shuffle && runs_ahead_waiting(totals))
             choice = {Path::direct, "few ranks wait for one piece each"};
         if (call.is_asynchronous && choice.path == Path::direct && options.shuffle != "never")
             choice = {Path::shuffle, "asynchronous"};

@@ -17,15 +17,20 @@ AheadTerms Engine::Impl::ahead_terms(const Call& call, const LeaderWord& word, b
     const RequestTotals& totals = word.totals;
     if (!may_run_ahead(call) || word.error_code != 0 || totals.size_bytes == 0) return {};
     if (totals.service == Service::from_memory) return {.is_granted = true};
-    const bool is_waiting = totals.service == Service::waits || has_waited;
-    // So few have no more accesses in flight than an aggregator has. Sectors that two ranks share need the aggregator.
-    if (is_waiting && !options.direct_io && comm.size() <= policy::most_waiting_ranks)
-        return {.is_granted = true, .is_costly_alone = true};
     const std::int64_t large = large_piece_bytes(options.striping_unit_bytes, options.cb_buffer_bytes);
+    const bool is_waiting = totals.service == Service::waits;
     if (totals.smallest_mean_piece_bytes >= large)
         return {.is_granted = true, .is_costly_alone = is_waiting, .least_bytes = large};
+    // So few have no more accesses in flight than an aggregator has, if each makes one. Sectors that two ranks share need
+    // the aggregator, and what several read is read once by it.
+    const bool is_apart = totals.size_bytes <= totals.end_bytes - totals.begin_bytes;
+    if ((is_waiting || has_waited) && is_apart && !options.direct_io &&
+        comm.size() <= policy::most_waiting_ranks && totals.largest_size_bytes <= options.cb_buffer_bytes)
+        return {.is_granted = true,
+                .is_costly_alone = true,
+                .most_bytes = is_waiting ? options.cb_buffer_bytes : policy::tried_piece - 1};
     // Nobody has tried the storage with more, and it did not make these wait.
-    if (word.verdict == Verdict::served && totals.service == Service::unknown && !is_waiting)
+    if (word.verdict == Verdict::served && totals.service == Service::unknown && !has_waited)
         return {.is_granted = true, .most_bytes = policy::tried_piece - 1};
     return {};
 }

@@ -88,9 +88,9 @@ RequestTotals Engine::Impl::exchange_on_node(Call& call, const RequestSummary& m
         }
         if (word.verdict == Verdict::goes_on && word.totals.size_bytes > 0)
             reset_phase(domains_of(word.totals).num_cycles);
-        // The call's later rounds leave it so.
-        if (may_be_small || word.error_code != 0)
-            word.ahead = ahead.grant(ahead_terms(call, word, has_waited));
+        // The call's later rounds leave it so, unless the storage was found to make requests wait.
+        if (may_be_small || word.error_code != 0 || word.totals.service == Service::waits)
+            word.ahead = ahead.grant(may_be_small ? ahead_terms(call, word, has_waited) : AheadTerms());
     });
     const double waited_s = now_s() - start_s;
     counters.wait_peer_s += waited_s;

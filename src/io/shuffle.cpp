@@ -115,7 +115,8 @@ std::vector<Turn> PhasePlan::turns_of(int domain, std::span<const CycleTally> ta
         // What lies before and behind all pieces is not read, in whole blocks.
         const CycleTally& tally = tallies[static_cast<std::size_t>(cycle)];
         const std::int64_t from = std::max(begin, tally.wanted_begin.load() / page_bytes * page_bytes);
-        const std::int64_t to = std::min(end, rounded_up(tally.wanted_end.load(), page_bytes));
+        const std::int64_t wanted_end = tally.wanted_end.load();
+        const std::int64_t to = wanted_end + std::min(end - wanted_end, -wanted_end & (page_bytes - 1));
         result.push_back({from, to, false, from - begin});
     }
     return result;

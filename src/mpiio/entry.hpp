@@ -127,6 +127,8 @@ int pass_nonblocking(MPI_File handle, Direction direction, Pointer pointer, std:
     file->counts.add(file->why_not.empty() ? Passed::nonblocking : Passed::file);
     if (direction == Direction::write) file->has_nonblocking_writes = true;
     if (!file->library_view.is_waiting()) return pass_together(*file, pointer, call);
+    std::optional<OwnWrite> own;
+    if (direction == Direction::write) own.emplace(*file, true);
     if (fits_one_transfer(count, type)) return pass_alone(*file, pointer, alone);
     return pass_alone(*file, pointer, [&](MPI_File at) {
         MPI_Status status;

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <filesystem>
-#include <new>
 #include <string_view>
 
 #include "storage/file.hpp"
@@ -181,17 +180,9 @@ Status check_kind(const std::string& path) {
     return {};
 }
 
-Status with_file(const std::string& path, const std::function<void(hid_t)>& body) {
-    const QuietErrors quiet;
-    try {
-        body(OpenFile(storage::system_path(path)).id());
-        return {};
-    } catch (const Hdf5Failure& failure) {
-        return {ErrorCode::format,
-                path + ": not a whole NetCDF-4 or HDF5 file that this library can read (" + failure.text + ")"};
-    } catch (const std::bad_alloc&) {
-        return {ErrorCode::out_of_memory, path + ": no memory to read it"};
-    }
+Status failure_of(const std::string& path, const Hdf5Failure& failure) {
+    return {ErrorCode::format,
+            path + ": not a whole NetCDF-4 or HDF5 file that this library can read (" + failure.text + ")"};
 }
 
 }  // namespace hakobi::format

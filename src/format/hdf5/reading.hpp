@@ -2,7 +2,7 @@
 
 #include <hdf5.h>
 
-#include <functional>
+#include <new>
 #include <optional>
 #include <string>
 #include <vector>
@@ -10,6 +10,7 @@
 #include "format/found_step.hpp"
 #include "format/hdf5/hdf5.hpp"
 #include "format/hdf5/read_driver.hpp"
+#include "storage/file.hpp"
 
 // What readers of the formats that are HDF5 files share. All but check_kind and with_file throw Hdf5Failure.
 
@@ -31,7 +32,8 @@ class OpenFile {
 Status check_kind(const std::string& path);
 
 /// Opens the file to read it; what `body` throws of Hdf5Failure is a `format`. Local.
-Status with_file(const std::string& path, const std::function<void(hid_t)>& body);
+template <class Body>
+Status with_file(const std::string& path, Body&& body);
 
 /// As ncdump calls it, or what it is.
 [[nodiscard]] std::string text_of_type(hid_t type);
@@ -43,5 +45,22 @@ Status with_file(const std::string& path, const std::function<void(hid_t)>& body
 [[nodiscard]] std::string text_attribute(const Attributes& attributes, const char* name);
 /// Where values are that may be read without the library.
 void locate(hid_t dataset, FoundField& field);
+
+/// The `format` error of with_file.
+Status failure_of(const std::string& path, const Hdf5Failure& failure);
+
+template <class Body>
+Status with_file(const std::string& path, Body&& body) {
+    const QuietErrors quiet;
+    try {
+        const OpenFile file(storage::system_path(path));
+        body(file.id());
+        return {};
+    } catch (const Hdf5Failure& failure) {
+        return failure_of(path, failure);
+    } catch (const std::bad_alloc&) {
+        return {ErrorCode::out_of_memory, path + ": no memory to read it"};
+    }
+}
 
 }  // namespace hakobi::format

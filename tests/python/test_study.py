@@ -15,7 +15,7 @@ import pytest
 
 from hakobi import records
 from hakobi.statistics import COMPARISON_CONFIDENCE
-from hakobi.studies.output_methods import demo, plan, tables
+from hakobi.studies.output_methods import demo, figures, plan, tables
 from hakobi.studies.output_methods.summary import summarise
 from running import Result, start
 
@@ -97,9 +97,9 @@ def test_each_finding_has_every_method_with_its_interval() -> None:
     ]
     summary = summarise(runs, ("root", "pipelined+hidden", "auto"))
     assert summary is not None
-    for figures in summary.rows[0].figures.values():
-        assert figures.is_zero == figures.output_time.interval.contains(0.0)
-        assert figures.output_time.interval.confidence == COMPARISON_CONFIDENCE
+    for each in summary.rows[0].figures.values():
+        assert each.is_zero == each.output_time.interval.contains(0.0)
+        assert each.output_time.interval.confidence == COMPARISON_CONFIDENCE
     text = tables.each_finding(summary.rows[0], "a slow storage")
     assert text.startswith("On a slow storage, 2 ranks, a run of 2.0"), text
     assert text.index("root ") < text.index("auto ")
@@ -113,6 +113,30 @@ def test_each_finding_has_every_method_with_its_interval() -> None:
     assert summary is not None
     text = tables.each_finding(summary.rows[0], "a slow storage")
     assert "auto no time that can be told from zero (-" in text
+
+
+def test_every_storages_times_are_inside_the_figure() -> None:
+    runs: list[dict[str, Any]] = [
+        {
+            "app": "tsunami",
+            "method": method,
+            "ranks": 2,
+            "storage": storage,
+            "repetition": i,
+            "time_s": seconds,
+            "output_bytes": 10**9,
+            "cached_bytes": 0,
+            "sync": False,
+        }
+        for i in range(1, 4)
+        for storage, times in (("fast", {"none": 2.0, "root": 3.0}), ("slow", {"none": 2.0, "root": 9.0}))
+        for method, seconds in times.items()
+    ]
+    summary = summarise(runs, ("root",))
+    assert summary is not None
+    for axes in figures.scaling_figure(summary).axes:
+        assert axes.get_ylim()[0] == 0
+        assert axes.get_ylim()[1] > 9
 
 
 def test_one_round_names_nobody(hakobi: Command, waves: Path) -> None:

@@ -52,8 +52,8 @@ def scaling_figure(summary: StudySummary) -> Figure:
         axes.set_xticks(ranks, [str(count) for count in ranks])
         axes.minorticks_off()
         axes.set_xlabel("ranks")
-        axes.set_ylim(bottom=0)
         axes.set_title(f"storage {storage}" if len(storages) > 1 else "Time of the run")
+    all_axes[0].set_ylim(bottom=0)  # of all axes, so after the last one's lines: it ends their scaling
     all_axes[0].set_ylabel("seconds")
     _legend_beside(figure, all_axes[-1])
     return figure

@@ -2,6 +2,7 @@
 
 #include <hdf5.h>
 
+#include "format/hdf5/driver.hpp"
 #include "format/hdf5/sparse_image.hpp"
 
 namespace hakobi::format {
@@ -12,9 +13,6 @@ namespace hakobi::format {
 class ImageDriver {
   public:
     ImageDriver();
-    ~ImageDriver();
-    ImageDriver(const ImageDriver&) = delete;
-    ImageDriver& operator=(const ImageDriver&) = delete;
 
     /// What a write of data takes in the place of bytes that somebody else will store: nothing is read there, and the image
     /// records where they go (SparseImage::leave).
@@ -23,7 +21,7 @@ class ImageDriver {
     [[nodiscard]] herr_t use(hid_t file_access, SparseImage& image) const;
 
   private:
-    hid_t id_;
+    RegisteredDriver driver_;
 };
 
 }  // namespace hakobi::format

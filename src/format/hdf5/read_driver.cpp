@@ -6,10 +6,6 @@
 #include <memory>
 #include <new>
 #include <vector>
-// HDF5 1.14 moved what drivers need out of hdf5.h.
-#if H5_VERSION_GE(1, 13, 0)
-#include <H5FDdevelop.h>
-#endif
 
 #include "storage/file.hpp"
 
@@ -22,19 +18,9 @@ struct Blocks {
     std::map<std::int64_t, std::vector<std::byte>> read = {};  // by their places, cut at the file's end
 };
 
-/// HDF5's file object, extended as its drivers do: the public part first.
-struct OpenedFile {
-    H5FD_t base;
+struct OpenedFile : DriverFile {
     Blocks* blocks;
-    haddr_t end_of_allocation;
 };
-
-OpenedFile& file_of(H5FD_t* file) {
-    return *reinterpret_cast<OpenedFile*>(file);
-}
-const OpenedFile& file_of(const H5FD_t* file) {
-    return *reinterpret_cast<const OpenedFile*>(file);
-}
 
 void tell(const Status& status) {
     H5Epush2(H5E_DEFAULT, __FILE__, "ReadDriver", __LINE__, H5E_ERR_CLS, H5E_IO, H5E_READERROR, "%s",
@@ -66,8 +52,8 @@ H5FD_t* open_file(const char* name, unsigned flags, hid_t, haddr_t) {
 }
 
 herr_t close_file(H5FD_t* file) {
-    delete file_of(file).blocks;
-    delete &file_of(file);
+    delete file_of<OpenedFile>(file).blocks;
+    delete &file_of<OpenedFile>(file);
     return 0;
 }
 
@@ -76,17 +62,8 @@ herr_t query_features(const H5FD_t*, unsigned long* flags) {
     return 0;
 }
 
-haddr_t get_end_of_allocation(const H5FD_t* file, H5FD_mem_t) {
-    return file_of(file).end_of_allocation;
-}
-
-herr_t set_end_of_allocation(H5FD_t* file, H5FD_mem_t, haddr_t address) {
-    file_of(file).end_of_allocation = address;
-    return 0;
-}
-
 haddr_t get_end_of_file(const H5FD_t* file, H5FD_mem_t) {
-    return static_cast<haddr_t>(file_of(file).blocks->size_bytes);
+    return static_cast<haddr_t>(file_of<OpenedFile>(file).blocks->size_bytes);
 }
 
 /// Zeros behind the end, as HDF5 has it.
@@ -102,7 +79,7 @@ bool fetch(const Blocks& blocks, std::int64_t offset, std::byte* to, std::size_t
 
 herr_t read_file(H5FD_t* file, H5FD_mem_t, hid_t, haddr_t address, size_t size, void* buffer) {
     constexpr auto block_bytes = static_cast<std::int64_t>(ReadDriver::block_bytes);
-    Blocks& blocks = *file_of(file).blocks;
+    Blocks& blocks = *file_of<OpenedFile>(file).blocks;
     auto* to = static_cast<std::byte*>(buffer);
     auto at = static_cast<std::int64_t>(address);
     auto left = static_cast<std::int64_t>(size);
@@ -134,21 +111,11 @@ herr_t refuse_write(H5FD_t*, H5FD_mem_t, hid_t, haddr_t, size_t, const void*) {
     return -1;
 }
 
-H5FD_class_t driver_class() {
-    H5FD_class_t driver{};
-#ifdef H5FD_CLASS_VERSION
-    driver.version = H5FD_CLASS_VERSION;
-    driver.value =
-        static_cast<H5FD_class_value_t>(H5_VFD_RESERVED + 0x4842);  // outside the range of HDF5's own
-#endif
-    driver.name = "hakobi_read";
-    driver.maxaddr = static_cast<haddr_t>(INT64_MAX);
-    driver.fc_degree = H5F_CLOSE_STRONG;
+H5FD_class_t read_class() {
+    H5FD_class_t driver = driver_class("hakobi_read", 2);
     driver.open = open_file;
     driver.close = close_file;
     driver.query = query_features;
-    driver.get_eoa = get_end_of_allocation;
-    driver.set_eoa = set_end_of_allocation;
     driver.get_eof = get_end_of_file;
     driver.read = read_file;
     driver.write = refuse_write;
@@ -158,17 +125,10 @@ H5FD_class_t driver_class() {
 
 }  // namespace
 
-ReadDriver::ReadDriver() {
-    static const H5FD_class_t driver = driver_class();
-    id_ = H5FDregister(&driver);
-}
-
-ReadDriver::~ReadDriver() {
-    if (id_ >= 0) H5FDunregister(id_);
-}
+ReadDriver::ReadDriver() : driver_(read_class()) {}
 
 herr_t ReadDriver::use(hid_t file_access) const {
-    return id_ < 0 ? -1 : H5Pset_driver(file_access, id_, nullptr);
+    return driver_.use(file_access);
 }
 
 }  // namespace hakobi::format

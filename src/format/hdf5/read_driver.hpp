@@ -4,6 +4,8 @@
 
 #include <cstddef>
 
+#include "format/hdf5/driver.hpp"
+
 namespace hakobi::format {
 
 /// An HDF5 file driver for files that are only read: what HDF5 asks for by a few hundred bytes at a time, in some dozens of
@@ -14,15 +16,12 @@ class ReadDriver {
     static constexpr std::size_t block_bytes = 64 << 10;  // what network file systems fetch for one byte
 
     ReadDriver();
-    ~ReadDriver();
-    ReadDriver(const ReadDriver&) = delete;
-    ReadDriver& operator=(const ReadDriver&) = delete;
 
     /// Negative on failure.
     [[nodiscard]] herr_t use(hid_t file_access) const;
 
   private:
-    hid_t id_;
+    RegisteredDriver driver_;
 };
 
 }  // namespace hakobi::format

@@ -37,6 +37,25 @@ void OpenFile::prepare() {
 #endif
 }
 
+std::vector<std::string> names_in(hid_t group) {
+    const Handle creation(H5Gget_create_plist(group), H5Pclose, "H5Gget_create_plist");
+    unsigned order = 0;
+    check(H5Pget_link_creation_order(creation, &order), "H5Pget_link_creation_order");
+    const H5_index_t index = (order & H5P_CRT_ORDER_TRACKED) != 0 ? H5_INDEX_CRT_ORDER : H5_INDEX_NAME;
+    H5G_info_t info;
+    check(H5Gget_info(group, &info), "H5Gget_info");
+    std::vector<std::string> names;
+    for (hsize_t i = 0; i < info.nlinks; ++i) {
+        const ssize_t length =
+            check(H5Lget_name_by_idx(group, ".", index, H5_ITER_INC, i, nullptr, 0, H5P_DEFAULT),
+                  "H5Lget_name_by_idx");
+        std::string name(static_cast<std::size_t>(length), '\0');
+        H5Lget_name_by_idx(group, ".", index, H5_ITER_INC, i, name.data(), name.size() + 1, H5P_DEFAULT);
+        names.push_back(std::move(name));
+    }
+    return names;
+}
+
 std::string text_of_type(hid_t type) {
     const std::size_t bytes = H5Tget_size(type);
     switch (H5Tget_class(type)) {
@@ -180,9 +199,9 @@ Status check_kind(const std::string& path) {
     return {};
 }
 
-Status failure_of(const std::string& path, const Hdf5Failure& failure) {
+Status failure_of(const std::string& path, const char* kind, const Hdf5Failure& failure) {
     return {ErrorCode::format,
-            path + ": not a whole NetCDF-4 or HDF5 file that this library can read (" + failure.text + ")"};
+            path + ": not a whole " + kind + " file that this library can read (" + failure.text + ")"};
 }
 
 }  // namespace hakobi::format

@@ -31,10 +31,26 @@ class OpenFile {
 /// Before HDF5 looks at the file: errors that say what it is.
 Status check_kind(const std::string& path);
 
-/// Opens the file to read it; what `body` throws of Hdf5Failure is a `format`. Local.
-template <class Body>
-Status with_file(const std::string& path, Body&& body);
+/// The `format` error of with_file.
+Status failure_of(const std::string& path, const char* kind, const Hdf5Failure& failure);
 
+/// Opens the file to read it; what `body` throws of Hdf5Failure is a `format`, that it is no whole file of that `kind`. Local.
+template <class Body>
+Status with_file(const std::string& path, const char* kind, Body&& body) {
+    const QuietErrors quiet;
+    try {
+        const OpenFile file(storage::system_path(path));
+        body(file.id());
+        return {};
+    } catch (const Hdf5Failure& failure) {
+        return failure_of(path, kind, failure);
+    } catch (const std::bad_alloc&) {
+        return {ErrorCode::out_of_memory, path + ": no memory to read it"};
+    }
+}
+
+/// Of a group's links, in the order in which they were made where the file keeps it.
+[[nodiscard]] std::vector<std::string> names_in(hid_t group);
 /// As ncdump calls it, or what it is.
 [[nodiscard]] std::string text_of_type(hid_t type);
 [[nodiscard]] std::vector<std::int64_t> extents_of(hid_t dataset, bool* is_unlimited = nullptr);
@@ -45,22 +61,5 @@ Status with_file(const std::string& path, Body&& body);
 [[nodiscard]] std::string text_attribute(const Attributes& attributes, const char* name);
 /// Where values are that may be read without the library.
 void locate(hid_t dataset, FoundField& field);
-
-/// The `format` error of with_file.
-Status failure_of(const std::string& path, const Hdf5Failure& failure);
-
-template <class Body>
-Status with_file(const std::string& path, Body&& body) {
-    const QuietErrors quiet;
-    try {
-        const OpenFile file(storage::system_path(path));
-        body(file.id());
-        return {};
-    } catch (const Hdf5Failure& failure) {
-        return failure_of(path, failure);
-    } catch (const std::bad_alloc&) {
-        return {ErrorCode::out_of_memory, path + ": no memory to read it"};
-    }
-}
 
 }  // namespace hakobi::format

@@ -67,28 +67,15 @@ class Reader {
     }
 
   private:
-    std::vector<std::string> dataset_names() {
-        // The file's own creation properties do not tell: the root group's do.
+    [[nodiscard]] std::vector<std::string> dataset_names() const {
         const Handle root(H5Gopen2(file_, "/", H5P_DEFAULT), H5Gclose, "H5Gopen2");
-        const Handle creation(H5Gget_create_plist(root), H5Pclose, "H5Gget_create_plist");
-        unsigned order = 0;
-        check(H5Pget_link_creation_order(creation, &order), "H5Pget_link_creation_order");
-        const H5_index_t index = (order & H5P_CRT_ORDER_TRACKED) != 0 ? H5_INDEX_CRT_ORDER : H5_INDEX_NAME;
-        H5G_info_t group;
-        check(H5Gget_info(file_, &group), "H5Gget_info");
-        std::vector<std::string> names;
-        for (hsize_t i = 0; i < group.nlinks; ++i) {
-            const ssize_t length =
-                check(H5Lget_name_by_idx(file_, ".", index, H5_ITER_INC, i, nullptr, 0, H5P_DEFAULT),
-                      "H5Lget_name_by_idx");
-            std::string name(static_cast<std::size_t>(length), '\0');
-            H5Lget_name_by_idx(file_, ".", index, H5_ITER_INC, i, name.data(), name.size() + 1,
-                               H5P_DEFAULT);
+        std::vector<std::string> names = names_in(root);
+        // A link that leads nowhere is nobody's field.
+        std::erase_if(names, [&](const std::string& name) {
             H5O_info_t info;
-            // A link that leads nowhere is nobody's field.
-            if (H5Oget_info_by_name(file_, name.c_str(), &info, H5P_DEFAULT) < 0) continue;
-            if (info.type == H5O_TYPE_DATASET) names.push_back(name);
-        }
+            return H5Oget_info_by_name(file_, name.c_str(), &info, H5P_DEFAULT) < 0 ||
+                   info.type != H5O_TYPE_DATASET;
+        });
         return names;
     }
 
@@ -158,7 +145,7 @@ class Reader {
 Result<FoundStep> read_netcdf4(const std::string& path, Records records) {
     if (Status status = check_kind(path); !status.ok()) return status;
     FoundStep step;
-    Status status = with_file(path, [&](hid_t file) { step = Reader(file, records).read(); });
+    Status status = with_file(path, netcdf4_kind, [&](hid_t file) { step = Reader(file, records).read(); });
     if (!status.ok()) return status;
     return step;
 }
@@ -166,7 +153,7 @@ Result<FoundStep> read_netcdf4(const std::string& path, Records records) {
 Status read_values_netcdf4(const std::string& path, const FoundField& field, const Block& block,
                            std::span<std::byte> values) {
     std::optional<Status> by_chunks;
-    Status status = with_file(path, [&](hid_t file) {
+    Status status = with_file(path, netcdf4_kind, [&](hid_t file) {
         const std::string& name = field.link.empty() ? field.shown.name : field.link;
         const Handle dataset(H5Dopen2(file, name.c_str(), H5P_DEFAULT), H5Dclose, "H5Dopen2");
         std::vector<hsize_t> start(block.start.begin(), block.start.end());

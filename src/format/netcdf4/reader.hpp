@@ -13,6 +13,9 @@
 
 namespace hakobi::format {
 
+/// What errors call such a file.
+inline constexpr const char* netcdf4_kind = "NetCDF-4 or HDF5";
+
 /// Which records of time a file is read for: a step's one, or all that a file of a series has.
 enum class Records : std::uint8_t { one, all };
 

@@ -243,7 +243,7 @@ Result<SeriesDescription> read_series_netcdf4(const std::string& path) {
     const auto numbers = std::ranges::find(series.shown.fields, step_number_name, &FieldDescription::name);
     if (numbers == series.shown.fields.end()) return none;
     series.shown.fields.erase(numbers);
-    Status status = with_file(path, [&](hid_t file) {
+    Status status = with_file(path, netcdf4_kind, [&](hid_t file) {
         const auto read_records = [&](const char* name, hid_t type, auto& values) {
             const Handle dataset(H5Dopen2(file, name, H5P_DEFAULT), H5Dclose, "H5Dopen2");
             const Handle space(H5Dget_space(dataset), H5Sclose, "H5Dget_space");

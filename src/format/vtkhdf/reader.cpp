@@ -5,11 +5,9 @@
 #include <algorithm>
 #include <array>
 #include <limits>
-#include <new>
 
-#include "format/mesh_arrays.hpp"
 #include "format/hdf5/reading.hpp"
-#include "storage/file.hpp"
+#include "format/mesh_arrays.hpp"
 
 namespace hakobi::format {
 namespace {
@@ -20,12 +18,12 @@ constexpr std::array mesh_names = {number_of_points, number_of_cells,    number_
 
 class Reader {
   public:
-    explicit Reader(const std::string& path) : file_(path) {}
+    explicit Reader(hid_t file) : file_(file) {}
 
     /// What keeps it from being read as a step; "" when nothing does.
     [[nodiscard]] std::string problem() const {
-        if (H5Lexists(file_.id(), "VTKHDF", H5P_DEFAULT) <= 0) return "it has no group VTKHDF";
-        const Handle grid(H5Gopen2(file_.id(), "VTKHDF", H5P_DEFAULT), H5Gclose, "H5Gopen2");
+        if (H5Lexists(file_, "VTKHDF", H5P_DEFAULT) <= 0) return "it has no group VTKHDF";
+        const Handle grid(H5Gopen2(file_, "VTKHDF", H5P_DEFAULT), H5Gclose, "H5Gopen2");
         const std::string type = text_attribute(attributes_of(grid), "Type");
         if (type != "UnstructuredGrid")
             return "it is a VTKHDF file of type '" + type + "', not UnstructuredGrid";
@@ -40,12 +38,12 @@ class Reader {
     FoundStep read() {
         FoundStep step;
         step.time = std::numeric_limits<double>::quiet_NaN();
-        step.attributes = attributes_of(file_.id());
+        step.attributes = attributes_of(file_);
         step.title = text_attribute(step.attributes, "title");
         read_group("VTKHDF/PointData", On::points, step);
         read_group("VTKHDF/CellData", On::cells, step);
         read_group("VTKHDF/FieldData", On::grid, step);
-        const Handle grid(H5Gopen2(file_.id(), "VTKHDF", H5P_DEFAULT), H5Gclose, "H5Gopen2");
+        const Handle grid(H5Gopen2(file_, "VTKHDF", H5P_DEFAULT), H5Gclose, "H5Gopen2");
         for (const std::string_view name : mesh_names) {
             FoundField field = read_field(grid, std::string(name), "VTKHDF");
             field.is_of_mesh = true;
@@ -56,8 +54,8 @@ class Reader {
 
   private:
     void read_group(const char* path, On on, FoundStep& step) {
-        if (H5Lexists(file_.id(), path, H5P_DEFAULT) <= 0) return;
-        const Handle group(H5Gopen2(file_.id(), path, H5P_DEFAULT), H5Gclose, "H5Gopen2");
+        if (H5Lexists(file_, path, H5P_DEFAULT) <= 0) return;
+        const Handle group(H5Gopen2(file_, path, H5P_DEFAULT), H5Gclose, "H5Gopen2");
         for (const std::string& name : names_in(group)) {
             FoundField field = read_field(group, name, path);
             if (on == On::grid && name == "TimeValue") {
@@ -73,26 +71,6 @@ class Reader {
             step.fields.push_back(std::move(field));
             step.fields.back().shown.dims.resize(step.fields.back().shown.shape.size());
         }
-    }
-
-    /// Of its data sets, also those that are links.
-    static std::vector<std::string> names_in(hid_t group) {
-        const Handle creation(H5Gget_create_plist(group), H5Pclose, "H5Gget_create_plist");
-        unsigned order = 0;
-        check(H5Pget_link_creation_order(creation, &order), "H5Pget_link_creation_order");
-        const H5_index_t index = (order & H5P_CRT_ORDER_TRACKED) != 0 ? H5_INDEX_CRT_ORDER : H5_INDEX_NAME;
-        H5G_info_t info;
-        check(H5Gget_info(group, &info), "H5Gget_info");
-        std::vector<std::string> names;
-        for (hsize_t i = 0; i < info.nlinks; ++i) {
-            const ssize_t length =
-                check(H5Lget_name_by_idx(group, ".", index, H5_ITER_INC, i, nullptr, 0, H5P_DEFAULT),
-                      "H5Lget_name_by_idx");
-            std::string name(static_cast<std::size_t>(length), '\0');
-            H5Lget_name_by_idx(group, ".", index, H5_ITER_INC, i, name.data(), name.size() + 1, H5P_DEFAULT);
-            names.push_back(std::move(name));
-        }
-        return names;
     }
 
     static FoundField read_field(hid_t group, const std::string& name, const std::string& path) {
@@ -128,25 +106,23 @@ class Reader {
         step.time_units = text_attribute(field.shown.attributes, "units");
     }
 
-    OpenFile file_;
+    hid_t file_;
 };
 
 }  // namespace
 
 Result<FoundStep> read_vtkhdf(const std::string& path) {
     if (Status status = check_kind(path); !status.ok()) return status;
-    const QuietErrors quiet;
-    try {
-        Reader reader(storage::system_path(path));
-        if (const std::string problem = reader.problem(); !problem.empty())
-            return Status(ErrorCode::format, path + ": " + problem);
-        return reader.read();
-    } catch (const Hdf5Failure& failure) {
-        return Status(ErrorCode::format,
-                      path + ": not a whole VTKHDF file that this library can read (" + failure.text + ")");
-    } catch (const std::bad_alloc&) {
-        return Status(ErrorCode::out_of_memory, path + ": no memory to read it");
-    }
+    FoundStep step;
+    std::string problem;
+    Status status = with_file(path, "VTKHDF", [&](hid_t file) {
+        Reader reader(file);
+        problem = reader.problem();
+        if (problem.empty()) step = reader.read();
+    });
+    if (!status.ok()) return status;
+    if (!problem.empty()) return Status(ErrorCode::format, path + ": " + problem);
+    return step;
 }
 
 }  // namespace hakobi::format

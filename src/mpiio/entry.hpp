@@ -94,6 +94,17 @@ enum class Direction { read, write };
 /// When a rank's own access is over: when the call returns, or when the program has completed its request.
 enum class Ends { at_once, later };
 
+/// A write of this rank alone.
+template <class Call>
+int pass_own_write(OpenFile& file, Pointer pointer, Ends ends, const Call& call) {
+    Alone alone;
+    {
+        const OwnWrite own(file, ends == Ends::later);
+        alone = make_alone(file, pointer, call);
+    }
+    return alone.tell();
+}
+
 /// A data access that always passes.
 template <class Call>
 int pass_access(MPI_File handle, Direction direction, Passed why, Pointer pointer, Ends ends,
@@ -102,19 +113,13 @@ int pass_access(MPI_File handle, Direction direction, Passed why, Pointer pointe
     if (file == nullptr) return pass(handle, [&] { return call(handle); });
     file->counts.add(file->why_not.empty() ? why : Passed::file);
     if (why != Passed::independent) return pass_together(*file, pointer, call);
-    Alone alone;
-    {
-        std::optional<OwnWrite> own;
-        if (direction == Direction::write)
-            own.emplace(*file, ends == Ends::later);
-        else
-            wait_for_left_calls(*file);
-        alone = make_alone(*file, pointer, call);
-    }
-    return alone.tell();
+    if (direction == Direction::write) return pass_own_write(*file, pointer, ends, call);
+    wait_for_left_calls(*file);
+    return pass_alone(*file, pointer, call);
 }
 
-/// A nonblocking collective access, which must not wait for other ranks: where the view waits, the rank makes it by
+/// A nonblocking collective access, which must not wait for other ranks to make it (a write waits for the blocking calls
+/// that this rank has left before them): where the view waits, the rank makes it by
 /// `alone`, the call of one rank that does the same, or what does not fit one transfer by `blocking`. After a write the
 /// file's collective accesses pass, until the program must have completed it: the MPI library may write back what it had
 /// read around this rank's bytes, over what the engine wrote meanwhile.
@@ -127,10 +132,12 @@ int pass_nonblocking(MPI_File handle, Direction direction, Pointer pointer, std:
     file->counts.add(file->why_not.empty() ? Passed::nonblocking : Passed::file);
     if (direction == Direction::write) file->has_nonblocking_writes = true;
     if (!file->library_view.is_waiting()) return pass_together(*file, pointer, call);
-    std::optional<OwnWrite> own;
-    if (direction == Direction::write) own.emplace(*file, true);
-    if (fits_one_transfer(count, type)) return pass_alone(*file, pointer, alone);
-    return pass_alone(*file, pointer, [&](MPI_File at) {
+    const auto pass_one = [&](const auto& access) {
+        return direction == Direction::write ? pass_own_write(*file, pointer, Ends::later, access)
+                                             : pass_alone(*file, pointer, access);
+    };
+    if (fits_one_transfer(count, type)) return pass_one(alone);
+    return pass_one([&](MPI_File at) {
         MPI_Status status;
         const int error = blocking(at, &status);
         return error != MPI_SUCCESS ? error : completed_request(status, request);

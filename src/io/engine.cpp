@@ -177,7 +177,9 @@ mpi::Agreed Engine::Impl::run_phases(Call& call) {
             call.has_moved = true;
         }
         PathChoice choice = choose_path(totals, call.is_write, options.shuffle, large, comm.num_nodes() == 1);
-        if (num_phases == 0 && choice.path == Path::shuffle && runs_ahead_waiting(totals))
+        // The ranks run ahead from the next call on, and this one can go the same way.
+        if (choice.path == Path::shuffle && totals.service == Service::waits &&
+            control->word.ahead.is_granted)
             choice = {Path::direct, "few ranks wait for one piece each"};
         if (call.is_asynchronous && choice.path == Path::direct && options.shuffle != "never")
             choice = {Path::shuffle, "asynchronous"};

@@ -35,10 +35,6 @@ AheadTerms Engine::Impl::ahead_terms(const Call& call, const LeaderWord& word, b
     return {};
 }
 
-bool Engine::Impl::runs_ahead_waiting(const RequestTotals& totals) const {
-    return comm.num_nodes() == 1 && totals.service == Service::waits && control->word.ahead.is_granted;
-}
-
 mpi::Agreed Engine::Impl::run_ahead(Call& call) {
     const Service before = service;
     Status status = guarded("an access without a meeting", [&] {

@@ -103,8 +103,6 @@ struct Engine::Impl {
     /// On which terms the ranks might run ahead after this call, of which the leader knows all but that. `has_waited`: its
     /// accesses.
     [[nodiscard]] AheadTerms ahead_terms(const Call& call, const LeaderWord& word, bool has_waited) const;
-    /// After a meeting: whether they will, and the call that it was for can go their way too. Alike on all ranks.
-    [[nodiscard]] bool runs_ahead_waiting(const RequestTotals& totals) const;
     /// Ends the program on what it cannot tell the other ranks (no memory for a message, say).
     mpi::Agreed run_call(Call& call);
     mpi::Agreed run_phases(Call& call);

@@ -170,7 +170,7 @@ class Crew::EndAtFinalize {
   public:
     static void add(Crew* crew) {
         static std::once_flag once;
-        std::call_once(once, [] { mpi::at_finalize(end_all); });
+        std::call_once(once, [] { mpi::at_finalize(mpi::FinalizeStage::local, end_all); });
         const std::scoped_lock lock(mutex());
         crews().push_back(crew);
     }

@@ -2,8 +2,12 @@
 
 namespace hakobi::mpi {
 
-/// Has `act` called once, when MPI_Finalize begins, on the thread that calls it; later ones first. `act` may be called while
-/// other ranks are elsewhere: it must not communicate. MPI is initialised and not finalised. Local.
-void at_finalize(void (*act)());
+/// What an action may do: others' ranks may be anywhere when `local` ones run. Those of `with_others` run before them; they may
+/// wait for the other ranks to reach MPI_Finalize, and then communicate.
+enum class FinalizeStage { with_others, local };
+
+/// Has `act` called once, when MPI_Finalize begins, on the thread that calls it; later ones of a stage first. MPI is
+/// initialised and not finalised. Local.
+void at_finalize(FinalizeStage stage, void (*act)());
 
 }  // namespace hakobi::mpi

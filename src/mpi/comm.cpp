@@ -96,6 +96,7 @@ Comm Comm::duplicate(MPI_Comm comm) {
 
 void Comm::free() {
     if (!state_) return;
+    for (std::size_t i = 0; i < state_->attachments.size(); ++i) state_->attachments[i]->finish(*state_);
     for (const auto& attachment : state_->attachments) attachment->free();
     state_->attachments.clear();
     MPI_Comm_free(&state_->node);

@@ -15,6 +15,8 @@ namespace hakobi::mpi {
 class Attachment {
   public:
     virtual ~Attachment() = default;
+    /// Before any is freed: ends work that uses others. Collective over the Comm.
+    virtual void finish(struct CommState& /*comm*/) {}
     /// Collective over the Comm.
     virtual void free() = 0;
 };

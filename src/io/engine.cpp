@@ -103,6 +103,7 @@ void Engine::Impl::run_phase(Call& call, const RequestTotals& totals) {
     plan.local_index = aggregators.local_index;
     plan.domains = domains_of(totals);
     const int domain = aggregators.my_domain < plan.domains.num_domains ? aggregators.my_domain : -1;
+    const bool is_last = call.is_asynchronous && plan.domains.end_bytes >= totals.end_bytes;
 
     if (comm.num_nodes() > 1) describe(call, file_region, plan);
     const double start_s = now_s();
@@ -124,8 +125,13 @@ void Engine::Impl::run_phase(Call& call, const RequestTotals& totals) {
         phase->file = file.get();
         phase->end_of_file = &control->end_of_file;
         phase->timeline = &timeline;
+        if (call.when_stored != nullptr && is_last) {
+            phase->when_stored = [told = *call.when_stored, stored = file.get(), domain,
+                                  num = plan.domains.num_domains] { told(*stored, domain, num); };
+        }
         crew->begin(comm, phase);
     }
+    call.has_writers = is_last;
     const double end_s = now_s();
     counters.plan_s += end_s - start_s;
     timeline.add({"plan", 0, start_s, end_s});
@@ -313,14 +319,19 @@ mpi::Agreed Engine::write_all(const Region& file, const std::byte* origin, const
 }
 
 mpi::Agreed Engine::start_write_all(const Region& file, const std::byte* origin, const Region& memory,
-                                    const Status& local) {
+                                    const Status& local, const WhenStored& when_stored) {
     Impl::Call call{.is_write = true,
                     .is_asynchronous = true,
                     .file = file,
                     .memory = memory,
                     .origin = const_cast<std::byte*>(origin),
-                    .status = local};
-    return impl_->call(call);
+                    .status = local,
+                    .when_stored = when_stored ? &when_stored : nullptr};
+    mpi::Agreed agreed = impl_->call(call);
+    // Where nothing went through buffers, all is stored by now.
+    if (agreed.status.ok() && when_stored && !call.has_writers && impl_->comm.rank() == 0)
+        when_stored(*impl_->file, 0, 1);
+    return agreed;
 }
 
 mpi::Agreed Engine::wait() {

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <hakobi/comm.hpp>
 #include <hakobi/hints.hpp>
 #include <memory>
@@ -12,6 +13,7 @@
 
 #include "mpi/agree.hpp"
 #include "region/region.hpp"
+#include "storage/file.hpp"
 
 namespace hakobi::io {
 
@@ -74,6 +76,10 @@ struct EngineCounters {
     double storage_end_s = 0;  ///< when the last of the pipeline's was over, on now_s(); 0: none
 };
 
+/// Told to a writer when all that it stores of one call is stored: the file that it wrote to, and which writer it is of how
+/// many. Called once on each writer, on any thread, before the call's `wait` returns; not after an error of that writer.
+using WhenStored = std::function<void(storage::File& file, int writer, int num_writers)>;
+
 /// Collective reads and writes of one open file: two-phase I/O whose shuffle and file access overlap.
 ///
 /// All member functions except `counters` and the destructor are collective over the communicator of `open`. Each
@@ -99,9 +105,10 @@ class Engine {
     mpi::Agreed write_all(const Region& file, const std::byte* origin, const Region& memory,
                           const Status& local = {});
     /// The same without the wait for storage: returns when this rank's bytes are out of its memory. The next
-    /// collective call, or `wait`, reports what storage said.
+    /// collective call, or `wait`, reports what storage said. `when_stored`: on all ranks or on none; the writers are some of
+    /// the ranks, and once each of them was told, all bytes of the call are stored.
     mpi::Agreed start_write_all(const Region& file, const std::byte* origin, const Region& memory,
-                                const Status& local = {});
+                                const Status& local = {}, const WhenStored& when_stored = {});
     mpi::Agreed wait();
     /// Whether this rank's accesses for such a call are over. Local.
     [[nodiscard]] bool is_stored() const;

@@ -71,6 +71,8 @@ struct Engine::Impl {
         bool has_moved = false;  // them, and has nothing left
         bool may_fill_holes = false;  // nobody else writes in this call
         Status status = {};
+        const WhenStored* when_stored = nullptr;
+        bool has_writers = false;  // who will be told, of its last phase
         // Between nodes: what this rank tells aggregators, and what it holds as one.
         std::optional<Describer> describer = {};
         HeldRegions held = {};

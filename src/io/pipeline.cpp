@@ -46,7 +46,10 @@ Pipeline::~Pipeline() {
 
 void Pipeline::begin(const Comm& comm, const std::shared_ptr<Phase>& phase) {
     if (!phase->is_write) wait_for_all(comm);
-    phase->num_open.store(2 * static_cast<std::uint32_t>(phase->turns.size()), std::memory_order_relaxed);
+    const auto num_turns = static_cast<std::uint32_t>(phase->turns.size());
+    phase->num_open.store(2 * num_turns, std::memory_order_relaxed);
+    phase->num_accesses.store(num_turns, std::memory_order_relaxed);
+    if (num_turns == 0 && phase->when_stored) phase->when_stored();
     {
         const std::scoped_lock lock(mutex_);
         std::erase_if(phases_, [](const auto& each) { return each->is_over(); });
@@ -226,6 +229,8 @@ void Pipeline::finished(Job& job) {
     // From here on the buffer is the ranks' again and may come back with another job.
     slot.turn.store(next_turn, std::memory_order_release);
     futex_wake_all(slot.turn);
+    const bool is_last = phase->num_accesses.fetch_sub(1, std::memory_order_acq_rel) == 1;
+    if (is_last && phase->when_stored && !phase->has_failed.load()) phase->when_stored();
     ended(*phase, std::move(status));
 }
 

@@ -5,6 +5,7 @@
 #include <atomic>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <hakobi/comm.hpp>
 #include <memory>
 #include <mutex>
@@ -39,6 +40,8 @@ struct Phase {
     std::atomic<std::int64_t>* end_of_file = nullptr;  ///< shared: lowered when a read comes back short
     Timeline* timeline = nullptr;
     int access_number = 0;  ///< the crew's, of the Access that serves it
+    std::function<void()>
+        when_stored;  ///< called by the thread that ends the last access, unless one has failed
 
     [[nodiscard]] std::uint32_t end_turn() const {
         return first_turn + static_cast<std::uint32_t>(turns.size());
@@ -52,7 +55,8 @@ struct Phase {
     /// Of each turn, until its file access is over, and until the dispatcher has heard of its buffer's deposits or
     /// collections: the last buffers of a phase may be read out and still be on their way to it.
     FutexWord num_open{0};
-    std::mutex mutex;  // of what follows
+    std::atomic<std::uint32_t> num_accesses{0};  ///< of `num_open`: those of storage
+    std::mutex mutex;                            // of what follows
     Status status;
 };
 

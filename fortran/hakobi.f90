@@ -501,7 +501,7 @@ contains
         if (same_extents) same_extents = all(a == b)
     end function
 
-    !> Writes the step. Collective.
+    !> Writes the step. Collective. Once ended it is kept however the program ends: without `close` MPI_Finalize completes it.
     subroutine output_end_step(self, stat, errmsg)
         class(hakobi_output), intent(inout) :: self
         integer, intent(out), optional :: stat

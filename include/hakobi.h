@@ -237,11 +237,14 @@ HAKOBI_API int hakobi_output_put_points(hakobi_output* out, int type, const void
 /* For bindings whose own checks failed: replaces the put, and end_step reports `text` as invalid_argument on every
  * rank. */
 HAKOBI_API int hakobi_output_refuse(hakobi_output* out, const char* text);
-/* Writes the step. Collective. */
+/* Writes the step. Collective. After it has returned HAKOBI_OK the step is kept however the program ends (hakobi::Output): it has its
+ * file, a later call, MPI_Finalize or the next opener completes it, or an error or a line on stderr names it. The option "sync" adds
+ * that a file with its final name survives a crash of the system. */
 HAKOBI_API int hakobi_output_end_step(hakobi_output* out);
 /* Completes pending work. Collective; a second call does nothing. */
 HAKOBI_API int hakobi_output_close(hakobi_output* out);
-/* Releases the memory of `out`; never communicates. If it was not closed, an unfinished step is abandoned. */
+/* Releases `out`; never communicates. If it was not closed, MPI_Finalize completes the steps that were ended; a step that was not is
+ * abandoned. */
 HAKOBI_API void hakobi_output_free(hakobi_output* out);
 
 /* The current method, never "auto"; valid as long as `out`. NULL if `out` is NULL. */

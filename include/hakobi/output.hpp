@@ -54,7 +54,9 @@ struct OutputOptions {
     /// 2^-(bits + 1); 10 bits keep 3 decimal digits. The field's attribute _QuantizeBitRoundNumberOfSignificantBits
     /// records the number.
     int significant_bits = 0;
-    bool sync = false;  ///< fsync each step's file and its folder before end_step returns
+    /// fsync each step's file before it gets its final name, and then its folder: what has its final name survives a crash of the
+    /// system. Not hidden, that is before end_step returns.
+    bool sync = false;
     /// Hidden output: end_step returns once the values are copied, and they are stored while the program continues. Unset:
     /// HAKOBI_ASYNCHRONOUS (1 or 0); without it, hidden if the method supports it and memory suffices (see
     /// Output::explain). True with a method that does not support it (`parallel`) throws invalid_argument.
@@ -66,8 +68,8 @@ struct OutputOptions {
     /// Limit for other ranks' data that `root`, `writers` and gathering hold at one time; at least 4096.
     std::int64_t buffer_bytes = 64 << 20;
     /// If the prefix already holds steps, create throws `exists` unless one of these is set.
-    /// `resume`: continue after the last complete step. Unfinished files of a killed run are removed, and complete pieces
-    /// are gathered. The first step must have the same fields and grid as the last complete step or an earlier one;
+    /// `resume`: continue after the last complete step. Steps that a killed run had stored are completed, its other unfinished
+    /// files are removed, with a message on stderr, and complete pieces are gathered. The first step must have the same fields and grid as the last complete step or an earlier one;
     /// otherwise end_step throws invalid_argument, naming the difference.
     /// `replace`: create removes the earlier steps.
     bool resume = false;
@@ -146,7 +148,9 @@ struct Field {
 /// Writes time steps, one NetCDF-4 file with CF conventions per step: `<prefix>_000000.nc`, `<prefix>_000001.nc`, …
 ///
 /// A step is written as `<prefix>_000000.nc.0123456789abcdef.part` (16 random hexadecimal digits) and renamed when it is
-/// complete. If a run is killed, the next run with that prefix removes such files. A file's bytes do not depend on the
+/// complete. A step for which end_step has returned is kept however the program ends: MPI_Finalize completes it if close was not called
+/// (an exception, a forgotten object). After a signal or MPI_Abort, the next Output::create, Input::open or `hakobi gather`
+/// completes every step whose values were all stored, and names the others on stderr. A file's bytes do not depend on the
 /// method or on the number of ranks. `per-process` writes `<prefix>_000000.nc.pieces/` and makes the files in `close`.
 ///
 /// With format vtkhdf a step is an unstructured mesh with its fields, `<prefix>_000000.hdf` in VTKHDF 1.0. Each rank's part
@@ -168,8 +172,9 @@ class HAKOBI_EXPORT Output {
 
     Output(Output&&) noexcept;
     Output& operator=(Output&&) noexcept;
-    /// Never communicates. An unfinished step is abandoned, and rank 0 removes its temporary file. Pieces that close has not
-    /// gathered are kept for `gather_pieces`.
+    /// Never communicates. Without close, the steps that end_step has accepted are completed in the next collective call that can
+    /// do so: MPI_Finalize, Comm::free, or Output::create or Input::open on the same Comm; on one rank at once. Rank 0 says so on
+    /// stderr. The prefix stays locked until then. A step that was not ended is abandoned.
     ~Output();
 
     /// Opens the next step at model time `time` (in time_units). All ranks call it in the same order; it does not
@@ -192,7 +197,7 @@ class HAKOBI_EXPORT Output {
     /// this reason on every rank. Local.
     void refuse(std::string_view reason);
     /// Writes the step. Collective. On return the file has its final name; with hidden output it gets the name by the time
-    /// a later end_step, or close, returns, and these calls also throw its errors. Throws invalid_argument if ranks put
+    /// a later end_step, or close, returns, and these calls also throw its errors, naming every step that is lost. Throws invalid_argument if ranks put
     /// different fields (name, type, units, order, global extents) or times, or overlapping blocks; the text names them.
     void end_step();
     /// Completes pending work (storing hidden steps, gathering pieces) and releases everything. Collective, also after a
@@ -224,7 +229,8 @@ struct GatherResult {
     std::vector<std::string> incomplete;  ///< folders that were left unchanged, each with the reason
 };
 /// Assembles files from the pieces that `per-process` left in `path` (a `*.pieces` folder) or in every such folder of the
-/// directory `path`. A complete set of pieces is gathered into its file, the file is read back, and the pieces are removed.
+/// directory `path`, and completes the steps that a killed run had stored there, or with the prefix `path`; its other unfinished files are
+/// removed and named in `incomplete`. A complete set of pieces is gathered into its file, the file is read back, and the pieces are removed.
 /// Sets are left unchanged if they are incomplete (a killed run), if their file exists with other contents, or if a run or
 /// another gathering uses their prefix. Local: no MPI. Throws not_found, format, no_space, io.
 HAKOBI_EXPORT GatherResult gather_pieces(std::string_view path);

@@ -398,7 +398,11 @@ class Output:
             raise InputError(f"{call}: no step is open (begin_step){closed}", code="invalid_argument")
 
     def end_step(self) -> None:
-        """Writes the step. Collective. On return, or after a later call if hidden, the file has its final name."""
+        """Writes the step. Collective. On return, or after a later call if hidden, the file has its final name.
+
+        A step that has been ended is kept however the program ends: without `close` (an exception that leaves `with`, sys.exit)
+        MPI_Finalize completes it, after a signal or an abort the next Input.open, `resume` or `hakobi gather`, if it was stored.
+        """
         try:
             check(self._library, self._library.hakobi_output_end_step(self._handle))
         finally:

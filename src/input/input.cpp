@@ -26,6 +26,7 @@
 #include "mpi/messages.hpp"
 #include "output/agreement.hpp"
 #include "output/step_file.hpp"
+#include "output/unclosed.hpp"
 #include "region/copy.hpp"
 #include "region/cursor.hpp"
 #include "storage/file.hpp"
@@ -274,6 +275,7 @@ Input Input::open(const Comm& comm, std::string_view prefix, InputOptions option
         status = {ErrorCode::invalid_argument, "Input::open: the prefix on rank " +
                                                    std::to_string(comm.rank()) + " differs from rank 0's"};
     mpi::agree_or_throw(comm, status);
+    output::finish_dropped(comm);
     impl->open_steps();
     return Input(std::move(impl));
 }

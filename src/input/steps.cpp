@@ -17,6 +17,7 @@
 #include "output/piece_set.hpp"
 #include "output/series.hpp"
 #include "output/step_file.hpp"
+#include "output/unfinished.hpp"
 #include "storage/file.hpp"
 
 namespace hakobi::input {
@@ -53,6 +54,10 @@ Status none_of(const std::string& prefix, std::string reason) {
 /// 1. What lies in the folder; a file goes before pieces that have become one.
 Result<std::vector<Listed>> list(const std::string& prefix) {
     Result<output::Series> series = output::find_series(prefix);
+    if (series.ok() && !series.value().parts.empty()) {
+        output::complete_for_reading(prefix);
+        series = output::find_series(prefix);
+    }
     if (!series.ok()) return series.status();
     std::map<std::int64_t, Listed> listed;
     for (const output::Series::Entry& entry : series.value().pieces)

@@ -32,6 +32,10 @@ Status BackgroundFile::sync() {
     return {};
 }
 
+void BackgroundFile::when_written(std::function<void(storage::File&)> then) {
+    background_.give({.kind = Background::Kind::then, .file = shared_from_this(), .then = std::move(then)});
+}
+
 Status BackgroundFile::close() {
     background_.give({.kind = Background::Kind::close, .file = shared_from_this()});
     return {};
@@ -169,6 +173,9 @@ void Background::carry_out(const Job& job) {
             return;
         case Kind::sync:
             if (is_wanted) file.status_ = file.file_->sync();
+            return;
+        case Kind::then:
+            if (is_wanted) job.then(*file.file_);
             return;
         case Kind::close:
             file.status_.keep_first(file.file_->close());

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <hakobi/comm.hpp>
 #include <memory>
 #include <mutex>
@@ -37,6 +38,8 @@ class BackgroundFile final : public storage::File, public std::enable_shared_fro
     [[nodiscard]] const std::string& path() const noexcept override { return file_->path(); }
     [[nodiscard]] const storage::Abilities& abilities() const noexcept override { return file_->abilities(); }
 
+    /// Has the thread call `then` with the file when what was written before has been, unless that has failed.
+    void when_written(std::function<void(storage::File&)> then);
     /// What follows is not written.
     void abandon() noexcept { is_abandoned_.store(true, std::memory_order_relaxed); }
     [[nodiscard]] bool is_done() const noexcept { return is_done_.load(std::memory_order_acquire) != 0; }
@@ -72,13 +75,14 @@ class Background {
 
   private:
     friend class BackgroundFile;
-    enum class Kind { write, sync, close };
+    enum class Kind { write, sync, then, close };
     struct Job {
         Kind kind = Kind::close;
         std::shared_ptr<BackgroundFile> file;
         const std::byte* data = nullptr;
         std::int64_t length_bytes = 0, offset_bytes = 0;
         std::int64_t end_of_memory = 0;  // taken by this job and those before it
+        std::function<void(storage::File&)> then = {};
     };
     /// Carries the job out now where there is no thread.
     void give(Job job);

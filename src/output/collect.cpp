@@ -6,6 +6,7 @@
 #include "mpi/comm_state.hpp"
 #include "mpi/messages.hpp"
 #include "output/assemble.hpp"
+#include "output/receipts.hpp"
 #include "region/copy.hpp"
 #include "region/cursor.hpp"
 
@@ -61,6 +62,7 @@ class Group final : public Members {
 Collector::Collector(const MethodSettings& settings, int stride)
     : comm_(settings.comm),
       buffer_bytes_(settings.options.buffer_bytes),
+      stride_(stride),
       sync_(settings.options.sync),
       is_hidden_(settings.hiding.is_on) {
     writer_ = comm_.rank() - comm_.rank() % stride;
@@ -142,7 +144,8 @@ Status Collector::write_group(const Step& step) {
 }
 
 Status Collector::write_fields(const Step& step, std::vector<std::int64_t>& owed) {
-    if (std::all_of(owed.begin(), owed.end(), [](std::int64_t bytes) { return bytes == 0; })) return {};
+    const auto is_none = [](std::int64_t bytes) { return bytes == 0; };
+    if (!background_ && std::ranges::all_of(owed, is_none)) return {};
     Result<storage::FilePtr> opened =
         storage::open_file(step.part_path, {.read = false,
                                             .write = true,
@@ -157,6 +160,12 @@ Status Collector::write_fields(const Step& step, std::vector<std::int64_t>& owed
         status = assemble(regions_[p], group, file, {buffer_.get(), static_cast<std::size_t>(buffer_bytes_)});
     }
     if (status.ok() && sync_) status = file.sync();
+    if (filling_) {
+        filling_->when_written([of = receipt_of(step), writer = comm_.rank() / stride_,
+                                num = (comm_.size() + stride_ - 1) / stride_](storage::File& written) {
+            write_receipt(written, of, writer, num, false);
+        });
+    }
     status.keep_first(file.close());
     return status;
 }

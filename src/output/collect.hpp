@@ -18,7 +18,8 @@ namespace hakobi::output {
 /// 3. A writer that fails asks for -1, once, from every member that is not through: that one stops sending.
 /// 4. All ranks agree.
 ///
-/// Hidden, the writer's file is a Background's: 2 ends when all values are copied, and `wait` agrees on what storage said.
+/// Hidden, the writer's file is a Background's: 2 ends when all values are copied, and `wait` agrees on what storage said. The last
+/// that it writes is its receipt (receipts.hpp).
 class Collector final : public Method {
   public:
     Collector(const MethodSettings& settings, int stride);
@@ -41,6 +42,7 @@ class Collector final : public Method {
     int writer_ = 0;
     int num_members_ = 1;
     std::int64_t buffer_bytes_;
+    int stride_;
     bool sync_;
     bool is_hidden_;
     std::unique_ptr<std::byte[]> buffer_;       // on writers

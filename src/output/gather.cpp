@@ -15,6 +15,8 @@
 #include <filesystem>
 #include <hakobi/output.hpp>
 #include <optional>
+#include <set>
+#include <utility>
 
 #include "base/guard.hpp"
 #include "format/format.hpp"
@@ -22,6 +24,7 @@
 #include "output/series.hpp"
 #include "output/series_view.hpp"
 #include "output/step_file.hpp"
+#include "output/unfinished.hpp"
 #include "storage/file.hpp"
 #include "storage/lock_file.hpp"
 
@@ -117,26 +120,43 @@ std::optional<std::string> pieces_folder_of(const fs::path& path) {
     return name;
 }
 
-std::vector<std::string> find_folders(std::string path) {
+/// What there is to do below a path: folders of pieces, and prefixes with steps under temporary names.
+struct Work {
+    std::set<std::string> folders, prefixes;
+    [[nodiscard]] bool empty() const { return folders.empty() && prefixes.empty(); }
+
+    void look_at(const fs::path& path) {
+        if (const auto folder = pieces_folder_of(path)) folders.insert(*folder);
+        const StepName name = parse_step_name(path.string());
+        if (name.step >= 0 && name.suffix.ends_with(".part")) prefixes.insert(name.prefix);
+    }
+};
+
+Work find_work(std::string path) {
     while (path.size() > 1 && path.back() == '/') path.pop_back();
     std::error_code error;
-    if (pieces_folder_of(path + std::string(gathered_suffix))) return {path};
-    const fs::file_status found = fs::status(path, error);
-    if (!fs::exists(found))
-        throw Error(ErrorCode::not_found, "cannot gather " + path + ": there is no such folder");
-    if (!fs::is_directory(found))
-        throw Error(ErrorCode::format, "cannot gather " + path + ": it is not a folder");
-    if (const auto folder = pieces_folder_of(path)) return {*folder};
-    std::vector<std::string> folders;
-    for (fs::directory_iterator entry(path, error), end; !error && entry != end; entry.increment(error)) {
-        if (const auto folder = pieces_folder_of(entry->path())) folders.push_back(*folder);
+    Work work;
+    if (pieces_folder_of(path + std::string(gathered_suffix))) {
+        work.folders.insert(path);
+        return work;
     }
-    if (error) status_of_errno(error.value(), "cannot list folder", path).throw_if_error();
-    if (folders.empty())
-        throw Error(ErrorCode::not_found, "cannot gather " + path + ": no *.pieces folder is in it");
-    std::sort(folders.begin(), folders.end());
-    folders.erase(std::unique(folders.begin(), folders.end()), folders.end());
-    return folders;
+    const bool is_folder = fs::is_directory(fs::status(path, error));
+    if (is_folder) work.look_at(path);
+    if (!work.empty()) return work;
+    const std::string listed = is_folder ? path : folder_of(path);
+    for (fs::directory_iterator entry(listed, error), end; !error && entry != end; entry.increment(error)) {
+        if (is_folder || parse_step_name(entry->path().string()).prefix ==
+                             (fs::path(listed) / fs::path(path).filename()).string())
+            work.look_at(entry->path());
+    }
+    if (error) status_of_errno(error.value(), "cannot list folder", listed).throw_if_error();
+    if (work.empty()) {
+        throw Error(ErrorCode::not_found,
+                    "cannot gather " + path +
+                        (is_folder ? ": no *.pieces folder and no unfinished step is in it"
+                                   : ": there is no such folder, and no unfinished step of that prefix"));
+    }
+    return work;
 }
 
 /// Keeps the lock of one prefix at a time: a folder's files come in the order of their names. Before it leaves one, all its
@@ -152,12 +172,16 @@ class SeriesLock {
         status_ = taken.ok() ? Status() : taken.status();
         if (!taken.ok()) return status_;
         lock_ = std::move(taken).value();
-        Result<Series> series = find_series(prefix);
-        if (series.ok()) {
-            for (const std::string& part : series.value().parts) storage::discard_file(part);
-        }
+        const Result<Series> series = find_series(prefix);
+        if (!series.ok()) return {};
+        Result<Unfinished> unfinished = complete_steps(prefix, series.value());
+        if (!unfinished.ok()) return status_ = unfinished.status();
+        for (const std::string& part : series.value().parts) storage::discard_file(part);
+        unfinished_ = std::move(unfinished).value();
         return {};
     }
+    /// Of the prefix that was locked last: what became of steps that no pieces are of. Told once.
+    [[nodiscard]] Unfinished take_unfinished() { return std::exchange(unfinished_, {}); }
 
   private:
     void leave() {
@@ -171,6 +195,7 @@ class SeriesLock {
 
     std::string prefix_;
     Status status_;
+    Unfinished unfinished_;
     storage::LockFile lock_;
 };
 
@@ -186,14 +211,32 @@ GatherResult gather_pieces(std::string_view path) {
     constexpr std::int64_t buffer_bytes = 64 << 20;
     GatherResult result;
     output::SeriesLock lock;
-    for (const std::string& folder : output::find_folders(std::string(path))) {
+    output::Work work = output::find_work(std::string(path));
+    const auto hold = [&](const std::string& prefix) {
+        Status status = lock.hold(prefix);
+        work.prefixes.erase(prefix);
+        const output::Unfinished unfinished = lock.take_unfinished();
+        for (const output::Series::Entry& step : unfinished.completed) result.files.push_back(step.path);
+        for (const std::string& lost : unfinished.lost)
+            result.incomplete.push_back(prefix + ": " + lost + "; it is removed");
+        return status;
+    };
+    for (const std::string& folder : work.folders) {
         const output::StepName name = output::parse_step_name(folder);
-        Status status = name.step < 0 ? Status() : lock.hold(name.prefix);
+        Status status = name.step < 0 ? Status() : hold(name.prefix);
         // Synced: once the pieces are gone the file is all there is, and nobody is there to run again.
         if (status.ok()) status = output::gather_folder(folder, buffer_bytes, true);
         if (status.ok()) {
             result.files.push_back(output::file_of(folder));
         } else if (status.code() == ErrorCode::format || status.code() == ErrorCode::exists) {
+            result.incomplete.push_back(status.text());
+        } else {
+            status.throw_if_error();
+        }
+    }
+    while (!work.prefixes.empty()) {
+        const Status status = hold(std::string(*work.prefixes.begin()));
+        if (status.code() == ErrorCode::exists) {
             result.incomplete.push_back(status.text());
         } else {
             status.throw_if_error();

@@ -177,6 +177,7 @@ Output Output::create(const Comm& comm, std::string_view prefix, OutputOptions o
     Status status = guarded("Output::create", [&] { return check_options(prefix, impl->options); });
     status.keep_first(guarded("Output::create", [&] { return impl->find_names(); }));
     agree_on_options(comm, status, prefix, impl->options).throw_if_error();
+    output::finish_dropped(comm);
     impl->hiding = output::choose_hiding(comm, *impl->entry, impl->options);
     status = guarded("Output::create", [&] { return impl->make_method(); });
     if (impl->is_rank_0() && status.ok()) status = guarded("Output::create", [&] { return impl->claim(); });
@@ -196,6 +197,8 @@ Output Output::create(const Comm& comm, std::string_view prefix, OutputOptions o
     impl->created_s = now_s();
     impl->created_cpu_s = io_threads_cpu_s();
     impl->say_how();
+    output::add_unclosed(*impl);
+    if (impl->is_rank_0() && impl->method->writes() && impl->hiding.is_on) impl->last_words.speak_of(prefix);
     return Output(std::move(impl));
 }
 
@@ -208,9 +211,21 @@ Output& Output::operator=(Output&& other) noexcept {
 }
 
 Output::~Output() {
-    if (!impl_) return;
-    impl_->method.reset();  // ends what runs in the background before the file goes
-    impl_->discard_parts();
+    if (impl_) output::drop_unclosed(std::move(impl_));
+}
+
+Output::Impl::~Impl() {
+    output::remove_unclosed(*this);
+    method.reset();  // ends what runs in the background before the file goes
+    discard_parts();
+}
+
+void Output::Impl::finish() noexcept {
+    is_closed = true;
+    const mpi::Agreed agreed = run_close();
+    is_open = false;
+    if (is_rank_0() && !agreed.status.ok())
+        std::fprintf(stderr, "hakobi: %s: %s\n", prefix.c_str(), agreed.status.text().c_str());
 }
 
 void Output::begin_step(double time) {
@@ -312,7 +327,7 @@ void Output::end_step() {
     }
     bytes += impl_->mesh.bytes_put();
     impl_->put_status.keep_first(guarded("end_step", [&] { return impl_->add_statics(); }));
-    const mpi::Agreed agreed = impl_->run_step();
+    mpi::Agreed agreed = impl_->run_step();
     if (!agreed.status.ok()) {
         impl_->fail(agreed);
         agreed.throw_if_error();

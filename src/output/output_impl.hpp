@@ -7,17 +7,19 @@
 #include "format/format.hpp"
 #include "output/chunk_encoder.hpp"
 #include "output/held_field.hpp"
+#include "output/last_words.hpp"
 #include "output/mesh.hpp"
 #include "output/method.hpp"
 #include "output/resumed.hpp"
 #include "output/series_view.hpp"
 #include "output/sidecar.hpp"
+#include "output/unclosed.hpp"
 #include "storage/lock_file.hpp"
 
 namespace hakobi {
 
 /// An output's state, for its own files: output.cpp (what users call), step_life.cpp (what happens to a step).
-struct Output::Impl {
+struct Output::Impl final : output::Unclosed {
     Comm comm;
     std::string prefix;
     OutputOptions options;
@@ -37,6 +39,7 @@ struct Output::Impl {
     std::int64_t next_step = 0;
     bool is_open = false;  // between begin_step and end_step
     bool is_closed = false;
+    output::LastWords last_words;         // rank 0
     std::vector<std::string> parts_made;  // rank 0: the temporary files that are there
     bool is_behind = false;               // a step that was stored is being finished by `behind` of rank 0
     std::string part_behind;              // rank 0: its temporary file
@@ -64,6 +67,12 @@ struct Output::Impl {
     std::vector<std::vector<std::byte>> fill_rows;  // what `held` has of them
     std::vector<output::StaticField> statics;       // put so far, in the order of their first step
     std::optional<std::vector<format::FieldDescription>> fields_before;  // those that step.layout is for
+
+    [[nodiscard]] const Comm& own_comm() const noexcept override { return comm; }
+    [[nodiscard]] const std::string& own_prefix() const noexcept override { return prefix; }
+    /// Closes what the program did not.
+    void finish() noexcept override;
+    ~Impl() override;
 
     [[nodiscard]] bool is_rank_0() const { return comm.rank() == 0; }
     void throw_if_unusable(const char* call) const;
@@ -101,7 +110,7 @@ struct Output::Impl {
     void share_layout();
     /// Local: this rank's parts of the file.
     void place_fields();
-    mpi::Agreed finish(const output::Step& finished) noexcept;
+    mpi::Agreed finish_step(const output::Step& finished) noexcept;
     /// Waits for steps, the oldest first, until at most `most_left` are on their way; not for those that all ranks have
     /// stored.
     mpi::Agreed finish_draining(int most_left) noexcept;
@@ -120,8 +129,10 @@ struct Output::Impl {
     [[nodiscard]] output::Step names_of_step() const;
     mpi::Agreed run_close() noexcept;
     void share_times() noexcept;
-    /// Local, on every rank alike.
-    void fail(const mpi::Agreed& agreed) noexcept;
+    /// Local, on every rank alike. Adds to the error which steps are lost that end_step had accepted.
+    void fail(mpi::Agreed& agreed) noexcept;
+    /// Rank 0: tells its last words of the steps that are on their way to a name.
+    void note_unnamed() noexcept;
 };
 
 }  // namespace hakobi

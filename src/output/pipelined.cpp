@@ -6,6 +6,7 @@
 #include "io/engine.hpp"
 #include "output/background.hpp"
 #include "output/method.hpp"
+#include "output/receipts.hpp"
 
 namespace hakobi::output {
 namespace {
@@ -29,7 +30,11 @@ class Pipelined final : public Method {
         const Status local =
             guarded("describing the step", [&] { all = concatenated(in_file_order(step.parts)); });
         if (is_hidden_) {
-            agreed = engine->start_write_all(all.file, nullptr, all.memory, local);
+            const auto when_stored = [of = receipt_of(step), sync = options_.sync](
+                                         storage::File& file, int writer, int num_writers) {
+                write_receipt(file, of, writer, num_writers, sync);
+            };
+            agreed = engine->start_write_all(all.file, nullptr, all.memory, local, when_stored);
             if (agreed.status.ok()) {
                 draining_.push_back(std::move(engine));
                 return agreed;

@@ -16,6 +16,7 @@
 #include "output/gather.hpp"
 #include "output/piece.hpp"
 #include "output/step_file.hpp"
+#include "output/unfinished.hpp"
 #include "overview/overview.hpp"
 #include "storage/file.hpp"
 
@@ -315,7 +316,14 @@ Result<Claim> claim_series(std::string_view prefix_as_given, std::string_view ex
     Claim claim{.lock = std::move(lock).value()};
     Result<Series> series = find_series(prefix);
     if (!series.ok()) return series.status();
+    if (earlier != Earlier::replaced) {
+        const Result<Unfinished> unfinished = complete_steps(prefix, series.value());
+        if (!unfinished.ok()) return unfinished.status();
+        tell(prefix, unfinished.value(), "is removed");
+    }
     for (const std::string& part : series.value().parts) storage::discard_file(part);
+    series = find_series(prefix);
+    if (!series.ok()) return series.status();
     if (Status status = check_free(step_path(prefix, 0, extension), true); !status.ok()) return status;
     if (Status status = check_views(prefix, series.value()); !status.ok()) return status;
     if (!series.value().holds_steps()) {

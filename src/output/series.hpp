@@ -82,7 +82,8 @@ struct Claim {
     [[nodiscard]] std::int64_t next_step() const { return earlier.empty() ? 0 : earlier.back().step + 1; }
 };
 /// Makes the prefix's folder if it is missing, with those above it, proves that a file can be made in it, takes the lock,
-/// removes files of steps that never became whole, and does with earlier steps what it is told: `resumed` gathers
+/// gives steps their names that a killed run had stored (unfinished.hpp; not where earlier steps are `replaced`), removes files of
+/// steps that never became whole and says so, and does with earlier steps what it is told: `resumed` gathers
 /// whole pieces, removes those of a step that is not whole and lies behind the last whole one, and goes on after that.
 /// exists when another run writes the prefix, when it holds steps and they are `refused`, or when something that is
 /// not a regular file has a step's name.

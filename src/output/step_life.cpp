@@ -15,7 +15,8 @@
 //  step's description or at close: no step behind one whose name has failed gets a name.
 //
 // From create to close rank 0 holds the prefix's lock. An error at any point: steps before it are finished, rank 0 removes the
-// temporary files of it and of those behind it, and the object is failed on all ranks.
+// temporary files of it and of those behind it, the error names those that end_step had accepted, and the object is failed on all
+// ranks. Without a close, steps between 5 and 6 are finished all the same: unclosed.hpp says how.
 #include <algorithm>
 #include <array>
 #include <cstdio>
@@ -27,6 +28,7 @@
 #include "mpi/messages.hpp"
 #include "output/agreement.hpp"
 #include "output/output_impl.hpp"
+#include "output/receipts.hpp"
 #include "output/step_file.hpp"
 #include "output/uncovered.hpp"
 
@@ -206,9 +208,10 @@ mpi::Agreed Output::Impl::write_step() noexcept {
     }
     if (method->num_draining() > static_cast<int>(draining.size())) {
         draining.push_back({names_of_step(), now_s()});
+        note_unnamed();
         return {};
     }
-    return finish(step);
+    return finish_step(step);
 }
 
 mpi::Agreed Output::Impl::finish_draining(int most_left) noexcept {
@@ -243,12 +246,22 @@ mpi::Agreed Output::Impl::finish_oldest() noexcept {
     } else if (agreed.status.ok()) {
         name_stored(oldest.names);
     }
-    if (agreed.status.ok()) draining.pop_front();
+    if (!agreed.status.ok()) return agreed;
+    draining.pop_front();
+    note_unnamed();
     return agreed;
+}
+
+void Output::Impl::note_unnamed() noexcept {
+    const bool is_any = is_behind || !draining.empty();
+    if (!is_rank_0() || !is_any) return last_words.set_steps(0, -1);
+    last_words.set_steps(is_behind ? number_behind : draining.front().names.number,
+                         draining.empty() ? number_behind : draining.back().names.number);
 }
 
 output::Step Output::Impl::names_of_step() const {
     Step names{.run = step.run, .number = step.number, .path = step.path, .part_path = step.part_path};
+    names.layout.file_bytes = step.layout.file_bytes;
     if (!options.overview || !is_rank_0()) return names;
     names.description = step.description;
     names.layout.offsets_bytes = step.layout.offsets_bytes;
@@ -263,7 +276,8 @@ mpi::Agreed Output::Impl::finish_later(const Step& stored) noexcept {
         part_behind = stored.part_path;
         number_behind = stored.number;
         behind.start([stored, sync = options.sync] {
-            Status status = output::write_overview(stored, sync);
+            Status status = output::cut_receipts(stored.part_path, stored.layout.file_bytes);
+            if (status.ok()) status = output::write_overview(stored, sync);
             return status.ok() ? output::finish_file(stored.part_path, stored.path, sync) : status;
         });
     }
@@ -276,7 +290,9 @@ mpi::Agreed Output::Impl::finish_behind() noexcept {
     const Status status = behind.wait();
     if (status.ok()) std::erase(parts_made, part_behind);
     mpi::Agreed agreed = mpi::agree(comm, status);
-    if (agreed.status.ok()) show(number_behind);
+    if (!agreed.status.ok()) return agreed;
+    show(number_behind);
+    note_unnamed();
     return agreed;
 }
 
@@ -284,9 +300,16 @@ void Output::Impl::name_stored(const Step& stored) noexcept {
     Stopwatch stopwatch(times.finish_s);
     if (!method->writes_step_file()) return;
     is_name_open = true;
-    if (!is_rank_0() || !named.ok()) return;
-    named = guarded("finishing the step",
-                    [&] { return output::finish_file(stored.part_path, stored.path, options.sync); });
+    if (!is_rank_0()) return;
+    if (!named.ok()) {
+        named = {named.code(),
+                 named.text() + "; step " + std::to_string(stored.number) + " behind it is lost with it"};
+        return;
+    }
+    named = guarded("finishing the step", [&] {
+        const Status cut = output::cut_receipts(stored.part_path, stored.layout.file_bytes);
+        return cut.ok() ? output::finish_file(stored.part_path, stored.path, options.sync) : cut;
+    });
     if (!named.ok()) return;
     std::erase(parts_made, stored.part_path);
     show(stored.number);
@@ -297,7 +320,7 @@ mpi::Agreed Output::Impl::agree_on_names() noexcept {
     return mpi::agree(comm, named);
 }
 
-mpi::Agreed Output::Impl::finish(const Step& finished) noexcept {
+mpi::Agreed Output::Impl::finish_step(const Step& finished) noexcept {
     if (mpi::Agreed agreed = finish_behind(); !agreed.status.ok()) return agreed;
     Stopwatch stopwatch(times.finish_s);
     if (!method->writes_step_file()) return {};
@@ -396,6 +419,8 @@ mpi::Agreed Output::Impl::run_close() noexcept {
         view.write(options.sync);
     }
     lock.release();
+    output::remove_unclosed(*this);
+    last_words.forget();
     Status status;
     if (is_open) {
         status = {ErrorCode::invalid_argument, "close: the step of time " +
@@ -407,11 +432,19 @@ mpi::Agreed Output::Impl::run_close() noexcept {
     return agreed.status.ok() ? ended : agreed;
 }
 
-void Output::Impl::fail(const mpi::Agreed& agreed) noexcept {
+void Output::Impl::fail(mpi::Agreed& agreed) noexcept {
+    std::string lost;
+    for (const Draining& accepted : draining)
+        lost += (lost.empty() ? "" : ", ") + accepted.names.path.substr(accepted.names.path.rfind('/') + 1);
+    if (!lost.empty())
+        agreed.status = {agreed.status.code(),
+                         agreed.status.text() + "; lost of what end_step had accepted: " + lost};
     failure = agreed.status;
     is_behind = false;
     for (const Draining& step_behind : draining) method->abandon(step_behind.names);
     draining.clear();
+    output::remove_unclosed(*this);
+    last_words.forget();
     method->abandon(step);
     discard_parts();
 }

@@ -1,0 +1,120 @@
+#include "output/receipts.hpp"
+
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <charconv>
+#include <cstring>
+#include <span>
+#include <string_view>
+
+#include "output/agreement.hpp"
+#include "output/step_file.hpp"
+
+namespace hakobi::output {
+namespace {
+
+constexpr std::int64_t block_bytes = 4096;  // what O_DIRECT and the caches of network file systems count in
+constexpr std::array<char, 8> magic = {'h', 'k', 'b', 's', 't', 'r', 'd', '1'};
+
+struct Receipt {
+    std::array<char, 8> magic{};
+    std::uint64_t token = 0;
+    std::int64_t file_bytes = 0;
+    std::int64_t writer = 0, num_writers = 0;
+    std::uint64_t check = 0;  // of what stands before it
+
+    [[nodiscard]] std::uint64_t sum() const {
+        return fingerprint(std::as_bytes(std::span(this, 1)).first(offsetof(Receipt, check)));
+    }
+};
+
+struct alignas(block_bytes) Block {
+    Receipt receipt;
+    std::array<std::byte, block_bytes - sizeof(Receipt)> rest{};
+};
+static_assert(sizeof(Block) == block_bytes);
+
+std::int64_t first_block(std::int64_t file_bytes) {
+    return (file_bytes + block_bytes - 1) / block_bytes * block_bytes;
+}
+
+/// The 16 digits of a temporary name; 0 where it is none.
+std::uint64_t token_in(const std::string& part) {
+    constexpr std::string_view suffix = ".part";
+    constexpr std::size_t num_digits = 16;
+    std::uint64_t token = 0;
+    if (part.size() < suffix.size() + num_digits) return 0;
+    const char* const digits = part.data() + part.size() - suffix.size() - num_digits;
+    const auto [end, error] = std::from_chars(digits, digits + num_digits, token, 16);
+    return error == std::errc() && end == digits + num_digits ? token : 0;
+}
+
+/// Whether a receipt of the step stands at `offset`.
+Result<bool> read_at(storage::File& file, std::int64_t offset, std::uint64_t token, Receipt& receipt) {
+    const Result<std::int64_t> read = file.read_at(std::as_writable_bytes(std::span(&receipt, 1)), offset);
+    if (!read.ok()) return read.status();
+    return read.value() == static_cast<std::int64_t>(sizeof(Receipt)) && receipt.magic == magic &&
+           receipt.check == receipt.sum() && receipt.token == token && receipt.file_bytes >= 0 &&
+           receipt.writer >= 0 && receipt.writer < receipt.num_writers &&
+           first_block(receipt.file_bytes) + receipt.writer * block_bytes == offset;
+}
+
+Result<Receipts> read_all(storage::File& file, std::uint64_t token) {
+    Receipts receipts;
+    const Result<std::int64_t> size = file.size_bytes();
+    if (!size.ok()) return size.status();
+    if (size.value() < block_bytes || size.value() % block_bytes != 0) return receipts;
+    Receipt last;
+    const Result<bool> has_any = read_at(file, size.value() - block_bytes, token, last);
+    if (!has_any.ok()) return has_any.status();
+    if (!has_any.value()) return receipts;
+    receipts = {.file_bytes = last.file_bytes, .num_writers = last.num_writers, .num_stored = 1};
+    for (std::int64_t writer = 0; writer < last.writer; ++writer) {
+        Receipt one;
+        const Result<bool> found =
+            read_at(file, first_block(last.file_bytes) + writer * block_bytes, token, one);
+        if (!found.ok()) return found.status();
+        if (found.value() && one.num_writers == last.num_writers) ++receipts.num_stored;
+    }
+    return receipts;
+}
+
+}  // namespace
+
+ReceiptOf receipt_of(const Step& step) {
+    return {.token = token(step.run, step.number), .file_bytes = step.layout.file_bytes};
+}
+
+void write_receipt(storage::File& file, const ReceiptOf& of, int writer, int num_writers,
+                   bool sync) noexcept {
+    if (file.descriptor() < 0 || (sync && !file.sync().ok())) return;
+    Block block;
+    block.receipt = {.magic = magic,
+                     .token = of.token,
+                     .file_bytes = of.file_bytes,
+                     .writer = writer,
+                     .num_writers = num_writers};
+    block.receipt.check = block.receipt.sum();
+    const std::int64_t offset = first_block(of.file_bytes) + writer * block_bytes;
+    while (::pwrite(file.descriptor(), &block, sizeof block, offset) < 0 && errno == EINTR) {
+    }
+}
+
+Result<Receipts> read_receipts(const std::string& part) {
+    Result<storage::FilePtr> file = storage::open_file(part, {.regular_only = true});
+    if (!file.ok()) return file.status();
+    return read_all(*file.value(), token_in(part));
+}
+
+Status cut_receipts(const std::string& part, std::int64_t file_bytes) {
+    Result<storage::FilePtr> file =
+        storage::open_file(part, {.read = false, .write = true, .regular_only = true});
+    if (!file.ok()) return file.status();
+    Status status = file.value()->set_size(file_bytes);
+    status.keep_first(file.value()->close());
+    return status;
+}
+
+}  // namespace hakobi::output

@@ -1,0 +1,48 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/status.hpp"
+#include "output/method.hpp"
+#include "storage/file.hpp"
+
+namespace hakobi::output {
+
+// How a step's file says which of its writers have stored all that they had of it: who finds the file of a run that was killed
+// knows whether it is whole, also when no rank lives that could say so.
+//
+//  1. A hidden step's writers are numbered, and each knows how many there are.
+//  2. When all accesses of a writer are over, it writes its receipt behind the end of the step's file: block w of the receipts
+//     is writer w's alone, so that nodes do not write to one block at once.
+//  3. When all ranks have stored their values, rank 0 cuts the receipts off and gives the file its name.
+//  4. A file that still has its temporary name and a receipt of each writer is whole: whoever finds it (unfinished.hpp) does 3.
+//
+// A receipt stands behind the bytes that it speaks of as long as the system lives, and with `sync` also if it does not. Decision 32.
+
+/// What a receipt says beside its writer.
+struct ReceiptOf {
+    std::uint64_t token = 0;      ///< of the step: that of its temporary name
+    std::int64_t file_bytes = 0;  ///< without receipts
+};
+[[nodiscard]] ReceiptOf receipt_of(const Step& step);
+
+/// `file` is the step's. With `sync` what was written to it before is on stable storage first. Any thread; without a receipt, which a
+/// full storage may refuse, the step is only not known to be whole. Nothing where the storage has no files of the system.
+void write_receipt(storage::File& file, const ReceiptOf& of, int writer, int num_writers, bool sync) noexcept;
+
+/// The receipts of a file.
+struct Receipts {
+    std::int64_t file_bytes = 0;
+    std::int64_t num_writers = 0;  ///< 0: it has no receipt
+    std::int64_t num_stored = 0;   ///< writers that have stored their part
+    [[nodiscard]] bool are_all_there() const noexcept { return num_writers > 0 && num_stored == num_writers; }
+};
+/// Of the file with the temporary name `part`. Local.
+Result<Receipts> read_receipts(const std::string& part);
+
+/// Cuts them off. Local.
+Status cut_receipts(const std::string& part, std::int64_t file_bytes);
+
+}  // namespace hakobi::output

@@ -1,0 +1,117 @@
+#include "output/unfinished.hpp"
+
+#include <algorithm>
+#include <cstdio>
+#include <utility>
+
+#include "base/guard.hpp"
+#include "output/receipts.hpp"
+#include "output/series_view.hpp"
+#include "output/step_file.hpp"
+#include "storage/file.hpp"
+#include "storage/lock_file.hpp"
+
+namespace hakobi::output {
+namespace {
+
+/// A step's or a mesh's file under its temporary name.
+struct LeftFile {
+    std::int64_t step = 0;
+    bool is_mesh = false;
+    std::string_view extension;
+    std::string path;        // with the temporary name
+    std::string final_path;  // without
+};
+
+/// In the order in which a run names them: a step's mesh before the step.
+std::vector<LeftFile> left_files(const Series& series) {
+    std::vector<LeftFile> parts;
+    for (const std::string& path : series.parts) {
+        const StepName name = parse_step_name(path);
+        if (name.step < 0) continue;  // of a view
+        std::string_view suffix = name.suffix;
+        const bool is_mesh = suffix.starts_with(mesh_suffix);
+        if (is_mesh) suffix.remove_prefix(mesh_suffix.size());
+        const std::string behind = part_path("", 0);
+        if (suffix.size() != behind.size()) continue;  // of an overview
+        parts.push_back(
+            {name.step, is_mesh, name.extension, path, path.substr(0, path.size() - suffix.size())});
+    }
+    std::ranges::sort(parts, [](const LeftFile& a, const LeftFile& b) {
+        return std::pair(a.step, !a.is_mesh) < std::pair(b.step, !b.is_mesh);
+    });
+    return parts;
+}
+
+std::string what_is(const LeftFile& left) {
+    return (left.is_mesh ? "the mesh of step " : "step ") + std::to_string(left.step);
+}
+
+std::string numbers(const std::vector<Series::Entry>& steps) {
+    std::string text = steps.size() == 1 ? "step " : "steps ";
+    for (std::size_t i = 0; i < steps.size(); ++i)
+        text += (i == 0 ? "" : i + 1 == steps.size() ? " and " : ", ") + std::to_string(steps[i].step);
+    return text;
+}
+
+}  // namespace
+
+Result<Unfinished> complete_steps(const std::string& prefix, const Series& series) {
+    Unfinished result;
+    bool is_mesh_lost = false;  // steps link to it, up to the next mesh
+    for (const LeftFile& left : left_files(series)) {
+        const Result<Receipts> receipts = read_receipts(left.path);
+        std::string why;
+        if (!receipts.ok()) {
+            why = receipts.status().text();
+        } else if (!receipts.value().are_all_there()) {
+            why = receipts.value().num_writers == 0
+                      ? "none of its writers had stored its part"
+                      : std::to_string(receipts.value().num_stored) + " of its " +
+                            std::to_string(receipts.value().num_writers) + " writers had stored their parts";
+        } else if (!left.is_mesh && is_mesh_lost) {
+            why = "its mesh is not whole";
+        } else if (Status taken = check_free(left.final_path); !taken.ok()) {
+            why = taken.text();
+        }
+        if (left.is_mesh) is_mesh_lost = !why.empty();
+        if (!why.empty()) {
+            result.lost.push_back(what_is(left) + " was not stored whole when its run ended: " + why);
+            continue;
+        }
+        Status status = cut_receipts(left.path, receipts.value().file_bytes);
+        if (status.ok()) status = finish_file(left.path, left.final_path, false);
+        if (!status.ok())
+            return Status(status.code(), prefix + ": completing " + what_is(left) + ": " + status.text());
+        if (!left.is_mesh) result.completed.push_back({left.step, left.final_path, left.extension});
+    }
+    return result;
+}
+
+void tell(const std::string& prefix, const Unfinished& unfinished, const char* becomes) {
+    if (!unfinished.completed.empty()) {
+        std::fprintf(stderr, "hakobi: %s: completed %s, stored by a run that did not close it\n",
+                     prefix.c_str(), numbers(unfinished.completed).c_str());
+    }
+    for (const std::string& lost : unfinished.lost)
+        std::fprintf(stderr, "hakobi: %s: %s; it %s\n", prefix.c_str(), lost.c_str(), becomes);
+}
+
+void complete_for_reading(const std::string& prefix) noexcept {
+    const Status status = guarded("completing the steps of " + prefix, [&]() -> Status {
+        const Result<storage::LockFile> lock =
+            storage::LockFile::take(lock_path(prefix), "the steps of " + prefix);
+        // A run writes them, or nobody can know that none does.
+        if (!lock.ok() || !lock.value().is_held()) return {};
+        const Result<Series> series = find_series(prefix);
+        if (!series.ok()) return series.status();
+        const Result<Unfinished> unfinished = complete_steps(prefix, series.value());
+        if (!unfinished.ok()) return unfinished.status();
+        tell(prefix, unfinished.value(), "is left as it is");
+        if (!unfinished.value().completed.empty()) show_series(prefix);
+        return {};
+    });
+    if (!status.ok()) std::fprintf(stderr, "hakobi: %s\n", status.text().c_str());
+}
+
+}  // namespace hakobi::output

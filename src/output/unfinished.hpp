@@ -1,0 +1,28 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/status.hpp"
+#include "output/series.hpp"
+
+namespace hakobi::output {
+
+/// What became of the steps that a run, which has ended, left under temporary names.
+struct Unfinished {
+    std::vector<Series::Entry> completed;  ///< whole ones, which have their names now; in their order
+    std::vector<std::string> lost;         ///< of each other one a sentence that names it
+};
+
+/// Gives each step among `series.parts` that is whole its name. All others stay as they are. Local: the caller holds the
+/// prefix's lock and has found `series` since. An error is of a step that is whole and could not be given its name.
+Result<Unfinished> complete_steps(const std::string& prefix, const Series& series);
+
+/// Says it on stderr. `becomes`: what happens to the others ("is removed").
+void tell(const std::string& prefix, const Unfinished& unfinished, const char* becomes);
+
+/// For who is going to read the prefix: completes its steps where no run writes it and this process may, and says what it did
+/// and what is not whole. Local.
+void complete_for_reading(const std::string& prefix) noexcept;
+
+}  // namespace hakobi::output

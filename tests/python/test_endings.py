@@ -1,0 +1,135 @@
+"""Steps that end_step has accepted: however the run ends, each is whole, completed by the next opener, or named.
+
+A slow storage keeps them on their way when the program ends. HAKOBI_ENDINGS=200 runs so many, drawn at random; without it the
+suite runs those of ENDINGS.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import re
+import sys
+from pathlib import Path
+
+import netCDF4
+import numpy as np
+import pytest
+
+from hakobi import launch, programs
+from hakobi.measuring.storage_model import StorageModel
+from hakobi.programs import Program
+from running import run_python
+
+pytestmark = pytest.mark.programs
+
+ROOT = Path(__file__).resolve().parents[2]
+FLAVOUR = programs.flavour()
+PROGRAMS = ROOT / "build" / FLAVOUR / "tests"
+SLOW = StorageModel(servers=1, bandwidth_mb_s=20)
+LANGUAGES = ["cpp", "c", "fortran", "python"]
+METHODS = ["pipelined", "root", "writers", "per-process", "auto", "parallel"]
+#: Ways in which a program ends that still reaches MPI_Finalize, and others.
+FINALIZING = ["close", "drop", "forget", "exception"]
+DYING = ["exit", "abort", "terminate", "kill"]
+OPENERS = ["input", "resume", "gather"]
+ENDINGS = [
+    *[("cpp", method, ending, "input") for method in METHODS[:5] for ending in ("drop", "exception")],
+    *[("cpp", method, ending, "input") for method in METHODS[:3] for ending in DYING],
+    *[("cpp", "pipelined", "kill", opener) for opener in OPENERS],
+    *[("cpp", "per-process", "kill", opener) for opener in OPENERS],
+    *[(language, "pipelined", "forget", "input") for language in LANGUAGES],
+    *[(language, "root", "terminate", "resume") for language in LANGUAGES],
+    ("python", "pipelined", "exception", "input"),
+    ("python", "pipelined", "exit", "input"),
+]
+NUM_DRAWN = int(os.environ.get("HAKOBI_ENDINGS", "0"))
+if NUM_DRAWN > 0:
+    DRAW = random.Random(int(os.environ.get("HAKOBI_SEED", "1")))
+    ENDINGS = [
+        (
+            DRAW.choice(LANGUAGES[:3] if DRAW.random() < 0.7 else LANGUAGES),
+            DRAW.choice(METHODS),
+            DRAW.choice(FINALIZING + DYING),
+            DRAW.choice(OPENERS),
+        )
+        for _ in range(NUM_DRAWN)
+    ]
+
+if not (PROGRAMS / "ending_cpp").is_file():
+    pytest.skip(f"{PROGRAMS}/ending_cpp is not built", allow_module_level=True)
+
+OPEN = {
+    "input": "import sys, hakobi; hakobi.Input.open(sys.argv[1]).close()",
+    "resume": "import sys, hakobi; hakobi.Output.create(hakobi.Comm.duplicate(), sys.argv[1], resume=True).close()",
+    "gather": "import sys, hakobi; [print(text, file=sys.stderr) for text in hakobi.gather_pieces(sys.argv[1]).incomplete]",
+}
+
+
+def run_to_its_end(language: str, arguments: list[str], environment: dict[str, str]) -> launch.Finished:
+    program = Program(PROGRAMS / f"ending_{language}", FLAVOUR)
+    if language == "python":
+        program = Program(Path(sys.executable), FLAVOUR)
+        arguments = [str(ROOT / "tests" / "endings" / "ending.py"), *arguments]
+    slow = SLOW.environment(Program(PROGRAMS.parent / "bin" / "hakobi-gather", FLAVOUR), Path(arguments[-3]).parent)
+    return launch.run(program, arguments, 2, timeout_s=60, extra_environment=environment | slow)
+
+
+def whole_steps(folder: Path) -> set[int]:
+    """The steps that have their name; a wrong value in one of them is an error."""
+    found = set()
+    for path in folder.glob("run_??????.nc"):
+        step = int(path.stem[-6:])
+        with netCDF4.Dataset(path) as data:
+            values = np.ma.filled(data["eta"][0], np.nan)
+        assert values.shape == (256, 512), path
+        assert np.all(values == step + 0.5), f"{path.name} is not whole"
+        found.add(step)
+    return found
+
+
+def named_steps(text: str) -> set[int]:
+    """The steps that lines of Hakobi's name: "step 3", "steps 2 to 4", or a folder of pieces."""
+    named = set()
+    for first, last in re.findall(r"steps? (\d+)(?: to (\d+))?", text):
+        named |= set(range(int(first), int(last or first) + 1))
+    return named | {int(number) for number in re.findall(r"run_(\d{6})\.nc", text)}
+
+
+@pytest.mark.parametrize(
+    ("language", "method", "ending", "opener"), ENDINGS, ids=lambda value: value if isinstance(value, str) else None
+)
+def test_accepted_steps_are_whole_completed_or_named(
+    tmp_path: Path, mpi4py_environment: dict[str, str], language: str, method: str, ending: str, opener: str
+) -> None:
+    prefix = tmp_path / "run"
+    finished = run_to_its_end(language, [str(prefix), method, ending], mpi4py_environment)
+    accepted = {int(line) for line in Path(f"{prefix}.accepted").read_text().split()}
+    assert accepted == set(range(5)), finished.stderr
+    whole = whole_steps(tmp_path)
+    if ending in FINALIZING:
+        assert whole == accepted, finished.stderr
+        assert not list(tmp_path.glob("*.part")), finished.stderr
+        if ending == "close":
+            assert "close" not in finished.stderr
+        elif method != "parallel":
+            assert "run: the program did not close its output" in finished.stderr
+        return
+    if language == "python" and ending == "exit":  # mpi4py calls MPI_Finalize
+        assert whole == accepted, finished.stderr
+        return
+    opened = run_python(OPEN[opener], tmp_path, str(tmp_path if opener == "gather" else prefix))
+    told = opened.stderr if accepted - whole_steps(tmp_path) else ""
+    named = named_steps(told)
+    missing = accepted - whole_steps(tmp_path) - named
+    if opener == "input" and method == "per-process":  # reads pieces where they are
+        missing -= {int(path.name[4:10]) for path in tmp_path.glob("run_??????.nc.pieces")}
+    assert not missing, f"steps {missing} have vanished\n{finished.stderr}\n{opened.stdout}\n{opened.stderr}"
+    if opener in ("resume", "gather"):
+        assert not list(tmp_path.glob("*.part")), opened.stderr
+
+
+def test_a_run_that_is_terminated_names_its_steps(tmp_path: Path) -> None:
+    finished = run_to_its_end("cpp", [str(tmp_path / "run"), "pipelined", "terminate"], {})
+    line = re.search(r"run: the program ends before steps? \d.*completes what is stored whole", finished.stderr)
+    assert line, finished.stderr

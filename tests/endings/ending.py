@@ -4,6 +4,7 @@ import os
 import signal
 import sys
 import time
+from pathlib import Path
 
 import numpy as np
 from mpi4py import MPI
@@ -21,7 +22,7 @@ def write_steps(out: hakobi.Output) -> None:
         out.put("eta", "1", block, np.full(block.count, step + 0.5))
         out.end_step()
         if comm.rank == 0:
-            with open(prefix + ".accepted", "a") as file:
+            with Path(prefix + ".accepted").open("a") as file:
                 print(step, file=file)
 
 

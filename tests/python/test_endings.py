@@ -1,7 +1,7 @@
 """Steps that end_step has accepted: however the run ends, each is whole, completed by the next opener, or named.
 
-A slow storage keeps them on their way when the program ends. HAKOBI_ENDINGS=200 runs so many, drawn at random; without it the
-suite runs those of ENDINGS.
+A slow storage keeps them on their way when the program ends. HAKOBI_ENDINGS=200 runs so many, drawn at random; without
+it the suite runs those of ENDINGS.
 """
 
 from __future__ import annotations
@@ -34,14 +34,12 @@ FINALIZING = ["close", "drop", "forget", "exception"]
 DYING = ["exit", "abort", "terminate", "kill"]
 OPENERS = ["input", "resume", "gather"]
 ENDINGS = [
-    *[("cpp", method, ending, "input") for method in METHODS[:5] for ending in ("drop", "exception")],
-    *[("cpp", method, ending, "input") for method in METHODS[:3] for ending in DYING],
-    *[("cpp", "pipelined", "kill", opener) for opener in OPENERS],
-    *[("cpp", "per-process", "kill", opener) for opener in OPENERS],
-    *[(language, "pipelined", "forget", "input") for language in LANGUAGES],
-    *[(language, "root", "terminate", "resume") for language in LANGUAGES],
+    *[("cpp", method, "exception", "input") for method in ("pipelined", "writers", "per-process", "auto")],
+    *[("cpp", method, "kill", opener) for method, opener in zip(METHODS, [*OPENERS, "resume"], strict=False)],
+    *[("cpp", "pipelined", ending, "input") for ending in ("drop", "exit", "abort")],
+    *[(language, "pipelined", "forget", "input") for language in LANGUAGES[1:]],
+    *[(language, "root", "terminate", "resume") for language in LANGUAGES[1:]],
     ("python", "pipelined", "exception", "input"),
-    ("python", "pipelined", "exit", "input"),
 ]
 NUM_DRAWN = int(os.environ.get("HAKOBI_ENDINGS", "0"))
 if NUM_DRAWN > 0:
@@ -62,7 +60,7 @@ if not (PROGRAMS / "ending_cpp").is_file():
 OPEN = {
     "input": "import sys, hakobi; hakobi.Input.open(sys.argv[1]).close()",
     "resume": "import sys, hakobi; hakobi.Output.create(hakobi.Comm.duplicate(), sys.argv[1], resume=True).close()",
-    "gather": "import sys, hakobi; [print(text, file=sys.stderr) for text in hakobi.gather_pieces(sys.argv[1]).incomplete]",
+    "gather": "import sys, hakobi; print(hakobi.gather_pieces(sys.argv[1]).incomplete, file=sys.stderr)",
 }
 
 

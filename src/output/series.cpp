@@ -322,7 +322,7 @@ Result<Claim> claim_series(std::string_view prefix_as_given, std::string_view ex
         tell(prefix, unfinished.value(), "is removed");
     }
     for (const std::string& part : series.value().parts) storage::discard_file(part);
-    series = find_series(prefix);
+    if (!series.value().parts.empty()) series = find_series(prefix);
     if (!series.ok()) return series.status();
     if (Status status = check_free(step_path(prefix, 0, extension), true); !status.ok()) return status;
     if (Status status = check_views(prefix, series.value()); !status.ok()) return status;

@@ -77,6 +77,8 @@ class Method {
     [[nodiscard]] virtual std::string_view name() const { return ""; }
     [[nodiscard]] virtual bool is_hiding() const { return true; }
     [[nodiscard]] virtual std::string why() const { return ""; }
+    /// Whether `close` has more to do than to end what the method holds. Equal on all ranks; local.
+    [[nodiscard]] virtual bool has_work_at_close() const { return false; }
     /// Completes what was left for the end of the run. Called once, also after a failure; `times` may be
     /// added to.
     virtual mpi::Agreed close(OutputTimes& /*times*/) { return {}; }

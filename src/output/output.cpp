@@ -222,10 +222,16 @@ Output::Impl::~Impl() {
 
 void Output::Impl::finish() noexcept {
     is_closed = true;
-    const mpi::Agreed agreed = run_close();
+    Status status;
+    if (has_pending()) {
+        status = run_close().status;
+    } else {
+        if (is_rank_0()) status = named;
+        end_series();
+    }
     is_open = false;
-    if (is_rank_0() && !agreed.status.ok())
-        std::fprintf(stderr, "hakobi: %s: %s\n", prefix.c_str(), agreed.status.text().c_str());
+    if (is_rank_0() && !status.ok())
+        std::fprintf(stderr, "hakobi: %s: %s\n", prefix.c_str(), status.text().c_str());
 }
 
 void Output::begin_step(double time) {

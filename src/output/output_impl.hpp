@@ -70,7 +70,9 @@ struct Output::Impl final : output::Unclosed {
 
     [[nodiscard]] const Comm& own_comm() const noexcept override { return comm; }
     [[nodiscard]] const std::string& own_prefix() const noexcept override { return prefix; }
-    /// Closes what the program did not.
+    [[nodiscard]] bool has_pending() const noexcept override {
+        return !draining.empty() || is_behind || method->has_work_at_close();
+    }
     void finish() noexcept override;
     ~Impl() override;
 
@@ -128,6 +130,8 @@ struct Output::Impl final : output::Unclosed {
     /// Local: the names of the open step, and what its overview is made from if there is to be one.
     [[nodiscard]] output::Step names_of_step() const;
     mpi::Agreed run_close() noexcept;
+    /// Local: rank 0 shows the steps and releases the prefix.
+    void end_series() noexcept;
     void share_times() noexcept;
     /// Local, on every rank alike. Adds to the error which steps are lost that end_step had accepted.
     void fail(mpi::Agreed& agreed) noexcept;

@@ -83,6 +83,9 @@ class PerProcess final : public Method {
         if (std::erase(made_folders_, folder) > 0) (void)remove_pieces(folder);
     }
 
+    [[nodiscard]] bool has_work_at_close() const override {
+        return !options_.keep_pieces && !folders_.empty();
+    }
     mpi::Agreed close(OutputTimes& times) override {
         if (options_.keep_pieces) return {};
         const double start_s = now_s();

@@ -414,13 +414,7 @@ mpi::Agreed Output::Impl::run_close() noexcept {
     if (agreed.status.ok()) agreed = agree_on_names();
     if (!agreed.status.ok()) fail(agreed);
     if (mpi::Agreed closed = method->close(times); agreed.status.ok()) agreed = closed;
-    if (is_rank_0()) {
-        if (!method->writes_step_file()) view.complete_found();
-        view.write(options.sync);
-    }
-    lock.release();
-    output::remove_unclosed(*this);
-    last_words.forget();
+    end_series();
     Status status;
     if (is_open) {
         status = {ErrorCode::invalid_argument, "close: the step of time " +
@@ -430,6 +424,16 @@ mpi::Agreed Output::Impl::run_close() noexcept {
     const mpi::Agreed ended = mpi::agree(comm, status);
     share_times();
     return agreed.status.ok() ? ended : agreed;
+}
+
+void Output::Impl::end_series() noexcept {
+    if (is_rank_0()) {
+        if (!method->writes_step_file()) view.complete_found();
+        view.write(options.sync);
+    }
+    lock.release();
+    output::remove_unclosed(*this);
+    last_words.forget();
 }
 
 void Output::Impl::fail(mpi::Agreed& agreed) noexcept {

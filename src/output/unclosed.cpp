@@ -41,7 +41,7 @@ std::vector<Unclosed*> unclosed(const mpi::CommState* comm) {
 
 /// Collective. `where`: the call in which it happens.
 void finish(Unclosed& output, const char* where) {
-    if (output.own_comm().rank() == 0) {
+    if (output.own_comm().rank() == 0 && output.has_pending()) {
         std::fprintf(stderr,
                      "hakobi: %s: the program did not close its output; its steps are completed in %s\n",
                      output.own_prefix().c_str(), where);
@@ -68,7 +68,7 @@ void meet(const Comm& comm) {
 
 void finish_all_at_finalize() {
     for (Unclosed* const output : unclosed(nullptr)) {
-        meet(output->own_comm());
+        if (output->has_pending()) meet(output->own_comm());
         finish(*output, "MPI_Finalize");
     }
 }
@@ -104,7 +104,7 @@ void drop_unclosed(std::unique_ptr<Unclosed> output) noexcept {
     const auto at = std::ranges::find(list().entries, output.get(), &Entry::output);
     if (at == list().entries.end()) {
         lock.unlock();  // which its destructor takes
-    } else if (output->own_comm().size() > 1) {
+    } else if (output->own_comm().size() > 1 && output->has_pending()) {
         at->dropped = std::move(output);
     } else {
         lock.unlock();

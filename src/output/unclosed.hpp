@@ -9,7 +9,8 @@ namespace hakobi::output {
 // Steps that end_step has accepted are finished also where nobody calls close:
 //
 //  1. From create to close an output is in this process's list, in the order of create.
-//  2. Whoever drops its object (leaves a scope by an exception, forgets it) leaves the state here: its threads go on storing.
+//  2. Whoever drops its object (leaves a scope by an exception, forgets it) leaves the state here while something is pending: its
+//     threads go on storing.
 //  3. It is finished in the next collective call on its Comm that can do so: Output::create or Input::open on the same Comm, where
 //     all ranks have dropped it; Comm::free; MPI_Finalize, once all its ranks are there. Rank 0 says which call was missing.
 //  4. Where no such call comes (a signal, MPI_Abort), receipts say what is stored (receipts.hpp), rank 0's last line names what has
@@ -21,7 +22,9 @@ class Unclosed {
     virtual ~Unclosed() = default;
     [[nodiscard]] virtual const Comm& own_comm() const noexcept = 0;
     [[nodiscard]] virtual const std::string& own_prefix() const noexcept = 0;
-    /// What close does, with its errors on rank 0's stderr. Collective over its Comm.
+    /// Whether close would do more than what each rank can do by itself. Equal on all ranks; local.
+    [[nodiscard]] virtual bool has_pending() const noexcept = 0;
+    /// What close does, with its errors on rank 0's stderr. Collective over its Comm where something is pending, else local.
     virtual void finish() noexcept = 0;
 };
 

@@ -122,37 +122,27 @@ class Maker {
         }
     }
 
+    /// Level 1 tells the extremes: where they are more than halves hold in the scale of the sample, it is made again.
     Status reduce_field(Surveyed& field) {
-        const std::int64_t cells = field.shape[0] * field.shape[1] * field.shape[2];
-        const std::int64_t whole = cells_of(field.levels.front()) << (field.is_flat ? 2U : 3U);
-        const std::int64_t stride = whole > sample_size ? (whole / sample_size) | 1 : 1;
-        std::vector<double> sample;
-        double sum = 0;
-        std::int64_t num_nan = 0;
-        for (std::size_t k = 0; k < field.levels.size(); ++k) {
-            const Level& level = field.levels[k];
-            std::uint32_t crc = 0;
-            const Extents& finer = k == 0 ? field.shape : field.levels[k - 1].shape;
-            const bool is_wide = k == 0 && cell_type(field.field.type) == CellType::float64;
-            for (const Piece& piece : pieces_of(level, finer, field.is_flat, is_wide ? 8 : 4, most_bytes_)) {
-                Result<Found> reduced = reduce_piece(field, k, piece, k == 0 ? stride : 0);
-                if (!reduced.ok()) return reduced.status();
-                Found& found = reduced.value();
-                crc = crc32(found.bricks, crc);
-                container_.put(found.bricks,
-                               field.shards[k].offset_bytes + piece.first * level.brick_bytes());
-                if (k > 0) continue;
-                field.low.insert(field.low.end(), found.low.begin(), found.low.end());
-                field.high.insert(field.high.end(), found.high.begin(), found.high.end());
-                sample.insert(sample.end(), found.sample.begin(), found.sample.end());
-                sum += found.sum;
-                num_nan += found.num_nan;
-            }
-            const std::vector<std::byte> index = shard_index(level);
-            container_.put(index, field.shards[k].offset_bytes + level.num_bricks() * level.brick_bytes());
-            crcs_.push_back(crc32(index, crc));
+        Summary summary;
+        std::uint32_t crc = 0;
+        if (Status status = reduce_level(field, 0, &summary, crc); !status.ok()) return status;
+        if (const double scale = widened(field.scaling, summary.low, summary.high);
+            scale > field.scaling.scale) {
+            field.scaling.scale = scale;
+            summary = {};
+            if (Status status = reduce_level(field, 0, &summary, crc); !status.ok()) return status;
         }
-        field.statistics = statistics_of(cells, field.low, field.high, sum, num_nan, std::move(sample));
+        crcs_.push_back(crc);
+        for (std::size_t k = 1; k < field.levels.size(); ++k) {
+            if (Status status = reduce_level(field, k, nullptr, crc); !status.ok()) return status;
+            crcs_.push_back(crc);
+        }
+        const std::int64_t cells = field.shape[0] * field.shape[1] * field.shape[2];
+        field.statistics = statistics_of(cells, summary.low, summary.high, summary.sum, summary.num_nan,
+                                         std::move(summary.sample));
+        field.low = std::move(summary.low);
+        field.high = std::move(summary.high);
         return {};
     }
 
@@ -169,6 +159,40 @@ class Maker {
     }
 
   private:
+    /// What level 1 finds of a field's values.
+    struct Summary {
+        std::vector<double> low, high, sample;
+        double sum = 0;
+        std::int64_t num_nan = 0;
+    };
+
+    /// `crc` becomes that of the level's shard.
+    Status reduce_level(const Surveyed& field, std::size_t k, Summary* summary, std::uint32_t& crc) {
+        const Level& level = field.levels[k];
+        const std::int64_t whole = cells_of(field.levels.front()) << (field.is_flat ? 2U : 3U);
+        const std::int64_t stride = whole > sample_size ? (whole / sample_size) | 1 : 1;
+        const Extents& finer = k == 0 ? field.shape : field.levels[k - 1].shape;
+        const bool is_wide = k == 0 && cell_type(field.field.type) == CellType::float64;
+        crc = 0;
+        for (const Piece& piece : pieces_of(level, finer, field.is_flat, is_wide ? 8 : 4, most_bytes_)) {
+            Result<Found> reduced = reduce_piece(field, k, piece, summary != nullptr ? stride : 0);
+            if (!reduced.ok()) return reduced.status();
+            Found& found = reduced.value();
+            crc = crc32(found.bricks, crc);
+            container_.put(found.bricks, field.shards[k].offset_bytes + piece.first * level.brick_bytes());
+            if (summary == nullptr) continue;
+            summary->low.insert(summary->low.end(), found.low.begin(), found.low.end());
+            summary->high.insert(summary->high.end(), found.high.begin(), found.high.end());
+            summary->sample.insert(summary->sample.end(), found.sample.begin(), found.sample.end());
+            summary->sum += found.sum;
+            summary->num_nan += found.num_nan;
+        }
+        const std::vector<std::byte> index = shard_index(level);
+        container_.put(index, field.shards[k].offset_bytes + level.num_bricks() * level.brick_bytes());
+        crc = crc32(index, crc);
+        return {};
+    }
+
     [[nodiscard]] static std::int64_t cells_of(const Level& level) {
         return level.shape[0] * level.shape[1] * level.shape[2];
     }

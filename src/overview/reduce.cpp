@@ -212,7 +212,7 @@ class Pass {
                 cells, [offset = static_cast<Float>(unit_.offset), scale = static_cast<Float>(unit_.scale)](
                            Float mean) { return (mean - offset) / scale; });
         }
-        if (!std::isfinite(total)) repair(all);
+        if (has_unusual()) repair(all);
     }
 
     [[nodiscard]] std::array<const Float*, 4> rows_of(const std::array<const Float*, 2>& planes,
@@ -234,19 +234,31 @@ class Pass {
         }
     }
 
-    /// Cells whose sum is not finite (NaN, infinities, an overflow): with care.
+    /// Whether a half of the row is NaN or infinite.
+    [[nodiscard]] bool has_unusual() const {
+        const Half* const halves = halves_.data();
+        const auto cells = static_cast<std::size_t>(halved(extent_[2]));
+        unsigned found = 0;
+        for (std::size_t i = 0; i < cells; ++i) found |= is_unusual(halves[i]) ? 1U : 0U;
+        return found != 0;
+    }
+
+    static bool is_unusual(Half half) { return (half & 0x7c00U) == 0x7c00U; }
+
+    /// Cells whose half is not finite (NaN, infinities, an overflow on the way): with care. What is finite stays so.
     void repair(const std::array<const Float*, 4>& rows) {
         const std::int64_t columns = extent_[2];
         for (std::int64_t i = 0; i < columns; i += 2) {
-            if (std::isfinite(sums_[static_cast<std::size_t>(i)] + sums_[static_cast<std::size_t>(i) + 1]))
-                continue;
+            if (!is_unusual(halves_[static_cast<std::size_t>(i / 2)])) continue;
             const std::int64_t next = i + 1 < columns ? i + 1 : i;
             std::array<double, 2> sum{}, count{};
             for (const auto column : {0, 1}) {
                 std::array<double, 4> values{}, valid{};
                 for (std::size_t k = 0; k < 4; ++k) {
                     const auto value = static_cast<double>(rows[k][column == 0 ? i : next]);
-                    const double normal = (value - unit_.offset) / unit_.scale;
+                    constexpr double most = 1e300;  // eight of them are still a number
+                    const double raw = (value - unit_.offset) / unit_.scale;
+                    const double normal = std::isfinite(value) ? std::clamp(raw, -most, most) : raw;
                     valid[k] = std::isnan(normal) ? 0 : 1;
                     values[k] = std::isnan(normal) ? 0 : normal;
                 }

@@ -5,6 +5,7 @@
 #include <charconv>
 #include <cmath>
 #include <cstdio>
+#include <limits>
 #include <numeric>
 #include <string_view>
 
@@ -30,6 +31,7 @@ double percentile(const std::vector<double>& sorted, double percent) {
     const auto at = static_cast<std::size_t>(below);
     const double first = sorted[at], second = sorted[std::min(at + 1, sorted.size() - 1)];
     const double difference = second - first;
+    if (!std::isfinite(difference)) return first * (1 - share) + second * share;
     return share >= 0.5 ? second - difference * (1 - share) : first + difference * share;
 }
 
@@ -77,11 +79,24 @@ Scaling scaling_of(std::vector<double> sample) {
         }
         std::ranges::sort(away);
         if (away.empty()) return {offset, offset == 0 ? 1.0 : std::fabs(offset)};
-        return {offset, (away[(away.size() - 1) / 2] + away[away.size() / 2]) / 2};
+        const double median = (away[(away.size() - 1) / 2] + away[away.size() / 2]) / 2;
+        return {offset, std::min(median, std::numeric_limits<double>::max())};
     }
-    // Values on both sides of zero: zero stays exact.
-    if (std::fabs(offset) < 0.5 * half) return {0, std::max(std::fabs(low), std::fabs(high))};
+    // Zero stays exact.
+    if (low <= 0 && high >= 0) return {0, std::max(std::fabs(low), std::fabs(high))};
     return {offset, half};
+}
+
+double widened(const Scaling& scaling, const std::vector<double>& low, const std::vector<double>& high) {
+    constexpr double most = 65000;  // less than the largest half, which may stand for any value beyond it
+    double scale = scaling.scale;
+    for (const std::vector<double>* extremes : {&low, &high}) {
+        for (const double value : *extremes) {
+            if (std::isfinite(value))
+                scale = std::max(scale, std::fabs(value / most - scaling.offset / most));
+        }
+    }
+    return scale;
 }
 
 std::string statistics_of(std::int64_t num_values, const std::vector<double>& low,

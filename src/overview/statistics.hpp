@@ -14,6 +14,10 @@ struct Scaling {
 /// python/hakobi/post/reduction.py.
 [[nodiscard]] Scaling scaling_of(std::vector<double> sample);
 
+/// The scale, or the larger one with which halves hold the finite ones of a field's extremes too.
+[[nodiscard]] double widened(const Scaling& scaling, const std::vector<double>& low,
+                             const std::vector<double>& high);
+
 /// What is told of a field (python/hakobi/post/indexing.py, statistics_of) as JSON: extremes, mean and the count of NaN of
 /// every value, the rest of the sample. `low` and `high` are one a brick, NaN where it has no value.
 [[nodiscard]] std::string statistics_of(std::int64_t num_values, const std::vector<double>& low,

@@ -108,6 +108,7 @@ def decode_tile(data: bytes) -> Array:
     """Values of a tile as it goes over the wire (hakobi/post/tiles.py)."""
     offset, scale = np.frombuffer(data, "<f8", 2)
     rows, columns = np.frombuffer(data, "<u2", 2, 16)
-    low, high = np.frombuffer(data, np.uint8, offset=24).reshape(2, -1).astype(np.uint16)
-    halves = (low | (high << 8)).astype("<u2").view("<f2").astype(float)
-    return (halves * scale + offset).reshape(rows, columns)
+    [width] = np.frombuffer(data, "<u4", 1, 20)
+    joined = np.frombuffer(data, np.uint8, offset=24).reshape(width, -1).T.tobytes()
+    values = np.frombuffer(joined, f"<f{width}").astype(float)
+    return (values * scale + offset).reshape(rows, columns)

@@ -95,6 +95,10 @@ for name in ("int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "ui
     out.put(name, "1", flat, rng.integers(0, 99, (65, 100)).astype(name))
 out.put("gaps", "1", flat, rng.integers(0, 9, (65, 100)).astype("int32"), fill_value=3)
 out.put("holes", "1", flat, np.where(values[30] > 900, -99.0, values[30]), fill_value=-99.0)
+for name, bright in (("f4", 3e38), ("f8", -1.7e308)):
+    noise = rng.normal(0, 1e-25, (65, 100)).astype(name)
+    noise[31, 77] = bright
+    out.put("bright" + name, "1", flat, noise)
 out.put("line", "1", hakobi.split((100,), 1, 0), np.arange(100.0))
 out.end_step()
 out.close()

@@ -21,6 +21,7 @@ from hakobi.post import browser as browsers
 from hakobi.post import indexing
 from hakobi.post.catalogue import identifier
 from mesh_files import block, write_mesh
+from pixels_post import KINDS, compare, make_fields
 from posting import TOKEN, Client, served, wave, write_step
 from running import Result
 
@@ -249,6 +250,48 @@ def test_new_steps_appear_by_themselves(browser: browsers.Browser, tmp_path: Pat
         browser.run("hakobi.goTo(0)")
         browser.wait("hakobi.now.file === 0")
         assert browser.run("return hakobi.plane.peek(200, 300) !== null")
+
+
+def test_pixels_are_those_of_the_picture(browser: browsers.Browser, tmp_path: Path) -> None:
+    """A few of the fields of pixels_post.py: a wave of 1 that ends in 1e-320, one bright cell in noise, a tile of other
+    values."""
+    numbers = [KINDS.index(kind) for kind in KINDS if kind.__name__ in ("_calm_sea", "_bright_cell", "_two_worlds")]
+    fields = make_fields(tmp_path, numbers, 1)
+    with served(tmp_path) as client:
+        assert compare(browser, client, tmp_path, fields, tmp_path) == []
+        assert errors(browser) == []
+
+
+def test_a_narrow_range_of_colours_and_the_pointer_show_what_is_there(
+    browser: browsers.Browser, tmp_path: Path
+) -> None:
+    values = np.linspace(300, 330, 300 * 530).reshape(300, 530)
+    values[3, 7] = 0
+    indexing.make_overview(write_step(tmp_path / "run_0.nc", {"t": values}))
+    with served(tmp_path) as client:
+        browser.go("about:blank")
+        browser.go(f"http://127.0.0.1:{client.port}/?token={TOKEN}")
+        browser.wait(DRAWN)
+        hover = (
+            "hakobi.showReadout([arguments[0], arguments[1]]); return document.querySelector('#readout').textContent"
+        )
+        told = browser.run(hover, 200, 300)
+        assert "about 3" in told
+        shown = float(told.split("about ")[1].split()[0])
+        digits = len(told.split("about ")[1].split()[0].replace(".", ""))
+        assert abs(shown - values[200, 300]) < 10.0 ** (3 - digits)
+        assert 3 <= digits <= 6
+        for low, zoom in ((values[200, 300] - 0.001, ""), (values[200, 300] - 0.02, "zoom: 0.4, x: 265, y: 150,")):
+            browser.run(f"return hakobi.set({{ low: {low}, high: {low + 0.01}, range: 'held', {zoom} map: 'tide' }})")
+            browser.wait("(hakobi.plane.drawNow(), hakobi.plane.isComplete)")
+            level = browser.run("return hakobi.plane.shown")
+            assert level == (1 if zoom else 0)
+            kept = browser.run("return [...hakobi.plane.tiles.kept.keys()].filter((a) => a.startsWith('exact'))")
+            assert kept
+        browser.run(f"return hakobi.set({{ low: {values[200, 300] - 0.001} }}).then(() => hakobi.plane.fit())")
+        browser.wait("(hakobi.plane.drawNow(), hakobi.plane.shown === 0 && hakobi.plane.isComplete)")
+        assert browser.run(hover, 200, 300).endswith(f"  {values[200, 300]:.8g} m")
+        assert errors(browser) == []
 
 
 #: What the page gives to be saved: as the next script finds it.

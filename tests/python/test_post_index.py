@@ -381,3 +381,68 @@ def test_scaling_keeps_what_it_did_not_see() -> None:
     assert halves[0, 1] == -np.inf
     assert np.isnan(halves[0, 2])
     assert halves[0, 5] == 65504
+
+
+def level_of(path: Path, name: str, number: int) -> Array:
+    """A level as its overview says it."""
+    overview = Overview(path_of(path))
+    found = overview.fields[name]
+    level = found.shards[0][number].level
+    read = overview.read(name, 0, number, tuple((0, n) for n in level.shape))
+    return read.astype(float) * found.scale + found.offset
+
+
+@pytest.mark.parametrize(("dtype", "bright"), [("f4", 3e38), ("f8", 1e300), ("f8", -1.7e308)])
+def test_a_bright_cell_in_noise_stays_finite_at_every_level(tmp_path: Path, dtype: str, bright: float) -> None:
+    values = np.random.default_rng(5).normal(0, 1e-25, (600, 1100)).astype(dtype)
+    values[377, 501] = bright
+    path = write_step(tmp_path / "a.nc", {"eta": values})
+    indexing.make_overview(path)
+    for number in (1, 2, 3, 4):
+        means = level_of(path, "eta", number)
+        assert np.isfinite(means).all()
+        assert means[377 >> number, 501 >> number] == pytest.approx(bright / 4**number, rel=5e-3)
+        assert np.count_nonzero(means) == 1  # noise is nothing beside it, and colours ask for the exact values
+
+
+@pytest.mark.parametrize(("dtype", "value"), [("f4", 1.5e38), ("f4", 3.4e38), ("f8", 1.7e308), ("f8", 1e-320)])
+def test_means_of_the_largest_and_smallest_values_are_right(tmp_path: Path, dtype: str, value: float) -> None:
+    values = np.full((50, 70), value, dtype)
+    values[::2] *= -1
+    path = write_step(tmp_path / "a.nc", {"same": np.abs(values), "both": values})
+    indexing.make_overview(path)
+    np.testing.assert_allclose(level_of(path, "same", 1), value, rtol=1e-3)
+    assert not level_of(path, "both", 1).any()
+    for text in Overview(path_of(path)).fields.values():
+        points = text.statistics[0]["percentiles"]
+        assert all(abs(point) <= value * 1.001 for point in points.values()), points
+
+
+@pytest.mark.parametrize("bright", [1e3, 1e10, 1e300, -1.7e308, np.inf, -np.inf, np.nan])
+@pytest.mark.parametrize("size", [1e-320, 1e-100, 1.0, 1e250])
+def test_halves_are_finite_where_values_are(size: float, bright: float) -> None:
+    values = np.random.default_rng(6).normal(0, size, 5000)
+    values[17] = bright
+    offset, scale = reduction.scaling(values)
+    assert np.isfinite([offset, scale]).all()
+    scale = reduction.widened(offset, scale, values)
+    halves = reduction.to_halves(values, offset, scale)
+    for kind in (np.isfinite, np.isnan, np.isposinf, np.isneginf):
+        assert np.array_equal(kind(halves), kind(values))
+    there = np.isfinite(values)
+    read = halves[there].astype(float) * scale + offset
+    error = reduction.errors(halves[there], scale) + 1e-323
+    assert (np.abs(read / 2 - values[there] / 2) <= 1.001 * error / 2).all()
+
+
+def test_colours_ask_for_exact_values_where_halves_do_not_tell_them_apart() -> None:
+    halves = np.array([0, 1, 1000, 65504, np.nan, np.inf, -np.inf], np.float16)
+    resolves = lambda these, low, high: reduction.resolves(these, 0.0, 1.0, low, high)  # noqa: E731
+    assert resolves(halves[:2], -1, 1)
+    assert not resolves(halves[:2], 0.9, 1.01)  # a colour is 0.0004, float16 of 1 is right to 0.0005
+    assert resolves(halves[:2], 2, 2.001)  # neither is between them
+    assert not resolves(halves[2:3], 999.9, 1000.1)
+    assert not resolves(halves[:1], 0, 1e-6)  # 0 may be 3e-8
+    assert resolves(halves[:4], -1, 1)  # 65504 may be more, and is beyond the end anyway
+    assert not resolves(halves[:4], 0, 1e6)
+    assert resolves(halves[4:], -1e-9, 1e-9)

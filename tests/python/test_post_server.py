@@ -272,6 +272,35 @@ def test_values_that_are_no_smooth_field(tmp_path: Path) -> None:
         )
 
 
+def test_no_tile_says_infinity_of_a_finite_value(tmp_path: Path) -> None:
+    values = np.random.default_rng(3).normal(0, 1e-250, (300, 40))
+    values[12, 30] = 1e-236
+    values[13, 30], values[14, 30], values[15, 30] = 1e300, np.inf, np.nan
+    write_step(tmp_path / "odd_0.nc", {"eta": values})
+    with served(tmp_path) as client:
+        path = tile_path(client, "odd_#.nc", "eta", 0, 0, 0, 0, 0)
+        shown = decode_tile(client.get(path)[2])
+        assert np.array_equal(np.isfinite(shown), np.isfinite(values[:256]))
+        assert shown[13, 30] == pytest.approx(1e300, rel=1e-3)
+        exact = client.get(path.replace("/tile/", "/exact-tile/"))[2]
+        np.testing.assert_array_equal(decode_tile(exact), values[:256])
+
+
+def test_a_small_difference_is_not_the_rounding_of_overviews(tmp_path: Path) -> None:
+    for number, values in enumerate((FLAT[0].astype("f8"), FLAT[0] + 1e-7 * FLAT[1].astype("f8"))):
+        indexing.make_overview(write_step(tmp_path / f"run_{number}.nc", {"eta": values}))
+    with served(tmp_path) as client:
+        other = client.json(f"/api/{series('run_#.nc')}/0.0")["version"]
+        for level in (0, 1, 3):
+            path = tile_path(client, "run_#.nc", "eta", level, 0, 0, 0, 0, step="1.0").replace("/tile/", "/difference/")
+            path += f"/{series('run_#.nc')}:0.0@{other}"
+            rough, exact = (decode_tile(client.get(p)[2]) for p in (path, path.replace("/diff", "/exact-diff")))
+            np.testing.assert_allclose(rough, exact, atol=1e-10)
+            row, column, width = 200 >> level, 160 >> level, 1 << level
+            cells = FLAT[1][row * width : (row + 1) * width, column * width : (column + 1) * width]
+            assert exact[row, column] == pytest.approx(1e-7 * cells.astype("f8").mean(), abs=1e-13)
+
+
 def test_names_of_any_kind(tmp_path: Path) -> None:
     name = "<script>alert(1)</script> \"q' & ünï 運び"
     write_step(tmp_path / f"{name.replace('/', '')}_1.nc", {name.replace("/", "|"): FLAT[0][:20, :20]})

@@ -1,7 +1,8 @@
 """`hakobi index`: makes the overviews of a series' steps.
 
 How a step's overview comes about:
- 1. A sample of each field fixes offset and scale (hakobi.post.reduction.scaling).
+ 1. A sample of each field fixes offset and scale (hakobi.post.reduction.scaling), and the extremes that level 1 finds
+    widen it where float16 would not hold them: then level 1 is made again.
  2. Level 1 is reduced from the step's file, each coarser level from the one before it, in units (pyramid.units_of) that
     processes take as they come (hakobi.post.reducer). A unit reads long pieces, ahead of what is being reduced, and
     writes one contiguous piece of the temporary file.
@@ -194,8 +195,12 @@ class _Maker:
         writer = Writer(fd)
         values = [v for f in self._step.fields.values() for v in self._begin(f, writer)]
         with self._open_journal(values) as (known, journal):
-            for these in values:
-                self._reduce(these, known, journal)
+            for _, group in itertools.groupby(values, lambda these: these.field.name):
+                times = list(group)
+                self._reduce_first(times, known, journal)
+                for these in times:
+                    for number in list(these.shards)[1:]:
+                        self._reduce(these, number, known, journal)
         self._finish(writer, fd, values)
 
     def _begin(self, this: Field, writer: Writer) -> Iterator[_Values]:
@@ -246,35 +251,48 @@ class _Maker:
         with self._journal.open("a") as file:
             yield known, file
 
-    def _reduce(self, values: _Values, known: dict[str, _Done], journal: Any) -> None:
-        finer: tuple[Level, Entry] | None = None
-        for number, (level, entry) in values.shards.items():
-            shape = values.field.shape if finer is None else finer[0].shape
-            item = values.field.value_type.itemsize if finer is None else 4
-            jobs = [
-                _Job(
-                    str(self._step.path), str(self._part), values.field.name, values.time, level, unit, values.offset,
-                    values.scale, entry.offset_bytes, -1 if finer is None else finer[1].offset_bytes,
-                    finer and finer[0],
-                )
-                for unit in units_of(level, shape, item, self._unit_bytes)
-            ]  # fmt: skip
-            keys = [f"{values.time} {number} {job.unit.first} {values.field.name}" for job in jobs]
-            fresh = self._run([job for job, key in zip(jobs, keys, strict=True) if key not in known])
-            crc = 0
-            for job, key in zip(jobs, keys, strict=True):
-                if key in known:
-                    found = known[key]
-                else:
-                    found = next(fresh)
-                    if self._step.num_bytes >= _SMALL_BYTES:
-                        journal.write(json.dumps([key, found.to_json()]) + "\n")
-                        journal.flush()
-                crc = combine_crc32(crc, found.crc32, job.unit.count * level.brick_bytes)
-                if number == 1:
-                    values.found.append(found)
-            values.crcs[number] = crc
-            finer = (level, entry)
+    def _reduce_first(self, times: list[_Values], known: dict[str, _Done], journal: Any) -> None:
+        """Level 1 of a field, which finds its extremes: again where they are more than float16 holds in the scale of
+        the sample."""
+        for these in times:
+            self._reduce(these, 1, known, journal)
+        extremes = np.concatenate([e for these in times for e in these.extremes()])
+        scale = reduction.widened(times[0].offset, times[0].scale, extremes)
+        if scale > times[0].scale:
+            for these in times:
+                these.scale = scale
+                self._reduce(these, 1, known, journal)
+
+    def _reduce(self, values: _Values, number: int, known: dict[str, _Done], journal: Any) -> None:
+        """One level of a field at one time; the finer one is there."""
+        level, entry = values.shards[number]
+        finer = values.shards.get(number - 1)
+        shape = values.field.shape if finer is None else finer[0].shape
+        item = values.field.value_type.itemsize if finer is None else 4
+        jobs = [
+            _Job(
+                str(self._step.path), str(self._part), values.field.name, values.time, level, unit, values.offset,
+                values.scale, entry.offset_bytes, -1 if finer is None else finer[1].offset_bytes, finer and finer[0],
+            )
+            for unit in units_of(level, shape, item, self._unit_bytes)
+        ]  # fmt: skip
+        keys = [f"{values.time} {number} {job.unit.first} {values.scale} {values.field.name}" for job in jobs]
+        fresh = self._run([job for job, key in zip(jobs, keys, strict=True) if key not in known])
+        crc = 0
+        if number == 1:
+            values.found.clear()
+        for job, key in zip(jobs, keys, strict=True):
+            if key in known:
+                found = known[key]
+            else:
+                found = next(fresh)
+                if self._step.num_bytes >= _SMALL_BYTES:
+                    journal.write(json.dumps([key, found.to_json()]) + "\n")
+                    journal.flush()
+            crc = combine_crc32(crc, found.crc32, job.unit.count * level.brick_bytes)
+            if number == 1:
+                values.found.append(found)
+        values.crcs[number] = crc
 
     def _finish(self, writer: Writer, fd: int, values: list[_Values]) -> None:
         told: dict[str, Any] = {}
@@ -317,7 +335,7 @@ def statistics_of(
     if values.size:
         with np.errstate(all="ignore"):
             result["std"] = float(values.std())
-            points = np.percentile(values, PERCENTILES).tolist()
+            points = reduction.percentiles(values, PERCENTILES)
         result["percentiles"] = dict(zip(map(str, PERCENTILES), points, strict=True))
         first, last = float(values.min()), float(values.max())
         counts = [int(values.size)]

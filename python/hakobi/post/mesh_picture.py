@@ -12,6 +12,7 @@ from hakobi.post import shapes
 from hakobi.post.catalogue import OpenStep
 from hakobi.post.mesh import MeshField
 from hakobi.post.meshes import Shapes
+from hakobi.post.painting import add_bar, painted
 from hakobi.post.source import Array
 
 #: The level of detail: matplotlib draws about 100,000 triangles in some seconds.
@@ -27,9 +28,8 @@ def draw(
     """Writes the picture. `cut` is `x=0.5`, in the mesh's coordinates, or None for the surface. Raises InputError."""
     import matplotlib
     from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.cm import ScalarMappable
     from matplotlib.collections import PolyCollection
-    from matplotlib.colors import ListedColormap, Normalize
+    from matplotlib.colors import to_rgba
     from matplotlib.figure import Figure
 
     mesh = opened.step.mesh
@@ -45,15 +45,15 @@ def draw(
         raise InputError(f"nothing of the mesh lies at {cut}" if cut else "the mesh has no surface")
     flat, depth, shade = _seen(triangles, axis)
     order = np.argsort(depth)[::-1]  # the farthest first
-    mapped = ScalarMappable(Normalize(*limits), ListedColormap(colours).with_extremes(bad=_GAP_COLOUR))
-    painted = mapped.to_rgba(np.ma.masked_invalid(values))
-    painted[:, :3] *= shade[:, None]
+    faces = painted(values, limits, colours) / 255
+    faces[np.isnan(values)] = to_rgba(_GAP_COLOUR)
+    faces[:, :3] *= shade[:, None]
     with matplotlib.rc_context({"font.family": "DejaVu Sans", "font.size": 9.5, "text.parse_math": False}):
         figure = Figure(figsize=(9.6, 6.4), dpi=170, layout="constrained")
         FigureCanvasAgg(figure)
         axes = figure.add_subplot()
         axes.add_collection(
-            PolyCollection(list(flat[order]), facecolors=painted[order], edgecolors=painted[order], linewidths=0.2)
+            PolyCollection(list(flat[order]), facecolors=faces[order], edgecolors=faces[order], linewidths=0.2)
         )
         axes.autoscale_view()
         axes.set_aspect("equal")
@@ -64,7 +64,7 @@ def draw(
             axes.set_xlabel(across[0])
             axes.set_ylabel(across[1])
         axes.set_title(title, loc="left", fontsize=10.5, wrap=True)
-        figure.colorbar(mapped, ax=axes, shrink=0.85, pad=0.02, extend="both", label=field.units)
+        add_bar(figure, axes, limits, colours, field.units)
         figure.savefig(out, format="png")
 
 

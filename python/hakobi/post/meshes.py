@@ -9,7 +9,7 @@ bytes. Then triangles as 32-bit numbers, all lowest bytes first: how far a point
 plus one. Points are numbered as they are met, so that most of these are small.
 
 Values on the wire: offset and scale (float64), their number (uint32), 1 where they are a triangle's and not a point's
-(uint32), then as in tiles: float16, low bytes and high bytes.
+(uint32), then (value - offset) / scale as float32, all lowest bytes first.
 """
 
 from __future__ import annotations
@@ -21,16 +21,18 @@ from dataclasses import dataclass
 import numpy as np
 
 from hakobi.errors import InputError
-from hakobi.post import shapes
+from hakobi.post import reduction, shapes
 from hakobi.post.cache import Cache
 from hakobi.post.catalogue import OpenStep, identifier
 from hakobi.post.mesh import Mesh, MeshField
 from hakobi.post.shapes import DETAILS, Shape
 from hakobi.post.source import Array
-from hakobi.post.tiles import halves
+from hakobi.post.tiles import byte_planes
 
 _GEOMETRY = struct.Struct("<6dIII4x")
 _VALUES = struct.Struct("<ddII")
+#: Beyond it the page's colours end anyway; client/mesh.js needs larger numbers for cells without a value.
+_LARGEST = 1e30
 
 
 @dataclass(frozen=True)
@@ -57,9 +59,11 @@ class Shapes:
         """Raises InputError for a shape or a level that there is not, FormatError, OSError."""
         placed = self.placed(opened, time, name, detail)
         where, shape = placed.where, placed.shape
-        low, high = (where.min(axis=0), where.max(axis=0)) if len(where) else (np.zeros(3), np.zeros(3))
+        there = where[np.isfinite(where).all(axis=1)]
+        low, high = (there.min(axis=0), there.max(axis=0)) if len(there) else (np.zeros(3), np.zeros(3))
         span = np.where(high > low, high - low, 1.0)
-        coordinates = np.rint((where - low) / span * 65535).astype("<u2").T
+        parts = np.nan_to_num((where - low) / span)  # a point that is nowhere is at the corner
+        coordinates = np.rint(np.clip(parts, 0, 1) * 65535).astype("<u2").T
         flat = shape.triangles.reshape(-1).astype(np.int64)
         next_one = np.concatenate([[0], np.maximum.accumulate(flat)[:-1] + 1]) if len(flat) else flat
         below = (next_one - flat).astype("<u4").view(np.uint8).reshape(-1, 4)
@@ -74,9 +78,11 @@ class Shapes:
     def values(self, opened: OpenStep, time: int, name: str, detail: int, field: MeshField) -> bytes:
         """A field on a shape. Raises as `geometry` does."""
         shape = self.placed(opened, time, name, detail).shape
-        offset, scale, packed = halves(shapes.values(_mesh_of(opened), time, shape, field.name))
-        is_cell = field.location == "cell"
-        return _VALUES.pack(offset, scale, len(packed) // 2, is_cell) + packed
+        values = shapes.values(_mesh_of(opened), time, shape, field.name).astype(np.float64)
+        offset, scale = reduction.scaling(values)
+        with np.errstate(all="ignore"):
+            normal = np.clip((values - offset) / scale, -_LARGEST, _LARGEST).astype("<f4")
+        return _VALUES.pack(offset, scale, len(normal), field.location == "cell") + byte_planes(normal)
 
     def source(self, opened: OpenStep, time: int, name: str, detail: int, field: MeshField, number: int) -> int:
         """The mesh's point or cell nearest to a point or triangle of a shape."""

@@ -12,9 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hakobi.errors import InputError, unknown_name
-from hakobi.post import answers, mesh_picture, tiles
+from hakobi.post import answers, mesh_picture, reduction, tiles
 from hakobi.post.catalogue import Catalogue, OpenStep, Series, Steps
 from hakobi.post.mesh import MeshField
+from hakobi.post.painting import add_bar, painted
 from hakobi.post.source import Axis, Field, find_field
 
 Array = NDArray[Any]
@@ -64,9 +65,12 @@ def picture(
     plane = _find_plane(this, time, cut, width)
     plane.check()
     rows, columns = plane.shape
-    values, offset, scale = tiles.read_plane(opened, plane, plane.box((0, rows), (0, columns)))
-    values = values.reshape(rows, columns).astype(np.float64) * scale + offset
     limits = _limits(opened, this, time, low, high)
+    box = plane.box((0, rows), (0, columns))
+    values, offset, scale = tiles.read_plane(opened, plane, box)
+    if values.dtype == np.float16 and not reduction.resolves(values, offset, scale, *limits):
+        values, offset, scale = tiles.exact_plane(opened, plane, box), 0.0, 1.0
+    values = values.reshape(rows, columns).astype(np.float64) * scale + offset
     _draw(Path(out), values, plane, opened, number, limits, colours)
     return Path(out)
 
@@ -199,21 +203,20 @@ def _draw(
 ) -> None:  # fmt: skip
     import matplotlib
     from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.colors import ListedColormap
     from matplotlib.figure import Figure
 
     field = plane.field
     row_axis, column_axis = (a for d, a in enumerate(field.axes) if plane.is_flat or d != plane.axis)
-    name = colours or _map_for(limits)
+    table = colours_of(colours or _map_for(limits))
     with matplotlib.rc_context({"font.family": "DejaVu Sans", "font.size": 9.5, "text.parse_math": False}):
         figure = Figure(figsize=(9.6, 6.4), dpi=170, layout="constrained")
         FigureCanvasAgg(figure)
         axes = figure.add_subplot()
         axes.set_facecolor(_GAP_COLOUR)
         extent = (*_edges(column_axis), *_edges(row_axis))
-        image = axes.imshow(
-            values, origin="lower", extent=extent, interpolation="nearest", vmin=limits[0], vmax=limits[1],
-            cmap=ListedColormap(colours_of(name)), aspect=_aspect(row_axis, column_axis, extent),
+        axes.imshow(
+            painted(values, limits, table), origin="lower", extent=extent, interpolation="nearest",
+            aspect=_aspect(row_axis, column_axis, extent),
         )  # fmt: skip
         if extent[0] > extent[1]:
             axes.invert_xaxis()
@@ -222,7 +225,7 @@ def _draw(
         axes.set_xlabel(_label(column_axis))
         axes.set_ylabel(_label(row_axis))
         axes.set_title(_title(plane, opened, number), loc="left", fontsize=10.5, wrap=True)
-        figure.colorbar(image, ax=axes, shrink=0.85, pad=0.02, extend="both", label=field.units)
+        add_bar(figure, axes, limits, table, field.units)
         figure.savefig(out, format="png")
 
 

@@ -9,6 +9,7 @@
     /api/events                               new steps, as server-sent events
     /tile/<series>/<step>/<version>/<field>/<level>/<axis>/<index>/<row>/<column>
     /difference/…/<other step>                the same, less another step's
+    /exact-tile/… and /exact-difference/…     the same as float64, where colours need it
     /volume/<series>/<step>/<version>/<field>/<level>
     /mesh/<series>/<step>/<version>/<shape>/<detail>            where a mesh's surface or cut is
     /mesh/<series>/<step>/<version>/<shape>/<detail>/<field>    a field's values on it
@@ -22,6 +23,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import functools
 import gzip
 import hashlib
 import json
@@ -84,6 +86,10 @@ class Server:
             Route("/api/{series}/{step}/{field}/source", self._answer(self._source)),
             Route(f"/tile/{plane}", self._binary(self._tile)),
             Route(f"/difference/{plane}/{{other}}", self._binary(self._difference)),
+            Route(f"/exact-tile/{plane}", self._binary(functools.partial(self._tile, is_exact=True))),
+            Route(
+                f"/exact-difference/{plane}/{{other}}", self._binary(functools.partial(self._difference, is_exact=True))
+            ),
             Route("/volume/{series}/{step}/{version}/{field}/{level:int}", self._binary(self._volume)),
             Route("/mesh/{series}/{step}/{version}/{shape}/{detail:int}", self._binary(self._geometry)),
             Route("/mesh/{series}/{step}/{version}/{shape}/{detail:int}/{field}", self._binary(self._values)),
@@ -165,10 +171,11 @@ class Server:
         level, axis, index = (request.path_params[name] for name in ("level", "axis", "index"))
         return opened, tiles.Plane(field, time, level, axis, index)
 
-    def _tile(self, request: Request) -> bytes:
-        return tiles.plane_tile(*self._plane(request), request.path_params["row"], request.path_params["column"])
+    def _tile(self, request: Request, is_exact: bool = False) -> bytes:
+        row, column = (request.path_params[name] for name in ("row", "column"))
+        return tiles.plane_tile(*self._plane(request), row, column, is_exact)
 
-    def _difference(self, request: Request) -> bytes:
+    def _difference(self, request: Request, is_exact: bool = False) -> bytes:
         opened, plane = self._plane(request)
         other, version = request.path_params["other"].partition("@")[::2]
         series, _, step = other.rpartition(":")
@@ -179,7 +186,8 @@ class Server:
         if field is None:
             raise KeyError(plane.field.name)
         planes = (tiles.Plane(field, time, plane.level, plane.axis, plane.index), plane)
-        return tiles.difference_tile(second, opened, planes, request.path_params["row"], request.path_params["column"])
+        row, column = (request.path_params[name] for name in ("row", "column"))
+        return tiles.difference_tile(second, opened, planes, row, column, is_exact)
 
     def _volume(self, request: Request) -> bytes:
         opened, field, time = self._grid_field(request)

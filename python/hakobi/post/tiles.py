@@ -3,8 +3,12 @@
 Level 0 comes from the step's file, coarser ones from its overview, or, where there is none, from the step's file: means
 of what lies in the plane where that is little, else every 2^level-th cell of it (`Plane.is_sampled`).
 
-A tile on the wire: offset and scale (float64), rows and columns (uint16), 4 bytes reserved; then the low bytes of all
-values and their high bytes, which deflate packs better than pairs. Values are float16: (value - offset) / scale.
+A tile on the wire: offset and scale (float64), rows and columns (uint16), bytes a value (uint32); then the lowest bytes
+of all values, the next ones and so on, which deflate packs better than whole values. Values of 2 bytes are float16:
+(value - offset) / scale; those of 8 bytes are float64, as they are.
+
+Which of the two a picture needs, its colours say (reduction.resolves): whoever paints a tile of float16 and finds that
+it does not tell the colours apart asks for the exact one. Exact tiles of coarse levels are made from the step's file.
 """
 
 from __future__ import annotations
@@ -29,6 +33,7 @@ TILE = 256
 _HEAD = struct.Struct("<ddHHI")
 #: What one tile may read of a step's file to have means where there is no overview.
 _MEAN_BYTES = 64 << 20
+_PIECE_CELLS = 1 << 20
 
 
 @dataclass(frozen=True)
@@ -103,15 +108,30 @@ def _read_coarse(opened: OpenStep, plane: Plane, box: Box) -> Array:
     if disk_bytes(field, tuple(full)) <= _MEAN_BYTES:
         return _means(opened.step.read(field.name, plane.time, tuple(full)), width, inside)
     steps = [width if d in inside else 1 for d in range(len(box))]
-    lines = [
-        opened.step.read(field.name, plane.time, (*((i, i + 1) for i in at), full[-1])).reshape(-1)[:: steps[-1]]
-        for at in itertools.product(*(range(a, b, n) for (a, b), n in zip(full[:-1], steps[:-1], strict=True)))
-    ]
-    return np.stack(lines).reshape([b - a for a, b in box])
+    result = np.empty([b - a for a, b in box], field.value_type)
+    places = itertools.product(*(range(a, b, n) for (a, b), n in zip(full[:-1], steps[:-1], strict=True)))
+    for row, at in zip(result.reshape(-1, result.shape[-1]), places, strict=True):
+        _read_thinned(opened, plane, at, full[-1], steps[-1], row)
+    return result
+
+
+def _read_thinned(
+    opened: OpenStep, plane: Plane, at: tuple[int, ...], cells: tuple[int, int], step: int, row: Array
+) -> None:
+    """Every step-th cell of a row, which may be longer than memory."""
+    most = _PIECE_CELLS // step * step
+    for start in range(*cells, most):
+        box = (*((i, i + 1) for i in at), (start, min(cells[1], start + most)))
+        piece = opened.step.read(plane.field.name, plane.time, box).reshape(-1)[::step]
+        first = (start - cells[0]) // step
+        row[first : first + len(piece)] = piece
 
 
 def _means(values: Array, width: int, directions: list[int]) -> Array:
     """Means over `width` cells in some directions that pass over NaN; fewer cells at the far edge."""
+    with np.errstate(all="ignore"):
+        if np.abs(values[np.isfinite(values)]).max(initial=0.0) > 1e300:  # a sum may be more than float64 holds
+            return _means(values * 2.0**-20, width, directions) * 2.0**20
     for axis in directions:
         starts = np.arange(0, values.shape[axis], width)
         valid = ~np.isnan(values)
@@ -130,27 +150,41 @@ def tile_box(plane: Plane, row: int, column: int) -> Box:
     return plane.box((row * TILE, min(rows, (row + 1) * TILE)), (column * TILE, min(columns, (column + 1) * TILE)))
 
 
-def plane_tile(opened: OpenStep, plane: Plane, row: int, column: int) -> bytes:
+def exact_plane(opened: OpenStep, plane: Plane, box: Box) -> Array:
+    """Values of a plane's box from the step's file, at any level."""
+    if plane.level == 0:
+        return opened.step.read(plane.field.name, plane.time, box)
+    return _read_coarse(opened, plane, box)
+
+
+def plane_tile(opened: OpenStep, plane: Plane, row: int, column: int, is_exact: bool = False) -> bytes:
     """A tile as it goes over the wire. Raises InputError outside the plane."""
-    box = tile_box(plane, row, column)
-    values, offset, scale = read_plane(opened, plane, box)
-    return encode(values, offset, scale, _tile_shape(plane, row, column))
+    box, shape = tile_box(plane, row, column), _tile_shape(plane, row, column)
+    if is_exact:
+        return _packed(exact_plane(opened, plane, box).astype("<f8"), 0.0, 1.0, shape)
+    return _encode(*read_plane(opened, plane, box), shape)
 
 
-def difference_tile(first: OpenStep, second: OpenStep, planes: tuple[Plane, Plane], row: int, column: int) -> bytes:
+def difference_tile(
+    first: OpenStep, second: OpenStep, planes: tuple[Plane, Plane], row: int, column: int, is_exact: bool = False
+) -> bytes:
     """The second's tile minus the first's, which have equal shapes. Raises InputError."""
     if planes[0].field.shape != planes[1].field.shape:
         raise InputError("the two fields have different shapes")
-    box = tile_box(planes[0], row, column)
+    box, shape = tile_box(planes[0], row, column), _tile_shape(planes[0], row, column)
+    sides = tuple(zip((first, second), planes, strict=True))
     with np.errstate(all="ignore"):
-        values = [
-            raw if (offset, scale) == (0.0, 1.0) else raw.astype(np.float64) * scale + offset
-            for raw, offset, scale in (
-                read_plane(opened, plane, box) for opened, plane in zip((first, second), planes, strict=True)
-            )
-        ]
-        difference = values[1].astype(np.float64) - values[0]
-    return encode(difference, 0.0, 1.0, _tile_shape(planes[0], row, column))
+        if not is_exact:
+            found = [read_plane(opened, plane, box) for opened, plane in sides]
+            values = [raw.astype(np.float64) * scale + offset for raw, offset, scale in found]
+            error = sum(reduction.errors(raw, scale) for raw, _, scale in found if raw.dtype == np.float16)
+            difference = values[1] - values[0]
+            size = np.abs(difference[np.isfinite(difference)]).max(initial=0.0)
+            is_exact_enough = bool(np.all(~np.isfinite(difference) | (error <= size / 512)))
+        if is_exact or not is_exact_enough:  # what two overviews differ in is their rounding
+            values = [exact_plane(opened, plane, box).astype(np.float64) for opened, plane in sides]
+            difference = values[1] - values[0]
+    return _packed(difference.astype("<f8"), 0.0, 1.0, shape) if is_exact else _encode(difference, 0.0, 1.0, shape)
 
 
 def _tile_shape(plane: Plane, row: int, column: int) -> tuple[int, int]:
@@ -158,23 +192,19 @@ def _tile_shape(plane: Plane, row: int, column: int) -> tuple[int, int]:
     return min(TILE, rows - row * TILE), min(TILE, columns - column * TILE)
 
 
-def encode(values: Array, offset: float, scale: float, shape: tuple[int, int]) -> bytes:
-    """A tile's bytes; what is not float16 yet is brought to offset and scale of its own."""
-    offset, scale, packed = halves(values, offset, scale)
-    return _HEAD.pack(offset, scale, *shape, 0) + packed
-
-
-def halves(values: Array, offset: float = 0.0, scale: float = 1.0) -> tuple[float, float, bytes]:
-    """Offset, scale, and the low bytes and the high bytes of values as float16: what is not float16 yet is brought to
-    offset and scale of its own."""
+def _encode(values: Array, offset: float, scale: float, shape: tuple[int, int]) -> bytes:
+    """A tile of float16; what is not yet is brought to offset and scale of its own."""
     if values.dtype != np.float16:
         offset, scale = reduction.scaling(values)
-        values = _as_halves(values, offset, scale)
-    pairs = np.ascontiguousarray(values).view(np.uint8).reshape(-1, 2)
-    return offset, scale, pairs[:, 0].tobytes() + pairs[:, 1].tobytes()
+        scale = reduction.widened(offset, scale, values)
+        values = reduction.to_halves(values, offset, scale)
+    return _packed(values.astype("<f2"), offset, scale, shape)
 
 
-def _as_halves(values: Array, offset: float, scale: float) -> NDArray[np.float16]:
-    with np.errstate(all="ignore"):
-        normal = (values.astype(np.float64) - offset) / scale
-        return normal.astype(np.float16)
+def _packed(values: Array, offset: float, scale: float, shape: tuple[int, int]) -> bytes:
+    return _HEAD.pack(offset, scale, *shape, values.itemsize) + byte_planes(values)
+
+
+def byte_planes(values: Array) -> bytes:
+    """All lowest bytes, then the next ones, and so on."""
+    return np.ascontiguousarray(values).view(np.uint8).reshape(-1, values.itemsize).T.tobytes()

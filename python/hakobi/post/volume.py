@@ -15,6 +15,7 @@ from hakobi.post.tiles import Plane, read_plane, shape_at
 _HEAD = struct.Struct("<ddIII4x")
 #: The most cells a direction; a finer level would be longer than a browser's memory and patience.
 MOST_CELLS = 256
+_STRIP_CELLS = 1 << 20
 
 
 def best_level(field: Field, most_cells: int = 128) -> int:
@@ -34,16 +35,19 @@ def volume(opened: OpenStep, field: Field, time: int, level: int) -> bytes:
     thin = max(1, -(-max(shape) // MOST_CELLS))  # where even the coarsest level is long
     if thin > 1 and level < len(levels_of(field.shape)):
         raise InputError(f"level {level} is too fine for a volume")
-    planes = []
+    values = np.empty([-(-n // thin) for n in shape])
+    strip = max(1, _STRIP_CELLS // (thin * shape[2])) * thin  # a plane may be larger than memory
     for index in range(0, shape[0], thin):
         plane = Plane(field, time, level, 0, index)
-        values, offset, scale = read_plane(opened, plane, plane.box((0, shape[1]), (0, shape[2])))
-        planes.append(values[0, ::thin, ::thin].astype(np.float64) * scale + offset)
-    values = np.stack(planes)
+        for first in range(0, shape[1], strip):
+            last = min(shape[1], first + strip)
+            read, offset, scale = read_plane(opened, plane, plane.box((first, last), (0, shape[2])))
+            thinned = read[0, ::thin, ::thin].astype(np.float64) * scale + offset
+            values[index // thin, first // thin : first // thin + len(thinned)] = thinned
     finite = values[np.isfinite(values)]
     low, high = (float(finite.min()), float(finite.max())) if finite.size else (0.0, 1.0)
     with np.errstate(all="ignore"):
-        span = high - low if high > low else 1.0
-        bytes_ = np.clip(np.rint((values - low) / span * 254), 0, 254)
+        span = high / 2 - low / 2 if high > low else 1.0  # halves: the whole may be more than float64 holds
+        bytes_ = np.clip(np.rint((values / 2 - low / 2) / (span or 1.0) * 254), 0, 254)
     coded = np.where(np.isnan(values), 0, bytes_ + 1).astype(np.uint8)
     return _HEAD.pack(low, high, *coded.shape) + coded.tobytes()

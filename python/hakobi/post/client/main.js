@@ -4,7 +4,7 @@ import * as meshes from './bodies.js';
 import { NAMES, MAPS, words } from './colours.js';
 import { lineChart } from './charts.js';
 import { onSent, sent, getJson } from './net.js';
-import { bytes, parse, place, text, time as timeText } from './numbers.js';
+import { about, bytes, parse, place, text, textWithin, time as timeText } from './numbers.js';
 import { showBar, showBytes, showPython, showStatistics } from './panel.js';
 import { coordinate, Plane } from './plane.js';
 import { Session } from './session.js';
@@ -97,19 +97,19 @@ function refit(isOther) {
   if (!isHeld || low === undefined) {
     const points = found.percentiles || {};
     const share = Number(state.range);
-    [low, high] = Number.isFinite(share) && points[share] !== undefined ? [points[share], points[100 - share]] : [found.min, found.max];
+    [low, high] = Number.isFinite(share) && points[share] !== undefined ? [points[share], points[100 - share]] : [found.min ?? found.histogram?.from, found.max ?? found.histogram?.to];
     if (now.minus) { const sorted = plane.sample(); const at = (share) => Math.abs(sorted[Math.round(share * (sorted.length - 1))]); high = (sorted.length && (Math.max(at(0.005), at(0.995)) || Math.max(at(0), at(1)))) || 1; low = -high; }
     else if (low < 0 && high > 0 && Math.min(-low, high) > 0.2 * Math.max(-low, high)) { high = Math.max(-low, high); low = -high; }
     remember({ low, high });
   }
   if (!Number.isFinite(low) || !Number.isFinite(high)) [low, high] = [0, 1];
-  if (!(high > low)) { const pad = Math.abs(low) * 1e-3 || Number.MIN_VALUE * 1e4 || 1; [low, high] = [low - pad, high + pad]; }
+  if (!(high > low)) { const pad = Math.abs(low) * 1e-3 || 1; [low, high] = [low - pad, high + pad]; }
   const isTwoSided = low < 0 && high > 0 && Math.abs(low + high) < 1e-6 * (high - low);
   const map = NAMES.includes(state.map) ? state.map : isTwoSided ? 'swell' : 'tide';
   const kinds = now.field.axes.map((key) => now.step.axes[key].kind);
   now.look = { low, high, map, isFlipped: state.flip === 'true', words: words(map, state.flip === 'true'), hasCoast: kinds.includes('lat') && kinds.includes('lon') };
-  $('low').value = text(low, 6);
-  $('high').value = text(high, 6);
+  $('low').value = textWithin(low, high - low, 6);
+  $('high').value = textWithin(high, high - low, 6);
   $('map').value = map;
   showBar(now.look, now.field.units);
   drawPlane();
@@ -139,9 +139,9 @@ function drawPlane() {
   if (!isPlane) { if (isMesh()) drawMesh(); else drawScene(); return; }
   const [r, c] = inPlane();
   const minus = now.minus;
-  const address = (level, row, column) => {
+  const address = (level, row, column, isExact) => {
     const where = `${series.id}/${dataName}/${step.version}/${field.id}/${level}/${axis}/${index >> level}/${row}/${column}`;
-    return minus ? `difference/${where}/${minus}` : `tile/${where}`;
+    return `${isExact ? 'exact-' : ''}${minus ? `difference/${where}/${minus}` : `tile/${where}`}`;
   };
   const marks = {};
   const isHere = (cell) => cell && cell.length === field.shape.length && (cell.length === 2 || cell[axis] === index);
@@ -277,7 +277,7 @@ function showReadout(cell) {
   const found = plane.peek(...cell);
   const [r, c] = inPlane();
   const where = [r, c].map((d, n) => { const axis = now.step.axes[now.field.axes[d]]; return axis.first === undefined ? `${axis.name} ${cell[n]}` : place(coordinate(axis, cell[n] + 0.5), axis); });
-  $('readout').textContent = `${where.join(', ')}:  ${found ? `${found.level ? '≈ ' : ''}${text(found.value, 4)} ${Number.isNaN(found.value) ? '' : now.field.units}` : '…'}`;
+  $('readout').textContent = `${where.join(', ')}:  ${found ? `${found.level ? 'around here ' : ''}${about(found.value, found.error)} ${Number.isNaN(found.value) ? '' : now.field.units}` : '…'}`;
 }
 
 let askedPoint = '';
@@ -451,4 +451,4 @@ session.listen((series, isNew) => {
 update();
 
 // For tests: what is on the screen.
-window.hakobi = { get state() { return state; }, get now() { return now; }, plane, get scene() { return scene; }, get mesh() { return mesh; }, bytes, set, goTo, whenDrawn };
+window.hakobi = { get state() { return state; }, get now() { return now; }, plane, showReadout, get scene() { return scene; }, get mesh() { return mesh; }, bytes, set, goTo, whenDrawn };

@@ -2,7 +2,7 @@
 // first, finer ones as they come. Several meshes of one time are drawn together: a rotor in its stator.
 
 import { colours } from './colours.js';
-import { HALVES } from './half.js';
+import { joinedPlanes } from './half.js';
 import { getBytes, getJson } from './net.js';
 import { compile, FOCAL, Orbit } from './orbit.js';
 
@@ -26,7 +26,7 @@ void main() {
   vec3 way = normalize(place - eye);
   vec3 n = normalize(cross(dFdx(place), dFdy(place)) + 1e-12);
   if (dot(n, way) > 0.0) n = -n;
-  vec3 c = colour > 1e8 ? vec3(0.784, 0.769, 0.737) : texture(colours, vec2(clamp((colour - low) / (high - low), 0.0, 1.0) * 0.9961 + 0.00195, 0.5)).rgb;
+  vec3 c = colour > 1e32 ? vec3(0.784, 0.769, 0.737) : texture(colours, vec2(clamp((colour - low) / (high - low), 0.0, 1.0) * 0.9961 + 0.00195, 0.5)).rgb;
   result = vec4(c * mix(1.0, 0.45 + 0.55 * max(0.0, dot(n, light)), shading), 1.0);
 }`;
 
@@ -39,7 +39,7 @@ precision highp float;
 out vec4 result;
 void main() { result = vec4(0.5, 0.5, 0.5, 1.0); }`;
 
-const NO_VALUE = 1e9; // beyond float16
+const NO_VALUE = 1e38; // beyond what hakobi/post/meshes.py sends
 const FINEST = 3;
 const MOST_KEPT = 24;
 
@@ -69,12 +69,8 @@ function decodeGeometry(buffer) {
 function decodeValues(buffer) {
   const head = new DataView(buffer);
   const count = head.getUint32(16, true);
-  const bytes = new Uint8Array(buffer, 24);
-  const codes = new Float32Array(count);
-  for (let n = 0; n < count; n += 1) {
-    const code = bytes[n] | (bytes[count + n] << 8);
-    codes[n] = (code & 0x7fff) > 0x7c00 ? NO_VALUE : Math.max(-65504, Math.min(65504, HALVES[code]));
-  }
+  const codes = new Float32Array(joinedPlanes(new Uint8Array(buffer, 24), 4, count));
+  for (let n = 0; n < count; n += 1) if (Number.isNaN(codes[n])) codes[n] = NO_VALUE;
   return { codes, offset: head.getFloat64(0, true), scale: head.getFloat64(8, true), isOfCells: head.getUint32(20, true) === 1 };
 }
 
@@ -236,7 +232,7 @@ export class MeshScene extends Orbit {
     gl.texImage2D(gl.TEXTURE_2D, 0, gl.RGB8, 256, 1, 0, gl.RGB, gl.UNSIGNED_BYTE, Uint8Array.from(colours(look.map, look.isFlipped).flat()));
     for (const name of [gl.TEXTURE_MIN_FILTER, gl.TEXTURE_MAG_FILTER]) gl.texParameteri(gl.TEXTURE_2D, name, gl.LINEAR);
     for (const drawn of this.drawn.values()) {
-      const limit = (v) => Math.max(-3e38, Math.min(3e38, (v - drawn.offset) / drawn.scale));
+      const limit = (v) => Math.max(-1e30, Math.min(1e30, (v - drawn.offset) / drawn.scale));
       gl.uniform1f(at('low'), limit(look.low));
       gl.uniform1f(at('high'), limit(look.high));
       gl.bindVertexArray(drawn.array);

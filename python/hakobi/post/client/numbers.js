@@ -10,6 +10,21 @@ export function text(value, digits = 5) {
   return (plain ? String(Number(value.toPrecision(digits))) : value.toExponential(digits - 1).replace(/\.?0+e/, 'e').replace('e+', 'e')).replace(/^-/, '−');
 }
 
+// One of several values within a span: with as many digits as tell them apart.
+export function textWithin(value, span, digits = 4) {
+  const more = Math.ceil(Math.log10(Math.abs(value) / span));
+  return text(value, more > 0 && Number.isFinite(more) ? Math.min(17, digits + more) : digits);
+}
+
+// A value that may be wrong by `error`, with the digits that are right.
+export function about(value, error) {
+  if (!(error > 0) || !Number.isFinite(value)) return text(value, 8);
+  if (error === Infinity) return `${value < 0 ? 'below' : 'above'} ${text(value, 3)}`;
+  const last = Math.ceil(Math.log10(4 * error)); // the decimal place that rounding to it leaves right
+  const digits = Math.floor(Math.log10(Math.abs(value))) - last + 1;
+  return digits < 1 ? `within ${text(2 * 10 ** last, 1)} of 0` : `about ${text(value, Math.min(17, digits))}`;
+}
+
 // What a person typed: also with a minus sign of typography.
 export function parse(typed) {
   const value = Number(typed.trim().replace('−', '-').replace(',', '.'));

@@ -2,7 +2,7 @@
 
 import { colours } from './colours.js';
 import { histogram } from './charts.js';
-import { bytes, text, ticks } from './numbers.js';
+import { bytes, text, textWithin, ticks } from './numbers.js';
 
 const $ = (id) => document.getElementById(id);
 
@@ -32,7 +32,7 @@ export function drawBar(context, look, x, y, width, height, units, colour) {
     context.lineTo(at, y + height + 4);
     context.stroke();
     context.textAlign = at < x + 20 ? 'left' : at > x + width - 20 ? 'right' : 'center';
-    context.fillText(text(tick, 4), at, y + height + 6);
+    context.fillText(textWithin(tick, look.high - look.low), at, y + height + 6);
   }
   if (units) { context.textAlign = 'right'; context.textBaseline = 'bottom'; context.fillText(units, x + width, y - 2); }
 }

@@ -1,6 +1,7 @@
 // A plane of a field: moved, zoomed, drawn from tiles with axes around it.
 
-import { painted, TILE, Tiles, value } from './tiles.js';
+import { errorAt, valueAt } from './half.js';
+import { painted, TILE, Tiles } from './tiles.js';
 import { place, text, ticks } from './numbers.js';
 
 const MARGIN = { left: 64, right: 18, top: 18, bottom: 50 };
@@ -112,7 +113,10 @@ export class Plane {
     const target = this.level();
     const wanted = [];
     for (const level of [Math.min(this.source.numLevels, target + 2), target]) {
-      for (const [r, c] of this.visible(level)) wanted.push(this.source.address(level, r, c));
+      for (const [r, c] of this.visible(level)) {
+        wanted.push(this.source.address(level, r, c));
+        if (level === target && this.tiles.get(wanted.at(-1))?.isCoarse) wanted.push(this.source.address(level, r, c, true));
+      }
     }
     this.tiles.want([...new Set(wanted)]);
   }
@@ -133,9 +137,10 @@ export class Plane {
     for (let level = this.source.numLevels; level >= 0; level -= 1) {
       if (level < target) break;
       for (const [r, c] of this.visible(level)) {
-        const tile = this.tiles.get(this.source.address(level, r, c));
+        const tile = this.tileAt(level, r, c);
         if (!tile) { missing += level === target; continue; }
         this.drawTile(context, tile, level, r, c);
+        if (tile.isCoarse && !this.tiles.hasFailed(this.source.address(level, r, c, true))) missing += level === target;
         this.shown = Math.min(this.shown ?? level, level);
         drawn += 1;
       }
@@ -150,6 +155,9 @@ export class Plane {
     if (this.isComplete) this.canvas.dataset.refined ||= performance.now();
     this.canvas.dispatchEvent(new CustomEvent('drawn', { detail: { level: this.shown, isComplete: this.isComplete } }));
   }
+
+  // The exact tile where it was needed and has come, else that of float16.
+  tileAt(level, r, c) { return this.tiles.get(this.source.address(level, r, c, true)) ?? this.tiles.get(this.source.address(level, r, c)); }
 
   drawTile(context, tile, level, r, c) {
     const size = 2 ** level;
@@ -231,12 +239,13 @@ export class Plane {
     return 0.5 + ((wanted - axis.first) * (axis.size - 1)) / (axis.last - axis.first || 1);
   }
 
-  // The finest value that is here already, for the pointer.
+  // The finest value that is here already, for the pointer, and how far it may be wrong.
   peek(row, column) {
     for (let level = 0; level <= this.source.numLevels; level += 1) {
       const [r, c] = [Math.floor(row / 2 ** level), Math.floor(column / 2 ** level)];
-      const tile = this.tiles.get(this.source.address(level, Math.floor(r / TILE), Math.floor(c / TILE)));
-      if (tile) return { value: value(tile, r % TILE, c % TILE), level };
+      const tile = this.tileAt(level, Math.floor(r / TILE), Math.floor(c / TILE));
+      const at = (r % TILE) * tile?.columns + (c % TILE);
+      if (tile) return { value: valueAt(tile, at), error: errorAt(tile, at), level };
     }
     return null;
   }
@@ -246,9 +255,9 @@ export class Plane {
     const level = this.shown ?? this.source.numLevels;
     const found = [];
     for (const [r, c] of this.visible(level)) {
-      const tile = this.tiles.get(this.source.address(level, r, c));
-      for (let i = 0; tile && i < tile.codes.length; i += 7) {
-        const v = value(tile, 0, i);
+      const tile = this.tileAt(level, r, c);
+      for (let i = 0; tile && i < tile.rows * tile.columns; i += 7) {
+        const v = valueAt(tile, i);
         if (Number.isFinite(v)) found.push(v);
       }
     }

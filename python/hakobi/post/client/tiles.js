@@ -1,6 +1,6 @@
 // The tiles that a plane is drawn from: which ones a view needs, fetched coarse first, kept, and painted.
 
-import { decodeTile, HALVES } from './half.js';
+import { decodeTile, finestSize, HALVES, isBetween, placing } from './half.js';
 import { getBytes } from './net.js';
 
 export const TILE = 256;
@@ -30,7 +30,7 @@ export class Tiles {
   want(addresses) {
     const wanted = new Set(addresses);
     for (const [address, abort] of this.coming) if (!wanted.has(address)) { abort.abort(); this.coming.delete(address); }
-    this.queue = addresses.filter((a) => !this.kept.has(a) && !this.coming.has(a) && !(this.failed.get(a) > Date.now()));
+    this.queue = addresses.filter((a) => !this.kept.has(a) && !this.coming.has(a) && !this.hasFailed(a));
     this.pump();
   }
 
@@ -47,42 +47,59 @@ export class Tiles {
       while (this.kept.size > MOST_TILES) this.kept.delete(this.kept.keys().next().value);
       this.onChange();
     } catch (error) {
-      if (error.name !== 'AbortError') { this.failed.set(address, Date.now() + 3000); setTimeout(this.onChange, 3100); this.onFailure(error); }
+      if (error.name !== 'AbortError') {
+        const wait_ms = error.status >= 400 && error.status < 500 ? Infinity : 3000; // refused is refused
+        this.failed.set(address, Date.now() + wait_ms);
+        if (Number.isFinite(wait_ms)) setTimeout(this.onChange, wait_ms + 100);
+        this.onFailure(error);
+      }
     } finally {
       if (this.coming.get(address) === abort) this.coming.delete(address);
       this.pump();
     }
   }
 
+  hasFailed(address) { return this.failed.get(address) > Date.now(); }
+
   isIdle() { return this.coming.size === 0 && this.queue.length === 0; }
 }
 
-export function value(tile, row, column) {
-  return HALVES[tile.codes[row * tile.columns + column]] * tile.scale + tile.offset;
-}
+const COLOURS = 256;
 
-// The tile as a canvas in the look's colours; painted again only when the look has changed.
+// The tile as a canvas in the look's colours; painted again only when the look has changed. `isCoarse` of the tile says then
+// that its values are not right to a colour of this look.
 export function painted(tile, look) {
   if (tile.look === look) return tile.canvas;
   tile.canvas ??= Object.assign(document.createElement('canvas'), { width: tile.columns, height: tile.rows });
   const context = tile.canvas.getContext('2d');
   const image = context.createImageData(tile.columns, tile.rows);
   const out = new Uint32Array(image.data.buffer);
-  const span = look.high - look.low;
-  const factor = (255 * (tile.scale / span)) || 0;
-  const shift = 255 * ((tile.offset - look.low) / span) + 0.5;
-  const { codes, columns, rows } = tile;
+  const { codes, values, columns, rows } = tile;
   const { words } = look;
   const [land, coast] = [word(LAND), word(COAST)];
+  const to = placing(look, COLOURS);
   let hasGaps = false;
-  for (let i = 0; i < codes.length; i += 1) {
-    const code = codes[i];
-    if ((code & 0x7fff) > 0x7c00) { out[i] = land; hasGaps = true; continue; }
-    const at = HALVES[code] * factor + shift;
-    out[i] = words[at > 255 ? 255 : at > 0 ? at | 0 : 0];
+  tile.isCoarse = false;
+  if (values) {
+    for (let i = 0; i < values.length; i += 1) {
+      if (Number.isNaN(values[i])) { out[i] = land; hasGaps = true; continue; }
+      const at = to.ofValue(values[i]);
+      out[i] = words[at >= COLOURS ? COLOURS - 1 : at > 0 ? at | 0 : 0];
+    }
+  } else {
+    const [factor, shift] = [to.factor(tile.scale), to.ofValue(tile.offset)];
+    const finest = Number.isFinite(factor) && Number.isFinite(shift) ? finestSize(factor) : 0;
+    for (let i = 0; i < codes.length; i += 1) {
+      const code = codes[i];
+      const size = code & 0x7fff;
+      if (size > 0x7c00) { out[i] = land; hasGaps = true; continue; }
+      const at = size === 0x7c00 ? HALVES[code] : HALVES[code] * factor + shift;
+      out[i] = words[at >= COLOURS ? COLOURS - 1 : at > 0 ? at | 0 : 0];
+      if (size >= finest && size < 0x7c00 && !tile.isCoarse) tile.isCoarse = isBetween(code, at, factor, COLOURS);
+    }
   }
+  const isGap = values ? (i) => Number.isNaN(values[i]) : (i) => (codes[i] & 0x7fff) > 0x7c00;
   if (hasGaps && look.hasCoast) { // cells without a value that touch one with: the coast
-    const isGap = (i) => (codes[i] & 0x7fff) > 0x7c00;
     for (let r = 0, i = 0; r < rows; r += 1) {
       for (let c = 0; c < columns; c += 1, i += 1) {
         if (isGap(i) && ((c > 0 && !isGap(i - 1)) || (c + 1 < columns && !isGap(i + 1)) || (r > 0 && !isGap(i - columns)) || (r + 1 < rows && !isGap(i + columns)))) out[i] = coast;

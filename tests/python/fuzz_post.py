@@ -1,14 +1,17 @@
-"""Attacks a server of `hakobi post` with requests that nobody should send.
+"""Attacks a server of `hakobi post` with requests that nobody should send, and with damaged files.
 
-    python tests/python/fuzz_post.py --requests 100000 --seed 1
+    python tests/python/fuzz_post.py --requests 100000 --files 1000 --seed 1
 
-serves a small result of its own, sends the requests, and says how often each status came. A finding is a status that
-the server should not give (500, say), a trace of Python in an answer, or a path of the machine in an error.
+serves a small result of its own, sends the requests, damages the files and asks for what is in them, and says how often
+each status came. A finding is a status that the server should not give (500, say), a trace of Python in an answer, or a
+path of the machine in an error. Damaged files may end the process that reads them (HDF5 has faults of its own): that is
+counted, and the server must go on.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import random
 import socket
 import sys
@@ -17,8 +20,11 @@ from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import numpy as np
+
 from hakobi.post import indexing
 from hakobi.post.catalogue import identifier
+from hakobi.post.pool import Bounds
 from mesh_files import block, write_mesh
 from posting import Client, served, wave, write_step
 
@@ -32,6 +38,8 @@ class Report:
     num_requests: int = 0
     statuses: Counter[int] = field(default_factory=Counter)
     findings: list[str] = field(default_factory=list)
+    ended: int = 0  # processes that a file brought down
+    late: int = 0  # requests that were given up
 
 
 class _Writer:
@@ -48,6 +56,7 @@ class _Writer:
             for this in told["fields"]:
                 cell = ",".join(["1"] * len(this["shape"]))
                 tail = f"{series['id']}/{step}/{told['version']}/{this['id']}"
+                other = f"{series['id']}:{step}@{told['version']}"
                 if "location" in this:
                     shape = f"/mesh/{series['id']}/{step}/{told['version']}"
                     for name in ("surface", "cut:0:1.5", f"iso:{this['id']}:2"):
@@ -57,9 +66,11 @@ class _Writer:
                     continue
                 self.paths += [where, f"{where}/{this['id']}/statistics", f"{where}/{this['id']}/point?at={cell}",
                                f"{where}/{this['id']}/line?from={cell}&to={cell}", f"/tile/{tail}/0/0/0/0/0",
-                               f"/tile/{tail}/1/1/2/0/0", f"/volume/{tail}/2", f"/tile/{tail}/9/9/9/9/9",
+                               f"/tile/{tail}/1/1/2/0/0", f"/exact-tile/{tail}/2/0/0/0/0",
+                               f"/volume/{tail}/2", f"/tile/{tail}/9/9/9/9/9",
                                f"/api/{series['id']}/times/{this['id']}?at={cell}",
-                               f"/difference/{tail}/1/0/0/0/0/{series['id']}:{step}@{told['version']}"]  # fmt: skip
+                               f"/difference/{tail}/1/0/0/0/0/{other}",
+                               f"/exact-difference/{tail}/0/0/0/0/0/{other}"]  # fmt: skip
 
     def request(self) -> bytes:
         dice = self.random
@@ -117,6 +128,78 @@ def attack(port: int, cookie: str, num_requests: int, seed: int) -> Report:
     return report
 
 
+def write_classic(path: Path) -> None:
+    """A field in NetCDF's oldest format."""
+    import netCDF4
+
+    with netCDF4.Dataset(path, "w", format="NETCDF3_CLASSIC") as file:
+        for name, size in (("time", None), ("lat", 30), ("lon", 50)):
+            file.createDimension(name, size)
+            file.createVariable(name, "f8", (name,))[:] = np.arange(size or 2)
+        file.createVariable("eta", "f4", ("time", "lat", "lon"))[:] = np.stack([wave((30, 50))] * 2)
+
+
+def damaged(data: bytes, dice: random.Random) -> bytes:
+    """The file with a few bytes changed, cut, or moved."""
+    if dice.random() < 0.1:
+        return data[: dice.randrange(len(data))]
+    changed = bytearray(data)
+    for _ in range(dice.choice([1, 1, 2, 4, 16])):
+        # Most of what says something is at the beginning, or at the end of an overview.
+        reach = dice.choice([512, 4096, len(data)])
+        at = dice.randrange(min(reach, len(data)))
+        at = len(data) - 1 - at if dice.random() < 0.3 else at
+        width = dice.choice([1, 1, 2, 4, 8])
+        odd = [0, 1, 0xFF, 0x7F, 0xFFFFFFFF, 1 << 31, (1 << 63) - 1, dice.getrandbits(64)]
+        value = dice.choice(odd) & ((1 << 8 * width) - 1)
+        changed[at : at + width] = value.to_bytes(width, dice.choice(["little", "big"]))[: len(changed) - at]
+    return bytes(changed)
+
+
+def attack_files(client: Client, folder: Path, num_files: int, seed: int) -> Report:
+    """Damages a file at a time and asks for what is said to be in it."""
+    dice, report = random.Random(seed), Report()
+    originals = {path: path.read_bytes() for path in sorted(folder.iterdir()) if path.is_file()}
+    series = {s["name"]: s for s in client.json("/api/series")["series"]}
+    for _ in range(num_files):
+        path = dice.choice(list(originals))
+        part = path.with_name("being-written")
+        part.write_bytes(damaged(originals[path], dice))
+        part.rename(path)
+        name = path.name.removesuffix(".overview.zip").replace("_0.", "_#.")
+        where = f"/api/{series[name]['id']}/0.0"
+        _note(report, seed, path, where, client.get(where))
+        status, _, body = client.get(where)
+        told = json.loads(body) if status == 200 else {"fields": []}
+        for this in told["fields"][:3]:
+            tail = f"{series[name]['id']}/0.0/{told['version']}"
+            paths = [
+                f"{where}/{this['id']}/statistics",
+                f"{where}/{this['id']}/point?at=" + ",".join(["1"] * len(this["shape"])),
+            ]
+            if "location" in this:
+                paths += [f"/mesh/{tail}/surface/0", f"/mesh/{tail}/surface/0/{this['id']}", f"/mesh/{tail}/cut:0:1/0"]
+            else:
+                paths += [f"/tile/{tail}/{this['id']}/{level}/0/0/0/0" for level in (0, 1, 2)]
+                paths += [f"/exact-tile/{tail}/{this['id']}/1/0/0/0/0", f"/volume/{tail}/{this['id']}/2"]
+            for asked in paths:
+                _note(report, seed, path, asked, client.get(asked))
+        path.write_bytes(originals[path])
+    return report
+
+
+def _note(report: Report, seed: int, path: Path, asked: str, answer: tuple[int, dict[str, str], bytes]) -> None:
+    status, _, body = answer
+    report.num_requests += 1
+    report.statuses[status] += 1
+    report.ended += b"ended the process" in body
+    report.late += b"took longer" in body
+    if status not in _EXPECTED or b"Traceback" in body[:1000] or (status >= 400 and b"/tmp" in body):
+        kept = Path(tempfile.mkdtemp(prefix="fuzz-post-")) / path.name
+        kept.write_bytes(path.read_bytes())
+        report.findings.append(f"seed {seed}: {asked} of {kept} -> {status} {body[:300]!r}")
+
+
 def _send(port: int, data: bytes, is_patient: bool) -> bytes | None:
     """The beginning of the answer; empty where the server waits for more of the request or has closed."""
     with socket.create_connection(("127.0.0.1", port), timeout=20) as line:
@@ -136,6 +219,7 @@ def _send(port: int, data: bytes, is_patient: bool) -> bytes | None:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--requests", type=int, default=100_000)
+    parser.add_argument("--files", type=int, default=1000)
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as name:
@@ -147,6 +231,15 @@ def main() -> int:
             assert identifier("flat_#.nc") in {s["id"] for s in client.json("/api/series")["series"]}
             report = attack(client.port, client.cookie or "", options.requests, options.seed)
             is_alive = client.get("/api/series")[0] == 200
+        write_classic(folder / "old_0.nc")
+        write_step(folder / "packed_0.nc", {"eta": wave((40, 90))}, chunks=(1, 16, 16), compression="gzip")
+        with served(folder, Bounds(limit_s=5, refused_s=0)) as client:
+            files = attack_files(client, folder, options.files, options.seed)
+            is_alive = is_alive and client.get("/api/series")[0] == 200
+    report.num_requests += files.num_requests
+    report.statuses += files.statuses
+    report.findings += files.findings
+    print(f"{options.files} damaged files ended {files.ended} processes, {files.late} requests were given up")
     told = ", ".join(f"{status}: {count}" for status, count in sorted(report.statuses.items()))
     print(f"{report.num_requests} requests; {told}; {len(report.findings)} findings; alive: {is_alive}")
     for finding in report.findings[:20]:

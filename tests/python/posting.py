@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from hakobi.post import serving
 from hakobi.post.catalogue import Catalogue, OpenStep, Steps
+from hakobi.post.pool import Bounds
 
 Array = NDArray[Any]
 TOKEN = "token-of-the-tests"
@@ -83,10 +84,10 @@ class Client:
 
 
 @contextlib.contextmanager
-def served(path: Path) -> Iterator[Client]:
+def served(path: Path, bounds: Bounds | None = None) -> Iterator[Client]:
     """A server of `path` in a thread, with the cookie of who opened its address."""
     with serving.listen("127.0.0.1", 0) as listener:
-        server, address = serving.make_server(path, listener, TOKEN)
+        server, address = serving.make_server(path, listener, TOKEN, bounds=bounds)
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
         thread.start()
         try:

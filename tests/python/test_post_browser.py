@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import h5py
 import numpy as np
 import pytest
 from PIL import Image
@@ -292,6 +293,19 @@ def test_a_narrow_range_of_colours_and_the_pointer_show_what_is_there(
         browser.wait("(hakobi.plane.drawNow(), hakobi.plane.shown === 0 && hakobi.plane.isComplete)")
         assert browser.run(hover, 200, 300).endswith(f"  {values[200, 300]:.8g} m")
         assert errors(browser) == []
+
+
+def test_a_refused_request_is_one_clear_message(browser: browsers.Browser, tmp_path: Path) -> None:
+    with h5py.File(tmp_path / "chunk.nc", "w") as file:
+        file.create_dataset("eta", shape=(10, 80_000_000), dtype="f4", chunks=(1, 80_000_000), compression="gzip")
+    with served(tmp_path) as client:
+        browser.go("about:blank")
+        browser.console()
+        browser.go(f"http://127.0.0.1:{client.port}/?token={TOKEN}")
+        browser.wait("!document.querySelector('#message').hidden")
+        told = browser.run("return document.querySelector('#message').textContent")
+        assert told.startswith("eta is stored in chunks of 305 MiB")
+        assert all("422" in line for line in errors(browser))
 
 
 #: What the page gives to be saved: as the next script finds it.

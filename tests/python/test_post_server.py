@@ -328,24 +328,6 @@ def test_new_steps_are_told(tmp_path: Path) -> None:
         assert (news["id"], news["runs"]) == (series("run_#.nc"), [[0, 1, 2]])
 
 
-def test_slow_and_many_clients_do_not_stop_it(client: Client) -> None:
-    lines = [socket.create_connection(("127.0.0.1", client.port), timeout=20) for _ in range(1200)]
-    try:
-        for line in lines[:300]:
-            line.sendall(b"GET /api/series HTTP/1.1\r\nHost: loc")
-        assert client.get("/api/series")[0] == 503  # more than it takes at once
-        for line in lines[600:]:
-            line.close()
-        until = time.monotonic() + 60
-        while client.get("/api/series")[0] == 503 and time.monotonic() < until:
-            time.sleep(0.05)
-        assert client.get("/api/series")[0] == 200
-    finally:
-        for line in lines:
-            line.close()
-    assert client.get("/api/series")[0] == 200
-
-
 def test_the_cache_is_bounded() -> None:
     cache = Cache(1000, len)
     made = []

@@ -22,6 +22,16 @@ from hakobi.errors import InputError
 @click.option(
     "--cache", type=click.IntRange(1, 65536), default=128, show_default=True, help="Memory for cached answers, MiB."
 )
+@click.option(
+    "--limit",
+    type=click.IntRange(1, 3600),
+    default=30,
+    show_default=True,
+    help="Time of one request, seconds.",
+)
+@click.option(
+    "--memory", type=click.IntRange(64, 1 << 20), default=1024, show_default=True, help="Memory of one request, MiB."
+)
 @click.option("--slurm", is_flag=True, help="Print a Slurm job script that serves PATH, and how to reach it.")
 @click.option("--picture", type=click.Path(path_type=Path), help="Write a PNG instead of serving.")
 @click.option("--field", help="Picture: name of the field; default: the first.")
@@ -35,6 +45,8 @@ def command(
     port: int,
     names: tuple[str, ...],
     cache: int,
+    limit: int,
+    memory: int,
     slurm: bool,
     picture: Path | None,
     field: str | None,
@@ -57,9 +69,10 @@ def command(
     if field or step or cut or limits or colours:
         raise InputError("--field, --step, --slice, --range and --colours are for --picture; a browser has its own")
     from hakobi.post import serving
+    from hakobi.post.pool import Bounds
 
     if slurm:
         click.echo(serving.slurm_script(path))
         return 0
-    serving.serve(path, host, port, names, cache << 20)
+    serving.serve(path, host, port, names, cache << 20, Bounds(limit_s=limit, memory_bytes=memory << 20))
     return 0

@@ -16,6 +16,10 @@ from hakobi.post.pyramid import levels_of as levels_of
 from hakobi.post.source import Axis, Field
 
 _WHOLE_BYTES = 16 << 20
+#: A chunk is unpacked whole, and HDF5 holds it packed beside it.
+MOST_CHUNK_BYTES = 256 << 20
+#: What a sample may unpack of chunks, and its pieces: so many of contiguous values.
+_SAMPLE_BYTES, _NUM_PIECES, _PIECE = 256 << 20, 800, 128
 #: The most points of a line, and the most steps of a time series in one answer.
 MOST_SAMPLES = 2048
 MOST_STEPS = 400
@@ -114,20 +118,27 @@ def describe_statistics(opened: OpenStep, field: Field, time: int) -> dict[str, 
         with np.errstate(all="ignore"):
             low, high = np.fmin.reduce(values, keepdims=True), np.fmax.reduce(values, keepdims=True)
             total, num_nan = float(np.nansum(values, dtype=np.float64)), int(np.isnan(values).sum())
-        return statistics_of(values.size, low, high, total, num_nan, values.astype(np.float64))
+            values = values.astype(np.float64)
+        return statistics_of(values.size, low, high, total, num_nan, values)
     told = statistics_of(0, np.empty(0), np.empty(0), 0.0, 0, _sample(opened, field, time))
     points = told.get("percentiles", {})
     return told | {"is_sampled": True, "min": points.get("0.5"), "max": points.get("99.5")}
 
 
 def _sample(opened: OpenStep, field: Field, time: int) -> Any:
-    rows = math.prod(field.shape[:-1])
+    """Pieces of rows, evenly over the field: fewer of large chunks. A row may be longer than memory."""
+    rows, width = math.prod(field.shape[:-1]), min(_PIECE, field.shape[-1])
+    count = min(_NUM_PIECES, rows * -(-field.shape[-1] // width))
+    if field.chunk_bytes:
+        count = max(1, min(count, _SAMPLE_BYTES // field.chunk_bytes))
     pieces = []
-    for place in range(min(rows, 200)):
-        at = np.unravel_index(place * (rows - 1) // max(1, min(rows, 200) - 1), field.shape[:-1])
-        box = (*((int(i), int(i) + 1) for i in at), (0, field.shape[-1]))
-        pieces.append(opened.step.read(field.name, time, box).ravel()[:: max(1, field.shape[-1] // 512)])
-    return np.concatenate(pieces).astype(np.float64)
+    for number in range(count):
+        place = number * (rows - 1) // max(1, count - 1)
+        at = np.unravel_index(place, field.shape[:-1])
+        start = number * 7919 * width % (field.shape[-1] - width + 1)
+        box = (*((int(i), int(i) + 1) for i in at), (start, start + width))
+        pieces.append(opened.step.read(field.name, time, box).ravel().astype(np.float64))
+    return np.concatenate(pieces)
 
 
 def read_point(opened: OpenStep, field: Field, time: int, at: Sequence[int]) -> float:
@@ -178,11 +189,21 @@ def read_times(series: Series, steps: Steps, field_id: str, at: Sequence[int]) -
 
 
 def field_of(opened: OpenStep, field_id: str) -> Field:
-    """Raises KeyError."""
+    """Raises KeyError, and what `checked` raises."""
     for field in opened.step.all_fields():
         if identifier(field.name) == field_id:
-            return field
+            return checked(field)
     raise KeyError(field_id)
+
+
+def checked(field: Field) -> Field:
+    """Raises FormatError for a field of which no value can be read in a viewer's memory."""
+    if field.chunk_bytes > MOST_CHUNK_BYTES:
+        raise FormatError(
+            f"{field.name} is stored in chunks of {field.chunk_bytes >> 20} MiB, each of which is read whole: more "
+            f"than {MOST_CHUNK_BYTES >> 20} MiB is too large to look at; h5repack and nccopy make smaller ones"
+        )
+    return field
 
 
 def reason(error: Exception) -> str:

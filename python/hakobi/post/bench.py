@@ -147,9 +147,10 @@ class Served:
     pid: int
 
     def peak_bytes(self) -> int:
-        """The most memory that it has held."""
-        told = Path(f"/proc/{self.pid}/status").read_text()
-        return 1024 * int(told.partition("VmHWM:")[2].split()[0])
+        """The most memory that it and the processes that read for it have held, each for itself."""
+        children = Path(f"/proc/{self.pid}/task/{self.pid}/children").read_text().split()
+        told = [Path(f"/proc/{process}/status").read_text() for process in (self.pid, *children)]
+        return sum(1024 * int(text.partition("VmHWM:")[2].split()[0]) for text in told)
 
 
 @contextlib.contextmanager

@@ -46,6 +46,19 @@ class Cache(Generic[Item]):
         mine.set_result(answer)
         return answer
 
+    def find(self, key: str) -> Item | None:
+        """The kept answer of that key."""
+        with self._lock:
+            if key in self._kept:
+                self._kept.move_to_end(key)
+            return self._kept.get(key)
+
+    def keep(self, key: str, answer: Item) -> None:
+        """An answer that was made elsewhere."""
+        with self._lock:
+            if key not in self._kept:
+                self._keep(key, answer)
+
     def _keep(self, key: str, answer: Item) -> None:
         if self._size(answer) > self._most_bytes // 2:
             return

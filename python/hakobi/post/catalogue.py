@@ -232,7 +232,7 @@ class Steps:
             known = self._open.get(place)
             if known is not None:
                 self._open.move_to_end(place)
-        if known is not None and known.step.is_current() and _overview_state(known.step.path) == _state_of(known):
+        if known is not None and known.step.is_current() and overview_state(known.step.path) == state_of(known):
             return known
         fresh = self._load(series.open(number, self._root))
         with self._lock:
@@ -250,7 +250,7 @@ class Steps:
                 overview = None
         except (HakobiError, OSError):
             overview = None
-        state = _overview_state(step.path) if overview else None
+        state = overview_state(step.path) if overview else None
         version = identifier(f"{step.identity()} {state}", 5)
         return OpenStep(step, overview, version, self._bounds_of(step))
 
@@ -280,7 +280,7 @@ def _fits(overview: Overview, step: Step) -> bool:
     return True
 
 
-def _overview_state(path: Path) -> tuple[int, int] | None:
+def overview_state(path: Path) -> tuple[int, int] | None:
     try:
         status = path_of(path).stat(follow_symlinks=False)
     except OSError:
@@ -288,7 +288,7 @@ def _overview_state(path: Path) -> tuple[int, int] | None:
     return (status.st_mtime_ns, status.st_ino)
 
 
-def _state_of(known: OpenStep) -> Any:
+def state_of(known: OpenStep) -> Any:
     if known.overview is None:
         return None
     status = os.fstat(known.overview.fileno())

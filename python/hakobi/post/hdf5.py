@@ -184,6 +184,7 @@ class _Survey:
                 if v is not None
             ),
             packing=None if scale is None and shift is None else (1.0 if scale is None else scale, shift or 0.0),
+            chunk_bytes=math.prod(dataset.chunks) * dataset.dtype.itemsize if filters and dataset.chunks else 0,
         )
 
     def _has_time(self, dataset: Any) -> bool:

@@ -146,7 +146,7 @@ class Overview:
         data = os.pread(self._fd, level.brick_bytes, shard.offset_bytes + level.brick_number(at) * level.brick_bytes)
         values, told = data[:-CHECKSUM_BYTES], data[-CHECKSUM_BYTES:]
         if len(data) != level.brick_bytes or google_crc32c.value(values) != int.from_bytes(told, "little"):
-            raise FormatError(f"{self.path}: a brick of level {level.number} is damaged: run `hakobi index` again")
+            raise FormatError(f"{self.path.name}: a brick of level {level.number} is damaged: run `hakobi index` again")
         return np.frombuffer(values, "<f2").reshape(level.brick)
 
 

@@ -14,6 +14,7 @@ Scope = MutableMapping[str, Any]
 Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
 
+_KNOWN = "hakobi-is-known"
 LOOPBACK = frozenset({"localhost", "127.0.0.1", "[::1]"})
 _POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' blob: data:; media-src blob:; "
@@ -45,6 +46,7 @@ class Guard:
         if refusal:
             await _refuse(send, *refusal)
             return
+        scope.setdefault("state", {})[_KNOWN] = True
         given = self._token_in_address(scope)
 
         async def with_headers(message: MutableMapping[str, Any]) -> None:
@@ -94,6 +96,11 @@ class Guard:
             if morsel is not None and hmac.compare_digest(morsel.value.encode(), self._token.encode()):
                 return True
         return False
+
+
+def is_known(scope: Scope) -> bool:
+    """Whether the request came with the token."""
+    return bool(scope.get("state", {}).get(_KNOWN))
 
 
 def _name_of(host: str) -> str:

@@ -23,13 +23,15 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import dataclasses
 import functools
 import gzip
 import hashlib
 import json
 import logging
 import zlib
-from collections.abc import AsyncIterator, Callable
+from collections import OrderedDict
+from collections.abc import AsyncIterator, Awaitable, Callable
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -41,58 +43,60 @@ from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 
 from hakobi.errors import FormatError, HakobiError, InputError
-from hakobi.post import answers, tiles
-from hakobi.post import volume as volumes
+from hakobi.post import answers
 from hakobi.post.cache import Cache
-from hakobi.post.catalogue import Catalogue, OpenStep, Series, Steps, identifier
-from hakobi.post.mesh import MeshField
-from hakobi.post.meshes import Shapes
-from hakobi.post.source import Field
+from hakobi.post.catalogue import Catalogue, Series, identifier
+from hakobi.post.looking import GoneError, Known, Looker, Place, whole
+from hakobi.post.pool import Bounds, Pool
 from hakobi.post.watch import Watcher
 
 _TYPES = {".html": "text/html", ".js": "text/javascript", ".css": "text/css", ".json": "application/json"}
 _FOR_EVER = "private, max-age=31536000, immutable"
-_LARGEST_NUMBER = 10**18
+#: The page comes without its first step where that takes longer.
+_START_S = 5.0
+_MOST_KNOWN = 10_000
 _log = logging.getLogger("hakobi.post")
-
-
-class _GoneError(HakobiError):
-    """The address names a file that is another by now."""
 
 
 class Server:
     """What all viewers share. `app` is the ASGI application, without the guard."""
 
-    def __init__(self, catalogue: Catalogue, cache_bytes: int = 128 << 20, poll_s: float = 0.5) -> None:
+    def __init__(
+        self, catalogue: Catalogue, cache_bytes: int = 128 << 20, poll_s: float = 0.5, bounds: Bounds | None = None
+    ) -> None:
         self._catalogue = catalogue
-        self._steps = Steps(catalogue.root)
+        self._pool = Pool(functools.partial(Looker, catalogue.root), bounds or Bounds())
+        self._known: OrderedDict[tuple[str, int], Known] = OrderedDict()
         self._cache: Cache[bytes] = Cache(cache_bytes, len)
-        self._shapes = Shapes()
+        self._coming: dict[str, asyncio.Task[bytes]] = {}
         self._watcher = Watcher(catalogue, poll_s)
         self._static = _load_static()
         self._static_version = identifier("".join(sorted(tag for _, tag in self._static.values())))
-        plane = "{series}/{step}/{version}/{field}/{level:int}/{axis:int}/{index:int}/{row:int}/{column:int}"
+        field = "{series}/{step}/{version}/{field}"
+        plane = ("level", "axis", "index", "row", "column")
+        at = "/".join(f"{{{name}:int}}" for name in plane)
+        mesh = "{series}/{step}/{version}/{shape}/{detail:int}"
         routes = [
             Route("/", self._page),
             Route("/static/{name}", self._file),
             Route("/static/{version}/{name}", self._file),
-            Route("/api/series", self._answer(self._list)),
+            Route("/api/series", self._json(self._list)),
             Route("/api/events", self._events),
-            Route("/api/{series}/times/{field}", self._answer(self._times)),
-            Route("/api/{series}/{step}", self._answer(self._step)),
-            Route("/api/{series}/{step}/{field}/statistics", self._answer(self._statistics)),
-            Route("/api/{series}/{step}/{field}/point", self._answer(self._point)),
-            Route("/api/{series}/{step}/{field}/line", self._answer(self._line)),
-            Route("/api/{series}/{step}/{field}/source", self._answer(self._source)),
-            Route(f"/tile/{plane}", self._binary(self._tile)),
-            Route(f"/difference/{plane}/{{other}}", self._binary(self._difference)),
-            Route(f"/exact-tile/{plane}", self._binary(functools.partial(self._tile, is_exact=True))),
+            Route("/api/{series}/times/{field}", self._json(self._times)),
+            Route("/api/{series}/{step}", self._json(self._of_step("step"))),
+            Route("/api/{series}/{step}/{field}/statistics", self._json(self._of_step("statistics"))),
+            Route("/api/{series}/{step}/{field}/point", self._json(self._of_step("point", "at"))),
+            Route("/api/{series}/{step}/{field}/line", self._json(self._of_step("line", "from", "to"))),
+            Route("/api/{series}/{step}/{field}/source", self._json(self._source)),
+            Route(f"/tile/{field}/{at}", self._binary("tile", "field", *plane)),
+            Route(f"/exact-tile/{field}/{at}", self._binary("exact_tile", "field", *plane)),
+            Route(f"/difference/{field}/{at}/{{other}}", self._binary("difference", "field", "other", *plane)),
             Route(
-                f"/exact-difference/{plane}/{{other}}", self._binary(functools.partial(self._difference, is_exact=True))
+                f"/exact-difference/{field}/{at}/{{other}}", self._binary("exact_difference", "field", "other", *plane)
             ),
-            Route("/volume/{series}/{step}/{version}/{field}/{level:int}", self._binary(self._volume)),
-            Route("/mesh/{series}/{step}/{version}/{shape}/{detail:int}", self._binary(self._geometry)),
-            Route("/mesh/{series}/{step}/{version}/{shape}/{detail:int}/{field}", self._binary(self._values)),
+            Route(f"/volume/{field}/{{level:int}}", self._binary("volume", "field", "level")),
+            Route(f"/mesh/{mesh}", self._binary("geometry", "shape", "detail")),
+            Route(f"/mesh/{mesh}/{{field}}", self._binary("values", "field", "shape", "detail")),
         ]
         self.app = Starlette(routes=routes, exception_handlers={404: _on_missing}, lifespan=self._run)
         self.app.router.redirect_slashes = False
@@ -104,165 +108,142 @@ class Server:
     @contextlib.asynccontextmanager
     async def _run(self, _app: Starlette) -> AsyncIterator[None]:
         task = asyncio.create_task(self._watcher.run())
+        self._pool.start()
         try:
             yield
         finally:
             self._watcher.stop()
             task.cancel()
+            await self._pool.close()
 
     # What is answered in JSON
 
-    def _answer(self, make: Callable[[Request], dict[str, Any]]) -> Callable[[Request], Any]:
+    def _json(self, make: Callable[[Request], Awaitable[dict[str, Any]]]) -> Callable[[Request], Any]:
         async def endpoint(request: Request) -> Response:
             try:
-                told = await run_in_threadpool(make, request)
+                told = await make(request)
+                data = json.dumps(told, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
             except Exception as error:
                 return _failure(error)
-            data = json.dumps(told, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
             return _with_encoding(request, data.encode(errors="replace"), "application/json", "no-cache")
 
         return endpoint
 
-    def _list(self, _request: Request) -> dict[str, Any]:
+    async def _list(self, _request: Request | None = None) -> dict[str, Any]:
         series = sorted(self._catalogue.series.values(), key=lambda s: s.key)
         return {"root": str(self._catalogue.root), "series": [answers.describe_series(s) for s in series]}
 
-    def _step(self, request: Request) -> dict[str, Any]:
-        return answers.describe_step(self._open(request, request.path_params["step"])[0])
+    def _of_step(self, name: str, *cells: str) -> Callable[[Request], Awaitable[dict[str, Any]]]:
+        async def make(request: Request) -> dict[str, Any]:
+            field = request.path_params.get("field", "")
+            return await self._ask(name, self._place(request), field, *(_cell(request, cell) for cell in cells))  # type: ignore[no-any-return]
 
-    def _statistics(self, request: Request) -> dict[str, Any]:
-        return answers.describe_statistics(*self._field(request))
+        return make
 
-    def _point(self, request: Request) -> dict[str, Any]:
-        return {"value": answers.number(answers.read_point(*self._field(request), _cell(request, "at")))}
+    async def _times(self, request: Request) -> dict[str, Any]:
+        series, field = self._series_of(request), request.path_params["field"]
+        call = self._pool.call(series.key, f"times {field}", "times", whole(series), field, _cell(request, "at"))
+        return await call  # type: ignore[no-any-return]
 
-    def _line(self, request: Request) -> dict[str, Any]:
-        return answers.read_line(*self._field(request), _cell(request, "from"), _cell(request, "to"))
-
-    def _times(self, request: Request) -> dict[str, Any]:
-        series = self._series_of(request)
-        return answers.read_times(series, self._steps, request.path_params["field"], _cell(request, "at"))
+    async def _source(self, request: Request) -> dict[str, Any]:
+        detail, number = (_cell(request, name)[0] for name in ("detail", "number"))
+        shape = request.query_params.get("shape", "")
+        call = self._ask("source", self._place(request), request.path_params["field"], shape, detail, number)
+        return await call  # type: ignore[no-any-return]
 
     # What is answered in bytes, under addresses that never change
 
-    def _binary(self, make: Callable[[Request], bytes]) -> Callable[[Request], Any]:
+    def _binary(self, name: str, *parameters: str) -> Callable[[Request], Any]:
         async def endpoint(request: Request) -> Response:
             key = request.url.path
-
-            def packed() -> bytes:
-                return zlib.compress(make(request), 1)
-
             try:
-                await run_in_threadpool(self._check_version, request)
-                data = await run_in_threadpool(self._cache.get, key, packed)
+                place = self._place(request)
+                await self._check_version(place)
+                arguments = [request.path_params[parameter] for parameter in parameters]
+                if "other" in parameters:
+                    other = arguments[parameters.index("other")] = self._other(request)
+                    await self._check_version(other)
+                data = await self._made(key, lambda: self._ask(name, place, *arguments))
             except Exception as error:
                 return _failure(error)
             return _ranged(request, data, hashlib.blake2s(key.encode(), digest_size=8).hexdigest())
 
         return endpoint
 
-    def _check_version(self, request: Request) -> None:
-        opened, _ = self._open(request, request.path_params["step"])
-        if opened.version != request.path_params["version"]:
-            raise _GoneError("the step is another by now")
+    async def _made(self, key: str, make: Callable[[], Awaitable[bytes]]) -> bytes:
+        """The kept answer of that key, or a new one, made once for all who ask for it meanwhile."""
+        known = self._cache.find(key)
+        if known is not None:
+            return known
+        task = self._coming.get(key)
+        if task is None:
 
-    def _plane(self, request: Request) -> tuple[OpenStep, tiles.Plane]:
-        opened, field, time = self._grid_field(request)
-        level, axis, index = (request.path_params[name] for name in ("level", "axis", "index"))
-        return opened, tiles.Plane(field, time, level, axis, index)
+            async def run() -> bytes:
+                try:
+                    data = await make()
+                    self._cache.keep(key, data)
+                    return data
+                finally:
+                    del self._coming[key]
 
-    def _tile(self, request: Request, is_exact: bool = False) -> bytes:
-        row, column = (request.path_params[name] for name in ("row", "column"))
-        return tiles.plane_tile(*self._plane(request), row, column, is_exact)
+            task = self._coming[key] = asyncio.create_task(run())
+        return await asyncio.shield(task)
 
-    def _difference(self, request: Request, is_exact: bool = False) -> bytes:
-        opened, plane = self._plane(request)
-        other, version = request.path_params["other"].partition("@")[::2]
-        series, _, step = other.rpartition(":")
-        second, time = self._open(request, step, series or None)
-        if second.version != version:
-            raise _GoneError("the other step is another by now")
-        field = next((f for f in second.step.fields.values() if f.name == plane.field.name), None)
-        if field is None:
-            raise KeyError(plane.field.name)
-        planes = (tiles.Plane(field, time, plane.level, plane.axis, plane.index), plane)
-        row, column = (request.path_params[name] for name in ("row", "column"))
-        return tiles.difference_tile(second, opened, planes, row, column, is_exact)
-
-    def _volume(self, request: Request) -> bytes:
-        opened, field, time = self._grid_field(request)
-        return volumes.volume(opened, field, time, request.path_params["level"])
-
-    def _geometry(self, request: Request) -> bytes:
-        opened, time = self._open(request, request.path_params["step"])
-        if opened.step.mesh is not None and not 0 <= time < opened.step.mesh.num_times:
-            raise InputError(f"time {time} is not there")
-        return self._shapes.geometry(opened, time, request.path_params["shape"], request.path_params["detail"])
-
-    def _values(self, request: Request) -> bytes:
-        opened, field, time = self._mesh_field(request)
-        shape, detail = request.path_params["shape"], request.path_params["detail"]
-        return self._shapes.values(opened, time, shape, detail, field)
-
-    def _source(self, request: Request) -> dict[str, Any]:
-        opened, field, time = self._mesh_field(request)
-        query = request.query_params
-        detail, number = (_cell(request, name)[0] for name in ("detail", "number"))
-        found = self._shapes.source(opened, time, query.get("shape", ""), detail, field, number)
-        return {"at": found}
+    async def _check_version(self, place: Place) -> None:
+        at = (place.series.key, place.number)
+        known = self._known.get(at)
+        if known is None or not await run_in_threadpool(known.is_current):
+            known = self._known[at] = await self._ask("known", dataclasses.replace(place, version=""))
+            self._known.move_to_end(at)
+            while len(self._known) > _MOST_KNOWN:
+                self._known.popitem(last=False)
+        if known.version != place.version:
+            raise GoneError("the step is another by now")
 
     # What an address names
+
+    async def _ask(self, name: str, place: Place, *arguments: Any, limit_s: float | None = None) -> Any:
+        part = str(arguments[0]) if arguments else ""  # a field's or a shape's
+        return await self._pool.call((place.series.key, place.number), part, name, place, *arguments, limit_s=limit_s)
 
     def _series_of(self, request: Request, series_id: str | None = None) -> Series:
         return self._catalogue.of(series_id or request.path_params["series"])
 
-    def _open(self, request: Request, step: str, series_id: str | None = None) -> tuple[OpenStep, int]:
-        """The step and the time in its file. Raises KeyError, FormatError, OSError."""
+    def _place(self, request: Request) -> Place:
+        """Raises KeyError."""
+        number, _, time = request.path_params["step"].partition(".")
+        version = request.path_params.get("version", "")
+        return Place.of(self._series_of(request), _integer(number), _integer(time or "0"), version)
+
+    def _other(self, request: Request) -> Place:
+        """The other step of a difference: series:number.time@version. Raises KeyError."""
+        other, _, version = request.path_params["other"].partition("@")
+        series, _, step = other.rpartition(":")
         number, _, time = step.partition(".")
-        series = self._series_of(request, series_id)
-        return self._steps.get(series, _integer(number)), _integer(time or "0")
-
-    def _field(self, request: Request) -> tuple[OpenStep, Field, int]:
-        opened, time = self._open(request, request.path_params["step"])
-        field = answers.field_of(opened, request.path_params["field"])
-        if not 0 <= time < max(1, field.num_times):
-            raise InputError(f"time {time} is not there")
-        return opened, field, time
-
-    def _grid_field(self, request: Request) -> tuple[OpenStep, Field, int]:
-        opened, field, time = self._field(request)
-        if isinstance(field, MeshField):
-            raise InputError("the field is a mesh's")
-        return opened, field, time
-
-    def _mesh_field(self, request: Request) -> tuple[OpenStep, MeshField, int]:
-        opened, field, time = self._field(request)
-        if not isinstance(field, MeshField):
-            raise InputError("the field is a grid's")
-        return opened, field, time
+        return Place.of(
+            self._series_of(request, series or None), _integer(number), _integer(time or "0"), version or "-"
+        )
 
     # The page, its parts, its news
 
     async def _page(self, request: Request) -> Response:
         html = self._static["index.html"][0].decode().replace("{{static}}", f"static/{self._static_version}")
-        start = await run_in_threadpool(self._start_of_page, request)
+        start = await self._start_of_page()
         text = (
             json.dumps(start, ensure_ascii=True, separators=(",", ":")).replace("<", "\\u003c").replace("&", "\\u0026")
         )
         return _with_encoding(request, html.replace("{{start}}", text).encode(), "text/html", "no-store")
 
-    def _start_of_page(self, request: Request) -> dict[str, Any]:
-        """What the page would ask for first: a round trip less on a long line."""
-        told = self._list(request)
+    async def _start_of_page(self) -> dict[str, Any]:
+        """What the page would ask for first: a round trip less on a long line. What takes long, it asks for itself."""
+        told = await self._list()
         told["series"] = told["series"][:1000]
         told["maps"] = json.loads(self._static["maps.json"][0])
         for series in sorted(self._catalogue.series.values(), key=lambda s: s.key)[:1]:
-            with contextlib.suppress(HakobiError, OSError, KeyError, IndexError, StopIteration):
-                name = int(series.numbers[-1])
-                opened = self._steps.get(series, name)
-                told["step"] = {"series": series.id, "step": f"{name}.0", **answers.describe_step(opened)}
-                first = next(opened.step.all_fields())
-                told["statistics"] = answers.describe_statistics(opened, first, 0)
+            with contextlib.suppress(HakobiError, OSError, KeyError, IndexError):
+                place = Place.of(series, int(series.numbers[-1]), 0)
+                start = await self._ask("start", place, limit_s=_START_S)
+                told |= start | {"step": {"series": series.id, "step": f"{place.number}.0", **start["step"]}}
         return told
 
     async def _file(self, request: Request) -> Response:
@@ -359,7 +340,7 @@ def _range_of(text: str, size: int) -> tuple[int, int] | None:
 
 def _failure(error: Exception) -> Response:
     """The status and one line for whatever went wrong; a bug's trace goes to the log."""
-    if isinstance(error, _GoneError):
+    if isinstance(error, GoneError):
         status = 410
     elif isinstance(error, KeyError | FileNotFoundError):
         return Response("not found\n", 404, media_type="text/plain", headers={"cache-control": "no-store"})

@@ -2,26 +2,36 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
+import functools
 import getpass
 import os
 import resource
 import secrets
 import shlex
 import socket
+from collections import OrderedDict
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import uvicorn
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from hakobi.errors import StorageError
 from hakobi.post.catalogue import Catalogue
-from hakobi.post.security import LOOPBACK, Guard
+from hakobi.post.pool import Bounds
+from hakobi.post.security import LOOPBACK, Guard, is_known
 from hakobi.post.server import Server
 
 #: Connections at once; more are answered with 503.
 MOST_CONNECTIONS = 1000
+#: Those of them that have not shown the token yet: one more ends the oldest. Who has it sends it with the first bytes,
+#: and is never among these for long.
+MOST_STRANGERS = 250
+#: How long a connection may take until the head of its next request is whole.
+HEAD_S = 20
 
 
 @dataclass(frozen=True)
@@ -43,6 +53,49 @@ class Address:
         return f"ssh -N -L {self.port}:{self.host}:{self.port} {getpass.getuser()}@{socket.getfqdn()}"
 
 
+class _Protocol(H11Protocol):
+    """A connection, bounded in time while it has no request, and in number until it has shown the token."""
+
+    def __init__(self, *arguments: Any, strangers: OrderedDict[_Protocol, None], **words: Any) -> None:
+        super().__init__(*arguments, **words)
+        self._strangers = strangers
+        self._timer: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        super().connection_made(transport)
+        self._wait()
+        self._strangers[self] = None
+        while len(self._strangers) > MOST_STRANGERS:
+            self._strangers.popitem(last=False)[0].transport.abort()
+
+    def data_received(self, data: bytes) -> None:
+        super().data_received(data)
+        if self.cycle is not None and not self.cycle.response_complete:
+            self._stop_waiting()
+
+    def on_response_complete(self) -> None:
+        if is_known(dict(self.cycle.scope)):
+            self._strangers.pop(self, None)
+        self._wait()
+        super().on_response_complete()
+        if not self.cycle.response_complete:  # the next request was there already
+            self._stop_waiting()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._stop_waiting()
+        self._strangers.pop(self, None)
+        super().connection_lost(exc)
+
+    def _wait(self) -> None:
+        self._stop_waiting()
+        self._timer = self.loop.call_later(HEAD_S, self.timeout_keep_alive_handler)
+
+    def _stop_waiting(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+
 class _Uvicorn(uvicorn.Server):
     """Ends the streams of events before it waits for the connections that are open."""
 
@@ -62,6 +115,7 @@ def listen(host: str, port: int) -> socket.socket:
         listener = socket.socket(family, socket.SOCK_STREAM)
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listener.bind((host, port))
+        listener.listen()  # who opens the printed address at once waits
     except OSError as error:
         raise StorageError(f"cannot listen at {host}:{port}: {error.strerror}") from error
     return listener
@@ -73,23 +127,26 @@ def make_server(
     token: str | None = None,
     hosts: tuple[str, ...] = (),
     cache_bytes: int = 128 << 20,
+    bounds: Bounds | None = None,
 ) -> tuple[uvicorn.Server, Address]:
     """A server that is not running yet, and its address. Raises InputError where `path` leads to nothing."""
     _allow_many_files()
     host, port = listener.getsockname()[:2]
     token = token or secrets.token_urlsafe(24)
     names = LOOPBACK | {name.lower() for name in hosts}
-    hakobi = Server(Catalogue(path), cache_bytes)
+    hakobi = Server(Catalogue(path), cache_bytes, bounds=bounds)
     app: Any = Guard(hakobi.app, token, frozenset(names))
+    protocol: Any = functools.partial(_Protocol, strangers=OrderedDict())
     config = uvicorn.Config(
         app,
+        http=protocol,
         log_level="error",
         access_log=False,
         server_header=False,
         date_header=False,
         ws="none",
         limit_concurrency=MOST_CONNECTIONS,
-        timeout_keep_alive=20,
+        timeout_keep_alive=HEAD_S,
         timeout_graceful_shutdown=2,
         h11_max_incomplete_event_size=16 << 10,
     )
@@ -103,10 +160,11 @@ def _allow_many_files() -> None:
         resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
 
 
-def serve(path: Path, host: str, port: int, hosts: tuple[str, ...], cache_bytes: int) -> None:
+def serve(path: Path, host: str, port: int, hosts: tuple[str, ...], cache_bytes: int, bounds: Bounds) -> None:
     """Serves until it is interrupted. Prints the address to stdout, the tunnel beside it."""
     with listen(host, port) as listener:
-        server, address = make_server(path, listener, os.environ.get("HAKOBI_POST_TOKEN"), hosts, cache_bytes)
+        token = os.environ.get("HAKOBI_POST_TOKEN")
+        server, address = make_server(path, listener, token, hosts, cache_bytes, bounds)
         print(address.url, flush=True)
         print(f"from another machine first: {address.tunnel}", flush=True)
         with contextlib.suppress(KeyboardInterrupt):  # how a server is ended
@@ -122,7 +180,7 @@ def slurm_script(path: Path) -> str:
 #SBATCH --output=hakobi-post.%j.out
 #SBATCH --ntasks=1
 #SBATCH --cpus-per-task=2
-#SBATCH --mem=1G
+#SBATCH --mem=5G
 #SBATCH --time=04:00:00
 port=$((20000 + SLURM_JOB_ID % 20000))
 echo "on your machine: ssh -N -L $port:127.0.0.1:$port -J $USER@${{SLURM_SUBMIT_HOST}} $USER@$(hostname)"

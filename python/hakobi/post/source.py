@@ -30,6 +30,7 @@ Box = tuple[tuple[int, int], ...]
 MOST_FIELDS, MOST_COORDINATES = 2000, 1 << 20
 #: Reading a whole row is cheaper than one request a value up to this length.
 _ROW_BYTES = 64 << 10
+_ROWS_BYTES = 4 << 20
 TIME_NAMES = {"time", "t", "step", "steps", "times"}
 
 
@@ -70,6 +71,7 @@ class Field:
     fill: tuple[float, ...] = ()
     packing: tuple[float, float] | None = None  # scale_factor, add_offset
     time_stride_bytes: int = 0  # from one time to the next of contiguous values; 0: they follow each other
+    chunk_bytes: int = 0  # of values that can only be read a whole chunk at a time; 0: each by itself
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -229,10 +231,18 @@ class Step:
         item = this.dtype.itemsize
         # The last direction that the box does not take whole; everything behind it is contiguous.
         cut = max((d for d, (a, b) in enumerate(box) if (a, b) != (0, shape[d])), default=-1)
-        if cut == len(shape) - 1 and shape[-1] * item <= _ROW_BYTES and box[-2] != (0, 1):
-            whole = (*box[:-1], (0, shape[-1]))
-            return np.ascontiguousarray(self._read_bytes(this, start, whole)[..., box[-1][0] : box[-1][1]])
         result = np.empty([b - a for a, b in box], this.dtype)
+        if cut == len(shape) - 1 and shape[-1] * item <= _ROW_BYTES and box[-2] != (0, 1):
+            d = len(shape) - 2  # rows read whole, some at a time: they may be much more than what is wanted
+            most = max(1, _ROWS_BYTES // (shape[-1] * item))
+            for outer in np.ndindex(*result.shape[:d]):
+                place = tuple((box[k][0] + i, box[k][0] + i + 1) for k, i in enumerate(outer))
+                for first in range(*box[d], most):
+                    last = min(box[d][1], first + most)
+                    read = self._read_bytes(this, start, (*place, (first, last), (0, shape[-1])))
+                    read = read.reshape(last - first, shape[-1])[:, box[-1][0] : box[-1][1]]
+                    result[(*outer, slice(first - box[d][0], last - box[d][0]))] = read
+            return result
         rows = result.reshape(-1, math.prod(result.shape[max(0, cut) :]))
         for row, index in zip(rows, _leading(box[: max(0, cut)]), strict=True):
             at = 0

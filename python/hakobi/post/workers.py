@@ -24,7 +24,7 @@ Item = TypeVar("Item")
 Result = TypeVar("Result")
 
 
-def _end_with(parent: Connection) -> None:
+def end_with(parent: Connection) -> None:
     """In a worker, before its work."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # a terminal's Ctrl-C is for the parent
 
@@ -44,7 +44,7 @@ def workers(processes: int) -> Iterator[Executor]:
     theirs, ours = context.Pipe(duplex=False)
     with theirs, ours:
         try:
-            with ProcessPoolExecutor(processes, context, _end_with, (theirs,)) as executor:
+            with ProcessPoolExecutor(processes, context, end_with, (theirs,)) as executor:
                 try:
                     yield executor
                 except BaseException:

@@ -12,10 +12,11 @@
 namespace hakobi {
 
 /// The MARS keywords of one GRIB message, edition 1 or 2 (class, stream, expver, date, time, type, levtype, levelist, step,
-/// param, number, …), as ECMWF's ecCodes determines them. Only the first message of a kind is decoded by ecCodes; the
-/// keywords of further ones are read from the message's sections. ecCodes is loaded at the first use, so programs without
-/// GRIB do not need it. `domain` is left out: it is the same for every field. Throws format if the bytes are not exactly one
-/// complete message, unsupported for a message with several fields or without ecCodes. Local, thread-safe.
+/// param, number, …), as ECMWF's ecCodes determines them. A step that is no whole number of hours has its unit: "90m",
+/// "45s". Only the first message of a kind is decoded by ecCodes; the keywords of further ones are read from the message's
+/// sections. ecCodes is loaded at the first use, so programs without GRIB do not need it. `domain` is left out: it is the
+/// same for every field. Throws format if the bytes are not exactly one complete message, unsupported for a message with
+/// several fields or without ecCodes. Local, thread-safe.
 [[nodiscard]] HAKOBI_EXPORT Key grib_key(std::span<const std::byte> message);
 
 /// Grid of a field's values: a reduced Gaussian grid, or coefficients of spherical harmonics.

@@ -147,6 +147,10 @@ TEST(Values, HaveOneForm) {
 TEST(Values, AreOrderedAsNumbersThenTexts) {
     EXPECT_TRUE(value_less("6", "12"));
     EXPECT_TRUE(value_less("0-6", "0-24"));
+    EXPECT_TRUE(value_less("90m", "2"));
+    EXPECT_TRUE(value_less("1", "90m"));
+    EXPECT_TRUE(value_less("45s", "1m"));
+    EXPECT_TRUE(value_less("0-30m", "0-1"));
     EXPECT_TRUE(value_less("900", "a"));
     EXPECT_TRUE(value_less("", "a"));
     EXPECT_FALSE(value_less("a", "a"));

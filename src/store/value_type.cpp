@@ -291,11 +291,14 @@ bool value_less(std::string_view a, std::string_view b) {
     const auto leading = [](std::string_view text) {
         double number = std::numeric_limits<double>::infinity();
         if (!text.empty() && (text[0] == '-' || text[0] == '.' || (text[0] >= '0' && text[0] <= '9'))) {
-            std::from_chars(text.data(), text.data() + text.size(), number);
+            const char* const end = std::from_chars(text.data(), text.data() + text.size(), number).ptr;
+            text.remove_prefix(static_cast<std::size_t>(end - text.data()));
+            if (const std::string_view unit = text.substr(0, text.find('-')); unit == "m" || unit == "s")
+                number /= unit == "m" ? 60 : 3600;
         }
         return std::isnan(number) ? std::numeric_limits<double>::infinity() : number;
     };
-    // "0" before "0-6" before "0-24".
+    // "0" before "0-6" before "0-24", and "90m" of a step between "1" and "2".
     const auto place = [&](std::string_view text) {
         const std::size_t dash = text.find('-', 1);
         constexpr double none = -std::numeric_limits<double>::infinity();

@@ -3,10 +3,13 @@
 #include <array>
 #include <atomic>
 #include <charconv>
+#include <cstring>
 #include <memory>
+#include <optional>
 #include <shared_mutex>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 
 #include "format/grib/eccodes.hpp"
 #include "format/grib/message.hpp"
@@ -133,6 +136,50 @@ Notes& notes() {
     return all;
 }
 
+std::optional<std::string> text_of(Eccodes& eccodes, const Handle& handle, const char* key) {
+    std::array<char, 256> text{};
+    std::size_t length = text.size();
+    if (eccodes.get_string(handle.get(), key, text.data(), &length) != 0) return {};
+    return text.data();
+}
+
+/// Seconds of a step "1800" or "0-1800", also "0s-1800s" as newer versions of ecCodes write it; empty for other texts.
+std::vector<std::int64_t> seconds_of(std::string_view text) {
+    std::vector<std::int64_t> seconds;
+    while (true) {
+        std::int64_t number = 0;
+        const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+        if (error != std::errc() || number < 0) return {};
+        seconds.push_back(number);
+        text.remove_prefix(static_cast<std::size_t>(end - text.data()));
+        if (text.starts_with('s')) text.remove_prefix(1);
+        if (text.empty()) return seconds;
+        if (text[0] != '-') return {};
+        text.remove_prefix(1);
+    }
+}
+
+/// The step as MARS has it: hours, or with a unit what is no whole number of hours ("90m", "0-30m", "45s"). Asked by itself
+/// such a step is rounded to hours, or given in another unit, by versions of ecCodes before 2.33. Empty if seconds do not
+/// say it.
+std::string exact_step(Eccodes& eccodes, const Handle& handle) {
+    const auto set_unit = [&](const char* unit) {
+        std::size_t length = std::strlen(unit);
+        return eccodes.set_string(handle.get(), "stepUnits", unit, &length) == 0;
+    };
+    if (!set_unit("s")) return {};
+    const std::optional<std::string> in_seconds = text_of(eccodes, handle, "step");
+    (void)set_unit("h");  // as it was
+    std::string step;
+    for (const std::int64_t seconds : seconds_of(in_seconds.value_or(""))) {
+        if (!step.empty()) step += '-';
+        const bool is_minutes = seconds % 60 == 0, is_hours = seconds % 3600 == 0;
+        append(step, is_hours ? seconds / 3600 : is_minutes ? seconds / 60 : seconds);
+        if (!is_hours) step += is_minutes ? 'm' : 's';
+    }
+    return step;
+}
+
 }  // namespace
 
 Result<Keywords> ask_eccodes(std::span<const std::byte> message) {
@@ -143,16 +190,18 @@ Result<Keywords> ask_eccodes(std::span<const std::byte> message) {
     const Handle handle(eccodes, eccodes.new_from_message(nullptr, message.data(), message.size()));
     if (handle.get() == nullptr) return Status(ErrorCode::format, "ecCodes cannot read this GRIB message");
     Keywords keywords;
+    const std::string step = exact_step(eccodes, handle);
     grib_keys_iterator* iterator = eccodes.new_iterator(handle.get(), 0, "mars");
     if (iterator == nullptr)
         return Status(ErrorCode::format, "ecCodes finds no MARS keywords in this GRIB message");
     while (eccodes.next(iterator) != 0) {
         const char* keyword = eccodes.name(iterator);
-        std::array<char, 256> text{};
-        std::size_t length = text.size();
         if (keyword == nullptr || keyword[0] == '_') continue;  // ecCodes' own
-        if (eccodes.get_string(handle.get(), keyword, text.data(), &length) != 0) continue;
-        keywords.emplace_back(keyword, text.data());
+        if (!step.empty() && std::string_view(keyword) == "step") {
+            keywords.emplace_back(keyword, step);
+        } else if (std::optional<std::string> text = text_of(eccodes, handle, keyword)) {
+            keywords.emplace_back(keyword, *std::move(text));
+        }
     }
     eccodes.delete_iterator(iterator);
     return keywords;

@@ -7,6 +7,7 @@
 #include <chrono>
 #include <filesystem>
 #include <fstream>
+#include <initializer_list>
 #include <iterator>
 #include <random>
 #include <span>
@@ -148,6 +149,45 @@ TEST_F(GribKeys, AreThoseOfEccodesForALevelAfterLevelZero) {
         return MessageBytes(begin, begin + length);
     };
     for (const int level : {0, 1000, 500, 0, 850}) expect_as_eccodes(at_level(level));
+}
+
+// Two fields whose steps read alike replace each other in a store.
+TEST_F(GribKeys, HaveStepsBelowAnHourWithTheirUnit) {
+    constexpr int minutes = 0, seconds = 13, seconds_of_edition1 = 254;
+    const auto step_of = [](const char* sample, int unit,
+                            std::initializer_list<std::pair<const char*, long>> set) {
+        Eccodes& eccodes = *Eccodes::get().value();
+        MessageBytes message;
+        {
+            const std::lock_guard lock(eccodes.mutex);
+            const Handle handle(eccodes, eccodes.new_from_samples(nullptr, sample));
+            EXPECT_EQ(eccodes.set_long(handle.get(), "indicatorOfUnitOfTimeRange", unit), 0) << sample;
+            for (const auto& [key, value] : set)
+                EXPECT_EQ(eccodes.set_long(handle.get(), key, value), 0) << sample << " " << key;
+            const void* bytes = nullptr;
+            std::size_t length = 0;
+            EXPECT_EQ(eccodes.get_message(handle.get(), &bytes, &length), 0);
+            const auto* begin = static_cast<const std::byte*>(bytes);
+            message.assign(begin, begin + length);
+        }
+        std::string step = "none";
+        const Keywords keywords = keywords_of(message).value();
+        for (const auto& [keyword, value] : keywords)
+            if (keyword == "step") step = value;
+        return step;
+    };
+    EXPECT_EQ(step_of("GRIB2", minutes, {{"forecastTime", 20}}), "20m");
+    EXPECT_EQ(step_of("GRIB2", minutes, {{"forecastTime", 90}}), "90m");
+    EXPECT_EQ(step_of("GRIB2", minutes, {{"forecastTime", 60}}), "1");
+    EXPECT_EQ(step_of("GRIB2", minutes, {{"forecastTime", 1440}}), "24");
+    EXPECT_EQ(step_of("GRIB2", seconds, {{"forecastTime", 45}}), "45s");
+    EXPECT_EQ(step_of("GRIB2", seconds, {{"forecastTime", 120}}), "2m");
+    EXPECT_EQ(step_of("GRIB2", seconds, {{"forecastTime", 7200}}), "2");
+    EXPECT_EQ(step_of("GRIB1", minutes, {{"P1", 20}}), "20m");
+    EXPECT_EQ(step_of("GRIB1", minutes, {{"P1", 180}}), "3");
+    EXPECT_EQ(step_of("GRIB1", seconds_of_edition1, {{"P1", 90}}), "90s");
+    EXPECT_EQ(step_of("GRIB1", minutes, {{"timeRangeIndicator", 4}, {"P1", 30}, {"P2", 90}}), "90m");
+    EXPECT_EQ(step_of("GRIB1", minutes, {{"timeRangeIndicator", 4}, {"P1", 30}, {"P2", 60}}), "1");
 }
 
 TEST_F(GribKeys, TakeMicrosecondsOnceAKindIsKnown) {

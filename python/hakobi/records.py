@@ -1,6 +1,6 @@
 """Result records: JSON lines, one object a line, appended so that a killed program never leaves half of one.
 
-1. A line is written by one `write` to a file opened for appending, under an advisory lock.
+1. A line is written by one `write` to a file opened for appending, under an advisory lock where there are any.
 2. A last line without its newline is what a kill or a full disk left. `read` passes over it when it does not parse;
    the next `append` removes it, and completes it by its newline when it does parse.
 3. Any other line that is not an object is an error that names the file and the line: nothing is skipped silently.
@@ -10,7 +10,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import json
 import math
 import os
@@ -20,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from hakobi.errors import FormatError, StorageError
+from hakobi.file_lock import lock
 
 Record = dict[str, Any]
 
@@ -43,7 +43,7 @@ def append(path: Path | str, record: Mapping[str, Any]) -> None:
     except OSError as error:
         raise StorageError(f"cannot write {path}: {error.strerror}") from error
     try:
-        fcntl.flock(fd, fcntl.LOCK_EX)
+        lock(fd)
         _mend_end(fd, path)
         end = os.fstat(fd).st_size
         try:

@@ -62,6 +62,7 @@ ErrorCode code_of_errno(int error) {
             return ErrorCode::invalid_argument;
         case ENOSYS:
         case EOPNOTSUPP:
+        case 524:  // the kernel's own ENOTSUPP, which some file systems (NFS, DVS) let through to programs
             return ErrorCode::unsupported;
         default:
             return ErrorCode::io;

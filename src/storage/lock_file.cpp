@@ -72,11 +72,11 @@ bool has_name(int file, int folder, const char* name) {
            mine.st_dev == named.st_dev && mine.st_ino == named.st_ino;
 }
 
-bool is_without_locks(int error) {
-    return error == ENOLCK || error == ENOSYS || error == EOPNOTSUPP || error == EINVAL;
-}
-
 }  // namespace
+
+bool is_without_locks(int error) {
+    return error == ENOLCK || error == EINVAL || code_of_errno(error) == ErrorCode::unsupported;
+}
 
 LockFile& LockFile::operator=(LockFile&& other) noexcept {
     std::swap(folder_, other.folder_);
@@ -115,6 +115,8 @@ Result<LockFile> LockFile::take(const std::string& path, std::string_view whose)
             if (info.st_size == 0) (void)::unlinkat(result.folder_.get(), name, 0);
             return result;
         }
+        if (error != 0 && error != EAGAIN && error != EACCES)
+            return status_of_errno(error, "cannot lock", path);
         if (error != 0) {
             const std::string owner =
                 is_ours && !text.empty() ? text.substr(magic.size()) : "another process";

@@ -8,6 +8,9 @@
 
 namespace hakobi::storage {
 
+/// Whether a lock failed with this errno because the file system, or the way in which it is mounted, has none.
+[[nodiscard]] bool is_without_locks(int error);
+
 /// One owner at a time of what a file's name stands for (the steps of a prefix, a folder of pieces).
 ///
 ///  1. The file is made if it is missing and locked (an open file description's lock: it ends with its holder, however

@@ -1,19 +1,49 @@
 #include "storage/lock_file.hpp"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <cerrno>
+#include <cstdarg>
 #include <filesystem>
 #include <fstream>
 
 #include "storage/file.hpp"
+#include "storage/range_lock.hpp"
+
+namespace {
+int error_of_locks = 0;
+}  // namespace
+
+/// The program's own, before libc's: locks fail with error_of_locks where that is set.
+extern "C" __attribute__((visibility("default"))) int fcntl64(int descriptor, int command, ...) {
+    va_list arguments;
+    va_start(arguments, command);
+    void* const argument = va_arg(arguments, void*);
+    va_end(arguments);
+    if (error_of_locks != 0 && (command == F_OFD_SETLK || command == F_OFD_SETLKW)) {
+        errno = error_of_locks;
+        return -1;
+    }
+    return static_cast<int>(syscall(SYS_fcntl, descriptor, command, argument));
+}
+extern "C" __attribute__((visibility("default"), alias("fcntl64"))) int fcntl(int, int, ...);
 
 namespace hakobi::storage {
 namespace {
 
 namespace fs = std::filesystem;
+
+struct FailingLocks {
+    explicit FailingLocks(int error) { error_of_locks = error; }
+    ~FailingLocks() { error_of_locks = 0; }
+    FailingLocks(const FailingLocks&) = delete;
+    FailingLocks& operator=(const FailingLocks&) = delete;
+};
 
 class LockFileTest : public ::testing::Test {
   protected:
@@ -108,6 +138,26 @@ TEST_F(LockFileTest, HasOneOwnerAtATimeHoweverManyComeAndGo) {
     std::ifstream(folder + "/count") >> count;
     EXPECT_EQ(count, num_processes * num_rounds);
     EXPECT_FALSE(fs::exists(path()));
+}
+
+// 524 is the kernel's ENOTSUPP, as NFS and DVS answer it.
+TEST_F(LockFileTest, OfAFileSystemWithoutLocksIsNotHeldAndKeepsNobodyOut) {
+    for (const int error : {ENOLCK, ENOSYS, EOPNOTSUPP, EINVAL, 524}) {
+        const FailingLocks failing(error);
+        const Result<LockFile> lock = LockFile::take(path(), "the steps of run");
+        ASSERT_TRUE(lock.ok()) << error << ": " << lock.status().text();
+        EXPECT_FALSE(lock.value().is_held()) << error;
+        EXPECT_FALSE(fs::exists(path())) << error;
+        EXPECT_EQ(lock_to_fill(0, 0, 1).code(), ErrorCode::unsupported) << error;
+    }
+}
+
+TEST_F(LockFileTest, OfAFailingStorageIsAnErrorAndNotInUse) {
+    const FailingLocks failing(EIO);
+    const Status status = LockFile::take(path(), "the steps of run").status();
+    EXPECT_EQ(status.code(), ErrorCode::io);
+    EXPECT_TRUE(status.text().starts_with("cannot lock " + path())) << status.text();
+    EXPECT_EQ(lock_to_fill(0, 0, 1).code(), ErrorCode::io);
 }
 
 TEST_F(LockFileTest, RegularOnlyFilesAreOpenedAtOnceOrRefused) {

@@ -7,6 +7,8 @@
 #include <cstring>
 #include <string>
 
+#include "storage/lock_file.hpp"
+
 namespace hakobi::storage {
 namespace {
 
@@ -25,8 +27,7 @@ int change(int descriptor, short type, std::int64_t offset, std::int64_t length)
 
 Status status_of(int error) {
     if (error == 0) return {};
-    const bool is_refused = error == EINVAL || error == ENOLCK || error == EOPNOTSUPP || error == ENOSYS ||
-                            error == EBADF || error == EOVERFLOW;
+    const bool is_refused = is_without_locks(error) || error == EBADF || error == EOVERFLOW;
     return {is_refused ? ErrorCode::unsupported : ErrorCode::io,
             std::string("cannot lock a range of the file: ") + std::strerror(error)};
 }

@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import base64
 import contextlib
-import fcntl
 import functools
 import itertools
 import json
@@ -33,6 +32,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hakobi.errors import FormatError, HakobiError, StorageError
+from hakobi.file_lock import lock
 from hakobi.post import reducer, reduction, zarr
 from hakobi.post.container import Entry, Writer, combine_crc32, write_all
 from hakobi.post.overview import FORMAT, Overview, fingerprint, path_of
@@ -174,7 +174,7 @@ class _Maker:
         fd = os.open(self._part, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o666)
         try:
             try:
-                fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                lock(fd, wait=False)
             except BlockingIOError as error:
                 raise StorageError(f"{self._part.name}: another `hakobi index` is at work on it") from error
             if self._final.exists() and _is_whole(self._final, self._step):

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import fcntl
 import os
 import subprocess
 from pathlib import Path
 
 from hakobi import programs
+from hakobi.file_lock import lock
 
 #: What every testbed needs: the nodes' kernel, and what loads its modules.
 COMMON = ("user-mode-linux", "busybox")
@@ -27,8 +27,8 @@ def unpack(names: tuple[str, ...]) -> Path:
     place = folder()
     debs = place / "debs"
     (debs / "partial").mkdir(parents=True, exist_ok=True)
-    with (place / "lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
+    with (place / "lock").open("w") as held:
+        lock(held.fileno())
         whole = place / ("whole-" + "-".join(names))
         if whole.exists():
             return place

@@ -165,9 +165,9 @@ struct Field {
 class HAKOBI_EXPORT Output {
   public:
     /// Collective over `comm`; `prefix` and `options` equal on all ranks. Makes the prefix's folder and its parents if they
-    /// are missing. Throws invalid_argument for an unknown method (naming the nearest one) or a storage that keeps nothing
-    /// (`null:`, `memory:`); permission or not_found for the folder; exists if the prefix holds steps (see
-    /// OutputOptions::resume), if another run writes it, or if something other than a regular file is in the way.
+    /// are missing. Throws invalid_argument for an unknown method (naming the nearest one), a backslash in the file name
+    /// (NetCDF opens none such) or a storage that keeps nothing (`null:`, `memory:`); permission or not_found for the folder;
+    /// exists if the prefix holds steps (OutputOptions::resume), if another run writes it, or for anything else in the way.
     [[nodiscard]] static Output create(const Comm& comm, std::string_view prefix, OutputOptions options = {});
 
     Output(Output&&) noexcept;

@@ -49,6 +49,13 @@ Status check_options(std::string_view prefix, const OutputOptions& options) {
         return {ErrorCode::invalid_argument,
                 "output prefix '" + std::string(prefix) + "' does not end in a file name"};
     }
+    // NetCDF's library takes it for Windows' slash.
+    if (prefix.substr(prefix.rfind('/') + 1).find('\\') != std::string_view::npos) {
+        return {
+            ErrorCode::invalid_argument,
+            "output prefix '" + std::string(prefix) +
+                "' has a backslash in its file name, and NetCDF opens no such file: use another character"};
+    }
     if (options.buffer_bytes < least_buffer_bytes) {
         return {ErrorCode::invalid_argument, "buffer_bytes is " + std::to_string(options.buffer_bytes) +
                                                  ": the least is " + std::to_string(least_buffer_bytes)};

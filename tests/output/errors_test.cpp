@@ -278,6 +278,8 @@ TEST_F(CreateTest, OptionsThatDifferBetweenRanksAreAnError) {
 TEST_F(CreateTest, OptionsOutOfRangeAreAnError) {
     EXPECT_EQ(error_of_create("").code(), ErrorCode::invalid_argument);
     EXPECT_EQ(error_of_create(folder + "/").code(), ErrorCode::invalid_argument);
+    EXPECT_NE(std::string(error_of_create(folder + "/new\\slash").what()).find("has a backslash"),
+              std::string::npos);
     EXPECT_EQ(error_of_create(folder + "/run", {.buffer_bytes = 1}).code(), ErrorCode::invalid_argument);
     EXPECT_EQ(error_of_create(folder + "/run", {.method = "writers", .writer_stride = -1}).code(),
               ErrorCode::invalid_argument);

@@ -212,17 +212,28 @@ int rename(const char* from, const char* to) {{
         np.testing.assert_array_equal(file["step_number"][:], range(len(list(tmp_path.glob("run_*.nc")))))
 
 
+@pytest.mark.parametrize("name", ["phi=50%", "re%b", "%b", "100%%", "Ölwanne 運び", "T:12:00", "a'b\"c", "$x*;y?"])
+def test_a_prefix_may_have_any_character(tmp_path: Path, name: str) -> None:
+    """HDF5 takes names of sources for patterns, in which % has a meaning."""
+    write(tmp_path, name, 2)
+    write(tmp_path, name, 2, "{'resume': True}")
+    with h5py.File(tmp_path / f"{name}.series.nc") as file:
+        np.testing.assert_array_equal(file["eta"][3], eta(1))
+        np.testing.assert_array_equal(file["energy"][:], [0, 2.5, 0, 2.5])
+        np.testing.assert_array_equal(file["depth"][2, :3], [20, 21, 22])
+
+
 def test_many_steps_are_read_through_chapters(tmp_path: Path) -> None:
     steps = 600
-    write(tmp_path, "run", steps)
+    write(tmp_path, "50%b", steps)
     assert sorted(path.name for path in tmp_path.glob("*.series*")) == [
-        "run.series.000000.nc",
-        "run.series.000256.nc",
-        "run.series.nc",
+        "50%b.series.000000.nc",
+        "50%b.series.000256.nc",
+        "50%b.series.nc",
     ]
-    with netCDF4.Dataset(tmp_path / "run.series.nc") as file:
+    with netCDF4.Dataset(tmp_path / "50%b.series.nc") as file:
         np.testing.assert_array_equal(file["energy"][:], 2.5 * np.arange(steps))
         np.testing.assert_array_equal(file["eta"][:, 4, 5].filled(np.nan), 1000.0 * np.arange(steps) + NX * 4 + 5)
         assert file["big"][1, 0, 0] is np.ma.masked
-    with h5py.File(tmp_path / "run.series.nc") as file:
+    with h5py.File(tmp_path / "50%b.series.nc") as file:
         assert len(file["eta"].virtual_sources()) == 2 + steps - 512

@@ -38,6 +38,22 @@ Handle space_of(const Lengths& lengths, const Lengths& most) {
             "H5Screate_simple"};
 }
 
+/// HDF5 takes names of sources for patterns: "%b" is a block's number and "%%" a percent sign.
+std::string name_in_file(const std::string& source) {
+    std::string name;
+    for (const char c : source) name.append(c == '%' ? 2 : 1, c);
+    return name;
+}
+
+std::string source_named(const std::string& name) {
+    std::string source;
+    for (std::size_t i = 0; i < name.size(); ++i) {
+        source += name[i];
+        if (name.substr(i, 2) == "%%") ++i;
+    }
+    return source;
+}
+
 /// 2 and 3.
 hid_t create_virtual(hid_t file, const SeriesDescription& series, std::size_t f, hid_t creation) {
     const FieldDescription& field = series.shown.fields[f];
@@ -54,7 +70,8 @@ hid_t create_virtual(hid_t file, const SeriesDescription& series, std::size_t f,
     if (field.is_static) {
         for (std::size_t s = has.size(); s-- > 0;) {
             if (!has[s]) continue;
-            check(H5Pset_virtual(own, space, series.sources[s].file.c_str(), field.name.c_str(), space),
+            check(H5Pset_virtual(own, space, name_in_file(series.sources[s].file).c_str(), field.name.c_str(),
+                                 space),
                   "H5Pset_virtual");
             break;
         }
@@ -67,7 +84,8 @@ hid_t create_virtual(hid_t file, const SeriesDescription& series, std::size_t f,
                 check(H5Sselect_hyperslab(to, H5S_SELECT_SET, start.data(), nullptr, count.data(), nullptr),
                       "H5Sselect_hyperslab");
                 const Handle from = space_of(count, count);
-                check(H5Pset_virtual(own, to, series.sources[s].file.c_str(), field.name.c_str(), from),
+                check(H5Pset_virtual(own, to, name_in_file(series.sources[s].file).c_str(),
+                                     field.name.c_str(), from),
                       "H5Pset_virtual");
             }
             start[0] += count[0];
@@ -173,7 +191,7 @@ std::map<std::int64_t, SeriesSource> sources_of(hid_t file, const std::string& n
         Lengths first(static_cast<std::size_t>(num_dims)), last(first);
         check(H5Sget_select_bounds(space, first.data(), last.data()), "H5Sget_select_bounds");
         if (first.empty()) continue;
-        found[static_cast<std::int64_t>(first[0])] = {source,
+        found[static_cast<std::int64_t>(first[0])] = {source_named(source),
                                                       static_cast<std::int64_t>(last[0] - first[0]) + 1};
     }
     return found;

@@ -26,7 +26,8 @@ program compression_test
 
     call out%create(comm, "run", compression="gzip", stat=stat, errmsg=text)
     if (stat == 0 .or. index(text, "unknown compression 'gzip'") == 0) call fail("create: "//trim(text))
-    call out%create(comm, "run", compression="deflate", significant_bits=8, replace=.true.)
+    call out%create(comm, "run", compression="deflate", significant_bits=8, replace=.true., &
+                    time_units="days since 2000-01-01", calendar="noleap")
     call out%begin_step(0.0_real64)
     call out%put("rounded", "m", block, eta)
     call out%put("exact", "m", block, eta, compression="zstd:5", significant_bits=52)
@@ -34,6 +35,7 @@ program compression_test
     call out%close()
 
     call in%open(comm, "run")
+    if (in%calendar() /= "noleap") call fail("calendar: "//in%calendar())
     call in%read("exact", -1_int64, block, exact)
     call in%read("rounded", -1_int64, block, rounded)
     call in%close()

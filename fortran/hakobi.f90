@@ -213,11 +213,11 @@ contains
     !> `hints`: "name=value;name=value". The others are the fields of hakobi::OutputOptions, with the same defaults.
     subroutine output_create(self, comm, prefix, method, axes, title, time_units, sync, asynchronous, writer_stride, &
                              buffer_bytes, keep_pieces, hints, resume, replace, format, compression, significant_bits, &
-                             asynchronous_bytes, attributes, overview, stat, errmsg)
+                             asynchronous_bytes, attributes, overview, calendar, stat, errmsg)
         class(hakobi_output), intent(inout) :: self
         type(hakobi_comm), intent(in) :: comm
         character(len=*), intent(in) :: prefix
-        character(len=*), intent(in), optional :: method, title, time_units, hints, format, compression
+        character(len=*), intent(in), optional :: method, title, time_units, calendar, hints, format, compression
         type(hakobi_axis), intent(in), optional :: axes(:)
         type(hakobi_attribute), intent(in), optional :: attributes(:)
         logical, intent(in), optional :: sync, asynchronous, keep_pieces, resume, replace, overview
@@ -235,6 +235,7 @@ contains
         if (present(format)) call set("format", trim(format))
         if (present(title)) call set("title", trim(title))
         if (present(time_units)) call set("time_units", trim(time_units))
+        if (present(calendar)) call set("calendar", trim(calendar))
         if (present(compression)) call set("compression", trim(compression))
         if (present(significant_bits)) call set("significant_bits", decimal(int(significant_bits, int64)))
         if (present(sync)) call set("sync", merge("1", "0", sync))

@@ -29,6 +29,7 @@ module hakobi_input_module
         procedure :: steps => input_steps
         procedure :: times => input_times
         procedure :: time_units => input_time_units
+        procedure :: calendar => input_calendar
         procedure :: num_fields => input_num_fields
         procedure :: field_name => input_field_name
         procedure :: type_name => input_type_name
@@ -113,6 +114,10 @@ module hakobi_input_module
             type(c_ptr), value :: in
         end function
         type(c_ptr) function c_input_time_units(in) bind(c, name="hakobi_input_time_units")
+            import :: c_ptr
+            type(c_ptr), value :: in
+        end function
+        type(c_ptr) function c_input_calendar(in) bind(c, name="hakobi_input_calendar")
             import :: c_ptr
             type(c_ptr), value :: in
         end function
@@ -218,6 +223,13 @@ contains
         class(hakobi_input), intent(in) :: self
         character(len=:), allocatable :: text
         text = text_of(c_input_time_units(self%handle))
+    end function
+
+    !> "standard" if the file names none; empty if times do not count from a date.
+    function input_calendar(self) result(text)
+        class(hakobi_input), intent(in) :: self
+        character(len=:), allocatable :: text
+        text = text_of(c_input_calendar(self%handle))
     end function
 
     !> Of a step; without one of the last.

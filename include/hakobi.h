@@ -118,8 +118,8 @@ HAKOBI_API int hakobi_dims_of_ranks(int num_dims, const int64_t* global, int num
 /* ---- Output --------------------------------------------------------------------------------------------------- */
 
 /* Options of hakobi_output_create; equal on every rank. Names and meanings are those of hakobi::OutputOptions: method,
- * format, title, time_units, compression, significant_bits, sync, asynchronous, asynchronous_bytes, writer_stride,
- * buffer_bytes, resume, replace, keep_pieces, overview. Numbers are decimal, booleans 1 or 0. A setter returns an error
+ * format, title, time_units, calendar, compression, significant_bits, sync, asynchronous, asynchronous_bytes,
+ * writer_stride, buffer_bytes, resume, replace, keep_pieces, overview. Numbers are decimal, booleans 1 or 0. A setter returns an error
  * for a value that it refuses, and create then reports it on every rank. */
 typedef struct hakobi_options hakobi_options;
 
@@ -274,11 +274,12 @@ HAKOBI_API int hakobi_input_open(hakobi_comm* comm, const char* prefix, const ha
 /* The same for this process alone: MPI is not called, and no call on `in` is collective. */
 HAKOBI_API int hakobi_input_open_alone(const char* prefix, hakobi_input** in);
 
-/* The steps' numbers and times, num_steps of each, and the times' units. Local; 0 and NULL if `in` is NULL. */
+/* The steps' numbers and times, num_steps of each, and the times' units and calendar. Local; 0 and NULL if `in` is NULL. */
 HAKOBI_API int64_t hakobi_input_num_steps(const hakobi_input* in);
 HAKOBI_API const int64_t* hakobi_input_steps(const hakobi_input* in);
 HAKOBI_API const double* hakobi_input_times(const hakobi_input* in);
 HAKOBI_API const char* hakobi_input_time_units(const hakobi_input* in);
+HAKOBI_API const char* hakobi_input_calendar(const hakobi_input* in);
 
 /* Description of a field of a step. */
 typedef struct hakobi_input_field {

@@ -106,6 +106,8 @@ class HAKOBI_EXPORT Input {
     [[nodiscard]] std::span<const std::int64_t> steps() const;
     [[nodiscard]] std::span<const double> times() const;
     [[nodiscard]] const std::string& time_units() const;
+    /// CF's name for the calendar of time_units(): "standard" if the file names none, "" if times do not count from a date.
+    [[nodiscard]] const std::string& calendar() const;
 
     /// Contents of a step (-1: the last), in the file's order. Local; throws not_found if the step does not exist.
     [[nodiscard]] const std::vector<InputField>& fields(std::int64_t step = -1) const;

@@ -45,6 +45,9 @@ struct OutputOptions {
     Attributes attributes =
         {};  ///< other global ones: "institution", "history", … Default "source": Hakobi's
     std::string time_units = "s";  ///< units of begin_step's time: "seconds since 2011-03-11 05:46:24"
+    /// CF's calendar of time_units that count from a date: "standard" ("gregorian"), "proleptic_gregorian", "noleap"
+    /// ("365_day"), "all_leap" ("366_day"), "360_day" or "julian". "": "standard". An attribute of `time` in the files.
+    std::string calendar = {};
     /// Compression of fields of at least 16 KiB: "none"; "deflate" ("deflate:1" to "deflate:9", default level 1), which
     /// every NetCDF-4 reader supports; or "zstd" ("zstd:1" to "zstd:22", default level 3), for which a reader needs HDF5's
     /// filter 32015. Both shuffle the bytes first. Chunks have at most 1 MiB, and their shape depends only on the field's

@@ -327,6 +327,7 @@ _PROTOTYPES: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "hakobi_input_steps": (POINTER(c_int64), (c_void_p,)),
     "hakobi_input_times": (POINTER(c_double), (c_void_p,)),
     "hakobi_input_time_units": (c_char_p, (c_void_p,)),
+    "hakobi_input_calendar": (c_char_p, (c_void_p,)),
     "hakobi_input_field_name": (c_char_p, (c_void_p, c_int64, c_int)),
     "hakobi_input_get_field": (c_int, (c_void_p, c_int64, c_char_p, POINTER(InputFieldC))),
     "hakobi_input_get_axis": (c_int, (c_void_p, c_int64, c_int, POINTER(InputAxisC))),

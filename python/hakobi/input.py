@@ -78,6 +78,8 @@ class Input:
         self.steps: list[int] = numbers[:num]  #: the steps' numbers, ascending, possibly with gaps
         self.times: list[float] = times[:num]  #: one a step, in time_units; NaN where a file has none
         self.time_units: str = self._library.hakobi_input_time_units(handle).decode()
+        #: CF's name; "standard" where the file names none, "" where times do not count from a date
+        self.calendar: str = self._library.hakobi_input_calendar(handle).decode()
 
     @classmethod
     def open(

@@ -79,7 +79,8 @@ def dataset_of(steps: Input, prefix: str) -> xarray.Dataset:
             continue
         lazy = indexing.LazilyIndexedArray(_Steps(prefix, steps.steps, field))
         variables[name] = xarray.Variable(("time", *field.dims), lazy, dict(field.attributes))
-    coordinates: dict[str, Any] = {"time": ("time", np.array(steps.times), {"units": steps.time_units})}
+    time = {"units": steps.time_units, "calendar": steps.calendar}
+    coordinates: dict[str, Any] = {"time": ("time", np.array(steps.times), {k: v for k, v in time.items() if v})}
     for axis in steps.axes:
         if len(axis.values):
             attributes = {"units": axis.units, "standard_name": axis.standard_name, **axis.attributes}

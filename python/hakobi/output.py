@@ -210,6 +210,7 @@ class Output:
         title: str = "",
         attributes: Mapping[str, AttributeLike] | None = None,
         time_units: str = "s",
+        calendar: str = "",
         compression: str = "none",
         significant_bits: int = 0,
         sync: bool = False,
@@ -225,6 +226,7 @@ class Output:
     ) -> Output:
         """Collective over `comm`; all arguments equal on all ranks. `axes`: the grid's dimensions, slowest first.
         `attributes`: global ones besides the title; each is a text, a number or several numbers.
+        `calendar`: CF's name ("noleap", "360_day", …) for time_units that count from a date; without one "standard".
 
         `asynchronous`: end_step returns once the values are copied (at most `asynchronous_bytes` per node), and they
         are stored while the program continues. None: if the method supports it and memory suffices; see `explain`.
@@ -246,6 +248,7 @@ class Output:
             "format": format,
             "title": title,
             "time_units": time_units,
+            "calendar": calendar,
             "compression": compression,
             "significant_bits": significant_bits,
             "sync": int(sync),

@@ -170,6 +170,32 @@ TEST_F(CApi, OptionsTakeOnlyValuesOfTheirKind) {
     hakobi_options_free(options);
 }
 
+TEST_F(CApi, ACalendarIsWrittenAndReadBack) {
+    const auto create_with = [&](const char* calendar, hakobi_output** out) {
+        hakobi_options* options = nullptr;
+        EXPECT_EQ(hakobi_options_create(&options), HAKOBI_OK);
+        EXPECT_EQ(hakobi_options_set(options, "time_units", "days since 2000-01-01"), HAKOBI_OK);
+        EXPECT_EQ(hakobi_options_set(options, "calendar", calendar), HAKOBI_OK);
+        const int code = hakobi_output_create(comm_, (folder_ + "/year").c_str(), options, out);
+        hakobi_options_free(options);
+        return code;
+    };
+    hakobi_output* out = nullptr;
+    EXPECT_EQ(same_everywhere(create_with("360_days", &out)), HAKOBI_INVALID_ARGUMENT);
+    EXPECT_NE(text().find("did you mean '360_day'?"), std::string::npos) << text();
+    ASSERT_EQ(create_with("360_day", &out), HAKOBI_OK) << text();
+    EXPECT_EQ(hakobi_output_begin_step(out, 1), HAKOBI_OK);
+    EXPECT_EQ(hakobi_output_end_step(out), HAKOBI_OK) << text();
+    EXPECT_EQ(hakobi_output_close(out), HAKOBI_OK) << text();
+    hakobi_output_free(out);
+    hakobi_input* in = nullptr;
+    ASSERT_EQ(hakobi_input_open(comm_, (folder_ + "/year").c_str(), nullptr, &in), HAKOBI_OK) << text();
+    EXPECT_STREQ(hakobi_input_calendar(in), "360_day");
+    EXPECT_EQ(hakobi_input_close(in), HAKOBI_OK);
+    hakobi_input_free(in);
+    EXPECT_EQ(hakobi_input_calendar(nullptr), nullptr);
+}
+
 TEST_F(CApi, AFieldThatOneRankCannotPutFailsTheStepOnAll) {
     const hakobi_block block = split(4, 6);
     const std::vector<double> values(static_cast<std::size_t>(block.count[0] * block.count[1]), 1.0);

@@ -172,6 +172,9 @@ const double* hakobi_input_times(const hakobi_input* in) {
 const char* hakobi_input_time_units(const hakobi_input* in) {
     return in != nullptr ? in->input.time_units().c_str() : nullptr;
 }
+const char* hakobi_input_calendar(const hakobi_input* in) {
+    return in != nullptr ? in->input.calendar().c_str() : nullptr;
+}
 
 const char* hakobi_input_field_name(const hakobi_input* in, int64_t step, int index) {
     const char* name = nullptr;

@@ -46,6 +46,7 @@ constexpr std::array setters{
     Setter{"format", [](OutputOptions& o, std::string_view, std::string_view v) { o.format = v; }},
     Setter{"title", [](OutputOptions& o, std::string_view, std::string_view v) { o.title = v; }},
     Setter{"time_units", [](OutputOptions& o, std::string_view, std::string_view v) { o.time_units = v; }},
+    Setter{"calendar", [](OutputOptions& o, std::string_view, std::string_view v) { o.calendar = v; }},
     Setter{"compression", [](OutputOptions& o, std::string_view, std::string_view v) { o.compression = v; }},
     Setter{"significant_bits", [](OutputOptions& o, std::string_view n,
                                   std::string_view v) { o.significant_bits = integer<int>(n, v); }},

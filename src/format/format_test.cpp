@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include "format/calendar.hpp"
 #include "format/format.hpp"
 #include "format/step.hpp"
 
@@ -148,10 +149,41 @@ TEST(Description, RefusesNamesAndShapesThatAFileCannotHold) {
     EXPECT_TRUE(check_description(step_of({axis("x", 4)}, {field("a", {4})})).ok());
 }
 
+TEST(Calendar, IsOneOfCfsAndOfADate) {
+    EXPECT_TRUE(check_calendar("", "s").ok());
+    for (const char* name : {"standard", "gregorian", "proleptic_gregorian", "noleap", "365_day", "all_leap",
+                             "366_day", "360_day", "julian"}) {
+        EXPECT_TRUE(check_calendar(name, "days since 2000-01-01").ok()) << name;
+    }
+    const Status misspelt = check_calendar("no_leap", "days since 2000-01-01");
+    EXPECT_EQ(misspelt.code(), ErrorCode::invalid_argument);
+    EXPECT_TRUE(misspelt.text().starts_with("unknown calendar 'no_leap': did you mean 'noleap'?"))
+        << misspelt.text();
+    EXPECT_NE(check_calendar("moon", "days since 2000-01-01").text().find("known: standard, "),
+              std::string::npos);
+    EXPECT_EQ(check_calendar("noleap", "s").code(), ErrorCode::invalid_argument);
+    StepDescription step = step_of({}, {field("a", {4})});
+    step.calendar = "noleap";
+    EXPECT_EQ(check_description(step).code(), ErrorCode::invalid_argument);
+    step.time_units = "days since 2000-01-01";
+    EXPECT_TRUE(check_description(step).ok());
+}
+
+TEST(Calendar, HasTwoNamesAndADefault) {
+    EXPECT_TRUE(is_same_calendar("noleap", "365_day"));
+    EXPECT_TRUE(is_same_calendar("gregorian", "standard"));
+    EXPECT_TRUE(is_same_calendar("366_day", "all_leap"));
+    EXPECT_FALSE(is_same_calendar("julian", "standard"));
+    EXPECT_EQ(calendar_of("days since 2000-01-01", ""), "standard");
+    EXPECT_EQ(calendar_of("days since 2000-01-01", "360_day"), "360_day");
+    EXPECT_EQ(calendar_of("s", "360_day"), "");
+}
+
 TEST(Description, SurvivesEncodingAndNoOtherBytesDo) {
     StepDescription step =
         step_of({axis("y", 4), axis("x", 5)}, {field("a", {4, 5}), field("b", {4, 5}, ValueType::int32)});
     step.fields[1].dims = {"y", "x"};
+    step.calendar = "noleap";
     std::vector<std::byte> bytes = encode_step(step);
     Result<StepDescription> decoded = decode_step(bytes);
     ASSERT_TRUE(decoded.ok());

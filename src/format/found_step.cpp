@@ -15,6 +15,7 @@ std::vector<std::byte> encode_found(const FoundStep& step) {
     ByteWriter writer;
     writer.put_text(step.title);
     writer.put_text(step.time_units);
+    writer.put_text(step.calendar);
     put_attributes(writer, step.attributes);
     writer.put(std::ssize(step.axes));
     for (const Axis& axis : step.axes) {
@@ -48,6 +49,7 @@ Result<FoundStep> decode_found(std::span<const std::byte> bytes) {
     FoundStep step;
     step.title = reader.get_text();
     step.time_units = reader.get_text();
+    step.calendar = reader.get_text();
     step.attributes = get_attributes(reader);
     for (auto n = reader.get_count(40); n > 0; --n) {
         Axis axis;

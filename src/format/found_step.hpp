@@ -30,6 +30,7 @@ struct FoundField {
 struct FoundStep {
     double time = 0;  ///< NaN where the file has none
     std::string title, time_units;
+    std::string calendar = {};  ///< calendar_of(time_units, what the file says)
     Attributes attributes = {};
     std::vector<Axis> axes;  ///< dimensions of fields; values where they have a coordinate variable
     std::vector<FoundField> fields;

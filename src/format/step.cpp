@@ -7,6 +7,7 @@
 #include <set>
 
 #include "base/bytes.hpp"
+#include "format/calendar.hpp"
 #include "format/names.hpp"
 #include "region/block.hpp"
 
@@ -154,6 +155,7 @@ Status check_description(const StepDescription& step) {
             return bad("field " + field.name + ": with it the step is too large for a file");
     }
     if (step.time_units.empty()) return bad("time_units is empty");
+    if (Status status = check_calendar(step.calendar, step.time_units); !status.ok()) return status;
     constexpr std::array<std::string_view, 2> globals = {"Conventions", "title"};
     if (Status status = check_attributes("the output", step.attributes, globals, std::nullopt); !status.ok())
         return status;
@@ -264,6 +266,7 @@ std::vector<std::byte> encode_step(const StepDescription& step) {
     writer.put(static_cast<std::int64_t>(step.fields.size()));
     for (const FieldDescription& field : step.fields) put_field(writer, field);
     put_attributes(writer, step.attributes);
+    writer.put_text(step.calendar);
     return writer.take();
 }
 
@@ -284,6 +287,7 @@ Result<StepDescription> decode_step(std::span<const std::byte> bytes) {
     step.fields.resize(static_cast<std::size_t>(reader.get_count(least_field_bytes)));
     for (FieldDescription& field : step.fields) field = get_field(reader);
     step.attributes = get_attributes(reader);
+    step.calendar = reader.get_text();
     if (!reader.ok() || !reader.at_end())
         return Status(ErrorCode::format, "the description of the step is damaged");
     return step;
@@ -294,6 +298,8 @@ std::string difference(const StepDescription& mine, const StepDescription& other
     if (mine.title != other.title) return "title is " + quoted(mine.title) + ", not " + quoted(other.title);
     if (mine.time_units != other.time_units)
         return "time_units is " + quoted(mine.time_units) + ", not " + quoted(other.time_units);
+    if (mine.calendar != other.calendar)
+        return "calendar is " + quoted(mine.calendar) + ", not " + quoted(other.calendar);
     if (encode_step({.title = {}, .time_units = {}, .time = mine.time, .axes = {}, .fields = {}}) !=
         encode_step({.title = {}, .time_units = {}, .time = other.time, .axes = {}, .fields = {}})) {
         return "the time is " + std::to_string(mine.time) + ", not " + std::to_string(other.time);

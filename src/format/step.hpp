@@ -76,6 +76,7 @@ struct StepDescription {
     std::vector<Axis> axes;
     std::vector<FieldDescription> fields;
     Attributes attributes = {};
+    std::string calendar = {};  ///< of time_units, CF's name for it; "": the default
 };
 
 /// CF's attribute: "lat lon".

@@ -304,6 +304,9 @@ std::span<const double> Input::times() const {
 const std::string& Input::time_units() const {
     return impl_->found(impl_->steps.numbers.size() - 1).time_units;
 }
+const std::string& Input::calendar() const {
+    return impl_->found(impl_->steps.numbers.size() - 1).calendar;
+}
 
 namespace {
 template <class T>

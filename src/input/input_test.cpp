@@ -76,7 +76,8 @@ TEST_F(InputTest, SaysWhatIsThere) {
                      .values = std::vector<double>(23, 1)},
                     {.name = "lon", .units = "degrees_east", .values = std::vector<double>(37, 2)}},
            .title = "a run",
-           .time_units = "seconds since 2011-03-11"},
+           .time_units = "seconds since 2011-03-11",
+           .calendar = "360_day"},
           {{"eta", ValueType::float64, {23, 37}, even_blocks},
            {"u", ValueType::float32, {5, 23, 37}, even_blocks}});
     Input in = Input::open(comm, prefix());
@@ -84,6 +85,7 @@ TEST_F(InputTest, SaysWhatIsThere) {
               (std::vector<std::int64_t>{0, 1, 2}));
     EXPECT_EQ(std::vector<double>(in.times().begin(), in.times().end()), (std::vector<double>{0, 0.25, 0.5}));
     EXPECT_EQ(in.time_units(), "seconds since 2011-03-11");
+    EXPECT_EQ(in.calendar(), "360_day");
     ASSERT_EQ(in.fields(1).size(), 2U);
     EXPECT_EQ(
         in.field("u"),

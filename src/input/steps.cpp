@@ -12,6 +12,7 @@
 #include "base/bytes.hpp"
 #include "base/guard.hpp"
 #include "base/nearest.hpp"
+#include "format/calendar.hpp"
 #include "format/format.hpp"
 #include "mpi/messages.hpp"
 #include "output/piece_set.hpp"
@@ -88,6 +89,7 @@ Result<format::FoundStep> read_pieces(const std::string& folder) {
     format::FoundStep found{.time = step.time,
                             .title = step.title,
                             .time_units = step.time_units,
+                            .calendar = format::calendar_of(step.time_units, step.calendar),
                             .attributes = step.attributes,
                             .axes = step.axes,
                             .fields = {}};

@@ -74,7 +74,8 @@ Status check_options(std::string_view prefix, const OutputOptions& options) {
                                       .time = 0,
                                       .axes = options.axes,
                                       .fields = {},
-                                      .attributes = options.attributes});
+                                      .attributes = options.attributes,
+                                      .calendar = options.calendar});
 }
 
 /// Collective: invalid_argument when ranks passed different things to create.
@@ -85,7 +86,8 @@ mpi::Agreed agree_on_options(const Comm& comm, const Status& local, std::string_
                                         .time = 0,
                                         .axes = options.axes,
                                         .fields = {},
-                                        .attributes = options.attributes};
+                                        .attributes = options.attributes,
+                                        .calendar = options.calendar};
     if (output::StepAgreement found = output::agree_on_step(comm, local, empty, false);
         !found.error.status.ok()) {
         return found.error;
@@ -199,6 +201,7 @@ Output Output::create(const Comm& comm, std::string_view prefix, OutputOptions o
     impl->next_step = reader.get<std::int64_t>();
     impl->step.description.title = impl->options.title;
     impl->step.description.time_units = impl->options.time_units;
+    impl->step.description.calendar = impl->options.calendar;
     impl->step.description.axes = impl->options.axes;
     impl->step.description.attributes = impl->options.attributes;
     impl->created_s = now_s();

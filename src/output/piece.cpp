@@ -19,7 +19,7 @@ namespace {
 
 constexpr std::array<char, 8> magic = {'h', 'a', 'k', 'o', 'b', 'i', ':', 'p'};
 constexpr std::array<char, 8> whole = {'w', 'h', 'o', 'l', 'e', ':', 'p', '\n'};
-constexpr std::uint32_t version = 3, byte_order = 0x01020304;
+constexpr std::uint32_t version = 4, byte_order = 0x01020304;
 
 struct Preamble {
     std::array<char, 8> magic;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "format/calendar.hpp"
 #include "format/mesh_arrays.hpp"
 
 namespace hakobi::output {
@@ -70,6 +71,9 @@ std::string difference(const Axis& put, const Axis& found) {
 std::string difference(const format::StepDescription& put, const format::FoundStep& found) {
     if (put.time_units != found.time_units)
         return "its times are in '" + put.time_units + "', not in '" + found.time_units + "'";
+    const std::string calendar = format::calendar_of(put.time_units, put.calendar);
+    if (!format::is_same_calendar(calendar, found.calendar))
+        return "its times are in the calendar '" + calendar + "', not in '" + found.calendar + "'";
     const Result<format::Dimensions> dimensions = format::dimensions_of(put);
     if (!dimensions.ok()) return dimensions.status().text();
     const auto is_of_mesh = [](const std::string& name) { return name == format::ghosts_array; };

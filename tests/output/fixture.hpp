@@ -281,7 +281,9 @@ inline std::vector<char> reference_file(const OutputOptions& options, std::int64
                                         .time_units = options.time_units,
                                         .time = 0.25 * static_cast<double>(step),
                                         .axes = options.axes,
-                                        .fields = {}};
+                                        .fields = {},
+                                        .attributes = {},
+                                        .calendar = options.calendar};
     const filter::Filters filters =
         filter::parse_filters(options.compression, options.significant_bits).value();
     std::vector<std::vector<std::byte>> arrays;

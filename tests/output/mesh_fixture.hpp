@@ -142,7 +142,9 @@ class ReferenceMesh {
                                                   .time_units = options.time_units,
                                                   .time = time,
                                                   .axes = {},
-                                                  .fields = fields_};
+                                                  .fields = fields_,
+                                                  .attributes = {},
+                                                  .calendar = options.calendar};
         const format::Layout layout =
             format::find_format(options.format).value()->lay_out(description).value();
         std::vector<char> bytes(static_cast<std::size_t>(layout.file_bytes), 0);

@@ -58,7 +58,7 @@ class EveryMeshWay : public RanksTest, public ::testing::WithParamInterface<Way>
 };
 
 TEST_P(EveryMeshWay, WritesAFixedMeshOnceAndLinksToIt) {
-    expect_fixed({.title = "a mesh", .time_units = "s"});
+    expect_fixed({.title = "a mesh", .time_units = "days since 2000-01-01", .calendar = "360_day"});
 }
 
 TEST_P(EveryMeshWay, WritesTheSameSyncedNotHiddenAndThroughSmallBuffers) {

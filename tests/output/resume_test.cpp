@@ -100,6 +100,23 @@ TEST_P(ResumeTest, AnotherGridIsRefused) {
     expect_steps(3);
 }
 
+TEST_P(ResumeTest, AnotherCalendarIsRefusedAndItsOtherNameIsNot) {
+    const char* const days = "days since 2000-01-01";
+    write_run({.method = "root", .time_units = days, .calendar = "noleap"}, 0, 0);
+    for (const std::string other : {"360_day", ""}) {
+        Output out = Output::create(
+            comm, prefix(), {.method = GetParam(), .time_units = days, .calendar = other, .resume = true});
+        const Error error = error_of([&] { write_step(out, comm, 1, fields); });
+        const std::string named = other.empty() ? "standard" : other;
+        EXPECT_NE(std::string(error.what()).find("the calendar '" + named + "', not in 'noleap'"),
+                  std::string::npos)
+            << error.what();
+        EXPECT_TRUE(is_same_everywhere(comm, error)) << error.what();
+        out.close();
+    }
+    write_run({.method = GetParam(), .time_units = days, .calendar = "365_day", .resume = true}, 1, 1);
+}
+
 TEST_P(ResumeTest, OtherCoordinatesAreRefused) {
     const std::vector<TestField> put = {{"eta", ValueType::float64, {5, 4}, even_blocks}};
     const auto axes = [](double last) {

@@ -45,6 +45,7 @@ def test_one_process_reads_a_series_without_mpi(prefix: str) -> None:
         assert steps.steps == [0, 1]
         assert steps.times == [0, 60]
         assert steps.time_units == "seconds since 2011-03-11 05:46:24"
+        assert steps.calendar == "standard"
         assert steps.fields == ["eta", "cell", "number", "depth"]
         field = steps.field("eta")
         assert (field.dims, field.shape, field.type) == (("lat", "lon"), (NY, NX), "double")

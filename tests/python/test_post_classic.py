@@ -26,6 +26,7 @@ def write(path: Path, kind: str) -> Path:
             file.createVariable(name, "f8", (name,))[:] = np.arange(size) * 0.5
             file[name].units = units
         file.createVariable("time", "f8", ("time",)).units = "seconds since 2011-03-11 05:46:24"
+        file["time"].calendar = "noleap"
         eta = file.createVariable("eta", "f4", ("time", "lat", "lon"), fill_value=-999.0)
         eta.units = "m"
         flags = file.createVariable("flags", "i2", ("time", "lat", "lon"))  # an odd number of bytes a record
@@ -45,6 +46,7 @@ def test_fields_are_read_as_they_were_written(tmp_path: Path, kind: str) -> None
     with Step.open(write(tmp_path / "run.nc", kind)) as step:
         assert list(step.fields) == ["eta", "flags", "packed"]
         assert (step.times, step.time_units) == ((0.0, 60.0, 120.0), "seconds since 2011-03-11 05:46:24")
+        assert step.found.calendar == "noleap"
         assert step.left_out == {"names": "not a field of numbers"}
         eta = step.fields["eta"]
         assert (eta.num_times, eta.units, [a.kind for a in eta.axes]) == (3, "m", ["lat", "lon"])

@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 import xarray
 
+import hakobi
 from hakobi import programs
 from running import run_python
 
@@ -221,6 +222,24 @@ def test_a_prefix_may_have_any_character(tmp_path: Path, name: str) -> None:
         np.testing.assert_array_equal(file["eta"][3], eta(1))
         np.testing.assert_array_equal(file["energy"][:], [0, 2.5, 0, 2.5])
         np.testing.assert_array_equal(file["depth"][2, :3], [20, 21, 22])
+
+
+@pytest.mark.parametrize("calendar", ["noleap", "360_day", "all_leap", "julian", "proleptic_gregorian", "365_day"])
+def test_times_are_of_their_calendar(tmp_path: Path, calendar: str) -> None:
+    """The second of two steps is a day after 28 February 2000."""
+    script = WRITER.replace("seconds since 2020-01-01", "minutes since 2000-02-28 23:00")
+    done = run_python(script, tmp_path, "run", "2", f"{{'calendar': {calendar!r}}}")
+    assert done.returncode == 0, done.stderr
+    day = {"noleap": (3, 1), "365_day": (3, 1)}.get(calendar, (2, 29))
+    for path in (tmp_path / "run_000001.nc", tmp_path / "run.series.nc"):
+        with xarray.open_dataset(path, decode_times=xarray.coders.CFDatetimeCoder(use_cftime=True)) as shown:
+            when = shown["time"].values[-1]
+            assert (when.month, when.day, when.hour) == (*day, 0)
+            assert shown["time"].encoding["calendar"] == calendar
+    with hakobi.Input.open(tmp_path / "run") as steps:
+        assert steps.calendar == calendar
+        when = steps.to_xarray()["time"].dt
+        assert (int(when.month[-1]), int(when.day[-1])) == day
 
 
 def test_many_steps_are_read_through_chapters(tmp_path: Path) -> None:

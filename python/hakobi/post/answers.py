@@ -71,6 +71,7 @@ def describe_step(opened: OpenStep) -> dict[str, Any]:
         "overview_bytes": opened.overview.num_bytes if opened.overview else 0,
         "times": [number(t) for t in step.times],
         "time_units": step.time_units,
+        "calendar": step.found.calendar,
         "axes": axes,
         "fields": fields,
         "left_out": step.left_out,

@@ -150,7 +150,7 @@ class _Survey:
                 found.left_out[variable.name] = "more than three dimensions and time"
             else:
                 found.fields[variable.name] = self._field(variable, inner[-3:], shape[0] if has_time else 0)
-        found.times, found.time_units = self._times()
+        found.times, found.time_units, found.calendar = self._times()
         return found
 
     def _has_time(self, variable: _Variable) -> bool:
@@ -188,15 +188,16 @@ class _Survey:
         values = np.ndarray((max(0, count),), variable.dtype, data, strides=(stride,))
         return [float(v) for v in values] if count == size else []
 
-    def _times(self) -> tuple[tuple[float, ...], str]:
+    def _times(self) -> tuple[tuple[float, ...], str, str]:
         for variable in self._head.variables:
             if len(variable.dimensions) == 1 and (
                 variable.name.lower() in TIME_NAMES or _text(variable, "axis") == "T" or self._is_record(variable)
             ):
                 dimension = self._head.dimensions[variable.dimensions[0]][0]
                 if variable.name == dimension or variable.name.lower() in TIME_NAMES:
-                    return tuple(self._values(variable)), _text(variable, "units")
-        return (), ""
+                    units, calendar = _text(variable, "units"), _text(variable, "calendar")
+                    return tuple(self._values(variable)), units, calendar
+        return (), "", ""
 
     def _axis(self, dimension: int) -> Axis:
         if dimension not in self._axes:

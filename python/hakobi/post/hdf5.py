@@ -121,26 +121,26 @@ class _Survey:
             return 1 if len(names) >= MOST_FIELDS else None
 
         self._file.visititems(visit)
-        times: tuple[float, ...] = ()
-        units = ""
+        found = Found(self._fields, left_out=self._left_out)
         for name in names:
             dataset = self._file[name]
             if self._is_coordinate(name, dataset):
                 if name.rpartition("/")[2].lower() in TIME_NAMES and dataset.ndim <= 1:
-                    times, units = self._times(dataset)
+                    found.times, found.time_units, found.calendar = self._times(dataset)
                 continue
             reason = self._reason_against(dataset)
             if not reason:
                 self._fields[name] = self._field(name, dataset)
             elif dataset.ndim >= 2:
                 self._left_out[name] = reason
-        return Found(self._fields, times, units, self._left_out)
+        return found
 
     @staticmethod
-    def _times(dataset: Any) -> tuple[tuple[float, ...], str]:
+    def _times(dataset: Any) -> tuple[tuple[float, ...], str, str]:
         if dataset.dtype.kind not in "fiu" or dataset.size > MOST_COORDINATES:
-            return (), ""
-        return tuple(float(value) for value in np.atleast_1d(dataset[()])), attribute_text(dataset, "units")
+            return (), "", ""
+        times = tuple(float(value) for value in np.atleast_1d(dataset[()]))
+        return times, attribute_text(dataset, "units"), attribute_text(dataset, "calendar")
 
     @staticmethod
     def _is_coordinate(name: str, dataset: Any) -> bool:

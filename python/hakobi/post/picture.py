@@ -136,12 +136,17 @@ def _map_for(limits: tuple[float, float]) -> str:
     return "swell" if is_two_sided else "tide"
 
 
+#: Calendars that need not be said of dates.
+_USUAL = ("", "standard", "gregorian", "proleptic_gregorian")
+
+
 def _when(opened: OpenStep, number: int, time: int) -> str:
     step = opened.step
     if step.found.label:
         return step.found.label
     if time < len(step.times):
-        return f"{step.times[time]:g} {step.time_units}".rstrip()
+        when = f"{step.times[time]:g} {step.time_units}".rstrip()
+        return when if step.found.calendar in _USUAL else f"{when} ({step.found.calendar})"
     return f"step {number}" if number >= 0 else ""
 
 

@@ -105,6 +105,7 @@ class Found:
     fields: dict[str, Field] = field(default_factory=dict)
     times: tuple[float, ...] = ()
     time_units: str = ""
+    calendar: str = ""  # CF's name; "": "standard"
     left_out: dict[str, str] = field(default_factory=dict)
     reader: Reader | None = None
     mesh: Mesh | None = None

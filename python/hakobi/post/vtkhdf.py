@@ -120,7 +120,8 @@ class _Survey:
         self._take_fields(parts, len(times))
         times = times or self._time_of_file()
         mesh = Mesh(self._opener.files, self._arrays, self._fields, parts, self._bases)
-        return Found({}, times, self._time_units(), self._left_out, mesh=mesh, kind="vtkhdf")
+        units, calendar = self._time_units()
+        return Found({}, times, units, calendar, self._left_out, mesh=mesh, kind="vtkhdf")
 
     def _array(self, name: str, kinds: str) -> Rows:
         found = self._opener.find(f"VTKHDF/{name}")
@@ -268,12 +269,13 @@ class _Survey:
                 return (float(np.asarray(found[1][()]).reshape(-1)[0]),)
         return ()
 
-    def _time_units(self) -> str:
+    def _time_units(self) -> tuple[str, str]:
+        """And their calendar."""
         for place in ("Steps/Values", *(f"FieldData/{name}" for name in _TIMES)):
             found = self._opener.find(f"VTKHDF/{place}")
             if found and (units := attribute_text(found[1], "units")):
-                return units
-        return ""
+                return units, attribute_text(found[1], "calendar")
+        return "", ""
 
 
 def _components(width: int) -> list[tuple[str, int | None]]:

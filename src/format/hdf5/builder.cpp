@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "format/attributes.hpp"
+#include "format/calendar.hpp"
 
 namespace hakobi::format {
 namespace {
@@ -81,8 +82,7 @@ void describe_time(hid_t dataset, const StepDescription& step) {
     put_text(dataset, "standard_name", "time");
     put_text(dataset, "axis", "T");
     put_text(dataset, "units", step.time_units);
-    // Only a time since a date has a calendar; seconds of model time have none.
-    if (step.time_units.find(" since ") != std::string::npos) put_text(dataset, "calendar", "standard");
+    put_text(dataset, "calendar", calendar_of(step.time_units, step.calendar));
 }
 
 Builder::Builder(SparseImage& image, hsize_t alignment_bytes, H5F_libver_t newest)

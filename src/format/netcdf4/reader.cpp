@@ -14,6 +14,7 @@
 #include <cmath>
 #include <limits>
 
+#include "format/calendar.hpp"
 #include "format/hdf5/chunk_reader.hpp"
 #include "format/hdf5/hdf5.hpp"
 #include "format/hdf5/reading.hpp"
@@ -89,6 +90,7 @@ class Reader {
         if (is_record) {
             records_.push_back(name);
             step.time_units = text_attribute(attributes, "units");
+            step.calendar = calendar_of(step.time_units, text_attribute(attributes, "calendar"));
             if (extents[0] == 1 && !is_bare_scale(dataset))
                 check(H5Dread(dataset, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, &step.time),
                       "H5Dread");

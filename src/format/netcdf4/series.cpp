@@ -213,7 +213,8 @@ StepDescription described(const FoundStep& found) {
                          .time = found.time,
                          .axes = found.axes,
                          .fields = {},
-                         .attributes = found.attributes};
+                         .attributes = found.attributes,
+                         .calendar = found.calendar};
     for (const char* ours : {"title", "Conventions", mark}) step.attributes.erase(ours);
     for (const FoundField& from : found.fields) {
         if (!from.type || !from.link.empty()) continue;

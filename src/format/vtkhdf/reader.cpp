@@ -6,6 +6,7 @@
 #include <array>
 #include <limits>
 
+#include "format/calendar.hpp"
 #include "format/hdf5/reading.hpp"
 #include "format/mesh_arrays.hpp"
 
@@ -104,6 +105,7 @@ class Reader {
         const Handle dataset(H5Dopen2(group, "TimeValue", H5P_DEFAULT), H5Dclose, "H5Dopen2");
         check(H5Dread(dataset, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, &step.time), "H5Dread");
         step.time_units = text_attribute(field.shown.attributes, "units");
+        step.calendar = calendar_of(step.time_units, text_attribute(field.shown.attributes, "calendar"));
     }
 
     hid_t file_;

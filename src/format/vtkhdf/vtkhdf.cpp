@@ -15,8 +15,8 @@
 
 #include "format/alignment.hpp"
 #include "format/format.hpp"
-#include "format/mesh_arrays.hpp"
 #include "format/hdf5/builder.hpp"
+#include "format/mesh_arrays.hpp"
 #include "format/vtkhdf/reader.hpp"
 
 namespace hakobi::format {
@@ -106,6 +106,7 @@ std::int64_t put_time(GridBuilder& builder, const Groups& groups, const StepDesc
     const hid_t time =
         builder.create_array(groups.field_data, std::string(time_name), ValueType::float64, {1});
     put_text(time, "units", step.time_units);
+    put_text(time, "calendar", step.calendar);
     check(H5Dwrite(time, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, &step.time), "H5Dwrite");
     return offset_of(time);
 }

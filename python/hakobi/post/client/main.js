@@ -191,7 +191,7 @@ function pickOnMesh(body, at) {
 function whenText() {
   if (now.step.label) return now.step.label;
   const value = now.step.times[now.time];
-  return value === undefined ? `step ${now.file < 0 ? now.time : now.file}` : timeText(value, now.step.time_units);
+  return value === undefined ? `step ${now.file < 0 ? now.time : now.file}` : timeText(value, now.step.time_units, now.step.calendar);
 }
 
 function whereText() {

@@ -53,14 +53,64 @@ export function ticks(low, high, wanted) {
 
 const UNITS = { s: 1, sec: 1, second: 1, seconds: 1, min: 60, minute: 60, minutes: 60, h: 3600, hour: 3600, hours: 3600, d: 86400, day: 86400, days: 86400 };
 
-// A time of CF ("seconds since 2011-03-11 05:46:24") as date and clock, else the number and its unit.
-export function time(value, units) {
+const MONTHS = [31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
+
+// Lengths of the months of a calendar whose years are alike, else nothing.
+function monthsOf(calendar) {
+  if (calendar === '360_day') return MONTHS.map(() => 30);
+  if (calendar === 'noleap' || calendar === '365_day') return MONTHS;
+  if (calendar === 'all_leap' || calendar === '366_day') return MONTHS.map((days, month) => (month === 1 ? 29 : days));
+  return null;
+}
+
+const isGregorian = (calendar, isLate) => (calendar === 'julian' ? false : calendar === 'proleptic_gregorian' || isLate);
+
+// The day's number in a calendar of CF: of a calendar with leap years the Julian day number (Richards, 2013).
+function dayOf(year, month, day, calendar) {
+  const months = monthsOf(calendar);
+  if (months) return year * months.reduce((a, b) => a + b) + months.slice(0, month - 1).reduce((a, b) => a + b, 0) + day - 1;
+  const isEarly = Math.floor((14 - month) / 12); // January and February end the year before
+  const y = year + 4800 - isEarly;
+  const count = day + Math.floor((153 * (month + 12 * isEarly - 3) + 2) / 5) + 365 * y + Math.floor(y / 4);
+  const isLate = year * 10000 + month * 100 + day >= 15821015;
+  return isGregorian(calendar, isLate) ? count - Math.floor(y / 100) + Math.floor(y / 400) - 32045 : count - 32083;
+}
+
+function dateOf(number, calendar) {
+  const months = monthsOf(calendar);
+  if (months) {
+    const length = months.reduce((a, b) => a + b);
+    let month = 0;
+    let day = number - Math.floor(number / length) * length;
+    for (; day >= months[month]; month += 1) day -= months[month];
+    return [Math.floor(number / length), month + 1, day + 1];
+  }
+  const isNew = isGregorian(calendar, number >= 2299161);
+  const centuries = isNew ? Math.floor((4 * (number + 32044) + 3) / 146097) : 0;
+  const days = isNew ? number + 32044 - Math.floor(146097 * centuries / 4) : number + 32082;
+  const year = Math.floor((4 * days + 3) / 1461);
+  const rest = days - Math.floor(1461 * year / 4);
+  const month = Math.floor((5 * rest + 2) / 153);
+  return [100 * centuries + year - 4800 + Math.floor(month / 10), month + 3 - 12 * Math.floor(month / 10), rest - Math.floor((153 * month + 2) / 5) + 1];
+}
+
+const SINCE = /^\s*(\w+)\s+since\s+(\d{1,4})-(\d{1,2})-(\d{1,2})(?:[ T]+(\d{1,2}):(\d{1,2})(?::(\d{1,2}))?(?:\.\d*)?)?/;
+
+// A time of CF ("seconds since 2011-03-11 05:46:24") as date and clock in its calendar, else the number and its unit.
+export function time(value, units, calendar) {
   if (typeof value !== 'number') return '';
-  const found = /^\s*(\w+)\s+since\s+(\d{4})-(\d{1,2})-(\d{1,2})(?:[ T](\d{1,2}):(\d{1,2})(?::(\d{1,2}))?)?/.exec(units || '');
-  if (found && UNITS[found[1].toLowerCase()]) {
+  const found = SINCE.exec(units || '');
+  const name = (calendar || 'standard').toLowerCase();
+  const seconds = found && UNITS[found[1].toLowerCase()] ? Math.round(value * UNITS[found[1].toLowerCase()]) : NaN;
+  if (Math.abs(seconds) < 1e14) {
     const [year, month, day, hour, minute, second] = found.slice(2).map((t) => Number(t || 0));
-    const when = new Date(Date.UTC(year, month - 1, day, hour, minute, second) + 1000 * value * UNITS[found[1].toLowerCase()]);
-    if (!Number.isNaN(when.getTime())) return `${when.toISOString().slice(0, 19).replace('T', ' ')} UTC`;
+    const clock = hour * 3600 + minute * 60 + second + seconds;
+    const days = Math.floor(clock / 86400);
+    const two = (number) => String(number).padStart(2, '0');
+    const [y, m, d] = dateOf(dayOf(year, month, day, name) + days, name);
+    const rest = clock - days * 86400;
+    const isUsual = ['standard', 'gregorian', 'proleptic_gregorian'].includes(name);
+    return `${String(y).padStart(4, '0')}-${two(m)}-${two(d)} ${two(Math.floor(rest / 3600))}:${two(Math.floor(rest / 60) % 60)}:${two(rest % 60)} ${isUsual ? 'UTC' : name}`;
   }
   if (UNITS[(units || '').toLowerCase()] === 1 || !units) return `${text(value)} s`;
   return `${text(value)} ${units}`;

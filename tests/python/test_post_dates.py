@@ -1,0 +1,52 @@
+"""Dates in `hakobi post`: CF's calendars, as the page computes them."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import cftime
+import numpy as np
+import pytest
+
+from hakobi.post import browser as browsers
+from posting import TOKEN, served, wave, write_step
+
+# Nothing here knows of MPI: once, with Open MPI, is enough where the tests run for both libraries.
+_WHY_NOT = browsers.why_not() or ("run with Open MPI" if os.environ.get("HAKOBI_MPI") == "mpich" else "")
+pytestmark = pytest.mark.skipif(bool(_WHY_NOT), reason=_WHY_NOT)
+
+
+def test_dates_are_of_the_files_calendar(tmp_path: Path) -> None:
+    """Against cftime's, also before 1582 and in the first century."""
+    calendars = ["standard", "gregorian", "proleptic_gregorian", "julian", "noleap", "365_day"]
+    calendars += ["all_leap", "366_day", "360_day"]
+    seconds = {"seconds": 1, "minutes": 60, "hours": 3600, "days": 86400}
+    random = np.random.default_rng(7)
+    cases, dates = [], []
+    for calendar in calendars:
+        for year in (1, 99, 1582, 1999, 2000):
+            for unit in seconds:
+                start = (
+                    f"{year:04}-{random.integers(1, 13):02}-{1 if year == 1582 else random.integers(1, 29):02} 05:46:24"
+                )
+                value = round(float(random.uniform(0, 3e5 * 86400)) / seconds[unit], 3)
+                when = cftime.num2date(round(value * seconds[unit]), f"seconds since {start}", calendar)
+                suffix = "UTC" if "gregorian" in calendar or calendar == "standard" else calendar
+                cases.append([value, f"{unit} since {start}", calendar])
+                dates.append(f"{when.isoformat(' ')} {suffix}")
+    write_step(tmp_path / "run_0.nc", {"eta": wave((8, 9))})
+    with served(tmp_path) as client, browsers.Browser() as browser:
+        browser.go(f"http://127.0.0.1:{client.port}/?token={TOKEN}")
+        static = browser.run("return document.querySelector('link[rel=modulepreload]').href").rpartition("/")[0]
+        script = "return import(arguments[0]).then((n) => arguments[1].map((c) => n.time(...c)))"
+        assert browser.run(script, f"{static}/numbers.js", cases) == dates
+        assert browser.run(
+            script,
+            f"{static}/numbers.js",
+            [[7, "days since 2000-02-28", ""], [7, "months since 2000-01-01", ""], [2.5, "s", ""]],
+        ) == [
+            "2000-03-06 00:00:00 UTC",
+            "7 months since 2000-01-01",
+            "2.5 s",
+        ]

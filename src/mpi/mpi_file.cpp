@@ -137,6 +137,14 @@ MPI_Datatype uncommitted_type_of(const Region& region, std::int64_t largest_coun
     return joined(std::move(types), std::move(displacements), largest_count);
 }
 
+/// ROMIO takes what stands before a colon, anywhere in a path, for the name of a file system.
+std::string name_for_library(const std::string& path) {
+#ifdef MPICH_VERSION
+    if (path.find(':') != std::string::npos) return "ufs:" + path;
+#endif
+    return path;
+}
+
 }  // namespace
 
 MPI_Datatype datatype_of(const Region& region, std::int64_t largest_count) {
@@ -161,7 +169,8 @@ Status MpiFile::open(const Comm& comm, const std::string& path, const Hints& hin
         check(MPI_Info_set(info, name.c_str(), value.c_str()), "MPI_Info_set");
     MPI_File handle = MPI_FILE_NULL;
     // Also for reading: some libraries read around the pieces that they write.
-    const int error = MPI_File_open(comm.state().internal, path.c_str(), MPI_MODE_RDWR, info, &handle);
+    const int error =
+        MPI_File_open(comm.state().internal, name_for_library(path).c_str(), MPI_MODE_RDWR, info, &handle);
     MPI_Info_free(&info);
     if (error == MPI_SUCCESS) {
         MPI_File_set_errhandler(handle, MPI_ERRORS_RETURN);

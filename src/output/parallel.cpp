@@ -41,7 +41,7 @@ class Parallel final : public Method {
     mpi::Agreed write(const Step& step) override {
         if (step.are_regions_new) find_largest_parts(step);
         std::unique_ptr<mpi::MpiFile> file;
-        Status status = mpi::MpiFile::open(comm_, step.part_path, options_.hints, file);
+        Status status = mpi::MpiFile::open(comm_, storage::system_path(step.part_path), options_.hints, file);
         if (mpi::Agreed agreed = mpi::agree(comm_, status); !agreed.status.ok()) return agreed;
         for (std::size_t p = 0; p < step.parts.size(); ++p) {
             const std::int64_t num_rounds = (largest_bytes_[p] + round_bytes_ - 1) / round_bytes_;

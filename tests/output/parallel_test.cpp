@@ -83,6 +83,20 @@ TEST_F(Rounds, ThatDoNotTakeAllValuesAreAnError) {
     EXPECT_TRUE(file->close_all().ok());
 }
 
+TEST_F(ParallelTest, APathMayHaveColons) {
+    const std::vector<TestField> fields = {{"eta", ValueType::float64, {23, 37}, even_blocks}};
+    const std::string files = folder + "/T12:00";
+    for (const std::string& prefix : {files, "ufs:" + files}) {
+        Output out = Output::create(comm, prefix, {.method = "parallel", .replace = true});
+        write_step(out, comm, 0, fields);
+        out.close();
+        barrier();
+        EXPECT_TRUE(bytes_of_file(files + "_000000.nc") == reference_file({}, 0, fields, comm.size()))
+            << prefix;
+        barrier();
+    }
+}
+
 TEST_F(ParallelTest, AHintThatMpiDoesNotTakeLeavesNoFileOpen) {
     const auto num_open = [] { return names_in("/proc/self/fd").size(); };
     const auto fail_once = [&] {

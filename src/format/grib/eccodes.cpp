@@ -7,12 +7,18 @@
 namespace hakobi::format::grib {
 namespace {
 
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+constexpr int binding = 0;  // the sanitizers end a program that binds deeply
+#else
+constexpr int binding = RTLD_DEEPBIND;
+#endif
+
 /// Deep binding: another copy of ecCodes in the process (FDB's wheel brings its own) must not answer for this one.
 void* open_library(std::string& tried) {
     const char* named = std::getenv("HAKOBI_ECCODES");
     for (const char* name : {"libeccodes.so.0", "libeccodes.so"}) {
         const char* file = named != nullptr && *named != '\0' ? named : name;
-        if (void* library = dlopen(file, RTLD_NOW | RTLD_LOCAL | RTLD_DEEPBIND)) return library;
+        if (void* library = dlopen(file, RTLD_NOW | RTLD_LOCAL | binding)) return library;
         const char* why = dlerror();
         if (tried.empty()) tried = why != nullptr ? why : file;
         if (file == named) break;

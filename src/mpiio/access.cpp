@@ -25,7 +25,7 @@ void give_up(OpenFile& file, const Status& why) {
 bool open_engine(OpenFile& file) {
     Comm& comm = file.comms->engine;
     if (!comm) comm = Comm::duplicate(file.comms->comm);
-    const io::EngineOptions options = local_options(file.hints, file.rank == 0);
+    const io::EngineOptions options = local_options(file, file.rank == 0);
     const bool is_shown = options.profile || wants_profile() || wants_explanation();
     std::unique_ptr<io::Engine> engine;
     const mpi::Agreed agreed = io::Engine::open(
@@ -180,12 +180,12 @@ mpi::Agreed close_engine(OpenFile& file) {
     return engine->close();
 }
 
-bool takes(OpenFile& file, const Access& access) {
+bool takes(OpenFile& file) {
     if (!file.why_not.empty()) {
         file.counts.add(Passed::file);
         return false;
     }
-    if (!file.is_taken() || !(access.is_write ? file.can_write : file.can_read)) {
+    if (!file.is_taken()) {
         file.counts.add(file.has_nonblocking_writes ? Passed::nonblocking : Passed::mode);
         return false;
     }
@@ -239,12 +239,36 @@ void set_status(MPI_Status* status, std::int64_t bytes) {
     PMPI_Status_set_elements_x(status, MPI_BYTE, bytes);
 }
 
-bool fits_one_transfer(std::int64_t count, MPI_Datatype type) {
-    constexpr std::int64_t most_bytes = 0x7ffff000;  // read(2), write(2)
+namespace {
+
+/// Of an access; INT64_MAX where that does not say it, 0 where there is no type.
+std::int64_t bytes_of(std::int64_t count, MPI_Datatype type) {
     MPI_Count type_bytes = 0;
     std::int64_t bytes = 0;
-    if (type == MPI_DATATYPE_NULL || PMPI_Type_size_x(type, &type_bytes) != MPI_SUCCESS) return true;
-    return !__builtin_mul_overflow(count, type_bytes, &bytes) && bytes <= most_bytes;
+    if (type == MPI_DATATYPE_NULL || PMPI_Type_size_x(type, &type_bytes) != MPI_SUCCESS) return 0;
+    return __builtin_mul_overflow(count, type_bytes, &bytes) ? INT64_MAX : bytes;
+}
+
+}  // namespace
+
+bool fits_one_transfer(std::int64_t count, MPI_Datatype type) {
+    constexpr std::int64_t most_bytes = 0x7ffff000;  // read(2), write(2)
+    return bytes_of(count, type) <= most_bytes;
+}
+
+bool may_never_end(OpenFile& file, const Access& access) {
+    if (!reads_may_never_end) return false;
+    const std::int64_t bytes = bytes_of(access.count, access.type);
+    std::int64_t position = 0;
+    if (bytes <= 0) return false;
+    wait_for_left_calls(file);
+    if (__builtin_mul_overflow(
+            access.offset ? *access.offset : file.pointer.position_etypes(file.library_view.in_force()),
+            file.view.etype_bytes(), &position))
+        return false;
+    const Region asked = file.view.bytes(position, bytes);
+    const std::int64_t size_bytes = file.size_bytes();
+    return asked.valid() && size_bytes >= 0 && asked.end_bytes() > size_bytes;
 }
 
 int completed_request(const MPI_Status& status, MPI_Request* request) {

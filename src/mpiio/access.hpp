@@ -25,9 +25,9 @@ struct Outcome {
     bool is_passed = false;   ///< not done: the engine cannot start here, and the file passes from now on
 };
 
-/// Whether the engine takes the access; all ranks decide alike. Where it does, the engine is open on return, which is
+/// Whether the engine takes a collective access; all ranks decide alike. Where it does, the engine is open on return, which is
 /// collective over the file's communicator the first time. Where not, the reason is counted.
-[[nodiscard]] bool takes(OpenFile& file, const Access& access);
+[[nodiscard]] bool takes(OpenFile& file);
 
 /// Performs a collective access that `takes` took. Collective over the file's communicator. A rank whose part cannot
 /// be described (a type that does not decode, offsets beyond 2^63) takes part with nothing and leaves its part to the
@@ -44,6 +44,16 @@ void set_status(MPI_Status* status, std::int64_t bytes);
 /// Whether the kernel can move so much in one call, somewhat less than 2 GiB: ROMIO's nonblocking calls of one rank ask it
 /// once, and leave the rest.
 [[nodiscard]] bool fits_one_transfer(std::int64_t count, MPI_Datatype type);
+
+/// OMPIO's nonblocking reads never end where they meet the end of the file.
+#ifdef OPEN_MPI
+inline constexpr bool reads_may_never_end = true;
+#else
+inline constexpr bool reads_may_never_end = false;
+#endif
+
+/// Whether this nonblocking read may be such a one. Local.
+[[nodiscard]] bool may_never_end(OpenFile& file, const Access& access);
 
 /// A request that is complete, of an access that has been performed and left `status`. Returns an MPI error code.
 int completed_request(const MPI_Status& status, MPI_Request* request);

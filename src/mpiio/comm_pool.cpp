@@ -13,17 +13,22 @@
 namespace hakobi::mpiio {
 namespace {
 
-/// Communicators are few in an MPI library (2,048 in MPICH), and each may hold buffers: programs with more
-/// groups of ranks, or more files open at once, get new ones for the files beyond.
-constexpr std::size_t most_kept = 8;
+/// Communicators are few in an MPI library (2,048 in MPICH, a file takes up to five), and each may hold buffers. So many are
+/// kept; files beyond share them, in programs that have one thread or groups of ranks that have none get new ones; and files
+/// for which these would become too many are the library's.
+constexpr std::size_t most_kept = 8, most = 64;
 
 // Beside the callers' own flags in one all-reduce.
-constexpr unsigned reserved = 1u << 30, has_room = 1u << 29;
+constexpr unsigned reserved = 1u << 30, has_room = 1u << 29, keeps = 1u << 28;
 
 struct Pool {
     std::mutex mutex;
-    std::vector<std::shared_ptr<FileComm>> kept;
+    std::vector<std::shared_ptr<FileComm>> comms;
     std::int64_t last_id = -1;
+    [[nodiscard]] bool has_room_to_keep() const {
+        return std::ranges::count_if(comms, [](const auto& comm) { return comm->is_kept; }) <
+               static_cast<std::ptrdiff_t>(most_kept);
+    }
 };
 
 Pool& pool() {
@@ -38,16 +43,18 @@ bool same_ranks(MPI_Comm a, MPI_Comm b) {
            (result == MPI_CONGRUENT || result == MPI_IDENT);
 }
 
-/// Marks a kept one as used: the first free one over these ranks, or the one with this id if it is free.
+/// Takes the one that fewest files use among those that fit; `may_share`: also where that is not none.
 template <class Fits>
-std::shared_ptr<FileComm> reserve(const Fits& fits) {
+std::shared_ptr<FileComm> reserve(bool may_share, const Fits& fits) {
     const std::lock_guard lock(pool().mutex);
-    for (const std::shared_ptr<FileComm>& candidate : pool().kept) {
-        if (candidate->is_used || !fits(*candidate)) continue;
-        candidate->is_used = true;
-        return candidate;
+    std::shared_ptr<FileComm> taken;
+    for (const std::shared_ptr<FileComm>& candidate : pool().comms) {
+        if ((candidate->num_files == 0 || may_share) &&
+            (taken == nullptr || candidate->num_files < taken->num_files) && fits(*candidate))
+            taken = candidate;
     }
-    return nullptr;
+    if (taken != nullptr) ++taken->num_files;
+    return taken;
 }
 
 /// Delete callback of an attribute of MPI_COMM_SELF: MPI_Finalize begins. Each rank frees what it has in one
@@ -56,9 +63,9 @@ int free_all(MPI_Comm, int, void*, void*) {
     std::vector<std::shared_ptr<FileComm>> kept;
     {
         const std::lock_guard lock(pool().mutex);
-        kept.swap(pool().kept);
+        kept.swap(pool().comms);
     }
-    std::erase_if(kept, [](const auto& comm) { return comm->is_used; });
+    std::erase_if(kept, [](const auto& comm) { return comm->num_files != 0; });
     std::sort(kept.begin(), kept.end(), [](const auto& a, const auto& b) {
         return std::pair(a->owner, a->id) < std::pair(b->owner, b->id);
     });
@@ -88,9 +95,31 @@ std::int64_t own_number() {
     return (static_cast<std::int64_t>(world_rank) << 32) | static_cast<std::int64_t>(getpid());
 }
 
-void release(const std::shared_ptr<FileComm>& comm) {
+/// Returns whether it is to be freed.
+bool release(const std::shared_ptr<FileComm>& comm) {
     const std::lock_guard lock(pool().mutex);
-    comm->is_used = false;
+    if (--comm->num_files != 0 || comm->is_kept) return false;
+    std::erase(pool().comms, comm);
+    return true;
+}
+
+/// MPI_COMM_NULL on all ranks where no more can be made. A program's error handler is not asked; it stays where other threads
+/// may meet it.
+MPI_Comm split(MPI_Comm comm, int rank) {
+    MPI_Errhandler handler = MPI_ERRHANDLER_NULL;
+    const bool is_quiet =
+        has_world() && !is_called_by_threads() && PMPI_Comm_get_errhandler(comm, &handler) == MPI_SUCCESS;
+    if (is_quiet) PMPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
+    // Split, since a duplicate would call the program's functions that copy attributes, and those that delete them when it
+    // is freed, which may be in MPI_Finalize. A program's error handler would be inherited.
+    MPI_Comm made = MPI_COMM_NULL;
+    if (PMPI_Comm_split(comm, 0, rank, &made) != MPI_SUCCESS) made = MPI_COMM_NULL;
+    if (is_quiet) {
+        PMPI_Comm_set_errhandler(comm, handler);
+        PMPI_Errhandler_free(&handler);
+    }
+    if (made != MPI_COMM_NULL) PMPI_Comm_set_errhandler(made, MPI_ERRORS_RETURN);
+    return made;
 }
 
 }  // namespace
@@ -102,6 +131,11 @@ bool has_world() {
     return initialized != 0 && finalized == 0;
 }
 
+bool is_called_by_threads() {
+    int level = MPI_THREAD_SINGLE;
+    return PMPI_Query_thread(&level) == MPI_SUCCESS && level == MPI_THREAD_MULTIPLE;
+}
+
 std::shared_ptr<FileComm> take_comm(MPI_Comm comm, std::int64_t word, unsigned needed,
                                     const std::function<unsigned(std::int64_t)>& flags_of, unsigned& flags) {
     int rank = 0;
@@ -109,56 +143,56 @@ std::shared_ptr<FileComm> take_comm(MPI_Comm comm, std::int64_t word, unsigned n
     std::shared_ptr<FileComm> taken;
     // Of the one that is proposed, of one to be made, their owner, and the word.
     std::array<std::int64_t, 4> ids = {-1, -1, 0, word};
-    const bool may_keep = has_world();
+    const bool may_keep = has_world(), may_share = may_keep && !is_called_by_threads();
     if (rank == 0) {
-        if (may_keep)
-            taken = reserve([comm](const FileComm& candidate) { return same_ranks(candidate.comm, comm); });
-        ids[0] = taken != nullptr ? taken->id : -1;
-        const std::lock_guard lock(pool().mutex);
+        const auto fits = [comm](const FileComm& candidate) { return same_ranks(candidate.comm, comm); };
+        if (may_keep) taken = reserve(false, fits);
+        std::unique_lock lock(pool().mutex);
         ids[1] = ++pool().last_id;
         ids[2] = own_number();
+        const bool is_full = !pool().has_room_to_keep();
+        lock.unlock();
+        if (taken == nullptr && may_share && is_full) taken = reserve(true, fits);
+        ids[0] = taken != nullptr ? taken->id : -1;
     }
     PMPI_Bcast(ids.data(), static_cast<int>(ids.size()), MPI_INT64_T, 0, comm);
     if (rank != 0 && ids[0] >= 0 && may_keep) {
-        taken = reserve([&ids](const FileComm& candidate) {
+        taken = reserve(may_share, [&ids](const FileComm& candidate) {
             return candidate.id == ids[0] && candidate.owner == ids[2];
         });
     }
-    bool is_room = false;
+    unsigned room = 0;
     {
         const std::lock_guard lock(pool().mutex);
-        is_room = may_keep && pool().kept.size() < most_kept;
+        if (pool().comms.size() < most) room = has_room;
+        if (may_keep && pool().has_room_to_keep()) room |= keeps;
     }
-    unsigned mine = flags_of(ids[3]) | (taken != nullptr ? reserved : 0) | (is_room ? has_room : 0);
+    unsigned mine = flags_of(ids[3]) | (taken != nullptr ? reserved : 0) | room;
     unsigned all = 0;
     const bool is_agreed = PMPI_Allreduce(&mine, &all, 1, MPI_UNSIGNED, MPI_BAND, comm) == MPI_SUCCESS;
-    flags = all & ~(reserved | has_room);
+    flags = all & ~(reserved | has_room | keeps);
     const bool is_needed = is_agreed && (all & needed) == needed;
     if (taken != nullptr && (!is_needed || (all & reserved) == 0)) {
-        release(taken);
+        (void)release(taken);  // which may be one that is not kept: then another file uses it
         taken = nullptr;
     }
-    if (taken != nullptr || !is_needed) return taken;
+    if (taken != nullptr || !is_needed || (all & has_room) == 0) return taken;
+    MPI_Comm made = split(comm, rank);
+    if (made == MPI_COMM_NULL) return nullptr;
     taken = std::make_shared<FileComm>();
-    // Split, since a duplicate would call the program's functions that copy attributes, and those that delete them when it
-    // is freed, which may be in MPI_Finalize. A program's error handler would be inherited.
-    if (PMPI_Comm_split(comm, 0, rank, &taken->comm) != MPI_SUCCESS) return nullptr;
-    PMPI_Comm_set_errhandler(taken->comm, MPI_ERRORS_RETURN);
+    taken->comm = made;
     taken->id = ids[1];
     taken->owner = ids[2];
-    taken->is_kept = (all & has_room) != 0;
-    taken->is_used = true;
-    if (taken->is_kept) {
-        free_all_at_finalize();
-        const std::lock_guard lock(pool().mutex);
-        pool().kept.push_back(taken);
-    }
+    taken->is_kept = (all & keeps) != 0;
+    taken->num_files = 1;
+    if (taken->is_kept) free_all_at_finalize();
+    const std::lock_guard lock(pool().mutex);
+    pool().comms.push_back(taken);
     return taken;
 }
 
 void give_back(const std::shared_ptr<FileComm>& comm) {
-    if (comm == nullptr) return;
-    if (comm->is_kept) return release(comm);
+    if (comm == nullptr || !release(comm)) return;
     comm->engine.free();
     PMPI_Comm_free(&comm->comm);
 }

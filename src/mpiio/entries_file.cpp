@@ -122,6 +122,11 @@ void examine(OpenFile& file, Descriptor opened) {
     const bool has_opened = opened.get() >= 0;
     file.descriptor = std::move(opened);
     const char* const path = has_opened ? nullptr : path_of(file.name.c_str());
+    if (!has_opened && has_many_files()) {
+        if (file.why_not.empty()) file.why_not = "descriptors are left for more files";
+        if (path != nullptr && ::stat(path, &found) == 0) file.identity = {found.st_dev, found.st_ino};
+        return;
+    }
     if (path != nullptr) file.descriptor = Descriptor(::open(path, O_PATH | O_CLOEXEC));
     const bool is_found = file.descriptor.get() >= 0 && ::fstat(file.descriptor.get(), &found) == 0;
     if (is_found) file.identity = {found.st_dev, found.st_ino};  // also for a handle beside one that is taken
@@ -157,7 +162,7 @@ unsigned flags_of(const OpenFile& file) {
 OpenFile& finish_open(std::unique_ptr<OpenFile> file, unsigned all, MPI_Info info) {
     file->is_reported = (all & silent) == 0;
     if ((all & taken) == 0 && file->why_not.empty())
-        file->why_not = "another rank cannot reach it by POSIX calls";
+        file->why_not = "another rank cannot reach it by POSIX calls, or has too many files open";
     PMPI_Comm_rank(file->comms->comm, &file->rank);
     PMPI_Comm_size(file->comms->comm, &file->num_ranks);
     file->hints = hints_of_info(info);
@@ -179,11 +184,12 @@ bool open_late(MPI_Comm comm, const char* name, int mode, MPI_Info info, MPI_Fil
     auto file = std::make_unique<OpenFile>();
     LateOpen made;
     std::int64_t word = -1;
-    if (rank == 0 && is_plain_mode(mode) && has_world()) made = make_for_late(name, mode);
+    if (rank == 0 && is_plain_mode(mode) && has_world() && !has_many_files())
+        made = make_for_late(name, mode);
     if (made.is_there) word = mode;
     unsigned all = 0;
     const auto look = [&](std::int64_t mode_of_rank_0) -> unsigned {
-        if (mode_of_rank_0 != mode || !has_world() || !prefix_of(name).empty()) return 0;
+        if (mode_of_rank_0 != mode || !has_world() || has_many_files() || !prefix_of(name).empty()) return 0;
         file->name = name;
         file->mode = mode;
         examine(*file, made.is_there ? std::move(made.file) : Descriptor());
@@ -206,13 +212,30 @@ bool open_late(MPI_Comm comm, const char* name, int mode, MPI_Info info, MPI_Fil
     return true;
 }
 
+/// What to call a file whose name OMPIO cannot take, which is one of one letter or a long one: by `folder` then.
+std::string name_for_library([[maybe_unused]] const std::string& name, [[maybe_unused]] Descriptor& folder) {
+#ifdef OPEN_MPI
+    if (name.size() == 1) return "./" + name;
+    const std::size_t slash = name.rfind('/');
+    if (name.size() > longest_name && slash != std::string::npos && prefix_of(name).empty()) {
+        folder = Descriptor(::open(name.substr(0, slash + 1).c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+        if (folder.get() >= 0) return "/proc/self/fd/" + std::to_string(folder.get()) + name.substr(slash);
+    }
+#endif
+    return name;
+}
+
 int open(MPI_Comm comm, const char* name, int mode, MPI_Info info, MPI_File* handle) {
     // A communicator that MPI_File_open refuses has no collectives to agree by.
     int is_inter = 0;
     const bool is_sane = comm != MPI_COMM_NULL && name != nullptr && handle != nullptr &&
                          PMPI_Comm_test_inter(comm, &is_inter) == MPI_SUCCESS && is_inter == 0;
     if (is_sane && open_late(comm, name, mode, info, handle)) return MPI_SUCCESS;
-    const int error = pass(MPI_FILE_NULL, [&] { return library.File_open(comm, name, mode, info, handle); });
+    Descriptor folder;
+    const std::string name_there = is_sane ? name_for_library(name, folder) : "";
+    const int error = pass(MPI_FILE_NULL, [&] {
+        return library.File_open(comm, is_sane ? name_there.c_str() : name, mode, info, handle);
+    });
     int error_class = MPI_SUCCESS;  // one rank alone may have failed
     if (error != MPI_SUCCESS) PMPI_Error_class(error, &error_class);
     if (error_class == MPI_ERR_COMM || error_class == MPI_ERR_ARG) return error;
@@ -222,6 +245,7 @@ int open(MPI_Comm comm, const char* name, int mode, MPI_Info info, MPI_File* han
         file->handle = *handle;
         file->name = name;
         file->mode = mode;
+        file->folder = std::move(folder);
         examine(*file, Descriptor());
     }
     const auto look = [&](std::int64_t) { return error == MPI_SUCCESS ? flags_of(*file) : 0U; };
@@ -236,9 +260,13 @@ int close(MPI_File* handle) {
     std::shared_ptr<OpenFile> file = handle != nullptr ? remove_file(*handle) : nullptr;
     int error = MPI_SUCCESS;
     if (file != nullptr) {
-        if (file->engine != nullptr) error = result_of(*file, "MPI_File_close", close_engine(*file));
+        const bool has_met = file->engine != nullptr;
+        if (has_met) error = result_of(*file, "MPI_File_close", close_engine(*file));
         if (file->is_reported) report(*file);
         file->library_view.close_own();
+        // Nobody returns before all have come, as from the engine's close and the library's.
+        if (!has_met && file->num_ranks > 1 && file->library_view.file() == MPI_FILE_NULL)
+            PMPI_Barrier(file->comms->comm);
     }
     int closed = MPI_SUCCESS;
     if (file != nullptr && file->is_late) {
@@ -303,17 +331,15 @@ int set_view(OpenFile& file, MPI_Offset displacement, MPI_Datatype etype, MPI_Da
     } else {
         int error = file.library_view.file() == MPI_FILE_NULL ? settle_view(file) : MPI_SUCCESS;
         if (error != MPI_SUCCESS) return error;
-        const auto set = [&](MPI_File at) {
-            return pass(at, [&] {
-                return library.File_set_view(at, displacement, etype, filetype, representation, info);
-            });
-        };
         const MPI_File at = file.library_view.file();
-        error = told(file, at, set(at));
+        error = told(file, at, arguments.set_on(at, representation));
         if (error != MPI_SUCCESS) return error;
         if (file.is_late) {  // MPI_File_get_type_extent goes by the handle's representation
             file.has_used_stand_in = true;
-            (void)set(file.handle);
+            (void)pass(file.handle, [&] {
+                return library.File_set_view(file.handle, MPI_DISPLACEMENT_CURRENT, MPI_BYTE, MPI_BYTE,
+                                             representation, MPI_INFO_NULL);
+            });
         }
         file.library_view.was_set(arguments);
         element = layout_of(etype);
@@ -348,6 +374,16 @@ int refuse_split(const OpenFile& file) {
 #endif
     PMPI_File_call_errhandler(file.handle, error);
     return error;
+}
+
+void place_from_end(OpenFile& file, MPI_Offset& offset, int& whence) {
+    wait_for_left_calls(file);
+    const std::int64_t size_bytes = file.is_native ? file.size_bytes() : -1;
+    const std::int64_t end = size_bytes >= 0 ? file.view.etypes_below(size_bytes) : -1;
+    MPI_Offset from_start = 0;
+    if (end < 0 || __builtin_add_overflow(offset, end, &from_start)) return;
+    offset = from_start;
+    whence = MPI_SEEK_SET;
 }
 
 int refuse_shared(const OpenFile& file) {
@@ -452,7 +488,7 @@ HAKOBI_EXPORT int hakobi_File_get_info(MPI_File file, MPI_Info* info) {
     if (error == MPI_SUCCESS && known != nullptr && known->library_view.is_waiting())
         overlay_info(known->library_view.waiting().info(), *info);
     if (error == MPI_SUCCESS && known != nullptr && known->is_taken()) {
-        add_to_info(known->engine != nullptr ? known->engine->options() : local_options(known->hints, false),
+        add_to_info(known->engine != nullptr ? known->engine->options() : local_options(*known, false),
                     *info);
     }
     return error;
@@ -462,11 +498,11 @@ HAKOBI_EXPORT int hakobi_File_seek(MPI_File file, MPI_Offset offset, int whence)
     using namespace hakobi::mpiio;
     OpenFile* const known = entered(file);
     if (known == nullptr) return pass(file, [&] { return library.File_seek(file, offset, whence); });
+    if (whence == MPI_SEEK_END) place_from_end(*known, offset, whence);
     if (known->is_taken() && whence == MPI_SEEK_SET && offset >= 0) {
         known->pointer.set(offset);
         return MPI_SUCCESS;
     }
-    wait_for_left_calls(*known);  // MPI_SEEK_END
     return pass_alone(*known, Pointer::individual,
                       [&](MPI_File at) { return library.File_seek(at, offset, whence); });
 }

@@ -1,7 +1,9 @@
 // The functions that say what a file is or change its size, as the front (front.c) looks them up. A file that the MPI
 // library has not opened answers here; where the program's handle is the library's own, the library does.
-#include <sys/stat.h>
 #include <unistd.h>
+
+#include <array>
+#include <cstdint>
 
 #include "mpiio/entry.hpp"
 #include "mpiio/errors.hpp"
@@ -57,12 +59,11 @@ HAKOBI_EXPORT int hakobi_File_get_size(MPI_File file, MPI_Offset* size) {
     using namespace hakobi::mpiio;
     OpenFile* const known = entered_late(file);
     if (known == nullptr) return pass(file, [&] { return library.File_get_size(file, size); });
-    struct stat found = {};
     wait_for_left_calls(*known);
-    int error = MPI_SUCCESS;
-    if (::fstat(known->descriptor.get(), &found) != 0) error = error_class_of(hakobi::code_of_errno(errno));
-    if (error == MPI_SUCCESS) *size = found.st_size;
-    return told(*known, MPI_FILE_NULL, error);
+    const std::int64_t bytes = known->size_bytes();
+    if (bytes < 0) return told(*known, MPI_FILE_NULL, error_class_of(hakobi::code_of_errno(errno)));
+    *size = bytes;
+    return MPI_SUCCESS;
 }
 
 HAKOBI_EXPORT int hakobi_File_set_size(MPI_File file, MPI_Offset size) {
@@ -84,6 +85,13 @@ HAKOBI_EXPORT int hakobi_File_preallocate(MPI_File file, MPI_Offset size) {
 
 HAKOBI_EXPORT int hakobi_File_seek_shared(MPI_File file, MPI_Offset offset, int whence) {
     using namespace hakobi::mpiio;
+    if (OpenFile* const found = entered(file); found != nullptr && whence == MPI_SEEK_END) {
+        place_from_end(*found, offset, whence);
+        std::array<std::int64_t, 2> of_rank_0 = {offset, whence};  // the file may grow meanwhile
+        PMPI_Bcast(of_rank_0.data(), 2, MPI_INT64_T, 0, found->comms->comm);
+        offset = of_rank_0[0];
+        whence = static_cast<int>(of_rank_0[1]);
+    }
     OpenFile* const known = entered_late(file);
     if (known == nullptr) return pass(file, [&] { return library.File_seek_shared(file, offset, whence); });
     return pass_together(*known, Pointer::unused,

@@ -68,6 +68,10 @@ int pass_alone(OpenFile& file, Pointer pointer, const Call& call) {
 /// view is waiting. Returns an MPI error code, the error handler called.
 int settle_view(OpenFile& file);
 
+/// What MPI_SEEK_END and `offset` mean, as an offset from the view's start (OMPIO forgets the view's holes): changes both, or
+/// neither where only the library knows. Local.
+void place_from_end(OpenFile& file, MPI_Offset& offset, int& whence);
+
 /// Says why a call at the shared pointer fails, and calls the file's error handler. Returns an MPI error code.
 int refuse_shared(const OpenFile& file);
 
@@ -89,70 +93,120 @@ int pass_together(OpenFile& file, Pointer pointer, const Call& call) {
     return told(file, handle, error);
 }
 
-enum class Direction { read, write };
-
 /// When a rank's own access is over: when the call returns, or when the program has completed its request.
 enum class Ends { at_once, later };
 
-/// A write of this rank alone.
+inline Pointer pointer_of(const Access& access) {
+    return access.offset ? Pointer::unused : Pointer::individual;
+}
+
+/// An access that the file is not open for: MPI's error, the error handler called. Equal on all ranks. The libraries return
+/// success from some such calls.
+inline int refused(const OpenFile& file, const Access& access) {
+    if (access.is_write ? file.can_write : file.can_read) return MPI_SUCCESS;
+    const int error = access.is_write ? MPI_ERR_READ_ONLY : MPI_ERR_ACCESS;
+    PMPI_File_call_errhandler(file.handle, error);
+    return error;
+}
+
+/// The same of an access of one rank: of nothing at all, the library says what it thinks.
+inline int refused_alone(const OpenFile& file, const Access& access) {
+    return access.count > 0 ? refused(file, access) : MPI_SUCCESS;
+}
+
+/// `access(handle)` of this rank alone.
 template <class Call>
-int pass_own_write(OpenFile& file, Pointer pointer, Ends ends, const Call& call) {
+int pass_one(OpenFile& file, const Access& access, Ends ends, const Call& call) {
     Alone alone;
     {
-        const OwnWrite own(file, ends == Ends::later);
-        alone = make_alone(file, pointer, call);
+        std::optional<OwnWrite> own;
+        if (access.is_write)
+            own.emplace(file, ends == Ends::later);
+        else
+            wait_for_left_calls(file);
+        alone = make_alone(file, pointer_of(access), call);
     }
     return alone.tell();
 }
 
-/// A data access that always passes.
+/// A data access of one rank.
 template <class Call>
-int pass_access(MPI_File handle, Direction direction, Passed why, Pointer pointer, Ends ends,
-                const Call& call) {
+int pass_independent(MPI_File handle, const Access& access, Ends ends, const Call& call) {
     OpenFile* const file = entered(handle);
     if (file == nullptr) return pass(handle, [&] { return call(handle); });
-    file->counts.add(file->why_not.empty() ? why : Passed::file);
-    if (why != Passed::independent) return pass_together(*file, pointer, call);
-    if (direction == Direction::write) return pass_own_write(*file, pointer, ends, call);
-    wait_for_left_calls(*file);
-    return pass_alone(*file, pointer, call);
+    if (const int error = refused_alone(*file, access); error != MPI_SUCCESS) return error;
+    file->counts.add(file->why_not.empty() ? Passed::independent : Passed::file);
+    return pass_one(*file, access, ends, call);
+}
+
+/// An ordered access, or the first half of one.
+template <class Call>
+int pass_ordered(MPI_File handle, const Access& access, const Call& call) {
+    OpenFile* const file = entered(handle);
+    if (file == nullptr) return pass(handle, [&] { return call(handle); });
+    if (const int error = refused(*file, access); error != MPI_SUCCESS) return error;
+    file->counts.add(file->why_not.empty() ? Passed::shared_pointer : Passed::file);
+    return pass_together(*file, Pointer::unused, call);
+}
+
+/// The blocking call of one rank, `blocking(handle, status)`, in place of a nonblocking one: its request is complete.
+template <class Blocking>
+auto completed(MPI_Request* request, const Blocking& blocking) {
+    return [request, &blocking](MPI_File at) {
+        MPI_Status status;
+        const int error = blocking(at, &status);
+        return error != MPI_SUCCESS ? error : completed_request(status, request);
+    };
+}
+
+/// A nonblocking read of one rank.
+template <class Call, class Blocking>
+int pass_nonblocking_read(MPI_File handle, const Access& access, MPI_Request* request, const Call& call,
+                          const Blocking& blocking) {
+    OpenFile* const file = entered(handle);
+    if (file == nullptr) return pass(handle, [&] { return call(handle); });
+    if (const int error = refused_alone(*file, access); error != MPI_SUCCESS) return error;
+    file->counts.add(file->why_not.empty() ? Passed::independent : Passed::file);
+    return may_never_end(*file, access) ? pass_one(*file, access, Ends::at_once, completed(request, blocking))
+                                        : pass_one(*file, access, Ends::later, call);
 }
 
 /// A nonblocking collective access, which must not wait for other ranks to make it (a write waits for the blocking calls
 /// that this rank has left before them): where the view waits, the rank makes it by
-/// `alone`, the call of one rank that does the same, or what does not fit one transfer by `blocking`. After a write the
+/// `alone`, the call of one rank that does the same, or what does not fit one transfer by `blocking`. So it does in Open MPI
+/// always, where OMPIO does the same and ROMIO has no such calls. After a write the
 /// file's collective accesses pass, until the program must have completed it: the MPI library may write back what it had
 /// read around this rank's bytes, over what the engine wrote meanwhile.
 template <class Call, class Alone, class Blocking>
-int pass_nonblocking(MPI_File handle, Direction direction, Pointer pointer, std::int64_t count,
-                     MPI_Datatype type, MPI_Request* request, const Call& call, const Alone& alone,
-                     const Blocking& blocking) {
+int pass_nonblocking(MPI_File handle, const Access& access, MPI_Request* request, const Call& call,
+                     const Alone& alone, const Blocking& blocking) {
+#ifdef OPEN_MPI
+    constexpr bool is_collective = false;
+#else
+    constexpr bool is_collective = true;
+#endif
     OpenFile* const file = entered(handle);
     if (file == nullptr) return pass(handle, [&] { return call(handle); });
+    if (const int error = refused(*file, access); error != MPI_SUCCESS) return error;
     file->counts.add(file->why_not.empty() ? Passed::nonblocking : Passed::file);
-    if (direction == Direction::write) file->has_nonblocking_writes = true;
-    if (!file->library_view.is_waiting()) return pass_together(*file, pointer, call);
-    const auto pass_one = [&](const auto& access) {
-        return direction == Direction::write ? pass_own_write(*file, pointer, Ends::later, access)
-                                             : pass_alone(*file, pointer, access);
-    };
-    if (fits_one_transfer(count, type)) return pass_one(alone);
-    return pass_one([&](MPI_File at) {
-        MPI_Status status;
-        const int error = blocking(at, &status);
-        return error != MPI_SUCCESS ? error : completed_request(status, request);
-    });
+    if (access.is_write) file->has_nonblocking_writes = true;
+    if (is_collective && !file->library_view.is_waiting())
+        return pass_together(*file, pointer_of(access), call);
+    return !fits_one_transfer(access.count, access.type) || (!access.is_write && may_never_end(*file, access))
+               ? pass_one(*file, access, Ends::later, completed(request, blocking))
+               : pass_one(*file, access, Ends::later, alone);
 }
 
 /// A data access at the shared file pointer by this rank alone: the library must have the view (imports.hpp).
 template <class Call>
-int pass_shared(MPI_File handle, Direction direction, Ends ends, const Call& call) {
+int pass_shared(MPI_File handle, const Access& access, Ends ends, const Call& call) {
     OpenFile* const file = entered(handle);
     if (file == nullptr) return pass(handle, [&] { return call(handle); });
+    if (const int error = refused_alone(*file, access); error != MPI_SUCCESS) return error;
     file->counts.add(file->why_not.empty() ? Passed::shared_pointer : Passed::file);
     if (file->library_view.is_waiting()) return refuse_shared(*file);
     std::optional<OwnWrite> own;
-    if (direction == Direction::write)
+    if (access.is_write)
         own.emplace(*file, ends == Ends::later);
     else
         wait_for_left_calls(*file);
@@ -160,10 +214,18 @@ int pass_shared(MPI_File handle, Direction direction, Ends ends, const Call& cal
     return told(*file, at, pass(at, [&] { return call(at); }));
 }
 
+/// A nonblocking read there: nobody knows where it will be.
+template <class Call, class Blocking>
+int pass_shared_read(MPI_File handle, const Access& access, MPI_Request* request, const Call& call,
+                     const Blocking& blocking) {
+    return reads_may_never_end ? pass_shared(handle, access, Ends::at_once, completed(request, blocking))
+                               : pass_shared(handle, access, Ends::later, call);
+}
+
 /// A collective access that the engine does not take.
 template <class Call>
 int pass_collective(OpenFile& file, const Access& access, const Call& call) {
-    return pass_together(file, access.offset ? Pointer::unused : Pointer::individual, call);
+    return pass_together(file, pointer_of(access), call);
 }
 
 /// A blocking collective access: through the engine, or passed.
@@ -171,7 +233,8 @@ template <class Call>
 int collective(MPI_File handle, const Access& access, MPI_Status* status, const Call& call) {
     OpenFile* const file = entered(handle);
     if (file == nullptr) return pass(handle, [&] { return call(handle); });
-    if (!takes(*file, access)) return pass_collective(*file, access, call);
+    if (const int error = refused(*file, access); error != MPI_SUCCESS) return error;
+    if (!takes(*file)) return pass_collective(*file, access, call);
     const Outcome outcome = perform(*file, access);
     if (outcome.is_passed) return pass_collective(*file, access, call);
     if (outcome.error == MPI_SUCCESS) set_status(status, outcome.bytes);
@@ -188,8 +251,9 @@ int split_begin(MPI_File handle, const Access& access, const Call& call) {
     using Split = OpenFile::Split;
     OpenFile* const file = entered(handle);
     if (file == nullptr) return pass(handle, [&] { return call(handle); });
+    if (const int error = refused(*file, access); error != MPI_SUCCESS) return error;
     if (file->split != Split::none) return refuse_split(*file);
-    Outcome outcome{.is_passed = !takes(*file, access)};
+    Outcome outcome{.is_passed = !takes(*file)};
     if (!outcome.is_passed) outcome = perform(*file, access);
     if (outcome.is_passed) outcome.error = pass_collective(*file, access, call);
     if (outcome.error == MPI_SUCCESS) {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "io/hint_table.hpp"
+#include "mpiio/report.hpp"
 
 namespace hakobi::mpiio {
 namespace {
@@ -48,19 +49,29 @@ Hints hints_of_info(MPI_Info info) {
     return entries_of(info, is_ours);
 }
 
-io::EngineOptions local_options(const Hints& hints, bool speaks) {
-    std::vector<std::string> warnings;
-    Result<io::EngineOptions> options = io::engine_options(hints, warnings);
-    if (!options.ok()) {  // whose hint it is, HAKOBI_HINTS alone tells
-        std::string refused = options.status().text() + "; the program's hints are not used";
-        warnings.clear();
-        options = io::engine_options({}, warnings);
-        if (!options.ok()) {
-            refused = options.status().text() + "; no hint is used, of HAKOBI_HINTS or the program";
-            options = io::EngineOptions{};
+io::EngineOptions local_options(const OpenFile& file, bool speaks) {
+    std::vector<std::string> warnings, unread;
+    Result<io::EngineOptions> options = io::engine_options({}, warnings);
+    Hints hints;
+    if (!options.ok()) {
+        unread.push_back(options.status().text() + "; no hint is used, of HAKOBI_HINTS or the program");
+        options = io::EngineOptions{};
+    } else if (!file.hints.empty()) {
+        for (const auto& hint : file.hints) {
+            std::vector<std::string> ignored;
+            const Result<io::EngineOptions> alone = io::engine_options({hint}, ignored);
+            if (alone.ok()) {
+                hints.insert(hint);
+            } else if (hint.first == "cb_config_list") {  // a list of hosts is right, for ROMIO
+                if (speaks) explain(file, alone.status().text() + "; the MPI library alone uses it");
+            } else {
+                unread.push_back(alone.status().text() + "; this hint of the program is not used");
+            }
         }
-        warnings.push_back(std::move(refused));
+        warnings.clear();
+        options = io::engine_options(hints, warnings);
     }
+    warnings.insert(warnings.end(), unread.begin(), unread.end());
     if (speaks) {
         for (const std::string& warning : warnings) warn(warning);
     }

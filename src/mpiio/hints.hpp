@@ -4,6 +4,7 @@
 #include <hakobi/hints.hpp>
 
 #include "io/engine.hpp"
+#include "mpiio/open_file.hpp"
 
 namespace hakobi::mpiio {
 
@@ -11,9 +12,9 @@ namespace hakobi::mpiio {
 /// library's. Local; MPI_INFO_NULL has none.
 [[nodiscard]] Hints hints_of_info(MPI_Info info);
 
-/// The options of `hints` over HAKOBI_HINTS over the defaults. What cannot be read is a warning where `speaks`, and the
-/// defaults then hold: MPI has hints ignored, never refused. Local.
-[[nodiscard]] io::EngineOptions local_options(const Hints& hints, bool speaks);
+/// The options of the file's hints over HAKOBI_HINTS over the defaults. What cannot be read is a warning where `speaks`, and
+/// the rest holds: MPI has hints ignored, never refused. Local.
+[[nodiscard]] io::EngineOptions local_options(const OpenFile& file, bool speaks);
 
 /// Adds the values in force to what MPI_File_get_info returns, but for those that a library may lay files out
 /// by. Local.

@@ -1,5 +1,9 @@
 #include "mpiio/library_view.hpp"
 
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <array>
 #include <utility>
 
 #include "mpiio/contents.hpp"
@@ -20,7 +24,24 @@ void drop(MPI_Datatype& type) {
     if (type != MPI_DATATYPE_NULL && !is_leaf(type)) PMPI_Type_free(&type);
 }
 
+/// By which path to open what the link `link` leads to: its name, since the libraries make files beside it for shared
+/// pointers; the link where the name is another file's by now, or too long for OMPIO.
+std::string named(const std::string& link) {
+    std::string name = target_of(link);
+    struct stat of_name = {}, of_link = {};
+    const bool is_same = !name.empty() && name.size() <= longest_name &&
+                         ::stat(name.c_str(), &of_name) == 0 && ::stat(link.c_str(), &of_link) == 0 &&
+                         of_name.st_dev == of_link.st_dev && of_name.st_ino == of_link.st_ino;
+    return is_same ? name : link;
+}
+
 }  // namespace
+
+std::string target_of(const std::string& link) {
+    std::array<char, 4096> path;
+    const ssize_t length = ::readlink(link.c_str(), path.data(), path.size());
+    return length > 0 ? std::string(path.data(), static_cast<std::size_t>(length)) : std::string();
+}
 
 ViewArguments::ViewArguments(MPI_Offset displacement, MPI_Datatype etype, MPI_Datatype filetype,
                              MPI_Info info)
@@ -46,9 +67,12 @@ ViewArguments::~ViewArguments() {
     if (info_ != MPI_INFO_NULL) PMPI_Info_free(&info_);
 }
 
-int ViewArguments::set_on(MPI_File handle) const {
+int ViewArguments::set_on(MPI_File handle, const char* representation) const {
     const Inside inside(handle);
-    return library.File_set_view(handle, displacement_, etype_, filetype_, "native", info_);
+    MPI_Count etype_bytes = 1;  // OMPIO divides by it
+    if (etype_ != MPI_DATATYPE_NULL) PMPI_Type_size_x(etype_, &etype_bytes);
+    return library.File_set_view(handle, displacement_, etype_bytes == 0 ? MPI_BYTE : etype_, filetype_,
+                                 representation, info_);
 }
 
 void ViewArguments::drop_hints(MPI_Info newer) {
@@ -101,7 +125,7 @@ int LibraryView::set_on_file() {
 
 int LibraryView::set_waiting() {
     if (!is_waiting_) return MPI_SUCCESS;
-    int error = file_ == MPI_FILE_NULL ? open_as_file(comm_, file_) : MPI_SUCCESS;
+    int error = file_ == MPI_FILE_NULL ? open_as_file(comm_, named(path_), file_) : MPI_SUCCESS;
     const bool is_set = file_is_all_bytes_ && waiting_.is_all_bytes() && waiting_.info() == MPI_INFO_NULL;
     if (error == MPI_SUCCESS && !is_set) error = waiting_.set_on(file_);
     if (error == MPI_SUCCESS) was_set(waiting_);
@@ -138,7 +162,7 @@ int LibraryView::get_info(MPI_Info* info) {
     const Inside inside(file_);
     if (file_ != MPI_FILE_NULL) return library.File_get_info(file_, info);
     MPI_File like_it = MPI_FILE_NULL;
-    int error = open_as_file(MPI_COMM_SELF, like_it);
+    int error = open_as_file(MPI_COMM_SELF, path_, like_it);
     if (error != MPI_SUCCESS) return error;
     error = library.File_get_info(like_it, info);
     library.File_close(&like_it);
@@ -181,10 +205,10 @@ int LibraryView::close_late() {
     return library.File_close(&file_);
 }
 
-int LibraryView::open_as_file(MPI_Comm comm, MPI_File& handle) const {
+int LibraryView::open_as_file(MPI_Comm comm, const std::string& path, MPI_File& handle) const {
     const Inside inside;
     const int mode = mode_ & (MPI_MODE_RDONLY | MPI_MODE_WRONLY | MPI_MODE_RDWR);
-    const int error = library.File_open(comm, path_.c_str(), mode, info_, &handle);
+    const int error = library.File_open(comm, path.c_str(), mode, info_, &handle);
     if (error != MPI_SUCCESS) {
         handle = MPI_FILE_NULL;
         return error;

@@ -7,6 +7,12 @@
 
 namespace hakobi::mpiio {
 
+/// What a symbolic link leads to; empty where it is none.
+[[nodiscard]] std::string target_of(const std::string& link);
+
+/// Names that every library can open: OMPIO appends to them in 256 bytes.
+inline constexpr std::size_t longest_name = 230;
+
 /// What a program gave MPI_File_set_view, beyond the call: derived types and info are duplicates, since the program may
 /// free its own; predefined types are themselves. Local; the MPI library must be there while one lives.
 class ViewArguments {
@@ -20,8 +26,9 @@ class ViewArguments {
     ViewArguments& operator=(const ViewArguments&) = delete;
     ~ViewArguments();
 
-    /// The MPI library's MPI_File_set_view; collective over the handle's communicator.
-    [[nodiscard]] int set_on(MPI_File handle) const;
+    /// The MPI library's MPI_File_set_view, with arguments that say the same where it would mistake these; collective over the
+    /// handle's communicator.
+    [[nodiscard]] int set_on(MPI_File handle, const char* representation = "native") const;
     [[nodiscard]] bool is_all_bytes() const noexcept {
         return displacement_ == 0 && etype_ == MPI_BYTE && filetype_ == MPI_BYTE;
     }
@@ -96,7 +103,7 @@ class LibraryView {
     }
     [[nodiscard]] int open_own();  // mutex_ held
     /// Opens the file with its hints, which are not the waiting view's.
-    [[nodiscard]] int open_as_file(MPI_Comm comm, MPI_File& handle) const;
+    [[nodiscard]] int open_as_file(MPI_Comm comm, const std::string& path, MPI_File& handle) const;
     [[nodiscard]] int set_waiting();
 
     std::mutex mutex_;

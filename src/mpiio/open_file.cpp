@@ -1,6 +1,8 @@
 #include "mpiio/open_file.hpp"
 
 #include <fcntl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -74,9 +76,12 @@ std::vector<std::shared_ptr<OpenFile>> handles_of(const OpenFile& file) {
 }  // namespace
 
 std::string OpenFile::real_path() const {
-    std::array<char, 4096> path;
-    const ssize_t length = ::readlink(opened_path().c_str(), path.data(), path.size());
-    return length > 0 ? std::string(path.data(), static_cast<std::size_t>(length)) : std::string();
+    return target_of(opened_path());
+}
+
+std::int64_t OpenFile::size_bytes() const {
+    struct stat found = {};
+    return ::fstat(descriptor.get(), &found) == 0 ? found.st_size : -1;
 }
 
 io::EngineCounters total_counters(const OpenFile& file) {
@@ -112,6 +117,14 @@ OpenFile* add_file(std::unique_ptr<OpenFile> file) {
     return place.get();
 }
 
+bool has_many_files() {
+    constexpr rlim_t part = 16;  // of the process's descriptors
+    struct rlimit limit = {};
+    if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return false;
+    const std::shared_lock lock(table().mutex);
+    return table().files.size() >= limit.rlim_cur / part;
+}
+
 std::shared_ptr<OpenFile> remove_file(MPI_File handle) {
     Table& files = table();
     const std::unique_lock lock(files.mutex);
@@ -120,11 +133,6 @@ std::shared_ptr<OpenFile> remove_file(MPI_File handle) {
 }
 
 namespace {
-
-bool is_called_by_threads() {
-    int level = MPI_THREAD_SINGLE;
-    return PMPI_Query_thread(&level) == MPI_SUCCESS && level == MPI_THREAD_MULTIPLE;
-}
 
 /// Whether somebody may be in a collective write of the file while this rank writes it by this handle: through another handle
 /// of it, or by another thread. A rank's one thread cannot, where all ranks of the program are the handle's.

@@ -29,7 +29,7 @@ enum class Passed {
     independent,     ///< not a collective call
     nonblocking,     ///< a nonblocking collective call: it may not wait for other ranks, the engine does
     shared_pointer,  ///< the shared file pointer is the MPI library's
-    mode,  ///< atomic mode, another data representation than native, or a direction the file is not open for
+    mode,            ///< atomic mode, or another data representation than native
     pattern,  ///< this rank's part could not be described; the other ranks' parts went through the engine
     file,     ///< the file as a whole: OpenFile::why_not
 };
@@ -68,6 +68,7 @@ struct OpenFile {
     std::string name;                ///< as the program gave it
     Descriptor descriptor;           ///< of what `name` led to when the file was opened; not for access
     FileIdentity identity;           ///< what that is
+    Descriptor folder;  ///< in the path by which the library opened it, where its name was too long
     std::once_flag lock_opened;
     Descriptor lock;  ///< for WriterLock: made by the first write that wants one
     bool can_read = false, can_write = false;
@@ -101,6 +102,8 @@ struct OpenFile {
     [[nodiscard]] std::string opened_path() const {
         return "/proc/self/fd/" + std::to_string(descriptor.get());
     }
+    /// How large it is now; -1 where POSIX calls do not say.
+    [[nodiscard]] std::int64_t size_bytes() const;
     /// Its absolute path, without symbolic links. Empty where it has none.
     [[nodiscard]] std::string real_path() const;
     [[nodiscard]] bool is_taken() const noexcept {
@@ -130,6 +133,9 @@ class OwnWrite {
 /// process: a forked child and an exit without MPI_File_close leave them as they are.
 OpenFile* find_file(MPI_File handle);
 OpenFile* add_file(std::unique_ptr<OpenFile> file);
+/// Whether so many are open that the MPI library, which needs one descriptor a file where the drop-in needs three and more, had
+/// better have the next one alone.
+[[nodiscard]] bool has_many_files();
 /// Null when the handle is not known.
 std::shared_ptr<OpenFile> remove_file(MPI_File handle);
 

@@ -44,4 +44,17 @@ Region View::bytes(std::int64_t position_bytes, std::int64_t length_bytes) const
     return tiles.substream(position_bytes - first_tile * tile_bytes_, length_bytes);
 }
 
+std::int64_t View::etypes_below(std::int64_t end_bytes) const {
+    if (!is_known_ || tile_extent_bytes_ <= 0) return -1;
+    const std::int64_t span_bytes = end_bytes - displacement_bytes_;
+    if (span_bytes <= 0) return 0;
+    std::int64_t bytes = span_bytes;
+    if (!is_dense_) {  // tiles do not overlap in what MPI calls a view: one at most is there in part
+        const std::int64_t beyond_first = span_bytes - tile_.end_bytes();
+        const std::int64_t num_whole = beyond_first >= 0 ? beyond_first / tile_extent_bytes_ + 1 : 0;
+        bytes = num_whole * tile_bytes_ + tile_.bytes_below(span_bytes - num_whole * tile_extent_bytes_);
+    }
+    return (bytes + etype_bytes_ - 1) / etype_bytes_;
+}
+
 }  // namespace hakobi::mpiio

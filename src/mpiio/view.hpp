@@ -19,6 +19,10 @@ class View {
     /// described or leaves the range of offsets.
     [[nodiscard]] Region bytes(std::int64_t position_bytes, std::int64_t length_bytes) const;
 
+    /// How many etypes of the view lie below the file's byte `end_bytes`, one that lies there in part included: where
+    /// MPI_SEEK_END leads in a file of that size. -1 when the view cannot be described.
+    [[nodiscard]] std::int64_t etypes_below(std::int64_t end_bytes) const;
+
     [[nodiscard]] std::int64_t etype_bytes() const noexcept { return etype_bytes_; }
     /// Whether the view is all bytes from `displacement_bytes` on.
     [[nodiscard]] bool is_dense() const noexcept { return is_known_ && is_dense_; }

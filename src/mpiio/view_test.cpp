@@ -74,5 +74,21 @@ TEST(View, AFileTypeThatIsUnknownOrEmptyGivesNoRegion) {
     EXPECT_FALSE(View(0, word, layout({}, 8)).bytes(0, 4).valid());
 }
 
+TEST(View, TheEndOfTheFileLiesBehindTheLastEtypeThatItHoldsInPart) {
+    const Layout word = layout(Region::contiguous(0, 4), 4);
+    const Layout tile = layout(Region::concatenated(std::array<Region::Part, 2>{
+                                   {{8, Region::contiguous(0, 4)}, {16, Region::contiguous(0, 4)}}}),
+                               24);
+    EXPECT_EQ(View().etypes_below(40), 40);
+    EXPECT_EQ(View(4, word, word).etypes_below(40), 9);
+    EXPECT_EQ(View(4, word, word).etypes_below(41), 10);
+    EXPECT_EQ(View(100, word, word).etypes_below(40), 0);
+    const std::array<std::int64_t, 9> ends = {0, 108, 109, 112, 116, 117, 120, 132, 133};
+    const std::array<std::int64_t, 9> etypes = {0, 0, 1, 1, 1, 2, 2, 2, 3};
+    for (std::size_t i = 0; i < ends.size(); ++i)
+        EXPECT_EQ(View(100, word, tile).etypes_below(ends[i]), etypes[i]) << ends[i];
+    EXPECT_EQ(View(0, word, Layout{}).etypes_below(40), -1);
+}
+
 }  // namespace
 }  // namespace hakobi::mpiio

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
@@ -375,6 +376,38 @@ TEST(Conformance, RomiosNamesSetTheEnginesHints) {
     MPI_Info_get(info, "hakobi_aggregators_per_node", 63, aggregators, &is_set);
     EXPECT_STREQ(holes, "untouched");
     EXPECT_STREQ(aggregators, "3");
+    MPI_Info_free(&info);
+    MPI_File_close(&file);
+}
+
+// ROMIO takes a list of hosts there, and everybody takes the hints beside one that nobody can read.
+TEST(Conformance, OneHintThatIsNotReadLeavesTheOthers) {
+    World world;
+    const std::string path = (world.folder / "file").string();
+    MPI_File file = MPI_FILE_NULL;
+    MPI_Info info = MPI_INFO_NULL;
+    MPI_Info_create(&info);
+    char host[MPI_MAX_PROCESSOR_NAME + 8] = "";
+    int length = 0;
+    MPI_Get_processor_name(host, &length);
+    std::strcat(host, ":1");
+    MPI_Info_set(info, "cb_config_list", host);
+    MPI_Info_set(info, "hakobi_depth", "deep");
+    MPI_Info_set(info, "hakobi_shuffle", "always");
+    ASSERT_EQ(MPI_File_open(MPI_COMM_WORLD, path.c_str(), MPI_MODE_CREATE | MPI_MODE_RDWR, info, &file),
+              MPI_SUCCESS);
+    MPI_Info_free(&info);
+    testing::internal::CaptureStderr();
+    char byte = 'x';
+    MPI_File_write_at_all(file, world.rank, &byte, 1, MPI_BYTE, MPI_STATUS_IGNORE);
+    const std::string said = testing::internal::GetCapturedStderr();
+    EXPECT_EQ(said.find("cb_config_list"), std::string::npos) << said;
+    EXPECT_EQ(said.find("hakobi_depth") == std::string::npos, world.rank != 0) << said;
+    ASSERT_EQ(MPI_File_get_info(file, &info), MPI_SUCCESS);
+    char shuffle[64] = "";
+    int is_set = 0;
+    MPI_Info_get(info, "hakobi_shuffle", 63, shuffle, &is_set);
+    EXPECT_STREQ(shuffle, "always");
     MPI_Info_free(&info);
     MPI_File_close(&file);
 }

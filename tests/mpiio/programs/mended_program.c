@@ -1,0 +1,207 @@
+// What one MPI library or the other gets wrong alone, and the drop-in mends. Says what is wrong and ends with status 1.
+// Argument "shared": also the shared file pointer.
+#include <mpi.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static int rank, size, num_wrong;
+
+static void expect(int holds, const char* what, long long value) {
+    if (holds) return;
+    ++num_wrong;
+    fprintf(stderr, "rank %d: %s: %lld\n", rank, what, value);
+}
+
+static int class_of(int error) {
+    int error_class = MPI_SUCCESS;
+    if (error != MPI_SUCCESS) MPI_Error_class(error, &error_class);
+    return error_class;
+}
+
+static void expect_success(int error, const char* what) {
+    expect(error == MPI_SUCCESS, what, class_of(error));
+}
+
+// A new file of `num` ints, 1000, 1001, …
+static MPI_File make(const char* name, int num) {
+    int values[256];
+    MPI_File file;
+    for (int i = 0; i < num; ++i) values[i] = 1000 + i;
+    if (rank == 0) unlink(name);
+    MPI_Barrier(MPI_COMM_WORLD);
+    expect_success(MPI_File_open(MPI_COMM_WORLD, name, MPI_MODE_CREATE | MPI_MODE_RDWR, MPI_INFO_NULL, &file),
+                   "open");
+    expect_success(MPI_File_write_at_all(file, 0, values, rank == 0 ? num : 0, MPI_INT, MPI_STATUS_IGNORE),
+                   "write_at_all");
+    MPI_Barrier(MPI_COMM_WORLD);
+    return file;
+}
+
+static MPI_Datatype resized(MPI_Datatype type, MPI_Aint lower_bound, MPI_Aint extent) {
+    MPI_Datatype made;
+    MPI_Type_create_resized(type, lower_bound, extent, &made);
+    MPI_Type_commit(&made);
+    return made;
+}
+
+// OMPIO forgets the holes of the view, and what is appended lands on data.
+static void seek_to_end(int is_shared) {
+    MPI_File file = make("end.dat", 10);
+    MPI_Datatype one_of_three = resized(MPI_INT, 0, 12);
+    const MPI_Offset sizes[] = {40, 38, 36, 35, 12, 3, 0}, ends[] = {4, 4, 3, 3, 1, 1, 0};
+    for (int i = 0; i < 7; ++i) {
+        MPI_Offset position = -1;
+        MPI_File_set_view(file, 0, MPI_BYTE, MPI_BYTE, "native", MPI_INFO_NULL);
+        MPI_File_set_size(file, sizes[i]);
+        MPI_File_set_view(file, 0, MPI_INT, one_of_three, "native", MPI_INFO_NULL);
+        MPI_File_seek(file, 2, MPI_SEEK_END);
+        MPI_File_get_position(file, &position);
+        expect(position == ends[i] + 2, "position after a seek from the end", position);
+        if (is_shared) {
+            MPI_File_seek_shared(file, 1, MPI_SEEK_END);
+            MPI_File_get_position_shared(file, &position);
+            expect(position == ends[i] + 1, "shared position after a seek from the end", position);
+        }
+    }
+    MPI_File_set_view(file, 400, MPI_INT, MPI_INT, "native", MPI_INFO_NULL);
+    MPI_Offset position = -1;
+    expect_success(MPI_File_seek(file, 0, MPI_SEEK_END), "a view from beyond the end");
+    MPI_File_get_position(file, &position);
+    expect(position == 0, "its position", position);
+    MPI_File_close(&file);
+    MPI_Type_free(&one_of_three);
+}
+
+// Both may return success, and MPICH may never return.
+static void ask_against_the_mode(int is_shared) {
+    MPI_File file = make("mode.dat", 10);
+    MPI_Request request = MPI_REQUEST_NULL;
+    int values[4] = {0};
+    MPI_File_close(&file);
+    MPI_File_open(MPI_COMM_WORLD, "mode.dat", MPI_MODE_WRONLY, MPI_INFO_NULL, &file);
+#define REFUSED(call, its_class) expect(class_of(call) == its_class, #call, -1)
+    REFUSED(MPI_File_read_at(file, 0, values, 4, MPI_INT, MPI_STATUS_IGNORE), MPI_ERR_ACCESS);
+    REFUSED(MPI_File_read_all(file, values, 4, MPI_INT, MPI_STATUS_IGNORE), MPI_ERR_ACCESS);
+    REFUSED(MPI_File_read_all_begin(file, values, 4, MPI_INT), MPI_ERR_ACCESS);
+    REFUSED(MPI_File_iread(file, values, 4, MPI_INT, &request), MPI_ERR_ACCESS);
+    REFUSED(MPI_File_iread_at_all(file, 0, values, 4, MPI_INT, &request), MPI_ERR_ACCESS);
+    if (is_shared) {
+        REFUSED(MPI_File_read_shared(file, values, 4, MPI_INT, MPI_STATUS_IGNORE), MPI_ERR_ACCESS);
+        REFUSED(MPI_File_read_ordered(file, values, 4, MPI_INT, MPI_STATUS_IGNORE), MPI_ERR_ACCESS);
+        REFUSED(MPI_File_iread_shared(file, values, 4, MPI_INT, &request), MPI_ERR_ACCESS);
+    }
+    MPI_File_close(&file);
+    MPI_File_open(MPI_COMM_WORLD, "mode.dat", MPI_MODE_RDONLY, MPI_INFO_NULL, &file);
+    REFUSED(MPI_File_write_at(file, 0, values, 4, MPI_INT, MPI_STATUS_IGNORE), MPI_ERR_READ_ONLY);
+    REFUSED(MPI_File_write_at_all(file, 0, values, 4, MPI_INT, MPI_STATUS_IGNORE), MPI_ERR_READ_ONLY);
+    REFUSED(MPI_File_write_at_all_begin(file, 0, values, 4, MPI_INT), MPI_ERR_READ_ONLY);
+    REFUSED(MPI_File_iwrite_at(file, 0, values, 4, MPI_INT, &request), MPI_ERR_READ_ONLY);
+    REFUSED(MPI_File_iwrite_all(file, values, 4, MPI_INT, &request), MPI_ERR_READ_ONLY);
+    if (is_shared) {
+        REFUSED(MPI_File_write_shared(file, values, 4, MPI_INT, MPI_STATUS_IGNORE), MPI_ERR_READ_ONLY);
+        REFUSED(MPI_File_write_ordered_begin(file, values, 4, MPI_INT), MPI_ERR_READ_ONLY);
+        REFUSED(MPI_File_iwrite_shared(file, values, 4, MPI_INT, &request), MPI_ERR_READ_ONLY);
+    }
+    MPI_File_close(&file);
+}
+
+// OMPIO's request never completes, and Open MPI's ROMIO has no nonblocking collectives: a null pointer is called.
+static void read_across_the_end(int is_shared) {
+    MPI_File file = make("across.dat", 10);
+    for (int kind = 0; kind < (is_shared ? 5 : 4); ++kind) {
+        for (int is_beyond = 0; is_beyond < 2; ++is_beyond) {
+            int values[8] = {0}, count = -1;
+            const MPI_Offset at = is_beyond ? 20 : 7;
+            MPI_Request request = MPI_REQUEST_NULL;
+            MPI_Status status;
+            MPI_File_set_view(file, 0, MPI_INT, MPI_INT, "native", MPI_INFO_NULL);
+            MPI_File_seek(file, at, MPI_SEEK_SET);
+            if (is_shared) MPI_File_seek_shared(file, at, MPI_SEEK_SET);
+            const int error = kind == 0   ? MPI_File_iread_at(file, at, values, 8, MPI_INT, &request)
+                              : kind == 1 ? MPI_File_iread(file, values, 8, MPI_INT, &request)
+                              : kind == 2 ? MPI_File_iread_at_all(file, at, values, 8, MPI_INT, &request)
+                              : kind == 3 ? MPI_File_iread_all(file, values, 8, MPI_INT, &request)
+                                          : MPI_File_iread_shared(file, values, 8, MPI_INT, &request);
+            expect_success(error, "a nonblocking read");
+            MPI_Wait(&request, &status);
+            MPI_Get_count(&status, MPI_INT, &count);
+            // At the shared pointer one rank reads what is there, whichever. MPICH's own collective calls say that all is.
+            if (kind < (is_shared ? 2 : 4)) {
+                expect(count == (is_beyond ? 0 : 3), "ints read", count);
+                expect(values[0] == (is_beyond ? 0 : 1007), "the first", values[0]);
+            }
+            MPI_Barrier(MPI_COMM_WORLD);
+        }
+    }
+    MPI_File_close(&file);
+}
+
+// OMPIO refuses names of one letter, and overwrites its memory by long ones.
+static void use_names(void) {
+    char name[400];
+    memset(name, 'd', sizeof name);
+    name[150] = '\0';
+    mkdir(name, 0777);
+    memset(name + 150, 'f', 150);
+    name[150] = '/';
+    name[300] = '\0';
+    const char* const names[] = {"x", name};
+    for (int i = 0; i < 2; ++i) {
+        MPI_File file = make(names[i], 4);
+        int value = 0;
+        struct stat found = {0};
+        expect_success(MPI_File_read_at(file, 3, &value, 1, MPI_BYTE, MPI_STATUS_IGNORE), "read_at");
+        expect_success(MPI_File_set_view(file, 0, MPI_INT, MPI_INT, "native", MPI_INFO_NULL), "set_view");
+        expect_success(MPI_File_read_at(file, 3, &value, 1, MPI_INT, MPI_STATUS_IGNORE), "read_at");
+        expect(value == 1003, "value", value);
+        expect_success(MPI_File_close(&file), "close");
+        expect(stat(names[i], &found) == 0 && found.st_size == 16, "size", found.st_size);
+    }
+}
+
+// OMPIO divides by the size of the elementary type.
+static void view_of_nothing(void) {
+    MPI_File file = make("empty.dat", 8);
+    MPI_Datatype nothing;
+    MPI_Type_contiguous(0, MPI_INT, &nothing);
+    MPI_Type_commit(&nothing);
+    const MPI_Datatype etypes[] = {MPI_INT, nothing};
+    for (int i = 0; i < 2; ++i) {
+        int value = 7;
+        const MPI_Datatype tile = rank == 0 || i == 1 ? nothing : MPI_INT;
+        expect_success(MPI_File_set_view(file, 0, etypes[i], tile, "native", MPI_INFO_NULL), "an empty view");
+        const int count = rank == 0 || i == 1 ? 0 : 1;
+        expect_success(MPI_File_read_at_all(file, 0, &value, count, MPI_INT, MPI_STATUS_IGNORE),
+                       "read_at_all");
+        expect(value == (count == 0 ? 7 : 1000), "value", value);
+        expect_success(MPI_File_read_at(file, 0, &value, 0, MPI_INT, MPI_STATUS_IGNORE), "read_at");
+    }
+    MPI_File_close(&file);
+    MPI_Type_free(&nothing);
+}
+
+int main(int argc, char** argv) {
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    char folder[] = "/tmp/hakobi-mended-XXXXXX";
+    if (rank == 0 && mkdtemp(folder) == NULL) MPI_Abort(MPI_COMM_WORLD, 1);
+    MPI_Bcast(folder, sizeof folder, MPI_CHAR, 0, MPI_COMM_WORLD);
+    if (chdir(folder) != 0) MPI_Abort(MPI_COMM_WORLD, 1);
+    const int is_shared = argc > 1 && strcmp(argv[1], "shared") == 0;
+    seek_to_end(is_shared);
+    ask_against_the_mode(is_shared);
+    read_across_the_end(is_shared);
+    use_names();
+    view_of_nothing();
+    MPI_Barrier(MPI_COMM_WORLD);
+    char remove[100];
+    snprintf(remove, sizeof remove, "rm -rf %s", folder);
+    if (rank == 0 && system(remove) != 0) ++num_wrong;
+    MPI_Allreduce(MPI_IN_PLACE, &num_wrong, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+    MPI_Finalize();
+    return num_wrong != 0;
+}

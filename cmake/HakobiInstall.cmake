@@ -11,7 +11,7 @@ if(TARGET hakobi_fortran)
     install(DIRECTORY ${CMAKE_BINARY_DIR}/fortran/modules/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/hakobi/fortran)
 endif()
 if(TARGET hakobi-gather)
-    install(TARGETS hakobi-gather hakobi-store RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+    install(TARGETS hakobi-gather hakobi-store hakobi-with-parent RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 endif()
 
 # The C++ compiler beside MPI's C compiler, for projects in C++ alone.

@@ -4,7 +4,9 @@
 2. Whatever ends the wait (Ctrl-C, a time limit, any exception), every process of the session and every descendant is
    told to end (SIGTERM), given GRACE_S seconds, then killed, and waited for. Ranks of Open MPI have process groups of
    their own, therefore the descendants are listed before the launcher is told.
-3. A failed program's reason is one line: its own first line of error, not the launcher's paragraph about it.
+3. Where this process is killed, which leaves it no time, the launcher is told by the kernel to end, and where the
+   launcher is killed, the ranks end with it: hakobi-with-parent starts all of them.
+4. A failed program's reason is one line: its own first line of error, not the launcher's paragraph about it.
 """
 
 from __future__ import annotations
@@ -23,8 +25,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from hakobi import programs
 from hakobi.errors import InputError, RunError
 from hakobi.programs import Program
+from hakobi.words import bytes_text, count_text
 
 #: Seconds between SIGTERM and SIGKILL.
 GRACE_S = 5.0
@@ -92,12 +96,22 @@ def mpi_version(flavour: str) -> str:
 
 
 def command_line(program: Program, arguments: Sequence[str], ranks: int) -> list[str]:
-    """The command line that starts `program` on `ranks` ranks of this machine, also more ranks than cores."""
+    """The command line that starts `program` on `ranks` ranks of this machine, also more ranks than cores. Raises
+    InputError for more than its memory holds."""
+    check_ranks(ranks)
     launcher = [str(mpiexec(program.flavour))]
     if program.flavour == "openmpi":
         launcher += ["--oversubscribe", "--bind-to", "none", "--mca", "mpi_yield_when_idle", "1"]
         launcher += ["--mca", "btl_base_warn_component_unused", "0"]
-    return [*launcher, "-n", str(ranks), str(program.path), *arguments]
+    return [*launcher, "-n", str(ranks), *_with_parent(signal.SIGKILL), str(program.path), *arguments]
+
+
+def _with_parent(number: signal.Signals) -> list[str]:
+    """What starts a program so that it gets a signal when its parent ends (rule 3); nothing where that is not built."""
+    try:
+        return [str(programs.find("hakobi-with-parent").path), str(int(number))]
+    except InputError:
+        return []
 
 
 def environment(flavour: str, extra: Mapping[str, str] | None = None) -> dict[str, str]:
@@ -136,7 +150,7 @@ def run(
         with uninterrupted():  # or it would go on unknown to us
             try:
                 process = subprocess.Popen(
-                    command,
+                    [*_with_parent(signal.SIGTERM), *command],
                     stdin=subprocess.DEVNULL,
                     stdout=pipe,
                     stderr=pipe,
@@ -184,6 +198,18 @@ def uninterrupted() -> Iterator[None]:
 CROWD = 32
 #: What a rank takes of memory before the program has begun: Open MPI 4 and MPICH 4 with a handful of ranks on a node.
 RANK_BYTES = 20 << 20
+
+
+def check_ranks(ranks: int) -> None:
+    """Raises InputError for more ranks than this machine's memory holds: the launcher alone would take all of it."""
+    import psutil
+
+    total = psutil.virtual_memory().total + psutil.swap_memory().total
+    if ranks * RANK_BYTES > total:
+        raise InputError(
+            f"{count_text(ranks, 'rank')} take about {bytes_text(ranks * RANK_BYTES)} of memory before they begin, and "
+            f"this machine has {bytes_text(total)}: at most {total // RANK_BYTES} can be started"
+        )
 
 
 @functools.cache
@@ -300,6 +326,16 @@ def reason_of(stderr: str, status: int) -> str:
     if lines:
         return lines[-1]
     return f"ended by signal {signal.Signals(-status).name}" if status < 0 else f"exit status {status}"
+
+
+def warnings_of(stderr: str) -> list[str]:
+    """What Hakobi's library or a program of its warned of, each once.
+
+    >>> warnings_of("hakobi: warning: bytes may be lost\\nhakobi: f: 2 aggregators\\n")
+    ['bytes may be lost']
+    """
+    found = [re.match(r"hakobi[\w-]*: warning: (.*)", line) for line in stderr.splitlines()]
+    return list(dict.fromkeys(match.group(1) for match in found if match))
 
 
 def _without_launcher(stderr: str) -> list[str]:

@@ -224,3 +224,11 @@ def test_what_a_killed_job_left_in_shared_memory_is_removed_and_nothing_else(tmp
     assert sorted(folder.iterdir()) == sorted([used, other])
     launch.remove_leftovers(time.time() + 10, folder)
     assert used.exists()
+
+
+def test_more_ranks_than_memory_holds_are_refused() -> None:
+    with pytest.raises(
+        InputError, match=r"99999999 ranks take about 2\.10 PB of memory before they begin, and this machin"
+    ):
+        launch.run(Program(Path("x"), "openmpi"), [], 99_999_999)
+    assert launch.command_line(Program(Path("/p/x"), "mpich"), [], 128)

@@ -4,15 +4,20 @@ cache, compare contents by checksum."""
 from __future__ import annotations
 
 import ctypes
+import functools
 import hashlib
 import mmap
 import os
+import re
 import shutil
 import tempfile
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from hakobi.errors import StorageError, storage_error
+
+#: A folder of one process has its pid, when it began and where that pid means it in its name (`own_name`).
+_OWN = re.compile(r"hakobi-run-(\d+)-(\d+)-([0-9a-f]{12})-.+")
 
 
 def prepare_folder(folder: Path) -> None:
@@ -42,6 +47,51 @@ def prepare_file(path: Path) -> None:
     if path.exists() and not os.access(path, os.W_OK):
         raise StorageError(f"cannot write {path}: permission denied")
     prepare_folder(path.parent)
+
+
+def own_folder(folder: Path | None = None) -> tempfile.TemporaryDirectory[str]:
+    """A new folder below `folder` (the system's for temporary files by default) that goes with the returned object.
+    What processes left there that were killed is removed before. Raises StorageError."""
+    folder = folder or Path(tempfile.gettempdir())
+    remove_abandoned(folder)
+    try:
+        return tempfile.TemporaryDirectory(prefix=own_name(), dir=folder)
+    except OSError as error:
+        raise StorageError(f"cannot write into {folder}: {error.strerror}") from error
+
+
+def own_name() -> str:
+    """How the name of a folder begins that `remove_abandoned` removes when this process is no more."""
+    pid = os.getpid()
+    return f"hakobi-run-{pid}-{_start_of(pid)}-{_pid_space()}-"
+
+
+def remove_abandoned(folder: Path) -> None:
+    """Removes the folders in `folder` that are called as `own_name` says and whose process is no more. Those of another
+    machine, another boot or another container stay: their processes cannot be seen from here."""
+    try:
+        found = [(path, match) for path in folder.iterdir() if (match := _OWN.fullmatch(path.name))]
+    except OSError:
+        return
+    for path, match in found:
+        pid, start, space = match.groups()
+        if space == _pid_space() and _start_of(int(pid)) != start:
+            shutil.rmtree(path, ignore_errors=True)
+
+
+def _start_of(pid: int) -> str:
+    """When a process began, in ticks since the machine's start; "" where there is none (proc_pid_stat(5), field 22)."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[19]
+    except OSError:
+        return ""
+
+
+@functools.cache
+def _pid_space() -> str:
+    """Where a pid of this process's means the same process: this boot of this machine, this namespace."""
+    boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+    return hashlib.sha256(f"{boot} {os.readlink('/proc/self/ns/pid')}".encode()).hexdigest()[:12]  # noqa: PTH115
 
 
 def remove_folder(folder: Path) -> None:

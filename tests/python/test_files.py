@@ -2,6 +2,8 @@ from __future__ import annotations
 
 import hashlib
 import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -78,3 +80,30 @@ def test_files_below_are_sorted_and_regular(tmp_path: Path) -> None:
 
 def test_removing_what_is_not_there_is_fine(tmp_path: Path) -> None:
     files.remove_folder(tmp_path / "nothing")
+
+
+def test_what_a_killed_process_left_is_removed_and_nothing_of_a_living_one(tmp_path: Path) -> None:
+    script = (
+        "import os, sys, pathlib; from hakobi import files; folder = files.own_folder(pathlib.Path(sys.argv[1]));"
+        "pathlib.Path(folder.name, 'big').write_text('x'); print(folder.name, flush=True); sys.stdin.read()"
+    )
+    processes = [
+        subprocess.Popen([sys.executable, "-c", script, tmp_path], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        for _ in range(2)
+    ]
+    dead, living = (Path(process.stdout.readline().decode().strip()) for process in processes if process.stdout)
+    processes[0].kill()
+    processes[0].communicate()
+    # A process of now with the pid of a dead one, one of another machine, and what somebody else called so.
+    pid, start, space = living.name.split("-")[2:5]
+    reused = tmp_path / f"hakobi-run-{os.getpid()}-1-{space}-x"
+    elsewhere = tmp_path / f"hakobi-run-{pid}1-{start}-0123456789ab-x"
+    other = tmp_path / "hakobi-run-mine"
+    for folder in (reused, elsewhere, other):
+        folder.mkdir()
+    with files.own_folder(tmp_path) as mine:
+        assert set(tmp_path.iterdir()) == {living, elsewhere, other, Path(mine)}
+    assert (living / "big").exists()
+    processes[1].communicate()
+    assert not dead.exists()
+    assert not living.exists()

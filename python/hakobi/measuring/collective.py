@@ -191,7 +191,7 @@ def run_job(
 ) -> tuple[list[Record], str]:
     """The records of one job and its stderr; its files are in a folder of their own below `folder`, gone afterwards.
     Raises what session.run_recorded raises; a wrong byte is a RunError."""
-    with session.place_below(folder) as name:
+    with files.own_folder(folder) as name:
         command = ["--dir", name, *arguments]
         lines, done = session.run_recorded(
             program,

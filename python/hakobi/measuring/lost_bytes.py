@@ -16,7 +16,6 @@ import random
 import shlex
 import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -130,9 +129,11 @@ def _look(
     commands: Callable[[Path], list[list[str]]],
     timeout_s: float,
 ) -> Kept:
+    from hakobi import files  # not at the top: a writer has the standard library alone
+
     begin = time.perf_counter()
     num_pieces = writers * pieces_each
-    with tempfile.TemporaryDirectory(prefix="hakobi-doctor-", dir=folder) as name:
+    with files.own_folder(folder) as name:
         path = Path(name) / "shared"
         with path.open("wb") as file:
             file.truncate(num_pieces * PIECE_BYTES)

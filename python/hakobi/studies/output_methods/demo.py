@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import os
 import sys
-import tempfile
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -60,7 +59,7 @@ def demo(folder: Path) -> int:
     _remove_old(folder)
     record = _run_wave(program, folder)
     gauges = gauges_of([record])
-    with tempfile.TemporaryDirectory(prefix="hakobi-demo-", dir=_memory(folder)) as modelled:
+    with files.own_folder(_memory(folder)) as modelled:
         storages = {**{name: Path(modelled) / name for name in MODELS}, "here": folder}
         plan = Plan(
             app=APP,

@@ -90,6 +90,9 @@ def _finite(text: str) -> float:
     return value
 
 
+#: What is larger is something else: a device, an endless pipe.
+MOST_LINE_BYTES, MOST_FILE_BYTES = 64 << 20, 1 << 30
+
 #: Levels of lists and objects in a line; a record has four.
 MOST_LEVELS = 50
 
@@ -123,25 +126,37 @@ def parse(line: bytes | str) -> Any:
 def read(path: Path | str) -> list[Record]:
     """All records of a file, in order. Raises StorageError (missing, unreadable), FormatError (file and line)."""
     path = Path(path)
+    result: list[Record] = []
     try:
-        text = path.read_bytes()
+        with path.open("rb") as file:
+            num_bytes = 0
+            for number, line in enumerate(iter(lambda: file.readline(MOST_LINE_BYTES + 1), b""), start=1):
+                num_bytes += len(line)
+                if len(line) > MOST_LINE_BYTES:
+                    raise FormatError(f"{path}:{number}: no record: a line of more than {MOST_LINE_BYTES >> 20} MiB")
+                if num_bytes > MOST_FILE_BYTES:
+                    raise FormatError(f"{path}: no file of records: more than {MOST_FILE_BYTES >> 30} GiB")
+                record = _read_line(line, f"{path}:{number}")
+                if record is not None:
+                    result.append(record)
     except OSError as error:
         raise StorageError(f"cannot read {path}: {error.strerror}") from error
-    lines = text.split(b"\n")
-    result: list[Record] = []
-    for number, line in enumerate(lines, start=1):
-        if not line.strip():
-            continue
-        try:
-            record = parse(line)
-        except ValueError as error:
-            if number == len(lines) and line.lstrip().startswith(b"{"):
-                continue  # rule 2
-            raise FormatError(f"{path}:{number}: not JSON: {error}") from error
-        if not isinstance(record, dict):
-            raise FormatError(f"{path}:{number}: a record is an object, not {type(record).__name__}")
-        result.append(record)
     return result
+
+
+def _read_line(line: bytes, where: str) -> Record | None:
+    """A line's record; None for an empty line and for what a kill left (rule 2)."""
+    if not line.strip():
+        return None
+    try:
+        record = parse(line)
+    except ValueError as error:
+        if not line.endswith(b"\n") and line.lstrip().startswith(b"{"):
+            return None
+        raise FormatError(f"{where}: not JSON: {error}") from error
+    if not isinstance(record, dict):
+        raise FormatError(f"{where}: a record is an object, not {type(record).__name__}")
+    return record
 
 
 def number(record: Mapping[str, Any], key: str, where: str) -> float:

@@ -113,3 +113,16 @@ def test_number_says_which_value_is_none(value: object) -> None:
     with pytest.raises(FormatError, match="the record of waves: 'time_s' is"):
         records.number({"time_s": value}, "time_s", "the record of waves")
     assert records.number({"time_s": 2}, "time_s", "") == 2.0
+
+
+def test_what_has_no_end_is_refused_with_the_memory_of_one_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(records, "MOST_LINE_BYTES", 1 << 20)
+    monkeypatch.setattr(records, "MOST_FILE_BYTES", 4 << 20)
+    with pytest.raises(FormatError, match=r"/dev/zero:1: no record: a line of more than 1 MiB"):
+        records.read("/dev/zero")
+    (tmp_path / "many").write_text('{"x": 1}\n' * 600_000)
+    with pytest.raises(FormatError, match="many: no file of records"):
+        records.read(tmp_path / "many")
+    assert records.read("/dev/null") == []

@@ -87,7 +87,11 @@ def test_doctor_refuses_what_it_cannot_look_at(hakobi: Callable[..., Result], tm
     assert hakobi("doctor", "--quick", "--writers", 2).status == 2
     missing = hakobi("doctor", "--quick", "--storage", tmp_path / "none", "--writers", 2)
     assert missing.status == 2
-    assert "none" in missing.stderr
+    assert f"--storage {tmp_path}/none: there is no such folder" in missing.stderr
+    mistyped = hakobi("doctor", "--storage", tmp_path / "none")
+    assert mistyped.status == 2
+    assert f"--storage {tmp_path}/none: there is no such folder" in mistyped.stderr
+    assert not (tmp_path / "none").exists()
     broken = hakobi(
         "doctor", "--quick", "--storage", tmp_path, "--writers", 2, "--launcher", f"{sys.executable} -c 1/0"
     )

@@ -72,6 +72,7 @@ def command(
         raise click.UsageError(f"{beds[0]} is looked at by --writers, and starts them itself")
     for bed in beds:
         wanted.parse(str(bed))
+    missing = [folder for folder in folders if folder not in beds and not folder.is_dir()]
     if json_file:
         files.prepare_file(json_file)
     refused: list[str] = []
@@ -97,7 +98,7 @@ def command(
                 refused.append(str(error))
                 return [machine.Fact(f"storage {folder}", "not measured", "note", str(error))]
 
-        for folder in [folder for folder in folders if folder not in beds] if folders else [Path.cwd()]:
+        for folder in [folder for folder in folders if folder not in (*beds, *missing)] if folders else [Path.cwd()]:
             what = f"storage {folder}, where up to 1 GiB is written, read and removed"
             parts.append((what, partial(storage, folder), 8))
     facts: list[Fact] = []
@@ -116,6 +117,7 @@ def command(
         records.append(json_file, {"kind": "conditions", "benchmark": "doctor", "conditions": conditions.machine()})
         for fact in facts:
             records.append(json_file, {"kind": "fact", **asdict(fact)})
+    refused += [f"--storage {folder}: there is no such folder: make it, or correct its name" for folder in missing]
     if folders and refused:
         raise StorageError("; ".join(refused))
     if stopped_at:

@@ -8,6 +8,8 @@ import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from hakobi.statistics import Summary
+
 if TYPE_CHECKING:
     from pathlib import Path
 
@@ -87,67 +89,34 @@ def to_png(figure: Figure, dots_per_inch: int = 110) -> bytes:
     return buffer.getvalue()
 
 
-def write_figure(figure: Figure, stem: Path) -> list[Path]:
-    """Writes `stem`.svg, .pdf and .csv for a paper: the same figure gives the same files."""
+class Data:
+    """A figure's values as they were computed, a row each: for a paper's own plot, so nothing is taken from what was
+    drawn. `x` and `y` name those columns."""
+
+    def __init__(self, x: str, y: str) -> None:
+        self.columns = ["panel", "series", x, y, "low", "high", "samples", "gap"]
+        self.rows: list[list[str]] = []
+
+    def add(self, panel: str, series: str, x: object, y: Summary | None, gap: str = "") -> None:
+        """A median with its quartiles; `y` None where there is none, with the reason in `gap`."""
+        values = ["", "", "", "0"]
+        if y is not None:
+            values = [f"{value:.6g}" for value in (y.median, y.quartile_low, y.quartile_high)] + [str(y.count)]
+        self.rows.append([panel, series, str(x), *values, gap])
+
+
+def write_figure(figure: Figure, stem: Path, data: Data | None) -> list[Path]:
+    """Writes `stem`.svg, .pdf and, with `data`, .csv for a paper: the same figure gives the same files."""
     import csv
 
     import matplotlib as mpl
 
-    paths = [stem.with_suffix(suffix) for suffix in (".svg", ".pdf", ".csv")]
+    paths = [stem.with_suffix(suffix) for suffix in (".svg", ".pdf")]
     with mpl.rc_context({"svg.hashsalt": stem.name}):
         figure.savefig(paths[0], metadata={"Date": None})
     figure.savefig(paths[1], metadata={"CreationDate": None})
-    with paths[2].open("w", newline="") as file:
-        writer = csv.writer(file)
-        writer.writerow(["panel", "series", *_axis_names(figure), "low", "high"])
-        writer.writerows(data_rows(figure))
+    if data is not None:
+        paths.append(stem.with_suffix(".csv"))
+        with paths[-1].open("w", newline="") as file:
+            csv.writer(file, lineterminator="\n").writerows([data.columns, *data.rows])
     return paths
-
-
-def _axis_names(figure: Figure) -> list[str]:
-    axes = figure.axes[0]
-    return [axes.get_xlabel() or "x", axes.get_ylabel() or "y"]
-
-
-def data_rows(figure: Figure) -> list[list[str]]:
-    """What a figure's bars and lines show: panel, series, x, y, and the ends of the error bar where there is one."""
-    from matplotlib.container import BarContainer, ErrorbarContainer
-
-    rows: list[list[str]] = []
-    for axes in figure.axes:
-        panel = axes.get_title()
-        drawn = set()
-        for container in axes.containers:
-            if isinstance(container, BarContainer):
-                points = [(bar.get_x() + bar.get_width() / 2, bar.get_height()) for bar in container]
-                bars = container.errorbar
-            elif isinstance(container, ErrorbarContainer) and container[0] is not None:
-                drawn.add(container[0])
-                points = _points(container[0])
-                bars = container
-            else:
-                continue
-            ends = bars[2][0].get_segments() if bars is not None and bars[2] else [None] * len(points)
-            for (x, y), end in zip(points, ends, strict=True):
-                limits = ["", ""] if end is None else [f"{end[0][1]:.6g}", f"{end[1][1]:.6g}"]
-                rows.append([panel, str(container.get_label()), _tick_name(axes, x), f"{y:.6g}", *limits])
-        for line in axes.lines:
-            if line not in drawn and not str(line.get_label()).startswith("_"):
-                label = str(line.get_label())
-                rows += [[panel, label, _tick_name(axes, x), f"{y:.6g}", "", ""] for x, y in _points(line)]
-    return rows
-
-
-def _points(line: Any) -> list[tuple[float, float]]:
-    return [(float(x), float(y)) for x, y in zip(line.get_xdata(), line.get_ydata(), strict=True)]
-
-
-def _tick_name(axes: Axes, x: float) -> str:
-    """The label of the tick that a point was drawn at, or a little beside; the number itself elsewhere."""
-    ticks = [
-        (float(at), label.get_text()) for at, label in zip(axes.get_xticks(), axes.get_xticklabels(), strict=False)
-    ]
-    named = [(abs(at - x), text) for at, text in ticks if text]
-    if named and min(named)[0] < max(0.5, 0.1 * abs(x)):
-        return min(named)[1]
-    return f"{x:.6g}"

@@ -29,6 +29,8 @@ from hakobi.table import Table
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+    from hakobi.plots import Data
+
 
 @dataclass
 class _Part:
@@ -52,7 +54,7 @@ class Report:
         self.lead = lead
         self._warnings: list[str] = []
         self._parts: list[_Part] = []
-        self._figures: list[tuple[str, Figure]] = []
+        self._figures: list[tuple[str, Figure, Data | None]] = []
 
     def warn(self, text: str) -> None:
         """A sentence that the reader must see before any figure."""
@@ -72,11 +74,12 @@ class Report:
         """Words and what they mean."""
         self._parts.append(_Part("pairs", pairs=list(pairs)))
 
-    def figure(self, figure: Figure, caption: str, alt: str, name: str = "") -> None:
-        """A matplotlib figure as inline SVG. `alt` says in words what it shows; `name`: of its files."""
+    def figure(self, figure: Figure, caption: str, alt: str, name: str = "", data: Data | None = None) -> None:
+        """A matplotlib figure as inline SVG. `alt` says in words what it shows; `name`: of its files; `data`: its
+        values."""
         from hakobi import plots
 
-        self._figures.append((name or f"figure{len(self._figures) + 1}", figure))
+        self._figures.append((name or f"figure{len(self._figures) + 1}", figure, data))
 
         svg = plots.to_svg(figure, f"figure{len(self._parts)}")
         self._parts.append(_Part("figure", text=caption, svg=svg, alt=alt))
@@ -116,7 +119,8 @@ class Report:
         from hakobi import files, plots
 
         files.prepare_folder(folder)
-        return [path for name, figure in self._figures for path in plots.write_figure(figure, folder / name)]
+        written = [plots.write_figure(figure, folder / name, data) for name, figure, data in self._figures]
+        return [path for paths in written for path in paths]
 
     def write(self, path: Path) -> None:
         """Writes the page: whole or not at all. Raises StorageError."""

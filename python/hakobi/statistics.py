@@ -60,6 +60,19 @@ class Summary:
         """Half the distance between the quartiles: what is written behind ±."""
         return (self.quartile_high - self.quartile_low) / 2
 
+    def scaled(self, factor: float) -> Summary:
+        """The same in a unit of which `factor` are one; `factor` is positive."""
+        low, high = factor * self.interval.low, factor * self.interval.high
+        return Summary(
+            self.count,
+            factor * self.median,
+            factor * self.quartile_low,
+            factor * self.quartile_high,
+            factor * self.minimum,
+            factor * self.maximum,
+            Interval(low, high, self.interval.confidence),
+        )
+
     def seconds(self) -> str:
         """ "1.23 ±0.04": a time's median and spread; of one sample the time alone."""
         if self.count < 2:

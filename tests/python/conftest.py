@@ -14,6 +14,7 @@ import pytest
 from hypothesis import settings
 
 from hakobi import cli, launch, programs, progress
+from hakobi.measuring import session
 from running import Result, end_started
 
 FAKES = Path(__file__).parent / "fakes"
@@ -42,6 +43,7 @@ def _own_surroundings(
     launch.mpiexec.cache_clear()
     launch.version_text.cache_clear()
     monkeypatch.setattr(progress, "_last_line_s", None)  # as in a process of its own
+    monkeypatch.setattr(session, "contention", lambda seconds=1.0: [])  # other tests may run beside this one
     yield
     end_started()
     launch.mpiexec.cache_clear()

@@ -239,7 +239,7 @@ def test_an_interrupted_study_is_reported_and_taken_up(log: Path, tmp_path: Path
     process.send_signal(signal.SIGINT)
     stdout, stderr = process.communicate(timeout=60)
     assert process.returncode == 2, stderr
-    assert "interrupted: 3 finished runs are shown" in stderr
+    assert "interrupted after 3 of 12 runs" in stderr
     assert "no figure for" in (tmp_path / "s.html").read_text()
     assert "original" in stdout
     assert len(lines_of(tmp_path / "s.jsonl", "run")) == 3

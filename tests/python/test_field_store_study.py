@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from hakobi import conditions, programs, records
-from hakobi.errors import InputError
+from hakobi.errors import InputError, RunError
 from hakobi.studies.field_store import session, tables
 from running import Result
 
@@ -103,12 +103,12 @@ def test_ctrl_c_prints_the_finished_runs(
 ) -> None:
     done = 0
 
-    def run_case(_plan: object, _case: object, _program: object, outcome: session.Outcome, _log: object) -> None:
+    def run_case(_plan: object, _case: object, _program: object) -> list[records.Record]:
         nonlocal done
         if done == finished:
             raise KeyboardInterrupt
         done += 1
-        outcome.summaries.append(dict.fromkeys(NUMBERS, 1.0))
+        return [dict.fromkeys((*NUMBERS, "num_files"), 1.0)]
 
     monkeypatch.setattr(session, "_run_case", run_case)
     monkeypatch.setattr(programs, "find", lambda name: programs.Program(Path(name), "openmpi"))
@@ -120,3 +120,25 @@ def test_ctrl_c_prints_the_finished_runs(
     assert "interrupted" in result.stderr.splitlines()[-1]
     assert shown in result.stdout
     assert bool(result.stdout) == (finished > 0)
+
+
+def test_a_case_that_fails_is_a_gap_in_every_table_and_the_report(
+    hakobi: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def run_case(_plan: object, case: session.Case, _program: object) -> list[records.Record]:
+        if case.kind == failing:
+            raise RunError("a rank crashed")
+        return [dict.fromkeys((*NUMBERS, "num_files"), 1.0)]
+
+    monkeypatch.setattr(session, "_run_case", run_case)
+    monkeypatch.setattr(programs, "find", lambda name: programs.Program(Path(name), "openmpi"))
+    for failing in ("none", "files", "store"):
+        result = hakobi(
+            *("study", "field-store", "--ranks", "1", "--strides", "1", "--buffers", "4x64"),
+            *("--storage", f"here={tmp_path}", "--repetitions", "1", "--report", "r.html"),
+        )
+        assert result.status == 2
+        row = next(line.split() for line in result.stdout.splitlines() if line.split()[:1] == [failing])
+        assert "gap" in row
+        assert f"gap: {failing}" in result.stderr
+        assert "a rank crashed" in Path("r.html").read_text()

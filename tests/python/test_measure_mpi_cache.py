@@ -39,7 +39,8 @@ if "BENCH_RUNS" in os.environ:  # notes each run, with what the study's file hol
     whole = note.with_suffix(".new")
     whole.write_text(json.dumps(runs))
     whole.replace(note)  # at once: a test reads it meanwhile
-    if [run[0] for run in runs].count(value("--transport")) == int(os.environ.get("BENCH_FAILS_AT", "0")):
+    number = str([run[0] for run in runs].count(value("--transport")))
+    if os.environ.get("BENCH_FAILS_AT") in (number, "all"):
         sys.exit(print("hakobi-bench-mpi: wrong data", file=sys.stderr) or 1)
     if len(runs) == int(os.environ.get("BENCH_HANGS_AT", "0")):
         time.sleep(60)
@@ -165,42 +166,50 @@ def test_a_finished_runs_records_are_in_the_file_before_the_next_begins(
 
 
 @pytest.mark.usefixtures("benchmark")
-@pytest.mark.parametrize("number", [1, 2])
-def test_a_later_failure_of_the_default_keeps_what_is_finished(
-    hakobi: Callable[..., Result],
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    runs: Callable[[], list[list[str]]],
-    number: int,
-) -> None:
-    monkeypatch.setenv("BENCH_FAILS_AT", str(number))
-    arguments = ["--rounds", "3", "--transports", "default", "--report", tmp_path / "r.html"]
-    result = hakobi("study", "mpi-cache", *arguments, "--json", tmp_path / "r.jsonl")
-    assert result.status == 2
-    assert "transport default: wrong data" in result.stderr.splitlines()[-1]
-    assert len(runs()) == number
-    if number == 1:
-        assert not (tmp_path / "r.jsonl").exists()
-        return
-    kinds = [json.loads(line)["kind"] for line in (tmp_path / "r.jsonl").read_text().splitlines()]
-    assert kinds == ["conditions", *["measurement"] * 6, *["summary"] * 3]
-    assert "64 KiB" in result.stdout
-    assert "ended early" in result.stdout
-    assert "transport default: wrong data" in (tmp_path / "r.html").read_text()
-
-
-@pytest.mark.usefixtures("benchmark")
-def test_a_later_failure_of_another_transport_is_said_beside_its_figures(
+def test_a_failure_of_the_default_is_run_once_more_and_said(
     hakobi: Callable[..., Result],
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     runs: Callable[[], list[list[str]]],
 ) -> None:
     monkeypatch.setenv("BENCH_FAILS_AT", "2")
-    result = hakobi("study", "mpi-cache", "--rounds", "3", "--transports", "no-shared-memory")
+    arguments = ["--rounds", "3", "--transports", "default", "--report", tmp_path / "r.html"]
+    result = hakobi("study", "mpi-cache", *arguments, "--json", tmp_path / "r.jsonl")
     assert result.status == 0
-    assert [name for name, _, _ in runs()] == ["no-shared-memory"] * 2
-    assert "no-shared-memory failed in a later round" in result.stdout
+    text = "repeated: default: round 2 failed at first: transport default: wrong data"
+    assert result.stderr.splitlines()[-1] == f"hakobi study mpi-cache: {text}"
+    assert len(runs()) == 4
+    assert text in result.stdout
+    assert text in (tmp_path / "r.html").read_text()
+    kinds = [json.loads(line)["kind"] for line in (tmp_path / "r.jsonl").read_text().splitlines()]
+    assert kinds == [
+        *("conditions", *["measurement"] * 6),
+        *("failed", *["measurement"] * 12),
+        *["summary"] * 3,
+    ]
+
+
+@pytest.mark.usefixtures("benchmark")
+def test_a_study_that_never_measured_anything_raises_the_reason(
+    hakobi: Callable[..., Result], monkeypatch: pytest.MonkeyPatch, runs: Callable[[], list[list[str]]]
+) -> None:
+    monkeypatch.setenv("BENCH_FAILS_AT", "all")
+    result = hakobi("study", "mpi-cache", "--rounds", "3", "--transports", "default")
+    assert result.status == 2
+    assert result.stderr.splitlines()[-1] == "hakobi study mpi-cache: default: transport default: wrong data"
+    assert len(runs()) == 2
+
+
+@pytest.mark.usefixtures("benchmark")
+def test_a_finished_study_is_taken_up_with_what_is_known_of_the_machine(
+    hakobi: Callable[..., Result], tmp_path: Path, runs: Callable[[], list[list[str]]]
+) -> None:
+    study = ("study", "mpi-cache", "--rounds", "2", "--transports", "default", "--json", tmp_path / "r.jsonl")
+    first = hakobi(*study)
+    again = hakobi(*study)
+    assert len(runs()) == 2
+    assert "2 runs taken up from" in again.stderr
+    assert again.stdout == first.stdout
 
 
 @pytest.mark.usefixtures("benchmark")
@@ -216,7 +225,7 @@ def test_a_study_that_is_told_to_end_reports_and_leaves_no_process(
     study.send_signal(number)
     stdout, stderr = study.communicate(timeout=30)
     assert study.returncode == 2, stderr
-    assert "interrupted: what was finished is shown" in stdout
+    assert "interrupted after 1 of 5 runs" in stdout
     assert json.loads((tmp_path / "r.jsonl").read_text().splitlines()[-1])["kind"] == "summary"
     pid = int(runs()[1][2])
     assert has_ended(pid)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import os
 import signal
@@ -183,7 +184,7 @@ def test_a_programs_own_writer_stands_beside_hakobis_with_and_without_the_drop_i
     for run in records.read("runs.jsonl"):
         assert (library.name in run["preload"]) == (run["method"] == "own+drop-in")
     monkeypatch.setenv("FAKE_CORRUPT", "own:2")
-    told = hakobi(*STUDY, *methods, "--methods", "own,root", "--ranks", "1,2,3")
+    told = hakobi(*STUDY, *methods, "--methods", "own,root", "--ranks", "1,2,3", "--json", "others.jsonl")
     assert told.status == 1
     assert "FILES DIFFER: own on 2 ranks" in told.stderr
 
@@ -200,20 +201,54 @@ def test_files_that_depend_on_the_rank_count_are_compared_among_equals(
     assert "FILES DIFFER: root on 2 ranks" in result.stderr
 
 
-def test_a_failing_run_ends_the_study_and_keeps_the_finished(
+def test_a_failing_case_is_a_gap_with_its_reason_and_the_others_go_on(
     hakobi: Command, waves: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("FAKE_FAIL", "root:3")
-    result = hakobi(*STUDY, "--ranks", "1,2,3", "--repetitions", "3", "--json", "runs.jsonl", "--seed", "4")
+    study = (*STUDY, "--ranks", "1,2,3", "--repetitions", "2", "--json", "runs.jsonl", "--report", "r.html")
+    result = hakobi(*study, "--figures", "paper")
     assert result.status == 2
-    finished = len(records.read("runs.jsonl"))
-    assert 0 < finished < 54
+    runs = [run for run in records.read("runs.jsonl") if "time_s" in run]
+    assert len(runs) == 36 - 2
     line = result.stderr.splitlines()[-1]
-    assert line.startswith(
-        f"hakobi study output-methods: ended early after {finished} of 54 runs: waves with method root"
-    )
-    assert line.endswith("no space left on out/study/" + line.rsplit("out/study/", 1)[1])
+    why = "no figure: waves with method root on 3 ranks: no space left on out/study/"
+    assert line.startswith(f"hakobi study output-methods: gap: root, 3 ranks, default: {why}")
+    assert " gap " in next(row for row in result.stdout.splitlines() if row.split()[:2] == ["3", "time"])
+    assert f"gap: root, 3 ranks, default: {why}" in result.stdout
+    assert why in Path("r.html").read_text()
+    with Path("paper/time-over-ranks.csv").open() as file:
+        missing = [row for row in csv.DictReader(file) if row["gap"]]
+    assert [(row["series"], row["ranks"], row["seconds"]) for row in missing] == [("root", "3", "")]
     assert not list(Path("out").rglob("*.nc"))
+    # The same command later, with nothing in its way, runs what is missing alone.
+    monkeypatch.delenv("FAKE_FAIL")
+    again = hakobi(*study)
+    assert again.status == 0, again.stderr
+    assert "34 runs taken up from runs.jsonl" in again.stderr
+    assert len([run for run in records.read("runs.jsonl") if "time_s" in run]) == 36
+    assert "gap" not in again.stdout
+
+
+def test_a_study_takes_up_nothing_of_another_program(hakobi: Command, waves: Path) -> None:
+    study = (*STUDY, "--methods", "root", "--ranks", "1", "--repetitions", "1", "--json", "runs.jsonl")
+    assert hakobi(*study).status == 0
+    with (waves / "hakobi-waves").open("a") as program:
+        program.write("# built anew\n")
+    result = hakobi(*study)
+    assert "2 runs in runs.jsonl left alone: of another plan, build or machine" in result.stderr
+    assert len(records.read("runs.jsonl")) == 4
+
+
+def test_what_a_run_warns_of_is_repeated_once(hakobi: Command, waves: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FAKE_WARN", "parallel")
+    study = (*STUDY, "--methods", "root,parallel", "--ranks", "1,2", "--repetitions", "2")
+    result = hakobi(*study, "--report", "r.html", "--json", "runs.jsonl")
+    assert result.status == 0, result.stderr
+    told = [line for line in result.stderr.splitlines() if "lose bytes" in line]
+    text = "a file on storage default is on NFS. The method may lose bytes there"
+    assert told == [f"hakobi study output-methods: {text}"]
+    assert text in Path("r.html").read_text()
+    assert text in hakobi(*study, "--json", "runs.jsonl").stderr  # of runs that were taken up, too
 
 
 def test_a_leftover_temporary_file_is_a_failure(hakobi: Command, waves: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -238,7 +273,7 @@ def test_ctrl_c_reports_the_finished_runs(
     assert "Traceback" not in stderr
     finished = len(records.read("runs.jsonl"))
     assert finished >= 8
-    lines = [line for line in stderr.splitlines() if line.startswith("hakobi")]
+    lines = [line for line in stderr.splitlines() if line.startswith("hakobi") and "is loaded" not in line]
     text = f"interrupted after {finished} of 300 runs: the figures are those of the finished ones"
     assert lines == [f"hakobi study output-methods: {text}"]
     assert "ranks  seconds" in stdout
@@ -345,9 +380,31 @@ def test_figures_are_files_with_their_data(hakobi: Command, waves: Path) -> None
     for name in ("output-share", "time-over-ranks"):
         head, *rows = [line.split(",") for line in Path(f"paper/{name}.csv").read_text().splitlines()]
         assert head[:3] == ["panel", "series", "ranks"]
+        assert {row[0] for row in rows} == {"storage default"}
         of_root = [row for row in rows if row[1] == "root"]
         assert [row[2] for row in of_root] == ["1", "2"]
         assert all(float(row[4]) <= float(row[3]) <= float(row[5]) for row in of_root)
+        assert {row[6] for row in rows} == {"3"}
+
+
+def test_the_data_of_a_figure_are_those_of_the_records(hakobi: Command, waves: Path) -> None:
+    """Rank counts whose ticks lie far apart and methods beside each other: no value may move to another tick."""
+    result = hakobi(
+        *(*STUDY, "--methods", "root,parallel,pipelined", "--ranks", "1,2,7,8,64", "--repetitions", "1"),
+        *("--storage", "a=A", "--storage", "b=B", "--json", "runs.jsonl", "--figures", "paper"),
+    )
+    assert result.status == 0, result.stderr
+    with Path("paper/time-over-ranks.csv").open() as file:
+        found = {(row["panel"], row["series"], row["ranks"]): float(row["seconds"]) for row in csv.DictReader(file)}
+    runs = records.read("runs.jsonl")
+    assert found == {
+        (f"storage {run['storage']}", run["method"], str(run["ranks"])): pytest.approx(run["time_s"], rel=1e-5)
+        for run in runs
+    }
+    with Path("paper/output-share.csv").open() as file:
+        shares = list(csv.DictReader(file))
+    assert len(shares) == 2 * 3 * 5
+    assert {row["panel"] for row in shares} == {"storage a", "storage b"}
 
 
 def test_a_method_may_run_on_one_storage_only() -> None:

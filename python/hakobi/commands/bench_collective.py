@@ -104,6 +104,7 @@ def command(
     """
     from hakobi import files
     from hakobi.measuring import collective, collective_bench, storage_model
+    from hakobi.measuring.session import say_warnings
 
     if suite:
         if arguments:
@@ -139,7 +140,8 @@ def command(
     )
     outcome = collective_bench.run(plan, json_file)
     collective_bench.show(outcome)
-    return 2 if outcome.is_interrupted else 0
+    say_warnings("hakobi bench collective", outcome.end)
+    return outcome.end.exit_status()
 
 
 def _run_suite(

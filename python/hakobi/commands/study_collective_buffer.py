@@ -120,10 +120,11 @@ def command(
         for record in result.summaries(outcome):
             records.append(json_file, record)
     for warning in pages.warnings(outcome):
-        sys.stderr.write(f"hakobi study collective-buffer: {warning}\n")
+        if warning not in outcome.end.load:  # which was said at the head
+            sys.stderr.write(f"hakobi study collective-buffer: {' '.join(warning.split())}\n")
     if report or figures:
         pages.write_report(report, outcome, left_out, figures)
     for what, written in (("report", report), ("figures", figures)):
         if written:
             sys.stdout.write(f"{what}: {written}\n")
-    return 2 if outcome.is_interrupted else 0
+    return outcome.end.exit_status()

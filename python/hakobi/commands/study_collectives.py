@@ -66,6 +66,7 @@ def command(
     """
     from hakobi import files
     from hakobi.errors import RunError, unknown_name
+    from hakobi.measuring.session import say_warnings
     from hakobi.studies.collectives import network, session, simulation
     from hakobi.table import show
 
@@ -81,9 +82,10 @@ def command(
         files.prepare_file(json_file)
     outcome = session.run(declared, works, only, timeout_s, json_file)
     show(session.table(outcome))
+    say_warnings("hakobi study collectives", outcome.end)
     if any(timing.is_correct is False for timing in outcome.timings if timing.contender == simulation.OURS):
         return 1
-    if not outcome.timings and not outcome.is_interrupted:
+    if not outcome.timings:
         reasons = "; ".join(failure.reason for failure in outcome.failures)
         raise RunError(f"no contender completed: {reasons}")
-    return 2 if outcome.is_interrupted else 0
+    return outcome.end.exit_status()

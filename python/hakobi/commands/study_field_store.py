@@ -60,6 +60,7 @@ def command(
     hakobi study field-store --ranks 4 --storage fast=/dev/shm/me --storage disk=/scratch/me --report report.html
     """
     from hakobi import conditions, files, programs
+    from hakobi.measuring.session import say_warnings
     from hakobi.studies.field_store import session
     from hakobi.studies.field_store.tables import tables
     from hakobi.studies.output_methods.plan import parse_storages
@@ -79,16 +80,14 @@ def command(
         files.prepare_file(path)
     facts = conditions.collect(programs.find("hakobi-weather").flavour, plan.storages)
 
-    outcomes = session.run(plan, facts, json_file)
-    for table in tables(plan, outcomes):
+    outcomes, end = session.run(plan, facts, json_file)
+    for table in tables(plan, outcomes, end):
         show(table)
         click.echo()
     if report:
         from hakobi.studies.field_store import pages
 
-        pages.write_report(report, plan, outcomes, facts)
+        pages.write_report(report, plan, outcomes, end, facts)
         click.echo(f"report: {report}")
-    if session.is_finished(plan, outcomes):
-        return 0
-    click.echo("hakobi study field-store: interrupted: the figures are those of the finished runs", err=True)
-    return 2
+    say_warnings("hakobi study field-store", end)
+    return end.exit_status()

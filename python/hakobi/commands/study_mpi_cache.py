@@ -53,7 +53,7 @@ def command(
     hakobi study mpi-cache --sizes 1K:16M --json cache.jsonl --report cache.html
     """
     from hakobi import files
-    from hakobi.errors import RunError
+    from hakobi.measuring.session import say_warnings
     from hakobi.studies.mpi_cache import pages, session
 
     plan = session.Plan(
@@ -75,6 +75,5 @@ def command(
         pages.write_report(report, outcome)
     if json_file:
         session.write_summaries(json_file, outcome)
-    if outcome.failure:
-        raise RunError(f"{outcome.failure}; what was finished before is shown")
-    return 2 if outcome.is_interrupted else 0
+    say_warnings("hakobi study mpi-cache", outcome.end)
+    return outcome.end.exit_status()

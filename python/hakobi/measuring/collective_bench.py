@@ -64,7 +64,7 @@ class Outcome:
     conditions: Conditions
     components: list[Component]
     results: list[Result] = field(default_factory=list)
-    is_interrupted: bool = False
+    end: End = field(default_factory=lambda: End(0))
 
     @property
     def limit_gb_s(self) -> float:
@@ -72,7 +72,7 @@ class Outcome:
 
 
 def run(plan: Plan, json_file: Path | None) -> Outcome:
-    """Raises InputError and StorageError before the first job, RunError when a job fails (a wrong byte, too)."""
+    """Raises InputError and StorageError before the first job, RunError when no job ended well (a wrong byte, too)."""
     program = programs.find(collective.PROGRAM)
     collective.check_room(plan.folder, plan.file_bytes)
     if plan.model:
@@ -82,10 +82,8 @@ def run(plan: Plan, json_file: Path | None) -> Outcome:
     outcome = Outcome(plan, program.flavour, facts, peers)
     settings = {"storage_model": plan.model.value() if plan.model else None, "arguments": list(plan.arguments)}
     log = Log(json_file, {"benchmark": "collective", **facts, **settings})
-    end = _run_cases(plan, program, outcome, log)
-    outcome.is_interrupted = end.is_interrupted
+    outcome.end = _run_cases(plan, program, outcome, log).check()
     log.add(*summaries(outcome))
-    end.check()
     return outcome
 
 
@@ -97,7 +95,7 @@ def _run_cases(plan: Plan, program: Program, outcome: Outcome, log: Log) -> End:
     least = -(-plan.min_samples // rounds)
     results: dict[Case, Result] = {}
 
-    def execute(job: Job[tuple[Case, Component | None]]) -> None:
+    def execute(job: Job[tuple[Case, Component | None]]) -> Sequence[Record]:
         case, component = job.case
         lines, _stderr = collective.run_job(
             program,
@@ -115,6 +113,7 @@ def _run_cases(plan: Plan, program: Program, outcome: Outcome, log: Log) -> End:
         if case not in results:
             outcome.results.append(results.setdefault(case, Result(case)))
         _keep(lines, job.round, results[case], log)
+        return ()
 
     def words(one: tuple[Case, Component | None]) -> str:
         case, component = one
@@ -262,6 +261,4 @@ def _notes(outcome: Outcome, result: Result, file_bytes: int) -> list[str]:
         notes.append(f"{result.num_jobs} jobs, the MPI library's components in turn: no job can hold both")
     if crowd := collective.crowd_note(outcome.flavour, result.case.ranks, outcome.conditions["cores"]):
         notes.append(crowd)
-    if outcome.is_interrupted:
-        notes.append("interrupted: what was finished is shown")
-    return notes
+    return [*notes, *outcome.end.warnings()]

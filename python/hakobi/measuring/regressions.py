@@ -11,7 +11,6 @@
 from __future__ import annotations
 
 import json
-import tempfile
 import time
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
@@ -102,13 +101,14 @@ def run(rows: list[Row], folder: Path, json_file: Path | None, *, compare: bool,
         jobs += [Job((row, one), turn) for turn in range(rounds) for one in (order if turn % 2 == 0 else order[::-1])]
         last[id(jobs[-1])] = row
 
-    def execute(job: Job[tuple[Row, Contender]]) -> None:
+    def execute(job: Job[tuple[Row, Contender]]) -> Sequence[Record]:
         row, contender = job.case
         _run_job(row, contender, job.round, folder, timeout_s)
         if id(job) in last:
             log.add(*samples_of(row))
             found = ", ".join(_progress(verdict) for verdict in verdicts([row]))
             progress.say(f"{row.case.name}, {row.storage}: {found}")
+        return ()
 
     def words(one: tuple[Row, Contender]) -> str:
         return f"{one[0].case.name}, {one[0].storage}, {one[1].names[0]}"
@@ -150,8 +150,8 @@ def _samples(row: Row, contender: Contender, folder: Path, timeout_s: float) -> 
     case = row.case
     program = programs.find(case.program)
     with (
-        tempfile.TemporaryDirectory(prefix="hakobi-bench-", dir=folder) as place,
-        tempfile.TemporaryDirectory(prefix="hakobi-bench-") as own,
+        files.own_folder(folder) as place,
+        files.own_folder() as own,
     ):
         variables = {"LD_PRELOAD": "", **contender.environment}
         libraries: list[Path] = []

@@ -3,28 +3,38 @@
 1. A job is a case in a round. A round has every case once, so that what drifts on the machine meets all of them.
 2. While a job runs the session says which one it is and about how long it still takes: the longest that its like has
    taken so far. What runs in the round WARM_UP is not counted.
-3. Ctrl-C, or a HakobiError of a job, ends a session early. So does its budget: no job is started for which the time
-   left is shorter than the shortest of its like. `End` says which; the study reports what was finished until then.
-4. The records of a job reach the file as a whole, when it has ended. The conditions come first: what is known before
+3. A job that fails is run once more. Failed again, it is a gap; a case that failed twice and has no figure is left out
+   of the rounds that follow. So is, at once, one that the program refuses after it took others. `End` has the reasons.
+4. Ctrl-C ends a session early, and so does what would meet every job: an option that the first is refused for, a
+   storage that fails, a failed warm-up. So does its budget: no job is started for which the time left is shorter than
+   the shortest of its like. `End` says which; the study reports what was finished until then.
+5. The records of a job reach the file as a whole, when it has ended. The conditions come first: what is known before
    them waits.
+6. A later session of the same key into the same file takes up the jobs that it finds there whole. Each of a job's lines
+   says in `session` of which key, run, case and round it is, and of how many lines.
 """
 
 from __future__ import annotations
 
+import hashlib
+import json
 import math
-import tempfile
+import os
+import sys
 import time
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Generic, TypeVar
 
-from hakobi import conditions, launch, progress, records
-from hakobi.errors import HakobiError, InputError, RunError, StorageError
+from hakobi import conditions, files, launch, progress, records
+from hakobi.conditions import Conditions
+from hakobi.errors import FormatError, HakobiError, InputError, RunError
+from hakobi.measuring.machine import contention
 from hakobi.measuring.storage_model import StorageModel
 from hakobi.programs import Program
 from hakobi.records import Record
-from hakobi.words import count_text, seconds_text
+from hakobi.words import count_text, list_text, seconds_text
 
 CaseT = TypeVar("CaseT")
 
@@ -39,26 +49,84 @@ class Job(Generic[CaseT]):
 
 
 @dataclass
+class Gap:
+    """What a case has no figure of, and why."""
+
+    rounds: list[int]
+    reason: str
+    is_whole: bool  #: no round has any
+
+
+@dataclass
 class End:
-    """How a session ended, after `num_done` of `num_jobs` jobs."""
+    """How a session ended, after `num_done` of `num_jobs` jobs; those taken up from a file count."""
 
     num_jobs: int
     num_done: int = 0
+    num_resumed: int = 0
     is_interrupted: bool = False
     is_out_of_time: bool = False
     failure: HakobiError | None = None
+    gaps: dict[str, Gap] = field(default_factory=dict)  #: by case
+    repeated: list[str] = field(default_factory=list)  #: what failed at first, with its reason
+    load: list[str] = field(default_factory=list)  #: what else the machine did when the session began
+    told: list[str] = field(default_factory=list)  #: warnings of the programs
 
     @property
     def is_complete(self) -> bool:
-        return self.num_done == self.num_jobs
+        return self.num_done == self.num_jobs and self.failure is None
 
     def check(self) -> End:
-        """Itself. Raises the failure, or RunError when Ctrl-C came before a job had ended."""
+        """Itself. Raises where no job has ended: what ended the session, or the first gap's reason."""
+        if self.num_done:
+            return self
         if self.failure is not None:
             raise self.failure
-        if self.is_interrupted and self.num_done == 0:
+        if self.gaps:
+            name, gap = next(iter(self.gaps.items()))
+            more = f" (and so did {count_text(len(self.gaps) - 1, 'other case')})" if len(self.gaps) > 1 else ""
+            raise RunError(f"{name}: {gap.reason}{more}")
+        if self.is_interrupted:
             raise RunError("interrupted before the first run had ended")
         return self
+
+    def warnings(self) -> list[str]:
+        """What a reader must know before the figures, a sentence each."""
+        progress_text = f"{self.num_done} of {self.num_jobs} runs"
+        result = list(self.load)
+        if self.failure is not None:
+            result.append(f"ended early after {progress_text}: {self.failure}")
+        if self.is_interrupted:
+            result.append(f"interrupted after {progress_text}: the figures are those of the finished ones")
+        return result + self.gap_notes() + self.repeated + self.told
+
+    def gap_notes(self) -> list[str]:
+        """What a table lacks, for below it."""
+        return [gap_text(name, gap) for name, gap in self.gaps.items()]
+
+    def exit_status(self) -> int:
+        """0, or 2 where figures are missing that a user has not given up by a budget."""
+        return 2 if self.failure or self.is_interrupted or self.gaps else 0
+
+
+def gap_text(name: str, gap: Gap) -> str:
+    """
+    >>> gap_text("root, 2 ranks", Gap([0, 2], "no space left", False))
+    'gap: root, 2 ranks: rounds 1 and 3 failed twice: no space left'
+    >>> gap_text("root, 2 ranks", Gap([0], "no space left", True))
+    'gap: root, 2 ranks: no figure: no space left'
+    """
+    if gap.is_whole:
+        return f"gap: {name}: no figure: {gap.reason}"
+    numbers = list_text([str(number + 1) for number in gap.rounds])
+    return f"gap: {name}: {'round' if len(gap.rounds) == 1 else 'rounds'} {numbers} failed twice: {gap.reason}"
+
+
+def say_warnings(command: str, end: End) -> None:
+    """Each as a line of `command`'s on stderr; the load was said when the session began."""
+    for warning in end.warnings():
+        if warning not in end.load:
+            sys.stderr.write(f"{command}: {' '.join(warning.split())}\n")
 
 
 def turned(cases: Sequence[CaseT], number: int) -> list[CaseT]:
@@ -77,8 +145,9 @@ def in_rounds(cases: Sequence[CaseT], num_rounds: int) -> list[Job[CaseT]]:
 
 
 class Session(Generic[CaseT]):
-    """The jobs and the time that they may take. `words` names a case. `alike`: cases of which one's time says how
-    long the other takes (default: those of the same words). `expected_s`: of a job of which nothing is known yet."""
+    """The jobs and the time that they may take. `words` names a case, each otherwise. `alike`: cases of which one's
+    time says how long the other takes (default: those of the same words). `expected_s`: of a job of which nothing is
+    known yet. `log`: where finished jobs are written and taken up from."""
 
     def __init__(
         self,
@@ -88,41 +157,122 @@ class Session(Generic[CaseT]):
         alike: Callable[[CaseT], Hashable] | None = None,
         budget_s: float = math.inf,
         expected_s: float | None = None,
+        log: Log | None = None,
     ) -> None:
-        self._jobs = jobs
+        self._jobs = list(jobs)
         self._words = words
         self._alike = alike or words
         self._budget_s = budget_s
         self._expected_s = expected_s
+        self._log = log or Log(None)
         self._num_rounds = 1 + max((job.round for job in jobs), default=0)
         self._taken_s: dict[Hashable, list[float]] = {}
         self._end_s = math.inf
+        self._num_left = 0
+        self._finished: set[str] = set()  # cases that have a figure
         self._ended = End(sum(job.round != WARM_UP for job in jobs))
 
     @property
     def share_s(self) -> float:
         """Of the time left, what the running job may take so that those after it have as much."""
-        return self._left_s() / (self._ended.num_jobs - self._ended.num_done)
+        return self._left_s() / self._num_left
 
-    def run(self, execute: Callable[[Job[CaseT]], None]) -> End:
-        """Executes the jobs in order; raises nothing that rule 3 names."""
+    def run(
+        self,
+        execute: Callable[[Job[CaseT]], Sequence[Record]],
+        take: Callable[[Job[CaseT], list[Record]], None] = lambda _job, _lines: None,
+    ) -> End:
+        """Executes the jobs in order; raises nothing that rules 3 and 4 name. `execute` returns the records of its job,
+        which are written and given to `take`, as those of the jobs that were taken up are before."""
         self._end_s = time.monotonic() + self._budget_s
         try:
-            for index, job in enumerate(self._jobs):
-                taken_s = self._taken_s.setdefault(self._alike(job.case), [])
-                if self._left_s() <= min(taken_s, default=0.0):
-                    self._ended.is_out_of_time = True
-                    break
-                begin_s = time.monotonic()
-                with progress.phase(self._text(index), max(taken_s, default=self._expected_s)):
-                    execute(job)
-                taken_s.append(time.monotonic() - begin_s)
-                self._ended.num_done += job.round != WARM_UP
+            self._take_up(take)
+            if any(job.round != WARM_UP for job in self._jobs):
+                self._look_around()
+                self._run_all(execute, take)
         except KeyboardInterrupt:
             self._ended.is_interrupted = True
         except HakobiError as error:
             self._ended.failure = error
+        for name, gap in self._ended.gaps.items():
+            gap.is_whole = name not in self._finished
         return self._ended
+
+    def _take_up(self, take: Callable[[Job[CaseT], list[Record]], None]) -> None:
+        finished = self._log.finished()
+        left = []
+        for job in self._jobs:
+            lines = finished.get((self._words(job.case), job.round))
+            if lines is None:
+                left.append(job)
+            else:
+                self._count(job, lines, take)
+        self._jobs = left
+        self._ended.num_resumed = self._ended.num_done
+
+    def _look_around(self) -> None:
+        for fact in contention(seconds=0.5):
+            if fact.verdict == "trap":
+                self._ended.load.append(f"the machine is loaded: {fact.topic} {fact.finding}: {fact.why}")
+        for text in self._ended.load:
+            progress.say(f"hakobi: warning: {text}")
+
+    def _run_all(
+        self,
+        execute: Callable[[Job[CaseT]], Sequence[Record]],
+        take: Callable[[Job[CaseT], list[Record]], None],
+    ) -> None:
+        for index, job in enumerate(self._jobs):
+            name = self._words(job.case)
+            self._num_left = len(self._jobs) - index
+            if name in self._ended.gaps and name not in self._finished:
+                self._ended.gaps[name].rounds.append(job.round)
+                continue
+            if self._left_s() <= min(self._taken_s.get(self._alike(job.case), []), default=0.0):
+                self._ended.is_out_of_time = True
+                return
+            lines = self._execute(index, job, execute)
+            if job.round != WARM_UP and lines is not None:
+                with launch.uninterrupted():  # a Ctrl-C must not tell the file and the table apart
+                    self._count(job, list(lines), take)  # first, so that a full disk loses no figure
+                    self._log.add_job(name, job.round, lines)
+
+    def _execute(
+        self, index: int, job: Job[CaseT], execute: Callable[[Job[CaseT]], Sequence[Record]]
+    ) -> Sequence[Record] | None:
+        """The job's records; None where it is a gap (rule 3)."""
+        name = self._words(job.case)
+        taken_s = self._taken_s.setdefault(self._alike(job.case), [])
+        first = ""
+        for attempt in (1, 2):
+            begin_s = time.monotonic()
+            try:
+                with progress.phase(self._text(index), max(taken_s, default=self._expected_s)):
+                    lines = execute(job)
+            except (RunError, FormatError, InputError) as error:
+                is_refused = isinstance(error, InputError)
+                if job.round == WARM_UP or (is_refused and not self._finished):
+                    raise
+                self._log.add_failure(name, job.round, str(error))
+                if attempt == 1 and not is_refused:
+                    first = str(error)
+                    progress.say(f"{name}, round {job.round + 1} failed and is run once more: {first}")
+                else:
+                    self._ended.gaps.setdefault(name, Gap([], str(error), True)).rounds.append(job.round)
+                    return None
+            else:
+                taken_s.append(time.monotonic() - begin_s)
+                if first:
+                    self._ended.repeated.append(f"repeated: {name}: round {job.round + 1} failed at first: {first}")
+                return lines
+        return None
+
+    def _count(self, job: Job[CaseT], lines: list[Record], take: Callable[[Job[CaseT], list[Record]], None]) -> None:
+        take(job, lines)
+        self._ended.num_done += 1
+        self._finished.add(self._words(job.case))
+        told = [str(text) for line in lines for text in line.get("warnings", [])]
+        self._ended.told += [text for text in dict.fromkeys(told) if text not in self._ended.told]
 
     def _left_s(self) -> float:
         return self._end_s - time.monotonic()
@@ -134,7 +284,7 @@ class Session(Generic[CaseT]):
             return f"warming up: {self._words(job.case)}"
         left_s = self._left_s() if math.isfinite(self._end_s) else self._expected_left_s(index)
         left = f" ({seconds_text(left_s)} left)" if left_s else ""
-        number = f"run {self._ended.num_done + 1} of {self._ended.num_jobs}{left}"
+        number = f"run {self._ended.num_jobs - self._num_left + 1} of {self._ended.num_jobs}{left}"
         return f"{number}: {self._words(job.case)}, round {job.round + 1} of {self._num_rounds}"
 
     def _expected_left_s(self, index: int) -> float:
@@ -147,16 +297,34 @@ class Session(Generic[CaseT]):
         return sum(max(self._taken_s.get(self._alike(job.case)) or [mean_s]) for job in left)
 
 
-class Log:
-    """A session's file of records, or none (rule 4)."""
+#: Variables that change what a program or the MPI library does.
+_SETTINGS = ("HAKOBI_", "OMPI_MCA_", "MPICH_", "MPIR_CVAR_", "ROMIO_", "UCX_")
 
-    def __init__(self, path: Path | None, conditions_line: Record | None = None) -> None:
+
+def key_of(study: str, program: Program, facts: Conditions, *same: object) -> str:
+    """What runs must share to stand in one figure (rule 6): the study, its program, the build, the machine, settings in
+    the environment, and `same`, the plan but for its extent."""
+    settings = sorted((name, value) for name, value in os.environ.items() if name.startswith(_SETTINGS))
+    parts = [files.sha256([program.path]) if program.path.is_file() else str(program.path), settings, same]
+    parts += [facts[name] for name in ("commit", "hakobi", "machine", "mpi")]
+    return f"{study}:{hashlib.sha256(json.dumps(parts, default=str).encode()).hexdigest()[:16]}"
+
+
+class Log:
+    """A session's file of records, or none (rules 5 and 6). `conditions`: those of the jobs that were taken up."""
+
+    def __init__(self, path: Path | None, conditions_line: Record | None = None, key: str = "") -> None:
         """With `conditions_line` it is begun. Raises StorageError, and FormatError for a file of something else."""
         self._path = path
+        self._key = key
         self._waiting: list[Record] = []
         self._is_begun = False
-        if path and path.is_file():
-            records.read(path)
+        self._num_runs = 0
+        self._found = records.read(path) if path and path.is_file() else []
+        self.conditions: Record = {}
+        for line in self._found:
+            if key and line.get("kind") == "conditions" and line.get("key") == key:
+                self.conditions = line
         if conditions_line is not None:
             self.begin(conditions_line)
 
@@ -164,7 +332,12 @@ class Log:
         """Writes the conditions if they are not there yet, then what waited for them. Raises StorageError."""
         if not self._is_begun:
             self._is_begun = True
-            self.add({"kind": "conditions", **conditions_line}, *self._waiting)
+            key = {"key": self._key} if self._key else {}
+            self.add({"kind": "conditions", **conditions_line, **key}, *self._waiting)
+
+    def begin_without_conditions(self) -> None:
+        """Where each record has its own."""
+        self._is_begun = True
 
     def add(self, *lines: Record) -> None:
         """Writes all of them, whatever signal comes meanwhile. Raises StorageError."""
@@ -174,6 +347,48 @@ class Log:
             with launch.uninterrupted():
                 for line in lines:
                     records.append(self._path, line)
+
+    def add_job(self, name: str, number: int, lines: Sequence[Record]) -> None:
+        """Writes a finished job's lines, marked so that they are taken up."""
+        if self._key:
+            mark = self._mark(name, number) | {"num_lines": len(lines)}
+            lines = [{**line, "session": mark} for line in lines]
+        self.add(*lines)
+
+    def add_failure(self, name: str, number: int, reason: str) -> None:
+        """Writes why a job failed."""
+        if self._key:
+            self.add({"kind": "failed", "reason": reason, "session": self._mark(name, number)})
+
+    def _mark(self, name: str, number: int) -> Record:
+        self._num_runs += 1
+        run = f"{os.getpid()}-{time.time_ns():x}-{self._num_runs}"
+        return {"key": self._key, "run": run, "case": name, "round": number}
+
+    def finished(self) -> dict[tuple[str, int], list[Record]]:
+        """The lines of each (case, round) that the file has whole, and a line on stderr that says how many."""
+        runs: dict[str, list[Record]] = {}
+        others = set()
+        study = self._key.partition(":")[0]
+        for line in self._found if self._key else []:
+            mark = line.get("session")
+            if not isinstance(mark, dict) or line.get("kind") == "failed":
+                continue
+            if mark.get("key") == self._key:
+                runs.setdefault(str(mark.get("run")), []).append(line)
+            elif str(mark.get("key")).partition(":")[0] == study:
+                others.add(mark.get("run"))
+        whole: dict[tuple[str, int], list[Record]] = {}
+        for lines in runs.values():
+            mark = lines[0]["session"]
+            if len(lines) == mark.get("num_lines"):
+                whole.setdefault((str(mark.get("case")), int(mark.get("round", 0))), lines)
+        if whole:
+            sys.stderr.write(f"{count_text(len(whole), 'run')} taken up from {self._path}\n")
+        if others:
+            why = "of another plan, build or machine"
+            sys.stderr.write(f"{count_text(len(others), 'run')} in {self._path} left alone: {why}\n")
+        return whole
 
 
 def run_recorded(
@@ -192,7 +407,7 @@ def run_recorded(
 
     Raises InputError where it refuses an option (status 2), RunError where it fails, StorageError and FormatError.
     """
-    with tempfile.TemporaryDirectory(prefix="hakobi-run-") as own:
+    with files.own_folder() as own:
         extra = {"HAKOBI_COMMIT": conditions.commit() or "", **(environment or {})}
         if model is not None and folder is not None:
             extra |= model.environment(program, folder, Path(own))
@@ -203,15 +418,10 @@ def run_recorded(
         if done.status == 2:
             raise InputError(f"{what}: {_refusal(done)}" if what else _refusal(done))
         launch.check(done, what or f"{program.name} on {count_text(ranks, 'rank')}")
-        return records.read(file), done
-
-
-def place_below(folder: Path) -> tempfile.TemporaryDirectory[str]:
-    """A new folder for a job's files, which goes with them. Raises StorageError."""
-    try:
-        return tempfile.TemporaryDirectory(prefix="hakobi-run-", dir=folder)
-    except OSError as error:
-        raise StorageError(f"cannot write into {folder}: {error.strerror}") from error
+        lines = records.read(file)
+        if lines and (told := launch.warnings_of(done.stderr)):
+            lines[-1]["warnings"] = told
+        return lines, done
 
 
 def _refusal(done: launch.Finished) -> str:

@@ -8,7 +8,7 @@ from hakobi import plots
 from hakobi.measuring.collective import FLOOR
 from hakobi.studies.collective_buffer import result
 from hakobi.studies.collective_buffer.result import Point
-from hakobi.studies.collective_buffer.session import Outcome
+from hakobi.studies.collective_buffer.session import Case, Outcome
 from hakobi.words import binary_text, count_text
 
 if TYPE_CHECKING:
@@ -42,6 +42,21 @@ def throughput_figure(outcome: Outcome, operation: str) -> Figure:
     handles, labels = all_axes[0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside upper center", ncols=len(labels))
     return figure
+
+
+def throughput_data(outcome: Outcome, operation: str) -> plots.Data:
+    """What `throughput_figure` shows, and why a point is missing."""
+    data = plots.Data("collective buffer, bytes", f"{operation}, GB/s")
+    gaps = outcome.end.gaps
+    for ranks in outcome.plan.ranks:
+        for access in (FLOOR, *outcome.plan.accesses):
+            known = {point.cb_bytes: point.figure.gb_s for point in result.series(outcome, operation, ranks, access)}
+            for size in sorted(outcome.plan.cb_bytes):
+                gap = gaps.get(Case(ranks, size).words())
+                if size in known or gap:
+                    name = result.variant(access)
+                    data.add(count_text(ranks, "rank"), name, size, known.get(size), gap.reason if gap else "")
+    return data
 
 
 def _draw(

@@ -28,6 +28,9 @@ def table_of(outcome: Outcome, operation: str, ranks: int) -> Table:
         rates = [_rate(lines[access].get(size)) for access in (FLOOR, *accesses)]
         gained = [_gain(ratios[access].get(size)) for access in others]
         view.add(binary_text(size), *rates, *gained, str(lines[FLOOR][size].count))
+    for case in result.missing(outcome):
+        if case.ranks == ranks and case.words() in outcome.end.gaps:
+            view.add(binary_text(case.cb_bytes), "gap", *["" for _ in view.columns[2:]])
     return view
 
 
@@ -72,12 +75,11 @@ def notes(outcome: Outcome) -> list[str]:
 def warnings(outcome: Outcome, left_out: str = "") -> list[str]:
     """What keeps the figures from being what was asked for."""
     lines = [left_out] if left_out else []
-    if outcome.is_interrupted:
-        lines.append(f"interrupted: {count_text(outcome.num_runs, 'finished run')} are shown")
-    if outcome.is_out_of_time:
+    lines += outcome.end.warnings()
+    if outcome.end.is_out_of_time:
         spent = f"{outcome.plan.budget_s:g} s were used up after {count_text(outcome.num_runs, 'run')}"
         lines.append(f"{spent} of {outcome.plan.rounds * len(outcome.plan.ranks) * len(outcome.plan.cb_bytes)}")
-    if absent := result.missing(outcome):
+    if absent := [case for case in result.missing(outcome) if case.words() not in outcome.end.gaps]:
         lines.append(f"no figure for {_cases_text(absent)}: give more time, or go on with the same --json file")
     return lines
 
@@ -93,7 +95,7 @@ def show(outcome: Outcome) -> None:
     """The tables on stdout, what was found and the notes below the last."""
     pairs = [(operation, ranks) for operation in result.operations_measured(outcome) for ranks in outcome.plan.ranks]
     views = [table_of(outcome, *pair) for pair in pairs if pair[1] in result.ranks_measured(outcome)]
-    views[-1].notes += [*result.findings(outcome), *notes(outcome)]
+    views[-1].notes += [*result.findings(outcome), *notes(outcome), *outcome.end.gap_notes()]
     for view in views:
         show_table(view)
         print()
@@ -122,6 +124,7 @@ def write_report(path: Path | None, outcome: Outcome, left_out: str = "", figure
             "bands from quartile to quartile. Dashed: what the same storage does with large contiguous blocks, in turn "
             "with the others.",
             alt=f"Line charts of {operation} throughput. " + " ".join(_in_words(outcome, operation)),
+            data=figures.throughput_data(outcome, operation),
         )
     report.heading("Figures in numbers")
     for operation in result.operations_measured(outcome):
@@ -151,8 +154,8 @@ def _in_words(outcome: Outcome, operation: str) -> list[str]:
 
 def _rounds_text(outcome: Outcome) -> str:
     text = f"{count_text(outcome.num_runs, 'run')}: in each the floor and all variants took turns, write and read"
-    if outcome.num_resumed:
-        text += f"; {outcome.num_resumed} of them were taken up from the file of records"
+    if outcome.end.num_resumed:
+        text += f"; {outcome.end.num_resumed} of them were taken up from the file of records"
     return text
 
 

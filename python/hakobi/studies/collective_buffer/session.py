@@ -6,30 +6,26 @@
    forth: what a budget cuts off is spread over the figure, and drift falls on all sizes.
 3. A job's samples take SAMPLING_SHARE of its share of the time left; a job for which that is too short ends the study.
 4. With a file of records a finished job is appended as a whole: its samples, then its `run` record. A later study of
-   the same plan into the same file takes up the runs that it finds there; samples without their run count for nothing.
+   the same plan into the same file takes it up (hakobi.measuring.session).
 """
 
 from __future__ import annotations
 
-import hashlib
-import json
 import re
-import sys
 import time
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from hakobi import conditions, programs, records
+from hakobi import conditions, launch, programs
 from hakobi.conditions import Conditions
 from hakobi.errors import RunError
 from hakobi.measuring import collective
 from hakobi.measuring.collective import Sample
-from hakobi.measuring.session import Job, Log, Session
+from hakobi.measuring.session import End, Job, Log, Session, key_of
 from hakobi.measuring.storage_model import StorageModel
 from hakobi.programs import Program
 from hakobi.records import Record
-from hakobi.words import binary_text, count_text
+from hakobi.words import count_text
 
 #: Of a job's share of the time: what its samples may take. The rest is starting it and making files.
 SAMPLING_SHARE = 0.7
@@ -58,7 +54,13 @@ class Case:
     cb_bytes: int
 
     def words(self) -> str:
-        return f"{count_text(self.ranks, 'rank')}, buffer {binary_text(self.cb_bytes)}"
+        """
+        >>> Case(8, 1 << 20).words(), Case(8, 1540 << 10).words(), Case(8, 1_000_001).words()
+        ('8 ranks, buffer 1 MiB', '8 ranks, buffer 1540 KiB', '8 ranks, buffer 1000001 B')
+        """
+        units = ((1 << 20, "MiB"), (1 << 10, "KiB"), (1, "B"))
+        size, name = next((self.cb_bytes // unit, name) for unit, name in units if self.cb_bytes % unit == 0)
+        return f"{count_text(self.ranks, 'rank')}, buffer {size} {name}"
 
 
 @dataclass
@@ -68,12 +70,10 @@ class Outcome:
     conditions: Conditions
     samples: dict[Case, list[Sample]] = field(default_factory=dict)
     filled: dict[tuple[Case, str], int] = field(default_factory=dict)  #: (case, access) -> bytes of a buffer in use
+    end: End = field(default_factory=lambda: End(0))
     num_runs: int = 0
-    num_resumed: int = 0
     file_bytes: int = 0  #: what the pattern made of the plan's
     piece_bytes: dict[int, int] = field(default_factory=dict)  #: by ranks
-    is_interrupted: bool = False
-    is_out_of_time: bool = False
 
     @property
     def limit_gb_s(self) -> float:
@@ -87,72 +87,31 @@ def cases(plan: Plan, number: int) -> list[Case]:
     return [Case(ranks, size) for size in order for ranks in plan.ranks]
 
 
-def key_of(plan: Plan, facts: Conditions) -> str:
-    """What runs must share to stand in one figure: the plan but for its extent, the build and the machine."""
-    same = [plan.accesses, plan.pattern, plan.piece_bytes, plan.file_bytes, plan.depth, str(plan.folder.absolute())]
-    same += [plan.model.value() if plan.model else "", plan.arguments]
-    same += [facts["commit"], facts["hakobi"], facts["machine"], facts["mpi"]]
-    return hashlib.sha256(json.dumps(same).encode()).hexdigest()[:16]
-
-
 def run(plan: Plan, json_file: Path | None) -> Outcome:
-    """Raises InputError and StorageError before the first job, RunError when a job fails or nothing was finished."""
+    """Raises InputError and StorageError before the first job, RunError when nothing was finished; what else went wrong
+    is in `Outcome.end`."""
     program = programs.find(collective.PROGRAM)
     collective.check_room(plan.folder, plan.file_bytes)
     facts = conditions.collect(program.flavour, {"file": plan.folder})
     outcome = Outcome(plan, program.flavour, facts)
-    key = key_of(plan, facts)
-    done = _resume(outcome, key, json_file)
     jobs = [Job(case, number) for number in range(plan.rounds) for case in cases(plan, number)]
-    jobs = [job for job in jobs if job not in done]
     model = plan.model.value() if plan.model else None
-    line = {"benchmark": "collective-buffer", "key": key, **facts, "storage_model": model}
-    log = Log(json_file, line if jobs else None)
+    same = [plan.accesses, plan.pattern, plan.piece_bytes, plan.file_bytes, plan.depth, str(plan.folder.absolute())]
+    key = key_of("collective-buffer", program, facts, *same, model, plan.arguments)
+    log = Log(json_file, {"benchmark": "collective-buffer", **facts, "storage_model": model}, key)
     # Whether the time left is too short does not depend on the buffer's size.
-    session = Session(jobs, Case.words, alike=lambda case: case.ranks, budget_s=plan.budget_s)
-    end = session.run(lambda job: _run_job(plan, program, outcome, key, log, job, SAMPLING_SHARE * session.share_s))
-    outcome.is_interrupted, outcome.is_out_of_time = end.is_interrupted, end.is_out_of_time
-    if not outcome.samples or end.failure:
-        end.check()
+    session = Session(jobs, Case.words, alike=lambda case: case.ranks, budget_s=plan.budget_s, log=log)
+    outcome.end = session.run(
+        lambda job: _run_job(plan, program, job, SAMPLING_SHARE * session.share_s),
+        lambda job, lines: _take(outcome, job.case, lines),
+    )
+    outcome.end.check()
+    if not outcome.samples:
         raise RunError("nothing to run")
     return outcome
 
 
-def _resume(outcome: Outcome, key: str, json_file: Path | None) -> set[Job[Case]]:
-    """Takes up the finished runs of this plan that the file has (rule 4)."""
-    done: set[Job[Case]] = set()
-    if json_file is None or not json_file.exists():
-        return done
-    pending: list[Record] = []
-    plan = outcome.plan
-    num_other = 0
-    for line in records.read(json_file):
-        if line.get("benchmark") != "collective-buffer":
-            continue
-        if line.get("key") != key:
-            num_other += line.get("kind") == "run"
-            continue
-        if line.get("kind") == "sample":
-            pending.append(line)
-        elif line.get("kind") == "run":
-            case, number = Case(int(line["ranks"]), int(line["cb_bytes"])), int(line["round"])
-            mine = [sample for sample in pending if sample.get("run") == line.get("run")]
-            pending = []
-            if case.ranks in plan.ranks and case.cb_bytes in plan.cb_bytes and number < plan.rounds:
-                _take(outcome, case, mine, line)
-                done.add(Job(case, number))
-    outcome.num_resumed = len(done)
-    if done:
-        sys.stderr.write(f"{count_text(len(done), 'run')} taken up from {json_file}\n")
-    if num_other:
-        why = "of another plan, build or machine"
-        sys.stderr.write(f"{count_text(num_other, 'run')} in {json_file} left alone: {why}\n")
-    return done
-
-
-def _run_job(
-    plan: Plan, program: Program, outcome: Outcome, key: str, log: Log, job: Job[Case], budget_s: float
-) -> None:
+def _run_job(plan: Plan, program: Program, job: Job[Case], budget_s: float) -> list[Record]:
     case, begin_s = job.case, time.monotonic()
     lines, stderr = collective.run_job(
         program,
@@ -167,20 +126,19 @@ def _run_job(
     last: Record = {
         "kind": "run",
         "benchmark": "collective-buffer",
-        "key": key,
-        "run": f"{job.round}-{case.ranks}-{case.cb_bytes}-{time.time_ns():x}",
         "round": job.round,
         "ranks": case.ranks,
         "cb_bytes": case.cb_bytes,
         "bytes": summary.get("bytes"),
         "piece_bytes": summary.get("piece_bytes"),
         "filled_bytes": filled_bytes(stderr),
+        "warnings": launch.warnings_of(stderr),
         "wall_s": round(time.monotonic() - begin_s, 3),
     }
-    same = {name: last[name] for name in ("benchmark", "key", "run", "round", "cb_bytes", "piece_bytes")}
+    same = {name: last[name] for name in ("benchmark", "round", "cb_bytes", "piece_bytes")}
     samples = [{**line, **same} for line in lines if line.get("kind") == "sample"]
-    log.add(*samples, last)
-    _take(outcome, case, samples, last)
+    collective.samples_of(samples, 0)  # what is wrong with them is this job's failure
+    return [*samples, last]
 
 
 def _arguments(plan: Plan, case: Case, budget_s: float) -> list[str]:
@@ -209,7 +167,8 @@ def filled_bytes(explained: str) -> dict[str, int]:
     return result
 
 
-def _take(outcome: Outcome, case: Case, samples: Sequence[Record], last: Record) -> None:
+def _take(outcome: Outcome, case: Case, lines: list[Record]) -> None:
+    *samples, last = lines
     outcome.samples.setdefault(case, []).extend(collective.samples_of(samples, outcome.num_runs))
     outcome.num_runs += 1
     outcome.file_bytes = int(last.get("bytes") or outcome.plan.file_bytes)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from hakobi.measuring.session import Job, Log, Session
+from hakobi import conditions, programs
+from hakobi.measuring.session import End, Job, Log, Session, key_of
+from hakobi.records import Record
 from hakobi.studies.collectives import simulation
 from hakobi.studies.collectives.network import Network
 from hakobi.studies.collectives.simulation import OURS, Failure, Timing, Work
@@ -19,7 +21,7 @@ class Outcome:
     network: Network
     timings: list[Timing] = field(default_factory=list)
     failures: list[Failure] = field(default_factory=list)
-    is_interrupted: bool = False
+    end: End = field(default_factory=lambda: End(0))
 
     def of(self, work: Work) -> list[Timing]:
         """Ours first, then by time."""
@@ -30,35 +32,44 @@ class Outcome:
 def run(
     network: Network, works: Sequence[Work], only: Sequence[str], timeout_s: float, json_file: Path | None
 ) -> Outcome:
-    """Simulates each work with each contender; Ctrl-C keeps what was finished. The summaries end the records."""
+    """Simulates each work with each contender; what it finished before it failed or Ctrl-C came is kept. The summaries
+    end the records. Raises RunError when nothing was finished."""
     outcome = Outcome(network)
-    log = Log(json_file, _conditions(network))
+    program = programs.find(simulation.PROGRAM)
+    facts = conditions.collect(program.flavour)
+    key = key_of("collectives", program, facts, asdict(network), [work.text for work in works])
+    log = Log(json_file, _conditions(network), key)
 
-    def execute(job: Job[tuple[str, bool, str]]) -> None:
+    def execute(job: Job[tuple[str, bool, str]]) -> list[Record]:
         operation, is_large, contender = job.case
         mine = [work for work in works if (work.operation, work.is_large) == (operation, is_large)]
         timings, failures = simulation.run(network, mine, contender, timeout_s)
-        outcome.timings += timings
         outcome.failures += failures
-        log.add(*(_record("sample", network, timing) for timing in timings))
+        lines = [_record("sample", network, timing) for timing in timings]
+        # A line of this kind keeps the run from being taken up: another study simulates it again.
+        failed = [{"kind": "failed", "contender": contender, "reason": failure.reason} for failure in failures]
+        return [*lines, *failed]
+
+    def take(_job: Job[tuple[str, bool, str]], lines: list[Record]) -> None:
+        outcome.timings += [_timing(line) for line in lines if line["kind"] == "sample"]
 
     cases = [
         (operation, is_large, contender)
         for operation, is_large in dict.fromkeys((work.operation, work.is_large) for work in works)
         for contender in simulation.contenders_of(operation, only)
     ]
-    jobs = [Job(case, 0) for case in cases]
-    end = Session(jobs, lambda case: f"{case[0]} of {'large' if case[1] else 'small'} blocks by {case[2]}").run(execute)
-    outcome.is_interrupted = end.is_interrupted
+    session = Session([Job(case, 0) for case in cases], _words, log=log)
+    outcome.end = session.run(execute, take).check()
     log.add(*(_record("summary", network, timing) for timing in outcome.timings))
-    if end.failure:
-        raise end.failure
     return outcome
 
 
-def _conditions(network: Network) -> dict[str, Any]:
-    from hakobi import conditions
+def _words(case: tuple[str, bool, str]) -> str:
+    operation, is_large, contender = case
+    return f"{operation} of {'large' if is_large else 'small'} blocks by {contender}"
 
+
+def _conditions(network: Network) -> dict[str, Any]:
     return {
         "benchmark": "study collectives",
         "commit": conditions.commit(),
@@ -82,6 +93,11 @@ def _record(kind: str, network: Network, timing: Timing) -> dict[str, Any]:
         "topology": network.topology,
         "form": timing.form,
     }
+
+
+def _timing(line: Record) -> Timing:
+    work = Work(str(line["operation"]), int(line["bytes"]))
+    return Timing(work, str(line["contender"]), float(line["time_s"]), line["is_correct"], str(line["form"]))
 
 
 def _milliseconds(seconds: float) -> str:
@@ -119,4 +135,5 @@ def table(outcome: Outcome) -> Table:
     for failure in outcome.failures:
         texts = ", ".join(work.text for work in failure.works)
         result.notes.append(f"{failure.contender} did not complete {texts}: {failure.reason}")
+    result.notes += outcome.end.warnings()
     return result

@@ -7,15 +7,15 @@ import json
 import os
 import shutil
 import subprocess
-import tempfile
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from hakobi import launch, programs
+from hakobi import files, launch, programs
 from hakobi.errors import InputError, RunError
 from hakobi.studies.collectives.network import OPERATIONS, Network
 
+PROGRAM = "hakobi-simulated-collectives"
 OURS = "hakobi"
 
 #: SMPI's algorithms by operation (its option smpi/<operation>): those of its own collection and the choices that it
@@ -141,8 +141,8 @@ def run(
     """Times works of one operation in one simulation; what was finished before it failed or ran out of time counts.
 
     Raises InputError where the simulator or the program is missing."""
-    program = programs.find("hakobi-simulated-collectives").path
-    with tempfile.TemporaryDirectory(prefix="hakobi-simulated-") as folder:
+    program = programs.find(PROGRAM).path
+    with files.own_folder() as folder:
         hosts = Path(folder) / "hosts"
         hosts.write_text("".join(f"node{i}\n" for i in range(network.num_nodes)))
         command = [str(find_simulator()), "-np", str(network.num_nodes), "-no-privatize"]

@@ -16,8 +16,8 @@ from pathlib import Path
 
 from hakobi import conditions, files, programs, records, statistics
 from hakobi.conditions import Conditions
-from hakobi.errors import InputError, RunError
-from hakobi.measuring.session import Job, Log, Session, place_below, run_recorded
+from hakobi.errors import FormatError, InputError, RunError
+from hakobi.measuring.session import End, Job, Log, Session, key_of, run_recorded
 from hakobi.programs import Program
 
 
@@ -153,21 +153,19 @@ def parse_strides(text: str, ranks: int) -> tuple[int, ...]:
     return tuple(stride for stride in dict.fromkeys(map(int, words)) if stride <= ranks)
 
 
-def run(plan: Plan, facts: Conditions, json_file: Path | None) -> dict[Case, Outcome]:
-    """Runs every case in every round; the records begin with the conditions `facts`. Ctrl-C ends it with what was
-    finished until then (`is_finished`). Raises RunError with the program's own reason when a run fails."""
+def run(plan: Plan, facts: Conditions, json_file: Path | None) -> tuple[dict[Case, Outcome], End]:
+    """Runs every case in every round; the records begin with the conditions `facts`. Returns what the runs gave and how
+    the study ended. Raises RunError with the program's own reason when nothing was finished."""
     program = programs.find("hakobi-weather")
     outcomes = {case: Outcome() for case in plan.cases()}
-    log = Log(json_file, {"benchmark": "field-store", **facts})
+    places = {name: str(folder.absolute()) for name, folder in plan.storages.items()}
+    key = key_of("field-store", program, facts, places, plan.ranks, plan.arguments)
+    log = Log(json_file, {"benchmark": "field-store", **facts}, key)
     jobs = [Job(case, number) for number in range(plan.rounds) for case in outcomes]
-    end = Session(jobs, Case.words).run(lambda job: _run_case(plan, job.case, program, outcomes[job.case], log))
-    end.check()
-    return outcomes
-
-
-def is_finished(plan: Plan, outcomes: dict[Case, Outcome]) -> bool:
-    """Whether every case ran in every round."""
-    return all(len(outcome.summaries) == plan.rounds for outcome in outcomes.values())
+    end = Session(jobs, Case.words, log=log).run(
+        lambda job: _run_case(plan, job.case, program), lambda job, lines: _take(outcomes[job.case], lines)
+    )
+    return outcomes, end.check()
 
 
 def has_every_case(outcomes: dict[Case, Outcome]) -> bool:
@@ -175,23 +173,26 @@ def has_every_case(outcomes: dict[Case, Outcome]) -> bool:
     return all(outcome.summaries for outcome in outcomes.values())
 
 
-def _run_case(plan: Plan, case: Case, program: Program, outcome: Outcome, log: Log) -> None:
+def _run_case(plan: Plan, case: Case, program: Program) -> list[records.Record]:
     base = plan.storages.get(case.storage, Path(tempfile.gettempdir()))
     files.prepare_folder(base)
-    with place_below(base) as name:
+    with files.own_folder(base) as name:
         folder = Path(name)
         stripe(folder, case)
         arguments = [*case.arguments(folder), *plan.arguments]
         what = f"hakobi-weather {' '.join(arguments)}"
         read, _done = run_recorded(program, arguments, plan.ranks, what=what, timeout_s=plan.timeout_s)
-        outcome.num_files = len(files.files_below(folder))
-    outcome.summaries += [one for one in read if one["kind"] == "summary"]
-    outcome.profiles = [{**one, "name": Path(str(one["name"])).name} for one in read if one["kind"] == "file"]
+        num_files = len(files.files_below(folder))
     settings = {name: value for name, value in asdict(case).items() if name != "kind"}
-    settings |= {"output": case.kind, "num_files": outcome.num_files}
-    log.add(
-        *(
-            {**one, "kind": f"field-store-{one['kind']}", **settings}
-            for one in [*outcome.profiles, outcome.summaries[-1]]
-        )
-    )
+    settings |= {"output": case.kind, "num_files": num_files}
+    profiles = [{**one, "name": Path(str(one["name"])).name} for one in read if one["kind"] == "file"]
+    summaries = [one for one in read if one["kind"] == "summary"]
+    if not summaries:
+        raise FormatError(f"{what}: no summary")
+    return [{**one, "kind": f"field-store-{one['kind']}", **settings} for one in [*profiles, summaries[-1]]]
+
+
+def _take(outcome: Outcome, lines: list[records.Record]) -> None:
+    *outcome.profiles, summary = lines
+    outcome.summaries.append(summary)
+    outcome.num_files = int(summary["num_files"])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from hakobi import conditions, statistics
+from hakobi.measuring.session import End
 from hakobi.studies.field_store.session import Case, Outcome, Plan, has_every_case, has_striping
 from hakobi.table import Table
 
@@ -11,6 +12,8 @@ _SPEEDS = ("mean days/day", "peak", "wall s")
 
 def _speeds(outcome: Outcome) -> list[str]:
     """Cells under _SPEEDS."""
+    if not outcome.summaries:
+        return ["gap", *["" for _ in _SPEEDS[1:]]]
     return [
         f"{outcome.median('mean_days_per_day'):.1f}",
         f"{outcome.median('peak_days_per_day'):.1f}",
@@ -21,6 +24,8 @@ def _speeds(outcome: Outcome) -> list[str]:
 def _cost(one: Outcome, base: Outcome) -> str:
     """What output adds to the wall time, round by round; in brackets where it cannot be told from zero."""
     rounds = min(len(one.summaries), len(base.summaries))
+    if rounds == 0:
+        return ""
     with_output, without = one.values("wall_s")[:rounds], base.values("wall_s")[:rounds]
     cost = statistics.summarise([a - b for a, b in zip(with_output, without, strict=True)]).seconds()
     return cost if statistics.compare_interleaved(with_output, without).differs else f"({cost})"
@@ -30,14 +35,15 @@ def _megabytes(value: float) -> str:
     return f"{value / 1e6:.1f}"
 
 
-def tables(plan: Plan, outcomes: dict[Case, Outcome]) -> list[Table]:
+def tables(plan: Plan, outcomes: dict[Case, Outcome], end: End) -> list[Table]:
     """All of them, in reading order."""
-    if not has_every_case(outcomes):
+    if not has_every_case(outcomes) and (end.is_interrupted or end.failure):
         return [_finished_table(outcomes)]
-    base = outcomes[Case("none")]
+    costs = cost_table(plan, outcomes, outcomes[Case("none")])
+    costs.notes += end.gap_notes()
     return [
         _size_table(plan, outcomes),
-        cost_table(plan, outcomes, base),
+        costs,
         *(_stride_table(plan, outcomes, storage) for storage in plan.storages),
         _buffer_table(plan, outcomes),
         _striping_table(plan, outcomes),
@@ -48,7 +54,7 @@ def tables(plan: Plan, outcomes: dict[Case, Outcome]) -> list[Table]:
 def _finished_table(outcomes: dict[Case, Outcome]) -> Table:
     """What a study that was ended in its first round has."""
     columns = ["<output", "<storage", "stride", "<buffers", *_SPEEDS]
-    table = Table("Finished runs of a study that was interrupted", columns)
+    table = Table("Finished runs of a study that was ended early", columns)
     for case, one in outcomes.items():
         if one.summaries:
             buffers = f"{case.num_buffers} x {case.buffer_mib} MiB" if case.kind == "store" else ""
@@ -62,6 +68,9 @@ def _size_table(plan: Plan, outcomes: dict[Case, Outcome]) -> Table:
     table = Table("Size of a step in MB, and files in the folder at the run's end", columns)
     for case in (Case("files", first), Case("store", first, plan.strides[0])):
         one = outcomes[case]
+        if not one.summaries:
+            table.add(case.kind, "gap", "", "", "")
+            continue
         table.add(
             case.kind,
             _megabytes(one.median("grid_bytes")),

@@ -102,13 +102,7 @@ def notes(outcome: Outcome) -> list[str]:
         result.append("one round: what differs from process to process is in no interval")
     if any(not figure.settled for figures in outcome.measured.values() for figure in figures):
         result.append("not settled: times still drifted when the warm-up's share of the budget ended")
-    for name, reason in outcome.skipped.items():
-        if name in outcome.measured:
-            result.append(f"{name} failed in a later round, what was finished before is shown: {reason}")
-    if outcome.failure:
-        result.append(f"ended early, what was finished is shown: {outcome.failure}")
-    if outcome.is_interrupted:
-        result.append("interrupted: what was finished is shown")
+    result += outcome.end.warnings()
     return result
 
 
@@ -216,10 +210,8 @@ def write_report(path: Path, outcome: Outcome) -> None:
         lead=f"{outcome.plan.pattern} between {outcome.plan.ranks} ranks of one node, with buffers that are in the "
         "cache and with buffers that are not.",
     )
-    if outcome.is_interrupted:
-        report.warn("interrupted: the figures are of the runs that were finished")
-    if outcome.failure:
-        report.warn(f"ended early, the figures are of the runs that were finished: {outcome.failure}")
+    for warning in outcome.end.warnings():
+        report.warn(warning)
     if outcome.machine.get("oversubscribed"):
         report.warn("more ranks than cores: times hold waiting for a processor")
     if any(figure.wide for figure in figures):

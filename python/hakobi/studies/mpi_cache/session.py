@@ -6,7 +6,8 @@
    by more than the samples of one (where its memory lies), so that a round, not a sample, is what counts once. Only a
    study of one round is judged by its samples.
 3. With a file of records a finished run is appended as a whole: conditions with the first, summaries at the end.
-4. Interrupted, or when the default transport fails in a later round, it keeps and reports what is finished.
+4. What becomes of a run that fails, and of an interrupted study, is hakobi.measuring.session's. Another transport than
+   the default that fails in all rounds is one that the library lacks here: it is skipped.
 """
 
 from __future__ import annotations
@@ -19,9 +20,9 @@ import numpy as np
 
 from hakobi import conditions, programs, records, statistics
 from hakobi.conditions import Conditions
-from hakobi.errors import HakobiError, InputError, RunError, unknown_name
+from hakobi.errors import FormatError, InputError, RunError, unknown_name
 from hakobi.measuring import transports
-from hakobi.measuring.session import Log, Session, in_rounds, run_recorded
+from hakobi.measuring.session import End, Job, Log, Session, in_rounds, key_of, run_recorded
 from hakobi.measuring.transports import Transport
 from hakobi.programs import Program
 from hakobi.records import Record
@@ -69,8 +70,7 @@ class Outcome:
     texts: dict[str, str] = field(default_factory=dict)  #: transport -> what moved the bytes
     skipped: dict[str, str] = field(default_factory=dict)
     measurements: list[Record] = field(default_factory=list)
-    is_interrupted: bool = False
-    failure: str = ""  #: what ended the study after something had been finished
+    end: End = field(default_factory=lambda: End(0))
 
 
 def parse_names(text: str) -> tuple[str, ...]:
@@ -92,13 +92,15 @@ def parse_names(text: str) -> tuple[str, ...]:
 
 def run(plan: Plan, json_file: Path | None = None) -> Outcome:
     """Raises InputError (nothing to run with); StorageError and FormatError before the first run when the file cannot
-    be appended to; RunError when nothing was finished. `Outcome.failure` tells what ended a study later."""
+    be appended to; RunError when nothing was finished. `Outcome.end` tells how it ended."""
     if plan.pattern == "all" or "," in plan.pattern:
         raise InputError(f"--pattern {plan.pattern}: a study is of one pattern")
     program = programs.find(PROGRAM)
-    log = Log(json_file)
+    facts = conditions.collect(program.flavour)
+    same = [plan.ranks, plan.pattern, plan.sizes, plan.budget_s, plan.window, plan.use_hwloc]
+    log = Log(json_file, key=key_of("mpi-cache", program, facts, *same))
     available = {transport.name: transport for transport in transports.transports(program.flavour)}
-    outcome = Outcome(plan, program.flavour, conditions.collect(program.flavour))
+    outcome = Outcome(plan, program.flavour, facts, machine=log.conditions)
     chosen: list[Transport] = []
     for name in plan.names:
         transport = available[name]
@@ -107,17 +109,15 @@ def run(plan: Plan, json_file: Path | None = None) -> Outcome:
         else:
             chosen.append(transport)
             outcome.texts[name] = transport.text
-    session = Session(in_rounds(chosen, plan.rounds), lambda transport: transport.name)
-    end = session.run(lambda job: _run_job(plan, program, job.case, job.round, outcome, log))
-    outcome.is_interrupted = end.is_interrupted
-    if end.failure:
-        if not outcome.measurements:
-            raise end.failure
-        outcome.failure = str(end.failure)
+    session = Session(in_rounds(chosen, plan.rounds), lambda transport: transport.name, log=log)
+    outcome.end = end = session.run(
+        lambda job: _run_job(plan, program, job, outcome, log), lambda _job, lines: _take(outcome, lines)
+    )
+    end.check()
+    for name in [name for name, gap in end.gaps.items() if gap.is_whole and name != "default"]:
+        _skip(outcome, log, name, end.gaps.pop(name).reason)
     outcome.measured = figures_of(outcome.measurements)
     if not outcome.measured:
-        if outcome.is_interrupted:
-            raise RunError("interrupted before anything was measured")
         reasons = "; ".join(f"{name}: {reason}" for name, reason in outcome.skipped.items())
         raise RunError(f"nothing was measured{': ' if reasons else ''}{reasons}")
     return outcome
@@ -128,26 +128,26 @@ def _skip(outcome: Outcome, log: Log, name: str, reason: str) -> None:
     log.add({"kind": "skipped", "benchmark": "mpi-cache", "transport": name, "reason": reason})
 
 
-def _run_job(plan: Plan, program: Program, transport: Transport, number: int, outcome: Outcome, log: Log) -> None:
-    name = transport.name
-    if name in outcome.skipped:
-        return
-    try:
-        lines, used = _run_once(plan, program, transport)
-    except HakobiError as error:
-        if name == "default":
-            raise
-        _skip(outcome, log, name, str(error))
-        return
-    if used and number == 0:
-        outcome.texts[name] = transports.with_choice(transport.text, used)
-    # Into the outcome first, so that a full disk loses no figure.
-    measurements = [{**line, "transport": name, "round": number} for line in lines if line.get("kind") == "measurement"]
-    outcome.measurements += measurements
+def _run_job(plan: Plan, program: Program, job: Job[Transport], outcome: Outcome, log: Log) -> list[Record]:
+    transport = job.case
+    lines, used = _run_once(plan, program, transport)
+    text = transports.with_choice(transport.text, used) if used and job.round == 0 else ""
     if not outcome.machine:
         outcome.machine = next((line for line in lines if line.get("kind") == "conditions"), {})
     log.begin({**outcome.machine, "mpi_flavour": outcome.flavour})
-    log.add(*measurements)
+    same = {"transport": transport.name, "round": job.round, **({"moved_by": text} if text else {})}
+    kept = [{**line, **same} for line in lines if line.get("kind") == "measurement"]
+    if not kept:
+        raise FormatError(f"transport {transport.name}: no measurement")
+    kept[-1]["warnings"] = [text for line in lines for text in line.get("warnings", [])]
+    return kept
+
+
+def _take(outcome: Outcome, lines: list[Record]) -> None:
+    outcome.measurements += lines
+    for line in lines:
+        if "moved_by" in line:
+            outcome.texts[str(line["transport"])] = str(line["moved_by"])
 
 
 def _run_once(plan: Plan, program: Program, transport: Transport) -> tuple[list[Record], str]:

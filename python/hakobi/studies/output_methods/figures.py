@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from hakobi import plots
-from hakobi.studies.output_methods.summary import StudySummary
+from hakobi.studies.output_methods.plan import BASELINE, Case
+from hakobi.studies.output_methods.summary import Row, StudySummary
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+
+    from hakobi.studies.output_methods.result import Study
 
 
 def scaling_figure(summary: StudySummary) -> Figure:
@@ -57,6 +61,39 @@ def scaling_figure(summary: StudySummary) -> Figure:
     all_axes[0].set_ylabel("seconds")
     _legend_beside(figure, all_axes[-1])
     return figure
+
+
+def time_data(study: Study, summary: StudySummary) -> plots.Data:
+    """What `scaling_figure` shows, and why a figure is missing."""
+    data = plots.Data("ranks", "seconds")
+    for case, row, gap in _cells(study, summary):
+        found = row.figures.get(case.method) if row else None
+        time = row.baseline if row and case.method == BASELINE else found.time if found else None
+        if time or gap:
+            data.add(f"storage {case.storage}", case.method, case.ranks, time, gap)
+    return data
+
+
+def share_data(study: Study, summary: StudySummary) -> plots.Data:
+    """What `share_figure` shows, in per cent, and why a figure is missing."""
+    data = plots.Data("ranks", "per cent of the run")
+    for case, row, gap in _cells(study, summary):
+        found = row.figures.get(case.method) if row else None
+        if case.method != BASELINE and (found or gap):
+            data.add(
+                f"storage {case.storage}", case.method, case.ranks, found.share.scaled(100) if found else None, gap
+            )
+    return data
+
+
+def _cells(study: Study, summary: StudySummary) -> Iterator[tuple[Case, Row | None, str]]:
+    """Every case of the plan by storage, method and ranks, with its row of the summary and the reason of its gap."""
+    order = [BASELINE, *study.plan.methods]
+    cases = {job.case for job in study.plan.runs()}
+    rows = {(row.storage, row.ranks): row for row in summary.rows}
+    for case in sorted(cases, key=lambda case: (case.storage, order.index(case.method), case.ranks)):
+        gap = study.outcome.end.gaps.get(case.words())
+        yield case, rows.get((case.storage, case.ranks)), gap.reason if gap else ""
 
 
 def share_figure(summary: StudySummary) -> Figure:

@@ -56,6 +56,7 @@ def make_report(study: Study, wave: Wave | None, gauges: Gauges | None = None) -
             "without output; what a method lies above it is its output time.",
             "Line chart. " + _scaling_words(summary),
             name="time-over-ranks",
+            data=figures.time_data(study, summary),
         )
     report.figure(
         figures.share_figure(summary),
@@ -63,8 +64,9 @@ def make_report(study: Study, wave: Wave | None, gauges: Gauges | None = None) -
         "means that the output's time disappears in the scatter of the runs.",
         "Bar chart. " + _share_words(summary),
         name="output-share",
+        data=figures.share_data(study, summary),
     )
-    report.table(tables.make_table(summary, study.conditions))
+    report.table(tables.make_table(summary, study.conditions, study.outcome.end))
     _add_wave(report, wave)
     _add_gauges(report, gauges)
     report.heading("What the words mean")

@@ -23,15 +23,8 @@ class Study:
     def warnings(self) -> list[str]:
         """What a reader must know before the figures, worst first."""
         result = [f"FILES DIFFER: {mismatch.text()}" for mismatch in self.mismatches]
-        if self.outcome.failure is not None:
-            result.append(f"ended early after {self._progress()}: {self.outcome.failure}")
-        if self.outcome.is_interrupted:
-            result.append(f"interrupted after {self._progress()}: the figures are those of the finished ones")
-        return result
-
-    def _progress(self) -> str:
-        return f"{len(self.outcome.records)} of {len(self.plan.runs())} runs"
+        return result + self.outcome.end.warnings()
 
     def exit_status(self) -> int:
-        """0: complete and all files agree. 1: files differ. 2: ended early."""
-        return 1 if self.mismatches else 0 if self.outcome.is_complete else 2
+        """0: complete and all files agree. 1: files differ. 2: ended early, or with gaps."""
+        return 1 if self.mismatches else self.outcome.end.exit_status()

@@ -7,24 +7,24 @@ For each run:
     preloaded and M is `own`. It appends one JSON line with its `time_s`: from its first step to the end of its last
     output, start-up of MPI and reading of inputs left out.
  3. At once, before anything reads the files: how much of them the page cache holds. Then their SHA-256.
- 4. The record is appended to the JSON file, so that what is finished survives whatever follows.
- 5. The files are removed, which also drops their unwritten pages before the next run; kept ones are synced instead.
+ 4. The files are removed, which also drops their unwritten pages before the next run; kept ones are synced instead.
+ 5. The record is appended to the JSON file, so that what is finished survives whatever follows, and is taken up.
 
-A run that fails ends the study: `Outcome.failure` has its reason, the records so far stay. Ctrl-C likewise.
+What becomes of a run that fails, and of a study that is ended, is hakobi.measuring.session's; `Outcome.end` says it.
 """
 
 from __future__ import annotations
 
 import os
-import tempfile
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from hakobi import drop_in, files, launch, records
 from hakobi.conditions import Conditions
-from hakobi.errors import FormatError, HakobiError, RunError, StorageError
-from hakobi.measuring.session import WARM_UP, Job, Session
+from hakobi.errors import FormatError, RunError, StorageError
+from hakobi.measuring.session import WARM_UP, End, Job, Log, Session
 from hakobi.measuring.testbed import Testbed
 from hakobi.programs import Program
 from hakobi.records import Record
@@ -43,21 +43,17 @@ Observer = Callable[[Job[Case], Record, list[Path]], None]
 
 @dataclass
 class Outcome:
-    """What a study produced: `records` of the finished runs in order; why it ended early, if it did."""
+    """What a study produced: `records` of the finished runs in order; how it ended."""
 
     records: list[Record] = field(default_factory=list)
-    failure: HakobiError | None = None
-    is_interrupted: bool = False
+    end: End = field(default_factory=lambda: End(0))
     kept: list[Path] = field(default_factory=list)
-
-    @property
-    def is_complete(self) -> bool:
-        return self.failure is None and not self.is_interrupted
 
 
 class Runner:
     """Runs a plan with a program. `json`: file that records are appended to, or None. Folders are made by `run`.
-    `beds`: the storages that are testbeds, up; the plan's storages name their folders."""
+    `beds`: the storages that are testbeds, up; the plan's storages name their folders. `key`: of the runs in `json`
+    that may be taken up."""
 
     def __init__(
         self,
@@ -66,19 +62,22 @@ class Runner:
         conditions: Conditions,
         json: Path | None = None,
         beds: Mapping[str, Testbed] | None = None,
+        key: str = "",
     ) -> None:
         self._plan = plan
         self._program = program
         self._conditions = conditions
         self._json = json
+        self._key = key
         self._beds = beds or {}
         self._largest_bytes = 0
-        self._label = f"hakobi-{plan.app}-{os.getpid()}"
+        self._label = f"hakobi-{plan.app}-{os.getpid()}" if plan.keep else f"{files.own_name()}{plan.app}"
 
     def check(self) -> None:
         """Tells what can be told before the first run. Raises StorageError, InputError."""
         for folder in self._plan.storages.values():
             files.prepare_folder(folder)
+            files.remove_abandoned(folder)
         for model in self._plan.models.values():
             model.environment(self._program, Path())
         if self._json is not None:
@@ -90,9 +89,12 @@ class Runner:
         machine up and tells early what no run would survive."""
         outcome = Outcome()
         warm_up = Job(Case(BASELINE, max(self._plan.ranks), next(iter(self._plan.storages))), WARM_UP)
-        session = Session([warm_up, *self._plan.runs()], Case.words)
-        end = session.run(lambda job: self._execute(job, on_run, outcome))
-        outcome.failure, outcome.is_interrupted = end.failure, end.is_interrupted
+        log = Log(self._json, key=self._key)
+        log.begin_without_conditions()
+        session = Session([warm_up, *self._plan.runs()], Case.words, log=log)
+        outcome.end = session.run(
+            lambda job: self._execute(job, on_run, outcome), lambda _job, lines: outcome.records.extend(lines)
+        )
         self._remove_empty_folders()
         return outcome
 
@@ -107,7 +109,7 @@ class Runner:
             except OSError:
                 continue  # not there, or it holds what is kept
 
-    def _execute(self, job: Job[Case], on_run: Observer, outcome: Outcome) -> None:
+    def _execute(self, job: Job[Case], on_run: Observer, outcome: Outcome) -> list[Record]:
         folder = self._folder(job)
         is_kept = False
         self._check_space(job.case)
@@ -118,16 +120,13 @@ class Runner:
             self._check_written(job.case, written)
             record = self._record(job, finished, told, written)
             if job.round == WARM_UP:
-                return
-            with launch.uninterrupted():  # a Ctrl-C must not tell the file and the table apart
-                if self._json is not None:
-                    records.append(self._json, record)
-                outcome.records.append(record)
+                return []
             on_run(job, record, written)
             if self._plan.keep and job.case.method != BASELINE:
                 _sync(written)
                 outcome.kept.append(folder)
                 is_kept = True
+            return [record]
         finally:
             if not is_kept:
                 with launch.uninterrupted():  # nor leave half of a run's files
@@ -144,7 +143,7 @@ class Runner:
 
     def _launch(self, case: Case, folder: Path) -> tuple[launch.Finished, Record]:
         bed = self._beds.get(case.storage)
-        with tempfile.TemporaryDirectory(prefix="hakobi-", dir=bed.told if bed else None) as temporary:
+        with files.own_folder(bed.told if bed else None) as temporary:
             json = Path(temporary) / "run.jsonl"
             output, told_in = folder / self._plan.app, json
             if bed:
@@ -221,7 +220,14 @@ class Runner:
             "sha256": files.sha256(written) if written else None,
             "arguments": list(self._plan.arguments),
             "conditions": self._conditions,
+            "warnings": self._warnings(case, finished),
         }
+
+    def _warnings(self, case: Case, finished: launch.Finished) -> list[str]:
+        """What the run warned of, each once: the names of its files, which no other run has, are left out."""
+        name = re.compile(rf"\S*/{re.escape(self._label)}/\S*")
+        told = [name.sub(f"a file on storage {case.storage}", text) for text in launch.warnings_of(finished.stderr)]
+        return list(dict.fromkeys(told))
 
 
 def _hiding(case: Case) -> dict[str, str]:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from hakobi import conditions, files, programs, table
 from hakobi.errors import InputError, unknown_name
+from hakobi.measuring.session import key_of
 from hakobi.measuring.testbed import Testbed
 from hakobi.programs import Program
 from hakobi.studies.output_methods import runner, tables
@@ -23,7 +24,11 @@ def find_app(name: str) -> Program:
     wanted = f"hakobi-{name}"
     known = programs.names()
     if known and wanted not in known:
-        apps = [other.removeprefix("hakobi-") for other in known if other not in ("hakobi-gather", "hakobi-bench")]
+        apps = [
+            other.removeprefix("hakobi-")
+            for other in known
+            if other not in ("hakobi-gather", "hakobi-with-parent", "hakobi-bench")
+        ]
         raise unknown_name("app", name, apps) if apps else InputError(f"unknown app '{name}': none is built")
     return programs.find(wanted)
 
@@ -35,14 +40,21 @@ def execute(plan: Plan, json: Path | None, observer: runner.Observer | None = No
     with ExitStack() as ended:
         beds = {name: ended.enter_context(Testbed(wanted)) for name, wanted in plan.testbeds.items()}
         storages = {**plan.storages, **{name: bed.folder for name, bed in beds.items()}}
-        return _execute(replace(plan, storages=storages), program, beds, json, observer)
+        return _execute(replace(plan, storages=storages), program, beds, json, observer, str(plan.storages))
 
 
 def _execute(
-    plan: Plan, program: Program, beds: dict[str, Testbed], json: Path | None, observer: runner.Observer | None
+    plan: Plan,
+    program: Program,
+    beds: dict[str, Testbed],
+    json: Path | None,
+    observer: runner.Observer | None,
+    places: str,
 ) -> Study:
     facts = conditions.collect(program.flavour)
-    work = Runner(plan, program, facts, json, beds)
+    models = {name: model.value() for name, model in plan.models.items()}
+    key = key_of("output-methods", program, facts, plan.app, places, plan.sync, plan.arguments, models, Path.cwd())
+    work = Runner(plan, program, facts, json, beds, key)
     work.check()
     facts["storage"] = {
         name: beds[name].file_system() if name in beds else conditions.file_system(folder)
@@ -58,9 +70,10 @@ def _execute(
 def show(study: Study, command: str) -> None:
     """The table on stdout, then warnings on stderr, each as a line of `command`'s."""
     if study.summary is not None:
-        table.show(tables.make_table(study.summary, study.conditions))
+        table.show(tables.make_table(study.summary, study.conditions, study.outcome.end))
     for line in study.warnings():
-        sys.stderr.write(f"{command}: {' '.join(line.split())}\n")
+        if line not in study.outcome.end.load:  # which was said at the head
+            sys.stderr.write(f"{command}: {' '.join(line.split())}\n")
 
 
 def study(plan: Plan, json: Path | None, report: Path | None, figures: Path | None = None) -> int:

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from hakobi import conditions
 from hakobi.conditions import Conditions
+from hakobi.measuring.session import End, Gap
+from hakobi.studies.output_methods.plan import Case
 from hakobi.studies.output_methods.summary import Figures, Row, StudySummary
 from hakobi.table import Table
 from hakobi.words import bytes_text, count_text, list_text, percent_text, seconds_text
@@ -14,8 +18,9 @@ _NO_RDMA = (
 )
 
 
-def make_table(summary: StudySummary, facts: Conditions) -> Table:
-    """Three lines a storage and rank count: time, output time, share; a column a method."""
+def make_table(summary: StudySummary, facts: Conditions, end: End | None = None) -> Table:
+    """Three lines a storage and rank count: time, output time, share; a column a method. `end` has the gaps."""
+    gaps = end.gaps if end else {}
     storages = summary.storages()
     is_named = len(storages) > 1
     size = bytes_text(summary.output_bytes)
@@ -26,12 +31,12 @@ def make_table(summary: StudySummary, facts: Conditions) -> Table:
     )
     for storage in storages:
         for row in summary.of_storage(storage):
-            _add_row(table, summary, row, [storage] if is_named else [])
-    table.notes += ["", *notes(summary, facts)]
+            _add_row(table, summary, row, [storage] if is_named else [], gaps)
+    table.notes += ["", *notes(summary, facts), *(end.gap_notes() if end else [])]
     return table
 
 
-def _add_row(table: Table, summary: StudySummary, row: Row, name: list[str]) -> None:
+def _add_row(table: Table, summary: StudySummary, row: Row, name: list[str], gaps: Mapping[str, Gap]) -> None:
     first = len(table.rows)
     if first:
         table.rules.add(first)
@@ -45,7 +50,8 @@ def _add_row(table: Table, summary: StudySummary, row: Row, name: list[str]) -> 
         figures = row.figures.get(method)
         if row.has_winner and method == row.fastest[0]:
             table.best.add((first, len(lines[0])))
-        lines[0].append(figures.time.seconds() if figures else "")
+        missing = "gap" if Case(method, row.ranks, row.storage).words() in gaps else ""
+        lines[0].append(figures.time.seconds() if figures else missing)
         output = figures.output_time.seconds() if figures else ""
         lines[1].append(f"({output})" if figures and figures.is_zero else output)
         lines[2].append(percent_text(figures.share.median) if figures else "")

@@ -4,7 +4,9 @@ read and write is compared bit for bit."""
 from __future__ import annotations
 
 import os
+import re
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -127,3 +129,44 @@ def test_what_cannot_be_copied_is_told(config: Path, tmp_path: Path, capfd: pyte
     assert "no such file" in refused("export", store, "--fdb", str(tmp_path / "none.yaml"))
     (tmp_path / "bad.yaml").write_text("type: [")
     assert "FDB's configuration" in refused("export", store, "--fdb", str(tmp_path / "bad.yaml"))
+
+
+def test_the_message_of_a_missing_fdb_is_enough(tmp_path: Path) -> None:
+    """As a user follows it: no configuration, no library in the loader's path; then what each message says."""
+    bare = {name: value for name, value in os.environ.items() if not name.startswith(("FDB", "HAKOBI_FDB"))}
+    for name in ("LD_LIBRARY_PATH", "VIRTUAL_ENV"):
+        bare.pop(name, None)
+
+    def run_weather(**environment: str) -> subprocess.CompletedProcess[str]:
+        command = [BUILD / "hakobi-weather", *SMALL, "--hours", "1", "--output", "fdb"]
+        variables = bare | environment
+        return subprocess.run(
+            command, env=variables, cwd=tmp_path, capture_output=True, text=True, check=False, timeout=60
+        )
+
+    told = run_weather(HAKOBI_FDB_LIBRARY=str(tmp_path / "libfdb5.so")).stderr
+    command = re.search(r'export (HAKOBI_FDB_LIBRARY=".*")$', told, re.MULTILINE)
+    assert command, told
+    path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
+    printed = subprocess.run(
+        ["sh", "-c", f'{command.group(1)}; echo "$HAKOBI_FDB_LIBRARY"'],
+        env=bare | {"PATH": path},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    library = printed.stdout.strip()
+    told = run_weather(HAKOBI_FDB_LIBRARY=library).stderr
+    assert "name it in FDB5_CONFIG_FILE" in told
+    assert "docs/weather.md has both" in told
+    wrong = run_weather(HAKOBI_FDB_LIBRARY=library, FDB5_CONFIG_FILE="none.yaml").stderr
+    assert "FDB5_CONFIG_FILE=none.yaml: there is no such file" in wrong
+    page = (ROOT / "docs" / "weather.md").read_text()
+    lines = page[page.index("mkdir -p fdb/root") : page.index("pip install fdb5lib\nexport")]
+    subprocess.run(["sh", "-ec", lines], cwd=tmp_path, check=True)
+    done = run_weather(HAKOBI_FDB_LIBRARY=library, FDB5_CONFIG_FILE=str(tmp_path / "fdb" / "config.yaml"))
+    assert done.returncode == 0, done.stderr
+    assert any(path.suffix == ".data" for path in (tmp_path / "fdb" / "root").rglob("*"))
+    # The wheel of the active environment needs no name.
+    found = run_weather(VIRTUAL_ENV=str(Path(sys.prefix)), FDB5_CONFIG_FILE=str(tmp_path / "fdb" / "config.yaml"))
+    assert found.returncode == 0, found.stderr

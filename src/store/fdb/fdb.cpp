@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <filesystem>
 #include <hakobi/error.hpp>
 
 // FDB's objects are opaque to its C interface; here all of them are void*.
@@ -47,6 +48,93 @@ struct Fdb::Library {
 
 namespace {
 
+constexpr const char* wheels[] = {"fdb5lib", "metkitlib", "eckitlib", "eccodeslib"};
+
+/// Opens `file`. What it needs and the loader does not find is looked for in the folders of the wheels in `packages`: PyPI
+/// has each of FDB's libraries in a wheel of its own. Null, with the loader's reason, where that does not suffice.
+void* open_with_needed(const std::string& file, const std::filesystem::path& packages, std::string& why,
+                       int depth = 0) {
+    for (std::string before; depth < 8;) {
+        if (void* const opened = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL)) return opened;
+        const char* const said = dlerror();
+        why = said != nullptr ? said : "?";
+        // "libmetkit.so: cannot open shared object file: …" names the first that is missing.
+        const std::string missing = why.substr(0, why.find(':'));
+        if (missing == file || missing == before) return nullptr;
+        before = missing;
+        for (const char* wheel : wheels) {
+            const std::filesystem::path candidate = packages / wheel / "lib64" / missing;
+            std::error_code error;
+            if (!std::filesystem::exists(candidate, error)) continue;
+            if (open_with_needed(candidate.string(), packages, why, depth + 1) == nullptr) return nullptr;
+        }
+    }
+    return nullptr;
+}
+
+/// The packages of the Python environment at `prefix` that have FDB; empty where there are none.
+std::filesystem::path packages_below(const std::filesystem::path& prefix) {
+    std::error_code error;
+    for (const auto& entry : std::filesystem::directory_iterator(prefix / "lib", error)) {
+        std::filesystem::path packages = entry.path() / "site-packages";
+        if (std::filesystem::exists(packages / "fdb5lib" / "lib64" / "libfdb5.so", error)) return packages;
+    }
+    return {};
+}
+
+/// HAKOBI_FDB_LIBRARY, or what the loader finds, or the wheel of the active Python environment or of the one that this
+/// program is installed in. Throws Error with what to do.
+void* open_library() {
+    std::string why;
+    const char* const named = std::getenv("HAKOBI_FDB_LIBRARY");
+    std::filesystem::path packages;
+    if (named != nullptr && *named != '\0') {
+        packages = std::filesystem::path(named).parent_path().parent_path().parent_path();
+    } else {
+        if (void* const opened = dlopen("libfdb5.so", RTLD_NOW | RTLD_LOCAL)) return opened;
+        const char* const said = dlerror();
+        why = said != nullptr ? said : "?";
+        std::error_code error;
+        const char* const environment = std::getenv("VIRTUAL_ENV");
+        if (environment != nullptr && *environment != '\0') packages = packages_below(environment);
+        const auto program = std::filesystem::read_symlink("/proc/self/exe", error);
+        if (packages.empty()) packages = packages_below(program.parent_path().parent_path());
+    }
+    if (!packages.empty()) {
+        // Its own ecCodes first: the loader might find the system's, of another version.
+        std::error_code error;
+        const std::filesystem::path eccodes = packages / "eccodeslib" / "lib64" / "libeccodes.so";
+        if (std::filesystem::exists(eccodes, error)) open_with_needed(eccodes.string(), packages, why);
+        const std::string file = named != nullptr && *named != '\0'
+                                     ? named
+                                     : (packages / "fdb5lib" / "lib64" / "libfdb5.so").string();
+        if (void* const opened = open_with_needed(file, packages, why)) return opened;
+    }
+    throw Error(
+        ErrorCode::unsupported,
+        "ECMWF's FDB is not there (" + why +
+            "): pip install fdb5lib, then export HAKOBI_FDB_LIBRARY=\"$(python3 -c 'import fdb5lib as f; "
+            "print(f.__path__[0])')/lib64/libfdb5.so\"");
+}
+
+/// What FDB does without a configuration: it archives nothing, and names a schema inside its own package. Throws Error.
+void check_environment() {
+    const auto value = [](const char* name) {
+        const char* const text = std::getenv(name);
+        return std::string(text != nullptr ? text : "");
+    };
+    const std::string file = value("FDB5_CONFIG_FILE");
+    std::error_code error;
+    if (!file.empty() && !std::filesystem::is_regular_file(file, error))
+        throw Error(ErrorCode::invalid_argument, "FDB5_CONFIG_FILE=" + file + ": there is no such file");
+    if (file.empty() && value("FDB5_CONFIG").empty() && value("FDB5_HOME").empty() &&
+        value("FDB_HOME").empty())
+        throw Error(
+            ErrorCode::invalid_argument,
+            "FDB has no configuration: write one, with its schema (docs/weather.md has both), and name "
+            "it in FDB5_CONFIG_FILE");
+}
+
 constexpr int iteration_complete = 3;  // FDB_ITERATION_COMPLETE of fdb5/api/fdb_c.h
 
 /// Deletes an object of FDB's at the end of a scope.
@@ -66,14 +154,7 @@ class Owned {
 
 Fdb::Library& Fdb::library() {
     static Library* const loaded = [] {
-        const char* named = std::getenv("HAKOBI_FDB_LIBRARY");
-        void* file = dlopen(named != nullptr && *named != '\0' ? named : "libfdb5.so", RTLD_NOW | RTLD_LOCAL);
-        if (file == nullptr) {
-            const char* why = dlerror();
-            throw Error(ErrorCode::unsupported,
-                        std::string("ECMWF's FDB is not there (") + (why != nullptr ? why : "?") +
-                            "): pip install 'hakobi[fdb]', or name libfdb5.so in HAKOBI_FDB_LIBRARY");
-        }
+        void* file = open_library();
         auto* all = new Library;
         const auto find = [&](const char* name, auto& function) {
             function = reinterpret_cast<std::remove_reference_t<decltype(function)>>(dlsym(file, name));
@@ -116,6 +197,7 @@ Fdb::Library& Fdb::library() {
 
 Fdb::Fdb(const std::string& yaml) {
     Library& all = library();
+    if (yaml.empty()) check_environment();
     // It reads its configuration here and now: what goes wrong is in that.
     const int code =
         yaml.empty() ? all.new_handle(&handle_) : all.new_handle_from_yaml(&handle_, yaml.c_str(), "");

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
@@ -63,3 +64,34 @@ def test_is_near_the_bound_and_faster_than_stock_algorithms_on_512_simulated_nod
     assert found["hakobi", 16]["time_s"] * 1.4 < found["rdb", 16]["time_s"]
     assert found["hakobi", 98304]["time_s"] < 3 * found["hakobi", 98304]["bound_s"]
     assert found["hakobi", 98304]["time_s"] * 3 < found["rdb", 98304]["time_s"]
+
+
+def test_an_interrupted_study_says_so_below_its_table(hakobi: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By a pretended simulator: the third simulation meets a Ctrl-C, a later study goes on with it."""
+    simulated: list[str] = []
+    stops = True
+
+    def run(
+        _network: object, works: list[simulation.Work], contender: str, _timeout_s: float
+    ) -> tuple[list[simulation.Timing], list[simulation.Failure]]:
+        if stops and len(simulated) == 2:
+            raise KeyboardInterrupt
+        simulated.append(contender)
+        return [simulation.Timing(work, contender, 1e-3, is_correct=True, form="") for work in works], []
+
+    monkeypatch.setattr(simulation, "run", run)
+    monkeypatch.setattr(simulation, "find_simulator", lambda: None)
+    monkeypatch.setattr(programs, "find", lambda name: programs.Program(Path(name), "openmpi"))
+    study = ("study", "collectives", "--work", "allreduce:16", "--contenders", "hakobi,rdb,lr", "--json", "r.jsonl")
+    result = hakobi(*study)
+    assert result.status == 2
+    text = "interrupted after 2 of 3 runs: the figures are those of the finished ones"
+    assert text in result.stdout
+    assert f"hakobi study collectives: {text}" in result.stderr
+    stops = False
+    again = hakobi(*study)
+    assert again.status == 0
+    assert "2 runs taken up" in again.stderr
+    assert "interrupted" not in again.stdout
+    assert simulated == ["hakobi", "rdb", "lr"]
+    assert {line["contender"] for line in records.read("r.jsonl")[-3:]} == {"hakobi", "rdb", "lr"}

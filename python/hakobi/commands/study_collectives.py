@@ -37,7 +37,7 @@ from hakobi.options import SECONDS, Number
     show_default=True,
     help="Processor time per message, on each side.",
 )
-@click.option("--json", "json_file", type=click.Path(path_type=Path), help="Append records (JSON lines) to this file.")
+@click.option("--json", "json_file", type=click.Path(path_type=Path), help="Records (JSON lines); resumes from them.")
 @click.option(
     "--timeout",
     "timeout_s",

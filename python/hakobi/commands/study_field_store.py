@@ -29,9 +29,7 @@ from hakobi.options import SECONDS
 @click.option(
     "--striping", default="1x1,4x4", show_default=True, help="On Lustre: striping_factor x striping_unit MiB."
 )
-@click.option(
-    "--json", "json_file", type=click.Path(path_type=Path), help="Append a JSON line per run and file to this file."
-)
+@click.option("--json", "json_file", type=click.Path(path_type=Path), help="Records (JSON lines); resumes from them.")
 @click.option("--report", type=click.Path(path_type=Path), help="Write an HTML report: one file, no network needed.")
 @click.option(
     "--timeout", "timeout_s", type=SECONDS, default=3600.0, show_default=True, help="Time limit per run in seconds."

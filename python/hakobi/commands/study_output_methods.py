@@ -26,7 +26,7 @@ from hakobi.options import SECONDS
 @click.option(
     "--repetitions", type=int, default=5, show_default=True, help="Number of rounds; each runs every case once."
 )
-@click.option("--json", "json_file", type=click.Path(path_type=Path), help="Append a JSON line per run to this file.")
+@click.option("--json", "json_file", type=click.Path(path_type=Path), help="Records (JSON lines); resumes from them.")
 @click.option("--report", type=click.Path(path_type=Path), help="Write an HTML report: one file, no network needed.")
 @click.option(
     "--figures", type=click.Path(path_type=Path), help="Write each figure as SVG and PDF with its data as CSV."

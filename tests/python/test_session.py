@@ -10,8 +10,9 @@ import pytest
 from hakobi import progress, records
 from hakobi.errors import FormatError, RunError, StorageError
 from hakobi.measuring import session as session_module
+from hakobi.measuring.job_log import Log
 from hakobi.measuring.machine import Fact
-from hakobi.measuring.session import WARM_UP, Job, Log, Session, in_rounds
+from hakobi.measuring.session import WARM_UP, Job, Session, in_rounds
 from hakobi.records import Record
 
 
@@ -145,13 +146,18 @@ def test_an_interrupt_before_the_first_job_had_ended_is_an_error() -> None:
         Session(in_rounds("ab", 1), str).run(execute).check()
 
 
-def test_no_job_is_started_for_which_the_time_left_is_too_short() -> None:
+def test_no_job_is_started_for_which_the_time_left_is_too_short(monkeypatch: pytest.MonkeyPatch) -> None:
+    """By a clock that the test moves."""
+    now_s = 0.0
     done = []
 
     def execute(job: Job[str]) -> list[Record]:
+        nonlocal now_s
         done.append(job)
-        time.sleep(0.06)
+        now_s += 0.06
         return []
+
+    monkeypatch.setattr(time, "monotonic", lambda: now_s)
 
     end = Session(in_rounds("ab", 5), str, alike=lambda _case: "all", budget_s=0.15).run(execute)
     assert end.is_out_of_time

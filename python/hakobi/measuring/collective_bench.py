@@ -14,7 +14,8 @@ from hakobi import conditions, programs
 from hakobi.conditions import Conditions
 from hakobi.measuring import collective
 from hakobi.measuring.collective import FLOOR, Component, Figure, Sample
-from hakobi.measuring.session import End, Job, Log, Session, in_rounds
+from hakobi.measuring.job_log import Log
+from hakobi.measuring.session import End, Job, Session, in_rounds
 from hakobi.measuring.storage_model import StorageModel, library_beside
 from hakobi.programs import Program
 from hakobi.records import Record

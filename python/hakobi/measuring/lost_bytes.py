@@ -97,7 +97,7 @@ def look(folder: Path, writers: int, pieces_each: int = 10_000, launcher: str = 
     """Lets `writers` processes write `pieces_each` pieces each into one file of the folder, which is removed.
 
     `launcher`: what starts one writer on each of so many nodes or ranks ("mpirun -n 2 --host a,b"); "": they are
-    started here. Raises OSError, or WriterError.
+    started here. Raises OSError, StorageError, or WriterError.
     """
 
     def commands(path: Path) -> list[list[str]]:

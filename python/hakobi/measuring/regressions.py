@@ -22,8 +22,9 @@ import numpy as np
 from hakobi import conditions, drop_in, files, launch, programs, progress
 from hakobi.errors import HakobiError, RunError, unknown_name
 from hakobi.measuring import collective
+from hakobi.measuring.job_log import Log
 from hakobi.measuring.regression_cases import CASES, MODEL, STEPS, TMPFS, Case
-from hakobi.measuring.session import End, Job, Log, Session
+from hakobi.measuring.session import End, Job, Session
 from hakobi.measuring.storage_model import StorageModel
 from hakobi.records import Record
 from hakobi.table import Table

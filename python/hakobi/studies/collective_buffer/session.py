@@ -21,7 +21,8 @@ from hakobi.conditions import Conditions
 from hakobi.errors import RunError
 from hakobi.measuring import collective
 from hakobi.measuring.collective import Sample
-from hakobi.measuring.session import End, Job, Log, Session, key_of
+from hakobi.measuring.job_log import Log, key_of
+from hakobi.measuring.session import End, Job, Session
 from hakobi.measuring.storage_model import StorageModel
 from hakobi.programs import Program
 from hakobi.records import Record

@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from hakobi import conditions, programs
-from hakobi.measuring.session import End, Job, Log, Session, key_of
+from hakobi.measuring.job_log import Log, key_of
+from hakobi.measuring.session import End, Job, Session
 from hakobi.records import Record
 from hakobi.studies.collectives import simulation
 from hakobi.studies.collectives.network import Network

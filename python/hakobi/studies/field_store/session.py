@@ -17,7 +17,8 @@ from pathlib import Path
 from hakobi import conditions, files, programs, records, statistics
 from hakobi.conditions import Conditions
 from hakobi.errors import FormatError, InputError, RunError
-from hakobi.measuring.session import End, Job, Log, Session, key_of, run_recorded
+from hakobi.measuring.job_log import Log, key_of
+from hakobi.measuring.session import End, Job, Session, run_recorded
 from hakobi.programs import Program
 
 

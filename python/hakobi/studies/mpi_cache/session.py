@@ -22,7 +22,8 @@ from hakobi import conditions, programs, records, statistics
 from hakobi.conditions import Conditions
 from hakobi.errors import FormatError, InputError, RunError, unknown_name
 from hakobi.measuring import transports
-from hakobi.measuring.session import End, Job, Log, Session, in_rounds, key_of, run_recorded
+from hakobi.measuring.job_log import Log, key_of
+from hakobi.measuring.session import End, Job, Session, in_rounds, run_recorded
 from hakobi.measuring.transports import Transport
 from hakobi.programs import Program
 from hakobi.records import Record

@@ -24,7 +24,8 @@ from pathlib import Path
 from hakobi import drop_in, files, launch, records
 from hakobi.conditions import Conditions
 from hakobi.errors import FormatError, RunError, StorageError
-from hakobi.measuring.session import WARM_UP, End, Job, Log, Session
+from hakobi.measuring.job_log import Log
+from hakobi.measuring.session import WARM_UP, End, Job, Session
 from hakobi.measuring.testbed import Testbed
 from hakobi.programs import Program
 from hakobi.records import Record

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from hakobi import conditions, files, programs, table
 from hakobi.errors import InputError, unknown_name
-from hakobi.measuring.session import key_of
+from hakobi.measuring.job_log import key_of
 from hakobi.measuring.testbed import Testbed
 from hakobi.programs import Program
 from hakobi.studies.output_methods import runner, tables

@@ -421,7 +421,8 @@ HAKOBI_API int hakobi_collectives_broadcast(hakobi_collectives* collectives, int
 HAKOBI_API int hakobi_collectives_free(hakobi_collectives* collectives);
 
 /* Collective over the plan's ranks. `input` may be `output` (allgather: the rank's own block of it). start and wait do
- * the same in two steps; the memory must stay valid until wait returns. Errors of start (the plan is in progress, or NULL
+ * the same in two steps; the memory must stay valid until wait returns. Ranks start plans in the same order, and may wait
+ * for them in any order. Errors of start (the plan is in progress, or NULL
  * instead of data) are local to this rank. */
 HAKOBI_API int hakobi_collective_plan_execute(hakobi_collective_plan* plan, const void* input, void* output);
 HAKOBI_API int hakobi_collective_plan_start(hakobi_collective_plan* plan, const void* input, void* output);

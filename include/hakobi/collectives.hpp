@@ -43,8 +43,9 @@ class HAKOBI_EXPORT CollectivePlan {
     /// ignores `input`.
     void execute(const void* input, void* output);
     /// The same in two steps; the memory must stay valid until `wait` returns or `test` returns true. Ranks start the plans
-    /// of one Collectives in the same order, and a plan only after its previous operation has completed. Operations progress
-    /// in `test` and `wait` only. Throws invalid_argument immediately for a plan in progress or a null pointer to data.
+    /// of one Collectives in the same order, and a plan only after its previous operation has completed. They may wait for
+    /// them in any order: all operations of this rank that are in progress, of halos and buffer arrays too, progress in
+    /// `test` and `wait` of any of them, but not in the program's own calls of MPI. Throws invalid_argument immediately for a plan in progress or a null pointer to data.
     void start(const void* input, void* output);
     [[nodiscard]] bool test();
     void wait();

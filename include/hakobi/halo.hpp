@@ -83,7 +83,8 @@ class HAKOBI_EXPORT Halo {
     ~Halo();
 
     /// Begins an exchange. Until `wait` returns, do not write own elements that are ghosts of a neighbour, and neither read
-    /// nor write ghosts. Every rank calls it, in the same order for several halos. Does not wait for other ranks.
+    /// nor write ghosts. Every rank calls it, in the same order for several halos; ranks may wait for them in
+    /// any order. Does not wait for other ranks.
     void start();
     /// Completes it: the ghosts hold the neighbours' values, and this rank's own elements may be written again.
     void wait();

@@ -65,6 +65,31 @@ TEST_F(CollectivesTest, AllreduceSumsAlsoInPlaceAndFewerElementsThanRanks) {
     });
 }
 
+TEST_F(CollectivesTest, RanksMayWaitForPlansInAnyOrder) {
+    for_each_kind([&](Collectives& collectives) {
+        constexpr std::size_t count = 50000;
+        std::vector<std::int64_t> sent(count), ones(count, 1), sums(count);
+        CollectivePlan broadcast = collectives.broadcast(count * 8, comm_.size() - 1);
+        CollectivePlan sum = collectives.allreduce(ElementType::int64, Reduction::sum, count);
+        for (int round = 0; round < 6; ++round) {
+            std::fill(sent.begin(), sent.end(), comm_.rank() == comm_.size() - 1 ? round : -1);
+            std::fill(sums.begin(), sums.end(), -1);
+            broadcast.start(nullptr, sent.data());
+            sum.start(ones.data(), sums.data());
+            const bool is_in_order = (comm_.rank() + round) % 2 == 0;
+            (is_in_order ? broadcast : sum).wait();
+            if (round % 3 == 0) {
+                while (!(is_in_order ? sum : broadcast).test()) {
+                }
+            } else {
+                (is_in_order ? sum : broadcast).wait();
+            }
+            ASSERT_EQ(sent, std::vector<std::int64_t>(count, round));
+            ASSERT_EQ(sums, std::vector<std::int64_t>(count, comm_.size()));
+        }
+    });
+}
+
 TEST_F(CollectivesTest, AllreduceReducesEveryTypeAsMpiDoes) {
     for_each_kind([&](Collectives& collectives) {
         const auto value = static_cast<double>(comm_.rank() + 1);

@@ -230,21 +230,30 @@ void choose(CollectivePlan::State& plan, const CollectivesOptions& options) {
 }  // namespace collectives
 
 void CollectivePlan::State::start(const void* input, void* output) {
-    if (own) return own->start(static_cast<const std::byte*>(input), static_cast<std::byte*>(output));
-    delegated->start(input, output);
+    if (own) {
+        own->start(static_cast<const std::byte*>(input), static_cast<std::byte*>(output));
+    } else {
+        delegated->start(input, output);
+    }
+    enter();
 }
 
-bool CollectivePlan::State::test() {
-    return own ? own->test() : delegated->test();
+mpi::UnderWay::Look CollectivePlan::State::look() {
+    return (own ? own->test() : delegated->test()) ? Look::over : Look::nothing;
 }
 
 void CollectivePlan::State::wait() {
-    if (own) return own->wait();
-    delegated->wait();
+    if (!may_block()) return wait_until_over(comm);
+    if (own) {
+        own->wait();
+    } else {
+        delegated->wait();
+    }
+    leave();
 }
 
 void CollectivePlan::State::execute(const void* input, void* output) {
-    if (!own) return delegated->execute(input, output);
+    if (!own && !is_any()) return delegated->execute(input, output);
     start(input, output);
     wait();
 }
@@ -255,7 +264,7 @@ CollectivePlan::State& ready(const std::shared_ptr<CollectivePlan::State>& state
                              void* output) {
     const auto refuse = [](const char* text) { throw Error(ErrorCode::invalid_argument, text); };
     if (!state) refuse("CollectivePlan: an empty plan is started");
-    if (state->is_under_way) refuse("CollectivePlan: started again before it is complete");
+    if (state->is_started) refuse("CollectivePlan: started again before it is complete");
     const collectives::Lent lent = collectives::lent_bytes(state->request, state->comm.size());
     if ((input == nullptr && lent.input_bytes > 0) || (output == nullptr && lent.output_bytes > 0))
         refuse("CollectivePlan: a null pointer where there is data");
@@ -270,19 +279,20 @@ void CollectivePlan::execute(const void* input, void* output) {
 
 void CollectivePlan::start(const void* input, void* output) {
     ready(state_, input, output).start(input, output);
-    state_->is_under_way = true;
+    state_->is_started = true;
 }
 
 bool CollectivePlan::test() {
-    if (!state_ || !state_->is_under_way) return true;
-    state_->is_under_way = !state_->test();
-    return !state_->is_under_way;
+    if (!state_ || !state_->is_started) return true;
+    mpi::UnderWay::look_at_all();
+    state_->is_started = state_->is_under_way();
+    return !state_->is_started;
 }
 
 void CollectivePlan::wait() {
-    if (!state_ || !state_->is_under_way) return;
+    if (!state_ || !state_->is_started) return;
     state_->wait();
-    state_->is_under_way = false;
+    state_->is_started = false;
 }
 
 std::int64_t CollectivePlan::scratch_bytes() const noexcept {

@@ -8,6 +8,7 @@
 #include "collectives/executor.hpp"
 #include "mpi/library_collectives.hpp"
 #include "mpi/message_context.hpp"
+#include "mpi/under_way.hpp"
 
 namespace hakobi::collectives {
 
@@ -34,21 +35,23 @@ void choose(CollectivePlan::State& plan, const CollectivesOptions& options);
 
 namespace hakobi {
 
-struct CollectivePlan::State {
+struct CollectivePlan::State final : mpi::UnderWay {
     Comm comm;
     mpi::MessageContext context;
     collectives::Request request;
     int tag = 0;
     std::optional<collectives::Executor> own;         ///< the schedule in force, or
     std::optional<mpi::LibraryCollective> delegated;  ///< the MPI library's
-    bool is_under_way = false;
+    bool is_started = false;                          ///< and its end not yet told to the caller
     std::string explanation;
 
     /// Without the checks of the public calls.
     void start(const void* input, void* output);
-    [[nodiscard]] bool test();
     void wait();
     void execute(const void* input, void* output);
+
+  private:
+    Look look() override;
 };
 
 }  // namespace hakobi

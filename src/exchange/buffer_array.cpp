@@ -21,7 +21,7 @@
 #include "mpi/comm_state.hpp"
 #include "mpi/nonblocking.hpp"
 #include "mpi/probed.hpp"
-#include "mpi/wait.hpp"
+#include "mpi/under_way.hpp"
 
 namespace hakobi {
 namespace {
@@ -82,7 +82,6 @@ struct BufferArrays::Shared {
     std::vector<std::int64_t> probes;  // process, address and value of every rank
     std::map<int, bool> reads;         // whether this rank reads that one's memory, as far as it was asked
     std::map<std::pair<int, int>, std::deque<BufferArray::Impl*>> turns;  // by rank and tag
-    std::vector<BufferArray::Impl*> under_way;
 
     bool can_read(int rank) {
         const auto& nodes = comm.state().node_of_rank;
@@ -94,18 +93,15 @@ struct BufferArrays::Shared {
                 {.process = probes[first], .address = probes[first + 1], .value = probes[first + 2]});
         return at->second;
     }
-    /// One look at everything under way; whether anything moved.
-    bool drive();
 };
 
-struct BufferArray::Impl {
+struct BufferArray::Impl final : mpi::UnderWay {
     std::shared_ptr<BufferArrays::Shared> shared;
     std::vector<::iovec> pieces;
     std::int64_t num_bytes = 0;
 
     enum class Kind { none, sends, receives } kind = Kind::none;
     int rank = -1, tag = 0;
-    bool is_over = true;
     Status status;
     std::vector<std::byte> announcement;
     Answer answer = Answer::none;
@@ -117,28 +113,28 @@ struct BufferArray::Impl {
     std::array<std::int64_t, 2> part_bytes{};
     std::size_t next_part = 0;
 
-    ~Impl() {
-        if (is_over) return;
+    ~Impl() override {
+        if (!is_under_way()) return;
         std::fprintf(stderr, "hakobi: a buffer array was destroyed while it was sent or received\n");
-        forget();
+        leave();
+        const auto locked = lock();
+        end_turn();
     }
-    void forget() {
-        std::erase(shared->under_way, this);
+    void end_turn() {
         if (kind == Kind::receives) std::erase(shared->turns[{rank, tag}], this);
     }
-    void finish(Status result) {
+    Look finish(Status result) {
         status = std::move(result);
-        is_over = true;
-        forget();
+        end_turn();
+        return Look::over;
     }
     void begin(Kind what, int other, int list_tag) {
-        if (!is_over) refuse("an operation of this list is in progress");
+        if (is_under_way()) refuse("an operation of this list is in progress");
         if (other < 0 || other >= shared->comm.size()) refuse("there is no rank " + std::to_string(other));
         if (list_tag < 0 || list_tag > highest_list_tag) refuse("tags go from 0 to 10000");
         kind = what;
         rank = other;
         tag = list_tag;
-        is_over = false;
         status = {};
         answer = Answer::none;
         announcement.clear();
@@ -146,14 +142,16 @@ struct BufferArray::Impl {
         left_bytes = num_bytes;
         part_bytes = {};
         next_part = 0;
-        shared->under_way.push_back(this);
         if (kind == Kind::receives) {
+            const auto locked = lock();
             shared->turns[{rank, tag}].push_back(this);
         } else {
             announce();
         }
-        shared->drive();
+        enter();
+        look_at_all();
     }
+    void wait() const { wait_until_over(shared->comm, {.spins = 200}); }
     void announce() {
         Announcement head{.bytes = num_bytes, .process = shared->own_probe.process};
         head.is_inline = num_bytes <= inline_bytes;
@@ -184,13 +182,13 @@ struct BufferArray::Impl {
                                        (room < 0 ? std::string("others") : std::to_string(room))};
     }
 
-    bool drive() { return kind == Kind::sends ? drive_send() : drive_receive(); }
+    Look look() override { return kind == Kind::sends ? look_at_send() : look_at_receive(); }
 
-    bool drive_send() {
-        if (!announced.test() || !answered.test()) return false;
-        if (answer == Answer::taken) return finish({}), true;
-        if (answer == Answer::differs) return finish(differs(num_bytes, -1)), true;
-        bool did = false;
+    Look look_at_send() {
+        if (!announced.test() || !answered.test()) return Look::nothing;
+        if (answer == Answer::taken) return finish({});
+        if (answer == Answer::differs) return finish(differs(num_bytes, -1));
+        Look did = Look::nothing;
         while (left_bytes > 0 && part_messages[next_part].test()) {
             std::vector<std::byte>& part = parts[next_part];
             const std::int64_t bytes = std::min(left_bytes, shared->pack_bytes);
@@ -203,19 +201,19 @@ struct BufferArray::Impl {
             part_messages[next_part] = ProbedMessage::send(shared->context, part, rank, message_tag(tag, 2));
             next_part = 1 - next_part;
             left_bytes -= bytes;
-            did = true;
+            did = Look::moved;
         }
-        if (left_bytes == 0 && part_messages[0].test() && part_messages[1].test()) finish({}), did = true;
+        if (left_bytes == 0 && part_messages[0].test() && part_messages[1].test()) return finish({});
         return did;
     }
 
-    bool drive_receive() {
-        if (shared->turns[{rank, tag}].front() != this) return false;
+    Look look_at_receive() {
+        if (shared->turns[{rank, tag}].front() != this) return Look::nothing;
         if (answer == Answer::none) return take_announcement();
-        if (!answered.test()) return false;
-        if (answer == Answer::taken) return finish({}), true;
-        if (answer == Answer::differs) return finish(status), true;
-        bool did = false;
+        if (!answered.test()) return Look::nothing;
+        if (answer == Answer::taken) return finish({});
+        if (answer == Answer::differs) return finish(status);
+        Look did = Look::nothing;
         for (std::size_t i = next_part; part_bytes[i] > 0 && part_messages[i].test(); i = next_part) {
             const std::byte* at = parts[i].data();
             cursor.next(part_bytes[i], [&](std::byte* to, std::size_t num) {
@@ -225,9 +223,9 @@ struct BufferArray::Impl {
             part_bytes[i] = 0;
             post_part(i);
             next_part = 1 - i;
-            did = true;
+            did = Look::moved;
         }
-        if (part_bytes[0] == 0 && part_bytes[1] == 0) finish({}), did = true;
+        if (part_bytes[0] == 0 && part_bytes[1] == 0) return finish({});
         return did;
     }
 
@@ -240,14 +238,14 @@ struct BufferArray::Impl {
         left_bytes -= bytes;
     }
 
-    bool take_announcement() {
+    Look take_announcement() {
         if (announcement.empty()) {
             const std::int64_t bytes = ProbedMessage::probe(shared->context, rank, message_tag(tag, 0));
-            if (bytes < 0) return false;
+            if (bytes < 0) return Look::nothing;
             announcement.resize(static_cast<std::size_t>(bytes));
             announced = ProbedMessage::receive(shared->context, announcement, rank, message_tag(tag, 0));
         }
-        if (!announced.test()) return false;
+        if (!announced.test()) return Look::nothing;
         Announcement head;
         std::memcpy(&head, announcement.data(), sizeof head);
         const std::byte* at = announcement.data() + sizeof head;
@@ -267,7 +265,7 @@ struct BufferArray::Impl {
             for (std::size_t i = 0; i < 2; ++i) post_part(i);
         answered = ProbedMessage::send(shared->context, std::as_bytes(std::span(&answer, 1)), rank,
                                        message_tag(tag, 1));
-        return true;
+        return Look::moved;
     }
 
     /// By the kernel, if it lets us.
@@ -282,27 +280,20 @@ struct BufferArray::Impl {
     }
 };
 
-bool BufferArrays::Shared::drive() {
-    bool did = false;
-    const std::vector<BufferArray::Impl*> all = under_way;  // what is over takes itself out
-    for (BufferArray::Impl* list : all) did = (!list->is_over && list->drive()) || did;
-    return did;
-}
-
 BufferArray::BufferArray(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 BufferArray::BufferArray(BufferArray&&) noexcept = default;
 BufferArray& BufferArray::operator=(BufferArray&&) noexcept = default;
 BufferArray::~BufferArray() = default;
 
 void BufferArray::append(void* data, std::int64_t bytes) {
-    if (!impl_->is_over) refuse("an operation of this list is in progress");
+    if (impl_->is_under_way()) refuse("an operation of this list is in progress");
     if (bytes < 0 || (data == nullptr && bytes > 0)) refuse("a piece of " + std::to_string(bytes) + " bytes");
     impl_->pieces.push_back({data, static_cast<std::size_t>(bytes)});
     impl_->num_bytes += bytes;
 }
 
 void BufferArray::release() {
-    if (!impl_->is_over) refuse("an operation of this list is in progress");
+    if (impl_->is_under_way()) refuse("an operation of this list is in progress");
     impl_->pieces.clear();
     impl_->num_bytes = 0;
 }
@@ -320,16 +311,14 @@ void BufferArray::receive(int from, int tag) {
 }
 
 bool BufferArray::done() {
-    if (!impl_->is_over) impl_->shared->drive();
-    if (!impl_->is_over) return false;
+    if (impl_->is_under_way()) mpi::UnderWay::look_at_all();
+    if (impl_->is_under_way()) return false;
     std::exchange(impl_->status, Status()).throw_if_error();
     return true;
 }
 
 void BufferArray::wait() {
-    mpi::Wait wait(impl_->shared->comm, {.spins = 200});
-    while (!impl_->is_over)
-        if (!impl_->shared->drive()) wait.yield();  // messages move only while somebody looks
+    impl_->wait();
     (void)done();
 }
 
@@ -368,6 +357,7 @@ BufferArray BufferArrays::make() const {
 }
 
 std::string_view BufferArrays::path_to(int rank) const {
+    const auto locked = mpi::UnderWay::lock();
     return shared_->can_read(rank) ? "cma" : "packed";
 }
 

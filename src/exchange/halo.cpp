@@ -18,6 +18,7 @@
 #include "exchange/shared_array.hpp"
 #include "mpi/comm_state.hpp"
 #include "mpi/messages.hpp"
+#include "mpi/under_way.hpp"
 #include "mpi/wait.hpp"
 
 namespace hakobi {
@@ -38,26 +39,24 @@ class Waiting {
           wait_(plan.comm,
                 {.spins = plan.comm.node_size() > num_cores() ? 0 : spins_alone, .yields = yields}) {}
 
-    /// After a look that found nothing. `bell` was read before it.
-    void pause(std::uint32_t bell, bool has_messages, int waited_for) {
+    /// After a look that found nothing. `bell` was read before it, and rings for this halo's neighbours alone.
+    void pause(std::uint32_t bell, bool has_messages, bool is_alone) {
         if (has_messages) {
             wait_.yield();  // messages move only while somebody looks
-        } else {
+        } else if (is_alone) {
             plan_.channel.pause(wait_, bell);
+        } else {
+            (void)mpi::progress(plan_.comm);
+            wait_.yield();
         }
-        if (plan_.timeout_s > 0) check_time(waited_for);
+    }
+    [[nodiscard]] bool is_too_long() {
+        if (plan_.timeout_s <= 0) return false;
+        if (began_s_ == 0) began_s_ = now_s();
+        return now_s() - began_s_ >= plan_.timeout_s;
     }
 
   private:
-    void check_time(int waited_for) {
-        if (began_s_ == 0) began_s_ = now_s();
-        if (now_s() - began_s_ < plan_.timeout_s) return;
-        char text[128];
-        std::snprintf(text, sizeof text, "halo exchange: rank %d has not come within %g s", waited_for,
-                      plan_.timeout_s);
-        mpi::end_program(text);
-    }
-
     HaloPlan& plan_;
     mpi::Wait wait_;
     double began_s_ = 0;
@@ -65,10 +64,10 @@ class Waiting {
 
 }  // namespace
 
-struct Halo::Impl {
+struct Halo::Impl final : mpi::UnderWay {
     std::unique_ptr<HaloPlan> plan;
     std::uint32_t number = 0;  // of the latest exchange
-    bool is_under_way = false;
+    bool is_started = false;   // and not yet waited for
     struct State {
         bool is_copied, is_released, is_received, is_sent;
         [[nodiscard]] bool is_over() const { return is_copied && is_released && is_received && is_sent; }
@@ -77,8 +76,9 @@ struct Halo::Impl {
 
     explicit Impl(std::unique_ptr<HaloPlan> made) : plan(std::move(made)), states(plan->peers.size()) {}
     ~Impl() {
-        if (is_under_way) std::fprintf(stderr, "hakobi: a halo exchange in progress was not waited for\n");
-        if (is_under_way) use_fields(&exchange::remove_use);
+        if (is_started) std::fprintf(stderr, "hakobi: a halo exchange in progress was not waited for\n");
+        if (is_under_way()) use_fields(&exchange::remove_use);
+        leave();
     }
 
     /// Collective: nanoseconds of the fastest of some exchanges, each as long as its slowest rank takes.
@@ -100,8 +100,8 @@ struct Halo::Impl {
     }
 
     void start() {
-        if (is_under_way) throw Error(ErrorCode::invalid_argument, "Halo::start: an exchange is in progress");
-        is_under_way = true;
+        if (is_started) throw Error(ErrorCode::invalid_argument, "Halo::start: an exchange is in progress");
+        is_started = true;
         use_fields(&exchange::add_use);
         ++number;
         for (HaloPeer& peer : plan->peers)
@@ -116,6 +116,7 @@ struct Halo::Impl {
                          .is_received = peer.receive_message < 0,
                          .is_sent = peer.send_message < 0};
         }
+        enter();
         if (!plan->has_channel) return;
         plan->channel.set_ready(number);
         for (const HaloPeer& peer : plan->peers)
@@ -159,26 +160,44 @@ struct Halo::Impl {
         return !completed.empty();
     }
 
+    [[nodiscard]] bool has_messages() const {
+        return std::any_of(states.begin(), states.end(),
+                           [](const State& state) { return !state.is_received || !state.is_sent; });
+    }
+
+    Look look() override {
+        bool did = has_messages() && look_at_messages(), is_over = true;
+        for (std::size_t i = 0; i < states.size(); ++i) {
+            if (states[i].is_over()) continue;
+            did = look_at(i) || did;
+            is_over = is_over && states[i].is_over();
+        }
+        if (is_over) use_fields(&exchange::remove_use);
+        return is_over ? Look::over : did ? Look::moved : Look::nothing;
+    }
+
     void wait() {
-        if (!is_under_way) throw Error(ErrorCode::invalid_argument, "Halo::wait: no exchange is in progress");
+        if (!is_started) throw Error(ErrorCode::invalid_argument, "Halo::wait: no exchange is in progress");
         Waiting waiting(*plan);
         for (;;) {
             const std::uint32_t bell = plan->has_channel ? plan->channel.bell() : 0;
-            const bool has_messages = std::any_of(states.begin(), states.end(), [](const State& state) {
-                return !state.is_received || !state.is_sent;
-            });
-            bool did = has_messages && look_at_messages();
-            int waited_for = -1;
-            for (std::size_t i = 0; i < states.size(); ++i) {
-                if (states[i].is_over()) continue;
-                did = look_at(i) || did;
-                if (!states[i].is_over()) waited_for = plan->peers[i].rank;
-            }
-            if (waited_for < 0) break;
-            if (!did) waiting.pause(bell, has_messages, waited_for);
+            const bool did = look_at_all();
+            if (!is_under_way()) break;
+            if (did) continue;
+            waiting.pause(bell, has_messages(), is_alone());
+            if (waiting.is_too_long()) name_who_is_late();
         }
-        is_under_way = false;
-        use_fields(&exchange::remove_use);
+        is_started = false;
+    }
+
+    [[noreturn]] void name_who_is_late() const {
+        int rank = -1;
+        for (std::size_t i = 0; i < states.size(); ++i)
+            if (!states[i].is_over()) rank = plan->peers[i].rank;
+        char text[128];
+        std::snprintf(text, sizeof text, "halo exchange: rank %d has not come within %g s", rank,
+                      plan->timeout_s);
+        mpi::end_program(text);
     }
 };
 

@@ -9,6 +9,7 @@
 #include "base/clock.hpp"
 #include "base/process.hpp"
 #include "mpi/comm_state.hpp"
+#include "mpi/under_way.hpp"
 
 namespace hakobi::mpi {
 namespace {
@@ -43,14 +44,16 @@ void sleep_for(double seconds) {
 
 }  // namespace
 
-void progress(const Comm& comm) {
-    if (comm && is_mpi_up()) poll(comm.state());
+bool progress(const Comm& comm) {
+    if (!comm || !is_mpi_up()) return false;
+    poll(comm.state());
+    return UnderWay::look_at_all();
 }
 
-void Wait::sleep(FutexWord* word, std::uint32_t seen) {
+void Wait::doze(FutexWord* word, std::uint32_t seen) {
     if (sleep_s_ > 0) {
         const double start_s = now_s();
-        progress(comm_);
+        if (progress(comm_)) return;
         const double end_s = now_s();
         if (end_s - start_s > busy_poll_s && ++num_busy_polls_ < most_polls) return;
         num_busy_polls_ = 0;
@@ -76,7 +79,7 @@ void Wait::yield() {
     const double at_s = now_s();
     if (looked_s_ == 0) looked_s_ = at_s;
     look_for_the_dead(at_s);
-    sched_yield();
+    if (!comm_ || !UnderWay::look_at_all()) sched_yield();
 }
 
 void Wait::look_for_the_dead(double at_s) {

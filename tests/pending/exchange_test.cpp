@@ -19,8 +19,19 @@ class CommCall : public Call {
     Comm comm;
 };
 
+/// What is started and waited for in two calls.
+class Started : public CommCall {
+  public:
+    virtual void start() = 0;
+    virtual void wait() = 0;
+    void run() override {
+        start();
+        wait();
+    }
+};
+
 /// A ring of ranks with one field, by one path.
-class HaloCall : public CommCall {
+class HaloCall : public Started {
   public:
     HaloCall(std::string path, bool is_shared) : path_(std::move(path)) {
         grid_ = {.extents = {num_rows, 512},
@@ -36,6 +47,8 @@ class HaloCall : public CommCall {
         const HaloField field = HaloField::dense(values_, grid_, sizeof(double));
         halo.emplace(Halo::plan(comm, grid_, {&field, 1}, {.path = path_}));
     }
+    void start() override { halo->start(); }
+    void wait() override { halo->wait(); }
     void fill() {
         for (std::int64_t r = 1; r <= num_rows; ++r)
             values_[r * 512] = static_cast<double>(10 * comm.rank() + r);
@@ -67,31 +80,34 @@ class ExchangeHalo final : public HaloCall {
   public:
     ExchangeHalo(std::string path, bool is_shared) : HaloCall(std::move(path), is_shared) { plan(); }
     void prepare() override { fill(); }
-    void run() override { halo->exchange(); }
     void finish() override { check(); }
 };
 
 /// A list goes around the ring.
-class SendList final : public CommCall {
+class SendList final : public Started {
   public:
     SendList(const std::string& path, std::size_t bytes)
         : arrays_(BufferArrays::get(comm, {.path = path, .pack_bytes = 1 << 16})),
           out_(bytes, static_cast<char>('a' + comm.rank())),
           in_(bytes) {}
-    void run() override {
-        auto out = arrays_.make(), in = arrays_.make();
-        out.append(out_.data(), static_cast<std::int64_t>(out_.size()));
-        in.append(in_.data(), static_cast<std::int64_t>(in_.size()));
-        in.receive((comm.rank() + comm.size() - 1) % comm.size());
-        out.send((comm.rank() + 1) % comm.size());
-        in.wait();
-        out.wait();
+    void start() override {
+        out_list_.release();
+        in_list_.release();
+        out_list_.append(out_.data(), static_cast<std::int64_t>(out_.size()));
+        in_list_.append(in_.data(), static_cast<std::int64_t>(in_.size()));
+        in_list_.receive((comm.rank() + comm.size() - 1) % comm.size());
+        out_list_.send((comm.rank() + 1) % comm.size());
+    }
+    void wait() override {
+        in_list_.wait();
+        out_list_.wait();
     }
     void finish() override { EXPECT_EQ(in_.back(), 'a' + (comm.rank() + comm.size() - 1) % comm.size()); }
 
   private:
     BufferArrays arrays_;
     std::vector<char> out_, in_;
+    BufferArray out_list_ = arrays_.make(), in_list_ = arrays_.make();
 };
 
 /// Everything that is made once, of few words.
@@ -104,22 +120,57 @@ class Make final : public CommCall {
     void (*body_)(const Comm&);
 };
 
-class Sum final : public CommCall {
+class Sum final : public Started {
   public:
-    explicit Sum(std::string method) {
+    explicit Sum(std::string method, std::int64_t count = 1000)
+        : in_(static_cast<std::size_t>(count), 1.0), out_(in_.size()) {
         CollectivesOptions options;
         options.method = std::move(method);
         collectives_ = Collectives::create(comm, options);
-        plan_.emplace(collectives_.allreduce(ElementType::float64, Reduction::sum, 1000));
+        plan_.emplace(collectives_.allreduce(ElementType::float64, Reduction::sum, count));
     }
     ~Sum() override { collectives_.free(); }
+    void prepare() override { out_.back() = 0; }
+    void start() override { plan_->start(in_.data(), out_.data()); }
+    void wait() override { plan_->wait(); }
     void run() override { plan_->execute(in_.data(), out_.data()); }
     void finish() override { EXPECT_EQ(out_.back(), comm.size()); }
 
   private:
     Collectives collectives_;
     std::optional<CollectivePlan> plan_;
-    std::vector<double> in_ = std::vector<double>(1000, 1.0), out_ = std::vector<double>(1000);
+    std::vector<double> in_, out_;
+};
+
+/// Two of them, started in one order; ranks wait for them in different orders, and every third has the second done
+/// before it waits for the first.
+class OtherOrder final : public Call {
+  public:
+    using Make = std::function<std::unique_ptr<Started>()>;
+    OtherOrder(const Make& first, const Make& second) : first_(first()), second_(second()) {}
+    void prepare() override {
+        first_->prepare();
+        second_->prepare();
+    }
+    void run() override {
+        first_->start();
+        const int turn = (first_->comm.rank() + num_runs_++) % 3;
+        if (turn == 0) {
+            second_->run();
+            return first_->wait();
+        }
+        second_->start();
+        (turn == 1 ? first_ : second_)->wait();
+        (turn == 1 ? second_ : first_)->wait();
+    }
+    void finish() override {
+        first_->finish();
+        second_->finish();
+    }
+
+  private:
+    std::unique_ptr<Started> first_, second_;
+    int num_runs_ = 0;
 };
 
 template <class Made, class... Arguments>
@@ -150,6 +201,18 @@ std::vector<Row> rows() {
     for (const std::string_view path : halo_paths()) {
         const bool is_shared = path == "direct" || path == "deposit";
         all.push_back(row<ExchangeHalo>("halo_" + std::string(path), std::string(path), is_shared));
+    }
+    const std::vector<std::pair<std::string, OtherOrder::Make>> started{
+        {"sum", [] { return std::make_unique<Sum>("model", 50000); }},
+        {"sum_by_mpi", [] { return std::make_unique<Sum>("mpi", 50000); }},
+        {"halo_staged", [] { return std::make_unique<ExchangeHalo>("staged", false); }},
+        {"halo_direct", [] { return std::make_unique<ExchangeHalo>("direct", true); }},
+        {"list", [] { return std::make_unique<SendList>("packed", std::size_t{300000}); }},
+    };
+    for (auto first = started.begin(); first != started.end(); ++first) {
+        for (auto second = first; second != started.end(); ++second)
+            all.push_back(
+                row<OtherOrder>(first->first + "_before_" + second->first, first->second, second->second));
     }
     return all;
 }

@@ -1,14 +1,15 @@
 #include "exchange/shared_array.hpp"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <cassert>
 #include <cstdio>
 #include <map>
 #include <mutex>
+#include <optional>
+#include <random>
 #include <utility>
 
+#include "base/checked.hpp"
 #include "base/copy_bytes.hpp"
 #include "mpi/agree.hpp"
 #include "mpi/comm_state.hpp"
@@ -94,30 +95,39 @@ std::int64_t SharedArray::size_bytes() const noexcept {
 }
 
 SharedArray allocate_shared(const Comm& comm, std::int64_t bytes) {
-    static std::int64_t num_made = 0;
     const Status local =
         bytes < 0 ? Status(ErrorCode::invalid_argument, "allocate_shared: a negative size") : Status();
     mpi::agree_or_throw(comm, local);
-    // The process that is first on its node names the allocation: no two of one node have the same number.
-    const std::int64_t mine[] = {bytes, (static_cast<std::int64_t>(::getpid()) << 32) + ++num_made};
+    // The process that is first on its node names the allocation.
+    std::random_device random;
+    const std::int64_t mine[] = {
+        bytes, static_cast<std::int64_t>(std::uint64_t{random()} << 31 | (random() >> 1)) | 1};
     const std::vector<std::int64_t> all = mpi::all_gather(comm, mine);
-    std::int64_t total_bytes = 0, my_offset = 0, id = 0;
+    std::optional<std::int64_t> total_bytes = 0;
+    std::int64_t my_offset = 0, id = 0;
     for (int rank = 0; rank < comm.size(); ++rank) {
         const auto entry = static_cast<std::size_t>(2 * rank);
         if (comm.state().node_of_rank[static_cast<std::size_t>(rank)] != comm.node()) continue;
         if (id == 0) id = all[entry + 1];
-        if (rank == comm.rank()) my_offset = total_bytes;
+        if (rank == comm.rank()) my_offset = total_bytes.value_or(0);
         // A page more than is asked for: ranks' parts then begin at different places of the caches' sets.
-        total_bytes += (all[entry] + page_bytes - 1) / page_bytes * page_bytes + page_bytes;
+        const auto whole_pages = checked_add(all[entry], page_bytes - 1 + page_bytes);
+        if (total_bytes && whole_pages)
+            total_bytes = checked_add(*total_bytes, *whole_pages / page_bytes * page_bytes);
+        else
+            total_bytes = std::nullopt;
     }
     auto impl = std::make_unique<SharedArray::Impl>();
-    const Status status = node::NodeWindow::allocate(comm, total_bytes, impl->window);
+    const Status status = total_bytes
+                              ? node::NodeWindow::allocate(comm, *total_bytes, impl->window)
+                              : Status(ErrorCode::out_of_memory,
+                                       "allocate_shared: a node's ranks ask for more than 2^63 bytes");
     mpi::agree_or_throw(comm, status);
     impl->data = impl->window.data() + my_offset;
     impl->size_bytes = bytes;
     impl->id = id;
     const std::scoped_lock lock(exchange::mutex);
-    exchange::allocations()[id] = {impl->window.data(), total_bytes};
+    exchange::allocations()[id] = {impl->window.data(), *total_bytes};
     return SharedArray(std::move(impl));
 }
 

@@ -71,7 +71,6 @@ Status Crew::set_up(const Comm& comm, const Wishes& wishes, const Aggregators& a
     }
     if (has_staging && comm.node_rank() == 0) {
         new (buffers_.staging) AggregatorState{};
-        if (!window_.is_zero()) buffers_.clear(buffers_.staging_marks);
         reset_staging();
     }
     failed = mpi::agree(comm, failed).status;
@@ -99,7 +98,6 @@ storage::AccessOptions Crew::access_options(const storage::File& file) const {
 
 Status Crew::start_pipeline(storage::File& file) {
     new (buffers_.aggregators[local_]) AggregatorState{};
-    if (!window_.is_zero()) buffers_.clear(buffers_.marks[local_]);
     auto access = storage::make_access(access_options(file));
     if (!access.ok()) return access.status();
     const Pipeline::Memory memory{buffers_.aggregators[local_], buffers_.buffers[local_],

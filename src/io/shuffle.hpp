@@ -37,10 +37,6 @@ struct NodeBuffers {
     /// Bytes of shared memory for `num_aggregators` of this node; `place` cuts `memory` of that size up.
     static std::int64_t bytes_needed(int num_aggregators, bool has_staging, std::int64_t cb_bytes, int depth);
     void place(std::byte* memory, int num_aggregators, bool has_staging);
-    /// Clears the marks of an aggregator, or of staging, in memory that may have served before.
-    void clear(std::uint64_t* of_all_buffers) const {
-        std::memset(of_all_buffers, 0, static_cast<std::size_t>(depth * ByteMarks::num_words(cb_bytes)) * 8);
-    }
     [[nodiscard]] std::uint64_t* marks_of(int aggregator, std::int64_t slot) const {
         return marks[static_cast<std::size_t>(aggregator)] + slot * ByteMarks::num_words(cb_bytes);
     }

@@ -6,6 +6,8 @@
 #include <string>
 #include <thread>
 
+#include "base/copy_bytes.hpp"
+#include "base/shared_memory.hpp"
 #include "mpi/comm_state.hpp"
 
 namespace hakobi {
@@ -29,12 +31,59 @@ void check(int mpi_error, const char* call) {
     end_program(std::string(call) + " failed: " + text);
 }
 
+namespace {
+
+/// Collective: of the ranks of `comm`, which is freed, those that share memory with this one. MPI calls ranks of one host a
+/// node, but they may be in containers that do not see each other's processes: whoever cannot map what the first rank has
+/// made is on another node, with those of the others that can share.
+MPI_Comm sharing(MPI_Comm comm) {
+    struct Offer {
+        SharedMemory::Name name;
+        ErrorCode code = ErrorCode::ok;
+    };
+    for (;;) {
+        int rank = 0, size = 0;
+        MPI_Comm_rank(comm, &rank);
+        MPI_Comm_size(comm, &size);
+        if (size == 1) return comm;
+        SharedMemory memory;
+        Offer offer;
+        if (rank == 0) {
+            offer.code = SharedMemory::create(page_bytes, memory).code();
+            offer.name = memory.name();
+        }
+        check(MPI_Bcast(&offer, sizeof offer, MPI_BYTE, 0, comm), "MPI_Bcast");
+        ErrorCode code = offer.code;
+        if (rank != 0 && code == ErrorCode::ok) code = SharedMemory::attach(offer.name, memory).code();
+        // A lack of memory, or of descriptors, says nothing: who needs a window will say so.
+        const int is_apart = rank != 0 && code != ErrorCode::ok && code != ErrorCode::out_of_memory ? 1 : 0;
+        int is_any_apart = 0;
+        check(MPI_Allreduce(&is_apart, &is_any_apart, 1, MPI_INT, MPI_MAX, comm), "MPI_Allreduce");
+        if (is_any_apart == 0) return comm;
+        MPI_Comm part = MPI_COMM_NULL;
+        check(MPI_Comm_split(comm, is_apart, rank, &part), "MPI_Comm_split");
+        MPI_Comm_free(&comm);
+        comm = part;
+        if (is_apart == 0) return comm;
+    }
+}
+
+}  // namespace
 }  // namespace mpi
 
 Comm Comm::duplicate(MPI_Comm comm) {
-    int initialized = 0;
-    MPI_Initialized(&initialized);
-    if (initialized == 0) throw Error(ErrorCode::invalid_argument, "Comm::duplicate: MPI is not initialised");
+    int is_initialized = 0, is_finalized = 0, is_inter = 0;
+    MPI_Initialized(&is_initialized);
+    MPI_Finalized(&is_finalized);
+    if (is_initialized == 0 || is_finalized != 0)
+        throw Error(ErrorCode::invalid_argument, "Comm::duplicate: MPI is not initialised, or finalised");
+    if (comm == MPI_COMM_NULL)
+        throw Error(ErrorCode::invalid_argument, "Comm::duplicate: the communicator is MPI_COMM_NULL");
+    mpi::check(MPI_Comm_test_inter(comm, &is_inter), "MPI_Comm_test_inter");
+    if (is_inter != 0)
+        throw Error(
+            ErrorCode::invalid_argument,
+            "Comm::duplicate: an intercommunicator has two groups: make one of them by MPI_Intercomm_merge");
     auto state = std::make_shared<mpi::CommState>();
     mpi::check(MPI_Comm_dup(comm, &state->comm), "MPI_Comm_dup");
     mpi::check(MPI_Comm_dup(comm, &state->internal), "MPI_Comm_dup");
@@ -61,6 +110,7 @@ Comm Comm::duplicate(MPI_Comm comm) {
     } else {
         state->node = shared;
     }
+    state->node = mpi::sharing(state->node);
     MPI_Comm_set_errhandler(state->node, MPI_ERRORS_RETURN);
     MPI_Comm_rank(state->node, &state->node_rank);
     MPI_Comm_size(state->node, &state->node_size);

@@ -19,24 +19,6 @@ constexpr std::uintptr_t unit_bytes = 64 << 10;
 using mpi::check;
 using mpi::CommState;
 
-enum Outcome : int { had, failed, short_of_memory };
-
-/// Collective: the worst of the ranks'.
-Outcome worst_of(MPI_Comm node, Outcome mine) {
-    int value = mine, worst = 0;
-    check(MPI_Allreduce(&value, &worst, 1, MPI_INT, MPI_MAX, node), "MPI_Allreduce");
-    return static_cast<Outcome>(worst);
-}
-
-Outcome outcome_of(const Status& status) {
-    return status.ok() ? had : status.code() == ErrorCode::out_of_memory ? short_of_memory : failed;
-}
-
-Status no_memory(std::int64_t bytes) {
-    return {ErrorCode::out_of_memory,
-            "no " + std::to_string(bytes) + " bytes of memory that a node's ranks share"};
-}
-
 /// Windows that `keep` has put aside: the same list on all ranks of the node, since they come and go in collective calls.
 struct KeptWindows final : mpi::Attachment {
     std::vector<NodeWindow> windows;
@@ -59,29 +41,15 @@ Status NodeWindow::allocate(const Comm& comm, std::int64_t bytes, NodeWindow& wi
     }
     check(MPI_Bcast(&name, sizeof name, MPI_BYTE, 0, state.node), "MPI_Bcast");
     if (state.node_rank != 0) status = SharedMemory::attach(name, memory);
-    const Outcome worst = worst_of(state.node, outcome_of(status));
-    // MPI has no more either, and Open MPI 4.1 then fails on one rank while the others wait.
-    if (worst == short_of_memory) return no_memory(bytes);
-    if (worst != had) return allocate_by_mpi(comm, bytes, window);
+    const int mine = static_cast<int>(status.code());
+    int worst = 0;
+    check(MPI_Allreduce(&mine, &worst, 1, MPI_INT, MPI_MAX, state.node), "MPI_Allreduce");
+    const auto code = static_cast<ErrorCode>(worst);
+    if (code == ErrorCode::out_of_memory)
+        return {code, "no " + std::to_string(bytes) + " bytes of memory that a node's ranks share"};
+    if (code != ErrorCode::ok) return {code, "a rank of this node can no longer map the other ranks' memory"};
     memory.forget_name();
-    window.data_ = memory.data();
     window.memory_ = std::move(memory);
-    window.size_bytes_ = bytes;
-    return {};
-}
-
-Status NodeWindow::allocate_by_mpi(const Comm& comm, std::int64_t bytes, NodeWindow& window) {
-    const CommState& state = comm.state();
-    void* mine = nullptr;
-    const MPI_Aint local_bytes = state.node_rank == 0 ? static_cast<MPI_Aint>(bytes) : 0;
-    const int error =
-        MPI_Win_allocate_shared(local_bytes, 1, MPI_INFO_NULL, state.node, &mine, &window.window_);
-    if (worst_of(state.node, error == MPI_SUCCESS ? had : failed) != had) return no_memory(bytes);
-    MPI_Aint size = 0;
-    int unit = 0;
-    void* base = nullptr;
-    check(MPI_Win_shared_query(window.window_, 0, &size, &unit, &base), "MPI_Win_shared_query");
-    window.data_ = static_cast<std::byte*>(base);
     window.size_bytes_ = bytes;
     return {};
 }
@@ -102,7 +70,7 @@ void NodeWindow::keep(const Comm& comm, NodeWindow& window) {
     constexpr std::size_t most =
         8;  // files that one user of the Comm has open at once (Output's hidden steps)
     std::vector<NodeWindow>& kept = comm.state().attachment_of<KeptWindows>().windows;
-    if (window.data_ == nullptr) return;
+    if (window.data() == nullptr) return;
     if (kept.size() == most) {
         kept.front().free();
         kept.erase(kept.begin());
@@ -118,8 +86,8 @@ void NodeWindow::map_pages(const std::byte* begin, std::int64_t bytes, int part,
     const auto unit_of = [](const std::byte* at) {
         return reinterpret_cast<std::uintptr_t>(at) / unit_bytes;
     };
-    const std::uintptr_t first_unit = unit_of(data_);
-    if (is_mapped_.empty()) is_mapped_.resize(unit_of(data_ + size_bytes_ - 1) - first_unit + 1);
+    const std::uintptr_t first_unit = unit_of(data());
+    if (is_mapped_.empty()) is_mapped_.resize(unit_of(data() + size_bytes_ - 1) - first_unit + 1);
     const std::uintptr_t from = unit_of(begin) - first_unit, to = unit_of(begin + bytes - 1) - first_unit + 1;
     const std::uintptr_t middle =
         from + (to - from) * static_cast<std::uintptr_t>(part) / static_cast<std::uintptr_t>(num_parts);
@@ -129,9 +97,9 @@ void NodeWindow::map_pages(const std::byte* begin, std::int64_t bytes, int part,
 
 void NodeWindow::map_units(std::uintptr_t from, std::uintptr_t to) {
 #ifdef MADV_POPULATE_READ
-    const auto first_unit = reinterpret_cast<std::uintptr_t>(data_) / unit_bytes;
-    const auto mapping_begin = reinterpret_cast<std::uintptr_t>(data_) / page_bytes * page_bytes;
-    const auto mapping_end = reinterpret_cast<std::uintptr_t>(data_ + size_bytes_);
+    const auto first_unit = reinterpret_cast<std::uintptr_t>(data()) / unit_bytes;
+    const auto mapping_begin = reinterpret_cast<std::uintptr_t>(data()) / page_bytes * page_bytes;
+    const auto mapping_end = reinterpret_cast<std::uintptr_t>(data() + size_bytes_);
     for (std::uintptr_t unit = from; unit < to; ++unit) {
         if (is_mapped_[unit]) continue;
         is_mapped_[unit] = true;
@@ -151,10 +119,7 @@ void NodeWindow::barrier(const Comm& comm) {
 }
 
 void NodeWindow::free() {
-    if (window_ != MPI_WIN_NULL) MPI_Win_free(&window_);
-    window_ = MPI_WIN_NULL;
     memory_ = {};
-    data_ = nullptr;
     size_bytes_ = 0;
     is_mapped_.clear();
 }

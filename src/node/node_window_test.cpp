@@ -40,22 +40,15 @@ bool can_map_ahead(const std::byte* data) {
     return false;
 }
 
-using Allocate = Status (*)(const Comm&, std::int64_t, NodeWindow&);
-
 struct Window {
     Comm comm = Comm::duplicate(MPI_COMM_WORLD);
     NodeWindow memory;
-    explicit Window(Allocate allocate) { EXPECT_TRUE(allocate(comm, window_bytes, memory).ok()); }
+    Window() { EXPECT_TRUE(NodeWindow::allocate(comm, window_bytes, memory).ok()); }
     ~Window() {
         memory.free();
         comm.free();
     }
 };
-
-class NodeWindowOf : public testing::TestWithParam<Allocate> {};
-INSTANTIATE_TEST_SUITE_P(EitherMemory, NodeWindowOf,
-                         testing::Values(&NodeWindow::allocate, &NodeWindow::allocate_by_mpi),
-                         [](const auto& param) { return param.index == 0 ? "System" : "Mpi"; });
 
 TEST(NodeWindow, MoreThanTheMachineHasIsTheSameErrorOnAllRanks) {
     Comm comm = Comm::duplicate(MPI_COMM_WORLD);
@@ -65,8 +58,8 @@ TEST(NodeWindow, MoreThanTheMachineHasIsTheSameErrorOnAllRanks) {
     comm.free();
 }
 
-TEST_P(NodeWindowOf, MappingPagesChangesNothingInThem) {
-    Window window(GetParam());
+TEST(NodeWindow, MappingPagesChangesNothingInThem) {
+    Window window;
     const int rank = window.comm.node_rank(), size = window.comm.node_size();
     std::byte* const data = window.memory.data();
     if (rank == 0) std::memset(data, 7, window_bytes);
@@ -84,11 +77,11 @@ TEST_P(NodeWindowOf, MappingPagesChangesNothingInThem) {
     for (int r = 0; r < size; ++r) EXPECT_EQ(data[100000 + r], std::byte(r));
 }
 
-TEST_P(NodeWindowOf, MappedPagesAreWrittenWithoutFaults) {
+TEST(NodeWindow, MappedPagesAreWrittenWithoutFaults) {
 #ifdef __SANITIZE_THREAD__
     GTEST_SKIP() << "the sanitizer's notes about each page are pages too";
 #endif
-    Window window(GetParam());
+    Window window;
     std::byte* const data = window.memory.data();
     if (window.comm.node_rank() == 0) std::memset(data, 0, window_bytes);
     NodeWindow::barrier(window.comm);
@@ -97,7 +90,7 @@ TEST_P(NodeWindowOf, MappedPagesAreWrittenWithoutFaults) {
     for (std::int64_t at = 0; at < window_bytes; at += 4096) data[at] = std::byte{1};
     const long written = num_faults() - mapped;
     NodeWindow::barrier(window.comm);
-    if (!can_map_ahead(data)) GTEST_SKIP() << "this kernel, or this MPI's memory, maps no pages in advance";
+    if (!can_map_ahead(data)) GTEST_SKIP() << "this kernel maps no pages in advance";
     EXPECT_LT(written, 100);
 }
 

@@ -1,9 +1,11 @@
-// Run by cluster.sh on HAKOBI_EXPECTED_NODES nodes that share a file system and nothing else; TMPDIR lies on it.
+// Run by cluster.sh on HAKOBI_EXPECTED_NODES nodes that share a file system and nothing else, and by containers.sh with one
+// container a rank, which are nodes, too; TMPDIR lies on that file system.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <hakobi/hakobi.hpp>
 #include <memory>
 #include <string>
 #include <vector>
@@ -87,6 +89,52 @@ TEST(Nodes, DataThatCrossesNodesIsWholeInTheFileAndBackInMemory) {
         std::filesystem::remove(path);
     }
     mpi::agree_or_throw(comm, {});
+}
+
+TEST(Nodes, GhostsAndSumsCrossNodesAlsoInMemoryToShare) {
+    const Comm comm = Comm::duplicate(MPI_COMM_WORLD);
+    const HaloGrid grid{.extents = {1000}, .ghosts = {{1, 1}}, .ranks = {comm.size()}, .is_periodic = {true}};
+    const SharedArray array = allocate_shared(comm, HaloField::dense_bytes(grid, sizeof(double)));
+    auto* const values = array.as<double>();
+    for (int i = 0; i < 1002; ++i) values[i] = comm.rank() * 1000 + i - 1;
+    const HaloField field = HaloField::dense(values, grid, sizeof(double));
+    for (const char* path : {"auto", "direct", "staged", "cma"}) {
+        values[0] = values[1001] = -1;
+        Halo::plan(comm, grid, {&field, 1}, {.path = path}).exchange();
+        EXPECT_EQ(values[0], (comm.rank() + comm.size() - 1) % comm.size() * 1000 + 999) << path;
+        EXPECT_EQ(values[1001], (comm.rank() + 1) % comm.size() * 1000) << path;
+    }
+    std::int64_t one = 1, sum = 0;
+    Collectives::create(comm, {.method = "model"})
+        .allreduce(ElementType::int64, Reduction::sum, 1)
+        .execute(&one, &sum);
+    EXPECT_EQ(sum, comm.size());
+}
+
+TEST(Nodes, StepsAreWholeWithEveryMethod) {
+    const Comm comm = Comm::duplicate(MPI_COMM_WORLD);
+    const std::string folder = std::filesystem::temp_directory_path().string();
+    const Block block = split({40, 50}, comm.size(), comm.rank());
+    for (const std::string_view method : output_methods()) {
+        if (method == "none" || method == "per-process") continue;
+        const std::string prefix = folder + "/steps_" + std::string(method);
+        OutputOptions options;
+        options.method = method;
+        Output out = Output::create(comm, prefix, options);
+        std::vector<double> values(static_cast<std::size_t>(block.num_elements()));
+        for (int step = 0; step < 3; ++step) {
+            std::fill(values.begin(), values.end(), 10 * step + 1);
+            out.begin_step(step);
+            out.put({.name = "eta", .units = "m", .block = block, .data = values});
+            out.end_step();
+        }
+        out.close();
+        Input in = Input::open(comm, prefix);
+        std::vector<double> found(40 * 50);
+        in.read({.name = "eta", .step = in.steps()[2], .data = std::span(found)});
+        EXPECT_EQ(found, std::vector<double>(40 * 50, 21.0)) << method;
+        in.close();
+    }
 }
 
 }  // namespace

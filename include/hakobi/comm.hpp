@@ -18,13 +18,15 @@ namespace mpi {
 struct CommState;
 }
 
-/// A private duplicate of a communicator, with the ranks' distribution over nodes (ranks that can share memory).
+/// A private duplicate of a communicator, with the ranks' distribution over nodes. A node is the ranks of one machine that
+/// can map each other's memory: ranks in containers of their own are nodes of their own.
 /// Copies are cheap and refer to the same duplicate. Destruction never communicates; `free` does.
 class HAKOBI_EXPORT Comm {
   public:
     Comm() = default;
     /// Duplicates `comm` and determines which of its ranks share a node. Collective over `comm`; MPI must be
-    /// initialised (any thread level; Hakobi calls MPI only from the thread that calls Hakobi).
+    /// initialised (any thread level; Hakobi calls MPI only from the thread that calls Hakobi). Throws invalid_argument on
+    /// every rank for an intercommunicator (MPI_Intercomm_merge makes an ordinary one), and for MPI_COMM_NULL.
     [[nodiscard]] static Comm duplicate(MPI_Comm comm);
 
     /// Releases the duplicate. Collective over it; copies must not be used afterwards. Without this call the duplicate

@@ -41,7 +41,7 @@ struct HaloField {
                                                        std::int64_t element_bytes,
                                                        std::int64_t num_components = 1,
                                                        Components components = Components::last);
-    /// Size of such an array in bytes.
+    /// Size of such an array in bytes; the largest std::int64_t if it overflows, which Halo::plan refuses.
     [[nodiscard]] HAKOBI_EXPORT static std::int64_t dense_bytes(const HaloGrid& grid,
                                                                 std::int64_t element_bytes,
                                                                 std::int64_t num_components = 1);

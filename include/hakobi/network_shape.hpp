@@ -23,7 +23,7 @@ struct NetworkShape {
     [[nodiscard]] HAKOBI_EXPORT static NetworkShape parse(std::string_view text);
     /// The form that `parse` reads.
     [[nodiscard]] HAKOBI_EXPORT std::string to_string() const;
-    /// Product of the extents; 0 for `nodes`.
+    /// Product of the extents, the largest std::int64_t if it overflows; 0 for `nodes`.
     [[nodiscard]] HAKOBI_EXPORT std::int64_t num_nodes() const noexcept;
     friend bool operator==(const NetworkShape&, const NetworkShape&) = default;
 };

@@ -21,14 +21,14 @@ Handle& required(Handle* handle, const char* call) {
 }
 
 /// What parsing the topology refuses on this rank alone is agreed on: the others are on their way into create.
-hakobi::CollectivesOptions options_of(const hakobi::Comm& comm, const hakobi_collectives_options* given) {
+hakobi::CollectivesOptions options_of(const hakobi::Comm& comm, const hakobi_collectives_options* given,
+                                      Status status) {
     hakobi::CollectivesOptions options;
-    Status status;
     if (given != nullptr) {
         try {
             options.shape = hakobi::NetworkShape::parse(text_or(given->topology, "nodes"));
         } catch (const Error& error) {
-            status = Status(error.code(), error.what());
+            status.keep_first(Status(error.code(), error.what()));
         }
         options.method = text_or(given->method, "auto");
         options.is_reproducible = given->is_reproducible != 0;
@@ -63,9 +63,12 @@ int hakobi_collectives_create(hakobi_comm* comm, const hakobi_collectives_option
     if (collectives != nullptr) *collectives = nullptr;
     return guarded([&] {
         const hakobi::Comm& of = required(comm, "hakobi_collectives_create").comm;
-        required(collectives, "hakobi_collectives_create");
+        Status local;
+        if (collectives == nullptr)
+            local = {ErrorCode::invalid_argument, "hakobi_collectives_create: collectives is NULL"};
+        const hakobi::CollectivesOptions agreed = options_of(of, options, local);
         auto made = std::make_unique<hakobi_collectives>();
-        made->collectives = hakobi::Collectives::create(of, options_of(of, options));
+        made->collectives = hakobi::Collectives::create(of, agreed);
         *collectives = made.release();
     });
 }

@@ -5,6 +5,7 @@
 #include <hakobi/error.hpp>
 #include <utility>
 
+#include "base/checked.hpp"
 #include "collectives/choice.hpp"
 #include "collectives/plan_state.hpp"
 #include "collectives/reduce.hpp"
@@ -18,6 +19,7 @@ namespace {
 using collectives::Operation;
 
 constexpr std::string_view methods[] = {"auto", "model", "mpi"};
+constexpr int tags_a_plan = 16;  // lanes: at most two for each of eight dimensions
 
 /// Tells apart what ranks must give alike: a fingerprint (FNV-1a) of texts and numbers.
 class Fingerprint {
@@ -73,6 +75,8 @@ Status status_of_options(const CollectivesOptions& options, int num_ranks, std::
     for (const int extent : options.shape.extents) {
         if (extent < 1) return refuse("an extent of the shape is not positive");
     }
+    if (options.shape.extents.size() > tags_a_plan / 2)
+        return refuse("the shape has more than " + std::to_string(tags_a_plan / 2) + " dimensions");
     if (options.shape.wiring != NetworkShape::Wiring::nodes && num_declared != num_ranks)
         return refuse("topology " + options.shape.to_string() + " has " + std::to_string(num_declared) +
                       " nodes for " + std::to_string(num_ranks) + " ranks");
@@ -131,7 +135,15 @@ Collectives Collectives::create(const Comm& comm, const CollectivesOptions& opti
 
 namespace {
 
-constexpr int tags_a_plan = 16;  // lanes: at most two for each of eight dimensions
+/// Whether every sum and product of sizes in a plan stays below 2^63: a schedule holds a few times what the caller lends,
+/// once for each rank at most.
+bool can_be_planned(const collectives::Request& request, int num_ranks) {
+    const bool is_elements = request.operation == Operation::allreduce;
+    const auto bytes = checked_multiply(request.count, is_elements ? size_of(request.type) : 1);
+    const auto of_all = bytes ? checked_multiply(*bytes, num_ranks) : std::nullopt;
+    const auto held = of_all ? checked_multiply(*of_all, 16) : std::nullopt;
+    return held && checked_multiply(*held, num_ranks);
+}
 
 CollectivePlan plan(Comm comm, const CollectivesOptions& options, mpi::MessageContext context,
                     int plan_number, const collectives::Request& request, std::string_view call) {
@@ -144,6 +156,9 @@ CollectivePlan plan(Comm comm, const CollectivesOptions& options, mpi::MessageCo
         local.keep_first(refuse("no such type of elements, or no such reduction of them"));
     if (request.root < 0 || request.root >= comm.size())
         local.keep_first(refuse("root " + std::to_string(request.root) + " is no rank of the communicator"));
+    if (local.ok() && !can_be_planned(request, comm.size()))
+        local = Status(ErrorCode::out_of_memory,
+                       std::string(call) + ": no memory holds a size of " + std::to_string(request.count));
     const std::array<Named, 6> values{{{"operation", static_cast<std::int64_t>(request.operation)},
                                        {"type", static_cast<std::int64_t>(request.type)},
                                        {"reduction", static_cast<std::int64_t>(request.reduction)},

@@ -3,6 +3,8 @@
 #include <hakobi/network_shape.hpp>
 #include <limits>
 
+#include "base/checked.hpp"
+
 namespace hakobi {
 namespace {
 
@@ -68,7 +70,11 @@ std::string NetworkShape::to_string() const {
 std::int64_t NetworkShape::num_nodes() const noexcept {
     if (extents.empty()) return 0;
     std::int64_t total = 1;
-    for (const int extent : extents) total *= extent;
+    for (const int extent : extents) {
+        const auto product = checked_multiply(total, extent);
+        if (!product) return std::numeric_limits<std::int64_t>::max();
+        total = *product;
+    }
     return total;
 }
 

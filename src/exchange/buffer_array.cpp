@@ -15,6 +15,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/checked.hpp"
 #include "base/copy_bytes.hpp"
 #include "exchange/remote_copy.hpp"
 #include "mpi/agree.hpp"
@@ -287,9 +288,11 @@ BufferArray::~BufferArray() = default;
 
 void BufferArray::append(void* data, std::int64_t bytes) {
     if (impl_->is_under_way()) refuse("an operation of this list is in progress");
-    if (bytes < 0 || (data == nullptr && bytes > 0)) refuse("a piece of " + std::to_string(bytes) + " bytes");
+    const auto num_bytes = checked_add(impl_->num_bytes, bytes);
+    if (bytes < 0 || (data == nullptr && bytes > 0) || !num_bytes)
+        refuse("a piece of " + std::to_string(bytes) + " bytes");
     impl_->pieces.push_back({data, static_cast<std::size_t>(bytes)});
-    impl_->num_bytes += bytes;
+    impl_->num_bytes = *num_bytes;
 }
 
 void BufferArray::release() {

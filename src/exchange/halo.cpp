@@ -9,13 +9,18 @@
 #include <cstdio>
 #include <cstdlib>
 #include <hakobi/halo.hpp>
+#include <limits>
+#include <optional>
 #include <utility>
 
+#include "base/checked.hpp"
 #include "base/clock.hpp"
+#include "base/guard.hpp"
 #include "base/thread.hpp"
 #include "exchange/field_layout.hpp"
 #include "exchange/halo_plan.hpp"
 #include "exchange/shared_array.hpp"
+#include "mpi/agree.hpp"
 #include "mpi/comm_state.hpp"
 #include "mpi/messages.hpp"
 #include "mpi/under_way.hpp"
@@ -265,7 +270,8 @@ Halo Halo::plan(const Comm& comm, const HaloGrid& grid, std::span<const HaloFiel
     std::vector<exchange::HaloChoice> others{
         {Path::cma, Path::packed}, {Path::packed, Path::packed}, {Path::datatype, Path::datatype}};
     if (comm.num_nodes() > 1) others.push_back({Path::staged, Path::datatype});
-    SavedGhosts ghosts(*best->plan);
+    std::optional<SavedGhosts> ghosts;
+    mpi::agree_or_throw(comm, guarded("Halo::plan", [&] { ghosts.emplace(*best->plan); }));
     std::string measured = "measured:";
     const auto time_of = [&](Impl& impl, const exchange::HaloChoice& choice) {
         const std::int64_t time_ns = impl.measure();
@@ -283,7 +289,7 @@ Halo Halo::plan(const Comm& comm, const HaloGrid& grid, std::span<const HaloFiel
         best_ns = time_ns;
         best = std::move(other);
     }
-    ghosts.restore();
+    ghosts->restore();
     best->plan->measured = measured + " (on the node/between nodes)\n";
     return Halo(std::move(best));
 }
@@ -326,6 +332,23 @@ std::span<const std::string_view> halo_paths() {
     return exchange::path_names();
 }
 
+namespace {
+
+// What does not exist stays larger than any memory: Halo::plan refuses it, on all ranks alike.
+constexpr std::int64_t no_memory_bytes = std::numeric_limits<std::int64_t>::max();
+
+std::int64_t product(std::int64_t a, std::int64_t b) {
+    return checked_multiply(a, b).value_or(no_memory_bytes);
+}
+
+std::int64_t length_of(const HaloGrid& grid, std::size_t d) {
+    if (d >= grid.ghosts.size()) return grid.extents[d];
+    const auto own = checked_add(grid.extents[d], grid.ghosts[d].low);
+    return own ? checked_add(*own, grid.ghosts[d].high).value_or(no_memory_bytes) : no_memory_bytes;
+}
+
+}  // namespace
+
 HaloField HaloField::dense(void* array, const HaloGrid& grid, std::int64_t element_bytes,
                            std::int64_t num_components, Components components) {
     const std::size_t num_dims = grid.extents.size();
@@ -333,23 +356,25 @@ HaloField HaloField::dense(void* array, const HaloGrid& grid, std::int64_t eleme
                     .strides_bytes = std::vector<std::int64_t>(num_dims),
                     .num_components = num_components,
                     .component_stride_bytes = element_bytes};
-    std::int64_t bytes = components == Components::last ? element_bytes * num_components : element_bytes;
+    std::int64_t bytes =
+        components == Components::last ? product(element_bytes, num_components) : element_bytes;
     std::int64_t offset = 0;
     for (std::size_t d = num_dims; d-- > 0;) {
         field.strides_bytes[d] = bytes;
-        offset += grid.ghosts[d].low * bytes;
-        bytes *= grid.extents[d] + grid.ghosts[d].low + grid.ghosts[d].high;
+        const std::int64_t low = d < grid.ghosts.size() ? grid.ghosts[d].low : 0;
+        offset = checked_add(offset, product(low, bytes)).value_or(no_memory_bytes);
+        bytes = product(bytes, length_of(grid, d));
     }
     if (components == Components::first) field.component_stride_bytes = bytes;
-    field.data = static_cast<std::byte*>(array) + offset;
+    const bool is_there = array != nullptr && offset >= 0 && offset < no_memory_bytes;
+    field.data = is_there ? static_cast<std::byte*>(array) + offset : array;
     return field;
 }
 
 std::int64_t HaloField::dense_bytes(const HaloGrid& grid, std::int64_t element_bytes,
                                     std::int64_t num_components) {
-    std::int64_t bytes = element_bytes * num_components;
-    for (std::size_t d = 0; d < grid.extents.size(); ++d)
-        bytes *= grid.extents[d] + grid.ghosts[d].low + grid.ghosts[d].high;
+    std::int64_t bytes = product(element_bytes, num_components);
+    for (std::size_t d = 0; d < grid.extents.size(); ++d) bytes = product(bytes, length_of(grid, d));
     return bytes;
 }
 

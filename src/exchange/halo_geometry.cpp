@@ -1,8 +1,12 @@
 #include "exchange/halo_geometry.hpp"
 
 #include <algorithm>
+#include <cstdlib>
 #include <limits>
 #include <numeric>
+#include <optional>
+
+#include "base/checked.hpp"
 
 namespace hakobi::exchange {
 namespace {
@@ -15,6 +19,26 @@ std::string list_of(std::span<const int> values) {
     std::string text;
     for (const int value : values) text += (text.empty() ? "" : " x ") + std::to_string(value);
     return text;
+}
+
+/// Whether the field's size and reach are less than 2^48 bytes, more than systems give a process: what passed here may be
+/// multiplied and added up without a check.
+bool fits_memory(const HaloGrid& grid, const HaloField& field) {
+    constexpr std::int64_t most = std::int64_t{1} << 48;
+    std::optional<std::int64_t> size = checked_multiply(field.element_bytes, field.num_components);
+    std::optional<std::int64_t> reach = size;
+    const auto add = [&](std::optional<std::int64_t> num, std::int64_t stride) {
+        size = size && num ? checked_multiply(*size, *num) : std::nullopt;
+        if (stride == std::numeric_limits<std::int64_t>::min()) stride += 1;
+        const auto length = num ? checked_multiply(*num, std::abs(stride)) : std::nullopt;
+        reach = reach && length ? checked_add(*reach, *length) : std::nullopt;
+    };
+    add(field.num_components, field.component_stride_bytes);
+    for (std::size_t d = 0; d < grid.extents.size(); ++d) {
+        const auto own = checked_add(std::max<std::int64_t>(grid.extents[d], 1), grid.ghosts[d].low);
+        add(own ? checked_add(*own, grid.ghosts[d].high) : std::nullopt, field.strides_bytes[d]);
+    }
+    return size && reach && *size < most && *reach < most;
 }
 
 }  // namespace
@@ -177,6 +201,8 @@ Status check_arguments(const HaloGrid& grid, std::span<const HaloField> fields, 
             return invalid(named + " needs one stride for each of " + std::to_string(num_dims) +
                            " dimensions");
         }
+        if (!fits_memory(grid, field))
+            return invalid(named + " with its ghosts is larger than any memory, or its strides are");
     }
     return {};
 }

@@ -31,6 +31,7 @@ namespace {
 
 constexpr std::string_view names[] = {"direct", "deposit", "cma", "staged", "packed", "datatype"};
 constexpr int any_path = -1;
+constexpr double most_timeout_s = 1e9;
 
 Status invalid(const std::string& text) {
     return {ErrorCode::invalid_argument, "Halo::plan: " + text};
@@ -48,7 +49,8 @@ struct Wishes {
         Wishes wishes{.timeout_s = options.timeout_s};
         const char* const timeout = std::getenv("HAKOBI_HALO_TIMEOUT_S");
         if (wishes.timeout_s == 0 && timeout != nullptr) wishes.timeout_s = std::atof(timeout);
-        if (!(wishes.timeout_s >= 0)) return invalid("timeout_s is negative");
+        if (!(wishes.timeout_s >= 0 && wishes.timeout_s <= most_timeout_s))
+            return invalid("timeout_s is not between 0 and 10^9");
         if (path == "auto") return wishes;
         const auto at = std::find(std::begin(names), std::end(names), path);
         if (at == std::end(names)) {
@@ -175,7 +177,9 @@ class Planner {
         auto context = mpi::MessageContext::of(comm_, mpi::MessageContext::Kind::halos);
         const int tag = context.next_tag();
         plan_.messages = std::make_unique<mpi::PersistentMessages>(std::move(context), tag);
-        for (auto& [rank, made] : peers_) add_messages(made);
+        mpi::agree_or_throw(comm_, guarded("Halo::plan", [&] {
+                                for (auto& [rank, made] : peers_) add_messages(made);
+                            }));
         for (auto& [rank, made] : peers_) plan_.peers.push_back(std::move(made));
         for (const FieldLayout& layout : layouts_)
             if (layout.shared_id != 0) plan_.shared_ids.push_back(layout.shared_id);

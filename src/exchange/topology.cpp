@@ -7,8 +7,10 @@
 #include <hakobi/topology.hpp>
 #include <limits>
 #include <numeric>
+#include <optional>
 #include <set>
 
+#include "base/checked.hpp"
 #include "mpi/agree.hpp"
 #include "mpi/comm_state.hpp"
 #include "mpi/nonblocking.hpp"
@@ -171,10 +173,19 @@ Reordering Topology::reorder(std::span<const int> ranks, std::span<const std::in
         refuse("weights and is_periodic need one entry a dimension, or none");
     }
     const Grid grid(ranks, weights, is_periodic);
-    if (ranks.empty() || grid.num_places() != nodes_.size()) {
-        refuse("a grid of " + std::to_string(grid.num_places()) + " places for " +
+    std::optional<std::int64_t> num_places = 1, most_weight = 0;
+    for (const int n : ranks) num_places = num_places ? checked_multiply(*num_places, n) : std::nullopt;
+    if (ranks.empty() || num_places != std::ssize(nodes_)) {
+        refuse("a grid of " + (num_places ? std::to_string(*num_places) : "more than 2^63") + " places for " +
                std::to_string(nodes_.size()) + " ranks");
     }
+    // All faces, twice.
+    for (const std::int64_t weight : weights) {
+        if (weight < 0) refuse("a weight is negative");
+        most_weight = most_weight ? checked_add(*most_weight, weight) : std::nullopt;
+    }
+    if (!most_weight || !checked_multiply(*most_weight, 2 * *num_places))
+        refuse("weights add up to 2^63 or more");
     // A node's ranks follow each other, a socket's within them: any stretch of a compact order suits them.
     std::vector<int> by_node(nodes_.size());
     std::iota(by_node.begin(), by_node.end(), 0);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <limits>
 #include <numeric>
 
 #include "store/pack.hpp"
@@ -146,22 +147,29 @@ void Catalogue::sort() {
 
 void add_rows(Catalogue& catalogue, const GroupRows& rows, std::uint32_t file, std::int64_t stamp_ns,
               const std::set<std::int64_t>& wiped) {
+    const auto is_left = [&](std::int64_t offset) { return wiped.empty() || !wiped.contains(offset); };
+    if (std::ranges::none_of(rows.offsets, is_left)) return;
     Group& group = catalogue.group(rows.name);
     const std::size_t num_keywords = group.num_keywords();
-    std::vector<std::vector<std::uint32_t>> codes(num_keywords);
-    for (std::size_t k = 0; k < num_keywords; ++k) {
-        for (const std::string& value : rows.dictionaries[k])
-            codes[k].push_back(group.dictionaries[k].code_of(value));
-    }
-    std::vector<std::uint32_t> forms;
-    for (const std::string& form : rows.forms) forms.push_back(group.forms.code_of(form));
+    // A value that only wiped fields have is none of the group's.
+    constexpr auto unknown = std::numeric_limits<std::uint32_t>::max();
+    const auto code_of = [](Dictionary& dictionary, std::uint32_t& code, std::string_view value) {
+        if (code == unknown) code = dictionary.code_of(value);
+        return code;
+    };
+    std::vector<std::vector<std::uint32_t>> codes;
+    for (const auto& dictionary : rows.dictionaries) codes.emplace_back(dictionary.size(), unknown);
+    std::vector<std::uint32_t> forms(rows.forms.size(), unknown);
     Columns& columns = group.rows;
     for (std::size_t row = 0; row < rows.num_rows(); ++row) {
-        if (!wiped.empty() && wiped.contains(rows.offsets[row])) continue;
+        if (!is_left(rows.offsets[row])) continue;
         for (std::size_t k = 0; k < num_keywords; ++k) {
-            columns.codes.push_back(codes[k][rows.codes[row * num_keywords + k]]);
+            const std::uint32_t value = rows.codes[row * num_keywords + k];
+            columns.codes.push_back(
+                code_of(group.dictionaries[k], codes[k][value], rows.dictionaries[k][value]));
         }
-        columns.forms.push_back(forms[rows.form_codes[row]]);
+        const std::uint32_t form = rows.form_codes[row];
+        columns.forms.push_back(code_of(group.forms, forms[form], rows.forms[form]));
         columns.files.push_back(file);
         columns.offsets.push_back(rows.offsets[row]);
         columns.lengths.push_back(rows.lengths[row]);

@@ -27,6 +27,7 @@ namespace fs = std::filesystem;
 constexpr std::string_view marker_name = "hakobi-store";
 constexpr std::string_view schema_name = "schema";
 constexpr std::string_view catalogue_name = "catalogue";
+constexpr std::string_view gate_name = "moving";
 constexpr std::string_view index_suffix = ".index";
 constexpr std::string_view data_suffix = ".data";
 constexpr std::string_view temporary_suffix = ".tmp";
@@ -145,6 +146,16 @@ std::string Folder::catalogue_path() const {
     return path_ + "/" + std::string(catalogue_name);
 }
 
+std::string Folder::gate_path(const std::string& path) {
+    return path + "/" + std::string(gate_name);
+}
+std::string Folder::temporary_path(const std::string& path) {
+    return path + "." + hexadecimal(random_id()) + std::string(temporary_suffix);
+}
+bool Folder::is_store() const {
+    return fs::exists(path_ + "/" + std::string(marker_name));
+}
+
 FolderContents Folder::contents() const {
     FolderContents contents;
     std::map<std::string, WriterFiles> writers;
@@ -175,7 +186,7 @@ FolderContents Folder::contents() const {
 }
 
 void write_whole(const std::string& path, std::span<const std::byte> bytes, IfExists if_exists) {
-    const std::string temporary = path + "." + hexadecimal(random_id()) + std::string(temporary_suffix);
+    const std::string temporary = Folder::temporary_path(path);
     Status status;
     {
         Result<storage::FilePtr> file =
@@ -198,6 +209,11 @@ void write_whole(const std::string& path, std::span<const std::byte> bytes, IfEx
         status.throw_if_error();
     }
     sync_folder(fs::path(path).parent_path().string());
+}
+
+Status remove_if_there(const std::string& path) {
+    Status status = storage::remove_file(path);
+    return status.code() == ErrorCode::not_found ? Status() : status;
 }
 
 void sync_folder(const std::string& path) {
@@ -255,13 +271,15 @@ bool is_writer_alive(const Folder& folder, const WriterFiles& files) {
         return static_cast<double>(wall_clock_ns()) * 1e-9 - static_cast<double>(info.st_mtim.tv_sec);
     };
     const Descriptor file(::open(index.c_str(), O_RDONLY | O_CLOEXEC));
-    if (file.get() < 0) return false;  // the index is made first
-    if (::flock(file.get(), LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK) return true;
+    if (file.get() < 0) return errno != ENOENT;  // the index is made first
+    const bool has_locks = ::flock(file.get(), LOCK_SH | LOCK_NB) == 0;
+    if (!has_locks && errno == EWOULDBLOCK) return true;
     std::array<std::byte, 4096> head{};
     const ssize_t length = ::pread(file.get(), head.data(), head.size(), 0);
     const auto header =
         decode_header(std::span(head).first(static_cast<std::size_t>(std::max<ssize_t>(0, length))));
-    if (!header.ok() || header.value().header.host == host_name()) return false;
+    const bool is_others = header.ok() && header.value().header.host != host_name();
+    if (has_locks && !is_others) return false;
     return std::min(age_s(index), age_s(folder.data_path(files.stem))) < quiet_s;
 }
 

@@ -39,6 +39,12 @@ class Folder {
     [[nodiscard]] std::string index_path(std::string_view stem) const;
     [[nodiscard]] std::string data_path(std::string_view stem) const;
     [[nodiscard]] std::string catalogue_path() const;
+    [[nodiscard]] std::string gate_path() const { return gate_path(path_); }
+    [[nodiscard]] static std::string gate_path(const std::string& path);
+    /// A name beside `path` that nobody else has; what is left over under one was a killed process's.
+    [[nodiscard]] static std::string temporary_path(const std::string& path);
+    [[nodiscard]] bool is_store()
+        const;  ///< its marker is there: it was not moved or removed since it was opened
     [[nodiscard]] FolderContents contents() const;  ///< throws what reading the folder met
 
   private:
@@ -50,6 +56,8 @@ class Folder {
 /// Writes a file so that it is there whole or not at all: under a temporary name, synced, then renamed.
 enum class IfExists { replace, keep };
 void write_whole(const std::string& path, std::span<const std::byte> bytes, IfExists if_exists);
+/// Removes a file; that it is gone already is no error.
+Status remove_if_there(const std::string& path);
 /// Syncs a folder: what was made, renamed or removed in it stays so.
 void sync_folder(const std::string& path);
 /// All bytes of a file, through the storage backends.
@@ -64,8 +72,9 @@ std::int64_t wall_clock_ns();
 /// Takes the lock that says "this writer lives"; false where another process holds it. Where the file system knows no such
 /// locks the answer is true.
 bool lock_as_owner(const Descriptor& index);
-/// Whether the writer of this index may still write: its lock is held, or another host's writer changed one of its files
-/// within the last ten minutes, where locks may not be seen.
+/// Whether the writer of this index may still write: its lock is held, or one of its files was changed within the last ten
+/// minutes where locks may not be seen: another host's writer, or a file system without them. No writer that is dead lives
+/// again.
 bool is_writer_alive(const Folder& folder, const WriterFiles& files);
 
 /// Whether a writer may be called so: letters, digits, '.', '_', '-', at most 100.

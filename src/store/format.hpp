@@ -20,6 +20,7 @@
 //     STORE/<writer>.<id>.data        the fields' bytes one after the other (with pad_bytes: zeros between), nothing else
 //     STORE/<writer>.<id>.index       what is in it: a header and a log of commit records
 //     STORE/catalogue                 optional: what the indexes said when `consolidate` read them (consolidated.hpp)
+//     STORE/moving                    while the store is being moved: closed to writers (gate.hpp)
 //
 //  1. A writer makes its two files under a name with 64 random bits: no two processes ever write one file, and a name
 //     never comes back. It holds a lock (flock) on its own index while it lives; nobody waits for it, others only look
@@ -35,9 +36,10 @@
 //  6. Data behind the last record's end (data_end_bytes) belongs to no field: `recover` cuts it off where the writer is
 //     dead. A writer never opens an earlier writer's files, so that cutting meets nobody.
 //  7. Of fields with the same key the one with the later stamp counts: nanoseconds since 1970 by the writer's clock at
-//     the flush, made to rise within a writer; within a record the later row.
+//     the flush, made to rise within a writer; within a record the later row. Fields that are moved here keep theirs.
 //  8. Fields are removed by a record too, in an index of the remover's own, which names them by file and offset; then
-//     their blocks are given back. Whole files of dead writers are deleted, the index first.
+//     their blocks are given back. Files of dead writers that are left without a field are deleted, the index first
+//     (maintenance.hpp).
 //
 // Numbers in headers are little-endian (`order` tells), in payloads packed (pack.hpp).
 

@@ -18,10 +18,16 @@ constexpr std::int64_t mtime_grain_ns = 20'000'000;
 
 std::shared_ptr<const Catalogue> IndexReader::refreshed() {
     const std::scoped_lock lock(mutex_);
-    if (!catalogue_) {
-        rebuild(Base::catalogue);
-    } else if (!update()) {
-        rebuild(Base::indexes);
+    try {
+        if (!catalogue_) {
+            rebuild(Base::catalogue);
+        } else if (!update()) {
+            rebuild(Base::indexes);
+        }
+    } catch (...) {
+        // It has a part of what was read.
+        catalogue_.reset();
+        throw;
     }
     sort();
     return catalogue_;
@@ -64,63 +70,76 @@ bool IndexReader::folder_changed() {
 /// False when what was read is no longer right: fields were wiped.
 bool IndexReader::update() {
     std::vector<Tail> tails;
-    if (folder_changed()) {
-        const FolderContents contents = folder_.contents();
-        std::set<std::string> present;
-        for (const WriterFiles& files : contents.writers) {
-            if (!files.has_index) continue;
-            present.insert(files.stem);
-            if (!sources_.contains(files.stem) && !begin_source(files, tails)) return false;
-        }
-        for (const auto& [stem, source] : sources_) {
-            if (!present.contains(stem)) return false;
-        }
-    }
-    for (auto& [stem, source] : sources_) {
-        if (!source.is_final && !read_tail(source, stem, tails)) return false;
-    }
+    for (auto& [stem, source] : sources_) source.is_read = false;
+    if (!(folder_changed() ? read_folder(tails) : read_tails(tails))) return false;
     return apply(tails);
 }
 
 void IndexReader::rebuild(Base base) {
-    for (;;) {
+    for (;; base = Base::indexes) {
         catalogue_ = std::make_shared<Catalogue>();
         catalogue_->folder = folder_.path();
         sources_.clear();
+        passed_over_.clear();
+        listed_.clear();
         wiped_.clear();
         wiped_files_.clear();
         warnings_.clear();
         folder_mtime_ns_ = 0;
         (void)folder_changed();
-        const FolderContents contents = folder_.contents();
-        if (base == Base::catalogue && contents.has_catalogue) {
+        if (base == Base::catalogue && folder_.contents().has_catalogue) {
             const Status status = read_consolidated(folder_, *catalogue_);
-            if (!status.ok()) warn(status.text());
             if (!status.ok()) {
+                warn(status.text());
                 catalogue_ = std::make_shared<Catalogue>();
                 catalogue_->folder = folder_.path();
             }
         }
+        for (const DataFile& file : catalogue_->files) listed_.insert(file.stem);
         std::vector<Tail> tails;
-        std::set<std::string> present;
-        bool is_right = true;
-        for (const WriterFiles& files : contents.writers) {
-            if (!files.has_index) continue;
-            present.insert(files.stem);
-            is_right = is_right && begin_source(files, tails);
-        }
-        for (const DataFile& file : catalogue_->files) is_right = is_right && present.contains(file.stem);
-        if (is_right && apply(tails)) return;
-        // Something was wiped since the catalogue was consolidated, or between two looks.
-        base = Base::indexes;
+        // Otherwise something was wiped since the catalogue was consolidated, or between two looks.
+        if (read_folder(tails) && apply(tails)) return;
     }
 }
 
-bool IndexReader::begin_source(const WriterFiles& files, std::vector<Tail>& tails) {
+/// Reads what all indexes in the folder have had added, those too that nobody has read yet. An index may have come and
+/// another one gone while the folder was listed: it is listed again until there is no name that was not read before. Then the
+/// record of every wipe is known for which an index is missed. False where one is gone that was listed.
+bool IndexReader::read_folder(std::vector<Tail>& tails) {
+    for (;;) {
+        bool has_new = false;
+        std::set<std::string> present;
+        for (const WriterFiles& files : folder_.contents().writers) {
+            if (!files.has_index) continue;
+            present.insert(files.stem);
+            if (sources_.contains(files.stem) || passed_over_.contains(files.stem)) continue;
+            if (!begin_source(files)) return false;
+            has_new = true;
+        }
+        if (!std::ranges::includes(present, listed_)) return false;
+        listed_ = std::move(present);
+        if (!read_tails(tails)) return false;
+        if (!has_new) return true;
+    }
+}
+
+/// Reads them of every source that has not been read in this look.
+bool IndexReader::read_tails(std::vector<Tail>& tails) {
+    for (auto& [stem, source] : sources_) {
+        if (source.is_read || !source.file) continue;
+        if (!read_tail(source, stem, tails)) return false;
+        source.is_read = true;
+        if (source.is_final) source.file.reset();
+    }
+    return true;
+}
+
+/// False where the index is gone.
+bool IndexReader::begin_source(const WriterFiles& files) {
     const std::string path = folder_.index_path(files.stem);
     auto opened = storage::open_file(path, {});
     if (!opened.ok()) {
-        if (opened.status().code() == ErrorCode::not_found) return true;  // wiped a moment ago
+        if (opened.status().code() == ErrorCode::not_found) return false;
         opened.status().throw_if_error();
     }
     Source source;
@@ -141,20 +160,20 @@ bool IndexReader::begin_source(const WriterFiles& files, std::vector<Tail>& tail
                 throw Error(ErrorCode::unsupported, path + ": " + header.status().text());
             }
             warn(path + ": " + header.status().text() + ": its fields are not listed");
+            passed_over_.insert(files.stem);
             return true;
         }
         if (header.value().header.id != files.id) {
             warn(path + " belongs to another writer than its name says: its fields are not listed");
+            passed_over_.insert(files.stem);
             return true;
         }
         source.number = static_cast<std::uint32_t>(catalogue_->files.size());
         source.end_bytes = header.value().length_bytes;
         catalogue_->files.push_back({files.stem, files.id, source.end_bytes, 0, 0});
     }
-    Source& kept = sources_[files.stem] = std::move(source);
-    const bool is_right = read_tail(kept, files.stem, tails);
-    if (kept.is_final) kept.file.reset();
-    return is_right;
+    sources_[files.stem] = std::move(source);
+    return true;
 }
 
 /// What an index has had added. False where it has lost something.

@@ -31,6 +31,7 @@ class IndexReader {
   private:
     struct Source {
         storage::FilePtr file;        ///< open while its writer lives
+        bool is_read = false;         ///< in this look
         std::uint32_t number = 0;     ///< in Catalogue::files
         std::int64_t end_bytes = 0;   ///< of the last whole record
         std::int64_t seen_bytes = 0;  ///< the file's size at the last look
@@ -42,7 +43,9 @@ class IndexReader {
     };
     enum class Base { catalogue, indexes };
     bool update();
-    bool begin_source(const WriterFiles& files, std::vector<Tail>& tails);
+    bool read_folder(std::vector<Tail>& tails);
+    bool read_tails(std::vector<Tail>& tails);
+    bool begin_source(const WriterFiles& files);
     bool folder_changed();
     void rebuild(Base base);
     bool read_tail(Source& source, const std::string& stem, std::vector<Tail>& tails);
@@ -54,6 +57,8 @@ class IndexReader {
     mutable std::mutex mutex_;
     std::shared_ptr<Catalogue> catalogue_;
     std::map<std::string, Source> sources_;                  // by stem
+    std::set<std::string> passed_over_;                      // stems of indexes that cannot be read
+    std::set<std::string> listed_;                           // stems of all indexes at the last look
     std::map<std::uint64_t, std::set<std::int64_t>> wiped_;  // offsets by data file
     std::set<std::uint64_t> wiped_files_;
     std::shared_ptr<Catalogue> sorted_;  // whose orders are up to date,

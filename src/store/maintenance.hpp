@@ -5,9 +5,36 @@
 #include <map>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "store/folder.hpp"
+
+// How fields and files are removed from a store whose writers go on (format.hpp describes the files; the numbers there are
+// F1, F2, …).
+//
+// The rule of all maintenance: nothing is removed that was not asked for, or copied and read back, in a look that has it; and
+// no file is deleted that was read before its writer died.
+//
+//  1. Fields are removed by their places: a data file and an offset, as a look (a Listing with replaced fields) has them. No
+//     place is ever used again (F1), so that whatever is flushed after the look is not meant, and stays.
+//  2. One record (F8) removes them all, those together with a field that it has replaced. Before the record is whole nothing
+//     is removed, after that everything: no kill brings an older value back.
+//  3. Space is given back and files are deleted after the record only. `remove_emptied` alone deletes files that had fields:
+//     it finds a writer dead first, and reads its index then. A dead writer adds nothing, so that what is read is all there
+//     will ever be; it deletes the files where records of step 2 remove all of that. The record's own index stays as long as
+//     one of the indexes does whose fields it removes.
+//  4. Whatever has happened stays true: removed fields, dead writers and emptied files remain so. Hence any number of programs
+//     may do this at once, on what each has found by itself, and what a killed one leaves is finished by the next.
+//  5. A reader that misses a deleted index knows the record of step 2 (IndexReader::read_folder). A catalogue that was
+//     consolidated meanwhile names an index that is gone, or does not know the record: both are noticed, and it is not used.
+//  6. `recover` takes away only what no record has: behind the last one of a dead writer, whose death it sees before it reads;
+//     and a data file without an index, which it looks for after it has found the data file: a writer makes it first.
+//  7. Fields move with the time of their flush, replaced ones too: as in their own store the latest counts, whoever moved it,
+//     and however often.
+//  8. A store moves as a whole while nobody writes: it is closed to writers (gate.hpp). On another file system the copy gets
+//     its name when it is whole, verified and on stable storage; then the source's marker goes, and then the rest of it. A
+//     kill before the marker is gone leaves the source as it was, open again.
 
 namespace hakobi::store {
 
@@ -40,22 +67,32 @@ RecoverReport recover(const Folder& folder, const RecoverOptions& options);
 void consolidate(const Folder& folder);
 
 struct WipePlan {
+    /// Fields in one data file.
+    struct Part {
+        std::string stem;
+        std::uint64_t id = 0;
+        std::vector<std::pair<std::int64_t, std::int64_t>> extents;  ///< offset and length, rising
+    };
     std::int64_t num_fields = 0, num_bytes = 0;
-    std::vector<std::string> whole_files;  ///< stems of dead writers none of whose fields remain
-    std::vector<Wiped> parts;              ///< fields of other files
-    std::vector<std::string> part_stems;   ///< of those files
+    std::vector<Part> parts;
 };
 /// What removing these fields takes; nothing is changed.
-WipePlan plan_wipe(const Folder& folder, const Listing& fields);
-/// Removes them (step 8 of format.hpp), and makes the catalogue anew where there is one.
+WipePlan plan_wipe(const Listing& fields);
+/// Removes them, deletes the files that are emptied by it, and makes the catalogue anew where there is one.
 void wipe(const Folder& folder, const WipePlan& plan);
 
-/// Moves the whole store to the folder `target`, which must not exist, on any file system: copied, verified and synced
-/// before the source is removed. Throws exists where a writer is at work.
+/// Deletes the files of dead writers in which wipes have left no field, and wipes of which no field's file is left (step 3).
+/// The data files' paths.
+std::vector<std::string> remove_emptied(const Folder& folder);
+
+/// Moves the whole store to the folder `target`, which must not exist, on any file system (step 8). Throws exists where a
+/// writer is at work, the store is being moved already, or something is in the way.
 void move_store(const Folder& folder, const std::string& target);
-/// Moves fields into another store, which is made with the same schema where it is missing; those that arrived are then
-/// wiped here. The number of fields.
-std::int64_t move_fields(Store& source, std::string_view request, const std::string& target);
+/// Moves fields, and what they replaced, into another store, which is made with the same schema where it is missing; those
+/// that arrived are then wiped here. The number of fields, without replaced ones.
+std::int64_t move_fields(const Store& source, std::string_view request, const std::string& target);
+/// The same with what a look at the source, with replaced fields, has found.
+std::int64_t move_fields(const Store& source, const Listing& fields, const std::string& target);
 
 /// Finds the fields that are flushed while it looks.
 class Follower {

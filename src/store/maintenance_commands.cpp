@@ -87,10 +87,9 @@ int run_wipe(const Arguments& arguments) {
         }
         fields = Listing(replaced);
     }
-    const WipePlan plan = plan_wipe(folder, fields);
-    std::printf("%lld fields, %s: %zu pairs of files whole, and parts of %zu more\n", whole(plan.num_fields),
-                bytes_text(static_cast<double>(plan.num_bytes)).c_str(), plan.whole_files.size(),
-                plan.parts.size());
+    const WipePlan plan = plan_wipe(fields);
+    std::printf("%lld fields, %s, in %zu data files\n", whole(plan.num_fields),
+                bytes_text(static_cast<double>(plan.num_bytes)).c_str(), plan.parts.size());
     if (plan.num_fields == 0) return 0;
     if (!arguments.is_removed) {
         std::printf("nothing is removed: --remove does it\n");
@@ -121,7 +120,7 @@ int run_move(const Arguments& arguments) {
         std::printf("moved to %s\n", arguments.target.c_str());
         return 0;
     }
-    Store source = Store::open(arguments.path);
+    const Store source = Store::open(arguments.path);
     const std::int64_t count = move_fields(source, arguments.text(), arguments.target);
     std::printf("%lld fields moved to %s\n", whole(count), arguments.target.c_str());
     return 0;

@@ -4,10 +4,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstring>
 #include <filesystem>
 
+#include "store/gate.hpp"
 #include "store/store_folder.hpp"
+#include "store/writer.hpp"
 
 namespace hakobi::store {
 namespace {
@@ -57,10 +60,9 @@ TEST(Wipe, RemovesPartsAndWholeFilesAlsoForReadersThatAreOpen) {
         if (is_consolidated) consolidate(opened);
         const Store reader = Store::open(folder.path());
         EXPECT_EQ(reader.list().size(), 15);
-        WipePlan plan = plan_wipe(opened, reader.list("step=1/2"));
+        WipePlan plan = plan_wipe(reader.list("step=1/2"));
         EXPECT_EQ(plan.num_fields, 10);
-        EXPECT_EQ(plan.whole_files.size(), 1U);
-        EXPECT_EQ(plan.parts.size(), 1U);
+        EXPECT_EQ(plan.parts.size(), 2U);
         wipe(opened, plan);
         for (const Store* store : {&reader, static_cast<const Store*>(&alive)}) {
             const Listing left = store->list();
@@ -75,6 +77,88 @@ TEST(Wipe, RemovesPartsAndWholeFilesAlsoForReadersThatAreOpen) {
         const CheckReport report = check(opened, true, 2);
         EXPECT_TRUE(report.problems.empty()) << report.problems[0];
     }
+}
+
+// What is flushed after the look that a wipe or a move goes by is nobody's to remove, also where its writer is dead by then.
+TEST(Wipe, LeavesWhatWasFlushedAfterTheLook) {
+    const StoreFolder folder;
+    Store writer = Store::open(folder.path(), {.schema = "weather"});
+    archive_step(writer, 1, 5, 1);
+    const Store reader = Store::open(folder.path());
+    const Listing look = reader.list("step=1", {.with_replaced = true});
+    archive_step(writer, 2, 5, 2);
+    writer.close();
+    wipe(Folder::open(folder.path(), ""), plan_wipe(look));
+    EXPECT_EQ(reader.list().size(), 5);
+    EXPECT_EQ(Store::open(folder.path()).retrieve(weather_key(2, 4, 130)), field_of(8000, 6));
+}
+
+TEST(Wipe, LeavesASmallFieldBetweenLargeOnesWhole) {
+    const StoreFolder folder;
+    Store store = Store::open(folder.path(), {.schema = "weather"});
+    const int sizes[] = {20'000, 100, 20'000};
+    for (int step = 0; step < 3; ++step)
+        store.archive(weather_key(step, 500, 130), field_of(sizes[step], step));
+    store.flush();
+    wipe(Folder::open(folder.path(), ""), plan_wipe(store.list("step=0/2")));
+    EXPECT_EQ(store.retrieve(weather_key(1, 500, 130)), field_of(100, 1));
+}
+
+std::string names_in(const std::string& path) {
+    std::vector<std::string> names;
+    for (const auto& entry : fs::directory_iterator(path)) names.push_back(entry.path().filename());
+    std::ranges::sort(names);
+    std::string text;
+    for (const std::string& name : names) text += name + " ";
+    return text;
+}
+
+TEST(Wipe, DeletesEmptiedFilesAndItsOwnRecordWhenTheirWriterIsDead) {
+    const StoreFolder folder;
+    Store alive = Store::open(folder.path(), {.schema = "weather"});
+    archive_step(alive, 1, 5, 1);
+    const Folder opened = Folder::open(folder.path(), "");
+    wipe(opened, plan_wipe(alive.list()));
+    consolidate(opened);  // of groups without a field
+    fs::remove(opened.catalogue_path());
+    EXPECT_NE(names_in(folder.path()).find(".data"), std::string::npos);
+    alive.close();
+    const RecoverReport report = recover(opened, {});
+    EXPECT_EQ(report.actions.size(), 1U);
+    EXPECT_EQ(names_in(folder.path()), "hakobi-store schema ");
+}
+
+// A wipe that was killed behind its record, which removes all of its fields: what it left is no field of anybody.
+TEST(Wipe, BringsNoOldValueBackWhereItIsKilledBehindItsRecord) {
+    const StoreFolder folder, kept;
+    for (const int seed : {1, 2}) {
+        Store store = Store::open(folder.path(), {.schema = "weather"});
+        archive_step(store, 1, 3, seed);
+    }
+    fs::copy(folder.path(), kept.path());
+    const Folder opened = Folder::open(folder.path(), "");
+    wipe(opened, plan_wipe(Store::open(folder.path()).list("", {.with_replaced = true})));
+    EXPECT_EQ(names_in(folder.path()), "hakobi-store schema ");
+    // The record again, and of the files any part.
+    IndexFile index(Folder::open(kept.path(), ""), "wipe", true, IndexFile::Kind::records_of_others);
+    std::vector<Wiped> wiped;
+    const WipePlan plan = plan_wipe(Store::open(kept.path()).list("", {.with_replaced = true}));
+    for (const WipePlan::Part& part : plan.parts) {
+        wiped.push_back({part.id, {}});
+        for (const auto& [offset, length] : part.extents) wiped.back().offsets.push_back(offset);
+    }
+    ASSERT_EQ(wiped.size(), 2U);
+    Record record;
+    const std::vector<std::byte> payload = encode_wipe(wiped);
+    record.kind = RecordKind::wipe;
+    record.payload = payload;
+    ASSERT_TRUE(index.append(std::span(&record, 1), true).ok());
+    EXPECT_EQ(Store::open(kept.path()).list().size(), 0);
+    const std::vector<WriterFiles> writers = Folder::open(kept.path(), "").contents().writers;
+    fs::remove(kept.path() + "/" + writers[1].stem + ".index");
+    EXPECT_EQ(Store::open(kept.path()).list().size(), 0);
+    consolidate(Folder::open(kept.path(), ""));
+    EXPECT_EQ(Store::open(kept.path()).list().size(), 0);
 }
 
 TEST(Move, TakesAWholeStoreOrSomeFields) {
@@ -95,6 +179,109 @@ TEST(Move, TakesAWholeStoreOrSomeFields) {
     const Store target = Store::open(third.path());
     EXPECT_EQ(target.list().size(), 5);
     EXPECT_EQ(target.retrieve(weather_key(2, 3, 130)), field_of(8000, 5));
+}
+
+TEST(Move, LeavesWhatWasFlushedAfterTheLook) {
+    const StoreFolder folder, target;
+    Store writer = Store::open(folder.path(), {.schema = "weather"});
+    archive_step(writer, 1, 5, 1);
+    const Store source = Store::open(folder.path());
+    const Listing look = source.list("param=130", {.with_replaced = true});
+    archive_step(writer, 1, 1, 7);  // replaces one
+    archive_step(writer, 2, 5, 2);
+    writer.close();
+    EXPECT_EQ(move_fields(source, look, target.path()), 5);
+    EXPECT_EQ(source.list().size(), 6);
+    EXPECT_EQ(source.retrieve(weather_key(1, 0, 130)), field_of(8000, 7));
+    EXPECT_EQ(Store::open(target.path()).list().size(), 5);
+    // The later one arrives later.
+    EXPECT_EQ(move_fields(source, "step=1", target.path()), 1);
+    EXPECT_EQ(Store::open(target.path()).retrieve(weather_key(1, 0, 130)), field_of(8000, 7));
+}
+
+TEST(Move, TakesReplacedValuesAlongAndKeepsTheirOrderAndTimes) {
+    for (const bool is_consolidated : {false, true}) {
+        const StoreFolder folder, target;
+        Store writer = Store::open(folder.path(), {.schema = "weather", .writer = "first"});
+        const Key key = weather_key(1, 500, 130);
+        for (int seed = 1; seed <= 3; ++seed) {
+            writer.archive(key, field_of(100, seed));
+            writer.archive(key, field_of(100, 10 * seed));  // twice in one flush
+            writer.flush();
+        }
+        if (is_consolidated) consolidate(Folder::open(folder.path(), ""));
+        const Store source = Store::open(folder.path());
+        const Listing before = source.list("", {.with_replaced = true});
+        ASSERT_EQ(before.size(), 6);
+        EXPECT_EQ(move_fields(source, "step=1", target.path()), 1);
+        EXPECT_EQ(source.list("", {.with_replaced = true}).size(), 0);
+        const Store moved = Store::open(target.path());
+        EXPECT_EQ(moved.retrieve(key), field_of(100, 30));
+        const Listing after = moved.list("", {.with_replaced = true});
+        ASSERT_EQ(after.size(), 6);
+        for (std::int64_t i = 0; i < 6; ++i) {
+            EXPECT_EQ(after[i].checksum, before[i].checksum);
+            EXPECT_EQ(after[i].flushed_ns, before[i].flushed_ns);
+        }
+    }
+}
+
+// A move that looked earlier may end later than another one, whose later value then still counts.
+TEST(Move, HidesNoLaterValueOfTheTarget) {
+    const StoreFolder folder, target;
+    Store writer = Store::open(folder.path(), {.schema = "weather"});
+    archive_step(writer, 1, 1, 1);
+    Store other = Store::open(target.path(), {.schema = "weather"});
+    archive_step(other, 1, 1, 2);
+    other.close();
+    EXPECT_EQ(move_fields(Store::open(folder.path()), "", target.path()), 1);
+    EXPECT_EQ(other.retrieve(weather_key(1, 0, 130)), field_of(8000, 2));
+    EXPECT_EQ(other.list("", {.with_replaced = true}).size(), 2);
+    EXPECT_EQ(Store::open(folder.path()).list().size(), 0);
+}
+
+TEST(Move, IsClosedToWritersAndRefusesWhereOneIsAtWork) {
+    const StoreFolder folder;
+    Store early = Store::open(folder.path(), {.schema = "weather", .writer = "early"});
+    Store late = Store::open(folder.path(), {.writer = "late"});
+    archive_step(early, 1, 1, 1);
+    const Folder opened = Folder::open(folder.path(), "");
+    EXPECT_EQ(folder.code_of([&] { const Gate gate(opened, "elsewhere"); }), ErrorCode::exists);
+    early.close();
+    {
+        const Gate gate(opened, "elsewhere");
+        EXPECT_EQ(folder.code_of([&] { archive_step(late, 2, 1, 1); }), ErrorCode::exists);
+        EXPECT_NE(folder.text_of([&] { const Gate other(opened, "there"); }).find("is being moved"),
+                  std::string::npos);
+        EXPECT_EQ(folder.code_of([&] { wipe(opened, plan_wipe(late.list())); }), ErrorCode::exists);
+        EXPECT_EQ(late.list().size(), 1);
+    }
+    archive_step(late, 2, 1, 1);
+    late.close();
+    EXPECT_EQ(Store::open(folder.path()).list().size(), 2);
+    // A killed move's gate keeps nobody out.
+    const pid_t mover = ::fork();
+    if (mover == 0) {
+        try {
+            const Gate gate(opened, "elsewhere");
+            ::_exit(0);
+        } catch (const Error&) {
+            ::_exit(1);
+        }
+    }
+    int status = -1;
+    ::waitpid(mover, &status, 0);
+    ASSERT_EQ(status, 0);
+    ASSERT_TRUE(fs::exists(opened.gate_path()));
+    Store third = Store::open(folder.path());
+    archive_step(third, 3, 1, 1);
+    third.close();
+    EXPECT_EQ(recover(opened, {}).actions.size(), 1U);
+    EXPECT_FALSE(fs::exists(opened.gate_path()));
+    // A store that was moved under an open object takes no field more.
+    Store fourth = Store::open(folder.path());
+    fs::remove(folder.path() + "/hakobi-store");
+    EXPECT_EQ(folder.code_of([&] { archive_step(fourth, 4, 1, 1); }), ErrorCode::not_found);
 }
 
 TEST(Move, CrossesFileSystems) {

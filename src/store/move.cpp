@@ -1,11 +1,20 @@
+#include <sys/stat.h>
+
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
+#include <cstring>
 #include <filesystem>
+#include <iterator>
+#include <shared_mutex>
+#include <tuple>
 
 #include "storage/file.hpp"
 #include "store/checksum.hpp"
+#include "store/gate.hpp"
+#include "store/listing.hpp"
 #include "store/maintenance.hpp"
+#include "store/writer.hpp"
 
 namespace hakobi::store {
 
@@ -50,35 +59,67 @@ void copy_verified(const std::string& from, const std::string& to) {
 void copy_store(const std::string& from, const std::string& to) {
     // The marker is copied last: until then the copy is no store.
     std::vector<std::string> names;
-    for (const fs::directory_entry& entry : fs::directory_iterator(from))
-        names.push_back(entry.path().filename());
+    for (const fs::directory_entry& entry : fs::directory_iterator(from)) {
+        std::string name = entry.path().filename();
+        const bool is_nothing = name.ends_with(".tmp") || entry.path() == Folder::gate_path(from);
+        if (!is_nothing) names.push_back(std::move(name));
+    }
     std::ranges::sort(names, {},
                       [](const std::string& name) { return std::pair(name == "hakobi-store", name); });
-    fs::create_directories(to);
     for (const std::string& name : names) copy_verified(from + "/" + name, to + "/" + name);
     sync_folder(to);
 }
 
+/// The same fields by the time of their flush, and within a flush as they were archived: what counts comes last.
+Listing in_order_of_flushes(const Listing& fields) {
+    const Catalogue& catalogue = *fields.impl().catalogue;
+    auto ordered = std::make_shared<Listing::Impl>();
+    ordered->catalogue = fields.impl().catalogue;
+    ordered->rows = fields.impl().rows;
+    const std::shared_lock lock(catalogue.mutex);
+    std::ranges::sort(ordered->rows, {}, [&](const RowReference& reference) {
+        const Columns& rows = catalogue.groups[reference.group]->rows;
+        return std::tuple(rows.stamps[reference.row], rows.files[reference.row], rows.offsets[reference.row]);
+    });
+    return Listing(ordered);
+}
+
+/// All fields in one data file, in its order.
+Listing fields_of(const Store& store, const std::string& data_file) {
+    const Listing all =
+        store.list("", {.order = FieldOrder::file, .with_replaced = true, .is_strict = false});
+    const Catalogue& catalogue = *all.impl().catalogue;
+    auto found = std::make_shared<Listing::Impl>();
+    found->catalogue = all.impl().catalogue;
+    const std::shared_lock lock(catalogue.mutex);
+    std::ranges::copy_if(
+        all.impl().rows, std::back_inserter(found->rows), [&](const RowReference& reference) {
+            return catalogue.data_path(catalogue.groups[reference.group]->rows.files[reference.row]) ==
+                   data_file;
+        });
+    return Listing(found);
+}
+
 }  // namespace
 
-void move_store(const Folder& folder, const std::string& target) {
+void move_store(const Folder& folder, const std::string& where) {
+    const std::string target = where.substr(0, where.find_last_not_of('/') + 1);
     if (fs::exists(target))
         throw Error(ErrorCode::exists, "cannot move the store to " + target + ": it exists");
-    for (const WriterFiles& files : folder.contents().writers) {
-        if (files.has_index && is_writer_alive(folder, files)) {
-            throw Error(ErrorCode::exists, "cannot move the store " + folder.path() + ": the writer " +
-                                               files.stem + " is at work");
-        }
-    }
     const std::string parent = fs::absolute(target).parent_path().string();
     if (!fs::is_directory(parent)) throw Error(ErrorCode::not_found, "no folder " + parent);
+    Gate gate(folder, target);
     if (std::rename(folder.path().c_str(), target.c_str()) == 0) {
+        gate.follow(target);
         sync_folder(parent);
         return;
     }
     if (errno != EXDEV) status_of_errno(errno, "cannot move the store to", target).throw_if_error();
     const std::string part = target + ".part";
-    std::error_code ignored;
+    if (::mkdir(part.c_str(), 0777) != 0) {
+        throw Error(ErrorCode::exists, "cannot copy the store to " + part + ": " + std::strerror(errno) +
+                                           ". Where a move was killed, remove it");
+    }
     try {
         copy_store(folder.path(), part);
         if (std::rename(part.c_str(), target.c_str()) != 0) {
@@ -86,11 +127,13 @@ void move_store(const Folder& folder, const std::string& target) {
         }
         sync_folder(parent);
     } catch (...) {
+        std::error_code ignored;
         fs::remove_all(part, ignored);
         throw;
     }
     // The copy is whole and in place. The marker goes first: what is left of the source is no store any more.
     storage::remove_file(folder.path() + "/hakobi-store").throw_if_error();
+    sync_folder(folder.path());
     std::error_code error;
     fs::remove_all(folder.path(), error);
     if (error)
@@ -98,33 +141,47 @@ void move_store(const Folder& folder, const std::string& target) {
             .throw_if_error();
 }
 
-std::int64_t move_fields(Store& source, std::string_view request, const std::string& target) {
-    const Folder folder = Folder::open(source.path(), "");
-    const Listing fields = source.list(request);
+std::int64_t move_fields(const Store& source, std::string_view request, const std::string& target) {
+    return move_fields(source, source.list(request, {.with_replaced = true}), target);
+}
+
+std::int64_t move_fields(const Store& source, const Listing& fields, const std::string& target) {
     if (fields.size() == 0) return 0;
+    const Folder from = Folder::open(source.path(), "");
     const bool is_new = !fs::exists(target + "/hakobi-store");
     // The schema's own file is what a new store is made of.
-    Store to = Store::open(target, {.schema = is_new ? source.path() + "/schema" : std::string()});
+    const Folder to = Folder::open(target, is_new ? source.path() + "/schema" : std::string());
     if (fs::equivalent(source.path(), target)) {
         throw Error(ErrorCode::invalid_argument, "fields cannot be moved to the store that holds them");
     }
-    source.retrieve(fields, [&](const FieldInfo& info, std::span<const std::byte> bytes) {
-        to.archive(info.key, bytes, info.form);
+    const Listing ordered = in_order_of_flushes(fields);
+    Writer writer(to, {});
+    std::int64_t stamp_ns = 0;
+    std::vector<std::uint64_t> checksums;
+    SplitKey split;
+    source.retrieve(ordered, [&](const FieldInfo& info, std::span<const std::byte> bytes) {
+        if (info.flushed_ns != stamp_ns) writer.end_batch(stamp_ns);
+        stamp_ns = info.flushed_ns;
+        to.schema().split(info.key, split).throw_if_error();
+        writer.archive(split, info.form, bytes);
+        checksums.push_back(info.checksum);
     });
-    to.flush();
-    to.close();
+    writer.end_batch(stamp_ns);
+    writer.flush();
+    writer.close();
     // Read back before anything is removed.
-    std::int64_t count = 0;
-    for (std::int64_t i = 0; i < fields.size(); ++i) {
-        const std::vector<std::byte> bytes = to.retrieve(fields[i].key);
-        if (checksum_of(bytes) != fields[i].checksum) {
-            throw Error(ErrorCode::io, "a field in " + target +
-                                           " reads back other bytes than were written: nothing is removed");
-        }
-        ++count;
+    const Store arrived = Store::open(target);
+    std::size_t count = 0;
+    arrived.retrieve(fields_of(arrived, writer.counters().data_file),
+                     [&](const FieldInfo& info, std::span<const std::byte>) {
+                         if (count < checksums.size() && info.checksum == checksums[count]) ++count;
+                     });
+    if (count != checksums.size()) {
+        throw Error(ErrorCode::io, "a field in " + target +
+                                       " is not as it was written: nothing is removed from " + source.path());
     }
-    wipe(folder, plan_wipe(folder, fields));
-    return count;
+    wipe(from, plan_wipe(ordered));
+    return fields.size() - std::ranges::count(fields.impl().is_replaced, true);
 }
 
 }  // namespace hakobi::store

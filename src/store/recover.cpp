@@ -2,6 +2,7 @@
 #include <filesystem>
 
 #include "storage/file.hpp"
+#include "store/gate.hpp"
 #include "store/maintenance.hpp"
 #include "store/survey.hpp"
 
@@ -39,6 +40,7 @@ void copy_part(const std::string& from, std::int64_t begin_bytes, std::int64_t e
 
 void cut(const std::string& path, std::int64_t bytes) {
     auto file = storage::open_file(path, {.read = true, .write = true});
+    if (file.status().code() == ErrorCode::not_found) return;  // emptied by somebody else's wipe
     file.status().throw_if_error();
     file.value()->set_size(bytes).throw_if_error();
     file.value()->sync().throw_if_error();
@@ -50,10 +52,16 @@ class Recovery {
     Recovery(const Folder& folder, const RecoverOptions& options) : folder_(folder), options_(options) {}
 
     RecoverReport run() {
+        if (Gate::remove_dead(folder_)) {
+            report_.actions.push_back("opened the store again: a move of it was killed");
+        }
         const FolderContents contents = folder_.contents();
         for (const std::string& name : contents.leftovers) remove_leftover(folder_.path() + "/" + name);
         for (const WriterFiles& files : contents.writers) recover_writer(files);
+        for (const std::string& path : remove_emptied(folder_)) done(0, "removed " + path + ": all wiped");
         sync_folder(folder_.path());
+        // It may name an index that is gone: then nobody reads it.
+        if (contents.has_catalogue && !report_.actions.empty()) consolidate(folder_);
         return std::move(report_);
     }
 
@@ -69,6 +77,8 @@ class Recovery {
     }
 
     void recover_writer(const WriterFiles& files) {
+        // An index may have been made while the folder was listed; before its data file it is.
+        if (!files.has_index && fs::exists(folder_.index_path(files.stem))) return;
         Survey survey = survey_writer(folder_, files);
         if (survey.is_alive) {
             report_.left.push_back(files.stem + ": its writer is at work");
@@ -77,7 +87,7 @@ class Recovery {
         const std::string data = folder_.data_path(files.stem), index = folder_.index_path(files.stem);
         if (!files.has_index) {
             keep(files.stem, 0, survey.data_bytes);
-            storage::remove_file(data).throw_if_error();
+            remove_if_there(data).throw_if_error();
             done(survey.data_bytes, "removed " + data + ", which no index knows");
             return;
         }
@@ -105,8 +115,8 @@ class Recovery {
                  "freed " + std::to_string(survey.scan.torn_bytes) + " bytes of " + index);
         }
         if (survey.is_empty) {
-            storage::remove_file(index).throw_if_error();
-            if (files.has_data) storage::remove_file(data).throw_if_error();
+            remove_if_there(index).throw_if_error();
+            remove_if_there(data).throw_if_error();
             done(survey.header_bytes, "removed " + files.stem + ", which flushed nothing");
         }
     }

@@ -13,8 +13,8 @@ std::int64_t file_size(const std::string& path) {
 
 Survey survey_writer(const Folder& folder, const WriterFiles& files) {
     Survey survey;
-    survey.data_bytes = file_size(folder.data_path(files.stem));
     if (!files.has_index) {
+        survey.data_bytes = file_size(folder.data_path(files.stem));
         survey.orphan_data_bytes = survey.data_bytes;
         return survey;
     }
@@ -27,6 +27,8 @@ Survey survey_writer(const Folder& folder, const WriterFiles& files) {
         return survey;
     }
     const std::span<const std::byte> bytes = read.value();
+    // A living writer's data is there before the record of it.
+    survey.data_bytes = file_size(folder.data_path(files.stem));
     const auto header = decode_header(bytes);
     if (!header.ok()) {
         if (header.status().code() == ErrorCode::unsupported) {
@@ -39,6 +41,15 @@ Survey survey_writer(const Folder& folder, const WriterFiles& files) {
     survey.header_bytes = header.value().length_bytes;
     survey.scan = scan_log(bytes.subspan(static_cast<std::size_t>(survey.header_bytes)), survey.header_bytes,
                            files.id, [&](const Record& record) {
+                               if (record.kind == RecordKind::wipe) {
+                                   const auto wiped = decode_wipe(record.payload);
+                                   if (!wiped.ok()) {
+                                       survey.problems.push_back(path + ": " + wiped.status().text());
+                                       return;
+                                   }
+                                   for (const Wiped& file : wiped.value())
+                                       survey.wiped_ids.push_back(file.id);
+                               }
                                if (record.kind != RecordKind::commit) return;
                                survey.data_end_bytes = std::max(survey.data_end_bytes, record.data_end_bytes);
                                const auto groups = decode_commit(record.payload);

@@ -9,6 +9,7 @@
 #include <cstdio>
 
 #include "base/clock.hpp"
+#include "store/gate.hpp"
 #include "store/pack.hpp"
 
 namespace hakobi::store {
@@ -99,9 +100,11 @@ IndexFile::IndexFile(const Folder& folder, std::string_view writer, bool sync, K
     opened.status().throw_if_error();
     file_ = std::move(opened).value();
     lock_ = Descriptor(::open(temporary.c_str(), O_RDWR | O_CLOEXEC));
-    Status status = file_->write_at(header, 0);
+    // Without its lock it would pass for dead.
+    Status status = lock_.get() >= 0 ? Status() : status_of_errno(errno, "cannot open", temporary);
+    if (status.ok()) (void)lock_as_owner(lock_);
+    if (status.ok()) status = file_->write_at(header, 0);
     if (status.ok() && sync) status = file_->sync();
-    if (status.ok() && lock_.get() >= 0) (void)lock_as_owner(lock_);
     if (status.ok()) status = storage::rename_file(temporary, path_);
     if (!status.ok()) {
         (void)storage::remove_file(temporary);
@@ -109,6 +112,12 @@ IndexFile::IndexFile(const Folder& folder, std::string_view writer, bool sync, K
     }
     end_bytes_ = std::ssize(header);
 
+    try {
+        Gate::refuse_closed(folder);
+    } catch (...) {
+        remove();
+        throw;
+    }
     if (kind == Kind::records_of_others) return;
     // Of two that begin at the same time each may see the other; one at least does.
     for (const WriterFiles& other : folder.contents().writers) {
@@ -121,15 +130,23 @@ IndexFile::IndexFile(const Folder& folder, std::string_view writer, bool sync, K
     }
 }
 
-Status IndexFile::append(Record record, bool sync) {
-    record.sequence = sequence_;
-    record.stamp_ns = stamp_ns_ = std::max(wall_clock_ns(), stamp_ns_ + 1);
-    const std::vector<std::byte> bytes = encode_record(record, id_);
+Status IndexFile::append(std::span<Record> records, bool sync) {
+    std::vector<std::byte> bytes;
+    std::int64_t stamp_ns = stamp_ns_;
+    std::uint64_t sequence = sequence_;
+    for (Record& record : records) {
+        record.sequence = sequence++;
+        if (record.stamp_ns == 0) record.stamp_ns = wall_clock_ns();
+        record.stamp_ns = stamp_ns = std::max(record.stamp_ns, stamp_ns + 1);
+        const std::vector<std::byte> encoded = encode_record(record, id_);
+        bytes.insert(bytes.end(), encoded.begin(), encoded.end());
+    }
     Status status = file_->write_at(bytes, end_bytes_);
     if (status.ok() && sync) status = file_->sync();
     if (!status.ok()) return status;
     end_bytes_ += std::ssize(bytes);
-    ++sequence_;
+    stamp_ns_ = stamp_ns;
+    sequence_ = sequence;
     return {};
 }
 
@@ -187,9 +204,19 @@ void Writer::archive(const SplitKey& key, std::string_view form, std::span<const
     counters_.num_bytes += std::ssize(bytes);
 }
 
+void Writer::end_batch(std::int64_t stamp_ns) {
+    if (pending_.num_fields() == 0) return;
+    batches_.push_back({.num_fields = pending_.num_fields(),
+                        .stamp_ns = stamp_ns,
+                        .data_end_bytes = data_->end_bytes(),
+                        .payload = pending_.pack()});
+    pending_.clear();
+}
+
 void Writer::flush() {
     require_usable();
-    if (pending_.num_fields() == 0) return;
+    end_batch(0);
+    if (batches_.empty()) return;
     fail(data_->drain());
     const double begin_s = now_s();
     if (options_.sync) {
@@ -201,21 +228,23 @@ void Writer::flush() {
         }
     }
     const double synced_s = now_s();
-    const std::vector<std::byte> payload = pending_.pack();
-    Record record;
-    record.kind = RecordKind::commit;
-    record.num_fields = pending_.num_fields();
-    record.data_end_bytes = data_->end_bytes();
-    record.payload = payload;
     const std::int64_t index_before = index_->end_bytes();
     const double append_s = now_s();
-    fail(index_->append(record, options_.sync));
+    std::vector<Record> records;
+    for (const Batch& batch : batches_) {
+        records.push_back({.kind = RecordKind::commit,
+                           .num_fields = batch.num_fields,
+                           .stamp_ns = batch.stamp_ns,
+                           .data_end_bytes = batch.data_end_bytes,
+                           .payload = batch.payload});
+    }
+    fail(index_->append(records, options_.sync));
     if (options_.sync) ++counters_.num_index_syncs;
     counters_.sync_s += synced_s - begin_s + now_s() - append_s;
     counters_.index_bytes += index_->end_bytes() - index_before;
     ++counters_.num_flushes;
     committed_bytes_ = data_->end_bytes();
-    pending_.clear();
+    batches_.clear();
 }
 
 void Writer::close() {

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -49,10 +50,11 @@ class IndexFile {
     /// Whether it tells of fields of its own, whose writer's name must be unique among the living.
     enum class Kind { records_of_fields, records_of_others };
     /// Makes the file under its final name with its header in it and our lock on it. Throws exists for a writer of that
-    /// name who lives.
+    /// name who lives, or where the store is being moved.
     IndexFile(const Folder& folder, std::string_view writer, bool sync, Kind kind = Kind::records_of_fields);
-    /// Appends one record (steps 3 and 4 of format.hpp); `record`'s sequence and stamp are set here.
-    Status append(Record record, bool sync);
+    /// Appends records by one write (steps 3 and 4 of format.hpp); their sequence is set here, and the stamp of those that
+    /// have none. A stamp that would not rise is made to.
+    Status append(std::span<Record> records, bool sync);
     /// Cuts off what a failed append left behind the last record.
     Status cut();
     /// Takes the file away: nothing was recorded in it.
@@ -80,11 +82,19 @@ class Writer {
     ~Writer();  ///< drops what is not flushed and gives its space back
 
     void archive(const SplitKey& key, std::string_view form, std::span<const std::byte> bytes);
+    /// The fields since the last batch were flushed at this time already, elsewhere; the next flush records it.
+    void end_batch(std::int64_t stamp_ns);
     void flush();
     void close();
     [[nodiscard]] const StoreCounters& counters() const noexcept { return counters_; }
 
   private:
+    struct Batch {
+        std::uint32_t num_fields = 0;
+        std::int64_t stamp_ns = 0;  ///< 0: the time of the flush
+        std::int64_t data_end_bytes = 0;
+        std::vector<std::byte> payload;
+    };
     void begin();
     void require_usable() const;
     void fail(Status status);
@@ -95,6 +105,7 @@ class Writer {
     std::unique_ptr<IndexFile> index_;
     std::unique_ptr<DataStream> data_;
     PendingFields pending_;
+    std::vector<Batch> batches_;
     std::int64_t committed_bytes_ = 0;  // of the data file
     bool is_failed_ = false;
     bool is_closed_ = false;

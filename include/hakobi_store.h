@@ -51,7 +51,7 @@ HAKOBI_API int64_t hakobi_listing_size(const hakobi_listing* listing);
 
 /* A field of a listing. The texts are valid until the next call on the listing. */
 typedef struct hakobi_field_info {
-    const char* key;  /* "class=od,…,param=130" */
+    const char* key;  /* "class=od,…,number=,param=130": as a request it selects this field alone */
     const char* form; /* as given to archive, or "" */
     const char* file; /* path of the data file */
     int64_t offset_bytes, length_bytes;

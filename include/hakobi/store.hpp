@@ -58,7 +58,7 @@ struct StoreOptions {
 
 /// A field in the store.
 struct FieldInfo {
-    Key key;           ///< all keywords of the field, in the schema's order, dataset first
+    Key key;           ///< all keywords that the field has, in the schema's order, dataset first
     std::string form;  ///< what the bytes are, as given to archive: "", "grib", "float64[180,360]"
     std::string file;  ///< path of the data file
     std::int64_t offset_bytes = 0;  ///< in the data file
@@ -89,7 +89,8 @@ class HAKOBI_EXPORT Listing {
     [[nodiscard]] FieldInfo operator[](std::int64_t index) const;
     [[nodiscard]] std::int64_t length_bytes(std::int64_t index) const;
     [[nodiscard]] std::int64_t total_bytes() const;
-    /// Appends the field's line, "class=od,…,param=130", to `text`.
+    /// Appends the field's line, "class=od,…,number=,levelist=500,param=130", to `text`: its key as a request for this field
+    /// alone. Keywords that it does not have, and another field might, have an empty value.
     void append_text(std::int64_t index, std::string& text) const;
     /// The field's value of a keyword, or "" if it has none.
     [[nodiscard]] std::string value(std::int64_t index, std::string_view keyword) const;
@@ -138,7 +139,8 @@ class HAKOBI_EXPORT Store {
 
     /// Adds a field of at least one byte; flush makes it visible. `bytes` may be reused on return. `form` describes them
     /// (FieldInfo::form). Throws invalid_argument for a key for which the schema has no rule, naming the nearest keyword and
-    /// its level.
+    /// its level, and for a value that a request cannot ask for: `*`, `all`, or one with ',', '=', '/', a control character,
+    /// or a blank at an end.
     void archive(const Key& key, std::span<const std::byte> bytes, std::string_view form = {});
     /// Adds a GRIB message under its MARS keywords (hakobi/grib.hpp), with form "grib". Throws as archive and grib_key. If
     /// you know the key, archive is faster.
@@ -147,7 +149,7 @@ class HAKOBI_EXPORT Store {
     void flush();
 
     /// The fields that the request selects: "param=t/u,levelist=500/850,step=0/to/24/by/6"; "" selects all. A value may
-    /// be a list a/b/c, a range a/to/b/by/c, or * (any value, as without the keyword). Throws invalid_argument for an unknown
+    /// be a list a/b/c, a range a/to/b/by/c, * (any value, as without the keyword), or empty (no value). Throws invalid_argument for an unknown
     /// keyword or a value that does not match the keyword's type; not_found: see Selection::is_strict.
     [[nodiscard]] Listing list(std::string_view request = {}, const Selection& selection = {}) const;
 

@@ -164,7 +164,8 @@ int hakobi_listing_get(hakobi_listing* listing, int64_t index, hakobi_field_info
         require(listing, "hakobi_listing_get: listing");
         require(info, "hakobi_listing_get: info");
         const hakobi::FieldInfo field = listing->listing[index];
-        listing->key = field.key.text();
+        listing->key.clear();
+        listing->listing.append_text(index, listing->key);
         listing->form = field.form;
         listing->file = field.file;
         *info = {};

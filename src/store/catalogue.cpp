@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <iterator>
 #include <limits>
 #include <numeric>
 
@@ -108,6 +109,33 @@ std::string identity_of(const SplitKey& key) {
     return {reinterpret_cast<const char*>(packer.bytes().data()), packer.bytes().size()};
 }
 
+namespace {
+
+std::vector<Group::OtherRule> other_rules(const GroupName& name,
+                                          const std::vector<std::vector<std::string>>& rules) {
+    std::vector<std::string> own;
+    for (const auto& level : name.keywords) {
+        for (const Keyword& keyword : level) own.push_back(keyword.name);
+    }
+    const auto without = [](const std::vector<std::string>& words, const std::vector<std::string>& others) {
+        std::vector<std::string> left;
+        std::ranges::copy_if(words, std::back_inserter(left), [&](const std::string& word) {
+            return std::ranges::find(others, word) == others.end();
+        });
+        return left;
+    };
+    std::vector<Group::OtherRule> found;
+    for (const auto& rule : rules) {
+        Group::OtherRule other{.adds = without(rule, own), .lacks = without(own, rule)};
+        if (!other.adds.empty() && std::ranges::find(found, other) == found.end()) {
+            found.push_back(std::move(other));
+        }
+    }
+    return found;
+}
+
+}  // namespace
+
 Group& Catalogue::group(const GroupName& name) {
     const auto [entry, is_new] =
         group_numbers.emplace(identity_of(name), static_cast<std::uint32_t>(groups.size()));
@@ -115,6 +143,7 @@ Group& Catalogue::group(const GroupName& name) {
         groups.push_back(std::make_unique<Group>());
         groups.back()->name = name;
         groups.back()->dictionaries.resize(name.keywords[field_level].size());
+        groups.back()->other_rules = other_rules(name, rules);
     }
     return *groups[entry->second];
 }

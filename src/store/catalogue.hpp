@@ -55,6 +55,12 @@ struct Group {
     Columns rows;  ///< as they came; never reordered
     /// Rows in key order, of equal keys the latest first; the first `order.size()` rows.
     std::vector<std::uint32_t> order;
+    /// A rule of the schema that has keywords which this group's fields never have: those, and which of theirs it lacks.
+    struct OtherRule {
+        std::vector<std::string> adds, lacks;
+        friend bool operator==(const OtherRule&, const OtherRule&) = default;
+    };
+    std::vector<OtherRule> other_rules;
     /// Rows below this are in `order` as they are: a consolidated catalogue has them sorted.
     std::size_t num_sorted = 0;
 
@@ -84,6 +90,7 @@ struct Catalogue {
     std::unordered_map<std::string, std::uint32_t> group_numbers;  ///< by identity
     std::vector<DataFile> files;
     std::string folder;
+    std::vector<std::vector<std::string>> rules;  ///< the keywords of each of the schema's rules
 
     [[nodiscard]] std::string data_path(std::uint32_t file) const {
         return folder + "/" + files[file].stem + ".data";

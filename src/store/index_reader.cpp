@@ -14,6 +14,21 @@ namespace {
 /// A folder's time of change may stand still for this long while it changes: the kernel's clock tick, twice.
 constexpr std::int64_t mtime_grain_ns = 20'000'000;
 
+std::shared_ptr<Catalogue> empty_catalogue(const Folder& folder) {
+    auto catalogue = std::make_shared<Catalogue>();
+    catalogue->folder = folder.path();
+    for (const Rule& rule : folder.schema().rules()) {
+        std::vector<std::string>& keywords = catalogue->rules.emplace_back();
+        for (const auto& level : rule.levels) {
+            for (const KeywordRule& keyword : level) {
+                if (keyword.presence != KeywordRule::Presence::removed)
+                    keywords.push_back(keyword.keyword.name);
+            }
+        }
+    }
+    return catalogue;
+}
+
 }  // namespace
 
 std::shared_ptr<const Catalogue> IndexReader::refreshed() {
@@ -77,8 +92,7 @@ bool IndexReader::update() {
 
 void IndexReader::rebuild(Base base) {
     for (;; base = Base::indexes) {
-        catalogue_ = std::make_shared<Catalogue>();
-        catalogue_->folder = folder_.path();
+        catalogue_ = empty_catalogue(folder_);
         sources_.clear();
         passed_over_.clear();
         listed_.clear();
@@ -91,8 +105,7 @@ void IndexReader::rebuild(Base base) {
             const Status status = read_consolidated(folder_, *catalogue_);
             if (!status.ok()) {
                 warn(status.text());
-                catalogue_ = std::make_shared<Catalogue>();
-                catalogue_->folder = folder_.path();
+                catalogue_ = empty_catalogue(folder_);
             }
         }
         for (const DataFile& file : catalogue_->files) listed_.insert(file.stem);

@@ -116,12 +116,9 @@ FieldInfo describe(const Catalogue& catalogue, RowReference reference) {
 
 void append_key_text(const Catalogue& catalogue, RowReference reference, std::string& text) {
     const Group& group = *catalogue.groups[reference.group];
-    bool is_first = true;
-    const auto append = [&](const std::string& keyword, const std::string& value) {
-        if (value.empty()) return;
-        if (!is_first) text += ',';
-        text.append(keyword).append(1, '=').append(value);
-        is_first = false;
+    const std::uint32_t* const codes = group.rows.codes.data() + reference.row * group.num_keywords();
+    const auto value_of = [&](std::size_t level, std::size_t k) -> const std::string& {
+        return level < field_level ? group.name.values[level][k] : group.dictionaries[k].value(codes[k]);
     };
     const auto stands_below = [&](std::size_t level, const std::string& keyword) {
         for (++level; level < num_levels; ++level) {
@@ -132,15 +129,36 @@ void append_key_text(const Catalogue& catalogue, RowReference reference, std::st
         }
         return false;
     };
-    for (std::size_t level = 0; level < field_level; ++level) {
+    bool is_first = true;
+    const auto append = [&](const std::string& keyword, std::string_view value) {
+        if (!is_first) text += ',';
+        text.append(keyword).append(1, '=').append(value);
+        is_first = false;
+    };
+    for (std::size_t level = 0; level < num_levels; ++level) {
         for (std::size_t k = 0; k < group.name.keywords[level].size(); ++k) {
             const std::string& keyword = group.name.keywords[level][k].name;
-            if (!stands_below(level, keyword)) append(keyword, group.name.values[level][k]);
+            if (!stands_below(level, keyword)) append(keyword, value_of(level, k));
         }
     }
-    const std::uint32_t* const codes = group.rows.codes.data() + reference.row * group.num_keywords();
-    for (std::size_t k = 0; k < group.num_keywords(); ++k) {
-        append(group.name.keywords[field_level][k].name, group.dictionaries[k].value(codes[k]));
+    if (group.other_rules.empty()) return;
+    // Fields of another rule may have all of these values, and more.
+    const auto has_value = [&](const std::string& keyword) {
+        for (std::size_t level = 0; level < num_levels; ++level) {
+            for (std::size_t k = 0; k < group.name.keywords[level].size(); ++k) {
+                if (group.name.keywords[level][k].name == keyword && !value_of(level, k).empty()) return true;
+            }
+        }
+        return false;
+    };
+    std::vector<std::string_view> appended;
+    for (const Group::OtherRule& rule : group.other_rules) {
+        if (std::ranges::any_of(rule.lacks, has_value)) continue;
+        for (const std::string& keyword : rule.adds) {
+            if (std::ranges::find(appended, keyword) != appended.end()) continue;
+            append(keyword, "");
+            appended.push_back(keyword);
+        }
     }
 }
 

@@ -32,6 +32,14 @@ bool is_word(std::string_view text, std::string_view word) {
                               [](char a, char b) { return (a >= 'A' && a <= 'Z' ? a - 'A' + 'a' : a) == b; });
 }
 
+bool is_star(std::string_view text) {
+    return text == "*" || is_word(text, "all");
+}
+
+bool asks_for_none(const Condition& condition) {
+    return std::ranges::find(condition.values, "") != condition.values.end();
+}
+
 Status refused(std::string text) {
     return {ErrorCode::invalid_argument, std::move(text)};
 }
@@ -44,13 +52,15 @@ Result<Condition> parse_condition(std::string_view item) {
         return refused("'" + std::string(item) + "' in the request is not keyword=value");
     }
     const std::vector<std::string_view> values = split(item.substr(equals + 1), '/');
+    // Alone, "to" is a value: MARS has such a class.
+    const bool is_list = values.size() > 1;
     for (std::size_t i = 0; i < values.size(); ++i) {
         const bool is_range = i + 1 < values.size() && is_word(values[i + 1], "to");
         if (!is_range) {
-            if (is_word(values[i], "to") || is_word(values[i], "by")) {
+            if (is_list && (is_word(values[i], "to") || is_word(values[i], "by"))) {
                 return refused(std::string(item) + ": a range is first/to/last or first/to/last/by/step");
             }
-            if (values[i] == "*" || is_word(values[i], "all")) condition.is_any = true;
+            if (is_star(values[i])) condition.is_any = true;
             condition.values.emplace_back(values[i]);
             continue;
         }
@@ -146,6 +156,10 @@ struct Matcher {
 
 }  // namespace
 
+bool reads_as_request(std::string_view value) {
+    return is_star(value) || value.find('/') != std::string_view::npos || trimmed(value) != value;
+}
+
 Result<std::vector<Condition>> parse_request(std::string_view text) {
     std::vector<Condition> conditions;
     if (trimmed(text).empty()) return conditions;
@@ -210,7 +224,7 @@ Request::Request(std::string_view text, const Schema& schema) : schema_(schema) 
 bool Request::select(const Group& group, std::vector<std::vector<bool>>& wanted) const {
     wanted.assign(group.num_keywords(), {});
     for (const Condition& condition : conditions_) {
-        bool is_known = condition.is_any;
+        bool is_known = condition.is_any || asks_for_none(condition);
         for (std::size_t level = 0; level < num_levels; ++level) {
             const auto& keywords = group.name.keywords[level];
             for (std::size_t k = 0; k < keywords.size(); ++k) {
@@ -237,6 +251,16 @@ bool Request::select(const Group& group, std::vector<std::vector<bool>>& wanted)
     return true;
 }
 
+namespace {
+
+bool has_keyword(const GroupName& name, std::string_view keyword) {
+    return std::ranges::any_of(name.keywords, [&](const std::vector<Keyword>& level) {
+        return std::ranges::find(level, keyword, &Keyword::name) != level.end();
+    });
+}
+
+}  // namespace
+
 Status Request::check_values(const Catalogue& catalogue) const {
     for (const Condition& condition : conditions_) {
         if (condition.is_any) continue;
@@ -246,6 +270,11 @@ Status Request::check_values(const Catalogue& catalogue) const {
         bool is_range_there = condition.ranges.empty();
         Level found_level = field_level;
         for (const auto& group : catalogue.groups) {
+            if (!has_keyword(group->name, condition.keyword)) {
+                for (std::size_t i = 0; i < is_there.size(); ++i) {
+                    is_there[i] = is_there[i] || condition.values[i].empty();
+                }
+            }
             for (std::size_t level = 0; level < num_levels; ++level) {
                 const auto& keywords = group->name.keywords[level];
                 for (std::size_t k = 0; k < keywords.size(); ++k) {

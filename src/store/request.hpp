@@ -21,6 +21,9 @@ struct Condition {
     bool is_any = false;  ///< `*`
 };
 
+/// Whether a request cannot ask for this value, since it reads as something else there: `*`, all, a list.
+bool reads_as_request(std::string_view value);
+
 /// A request in MARS's form: "param=t/u,levelist=500/850,step=0/to/24/by/6". An item without '=' is an error, a keyword that
 /// stands twice too.
 Result<std::vector<Condition>> parse_request(std::string_view text);

@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <filesystem>
+#include <fstream>
+
 #include "store/field_reader.hpp"
 #include "store/store_folder.hpp"
 
@@ -49,6 +52,63 @@ TEST_F(StoreOfFields, AreSelectedByListsRangesAndStars) {
     EXPECT_EQ(count("levelist=*,param = 2T"), 1);
     EXPECT_EQ(count("levelist="), 1);
     EXPECT_EQ(count("class=od , expver=1"), 21);
+}
+
+// Rules of which one has all keywords of another and more, and a value of every type in its stranger forms.
+TEST(ListedLine, IsARequestAndAKeyOfItsFieldAlone) {
+    const StoreFolder folder;
+    const std::string schema = folder.path() + ".schema";
+    std::ofstream(schema)
+        << "date: Date; time: Time; step: Step; param: Param; expver: Expver; grid: Grid;\n"
+           "level: Double; first: First3; lower: Lowercase; number: Integer; month: Month;\n"
+           "[ class, domain?\n"
+           "    [ type\n"
+           "        [ step, number? ]\n"
+           "        [ step, number?, level?, param ]\n"
+           "        [ step, number?, level, first?, lower?, grid?, expver?, time? ]]]\n"
+           "[ class, date: YearMonth [ type [ date, month?, odd ]]]\n";
+    const std::vector<std::string> keys = {
+        "class=od,type=an,step=0",
+        "class=od,type=an,step=0,number=3",
+        "class=od,domain=g,type=an,step=0",
+        "class=to,type=by,step=0-24",
+        "class=od,type=an,step=0,param=t",
+        "class=od,type=an,step=0,param=t,level=500.50",
+        "class=od,type=an,step=0,number=3,param=2T",
+        "class=od,type=an,step=90m,level=-0.0",
+        "class=od,type=an,step=90m,level=1e30,grid=1/1,expver=A,time=6",
+        "class=od,type=an,step=90m,level=1e30,first=a b c,lower=AbC",
+        "class=od,date=2026-01-05,type=an,odd=a to b",
+        "class=od,date=20260105,type=an,month=12,odd=-1",
+        "class=od,date=20260105,type=an,odd=\"quoted\" \\ ' \xc3\xa4",
+    };
+    Store store = Store::open(folder.path(), {.schema = schema, .asynchronous = false, .sync = false});
+    for (std::size_t i = 0; i < keys.size(); ++i) store.archive(Key::parse(keys[i]), field_of(8, int(i)));
+    store.flush();
+    const Listing all = store.list();
+    ASSERT_EQ(all.size(), std::ssize(keys));
+    for (std::int64_t i = 0; i < all.size(); ++i) {
+        std::string line;
+        all.append_text(i, line);
+        const Listing selected = store.list(line);
+        ASSERT_EQ(selected.size(), 1) << line;
+        EXPECT_EQ(selected[0].checksum, all[i].checksum) << line;
+        EXPECT_EQ(store.retrieve(Key::parse(line)), store.retrieve(all[i].key)) << line;
+    }
+    for (const char* const value : {"*", "all", "ALL", "a/b", "1/to/5"}) {
+        const Key key = Key::parse("class=od,date=20260105,type=an,odd=" + std::string(value));
+        EXPECT_NE(
+            StoreFolder::text_of([&] { store.archive(key, field_of(8, 1)); }).find("no request could ask"),
+            std::string::npos)
+            << value;
+    }
+    Key key = Key::parse("class=od,date=20260105,type=an");
+    key.set("odd", " x");
+    EXPECT_EQ(StoreFolder::code_of([&] { store.archive(key, field_of(8, 1)); }), ErrorCode::invalid_argument);
+    // A misspelt keyword is an error without a value, too.
+    EXPECT_EQ(StoreFolder::code_of([&] { store.archive(Key::parse(keys[0] + ",domian="), field_of(8, 1)); }),
+              ErrorCode::invalid_argument);
+    std::filesystem::remove(schema);
 }
 
 TEST_F(StoreOfFields, SayWhatARequestGotWrong) {

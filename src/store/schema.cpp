@@ -61,7 +61,7 @@ void take(const Key& key, const KeywordRule& rule, Level level, Fit& fit, std::v
     const auto& entries = key.entries();
     const auto entry = std::ranges::find(entries, rule.keyword.name, &Key::Entry::first);
     const bool is_there = entry != entries.end() && !entry->second.empty();
-    if (entry != entries.end()) fit.used |= std::uint64_t{1} << (entry - entries.begin());
+    if (is_there) fit.used |= std::uint64_t{1} << (entry - entries.begin());
     if (!is_there) {
         if (rule.presence == KeywordRule::Presence::required) {
             if (fit.problem.empty()) {
@@ -131,7 +131,13 @@ Status Schema::split(const Key& key, SplitKey& split) const {
         return {ErrorCode::invalid_argument,
                 num_entries == 0 ? "an empty key" : "a key of more than 64 keywords"};
     }
-    const std::uint64_t all = num_entries == 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << num_entries) - 1;
+    // An empty value stands for no value, whether the rule has the keyword or not.
+    std::uint64_t all = 0;
+    for (std::size_t i = 0; i < num_entries; ++i) {
+        const auto& [keyword, value] = key.entries()[i];
+        if (!value.empty()) all |= std::uint64_t{1} << i;
+        if (value.empty() && !has_keyword(keyword)) return explain(key);
+    }
     for (const Rule& rule : rules_) {
         Fit fit;
         split.rule = &rule;
@@ -173,7 +179,7 @@ Status Schema::explain(const Key& key) const {
     }
     if (best.problem.empty()) {
         for (std::size_t i = 0; i < key.entries().size(); ++i) {
-            if ((best.used >> i & 1U) == 0) {
+            if ((best.used >> i & 1U) == 0 && !key.entries()[i].second.empty()) {
                 best.problem = "the keyword " + key.entries()[i].first + " has no place beside the others";
             }
         }

@@ -21,6 +21,21 @@ void check_key_text(const Key& key) {
     }
 }
 
+/// What `list` prints is to be a request for that field.
+void check_values(const store::SplitKey& split) {
+    for (std::size_t level = 0; level < store::num_levels; ++level) {
+        std::size_t i = 0;
+        for (const store::KeywordRule& rule : split.rule->levels[level]) {
+            if (rule.presence == store::KeywordRule::Presence::removed) continue;
+            const std::string& value = split.values[level][i++];
+            if (!store::reads_as_request(value)) continue;
+            throw Error(ErrorCode::invalid_argument,
+                        "no request could ask for " + rule.keyword.name + "='" + value +
+                            "': a value is neither * nor 'all', has no '/', and no blank at its ends");
+        }
+    }
+}
+
 }  // namespace
 
 Store::Store(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
@@ -44,6 +59,7 @@ void Store::archive(const Key& key, std::span<const std::byte> bytes, std::strin
     check_key_text(key);
     store::SplitKey split;
     impl_->folder.schema().split(key, split).throw_if_error();
+    check_values(split);
     const std::scoped_lock lock(impl_->writing);
     if (!impl_->writer) impl_->writer = std::make_unique<store::Writer>(impl_->folder, impl_->options);
     impl_->writer->archive(split, form, bytes);

@@ -92,6 +92,27 @@ def test_pyfdbs_calls(tmp_path: Path) -> None:
         fdb.archive(b"x")  # no GRIB message
 
 
+def test_a_listed_line_is_a_request_for_its_field_alone(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    store = open_store(tmp_path / "s", "flow", sync=False)
+    key = {"case": "to", "run": "r 1", "variable": "p", "step": 1}
+    store.archive(key, b"without a block")
+    for block in (0, 1):
+        store.archive(key | {"block": block}, b"block")
+    with pytest.raises(InputError, match=r"no request could ask for case='\*'"):
+        store.archive(key | {"case": "*"}, b"x")
+    store.flush()
+    store.close()
+    fields = store.list()
+    assert [str(store.list(field)[0]) for field in fields] == [str(field) for field in fields]
+    assert [len(store.list(field)) for field in fields] == [1, 1, 1]
+    assert fields[-1].keys == {word: str(value) for word, value in key.items()}
+    assert run(["store", "list", store.path]) == 0
+    lines = capfd.readouterr().out.splitlines()
+    assert lines == [str(field) for field in fields]
+    assert run(["store", "wipe", store.path, lines[-1], "--remove", "--yes"]) == 0
+    assert [str(field) for field in store.list()] == lines[:-1]
+
+
 def test_errors_are_told_by_kind(store: Store, tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"did you mean 'param' \(field level\)"):
         store.list("parma=t")

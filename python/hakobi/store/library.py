@@ -8,7 +8,7 @@ from ctypes import POINTER, c_char_p, c_int, c_int64, c_uint64, c_void_p
 from dataclasses import dataclass
 from os import PathLike, fspath
 from types import TracebackType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Union
 
 import numpy as np
 import numpy.typing as npt
@@ -20,9 +20,9 @@ from hakobi.errors import InputError
 if TYPE_CHECKING:
     import xarray
 
-#: A key or a request: "keyword=value,…", or the values by keyword. In a request a value may be a list, or a slice
-#: (both ends belong to it, as in xarray's label slices).
-Values = str | Mapping[str, Any]
+#: A key or a request: "keyword=value,…", the values by keyword, or a field of a listing: itself alone. In a request a
+#: value may be a list, or a slice (both ends belong to it, as in xarray's label slices).
+Values = Union[str, Mapping[str, Any], "Field"]
 
 FILE_ORDER, WITH_REPLACED, LENIENT = 1, 2, 4
 
@@ -91,8 +91,8 @@ def text_of(values: Values) -> str:
     >>> text_of({"param": ["t", "u"], "step": slice(0, 24, 6), "number": 3})
     'param=t/u,step=0/to/24/by/6,number=3'
     """
-    if isinstance(values, str):
-        return values
+    if isinstance(values, str | Field):
+        return str(values)
     return ",".join(f"{keyword}={_value_text(value)}" for keyword, value in values.items())
 
 
@@ -104,7 +104,11 @@ def _encode(what: str, text: str) -> bytes:
 
 @dataclass(frozen=True)
 class Field:
-    """One field of a listing: where it is and what it is called."""
+    """One field of a listing: where it is and what it is called.
+
+    `str(field)`, the line that `hakobi store list` prints, is a request for this field alone; a request of its `keys`
+    also selects fields with these keywords and more.
+    """
 
     keys: dict[str, str]
     form: str
@@ -114,9 +118,10 @@ class Field:
     checksum: int
     flushed_ns: int
     is_replaced: bool
+    line: str
 
     def __str__(self) -> str:
-        return text_of(self.keys)
+        return self.line
 
 
 class Listing(Sequence[Field]):
@@ -141,7 +146,8 @@ class Listing(Sequence[Field]):
             raise IndexError(index)
         info = _InfoC()
         check(self._library, self._library.hakobi_listing_get(self._handle, at, info))
-        keys = dict(item.split("=", 1) for item in info.key.decode().split(","))
+        line = info.key.decode()
+        keys = dict(item.split("=", 1) for item in line.split(",") if not item.endswith("="))
         return Field(
             keys,
             info.form.decode(),
@@ -151,6 +157,7 @@ class Listing(Sequence[Field]):
             info.checksum,
             info.flushed_ns,
             bool(info.is_replaced),
+            line,
         )
 
     def keywords(self) -> list[str]:

@@ -233,8 +233,11 @@ void locate(hid_t file, hid_t dataset, FoundField& field) {
     const Handle type(H5Dget_type(dataset), H5Tclose, "H5Dget_type");
     field.why_library = field.type ? why_library(dataset, type, field) : "of a type of its own";
     if (!field.why_library.empty()) return;
+    // Asked first: behind a user block HDF5 makes an offset of what has none.
+    H5D_space_status_t status = H5D_SPACE_STATUS_NOT_ALLOCATED;
+    check(H5Dget_space_status(dataset, &status), "H5Dget_space_status");
     const haddr_t offset = H5Dget_offset(dataset);
-    if (offset == HADDR_UNDEF) {
+    if (status == H5D_SPACE_STATUS_NOT_ALLOCATED || offset == HADDR_UNDEF) {
         field.why_library = "not stored";
         return;
     }

@@ -28,7 +28,7 @@ class Folder {
 
     [[nodiscard]] std::string prefix() const { return path_ / "run"; }
     void show(const std::string& file) const {
-        for (const char* name : {"run_000000.nc", "run_000001.vtkhdf"}) {
+        for (const char* name : {"run_000000.nc", "run_000001.hdf"}) {
             fs::remove(path_ / name);
             fs::create_symlink(file, path_ / name);
         }
@@ -79,7 +79,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     static const Folder folder;
     const fuzz::FileOf file(fuzz::Input(data, size).bytes());
     folder.show(file.path());
-    folder.hide("run_000001.vtkhdf");
+    folder.hide("run_000001.hdf");
     read_all(folder.prefix());
     folder.show(file.path());
     folder.hide("run_000000.nc");

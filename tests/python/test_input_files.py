@@ -218,7 +218,7 @@ except HakobiError as error:
 @pytest.mark.parametrize("name", ["NumberOfPoints", "NumberOfCells", "NumberOfConnectivityIds", "Offsets", "Connectivity"])
 @pytest.mark.parametrize("number", [-1, 1 << 60, 5])
 def test_a_damaged_mesh_is_a_format_error_that_names_the_file(tmp_path: Path, name: str, number: int) -> None:
-    path = tmp_path / "run_000000.vtkhdf"
+    path = tmp_path / "run_000000.hdf"
     arrays = {
         "NumberOfPoints": np.array([3]),
         "NumberOfCells": np.array([1]),
@@ -247,7 +247,7 @@ def test_a_meshs_array_behind_a_link_is_read_where_the_link_leads(tmp_path: Path
     with h5py.File(tmp_path / "there" / "points.h5", "w") as file:
         file["pad"] = np.full(3000, 5.0)
         file["elsewhere"] = np.full(3, 7.0)
-    with h5py.File(tmp_path / "run_000000.vtkhdf", "w") as file:
+    with h5py.File(tmp_path / "run_000000.hdf", "w") as file:
         grid = file.create_group("VTKHDF")
         grid.attrs["Type"] = np.bytes_(b"UnstructuredGrid")
         for name in ("NumberOfPoints", "NumberOfConnectivityIds"):

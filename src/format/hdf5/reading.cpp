@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <string_view>
 
+#include "format/hdf5/sequences.hpp"
 #include "format/hdf5/virtual_sources.hpp"
 #include "storage/file.hpp"
 
@@ -101,7 +102,7 @@ std::string read_text(hid_t attribute, hid_t type) {
     if (num < 1) return {};
     std::string text;
     if (check(H5Tis_variable_str(type), "H5Tis_variable_str") > 0) {
-        for (const std::vector<std::byte>& each : SequenceReader::read(attribute, type)) {
+        for (const std::vector<std::byte>& each : read_sequences(attribute, type)) {
             const std::string_view whole(reinterpret_cast<const char*>(each.data()), each.size());
             const std::string_view one = whole.substr(0, whole.find('\0'));
             if (!one.empty()) text.append(text.empty() ? "" : ", ").append(one);

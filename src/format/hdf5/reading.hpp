@@ -10,7 +10,6 @@
 #include "format/found_step.hpp"
 #include "format/hdf5/hdf5.hpp"
 #include "format/hdf5/read_driver.hpp"
-#include "format/hdf5/sequences.hpp"
 #include "storage/file.hpp"
 
 // What readers of the formats that are HDF5 files share. All but check_kind and with_file throw Hdf5Failure.
@@ -26,7 +25,6 @@ class OpenFile {
   private:
     void prepare();
     ReadDriver driver_;  // outlives the file
-    SequenceReader sequences_;
     Handle access_, file_;
 };
 

@@ -47,17 +47,18 @@ std::size_t address_bytes_in(hid_t object) {
     return address_bytes;
 }
 
+/// HDF5 knows `keep` while the object lives.
+class Conversion {
+  public:
+    Conversion() { check(H5Tregister(H5T_PERS_SOFT, tag, any_sequence(), opaque(1), keep), "H5Tregister"); }
+    ~Conversion() { H5Tunregister(H5T_PERS_SOFT, tag, -1, -1, keep); }
+    Conversion(const Conversion&) = delete;
+    Conversion& operator=(const Conversion&) = delete;
+};
+
 }  // namespace
 
-SequenceReader::SequenceReader() {
-    check(H5Tregister(H5T_PERS_SOFT, tag, any_sequence(), opaque(1), keep), "H5Tregister");
-}
-
-SequenceReader::~SequenceReader() {
-    H5Tunregister(H5T_PERS_SOFT, tag, -1, -1, keep);
-}
-
-std::vector<std::vector<std::byte>> SequenceReader::read(hid_t attribute, hid_t type) {
+std::vector<std::vector<std::byte>> read_sequences(hid_t attribute, hid_t type) {
     const Handle space(H5Aget_space(attribute), H5Sclose, "H5Aget_space");
     const hssize_t num = check(H5Sget_simple_extent_npoints(space), "H5Sget_simple_extent_npoints");
     // Of an element: how many members, the collection's address, the number in it.
@@ -65,7 +66,10 @@ std::vector<std::vector<std::byte>> SequenceReader::read(hid_t attribute, hid_t 
     if (num > ReadDriver::size_of(attribute) / static_cast<hssize_t>(place_bytes))
         throw Hdf5Failure(std::string("an attribute is larger than the file"));
     std::vector<std::byte> places(static_cast<std::size_t>(num) * place_bytes);
-    if (num > 0) check(H5Aread(attribute, opaque(place_bytes), places.data()), "H5Aread");
+    if (num > 0) {
+        const Conversion conversion;
+        check(H5Aread(attribute, opaque(place_bytes), places.data()), "H5Aread");
+    }
     std::size_t member_bytes = 1;
     if (H5Tget_class(type) == H5T_VLEN) {
         const Handle member(H5Tget_super(type), H5Tclose, "H5Tget_super");

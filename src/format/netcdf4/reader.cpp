@@ -18,6 +18,7 @@
 #include "format/hdf5/chunk_reader.hpp"
 #include "format/hdf5/hdf5.hpp"
 #include "format/hdf5/reading.hpp"
+#include "format/hdf5/sequences.hpp"
 
 namespace hakobi::format {
 namespace {
@@ -72,7 +73,7 @@ std::vector<std::string> dimension_names(hid_t dataset, std::size_t num_dims, co
     if (H5Tget_class(type) != H5T_VLEN) return names;
     const Handle member(H5Tget_super(type), H5Tclose, "H5Tget_super");
     if (check(H5Tequal(member, H5T_STD_REF_OBJ), "H5Tequal") == 0) return names;
-    const std::vector<std::vector<std::byte>> lists = SequenceReader::read(attribute, type);
+    const std::vector<std::vector<std::byte>> lists = read_sequences(attribute, type);
     for (std::size_t d = 0; d < std::min(num_dims, lists.size()); ++d) {
         std::uint64_t address = 0;
         if (lists[d].size() < sizeof(address)) continue;

@@ -1,5 +1,5 @@
-"""Input and files that others wrote, or that are damaged: the right values, or a FormatError that names the file. Each is read
-by a process of its own, which a hang or a crash of the HDF5 library would end."""
+"""Input and files that others wrote, or that are damaged: the right values, or a FormatError that names the file.
+Each is read by a process of its own, which a hang or a crash of the HDF5 library would end."""
 
 from __future__ import annotations
 
@@ -175,7 +175,7 @@ def test_names_and_texts_of_a_whole_file(tmp_path: Path) -> None:
 @pytest.mark.parametrize("size", [0, 24, 3000, 1 << 20, 1 << 60])
 @pytest.mark.parametrize("nth", [1, 2, 3])
 def test_a_damaged_global_heap_is_said(tmp_path: Path, nth: int, size: int) -> None:
-    """The size of the nth object in it, which HDF5 does not check: 0 made it loop, a large one write past its memory."""
+    """The size of the nth object in it, which HDF5 does not check: 0 makes it loop, a large one write past its end."""
     path = tmp_path / "run_000000.nc"
     scaled(path)
     content = bytearray(path.read_bytes())
@@ -203,6 +203,22 @@ def test_a_heap_whose_free_space_has_no_size(tmp_path: Path) -> None:
     assert "global heap" in found["error"][1]
 
 
+@pytest.mark.parametrize("nth", range(6))
+def test_a_damaged_attribute_is_said(tmp_path: Path, nth: int) -> None:
+    """The version of its message, which nothing protects in HDF5's first format."""
+    path = tmp_path / "run_000000.nc"
+    with h5py.File(path, "w", libver="earliest") as file:
+        file["eta"] = np.arange(12.0).reshape(3, 4)
+        for i in range(6):
+            file["eta"].attrs[f"note {i}"] = float(i)
+    content = bytearray(path.read_bytes())
+    content[content.index(f"note {nth}".encode()) - 8] = 99
+    path.write_bytes(content)
+    found = read(tmp_path, "eta")
+    assert found["error"][0] == "FormatError", found
+    assert str(path) in found["error"][1]
+
+
 MESH = """
 import sys
 import hakobi
@@ -215,7 +231,9 @@ except HakobiError as error:
 """
 
 
-@pytest.mark.parametrize("name", ["NumberOfPoints", "NumberOfCells", "NumberOfConnectivityIds", "Offsets", "Connectivity"])
+@pytest.mark.parametrize(
+    "name", ["NumberOfPoints", "NumberOfCells", "NumberOfConnectivityIds", "Offsets", "Connectivity"]
+)
 @pytest.mark.parametrize("number", [-1, 1 << 60, 5])
 def test_a_damaged_mesh_is_a_format_error_that_names_the_file(tmp_path: Path, name: str, number: int) -> None:
     path = tmp_path / "run_000000.hdf"

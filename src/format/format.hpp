@@ -55,6 +55,8 @@ class Format {
     [[nodiscard]] virtual Result<SeriesDescription> read_series(const std::string& /*path*/) const {
         return Status(ErrorCode::unsupported, "no file of this format shows a series");
     }
+    /// Whether nothing is lost where such a file is made anew: it shows a series, or is what a crash left of one that did.
+    [[nodiscard]] virtual bool is_series_or_rest(const std::string& /*path*/) const { return false; }
 };
 
 /// All formats, in the order of the documentation; the first is the default. They live as long as the process.

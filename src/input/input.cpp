@@ -348,9 +348,11 @@ MeshPart Input::read_mesh(std::int64_t step) {
     const Status local = guarded("read_mesh", [&]() -> Status {
         Result<std::size_t> at = impl_->index_of(step);
         if (!at.ok()) return at.status();
-        Result<InputMesh> found = input::mesh_of(impl_->found(at.value()), impl_->steps.paths[at.value()]);
-        if (!found.ok()) return found.status();
-        reading.emplace(std::move(found).value(), comm ? comm.rank() : 0, comm ? comm.size() : 1);
+        const format::FoundStep& found = impl_->found(at.value());
+        const std::string& path = impl_->steps.paths[at.value()];
+        Result<InputMesh> mesh = input::mesh_of(found, path);
+        if (!mesh.ok()) return mesh.status();
+        reading.emplace(found, std::move(mesh).value(), path, comm ? comm.rank() : 0, comm ? comm.size() : 1);
         return {};
     });
     // As read does first: a rank that refuses takes part in either.

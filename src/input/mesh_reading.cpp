@@ -8,8 +8,16 @@
 namespace hakobi::input {
 namespace {
 
-Status bad(std::string text) {
-    return {ErrorCode::format, "the mesh: " + std::move(text)};
+/// More points or cells than any file holds: sums and sizes in bytes of fewer do not overflow.
+constexpr std::int64_t most = std::int64_t{1} << 48;
+
+using Shape = std::vector<std::int64_t>;
+
+const format::FoundField* array_of(const format::FoundStep& step, std::string_view name) {
+    for (const format::FoundField& field : step.fields) {
+        if (field.is_of_mesh && field.shown.name == name) return &field;
+    }
+    return nullptr;
 }
 
 /// The sum of sizes, none of which is negative; -1 where that is no number.
@@ -24,23 +32,37 @@ std::int64_t sum_of(std::span<const std::int64_t> sizes) {
 }  // namespace
 
 Result<InputMesh> mesh_of(const format::FoundStep& step, const std::string& path) {
-    const auto find = [&](std::string_view name) -> const format::FoundField* {
-        for (const format::FoundField& field : step.fields) {
-            if (field.is_of_mesh && field.shown.name == name) return &field;
-        }
-        return nullptr;
+    const auto shape_of = [&](std::string_view name) {
+        const format::FoundField* const array = array_of(step, name);
+        return array != nullptr ? array->shown.shape : Shape();
     };
-    const format::FoundField* const points = find(format::points_array);
+    const auto has_type = [&](std::string_view name, format::ValueType type) {
+        const format::FoundField* const array = array_of(step, name);
+        return array != nullptr && array->type == type;
+    };
+    const format::FoundField* const points = array_of(step, format::points_array);
     if (points == nullptr) return Status(ErrorCode::not_found, path + " has no mesh");
-    const format::FoundField* const types = find(format::types_array);
-    const format::FoundField* const pieces = find(format::number_of_points);
+    const Shape types = shape_of(format::types_array), pieces = shape_of(format::number_of_points);
+    const Shape ids = shape_of(format::connectivity_array);
+    const auto is_list = [](const Shape& shape) { return shape.size() == 1 && shape[0] <= most; };
     const bool has_shapes = points->shown.shape.size() == 2 && points->shown.shape[1] == 3 &&
-                            types != nullptr && types->shown.shape.size() == 1 && pieces != nullptr &&
-                            pieces->shown.shape.size() == 1;
+                            points->shown.shape[0] <= most && is_list(types) && is_list(pieces) &&
+                            is_list(ids) && shape_of(format::number_of_cells) == pieces &&
+                            shape_of(format::number_of_connectivity_ids) == pieces &&
+                            shape_of(format::offsets_array) == Shape{types[0] + pieces[0]};
     if (!has_shapes) return Status(ErrorCode::format, path + ": the arrays of its mesh have other shapes");
+    using format::ValueType;
+    bool has_types = has_type(format::points_array, ValueType::float64) ||
+                     has_type(format::points_array, ValueType::float32);
+    for (const std::string_view name :
+         {format::number_of_points, format::number_of_cells, format::number_of_connectivity_ids,
+          format::connectivity_array, format::offsets_array})
+        has_types = has_types && has_type(name, ValueType::int64);
+    if (!has_types || !has_type(format::types_array, ValueType::uint8))
+        return Status(ErrorCode::format, path + ": the arrays of its mesh are of other types");
     InputMesh mesh{.num_points = points->shown.shape[0],
-                   .num_cells = types->shown.shape[0],
-                   .num_pieces = pieces->shown.shape[0],
+                   .num_cells = types[0],
+                   .num_pieces = pieces[0],
                    .points_type = points->shown.type};
     mesh.has_ghosts = std::ranges::any_of(step.fields, [&](const format::FoundField& field) {
         return field.shown.on == On::cells && field.shown.name == format::ghosts_array &&
@@ -50,10 +72,19 @@ Result<InputMesh> mesh_of(const format::FoundStep& step, const std::string& path
     return mesh;
 }
 
-MeshReading::MeshReading(InputMesh mesh, int rank, int num_ranks)
-    : mesh_(std::move(mesh)), rank_(rank), num_ranks_(num_ranks) {
+MeshReading::MeshReading(const format::FoundStep& step, InputMesh mesh, std::string path, int rank,
+                         int num_ranks)
+    : mesh_(std::move(mesh)),
+      path_(std::move(path)),
+      rank_(rank),
+      num_ranks_(num_ranks),
+      num_ids_(array_of(step, format::connectivity_array)->shown.shape[0]) {
     for (auto* sizes : {&points_, &cells_, &ids_})
         sizes->assign(static_cast<std::size_t>(mesh_.num_pieces), 0);
+}
+
+Status MeshReading::bad(const std::string& text) const {
+    return {ErrorCode::format, path_ + ": the mesh: " + text};
 }
 
 void MeshReading::read_counts(const Read& read) {
@@ -64,8 +95,7 @@ void MeshReading::read_counts(const Read& read) {
 }
 
 Status MeshReading::share() {
-    num_ids_ = sum_of(ids_);
-    if (sum_of(points_) != mesh_.num_points || sum_of(cells_) != mesh_.num_cells || num_ids_ < 0)
+    if (sum_of(points_) != mesh_.num_points || sum_of(cells_) != mesh_.num_cells || sum_of(ids_) != num_ids_)
         return bad("its pieces have other sizes than its arrays");
     // A piece goes to the rank whose even share of the cells its middle lies in; so many have none that pieces count as well.
     const double weight = static_cast<double>(mesh_.num_cells + mesh_.num_pieces);

@@ -19,7 +19,8 @@ class MeshReading {
   public:
     using Read = std::function<void(std::string_view name, FieldRead::Data data, Block block)>;
 
-    MeshReading(InputMesh mesh, int rank, int num_ranks);
+    /// `path`: the step's file, for errors.
+    MeshReading(const format::FoundStep& step, InputMesh mesh, std::string path, int rank, int num_ranks);
     void read_counts(const Read& read);
     /// Which pieces are this rank's; format where the pieces' sizes are not the arrays'.
     Status share();
@@ -29,7 +30,10 @@ class MeshReading {
     [[nodiscard]] MeshPart take() { return std::move(part_); }
 
   private:
+    [[nodiscard]] Status bad(const std::string& text) const;
+
     InputMesh mesh_;
+    std::string path_;
     int rank_, num_ranks_;
     std::vector<std::int64_t> points_, cells_, ids_;  // one a piece
     std::int64_t num_ids_ = 0, first_id_ = 0;

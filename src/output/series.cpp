@@ -8,6 +8,7 @@
 #include <charconv>
 #include <chrono>
 #include <cstdio>
+#include <limits>
 #include <optional>
 
 #include "base/bytes.hpp"
@@ -24,6 +25,8 @@ namespace hakobi::output {
 namespace {
 
 constexpr std::string_view part_suffix = ".part";
+/// A run that goes on after it does not run out of numbers.
+constexpr std::int64_t last_resumed_step = std::numeric_limits<std::int64_t>::max() / 2;
 
 bool is_part_suffix(std::string_view suffix) {
     for (const std::string_view before : {overview::suffix, mesh_suffix}) {
@@ -136,6 +139,12 @@ Result<std::vector<Series::Entry>> resume_steps(const std::string& prefix, const
     }
     Result<Series> now = find_series(prefix);
     if (!now.ok()) return now.status();
+    if (!now.value().files.empty() && now.value().files.back().step > last_resumed_step) {
+        return Status(ErrorCode::exists, "cannot continue " + prefix + " after " +
+                                             now.value().files.back().path +
+                                             ": its step's number leaves none for those that follow: give "
+                                             "it another name, or move it");
+    }
     const std::int64_t next = now.value().files.empty() ? 0 : now.value().files.back().step + 1;
     for (const auto& [entry, why] : incomplete) {
         if (entry.step < next) continue;
@@ -232,7 +241,7 @@ Status check_views(std::string_view prefix, const Series& series) {
     for (const std::string& view : series.views) {
         bool is_ours = false;
         for (const format::Format* format : format::formats())
-            is_ours = is_ours || (view.ends_with(format->extension()) && format->read_series(view).ok());
+            is_ours = is_ours || (view.ends_with(format->extension()) && format->is_series_or_rest(view));
         if (is_ours) continue;
         return {ErrorCode::exists, "cannot write the steps of " + std::string(prefix) + ": " + view +
                                        " is in the way, which is to show them; nothing here made it: give it "

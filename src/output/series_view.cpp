@@ -80,10 +80,10 @@ bool SeriesView::take_earlier(std::span<const Series::Entry> whole) {
         if (source.file.empty()) source.file = name_of(whole[record].path);
         record += static_cast<std::size_t>(source.num_records);
     }
-    const auto is_source_there = [&](const format::SeriesSource& source) {
-        return source.num_records == 1 || is_there(folder_of(prefix_) + "/" + source.file);
+    const auto is_source_whole = [&](const format::SeriesSource& source) {
+        return source.num_records == 1 || format_->read_series(folder_of(prefix_) + "/" + source.file).ok();
     };
-    if (!std::ranges::all_of(series_.sources, is_source_there)) return false;
+    if (!std::ranges::all_of(series_.sources, is_source_whole)) return false;
     for (const Series::Entry& entry : whole.subspan(series_.numbers.size())) {
         const Result<format::FoundStep> step = format_->read(entry.path);
         if (!step.ok()) return false;

@@ -2,13 +2,16 @@
 #include <hdf5.h>
 #include <hdf5_hl.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <iostream>
+#include <map>
 #include <sstream>
 
 #include "base/bytes.hpp"
 #include "format/format.hpp"
+#include "format/mesh_arrays.hpp"
 #include "gauge_format.hpp"
 #include "output/held_field.hpp"
 #include "output/piece.hpp"
@@ -244,6 +247,99 @@ void add_seafloor(Seeds& seeds, const fs::path& folder) {
     fs::remove(path);
 }
 
+/// A step's file, all of whose values are zero but those that are given for a field's name.
+Bytes file_of(const format::Format& format, const format::StepDescription& step,
+              const std::map<std::string, Bytes>& values = {}) {
+    const format::Layout layout = format.lay_out(step).value();
+    Bytes file(static_cast<std::size_t>(layout.file_bytes));
+    const auto put = [&](std::int64_t offset_bytes, const Bytes& bytes) {
+        std::ranges::copy(bytes, file.begin() + offset_bytes);
+    };
+    for (const format::Extent& extent : layout.metadata) put(extent.offset_bytes, extent.bytes);
+    for (std::size_t f = 0; f < step.fields.size(); ++f) {
+        if (const auto its = values.find(step.fields[f].name); its != values.end())
+            put(layout.offsets_bytes[f], its->second);
+    }
+    return file;
+}
+
+template <class T>
+Bytes bytes_of(std::initializer_list<T> values) {
+    const auto bytes = std::as_bytes(std::span(values.begin(), values.size()));
+    return {bytes.begin(), bytes.end()};
+}
+
+/// One triangle and a field on its points.
+Bytes mesh_file() {
+    using format::ValueType;
+    std::map<std::string, Bytes> values;
+    format::StepDescription step{.title = {}, .time_units = "s", .time = 0, .axes = {}, .fields = {}};
+    const auto add = [&](std::string_view name, ValueType type, std::vector<std::int64_t> global,
+                         Bytes bytes) {
+        step.fields.push_back(field(std::string(name), type, std::move(global)));
+        step.fields.back().place = format::Place::mesh;
+        values[std::string(name)] = std::move(bytes);
+    };
+    add(format::number_of_points, ValueType::int64, {1}, bytes_of<std::int64_t>({3}));
+    add(format::number_of_cells, ValueType::int64, {1}, bytes_of<std::int64_t>({1}));
+    add(format::number_of_connectivity_ids, ValueType::int64, {1}, bytes_of<std::int64_t>({3}));
+    add(format::points_array, ValueType::float64, {3, 3}, bytes_of<double>({0, 0, 0, 1, 0, 0, 0, 1, 0}));
+    add(format::connectivity_array, ValueType::int64, {3}, bytes_of<std::int64_t>({0, 1, 2}));
+    add(format::offsets_array, ValueType::int64, {2}, bytes_of<std::int64_t>({0, 3}));
+    add(format::types_array, ValueType::uint8, {1}, bytes_of<std::uint8_t>({5}));
+    step.fields.push_back(field("eta", ValueType::float64, {3}));
+    step.fields.back().place = format::Place::points;
+    return file_of(format::vtkhdf(), step, values);
+}
+
+/// As others write them: HDF5's first format or that of 1.8, scales, a text of any length, packed chunks, a virtual data set.
+void make_foreign(const std::string& path, H5F_libver_t version) {
+    const hsize_t both[] = {3, 4};
+    const double values[12] = {1, 2, 3};
+    const hid_t access = H5Pcreate(H5P_FILE_ACCESS), creation = H5Pcreate(H5P_DATASET_CREATE);
+    const hid_t shown = H5Pcreate(H5P_DATASET_CREATE), text = H5Tcopy(H5T_C_S1);
+    const hid_t space = H5Screate_simple(2, both, nullptr), scalar = H5Screate(H5S_SCALAR);
+    bool is_made = H5Pset_libver_bounds(access, version, H5F_LIBVER_V110) >= 0 &&
+                   H5Pset_chunk(creation, 2, both) >= 0 && H5Pset_deflate(creation, 1) >= 0 &&
+                   H5Pset_virtual(shown, space, ".", "eta", space) >= 0 &&
+                   H5Tset_size(text, H5T_VARIABLE) >= 0;
+    const hid_t file = H5Fcreate(path.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, access);
+    is_made = is_made && H5LTmake_dataset_double(file, "eta", 2, both, values) >= 0;
+    const hid_t eta = H5Dopen2(file, "eta", H5P_DEFAULT);
+    for (const unsigned d : {0U, 1U}) {
+        const char* const name = d == 0 ? "y" : "x";
+        is_made = is_made && H5LTmake_dataset_double(file, name, 1, &both[d], values) >= 0;
+        const hid_t scale = H5Dopen2(file, name, H5P_DEFAULT);
+        is_made = is_made && H5DSset_scale(scale, name) >= 0 && H5DSattach_scale(eta, scale, d) >= 0;
+        H5Dclose(scale);
+    }
+    const char* const title = "of any length";
+    const hid_t note = H5Acreate2(file, "title", text, scalar, H5P_DEFAULT, H5P_DEFAULT);
+    const hid_t packed =
+        H5Dcreate2(file, "packed", H5T_NATIVE_DOUBLE, space, H5P_DEFAULT, creation, H5P_DEFAULT);
+    const hid_t other = H5Dcreate2(file, "shown", H5T_NATIVE_DOUBLE, space, H5P_DEFAULT, shown, H5P_DEFAULT);
+    is_made = is_made && H5Awrite(note, text, &title) >= 0 && other >= 0 &&
+              H5Dwrite(packed, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, values) >= 0;
+    for (const hid_t dataset : {eta, packed, other}) H5Dclose(dataset);
+    for (const hid_t list : {access, creation, shown}) H5Pclose(list);
+    for (const hid_t each : {space, scalar}) H5Sclose(each);
+    H5Aclose(note);
+    H5Tclose(text);
+    if (H5Fclose(file) < 0 || !is_made) throw std::runtime_error("cannot write " + path);
+}
+
+void add_readings(Seeds& seeds, const fs::path& folder) {
+    for (const format::StepDescription& description : descriptions())
+        seeds.add("reading", file_of(format::netcdf4(), description));
+    seeds.add("reading", mesh_file());
+    const std::string path = folder / "seed.h5";
+    for (const H5F_libver_t version : {H5F_LIBVER_EARLIEST, H5F_LIBVER_V18, H5F_LIBVER_V110}) {
+        make_foreign(path, version);
+        seeds.add("reading", content_of(path));
+    }
+    fs::remove(path);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -261,6 +357,7 @@ int main(int argc, char** argv) {
         add_gauge(seeds);
         add_store(seeds);
         add_seafloor(seeds, argv[1]);
+        add_readings(seeds, argv[1]);
     } catch (const std::exception& error) {
         std::cerr << "fuzz_seeds: " << error.what() << "\n";
         return 1;

@@ -178,6 +178,25 @@ TEST_P(ResumeTest, ALastStepThatCannotBeReadIsNamedAndStays) {
     barrier();
 }
 
+TEST_P(ResumeTest, AStepAfterWhichNumbersEndIsNamedAndStays) {
+    write_run({.method = "root"}, 0, 1);
+    const std::string last = "run_9223372036854775807.nc";
+    if (is_rank_0()) fs::copy_file(file(1), folder + "/" + last);
+    barrier();
+    const Error error =
+        error_of([&] { auto out = Output::create(comm, prefix(), {.method = GetParam(), .resume = true}); });
+    EXPECT_EQ(to_string(error.code()), to_string(ErrorCode::exists)) << error.what();
+    EXPECT_NE(std::string(error.what()).find(last + ": its step's number leaves none"), std::string::npos)
+        << error.what();
+    EXPECT_TRUE(is_same_everywhere(comm, error)) << error.what();
+    if (is_rank_0()) {
+        EXPECT_TRUE(fs::remove(folder + "/" + last));
+    }
+    barrier();
+    write_run({.method = GetParam(), .resume = true}, 2, 2);
+    expect_steps(3);
+}
+
 TEST_P(ResumeTest, APrefixWithoutStepsBeginsAtTheFirst) {
     write_run({.method = GetParam(), .resume = true}, 0, 1);
     expect_steps(2);

@@ -1,6 +1,8 @@
 // The file that shows a series as one data set.
 #include "output/series_view.hpp"
 
+#include <functional>
+
 #include "fixture.hpp"
 
 namespace hakobi::test {
@@ -113,7 +115,11 @@ TEST_F(ViewTest, FieldsComeAndGo) {
 TEST_F(ViewTest, ManyStepsAreShownByChapters) {
     constexpr std::int64_t num_steps = 2 * output::SeriesView::chapter_steps + 3;
     const std::vector<TestField> small = {{"eta", ValueType::float64, {2, 3}, even_blocks}};
+    const std::string chapter = folder + "/run.series.000256.nc";
     write_run({.method = "root"}, 0, num_steps - 2, small);
+    // What a crash leaves of a chapter is made anew.
+    if (is_rank_0()) fs::resize_file(chapter, fs::file_size(chapter) / 2);
+    barrier();
     write_run({.method = "root", .resume = true}, num_steps - 1, num_steps - 1, small);
     if (is_rank_0()) {
         const format::SeriesDescription series = shown();
@@ -122,7 +128,7 @@ TEST_F(ViewTest, ManyStepsAreShownByChapters) {
         EXPECT_EQ(series.sources[1].file, "run.series.000256.nc");
         EXPECT_EQ(series.sources[1].num_records, output::SeriesView::chapter_steps);
         EXPECT_EQ(series.sources[4].file, "run_000514.nc");
-        EXPECT_TRUE(fs::exists(folder + "/run.series.000256.nc"));
+        EXPECT_TRUE(format::netcdf4().read_series(chapter).ok());
     }
     barrier();
     write_run({.method = "root", .replace = true}, 0, 0, small);
@@ -130,6 +136,27 @@ TEST_F(ViewTest, ManyStepsAreShownByChapters) {
         EXPECT_EQ(names_in(folder), (std::vector<std::string>{"run_000000.nc"}));
     }
     expect_shown({0});
+}
+
+TEST_F(ViewTest, WhatACrashLeftOfItIsMadeAnew) {
+    write_run({.method = "root"}, 0, 0);
+    const std::vector<std::function<void(std::uintmax_t)>> tears = {
+        [&](std::uintmax_t) { fs::resize_file(view(), 0); },
+        [&](std::uintmax_t size) {
+            fs::resize_file(view(), 0);
+            fs::resize_file(view(), size);
+        },
+        [&](std::uintmax_t size) { fs::resize_file(view(), size - 1); },
+        [&](std::uintmax_t size) { fs::resize_file(view(), size / 2); }};
+    std::vector<std::int64_t> steps = {0};
+    for (const auto& tear : tears) {
+        if (is_rank_0()) tear(fs::file_size(view()));
+        barrier();
+        const int next = static_cast<int>(steps.size());
+        write_run({.method = "pipelined", .resume = true}, next, next);
+        steps.push_back(next);
+        expect_shown(steps);
+    }
 }
 
 TEST_F(ViewTest, WhatOthersHaveCalledSoIsNotReplaced) {

@@ -1,12 +1,15 @@
 #include "format/hdf5/read_driver.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
+#include <filesystem>
 #include <map>
 #include <memory>
 #include <new>
 #include <vector>
 
+#include "format/hdf5/hdf5.hpp"
 #include "storage/file.hpp"
 
 namespace hakobi::format {
@@ -16,6 +19,7 @@ struct Blocks {
     storage::FilePtr file;
     std::int64_t size_bytes = 0;
     std::map<std::int64_t, std::vector<std::byte>> read = {};  // by their places, cut at the file's end
+    int length_bytes = 0;  // that a length takes in the file; 0: not looked up
 };
 
 struct OpenedFile : DriverFile {
@@ -31,6 +35,12 @@ void tell(const Status& status) {
 H5FD_t* open_file(const char* name, unsigned flags, hid_t, haddr_t) {
     if ((flags & H5F_ACC_RDWR) != 0) return nullptr;
     try {
+        // What a link or a virtual data set names: opening a pipe waits for who writes to it.
+        std::error_code unknown;
+        if (std::filesystem::is_other(std::filesystem::status(name, unknown))) {
+            tell({ErrorCode::format, std::string(name) + ": it is no regular file"});
+            return nullptr;
+        }
         Result<storage::FilePtr> opened = storage::open_file(name, {});
         if (!opened.ok()) {
             tell(opened.status());
@@ -77,34 +87,77 @@ bool fetch(const Blocks& blocks, std::int64_t offset, std::byte* to, std::size_t
     return true;
 }
 
-herr_t read_file(H5FD_t* file, H5FD_mem_t, hid_t, haddr_t address, size_t size, void* buffer) {
+/// By blocks, each fetched once. Throws std::bad_alloc.
+bool read_blocks(Blocks& blocks, std::int64_t at, std::byte* to, std::int64_t left) {
     constexpr auto block_bytes = static_cast<std::int64_t>(ReadDriver::block_bytes);
-    Blocks& blocks = *file_of<OpenedFile>(file).blocks;
-    auto* to = static_cast<std::byte*>(buffer);
-    auto at = static_cast<std::int64_t>(address);
-    auto left = static_cast<std::int64_t>(size);
-    if (left >= block_bytes) return fetch(blocks, at, to, size) ? 0 : -1;
-    try {
-        while (left > 0) {
-            const std::int64_t begin = at / block_bytes * block_bytes;
-            std::vector<std::byte>& block = blocks.read[begin];
-            if (block.empty()) {
-                block.resize(static_cast<std::size_t>(block_bytes));
-                if (!fetch(blocks, begin, block.data(), block.size())) {
-                    blocks.read.erase(begin);
-                    return -1;
-                }
+    if (left >= block_bytes) return fetch(blocks, at, to, static_cast<std::size_t>(left));
+    while (left > 0) {
+        const std::int64_t begin = at / block_bytes * block_bytes;
+        std::vector<std::byte>& block = blocks.read[begin];
+        if (block.empty()) {
+            block.resize(static_cast<std::size_t>(block_bytes));
+            if (!fetch(blocks, begin, block.data(), block.size())) {
+                blocks.read.erase(begin);
+                return false;
             }
-            const std::int64_t part = std::min(left, begin + block_bytes - at);
-            std::memcpy(to, block.data() + (at - begin), static_cast<std::size_t>(part));
-            to += part;
-            at += part;
-            left -= part;
+        }
+        const std::int64_t part = std::min(left, begin + block_bytes - at);
+        std::memcpy(to, block.data() + (at - begin), static_cast<std::size_t>(part));
+        to += part;
+        at += part;
+        left -= part;
+    }
+    return true;
+}
+
+/// What the superblock says that a length takes: it is at the beginning, or at 512, 1024, 2048, … bytes.
+int length_bytes_of(Blocks& blocks) {
+    constexpr std::string_view signature = "\211HDF\r\n\032\n";
+    std::array<std::byte, 16> start{};
+    for (std::int64_t at = 0; blocks.length_bytes == 0 && at < blocks.size_bytes;
+         at = at == 0 ? 512 : 2 * at) {
+        if (!read_blocks(blocks, at, start.data(), std::ssize(start))) break;
+        if (std::memcmp(start.data(), signature.data(), signature.size()) != 0) continue;
+        blocks.length_bytes = std::to_integer<int>(start[std::to_integer<int>(start[8]) < 2 ? 14 : 10]);
+    }
+    return blocks.length_bytes;
+}
+
+std::optional<HeapCollection> collection_at(Blocks& blocks, std::int64_t at) {
+    const auto read = [&](std::int64_t offset, std::span<std::byte> bytes) {
+        return read_blocks(blocks, offset, bytes.data(), std::ssize(bytes));
+    };
+    return HeapCollection::read(read, at, blocks.size_bytes, length_bytes_of(blocks));
+}
+
+herr_t read_file(H5FD_t* file, H5FD_mem_t, hid_t, haddr_t address, size_t size, void* buffer) {
+    Blocks& blocks = *file_of<OpenedFile>(file).blocks;
+    const auto at = static_cast<std::int64_t>(address);
+    try {
+        if (!read_blocks(blocks, at, static_cast<std::byte*>(buffer), static_cast<std::int64_t>(size)))
+            return -1;
+        // HDF5 does not say what it reads here. Values that begin so are taken for a collection; hardly any do.
+        const bool is_collection = size >= heap_signature.size() &&
+                                   std::memcmp(buffer, heap_signature.data(), heap_signature.size()) == 0;
+        if (is_collection && !collection_at(blocks, at)) {
+            tell({ErrorCode::format, "a collection of its sequences (global heap) is damaged"});
+            return -1;
         }
     } catch (const std::bad_alloc&) {
         return -1;
     }
     return 0;
+}
+
+herr_t get_blocks(H5FD_t* file, hid_t, void** handle) {
+    *handle = file_of<OpenedFile>(file).blocks;
+    return 0;
+}
+
+Blocks& blocks_of(hid_t file) {
+    void* blocks = nullptr;
+    check(H5Fget_vfd_handle(file, H5P_DEFAULT, &blocks), "H5Fget_vfd_handle");
+    return *static_cast<Blocks*>(blocks);
 }
 
 herr_t refuse_write(H5FD_t*, H5FD_mem_t, hid_t, haddr_t, size_t, const void*) {
@@ -119,6 +172,7 @@ H5FD_class_t read_class() {
     driver.get_eof = get_end_of_file;
     driver.read = read_file;
     driver.write = refuse_write;
+    driver.get_handle = get_blocks;
     std::fill(std::begin(driver.fl_map), std::end(driver.fl_map), H5FD_MEM_DEFAULT);
     return driver;
 }
@@ -129,6 +183,21 @@ ReadDriver::ReadDriver() : driver_(read_class()) {}
 
 herr_t ReadDriver::use(hid_t file_access) const {
     return driver_.use(file_access);
+}
+
+std::optional<HeapCollection> ReadDriver::read_collection(hid_t object, std::uint64_t address) {
+    const Handle file(H5Iget_file_id(object), H5Fclose, "H5Iget_file_id");
+    Blocks& blocks = blocks_of(file);
+    const Handle creation(H5Fget_create_plist(file), H5Pclose, "H5Fget_create_plist");
+    hsize_t before = 0;  // what addresses count from
+    check(H5Pget_userblock(creation, &before), "H5Pget_userblock");
+    if (address > static_cast<std::uint64_t>(blocks.size_bytes)) return std::nullopt;
+    return collection_at(blocks, static_cast<std::int64_t>(before + address));
+}
+
+std::int64_t ReadDriver::size_of(hid_t object) {
+    const Handle file(H5Iget_file_id(object), H5Fclose, "H5Iget_file_id");
+    return blocks_of(file).size_bytes;
 }
 
 }  // namespace hakobi::format

@@ -5,6 +5,8 @@
 #include <filesystem>
 #include <string_view>
 
+#include "format/hdf5/sequences.hpp"
+#include "format/hdf5/virtual_sources.hpp"
 #include "storage/file.hpp"
 
 namespace hakobi::format {
@@ -21,6 +23,8 @@ constexpr std::array<std::string_view, 11> netcdfs_own = {"CLASS",
                                                           "_NCCOPY",
                                                           "_QuantizeBitGroom",
                                                           "_Netcdf4Coordinates"};
+/// Of an attribute.
+constexpr const char* nobodys_name = "hakobi: no attribute is called so";
 
 }  // namespace
 
@@ -100,13 +104,11 @@ std::string read_text(hid_t attribute, hid_t type) {
     if (num < 1) return {};
     std::string text;
     if (check(H5Tis_variable_str(type), "H5Tis_variable_str") > 0) {
-        const Handle memory(H5Tcopy(type), H5Tclose, "H5Tcopy");
-        std::vector<char*> pointers(static_cast<std::size_t>(num), nullptr);
-        check(H5Aread(attribute, memory, pointers.data()), "H5Aread");
-        for (const char* pointer : pointers) {
-            if (pointer != nullptr) text += (text.empty() ? "" : ", ") + std::string(pointer);
+        for (const std::vector<std::byte>& each : read_sequences(attribute, type)) {
+            const std::string_view whole(reinterpret_cast<const char*>(each.data()), each.size());
+            const std::string_view one = whole.substr(0, whole.find('\0'));
+            if (!one.empty()) text.append(text.empty() ? "" : ", ").append(one);
         }
-        check(H5Dvlen_reclaim(memory, space, H5P_DEFAULT, pointers.data()), "H5Dvlen_reclaim");
         return text;
     }
     text.resize(H5Tget_size(type) * static_cast<std::size_t>(num));
@@ -139,6 +141,9 @@ std::optional<Attribute> read_attribute(hid_t attribute) {
 
 Attributes attributes_of(hid_t object) {
     Attributes found;
+    // Looking for a name decodes them all, and fails where one is damaged. Opening by number would fail too, but HDF5 (1.10.8)
+    // then closes attributes that it had not yet put into its table.
+    check(H5Aexists(object, nobodys_name), "H5Aexists");
     H5O_info_t info;
     check(H5Oget_info(object, &info), "H5Oget_info");
     for (hsize_t i = 0; i < info.num_attrs; ++i) {
@@ -149,6 +154,8 @@ Attributes attributes_of(hid_t object) {
                          '\0');
         H5Aget_name(attribute, name.size() + 1, name.data());
         if (std::ranges::find(netcdfs_own, name) != netcdfs_own.end()) continue;
+        if (H5Aget_storage_size(attribute) > static_cast<hsize_t>(ReadDriver::size_of(object)))
+            throw Hdf5Failure("attribute " + name + " is larger than the file");
         if (std::optional<Attribute> value = read_attribute(attribute))
             found.emplace(name, *std::move(value));
     }
@@ -161,23 +168,97 @@ std::string text_attribute(const Attributes& attributes, const char* name) {
     return text != nullptr ? *text : std::string();
 }
 
-void locate(hid_t dataset, FoundField& field) {
+Handle open_dataset(hid_t where, const std::string& name) {
+    Handle dataset(H5Dopen2(where, name.c_str(), H5P_DEFAULT), H5Dclose, "H5Dopen2");
+    // Of other types no values are read, and HDF5 would read a fill value that is a sequence.
     const Handle type(H5Dget_type(dataset), H5Tclose, "H5Dget_type");
+    if (value_type_of(text_of_type(type))) refuse_loops(dataset);
+    return dataset;
+}
+
+std::string path_of(hid_t object) {
+    std::string path(static_cast<std::size_t>(check(H5Fget_name(object, nullptr, 0), "H5Fget_name")), '\0');
+    H5Fget_name(object, path.data(), path.size() + 1);
+    return path;
+}
+
+std::uint64_t place_of(hid_t object) {
+    H5O_info_t info;
+    check(H5Oget_info(object, &info), "H5Oget_info");
+#if H5_VERSION_GE(1, 12, 0) && !defined(H5_USE_110_API)
+    haddr_t address = HADDR_UNDEF;
+    check(H5VLnative_token_to_addr(object, info.token, &address), "H5VLnative_token_to_addr");
+    return address;
+#else
+    return info.addr;
+#endif
+}
+
+bool is_in_file(hid_t object, hid_t file) {
+    H5O_info_t its, files;
+    check(H5Oget_info(object, &its), "H5Oget_info");
+    check(H5Oget_info(file, &files), "H5Oget_info");
+    return its.fileno == files.fileno;
+}
+
+namespace {
+
+/// Whether the data set is the one that field.link names in field.file, and that file beside `file`.
+bool is_where_it_says(hid_t file, hid_t dataset, const FoundField& field) {
+    namespace fs = std::filesystem;
+    if (field.file.empty()) return is_in_file(dataset, file);
+    std::error_code unknown;
+    if (!fs::equivalent(path_of(dataset), fs::path(path_of(file)).parent_path() / field.file, unknown))
+        return false;
+    const OpenFile other(path_of(dataset));
+    const hid_t found = H5Dopen2(other.id(), field.link.c_str(), H5P_DEFAULT);
+    if (found < 0) return false;  // its name there is another
+    const Handle same(found, H5Dclose, "H5Dopen2");
+    return is_in_file(same, other.id()) && place_of(same) == place_of(dataset);
+}
+
+std::string why_library(hid_t dataset, hid_t type, const FoundField& field) {
     const Handle creation(H5Dget_create_plist(dataset), H5Pclose, "H5Dget_create_plist");
     const H5D_layout_t layout = H5Pget_layout(creation);
-    if (layout == H5D_CHUNKED) {
-        field.why_library = H5Pget_nfilters(creation) > 0 ? "chunked and filtered" : "chunked";
-    } else if (layout != H5D_CONTIGUOUS) {
-        field.why_library = layout == H5D_COMPACT ? "kept in the header" : "virtual";
-    } else if (H5Pget_external_count(creation) > 0) {
-        field.why_library = "kept in other files";
-    } else if (H5Tget_size(type) > 1 && H5Tget_order(type) != H5Tget_order(H5T_NATIVE_INT)) {
-        field.why_library = "of another byte order";
-    } else if (const haddr_t offset = H5Dget_offset(dataset); offset != HADDR_UNDEF) {
-        field.offset_bytes = static_cast<std::int64_t>(offset);
-    } else {
-        field.why_library = "not stored";
+    if (layout == H5D_CHUNKED) return H5Pget_nfilters(creation) > 0 ? "chunked and filtered" : "chunked";
+    if (layout != H5D_CONTIGUOUS) return layout == H5D_COMPACT ? "kept in the header" : "virtual";
+    if (H5Pget_external_count(creation) > 0) return "kept in other files";
+    if (check(H5Tequal(type, native_type(*field.type)), "H5Tequal") == 0)
+        return H5Tget_order(type) != H5Tget_order(H5T_NATIVE_INT) && H5Tget_size(type) > 1
+                   ? "of another byte order"
+                   : "numbers of another form";
+    return {};
+}
+
+}  // namespace
+
+void locate(hid_t file, hid_t dataset, FoundField& field) {
+    if (!is_where_it_says(file, dataset, field)) {
+        field.file.clear();
+        field.why_library = "kept in another file";
+        return;
     }
+    const Handle type(H5Dget_type(dataset), H5Tclose, "H5Dget_type");
+    field.why_library = field.type ? why_library(dataset, type, field) : "of a type of its own";
+    if (!field.why_library.empty()) return;
+    // Asked first: behind a user block HDF5 makes an offset of what has none.
+    H5D_space_status_t status = H5D_SPACE_STATUS_NOT_ALLOCATED;
+    check(H5Dget_space_status(dataset, &status), "H5Dget_space_status");
+    const haddr_t offset = H5Dget_offset(dataset);
+    if (status == H5D_SPACE_STATUS_NOT_ALLOCATED || offset == HADDR_UNDEF) {
+        field.why_library = "not stored";
+        return;
+    }
+    std::uint64_t bytes = H5Tget_size(type);
+    bool is_possible = true;
+    for (const std::int64_t length : extents_of(dataset))
+        is_possible =
+            is_possible && !__builtin_mul_overflow(bytes, static_cast<std::uint64_t>(length), &bytes);
+    const auto file_bytes = static_cast<std::uint64_t>(ReadDriver::size_of(dataset));
+    if (!is_possible || bytes > H5Dget_storage_size(dataset) || offset > file_bytes ||
+        bytes > file_bytes - offset)
+        throw Hdf5Failure("the values of " + field.shown.name + " are not in the file");
+    field.offset_bytes = static_cast<std::int64_t>(offset);
 }
 
 Status check_kind(const std::string& path) {

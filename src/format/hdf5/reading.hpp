@@ -59,7 +59,14 @@ Status with_file(const std::string& path, const char* kind, Body&& body) {
 /// All but those that netCDF keeps for itself.
 [[nodiscard]] Attributes attributes_of(hid_t object);
 [[nodiscard]] std::string text_attribute(const Attributes& attributes, const char* name);
-/// Where values are that may be read without the library.
-void locate(hid_t dataset, FoundField& field);
+/// Opens a data set whose extents and values may be asked for.
+[[nodiscard]] Handle open_dataset(hid_t where, const std::string& name);
+/// Of the file that an object is in, as HDF5 opened it: where links lead to another, that one's.
+[[nodiscard]] std::string path_of(hid_t object);
+/// Where an object begins in that file.
+[[nodiscard]] std::uint64_t place_of(hid_t object);
+[[nodiscard]] bool is_in_file(hid_t object, hid_t file);
+/// Where values are that may be read without the library: in `file`, or in the one that field.file names.
+void locate(hid_t file, hid_t dataset, FoundField& field);
 
 }  // namespace hakobi::format

@@ -166,6 +166,9 @@ class Netcdf4 final : public Format {
     [[nodiscard]] Result<SeriesDescription> read_series(const std::string& path) const override {
         return read_series_netcdf4(path);
     }
+    [[nodiscard]] bool is_series_or_rest(const std::string& path) const override {
+        return is_series_or_rest_netcdf4(path);
+    }
 };
 
 }  // namespace

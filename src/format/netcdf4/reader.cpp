@@ -7,17 +7,18 @@
 // Names that netCDF keeps for itself are not attributes.
 #include "format/netcdf4/reader.hpp"
 
-#include <hdf5_hl.h>
-
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstring>
 #include <limits>
+#include <map>
 
 #include "format/calendar.hpp"
 #include "format/hdf5/chunk_reader.hpp"
 #include "format/hdf5/hdf5.hpp"
 #include "format/hdf5/reading.hpp"
+#include "format/hdf5/sequences.hpp"
 
 namespace hakobi::format {
 namespace {
@@ -32,18 +33,54 @@ bool is_bare_scale(hid_t dataset) {
     return H5Tget_class(type) == H5T_STRING && read_text(attribute, type).starts_with(no_variable);
 }
 
-/// The last part of the name of the scale that is attached to a dimension; "" without one.
-std::string dimension_name(hid_t dataset, unsigned dimension) {
-    if (H5DSget_num_scales(dataset, dimension) < 1) return {};
-    std::string name;
-    const auto take = [](hid_t, unsigned, hid_t scale, void* out) -> herr_t {
-        std::array<char, 1024> text{};
-        if (H5Iget_name(scale, text.data(), text.size()) < 0) return -1;
-        *static_cast<std::string*>(out) = text.data();
-        return 1;
-    };
-    check(H5DSiterate_scales(dataset, dimension, nullptr, take, &name), "H5DSiterate_scales");
-    return name.substr(name.rfind('/') + 1);
+bool is_scale(hid_t dataset) {
+    if (H5Aexists(dataset, "CLASS") <= 0) return false;
+    const Handle attribute(H5Aopen(dataset, "CLASS", H5P_DEFAULT), H5Aclose, "H5Aopen");
+    const Handle type(H5Aget_type(attribute), H5Tclose, "H5Aget_type");
+    return H5Tget_class(type) == H5T_STRING && read_text(attribute, type) == "DIMENSION_SCALE";
+}
+
+std::vector<std::string> dataset_names(hid_t file) {
+    const Handle root(H5Gopen2(file, "/", H5P_DEFAULT), H5Gclose, "H5Gopen2");
+    std::vector<std::string> names = names_in(root);
+    // A link that leads nowhere is nobody's field.
+    std::erase_if(names, [&](const std::string& name) {
+        H5O_info_t info;
+        return H5Oget_info_by_name(file, name.c_str(), &info, H5P_DEFAULT) < 0 ||
+               info.type != H5O_TYPE_DATASET;
+    });
+    return names;
+}
+
+/// A file's scales, by where they begin.
+using Scales = std::map<std::uint64_t, std::string>;
+
+Scales scales_of(hid_t file) {
+    Scales scales;
+    for (const std::string& name : dataset_names(file)) {
+        const Handle dataset(H5Dopen2(file, name.c_str(), H5P_DEFAULT), H5Dclose, "H5Dopen2");
+        if (is_in_file(dataset, file) && is_scale(dataset)) scales.emplace(place_of(dataset), name);
+    }
+    return scales;
+}
+
+/// The names of the scales that are attached to a data set's dimensions; "" of one without.
+std::vector<std::string> dimension_names(hid_t dataset, std::size_t num_dims, const Scales& scales) {
+    std::vector<std::string> names(num_dims);
+    if (H5Aexists(dataset, "DIMENSION_LIST") <= 0) return names;
+    const Handle attribute(H5Aopen(dataset, "DIMENSION_LIST", H5P_DEFAULT), H5Aclose, "H5Aopen");
+    const Handle type(H5Aget_type(attribute), H5Tclose, "H5Aget_type");
+    if (H5Tget_class(type) != H5T_VLEN) return names;
+    const Handle member(H5Tget_super(type), H5Tclose, "H5Tget_super");
+    if (check(H5Tequal(member, H5T_STD_REF_OBJ), "H5Tequal") == 0) return names;
+    const std::vector<std::vector<std::byte>> lists = read_sequences(attribute, type);
+    for (std::size_t d = 0; d < std::min(num_dims, lists.size()); ++d) {
+        std::uint64_t address = 0;
+        if (lists[d].size() < sizeof(address)) continue;
+        std::memcpy(&address, lists[d].data(), sizeof(address));
+        if (const auto scale = scales.find(address); scale != scales.end()) names[d] = scale->second;
+    }
+    return names;
 }
 
 class Reader {
@@ -55,31 +92,20 @@ class Reader {
         step.time = std::numeric_limits<double>::quiet_NaN();
         step.attributes = attributes_of(file_);
         step.title = text_attribute(step.attributes, "title");
-        const std::vector<std::string> names = dataset_names();
+        const std::vector<std::string> names = dataset_names(file_);
+        scales_ = scales_of(file_);
         for (const std::string& name : names) {
-            const Handle dataset(H5Dopen2(file_, name.c_str(), H5P_DEFAULT), H5Dclose, "H5Dopen2");
-            if (H5DSis_scale(dataset) > 0) read_scale(dataset, name, step);
+            const Handle dataset = open_dataset(file_, name);
+            if (is_scale(dataset)) read_scale(dataset, name, step);
         }
         for (const std::string& name : names) {
-            const Handle dataset(H5Dopen2(file_, name.c_str(), H5P_DEFAULT), H5Dclose, "H5Dopen2");
-            if (H5DSis_scale(dataset) <= 0) read_field(dataset, name, step);
+            const Handle dataset = open_dataset(file_, name);
+            if (!is_scale(dataset)) read_field(dataset, name, step);
         }
         return step;
     }
 
   private:
-    [[nodiscard]] std::vector<std::string> dataset_names() const {
-        const Handle root(H5Gopen2(file_, "/", H5P_DEFAULT), H5Gclose, "H5Gopen2");
-        std::vector<std::string> names = names_in(root);
-        // A link that leads nowhere is nobody's field.
-        std::erase_if(names, [&](const std::string& name) {
-            H5O_info_t info;
-            return H5Oget_info_by_name(file_, name.c_str(), &info, H5P_DEFAULT) < 0 ||
-                   info.type != H5O_TYPE_DATASET;
-        });
-        return names;
-    }
-
     void read_scale(hid_t dataset, const std::string& name, FoundStep& step) {
         bool is_unlimited = false;
         const std::vector<std::int64_t> extents = extents_of(dataset, &is_unlimited);
@@ -106,6 +132,10 @@ class Reader {
         const Handle type(H5Dget_type(dataset), H5Tclose, "H5Dget_type");
         const H5T_class_t kind = H5Tget_class(type);
         if (!is_bare_scale(dataset) && (kind == H5T_FLOAT || kind == H5T_INTEGER)) {
+            // More than any of HDF5's own filters could have packed into the file.
+            constexpr std::int64_t most_packed = 1032;
+            if (extents[0] / most_packed > ReadDriver::size_of(dataset))
+                throw Hdf5Failure("the values of " + name + " are not in the file");
             axis.values.resize(static_cast<std::size_t>(extents[0]));
             check(H5Dread(dataset, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, axis.values.data()),
                   "H5Dread");
@@ -123,9 +153,9 @@ class Reader {
         field.type = value_type_of(field.shown.type);
         field.shown.shape = extents_of(dataset);
         field.shown.attributes = attributes_of(dataset);
-        for (std::size_t d = 0; d < field.shown.shape.size(); ++d) {
-            std::string name = dimension_name(dataset, static_cast<unsigned>(d));
-            field.shown.dims.push_back(name.empty() ? "dim_" + std::to_string(d) : std::move(name));
+        field.shown.dims = names_of_dimensions(dataset, field.shown.shape.size());
+        for (std::size_t d = 0; d < field.shown.dims.size(); ++d) {
+            if (field.shown.dims[d].empty()) field.shown.dims[d] = "dim_" + std::to_string(d);
         }
         if (!field.shown.dims.empty() && std::ranges::find(records_, field.shown.dims[0]) != records_.end()) {
             field.has_record = true;
@@ -133,12 +163,19 @@ class Reader {
             field.shown.shape.erase(field.shown.shape.begin());
         }
         field.shown.is_static = !field.has_record;
-        locate(dataset, field);
+        locate(file_, dataset, field);
         step.fields.push_back(std::move(field));
+    }
+
+    [[nodiscard]] std::vector<std::string> names_of_dimensions(hid_t dataset, std::size_t num_dims) const {
+        if (is_in_file(dataset, file_)) return dimension_names(dataset, num_dims, scales_);
+        const Handle other(H5Iget_file_id(dataset), H5Fclose, "H5Iget_file_id");
+        return dimension_names(dataset, num_dims, scales_of(other));
     }
 
     hid_t file_;
     Records kept_;
+    Scales scales_;
     std::vector<std::string> records_;
 };
 
@@ -156,15 +193,14 @@ Status read_values_netcdf4(const std::string& path, const FoundField& field, con
                            std::span<std::byte> values) {
     std::optional<Status> by_chunks;
     Status status = with_file(path, netcdf4_kind, [&](hid_t file) {
-        const std::string& name = field.link.empty() ? field.shown.name : field.link;
-        const Handle dataset(H5Dopen2(file, name.c_str(), H5P_DEFAULT), H5Dclose, "H5Dopen2");
+        const Handle dataset = open_dataset(file, field.link.empty() ? field.shown.name : field.link);
         std::vector<hsize_t> start(block.start.begin(), block.start.end());
         std::vector<hsize_t> count(block.count.begin(), block.count.end());
         if (field.has_record) {
             start.insert(start.begin(), 0);
             count.insert(count.begin(), 1);
         }
-        by_chunks = read_chunks(dataset, path, native_type(*field.type), start, count, values);
+        by_chunks = read_chunks(dataset, path_of(dataset), native_type(*field.type), start, count, values);
         if (by_chunks) return;
         const Handle from(H5Dget_space(dataset), H5Sclose, "H5Dget_space");
         if (!start.empty()) {

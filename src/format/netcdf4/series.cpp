@@ -312,4 +312,20 @@ Result<SeriesDescription> read_series_netcdf4(const std::string& path) {
     return series;
 }
 
+bool is_series_or_rest_netcdf4(const std::string& path) {
+    if (read_series_netcdf4(path).ok()) return true;
+    if (read_netcdf4(path, Records::all).ok()) return false;
+    // Torn or damaged. A crash leaves nothing, zeros, or a part, whose beginning has our mark.
+    Result<storage::FilePtr> file = storage::open_file(path, {});
+    if (!file.ok()) return false;
+    std::vector<std::byte> start(std::size_t{1} << 20);
+    const Result<std::int64_t> size = file.value()->size_bytes(), read = file.value()->read_at(start, 0);
+    if (!size.ok() || !read.ok()) return false;
+    start.resize(static_cast<std::size_t>(read.value()));
+    const std::string_view text(reinterpret_cast<const char*>(start.data()), start.size());
+    const bool is_whole_start = size.value() == read.value();
+    return (is_whole_start && text.find_first_not_of('\0') == std::string_view::npos) ||
+           text.find(mark) != std::string_view::npos;
+}
+
 }  // namespace hakobi::format

@@ -8,8 +8,9 @@
 
 namespace hakobi::format {
 
-/// Format::lay_out_series and Format::read_series; series.cpp says what is in the file.
+/// Format::lay_out_series, Format::read_series and Format::is_series_or_rest; series.cpp says what is in the file.
 Result<Layout> lay_out_series_netcdf4(const SeriesDescription& series, const std::string& folder);
 Result<SeriesDescription> read_series_netcdf4(const std::string& path);
+bool is_series_or_rest_netcdf4(const std::string& path);
 
 }  // namespace hakobi::format

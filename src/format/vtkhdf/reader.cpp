@@ -74,7 +74,7 @@ class Reader {
         }
     }
 
-    static FoundField read_field(hid_t group, const std::string& name, const std::string& path) {
+    FoundField read_field(hid_t group, const std::string& name, const std::string& path) const {
         FoundField field;
         field.shown.name = name;
         field.link = path + "/" + name;
@@ -89,14 +89,14 @@ class Reader {
                   "H5Lunpack_elink_val");
             field.file = file;
         }
-        const Handle dataset(H5Dopen2(group, name.c_str(), H5P_DEFAULT), H5Dclose, "H5Dopen2");
+        const Handle dataset = open_dataset(group, name);
         const Handle type(H5Dget_type(dataset), H5Tclose, "H5Dget_type");
         field.shown.type = text_of_type(type);
         field.type = value_type_of(field.shown.type);
         field.shown.shape = extents_of(dataset);
         field.shown.attributes = attributes_of(dataset);
         field.shown.dims.assign(field.shown.shape.size(), "components");
-        locate(dataset, field);
+        locate(file_, dataset, field);
         return field;
     }
 

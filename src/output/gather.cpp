@@ -140,7 +140,10 @@ Work find_work(std::string path) {
         work.folders.insert(path);
         return work;
     }
-    const bool is_folder = fs::is_directory(fs::status(path, error));
+    const fs::file_status found = fs::status(path, error);
+    const bool is_folder = fs::is_directory(found);
+    if (fs::exists(found) && !is_folder)
+        throw Error(ErrorCode::format, "cannot gather " + path + ": it is not a folder");
     if (is_folder) work.look_at(path);
     if (!work.empty()) return work;
     const std::string listed = is_folder ? path : folder_of(path);

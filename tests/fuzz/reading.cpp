@@ -78,7 +78,7 @@ void read_all(const std::string& prefix) {
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-    static const Folder folder;
+    const Folder folder;
     const __lsan::ScopedDisabler hdf5_loses_memory;  // where it fails
     const fuzz::FileOf file(fuzz::Input(data, size).bytes());
     folder.show(file.path());

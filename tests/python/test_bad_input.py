@@ -61,7 +61,7 @@ def damaged(draw: st.DrawFn, good: list[records.Record]) -> list[records.Record]
             holder = holder[key]
         what = draw(st.sampled_from(["replace", "replace", "remove", "double"]))
         if what == "replace":
-            holder[last] = draw(WEIRD)
+            holder[last] = copy.deepcopy(draw(WEIRD))  # it may be damaged in turn
         elif what == "remove":
             del holder[last]
         elif isinstance(holder, list):
@@ -121,6 +121,14 @@ def test_damaged_figures_are_refused_or_predicted_from(tmp_path: Path, lines: li
     trace, figures = write(tmp_path / "trace.jsonl", recorded(tmp_path)), write(tmp_path / "figures.jsonl", lines)
     run("bench", "replay", trace, "--figures", figures, "--repetitions", "0", "--json", tmp_path / "out.jsonl")
     (tmp_path / "out.jsonl").unlink(missing_ok=True)
+
+
+def test_a_figure_beyond_all_time_is_refused(tmp_path: Path) -> None:
+    lines = [line | {"median": 1.7e308} if "median" in line else line for line in MEASURED]
+    trace, figures = write(tmp_path / "trace.jsonl", recorded(tmp_path)), write(tmp_path / "figures.jsonl", lines)
+    result = run("bench", "replay", trace, "--figures", figures, "--repetitions", "0")
+    assert result.status == 2
+    assert "is no figure" in result.stderr
 
 
 @LENIENT

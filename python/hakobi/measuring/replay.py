@@ -89,6 +89,9 @@ def measure_figures(trace: Trace, budget_s: float, timeout_s: float) -> list[Rec
     return result
 
 
+_MOST_S = 1e9  #: of one message: what lies beyond is damage, and its sums would overflow
+
+
 def figures_of(lines: list[Record], contender: str) -> dict[tuple[str, int], prediction.Figures]:
     """(pattern, ranks) -> seconds over bytes, of the `measurement` records of one contender ("hot" or "cold"); the
     median of what was measured several times. Raises InputError for several transports, FormatError."""
@@ -100,7 +103,7 @@ def figures_of(lines: list[Record], contender: str) -> dict[tuple[str, int], pre
             transports.add(str(line.get("transport", "")))
             key = (str(line.get("pattern")), int(records.number(line, "ranks", where)))
             size, median = int(records.number(line, "bytes", where)), records.number(line, "median", where)
-            if size < 0 or median <= 0:
+            if size < 0 or not 0 < median <= _MOST_S:
                 raise FormatError(f"{where}: {median:g} s for {size} bytes is no figure")
             points[key][size].append(median)
     if len(transports) > 1:

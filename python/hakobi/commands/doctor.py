@@ -95,10 +95,11 @@ def command(
             try:
                 return probes.storage(folder)
             except StorageError as error:
-                refused.append(str(error))
-                return [machine.Fact(f"storage {folder}", "not measured", "note", str(error))]
+                why = f"{error}: make it, or correct its name" if folder in missing else str(error)
+                refused.append(why)
+                return [machine.Fact(f"storage {folder}", "not measured", "note", why)]
 
-        for folder in [folder for folder in folders if folder not in (*beds, *missing)] if folders else [Path.cwd()]:
+        for folder in [folder for folder in folders if folder not in beds] if folders else [Path.cwd()]:
             what = f"storage {folder}, where up to 1 GiB is written, read and removed"
             parts.append((what, partial(storage, folder), 8))
     facts: list[Fact] = []
@@ -117,7 +118,8 @@ def command(
         records.append(json_file, {"kind": "conditions", "benchmark": "doctor", "conditions": conditions.machine()})
         for fact in facts:
             records.append(json_file, {"kind": "fact", **asdict(fact)})
-    refused += [f"--storage {folder}: there is no such folder: make it, or correct its name" for folder in missing]
+    if quick:
+        refused += [f"--storage {folder}: there is no such folder: make it, or correct its name" for folder in missing]
     if folders and refused:
         raise StorageError("; ".join(refused))
     if stopped_at:

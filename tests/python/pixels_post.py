@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import h5py
+import matplotlib as mpl
 import numpy as np
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
@@ -157,7 +158,9 @@ def _of_picture(path: Path, out: Path, shape: tuple[int, ...]) -> Array:
 
     Figure.savefig = watched  # type: ignore[method-assign]
     try:
-        picture(path, out)
+        with mpl.rc_context():
+            mpl.rcdefaults()  # as in a process of its own, whatever other tests have drawn in this one
+            picture(path, out)
     finally:
         Figure.savefig = save  # type: ignore[method-assign]
     pixels = np.asarray(Image.open(out).convert("RGB"))

@@ -35,5 +35,6 @@ if [ "$flavour" = openmpi ]; then
     OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 "$mpiexec" --oversubscribe --bind-to none \
         --mca mpi_yield_when_idle 1 --mca btl tcp,self --mca pml ob1 -n "$num_ranks" "$@"
 else
-    UCX_TLS=tcp,self FI_PROVIDER=tcp "$mpiexec" -n "$num_ranks" "$@"
+    # Its own start looks for the shared memory of a node by name, and would end where that is each rank's own.
+    MPIR_CVAR_NOLOCAL=1 UCX_TLS=tcp,self FI_PROVIDER=tcp "$mpiexec" -n "$num_ranks" "$@"
 fi

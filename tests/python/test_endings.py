@@ -64,13 +64,13 @@ OPEN = {
 }
 
 
-def run_to_its_end(language: str, arguments: list[str], environment: dict[str, str]) -> launch.Finished:
+def run_to_its_end(language: str, arguments: list[str], environment: dict[str, str], ranks: int = 2) -> launch.Finished:
     program = Program(PROGRAMS / f"ending_{language}", FLAVOUR)
     if language == "python":
         program = Program(Path(sys.executable), FLAVOUR)
         arguments = [str(ROOT / "tests" / "endings" / "ending.py"), *arguments]
     slow = SLOW.environment(Program(PROGRAMS.parent / "bin" / "hakobi-gather", FLAVOUR), Path(arguments[-3]).parent)
-    return launch.run(program, arguments, 2, timeout_s=60, extra_environment=environment | slow)
+    return launch.run(program, arguments, ranks, timeout_s=60, extra_environment=environment | slow)
 
 
 def whole_steps(folder: Path) -> set[int]:
@@ -127,7 +127,9 @@ def test_accepted_steps_are_whole_completed_or_named(
         assert not list(tmp_path.glob("*.part")), opened.stderr
 
 
-def test_a_run_that_is_terminated_names_its_steps(tmp_path: Path) -> None:
-    finished = run_to_its_end("cpp", [str(tmp_path / "run"), "pipelined", "terminate"], {})
+@pytest.mark.parametrize(("ending", "ranks"), [("terminate", 1), ("exit", 2)])
+def test_the_last_line_names_the_steps(tmp_path: Path, ending: str, ranks: int) -> None:
+    """Of rank 0, unless the launcher kills it at once, as MPICH's does when another rank gets a signal."""
+    finished = run_to_its_end("cpp", [str(tmp_path / "run"), "pipelined", ending], {}, ranks)
     line = re.search(r"run: the program ends before steps? \d.*completes what is stored whole", finished.stderr)
     assert line, finished.stderr

@@ -59,10 +59,10 @@ inline void lower(std::atomic<std::int64_t>& value, std::int64_t to) {
 
 /// What the node's ranks (and, for an aggregator here, the other nodes) contribute to one cycle.
 struct CycleTally {
-    std::atomic<std::uint32_t> num_local;   ///< ranks of this node
-    std::atomic<std::uint32_t> num_remote;  ///< other nodes; set by the aggregator's rank
-    std::atomic<std::int64_t> bytes;        ///< of this node's ranks
-    std::atomic<std::uint64_t> boundaries;  ///< Coverage::boundaries of this node's ranks
+    std::atomic<std::uint32_t> num_local;                ///< ranks of this node
+    std::atomic<std::uint32_t> num_remote;               ///< other nodes; set by the aggregator's rank
+    std::atomic<std::int64_t> bytes;                     ///< of this node's ranks
+    std::atomic<std::uint64_t> boundaries;               ///< Coverage::boundaries of this node's ranks
     std::atomic<std::int64_t> wanted_begin, wanted_end;  ///< reading: where the first and the last piece lie
     /// [begin, end) in the file holds all pieces of one contribution.
     void want(std::int64_t begin, std::int64_t end) {

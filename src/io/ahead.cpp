@@ -14,10 +14,10 @@ constexpr std::int64_t never = std::numeric_limits<std::int64_t>::max();
 
 }  // namespace
 
-void Ahead::attach(const Comm& comm, ControlBlock* control, std::span<RankPlace> places) {
+void Ahead::attach(const Comm& comm, const SharedControl& control) {
     comm_ = comm;
-    control_ = control;
-    places_ = places;
+    control_ = &control.block();
+    places_ = control.places();
 }
 
 AheadTerms Ahead::grant(AheadTerms terms) {
@@ -44,9 +44,10 @@ void Ahead::stop() {
     terms_.is_granted = false;
 }
 
-bool Ahead::passes(std::int64_t number, bool is_write, const Region& file, bool is_error) {
+bool Ahead::passes(bool is_write, const Region& file, bool is_error) {
     const std::scoped_lock lock(mutex_);
     if (!terms_.is_granted) return false;
+    const std::int64_t number = num_calls_;
     next_number_ = number + 1;
     if (is_write == is_write_) {
         const bool is_plain = !is_error && file.num_pieces() <= 1 && fits(file.size_bytes());
@@ -61,11 +62,11 @@ bool Ahead::passes(std::int64_t number, bool is_write, const Region& file, bool 
     return false;
 }
 
-bool Ahead::passes_piece(std::int64_t number, bool is_write, std::int64_t length_bytes) {
+bool Ahead::passes_piece(bool is_write, std::int64_t length_bytes) {
     const std::scoped_lock lock(mutex_);
     if (!terms_.is_granted || is_write != is_write_ || !fits(length_bytes)) return false;
-    next_number_ = number + 1;
-    if (begins_before_closing(number) || is_before_the_meeting(number)) return true;
+    next_number_ = num_calls_ + 1;
+    if (begins_before_closing(num_calls_) || is_before_the_meeting(num_calls_)) return true;
     terms_.is_granted = false;
     return false;
 }
@@ -84,6 +85,14 @@ bool Ahead::is_before_the_meeting(std::int64_t number) {
 void Ahead::close_gate() {
     const std::scoped_lock lock(mutex_);
     if (terms_.is_granted) close(next_number_);
+}
+
+void Ahead::wait_for_left_calls() {
+    close_gate();
+    const std::int64_t num_ended = own_place().num_ended.load();
+    mpi::Wait wait(comm_);
+    for (const RankPlace& place : places_)
+        while (place.num_ended.load(std::memory_order_acquire) < num_ended) wait.pause();
 }
 
 // Step 3; nothing where another rank has been here.

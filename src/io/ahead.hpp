@@ -5,7 +5,7 @@
 #include <mutex>
 #include <span>
 
-#include "io/slots.hpp"
+#include "io/shared_control.hpp"
 
 namespace hakobi::io {
 
@@ -27,7 +27,7 @@ namespace hakobi::io {
 class Ahead {
   public:
     /// Where the node's memory is there; until then nothing may run ahead.
-    void attach(const Comm& comm, ControlBlock* control, std::span<RankPlace> places);
+    void attach(const Comm& comm, const SharedControl& control);
 
     /// The leader's, in a meeting of all: whether, and on which terms, the ranks run ahead from the next call on. `terms` are
     /// what this call would allow. Opens the gate.
@@ -35,14 +35,19 @@ class Ahead {
     /// Every rank's, after each meeting.
     void met(const AheadTerms& terms, bool is_write);
 
-    /// Whether this rank carries out its call `number` without a meeting. Each call but `stop`'s is asked for, once.
-    [[nodiscard]] bool passes(std::int64_t number, bool is_write, const Region& file, bool is_error);
+    /// Whether this rank carries out its next call without a meeting. Each call but `stop`'s is asked for, once.
+    [[nodiscard]] bool passes(bool is_write, const Region& file, bool is_error);
     /// The same of one piece that fits the terms; false, and not asked, where it does not.
-    [[nodiscard]] bool passes_piece(std::int64_t number, bool is_write, std::int64_t length_bytes);
+    [[nodiscard]] bool passes_piece(bool is_write, std::int64_t length_bytes);
     /// The next call meets, on all ranks.
     void stop();
+    /// This rank is through with a call, whichever way it went.
+    void end_call() { own_place().num_ended.store(++num_calls_, std::memory_order_release); }
     /// From some call on, the next if nobody is further, the ranks meet again. Any thread.
     void close_gate();
+    /// Waits until the node's other ranks are through with the calls that this one is through with; the ranks meet again. Any
+    /// thread.
+    void wait_for_left_calls();
 
   private:
     [[nodiscard]] bool begins_before_closing(std::int64_t number);
@@ -58,7 +63,8 @@ class Ahead {
     std::mutex mutex_;
     AheadTerms terms_;
     bool is_write_ = false;
-    std::int64_t next_number_ = 0;
+    std::int64_t num_calls_ = 0;    // that this rank is through with
+    std::int64_t next_number_ = 0;  // behind the call that it has begun
     // The leader's.
     std::int64_t num_calls_in_a_row_ = 0, num_needed_ = 1, num_alone_seen_ = 0;
     bool is_costly_alone_ = false;  // of the last terms

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <optional>
 #include <span>
 #include <utility>
 #include <vector>
@@ -12,7 +13,7 @@
 namespace hakobi::io {
 
 // Which ranks learn what of each other's file regions, between nodes: an aggregator learns of the bytes in its file domain,
-// and nobody else. Pure; engine_exchange.cpp sends. A description is one word that says for how long it holds, and
+// and nobody else. Pure; paths/two_phase.cpp sends. A description is one word that says for how long it holds, and
 // Region::to_words of the whole region or of its part in the domain, whichever is shorter.
 
 /// What one rank tells the aggregator of a file domain.
@@ -67,6 +68,12 @@ class HeldRegions {
   private:
     std::vector<OfRank> regions_;
     std::vector<int> nodes_;
+};
+
+/// What one rank has told others in a call, and what it holds as an aggregator.
+struct Descriptions {
+    std::optional<Describer> told = {};
+    HeldRegions held = {};
 };
 
 /// Bytes of an ordered region in one cycle.

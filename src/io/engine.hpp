@@ -2,83 +2,19 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <hakobi/comm.hpp>
-#include <hakobi/hints.hpp>
 #include <memory>
 #include <optional>
 #include <span>
-#include <string>
-#include <vector>
 
+#include "io/counters.hpp"
+#include "io/opened_file.hpp"
+#include "io/options.hpp"
+#include "io/request.hpp"
 #include "mpi/agree.hpp"
 #include "region/region.hpp"
-#include "storage/file.hpp"
 
 namespace hakobi::io {
-
-/// The file of an engine. It must exist (the caller made it).
-struct EngineFile {
-    std::string path;  ///< by which this rank opens it, when it has to; may differ between ranks
-    bool is_writable = false;
-    std::string shown = path;  ///< what messages call it
-    /// Ranks of one node that move their own pieces do not wait for each other's errors, as MPI lets them: what such a call
-    /// returns is the rank's own (Agreed::is_own). Equal on all ranks.
-    bool has_own_errors = false;
-};
-
-/// How the engine works on a file. docs/hints.md has the table.
-struct EngineOptions {
-    int cb_nodes = 0;                  ///< aggregators in all; 0: aggregators_per_node on every node
-    int aggregators_per_node = 0;      ///< "*:n" of cb_config_list; 0: chosen
-    std::int64_t cb_buffer_bytes = 0;  ///< one collective buffer; 0: chosen
-    int depth = 0;                   ///< collective buffers in flight an aggregator (hakobi_depth); 0: chosen
-    int io_threads = 0;              ///< I/O threads an aggregator (hakobi_io_threads); 0: chosen
-    std::string access = "threads";  ///< "threads", "uring" or "posix" (hakobi_access)
-    std::string shuffle = "auto";    ///< "auto", "always" or "never" (hakobi_shuffle)
-    std::int64_t striping_unit_bytes = 0;  ///< alignment of file domains; 0: asks the storage
-    std::int64_t async_budget_bytes =
-        256 << 20;  ///< asynchronous writes: collective buffers a node (hakobi_async_budget)
-    /// "auto": holes of a write are read and written back under a lock where that is cheaper than an access for each
-    /// run; "untouched": never (hakobi_holes, romio_ds_write).
-    std::string holes = "auto";
-    bool direct_io = false;  ///< O_DIRECT (hakobi_direct_io)
-    bool profile = false;    ///< a table of the counters on stderr at close (hakobi_profile)
-};
-
-/// Collective: rank 0's, on every rank. `internal` on a rank that cannot read them.
-[[nodiscard]] Result<EngineOptions> options_of_rank_0(const Comm& comm, const EngineOptions& options);
-/// Equal for equal options, and hardly for others; not negative. Local.
-[[nodiscard]] std::int64_t fingerprint(const EngineOptions& options);
-/// Options from hints over HAKOBI_HINTS over the defaults. invalid_argument for a value that cannot be read; unknown
-/// names are appended to `warnings`, names that MPI-IO reserves but the engine has no use for are not.
-Result<EngineOptions> engine_options(const Hints& hints, std::vector<std::string>& warnings);
-/// The values in force as hints: the same names, all of them set.
-[[nodiscard]] Hints hints_of(const EngineOptions& options);
-
-/// What one rank's calls on one engine cost so far; local.
-struct EngineCounters {
-    std::int64_t calls = 0, cycles = 0, direct_calls = 0;
-    std::int64_t user_bytes = 0;    ///< bytes of this rank's requests
-    std::int64_t copied_bytes = 0;  ///< bytes that this rank copied between its memory and collective buffers
-    std::int64_t pieces = 0;        ///< contiguous runs of those requests in the file
-    std::int64_t messages = 0;      ///< messages between nodes that this rank sent
-    std::int64_t message_bytes = 0;
-    std::int64_t storage_bytes = 0;  ///< bytes that this rank's threads moved to or from storage
-    std::int64_t filled_bytes = 0;   ///< of that: read back to be written around holes
-    double call_s = 0;               ///< inside collective calls
-    double plan_s = 0;               ///< of that: describing and planning
-    double copy_s = 0;               ///< of that: copying between memory and collective buffers
-    double wait_buffer_s =
-        0;                   ///< of that: waiting for a free collective buffer or for one that storage fills
-    double wait_peer_s = 0;  ///< of that: waiting for other ranks
-    double storage_s = 0;    ///< summed over I/O threads: inside file accesses
-    double storage_end_s = 0;  ///< when the last of the pipeline's was over, on now_s(); 0: none
-};
-
-/// Told to a writer when all that it stores of one call is stored: the file that it wrote to, and which writer it is of how
-/// many. Called once on each writer, on any thread, before the call's `wait` returns; not after an error of that writer.
-using WhenStored = std::function<void(storage::File& file, int writer, int num_writers)>;
 
 /// Collective reads and writes of one open file: two-phase I/O whose shuffle and file access overlap.
 ///

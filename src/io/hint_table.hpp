@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-#include "io/engine.hpp"
+#include "io/options.hpp"
 
 namespace hakobi::io {
 

@@ -8,8 +8,8 @@
 #include <span>
 
 #include "base/nearest.hpp"
-#include "io/engine.hpp"
 #include "io/hint_table.hpp"
+#include "io/options.hpp"
 #include "mpi/messages.hpp"
 
 namespace hakobi::io {

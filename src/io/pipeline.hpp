@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "base/timeline.hpp"
-#include "io/engine.hpp"
+#include "io/counters.hpp"
 #include "io/holes.hpp"
 #include "io/slots.hpp"
 #include "storage/access.hpp"

@@ -29,18 +29,31 @@ void Explainer::storage(const storage::Abilities& abilities) const {
     if (is_on_) std::fprintf(stderr, "hakobi: %s: on %s\n", path_.c_str(), words_of(abilities).c_str());
 }
 
-void Explainer::path(const PathChoice& choice, const RequestTotals& totals, bool is_write) {
+void Explainer::say(std::string& last, const std::string& text, const std::string& details) const {
+    if (text == last) return;
+    last = text;
+    std::fprintf(stderr, "hakobi: %s: %s%s\n", path_.c_str(), text.c_str(), details.c_str());
+}
+
+void Explainer::path(const Choice& choice, const RequestTotals& totals, bool is_write) {
+    if (!is_on_ || choice.path == Path::nothing) return;
+    const char* const how = choice.path == Path::own_pieces ? "directly, rank by rank"
+                            : choice.path == Path::mailbox  ? "through the leader's mailboxes"
+                                                            : "by the shuffle";
+    char details[160];
+    std::snprintf(
+        details, sizeof details, " (%lld ranks with data, %.3f MiB, pieces of %lld bytes or more on average)",
+        static_cast<long long>(totals.num_ranks_with_data), static_cast<double>(totals.size_bytes) / mib,
+        static_cast<long long>(totals.smallest_mean_piece_bytes));
+    say(last_path_, std::string(is_write ? "writing " : "reading ") + how + ": " + text_of(choice.why),
+        details);
+}
+
+void Explainer::alone(Why why, bool is_write, std::int64_t size_bytes) {
     if (!is_on_) return;
-    std::string text = std::string(is_write ? "writing " : "reading ");
-    text += choice.path == Path::direct ? "directly, rank by rank" : "by the shuffle";
-    text += std::string(": ") + choice.why;
-    if (text == last_path_) return;
-    last_path_ = text;
-    std::fprintf(stderr,
-                 "hakobi: %s: %s (%lld ranks with data, %.3f MiB, pieces of %lld bytes or more on average)\n",
-                 path_.c_str(), text.c_str(), static_cast<long long>(totals.num_ranks_with_data),
-                 static_cast<double>(totals.size_bytes) / mib,
-                 static_cast<long long>(totals.smallest_mean_piece_bytes));
+    say(last_path_,
+        std::string(is_write ? "writing" : "reading") + " without meeting other ranks: " + text_of(why),
+        " (" + std::to_string(size_bytes) + " bytes of this rank)");
 }
 
 void Explainer::phase(const Domains& domains, const NodeBuffers& buffers, const EngineOptions& options,
@@ -58,9 +71,7 @@ void Explainer::phase(const Domains& domains, const NodeBuffers& buffers, const 
                   static_cast<double>(domains.cycle_bytes) / mib,
                   static_cast<long long>(options.striping_unit_bytes), buffers.depth, options.access.c_str(),
                   options.io_threads, node_bytes / mib);
-    if (last_phase_ == text) return;
-    last_phase_ = text;
-    std::fprintf(stderr, "hakobi: %s: %s\n", path_.c_str(), text);
+    say(last_phase_, text, "");
 }
 
 namespace {
@@ -144,14 +155,13 @@ void CallLog::add(bool is_write, double start_s, double end_s, const EngineCount
                       after.wait_peer_s - before.wait_peer_s});
 }
 
-void report_at_close(const Comm& comm, const std::string& path, const ReportWishes& wants,
-                     const EngineCounters& counters, const CallLog& calls, Timeline& timeline) {
+void Account::report(const Comm& comm, const std::string& path) {
     if (wants.profile) {
         const auto all =
             mpi::gather(comm, {reinterpret_cast<const std::byte*>(&counters), sizeof counters}, 0);
         std::vector<EngineCounters> ranks(all.size());
         for (std::size_t r = 0; r < all.size(); ++r) std::memcpy(&ranks[r], all[r].data(), sizeof counters);
-        const auto logs = mpi::gather(comm, std::as_bytes(std::span(calls.calls())), 0);
+        const auto logs = mpi::gather(comm, std::as_bytes(std::span(call_log.calls())), 0);
         if (comm.rank() == 0) {
             print_profile(path, ranks);
             std::vector<std::vector<CallProfile>> by_rank;

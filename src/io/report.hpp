@@ -5,7 +5,9 @@
 #include <vector>
 
 #include "base/timeline.hpp"
-#include "io/engine.hpp"
+#include "io/choice.hpp"
+#include "io/counters.hpp"
+#include "io/options.hpp"
 #include "io/plan.hpp"
 #include "storage/abilities.hpp"
 
@@ -19,11 +21,16 @@ class Explainer {
     Explainer() = default;
     Explainer(int rank, std::string path);
     void storage(const storage::Abilities& abilities) const;
-    void path(const PathChoice& choice, const RequestTotals& totals, bool is_write);
+    void path(const Choice& choice, const RequestTotals& totals, bool is_write);
+    /// Of a call without a meeting, of which this rank knows only its own part.
+    void alone(Why why, bool is_write, std::int64_t size_bytes);
     void phase(const Domains& domains, const NodeBuffers& buffers, const EngineOptions& options,
                bool is_involved);
 
   private:
+    /// Once, until something else is said of it.
+    void say(std::string& last, const std::string& text, const std::string& details) const;
+
     bool is_on_ = false;
     std::string path_;
     std::string last_path_, last_phase_;
@@ -58,9 +65,17 @@ struct ReportWishes {
 };
 [[nodiscard]] bool is_profile_wanted(const EngineOptions& options);
 
-/// Collective: on rank 0's stderr the counters by rank and the calls, where that is asked for (hakobi_profile,
-/// HAKOBI_PROFILE=1), and the trace that HAKOBI_TRACE names.
-void report_at_close(const Comm& comm, const std::string& path, const ReportWishes& wants,
-                     const EngineCounters& counters, const CallLog& calls, Timeline& timeline);
+/// What is counted and told of one file's calls, by one rank.
+struct Account {
+    EngineCounters counters;
+    Timeline timeline;  ///< I/O threads add to it, too
+    CallLog call_log;
+    Explainer explainer;
+    ReportWishes wants;
+
+    /// Collective: on rank 0's stderr the counters by rank and the calls, where that is asked for (hakobi_profile,
+    /// HAKOBI_PROFILE=1), and the trace that HAKOBI_TRACE names.
+    void report(const Comm& comm, const std::string& path);
+};
 
 }  // namespace hakobi::io

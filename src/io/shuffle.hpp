@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "base/timeline.hpp"
+#include "io/counters.hpp"
 #include "io/descriptions.hpp"
-#include "io/engine.hpp"
 #include "io/node_parts.hpp"
 #include "io/pipeline.hpp"
 #include "io/plan.hpp"

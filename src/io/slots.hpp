@@ -7,7 +7,7 @@
 
 #include "base/futex.hpp"
 #include "base/thread.hpp"
-#include "io/plan.hpp"
+#include "io/choice.hpp"
 #include "node/team.hpp"
 #include "region/copy.hpp"
 
@@ -112,22 +112,11 @@ struct alignas(64) RankPlace {
     alignas(64) std::array<std::byte, mailbox_bytes> mail;
 };
 
-/// The requests that a rank may carry out without meeting the others (ahead.hpp): of one piece in the file, so large; or of
-/// none.
-struct AheadTerms {
-    bool is_granted = false;
-    bool is_costly_alone = false;  ///< fine pieces that a rank carries out alone: each waits for the storage
-    std::int64_t least_bytes = 0, most_bytes = std::numeric_limits<std::int64_t>::max();
-};
-
-/// What the leader finds in a round: phases follow; somebody has an error; it has served all requests by the mailboxes.
-enum class Verdict : std::int64_t { goes_on, error, served };
-
 /// The leader's word to its node at the end of a round.
 struct LeaderWord {
     RequestTotals totals;
+    Choice choice;
     AheadTerms ahead;
-    Verdict verdict = Verdict::goes_on;
     std::int64_t error_code = 0, error_rank = -1;
     node::SharedText error_text;
 };

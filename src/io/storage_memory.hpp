@@ -5,7 +5,7 @@
 #include <optional>
 #include <utility>
 
-#include "io/plan.hpp"
+#include "io/summary.hpp"
 #include "storage/concurrency.hpp"
 #include "storage/file.hpp"
 

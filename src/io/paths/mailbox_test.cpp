@@ -1,4 +1,4 @@
-#include "io/small.hpp"
+#include "io/paths/mailbox.hpp"
 #include "io/policy.hpp"
 
 #include <gtest/gtest.h>
@@ -46,7 +46,7 @@ class CountingFile final : public storage::File {
 void expect_read(CountingFile& file, const std::vector<Region>& regions) {
     std::vector<RankPlace> places(regions.size());
     for (std::size_t r = 0; r < regions.size(); ++r) {
-        ASSERT_TRUE(is_small(regions[r]));
+        ASSERT_TRUE(fits_mailbox(regions[r]));
         fill_mailbox(places[r], regions[r], {}, nullptr, false);
     }
     ASSERT_TRUE(serve_mailboxes(file, places, false).ok());

@@ -1,4 +1,4 @@
-#include "io/sieve.hpp"
+#include "io/paths/sieve.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -15,7 +15,7 @@ namespace {
 
 class Sieve {
   public:
-    Sieve(const Comm& comm, storage::File& file, const DirectRequest& request, bool may_fill_holes)
+    Sieve(const Comm& comm, storage::File& file, const PiecesRequest& request, bool may_fill_holes)
         : comm_(comm),
           file_(file),
           request_(request),
@@ -24,7 +24,7 @@ class Sieve {
           memory_(request.memory),
           window_(static_cast<std::size_t>(policy::sieve_window + page_bytes)) {}
 
-    DirectResult run() {
+    PiecesResult run() {
         at_.seek(request_.stream_begin);
         memory_.seek(request_.stream_begin);
         while (at_.stream() < request_.stream_end && result_.status.ok() && !is_over_) {
@@ -36,7 +36,7 @@ class Sieve {
             length_ = last.offset() + 1 - begin_;
             is_dense_ = data_bytes() == length_ && is_covered();
             if (!is_worth_it()) {
-                move_pieces();
+                move_by_pieces();
             } else if (request_.is_write) {
                 write_stretch();
             } else {
@@ -64,11 +64,11 @@ class Sieve {
         return {congruent_with(begin_, window_.data()), static_cast<std::size_t>(length_)};
     }
 
-    void move_pieces() {
-        DirectRequest pieces = request_;
+    void move_by_pieces() {
+        PiecesRequest pieces = request_;
         pieces.stream_begin = at_.stream();
         pieces.stream_end = stream_to_;
-        DirectResult moved = move_directly(comm_, file_, nullptr, 1, pieces);
+        PiecesResult moved = move_pieces(comm_, file_, nullptr, 1, pieces);
         is_over_ = moved.bytes < stream_to_ - at_.stream();
         result_.status = std::move(moved.status);
         result_.bytes += moved.bytes;
@@ -124,21 +124,21 @@ class Sieve {
 
     const Comm& comm_;
     storage::File& file_;
-    const DirectRequest& request_;
+    const PiecesRequest& request_;
     bool may_fill_holes_;
     Cursor at_, memory_;
     std::vector<std::byte> window_;
     std::int64_t begin_ = 0, length_ = 0, stream_to_ = 0;  // the stretch, and where in the stream it ends
     bool is_dense_ = false;                                // it has no holes
     bool is_over_ = false;                                 // the file's end
-    DirectResult result_;
+    PiecesResult result_;
 };
 
 }  // namespace
 
-DirectResult move_by_sieving(const Comm& comm, storage::File& file, const DirectRequest& request,
+PiecesResult move_by_sieving(const Comm& comm, storage::File& file, const PiecesRequest& request,
                              bool may_fill_holes) {
-    DirectResult result;
+    PiecesResult result;
     Status status = guarded("accessing the file", [&] {
         result = Sieve(comm, file, request, may_fill_holes).run();
         return Status();

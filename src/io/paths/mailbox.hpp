@@ -10,7 +10,7 @@
 namespace hakobi::io {
 
 /// Whether a request fits a mailbox.
-[[nodiscard]] bool is_small(const Region& file);
+[[nodiscard]] bool fits_mailbox(const Region& file);
 
 /// Puts the pieces, and for writing the data, of a small request into its rank's place.
 void fill_mailbox(RankPlace& place, const Region& file, const Region& memory, const std::byte* origin,

@@ -1,4 +1,4 @@
-#include "io/small.hpp"
+#include "io/paths/mailbox.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -68,7 +68,7 @@ Status read_run(storage::File& file, std::span<const Mail> run, std::int64_t end
 
 }  // namespace
 
-bool is_small(const Region& file) {
+bool fits_mailbox(const Region& file) {
     return file.size_bytes() <= mailbox_bytes && file.num_pieces() <= mailbox_pieces;
 }
 

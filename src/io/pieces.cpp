@@ -1,4 +1,4 @@
-#include "io/direct.hpp"
+#include "io/pieces.hpp"
 
 #include <algorithm>
 #include <mutex>
@@ -27,7 +27,7 @@ struct Chunk {
 class Mover {
   public:
     Mover(const Comm& comm, storage::File& file, storage::Access* access, int depth,
-          const DirectRequest& request)
+          const PiecesRequest& request)
         : comm_(comm),
           file_(file),
           access_(access),
@@ -41,7 +41,7 @@ class Mover {
         num_free_.store(static_cast<std::uint32_t>(depth));
     }
 
-    DirectResult run() {
+    PiecesResult run() {
         Cursor cursor(request_.file);
         cursor.seek(request_.stream_begin);
         memory_.seek(request_.stream_begin);
@@ -210,7 +210,7 @@ class Mover {
     const Comm& comm_;
     storage::File& file_;
     storage::Access* access_;
-    const DirectRequest& request_;
+    const PiecesRequest& request_;
     Cursor memory_;  // at the stream position of the next chunk
     std::vector<Chunk> chunks_;
     std::int64_t batch_bytes_ = 0;  // written since the gate was passed; 0: outside
@@ -219,15 +219,15 @@ class Mover {
     std::mutex mutex_;       // of what follows
     std::vector<Chunk*> free_;
     bool is_over_ = false;
-    DirectResult result_;
+    PiecesResult result_;
 };
 
 }  // namespace
 
-DirectResult move_directly(const Comm& comm, storage::File& file, storage::Access* access, int depth,
-                           const DirectRequest& request) {
+PiecesResult move_pieces(const Comm& comm, storage::File& file, storage::Access* access, int depth,
+                         const PiecesRequest& request) {
     if (request.stream_begin >= request.stream_end) return {};
-    DirectResult result;
+    PiecesResult result;
     Status status = guarded("accessing the file", [&] {
         result = Mover(comm, file, access, access != nullptr ? depth : 1, request).run();
         return Status();

@@ -10,7 +10,7 @@
 namespace hakobi::io {
 
 /// One rank's request, from a stream position on, carried out piece by piece without a shuffle.
-struct DirectRequest {
+struct PiecesRequest {
     const Region& file;
     const Region& memory;
     std::byte* origin = nullptr;
@@ -21,7 +21,7 @@ struct DirectRequest {
     node::Gate* gate = nullptr;          ///< passed for each batch of writes in line, where given
 };
 
-struct DirectResult {
+struct PiecesResult {
     Status status;
     std::int64_t bytes = 0;      ///< moved; reading: up to the end of the file
     std::int64_t num_calls = 0;  ///< file accesses
@@ -31,7 +31,7 @@ struct DirectResult {
 /// Moves the request. Where one piece of the file is in several runs of memory it goes through a buffer of one chunk.
 /// With `access`, up to `depth` chunks are under way at once; without, each call is made in line. Local; its waits are
 /// mpi::Wait's, with `comm`.
-DirectResult move_directly(const Comm& comm, storage::File& file, storage::Access* access, int depth,
-                           const DirectRequest& request);
+PiecesResult move_pieces(const Comm& comm, storage::File& file, storage::Access* access, int depth,
+                         const PiecesRequest& request);
 
 }  // namespace hakobi::io

@@ -1,4 +1,4 @@
-#include "io/sieve.hpp"
+#include "io/paths/sieve.hpp"
 
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -51,13 +51,13 @@ class SieveTest : public testing::Test {
         image.resize(std::max(file_size, static_cast<std::size_t>(region.end_bytes())));
         for (Cursor at(region); !at.at_end(); at.advance(at.remaining()))
             std::copy_n(data.begin() + at.stream(), at.remaining(), image.begin() + at.offset());
-        const DirectResult written = move_by_sieving(
+        const PiecesResult written = move_by_sieving(
             {}, *file, {region, memory, data.data(), 0, region.size_bytes(), true}, may_fill_holes);
         ASSERT_TRUE(written.status.ok()) << written.status.text();
         EXPECT_EQ(written.bytes, region.size_bytes());
         EXPECT_TRUE(file_bytes() == image);
         std::vector<std::byte> back(data.size());
-        const DirectResult read =
+        const PiecesResult read =
             move_by_sieving({}, *file, {region, memory, back.data(), 0, region.size_bytes(), false}, false);
         ASSERT_TRUE(read.status.ok()) << read.status.text();
         EXPECT_EQ(read.bytes, region.size_bytes());
@@ -103,7 +103,7 @@ TEST_F(SieveTest, ReadingEndsWithTheFile) {
     const Region region = Region::strided(0, 10'000, 100, Region::contiguous(0, 50));
     const Region memory = Region::contiguous(0, region.size_bytes());
     std::vector<std::byte> back(static_cast<std::size_t>(region.size_bytes()), std::byte{1});
-    const DirectResult read =
+    const PiecesResult read =
         move_by_sieving({}, *file, {region, memory, back.data(), 0, region.size_bytes(), false}, false);
     EXPECT_TRUE(read.status.ok());
     EXPECT_EQ(read.bytes, 3000 * 50 + 25);

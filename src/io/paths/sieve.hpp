@@ -1,6 +1,6 @@
 #pragma once
 
-#include "io/direct.hpp"
+#include "io/pieces.hpp"
 
 namespace hakobi::io {
 
@@ -8,7 +8,7 @@ namespace hakobi::io {
 /// pieces. A written stretch that the pieces do not fill is read before, under the file's lock on that range, so that holes
 /// keep what others put there, also meanwhile. A stretch of few pieces, and one that may not be filled (`may_fill_holes`, or
 /// no lock), is moved piece by piece. The file region is ordered, the storage serves from memory. Local; neither waits.
-DirectResult move_by_sieving(const Comm& comm, storage::File& file, const DirectRequest& request,
+PiecesResult move_by_sieving(const Comm& comm, storage::File& file, const PiecesRequest& request,
                              bool may_fill_holes);
 
 }  // namespace hakobi::io

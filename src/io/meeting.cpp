@@ -1,0 +1,157 @@
+#include "io/meeting.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/clock.hpp"
+#include "io/paths/mailbox.hpp"
+#include "io/pieces.hpp"
+#include "io/policy.hpp"
+#include "mpi/messages.hpp"
+#include "region/cursor.hpp"
+#include "storage/concurrency.hpp"
+
+namespace hakobi::io {
+
+RequestSummary Meeting::summary_of(const Request& request, const Progress& progress) const {
+    RequestSummary mine;
+    mine.service = file_.service();
+    mine.end_of_file = progress.end_of_file;
+    mine.leaves_holes = leaves_holes_.load(std::memory_order_relaxed) ? 1 : 0;
+    mine.error_code = static_cast<int>(progress.status.code());
+    if (!progress.status.ok()) return mine;
+    const Region& file = request.file;
+    const std::int64_t done = progress.bytes_done(request);
+    if (done >= file.size_bytes()) return mine;
+    mine.begin_bytes = file.begin_bytes();
+    mine.end_bytes = file.end_bytes();
+    mine.size_bytes = file.size_bytes() - done;
+    mine.num_pieces = file.num_pieces();
+    if (done == 0) return mine;
+    Cursor cursor(file);
+    cursor.seek(done);
+    mine.begin_bytes = cursor.offset();
+    // As many pieces are left as of the bytes.
+    const double left = static_cast<double>(mine.size_bytes) / static_cast<double>(file.size_bytes());
+    mine.num_pieces = std::max<std::int64_t>(1, std::llround(left * static_cast<double>(mine.num_pieces)));
+    return mine;
+}
+
+Met Meeting::hold(const Request& request, Progress& progress, bool is_first) {
+    const double start_s = now_s();
+    Met met =
+        comm_.num_nodes() == 1 ? on_node(request, progress, is_first) : between_nodes(request, progress);
+    const double end_s = now_s();
+    account_.counters.wait_peer_s += end_s - start_s;
+    account_.timeline.add({"agree on requests", 0, start_s, end_s});
+    progress.end_of_file = std::min(progress.end_of_file, met.totals.end_of_file);
+    file_.hear(met.totals.service);
+    return met;
+}
+
+Met Meeting::between_nodes(const Request& request, const Progress& progress) {
+    ReducedSummary sums = reduced(summary_of(request, progress), comm_.rank());
+    mpi::all_max_and_sum(comm_, sums.maxima, sums.sums);
+    Facts facts{.is_write = request.is_write, .is_hidden = request.is_hidden, .totals = total_of(sums)};
+    Met met{facts.totals, choose(setting_, facts), {}};
+    if (facts.totals.error_code != 0) met.agreed = mpi::agree(comm_, progress.status);
+    return met;
+}
+
+Met Meeting::on_node(const Request& request, Progress& progress, bool is_first) {
+    RankPlace& place = control_.own_place();
+    place.request = summary_of(request, progress);
+    const bool is_small = is_first && setting_.shuffle == ShuffleHint::automatic && progress.status.ok() &&
+                          progress.is_ordered && fits_mailbox(request.file);
+    place.is_small = is_small ? 1 : 0;
+    if (is_small) fill_mailbox(place, request.file, request.memory, request.origin, request.is_write);
+    if (!progress.status.ok()) place.error_text.set(progress.status.text());
+    control_.team().round([&] { lead(request, progress, is_first); });
+    const LeaderWord& word = control_.block().word;
+    ahead_.met(word.ahead, request.is_write);
+    Met met{word.totals, word.choice, {}};
+    if (word.error_code != 0) {
+        met.agreed.status =
+            Status(static_cast<ErrorCode>(word.error_code), std::string(word.error_text.get()));
+        met.agreed.rank = static_cast<int>(word.error_rank);
+    }
+    return met;
+}
+
+void Meeting::lead(const Request& request, Progress& progress, bool is_first) {
+    RankPlace& own = control_.own_place();
+    try_storage(request, progress);
+    own.request.service = file_.service();
+    if (!progress.status.ok() && own.request.error_code == 0) {
+        own.request.error_code = static_cast<int>(progress.status.code());
+        own.error_text.set(progress.status.text());
+    }
+    Facts facts = facts_of(request);
+    LeaderWord& word = control_.block().word;
+    word.totals = facts.totals;
+    word.error_code = facts.totals.error_code;
+    word.error_rank = facts.totals.error_rank;
+    if (word.error_rank >= 0)
+        word.error_text = control_.places()[static_cast<std::size_t>(word.error_rank)].error_text;
+    const bool has_waited = are_mailboxes_served(facts) && serve(facts);
+    // The call's later rounds leave it so, unless the storage was found to make requests wait.
+    if (is_first || word.error_code != 0 || facts.totals.service == Service::waits) {
+        const bool is_asked = is_first && word.error_code == 0;
+        word.ahead = ahead_.grant(is_asked ? terms_after(setting_, facts, has_waited) : AheadTerms());
+    }
+    facts.is_ahead_granted = word.ahead.is_granted;
+    word.choice = choose(setting_, facts);
+    if (word.choice.path == Path::two_phase) two_phase_.prepare(facts.totals);
+}
+
+// The leader carries out its first piece when all ranks have come and nobody has decided: what it took tells a page cache
+// from a disk. It is moved again with the rest: the position stays, so that file and memory are whole either way.
+void Meeting::try_storage(const Request& request, Progress& progress) {
+    const OwnRequest own{.is_write = request.is_write,
+                         .is_ordered = progress.is_ordered,
+                         .size_bytes = request.file.size_bytes(),
+                         .num_pieces = request.file.num_pieces(),
+                         .service = file_.service()};
+    if (!progress.status.ok() || !is_trial_wanted(setting_, own, request.is_hidden)) return;
+    progress.status = file_.need();
+    if (!progress.status.ok()) return;
+    const std::int64_t length = std::min<std::int64_t>(Cursor(request.file).remaining(), policy::tried);
+    const PiecesResult tried =
+        move_pieces(comm_, *file_, nullptr, 1,
+                    {request.file, request.memory, request.origin, 0, length, request.is_write, length});
+    file_.learn(tried.has_waited ? Service::waits : Service::from_memory);
+    progress.status = tried.status;
+}
+
+Facts Meeting::facts_of(const Request& request) const {
+    const std::span<RankPlace> places = control_.places();
+    std::vector<RequestSummary> requests;
+    for (const RankPlace& each : places) requests.push_back(each.request);
+    Facts facts{.is_write = request.is_write, .is_hidden = request.is_hidden, .totals = total_of(requests)};
+    facts.are_all_in_mailboxes =
+        std::ranges::all_of(places, [](const RankPlace& each) { return each.is_small != 0; });
+    facts.has_one_piece_a_rank =
+        std::ranges::all_of(requests, [](const RequestSummary& each) { return each.num_pieces <= 1; });
+    if (facts.are_all_in_mailboxes && facts.is_write && facts.totals.service != Service::from_memory)
+        facts.num_written_runs = num_written_runs(places);
+    return facts;
+}
+
+// Whether it has waited for the storage, of which nothing is known: what is known has been said.
+bool Meeting::serve(const Facts& facts) {
+    LeaderWord& word = control_.block().word;
+    std::optional<storage::ServiceClock> clock;
+    if (facts.totals.service == Service::unknown && may_run_ahead(setting_, facts)) clock.emplace();
+    const Status status = serve_mailboxes(*file_, control_.places(), facts.is_write);
+    storage::ServiceSample sample;
+    if (clock) clock->stop(sample);
+    word.error_code = static_cast<int>(status.code());
+    word.error_rank = status.ok() ? -1 : 0;
+    if (!status.ok()) word.error_text.set(status.text());
+    return sample.asleep_s > policy::waited_s;
+}
+
+}  // namespace hakobi::io

@@ -1,0 +1,86 @@
+#include "io/opening.hpp"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "base/timeline.hpp"
+#include "io/policy.hpp"
+#include "mpi/comm_state.hpp"
+#include "mpi/messages.hpp"
+
+namespace hakobi::io {
+namespace {
+
+int chosen(int asked, int otherwise) {
+    return asked > 0 ? asked : otherwise;
+}
+
+EngineOptions resolved(EngineOptions options, const Comm& comm) {
+    if (options.access == "posix")
+        options.depth = 1;  // the unpipelined original: one buffer, written in line
+    options.depth = chosen(options.depth, 8);
+    options.io_threads = chosen(options.io_threads, 4);
+    if (options.cb_buffer_bytes == 0) options.cb_buffer_bytes = 4 << 20;
+    int largest_node = 1;
+    for (const auto& ranks : comm.state().ranks_of_node)
+        largest_node = std::max(largest_node, static_cast<int>(ranks.size()));
+    options.aggregators_per_node = std::min(chosen(options.aggregators_per_node, 1), largest_node);
+    if (options.cb_nodes > 0) options.cb_nodes = std::min(options.cb_nodes, comm.size());
+    return options;
+}
+
+FileSetting setting_of(const Comm& comm, const EngineOptions& options, const EngineFile& file,
+                       bool shares_blocks) {
+    FileSetting setting;
+    setting.num_ranks = comm.size();
+    setting.is_one_node = comm.num_nodes() == 1;
+    setting.shuffle = options.shuffle == "always"  ? ShuffleHint::always
+                      : options.shuffle == "never" ? ShuffleHint::never
+                                                   : ShuffleHint::automatic;
+    setting.may_fill_holes = options.holes == "auto";
+    setting.is_direct_io = options.direct_io;
+    setting.has_own_errors = file.has_own_errors;
+    setting.shares_blocks = shares_blocks;
+    setting.cb_bytes = options.cb_buffer_bytes;
+    setting.large_piece_bytes = large_piece_bytes(options.striping_unit_bytes, options.cb_buffer_bytes);
+    return setting;
+}
+
+}  // namespace
+
+Opening agree_on_opening(const Comm& comm, const EngineOptions& options, const OpenedFile& file,
+                         Status& status) {
+    enum { failed, profile, trace, text, minus_text, stripe, block, num_words };
+    std::array<std::int64_t, num_words> words{};
+    words[failed] = status.ok() ? 0 : 1;
+    words[profile] = is_profile_wanted(options) ? 1 : 0;  // variables may be set for some ranks only
+    words[trace] = Timeline::is_wanted() ? 1 : 0;
+    words[text] = fingerprint(options);
+    words[minus_text] = -words[text];
+    if (comm.rank() == 0 && file.is_open())
+        words[stripe] = std::clamp(file->abilities().stripe_bytes, policy::least_stripe, policy::most_stripe);
+    if (file.is_open() && comm.num_nodes() > 1) words[block] = file->abilities().writer_block_bytes;
+    mpi::all_max(comm, words);
+    Opening opening;
+    opening.has_failed = words[failed] != 0;
+    opening.wants = {words[profile] != 0, words[trace] != 0};
+    EngineOptions agreed = options;
+    if (words[text] != -words[minus_text]) {
+        Result<EngineOptions> of_rank_0 = options_of_rank_0(comm, options);
+        if (!of_rank_0.ok()) status.keep_first(of_rank_0.status());
+        opening.has_failed = opening.has_failed || !of_rank_0.ok();  // all have the same text
+        agreed = of_rank_0.ok() ? std::move(of_rank_0).value() : EngineOptions{};
+    }
+    opening.is_cycle_chosen = agreed.cb_buffer_bytes == 0;
+    if (agreed.striping_unit_bytes == 0) agreed.striping_unit_bytes = words[stripe];
+    // Domains and cycles are whole blocks, where nodes may not write to one block at once.
+    const std::int64_t block_bytes = std::max<std::int64_t>(1, words[block]);
+    for (std::int64_t* bytes : {&agreed.striping_unit_bytes, &agreed.cb_buffer_bytes})
+        *bytes = (*bytes + block_bytes - 1) / block_bytes * block_bytes;
+    opening.options = resolved(std::move(agreed), comm);
+    opening.setting = setting_of(comm, opening.options, file.name(), block_bytes > 1);
+    return opening;
+}
+
+}  // namespace hakobi::io

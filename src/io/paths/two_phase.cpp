@@ -1,0 +1,163 @@
+#include "io/paths/two_phase.hpp"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/clock.hpp"
+#include "io/policy.hpp"
+#include "mpi/comm_state.hpp"
+#include "mpi/message_context.hpp"
+#include "mpi/nonblocking.hpp"
+#include "mpi/sparse_exchange.hpp"
+
+namespace hakobi::io::paths {
+
+TwoPhase::~TwoPhase() {
+    if (phase_) (void)Pipeline::wait({}, *phase_);  // the Comm may be free
+}
+
+void TwoPhase::choose_aggregators(bool is_cycle_chosen) {
+    is_cycle_chosen_ = is_cycle_chosen;
+    aggregators_ = Aggregators::choose(comm_, options_.cb_nodes, options_.aggregators_per_node);
+    crew_ = &Crew::of(comm_);
+}
+
+Domains TwoPhase::domains_of(const RequestTotals& totals) const {
+    const auto num_aggregators = static_cast<int>(aggregators_.ranks.size());
+    const std::int64_t span = totals.end_bytes - totals.begin_bytes;
+    // Enough cycles that the buffers in flight have something to do, also when there is little.
+    std::int64_t wanted = std::max(policy::smallest_cycle, span / num_aggregators / options_.depth);
+    if (totals.service == Service::from_memory && is_cycle_chosen_)
+        wanted = std::min(wanted, policy::cached_cycle);
+    wanted = std::min(wanted, options_.cb_buffer_bytes);
+    const std::int64_t cycle =
+        std::min(options_.cb_buffer_bytes,
+                 (wanted + policy::smallest_cycle - 1) / policy::smallest_cycle * policy::smallest_cycle);
+    const std::int64_t max_cycles =
+        std::min<std::int64_t>(max_cycles_of_phase, mpi::highest_tag(comm_) / comm_.num_nodes());
+    return make_domains(totals.begin_bytes, totals.end_bytes, num_aggregators, cycle,
+                        options_.striping_unit_bytes, max_cycles);
+}
+
+void TwoPhase::prepare(const RequestTotals& totals) {
+    reset(domains_of(totals).num_cycles);
+}
+
+void TwoPhase::reset(std::int64_t num_cycles) {
+    ControlBlock& control = control_.block();
+    for (std::int64_t c = 0; c < num_cycles; ++c) control.tallies[static_cast<std::size_t>(c)].reset();
+    control.end_of_file.store(no_end);
+    crew_->reset_staging();
+}
+
+Status TwoPhase::set_up_buffers(bool is_hidden) {
+    Crew::Wishes wishes{aggregators_.ranks, options_.cb_buffer_bytes, options_.depth, options_.access,
+                        options_.io_threads};
+    if (is_hidden) {
+        const std::int64_t budgeted =
+            options_.async_budget_bytes / options_.cb_buffer_bytes / aggregators_.most_of_a_node;
+        wishes.depth = static_cast<int>(std::clamp<std::int64_t>(budgeted, options_.depth, max_depth));
+    }
+    const double start_s = now_s();
+    Status status = crew_->set_up(comm_, wishes, aggregators_, file_.get(), control_.cores());
+    account_.timeline.add({"set up buffers", 0, start_s, now_s()});
+    is_usable_ = status.ok();
+    return status;
+}
+
+void TwoPhase::describe(const Region& file, const PhasePlan& plan, Descriptions& descriptions) {
+    const double start_s = now_s();
+    if (!descriptions.told) descriptions.told.emplace(file);
+    std::vector<mpi::WordsTo> messages;
+    for (const Description& description : descriptions.told->due(plan.domains, plan.local_index))
+        messages.push_back(
+            {plan.aggregators[static_cast<std::size_t>(description.domain)], description.words});
+    mpi::MessageContext context = mpi::MessageContext::of(comm_, mpi::MessageContext::Kind::descriptions);
+    HeldRegions& held = descriptions.held;
+    held.begin_phase(plan.domains);
+    std::vector<mpi::WordsFrom> received = mpi::sparse_exchange(comm_, context, messages);
+    for (mpi::WordsFrom& from : received) {
+        const int node = comm_.state().node_of_rank[static_cast<std::size_t>(from.rank)];
+        if (!held.hold(node, from.rank, from.words))
+            mpi::end_program("the request of rank " + std::to_string(from.rank) + " came unreadable");
+        from.words = {};
+    }
+    held.arrange();
+    const double end_s = now_s();
+    account_.counters.wait_peer_s += end_s - start_s;
+    account_.timeline.add({"describe requests", 0, start_s, end_s});
+}
+
+void TwoPhase::begin_accesses(const Request& request, const Choice& choice, const PhasePlan& plan, int domain,
+                              bool is_last) {
+    const auto local = static_cast<std::size_t>(plan.local_index[static_cast<std::size_t>(domain)]);
+    phase_ = std::make_shared<Phase>();
+    phase_->turns = plan.turns_of(domain, control_.block().tallies);
+    phase_->first_turn = plan.first_turns[local];
+    phase_->is_write = request.is_write;
+    phase_->may_fill_holes = choice.may_fill_holes && file_->abilities().locks_ranges;
+    phase_->file = file_.get();
+    phase_->end_of_file = &control_.block().end_of_file;
+    phase_->timeline = &account_.timeline;
+    if (request.stored != nullptr && is_last) {
+        phase_->when_stored = [told = *request.stored, file = file_.get(), domain,
+                               num = plan.domains.num_domains] { told(*file, domain, num); };
+    }
+    crew_->begin(comm_, phase_);
+}
+
+Status TwoPhase::carry_out(const Request& request, const Choice& choice, const RequestTotals& totals,
+                           Progress& progress) {
+    Status ready = set_up_buffers(request.is_hidden);
+    if (!ready.ok()) return ready;
+    const Region nothing;
+    const Region& file = progress.has_moved_own ? nothing : request.file;
+    PhasePlan plan;
+    plan.is_write = request.is_write;
+    plan.aggregators = aggregators_.ranks;
+    plan.local_index = aggregators_.local_index;
+    plan.domains = domains_of(totals);
+    const bool is_last = request.is_hidden && plan.domains.end_bytes >= totals.end_bytes;
+    const int domain = aggregators_.my_domain < plan.domains.num_domains ? aggregators_.my_domain : -1;
+    ControlBlock& control = control_.block();
+
+    if (comm_.num_nodes() > 1) describe(file, plan, progress.descriptions);
+    const double start_s = now_s();
+    node::Team& team = control_.team();
+    crew_->keep_turns_in_range(comm_, team);
+    if (comm_.num_nodes() > 1) team.round([&] { reset(plan.domains.num_cycles); });
+    const Shuffle::Others others{progress.descriptions.held, {control_.places(), comm_.node_rank()}};
+    const std::vector<CyclePart> parts = Shuffle::announce(comm_, plan, file, others, domain, control);
+    team.barrier();
+    plan.number_turns(control.tallies, crew_->next_turns());
+    if (domain >= 0) begin_accesses(request, choice, plan, domain, is_last);
+    progress.has_writers = is_last;
+    const double end_s = now_s();
+    account_.counters.plan_s += end_s - start_s;
+    account_.timeline.add({"plan", 0, start_s, end_s});
+    account_.explainer.phase(plan.domains, crew_->buffers(), options_, domain >= 0 || comm_.rank() == 0);
+
+    Shuffle shuffle(comm_, plan, crew_->buffers(), control, others, crew_->pipeline(), domain,
+                    account_.counters, account_.timeline, team.patience());
+    shuffle.run({file, request.memory, request.origin}, parts);
+    progress.position = plan.domains.end_bytes;
+    if (!is_last) wait(progress);
+    progress.end_of_file = std::min(progress.end_of_file, control.end_of_file.load());
+    return {};
+}
+
+void TwoPhase::wait(Progress& progress) {
+    if (!phase_) return;
+    const double start_s = now_s();
+    Status status = Pipeline::wait(comm_, *phase_);
+    account_.counters.wait_buffer_s += now_s() - start_s;
+    progress.status.keep_first(std::move(status));
+    // Before the ranks meet again, and another node writes beside what lies in this one's cache.
+    if (setting_.shares_blocks && file_.name().is_writable) progress.status.keep_first(file_->sync());
+    file_.set_service(crew_->learn(*file_, *phase_, file_.service()));
+    add_storage(*std::exchange(phase_, {}), account_.counters);
+}
+
+}  // namespace hakobi::io::paths

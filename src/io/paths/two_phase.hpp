@@ -1,0 +1,82 @@
+#pragma once
+
+#include <cstdint>
+#include <hakobi/comm.hpp>
+#include <memory>
+
+#include "io/choice.hpp"
+#include "io/crew.hpp"
+#include "io/opened_file.hpp"
+#include "io/options.hpp"
+#include "io/pipeline.hpp"
+#include "io/plan.hpp"
+#include "io/report.hpp"
+#include "io/request.hpp"
+#include "io/shared_control.hpp"
+#include "io/shuffle.hpp"
+
+namespace hakobi::io::paths {
+
+/// Two-phase I/O on one file: steps 3 to 5 of engine.cpp's head. Collective over all ranks where nothing else is said.
+class TwoPhase {
+  public:
+    TwoPhase(const Comm& comm, const FileSetting& setting, const EngineOptions& options, OpenedFile& file,
+             SharedControl& control, Account& account)
+        : comm_(comm),
+          setting_(setting),
+          options_(options),
+          file_(file),
+          control_(control),
+          account_(account) {}
+    /// Waits for what is under way. Local.
+    ~TwoPhase();
+    TwoPhase(const TwoPhase&) = delete;
+    TwoPhase& operator=(const TwoPhase&) = delete;
+
+    /// Who aggregates, once the options are agreed on. `is_cycle_chosen`: nobody has asked for a cb_buffer_size, and cycles may
+    /// be smaller.
+    void choose_aggregators(bool is_cycle_chosen);
+    [[nodiscard]] const Aggregators& aggregators() const { return aggregators_; }
+
+    /// The leader's, while the ranks of the only node meet.
+    void prepare(const RequestTotals& totals);
+    /// One phase of the call: moves this rank's data of it, or returns, alike on all ranks, why there can be no buffers.
+    Status carry_out(const Request& request, const Choice& choice, const RequestTotals& totals,
+                     Progress& progress);
+    /// Waits until this rank's accesses are over; what storage said goes to the progress. Local.
+    void wait(Progress& progress);
+
+    /// What a hidden call could not report any more: for the file's next call, once.
+    void leave_undone(Status status) { undone_ = std::move(status); }
+    [[nodiscard]] Status take_undone() { return std::exchange(undone_, {}); }
+    /// Local: this rank has accesses under way, or an error that nobody has heard of.
+    [[nodiscard]] bool has_pending() const { return phase_ != nullptr || !undone_.ok(); }
+    [[nodiscard]] const std::shared_ptr<Phase>& phase() const { return phase_; }
+    /// False once buffers or threads could not be had. Equal on all ranks.
+    [[nodiscard]] bool is_usable() const { return is_usable_; }
+
+  private:
+    Status set_up_buffers(bool is_hidden);
+    [[nodiscard]] Domains domains_of(const RequestTotals& totals) const;
+    void reset(std::int64_t num_cycles);
+    /// Collective, between nodes: sends this rank's region to the aggregators of the phase that need it, and receives.
+    void describe(const Region& file, const PhasePlan& plan, Descriptions& descriptions);
+    /// This aggregator's accesses begin.
+    void begin_accesses(const Request& request, const Choice& choice, const PhasePlan& plan, int domain,
+                        bool is_last);
+
+    const Comm& comm_;
+    const FileSetting& setting_;
+    const EngineOptions& options_;
+    OpenedFile& file_;
+    SharedControl& control_;
+    Account& account_;
+    Aggregators aggregators_;
+    Crew* crew_ = nullptr;  // the Comm's
+    bool is_cycle_chosen_ = true;
+    bool is_usable_ = true;
+    std::shared_ptr<Phase> phase_;  // of an aggregator, until it has been waited for
+    Status undone_;
+};
+
+}  // namespace hakobi::io::paths

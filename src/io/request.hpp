@@ -1,0 +1,55 @@
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <functional>
+#include <limits>
+#include <optional>
+
+#include "base/status.hpp"
+#include "io/descriptions.hpp"
+#include "region/region.hpp"
+#include "storage/file.hpp"
+
+namespace hakobi::io {
+
+/// Told to a writer when all that it stores of one call is stored: the file that it wrote to, and which writer it is of how
+/// many. Called once on each writer, on any thread, before the call's `wait` returns; not after an error of that writer.
+using WhenStored = std::function<void(storage::File& file, int writer, int num_writers)>;
+
+/// What one rank asks of a collective call: the n-th byte of `memory` is the n-th of `file`. Nothing changes it; what it
+/// refers to is lent until the call returns.
+struct Request {
+    bool is_write = false;
+    bool is_hidden = false;              ///< the call returns when the bytes are out of this rank's memory
+    const Region& file;                  ///< offsets from the start of the file
+    const Region& memory;                ///< offsets from `origin`
+    std::byte* origin = nullptr;         ///< only read from by a write
+    const WhenStored* stored = nullptr;  ///< of hidden writes; null: nobody wants to know
+};
+
+constexpr std::int64_t no_end = std::numeric_limits<std::int64_t>::max();
+
+/// How far a call has come on one rank. What a path has moved, and what is left, is known from here alone.
+struct Progress {
+    std::int64_t position = 0;          ///< in the file: the request's bytes before it are moved
+    std::int64_t end_of_file = no_end;  ///< lowest offset that is known to lie behind the file's end
+    std::optional<std::int64_t>
+        bytes_moved;             ///< where a path counted them; else they follow from `end_of_file`
+    bool is_ordered = true;      ///< else the rank moves its pieces by itself, whatever the others do,
+    bool has_moved_own = false;  ///< and has nothing left
+    bool has_writers = false;    ///< aggregators tell Request::stored
+    Status status = {};
+    Descriptions descriptions = {};  ///< between nodes: what the call's phases have told
+
+    [[nodiscard]] std::int64_t bytes_done(const Request& request) const {
+        if (has_moved_own) return request.file.size_bytes();
+        return position == 0 ? 0 : request.file.bytes_below(position);  // 0 also of pieces in no order
+    }
+    [[nodiscard]] std::int64_t bytes_read(const Request& request) const {
+        return bytes_moved.value_or(
+            std::min(request.file.size_bytes(), request.file.bytes_below(end_of_file)));
+    }
+};
+
+}  // namespace hakobi::io

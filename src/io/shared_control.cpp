@@ -1,0 +1,49 @@
+#include "io/shared_control.hpp"
+
+#include <new>
+
+namespace hakobi::io {
+namespace {
+
+// Waiting ranks may look for their word a while where each has a core of its own: waking one of an idle core takes as long
+// as writing some 200 KB. They give way to the I/O threads meanwhile.
+Patience patience_for(int node_size) {
+    return node_size <= num_cores() ? Patience{.spins = 2000, .yields = 500}
+                                    : Patience{.spins = 20, .yields = 16};
+}
+
+void clear(RankPlace& place) {
+    // The mail itself stays untouched: pages that nobody uses are never taken.
+    place.request = {};
+    place.num_ended.store(0, std::memory_order_relaxed);
+    place.num_begun.store(0, std::memory_order_relaxed);
+    place.num_alone.store(0, std::memory_order_relaxed);
+    place.is_small = place.num_mail_pieces = place.bytes_read = 0;
+}
+
+}  // namespace
+
+Status SharedControl::set_up(const Comm& comm) {
+    comm_ = comm;
+    const auto num_ranks = static_cast<std::size_t>(comm.node_size());
+    const auto bytes = static_cast<std::int64_t>(sizeof(ControlBlock) + sizeof(RankPlace) * num_ranks + 64);
+    Status status = node::NodeWindow::take(comm, bytes, window_);
+    if (!status.ok()) return status;
+    std::byte* memory = window_.data();
+    memory += (64 - reinterpret_cast<std::intptr_t>(memory) % 64) % 64;
+    places_ = {reinterpret_cast<RankPlace*>(memory + sizeof(ControlBlock)), num_ranks};
+    if (comm.node_rank() == 0) {
+        new (memory) ControlBlock{};
+        for (RankPlace& place : places_) clear(place);
+    }
+    block_ = reinterpret_cast<ControlBlock*>(memory);
+    own_place().cores = own_cores();
+    return {};
+}
+
+void SharedControl::join() {
+    for (const RankPlace& place : places_) cores_ = united(cores_, place.cores);
+    team_ = node::Team(comm_, &block_->team, patience_for(comm_.node_size()));
+}
+
+}  // namespace hakobi::io

@@ -1,0 +1,44 @@
+#pragma once
+
+#include <hakobi/comm.hpp>
+#include <span>
+
+#include "base/status.hpp"
+#include "base/thread.hpp"
+#include "io/slots.hpp"
+#include "node/node_window.hpp"
+#include "node/team.hpp"
+
+namespace hakobi::io {
+
+/// The control block that the ranks of a node share for one open file (slots.hpp), as one of them sees it.
+class SharedControl {
+  public:
+    /// Collective over the node's ranks: the leader lays the memory out. Nobody uses it before `join`, which follows a meeting
+    /// of all ranks. Returns the same on the node.
+    Status set_up(const Comm& comm);
+    void join();
+    /// Local: gives the memory back, or puts it aside for the Comm's next file (collective over the node's ranks).
+    void free() { window_.free(); }
+    void keep() { node::NodeWindow::keep(comm_, window_); }
+
+    [[nodiscard]] bool is_set_up() const { return block_ != nullptr; }
+    [[nodiscard]] ControlBlock& block() const { return *block_; }
+    [[nodiscard]] std::span<RankPlace> places() const { return places_; }
+    [[nodiscard]] RankPlace& own_place() const {
+        return places_[static_cast<std::size_t>(comm_.node_rank())];
+    }
+    /// Where any rank of the node may run.
+    [[nodiscard]] const CoreSet& cores() const { return cores_; }
+    [[nodiscard]] node::Team& team() { return team_; }
+
+  private:
+    Comm comm_;
+    node::NodeWindow window_;
+    ControlBlock* block_ = nullptr;
+    std::span<RankPlace> places_;
+    CoreSet cores_ = {};
+    node::Team team_;
+};
+
+}  // namespace hakobi::io

@@ -1,0 +1,60 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <limits>
+#include <span>
+
+namespace hakobi::io {
+
+/// How storage serves requests, as far as is known: the highest of the ranks' views holds.
+enum class Service : std::int64_t { unknown = -1, from_memory = 0, waits = 1 };
+
+/// What every rank tells the others of its request at the start of a phase.
+struct RequestSummary {
+    std::int64_t begin_bytes = 0, end_bytes = 0;  ///< of the file region; equal when there is nothing
+    std::int64_t size_bytes = 0;
+    std::int64_t num_pieces = 0;         ///< in the file
+    Service service = Service::unknown;  ///< what this rank knows of the storage
+    std::int64_t error_code = 0;         ///< ErrorCode of this rank
+    std::int64_t end_of_file =
+        std::numeric_limits<std::int64_t>::max();  ///< lowest offset seen behind the file's end
+    std::int64_t leaves_holes = 0;  ///< this rank may be writing into holes: nobody may fill them
+};
+
+/// What all ranks know of all requests.
+struct RequestTotals {
+    std::int64_t begin_bytes = 0, end_bytes = 0, size_bytes = 0;
+    std::int64_t largest_size_bytes = 0;         ///< a rank's
+    std::int64_t smallest_mean_piece_bytes = 0;  ///< over ranks with data; 2^63-1 without any
+    std::int64_t num_ranks_with_data = 0;
+    Service service = Service::unknown;  ///< the highest of the ranks' views
+    std::int64_t end_of_file = std::numeric_limits<std::int64_t>::max();
+    std::int64_t error_code = 0;  ///< the most severe
+    int error_rank = -1;          ///< the lowest rank with it
+    bool leaves_holes = false;    ///< some rank's wish
+    friend bool operator==(const RequestTotals&, const RequestTotals&) = default;
+};
+[[nodiscard]] RequestTotals total_of(std::span<const RequestSummary> requests);
+
+/// The same for ranks that do not see each other's summaries: what each gives to one reduction of few numbers, the maximum
+/// of each of `maxima` and the sum of each of `sums`. Of all ranks' together `total_of` makes the totals.
+struct ReducedSummary {
+    enum Maximum {
+        minus_begin,
+        end,
+        largest_size,
+        minus_mean_piece,
+        service,
+        minus_end_of_file,
+        error,
+        holes
+    };
+    enum Sum { size, ranks_with_data };
+    std::array<std::int64_t, holes + 1> maxima{};
+    std::array<std::int64_t, ranks_with_data + 1> sums{};
+};
+[[nodiscard]] ReducedSummary reduced(const RequestSummary& request, int rank);
+[[nodiscard]] RequestTotals total_of(const ReducedSummary& of_all_ranks);
+
+}  // namespace hakobi::io

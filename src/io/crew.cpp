@@ -5,6 +5,7 @@
 #include <mutex>
 #include <new>
 
+#include "io/plan.hpp"
 #include "io/storage_memory.hpp"
 #include "mpi/agree.hpp"
 #include "mpi/at_finalize.hpp"
@@ -128,21 +129,23 @@ void Crew::reset_staging() {
     }
 }
 
-void Crew::begin(const Comm& comm, const std::shared_ptr<Phase>& phase) {
+std::shared_ptr<Phase> Crew::begin(const Comm& comm, PhaseTask task) {
     // What the Access has learnt holds for one storage. Without another one for this it is used for both: slower, not wrong.
-    const std::uint64_t device = StorageMemory::device_of(*phase->file);
+    const std::uint64_t device = StorageMemory::device_of(*task.file);
     if (device != device_) {
         pipeline_->wait_for_all(comm);
         if (has_served_) remember();
-        auto access = storage::make_access(access_options(*phase->file));
+        auto access = storage::make_access(access_options(*task.file));
         if (access.ok()) {
             pipeline_->replace_access(std::move(access).value());
             has_new_access(device);
         }
     }
     has_served_ = true;
-    phase->access_number = access_number_;
+    task.access_number = access_number_;
+    auto phase = std::make_shared<Phase>(std::move(task));
     pipeline_->begin(comm, phase);
+    return phase;
 }
 
 void Crew::has_new_access(std::uint64_t device) {
@@ -160,7 +163,7 @@ Service Crew::remember() const {
 
 Service Crew::learn(const storage::File& file, const Phase& phase, Service before) const {
     const bool is_its_own =
-        pipeline_ && phase.access_number == access_number_ && StorageMemory::device_of(file) == device_;
+        pipeline_ && phase.task.access_number == access_number_ && StorageMemory::device_of(file) == device_;
     return is_its_own ? remember() : before;
 }
 

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "base/thread.hpp"
+#include "io/node_buffers.hpp"
 #include "io/pipeline.hpp"
-#include "io/shuffle.hpp"
 #include "mpi/comm_state.hpp"
 #include "node/node_window.hpp"
 #include "node/team.hpp"
@@ -64,7 +64,7 @@ class Crew final : public mpi::Attachment {
     /// The staging buffers' turns begin with the phase. The leader's, while the node's ranks meet.
     void reset_staging();
     /// This aggregator's phase begins.
-    void begin(const Comm& comm, const std::shared_ptr<Phase>& phase);
+    [[nodiscard]] std::shared_ptr<Phase> begin(const Comm& comm, PhaseTask task);
     /// Remembers, for later files, what this aggregator's Access has found out; returns how it has served the file's phase, and
     /// `before` where another Access did.
     Service learn(const storage::File& file, const Phase& phase, Service before) const;

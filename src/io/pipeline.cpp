@@ -45,11 +45,11 @@ Pipeline::~Pipeline() {
 }
 
 void Pipeline::begin(const Comm& comm, const std::shared_ptr<Phase>& phase) {
-    if (!phase->is_write) wait_for_all(comm);
-    const auto num_turns = static_cast<std::uint32_t>(phase->turns.size());
+    if (!phase->task.is_write) wait_for_all(comm);
+    const auto num_turns = static_cast<std::uint32_t>(phase->task.turns.size());
     phase->num_open.store(2 * num_turns, std::memory_order_relaxed);
     phase->num_accesses.store(num_turns, std::memory_order_relaxed);
-    if (num_turns == 0 && phase->when_stored) phase->when_stored();
+    if (num_turns == 0 && phase->task.when_stored) phase->task.when_stored();
     {
         const std::scoped_lock lock(mutex_);
         std::erase_if(phases_, [](const auto& each) { return each->is_over(); });
@@ -57,11 +57,11 @@ void Pipeline::begin(const Comm& comm, const std::shared_ptr<Phase>& phase) {
     }
     num_begun_.fetch_add(1, std::memory_order_release);
     futex_wake_all(num_begun_);
-    if (phase->is_write) return;
+    if (phase->task.is_write) return;
     const auto num_buffers = static_cast<std::uint32_t>(memory_.depth);
     const std::uint32_t end =
-        phase->first_turn + std::min(num_buffers, static_cast<std::uint32_t>(phase->turns.size()));
-    for (std::uint32_t turn = phase->first_turn; turn < end; ++turn) start_access(phase, turn);
+        phase->task.first_turn + std::min(num_buffers, static_cast<std::uint32_t>(phase->task.turns.size()));
+    for (std::uint32_t turn = phase->task.first_turn; turn < end; ++turn) start_access(phase, turn);
 }
 
 void Pipeline::wait_until_over(const Comm& comm, Phase& phase) {
@@ -136,7 +136,7 @@ std::shared_ptr<Phase> Pipeline::phase_of(std::uint32_t turn) {
         {
             const std::scoped_lock lock(mutex_);
             for (const std::shared_ptr<Phase>& phase : phases_)
-                if (turn >= phase->first_turn && turn < phase->end_turn()) return phase;
+                if (turn >= phase->task.first_turn && turn < phase->task.end_turn()) return phase;
         }
         if (is_ending_.load()) return nullptr;
         futex_wait_until(num_begun_, {}, [seen](std::uint32_t n) { return n != seen; });
@@ -151,14 +151,14 @@ void Pipeline::take(std::uint32_t b) {
     (void)slot.num_arrived.load(std::memory_order_acquire);
     const std::shared_ptr<Phase> phase = phase_of(turn);
     if (!phase) return;
-    if (phase->is_write) {
+    if (phase->task.is_write) {
         start_access(phase, turn);
     } else {
         // Everybody has collected this turn, so that the buffer may take its next one.
         const std::uint32_t next = turn + static_cast<std::uint32_t>(memory_.depth);
         slot.num_arrived.store(0, std::memory_order_relaxed);
         slot.turn.store(next, std::memory_order_release);
-        if (next < phase->end_turn()) start_access(phase, next);
+        if (next < phase->task.end_turn()) start_access(phase, next);
     }
     ended(*phase, {});
 }
@@ -168,11 +168,11 @@ void Pipeline::start_access(const std::shared_ptr<Phase>& phase, std::uint32_t t
     Job& job = jobs_[b];
     job.turn = turn_number;
     job.phase = phase;
-    const Turn& turn = phase->turn(turn_number);
+    const Turn& turn = phase->task.turn(turn_number);
     storage::Request& request = job.request;
     request = {};
-    request.is_write = phase->is_write;
-    request.file = phase->file;
+    request.is_write = phase->task.is_write;
+    request.file = phase->task.file;
     request.buffer = buffer(b);
     request.context = &job;
     request.done = [](storage::Request& done) {
@@ -180,13 +180,13 @@ void Pipeline::start_access(const std::shared_ptr<Phase>& phase, std::uint32_t t
         of.pipeline->finished(of);
     };
     const std::int64_t length = turn.end_bytes - turn.begin_bytes;
-    if (!phase->is_write || turn.is_dense) {
+    if (!phase->task.is_write || turn.is_dense) {
         request.extents.push_back({turn.at, turn.begin_bytes, length});
     } else {
         const ByteMarks marks = marks_of(b);
         request.holes = &job.holes.emplace(marks, buffer(b));
         request.extents = extents_of(marks, turn.begin_bytes,
-                                     {phase->may_fill_holes, access_->cost(false), access_->cost(true)});
+                                     {phase->task.may_fill_holes, access_->cost(false), access_->cost(true)});
     }
     if (phase->has_failed.load(std::memory_order_relaxed)) {
         finished(job);  // what follows an error is not written, and nobody waits for it
@@ -198,7 +198,7 @@ void Pipeline::start_access(const std::shared_ptr<Phase>& phase, std::uint32_t t
 void Pipeline::finished(Job& job) {
     // The buffer may come back with another job before the phase has heard of this one.
     const std::shared_ptr<Phase> phase = std::move(job.phase);
-    const Turn& turn = phase->turn(job.turn);
+    const Turn& turn = phase->task.turn(job.turn);
     storage::Request& request = job.request;
     const bool was_accessed = request.end_s > 0;
     if (was_accessed) {
@@ -210,18 +210,18 @@ void Pipeline::finished(Job& job) {
         while (latest_s < request.end_s &&
                !phase->storage_end_s.compare_exchange_weak(latest_s, request.end_s)) {
         }
-        phase->timeline->add({phase->is_write ? "write" : "read", request.thread + 1, request.start_s,
-                              request.end_s, job.turn - phase->first_turn});
+        phase->task.timeline->add({phase->task.is_write ? "write" : "read", request.thread + 1,
+                                   request.start_s, request.end_s, job.turn - phase->task.first_turn});
     }
     if (!request.status.ok()) phase->has_failed.store(true);
-    if (!phase->is_write && was_accessed && request.status.ok() &&
+    if (!phase->task.is_write && was_accessed && request.status.ok() &&
         request.transferred_bytes < turn.end_bytes - turn.begin_bytes) {
-        lower(*phase->end_of_file, turn.begin_bytes + request.transferred_bytes);
+        lower(*phase->task.end_of_file, turn.begin_bytes + request.transferred_bytes);
     }
     Status status = std::move(request.status);
     Slot& slot = memory_.state->slots[job.slot];
     std::uint32_t next_turn = job.turn | Slot::filled;
-    if (phase->is_write) {
+    if (phase->task.is_write) {
         if (!turn.is_dense) marks_of(job.slot).clear();
         slot.num_arrived.store(0, std::memory_order_relaxed);
         next_turn = job.turn + static_cast<std::uint32_t>(memory_.depth);
@@ -230,7 +230,7 @@ void Pipeline::finished(Job& job) {
     slot.turn.store(next_turn, std::memory_order_release);
     futex_wake_all(slot.turn);
     const bool is_last = phase->num_accesses.fetch_sub(1, std::memory_order_acq_rel) == 1;
-    if (is_last && phase->when_stored && !phase->has_failed.load()) phase->when_stored();
+    if (is_last && phase->task.when_stored && !phase->has_failed.load()) phase->task.when_stored();
     ended(*phase, std::move(status));
 }
 

@@ -12,6 +12,7 @@
 #include <optional>
 #include <span>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "base/timeline.hpp"
@@ -29,9 +30,8 @@ struct Turn {
     std::int64_t at = 0;    ///< reading: not 0 where nobody wants the cycle's first bytes
 };
 
-/// The accesses of one phase of one file at one aggregator: what it is, and how far it has come. The file's engine keeps
-/// it until the pipeline has waited for it.
-struct Phase {
+/// What one aggregator accesses in one phase of one file.
+struct PhaseTask {
     std::vector<Turn> turns;       ///< those from `first_turn` on, in order
     std::uint32_t first_turn = 0;  ///< turns are numbered on from phase to phase
     bool is_write = false;
@@ -47,8 +47,14 @@ struct Phase {
         return first_turn + static_cast<std::uint32_t>(turns.size());
     }
     [[nodiscard]] const Turn& turn(std::uint32_t number) const { return turns[number - first_turn]; }
+};
+
+/// Such a task, and how far it has come. The file's engine keeps it until the pipeline has waited for it.
+struct Phase {
+    explicit Phase(PhaseTask what) : task(std::move(what)) {}
     [[nodiscard]] bool is_over() const { return num_open.load(std::memory_order_acquire) == 0; }
 
+    const PhaseTask task;
     std::atomic<std::int64_t> storage_bytes{0}, storage_ns{0}, filled_bytes{0};
     std::atomic<double> storage_end_s{0};  ///< when the last access so far was over, on now_s()
     std::atomic<bool> has_failed{false};

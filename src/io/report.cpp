@@ -7,7 +7,7 @@
 #include <span>
 #include <vector>
 
-#include "io/shuffle.hpp"
+#include "io/node_buffers.hpp"
 #include "mpi/messages.hpp"
 
 namespace hakobi::io {

@@ -93,19 +93,19 @@ void TwoPhase::describe(const Region& file, const PhasePlan& plan, Descriptions&
 void TwoPhase::begin_accesses(const Request& request, const Choice& choice, const PhasePlan& plan, int domain,
                               bool is_last) {
     const auto local = static_cast<std::size_t>(plan.local_index[static_cast<std::size_t>(domain)]);
-    phase_ = std::make_shared<Phase>();
-    phase_->turns = plan.turns_of(domain, control_.block().tallies);
-    phase_->first_turn = plan.first_turns[local];
-    phase_->is_write = request.is_write;
-    phase_->may_fill_holes = choice.may_fill_holes && file_->abilities().locks_ranges;
-    phase_->file = file_.get();
-    phase_->end_of_file = &control_.block().end_of_file;
-    phase_->timeline = &account_.timeline;
+    PhaseTask task;
+    task.turns = plan.turns_of(domain, control_.block().tallies);
+    task.first_turn = plan.first_turns[local];
+    task.is_write = request.is_write;
+    task.may_fill_holes = choice.may_fill_holes && file_->abilities().locks_ranges;
+    task.file = file_.get();
+    task.end_of_file = &control_.block().end_of_file;
+    task.timeline = &account_.timeline;
     if (request.stored != nullptr && is_last) {
-        phase_->when_stored = [told = *request.stored, file = file_.get(), domain,
-                               num = plan.domains.num_domains] { told(*file, domain, num); };
+        task.when_stored = [told = *request.stored, file = file_.get(), domain,
+                            num = plan.domains.num_domains] { told(*file, domain, num); };
     }
-    crew_->begin(comm_, phase_);
+    phase_ = crew_->begin(comm_, std::move(task));
 }
 
 Status TwoPhase::carry_out(const Request& request, const Choice& choice, const RequestTotals& totals,
@@ -128,8 +128,17 @@ Status TwoPhase::carry_out(const Request& request, const Choice& choice, const R
     node::Team& team = control_.team();
     crew_->keep_turns_in_range(comm_, team);
     if (comm_.num_nodes() > 1) team.round([&] { reset(plan.domains.num_cycles); });
-    const Shuffle::Others others{progress.descriptions.held, {control_.places(), comm_.node_rank()}};
-    const std::vector<CyclePart> parts = Shuffle::announce(comm_, plan, file, others, domain, control);
+    const PhaseSite site{.comm = comm_,
+                         .plan = plan,
+                         .buffers = crew_->buffers(),
+                         .control = control,
+                         .held = progress.descriptions.held,
+                         .node = {control_.places(), comm_.node_rank()},
+                         .pipeline = crew_->pipeline(),
+                         .my_domain = domain,
+                         .counters = account_.counters,
+                         .timeline = account_.timeline};
+    const std::vector<CyclePart> parts = Shuffle::announce(site, file);
     team.barrier();
     plan.number_turns(control.tallies, crew_->next_turns());
     if (domain >= 0) begin_accesses(request, choice, plan, domain, is_last);
@@ -139,9 +148,7 @@ Status TwoPhase::carry_out(const Request& request, const Choice& choice, const R
     account_.timeline.add({"plan", 0, start_s, end_s});
     account_.explainer.phase(plan.domains, crew_->buffers(), options_, domain >= 0 || comm_.rank() == 0);
 
-    Shuffle shuffle(comm_, plan, crew_->buffers(), control, others, crew_->pipeline(), domain,
-                    account_.counters, account_.timeline, team.patience());
-    shuffle.run({file, request.memory, request.origin}, parts);
+    Shuffle(site, team.patience()).run({file, request.memory, request.origin}, parts);
     progress.position = plan.domains.end_bytes;
     if (!is_last) wait(progress);
     progress.end_of_file = std::min(progress.end_of_file, control.end_of_file.load());

@@ -151,7 +151,6 @@ class FloorTransfer final : public Transfer {
                 data_.assign(static_cast<std::size_t>(end_ - begin_ + page_bytes), std::byte{1});
             storage::AccessOptions options;
             options.num_threads = in_flight;
-            options.learnt = learnt_[is_write_ ? 1 : 0];  // the engine remembers it too
             auto access = storage::make_access(*file_, options);
             status.keep_first(access.ok() ? Status{} : access.status());
             if (access.ok()) access_ = std::move(access).value();
@@ -183,7 +182,6 @@ class FloorTransfer final : public Transfer {
         }
     }
     void close() override {
-        if (access_) learnt_[is_write_ ? 1 : 0] = access_->learnt();
         access_.reset();
         Status status = file_ ? file_->close() : Status{};
         file_.reset();
@@ -219,7 +217,6 @@ class FloorTransfer final : public Transfer {
     storage::FilePtr file_;
     std::unique_ptr<storage::Access> access_;
     std::vector<std::byte> data_;  // as much as the others have: touched, and too large for the caches
-    std::optional<storage::Concurrency> learnt_[2];  // reading, writing
     std::mutex mutex_;
     std::condition_variable done_;
     std::int64_t next_ = 0;

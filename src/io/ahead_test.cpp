@@ -9,7 +9,7 @@
 #include <thread>
 
 #include "io/engine_fixture.hpp"
-#include "io/storage_memory.hpp"
+#include "storage/storage_profile.hpp"
 
 namespace hakobi::io {
 namespace {
@@ -32,7 +32,7 @@ class Ahead : public EngineTest {
     void learn(Service service) const {
         struct stat info {};
         ASSERT_EQ(::stat(std::filesystem::path(path_).parent_path().c_str(), &info), 0);
-        StorageMemory::learn(info.st_dev, service, {});
+        storage::StorageProfile::of_device(info.st_dev)->set_service(service);
     }
 
     /// After calls that let the ranks run ahead: the storage is known from the first.

@@ -6,7 +6,6 @@
 #include <new>
 
 #include "io/plan.hpp"
-#include "io/storage_memory.hpp"
 #include "mpi/agree.hpp"
 #include "mpi/at_finalize.hpp"
 
@@ -42,7 +41,6 @@ Status Crew::set_up(const Comm& comm, const Wishes& wishes, const Aggregators& a
     if (is_as_wished) return {};
     if (pipeline_) {
         pipeline_->wait_for_all(comm);
-        if (has_served_) remember();
     }
     pipeline_.reset();
     buffers_ = {};
@@ -89,7 +87,6 @@ storage::AccessOptions Crew::access_options(const storage::File& file) const {
     options.num_threads = wishes_.io_threads;
     options.queue_depth = buffers_.depth;
     options.cores = cores_;
-    options.learnt = StorageMemory::of(file).of_limit(wishes_.io_threads);
     for (int b = 0; wishes_.access == "uring" && b < buffers_.depth; ++b) {
         options.buffers.emplace_back(buffers_.buffers[local_] + b * buffers_.cb_bytes,
                                      static_cast<std::size_t>(buffers_.cb_bytes));
@@ -108,7 +105,6 @@ Status Crew::start_pipeline(storage::File& file) {
     } catch (const std::exception& error) {  // no thread, or no memory, to be had
         return {ErrorCode::out_of_memory, std::string("starting the file access: ") + error.what()};
     }
-    has_new_access(StorageMemory::device_of(file));
     return {};
 }
 
@@ -130,41 +126,13 @@ void Crew::reset_staging() {
 }
 
 std::shared_ptr<Phase> Crew::begin(const Comm& comm, PhaseTask task) {
-    // What the Access has learnt holds for one storage. Without another one for this it is used for both: slower, not wrong.
-    const std::uint64_t device = StorageMemory::device_of(*task.file);
-    if (device != device_) {
-        pipeline_->wait_for_all(comm);
-        if (has_served_) remember();
-        auto access = storage::make_access(access_options(*task.file));
-        if (access.ok()) {
-            pipeline_->replace_access(std::move(access).value());
-            has_new_access(device);
-        }
-    }
-    has_served_ = true;
-    task.access_number = access_number_;
     auto phase = std::make_shared<Phase>(std::move(task));
     pipeline_->begin(comm, phase);
     return phase;
 }
 
-void Crew::has_new_access(std::uint64_t device) {
-    device_ = device;
-    has_served_ = false;
-    ++access_number_;
-}
-
-Service Crew::remember() const {
-    const storage::Access& access = pipeline_->access();
-    const Service service = access.storage_blocks() ? Service::waits : Service::from_memory;
-    StorageMemory::learn(device_, service, access.learnt());
-    return service;
-}
-
-Service Crew::learn(const storage::File& file, const Phase& phase, Service before) const {
-    const bool is_its_own =
-        pipeline_ && phase.task.access_number == access_number_ && StorageMemory::device_of(file) == device_;
-    return is_its_own ? remember() : before;
+Service Crew::service_of(storage::File& file) const {
+    return file.profile().blocks(pipeline_->access().thread_limit()) ? Service::waits : Service::from_memory;
 }
 
 class Crew::EndAtFinalize {

@@ -65,9 +65,8 @@ class Crew final : public mpi::Attachment {
     void reset_staging();
     /// This aggregator's phase begins.
     [[nodiscard]] std::shared_ptr<Phase> begin(const Comm& comm, PhaseTask task);
-    /// Remembers, for later files, what this aggregator's Access has found out; returns how it has served the file's phase, and
-    /// `before` where another Access did.
-    Service learn(const storage::File& file, const Phase& phase, Service before) const;
+    /// How the storage of a file serves this aggregator's accesses.
+    [[nodiscard]] Service service_of(storage::File& file) const;
 
     [[nodiscard]] const NodeBuffers& buffers() const { return buffers_; }
     [[nodiscard]] Pipeline* pipeline() { return pipeline_.get(); }  ///< null: this rank does not aggregate
@@ -77,8 +76,6 @@ class Crew final : public mpi::Attachment {
   private:
     Status start_pipeline(storage::File& file);
     [[nodiscard]] storage::AccessOptions access_options(const storage::File& file) const;
-    void has_new_access(std::uint64_t device);
-    Service remember() const;  ///< what the Access, which has served, has found out
     /// Ends the threads of all crews of the process when MPI_Finalize begins: it may take memory away that MPI has given.
     /// Local.
     class EndAtFinalize;
@@ -90,10 +87,6 @@ class Crew final : public mpi::Attachment {
     CoreSet cores_ = {};
     std::vector<std::uint32_t> next_turns_;
     std::size_t local_ = 0;  // this rank's index among the node's aggregators, where it has a pipeline
-    // Of the pipeline's Access: the storage that it knows, whether it has served, and its number among all of this crew's.
-    std::uint64_t device_ = 0;
-    bool has_served_ = false;
-    int access_number_ = 0;
     std::unique_ptr<Pipeline> pipeline_;
 };
 

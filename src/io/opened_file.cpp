@@ -9,7 +9,6 @@
 #include <thread>
 #include <utility>
 
-#include "io/storage_memory.hpp"
 #include "mpi/messages.hpp"
 
 namespace hakobi::io {
@@ -25,7 +24,7 @@ Status OpenedFile::need() {
     auto opened = storage::open_file(name_.path, mode);
     if (!opened.ok()) return opened.status();
     file_ = std::move(opened).value();
-    hear(StorageMemory::of(*file_).service);
+    hear(file_->profile().service());
     return {};
 }
 
@@ -60,7 +59,7 @@ Status OpenedFile::close() {
 
 void OpenedFile::learn(Service service) {
     service_ = service;
-    StorageMemory::learn(*file_, service);
+    file_->profile().set_service(service);
 }
 
 }  // namespace hakobi::io

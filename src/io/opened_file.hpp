@@ -21,7 +21,7 @@ struct EngineFile {
 };
 
 /// An engine's file on one rank, opened when this rank has to access it, and what is known of its storage: as much as any file of
-/// that device has taught this process (storage_memory.hpp), or the other ranks have said.
+/// that device has taught this process (storage/storage_profile.hpp), or the other ranks have said.
 class OpenedFile {
   public:
     OpenedFile(const Comm& comm, EngineFile name, bool is_direct_io)
@@ -42,7 +42,6 @@ class OpenedFile {
     [[nodiscard]] Service service() const { return service_; }
     /// What another rank knows holds here, too.
     void hear(Service service) { service_ = std::max(service_, service); }
-    void set_service(Service service) { service_ = service; }
     /// What accesses of this rank have shown: remembered for the device's other files. The file is open.
     void learn(Service service);
 

@@ -83,10 +83,6 @@ Status Pipeline::wait(const Comm& comm, Phase& phase) {
     return std::exchange(phase.status, {});
 }
 
-void Pipeline::replace_access(std::unique_ptr<storage::Access> access) {
-    access_ = std::move(access);
-}
-
 void Pipeline::restart_turns(const Comm& comm) {
     wait_for_all(comm);
     {
@@ -184,9 +180,12 @@ void Pipeline::start_access(const std::shared_ptr<Phase>& phase, std::uint32_t t
         request.extents.push_back({turn.at, turn.begin_bytes, length});
     } else {
         const ByteMarks marks = marks_of(b);
+        storage::StorageProfile& profile = phase->task.file->profile();
+        const int limit = access_->thread_limit();
         request.holes = &job.holes.emplace(marks, buffer(b));
-        request.extents = extents_of(marks, turn.begin_bytes,
-                                     {phase->task.may_fill_holes, access_->cost(false), access_->cost(true)});
+        request.extents =
+            extents_of(marks, turn.begin_bytes,
+                       {phase->task.may_fill_holes, profile.cost(limit, false), profile.cost(limit, true)});
     }
     if (phase->has_failed.load(std::memory_order_relaxed)) {
         finished(job);  // what follows an error is not written, and nobody waits for it

@@ -39,7 +39,6 @@ struct PhaseTask {
     storage::File* file = nullptr;
     std::atomic<std::int64_t>* end_of_file = nullptr;  ///< shared: lowered when a read comes back short
     Timeline* timeline = nullptr;
-    int access_number = 0;  ///< the crew's, of the Access that serves it
     std::function<void()>
         when_stored;  ///< called by the thread that ends the last access, unless one has failed
 
@@ -97,8 +96,6 @@ class Pipeline {
     /// The same, and leaves the error there.
     static void wait_until_over(const Comm& comm, Phase& phase);
     void wait_for_all(const Comm& comm);
-    /// All that was begun is over.
-    void replace_access(std::unique_ptr<storage::Access> access);
     /// Numbers turns from 0 again, once all that was begun is over. No rank of the node may have deposited meanwhile.
     void restart_turns(const Comm& comm);
 

@@ -12,7 +12,7 @@ namespace hakobi::io::policy {
 using Bytes = std::int64_t;
 constexpr Bytes kib = 1 << 10, mib = 1 << 20;
 
-// --- Which path a call takes (plan.cpp) ---------------------------------------------------------------------------------
+// --- Which path a call takes (choice.cpp) -------------------------------------------------------------------------------
 /// Mean piece from which writing directly beats the shuffle where storage serves from memory: rows of 25 KB lose to the
 /// inode's lock, 1.3 against 1.6 GB/s (D4).
 constexpr Bytes direct_write_piece = 256 * kib;
@@ -31,7 +31,7 @@ constexpr std::int64_t short_request_written_pieces = 32;
 constexpr Bytes sparse_piece = 4 * kib;
 constexpr std::int64_t least_sparse_part = 16;
 
-// --- What is tried, and believed, of storage (engine_storage.cpp, direct.cpp) -------------------------------------------
+// --- What is tried, and believed, of storage (meeting.cpp, paths/own_pieces.cpp) -----------------------------------------
 /// The leader's trial of unknown storage: pieces from which it is made, and how much of the first (D4).
 constexpr Bytes tried_piece = 4 * kib, tried = 256 * kib;
 /// Asleep in one access: a page cache never is, a disk or network is longer (D4).
@@ -40,7 +40,7 @@ constexpr double waited_s = 2e-4;
 /// now and then (8 ranks, 256 KiB a call: 1,717 us with 1, 1,271 with 4; D4).
 constexpr int believed_waits = 4;
 
-// --- Direct access (engine_storage.cpp, direct.cpp) ---------------------------------------------------------------------
+// --- Own pieces (choice.cpp, pieces.cpp) --------------------------------------------------------------------------------
 /// Writes of more pass the gate, one rank at a time: 2.6 MB a rank 0.368 s with it, 0.399 without; 47,008 bytes 418 us with
 /// it, 229 without (D4).
 constexpr Bytes gated_from = 2 * mib;
@@ -57,7 +57,7 @@ constexpr Bytes past_cache_from = 8 * mib;
 /// distance of pieces up to which moving what lies between costs less than a call of the kernel for each, 2 us (D4).
 constexpr Bytes sieve_window = 256 * kib, sieved_stride = 4 * kib;
 
-// --- Small requests, by mailbox (engine_exchange.cpp, small.cpp) --------------------------------------------------------
+// --- Small requests, by mailbox (choice.cpp, paths/mailbox.cpp) ---------------------------------------------------------
 /// Runs that the leader writes one after the other where each may wait; more go to the pipeline, which has several in flight
 /// (model: 2 ms each).
 constexpr std::int64_t most_waiting_runs = 4;
@@ -74,7 +74,7 @@ constexpr int most_waiting_ranks = 8;
 /// request of many fine pieces that a rank carries out alone costs as much as 10 of its calls by the shuffle.
 constexpr std::int64_t most_calls_before_ahead = 1024;
 
-// --- Cycles (engine.cpp) ------------------------------------------------------------------------------------------------
+// --- Cycles (paths/two_phase.cpp) ---------------------------------------------------------------------------------------
 /// Of storage that serves from memory: what was deposited is still in the processor's cache when it is written (decision 5).
 constexpr Bytes cached_cycle = 1 * mib;
 /// Shorter ones cost more in hand-overs than they overlap.

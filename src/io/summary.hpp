@@ -5,10 +5,12 @@
 #include <limits>
 #include <span>
 
+#include "storage/storage_profile.hpp"
+
 namespace hakobi::io {
 
-/// How storage serves requests, as far as is known: the highest of the ranks' views holds.
-enum class Service : std::int64_t { unknown = -1, from_memory = 0, waits = 1 };
+/// The highest of the ranks' views holds.
+using storage::Service;
 
 /// What every rank tells the others of its request at the start of a phase.
 struct RequestSummary {

@@ -1,8 +1,6 @@
 #include "storage/access.hpp"
 
 #include <array>
-#include <atomic>
-#include <mutex>
 #include <string>
 #include <vector>
 
@@ -41,34 +39,21 @@ class PosixAccess final : public Access {
 
     void drain() override {}
     [[nodiscard]] std::string_view name() const noexcept override { return "posix"; }
-    [[nodiscard]] bool storage_blocks() const noexcept override {
-        return blocks_.load(std::memory_order_relaxed);
-    }
-    [[nodiscard]] ServiceCosts::Cost cost(bool is_write) const override {
-        const std::scoped_lock lock(mutex_);
-        return concurrency_.cost(is_write);
-    }
 
   private:
     void run(Request& request) {
         ServiceSample sample;
         sample.is_write = request.is_write;
         const ServiceClock clock;
-        transfer(file_of(request, file_), request, 0);
+        File& file = file_of(request, file_);
+        transfer(file, request, 0);
         account(request, sample);
         clock.stop(sample);
-        {
-            std::scoped_lock lock(mutex_);
-            concurrency_.completed(sample);
-            blocks_.store(concurrency_.blocks(), std::memory_order_relaxed);
-        }
+        file.profile().observe(1, sample);
         if (request.done != nullptr) request.done(request);
     }
 
     File* file_;
-    std::atomic<bool> blocks_{false};
-    mutable std::mutex mutex_;
-    Concurrency concurrency_{1, 1};
 };
 
 Result<std::unique_ptr<Access>> make(File* file, const AccessOptions& options) {

@@ -2,7 +2,6 @@
 
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -54,7 +53,8 @@ struct Request {
 };
 
 /// How requests reach a File: in line (`posix`, the unpipelined original), on I/O threads, or by the kernel's
-/// asynchronous I/O. Requests of one Access, of one file or of several, complete in any order.
+/// asynchronous I/O. Requests of one Access, of one file or of several, complete in any order. What they show of a storage is
+/// kept in their file's profile, which says how many of its threads may work at once.
 class Access {
   public:
     virtual ~Access() = default;
@@ -63,14 +63,8 @@ class Access {
     /// Returns when everything that was submitted is done.
     virtual void drain() = 0;
     [[nodiscard]] virtual std::string_view name() const noexcept = 0;
-    /// Whether the storage made requests wait lately (true), or served them from memory (false): what tells a
-    /// page cache from a disk or a network. Before the first request: false.
-    [[nodiscard]] virtual bool storage_blocks() const noexcept { return false; }
-    /// What it has found out about threads at work on this storage, for the next file there; nothing without
-    /// threads.
-    [[nodiscard]] virtual std::optional<Concurrency> learnt() const { return {}; }
-    /// What an access costs here, as far as is known; any thread.
-    [[nodiscard]] virtual ServiceCosts::Cost cost(bool is_write) const = 0;
+    /// The most threads that it may use: under this number the profiles of its files learn from it.
+    [[nodiscard]] virtual int thread_limit() const noexcept { return 1; }
 };
 
 struct AccessOptions {
@@ -80,9 +74,6 @@ struct AccessOptions {
     /// uring registers these buffers; may be empty.
     std::vector<std::span<std::byte>> buffers = {};
     CoreSet cores = {};  ///< where its threads may run; empty: where the caller may
-    /// threads: Access::learnt of an earlier file on the same storage; without it the access begins
-    /// carefully.
-    std::optional<Concurrency> learnt = {};
 };
 
 /// For requests that name their file. unsupported (with the reason) when this build or kernel has no such access.

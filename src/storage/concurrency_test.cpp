@@ -195,7 +195,7 @@ TEST(ThreadsAccess, SeveralWriteAtOnceWhereTheStorageSleeps) {
     ASSERT_TRUE(access.ok());
     run_rounds(*access.value(), true, 200, file.most_at_once, 3);
     EXPECT_EQ(file.most_at_once, 3);
-    EXPECT_TRUE(access.value()->storage_blocks());
+    EXPECT_TRUE(file.profile().blocks(3));
 }
 
 TEST(ThreadsAccess, OneWritesWhereTheStorageIsMemory) {
@@ -204,7 +204,7 @@ TEST(ThreadsAccess, OneWritesWhereTheStorageIsMemory) {
     ASSERT_TRUE(access.ok());
     run_rounds(*access.value(), true, 20, file.most_at_once, 100);
     EXPECT_EQ(file.most_at_once, 1);
-    EXPECT_FALSE(access.value()->storage_blocks());
+    EXPECT_FALSE(file.profile().blocks(4));
 }
 
 TEST(ThreadsAccess, OneThreadIsOneAtATime) {

@@ -1,5 +1,7 @@
 #include "storage/file.hpp"
 
+#include <sys/stat.h>
+
 #include <algorithm>
 #include <array>
 #include <cerrno>
@@ -69,6 +71,15 @@ std::string system_path(const std::string& path) {
 const Abilities& File::abilities() const noexcept {
     static constexpr Abilities defaults;
     return defaults;
+}
+
+StorageProfile& File::profile() {
+    std::call_once(profile_found_, [this] {
+        struct stat info {};
+        const bool has_device = descriptor() >= 0 && ::fstat(descriptor(), &info) == 0;
+        profile_ = StorageProfile::of_device(has_device ? info.st_dev : 0);
+    });
+    return *profile_;
 }
 
 Status File::lock_range(std::int64_t /*offset*/, std::int64_t /*length*/) {

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <span>
 #include <string>
 #include <string_view>
@@ -11,6 +12,7 @@
 
 #include "base/status.hpp"
 #include "storage/abilities.hpp"
+#include "storage/storage_profile.hpp"
 
 namespace hakobi::storage {
 
@@ -63,6 +65,12 @@ class File {
     [[nodiscard]] virtual int descriptor() const noexcept { return -1; }
     /// As they were found when the file was opened.
     [[nodiscard]] virtual const Abilities& abilities() const noexcept;
+    /// Shared by all files of one device; a file without a descriptor has its own.
+    [[nodiscard]] StorageProfile& profile();
+
+  private:
+    std::once_flag profile_found_;
+    std::shared_ptr<StorageProfile> profile_;
 };
 
 using FilePtr = std::unique_ptr<File>;

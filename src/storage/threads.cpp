@@ -1,7 +1,6 @@
 #include "storage/threads.hpp"
 
 #include <algorithm>
-#include <atomic>
 #include <condition_variable>
 #include <deque>
 #include <mutex>
@@ -20,14 +19,7 @@ namespace {
 class ThreadsAccess final : public Access {
   public:
     ThreadsAccess(File* file, const AccessOptions& options)
-        : file_(file),
-          limit_(std::max(1, options.num_threads)),
-          cores_(options.cores),
-          concurrency_(options.learnt && options.learnt->limit() == limit_
-                           ? *options.learnt
-                           : Concurrency(limit_, num_cores())) {
-        blocks_.store(concurrency_.blocks());
-    }
+        : file_(file), limit_(std::max(1, options.num_threads)), cores_(options.cores) {}
 
     ~ThreadsAccess() override {
         {
@@ -62,29 +54,20 @@ class ThreadsAccess final : public Access {
     }
 
     [[nodiscard]] std::string_view name() const noexcept override { return "threads"; }
-    [[nodiscard]] bool storage_blocks() const noexcept override {
-        return blocks_.load(std::memory_order_relaxed);
-    }
-    [[nodiscard]] ServiceCosts::Cost cost(bool is_write) const override {
-        const std::unique_lock lock(mutex_);
-        return concurrency_.cost(is_write);
-    }
-    [[nodiscard]] std::optional<Concurrency> learnt() const override {
-        const std::unique_lock lock(mutex_);
-        return concurrency_;
-    }
+    [[nodiscard]] int thread_limit() const noexcept override { return limit_; }
 
   private:
     // All below with mutex_ held, if not said otherwise.
 
-    [[nodiscard]] bool may_begin() const {
-        return !queue_.empty() && num_running_ < concurrency_.allowed(queue_.front()->is_write);
+    [[nodiscard]] int allowed() const {
+        const Request& next = *queue_.front();
+        return file_of(next, file_).profile().allowed_threads(limit_, next.is_write);
     }
+    [[nodiscard]] bool may_begin() const { return !queue_.empty() && num_running_ < allowed(); }
 
     /// One thread for each request that may begin now and finds none asleep.
     void start_threads() {
-        const int wanted = std::min({concurrency_.allowed(queue_.front()->is_write), limit_,
-                                     num_running_ + static_cast<int>(queue_.size())});
+        const int wanted = std::min({allowed(), limit_, num_running_ + static_cast<int>(queue_.size())});
         while (static_cast<int>(threads_.size()) < wanted) {
             const int index = static_cast<int>(threads_.size());
             std::optional<std::thread> thread =
@@ -109,13 +92,13 @@ class ThreadsAccess final : public Access {
             lock.unlock();
 
             const ServiceClock clock;
-            transfer(file_of(request, file_), request, thread);
+            File& file = file_of(request, file_);
+            transfer(file, request, thread);
             account(request, sample);
             clock.stop(sample);
+            file.profile().observe(limit_, sample);
 
             lock.lock();
-            concurrency_.completed(sample);
-            blocks_.store(concurrency_.blocks(), std::memory_order_relaxed);
             --num_running_;
             if (!queue_.empty()) {
                 start_threads();
@@ -137,15 +120,13 @@ class ThreadsAccess final : public Access {
     File* file_;
     const int limit_;
     const CoreSet cores_;
-    std::atomic<bool> blocks_{false};
-    mutable std::mutex mutex_;
+    std::mutex mutex_;
     std::condition_variable has_work_;
     std::condition_variable is_drained_;
     std::deque<Request*> queue_;    // not yet taken up
     std::int64_t num_pending_ = 0;  // submitted and not done: in the queue, in service, or in `done`
     int num_running_ = 0;           // in service
     bool is_ending_ = false;
-    Concurrency concurrency_;
     std::vector<std::thread> threads_;
 };
 

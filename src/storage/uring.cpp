@@ -7,7 +7,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <atomic>
 #include <cerrno>
 #include <condition_variable>
 #include <cstdlib>
@@ -97,11 +96,7 @@ class UringAccess final : public Access {
     }
 
     [[nodiscard]] std::string_view name() const noexcept override { return "uring"; }
-    /// The kernel's workers cannot be watched as our own threads can; what bypasses the page cache does wait.
-    [[nodiscard]] bool storage_blocks() const noexcept override {
-        return has_bypassed_.load(std::memory_order_relaxed) || others_->storage_blocks();
-    }
-    [[nodiscard]] ServiceCosts::Cost cost(bool is_write) const override { return others_->cost(is_write); }
+    [[nodiscard]] int thread_limit() const noexcept override { return others_->thread_limit(); }
 
   private:
     struct Running {
@@ -310,7 +305,8 @@ class UringAccess final : public Access {
             if (running.num_in_flight == 0) {
                 if (const auto entry = in_flight_.find(&running); entry != in_flight_.end()) {
                     finished = running.request;
-                    has_bypassed_.store(running.is_direct, std::memory_order_relaxed);
+                    // The kernel's workers cannot be watched as our own threads can.
+                    running.file->profile().observe_bypass(running.is_direct);
                     in_flight_.erase(entry);
                 }
             }
@@ -335,7 +331,6 @@ class UringAccess final : public Access {
     std::unique_ptr<Access> others_;             // for what the ring does not take
     Ring ring_;
     std::thread reaper_;
-    std::atomic<bool> has_bypassed_{false};  // the page cache, of the request that was done last
 
     std::mutex mutex_;
     std::condition_variable is_drained_;

@@ -178,7 +178,8 @@ void DataStream::leave_buffer() {
 }
 
 bool DataStream::goes_through(std::int64_t length_bytes) const {
-    return length_bytes >= large_bytes && !is_direct_ && !through_.blocks() && !access_->storage_blocks();
+    return length_bytes >= large_bytes && !is_direct_ && !file_->profile().blocks(1) &&
+           !file_->profile().blocks(access_->thread_limit());
 }
 
 Status DataStream::write_through(std::span<const std::byte> bytes) {
@@ -192,7 +193,7 @@ Status DataStream::write_through(std::span<const std::byte> bytes) {
     const storage::ServiceClock clock;
     Status status = file_->write_at(bytes, end_bytes_);
     clock.stop(sample);
-    through_.completed(sample);
+    file_->profile().observe(1, sample);
     const std::scoped_lock lock(mutex_);
     ++counters_.num_data_writes;
     counters_.data_write_s += sample.wall_s;

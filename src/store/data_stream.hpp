@@ -10,7 +10,6 @@
 
 #include "base/mapping.hpp"
 #include "storage/access.hpp"
-#include "storage/concurrency.hpp"
 #include "store/checksum.hpp"
 
 namespace hakobi::store {
@@ -63,7 +62,6 @@ class DataStream {
     Buffer* current_ = nullptr;
     std::int64_t end_bytes_ = 0;
     Checksum checksum_;
-    storage::Concurrency through_{1, 1};  // what writes from the caller's memory met
 
     std::mutex mutex_;  // for what follows
     std::condition_variable done_;

@@ -5,7 +5,6 @@
 #include "base/clock.hpp"
 #include "io/paths/sieve.hpp"
 #include "io/policy.hpp"
-#include "io/storage_memory.hpp"
 
 namespace hakobi::io::paths {
 
@@ -29,7 +28,10 @@ void OwnPieces::carry_out(const Request& request, bool is_in_flight, bool may_fi
     // What lies before it came by the shuffle, as far as the file goes.
     const std::int64_t before = done > 0 ? std::min(done, file.bytes_below(progress.end_of_file)) : 0;
     progress.bytes_moved = before + moved.bytes;
-    learn(choice, request.is_write, moved.has_waited);
+    // A writer that lost its core sleeps at the inode's lock now and then.
+    file_->profile().observe_in_line(moved.has_waited,
+                                     request.is_write && !choice.is_gated ? policy::believed_waits : 1);
+    file_.hear(file_->profile().service());
     account_.counters.storage_s += end_s - start_s;
     account_.counters.storage_bytes += moved.bytes;
     ++account_.counters.direct_calls;
@@ -55,18 +57,9 @@ storage::Access* OwnPieces::access() {
     wanted.name = options_.access;
     wanted.num_threads = std::max(1, options_.io_threads * 2 / comm_.node_size());
     wanted.cores = control_.cores();
-    wanted.learnt = StorageMemory::of(*file_).of_limit(wanted.num_threads);
     auto made = storage::make_access(*file_, wanted);
     if (made.ok()) access_ = std::move(made).value();
     return access_.get();
-}
-
-void OwnPieces::learn(const OwnChoice& choice, bool is_write, bool has_waited) {
-    num_waits_in_a_row_ = has_waited ? num_waits_in_a_row_ + 1 : 0;
-    if (num_waits_in_a_row_ >= (is_write && !choice.is_gated ? policy::believed_waits : 1))
-        file_.learn(Service::waits);
-    if (choice.way == Way::in_flight && access_)
-        StorageMemory::learn(*file_, file_.service(), access_->learnt());
 }
 
 }  // namespace hakobi::io::paths

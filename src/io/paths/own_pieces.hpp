@@ -35,7 +35,6 @@ class OwnPieces {
   private:
     PiecesResult move(const OwnChoice& choice, bool may_fill_holes, const PiecesRequest& pieces);
     storage::Access* access();
-    void learn(const OwnChoice& choice, bool is_write, bool has_waited);
 
     const Comm& comm_;
     const FileSetting& setting_;
@@ -44,7 +43,6 @@ class OwnPieces {
     const SharedControl& control_;
     Account& account_;
     std::unique_ptr<storage::Access> access_;  // for several accesses under way
-    int num_waits_in_a_row_ = 0;
 };
 
 }  // namespace hakobi::io::paths

@@ -163,7 +163,7 @@ void TwoPhase::wait(Progress& progress) {
     progress.status.keep_first(std::move(status));
     // Before the ranks meet again, and another node writes beside what lies in this one's cache.
     if (setting_.shares_blocks && file_.name().is_writable) progress.status.keep_first(file_->sync());
-    file_.set_service(crew_->learn(*file_, *phase_, file_.service()));
+    if (!phase_->task.turns.empty()) file_.learn(crew_->service_of(*file_));
     add_storage(*std::exchange(phase_, {}), account_.counters);
 }
 

@@ -81,7 +81,7 @@ void TwoPhase::describe(const Region& file, const PhasePlan& plan, Descriptions&
     for (mpi::WordsFrom& from : received) {
         const int node = comm_.state().node_of_rank[static_cast<std::size_t>(from.rank)];
         if (!held.hold(node, from.rank, from.words))
-            mpi::end_program("the request of rank " + std::to_string(from.rank) + " came unreadable");
+            mpi::end_program("rank " + std::to_string(from.rank) + " sent a request that cannot be read");
         from.words = {};
     }
     held.arrange();

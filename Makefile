@@ -18,7 +18,7 @@ SHELL := /bin/bash
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
 
-.PHONY: all setup build programs demo test test-cpp test-python test-fuzz fuzz check format install clean help
+.PHONY: all setup build programs demo test test-cpp test-python test-fuzz fuzz check format install lab clean help
 all: build
 
 help: ## list the targets
@@ -70,6 +70,12 @@ format: setup ## format the C, C++ and Python sources in place
 
 install: build ## install into PREFIX (default /usr/local)
 	@cmake --install $(BUILD) --prefix $(or $(PREFIX),/usr/local)
+
+LAB_PREFIX ?= $(CURDIR)/$(BUILD)/prefix
+lab: build ## build what only developers run (lab/README.md), on LAB_PREFIX or an installation of this build
+	@[ '$(origin LAB_PREFIX)' != file ] || cmake --install $(BUILD) --prefix $(LAB_PREFIX) >/dev/null
+	@cmake -S lab -B $(BUILD)/lab -G Ninja -DCMAKE_PREFIX_PATH=$(abspath $(LAB_PREFIX))
+	@cmake --build $(BUILD)/lab
 
 clean: ## remove build/$HAKOBI_MPI
 	@rm -rf $(BUILD)

@@ -32,7 +32,7 @@ from typing import NoReturn
 
 import click
 
-from hakobi import extras
+from hakobi import extras, lab
 from hakobi.errors import HakobiError, InputError, unknown_name
 
 #: Words of the subcommand -> module that defines `command`, or module:name.
@@ -40,7 +40,6 @@ COMMANDS: dict[str, str] = {
     "bench collective": "hakobi.commands.bench_collective",
     "bench halo": "hakobi.commands.bench_halo",
     "bench mpi": "hakobi.commands.bench_mpi",
-    "bench post": "hakobi.commands.bench_post",
     "bench replay": "hakobi.commands.bench_replay",
     "bench store": "hakobi.commands.bench_store",
     "compare": "hakobi.commands.compare",
@@ -70,6 +69,9 @@ COMMANDS: dict[str, str] = {
     "study mpi-cache": "hakobi.commands.study_mpi_cache",
     "study output-methods": "hakobi.commands.study_output_methods",
 }
+
+if lab.is_here():
+    COMMANDS["bench post"] = "hakobi_lab.bench_post"
 
 #: First word of two-word commands -> help text.
 GROUPS: dict[str, str] = {

@@ -23,9 +23,9 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from hakobi.post import indexing
-from hakobi.post.browser import Browser
 from hakobi.post.catalogue import identifier
 from hakobi.post.picture import colours_of, picture
+from hakobi_lab.browser import Browser
 from posting import TOKEN, Client, served
 
 Array = NDArray[Any]

@@ -18,9 +18,9 @@ import pytest
 from PIL import Image
 
 from hakobi import records
-from hakobi.post import browser as browsers
 from hakobi.post import indexing
 from hakobi.post.catalogue import identifier
+from hakobi_lab import browser as browsers
 from mesh_files import block, write_mesh
 from pixels_post import KINDS, compare, make_fields
 from posting import TOKEN, Client, served, wave, write_step
@@ -205,7 +205,7 @@ def test_the_benchmark_tells_how_soon_there_is_a_picture(hakobi: Callable[..., R
     assert hakobi("bench", "post", "--size", "many").line().startswith("hakobi bench post: size 'many' is not")
 
 
-BENCHES = Path(__file__).resolve().parents[2] / "bench" / "post"
+BENCHES = Path(__file__).resolve().parents[2] / "lab" / "post"
 
 
 def test_a_comparison_times_what_is_on_the_screen(tmp_path: Path) -> None:

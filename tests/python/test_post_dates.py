@@ -9,7 +9,7 @@ import cftime
 import numpy as np
 import pytest
 
-from hakobi.post import browser as browsers
+from hakobi_lab import browser as browsers
 from posting import TOKEN, served, wave, write_step
 
 # Nothing here knows of MPI: once, with Open MPI, is enough where the tests run for both libraries.

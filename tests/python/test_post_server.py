@@ -18,7 +18,7 @@ from fuzz_post import attack
 from hakobi.post import indexing
 from hakobi.post.cache import Cache
 from hakobi.post.catalogue import identifier
-from hakobi.post.slow_line import slow_line
+from hakobi_lab.slow_line import slow_line
 from posting import TOKEN, Client, decode_tile, served, wave, write_step
 from running import Result
 

@@ -16,12 +16,12 @@ import psutil
 import pytest
 
 from building import needs_build
-from hakobi import launch, programs
+from hakobi import lab, launch, programs
 from hakobi.errors import HakobiError, InputError
-from hakobi.measuring import lost_bytes, testbed
-from hakobi.measuring.testbed import UnavailableError, parse, wanted
-from hakobi.measuring.testbed.__main__ import parse_fault, preloaded
 from hakobi.studies.output_methods import plan
+from hakobi_lab import testbed
+from hakobi_lab.testbed import UnavailableError, lost_bytes, parse
+from hakobi_lab.testbed.__main__ import parse_fault, preloaded
 from running import Result, children_called
 
 
@@ -47,7 +47,7 @@ def test_a_testbed_stands_where_a_folder_could() -> None:
     assert {name: (bed.server, bed.rate) for name, bed in found.items()} == {"a": ("nfs", ""), "b": ("nfs", "1gbit")}
     with pytest.raises(InputError, match="is a testbed"):
         plan.parse_models(("a=servers=1,bandwidth=118",), storages)
-    assert not wanted.is_wanted("out/testbed")
+    assert not lab.is_testbed("out/testbed")
     with pytest.raises(InputError, match="give stop@5"):
         parse_fault("stop@5")
 
@@ -56,6 +56,17 @@ def test_the_study_refuses_to_keep_what_goes_away(hakobi: Callable[..., Result])
     refused = hakobi("study", "output-methods", "--keep", "--storage", "a=testbed:nfs")
     assert refused.status == 2
     assert "gone with it" in refused.stderr
+
+
+def test_without_the_repository_there_is_no_testbed(
+    hakobi: Callable[..., Result], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(lab, "is_here", lambda: False)
+    for words in (("study", "output-methods", "--storage", "a=testbed:nfs"),
+                  ("doctor", "--quick", "--storage", "testbed:nfs", "--writers", 2)):  # fmt: skip
+        refused = hakobi(*words)
+        assert refused.status == 2
+        assert "part of Hakobi's source repository: run .venv/bin/hakobi there" in refused.line()
 
 
 @needs_build
@@ -126,7 +137,7 @@ def test_two_nodes_keep_what_they_write_and_nothing_is_left() -> None:
     others = set(_descendants(os.getpid()))
     try:
         with testbed.Testbed(parse("nfs,size=64M")) as bed:
-            kept = lost_bytes.look_at_testbed(bed, writers=2, pieces_each=50, timeout_s=60)
+            kept = lost_bytes.look(bed, writers=2, pieces_each=50, timeout_s=60)
             assert (kept.pieces, kept.lost_bytes) == (100, 0)
             _expect_gathered_pieces(bed)
             _expect_whole_files(bed)
@@ -141,7 +152,7 @@ def test_two_nodes_keep_what_they_write_and_nothing_is_left() -> None:
     maker = [
         sys.executable,
         "-c",
-        "import time, hakobi.measuring.testbed as t\nwith t.Testbed(t.parse('nfs,nodes=1')): time.sleep(60)",
+        "import time, hakobi_lab.testbed as t\nwith t.Testbed(t.parse('nfs,nodes=1')): time.sleep(60)",
     ]
     with subprocess.Popen(maker) as process:
         end = time.monotonic() + 60

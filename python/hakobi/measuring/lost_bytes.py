@@ -20,10 +20,6 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from hakobi.measuring.testbed import Testbed
 
 PIECE_BYTES = 1009  # a prime: no piece begins or ends where a block does, but by chance
 #: Where launchers say which of the processes this is.
@@ -107,28 +103,17 @@ def look(folder: Path, writers: int, pieces_each: int = 10_000, launcher: str = 
             return [[*shlex.split(launcher), *program, "-", *rest]]
         return [[*program, str(writer), *rest] for writer in range(writers)]
 
-    return _look(folder, writers, pieces_each, commands, timeout_s)
+    return look_by(folder, writers, pieces_each, commands, timeout_s)
 
 
-def look_at_testbed(bed: Testbed, writers: int, pieces_each: int = 10_000, timeout_s: float = 600) -> Kept:
-    """The same with writers on a testbed's nodes, dealt out one by one; what the server has then is compared. Raises
-    OSError, or WriterError."""
-
-    def commands(path: Path) -> list[list[str]]:
-        program = [os.path.realpath(sys.executable), str(Path(__file__).resolve()), str(bed.on_nodes(path))]
-        rest = [str(writers), str(writers * pieces_each)]
-        return [bed.on_node(i % bed.wanted.nodes, *program, str(i), *rest) for i in range(writers)]
-
-    return _look(bed.folder, writers, pieces_each, commands, timeout_s)
-
-
-def _look(
+def look_by(
     folder: Path,
     writers: int,
     pieces_each: int,
     commands: Callable[[Path], list[list[str]]],
     timeout_s: float,
 ) -> Kept:
+    """The same with the writers' commands, from the file's path. Raises OSError, or WriterError."""
     from hakobi import files  # not at the top: a writer has the standard library alone
 
     begin = time.perf_counter()

@@ -11,14 +11,17 @@ import os
 import random
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
 
+from hakobi import lab
 from hakobi.errors import InputError, unknown_name
 from hakobi.measuring import storage_model
 from hakobi.measuring.session import Job
 from hakobi.measuring.storage_model import StorageModel
-from hakobi.measuring.testbed import wanted
-from hakobi.measuring.testbed.wanted import Wanted
 from hakobi.words import count_text
+
+if TYPE_CHECKING:
+    from hakobi_lab.testbed import Wanted
 
 BASELINE = "none"
 #: The library's methods in the order of its documentation (hakobi::output_methods()), without the baseline.
@@ -127,7 +130,7 @@ def parse_storages(words: tuple[str, ...], default: Path) -> dict[str, Path]:
         result[name] = Path(folder)
     seen: dict[Path, str] = {}
     for name, path in result.items():
-        if wanted.is_wanted(str(path)):
+        if lab.is_testbed(path):
             continue
         other = seen.setdefault(path.resolve(), name)
         if other != name:
@@ -136,13 +139,12 @@ def parse_storages(words: tuple[str, ...], default: Path) -> dict[str, Path]:
 
 
 def parse_testbeds(storages: dict[str, Path]) -> dict[str, Wanted]:
-    """Those of the storages that are testbeds (hakobi.measuring.testbed). Raises InputError.
+    """Those of the storages that are testbeds (hakobi_lab.testbed). Raises InputError.
 
     >>> parse_testbeds({"here": Path("a"), "nfs": Path("testbed:nfs,1gbit")})["nfs"].rate
     '1gbit'
     """
-    texts = {name: str(path) for name, path in storages.items()}
-    return {name: wanted.parse(text) for name, text in texts.items() if wanted.is_wanted(text)}
+    return {name: lab.testbed().parse(str(path)) for name, path in storages.items() if lab.is_testbed(path)}
 
 
 def parse_models(words: tuple[str, ...], storages: dict[str, Path]) -> dict[str, StorageModel]:
@@ -162,7 +164,7 @@ def parse_models(words: tuple[str, ...], storages: dict[str, Path]) -> dict[str,
             raise unknown_name("storage in --storage-model", name, tuple(storages))
         if name in result:
             raise InputError(f"--storage-model: storage '{name}' is given twice")
-        if wanted.is_wanted(str(storages[name])):
+        if lab.is_testbed(storages[name]):
             raise InputError(f"--storage-model: storage '{name}' is a testbed, whose server is no model")
         result[name] = storage_model.parse(text)
     return result

@@ -20,17 +20,20 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from hakobi import drop_in, files, launch, records
 from hakobi.conditions import Conditions
 from hakobi.errors import FormatError, RunError, StorageError
 from hakobi.measuring.job_log import Log
 from hakobi.measuring.session import WARM_UP, End, Job, Session
-from hakobi.measuring.testbed import Testbed
 from hakobi.programs import Program
 from hakobi.records import Record
 from hakobi.studies.output_methods.plan import BASELINE, DROP_IN, HIDDEN, OWN, Case, Plan
 from hakobi.words import bytes_text, count_text
+
+if TYPE_CHECKING:
+    from hakobi_lab.testbed import Testbed
 
 #: What is missing where a program of the user's own ends well and says nothing.
 NO_RECORD = (

@@ -6,17 +6,20 @@ import sys
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from hakobi import conditions, files, programs, table
+from hakobi import conditions, files, lab, programs, table
 from hakobi.errors import InputError, unknown_name
 from hakobi.measuring.job_log import key_of
-from hakobi.measuring.testbed import Testbed
 from hakobi.programs import Program
 from hakobi.studies.output_methods import runner, tables
 from hakobi.studies.output_methods.plan import Plan
 from hakobi.studies.output_methods.result import Study
 from hakobi.studies.output_methods.runner import Runner
 from hakobi.studies.output_methods.summary import summarise
+
+if TYPE_CHECKING:
+    from hakobi_lab.testbed import Testbed
 
 
 def find_app(name: str) -> Program:
@@ -38,7 +41,7 @@ def execute(plan: Plan, json: Path | None, observer: runner.Observer | None = No
     run; what goes wrong later is in the result."""
     program = Program(plan.program, programs.flavour_of(plan.program)) if plan.program else find_app(plan.app)
     with ExitStack() as ended:
-        beds = {name: ended.enter_context(Testbed(wanted)) for name, wanted in plan.testbeds.items()}
+        beds = {name: ended.enter_context(lab.testbed().Testbed(wanted)) for name, wanted in plan.testbeds.items()}
         storages = {**plan.storages, **{name: bed.folder for name, bed in beds.items()}}
         return _execute(replace(plan, storages=storages), program, beds, json, observer, str(plan.storages))
 

@@ -28,7 +28,7 @@ _ALL = ("loopback", "1gbit", "100mbit", "slow")
     help="Links, repeatable; default: all. `slow` is 1 Mbit/s with a round trip of 200 ms.",
 )
 @click.option(
-    "--processes", type=click.IntRange(1, 64), default=2, show_default=True, help="Processes that make the index."
+    "--threads", type=click.IntRange(1, 64), default=2, show_default=True, help="Threads that make the index."
 )
 @click.option("--json", "json_path", type=click.Path(path_type=Path), help="Append records to this file.")
 @click.option("--part", type=click.Choice(("all", "index", "pictures")), default="all", show_default=True)
@@ -39,7 +39,7 @@ def command(
     rounds: int,
     viewers: int,
     links: tuple[str, ...],
-    processes: int,
+    threads: int,
     json_path: Path | None,
     part: str,
     keep: bool,
@@ -75,9 +75,9 @@ def command(
     run = first_pictures.Bench(folder, int(float(found[1]) * _UNITS[found[2]]), rounds)
     try:
         if part != "pictures":
-            tell(run.index(processes))
+            tell(run.index(threads))
         else:
-            run.prepare(processes)
+            run.prepare(threads)
         for name in () if part == "index" else links or _ALL:
             try:
                 with first_pictures.shaped(name) as link:

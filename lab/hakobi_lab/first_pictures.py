@@ -182,13 +182,13 @@ class Bench:
         self.cells = make_step(self.step, size_bytes)
         self._next = 1
 
-    def prepare(self, processes: int) -> None:
+    def prepare(self, threads: int) -> None:
         """Makes the overview unless it is there."""
-        for outcome in indexing.make_overviews([self.step], processes, 1 << 30):
+        for outcome in indexing.make_overviews([self.step], threads, 1 << 30):
             if outcome.state == "failed":
                 raise RunError(outcome.reason)
 
-    def index(self, processes: int) -> dict[str, Any]:
+    def index(self, threads: int) -> dict[str, Any]:
         """Makes the overview, as fast as a plain read lets us: `share` is its rate over that of the read."""
         reads, makes = [], []
         for _ in range(max(1, min(3, self._rounds))):
@@ -197,14 +197,14 @@ class Bench:
             path_of(self.step).unlink(missing_ok=True)
             drop(self.step)
             begin = time.monotonic()
-            [outcome] = indexing.make_overviews([self.step], processes, 1 << 30)
+            [outcome] = indexing.make_overviews([self.step], threads, 1 << 30)
             makes.append(time.monotonic() - begin)
             if outcome.state != "made":
                 raise RunError(outcome.reason)
         read_s, make_s = statistics.median(reads), statistics.median(makes)
         size = self.step.stat().st_size
         return {
-            "kind": "summary", "what": "index", "processes": processes, "field_bytes": size, "median_s": make_s,
+            "kind": "summary", "what": "index", "threads": threads, "field_bytes": size, "median_s": make_s,
             "samples_s": makes, "read_s": reads, "share": read_s / make_s, "bytes_per_s": size / make_s,
             "overview_bytes": path_of(self.step).stat().st_size,
         }  # fmt: skip

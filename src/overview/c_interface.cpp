@@ -1,84 +1,98 @@
-// What hakobi.post (python/hakobi/post/reducer.py) calls in libhakobi_overview.so, which needs no MPI.
-#include <fcntl.h>
-
+// What hakobi.post (python/hakobi/post/indexing.py) calls in libhakobi_overview.so, which needs no MPI.
 #include <algorithm>
 #include <cstring>
 #include <hakobi/export.hpp>
 #include <new>
 #include <string_view>
 
-#include "overview/checksum.hpp"
-#include "overview/container.hpp"
-#include "overview/reduce.hpp"
+#include "overview/overview.hpp"
 
 namespace {
 
+using hakobi::ErrorCode;
 using hakobi::Status;
 
-/// Mirrored by reducer.py: plain numbers, in this order.
+// Mirrored by indexing.py: plain numbers, in this order.
+struct AxisC {
+    const char *name, *units;
+    const double* values;  // null: without coordinates
+    std::int64_t length;
+};
+
+struct FieldC {
+    const char *name, *units, *long_name;
+    const AxisC* axes;
+    std::int64_t num_axes, is_float64, num_times;
+    std::int64_t offset_bytes, time_stride_bytes;  // -1: `read` has the values
+    double fill, missing;
+};
+
 struct Job {
-    std::int64_t shape[3], box[3][2], brick[3], source_brick[3];
-    const void* values;
-    std::int64_t source_fd, source_offset_bytes;
-    std::int64_t target_fd, target_offset_bytes;
-    std::int64_t type;  // of hakobi::overview::CellType
-    std::int64_t is_flat, sample_stride;
-    double offset, scale, fills[2];
-    // What was found; the arrays have room for all bricks, and for the cells over the stride, rounded up.
-    double *low, *high, *sample;
-    double sum;
-    std::int64_t num_nan, crc32;
+    const char *name, *journal, *journal_head;
+    const FieldC* fields;
+    std::int64_t num_fields, step_fd, target_fd, most_bytes, num_threads;
+    // Field, time, start and stop a direction (with a first one of 1 in 2-D), where to; 0, or the code of an error.
+    int (*read)(std::int64_t, std::int64_t, const std::int64_t*, void*);
+    const std::atomic<int>* stop;  // not 0: the work is given up
     char text[256];
 };
 
-Status run(Job& job) {
-    hakobi::overview::Source source{.type = static_cast<hakobi::overview::CellType>(job.type),
-                                    .values = job.values,
-                                    .fd = static_cast<int>(job.source_fd),
-                                    .offset_bytes = job.source_offset_bytes,
-                                    .fills = {job.fills[0], job.fills[1]}};
-    hakobi::overview::Unit unit{.is_flat = job.is_flat != 0,
-                                .offset = job.offset,
-                                .scale = job.scale,
-                                .sample_stride = job.sample_stride};
-    std::ranges::copy(job.shape, source.shape.begin());
-    std::ranges::copy(job.source_brick, source.brick.begin());
-    std::ranges::copy(job.brick, unit.brick.begin());
-    for (std::size_t d = 0; d < unit.box.size(); ++d) unit.box[d] = {job.box[d][0], job.box[d][1]};
-    hakobi::Result<hakobi::overview::Found> reduced = hakobi::overview::reduce(source, unit);
-    if (!reduced.ok()) return reduced.status();
-    const hakobi::overview::Found& found = reduced.value();
-    job.crc32 = hakobi::overview::crc32(found.bricks);
-    job.sum = found.sum;
-    job.num_nan = found.num_nan;
-    std::ranges::copy(found.low, job.low);
-    std::ranges::copy(found.high, job.high);
-    std::ranges::copy(found.sample, job.sample);
-    const int fd = static_cast<int>(job.target_fd);
-    const Status status = hakobi::overview::write_all(fd, found.bricks, job.target_offset_bytes);
-    // Under way while the next unit is read: the last fsync has little left to do.
-    (void)::sync_file_range(fd, job.target_offset_bytes, static_cast<std::int64_t>(found.bricks.size()),
-                            SYNC_FILE_RANGE_WRITE);
-    return status;
+std::vector<hakobi::overview::Field> fields_of(const Job& job) {
+    std::vector<hakobi::overview::Field> fields;
+    for (std::int64_t number = 0; number < job.num_fields; ++number) {
+        const FieldC& given = job.fields[number];
+        hakobi::overview::Field& field = fields.emplace_back();
+        field.name = given.name;
+        field.units = given.units;
+        field.long_name = given.long_name;
+        field.type =
+            given.is_float64 != 0 ? hakobi::format::ValueType::float64 : hakobi::format::ValueType::float32;
+        for (const AxisC& axis : std::span(given.axes, static_cast<std::size_t>(given.num_axes))) {
+            field.axes.push_back(
+                {.name = axis.name, .units = axis.units, .length = axis.length, .values = {}});
+            if (axis.values != nullptr)
+                field.axes.back().values.assign(axis.values, axis.values + axis.length);
+        }
+        field.num_times = given.num_times;
+        field.offset_bytes = given.offset_bytes;
+        field.time_stride_bytes = given.time_stride_bytes;
+        field.fill = given.fill;
+        field.missing = given.missing;
+        if (given.offset_bytes >= 0) continue;
+        field.read = [read = job.read, number](std::int64_t time, const hakobi::overview::Box& box,
+                                               void* to) -> Status {
+            if (const int code = read(number, time, box.front().data(), to); code != 0) {
+                return {static_cast<ErrorCode>(code), "cannot read the step"};
+            }
+            return {};
+        };
+    }
+    return fields;
 }
 
-int tell(Job& job, int code, std::string_view text) {
+int tell(Job& job, ErrorCode code, std::string_view text) {
     const std::size_t length = std::min(text.size(), sizeof job.text - 1);
     std::memcpy(job.text, text.data(), length);
     job.text[length] = '\0';
-    return code;
+    return static_cast<int>(code);
 }
 
 }  // namespace
 
 /// 0, or the code of hakobi::ErrorCode with its text in the job.
-extern "C" HAKOBI_EXPORT int hakobi_overview_reduce(Job* job) {
+extern "C" HAKOBI_EXPORT int hakobi_overview_make(Job* job) {
     try {
-        const Status status = run(*job);
-        return tell(*job, static_cast<int>(status.code()), status.text());
+        const Status status =
+            hakobi::overview::make_overview(static_cast<int>(job->step_fd), job->name, fields_of(*job),
+                                            static_cast<int>(job->target_fd), job->most_bytes,
+                                            {.num_threads = static_cast<int>(job->num_threads),
+                                             .journal = job->journal,
+                                             .journal_head = job->journal_head,
+                                             .stop = job->stop});
+        return tell(*job, status.code(), status.text());
     } catch (const std::bad_alloc&) {
-        return tell(*job, static_cast<int>(hakobi::ErrorCode::out_of_memory), "out of memory");
+        return tell(*job, ErrorCode::out_of_memory, "out of memory");
     } catch (const std::exception& error) {
-        return tell(*job, static_cast<int>(hakobi::ErrorCode::internal), error.what());
+        return tell(*job, ErrorCode::internal, error.what());
     }
 }

@@ -47,12 +47,32 @@ class Crc {
     std::array<std::array<std::uint32_t, 256>, 8> table_{};
 };
 
-constexpr Crc of_zip(0xedb88320U), of_castagnoli(0x82f63b78U);
+constexpr std::uint32_t zip = 0xedb88320U;
+constexpr Crc of_zip(zip), of_castagnoli(0x82f63b78U);
+
+/// Product of two polynomials modulo CRC-32's, bits reflected (bit 31 is x^0).
+std::uint32_t times(std::uint32_t a, std::uint32_t b) {
+    std::uint32_t product = 0;
+    for (; b != 0; b <<= 1U) {
+        if ((b & 0x80000000U) != 0) product ^= a;
+        a = (a >> 1U) ^ ((a & 1U) != 0 ? zip : 0U);
+    }
+    return product;
+}
 
 }  // namespace
 
 std::uint32_t crc32(std::span<const std::byte> bytes, std::uint32_t before) {
     return of_zip.of(bytes, before);
+}
+
+std::uint32_t combined_crc32(std::uint32_t first, std::uint32_t second, std::int64_t second_bytes) {
+    std::uint32_t power = 0x80000000U, square = 0x40000000U;  // x^(8 second_bytes)
+    for (auto exponent = 8 * static_cast<std::uint64_t>(second_bytes); exponent != 0; exponent >>= 1U) {
+        if ((exponent & 1U) != 0) power = times(square, power);
+        square = times(square, square);
+    }
+    return times(power, first) ^ second;
 }
 
 std::uint32_t crc32c(std::span<const std::byte> bytes) {

@@ -21,7 +21,7 @@ struct Entry {
     std::int64_t header_bytes = 0, offset_bytes = 0, num_bytes = 0;
 };
 
-/// The ZIP file that an overview is, as python/hakobi/post/container.py writes it: entries as they are, one behind the
+/// The ZIP file that an overview is: entries as they are, one behind the
 /// other, each with a ZIP64 extra field. Calls in order; the first failure is kept and told by `finish`.
 class Container {
   public:

@@ -29,6 +29,13 @@ std::vector<std::int64_t> extents(const Surveyed& field, const Extents& all) {
     return {all.begin() + (field.is_flat ? 1 : 0), all.end()};
 }
 
+/// The same behind the number of times, where there are several.
+std::vector<std::int64_t> with_time(const Surveyed& field, const Extents& all, std::size_t num_times) {
+    std::vector<std::int64_t> result = extents(field, all);
+    if (field.times.size() > 1) result.insert(result.begin(), static_cast<std::int64_t>(num_times));
+    return result;
+}
+
 std::string array(const std::string& shape, const std::string& chunk, const std::string& type,
                   const std::string& codecs, const std::string& names, const std::string& attributes) {
     return R"({"zarr_format":3,"node_type":"array","shape":)" + shape + R"(,"data_type":")" + type +
@@ -48,8 +55,9 @@ std::string value_type(const Surveyed& field) {
     return cell_type(field.field.type) == CellType::float64 ? "float64" : "float32";
 }
 
-std::string chunk_part(const Surveyed& field) {
-    return field.is_flat ? "/c/0/0" : "/c/0/0/0";
+std::string chunk_part(const Surveyed& field, std::size_t time) {
+    return (field.times.size() > 1 ? "/c/" + std::to_string(time) : "/c") +
+           (field.is_flat ? "/0/0" : "/0/0/0");
 }
 
 /// One value for each two a direction.
@@ -85,13 +93,24 @@ std::vector<std::byte> as_bytes(const std::vector<double>& values) {
 }  // namespace
 
 std::string array_name(const std::string& name, int level) {
-    std::string safe = name;
+    constexpr std::string_view hex = "0123456789ABCDEF", kept = " ()[]+,=@_.-~";
+    std::string safe;
+    for (const char c : name) {  // without what Zarr or file systems give a meaning
+        const auto byte = static_cast<unsigned char>(c);
+        const bool is_word = (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z');
+        if (is_word || kept.find(c) != std::string_view::npos) {
+            safe += c;
+        } else {
+            (safe += '%') += {hex[byte >> 4U], hex[byte & 15U]};
+        }
+    }
+    if (safe.starts_with('.')) return std::to_string(1 << level) + "/%2E" + safe.substr(1);
     if (const std::size_t at = safe.find("__"); at != std::string::npos) safe.replace(at, 2, "_%5F");
     return std::to_string(1 << level) + "/" + safe;
 }
 
-std::string shard_name(const Surveyed& field, int level) {
-    return array_name(field.field.name, level) + chunk_part(field);
+std::string shard_name(const Surveyed& field, int level, std::size_t time) {
+    return array_name(field.field.name, level) + chunk_part(field, time);
 }
 
 std::vector<std::byte> shard_index(const Level& level) {
@@ -105,13 +124,14 @@ std::vector<std::byte> shard_index(const Level& level) {
     return index;
 }
 
-void write_extremes(Container& container, const Surveyed& field) {
+void write_extremes(Container& container, const Surveyed& field, std::size_t time) {
     for (const bool is_low : {true, false}) {
-        std::vector<double> values = is_low ? field.low : field.high;
+        std::vector<double> values = is_low ? field.times[time].low : field.times[time].high;
         Extents grid = field.levels.front().grid;
         for (const Level& level : field.levels) {
             while (grid != level.grid) values = merged(values, grid, is_low);
-            const std::string path = std::string(is_low ? "min/" : "max/") + shard_name(field, level.number);
+            const std::string path =
+                std::string(is_low ? "min/" : "max/") + shard_name(field, level.number, time);
             container.add(path, cell_type(field.field.type) == CellType::float64 ? as_bytes<double>(values)
                                                                                  : as_bytes<float>(values));
         }
@@ -119,34 +139,36 @@ void write_extremes(Container& container, const Surveyed& field) {
 }
 
 void write_metadata(Container& container, const Surveyed& field) {
-    std::vector<std::string> names;
+    std::vector<std::string> names, bricks;
+    if (field.times.size() > 1) names.emplace_back("time");
     for (const Axis& axis : field.field.axes) {
         names.push_back(axis.values.empty() ? axis.name + "_" + std::to_string(axis.length) : axis.name);
     }
     for (const Level& level : field.levels) {
         Extents whole{};
         for (std::size_t d = 0; d < max_dims; ++d) whole[d] = level.grid[d] * level.brick[d];
-        const std::vector<std::int64_t> brick = extents(field, level.brick),
-                                        grid = extents(field, level.grid);
         const std::string codec = R"({"name":"sharding_indexed","configuration":{"chunk_shape":)" +
-                                  json_list(brick) + R"(,"codecs":)" + list({little, checksum}) +
-                                  R"(,"index_codecs":)" + list({little, checksum}) +
-                                  R"(,"index_location":"end"}})";
+                                  json_list(with_time(field, level.brick, 1)) + R"(,"codecs":)" +
+                                  list({little, checksum}) + R"(,"index_codecs":)" +
+                                  list({little, checksum}) + R"(,"index_location":"end"}})";
         const std::string attributes = R"({"scale_factor":)" + json(field.scaling.scale) +
                                        R"(,"add_offset":)" + json(field.scaling.offset) + R"(,"units":)" +
                                        json(field.field.units) + R"(,"long_name":)" +
                                        json(field.field.long_name) + "}";
         const std::string path = array_name(field.field.name, level.number);
         add_text(container, path + "/zarr.json",
-                 array(json_list(extents(field, level.shape)), json_list(extents(field, whole)), "float16",
-                       list({codec}), strings(names), attributes));
-        std::vector<std::string> bricks;
-        for (std::size_t d = 0; d < names.size(); ++d) {
-            bricks.push_back(names[d] + "_brick" + std::to_string(brick[d]));
+                 array(json_list(with_time(field, level.shape, field.times.size())),
+                       json_list(with_time(field, whole, 1)), "float16", list({codec}), strings(names),
+                       attributes));
+        const std::vector<std::int64_t> brick = extents(field, level.brick);
+        bricks = names;
+        for (std::size_t d = 0; d < brick.size(); ++d) {
+            bricks[names.size() - brick.size() + d] += "_brick" + std::to_string(brick[d]);
         }
         for (const std::string_view kind : {"min/", "max/"}) {
             add_text(container, std::string(kind) + path + "/zarr.json",
-                     array(json_list(grid), json_list(grid), value_type(field), list({little}),
+                     array(json_list(with_time(field, level.grid, field.times.size())),
+                           json_list(with_time(field, level.grid, 1)), value_type(field), list({little}),
                            strings(bricks), R"({"units":)" + json(field.field.units) + "}"));
         }
     }
@@ -192,15 +214,19 @@ void write_groups(Container& container, const std::vector<Surveyed>& fields) {
 void write_root(Container& container, const std::string& source, const std::vector<Surveyed>& fields) {
     std::string told;
     for (const Surveyed& field : fields) {
-        std::string places;
-        for (std::size_t k = 0; k < field.levels.size(); ++k) {
-            places += (k > 0 ? ",\"" : "\"") + std::to_string(field.levels[k].number) +
-                      "\":" + std::to_string(field.shards[k].offset_bytes);
+        std::string times;
+        for (const Surveyed::Time& time : field.times) {
+            std::string places;
+            for (std::size_t k = 0; k < field.levels.size(); ++k) {
+                places += (k > 0 ? ",\"" : "\"") + std::to_string(field.levels[k].number) +
+                          "\":" + std::to_string(time.shards[k].offset_bytes);
+            }
+            times += (times.empty() ? R"({"levels":{)" : R"(,{"levels":{)") + places + R"(},"statistics":)" +
+                     time.statistics + "}";
         }
         told += (told.empty() ? "" : ",") + json(field.field.name) + R"(:{"shape":)" +
                 json_list(extents(field, field.shape)) + R"(,"offset":)" + json(field.scaling.offset) +
-                R"(,"scale":)" + json(field.scaling.scale) + R"(,"times":[{"levels":{)" + places +
-                R"(},"statistics":)" + field.statistics + "}]}";
+                R"(,"scale":)" + json(field.scaling.scale) + R"(,"times":[)" + times + "]}";
     }
     const std::string title =
         "Means over 2, 4, 8, 16 cells a direction of a step's fields, and extremes a brick; see attribute "

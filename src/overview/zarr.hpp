@@ -10,7 +10,7 @@
 
 namespace hakobi::overview {
 
-// The words of Zarr 3 for what an overview holds, as python/hakobi/post/zarr.py writes them.
+// The words of Zarr 3 for what an overview holds.
 
 /// A field with what was found of it.
 struct Surveyed {
@@ -18,18 +18,22 @@ struct Surveyed {
     bool is_flat = false;
     Extents shape{};
     std::vector<Level> levels;
-    std::vector<Entry> shards;  ///< one a level
     Scaling scaling;
-    std::vector<double> low, high;  ///< one a brick of level 1
-    std::string statistics;         ///< JSON
+    struct Time {
+        std::vector<Entry> shards;  ///< one a level
+        std::vector<std::uint32_t> crcs;
+        std::vector<double> low, high;  ///< one a brick of level 1
+        std::string statistics;         ///< JSON
+    };
+    std::vector<Time> times;
 };
 
 /// The path of an array at a level.
 [[nodiscard]] std::string array_name(const std::string& name, int level);
-[[nodiscard]] std::string shard_name(const Surveyed& field, int level);
+[[nodiscard]] std::string shard_name(const Surveyed& field, int level, std::size_t time);
 /// Offsets and lengths of a shard's bricks, with checksum.
 [[nodiscard]] std::vector<std::byte> shard_index(const Level& level);
-void write_extremes(Container& container, const Surveyed& field);
+void write_extremes(Container& container, const Surveyed& field, std::size_t time);
 void write_metadata(Container& container, const Surveyed& field);
 /// A group a level with the coordinates of its cells: means of those of the step.
 void write_groups(Container& container, const std::vector<Surveyed>& fields);

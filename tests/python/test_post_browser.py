@@ -194,7 +194,7 @@ def test_controls_have_names_and_contrast(page: browsers.Browser) -> None:
 
 def test_the_benchmark_tells_how_soon_there_is_a_picture(hakobi: Callable[..., Result], tmp_path: Path) -> None:
     out = tmp_path / "records.jsonl"
-    words = ["bench", "post", "--size", "2M", "--rounds", 1, "--viewers", 1, "--link", "loopback", "--processes", 1]
+    words = ["bench", "post", "--size", "2M", "--rounds", 1, "--viewers", 1, "--link", "loopback", "--threads", 1]
     result = hakobi(*words, "--folder", tmp_path / "b", "--json", out)
     assert (result.status, result.stderr) == (0, "")
     found = records.read(out)

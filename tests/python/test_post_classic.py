@@ -10,7 +10,7 @@ import pytest
 from numpy.typing import NDArray
 
 from hakobi.errors import FormatError
-from hakobi.post.source import Step
+from hakobi.post.opening import open_step
 from posting import wave
 
 netcdf = pytest.importorskip("netCDF4")
@@ -43,7 +43,7 @@ def write(path: Path, kind: str) -> Path:
 
 @pytest.mark.parametrize("kind", FORMATS)
 def test_fields_are_read_as_they_were_written(tmp_path: Path, kind: str) -> None:
-    with Step.open(write(tmp_path / "run.nc", kind)) as step:
+    with open_step(write(tmp_path / "run.nc", kind)) as step:
         assert list(step.fields) == ["eta", "flags", "packed"]
         assert (step.times, step.time_units) == ((0.0, 60.0, 120.0), "seconds since 2011-03-11 05:46:24")
         assert step.found.calendar == "noleap"
@@ -66,7 +66,7 @@ def test_one_record_variable_of_short_values_has_no_padding(tmp_path: Path) -> N
             file.createDimension(name, size)
         values: NDArray[Any] = np.arange(45, dtype="i1").reshape(3, 3, 5)
         file.createVariable("only", "i1", ("n", "y", "x"))[:] = values
-    with Step.open(path) as step:
+    with open_step(path) as step:
         for time in range(3):
             np.testing.assert_array_equal(step.read("only", time, ((0, 3), (0, 5))), values[time])
 
@@ -83,7 +83,7 @@ def test_every_damage_is_a_clear_error(tmp_path: Path, kind: str) -> None:
                 torn[at] = int(random.choice([0, 1, 10, 127, 255]))
         path.write_bytes(torn)
         try:
-            with Step.open(path) as step:
+            with open_step(path) as step:
                 for field in step.fields.values():
                     step.read(field.name, 0, tuple((n - 1, n) for n in field.shape))
         except (FormatError, OSError):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 import shutil
 import signal
@@ -9,22 +10,19 @@ import subprocess
 import time
 import zipfile
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import h5py
 import numpy as np
-import psutil
 import pytest
 
 from hakobi.errors import FormatError
-from hakobi.post import indexing, reducer, reduction
+from hakobi.post import indexing, reduction
 from hakobi.post.catalogue import Catalogue
 from hakobi.post.overview import Overview, path_of
-from hakobi.post.pyramid import Level, levels_of, units_of
-from hakobi.post.workers import map_ahead
+from hakobi.post.pyramid import levels_of
 from posting import Array, open_step, wave, write_step
-from running import Result, has_ended, start
+from running import Result, start
 
 Command = Callable[..., Result]
 
@@ -121,98 +119,131 @@ def test_several_times_in_one_file(tmp_path: Path) -> None:
         np.testing.assert_allclose(read_level(overview, "eta", 2, number), expected, atol=5e-3)
 
 
-def test_bytes_do_not_depend_on_units_or_processes(tmp_path: Path) -> None:
+def test_bytes_do_not_depend_on_units_or_threads(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     values = {"eta": wave((70, 130, 100)), "u": wave((70, 130, 100), 1)}
-    contents = set()
-    for name, processes, memory in (("a", 1, 1 << 30), ("b", 1, 1 << 20), ("c", 2, 1 << 30)):
+    contents, files = set(), []
+    monkeypatch.setattr(indexing, "_SMALL_BYTES", 0)
+    for name, threads, memory in (("a", 1, 1 << 30), ("b", 1, 1 << 20), ("c", 2, 1 << 30), ("d", 3, 1 << 20)):
         (tmp_path / name).mkdir()
         write_step(tmp_path / name / "s.nc", values)
         os.utime(tmp_path / name / "s.nc", ns=(1, 1))
-        [outcome] = indexing.make_overviews([tmp_path / name / "s.nc"], processes, memory)
+        [outcome] = indexing.make_overviews([tmp_path / name / "s.nc"], threads, memory)
         assert outcome.state == "made", outcome.reason
         overview = Overview(path_of(tmp_path / name / "s.nc"))
         contents.add(b"".join(read_level(overview, "eta", k).tobytes() for k in (1, 2, 3)))
+        files.append(path_of(tmp_path / name / "s.nc").read_bytes())
+        assert zipfile.ZipFile(path_of(tmp_path / name / "s.nc")).testzip() is None
     assert len(contents) == 1
+    assert files[1] == files[3]
 
 
-def test_an_interrupted_run_is_gone_on_with(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(indexing, "_SMALL_BYTES", 0)
-    path = write_step(tmp_path / "a.nc", {"eta": wave((300, 64, 64))})
-    reduce, calls = indexing._reduce, []
+def test_values_that_do_not_lie_in_the_file_as_they_are(tmp_path: Path) -> None:
+    """Chunks, filters, packed integers, other orders of bytes, NetCDF's classic formats: the same levels."""
+    values = np.round(wave((40, 90, 70), dtype="f8"), 2)
+    whole = np.where(np.isnan(values), -9999, np.round(100 * values)).astype("i2")
+    for name, create in (("chunks", {"chunks": (1, 7, 90, 70)}), ("deflate", {"chunks": (1, 40, 9, 70), "compression": 4})):
+        write_step(tmp_path / f"{name}.nc", {"eta": values}, **create)
+    write_step(tmp_path / "order.nc", {"eta": values.astype(">f8")})
+    with h5py.File(write_step(tmp_path / "packed.nc", {"eta": whole}), "r+") as file:
+        file["eta"].attrs.update({"scale_factor": 0.01, "add_offset": 0.0, "_FillValue": np.int16(-9999)})
+    netcdf = pytest.importorskip("netCDF4")
+    for kind in ("NETCDF3_CLASSIC", "NETCDF3_64BIT_OFFSET", "NETCDF3_64BIT_DATA"):
+        with netcdf.Dataset(tmp_path / f"{kind}.nc", "w", format=kind) as file:
+            for axis, size in zip("tzyx", (None, *values.shape), strict=True):
+                file.createDimension(axis, size)
+            variable = file.createVariable("eta", "f8", tuple("tzyx"))
+            other = file.createVariable("other", "i2", ("t", "y", "x"))
+            for time in range(2):
+                variable[time] = values + time
+                other[time] = whole[3] + time
+    for path in sorted(tmp_path.glob("*.nc")):
+        outcome = indexing.make_overview(path, unit_bytes=1 << 18, threads=2)
+        assert outcome.state == "made", outcome.reason
+        overview = Overview(path_of(path))
+        for time in range(len(overview.fields["eta"].shards)):
+            for level in levels_of(values.shape):
+                expected = coarse(values + time, level.number)
+                np.testing.assert_allclose(read_level(overview, "eta", level.number, time), expected, atol=1e-2)
 
-    def interrupted(job: object) -> object:
-        calls.append(job)
-        if len(calls) == 4:
-            raise KeyboardInterrupt
-        return reduce(job)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(indexing, "_reduce", interrupted)
-    with pytest.raises(KeyboardInterrupt):
-        indexing.make_overview(path, unit_bytes=1 << 18)
-    assert not path_of(path).exists()
-    assert indexing.make_overview(path, unit_bytes=1 << 18).state == "made"
-    jobs = [(job.level.number, job.unit.first) for job in calls]  # type: ignore[attr-defined]
-    assert [job for job in jobs if jobs.count(job) == 2] == [jobs[3]] * 2  # only the one that was interrupted again
-    expected = coarse(wave((300, 64, 64)).astype(float), 1)
-    np.testing.assert_allclose(read_level(Overview(path_of(path)), "eta", 1), expected, atol=5e-3)
-    assert sorted(p.name for p in tmp_path.iterdir()) == ["a.nc", "a.nc.overview.zip"]
+def test_names_that_paths_have_a_meaning_for(tmp_path: Path) -> None:
+    names = ["a/b", "µ", ".hidden", "x__y", "100%", "a b(c)"]
+    with h5py.File(tmp_path / "a.nc", "w") as file:
+        for number, name in enumerate(names):
+            file[name] = np.full((30, 40), 1.0 + number)
+    assert indexing.make_overview(tmp_path / "a.nc").state == "made"
+    overview = Overview(path_of(tmp_path / "a.nc"))
+    assert [read_level(overview, name, 1)[0, 0] for name in names] == [1.0, 2.0, 3.0, 4.0, 5.0, 6.0]
+    entries = zipfile.ZipFile(path_of(tmp_path / "a.nc")).namelist()
+    for name in ("a%2Fb", "%C2%B5", "%2Ehidden", "x_%5Fy", "100%25", "a b(c)"):
+        assert f"2/{name}/zarr.json" in entries
 
 
-def start_long_index(folder: Path) -> tuple[subprocess.Popen[str], list[int]]:
-    """`hakobi index` of a field that takes it long, once its workers are at it, and their processes' numbers."""
+def start_long_index(folder: Path) -> tuple[subprocess.Popen[str], Path]:
+    """`hakobi index` of a field that takes it long, once it is at it, and its journal."""
     with h5py.File(folder / "a.nc", "w") as file:  # 32 GB of zeros, of which no byte is stored
         create = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
         create.set_fill_time(h5py.h5d.FILL_TIME_NEVER)
         create.set_alloc_time(h5py.h5d.ALLOC_TIME_EARLY)
         space = h5py.h5s.create_simple((2000, 2000, 2000))
         h5py.h5d.create(file.id, b"eta", h5py.h5t.IEEE_F32LE, space, create)
-    process = start("index", folder / "a.nc", "--processes", 2, "--memory", 64)
+    process = start("index", folder / "a.nc", "--threads", 2, "--memory", 64)
     journal = folder / ".a.nc.overview.zip.journal"
     until = time.monotonic() + 60
-    while not (journal.exists() and len(journal.read_text().splitlines()) > 3):
+    while not (journal.exists() and journal.stat().st_size > 10_000):
         assert process.poll() is None
         assert time.monotonic() < until
         time.sleep(0.02)
-    children = psutil.Process(process.pid).children(recursive=True)
-    return process, [child.pid for child in children if "spawn_main" in " ".join(child.cmdline())]
-
-
-def wait_for_ends(pids: list[int]) -> None:
-    until = time.monotonic() + 10
-    while not all(map(has_ended, pids)):
-        assert time.monotonic() < until
-        time.sleep(0.02)
+    return process, journal
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGKILL])
-def test_workers_end_with_the_command(tmp_path: Path, number: signal.Signals) -> None:
-    process, workers = start_long_index(tmp_path)
-    assert len(workers) == 2
+def test_the_work_ends_with_the_command_and_is_gone_on_with(tmp_path: Path, number: signal.Signals) -> None:
+    process, journal = start_long_index(tmp_path)
     process.send_signal(number)
     _, told = process.communicate(timeout=10)  # not when all that was begun is done
-    wait_for_ends(workers)
     if number != signal.SIGKILL:
         assert (process.returncode, told) == (2, "hakobi index: interrupted\n")
+    left = journal.read_bytes()
+    assert not path_of(tmp_path / "a.nc").exists()
+    process = start("index", tmp_path / "a.nc", "--threads", 2, "--memory", 64)
+    until = time.monotonic() + 60
+    while journal.stat().st_size <= len(left):  # behind what is there, not anew
+        assert process.poll() is None
+        assert time.monotonic() < until
+        time.sleep(0.02)
+    process.kill()
+    process.communicate()
+    assert journal.read_bytes()[: len(left) // 2] == left[: len(left) // 2]
 
 
-def test_a_worker_that_is_ended_is_said(tmp_path: Path) -> None:
-    process, workers = start_long_index(tmp_path)
-    os.kill(workers[0], signal.SIGKILL)
-    _, told = process.communicate(timeout=10)
-    wait_for_ends(workers)
-    assert process.returncode == 2
-    assert told.startswith("hakobi index: a process that shared the work was ended")
-    assert told.count("\n") == 1
+def test_an_interrupted_run_is_gone_on_with(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of a field that is read by call back, pieces that the journal tells of are not read again, torn records aside."""
+    monkeypatch.setattr(indexing, "_SMALL_BYTES", 0)
+    values = wave((300, 64, 64))
+    path = write_step(tmp_path / "a.nc", {"eta": values}, chunks=(1, 10, 64, 64))
+    read, boxes = indexing.Step.read, []
 
+    def interrupted(self: indexing.Step, name: str, time: int, box: tuple[tuple[int, int], ...]) -> Array:
+        if box[2] == (0, 64) and box[1] == (0, 64):  # no piece of the sample
+            boxes.append(box[0])
+            if len(boxes) == 4:
+                raise KeyboardInterrupt
+        return read(self, name, time, box)
 
-def test_few_units_are_handed_out_ahead() -> None:
-    """More may fill a pipe of the executor, and the executor then waits for itself."""
-    taken = []
-    with ThreadPoolExecutor(1) as executor:
-        results = map_ahead(executor, str, (taken.append(n) or n for n in range(9)), 3)
-        assert next(results) == "0"
-        assert len(taken) <= 4
-        assert list(results) == [str(n) for n in range(1, 9)]
+    monkeypatch.setattr(indexing.Step, "read", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        indexing.make_overview(path, unit_bytes=1 << 18)
+    assert not path_of(path).exists()
+    with (tmp_path / ".a.nc.overview.zip.journal").open("ab") as journal:
+        journal.write(b"torn")
+    assert indexing.make_overview(path, unit_bytes=1 << 18).state == "made"
+    assert boxes[:3] == [(0, 64), (64, 128), (128, 192)]
+    assert boxes[4:] == [(192, 256), (256, 300)]
+    for number in (1, 2):
+        expected = coarse(values.astype(float), number)
+        np.testing.assert_allclose(read_level(Overview(path_of(path)), "eta", number), expected, atol=5e-3)
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["a.nc", "a.nc.overview.zip"]
 
 
 def test_an_overview_belongs_to_its_steps_content(tmp_path: Path) -> None:
@@ -247,26 +278,16 @@ def test_a_damaged_overview_is_made_again_or_named(tmp_path: Path) -> None:
 def test_the_command_tells_what_it_did(hakobi: Command, tmp_path: Path) -> None:
     for number in range(3):
         write_step(tmp_path / f"run_{number:03}.nc", {"eta": wave((40, 50), number)})
-    assert hakobi("index", tmp_path / "run", "--processes", 1).stdout.startswith("3 overviews made, 0 kept, 0 failed")
-    assert hakobi("index", tmp_path / "run", "--processes", 1).stdout.startswith("0 overviews made, 3 kept, 0 failed")
+    assert hakobi("index", tmp_path / "run", "--threads", 1).stdout.startswith("3 overviews made, 0 kept, 0 failed")
+    assert hakobi("index", tmp_path / "run", "--threads", 1).stdout.startswith("0 overviews made, 3 kept, 0 failed")
     torn = tmp_path / "run_003.nc"
     torn.write_bytes((tmp_path / "run_000.nc").read_bytes()[:3000])
-    result = hakobi("index", tmp_path, "--processes", 1)
+    result = hakobi("index", tmp_path, "--threads", 1)
     assert result.status == 1
     assert "run_003.nc" in result.line()
     result = hakobi("index", tmp_path / "nowhere")
     assert result.status == 2
     assert "no such file" in result.line()
-
-
-def test_units_cover_every_brick_once() -> None:
-    for full in ((100, 804, 1440), (65, 64, 63), (804, 1440)):
-        for number in (1, 2):
-            level = Level.of(full, number)
-            finer = full if number == 1 else Level.of(full, number - 1).shape
-            units = list(units_of(level, finer, 4, 1 << 20))
-            bricks = [n for unit in units for n in range(unit.first, unit.first + unit.count)]
-            assert bricks == list(range(level.num_bricks))
 
 
 def test_a_series_is_its_numbers(tmp_path: Path) -> None:
@@ -342,35 +363,12 @@ def test_bricks_have_the_bytes_of_the_rule(tmp_path: Path, shape: tuple[int, ...
         expected, scaling = expected.astype(np.float32), (0.0, 1.0)
 
 
-def test_every_half_is_read_and_written_as_numpy_does(tmp_path: Path) -> None:
-    """All halves, the values between them, and those just beside, as float32 and as float64."""
-    halves = np.arange(0x7C00, dtype=np.uint16).view(np.float16).astype(float)
-    between = (halves[1:] + halves[:-1]) / 2
-    values = np.concatenate([halves, between, np.nextafter(between, 0), np.nextafter(between, 1e9), [65519.0]])
-    values = np.concatenate([values, -values])
-    for dtype in ("f4", "f8"):
-        cells = np.repeat(np.repeat(values.astype(dtype), 2)[None], 2, axis=0)
-        name = tmp_path / f"{dtype}.nc"
-        with h5py.File(name, "w") as file:
-            file["u"] = cells
-        with indexing.Step.open(name) as step, (tmp_path / "bricks").open("w+b") as target:
-            box = ((0, 2), (0, cells.shape[1]))
-            source = step.source("u", 0, box)
-            reducer.reduce(source, box, (1, len(values)), (0.0, 1.0), (target.fileno(), 0))
-            target.seek(0)
-            read = np.frombuffer(target.read()[:-4], "<u2")
-        with np.errstate(over="ignore"):
-            expected = values.astype(dtype).astype(np.float16).view("<u2")
-        assert np.array_equal(read, expected)
-
-
 def test_a_field_that_ends_early_is_said(tmp_path: Path) -> None:
     path = write_step(tmp_path / "a.nc", {"eta": wave((64, 64, 64))})
-    with indexing.Step.open(path) as step, (tmp_path / "bricks").open("w+b") as target:
+    with indexing.open_step(path) as step:
         os.truncate(path, path.stat().st_size // 2)
-        box = ((0, 64), (0, 64), (0, 64))
         with pytest.raises(FormatError, match="shorter than it says"):
-            reducer.reduce(step.source("eta", 0, box), box, (32, 32, 32), (0.0, 1.0), (target.fileno(), 0))
+            indexing._write(step, 1 << 20, 1, ctypes.c_int())
 
 
 def test_scaling_keeps_what_it_did_not_see() -> None:

@@ -20,8 +20,8 @@ from hakobi.post import indexing, shapes
 from hakobi.post.catalogue import identifier
 from hakobi.post.hdf5 import LOCK
 from hakobi.post.mesh import Mesh
+from hakobi.post.opening import open_step
 from hakobi.post.picture import picture
-from hakobi.post.source import Step
 from mesh_files import PIECES, block, faces_of_polyhedra, write_mesh
 from posting import Client, served
 
@@ -39,7 +39,7 @@ def area(shape: shapes.Shape, where: Array) -> float:
 
 
 def opened(path: Path) -> Mesh:
-    mesh = Step.open(path).mesh
+    mesh = open_step(path).mesh
     assert mesh is not None
     return mesh
 
@@ -95,7 +95,7 @@ def test_flat_cells_are_surface_and_ghosts_are_nothing(tmp_path: Path) -> None:
 def test_vectors_are_magnitude_and_components(tmp_path: Path) -> None:
     part = block("hexahedra", (2, 1, 1))
     speeds = np.array([[3.0, 4, 0], [0, 0, -2]])
-    step = Step.open(write_mesh(tmp_path / "run_0.hdf", [part], cell_fields={"U": speeds}, time_s=2.5))
+    step = open_step(write_mesh(tmp_path / "run_0.hdf", [part], cell_fields={"U": speeds}, time_s=2.5))
     assert [f.name for f in step.all_fields()] == ["U magnitude", "U x", "U y", "U z"]
     assert step.read("U magnitude", 0, ((0, 2),)).tolist() == [5, 2]
     assert step.read("U z", 0, ((1, 2),)).tolist() == [-2]
@@ -283,18 +283,18 @@ def test_links_lead_nowhere_but_below_the_root(tmp_path: Path) -> None:
             del file["VTKHDF/Points"]
             file["VTKHDF/Points"] = h5py.ExternalLink(name, "/VTKHDF/Points")
         with pytest.raises(FormatError, match=r"run_0\.hdf has its mesh"):
-            Step.open(path, inside)
+            open_step(path, inside)
         path.unlink()
     path = write_mesh(inside / "run_1.hdf", [part], mesh_in="good.mesh")
     with h5py.File(path, "a") as file:  # a field by a link, and a mesh that links to itself
         file["VTKHDF/CellData/c"] = h5py.ExternalLink("../out/secret.mesh", "/VTKHDF/CellData/c")
     with pytest.raises(FormatError, match="outside"):
-        Step.open(path, inside)
+        open_step(path, inside)
     with h5py.File(inside / "good.mesh", "a") as file:
         del file["VTKHDF/Points"]
         file["VTKHDF/Points"] = h5py.ExternalLink("good.mesh", "/VTKHDF/Points")
     with pytest.raises(FormatError):
-        Step.open(write_mesh(inside / "run_2.hdf", [part], mesh_in="good.mesh"), inside)
+        open_step(write_mesh(inside / "run_2.hdf", [part], mesh_in="good.mesh"), inside)
 
 
 @pytest.mark.parametrize(

@@ -12,15 +12,15 @@ import click
 
 @click.command()
 @click.argument("path", type=click.Path(path_type=Path))
-@click.option("--processes", type=click.IntRange(1, 1024), help="Number of processes; default: one per core.")
+@click.option("--threads", type=click.IntRange(1, 1024), help="Number of threads; default: one per core.")
 @click.option(
     "--memory",
     type=click.IntRange(64, 1 << 20),
     default=1024,
     show_default=True,
-    help="Memory for all processes together, MiB.",
+    help="Memory for all threads together, MiB.",
 )
-def command(path: Path, processes: int | None, memory: int) -> int:
+def command(path: Path, threads: int | None, memory: int) -> int:
     """Make overviews of all steps at PATH.
 
     PATH is a folder, a file, or the prefix of a series. Each step file gets one file beside it, <step>.overview.zip,
@@ -36,7 +36,7 @@ def command(path: Path, processes: int | None, memory: int) -> int:
     begin = time.monotonic()
     counts = {"made": 0, "kept": 0, "failed": 0}
     read = written = 0
-    for outcome in make_overviews(paths, processes or len(os.sched_getaffinity(0)), memory << 20):
+    for outcome in make_overviews(paths, threads or len(os.sched_getaffinity(0)), memory << 20):
         counts[outcome.state] += 1
         if outcome.state == "failed":
             sys.stderr.write(f"hakobi index: {outcome.reason}\n")

@@ -10,9 +10,9 @@ import numpy as np
 
 from hakobi.errors import FormatError, HakobiError, InputError
 from hakobi.post.catalogue import OpenStep, Series, Steps, identifier
-from hakobi.post.indexing import statistics_of
 from hakobi.post.mesh import MeshField
 from hakobi.post.pyramid import levels_of as levels_of
+from hakobi.post.reduction import statistics_of
 from hakobi.post.source import Axis, Field
 
 _WHOLE_BYTES = 16 << 20

@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hakobi.errors import HakobiError, InputError
+from hakobi.post.opening import open_step
 from hakobi.post.overview import Overview, path_of
 from hakobi.post.source import Array, Step
 from hakobi.post.stored import MARK, Archive, StoredStep
@@ -57,8 +58,8 @@ class Series:
         return identifier(self.key)
 
     def open(self, number: int, root: Path) -> Step:
-        """The step with that number. Raises KeyError, and what Step.open raises."""
-        return Step.open(self.path(number), root)
+        """The step with that number. Raises KeyError, and what open_step raises."""
+        return open_step(self.path(number), root)
 
     def path(self, number: int) -> Path:
         """The file with that number, which is one of the series'. Raises KeyError."""

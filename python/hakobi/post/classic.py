@@ -103,7 +103,7 @@ class _Header:
         return _Variable(name, dimensions, attributes, np.dtype(_TYPES[kind]), self._number(self._offset_bytes))
 
 
-def survey(fd: int, path: Path, root: Path) -> Found:
+def survey(fd: int, path: Path) -> Found:
     """What is in the file. Raises FormatError."""
     return _Survey(fd, path.name).take()
 

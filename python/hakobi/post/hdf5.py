@@ -6,6 +6,7 @@ import collections
 import contextlib
 import math
 import threading
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -53,15 +54,13 @@ def _close_given_up() -> None:
             _given_up.popleft().close()
 
 
-def survey(fd: int, path: Path, root: Path) -> Found:
-    """What is in the file. Raises FormatError."""
-    from hakobi.post import vtkhdf
-
+def survey(fd: int, path: Path, mesh_in: Callable[[Any], Found | None]) -> Found:
+    """What is in the file: a mesh, where `mesh_in` finds one in it, or fields. Raises FormatError."""
     with LOCK:
         _close_given_up()
         file = open_hdf5(fd, path.name)
         try:
-            found = vtkhdf.survey(file, fd, path, root) or _Survey(file, path.name).take()
+            found = mesh_in(file) or _Survey(file, path.name).take()
         except ERRORS as error:
             file.close()
             raise FormatError(f"{path.name} is damaged: HDF5 cannot read what it holds") from error

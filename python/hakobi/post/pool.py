@@ -10,8 +10,11 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import multiprocessing
+import os
 import pickle
 import resource
+import signal
+import threading
 import time
 import traceback
 from collections import Counter
@@ -23,10 +26,22 @@ from pathlib import Path
 from typing import Any
 
 from hakobi.errors import HakobiError
-from hakobi.post.workers import end_with
 
 _START_S = 120.0
 _MOST_REFUSALS = 1000
+
+
+def end_with(parent: Connection) -> None:
+    """In a process, before its work: it ends at once when the other end of this pipe closes, by the end of its parent
+    however sudden, or since that gives up."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # a terminal's Ctrl-C is for the parent
+
+    def wait() -> None:
+        with contextlib.suppress(EOFError, OSError):
+            parent.recv_bytes()
+        os._exit(1)
+
+    threading.Thread(target=wait, daemon=True).start()
 
 
 @dataclass(frozen=True)

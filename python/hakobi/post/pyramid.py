@@ -7,9 +7,7 @@ lie in C order, so that what one pass over the source completes is one contiguou
 
 from __future__ import annotations
 
-import itertools
 import math
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 NUM_LEVELS = 4
@@ -85,32 +83,3 @@ def levels_of(full: tuple[int, ...]) -> list[Level]:
         if max(levels[-1].shape) == 1:
             break
     return levels
-
-
-@dataclass(frozen=True)
-class Unit:
-    """What is reduced at once: bricks that lie one behind the other, and the box of finer cells that they are made
-    from. `first` and `count` number the bricks; `box` has start and stop a direction, in cells of the finer level."""
-
-    first: int
-    count: int
-    box: tuple[tuple[int, int], ...]
-
-
-def units_of(level: Level, finer: tuple[int, ...], cell_bytes: int, most_bytes: int) -> Iterator[Unit]:
-    """Cuts a level into units of at most `most_bytes` of finer cells (one row of bricks at least), in brick order.
-    A row of bricks goes through the whole unit-stride direction, so that a source is read in long pieces."""
-    rows = level.grid[-2]
-    row_bytes = finer[-1] * cell_bytes * math.prod(2 * b for b in level.brick[:-1])
-    group = max(1, min(rows, most_bytes // max(1, row_bytes)))
-    leading = [range(n) for n in level.grid[:-2]]
-    for at in itertools.product(*leading):
-        for row in range(0, rows, group):
-            count = min(group, rows - row)
-            starts = (*at, row, 0)
-            stops = (*(a + 1 for a in at), row + count, level.grid[-1])
-            box = tuple(
-                (2 * b * start, min(2 * b * stop, n))
-                for start, stop, b, n in zip(starts, stops, level.brick, finer, strict=True)
-            )
-            yield Unit(level.brick_number(starts), count * level.grid[-1], box)

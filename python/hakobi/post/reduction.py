@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,8 @@ Array = NDArray[Any]
 #: The largest finite float16.
 LARGEST = 65504.0
 _MOST = float(np.finfo(np.float64).max)
+PERCENTILES = (0.5, 1, 2, 5, 10, 25, 50, 75, 90, 95, 98, 99, 99.5)
+_BINS = 64
 
 
 def percentiles(values: Array, points: tuple[float, ...]) -> list[float]:
@@ -18,6 +21,29 @@ def percentiles(values: Array, points: tuple[float, ...]) -> list[float]:
     values = values.astype(np.float64)
     size = 2.0**-2 if float(np.abs(values).max()) > _MOST / 4 else 1.0
     return [float(v) for v in np.percentile(values * size, points) / size]
+
+
+def statistics_of(
+    num_values: int, low: Array, high: Array, total: float, num_nan: int, sample: Array
+) -> dict[str, Any]:
+    """What is told of a field: extremes, mean and the count of NaN are of every value, the rest of a sample. What JSON
+    has no word for (an infinite mean) is left out."""
+    result: dict[str, Any] = {"num_values": num_values, "num_nan": num_nan}
+    if num_nan < num_values and low.size:
+        result |= {"min": float(np.nanmin(low)), "max": float(np.nanmax(high)), "mean": total / (num_values - num_nan)}
+    values = sample[np.isfinite(sample)]
+    if values.size:
+        with np.errstate(all="ignore"):
+            result["std"] = float(values.std())
+            points = percentiles(values, PERCENTILES)
+        result["percentiles"] = dict(zip(map(str, PERCENTILES), points, strict=True))
+        first, last = float(values.min()), float(values.max())
+        counts = [int(values.size)]
+        if np.isfinite(last - first) and (last - first) / _BINS > abs(last) * 1e-15:
+            counts = [int(n) for n in np.histogram(values, bins=_BINS, range=(first, last))[0]]
+        result["histogram"] = {"counts": counts, "from": first, "to": last}
+        result["num_sampled"] = int(values.size)
+    return {key: value for key, value in result.items() if not isinstance(value, float) or math.isfinite(value)}
 
 
 def scaling(sample: Array) -> tuple[float, float]:

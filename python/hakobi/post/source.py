@@ -1,7 +1,7 @@
 """A step's file as what can be looked at: its fields in 2-D and 3-D, their coordinates, and boxes of their values.
 
 Each kind of file is a module that says what is in it: `hdf5` (NetCDF-4, plain HDF5), `classic` (NetCDF's classic
-formats), `vtkhdf` (meshes), `stored` (a field store). Values that lie in the file as they are come by `pread` from
+formats), `vtkhdf` (meshes), `stored` (a field store); `opening` opens files. Values that lie in the file as they are come by `pread` from
 their place, others by whoever can unpack them. A file is opened for reading only, without locks, and never mapped: one
 that is cut short under a reader is an error and not a signal.
 """
@@ -19,7 +19,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hakobi.errors import FormatError, InputError
-from hakobi.post import reducer
 
 if TYPE_CHECKING:
     from hakobi.post.mesh import Mesh
@@ -150,23 +149,6 @@ class Step:
         self.fields, self.times, self.time_units = found.fields, found.times, found.time_units
         self.left_out, self.mesh = found.left_out, found.mesh
 
-    @classmethod
-    def open(cls, path: Path, root: Path | None = None) -> Step:
-        """Opens a step's file. Files that it names by links of its own (VTKHDF) must lie below `root`, by default its
-        folder. Raises FileNotFoundError, PermissionError, FormatError (torn, still being written, of another kind)."""
-        from hakobi.post import classic, hdf5
-
-        fd = open_file(path)
-        try:
-            identity = Identity.of(path, os.fstat(fd))
-            survey = classic.survey if os.pread(fd, 3, 0) == b"CDF" else hdf5.survey
-            found = survey(fd, path, root or path.parent)
-            others = found.mesh.identities() if found.mesh else ()
-            return cls(path, found, fd, (identity, *others))
-        except BaseException:
-            os.close(fd)
-            raise
-
     def identity(self) -> str:
         """Other for every content."""
         return " ".join(map(str, self.identities))
@@ -218,13 +200,6 @@ class Step:
         else:
             raise FormatError(f"{self.path.name} was closed")
         return _decode(this, raw)
-
-    def source(self, name: str, time: int, box: Box) -> reducer.Source:
-        """The box for hakobi.post.reducer: at its place in the file where the values lie there as they are."""
-        this = self.fields[name]
-        if this.offset_bytes is None or this.packing is not None or this.dtype not in (np.float32, np.float64):
-            return reducer.Source(this.shape, self.read(name, time, box))
-        return reducer.Source(this.shape, None, self._fd, _place(this, time), str(this.dtype), fills=this.fill)
 
     def _read_bytes(self, this: Field, start: int, box: Box) -> Array:
         """Contiguous values: as few requests as the box allows, rows read whole where they are short."""

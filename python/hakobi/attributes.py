@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from hakobi._library import AttributeC
+from hakobi._capi import AttributeC
 from hakobi.errors import InputError
 
 #: An attribute's value: text, a number, or several.

@@ -16,7 +16,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from hakobi._library import CollectivesOptionsC, check, load
+from hakobi._capi import CollectivesOptionsC
+from hakobi._library import check, load
 from hakobi.errors import InputError, unknown_name
 from hakobi.output import Comm
 

@@ -19,7 +19,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from hakobi._library import MAX_HALO_DIMS, HaloFieldC, HaloGridC, HaloOptionsC, check, load
+from hakobi._capi import HaloFieldC, HaloGridC, HaloOptionsC
+from hakobi._library import MAX_HALO_DIMS, check, load
 from hakobi.errors import InputError
 from hakobi.output import Comm
 

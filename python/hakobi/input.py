@@ -17,7 +17,7 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from os import PathLike, fspath
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
@@ -25,18 +25,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from hakobi._library import (
-    MAX_DIMS,
-    TYPES,
-    AttributeC,
-    FieldReadC,
-    InputAxisC,
-    InputFieldC,
-    InputMeshC,
-    MeshPartC,
-    check,
-    load,
-)
+from hakobi._capi import AttributeC, FieldReadC, InputAxisC, InputFieldC, InputMeshC, MeshPartC
+from hakobi._library import MAX_DIMS, TYPES, check, load
 from hakobi.attributes import Attribute, attribute_of_c, text_for_c
 from hakobi.errors import HakobiError, InputError
 from hakobi.mesh import InputMesh, MeshPart, input_mesh_of_c, mesh_part_of_c
@@ -219,7 +209,7 @@ class Input:
         """
         from hakobi.input_xarray import dataset_of
 
-        return dataset_of(self, self._prefix)
+        return dataset_of(self, partial(Input.open, self._prefix))
 
     def close(self) -> None:
         """Releases everything. Collective if opened with a communicator; a second call does nothing."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,8 +20,8 @@ if TYPE_CHECKING:
 class _Steps(BackendArray):
     """One field of all steps: (time, …). Opens the series when it is first asked, in whatever process that is."""
 
-    def __init__(self, prefix: str, steps: list[int], field: InputField) -> None:
-        self._prefix, self._steps, self._name = prefix, steps, field.name
+    def __init__(self, open_series: Callable[[], Input], steps: list[int], field: InputField) -> None:
+        self._open_series, self._steps, self._name = open_series, steps, field.name
         assert field.dtype is not None
         self.shape = (len(steps), *field.shape)
         self.dtype = field.dtype
@@ -33,10 +34,8 @@ class _Steps(BackendArray):
         return indexing.explicit_indexing_adapter(key, self.shape, indexing.IndexingSupport.BASIC, self._read)
 
     def _read(self, key: tuple[Any, ...]) -> npt.NDArray[Any]:
-        from hakobi.input import Input
-
         if self._input is None:
-            self._input = Input.open(self._prefix)
+            self._input = self._open_series()
         ranges = [range(n)[k] if isinstance(k, slice) else k for k, n in zip(key, self.shape, strict=True)]
         bounds = [
             (min(r), max(r) + 1) if isinstance(r, range) and len(r) else (0, 0) if isinstance(r, range) else (r, r + 1)
@@ -62,7 +61,7 @@ class _Steps(BackendArray):
         return values if isinstance(ranges[0], range) else values[0]
 
 
-def dataset_of(steps: Input, prefix: str) -> xarray.Dataset:
+def dataset_of(steps: Input, open_series: Callable[[], Input]) -> xarray.Dataset:
     """The fields of the last step that all steps have alike, along `time`, with coordinates and attributes."""
     variables: dict[str, Any] = {}
     for name in steps.fields:
@@ -77,7 +76,7 @@ def dataset_of(steps: Input, prefix: str) -> xarray.Dataset:
         ]
         if field.dtype is None or shared != steps.steps:
             continue
-        lazy = indexing.LazilyIndexedArray(_Steps(prefix, steps.steps, field))
+        lazy = indexing.LazilyIndexedArray(_Steps(open_series, steps.steps, field))
         variables[name] = xarray.Variable(("time", *field.dims), lazy, dict(field.attributes))
     time = {"units": steps.time_units, "calendar": steps.calendar}
     coordinates: dict[str, Any] = {"time": ("time", np.array(steps.times), {k: v for k, v in time.items() if v})}

@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from hakobi._library import TYPES, FieldC, InputMeshC, MeshC, MeshPartC
+from hakobi._capi import FieldC, InputMeshC, MeshC, MeshPartC
+from hakobi._library import TYPES
 from hakobi.attributes import text_for_c
 from hakobi.errors import InputError
 

@@ -28,7 +28,8 @@ import numpy as np
 import numpy.typing as npt
 
 from hakobi import _library
-from hakobi._library import TYPES, BlockC, FieldC, TimesC, check, load
+from hakobi._capi import BlockC, FieldC, OutputTimesC
+from hakobi._library import TYPES, check, load
 from hakobi.attributes import AttributeLike, attribute_for_c, attributes_for_c, fill_value_for_c, text_for_c
 from hakobi.errors import InputError
 from hakobi.mesh import field_for_c, mesh_for_c, points_for_c
@@ -429,7 +430,7 @@ class Output:
         """The time that this rank has spent so far."""
         if not self._handle and self._last_times is not None:
             return self._last_times
-        times = TimesC()
+        times = OutputTimesC()
         check(self._library, self._library.hakobi_output_get_times(self._handle, times))
         return OutputTimes(
             times.layout_s,

@@ -12,7 +12,8 @@ import ctypes
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from hakobi._library import TrafficC, check, load
+from hakobi._capi import TrafficC
+from hakobi._library import check, load
 from hakobi.errors import InputError
 from hakobi.output import Comm
 

@@ -41,6 +41,31 @@ def findings(tmp_path: Path, rule: str, files: dict[str, str]) -> list[str]:
     return [f"{item.path}:{item.line}" for item in check.RULES[rule][1](check.Tree(tmp_path))]
 
 
+def test_a_circle_of_imports_is_found_wherever_they_stand(tmp_path: Path) -> None:
+    files = {
+        "python/hakobi/a.py": "from hakobi import b\n",
+        "python/hakobi/b.py": "import os\n\n\ndef f() -> None:\n    import hakobi.part.c\n",
+        "python/hakobi/part/__init__.py": "",
+        "python/hakobi/part/c.py": "from hakobi.a import f\n",
+        "python/hakobi/d.py": "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from hakobi import e\n",
+        "python/hakobi/e.py": "from hakobi import d, a\n",
+    }
+    found = findings(tmp_path, "import-circles", files)
+    assert found == ["python/hakobi/a.py:1", "python/hakobi/b.py:5", "python/hakobi/part/c.py:1"]
+
+
+def test_bindings_that_are_not_what_the_headers_say_are_found(tmp_path: Path) -> None:
+    for name in ("tools/bindings", "include/hakobi.h", "include/hakobi_store.h", "python/hakobi/_capi.py"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text((ROOT / name).read_text())
+    assert findings(tmp_path, "bindings", {}) == []
+    header = (tmp_path / "include" / "hakobi.h").read_text()
+    changed = {
+        "include/hakobi.h": header.replace("int64_t num_ranks", "int num_ranks").replace("int root,", "int64_t root,")
+    }
+    assert findings(tmp_path, "bindings", changed) == ["python/hakobi/_capi.py:1"]
+
+
 def test_the_project_keeps_its_rules() -> None:
     done = subprocess.run([sys.executable, SCRIPT, "--quiet"], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr

@@ -141,7 +141,10 @@ def test_values_that_do_not_lie_in_the_file_as_they_are(tmp_path: Path) -> None:
     """Chunks, filters, packed integers, other orders of bytes, NetCDF's classic formats: the same levels."""
     values = np.round(wave((40, 90, 70), dtype="f8"), 2)
     whole = np.where(np.isnan(values), -9999, np.round(100 * values)).astype("i2")
-    for name, create in (("chunks", {"chunks": (1, 7, 90, 70)}), ("deflate", {"chunks": (1, 40, 9, 70), "compression": 4})):
+    for name, create in (
+        ("chunks", {"chunks": (1, 7, 90, 70)}),
+        ("deflate", {"chunks": (1, 40, 9, 70), "compression": 4}),
+    ):
         write_step(tmp_path / f"{name}.nc", {"eta": values}, **create)
     write_step(tmp_path / "order.nc", {"eta": values.astype(">f8")})
     with h5py.File(write_step(tmp_path / "packed.nc", {"eta": whole}), "r+") as file:

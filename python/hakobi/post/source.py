@@ -1,9 +1,9 @@
 """A step's file as what can be looked at: its fields in 2-D and 3-D, their coordinates, and boxes of their values.
 
 Each kind of file is a module that says what is in it: `hdf5` (NetCDF-4, plain HDF5), `classic` (NetCDF's classic
-formats), `vtkhdf` (meshes), `stored` (a field store); `opening` opens files. Values that lie in the file as they are come by `pread` from
-their place, others by whoever can unpack them. A file is opened for reading only, without locks, and never mapped: one
-that is cut short under a reader is an error and not a signal.
+formats), `vtkhdf` (meshes), `stored` (a field store); `opening` opens files. Values that lie in the file as they are
+come by `pread` from their place, others by whoever can unpack them. A file is opened for reading only, without locks,
+and never mapped: one that is cut short under a reader is an error and not a signal.
 """
 
 from __future__ import annotations

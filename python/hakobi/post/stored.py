@@ -100,7 +100,7 @@ def _seen(entry: os.DirEntry[str]) -> tuple[int, int]:
 
 
 def _name_of(keys: dict[str, str], varied: list[str]) -> str:
-    from hakobi.store.library import param_name
+    from hakobi.store.parameters import param_name
 
     word = next((w for w in _NAMES if w in keys), "")
     name = keys.get(word, "field")

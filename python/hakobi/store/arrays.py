@@ -1,7 +1,7 @@
 """Fields of a store as xarray: lazily, without reading more than what is asked for.
 
 A field's form says how its bytes become numbers: "float64[180,360]" is such an array; other forms have an entry in
-DECODERS. `xarray.open_dataset(path, engine="hakobi", request="…")` gives a variable for each parameter.
+DECODERS.
 """
 
 from __future__ import annotations
@@ -9,18 +9,20 @@ from __future__ import annotations
 import importlib.util
 import itertools
 import re
-from collections.abc import Callable, Iterable
-from pathlib import Path
-from typing import Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 import xarray
-from xarray.backends import BackendArray, BackendEntrypoint
+from xarray.backends import BackendArray
 from xarray.core import indexing
 
 from hakobi.errors import InputError
-from hakobi.store.library import Listing, grib_values, open_store, param_name
+from hakobi.store.parameters import grib_values, param_name
+
+if TYPE_CHECKING:
+    from hakobi.store.library import Listing
 
 #: form -> bytes to values.
 DECODERS: dict[str, Callable[[bytes], npt.NDArray[Any]]] = {"grib": grib_values}
@@ -166,18 +168,3 @@ def dataset_of(listing: Listing) -> xarray.Dataset:
         array = array_of(listing, column == code, name)
         variables[name] = array.drop_vars(keyword)
     return xarray.merge(list(itertools.chain(variables.values())), join="outer", compat="override")
-
-
-class HakobiBackend(BackendEntrypoint):
-    """xarray.open_dataset(path, engine="hakobi", request="param=t/u,…")."""
-
-    description = "Fields of a Hakobi store"
-
-    def open_dataset(
-        self, filename_or_obj: Any, *, drop_variables: str | Iterable[str] | None = None, request: Any = ""
-    ) -> xarray.Dataset:
-        dropped = [drop_variables] if isinstance(drop_variables, str) else list(drop_variables or ())
-        return dataset_of(open_store(filename_or_obj).list(request)).drop_vars(dropped, errors="ignore")
-
-    def guess_can_open(self, filename_or_obj: Any) -> bool:
-        return isinstance(filename_or_obj, str | Path) and (Path(filename_or_obj) / "hakobi-store").is_file()

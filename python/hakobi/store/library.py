@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Iterator, Mapping, Sequence
-from ctypes import POINTER, c_char_p, c_int, c_int64, c_uint64, c_void_p
+from ctypes import c_char_p, c_int64, c_void_p
 from dataclasses import dataclass
 from os import PathLike, fspath
 from types import TracebackType
@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Any, Union
 import numpy as np
 import numpy.typing as npt
 
-from hakobi import _library
-from hakobi._library import check
+from hakobi._capi import FieldInfoC
+from hakobi._library import check, load
+from hakobi.attributes import text_for_c
 from hakobi.errors import InputError
 
 if TYPE_CHECKING:
@@ -27,51 +28,7 @@ Values = Union[str, Mapping[str, Any], "Field"]
 FILE_ORDER, WITH_REPLACED, LENIENT = 1, 2, 4
 
 
-class _InfoC(ctypes.Structure):
-    """hakobi_field_info."""
-
-    _fields_ = (
-        ("key", c_char_p),
-        ("form", c_char_p),
-        ("file", c_char_p),
-        ("offset_bytes", c_int64),
-        ("length_bytes", c_int64),
-        ("checksum", c_uint64),
-        ("flushed_ns", c_int64),
-        ("is_replaced", c_int),
-        ("reserved", c_int64 * 4),
-    )
-
-
 _RECEIVER = ctypes.CFUNCTYPE(None, c_void_p, c_int64, c_void_p, c_int64)
-
-_PROTOTYPES: dict[str, tuple[Any, tuple[Any, ...]]] = {
-    "hakobi_store_open": (c_int, (c_char_p, c_char_p, POINTER(c_void_p))),
-    "hakobi_store_archive": (c_int, (c_void_p, c_char_p, c_void_p, c_int64, c_char_p)),
-    "hakobi_store_archive_grib": (c_int, (c_void_p, c_void_p, c_int64)),
-    "hakobi_store_flush": (c_int, (c_void_p,)),
-    "hakobi_store_close": (c_int, (c_void_p,)),
-    "hakobi_store_free": (None, (c_void_p,)),
-    "hakobi_store_list": (c_int, (c_void_p, c_char_p, c_int, POINTER(c_void_p))),
-    "hakobi_store_retrieve": (c_int, (c_void_p, c_void_p, _RECEIVER, c_void_p)),
-    "hakobi_store_read": (c_int, (c_void_p, c_void_p, c_int64, c_int64, c_void_p, c_int64)),
-    "hakobi_grib_values": (c_int, (c_char_p, c_int64, c_void_p, c_int64, POINTER(c_int64))),
-    "hakobi_store_param_name": (c_char_p, (c_char_p,)),
-    "hakobi_listing_free": (None, (c_void_p,)),
-    "hakobi_listing_size": (c_int64, (c_void_p,)),
-    "hakobi_listing_get": (c_int, (c_void_p, c_int64, POINTER(_InfoC))),
-    "hakobi_listing_keywords": (c_int, (c_void_p, POINTER(c_char_p))),
-    "hakobi_listing_column": (c_int, (c_void_p, c_char_p, c_void_p, POINTER(c_int64))),
-    "hakobi_listing_value": (c_char_p, (c_void_p, c_int64)),
-}
-
-
-def _load() -> ctypes.CDLL:
-    library = _library.load()
-    for name, (result, arguments) in _PROTOTYPES.items():
-        function = getattr(library, name)
-        function.restype, function.argtypes = result, arguments
-    return library
 
 
 def _value_text(value: Any) -> str:
@@ -94,12 +51,6 @@ def text_of(values: Values) -> str:
     if isinstance(values, str | Field):
         return str(values)
     return ",".join(f"{keyword}={_value_text(value)}" for keyword, value in values.items())
-
-
-def _encode(what: str, text: str) -> bytes:
-    if "\0" in text:
-        raise InputError(f"{what} {text!r} has a NUL character")
-    return text.encode()
 
 
 @dataclass(frozen=True)
@@ -144,7 +95,7 @@ class Listing(Sequence[Field]):
         at = index + len(self) if index < 0 else index
         if not 0 <= at < len(self):
             raise IndexError(index)
-        info = _InfoC()
+        info = FieldInfoC()
         check(self._library, self._library.hakobi_listing_get(self._handle, at, info))
         line = info.key.decode()
         keys = dict(item.split("=", 1) for item in line.split(",") if not item.endswith("="))
@@ -198,16 +149,16 @@ class Store:
 
     def __init__(self, path: str | PathLike[str], **options: str | int | bool) -> None:
         self._handle = c_void_p()
-        self._library = _load()
+        self._library = load()
         for name, value in options.items():
             if "," in str(value):
                 raise InputError(f"option {name}: a ',' in {value!r}")
         texts = [f"{name}={int(value) if isinstance(value, bool) else value}" for name, value in options.items()]
         self.path = fspath(path)
-        encoded = _encode("the path", self.path)
+        encoded = text_for_c("the path", self.path)
         check(
             self._library,
-            self._library.hakobi_store_open(encoded, _encode("an option", ",".join(texts)), self._handle),
+            self._library.hakobi_store_open(encoded, text_for_c("an option", ",".join(texts)), self._handle),
         )
 
     def archive(self, key: Values, data: Any, form: str | None = None) -> None:
@@ -225,7 +176,11 @@ class Store:
         check(
             self._library,
             self._library.hakobi_store_archive(
-                self._handle, _encode("the key", text_of(key)), view.ctypes.data, view.size, _encode("form", form or "")
+                self._handle,
+                text_for_c("the key", text_of(key)),
+                view.ctypes.data,
+                view.size,
+                text_for_c("form", form or ""),
             ),
         )
 
@@ -246,7 +201,7 @@ class Store:
         handle = c_void_p()
         check(
             self._library,
-            self._library.hakobi_store_list(self._handle, _encode("the request", text_of(request)), flags, handle),
+            self._library.hakobi_store_list(self._handle, text_for_c("the request", text_of(request)), flags, handle),
         )
         return Listing(self, handle)
 
@@ -314,22 +269,3 @@ def open_store(path: str | PathLike[str], schema: str = "", **options: str | int
     if schema:
         options["schema"] = schema
     return Store(path, **options)
-
-
-def param_name(number: str) -> str:
-    """The short name of a parameter's number, or the number itself."""
-    name = _load().hakobi_store_param_name(_encode("the number", number))
-    return name.decode() if name else number
-
-
-def grib_values(message: bytes) -> npt.NDArray[np.float64]:
-    """The values of a GRIB message, as ecCodes unpacks them. Raises FormatError, or InputError without ecCodes."""
-    library, count = _load(), c_int64()
-    # Eight values a byte are more than any packing but a constant field's, for which the second call has the room.
-    values = np.empty(8 * len(message))
-    for _ in range(2):
-        check(library, library.hakobi_grib_values(message, len(message), values.ctypes.data, values.size, count))
-        if count.value <= values.size:
-            return values[: count.value].copy()
-        values = np.empty(count.value)
-    return values

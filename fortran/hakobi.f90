@@ -357,7 +357,7 @@ contains
                         decimal(int(max_dims, int64)))
             return
         end if
-        form = c_describe(values, field, strides, extents)
+        form = c_fortran_describe(values, field, strides, extents)
         if (form == is_of_no_type) then
             call refuse("the array is of a type that no field has")
             return
@@ -382,12 +382,12 @@ contains
         end if
         if (form == is_strided) field%strides = c_loc(strides)
         if (present(fill_value)) then
-            form = c_describe(fill_value, fill, strides, extents)
+            form = c_fortran_describe(fill_value, fill, strides, extents)
             if (rank(fill_value) /= 0 .or. form == is_of_no_type .or. fill%type /= field%type) then
                 call refuse("its fill value is no scalar of its values' type")
                 return
             end if
-            field%fill_value = fill%values
+            field%fill_value = fill%data
         end if
         c_name = c_text(trim(name))
         c_units = c_text(trim(units))
@@ -472,7 +472,7 @@ contains
         if (present(motion)) c_motion = c_text(trim(motion))
         first = 1
         if (present(first_number)) first = first_number
-        call report_mesh(c_output_put_mesh(self%handle, points, connectivity, offsets, types, ghosts, c_motion, first), &
+        call report_mesh(c_fortran_put_mesh(self%handle, points, connectivity, offsets, types, ghosts, c_motion, first), &
                          stat, errmsg)
     end subroutine
 
@@ -482,7 +482,7 @@ contains
         type(*), intent(in), target :: points(..)
         integer, intent(out), optional :: stat
         character(len=*), intent(inout), optional :: errmsg
-        call report_mesh(c_output_put_points(self%handle, points), stat, errmsg)
+        call report_mesh(c_fortran_put_points(self%handle, points), stat, errmsg)
     end subroutine
 
     !> Without stat= an error in a mesh does not stop the program here: end_step reports it on every rank.

@@ -1,28 +1,11 @@
-!> hakobi.h as Fortran sees it: the interoperable types and the C functions. For the module hakobi, not for users.
+!> What the modules share beside hakobi_c_interface: C's texts and attributes, errors, and what takes arrays as they are.
+!> For the module hakobi, not for users.
 module hakobi_c
-    use, intrinsic :: iso_c_binding
     use, intrinsic :: iso_fortran_env, only: int64, real64
+    use hakobi_c_interface, hakobi_output_times => output_times_c
     implicit none
 
-    integer, parameter :: max_dims = 8
     integer(c_int), parameter :: type_double = 0, type_float = 1, type_int32 = 2, type_int64 = 3
-
-    type, bind(c) :: block_c
-        integer(c_int) :: num_dims = 0
-        integer(c_int64_t) :: global(max_dims) = 0
-        integer(c_int64_t) :: start(max_dims) = 0
-        integer(c_int64_t) :: count(max_dims) = 0
-    end type
-
-    !> hakobi_attribute of hakobi.h.
-    type, bind(c) :: attribute_c
-        type(c_ptr) :: name = c_null_ptr
-        type(c_ptr) :: text = c_null_ptr
-        type(c_ptr) :: doubles = c_null_ptr
-        type(c_ptr) :: integers = c_null_ptr
-        integer(c_int64_t) :: num_values = 0
-        type(c_ptr) :: reserved(4) = c_null_ptr
-    end type
 
     !> An attribute, of which one is allocated: hakobi_attribute("comment", text="..."), or values=[...] of reals, or
     !> integers=[...].
@@ -39,163 +22,16 @@ module hakobi_c
         character(kind=c_char), allocatable :: texts(:)
     end type
 
-    type, bind(c) :: field_c
-        type(c_ptr) :: name = c_null_ptr
-        type(c_ptr) :: units = c_null_ptr
-        type(c_ptr) :: long_name = c_null_ptr
-        type(c_ptr) :: standard_name = c_null_ptr
-        type(block_c) :: block
-        integer(c_int) :: type = type_double
-        type(c_ptr) :: values = c_null_ptr
-        integer(c_int64_t) :: num_values = 0
-        type(c_ptr) :: dims = c_null_ptr
-        type(c_ptr) :: ghosts = c_null_ptr
-        type(c_ptr) :: strides = c_null_ptr
-        type(c_ptr) :: compression = c_null_ptr
-        integer(c_int) :: significant_bits = 0
-        type(c_ptr) :: attributes = c_null_ptr
-        integer(c_int64_t) :: num_attributes = 0
-        type(c_ptr) :: fill_value = c_null_ptr
-        type(c_ptr) :: coordinates = c_null_ptr
-        integer(c_int64_t) :: is_static = 0
-        integer(c_int) :: on = 0
-        integer(c_int) :: num_components = 0
-        type(c_ptr) :: reserved(3) = c_null_ptr
-    end type
-
-    !> Seconds that this rank has spent in the phases of output, and the bytes that it put (hakobi::OutputTimes).
-    type, bind(c) :: hakobi_output_times
-        real(c_double) :: layout_s = 0
-        real(c_double) :: values_s = 0
-        real(c_double) :: finish_s = 0
-        real(c_double) :: gather_s = 0
-        integer(c_int64_t) :: bytes = 0
-        real(c_double) :: encode_s = 0
-        real(c_double) :: hidden_s = 0
-        real(c_double) :: run_s = 0
-        real(c_double) :: cpu_s = 0
-        real(c_double) :: reserved(4) = 0
-    end type
-
     interface
-        type(c_ptr) function c_error_text() bind(c, name="hakobi_error_text")
-            import :: c_ptr
-        end function
-        type(c_ptr) function c_error_name(code) bind(c, name="hakobi_error_name")
-            import :: c_ptr, c_int
-            integer(c_int), value :: code
-        end function
-        type(c_ptr) function c_version() bind(c, name="hakobi_version")
-            import :: c_ptr
-        end function
-
-        integer(c_int) function c_comm_duplicate_f(fortran_comm, comm) bind(c, name="hakobi_comm_duplicate_f")
-            import :: c_ptr, c_int
-            integer(c_int), value :: fortran_comm
-            type(c_ptr), intent(out) :: comm
-        end function
-        integer(c_int) function c_comm_free(comm) bind(c, name="hakobi_comm_free")
-            import :: c_ptr, c_int
-            type(c_ptr), value :: comm
-        end function
-        integer(c_int) function c_comm_rank(comm) bind(c, name="hakobi_comm_rank")
-            import :: c_ptr, c_int
-            type(c_ptr), value :: comm
-        end function
-        integer(c_int) function c_comm_size(comm) bind(c, name="hakobi_comm_size")
-            import :: c_ptr, c_int
-            type(c_ptr), value :: comm
-        end function
-        integer(c_int) function c_comm_num_nodes(comm) bind(c, name="hakobi_comm_num_nodes")
-            import :: c_ptr, c_int
-            type(c_ptr), value :: comm
-        end function
-        integer(c_int) function c_comm_handle_f(comm) bind(c, name="hakobi_comm_handle_f")
-            import :: c_ptr, c_int
-            type(c_ptr), value :: comm
-        end function
-        integer(c_int) function c_comm_reordered(comm, num_ranks, rank_at, reordered) bind(c, name="hakobi_comm_reordered")
-            import :: c_ptr, c_int
-            type(c_ptr), value :: comm
-            integer(c_int), value :: num_ranks
-            integer(c_int), intent(in) :: rank_at(*)
-            type(c_ptr), intent(out) :: reordered
-        end function
-        integer(c_int) function c_dims_of_ranks(num_dims, global, num_ranks, dims) bind(c, name="hakobi_dims_of_ranks")
-            import :: c_int, c_int64_t
-            integer(c_int), value :: num_dims, num_ranks
-            integer(c_int64_t), intent(in) :: global(*)
-            integer(c_int), intent(inout) :: dims(*)
-        end function
-        integer(c_int) function c_split(num_dims, global, num_ranks, rank, block) bind(c, name="hakobi_split")
-            import :: c_int, c_int64_t, block_c
-            integer(c_int), value :: num_dims, num_ranks, rank
-            integer(c_int64_t), intent(in) :: global(*)
-            type(block_c), intent(inout) :: block
-        end function
-
-        integer(c_int) function c_options_create(options) bind(c, name="hakobi_options_create")
-            import :: c_ptr, c_int
-            type(c_ptr), intent(out) :: options
-        end function
-        integer(c_int) function c_options_set(options, name, value) bind(c, name="hakobi_options_set")
-            import :: c_ptr, c_int, c_char
-            type(c_ptr), value :: options
-            character(kind=c_char), intent(in) :: name(*), value(*)
-        end function
-        integer(c_int) function c_options_set_hint(options, name, value) bind(c, name="hakobi_options_set_hint")
-            import :: c_ptr, c_int, c_char
-            type(c_ptr), value :: options
-            character(kind=c_char), intent(in) :: name(*), value(*)
-        end function
-        integer(c_int) function c_options_add_axis(options, name, units, standard_name, values, num_values) &
-            bind(c, name="hakobi_options_add_axis")
-            import :: c_ptr, c_int, c_char, c_double, c_int64_t
-            type(c_ptr), value :: options
-            character(kind=c_char), intent(in) :: name(*), units(*), standard_name(*)
-            real(c_double), intent(in) :: values(*)
-            integer(c_int64_t), value :: num_values
-        end function
-        integer(c_int) function c_options_set_attribute(options, axis, attribute) bind(c, name="hakobi_options_set_attribute")
-            import :: c_ptr, c_int, attribute_c
-            type(c_ptr), value :: options, axis
-            type(attribute_c), intent(in) :: attribute
-        end function
-        integer(c_int) function c_options_refuse(options, text) bind(c, name="hakobi_options_refuse")
-            import :: c_ptr, c_int, c_char
-            type(c_ptr), value :: options
-            character(kind=c_char), intent(in) :: text(*)
-        end function
-        subroutine c_options_free(options) bind(c, name="hakobi_options_free")
-            import :: c_ptr
-            type(c_ptr), value :: options
-        end subroutine
-
-        integer(c_int) function c_output_create(comm, prefix, options, out) bind(c, name="hakobi_output_create")
-            import :: c_ptr, c_int, c_char
-            type(c_ptr), value :: comm, options
-            character(kind=c_char), intent(in) :: prefix(*)
-            type(c_ptr), intent(out) :: out
-        end function
-        integer(c_int) function c_output_begin_step(out, time) bind(c, name="hakobi_output_begin_step")
-            import :: c_ptr, c_int, c_double
-            type(c_ptr), value :: out
-            real(c_double), value :: time
-        end function
-        integer(c_int) function c_output_put(out, field) bind(c, name="hakobi_output_put")
-            import :: c_ptr, c_int, field_c
-            type(c_ptr), value :: out
-            type(field_c), intent(in) :: field
-        end function
         !> 0, or 1 for a section with strides, 2 for one that runs backwards or inside a derived type, 3 for another type.
-        integer(c_int) function c_describe(values, field, strides, extents) bind(c, name="hakobi_fortran_describe")
+        integer(c_int) function c_fortran_describe(values, field, strides, extents) bind(c, name="hakobi_fortran_describe")
             import :: c_int, c_int64_t, field_c
             type(*), intent(in) :: values(..)
             type(field_c), intent(inout) :: field
             integer(c_int64_t), intent(out) :: strides(*), extents(*)
         end function
         !> `first`: what the connectivity calls the first point.
-        integer(c_int) function c_output_put_mesh(out, points, connectivity, offsets, types, ghosts, motion, first) &
+        integer(c_int) function c_fortran_put_mesh(out, points, connectivity, offsets, types, ghosts, motion, first) &
             bind(c, name="hakobi_fortran_put_mesh")
             import :: c_char, c_int, c_int64_t, c_ptr
             type(c_ptr), value :: out
@@ -204,61 +40,11 @@ module hakobi_c
             character(kind=c_char), intent(in) :: motion(*)
             integer(c_int64_t), value :: first
         end function
-        integer(c_int) function c_output_put_points(out, points) bind(c, name="hakobi_fortran_put_points")
+        integer(c_int) function c_fortran_put_points(out, points) bind(c, name="hakobi_fortran_put_points")
             import :: c_int, c_ptr
             type(c_ptr), value :: out
             type(*), intent(in) :: points(..)
         end function
-        integer(c_int) function c_output_refuse(out, text) bind(c, name="hakobi_output_refuse")
-            import :: c_ptr, c_int, c_char
-            type(c_ptr), value :: out
-            character(kind=c_char), intent(in) :: text(*)
-        end function
-        integer(c_int) function c_output_end_step(out) bind(c, name="hakobi_output_end_step")
-            import :: c_ptr, c_int
-            type(c_ptr), value :: out
-        end function
-        integer(c_int) function c_output_close(out) bind(c, name="hakobi_output_close")
-            import :: c_ptr, c_int
-            type(c_ptr), value :: out
-        end function
-        subroutine c_output_free(out) bind(c, name="hakobi_output_free")
-            import :: c_ptr
-            type(c_ptr), value :: out
-        end subroutine
-        type(c_ptr) function c_output_method(out) bind(c, name="hakobi_output_method")
-            import :: c_ptr
-            type(c_ptr), value :: out
-        end function
-        type(c_ptr) function c_output_explain(out) bind(c, name="hakobi_output_explain")
-            import :: c_ptr
-            type(c_ptr), value :: out
-        end function
-        integer(c_int) function c_output_get_times(out, times) bind(c, name="hakobi_output_get_times")
-            import :: c_ptr, c_int, hakobi_output_times
-            type(c_ptr), value :: out
-            type(hakobi_output_times), intent(inout) :: times
-        end function
-
-        integer(c_int) function c_gather_pieces(path, result) bind(c, name="hakobi_gather_pieces")
-            import :: c_ptr, c_int, c_char
-            character(kind=c_char), intent(in) :: path(*)
-            type(c_ptr), intent(out) :: result
-        end function
-        type(c_ptr) function c_gather_result_file(result, index) bind(c, name="hakobi_gather_result_file")
-            import :: c_ptr, c_int
-            type(c_ptr), value :: result
-            integer(c_int), value :: index
-        end function
-        type(c_ptr) function c_gather_result_incomplete(result, index) bind(c, name="hakobi_gather_result_incomplete")
-            import :: c_ptr, c_int
-            type(c_ptr), value :: result
-            integer(c_int), value :: index
-        end function
-        subroutine c_gather_result_free(result) bind(c, name="hakobi_gather_result_free")
-            import :: c_ptr
-            type(c_ptr), value :: result
-        end subroutine
 
         integer(c_size_t) function c_strlen(text) bind(c, name="strlen")
             import :: c_ptr, c_size_t

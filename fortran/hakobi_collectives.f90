@@ -13,6 +13,7 @@
 module hakobi_collectives
     use, intrinsic :: iso_c_binding
     use, intrinsic :: iso_fortran_env, only: int64
+    use hakobi_c_interface
     use hakobi_c, only: report, text_of
     use hakobi, only: hakobi_comm
     implicit none
@@ -22,16 +23,6 @@ module hakobi_collectives
     integer(c_int), parameter, public :: hakobi_float64 = 0, hakobi_float32 = 1, hakobi_int32 = 2, hakobi_int64 = 3
     integer(c_int), parameter, public :: hakobi_complex128 = 4, hakobi_complex64 = 5
     integer(c_int), parameter, public :: hakobi_sum = 0, hakobi_product = 1, hakobi_minimum = 2, hakobi_maximum = 3
-
-    type, bind(c) :: options_c
-        type(c_ptr) :: topology = c_null_ptr
-        type(c_ptr) :: method = c_null_ptr
-        integer(c_int) :: is_reproducible = 0
-        real(c_double) :: latency_s = 0
-        real(c_double) :: overhead_s = 0
-        real(c_double) :: bandwidth_bytes_s = 0
-        type(c_ptr) :: reserved(4) = c_null_ptr
-    end type
 
     !> A planned operation. A copy names the same plan; `free` does not communicate.
     type :: hakobi_collective_plan
@@ -58,66 +49,6 @@ module hakobi_collectives
         procedure :: free => group_free
     end type
 
-    interface
-        integer(c_int) function c_create(comm, options, group) bind(c, name="hakobi_collectives_create")
-            import :: c_int, c_ptr, options_c
-            type(c_ptr), value :: comm
-            type(options_c), intent(in) :: options
-            type(c_ptr), intent(out) :: group
-        end function
-        integer(c_int) function c_allreduce(group, type, reduction, count, plan) &
-            bind(c, name="hakobi_collectives_allreduce")
-            import :: c_int, c_int64_t, c_ptr
-            type(c_ptr), value :: group
-            integer(c_int), value :: type, reduction
-            integer(c_int64_t), value :: count
-            type(c_ptr), intent(out) :: plan
-        end function
-        integer(c_int) function c_alltoall(group, block_bytes, plan) bind(c, name="hakobi_collectives_alltoall")
-            import :: c_int, c_int64_t, c_ptr
-            type(c_ptr), value :: group
-            integer(c_int64_t), value :: block_bytes
-            type(c_ptr), intent(out) :: plan
-        end function
-        integer(c_int) function c_allgather(group, block_bytes, plan) bind(c, name="hakobi_collectives_allgather")
-            import :: c_int, c_int64_t, c_ptr
-            type(c_ptr), value :: group
-            integer(c_int64_t), value :: block_bytes
-            type(c_ptr), intent(out) :: plan
-        end function
-        integer(c_int) function c_broadcast(group, bytes, root, plan) bind(c, name="hakobi_collectives_broadcast")
-            import :: c_int, c_int64_t, c_ptr
-            type(c_ptr), value :: group
-            integer(c_int64_t), value :: bytes
-            integer(c_int), value :: root
-            type(c_ptr), intent(out) :: plan
-        end function
-        integer(c_int) function c_group_free(group) bind(c, name="hakobi_collectives_free")
-            import :: c_int, c_ptr
-            type(c_ptr), value :: group
-        end function
-        integer(c_int) function c_execute(plan, input, output) bind(c, name="hakobi_collective_plan_execute")
-            import :: c_int, c_ptr
-            type(c_ptr), value :: plan, input, output
-        end function
-        integer(c_int) function c_start(plan, input, output) bind(c, name="hakobi_collective_plan_start")
-            import :: c_int, c_ptr
-            type(c_ptr), value :: plan, input, output
-        end function
-        integer(c_int) function c_wait(plan) bind(c, name="hakobi_collective_plan_wait")
-            import :: c_int, c_ptr
-            type(c_ptr), value :: plan
-        end function
-        type(c_ptr) function c_explain(plan) bind(c, name="hakobi_collective_plan_explain")
-            import :: c_ptr
-            type(c_ptr), value :: plan
-        end function
-        subroutine c_plan_free(plan) bind(c, name="hakobi_collective_plan_free")
-            import :: c_ptr
-            type(c_ptr), value :: plan
-        end subroutine
-    end interface
-
 contains
 
     !> Collective over `comm`; all arguments equal on all ranks. `method`: auto, model or mpi.
@@ -128,7 +59,7 @@ contains
         logical, intent(in), optional :: reproducible
         integer, intent(out), optional :: stat
         character(len=*), intent(inout), optional :: errmsg
-        type(options_c) :: options
+        type(collectives_options_c) :: options
         character(kind=c_char, len=:), allocatable, target :: topology_text, method_text
         topology_text = "nodes"//c_null_char
         if (present(topology)) topology_text = trim(topology)//c_null_char
@@ -137,7 +68,7 @@ contains
         options%topology = c_loc(topology_text)
         options%method = c_loc(method_text)
         if (present(reproducible)) options%is_reproducible = merge(1_c_int, 0_c_int, reproducible)
-        call report(c_create(comm%c_handle(), options, self%handle), stat, errmsg)
+        call report(c_collectives_create(comm%c_handle(), options, self%handle), stat, errmsg)
     end subroutine
 
     subroutine group_allreduce(self, plan, type, reduction, count, stat, errmsg)
@@ -147,7 +78,7 @@ contains
         integer(int64), intent(in) :: count
         integer, intent(out), optional :: stat
         character(len=*), intent(inout), optional :: errmsg
-        call report(c_allreduce(self%handle, type, reduction, count, plan%handle), stat, errmsg)
+        call report(c_collectives_allreduce(self%handle, type, reduction, count, plan%handle), stat, errmsg)
     end subroutine
 
     subroutine group_alltoall(self, plan, block_bytes, stat, errmsg)
@@ -156,7 +87,7 @@ contains
         integer(int64), intent(in) :: block_bytes
         integer, intent(out), optional :: stat
         character(len=*), intent(inout), optional :: errmsg
-        call report(c_alltoall(self%handle, block_bytes, plan%handle), stat, errmsg)
+        call report(c_collectives_alltoall(self%handle, block_bytes, plan%handle), stat, errmsg)
     end subroutine
 
     subroutine group_allgather(self, plan, block_bytes, stat, errmsg)
@@ -165,7 +96,7 @@ contains
         integer(int64), intent(in) :: block_bytes
         integer, intent(out), optional :: stat
         character(len=*), intent(inout), optional :: errmsg
-        call report(c_allgather(self%handle, block_bytes, plan%handle), stat, errmsg)
+        call report(c_collectives_allgather(self%handle, block_bytes, plan%handle), stat, errmsg)
     end subroutine
 
     subroutine group_broadcast(self, plan, bytes, root, stat, errmsg)
@@ -175,7 +106,7 @@ contains
         integer, intent(in) :: root
         integer, intent(out), optional :: stat
         character(len=*), intent(inout), optional :: errmsg
-        call report(c_broadcast(self%handle, bytes, int(root, c_int), plan%handle), stat, errmsg)
+        call report(c_collectives_broadcast(self%handle, bytes, int(root, c_int), plan%handle), stat, errmsg)
     end subroutine
 
     subroutine group_free(self, stat, errmsg)
@@ -185,7 +116,7 @@ contains
         type(c_ptr) :: handle
         handle = self%handle
         self%handle = c_null_ptr
-        call report(c_group_free(handle), stat, errmsg)
+        call report(c_collectives_free(handle), stat, errmsg)
     end subroutine
 
     !> Collective. `input` may be `output`; a broadcast takes c_null_ptr.
@@ -194,7 +125,7 @@ contains
         type(c_ptr), intent(in) :: input, output
         integer, intent(out), optional :: stat
         character(len=*), intent(inout), optional :: errmsg
-        call report(c_execute(self%handle, input, output), stat, errmsg)
+        call report(c_collective_plan_execute(self%handle, input, output), stat, errmsg)
     end subroutine
 
     !> The memory is lent until `wait` returns; give it the asynchronous attribute.
@@ -203,25 +134,25 @@ contains
         type(c_ptr), intent(in) :: input, output
         integer, intent(out), optional :: stat
         character(len=*), intent(inout), optional :: errmsg
-        call report(c_start(self%handle, input, output), stat, errmsg)
+        call report(c_collective_plan_start(self%handle, input, output), stat, errmsg)
     end subroutine
 
     subroutine plan_wait(self, stat, errmsg)
         class(hakobi_collective_plan), intent(in) :: self
         integer, intent(out), optional :: stat
         character(len=*), intent(inout), optional :: errmsg
-        call report(c_wait(self%handle), stat, errmsg)
+        call report(c_collective_plan_wait(self%handle), stat, errmsg)
     end subroutine
 
     function plan_explain(self) result(text)
         class(hakobi_collective_plan), intent(in) :: self
         character(len=:), allocatable :: text
-        text = text_of(c_explain(self%handle))
+        text = text_of(c_collective_plan_explain(self%handle))
     end function
 
     subroutine plan_free(self)
         class(hakobi_collective_plan), intent(inout) :: self
-        call c_plan_free(self%handle)
+        call c_collective_plan_free(self%handle)
         self%handle = c_null_ptr
     end subroutine
 

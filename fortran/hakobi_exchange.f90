@@ -20,7 +20,7 @@ module hakobi_exchange
     use, intrinsic :: iso_c_binding
     use, intrinsic :: iso_fortran_env, only: int32, int64, real32, real64
     use hakobi_c, only: c_text, decimal, report, text_of
-    use hakobi_exchange_c
+    use hakobi_c_interface, hakobi_traffic => traffic_c
     use hakobi, only: hakobi_comm
     implicit none
     private
@@ -58,7 +58,7 @@ module hakobi_exchange
     type :: hakobi_halo
         private
         type(c_ptr) :: handle = c_null_ptr
-        type(field_c), allocatable :: fields(:)
+        type(halo_field_c), allocatable :: fields(:)
         character(len=:), allocatable :: refused
     contains
         generic :: add => add_real64, add_real32, add_int32, add_int64
@@ -230,7 +230,7 @@ contains
         type(c_ptr), intent(in) :: address
         integer(int64), intent(in) :: element_bytes, shape(:)
         logical, intent(in), optional :: components_last
-        type(field_c) :: field
+        type(halo_field_c) :: field
         integer(int64), allocatable :: dims(:)
         integer(int64) :: stride, first
         integer :: n, d
@@ -266,7 +266,7 @@ contains
             first = first + grid%ghosts_low(d)*stride
             stride = stride*dims(d)
         end do
-        field%values = transfer(transfer(address, 0_c_intptr_t) + int(first, c_intptr_t), address)
+        field%data = transfer(transfer(address, 0_c_intptr_t) + int(first, c_intptr_t), address)
         self%fields = [self%fields, field]
     end subroutine
 
@@ -288,8 +288,8 @@ contains
         real(real64), intent(in), optional :: timeout_s
         integer, intent(out), optional :: stat
         character(len=*), intent(inout), optional :: errmsg
-        type(grid_c) :: c_grid
-        type(options_c) :: options
+        type(halo_grid_c) :: c_grid
+        type(halo_options_c) :: options
         character(kind=c_char, len=:), allocatable, target :: path_text, refused_text
         integer(c_int) :: code
         integer :: n
@@ -360,7 +360,7 @@ contains
         if (present(path)) name = trim(path)
         bytes = 0
         if (present(pack_bytes)) bytes = pack_bytes
-        call report(c_arrays_get(comm%c_handle(), c_text(name), bytes, self%handle), stat, errmsg)
+        call report(c_buffer_arrays_get(comm%c_handle(), c_text(name), bytes, self%handle), stat, errmsg)
     end subroutine
 
     !> An empty list. Local.
@@ -369,7 +369,7 @@ contains
         class(hakobi_buffer_array), intent(inout) :: list
         integer, intent(out), optional :: stat
         character(len=*), intent(inout), optional :: errmsg
-        call report(c_list_make(self%handle, list%handle), stat, errmsg)
+        call report(c_buffer_array_make(self%handle, list%handle), stat, errmsg)
     end subroutine
 
     !> "cma" or "packed"; "" where there is no such rank. Local.
@@ -377,12 +377,12 @@ contains
         class(hakobi_buffer_arrays), intent(in) :: self
         integer, intent(in) :: rank
         character(len=:), allocatable :: text
-        text = text_of(c_arrays_path_to(self%handle, int(rank, c_int)))
+        text = text_of(c_buffer_arrays_path_to(self%handle, int(rank, c_int)))
     end function
 
     subroutine arrays_free(self)
         class(hakobi_buffer_arrays), intent(inout) :: self
-        call c_arrays_free(self%handle)
+        call c_buffer_arrays_free(self%handle)
         self%handle = c_null_ptr
     end subroutine
 
@@ -393,19 +393,19 @@ contains
         integer(int64), intent(in) :: bytes
         integer, intent(out), optional :: stat
         character(len=*), intent(inout), optional :: errmsg
-        call report(c_list_append(self%handle, address, bytes), stat, errmsg)
+        call report(c_buffer_array_append(self%handle, address, bytes), stat, errmsg)
     end subroutine
 
     subroutine list_release(self, stat, errmsg)
         class(hakobi_buffer_array), intent(in) :: self
         integer, intent(out), optional :: stat
         character(len=*), intent(inout), optional :: errmsg
-        call report(c_list_release(self%handle), stat, errmsg)
+        call report(c_buffer_array_release(self%handle), stat, errmsg)
     end subroutine
 
     integer(int64) function list_bytes(self) result(bytes)
         class(hakobi_buffer_array), intent(in) :: self
-        bytes = c_list_bytes(self%handle)
+        bytes = c_buffer_array_bytes(self%handle)
     end function
 
     !> Begin and return at once; tags go from 0 to 10,000. Give the pieces the asynchronous attribute.
@@ -415,7 +415,7 @@ contains
         integer, intent(in), optional :: tag
         integer, intent(out), optional :: stat
         character(len=*), intent(inout), optional :: errmsg
-        call report(c_list_send(self%handle, int(to, c_int), tag_of(tag)), stat, errmsg)
+        call report(c_buffer_array_send(self%handle, int(to, c_int), tag_of(tag)), stat, errmsg)
     end subroutine
 
     subroutine list_receive(self, from, tag, stat, errmsg)
@@ -424,7 +424,7 @@ contains
         integer, intent(in), optional :: tag
         integer, intent(out), optional :: stat
         character(len=*), intent(inout), optional :: errmsg
-        call report(c_list_receive(self%handle, int(from, c_int), tag_of(tag)), stat, errmsg)
+        call report(c_buffer_array_receive(self%handle, int(from, c_int), tag_of(tag)), stat, errmsg)
     end subroutine
 
     pure integer(c_int) function tag_of(tag)
@@ -440,7 +440,7 @@ contains
         integer, intent(out), optional :: stat
         character(len=*), intent(inout), optional :: errmsg
         integer(c_int) :: code, done
-        code = c_list_done(self%handle, done)
+        code = c_buffer_array_done(self%handle, done)
         is_done = done /= 0
         call report(code, stat, errmsg)
     end subroutine
@@ -449,12 +449,12 @@ contains
         class(hakobi_buffer_array), intent(in) :: self
         integer, intent(out), optional :: stat
         character(len=*), intent(inout), optional :: errmsg
-        call report(c_list_wait(self%handle), stat, errmsg)
+        call report(c_buffer_array_wait(self%handle), stat, errmsg)
     end subroutine
 
     subroutine list_free(self)
         class(hakobi_buffer_array), intent(inout) :: self
-        call c_list_free(self%handle)
+        call c_buffer_array_free(self%handle)
         self%handle = c_null_ptr
     end subroutine
 

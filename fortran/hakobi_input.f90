@@ -59,90 +59,8 @@ module hakobi_input_module
         integer(int8), allocatable :: ghosts(:)  !< one a cell where the mesh has them
     end type
 
-    type, bind(c) :: mesh_found
-        integer(c_int64_t) :: num_points = 0, num_cells = 0, num_pieces = 0
-        integer(c_int) :: points_type = -1, has_ghosts = 0
-        type(c_ptr) :: reserved(4) = c_null_ptr
-    end type
-
-    type, bind(c) :: part_found
-        integer(c_int64_t) :: first_point = 0, first_cell = 0, first_piece = 0, num_pieces = 0, num_points = 0
-        type(c_ptr) :: points = c_null_ptr
-        integer(c_int64_t) :: num_cells = 0
-        type(c_ptr) :: types = c_null_ptr
-        type(c_ptr) :: offsets = c_null_ptr
-        integer(c_int64_t) :: num_connectivity = 0
-        type(c_ptr) :: connectivity = c_null_ptr
-        type(c_ptr) :: ghosts = c_null_ptr
-        type(c_ptr) :: memory = c_null_ptr
-        type(c_ptr) :: reserved(4) = c_null_ptr
-    end type
-
-    type, bind(c) :: field_found
-        type(c_ptr) :: name = c_null_ptr
-        type(c_ptr) :: type_name = c_null_ptr
-        integer(c_int) :: type = -1
-        integer(c_int) :: num_dims = 0
-        integer(c_int64_t) :: shape(max_dims) = 0
-        type(c_ptr) :: dims = c_null_ptr
-        integer(c_int64_t) :: is_static = 0
-        type(c_ptr) :: reserved(4) = c_null_ptr
-    end type
-
     interface
-        integer(c_int) function c_input_open(comm, prefix, options, in) bind(c, name="hakobi_input_open")
-            import :: c_char, c_int, c_ptr
-            type(c_ptr), value :: comm, options
-            character(kind=c_char), intent(in) :: prefix(*)
-            type(c_ptr), intent(out) :: in
-        end function
-        integer(c_int) function c_input_open_alone(prefix, in) bind(c, name="hakobi_input_open_alone")
-            import :: c_char, c_int, c_ptr
-            character(kind=c_char), intent(in) :: prefix(*)
-            type(c_ptr), intent(out) :: in
-        end function
-        integer(c_int64_t) function c_input_num_steps(in) bind(c, name="hakobi_input_num_steps")
-            import :: c_int64_t, c_ptr
-            type(c_ptr), value :: in
-        end function
-        type(c_ptr) function c_input_steps(in) bind(c, name="hakobi_input_steps")
-            import :: c_ptr
-            type(c_ptr), value :: in
-        end function
-        type(c_ptr) function c_input_times(in) bind(c, name="hakobi_input_times")
-            import :: c_ptr
-            type(c_ptr), value :: in
-        end function
-        type(c_ptr) function c_input_time_units(in) bind(c, name="hakobi_input_time_units")
-            import :: c_ptr
-            type(c_ptr), value :: in
-        end function
-        type(c_ptr) function c_input_calendar(in) bind(c, name="hakobi_input_calendar")
-            import :: c_ptr
-            type(c_ptr), value :: in
-        end function
-        type(c_ptr) function c_input_field_name(in, step, index) bind(c, name="hakobi_input_field_name")
-            import :: c_int, c_int64_t, c_ptr
-            type(c_ptr), value :: in
-            integer(c_int64_t), value :: step
-            integer(c_int), value :: index
-        end function
-        integer(c_int) function c_input_get_field(in, step, name, field) bind(c, name="hakobi_input_get_field")
-            import :: c_char, c_int, c_int64_t, c_ptr, field_found
-            type(c_ptr), value :: in
-            integer(c_int64_t), value :: step
-            character(kind=c_char), intent(in) :: name(*)
-            type(field_found), intent(inout) :: field
-        end function
-        integer(c_int) function c_input_get_attribute(in, step, field, index, attribute) &
-            bind(c, name="hakobi_input_get_attribute")
-            import :: attribute_c, c_int, c_int64_t, c_ptr
-            type(c_ptr), value :: in, field
-            integer(c_int64_t), value :: step
-            integer(c_int), value :: index
-            type(attribute_c), intent(inout) :: attribute
-        end function
-        integer(c_int) function c_input_read(in, name, step, block, values) bind(c, name="hakobi_fortran_input_read")
+        integer(c_int) function c_fortran_input_read(in, name, step, block, values) bind(c, name="hakobi_fortran_input_read")
             import :: block_c, c_char, c_int, c_int64_t, c_ptr
             type(c_ptr), value :: in
             character(kind=c_char), intent(in) :: name(*)
@@ -150,30 +68,6 @@ module hakobi_input_module
             type(block_c), intent(in) :: block
             type(*), intent(inout) :: values(..)
         end function
-        integer(c_int) function c_input_get_mesh(in, step, mesh) bind(c, name="hakobi_input_get_mesh")
-            import :: c_int, c_int64_t, c_ptr, mesh_found
-            type(c_ptr), value :: in
-            integer(c_int64_t), value :: step
-            type(mesh_found), intent(inout) :: mesh
-        end function
-        integer(c_int) function c_input_read_mesh(in, step, part) bind(c, name="hakobi_input_read_mesh")
-            import :: c_int, c_int64_t, c_ptr, part_found
-            type(c_ptr), value :: in
-            integer(c_int64_t), value :: step
-            type(part_found), intent(inout) :: part
-        end function
-        subroutine c_mesh_part_free(part) bind(c, name="hakobi_mesh_part_free")
-            import :: part_found
-            type(part_found), intent(inout) :: part
-        end subroutine
-        integer(c_int) function c_input_close(in) bind(c, name="hakobi_input_close")
-            import :: c_int, c_ptr
-            type(c_ptr), value :: in
-        end function
-        subroutine c_input_free(in) bind(c, name="hakobi_input_free")
-            import :: c_ptr
-            type(c_ptr), value :: in
-        end subroutine
     end interface
 
 contains
@@ -259,7 +153,7 @@ contains
         integer, intent(out), optional :: stat
         character(len=*), intent(inout), optional :: errmsg
         character(len=:), allocatable :: text
-        type(field_found) :: field
+        type(input_field_c) :: field
         call report(c_input_get_field(self%handle, step_or_last(step), c_text(trim(name)), field), stat, errmsg)
         text = text_of(field%type_name)
     end function
@@ -272,7 +166,7 @@ contains
         integer, intent(out), optional :: stat
         character(len=*), intent(inout), optional :: errmsg
         integer(int64), allocatable :: shape(:)
-        type(field_found) :: field
+        type(input_field_c) :: field
         call report(c_input_get_field(self%handle, step_or_last(step), c_text(trim(name)), field), stat, errmsg)
         shape = field%shape(field%num_dims:1:-1)
     end function
@@ -329,7 +223,7 @@ contains
             wanted%start(:n) = block%start(n:1:-1) - 1
             wanted%count(:n) = block%count(n:1:-1)
         end if
-        call report(c_input_read(self%handle, c_text(trim(name)), step, wanted, values), stat, errmsg)
+        call report(c_fortran_input_read(self%handle, c_text(trim(name)), step, wanted, values), stat, errmsg)
     end subroutine
 
     !> How large a step's mesh is. Local.
@@ -339,7 +233,7 @@ contains
         integer, intent(out), optional :: stat
         character(len=*), intent(inout), optional :: errmsg
         type(hakobi_input_mesh) :: mesh
-        type(mesh_found) :: found
+        type(input_mesh_c) :: found
         call report(c_input_get_mesh(self%handle, step_or_last(step), found), stat, errmsg)
         mesh = hakobi_input_mesh(found%num_points, found%num_cells, found%num_pieces, found%has_ghosts /= 0)
     end function
@@ -352,7 +246,7 @@ contains
         integer(int64), intent(in), optional :: step
         integer, intent(out), optional :: stat
         character(len=*), intent(inout), optional :: errmsg
-        type(part_found) :: found
+        type(mesh_part_c) :: found
         real(real64), pointer :: points(:, :)
         integer(int64), pointer :: numbers(:)
         integer(int8), pointer :: bytes(:)

@@ -12,6 +12,8 @@
 module hakobi_store_module
     use, intrinsic :: iso_c_binding
     use, intrinsic :: iso_fortran_env, only: int64, real32, real64
+    use hakobi_c_interface
+    use hakobi_c, only: report
     implicit none
     private
     public :: hakobi_store
@@ -31,86 +33,7 @@ module hakobi_store_module
         procedure, private :: retrieve_real64_1, retrieve_real64_2, retrieve_real32_1, retrieve_real32_2
     end type
 
-    interface
-        type(c_ptr) function c_error_text() bind(c, name="hakobi_error_text")
-            import :: c_ptr
-        end function
-        integer(c_size_t) function c_strlen(text) bind(c, name="strlen")
-            import :: c_ptr, c_size_t
-            type(c_ptr), value :: text
-        end function
-        integer(c_int) function c_open(path, options, store) bind(c, name="hakobi_store_open")
-            import :: c_char, c_int, c_ptr
-            character(kind=c_char), intent(in) :: path(*), options(*)
-            type(c_ptr), intent(out) :: store
-        end function
-        integer(c_int) function c_archive(store, key, bytes, num_bytes, form) bind(c, name="hakobi_store_archive")
-            import :: c_char, c_int, c_int64_t, c_ptr
-            type(c_ptr), value :: store, bytes
-            character(kind=c_char), intent(in) :: key(*), form(*)
-            integer(c_int64_t), value :: num_bytes
-        end function
-        integer(c_int) function c_flush(store) bind(c, name="hakobi_store_flush")
-            import :: c_int, c_ptr
-            type(c_ptr), value :: store
-        end function
-        integer(c_int) function c_close(store) bind(c, name="hakobi_store_close")
-            import :: c_int, c_ptr
-            type(c_ptr), value :: store
-        end function
-        subroutine c_free(store) bind(c, name="hakobi_store_free")
-            import :: c_ptr
-            type(c_ptr), value :: store
-        end subroutine
-        integer(c_int) function c_list(store, request, flags, listing) bind(c, name="hakobi_store_list")
-            import :: c_char, c_int, c_ptr
-            type(c_ptr), value :: store
-            character(kind=c_char), intent(in) :: request(*)
-            integer(c_int), value :: flags
-            type(c_ptr), intent(out) :: listing
-        end function
-        integer(c_int64_t) function c_size(listing) bind(c, name="hakobi_listing_size")
-            import :: c_int64_t, c_ptr
-            type(c_ptr), value :: listing
-        end function
-        subroutine c_listing_free(listing) bind(c, name="hakobi_listing_free")
-            import :: c_ptr
-            type(c_ptr), value :: listing
-        end subroutine
-        integer(c_int) function c_fill(store, key, bytes, num_bytes) bind(c, name="hakobi_store_retrieve_one")
-            import :: c_char, c_int, c_int64_t, c_ptr
-            type(c_ptr), value :: store, bytes
-            character(kind=c_char), intent(in) :: key(*)
-            integer(c_int64_t), value :: num_bytes
-        end function
-    end interface
-
 contains
-
-    subroutine report(code, stat, errmsg)
-        integer(c_int), intent(in) :: code
-        integer, intent(out), optional :: stat
-        character(len=*), intent(inout), optional :: errmsg
-        character(len=:), allocatable :: text
-        if (present(stat)) stat = code
-        if (code == 0) return
-        text = error_text()
-        if (present(errmsg)) errmsg = text
-        if (.not. present(stat)) error stop "hakobi: "//text
-    end subroutine
-
-    function error_text() result(text)
-        character(len=:), allocatable :: text
-        character(kind=c_char), pointer :: letters(:)
-        type(c_ptr) :: found
-        integer :: i
-        found = c_error_text()
-        call c_f_pointer(found, letters, [int(c_strlen(found))])
-        allocate (character(len=size(letters)) :: text)
-        do i = 1, size(letters)
-            text(i:i) = letters(i)
-        end do
-    end function
 
     !> Opens the store at `path`; options as in hakobi_store.h, "schema=weather,writer=rank7".
     subroutine store_open(self, path, options, stat, errmsg)
@@ -122,7 +45,7 @@ contains
         character(len=:), allocatable :: given
         given = ""
         if (present(options)) given = trim(options)
-        call report(c_open(trim(path)//c_null_char, given//c_null_char, self%handle), stat, errmsg)
+        call report(c_store_open(trim(path)//c_null_char, given//c_null_char, self%handle), stat, errmsg)
     end subroutine
 
     ! "float64[ny,nx]" for an array (nx, ny): the slowest dimension first.
@@ -147,7 +70,7 @@ contains
         real(real64), intent(in), contiguous, target :: values(:)
         integer, intent(out), optional :: stat
         character(len=*), intent(inout), optional :: errmsg
-        call report(c_archive(self%handle, trim(key)//c_null_char, c_loc(values), 8*size(values, kind=c_int64_t), &
+        call report(c_store_archive(self%handle, trim(key)//c_null_char, c_loc(values), 8*size(values, kind=c_int64_t), &
                               form_of("float64", shape(values, int64))//c_null_char), stat, errmsg)
     end subroutine
 
@@ -157,7 +80,7 @@ contains
         real(real64), intent(in), contiguous, target :: values(:, :)
         integer, intent(out), optional :: stat
         character(len=*), intent(inout), optional :: errmsg
-        call report(c_archive(self%handle, trim(key)//c_null_char, c_loc(values), 8*size(values, kind=c_int64_t), &
+        call report(c_store_archive(self%handle, trim(key)//c_null_char, c_loc(values), 8*size(values, kind=c_int64_t), &
                               form_of("float64", shape(values, int64))//c_null_char), stat, errmsg)
     end subroutine
 
@@ -167,7 +90,7 @@ contains
         real(real32), intent(in), contiguous, target :: values(:)
         integer, intent(out), optional :: stat
         character(len=*), intent(inout), optional :: errmsg
-        call report(c_archive(self%handle, trim(key)//c_null_char, c_loc(values), 4*size(values, kind=c_int64_t), &
+        call report(c_store_archive(self%handle, trim(key)//c_null_char, c_loc(values), 4*size(values, kind=c_int64_t), &
                               form_of("float32", shape(values, int64))//c_null_char), stat, errmsg)
     end subroutine
 
@@ -177,7 +100,7 @@ contains
         real(real32), intent(in), contiguous, target :: values(:, :)
         integer, intent(out), optional :: stat
         character(len=*), intent(inout), optional :: errmsg
-        call report(c_archive(self%handle, trim(key)//c_null_char, c_loc(values), 4*size(values, kind=c_int64_t), &
+        call report(c_store_archive(self%handle, trim(key)//c_null_char, c_loc(values), 4*size(values, kind=c_int64_t), &
                               form_of("float32", shape(values, int64))//c_null_char), stat, errmsg)
     end subroutine
 
@@ -186,7 +109,7 @@ contains
         class(hakobi_store), intent(in) :: self
         integer, intent(out), optional :: stat
         character(len=*), intent(inout), optional :: errmsg
-        call report(c_flush(self%handle), stat, errmsg)
+        call report(c_store_flush(self%handle), stat, errmsg)
     end subroutine
 
     !> How many fields a request selects; -1 after an error that stat= tells.
@@ -199,10 +122,10 @@ contains
         type(c_ptr) :: listing
         integer(c_int) :: code
         count = -1
-        code = c_list(self%handle, trim(request)//c_null_char, 0, listing)
+        code = c_store_list(self%handle, trim(request)//c_null_char, 0, listing)
         call report(code, stat, errmsg)
         if (code /= 0) return
-        count = c_size(listing)
+        count = c_listing_size(listing)
         call c_listing_free(listing)
     end function
 
@@ -213,7 +136,8 @@ contains
         real(real64), intent(inout), contiguous, target :: values(:)
         integer, intent(out), optional :: stat
         character(len=*), intent(inout), optional :: errmsg
-        call report(c_fill(self%handle, trim(key)//c_null_char, c_loc(values), 8*size(values, kind=c_int64_t)), stat, errmsg)
+        call report(c_store_retrieve_one(self%handle, trim(key)//c_null_char, c_loc(values), &
+                    8*size(values, kind=c_int64_t)), stat, errmsg)
     end subroutine
 
     subroutine retrieve_real64_2(self, key, values, stat, errmsg)
@@ -222,7 +146,8 @@ contains
         real(real64), intent(inout), contiguous, target :: values(:, :)
         integer, intent(out), optional :: stat
         character(len=*), intent(inout), optional :: errmsg
-        call report(c_fill(self%handle, trim(key)//c_null_char, c_loc(values), 8*size(values, kind=c_int64_t)), stat, errmsg)
+        call report(c_store_retrieve_one(self%handle, trim(key)//c_null_char, c_loc(values), &
+                    8*size(values, kind=c_int64_t)), stat, errmsg)
     end subroutine
 
     subroutine retrieve_real32_1(self, key, values, stat, errmsg)
@@ -231,7 +156,8 @@ contains
         real(real32), intent(inout), contiguous, target :: values(:)
         integer, intent(out), optional :: stat
         character(len=*), intent(inout), optional :: errmsg
-        call report(c_fill(self%handle, trim(key)//c_null_char, c_loc(values), 4*size(values, kind=c_int64_t)), stat, errmsg)
+        call report(c_store_retrieve_one(self%handle, trim(key)//c_null_char, c_loc(values), &
+                    4*size(values, kind=c_int64_t)), stat, errmsg)
     end subroutine
 
     subroutine retrieve_real32_2(self, key, values, stat, errmsg)
@@ -240,7 +166,8 @@ contains
         real(real32), intent(inout), contiguous, target :: values(:, :)
         integer, intent(out), optional :: stat
         character(len=*), intent(inout), optional :: errmsg
-        call report(c_fill(self%handle, trim(key)//c_null_char, c_loc(values), 4*size(values, kind=c_int64_t)), stat, errmsg)
+        call report(c_store_retrieve_one(self%handle, trim(key)//c_null_char, c_loc(values), &
+                    4*size(values, kind=c_int64_t)), stat, errmsg)
     end subroutine
 
     !> Drops what was not flushed, closes and releases the store.
@@ -249,8 +176,8 @@ contains
         integer, intent(out), optional :: stat
         character(len=*), intent(inout), optional :: errmsg
         integer(c_int) :: code
-        code = c_close(self%handle)
-        call c_free(self%handle)
+        code = c_store_close(self%handle)
+        call c_store_free(self%handle)
         self%handle = c_null_ptr
         call report(code, stat, errmsg)
     end subroutine

@@ -55,7 +55,9 @@ def test_a_circle_of_imports_is_found_wherever_they_stand(tmp_path: Path) -> Non
 
 
 def test_bindings_that_are_not_what_the_headers_say_are_found(tmp_path: Path) -> None:
-    for name in ("tools/bindings", "include/hakobi.h", "include/hakobi_store.h", "python/hakobi/_capi.py"):
+    fortran = [f"fortran/{path.name}" for path in (ROOT / "fortran").glob("hakobi*.f90")]
+    headers = ("include/hakobi.h", "include/hakobi_store.h")
+    for name in ("tools/bindings", *headers, "python/hakobi/_capi.py", *fortran):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text((ROOT / name).read_text())
     assert findings(tmp_path, "bindings", {}) == []
@@ -63,7 +65,7 @@ def test_bindings_that_are_not_what_the_headers_say_are_found(tmp_path: Path) ->
     changed = {
         "include/hakobi.h": header.replace("int64_t num_ranks", "int num_ranks").replace("int root,", "int64_t root,")
     }
-    assert findings(tmp_path, "bindings", changed) == ["python/hakobi/_capi.py:1"]
+    assert findings(tmp_path, "bindings", changed) == ["python/hakobi/_capi.py:1", "fortran/hakobi_c_interface.f90:1"]
 
 
 def test_the_project_keeps_its_rules() -> None:

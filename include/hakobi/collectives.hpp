@@ -5,6 +5,7 @@
 #include <hakobi/comm.hpp>
 #include <hakobi/export.hpp>
 #include <hakobi/network_shape.hpp>
+#include <hakobi/reduction.hpp>
 #include <memory>
 #include <span>
 #include <string>
@@ -29,10 +30,6 @@ struct CollectivesOptions {
     bool is_reproducible = false;
     NetworkCosts costs = {};
 };
-
-enum class ElementType : int { float64, float32, int32, int64, complex128, complex64 };
-enum class Reduction : int { sum, product, minimum, maximum };  ///< complex: sum and product
-[[nodiscard]] HAKOBI_EXPORT std::int64_t size_of(ElementType type) noexcept;
 
 /// One planned operation. Copies are cheap and refer to the same plan. Destruction never communicates.
 class HAKOBI_EXPORT CollectivePlan {

@@ -2,12 +2,13 @@
 
 #include <cstdint>
 #include <hakobi/attribute.hpp>
+#include <hakobi/axis.hpp>
 #include <hakobi/block.hpp>
 #include <hakobi/comm.hpp>
 #include <hakobi/export.hpp>
+#include <hakobi/gather.hpp>
 #include <hakobi/hints.hpp>
 #include <hakobi/mesh.hpp>
-#include <map>
 #include <memory>
 #include <optional>
 #include <span>
@@ -17,17 +18,6 @@
 #include <vector>
 
 namespace hakobi {
-
-/// A dimension and its CF coordinate variable. Every rank gives the whole axis; it must be equal on all ranks.
-struct Axis {
-    std::string name;                ///< "lat", "lon", "x", …: also the dimension's name in the file
-    std::string units;               ///< "degrees_north", "degrees_east", "m", …
-    std::string standard_name = {};  ///< CF's, or ""
-    /// One value per grid point. Empty: a named dimension without a coordinate variable.
-    std::vector<double> values;
-    /// Further CF attributes: {"positive", "down"} and {"axis", "Z"} for a vertical axis, "formula_terms", …
-    Attributes attributes = {};
-};
 
 /// Options of Output::create; equal on every rank.
 struct OutputOptions {
@@ -226,16 +216,5 @@ class HAKOBI_EXPORT Output {
 
 /// The names for OutputOptions::format.
 [[nodiscard]] HAKOBI_EXPORT std::span<const std::string_view> output_formats();
-
-struct GatherResult {
-    std::vector<std::string> files;       ///< written, in order
-    std::vector<std::string> incomplete;  ///< folders that were left unchanged, each with the reason
-};
-/// Assembles files from the pieces that `per-process` left in `path` (a `*.pieces` folder) or in every such folder of the
-/// directory `path`, and completes the steps that a killed run had stored there, or with the prefix `path`; its other unfinished files are
-/// removed and named in `incomplete`. A complete set of pieces is gathered into its file, the file is read back, and the pieces are removed.
-/// Sets are left unchanged if they are incomplete (a killed run), if their file exists with other contents, or if a run or
-/// another gathering uses their prefix. Local: no MPI. Throws not_found, format, no_space, io.
-HAKOBI_EXPORT GatherResult gather_pieces(std::string_view path);
 
 }  // namespace hakobi

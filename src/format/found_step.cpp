@@ -2,7 +2,19 @@
 
 #include "base/bytes.hpp"
 
-namespace hakobi::format {
+namespace hakobi {
+
+bool operator==(const InputField& a, const InputField& b) {
+    const auto bytes_of = [](const InputField& field) {
+        ByteWriter writer;
+        format::put_attributes(writer, field.attributes);
+        return writer.take();
+    };
+    return a.name == b.name && a.type == b.type && a.dims == b.dims && a.shape == b.shape &&
+           a.is_static == b.is_static && a.on == b.on && bytes_of(a) == bytes_of(b);
+}
+
+namespace format {
 
 std::optional<ValueType> value_type_of(const std::string& name) {
     for (int i = 0; i <= static_cast<int>(last_value_type); ++i) {
@@ -84,4 +96,5 @@ Result<FoundStep> decode_found(std::span<const std::byte> bytes) {
     return step;
 }
 
-}  // namespace hakobi::format
+}  // namespace format
+}  // namespace hakobi

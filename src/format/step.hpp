@@ -2,7 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <hakobi/output.hpp>
+#include <hakobi/axis.hpp>
 #include <optional>
 #include <span>
 #include <string>

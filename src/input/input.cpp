@@ -38,16 +38,6 @@ using input::Destination;
 
 }  // namespace
 
-bool operator==(const InputField& a, const InputField& b) {
-    const auto bytes_of = [](const InputField& field) {
-        ByteWriter writer;
-        format::put_attributes(writer, field.attributes);
-        return writer.take();
-    };
-    return a.name == b.name && a.type == b.type && a.dims == b.dims && a.shape == b.shape &&
-           a.is_static == b.is_static && a.on == b.on && bytes_of(a) == bytes_of(b);
-}
-
 struct Input::Impl {
     Comm comm;            // empty: this process alone
     std::string prefix;   // as the system knows it

@@ -1,7 +1,7 @@
 #pragma once
 
 #include <cstdint>
-#include <hakobi/collectives.hpp>
+#include <hakobi/reduction.hpp>
 
 #include "mpi/message_context.hpp"
 

@@ -2,7 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <hakobi/input.hpp>
+#include <hakobi/block.hpp>
 #include <optional>
 #include <span>
 #include <string>

@@ -1,0 +1,12 @@
+#pragma once
+
+#include <cstdint>
+#include <hakobi/export.hpp>
+
+namespace hakobi {
+
+enum class ElementType : int { float64, float32, int32, int64, complex128, complex64 };
+enum class Reduction : int { sum, product, minimum, maximum };  ///< complex: sum and product
+[[nodiscard]] HAKOBI_EXPORT std::int64_t size_of(ElementType type) noexcept;
+
+}  // namespace hakobi

@@ -14,6 +14,7 @@
 #include <optional>
 
 #include "base/bytes.hpp"
+#include "base/fingerprint.hpp"
 #include "base/guard.hpp"
 #include "base/nearest.hpp"
 #include "format/netcdf4/reader.hpp"
@@ -24,11 +25,10 @@
 #include "input/windowed.hpp"
 #include "io/engine.hpp"
 #include "mpi/messages.hpp"
-#include "output/agreement.hpp"
-#include "output/step_file.hpp"
-#include "output/unclosed.hpp"
 #include "region/copy.hpp"
 #include "region/cursor.hpp"
+#include "series/step_file.hpp"
+#include "series/unclosed.hpp"
 #include "storage/file.hpp"
 
 namespace hakobi {
@@ -110,7 +110,7 @@ mpi::Agreed Input::Impl::agree_on_read(const Status& local, const FieldRead& rea
     writer.put_text(read.name);
     writer.put(read.step);
     // The largest value and the largest complement are the same value's exactly when all values are equal.
-    const auto mine = static_cast<std::int64_t>(output::fingerprint(writer.take()));
+    const auto mine = static_cast<std::int64_t>(fingerprint(writer.take()));
     std::array<std::int64_t, 3> most = {static_cast<int>(local.code()), mine, ~mine};
     mpi::all_max(comm, most);
     if (most[0] != 0) return mpi::agree(comm, local);
@@ -202,7 +202,7 @@ mpi::Agreed Input::Impl::run_read(const FieldRead& read) noexcept {
     if (mpi::Agreed agreed = agree_on_read(status, read); !agreed.status.ok()) return agreed;
     const format::FoundField& source = found(step).fields[field];
     const std::string& folder = steps.paths[step];
-    const std::string path = source.file.empty() ? folder : output::folder_of(folder) + "/" + source.file;
+    const std::string path = source.file.empty() ? folder : series::folder_of(folder) + "/" + source.file;
     if (steps.are_pieces[step] != 0) {
         if (pieces.folder != path) {
             if (mpi::Agreed agreed = input::read_piece_table(comm, path, pieces); !agreed.status.ok())
@@ -265,7 +265,7 @@ Input Input::open(const Comm& comm, std::string_view prefix, InputOptions option
         status = {ErrorCode::invalid_argument, "Input::open: the prefix on rank " +
                                                    std::to_string(comm.rank()) + " differs from rank 0's"};
     mpi::agree_or_throw(comm, status);
-    output::finish_dropped(comm);
+    series::finish_dropped(comm);
     impl->open_steps();
     return Input(std::move(impl));
 }

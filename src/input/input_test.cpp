@@ -3,8 +3,8 @@
 #include <hakobi/input.hpp>
 
 #include "output/fixture.hpp"
-#include "output/piece.hpp"
-#include "output/step_file.hpp"
+#include "series/piece.hpp"
+#include "series/step_file.hpp"
 #include "storage/file.hpp"
 
 namespace hakobi::test {
@@ -345,7 +345,7 @@ TEST_F(InputTest, RefusesFilesThatAreNotWhatTheyShouldBe) {
 TEST_F(InputTest, LeavesOutPiecesThatAreNotWhole) {
     write(2, {.method = "per-process", .keep_pieces = true});
     const auto piece = [&](std::int64_t step) {
-        return output::piece_path(output::pieces_folder(output::step_path(prefix(), step, ".nc")), 0);
+        return series::piece_path(series::pieces_folder(series::step_path(prefix(), step, ".nc")), 0);
     };
     damage([&] { fs::resize_file(piece(1), 100); });
     Input in = Input::open(comm, prefix());

@@ -9,8 +9,8 @@
 #include "input/steps.hpp"
 #include "input/windowed.hpp"
 #include "mpi/messages.hpp"
-#include "output/piece_set.hpp"
 #include "region/cursor.hpp"
+#include "series/piece_set.hpp"
 #include "storage/file.hpp"
 
 namespace hakobi::input {
@@ -98,7 +98,7 @@ mpi::Agreed read_piece_table(const Comm& comm, const std::string& folder, PieceT
     Status status;
     if (!comm || comm.rank() == 0) {
         status = guarded("reading pieces", [&]() -> Status {
-            Result<output::PieceSet> set = output::read_piece_set(folder);
+            Result<series::PieceSet> set = series::read_piece_set(folder);
             if (!set.ok()) return set.status();
             Result<format::StepDescription> step =
                 format::decode_step(set.value().pieces[0].header.description);
@@ -109,7 +109,7 @@ mpi::Agreed read_piece_table(const Comm& comm, const std::string& folder, PieceT
                     folder + ": pieces of compressed fields are read when they are gathered (hakobi gather)"};
             }
             table.field_offsets_bytes = set.value().pieces[0].header.offsets_bytes;
-            for (const output::Piece& piece : set.value().pieces)
+            for (const series::Piece& piece : set.value().pieces)
                 table.pieces.push_back({piece.path, piece.header.regions, piece.values_bytes});
             return {};
         });

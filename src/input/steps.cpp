@@ -15,10 +15,10 @@
 #include "format/calendar.hpp"
 #include "format/format.hpp"
 #include "mpi/messages.hpp"
-#include "output/piece_set.hpp"
-#include "output/series.hpp"
-#include "output/step_file.hpp"
-#include "output/unfinished.hpp"
+#include "series/piece_set.hpp"
+#include "series/series.hpp"
+#include "series/step_file.hpp"
+#include "series/unfinished.hpp"
 #include "storage/file.hpp"
 
 namespace hakobi::input {
@@ -31,12 +31,12 @@ struct Listed {
 };
 
 Status none_of(const std::string& prefix, std::string reason) {
-    const std::string folder = output::folder_of(prefix);
+    const std::string folder = series::folder_of(prefix);
     std::string text = "no whole step of " + prefix + " is there";
     std::vector<std::string> names;
     const Result<std::vector<storage::Listed>> listed = storage::list_folder(folder);
     for (const storage::Listed& each : listed.ok() ? listed.value() : std::vector<storage::Listed>()) {
-        const output::StepName name = output::parse_step_name(each.name);
+        const series::StepName name = series::parse_step_name(each.name);
         if (name.step >= 0) names.push_back(name.prefix);
     }
     if (!listed.ok()) text += " (there is no such folder)";
@@ -54,17 +54,17 @@ Status none_of(const std::string& prefix, std::string reason) {
 
 /// 1. What lies in the folder; a file goes before pieces that have become one.
 Result<std::vector<Listed>> list(const std::string& prefix) {
-    Result<output::Series> series = output::find_series(prefix);
+    Result<series::Series> series = series::find_series(prefix);
     if (series.ok() && !series.value().parts.empty()) {
-        output::complete_for_reading(prefix);
-        series = output::find_series(prefix);
+        series::complete_for_reading(prefix);
+        series = series::find_series(prefix);
     }
     if (!series.ok()) return series.status();
     std::map<std::int64_t, Listed> listed;
-    for (const output::Series::Entry& entry : series.value().pieces)
+    for (const series::Series::Entry& entry : series.value().pieces)
         listed[entry.step] = {
-            entry.step, output::pieces_folder(output::step_path(prefix, entry.step, entry.extension)), true};
-    for (const output::Series::Entry& entry : series.value().files)
+            entry.step, series::pieces_folder(series::step_path(prefix, entry.step, entry.extension)), true};
+    for (const series::Series::Entry& entry : series.value().files)
         listed[entry.step] = {entry.step, entry.path, false};
     if (listed.empty()) return none_of(prefix, "");
     std::vector<Listed> in_order;
@@ -74,7 +74,7 @@ Result<std::vector<Listed>> list(const std::string& prefix) {
 
 /// What the pieces say, in the words of a file.
 Result<format::FoundStep> read_pieces(const std::string& folder) {
-    Result<output::PieceSet> set = output::read_piece_set(folder);
+    Result<series::PieceSet> set = series::read_piece_set(folder);
     if (!set.ok()) return set.status();
     const format::StepDescription& step = set.value().description;
     const auto is_on_mesh = [](const format::FieldDescription& field) {
@@ -157,7 +157,7 @@ struct Told {
 };
 
 const format::Format& format_of(const std::string& path) {
-    const std::string_view extension = output::parse_step_name(path).extension;
+    const std::string_view extension = series::parse_step_name(path).extension;
     return **std::ranges::find(format::formats(), extension, &format::Format::extension);
 }
 

@@ -1,13 +1,11 @@
 #include "output/agreement.hpp"
 
-#define XXH_INLINE_ALL
-#include <xxhash.h>
-
 #include <algorithm>
 #include <array>
 #include <numeric>
 
 #include "base/bytes.hpp"
+#include "base/fingerprint.hpp"
 #include "base/guard.hpp"
 #include "mpi/messages.hpp"
 #include "output/uncovered.hpp"
@@ -94,10 +92,6 @@ std::vector<std::vector<Block>> decode(std::span<const std::byte> bytes,
 }
 
 }  // namespace
-
-std::uint64_t fingerprint(std::span<const std::byte> bytes) {
-    return XXH3_64bits(bytes.data(), bytes.size());
-}
 
 std::optional<std::pair<int, int>> find_overlap(std::span<const Block> blocks) {
     if (blocks.size() > 1 && blocks[0].global.empty()) return std::pair(0, 1);

@@ -16,9 +16,6 @@ namespace hakobi::output {
 /// Two ranks whose blocks have elements in common; nothing when no two have. Pure. Blocks are of one array.
 [[nodiscard]] std::optional<std::pair<int, int>> find_overlap(std::span<const Block> blocks);
 
-/// A 64-bit fingerprint; equal bytes give equal values on every machine.
-[[nodiscard]] std::uint64_t fingerprint(std::span<const std::byte> bytes);
-
 /// What the ranks' first agreement on a step found.
 struct StepAgreement {
     mpi::Agreed error;

@@ -5,10 +5,10 @@
 #include "base/guard.hpp"
 #include "mpi/comm_state.hpp"
 #include "mpi/messages.hpp"
-#include "output/assemble.hpp"
-#include "output/receipts.hpp"
 #include "region/copy.hpp"
 #include "region/cursor.hpp"
+#include "series/assemble.hpp"
+#include "series/receipts.hpp"
 
 namespace hakobi::output {
 namespace {
@@ -17,7 +17,7 @@ constexpr int regions_tag = 7101, ask_tag = 7102, values_tag = 7103;
 constexpr std::int64_t stop = -1;
 
 /// One array's parts in a writer's group: member 0 is the writer itself, whose values are in its own memory.
-class Group final : public Members {
+class Group final : public series::Members {
   public:
     /// `owed` counts, for each member, the bytes of the step that were not asked for yet.
     Group(const Comm& comm, const Region& own_memory, std::vector<std::int64_t>& owed)
@@ -157,13 +157,14 @@ Status Collector::write_fields(const Step& step, std::vector<std::int64_t>& owed
     Status status;
     for (std::size_t p = 0; p < regions_.size() && status.ok(); ++p) {
         Group group(comm_, step.parts[p].memory, owed);
-        status = assemble(regions_[p], group, file, {buffer_.get(), static_cast<std::size_t>(buffer_bytes_)});
+        status = series::assemble(regions_[p], group, file,
+                                  {buffer_.get(), static_cast<std::size_t>(buffer_bytes_)});
     }
     if (status.ok() && sync_) status = file.sync();
     if (filling_) {
-        filling_->when_written([of = receipt_of(step), writer = comm_.rank() / stride_,
+        filling_->when_written([of = series::receipt_of(step), writer = comm_.rank() / stride_,
                                 num = (comm_.size() + stride_ - 1) / stride_](storage::File& written) {
-            write_receipt(written, of, writer, num, false);
+            series::write_receipt(written, of, writer, num, false);
         });
     }
     status.keep_first(file.close());

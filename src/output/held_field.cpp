@@ -27,29 +27,6 @@ Region memory_of(const HeldBlock& held, std::int64_t element_bytes) {
     return region.moved(static_cast<std::int64_t>(reinterpret_cast<std::intptr_t>(held.first)));
 }
 
-/// The same bytes in the file's order: rows of blocks that stand beside each other alternate in the file.
-Part ordered(const Part& part) {
-    struct Run {
-        std::int64_t file, memory, length;
-    };
-    std::vector<Run> runs;
-    Cursor file(part.file), memory(part.memory);
-    while (!file.at_end()) {
-        const std::int64_t length = std::min(file.remaining(), memory.remaining());
-        runs.push_back({file.offset(), memory.offset(), length});
-        file.advance(length);
-        memory.advance(length);
-    }
-    std::ranges::sort(runs, {}, &Run::file);
-    std::vector<std::int64_t> file_bytes, memory_bytes, lengths;
-    for (const Run& run : runs) {
-        file_bytes.push_back(run.file);
-        memory_bytes.push_back(run.memory);
-        lengths.push_back(run.length);
-    }
-    return {Region::indexed(file_bytes, lengths), Region::indexed(memory_bytes, lengths)};
-}
-
 std::string text_of(std::span<const std::int64_t> numbers) {
     std::string text = "(";
     for (const std::int64_t number : numbers) text += (text.size() > 1 ? ", " : "") + std::to_string(number);
@@ -171,19 +148,7 @@ Part part_of(const HeldField& field, std::int64_t element_bytes, std::int64_t of
              memory_of(held, element_bytes)});
     }
     std::ranges::sort(blocks, {}, [](const Part& part) { return part.file.begin_bytes(); });
-    return concatenated(blocks);
-}
-
-Part concatenated(std::span<const Part> parts) {
-    if (parts.size() == 1) return parts[0];
-    std::vector<Region::Part> file, memory;
-    for (const Part& part : parts) {
-        if (part.file.empty()) continue;
-        file.push_back({.offset_bytes = 0, .region = part.file});
-        memory.push_back({.offset_bytes = 0, .region = part.memory});
-    }
-    Part all{Region::concatenated(file), Region::concatenated(memory)};
-    return all.file.is_ordered() ? all : ordered(all);
+    return series::concatenated(blocks);
 }
 
 }  // namespace hakobi::output

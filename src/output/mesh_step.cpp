@@ -7,7 +7,7 @@
 #include "base/clock.hpp"
 #include "base/guard.hpp"
 #include "output/output_impl.hpp"
-#include "output/step_file.hpp"
+#include "series/step_file.hpp"
 
 namespace hakobi {
 
@@ -70,8 +70,8 @@ mpi::Agreed Output::Impl::write_mesh_file() noexcept {
     const std::string path = step.path, part_path = step.part_path;
     put_status = guarded("the mesh", [&] {
         arrays = mesh.arrays_of_file();
-        step.path += output::mesh_suffix;
-        step.part_path = output::part_path(step.path, output::token(step.run, step.number));
+        step.path += series::mesh_suffix;
+        step.part_path = series::part_path(step.path, series::token(step.run, step.number));
         mesh.set_file(step.path.substr(step.path.rfind('/') + 1));
     });
     std::swap(step.description.fields, arrays.fields);

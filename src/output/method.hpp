@@ -15,33 +15,12 @@
 #include "mpi/agree.hpp"
 #include "mpi/mpi_file.hpp"
 #include "output/hiding.hpp"
-#include "output/series.hpp"
-#include "region/region.hpp"
+#include "series/step.hpp"
 
 namespace hakobi::output {
 
-/// Bytes that this rank has of one array of the file.
-struct Part {
-    Region file;    ///< where they go, from the start of the file; ordered
-    Region memory;  ///< where they are, by address, in the same order
-};
-
-/// Parts of one file as one, in the file's order. Pure.
-[[nodiscard]] Part concatenated(std::span<const Part> parts);
-
-/// A step that all ranks agree on: what a method gets to write. A method moves bytes from memory to the file and does not
-/// know of what.
-struct Step {
-    RunId run{};
-    std::int64_t number = 0;
-    std::string path;       ///< the file's final name
-    std::string part_path;  ///< its name until it is whole
-    format::StepDescription description;
-    format::Layout layout;    ///< offsets and size on every rank, metadata on rank 0 only
-    std::vector<Part> parts;  ///< one an array of the file, as many on every rank
-    bool are_regions_new =
-        true;  ///< on some rank a part goes elsewhere than in the step before; equal on all ranks
-};
+using series::Part;
+using series::Step;
 
 /// A way from the ranks' memory to files. One object serves one Output; all its functions but the
 /// constructor's work are collective over the Output's communicator unless they say otherwise, and return the

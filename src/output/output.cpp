@@ -10,11 +10,11 @@
 #include "mpi/messages.hpp"
 #include "output/agreement.hpp"
 #include "output/output_impl.hpp"
-#include "output/step_file.hpp"
+#include "series/step_file.hpp"
 
 namespace hakobi {
 
-using output::Step;
+using series::Step;
 
 namespace {
 
@@ -104,18 +104,18 @@ mpi::Agreed agree_on_options(const Comm& comm, const Status& local, std::string_
 }  // namespace
 
 Status Output::Impl::claim() {
-    run = output::random_run_id();
+    run = series::random_run_id();
     if (!method->writes()) return {};
-    const output::Earlier earlier = options.resume    ? output::Earlier::resumed
-                                    : options.replace ? output::Earlier::replaced
-                                                      : output::Earlier::refused;
-    Result<output::Claim> claim =
-        output::claim_series(prefix, format->extension(), earlier, options.buffer_bytes);
+    const series::Earlier earlier = options.resume    ? series::Earlier::resumed
+                                    : options.replace ? series::Earlier::replaced
+                                                      : series::Earlier::refused;
+    Result<series::Claim> claim =
+        series::claim_series(prefix, format->extension(), earlier, options.buffer_bytes);
     if (!claim.ok()) return claim.status();
     lock = std::move(claim.value().lock);
     next_step = claim.value().next_step();
-    view = output::SeriesView(prefix, *format, claim.value().earlier);
-    Result<output::Resumed> last = output::Resumed::read(*format, std::move(claim.value().earlier));
+    view = series::SeriesView(prefix, *format, claim.value().earlier);
+    Result<series::Resumed> last = series::Resumed::read(*format, std::move(claim.value().earlier));
     if (!last.ok()) return last.status();
     resumed = std::move(last).value();
     return {};
@@ -186,7 +186,7 @@ Output Output::create(const Comm& comm, std::string_view prefix, OutputOptions o
     Status status = guarded("Output::create", [&] { return check_options(prefix, impl->options); });
     status.keep_first(guarded("Output::create", [&] { return impl->find_names(); }));
     agree_on_options(comm, status, prefix, impl->options).throw_if_error();
-    output::finish_dropped(comm);
+    series::finish_dropped(comm);
     impl->hiding = output::choose_hiding(comm, *impl->entry, impl->options);
     status = guarded("Output::create", [&] { return impl->make_method(); });
     if (impl->is_rank_0() && status.ok()) status = guarded("Output::create", [&] { return impl->claim(); });
@@ -197,7 +197,7 @@ Output Output::create(const Comm& comm, std::string_view prefix, OutputOptions o
     std::vector<std::byte> bytes = writer.take();
     mpi::broadcast(comm, bytes, 0);
     ByteReader reader(bytes);
-    impl->run = reader.get<output::RunId>();
+    impl->run = reader.get<series::RunId>();
     impl->next_step = reader.get<std::int64_t>();
     impl->step.description.title = impl->options.title;
     impl->step.description.time_units = impl->options.time_units;
@@ -207,7 +207,7 @@ Output Output::create(const Comm& comm, std::string_view prefix, OutputOptions o
     impl->created_s = now_s();
     impl->created_cpu_s = io_threads_cpu_s();
     impl->say_how();
-    output::add_unclosed(*impl);
+    series::add_unclosed(*impl);
     if (impl->is_rank_0() && impl->method->writes() && impl->hiding.is_on) impl->last_words.speak_of(prefix);
     return Output(std::move(impl));
 }
@@ -221,11 +221,11 @@ Output& Output::operator=(Output&& other) noexcept {
 }
 
 Output::~Output() {
-    if (impl_) output::drop_unclosed(std::move(impl_));
+    if (impl_) series::drop_unclosed(std::move(impl_));
 }
 
 Output::Impl::~Impl() {
-    output::remove_unclosed(*this);
+    series::remove_unclosed(*this);
     method.reset();  // ends what runs in the background before the file goes
     discard_parts();
 }
@@ -254,10 +254,10 @@ void Output::begin_step(double time) {
     if (!std::isfinite(time))
         impl_->put_status = {ErrorCode::invalid_argument, "begin_step: the time is not a number"};
     Step& step = impl_->step;
-    step.path = output::step_path(impl_->prefix, impl_->next_step, impl_->format->extension());
+    step.path = series::step_path(impl_->prefix, impl_->next_step, impl_->format->extension());
     step.run = impl_->run;
     step.number = impl_->next_step;
-    step.part_path = output::part_path(step.path, output::token(step.run, step.number));
+    step.part_path = series::part_path(step.path, series::token(step.run, step.number));
     step.description.time = time;
     step.description.fields.clear();
     impl_->held.clear();

@@ -10,16 +10,16 @@
 #include "output/last_words.hpp"
 #include "output/mesh.hpp"
 #include "output/method.hpp"
-#include "output/resumed.hpp"
-#include "output/series_view.hpp"
 #include "output/sidecar.hpp"
-#include "output/unclosed.hpp"
+#include "series/resumed.hpp"
+#include "series/series_view.hpp"
+#include "series/unclosed.hpp"
 #include "storage/lock_file.hpp"
 
 namespace hakobi {
 
 /// An output's state, for its own files: output.cpp (what users call), step_life.cpp (what happens to a step).
-struct Output::Impl final : output::Unclosed {
+struct Output::Impl final : series::Unclosed {
     Comm comm;
     std::string prefix;
     OutputOptions options;
@@ -32,10 +32,10 @@ struct Output::Impl final : output::Unclosed {
     std::unique_ptr<output::ChunkEncoder> encoder;  // from the first step that needs one
     OutputTimes times;
 
-    output::RunId run{};
+    series::RunId run{};
     storage::LockFile lock;   // rank 0: nobody else writes the prefix
-    output::Resumed resumed;  // rank 0: what the next step is compared with
-    output::SeriesView view;  // rank 0: shows the steps as one data set
+    series::Resumed resumed;  // rank 0: what the next step is compared with
+    series::SeriesView view;  // rank 0: shows the steps as one data set
     std::int64_t next_step = 0;
     bool is_open = false;  // between begin_step and end_step
     bool is_closed = false;
@@ -49,12 +49,12 @@ struct Output::Impl final : output::Unclosed {
     Status named;               // rank 0: how it went
     Status failure;             // why the object is failed
     Status put_status;          // the first mistake in this step's puts
-    output::Step step;          // the open step; its layout is kept from step to step
+    series::Step step;          // the open step; its layout is kept from step to step
     std::vector<output::HeldField> held;  // one a field of it
     output::MeshState mesh;
     /// A step on its way: its names, and when end_step returned from it.
     struct Draining {
-        output::Step names;
+        series::Step names;
         double returned_s = 0;
     };
     std::deque<Draining> draining;
@@ -112,7 +112,7 @@ struct Output::Impl final : output::Unclosed {
     void share_layout();
     /// Local: this rank's parts of the file.
     void place_fields();
-    mpi::Agreed finish_step(const output::Step& finished) noexcept;
+    mpi::Agreed finish_step(const series::Step& finished) noexcept;
     /// Waits for steps, the oldest first, until at most `most_left` are on their way; not for those that all ranks have
     /// stored.
     mpi::Agreed finish_draining(int most_left) noexcept;
@@ -120,15 +120,15 @@ struct Output::Impl final : output::Unclosed {
     /// Rank 0: a step's file has its name, which is shown now and then.
     void show(std::int64_t number) noexcept;
     /// Has rank 0 finish a stored step, whose overview takes time, while the ranks go on; after the one before it.
-    mpi::Agreed finish_later(const output::Step& stored) noexcept;
+    mpi::Agreed finish_later(const series::Step& stored) noexcept;
     /// Local: rank 0 gives a stored step its name; how that went is agreed on later.
-    void name_stored(const output::Step& stored) noexcept;
+    void name_stored(const series::Step& stored) noexcept;
     /// Agrees on it, if nobody has yet.
     mpi::Agreed agree_on_names() noexcept;
     /// Waits for that, if it is under way.
     mpi::Agreed finish_behind() noexcept;
     /// Local: the names of the open step, and what its overview is made from if there is to be one.
-    [[nodiscard]] output::Step names_of_step() const;
+    [[nodiscard]] series::Step names_of_step() const;
     mpi::Agreed run_close() noexcept;
     /// Local: rank 0 shows the steps and releases the prefix.
     void end_series() noexcept;

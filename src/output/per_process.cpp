@@ -6,9 +6,9 @@
 #include "base/clock.hpp"
 #include "base/guard.hpp"
 #include "output/background.hpp"
-#include "output/gather.hpp"
-#include "output/piece.hpp"
-#include "output/step_file.hpp"
+#include "series/gather.hpp"
+#include "series/piece.hpp"
+#include "series/step_file.hpp"
 #include "storage/file.hpp"
 #include "storage/posix.hpp"
 
@@ -31,8 +31,8 @@ class PerProcess final : public Method {
     Status prepare(const Step& step) override {
         if (background_) background_->prepare();
         if (comm_.rank() != 0) return {};
-        if (Status status = check_free(step.path); !status.ok()) return status;
-        const std::string folder = pieces_folder(storage::system_path(step.path));
+        if (Status status = series::check_free(step.path); !status.ok()) return status;
+        const std::string folder = series::pieces_folder(storage::system_path(step.path));
         bool may_be_ours = false;
         while (::mkdir(folder.c_str(), 0777) != 0) {
             if (errno == EINTR) {  // some file systems have made it all the same
@@ -48,11 +48,11 @@ class PerProcess final : public Method {
     }
 
     mpi::Agreed write(const Step& step) override {
-        const std::string folder = pieces_folder(storage::system_path(step.path));
+        const std::string folder = series::pieces_folder(storage::system_path(step.path));
         Status status = guarded("writing a piece", [&] {
-            const std::string path = piece_path(folder, comm_.rank());
+            const std::string path = series::piece_path(folder, comm_.rank());
             return background_ ? start_piece(path, step)
-                               : write_piece(path, step, comm_.rank(), comm_.size(), options_.sync);
+                               : series::write_piece(path, step, comm_.rank(), comm_.size(), options_.sync);
         });
         mpi::Agreed agreed = mpi::agree(comm_, status);
         if (background_) {
@@ -79,8 +79,8 @@ class PerProcess final : public Method {
         drop(draining_);
         draining_folders_.clear();
         // A step that was refused before prepare has no pieces.
-        const std::string folder = pieces_folder(storage::system_path(step.path));
-        if (std::erase(made_folders_, folder) > 0) (void)remove_pieces(folder);
+        const std::string folder = series::pieces_folder(storage::system_path(step.path));
+        if (std::erase(made_folders_, folder) > 0) (void)series::remove_pieces(folder);
     }
 
     [[nodiscard]] bool has_work_at_close() const override {
@@ -93,7 +93,7 @@ class PerProcess final : public Method {
         // A step that cannot be gathered keeps its pieces and does not stop the others from being gathered.
         for (std::size_t step = static_cast<std::size_t>(comm_.rank()); step < folders_.size();
              step += static_cast<std::size_t>(comm_.size())) {
-            status.keep_first(gather_folder(folders_[step], options_.buffer_bytes, options_.sync));
+            status.keep_first(series::gather_folder(folders_[step], options_.buffer_bytes, options_.sync));
         }
         mpi::Agreed agreed = mpi::agree(comm_, status);
         times.gather_s += now_s() - start_s;
@@ -102,11 +102,11 @@ class PerProcess final : public Method {
 
   private:
     Status start_piece(const std::string& path, const Step& step) {
-        Result<storage::FilePtr> created = create_piece(path);
+        Result<storage::FilePtr> created = series::create_piece(path);
         if (!created.ok()) return created.status();
         filling_ = background_->take(std::move(created).value());
         storage::File& file = *filling_;
-        Status status = fill_piece(file, step, comm_.rank(), comm_.size());
+        Status status = series::fill_piece(file, step, comm_.rank(), comm_.size());
         if (status.ok() && options_.sync) status = file.sync();
         status.keep_first(file.close());
         return status;
@@ -119,7 +119,7 @@ class PerProcess final : public Method {
             Status status;
             if (comm_.rank() == 0) {
                 status = storage::sync_posix_folder(folder);
-                status.keep_first(storage::sync_posix_folder(folder_of(folder)));
+                status.keep_first(storage::sync_posix_folder(series::folder_of(folder)));
             }
             agreed = mpi::agree(comm_, status);
         }

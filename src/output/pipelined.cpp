@@ -6,7 +6,7 @@
 #include "io/engine.hpp"
 #include "output/background.hpp"
 #include "output/method.hpp"
-#include "output/receipts.hpp"
+#include "series/receipts.hpp"
 
 namespace hakobi::output {
 namespace {
@@ -28,11 +28,11 @@ class Pipelined final : public Method {
         if (!agreed.status.ok()) return agreed;
         Part all;
         const Status local =
-            guarded("describing the step", [&] { all = concatenated(in_file_order(step.parts)); });
+            guarded("describing the step", [&] { all = series::concatenated(in_file_order(step.parts)); });
         if (is_hidden_) {
-            const auto when_stored = [of = receipt_of(step), sync = options_.sync](
+            const auto when_stored = [of = series::receipt_of(step), sync = options_.sync](
                                          storage::File& file, int writer, int num_writers) {
-                write_receipt(file, of, writer, num_writers, sync);
+                series::write_receipt(file, of, writer, num_writers, sync);
             };
             agreed = engine->start_write_all(all.file, nullptr, all.memory, local, when_stored);
             if (agreed.status.ok()) {

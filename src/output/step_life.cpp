@@ -28,13 +28,13 @@
 #include "mpi/messages.hpp"
 #include "output/agreement.hpp"
 #include "output/output_impl.hpp"
-#include "output/receipts.hpp"
-#include "output/step_file.hpp"
 #include "output/uncovered.hpp"
+#include "series/receipts.hpp"
+#include "series/step_file.hpp"
 
 namespace hakobi {
 
-using output::Step;
+using series::Step;
 
 namespace {
 
@@ -259,7 +259,7 @@ void Output::Impl::note_unnamed() noexcept {
                          draining.empty() ? number_behind : draining.back().names.number);
 }
 
-output::Step Output::Impl::names_of_step() const {
+series::Step Output::Impl::names_of_step() const {
     Step names{.run = step.run, .number = step.number, .path = step.path, .part_path = step.part_path};
     names.layout.file_bytes = step.layout.file_bytes;
     if (!options.overview || !is_rank_0()) return names;
@@ -276,9 +276,9 @@ mpi::Agreed Output::Impl::finish_later(const Step& stored) noexcept {
         part_behind = stored.part_path;
         number_behind = stored.number;
         behind.start([stored, sync = options.sync] {
-            Status status = output::cut_receipts(stored.part_path, stored.layout.file_bytes);
+            Status status = series::cut_receipts(stored.part_path, stored.layout.file_bytes);
             if (status.ok()) status = output::write_overview(stored, sync);
-            return status.ok() ? output::finish_file(stored.part_path, stored.path, sync) : status;
+            return status.ok() ? series::finish_file(stored.part_path, stored.path, sync) : status;
         });
     }
     return {};
@@ -307,8 +307,8 @@ void Output::Impl::name_stored(const Step& stored) noexcept {
         return;
     }
     named = guarded("finishing the step", [&] {
-        const Status cut = output::cut_receipts(stored.part_path, stored.layout.file_bytes);
-        return cut.ok() ? output::finish_file(stored.part_path, stored.path, options.sync) : cut;
+        const Status cut = series::cut_receipts(stored.part_path, stored.layout.file_bytes);
+        return cut.ok() ? series::finish_file(stored.part_path, stored.path, options.sync) : cut;
     });
     if (!named.ok()) return;
     std::erase(parts_made, stored.part_path);
@@ -329,7 +329,7 @@ mpi::Agreed Output::Impl::finish_step(const Step& finished) noexcept {
         status = guarded("finishing the step", [&] {
             Status made = options.overview ? output::write_overview(finished, options.sync) : Status();
             if (!made.ok()) return made;
-            return output::finish_file(finished.part_path, finished.path, options.sync);
+            return series::finish_file(finished.part_path, finished.path, options.sync);
         });
         if (status.ok()) std::erase(parts_made, finished.part_path);
     }
@@ -348,7 +348,7 @@ mpi::Agreed Output::Impl::lay_out(bool has_chunks, Status status) noexcept {
     const bool is_layout_new = has_chunks || step.description.fields != fields_before;
     if (is_rank_0() && status.ok()) {
         status = guarded("laying out the step", [&]() -> Status {
-            if (!step.path.ends_with(output::mesh_suffix)) {  // the step itself comes next
+            if (!step.path.ends_with(series::mesh_suffix)) {  // the step itself comes next
                 if (Status differs = resumed.check(step.description); !differs.ok()) return differs;
                 resumed = {};
             }
@@ -361,8 +361,8 @@ mpi::Agreed Output::Impl::lay_out(bool has_chunks, Status status) noexcept {
             }
             format::set_time(step.layout, step.description.time);
             if (!method->writes_step_file()) return {};
-            if (Status in_the_way = output::check_free(step.path); !in_the_way.ok()) return in_the_way;
-            Status made = output::create_file(step.part_path, step.layout.metadata, step.layout.file_bytes);
+            if (Status in_the_way = series::check_free(step.path); !in_the_way.ok()) return in_the_way;
+            Status made = series::create_file(step.part_path, step.layout.metadata, step.layout.file_bytes);
             if (made.ok()) parts_made.push_back(step.part_path);
             return made;
         });
@@ -432,7 +432,7 @@ void Output::Impl::end_series() noexcept {
         view.write(options.sync);
     }
     lock.release();
-    output::remove_unclosed(*this);
+    series::remove_unclosed(*this);
     last_words.forget();
 }
 
@@ -447,7 +447,7 @@ void Output::Impl::fail(mpi::Agreed& agreed) noexcept {
     is_behind = false;
     for (const Draining& step_behind : draining) method->abandon(step_behind.names);
     draining.clear();
-    output::remove_unclosed(*this);
+    series::remove_unclosed(*this);
     last_words.forget();
     method->abandon(step);
     discard_parts();

@@ -1,6 +1,6 @@
 // A folder of pieces, gathered. The input is a step's description and the ranks' blocks; lengths and checksums are set
 // right here, so that the fuzzer comes to what lies behind them.
-#include "output/gather.hpp"
+#include "series/gather.hpp"
 
 #include <filesystem>
 #include <hakobi/error.hpp>
@@ -8,7 +8,7 @@
 
 #include "format/format.hpp"
 #include "input.hpp"
-#include "output/piece.hpp"
+#include "series/piece.hpp"
 
 using namespace hakobi;
 namespace fs = std::filesystem;
@@ -42,7 +42,7 @@ void write_piece(const std::string& path, const format::StepDescription& descrip
                  fuzz::Input& input) {
     constexpr std::int64_t most_bytes = 1 << 16;
     static const std::vector<std::byte> values(most_bytes);
-    output::Step step;
+    series::Step step;
     step.description = description;
     if (format::check_description(description).ok()) {
         if (auto layout = format::netcdf4().lay_out(description); layout.ok()) step.layout = layout.value();
@@ -57,7 +57,7 @@ void write_piece(const std::string& path, const format::StepDescription& descrip
         step.parts.push_back(
             {file, Region::contiguous(address, std::clamp<std::int64_t>(file.size_bytes(), 0, most_bytes))});
     }
-    fuzz::require(output::write_piece(path, step, rank, num_ranks, false).ok());
+    fuzz::require(series::write_piece(path, step, rank, num_ranks, false).ok());
 }
 
 }  // namespace
@@ -69,11 +69,11 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     if (!description.ok()) return 0;
     static const Folder folder;
     const std::string path = folder.path + "/run_000000.nc";
-    const std::string pieces = output::pieces_folder(path);
+    const std::string pieces = series::pieces_folder(path);
     fs::create_directory(pieces);
     int rank = 0;
     do {
-        write_piece(output::piece_path(pieces, rank), description.value(), rank, claimed_ranks, input);
+        write_piece(series::piece_path(pieces, rank), description.value(), rank, claimed_ranks, input);
     } while (++rank < std::min<int>(claimed_ranks, 4));
     GatherResult result;
     try {

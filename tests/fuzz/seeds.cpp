@@ -14,8 +14,8 @@
 #include "format/mesh_arrays.hpp"
 #include "gauge_format.hpp"
 #include "output/held_field.hpp"
-#include "output/piece.hpp"
 #include "region/region.hpp"
+#include "series/piece.hpp"
 #include "store/consolidated.hpp"
 #include "store/format.hpp"
 #include "store/schema.hpp"
@@ -110,8 +110,8 @@ void add_steps(Seeds& seeds) {
 
 void add_pieces(Seeds& seeds, const fs::path& folder) {
     for (const format::StepDescription& description : descriptions()) {
-        output::PieceHeader header{.rank = 1, .num_ranks = 2};
-        output::Step step;
+        series::PieceHeader header{.rank = 1, .num_ranks = 2};
+        series::Step step;
         step.description = description;
         step.layout = format::netcdf4().lay_out(description).value();
         std::vector<Bytes> values;
@@ -125,9 +125,9 @@ void add_pieces(Seeds& seeds, const fs::path& folder) {
                 element_bytes, step.layout.offsets_bytes[f]));
             header.regions.push_back(step.parts.back().file);
         }
-        seeds.add("piece", output::encode_header(header));
+        seeds.add("piece", series::encode_header(header));
         const std::string path = folder / "seed.piece";
-        if (!output::write_piece(path, step, 0, 2, false).ok())
+        if (!series::write_piece(path, step, 0, 2, false).ok())
             throw std::runtime_error("cannot write " + path);
         seeds.add("piece", content_of(path));
         fs::remove(path);

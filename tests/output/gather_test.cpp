@@ -5,7 +5,7 @@
 #include <cstdlib>
 
 #include "fixture.hpp"
-#include "output/gather.hpp"
+#include "series/gather.hpp"
 
 namespace hakobi::test {
 namespace {
@@ -264,7 +264,7 @@ TEST_F(Pieces, LeaveNoTemporaryFileWhereMemoryIsShort) {
     GTEST_SKIP() << "the sanitizer ends a program whose allocation fails";
 #endif
     if (!is_rank_0()) return;
-    const Status status = output::gather_folder(pieces(0), std::int64_t{1} << 60, false);
+    const Status status = series::gather_folder(pieces(0), std::int64_t{1} << 60, false);
     EXPECT_EQ(status.code(), ErrorCode::out_of_memory) << status.text();
     EXPECT_EQ(names_in(folder), (std::vector<std::string>{"run_000000.nc.pieces", "run_000001.nc.pieces",
                                                           "run_000002.nc.pieces"}));

@@ -6,7 +6,7 @@
 
 #include "fixture.hpp"
 #include "format/mesh_arrays.hpp"
-#include "output/series.hpp"
+#include "series/series.hpp"
 
 namespace hakobi::test {
 

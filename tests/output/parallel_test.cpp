@@ -3,7 +3,7 @@
 #include "mpi/mpi_file.hpp"
 #include "output/held_field.hpp"
 #include "output/method.hpp"
-#include "output/step_file.hpp"
+#include "series/step_file.hpp"
 
 namespace hakobi::test {
 namespace {
@@ -18,7 +18,7 @@ class Rounds : public RanksTest {
     void expect_reference(output::Method& method, std::int64_t number, const TestField& field,
                           bool are_regions_new) {
         const Values values(0, field, number, field.block_of(field.global, comm.size(), comm.rank()));
-        output::Step step{.path = folder + "/run.nc",
+        series::Step step{.path = folder + "/run.nc",
                           .part_path = folder + "/run.nc.part",
                           .description = {.title = {},
                                           .time_units = "s",
@@ -42,7 +42,7 @@ class Rounds : public RanksTest {
         if (is_rank_0()) {
             fs::remove(step.part_path);
             EXPECT_TRUE(
-                output::create_file(step.part_path, step.layout.metadata, step.layout.file_bytes).ok());
+                series::create_file(step.part_path, step.layout.metadata, step.layout.file_bytes).ok());
         }
         barrier();
         const mpi::Agreed agreed = method.write(step);

@@ -1,5 +1,5 @@
 // The file that shows a series as one data set.
-#include "output/series_view.hpp"
+#include "series/series_view.hpp"
 
 #include <functional>
 
@@ -113,7 +113,7 @@ TEST_F(ViewTest, FieldsComeAndGo) {
 }
 
 TEST_F(ViewTest, ManyStepsAreShownByChapters) {
-    constexpr std::int64_t num_steps = 2 * output::SeriesView::chapter_steps + 3;
+    constexpr std::int64_t num_steps = 2 * series::SeriesView::chapter_steps + 3;
     const std::vector<TestField> small = {{"eta", ValueType::float64, {2, 3}, even_blocks}};
     const std::string chapter = folder + "/run.series.000256.nc";
     write_run({.method = "root"}, 0, num_steps - 2, small);
@@ -126,7 +126,7 @@ TEST_F(ViewTest, ManyStepsAreShownByChapters) {
         ASSERT_EQ(std::ssize(series.numbers), num_steps);
         ASSERT_EQ(series.sources.size(), 5U);
         EXPECT_EQ(series.sources[1].file, "run.series.000256.nc");
-        EXPECT_EQ(series.sources[1].num_records, output::SeriesView::chapter_steps);
+        EXPECT_EQ(series.sources[1].num_records, series::SeriesView::chapter_steps);
         EXPECT_EQ(series.sources[4].file, "run_000514.nc");
         EXPECT_TRUE(format::netcdf4().read_series(chapter).ok());
     }

@@ -4,9 +4,9 @@
 #include <string>
 #include <vector>
 
-#include "output/piece.hpp"
+#include "series/piece.hpp"
 
-namespace hakobi::output {
+namespace hakobi::series {
 
 /// All pieces of a step, checked against each other: of one run, one step, one description, with as many parts each that
 /// lie in the file. To make the file, its metadata are enough, which piece 0 has.
@@ -32,4 +32,4 @@ Status write_values(const PieceSet& set, const std::string& path, std::int64_t b
 /// values are read back. format, saying what differs, where it is not. Local.
 Status prove_file(const PieceSet& set, const std::string& path, std::int64_t buffer_bytes);
 
-}  // namespace hakobi::output
+}  // namespace hakobi::series

@@ -1,15 +1,15 @@
-#include "output/piece_set.hpp"
+#include "series/piece_set.hpp"
 
 #include <algorithm>
 #include <cstring>
 #include <memory>
 
-#include "output/assemble.hpp"
 #include "region/cursor.hpp"
 #include "region/region.hpp"
+#include "series/assemble.hpp"
 #include "storage/file.hpp"
 
-namespace hakobi::output {
+namespace hakobi::series {
 namespace {
 
 constexpr std::size_t max_open_pieces = 256;
@@ -241,4 +241,4 @@ Status prove_file(const PieceSet& set, const std::string& path, std::int64_t buf
     return {};
 }
 
-}  // namespace hakobi::output
+}  // namespace hakobi::series

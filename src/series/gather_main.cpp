@@ -2,7 +2,7 @@
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <hakobi/error.hpp>
-#include <hakobi/output.hpp>
+#include <hakobi/gather.hpp>
 #include <string>
 
 int main(int argc, char** argv) {

@@ -10,7 +10,7 @@
 #include "format/layout.hpp"
 #include "storage/file.hpp"
 
-namespace hakobi::output {
+namespace hakobi::series {
 
 /// The names of a step's file and what happens to them; all local, called by the one rank that cares for the
 /// file.
@@ -52,4 +52,4 @@ class Discarding {
     std::string path_;
 };
 
-}  // namespace hakobi::output
+}  // namespace hakobi::series

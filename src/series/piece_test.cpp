@@ -1,5 +1,5 @@
 // Pieces that somebody made up: every checksum is right, what they say is not.
-#include "output/piece.hpp"
+#include "series/piece.hpp"
 
 #include <gtest/gtest.h>
 
@@ -7,10 +7,10 @@
 
 #include <cstring>
 #include <filesystem>
-#include <hakobi/output.hpp>
+#include <hakobi/gather.hpp>
 #include <limits>
 
-namespace hakobi::output {
+namespace hakobi::series {
 namespace {
 
 namespace fs = std::filesystem;
@@ -125,4 +125,4 @@ TEST(PieceHeader, OfManyPartsInFewBytesAsksForLittleMemory) {
 }
 
 }  // namespace
-}  // namespace hakobi::output
+}  // namespace hakobi::series

@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "format/format.hpp"
-#include "output/series.hpp"
+#include "series/series.hpp"
 
-namespace hakobi::output {
+namespace hakobi::series {
 
 /// One file that shows all whole steps of a prefix as one data set, without their values: "<prefix>.series.nc". Local: rank
 /// 0's, who holds the prefix's lock.
@@ -70,4 +70,4 @@ class SeriesView {
 /// Makes the file of a prefix show its whole steps; the caller holds its lock. Nothing where there are none.
 void show_series(const std::string& prefix);
 
-}  // namespace hakobi::output
+}  // namespace hakobi::series

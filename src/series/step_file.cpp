@@ -1,4 +1,4 @@
-#include "output/step_file.hpp"
+#include "series/step_file.hpp"
 
 #include <sys/stat.h>
 
@@ -8,7 +8,7 @@
 
 #include "storage/file.hpp"
 
-namespace hakobi::output {
+namespace hakobi::series {
 
 std::string step_path(std::string_view prefix, std::int64_t step, std::string_view extension) {
     std::string digits = std::to_string(step);
@@ -81,4 +81,4 @@ Status replace_file(const std::string& part, const std::string& path, bool sync)
     return storage::commit_file(part, path, {.replaces = true, .is_durable = sync});
 }
 
-}  // namespace hakobi::output
+}  // namespace hakobi::series

@@ -9,7 +9,7 @@
 #include "base/status.hpp"
 #include "storage/lock_file.hpp"
 
-namespace hakobi::output {
+namespace hakobi::series {
 
 // The names of a prefix "folder/run", here with the extension of NetCDF-4, and who may write them. All local: one rank's work.
 //
@@ -93,4 +93,4 @@ Result<Claim> claim_series(std::string_view prefix, std::string_view extension, 
 /// Removes a folder of pieces, and nothing else that somebody put into it. `lock`: of the folder, where the caller holds it.
 Status remove_pieces(const std::string& folder, storage::LockFile lock = {});
 
-}  // namespace hakobi::output
+}  // namespace hakobi::series

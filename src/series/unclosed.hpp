@@ -4,7 +4,7 @@
 #include <memory>
 #include <string>
 
-namespace hakobi::output {
+namespace hakobi::series {
 
 // Steps that end_step has accepted are finished also where nobody calls close:
 //
@@ -39,4 +39,4 @@ void drop_unclosed(std::unique_ptr<Unclosed> output) noexcept;
 /// Finishes those on this very Comm that all its ranks have dropped. Collective over `comm`.
 void finish_dropped(const Comm& comm) noexcept;
 
-}  // namespace hakobi::output
+}  // namespace hakobi::series

@@ -6,9 +6,9 @@
 #include "base/status.hpp"
 #include "format/format.hpp"
 #include "format/found_step.hpp"
-#include "output/series.hpp"
+#include "series/series.hpp"
 
-namespace hakobi::output {
+namespace hakobi::series {
 
 /// The steps that a run goes on after, and what its own must have in common with them. Local: rank 0's work.
 class Resumed {
@@ -32,4 +32,4 @@ class Resumed {
 /// not 5 x 3"); "" when it does not. Texts that only people read (title, long names) may differ. Pure.
 [[nodiscard]] std::string difference(const format::StepDescription& put, const format::FoundStep& found);
 
-}  // namespace hakobi::output
+}  // namespace hakobi::series

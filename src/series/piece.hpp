@@ -6,11 +6,11 @@
 #include <string_view>
 #include <vector>
 
-#include "output/method.hpp"
-#include "output/series.hpp"
+#include "series/series.hpp"
+#include "series/step.hpp"
 #include "storage/file.hpp"
 
-namespace hakobi::output {
+namespace hakobi::series {
 
 // A piece is one rank's part of one step in a file of its own, <step file>.pieces/<rank>.piece, in native
 // byte order:
@@ -88,4 +88,4 @@ class Checksum {
     std::unique_ptr<State> state_;
 };
 
-}  // namespace hakobi::output
+}  // namespace hakobi::series

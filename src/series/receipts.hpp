@@ -5,10 +5,10 @@
 #include <vector>
 
 #include "base/status.hpp"
-#include "output/method.hpp"
+#include "series/step.hpp"
 #include "storage/file.hpp"
 
-namespace hakobi::output {
+namespace hakobi::series {
 
 // How a step's file says which of its writers have stored all that they had of it: who finds the file of a run that was killed
 // knows whether it is whole, also when no rank lives that could say so.
@@ -45,4 +45,4 @@ Result<Receipts> read_receipts(const std::string& part);
 /// Cuts them off. Local.
 Status cut_receipts(const std::string& part, std::int64_t file_bytes);
 
-}  // namespace hakobi::output
+}  // namespace hakobi::series

@@ -1,4 +1,4 @@
-#include "output/resumed.hpp"
+#include "series/resumed.hpp"
 
 #include <algorithm>
 #include <optional>
@@ -6,7 +6,7 @@
 #include "format/calendar.hpp"
 #include "format/mesh_arrays.hpp"
 
-namespace hakobi::output {
+namespace hakobi::series {
 namespace {
 
 std::string file_name(const std::string& path) {
@@ -137,4 +137,4 @@ Status Resumed::check(const format::StepDescription& first) const {
                                              ", after which the run resumes, nor an earlier one: " + text};
 }
 
-}  // namespace hakobi::output
+}  // namespace hakobi::series

@@ -9,27 +9,28 @@
 // A file that has the name before is proved in place of 2 to 4: a gathering killed between 4 and 5 has made it. Another
 // file, older or newer, is never replaced, and its pieces stay. Killed in 5, the next gathering removes what is left.
 // `gather_pieces` also holds the prefix's lock (series.hpp): pieces of a run that goes on are its own.
-#include "output/gather.hpp"
+#include "series/gather.hpp"
 
 #include <algorithm>
 #include <filesystem>
-#include <hakobi/output.hpp>
+#include <hakobi/error.hpp>
+#include <hakobi/gather.hpp>
 #include <optional>
 #include <set>
 #include <utility>
 
 #include "base/guard.hpp"
 #include "format/format.hpp"
-#include "output/piece_set.hpp"
-#include "output/series.hpp"
-#include "output/series_view.hpp"
-#include "output/step_file.hpp"
-#include "output/unfinished.hpp"
+#include "series/piece_set.hpp"
+#include "series/series.hpp"
+#include "series/series_view.hpp"
+#include "series/step_file.hpp"
+#include "series/unfinished.hpp"
 #include "storage/file.hpp"
 #include "storage/lock_file.hpp"
 
 namespace hakobi {
-namespace output {
+namespace series {
 namespace {
 
 namespace fs = std::filesystem;
@@ -208,29 +209,29 @@ Status gather_folder(const std::string& folder, std::int64_t buffer_bytes, bool 
     return guarded("gathering " + folder, [&] { return make_file(folder, buffer_bytes, sync); });
 }
 
-}  // namespace output
+}  // namespace series
 
 GatherResult gather_pieces(std::string_view path) {
     constexpr std::int64_t buffer_bytes = 64 << 20;
     GatherResult result;
-    output::SeriesLock lock;
-    output::Work work = output::find_work(std::string(path));
+    series::SeriesLock lock;
+    series::Work work = series::find_work(std::string(path));
     const auto hold = [&](const std::string& prefix) {
         Status status = lock.hold(prefix);
         work.prefixes.erase(prefix);
-        const output::Unfinished unfinished = lock.take_unfinished();
-        for (const output::Series::Entry& step : unfinished.completed) result.files.push_back(step.path);
+        const series::Unfinished unfinished = lock.take_unfinished();
+        for (const series::Series::Entry& step : unfinished.completed) result.files.push_back(step.path);
         for (const std::string& lost : unfinished.lost)
             result.incomplete.push_back(prefix + ": " + lost + "; it is removed");
         return status;
     };
     for (const std::string& folder : work.folders) {
-        const output::StepName name = output::parse_step_name(folder);
+        const series::StepName name = series::parse_step_name(folder);
         Status status = name.step < 0 ? Status() : hold(name.prefix);
         // Synced: once the pieces are gone the file is all there is, and nobody is there to run again.
-        if (status.ok()) status = output::gather_folder(folder, buffer_bytes, true);
+        if (status.ok()) status = series::gather_folder(folder, buffer_bytes, true);
         if (status.ok()) {
-            result.files.push_back(output::file_of(folder));
+            result.files.push_back(series::file_of(folder));
         } else if (status.code() == ErrorCode::format || status.code() == ErrorCode::exists) {
             result.incomplete.push_back(status.text());
         } else {

@@ -1,17 +1,17 @@
-#include "output/unfinished.hpp"
+#include "series/unfinished.hpp"
 
 #include <algorithm>
 #include <cstdio>
 #include <utility>
 
 #include "base/guard.hpp"
-#include "output/receipts.hpp"
-#include "output/series_view.hpp"
-#include "output/step_file.hpp"
+#include "series/receipts.hpp"
+#include "series/series_view.hpp"
+#include "series/step_file.hpp"
 #include "storage/file.hpp"
 #include "storage/lock_file.hpp"
 
-namespace hakobi::output {
+namespace hakobi::series {
 namespace {
 
 /// A step's or a mesh's file under its temporary name.
@@ -114,4 +114,4 @@ void complete_for_reading(const std::string& prefix) noexcept {
     if (!status.ok()) std::fprintf(stderr, "hakobi: %s\n", status.text().c_str());
 }
 
-}  // namespace hakobi::output
+}  // namespace hakobi::series

@@ -1,4 +1,4 @@
-#include "output/piece.hpp"
+#include "series/piece.hpp"
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>
@@ -8,13 +8,13 @@
 #include <charconv>
 
 #include "base/bytes.hpp"
-#include "output/agreement.hpp"
+#include "base/fingerprint.hpp"
 #include "region/block.hpp"
 #include "region/copy.hpp"
 #include "region/cursor.hpp"
 #include "storage/file.hpp"
 
-namespace hakobi::output {
+namespace hakobi::series {
 namespace {
 
 constexpr std::array<char, 8> magic = {'h', 'a', 'k', 'o', 'b', 'i', ':', 'p'};
@@ -265,4 +265,4 @@ Result<Piece> read_piece(const std::string& path) {
     return piece;
 }
 
-}  // namespace hakobi::output
+}  // namespace hakobi::series

@@ -9,7 +9,7 @@
 #include "region/region.hpp"
 #include "storage/file.hpp"
 
-namespace hakobi::output {
+namespace hakobi::series {
 
 /// Where the bytes of an array's parts are taken from. A member is one part, a stream that is taken from the beginning to
 /// the end.
@@ -34,4 +34,4 @@ class Members {
 Status assemble(std::span<const Region> regions, Members& members, storage::File& file,
                 std::span<std::byte> buffer);
 
-}  // namespace hakobi::output
+}  // namespace hakobi::series

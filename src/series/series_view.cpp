@@ -1,4 +1,4 @@
-#include "output/series_view.hpp"
+#include "series/series_view.hpp"
 
 #include <sys/stat.h>
 
@@ -8,10 +8,10 @@
 #include "base/clock.hpp"
 #include "base/guard.hpp"
 #include "format/found_step.hpp"
-#include "output/step_file.hpp"
+#include "series/step_file.hpp"
 #include "storage/file.hpp"
 
-namespace hakobi::output {
+namespace hakobi::series {
 namespace {
 
 constexpr double most_share = 0.01;  // of the run's time
@@ -245,4 +245,4 @@ void show_series(const std::string& prefix) {
     }
 }
 
-}  // namespace hakobi::output
+}  // namespace hakobi::series

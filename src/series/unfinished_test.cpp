@@ -1,5 +1,5 @@
 // What an opener makes of the files that a run has left under temporary names.
-#include "output/unfinished.hpp"
+#include "series/unfinished.hpp"
 
 #include <gtest/gtest.h>
 
@@ -7,10 +7,10 @@
 #include <fstream>
 #include <set>
 
-#include "output/receipts.hpp"
-#include "output/step_file.hpp"
+#include "series/receipts.hpp"
+#include "series/step_file.hpp"
 
-namespace hakobi::output {
+namespace hakobi::series {
 namespace {
 
 namespace fs = std::filesystem;
@@ -133,4 +133,4 @@ TEST_F(UnfinishedTest, WhoReadsLeavesALivingRunAlone) {
 }
 
 }  // namespace
-}  // namespace hakobi::output
+}  // namespace hakobi::series

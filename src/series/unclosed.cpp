@@ -1,4 +1,4 @@
-#include "output/unclosed.hpp"
+#include "series/unclosed.hpp"
 
 #include <algorithm>
 #include <cstdio>
@@ -9,7 +9,7 @@
 #include "mpi/comm_state.hpp"
 #include "mpi/messages.hpp"
 
-namespace hakobi::output {
+namespace hakobi::series {
 namespace {
 
 constexpr int meeting_tag = 7110;
@@ -77,7 +77,7 @@ void finish_all_at_finalize() {
 class AtFree final : public mpi::Attachment {
   public:
     void finish(mpi::CommState& comm) override {
-        for (Unclosed* const output : unclosed(&comm)) output::finish(*output, "the Comm's free");
+        for (Unclosed* const output : unclosed(&comm)) series::finish(*output, "the Comm's free");
     }
     void free() override {}
 };
@@ -129,4 +129,4 @@ void finish_dropped(const Comm& comm) noexcept {
         if (is_held[i] == 0) finish(*all[i], "the next call on its Comm");
 }
 
-}  // namespace hakobi::output
+}  // namespace hakobi::series

@@ -1,4 +1,4 @@
-#include "output/assemble.hpp"
+#include "series/assemble.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -8,7 +8,7 @@
 #include "region/cursor.hpp"
 #include "region/region.hpp"
 
-namespace hakobi::output {
+namespace hakobi::series {
 namespace {
 
 /// Runs at least this long are written from where they are: a copy would only delay them.
@@ -125,4 +125,4 @@ Status assemble(std::span<const Region> regions, Members& members, storage::File
     }
 }
 
-}  // namespace hakobi::output
+}  // namespace hakobi::series

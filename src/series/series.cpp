@@ -1,4 +1,4 @@
-#include "output/series.hpp"
+#include "series/series.hpp"
 
 #include <sys/random.h>
 #include <sys/stat.h>
@@ -12,16 +12,16 @@
 #include <optional>
 
 #include "base/bytes.hpp"
+#include "base/fingerprint.hpp"
 #include "format/format.hpp"
-#include "output/agreement.hpp"
-#include "output/gather.hpp"
-#include "output/piece.hpp"
-#include "output/step_file.hpp"
-#include "output/unfinished.hpp"
 #include "overview/overview.hpp"
+#include "series/gather.hpp"
+#include "series/piece.hpp"
+#include "series/step_file.hpp"
+#include "series/unfinished.hpp"
 #include "storage/file.hpp"
 
-namespace hakobi::output {
+namespace hakobi::series {
 namespace {
 
 constexpr std::string_view part_suffix = ".part";
@@ -385,4 +385,4 @@ Status remove_pieces(const std::string& folder, storage::LockFile lock) {
     return is_locked_anew ? Status() : failure;
 }
 
-}  // namespace hakobi::output
+}  // namespace hakobi::series

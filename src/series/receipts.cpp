@@ -1,4 +1,4 @@
-#include "output/receipts.hpp"
+#include "series/receipts.hpp"
 
 #include <unistd.h>
 
@@ -9,10 +9,10 @@
 #include <span>
 #include <string_view>
 
-#include "output/agreement.hpp"
-#include "output/step_file.hpp"
+#include "base/fingerprint.hpp"
+#include "series/step_file.hpp"
 
-namespace hakobi::output {
+namespace hakobi::series {
 namespace {
 
 constexpr std::int64_t block_bytes = 4096;  // what O_DIRECT and the caches of network file systems count in
@@ -117,4 +117,4 @@ Status cut_receipts(const std::string& part, std::int64_t file_bytes) {
     return status;
 }
 
-}  // namespace hakobi::output
+}  // namespace hakobi::series

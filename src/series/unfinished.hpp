@@ -4,9 +4,9 @@
 #include <vector>
 
 #include "base/status.hpp"
-#include "output/series.hpp"
+#include "series/series.hpp"
 
-namespace hakobi::output {
+namespace hakobi::series {
 
 /// What became of the steps that a run, which has ended, left under temporary names.
 struct Unfinished {
@@ -25,4 +25,4 @@ void tell(const std::string& prefix, const Unfinished& unfinished, const char* b
 /// and what is not whole. Local.
 void complete_for_reading(const std::string& prefix) noexcept;
 
-}  // namespace hakobi::output
+}  // namespace hakobi::series

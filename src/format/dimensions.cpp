@@ -1,8 +1,9 @@
+#include "format/dimensions.hpp"
+
 // Which dimensions fields have: those that they name, or the axes that fit.
 #include <algorithm>
 
 #include "format/names.hpp"
-#include "format/step.hpp"
 
 namespace hakobi::format {
 namespace {

@@ -59,12 +59,4 @@ class Format {
     [[nodiscard]] virtual bool is_series_or_rest(const std::string& /*path*/) const { return false; }
 };
 
-/// All formats, in the order of the documentation; the first is the default. They live as long as the process.
-[[nodiscard]] std::span<const Format* const> formats();
-/// invalid_argument, naming the nearest, when no format has the name.
-Result<const Format*> find_format(std::string_view name);
-// One a folder; registry.cpp lists them.
-[[nodiscard]] const Format& netcdf4();
-[[nodiscard]] const Format& vtkhdf();
-
 }  // namespace hakobi::format

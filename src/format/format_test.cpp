@@ -1,7 +1,9 @@
 #include <gtest/gtest.h>
 
 #include "format/calendar.hpp"
-#include "format/format.hpp"
+#include "format/dimensions.hpp"
+#include "format/netcdf4/netcdf4.hpp"
+#include "format/registry.hpp"
 #include "format/step.hpp"
 
 namespace hakobi::format {

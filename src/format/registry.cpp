@@ -1,10 +1,12 @@
+#include "format/registry.hpp"
+
 #include <array>
-#include <cstring>
 #include <string>
 #include <vector>
 
 #include "base/nearest.hpp"
-#include "format/format.hpp"
+#include "format/netcdf4/netcdf4.hpp"
+#include "format/vtkhdf/vtkhdf.hpp"
 
 namespace hakobi::format {
 
@@ -27,16 +29,6 @@ Result<const Format*> find_format(std::string_view name) {
             text.append(i == 0 ? "; there are " : ", ").append(names[i]);
     }
     return Status(ErrorCode::invalid_argument, std::move(text));
-}
-
-void set_time(Layout& layout, double time) {
-    if (layout.time_offset_bytes == 0) return;
-    for (Extent& extent : layout.metadata) {
-        const std::int64_t within = layout.time_offset_bytes - extent.offset_bytes;
-        if (within < 0 || within >= std::ssize(extent.bytes)) continue;
-        // Never split: extents end at page borders.
-        std::memcpy(extent.bytes.data() + within, &time, sizeof(time));
-    }
 }
 
 }  // namespace hakobi::format

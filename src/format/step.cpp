@@ -8,6 +8,7 @@
 
 #include "base/bytes.hpp"
 #include "format/calendar.hpp"
+#include "format/dimensions.hpp"
 #include "format/names.hpp"
 #include "region/block.hpp"
 
@@ -99,18 +100,6 @@ std::optional<FillValue> default_fill(ValueType type) {
     if (type == ValueType::float64) return std::numeric_limits<double>::quiet_NaN();
     if (type == ValueType::float32) return std::numeric_limits<float>::quiet_NaN();
     return std::nullopt;
-}
-
-bool is_name(std::string_view name) {
-    const auto good = [](unsigned char c) { return std::isalnum(c) != 0 || c == '_'; };
-    return !name.empty() && name.size() <= 256 && std::isdigit(static_cast<unsigned char>(name[0])) == 0 &&
-           std::all_of(name.begin(), name.end(), good);
-}
-
-std::string extents_text(std::span<const std::int64_t> extents) {
-    std::string text;
-    for (const std::int64_t extent : extents) text += (text.empty() ? "" : " x ") + std::to_string(extent);
-    return text;
 }
 
 std::int64_t bytes_of(ValueType type) {

@@ -7,6 +7,7 @@
 #include "base/bytes.hpp"
 #include "base/clock.hpp"
 #include "base/guard.hpp"
+#include "format/registry.hpp"
 #include "mpi/messages.hpp"
 #include "output/agreement.hpp"
 #include "output/output_impl.hpp"

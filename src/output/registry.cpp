@@ -2,7 +2,7 @@
 #include <array>
 
 #include "base/nearest.hpp"
-#include "format/format.hpp"
+#include "format/registry.hpp"
 #include "output/automatic.hpp"
 #include "output/method.hpp"
 

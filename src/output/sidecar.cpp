@@ -13,6 +13,7 @@
 #include "base/descriptor.hpp"
 #include "base/guard.hpp"
 #include "base/thread.hpp"
+#include "format/dimensions.hpp"
 #include "overview/overview.hpp"
 #include "series/step_file.hpp"
 #include "storage/file.hpp"

@@ -20,7 +20,7 @@
 #include <utility>
 
 #include "base/guard.hpp"
-#include "format/format.hpp"
+#include "format/registry.hpp"
 #include "series/piece_set.hpp"
 #include "series/series.hpp"
 #include "series/series_view.hpp"

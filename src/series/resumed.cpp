@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "format/calendar.hpp"
+#include "format/dimensions.hpp"
 #include "format/mesh_arrays.hpp"
 
 namespace hakobi::series {

@@ -13,7 +13,7 @@
 
 #include "base/bytes.hpp"
 #include "base/fingerprint.hpp"
-#include "format/format.hpp"
+#include "format/registry.hpp"
 #include "overview/overview.hpp"
 #include "series/gather.hpp"
 #include "series/piece.hpp"

@@ -7,7 +7,9 @@
 
 #include "base/clock.hpp"
 #include "base/guard.hpp"
+#include "format/dimensions.hpp"
 #include "format/found_step.hpp"
+#include "format/registry.hpp"
 #include "series/step_file.hpp"
 #include "storage/file.hpp"
 

@@ -6,7 +6,7 @@
 #include <hakobi/error.hpp>
 #include <hakobi/output.hpp>
 
-#include "format/format.hpp"
+#include "format/netcdf4/netcdf4.hpp"
 #include "input.hpp"
 #include "series/piece.hpp"
 

@@ -10,8 +10,9 @@
 #include <sstream>
 
 #include "base/bytes.hpp"
-#include "format/format.hpp"
 #include "format/mesh_arrays.hpp"
+#include "format/netcdf4/netcdf4.hpp"
+#include "format/vtkhdf/vtkhdf.hpp"
 #include "gauge_format.hpp"
 #include "output/held_field.hpp"
 #include "region/region.hpp"

@@ -1,5 +1,5 @@
 // A step's description as ranks send it and pieces hold it, and the file that follows from it.
-#include "format/format.hpp"
+#include "format/registry.hpp"
 #include "input.hpp"
 
 using namespace hakobi;

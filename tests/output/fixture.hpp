@@ -15,7 +15,7 @@
 
 #include "filter/codec.hpp"
 #include "format/chunks.hpp"
-#include "format/format.hpp"
+#include "format/registry.hpp"
 
 namespace hakobi::test {
 

@@ -6,6 +6,7 @@
 
 #include "fixture.hpp"
 #include "format/mesh_arrays.hpp"
+#include "format/registry.hpp"
 #include "series/series.hpp"
 
 namespace hakobi::test {

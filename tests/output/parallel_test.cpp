@@ -1,8 +1,9 @@
 // The method `parallel`: many collective writes (of a few bytes, which stand for 1 GiB), and hints.
+#include "output/method.hpp"
 #include "fixture.hpp"
+#include "format/netcdf4/netcdf4.hpp"
 #include "mpi/mpi_file.hpp"
 #include "output/held_field.hpp"
-#include "output/method.hpp"
 #include "series/step_file.hpp"
 
 namespace hakobi::test {

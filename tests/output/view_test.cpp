@@ -4,6 +4,7 @@
 #include <functional>
 
 #include "fixture.hpp"
+#include "format/netcdf4/netcdf4.hpp"
 
 namespace hakobi::test {
 namespace {

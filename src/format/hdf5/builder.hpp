@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "format/chunks.hpp"
+#include "format/dimensions.hpp"
 #include "format/hdf5/hdf5.hpp"
 #include "format/hdf5/image_driver.hpp"
 #include "format/step.hpp"

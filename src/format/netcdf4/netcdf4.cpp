@@ -14,6 +14,8 @@
 //  6. The dimension time is unlimited, which makes its own variable chunked; fields stay contiguous with one record
 //     each, which netCDF reads all the same: ncrcat and MFDataset string the files of a series together.
 //  7. Objects carry no times, and the format's versions are pinned: the bytes depend on the description only.
+#include "format/netcdf4/netcdf4.hpp"
+
 #include <hdf5_hl.h>
 
 #include <algorithm>
@@ -22,7 +24,7 @@
 #include <optional>
 
 #include "format/alignment.hpp"
-#include "format/format.hpp"
+#include "format/dimensions.hpp"
 #include "format/hdf5/builder.hpp"
 #include "format/netcdf4/reader.hpp"
 #include "format/netcdf4/series.hpp"

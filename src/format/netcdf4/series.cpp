@@ -14,6 +14,7 @@
 #include <map>
 #include <new>
 
+#include "format/dimensions.hpp"
 #include "format/hdf5/builder.hpp"
 #include "format/hdf5/reading.hpp"
 #include "format/netcdf4/reader.hpp"

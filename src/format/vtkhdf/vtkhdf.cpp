@@ -9,12 +9,13 @@
 //     look for it beside the file that has the link.
 //  5. Data sets are contiguous, allocated at once and never filled, so that H5Dget_offset is final before a value exists.
 //     Objects carry no times, and the format's versions are pinned: the bytes depend on the description only.
+#include "format/vtkhdf/vtkhdf.hpp"
+
 #include <algorithm>
 #include <array>
 #include <new>
 
 #include "format/alignment.hpp"
-#include "format/format.hpp"
 #include "format/hdf5/builder.hpp"
 #include "format/mesh_arrays.hpp"
 #include "format/vtkhdf/reader.hpp"

@@ -50,7 +50,8 @@ Result<InputMesh> mesh_of(const format::FoundStep& step, const std::string& path
                             is_list(ids) && shape_of(format::number_of_cells) == pieces &&
                             shape_of(format::number_of_connectivity_ids) == pieces &&
                             shape_of(format::offsets_array) == Shape{types[0] + pieces[0]};
-    if (!has_shapes) return Status(ErrorCode::format, path + ": the arrays of its mesh have other shapes");
+    if (!has_shapes)
+        return Status(ErrorCode::format, path + ": the shapes of its mesh's arrays do not fit each other");
     using format::ValueType;
     bool has_types = has_type(format::points_array, ValueType::float64) ||
                      has_type(format::points_array, ValueType::float32);
@@ -59,7 +60,7 @@ Result<InputMesh> mesh_of(const format::FoundStep& step, const std::string& path
           format::connectivity_array, format::offsets_array})
         has_types = has_types && has_type(name, ValueType::int64);
     if (!has_types || !has_type(format::types_array, ValueType::uint8))
-        return Status(ErrorCode::format, path + ": the arrays of its mesh are of other types");
+        return Status(ErrorCode::format, path + ": an array of its mesh has another type than VTKHDF's");
     InputMesh mesh{.num_points = points->shown.shape[0],
                    .num_cells = types[0],
                    .num_pieces = pieces[0],
@@ -79,7 +80,7 @@ MeshReading::MeshReading(const format::FoundStep& step, InputMesh mesh, std::str
       rank_(rank),
       num_ranks_(num_ranks),
       num_ids_(array_of(step, format::connectivity_array)->shown.shape[0]) {
-    for (auto* sizes : {&points_, &cells_, &ids_})
+    for (auto* sizes : {&pieces_.points, &pieces_.cells, &pieces_.ids})
         sizes->assign(static_cast<std::size_t>(mesh_.num_pieces), 0);
 }
 
@@ -89,21 +90,22 @@ Status MeshReading::bad(const std::string& text) const {
 
 void MeshReading::read_counts(const Read& read) {
     if (mesh_.num_pieces == 0) return;
-    read(format::number_of_points, std::span(points_), {});
-    read(format::number_of_cells, std::span(cells_), {});
-    read(format::number_of_connectivity_ids, std::span(ids_), {});
+    read(format::number_of_points, std::span(pieces_.points), {});
+    read(format::number_of_cells, std::span(pieces_.cells), {});
+    read(format::number_of_connectivity_ids, std::span(pieces_.ids), {});
 }
 
 Status MeshReading::share() {
-    if (sum_of(points_) != mesh_.num_points || sum_of(cells_) != mesh_.num_cells || sum_of(ids_) != num_ids_)
-        return bad("its pieces have other sizes than its arrays");
+    if (sum_of(pieces_.points) != mesh_.num_points || sum_of(pieces_.cells) != mesh_.num_cells ||
+        sum_of(pieces_.ids) != num_ids_)
+        return bad("the sizes of its pieces do not add up to those of its arrays");
     // A piece goes to the rank whose even share of the cells its middle lies in; so many have none that pieces count as well.
     const double weight = static_cast<double>(mesh_.num_cells + mesh_.num_pieces);
     double before = 0;
     part_.first_piece = -1;
     std::int64_t points = 0, cells = 0, ids = 0;
-    for (std::size_t piece = 0; piece < cells_.size(); ++piece) {
-        const double mine = static_cast<double>(cells_[piece]) + 1;
+    for (std::size_t piece = 0; piece < pieces_.cells.size(); ++piece) {
+        const double mine = static_cast<double>(pieces_.cells[piece]) + 1;
         const int owner =
             std::min(num_ranks_ - 1, static_cast<int>((before + mine / 2) / weight * num_ranks_));
         before += mine;
@@ -112,30 +114,30 @@ Status MeshReading::share() {
                 part_.first_piece = static_cast<std::int64_t>(piece);
                 part_.first_point = points;
                 part_.first_cell = cells;
-                first_id_ = ids;
+                share_.first_id = ids;
             }
             ++part_.num_pieces;
-            my_points_ += points_[piece];
-            my_cells_ += cells_[piece];
-            my_ids_ += ids_[piece];
+            share_.points += pieces_.points[piece];
+            share_.cells += pieces_.cells[piece];
+            share_.ids += pieces_.ids[piece];
         }
-        points += points_[piece];
-        cells += cells_[piece];
-        ids += ids_[piece];
+        points += pieces_.points[piece];
+        cells += pieces_.cells[piece];
+        ids += pieces_.ids[piece];
     }
     part_.first_piece = std::max<std::int64_t>(0, part_.first_piece);
-    part_.points.resize(static_cast<std::size_t>(3 * my_points_));
+    part_.points.resize(static_cast<std::size_t>(3 * share_.points));
     if (mesh_.points_type == "float") narrow_points_.resize(part_.points.size());
-    part_.connectivity.resize(static_cast<std::size_t>(my_ids_));
-    part_.types.resize(static_cast<std::size_t>(my_cells_));
-    if (mesh_.has_ghosts) part_.ghosts.resize(static_cast<std::size_t>(my_cells_));
-    stored_offsets_.resize(static_cast<std::size_t>(my_cells_ + part_.num_pieces));
+    part_.connectivity.resize(static_cast<std::size_t>(share_.ids));
+    part_.types.resize(static_cast<std::size_t>(share_.cells));
+    if (mesh_.has_ghosts) part_.ghosts.resize(static_cast<std::size_t>(share_.cells));
+    stored_offsets_.resize(static_cast<std::size_t>(share_.cells + part_.num_pieces));
     return {};
 }
 
 void MeshReading::read_arrays(const Read& read) {
     if (mesh_.num_points > 0) {
-        const Block block{{mesh_.num_points, 3}, {part_.first_point, 0}, {my_points_, 3}};
+        const Block block{{mesh_.num_points, 3}, {part_.first_point, 0}, {share_.points, 3}};
         if (mesh_.points_type == "float") {
             read(format::points_array, std::span(narrow_points_), block);
             std::ranges::copy(narrow_points_, part_.points.begin());
@@ -144,21 +146,22 @@ void MeshReading::read_arrays(const Read& read) {
         }
     }
     if (num_ids_ > 0)
-        read(format::connectivity_array, std::span(part_.connectivity), {{num_ids_}, {first_id_}, {my_ids_}});
+        read(format::connectivity_array, std::span(part_.connectivity),
+             {{num_ids_}, {share_.first_id}, {share_.ids}});
     if (mesh_.num_pieces > 0) {
         read(format::offsets_array, std::span(stored_offsets_),
              {{mesh_.num_cells + mesh_.num_pieces},
               {part_.first_cell + part_.first_piece},
-              {my_cells_ + part_.num_pieces}});
+              {share_.cells + part_.num_pieces}});
     }
     if (mesh_.num_cells == 0) return;
-    const Block cells{{mesh_.num_cells}, {part_.first_cell}, {my_cells_}};
+    const Block cells{{mesh_.num_cells}, {part_.first_cell}, {share_.cells}};
     read(format::types_array, std::span(part_.types), cells);
     if (mesh_.has_ghosts) read(format::ghosts_array, std::span(part_.ghosts), cells);
 }
 
 Status MeshReading::join() {
-    part_.offsets.reserve(static_cast<std::size_t>(my_cells_ + 1));
+    part_.offsets.reserve(static_cast<std::size_t>(share_.cells + 1));
     part_.offsets.push_back(0);
     std::size_t id = 0, offset = 0;
     std::int64_t first_point = 0;
@@ -167,20 +170,21 @@ Status MeshReading::join() {
         const auto first_id = static_cast<std::int64_t>(id);
         std::int64_t before = stored_offsets_[offset++];
         bool is_right = before == 0;
-        for (std::int64_t cell = 0; cell < cells_[piece]; ++cell) {
+        for (std::int64_t cell = 0; cell < pieces_.cells[piece]; ++cell) {
             const std::int64_t end = stored_offsets_[offset++];
-            is_right = is_right && end >= before && end <= ids_[piece];
+            is_right = is_right && end >= before && end <= pieces_.ids[piece];
             before = end;
             part_.offsets.push_back(first_id + end);
         }
-        const std::int64_t num_points = points_[piece];
-        for (std::int64_t i = 0; i < ids_[piece]; ++i, ++id) {
+        const std::int64_t num_points = pieces_.points[piece];
+        for (std::int64_t i = 0; i < pieces_.ids[piece]; ++i, ++id) {
             std::int64_t& number = part_.connectivity[id];
             is_right = is_right && number >= 0 && number < num_points;
             if (is_right) number += first_point;
         }
-        if (!is_right || before != ids_[piece])
-            return bad("the offsets or point numbers of piece " + std::to_string(p) + " leave it");
+        if (!is_right || before != pieces_.ids[piece])
+            return bad("the offsets or point numbers of piece " + std::to_string(p) +
+                       " are out of its range");
         first_point += num_points;
     }
     return {};

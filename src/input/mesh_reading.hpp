@@ -35,9 +35,14 @@ class MeshReading {
     InputMesh mesh_;
     std::string path_;
     int rank_, num_ranks_;
-    std::vector<std::int64_t> points_, cells_, ids_;  // one a piece
-    std::int64_t num_ids_ = 0, first_id_ = 0;
-    std::int64_t my_points_ = 0, my_cells_ = 0, my_ids_ = 0;
+    struct Pieces {
+        std::vector<std::int64_t> points, cells, ids;  // one a piece
+    } pieces_;
+    std::int64_t num_ids_ = 0;
+    /// This rank's pieces.
+    struct Share {
+        std::int64_t points = 0, cells = 0, ids = 0, first_id = 0;
+    } share_;
     std::vector<std::int64_t> stored_offsets_;
     std::vector<float> narrow_points_;  // where the file's are float
     MeshPart part_;

@@ -7,6 +7,7 @@
 
 #include "base/clock.hpp"
 #include "mpi/messages.hpp"
+#include "output/registry.hpp"
 
 namespace hakobi::output {
 namespace {
@@ -100,8 +101,7 @@ class Automatic final : public Method {
           methods_(std::move(methods)),
           names_(std::move(names)),
           knows_regions_(methods_.size(), false) {
-        for (const Search::Way& way : search_.ways()) is_hidden_.push_back(way.is_hidden);
-        const auto& cores = settings.hiding.cores;
+        const auto& cores = settings.hidden.cores;
         num_cores_ = std::max(1, CPU_COUNT(&cores));
         is_node_full_ = comm_.node_size() >= num_cores_;
     }
@@ -113,30 +113,28 @@ class Automatic final : public Method {
 
     mpi::Agreed write(const Step& step) override {
         const double begin_s = now_s();
-        interval_s_ = previous_s_ > 0 ? begin_s - previous_s_ : 0;
+        trial_.interval_s = previous_s_ > 0 ? begin_s - previous_s_ : 0;
         previous_s_ = begin_s;
         mpi::Agreed agreed = current().write(seen(step));
         knows_regions_[static_cast<std::size_t>(search_.current())] = true;
         if (search_.is_over() || !agreed.status.ok()) return agreed;
-        begin_s_ = begin_s;
-        called_s_ = now_s() - begin_s;
-        returned_cpu_s_ = io_threads_cpu_s();
-        if (current().num_draining() == 0) judge(now_s(), 0);
+        trial_.begin_s = begin_s;
+        trial_.called_s = now_s() - begin_s;
+        trial_.returned_cpu_s = io_threads_cpu_s();
+        if (current().num_hidden() == 0) judge(now_s(), 0);
         return agreed;
     }
 
-    [[nodiscard]] int num_draining() const override { return current().num_draining(); }
-    [[nodiscard]] int num_drained() const override { return current().num_drained(); }
-    [[nodiscard]] int most_draining() const override {
-        return search_.is_over() ? current().most_draining() : 1;
-    }
+    [[nodiscard]] int num_hidden() const override { return current().num_hidden(); }
+    [[nodiscard]] int num_stored() const override { return current().num_stored(); }
+    [[nodiscard]] int most_hidden() const override { return search_.is_over() ? current().most_hidden() : 1; }
     mpi::Agreed wait(double& stored_s) override {
         const double waited_s = now_s();
-        const double hidden_cpu_s = io_threads_cpu_s() - returned_cpu_s_;
+        const double hidden_cpu_s = io_threads_cpu_s() - trial_.returned_cpu_s;
         mpi::Agreed agreed = current().wait(stored_s);
         if (search_.is_over() || !agreed.status.ok()) return agreed;
-        called_s_ += now_s() - waited_s;
-        judge(std::max(stored_s, begin_s_), hidden_cpu_s);
+        trial_.called_s += now_s() - waited_s;
+        judge(std::max(stored_s, trial_.begin_s), hidden_cpu_s);
         return agreed;
     }
     void abandon(const Step& step) override {
@@ -153,8 +151,8 @@ class Automatic final : public Method {
     [[nodiscard]] std::string_view name() const override {
         return names_[static_cast<std::size_t>(search_.current())];
     }
-    [[nodiscard]] bool is_hiding() const override {
-        return is_hidden_[static_cast<std::size_t>(search_.current())];
+    [[nodiscard]] bool is_hidden() const override {
+        return search_.ways()[static_cast<std::size_t>(search_.current())].is_hidden;
     }
     [[nodiscard]] std::string why() const override { return search_.text(); }
 
@@ -173,8 +171,8 @@ class Automatic final : public Method {
     void judge(double stored_s, double hidden_cpu_s) {
         const auto in_ns = [](double seconds) { return static_cast<std::int64_t>(seconds * 1e9); };
         const double cpu_s = is_node_full_ ? hidden_cpu_s / num_cores_ : 0;
-        std::int64_t most_ns[] = {in_ns(called_s_), in_ns(cpu_s), in_ns(stored_s - begin_s_),
-                                  in_ns(interval_s_)};
+        std::int64_t most_ns[] = {in_ns(trial_.called_s), in_ns(cpu_s), in_ns(stored_s - trial_.begin_s),
+                                  in_ns(trial_.interval_s)};
         mpi::all_max(comm_, most_ns);
         const auto in_s = [&](int i) { return 1e-9 * static_cast<double>(most_ns[i]); };
         search_.add({.cost_s = in_s(0) + in_s(1), .stored_s = in_s(2), .interval_s = in_s(3)});
@@ -184,13 +182,15 @@ class Automatic final : public Method {
     Search search_;
     std::vector<std::unique_ptr<Method>> methods_;  // one a way
     std::vector<std::string_view> names_;
-    std::vector<bool> is_hidden_;
     std::vector<bool> knows_regions_;  // of each: it has seen those of the last step
     Step retold_;
     int num_cores_ = 1;
     bool is_node_full_ = false;
-    double previous_s_ = 0, interval_s_ = 0;
-    double begin_s_ = 0, called_s_ = 0, returned_cpu_s_ = 0;  // of the step on trial
+    double previous_s_ = 0;
+    /// The step that is tried.
+    struct Trial {
+        double interval_s = 0, begin_s = 0, called_s = 0, returned_cpu_s = 0;
+    } trial_;
 };
 
 }  // namespace
@@ -199,14 +199,14 @@ Result<std::unique_ptr<Method>> make_automatic(const MethodSettings& settings) {
     std::vector<Search::Way> ways;
     std::vector<std::unique_ptr<Method>> methods;
     std::vector<std::string_view> names;
-    const bool may_hide = settings.hiding.is_on;
+    const bool may_hide = settings.hidden.is_on;
     const bool may_wait = !settings.options.asynchronous.value_or(false);
     for (const bool is_hidden : {true, false}) {
         if (is_hidden ? !may_hide : !may_wait) continue;
         for (const std::string_view name : {"pipelined", "root"}) {
             const MethodEntry& entry = *find_method(name).value();
             MethodSettings own = settings;
-            own.hiding.is_on = is_hidden;
+            own.hidden.is_on = is_hidden;
             Result<std::unique_ptr<Method>> made = entry.make(own);
             if (!made.ok()) return made.status();
             const auto twin = std::ranges::find(names, entry.name);

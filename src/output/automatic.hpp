@@ -30,7 +30,7 @@ struct Cost {
 class Search {
   public:
     struct Way {
-        std::string name;  ///< of the method, "+hidden" behind it
+        std::string name;  ///< of the method, then "+hidden" where it is
         bool is_hidden = false;
         int hidden_twin = -1;  ///< of a way that is not hidden: the same method hidden, or -1
         std::vector<Cost> tries = {};

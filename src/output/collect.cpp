@@ -64,20 +64,19 @@ Collector::Collector(const MethodSettings& settings, int stride)
       buffer_bytes_(settings.options.buffer_bytes),
       stride_(stride),
       sync_(settings.options.sync),
-      is_hidden_(settings.hiding.is_on) {
+      is_hidden_(settings.hidden.is_on) {
     writer_ = comm_.rank() - comm_.rank() % stride;
     num_members_ = std::min(stride, comm_.size() - writer_);
     if (!is_hidden_ || comm_.rank() != writer_) return;
     const auto num_writers =
         std::ranges::count_if(comm_.state().ranks_of_node[static_cast<std::size_t>(comm_.node())],
                               [stride](int rank) { return rank % stride == 0; });
-    background_ =
-        std::make_unique<Background>(comm_, settings.hiding.node_bytes / num_writers, settings.hiding.cores);
+    hidden_ = HiddenFiles(comm_, settings.hidden.node_bytes / num_writers, settings.hidden.cores);
 }
 
 Status Collector::prepare(const Step& step) {
     if (comm_.rank() != writer_) return {};
-    if (background_) background_->prepare();
+    hidden_.prepare();
     return guarded("output buffer of " + std::to_string(buffer_bytes_) + " bytes", [&] {
         if (!buffer_)
             buffer_ = std::make_unique_for_overwrite<std::byte[]>(static_cast<std::size_t>(buffer_bytes_));
@@ -96,17 +95,17 @@ mpi::Agreed Collector::write(const Step& step) {
         serve(step);
     }
     const mpi::Agreed agreed = mpi::agree(comm_, status);
-    if (is_hidden_) start_draining(filling_, agreed.status.ok(), draining_);
+    if (is_hidden_) hidden_.end_step(agreed.status.ok());
     return agreed;
 }
 
 mpi::Agreed Collector::wait(double& stored_s) {
-    const Status status = wait_for_oldest(draining_, background_.get(), stored_s);
+    const Status status = hidden_.wait_for_oldest(stored_s);
     return mpi::agree(comm_, status);
 }
 
 void Collector::abandon(const Step&) {
-    drop(draining_);
+    hidden_.drop();
 }
 
 void Collector::exchange_regions(const Step& step) {
@@ -145,15 +144,15 @@ Status Collector::write_group(const Step& step) {
 
 Status Collector::write_fields(const Step& step, std::vector<std::int64_t>& owed) {
     const auto is_none = [](std::int64_t bytes) { return bytes == 0; };
-    if (!background_ && std::ranges::all_of(owed, is_none)) return {};
+    if (!hidden_.has_writer() && std::ranges::all_of(owed, is_none)) return {};
     Result<storage::FilePtr> opened =
         storage::open_file(step.part_path, {.read = false,
                                             .write = true,
                                             .is_shared = num_members_ < comm_.size() && comm_.num_nodes() > 1,
                                             .is_others = comm_.num_nodes() > 1});
     if (!opened.ok()) return opened.status();
-    if (background_) filling_ = background_->take(std::move(opened).value());
-    storage::File& file = filling_ ? *filling_ : *opened.value();
+    HiddenFile* const hidden = hidden_.has_writer() ? &hidden_.take(std::move(opened).value()) : nullptr;
+    storage::File& file = hidden != nullptr ? *hidden : *opened.value();
     Status status;
     for (std::size_t p = 0; p < regions_.size() && status.ok(); ++p) {
         Group group(comm_, step.parts[p].memory, owed);
@@ -161,9 +160,9 @@ Status Collector::write_fields(const Step& step, std::vector<std::int64_t>& owed
                                   {buffer_.get(), static_cast<std::size_t>(buffer_bytes_)});
     }
     if (status.ok() && sync_) status = file.sync();
-    if (filling_) {
-        filling_->when_written([of = series::receipt_of(step), writer = comm_.rank() / stride_,
-                                num = (comm_.size() + stride_ - 1) / stride_](storage::File& written) {
+    if (hidden != nullptr) {
+        hidden->when_written([of = series::receipt_of(step), writer = comm_.rank() / stride_,
+                              num = (comm_.size() + stride_ - 1) / stride_](storage::File& written) {
             series::write_receipt(written, of, writer, num, false);
         });
     }
@@ -188,6 +187,23 @@ void Collector::serve(const Step& step) const {
             mpi::send(comm_, {data, static_cast<std::size_t>(asked)}, writer_, values_tag);
         }
     }
+}
+
+Result<std::unique_ptr<Method>> make_root(const MethodSettings& settings) {
+    return std::unique_ptr<Method>(new Collector(settings, settings.comm.size()));
+}
+
+Result<std::unique_ptr<Method>> make_writers(const MethodSettings& settings) {
+    int stride = settings.options.writer_stride;
+    if (stride < 0) {
+        return Status(ErrorCode::invalid_argument,
+                      "writer_stride is " + std::to_string(stride) + ": it counts ranks from 1");
+    }
+    if (stride == 0) {
+        const int ranks_per_node = std::max(1, settings.comm.size() / settings.comm.num_nodes());
+        stride = std::min(4, ranks_per_node);
+    }
+    return std::unique_ptr<Method>(new Collector(settings, std::min(stride, settings.comm.size())));
 }
 
 }  // namespace hakobi::output

@@ -2,33 +2,30 @@
 
 #include <vector>
 
-#include "output/background.hpp"
+#include "output/hidden_writer.hpp"
 #include "output/method.hpp"
 
 namespace hakobi::output {
 
-/// What `root` and `writers` share: ranks in groups of `stride` neighbours whose first rank writes for all of
-/// them.
+/// What `root` and `writers` share: ranks in groups of `stride` neighbours whose first rank writes for all of them.
 ///
 /// 1. Where regions are new, each member tells its writer where its values go.
-/// 2. Array by array the writer asks members for the next n bytes of their values (assemble.hpp says which,
-/// so that
-///    they fit its buffer), and a member sends no byte that was not asked for: nothing piles up at the
-///    writer.
+/// 2. Array by array the writer asks members for the next n bytes of their values (assemble.hpp says which, so that they fit its
+///    buffer), and a member sends no byte that was not asked for: nothing piles up at the writer.
 /// 3. A writer that fails asks for -1, once, from every member that is not through: that one stops sending.
 /// 4. All ranks agree.
 ///
-/// Hidden, the writer's file is a Background's: 2 ends when all values are copied, and `wait` agrees on what storage said. The last
-/// that it writes is its receipt (receipts.hpp).
+/// Hidden, the writer's file is a HiddenFile: 2 ends when all values are copied, and `wait` agrees on what storage said. The
+/// last that is written is the writer's receipt (receipts.hpp).
 class Collector final : public Method {
   public:
     Collector(const MethodSettings& settings, int stride);
 
     Status prepare(const Step& step) override;
     mpi::Agreed write(const Step& step) override;
-    [[nodiscard]] int num_draining() const override { return static_cast<int>(draining_.size()); }
-    [[nodiscard]] int num_drained() const override { return drained(draining_); }
-    [[nodiscard]] int most_draining() const override { return most_draining_files; }
+    [[nodiscard]] int num_hidden() const override { return hidden_.num(); }
+    [[nodiscard]] int num_stored() const override { return hidden_.num_stored(); }
+    [[nodiscard]] int most_hidden() const override { return HiddenFiles::most; }
     mpi::Agreed wait(double& stored_s) override;
     void abandon(const Step& step) override;
 
@@ -47,9 +44,13 @@ class Collector final : public Method {
     bool is_hidden_;
     std::unique_ptr<std::byte[]> buffer_;       // on writers
     std::vector<std::vector<Region>> regions_;  // on writers: [part][member], in the file
-    std::unique_ptr<Background> background_;    // on writers that hide
-    std::shared_ptr<BackgroundFile> filling_;   // there: the open step's
-    DrainingFiles draining_;
+    HiddenFiles hidden_;
 };
+
+/// Rank 0 writes for everybody: one group.
+Result<std::unique_ptr<Method>> make_root(const MethodSettings& settings);
+/// Every n-th rank writes. Chosen: one rank in four, and at least one a node, since messages to a writer on the same node are
+/// copies through memory.
+Result<std::unique_ptr<Method>> make_writers(const MethodSettings& settings);
 
 }  // namespace hakobi::output

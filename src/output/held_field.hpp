@@ -31,15 +31,15 @@ struct StaticField {
 [[nodiscard]] std::vector<std::int64_t> packed_strides(const std::vector<std::int64_t>& count,
                                                        std::int64_t element_bytes);
 
-/// Where `field` has its block's values; invalid_argument, in words that follow "field x: ", where block and memory do not
-/// fit each other. Pure.
+/// Returns where `field` has its block's values, or invalid_argument, in words that follow "field x: ", where block and memory
+/// do not fit each other. Pure.
 Result<HeldBlock> held_block(const Field& field);
 
-/// The same block with its values in C order in `values`, which becomes as large as they are.
+/// Copies the block's values to `values`, in C order, and returns the block that is there.
 [[nodiscard]] HeldBlock copied(const HeldBlock& held, std::int64_t element_bytes,
                                std::vector<std::byte>& values);
 
-/// The block with one value everywhere; `row` becomes a row of it.
+/// Returns the block with one value everywhere: `row` becomes a row of it, which all its rows are. `row` must stay.
 [[nodiscard]] HeldBlock filled(const Block& block, std::span<const std::byte> value,
                                std::vector<std::byte>& row);
 

@@ -85,19 +85,23 @@ Status check_connectivity(std::span<const std::int64_t> connectivity, std::span<
 
 }  // namespace
 
+void MeshState::Lent::clear() noexcept {
+    mesh = {};
+    connectivity = offsets = {};
+    ghosts = {};
+    own_connectivity.clear();
+    own_offsets.clear();
+    own_ghosts.clear();
+}
+
 void MeshState::begin_step() noexcept {
     is_put_ = are_points_put_ = false;
-    mesh_ = {};
-    connectivity_ = offsets_ = {};
-    ghosts_ = {};
-    own_connectivity_.clear();
-    own_offsets_.clear();
-    own_ghosts_.clear();
+    lent_.clear();
 }
 
 Status MeshState::put(const Mesh& mesh) {
     if (is_put_) return bad("it was put before in this step");
-    mesh_ = mesh;
+    lent_.mesh = mesh;
     motion_ = mesh.motion;
     is_set_ = is_put_ = true;
     are_points_put_ = true;
@@ -114,20 +118,20 @@ Status MeshState::put(const Mesh& mesh) {
         return bad("it has " + std::to_string(mesh.types.size()) + " cells, and ghosts for " +
                    std::to_string(mesh.ghosts.size()));
     }
-    offsets_ = wide(mesh.offsets, 0, own_offsets_);
-    if (offsets_.empty() && mesh.types.empty()) offsets_ = no_cells;
-    if (Status status = check_offsets(offsets_, mesh.types); !status.ok()) return status;
-    connectivity_ = wide(mesh.connectivity, mesh.first_number, own_connectivity_);
-    mine_.ids = std::ssize(connectivity_);
-    return check_connectivity(connectivity_, offsets_, mine_.points, mesh.first_number);
+    lent_.offsets = wide(mesh.offsets, 0, lent_.own_offsets);
+    if (lent_.offsets.empty() && mesh.types.empty()) lent_.offsets = no_cells;
+    if (Status status = check_offsets(lent_.offsets, mesh.types); !status.ok()) return status;
+    lent_.connectivity = wide(mesh.connectivity, mesh.first_number, lent_.own_connectivity);
+    mine_.ids = std::ssize(lent_.connectivity);
+    return check_connectivity(lent_.connectivity, lent_.offsets, mine_.points, mesh.first_number);
 }
 
 Status MeshState::put_points(Mesh::Points points) {
     if (!is_set_) return bad("points are put, but no mesh has been (put_mesh)");
     if (are_points_put_) return bad("its points were put before in this step");
-    if (motion_ != Motion::moves) return bad("points are put, but it was not said to move (motion)");
+    if (motion_ != Motion::moves) return bad("put_points is for a mesh whose motion is 'moves'");
     are_points_put_ = true;
-    mesh_.points = points;
+    lent_.mesh.points = points;
     if (num_values(points) == 3 * mine_.points) return {};
     return bad(std::to_string(num_values(points)) + " coordinates are put of its " +
                std::to_string(mine_.points) + " points");
@@ -138,12 +142,38 @@ std::int64_t MeshState::num_elements(On on) const noexcept {
 }
 
 std::span<const std::byte> MeshState::points() const {
-    return std::visit([](auto values) { return std::as_bytes(values); }, mesh_.points);
+    return std::visit([](auto values) { return std::as_bytes(values); }, lent_.mesh.points);
+}
+
+Result<HeldBlock> MeshState::block_of(const Field& field) const {
+    const auto bad = [](std::string text) { return Status(ErrorCode::invalid_argument, std::move(text)); };
+    const std::string where = field.on == On::points ? "points" : "cells";
+    if (field.on > On::cells) return bad("it is neither on a grid nor on points or cells");
+    if (!is_set_) return bad("no mesh has been put before it (put_mesh)");
+    if (field.components < 1) return bad("it has " + std::to_string(field.components) + " components");
+    if (!field.block.global.empty() || !field.dims.empty() || !field.ghosts.empty())
+        return bad("block, dims and ghosts are of fields on a grid; it is on " + where);
+    if (field.fill_value || !field.coordinates.empty() || field.is_static)
+        return Status(ErrorCode::unsupported,
+                      "fields on a mesh have no fill value and no coordinates, and are not static");
+    const std::int64_t num = num_elements(field.on);
+    const auto given = std::visit([](auto values) { return std::ssize(values); }, field.data);
+    Field local = field;
+    local.block = {{num}, {0}, {num}};
+    if (field.components > 1) local.block = {{num, field.components}, {0, 0}, {num, field.components}};
+    if (num == 0 && (given == 0 || !field.strides.empty())) return HeldBlock{local.block, nullptr, {}};
+    if (field.strides.empty() && given != num * field.components) {
+        std::string text = "it has " + std::to_string(given) + " values, and the mesh " +
+                           std::to_string(num) + " " + where + " on this rank";
+        if (field.components > 1) text += ", of " + std::to_string(field.components) + " components each";
+        return bad(text);
+    }
+    return held_block(local);
 }
 
 std::int64_t MeshState::bytes_put() const noexcept {
     std::int64_t bytes = are_points_put_ ? std::ssize(points()) : 0;
-    if (is_put_) bytes += 8 * (mine_.ids + mine_.cells + 1) + mine_.cells + std::ssize(mesh_.ghosts);
+    if (is_put_) bytes += 8 * (mine_.ids + mine_.cells + 1) + mine_.cells + std::ssize(lent_.mesh.ghosts);
     return bytes;
 }
 
@@ -156,9 +186,9 @@ mpi::Agreed MeshState::agree(const Comm& comm, const Status& local) noexcept {
     most[not_put] = 1 - most[put];
     most[points_put] = are_points_put_ ? 1 : 0;
     most[no_points_put] = 1 - most[points_put];
-    most[ghosts] = mesh_.ghosts.empty() ? 0 : 1;
-    most[doubles] = has_points && mesh_.points.index() == 0 ? 1 : 0;
-    most[floats] = has_points && mesh_.points.index() == 1 ? 1 : 0;
+    most[ghosts] = lent_.mesh.ghosts.empty() ? 0 : 1;
+    most[doubles] = has_points && lent_.mesh.points.index() == 0 ? 1 : 0;
+    most[floats] = has_points && lent_.mesh.points.index() == 1 ? 1 : 0;
     most[motion] = static_cast<int>(motion_);
     most[not_motion] = -most[motion];
     mpi::all_max(comm, most);
@@ -173,12 +203,12 @@ mpi::Agreed MeshState::agree(const Comm& comm, const Status& local) noexcept {
     } else if (both(points_put, no_points_put)) {
         if (!are_points_put_) status = bad("other ranks put its points in this step, this one did not");
     } else if (both(doubles, floats)) {
-        if (most[floats] != 0 && mesh_.points.index() == 1)
+        if (most[floats] != 0 && lent_.mesh.points.index() == 1)
             status = bad("its points are float on this rank, and double on others");
     } else if (most[motion] != -most[not_motion]) {
-        if (static_cast<int>(motion_) == most[motion]) status = bad("its motion is another on other ranks");
+        if (static_cast<int>(motion_) == most[motion]) status = bad("its motion differs between ranks");
     } else if (!is_set_) {
-        status = bad("the step has none: it comes by put_mesh, and stands in later steps");
+        status = bad("none has been put: call put_mesh in this step or in an earlier one");
     } else if (motion_ == Motion::moves && !are_points_put_) {
         status = bad("it moves, but its points were not put in this step (put_points)");
     } else if (motion_ == Motion::changes && !is_put_) {
@@ -191,18 +221,18 @@ mpi::Agreed MeshState::agree(const Comm& comm, const Status& local) noexcept {
     }
     if (mpi::Agreed agreed = mpi::agree(comm, status); !agreed.status.ok()) return agreed;
     if (!is_put_) return {};
-    rank_ = comm.rank();
-    num_ranks_ = comm.size();
+    among_.rank = comm.rank();
+    among_.num_ranks = comm.size();
     has_ghosts_ = most[ghosts] != 0;
     std::array<std::int64_t, 3> sums = {mine_.points, mine_.cells, mine_.ids}, totals{};
     mpi::sum_before(comm, sums, totals);
-    before_ = {sums[0], sums[1], sums[2]};
-    all_ = {totals[0], totals[1], totals[2]};
+    among_.before = {sums[0], sums[1], sums[2]};
+    among_.all = {totals[0], totals[1], totals[2]};
     status = guarded("the mesh", [&] {
-        ghosts_ = mesh_.ghosts;
-        if (!has_ghosts_ || !ghosts_.empty()) return;
-        own_ghosts_.assign(static_cast<std::size_t>(mine_.cells), 0);
-        ghosts_ = own_ghosts_;
+        lent_.ghosts = lent_.mesh.ghosts;
+        if (!has_ghosts_ || !lent_.ghosts.empty()) return;
+        lent_.own_ghosts.assign(static_cast<std::size_t>(mine_.cells), 0);
+        lent_.ghosts = lent_.own_ghosts;
     });
     return mpi::agree(comm, status);
 }
@@ -226,7 +256,7 @@ void MeshState::add(Arrays& arrays, std::string_view name, Place place, ValueTyp
 
 void MeshState::add_piece_counts(Arrays& arrays) const {
     const auto add_one = [&](std::string_view name, const std::int64_t& value) {
-        add(arrays, name, Place::mesh, ValueType::int64, {{num_ranks_}, {rank_}, {1}}, &value);
+        add(arrays, name, Place::mesh, ValueType::int64, {{among_.num_ranks}, {among_.rank}, {1}}, &value);
     };
     add_one(format::number_of_points, mine_.points);
     add_one(format::number_of_cells, mine_.cells);
@@ -235,19 +265,20 @@ void MeshState::add_piece_counts(Arrays& arrays) const {
 
 void MeshState::add_points(Arrays& arrays) const {
     add(arrays, format::points_array, Place::mesh, points_type_,
-        {{all_.points, 3}, {before_.points, 0}, {mine_.points, 3}}, points().data());
+        {{among_.all.points, 3}, {among_.before.points, 0}, {mine_.points, 3}}, points().data());
 }
 
 void MeshState::add_cells(Arrays& arrays) const {
     add(arrays, format::connectivity_array, Place::mesh, ValueType::int64,
-        {{all_.ids}, {before_.ids}, {mine_.ids}}, connectivity_.data());
+        {{among_.all.ids}, {among_.before.ids}, {mine_.ids}}, lent_.connectivity.data());
     add(arrays, format::offsets_array, Place::mesh, ValueType::int64,
-        {{all_.cells + num_ranks_}, {before_.cells + rank_}, {mine_.cells + 1}}, offsets_.data());
+        {{among_.all.cells + among_.num_ranks}, {among_.before.cells + among_.rank}, {mine_.cells + 1}},
+        lent_.offsets.data());
     add(arrays, format::types_array, Place::mesh, ValueType::uint8,
-        {{all_.cells}, {before_.cells}, {mine_.cells}}, mesh_.types.data());
+        {{among_.all.cells}, {among_.before.cells}, {mine_.cells}}, lent_.mesh.types.data());
     if (!has_ghosts_) return;
     add(arrays, format::ghosts_array, Place::cells, ValueType::uint8,
-        {{all_.cells}, {before_.cells}, {mine_.cells}}, ghosts_.data());
+        {{among_.all.cells}, {among_.before.cells}, {mine_.cells}}, lent_.ghosts.data());
 }
 
 Arrays MeshState::arrays_of_file() const {
@@ -275,8 +306,8 @@ Arrays MeshState::arrays_of_step() const {
 
 void MeshState::place(format::FieldDescription& field, HeldBlock& block) const {
     const bool is_on_points = field.place == Place::points;
-    block.block.start[0] = is_on_points ? before_.points : before_.cells;
-    block.block.global[0] = field.global[0] = is_on_points ? all_.points : all_.cells;
+    block.block.start[0] = is_on_points ? among_.before.points : among_.before.cells;
+    block.block.global[0] = field.global[0] = is_on_points ? among_.all.points : among_.all.cells;
 }
 
 }  // namespace hakobi::output

@@ -27,10 +27,10 @@ class MeshState {
     Status put(const Mesh& mesh);
     Status put_points(Mesh::Points points);
 
-    [[nodiscard]] bool is_set() const noexcept { return is_set_; }
-    [[nodiscard]] bool is_put() const noexcept { return is_put_; }
-    [[nodiscard]] std::int64_t num_elements(On on) const noexcept;  ///< this rank's points or cells
-    [[nodiscard]] std::int64_t bytes_put() const noexcept;          ///< by this rank in this step
+    /// Where a field on the mesh has this rank's values: a block of this rank's elements alone. invalid_argument or unsupported, in
+    /// words that follow "field x: ", where the field cannot be on it. Local.
+    [[nodiscard]] Result<HeldBlock> block_of(const Field& field) const;
+    [[nodiscard]] std::int64_t bytes_put() const noexcept;  ///< by this rank in this step
 
     /// Collective: whether all ranks put the same of the mesh in this step and none has found a mistake (`local`), and where
     /// each rank's part begins.
@@ -48,6 +48,7 @@ class MeshState {
     void place(format::FieldDescription& field, HeldBlock& block) const;
 
   private:
+    [[nodiscard]] std::int64_t num_elements(On on) const noexcept;  // this rank's points or cells
     struct Counts {
         std::int64_t points = 0, cells = 0, ids = 0;
     };
@@ -64,14 +65,21 @@ class MeshState {
     format::ValueType points_type_ = format::ValueType::float64;
     bool has_ghosts_ = false;  // on some rank
     std::string file_;
-    int rank_ = 0, num_ranks_ = 1;
-    Counts mine_, before_, all_;
-    // Lent until the step has ended, or made here:
-    Mesh mesh_;
-    std::span<const std::int64_t> connectivity_, offsets_;
-    std::span<const std::uint8_t> ghosts_;
-    std::vector<std::int64_t> own_connectivity_, own_offsets_;
-    std::vector<std::uint8_t> own_ghosts_;
+    Counts mine_;
+    /// Where this rank's piece is among all ranks'.
+    struct Among {
+        int rank = 0, num_ranks = 1;
+        Counts before, all;
+    } among_;
+    /// Lent until the step has ended, or made here.
+    struct Lent {
+        Mesh mesh;
+        std::span<const std::int64_t> connectivity, offsets;
+        std::span<const std::uint8_t> ghosts;
+        std::vector<std::int64_t> own_connectivity, own_offsets;
+        std::vector<std::uint8_t> own_ghosts;
+        void clear() noexcept;  // keeps the memory
+    } lent_;
 };
 
 }  // namespace hakobi::output

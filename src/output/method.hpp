@@ -14,7 +14,7 @@
 #include "format/step.hpp"
 #include "mpi/agree.hpp"
 #include "mpi/mpi_file.hpp"
-#include "output/hiding.hpp"
+#include "output/hidden.hpp"
 #include "series/step.hpp"
 
 namespace hakobi::output {
@@ -22,9 +22,9 @@ namespace hakobi::output {
 using series::Part;
 using series::Step;
 
-/// A way from the ranks' memory to files. One object serves one Output; all its functions but the
-/// constructor's work are collective over the Output's communicator unless they say otherwise, and return the
-/// same on every rank.
+/// An output method: how values get from the ranks' memory into files. One object serves one Output. Functions are collective
+/// over the Output's communicator, with equal arguments but for this rank's parts, and return the same on every rank, unless
+/// they are said to be local. Not thread-safe.
 class Method {
   public:
     virtual ~Method() = default;
@@ -32,41 +32,46 @@ class Method {
     Method(const Method&) = delete;
     Method& operator=(const Method&) = delete;
 
-    /// Whether the values go into the step's own file. Then rank 0 has laid it out under part_path before
-    /// `write`, and renames it afterwards.
+    /// Whether values go into the step's own file, which rank 0 has laid out under part_path before `write`, and renames
+    /// afterwards. Local, equal on all ranks.
     [[nodiscard]] virtual bool writes_step_file() const { return true; }
-    /// Whether anything is written at all.
+    /// Whether anything is written at all. Local, equal on all ranks.
     [[nodiscard]] virtual bool writes() const { return true; }
-    /// Local: does what may fail before anybody waits for this rank (allocates buffers, makes folders).
+    /// Does what may fail while no other rank waits for this one: allocates buffers, makes folders. Local.
     virtual Status prepare(const Step& /*step*/) { return {}; }
-    /// Stores all ranks' parts, in the file at part_path where writes_step_file.
+    /// Stores all ranks' parts: in the file at part_path, where writes_step_file. Reads no memory of the caller's after it
+    /// returns. A hidden step is not stored yet then.
     virtual mpi::Agreed write(const Step& step) = 0;
-    /// Steps whose `write` returned before the values were stored: `wait` completes the oldest. Equal on all ranks.
-    [[nodiscard]] virtual int num_draining() const { return 0; }
-    /// Of these, how many of the oldest need no waiting on this rank. Local.
-    [[nodiscard]] virtual int num_drained() const { return 0; }
-    /// How many there may be at one time.
-    [[nodiscard]] virtual int most_draining() const { return 1; }
-    /// `stored_s`: when the last of this rank's storage accesses for that step was over, on now_s(); 0: it had none.
+    /// The number of hidden steps: their `write` has returned, and `wait` has not. Local, equal on all ranks.
+    [[nodiscard]] virtual int num_hidden() const { return 0; }
+    /// How many of the oldest of them this rank has stored, so that it needs no waiting. Local.
+    [[nodiscard]] virtual int num_stored() const { return 0; }
+    /// The largest number of hidden steps at one time. Local, equal on all ranks.
+    [[nodiscard]] virtual int most_hidden() const { return 1; }
+    /// Waits for the oldest hidden step and returns its error. `stored_s` becomes the time (now_s()) at which this rank's last
+    /// storage access for it was over; 0: it had none.
     virtual mpi::Agreed wait(double& /*stored_s*/) { return {}; }
-    /// Local: forgets what an agreed failure has left of the step; no file of it stays. Also called for a step that was
-    /// draining behind the one that failed, and for one that failed before `prepare`: files of an earlier run stay as they are.
+    /// Gives up a step after an agreed failure, its own or an earlier step's; also one that failed before `prepare`. No file of
+    /// it stays; files of an earlier run are not touched. Local.
     virtual void abandon(const Step& /*step*/) {}
-    /// Where this one stands for several: the one in force, and why it is; "" elsewhere. Local.
+    // A method that stands for several (`auto`) says which it uses at present. Local, equal on all ranks.
+    /// Its name; "": this one has no other.
     [[nodiscard]] virtual std::string_view name() const { return ""; }
-    [[nodiscard]] virtual bool is_hiding() const { return true; }
+    /// Whether it hides its steps, where output is hidden at all.
+    [[nodiscard]] virtual bool is_hidden() const { return true; }
+    /// Why it is used, for people.
     [[nodiscard]] virtual std::string why() const { return ""; }
-    /// Whether `close` has more to do than to end what the method holds. Equal on all ranks; local.
+    /// Whether `close` has more to do than to release what the method holds. Local, equal on all ranks.
     [[nodiscard]] virtual bool has_work_at_close() const { return false; }
-    /// Completes what was left for the end of the run. Called once, also after a failure; `times` may be
-    /// added to.
+    /// Completes what was left for the end of the run, and adds the time that it took to `times`. Called once, also after a
+    /// failure.
     virtual mpi::Agreed close(OutputTimes& /*times*/) { return {}; }
 };
 
 struct MethodSettings {
     Comm comm;
     OutputOptions options;
-    Hiding hiding;
+    Hidden hidden;
     /// `parallel`: the most that a rank writes by one call; a multiple of 8.
     std::int64_t round_bytes = mpi::MpiFile::most_round_bytes;
 };
@@ -75,21 +80,7 @@ struct MethodSettings {
 struct MethodEntry {
     std::string_view name;
     Result<std::unique_ptr<Method>> (*make)(const MethodSettings&);
-    const char* why_not_hidden = nullptr;  ///< of a method whose steps cannot drain while the program goes on
+    const char* why_not_hidden = nullptr;  ///< of a method whose steps cannot be hidden
 };
-
-/// In the order of the documentation.
-[[nodiscard]] std::span<const MethodEntry> methods();
-/// The entry that `name` stands for; invalid_argument, naming the nearest method, when there is
-/// none.
-Result<const MethodEntry*> find_method(std::string_view name);
-
-// One a file; registry.cpp lists them.
-Result<std::unique_ptr<Method>> make_none(const MethodSettings& settings);
-Result<std::unique_ptr<Method>> make_per_process(const MethodSettings& settings);
-Result<std::unique_ptr<Method>> make_root(const MethodSettings& settings);
-Result<std::unique_ptr<Method>> make_parallel(const MethodSettings& settings);
-Result<std::unique_ptr<Method>> make_pipelined(const MethodSettings& settings);
-Result<std::unique_ptr<Method>> make_writers(const MethodSettings& settings);
 
 }  // namespace hakobi::output

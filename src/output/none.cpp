@@ -1,10 +1,8 @@
-#include "output/method.hpp"
+#include "output/none.hpp"
 
 namespace hakobi::output {
 namespace {
 
-/// Nothing is written: the run whose time is subtracted from every other's. What remains of a step is the
-/// all-reduce that finds wrong calls.
 class None final : public Method {
   public:
     [[nodiscard]] bool writes_step_file() const override { return false; }

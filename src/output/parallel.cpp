@@ -1,3 +1,5 @@
+#include "output/parallel.hpp"
+
 #include <sys/statvfs.h>
 
 #include <algorithm>
@@ -6,18 +8,11 @@
 
 #include "mpi/messages.hpp"
 #include "mpi/mpi_file.hpp"
-#include "output/method.hpp"
 #include "storage/file.hpp"
 
 namespace hakobi::output {
 namespace {
 
-/// Every rank writes its part of the one file at once: a file view of its values and MPI_File_write_all for
-/// each array, as the linked MPI library does it.
-///
-/// Open MPI 4's own component (OMPIO) prints a failed write and returns success. What can be known beforehand
-/// is therefore found out beforehand: where the free space looks short, rank 0 asks for all of it before any
-/// value moves.
 class Parallel final : public Method {
   public:
     explicit Parallel(const MethodSettings& settings)

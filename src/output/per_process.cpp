@@ -1,3 +1,5 @@
+#include "output/per_process.hpp"
+
 #include <sys/stat.h>
 
 #include <cerrno>
@@ -5,7 +7,7 @@
 
 #include "base/clock.hpp"
 #include "base/guard.hpp"
-#include "output/background.hpp"
+#include "output/hidden_writer.hpp"
 #include "series/gather.hpp"
 #include "series/piece.hpp"
 #include "series/step_file.hpp"
@@ -15,21 +17,18 @@
 namespace hakobi::output {
 namespace {
 
-/// Each rank writes its own piece of each step, and the step's file comes into being in close: the ranks
-/// share the steps among them and gather each one's pieces (gather.hpp). The fastest way out of the solver,
-/// paid at the end.
 class PerProcess final : public Method {
   public:
     explicit PerProcess(const MethodSettings& settings) : comm_(settings.comm), options_(settings.options) {
-        if (settings.hiding.is_on)
-            background_ = std::make_unique<Background>(comm_, settings.hiding.node_bytes / comm_.node_size(),
-                                                       settings.hiding.cores);
+        if (settings.hidden.is_on)
+            hidden_ =
+                HiddenFiles(comm_, settings.hidden.node_bytes / comm_.node_size(), settings.hidden.cores);
     }
 
     [[nodiscard]] bool writes_step_file() const override { return false; }
 
     Status prepare(const Step& step) override {
-        if (background_) background_->prepare();
+        hidden_.prepare();
         if (comm_.rank() != 0) return {};
         if (Status status = series::check_free(step.path); !status.ok()) return status;
         const std::string folder = series::pieces_folder(storage::system_path(step.path));
@@ -51,33 +50,34 @@ class PerProcess final : public Method {
         const std::string folder = series::pieces_folder(storage::system_path(step.path));
         Status status = guarded("writing a piece", [&] {
             const std::string path = series::piece_path(folder, comm_.rank());
-            return background_ ? start_piece(path, step)
-                               : series::write_piece(path, step, comm_.rank(), comm_.size(), options_.sync);
+            return hidden_.has_writer()
+                       ? start_piece(path, step)
+                       : series::write_piece(path, step, comm_.rank(), comm_.size(), options_.sync);
         });
         mpi::Agreed agreed = mpi::agree(comm_, status);
-        if (background_) {
-            start_draining(filling_, agreed.status.ok(), draining_);
-            if (agreed.status.ok()) draining_folders_.push_back(folder);
+        if (hidden_.has_writer()) {
+            hidden_.end_step(agreed.status.ok());
+            if (agreed.status.ok()) hidden_folders_.push_back(folder);
             return agreed;
         }
         return agreed.status.ok() ? finish(folder) : agreed;
     }
 
-    [[nodiscard]] int num_draining() const override { return static_cast<int>(draining_.size()); }
-    [[nodiscard]] int num_drained() const override { return drained(draining_); }
-    [[nodiscard]] int most_draining() const override { return most_draining_files; }
+    [[nodiscard]] int num_hidden() const override { return hidden_.num(); }
+    [[nodiscard]] int num_stored() const override { return hidden_.num_stored(); }
+    [[nodiscard]] int most_hidden() const override { return HiddenFiles::most; }
 
     mpi::Agreed wait(double& stored_s) override {
-        const std::string folder = std::move(draining_folders_.front());
-        draining_folders_.pop_front();
-        const Status status = wait_for_oldest(draining_, background_.get(), stored_s);
+        const std::string folder = std::move(hidden_folders_.front());
+        hidden_folders_.pop_front();
+        const Status status = hidden_.wait_for_oldest(stored_s);
         mpi::Agreed agreed = mpi::agree(comm_, status);
         return agreed.status.ok() ? finish(folder) : agreed;
     }
 
     void abandon(const Step& step) override {
-        drop(draining_);
-        draining_folders_.clear();
+        hidden_.drop();
+        hidden_folders_.clear();
         // A step that was refused before prepare has no pieces.
         const std::string folder = series::pieces_folder(storage::system_path(step.path));
         if (std::erase(made_folders_, folder) > 0) (void)series::remove_pieces(folder);
@@ -104,8 +104,7 @@ class PerProcess final : public Method {
     Status start_piece(const std::string& path, const Step& step) {
         Result<storage::FilePtr> created = series::create_piece(path);
         if (!created.ok()) return created.status();
-        filling_ = background_->take(std::move(created).value());
-        storage::File& file = *filling_;
+        storage::File& file = hidden_.take(std::move(created).value());
         Status status = series::fill_piece(file, step, comm_.rank(), comm_.size());
         if (status.ok() && options_.sync) status = file.sync();
         status.keep_first(file.close());
@@ -133,10 +132,8 @@ class PerProcess final : public Method {
     OutputOptions options_;
     std::vector<std::string> folders_;       // of steps that are whole
     std::vector<std::string> made_folders_;  // rank 0: that prepare made, of steps that are not whole
-    std::unique_ptr<Background> background_;
-    std::shared_ptr<BackgroundFile> filling_;
-    DrainingFiles draining_;
-    std::deque<std::string> draining_folders_;
+    HiddenFiles hidden_;
+    std::deque<std::string> hidden_folders_;
 };
 
 }  // namespace

@@ -1,25 +1,23 @@
+#include "output/pipelined.hpp"
+
 #include <algorithm>
 #include <cstdio>
 #include <deque>
 
 #include "base/guard.hpp"
 #include "io/engine.hpp"
-#include "output/background.hpp"
-#include "output/method.hpp"
+#include "output/hidden_writer.hpp"
 #include "series/receipts.hpp"
 
 namespace hakobi::output {
 namespace {
 
-/// Hakobi's engine: one collective write a step, of all fields at once, so that the pipeline fills and drains once. All
-/// steps use the buffers and threads of the communicator's crew (io/crew.hpp); several hidden ones are on their way at once
-/// as far as its buffers hold them.
 class Pipelined final : public Method {
   public:
     Pipelined(const MethodSettings& settings, io::EngineOptions engine_options)
         : comm_(settings.comm),
           options_(settings.options),
-          is_hidden_(settings.hiding.is_on),
+          is_hidden_(settings.hidden.is_on),
           engine_options_(std::move(engine_options)) {}
 
     mpi::Agreed write(const Step& step) override {
@@ -36,7 +34,7 @@ class Pipelined final : public Method {
             };
             agreed = engine->start_write_all(all.file, nullptr, all.memory, local, when_stored);
             if (agreed.status.ok()) {
-                draining_.push_back(std::move(engine));
+                hidden_.push_back(std::move(engine));
                 return agreed;
             }
         } else {
@@ -45,23 +43,22 @@ class Pipelined final : public Method {
         return end_file(*engine, std::move(agreed));
     }
 
-    [[nodiscard]] int num_draining() const override { return static_cast<int>(draining_.size()); }
-    [[nodiscard]] int num_drained() const override {
-        const auto first =
-            std::ranges::find_if(draining_, [](const auto& each) { return !each->is_stored(); });
-        return static_cast<int>(first - draining_.begin());
+    [[nodiscard]] int num_hidden() const override { return static_cast<int>(hidden_.size()); }
+    [[nodiscard]] int num_stored() const override {
+        const auto first = std::ranges::find_if(hidden_, [](const auto& each) { return !each->is_stored(); });
+        return static_cast<int>(first - hidden_.begin());
     }
-    [[nodiscard]] int most_draining() const override { return most_draining_files; }
+    [[nodiscard]] int most_hidden() const override { return HiddenFiles::most; }
 
     mpi::Agreed wait(double& stored_s) override {
-        const std::unique_ptr<io::Engine> engine = std::move(draining_.front());
-        draining_.pop_front();
+        const std::unique_ptr<io::Engine> engine = std::move(hidden_.front());
+        hidden_.pop_front();
         stored_s = engine->wait_for_own_storage();
         return end_file(*engine, {});
     }
 
-    // Those behind the step that failed are not closed, which would be collective; their engines wait for what is under way.
-    void abandon(const Step&) override { draining_.clear(); }
+    // Those after the step that failed are not closed, which would be collective; their engines wait for what is under way.
+    void abandon(const Step&) override { hidden_.clear(); }
 
   private:
     /// Not always the order of put: a small array may stand in the gap before an aligned one.
@@ -83,7 +80,7 @@ class Pipelined final : public Method {
     OutputOptions options_;
     bool is_hidden_;
     io::EngineOptions engine_options_;
-    std::deque<std::unique_ptr<io::Engine>> draining_;  // of steps whose values are not stored yet
+    std::deque<std::unique_ptr<io::Engine>> hidden_;  // of steps whose values are not stored yet
 };
 
 }  // namespace
@@ -93,9 +90,9 @@ Result<std::unique_ptr<Method>> make_pipelined(const MethodSettings& settings) {
     Result<io::EngineOptions> engine_options = io::engine_options(settings.options.hints, warnings);
     if (!engine_options.ok()) return engine_options.status();
     // The hint holds where OutputOptions does not name a bound.
-    if (settings.hiding.is_bound_given ||
+    if (settings.hidden.is_bound_given ||
         engine_options.value().async_budget_bytes == io::EngineOptions().async_budget_bytes)
-        engine_options.value().async_budget_bytes = settings.hiding.node_bytes;
+        engine_options.value().async_budget_bytes = settings.hidden.node_bytes;
     if (settings.comm.rank() == 0) {
         for (const std::string& warning : warnings) std::fprintf(stderr, "hakobi: %s\n", warning.c_str());
     }

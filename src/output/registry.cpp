@@ -1,10 +1,16 @@
+#include "output/registry.hpp"
+
 #include <algorithm>
 #include <array>
 
 #include "base/nearest.hpp"
 #include "format/registry.hpp"
 #include "output/automatic.hpp"
-#include "output/method.hpp"
+#include "output/collect.hpp"
+#include "output/none.hpp"
+#include "output/parallel.hpp"
+#include "output/per_process.hpp"
+#include "output/pipelined.hpp"
 
 namespace hakobi {
 namespace output {

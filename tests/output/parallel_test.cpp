@@ -1,5 +1,5 @@
 // The method `parallel`: many collective writes (of a few bytes, which stand for 1 GiB), and hints.
-#include "output/method.hpp"
+#include "output/parallel.hpp"
 #include "fixture.hpp"
 #include "format/netcdf4/netcdf4.hpp"
 #include "mpi/mpi_file.hpp"

@@ -11,11 +11,9 @@
 
 namespace hakobi::output {
 
-struct MethodEntry;
-class Method;
-
-/// Whether steps drain while the program goes on, and with how much memory; equal on all ranks but for the cores.
-struct Hiding {
+/// Whether output is hidden (end_step returns once values are copied, and they are stored while the program goes on), and with
+/// how much memory. Equal on all ranks but for the cores.
+struct Hidden {
     bool is_on = false;
     std::int64_t node_bytes = 0;  ///< copies of values that wait on one node
     bool is_bound_given = false;  ///< the caller named node_bytes
@@ -24,13 +22,11 @@ struct Hiding {
 };
 
 /// What the caller, else HAKOBI_ASYNCHRONOUS (1 or 0) asks for; nothing where neither does. Local.
-Result<std::optional<bool>> asked_hiding(const OutputOptions& options);
+Result<std::optional<bool>> asked_hidden(const OutputOptions& options);
 
-/// Collective over `comm`, after the ranks have agreed on the options and asked_hiding is in them: on where the method can and
-/// memory allows, unless `asynchronous` says no.
-Hiding choose_hiding(const Comm& comm, const MethodEntry& entry, const OutputOptions& options);
-
-/// "pipelined, hidden: …", for people.
-[[nodiscard]] std::string text_of(const MethodEntry& entry, const Method& method, const Hiding& hiding);
+/// Whether output is hidden. `why_not`: why the method cannot hide it, or null. On where nothing speaks against it and memory
+/// allows, unless the options' `asynchronous` says no. Collective over `comm`, after the ranks have agreed on the options, with
+/// what asked_hidden returned in them.
+Hidden choose_hidden(const Comm& comm, const char* why_not, const OutputOptions& options);
 
 }  // namespace hakobi::output

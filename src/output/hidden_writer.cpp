@@ -1,10 +1,11 @@
-#include "output/background.hpp"
+#include "output/hidden_writer.hpp"
 
 #include <sys/mman.h>
 
 #include <algorithm>
 #include <cstdio>
 #include <cstring>
+#include <utility>
 
 #include "base/clock.hpp"
 #include "mpi/wait.hpp"
@@ -16,45 +17,45 @@ namespace {
 /// comes back while a large write is under way.
 constexpr std::int64_t most_piece_bytes = 16 << 20;
 
-Status not_in_the_background(const std::string& path) {
-    return {ErrorCode::unsupported, path + " is being written in the background"};
+Status not_while_hidden(const std::string& path) {
+    return {ErrorCode::unsupported, path + " is being written by hidden output"};
 }
 
 }  // namespace
 
-Status BackgroundFile::write_at(std::span<const std::byte> data, std::int64_t offset) {
-    background_.write(shared_from_this(), data, offset);
+Status HiddenFile::write_at(std::span<const std::byte> data, std::int64_t offset) {
+    writer_.write(shared_from_this(), data, offset);
     return {};
 }
 
-Status BackgroundFile::sync() {
-    background_.give({.kind = Background::Kind::sync, .file = shared_from_this()});
+Status HiddenFile::sync() {
+    writer_.give({.kind = HiddenWriter::Kind::sync, .file = shared_from_this()});
     return {};
 }
 
-void BackgroundFile::when_written(std::function<void(storage::File&)> then) {
-    background_.give({.kind = Background::Kind::then, .file = shared_from_this(), .then = std::move(then)});
+void HiddenFile::when_written(std::function<void(storage::File&)> then) {
+    writer_.give({.kind = HiddenWriter::Kind::then, .file = shared_from_this(), .then = std::move(then)});
 }
 
-Status BackgroundFile::close() {
-    background_.give({.kind = Background::Kind::close, .file = shared_from_this()});
+Status HiddenFile::close() {
+    writer_.give({.kind = HiddenWriter::Kind::close, .file = shared_from_this()});
     return {};
 }
 
-Result<std::int64_t> BackgroundFile::read_at(std::span<std::byte>, std::int64_t) {
-    return not_in_the_background(path());
+Result<std::int64_t> HiddenFile::read_at(std::span<std::byte>, std::int64_t) {
+    return not_while_hidden(path());
 }
-Result<std::int64_t> BackgroundFile::size_bytes() {
-    return not_in_the_background(path());
+Result<std::int64_t> HiddenFile::size_bytes() {
+    return not_while_hidden(path());
 }
-Status BackgroundFile::set_size(std::int64_t) {
-    return not_in_the_background(path());
+Status HiddenFile::set_size(std::int64_t) {
+    return not_while_hidden(path());
 }
-Status BackgroundFile::preallocate(std::int64_t) {
-    return not_in_the_background(path());
+Status HiddenFile::preallocate(std::int64_t) {
+    return not_while_hidden(path());
 }
 
-Background::~Background() {
+HiddenWriter::~HiddenWriter() {
     if (!thread_) return;
     is_ending_.store(true);
     num_given_.fetch_add(1, std::memory_order_release);
@@ -62,35 +63,35 @@ Background::~Background() {
     thread_->join();
 }
 
-void Background::prepare() {
+void HiddenWriter::prepare() {
     if (is_prepared_) return;
     is_prepared_ = true;
-    memory_ = Mapping::of(budget_bytes_, huge_page_bytes);
-    if (memory_.data() != nullptr) {
-        (void)::madvise(memory_.data(), static_cast<std::size_t>(budget_bytes_), MADV_HUGEPAGE);
+    ring_.memory = Mapping::of(budget_bytes_, huge_page_bytes);
+    if (ring_.memory.data() != nullptr) {
+        (void)::madvise(ring_.memory.data(), static_cast<std::size_t>(budget_bytes_), MADV_HUGEPAGE);
         thread_ = start_thread("hakobi-output", cores_, [this] { run(); });
     }
     if (thread_) return;
     std::fprintf(
         stderr,
         "hakobi: rank %d has no %s for hidden output: its values are written before end_step returns\n",
-        comm_.rank(), memory_.data() == nullptr ? "memory" : "thread");
+        comm_.rank(), ring_.memory.data() == nullptr ? "memory" : "thread");
 }
 
-std::shared_ptr<BackgroundFile> Background::take(storage::FilePtr file) {
-    return std::make_shared<BackgroundFile>(*this, std::move(file));
+std::shared_ptr<HiddenFile> HiddenWriter::take(storage::FilePtr file) {
+    return std::make_shared<HiddenFile>(*this, std::move(file));
 }
 
-Status Background::wait(BackgroundFile& file, double& done_s) {
+Status HiddenWriter::wait(HiddenFile& file, double& done_s) {
     mpi::wait_until(comm_, file.is_done_, {}, [](std::uint32_t done) { return done != 0; });
     done_s = file.done_s_;
     return file.status_;
 }
 
-void Background::write(const std::shared_ptr<BackgroundFile>& file, std::span<const std::byte> data,
-                       std::int64_t offset) {
+void HiddenWriter::write(const std::shared_ptr<HiddenFile>& file, std::span<const std::byte> data,
+                         std::int64_t offset) {
     const std::int64_t most_bytes =
-        thread_ ? std::min(most_piece_bytes, memory_.size_bytes() / 4) : std::ssize(data);
+        thread_ ? std::min(most_piece_bytes, ring_.memory.size_bytes() / 4) : std::ssize(data);
     while (!data.empty()) {
         const std::span<const std::byte> piece =
             data.first(std::min(data.size(), static_cast<std::size_t>(most_bytes)));
@@ -105,37 +106,37 @@ void Background::write(const std::shared_ptr<BackgroundFile>& file, std::span<co
               .data = kept,
               .length_bytes = std::ssize(piece),
               .offset_bytes = offset,
-              .end_of_memory = taken_});
+              .end_of_memory = ring_.taken});
         data = data.subspan(piece.size());
         offset += std::ssize(piece);
     }
 }
 
-std::byte* Background::room(std::int64_t length_bytes) {
+std::byte* HiddenWriter::room(std::int64_t length_bytes) {
     // Nothing is under way: from the beginning, where the pages are mapped and in the caches.
     if (num_done_.load(std::memory_order_acquire) == num_given_.load(std::memory_order_relaxed)) {
-        taken_ = 0;
-        released_.store(0, std::memory_order_relaxed);
+        ring_.taken = 0;
+        ring_.released.store(0, std::memory_order_relaxed);
     }
-    const std::int64_t size = memory_.size_bytes();
-    std::int64_t at = taken_ % size;
+    const std::int64_t size = ring_.memory.size_bytes();
+    std::int64_t at = ring_.taken % size;
     if (at + length_bytes > size) {  // one piece: the ring's end is left out
-        taken_ += size - at;
+        ring_.taken += size - at;
         at = 0;
     }
-    taken_ += length_bytes;
+    ring_.taken += length_bytes;
     mpi::wait_until(comm_, num_done_, {}, [&](std::uint32_t) {
-        return taken_ - released_.load(std::memory_order_acquire) <= size;
+        return ring_.taken - ring_.released.load(std::memory_order_acquire) <= size;
     });
-    return memory_.data() + at;
+    return ring_.memory.data() + at;
 }
 
-void Background::give(Job job) {
+void HiddenWriter::give(Job job) {
     if (!thread_) {
         carry_out(job);
         return;
     }
-    if (job.kind != Kind::write) job.end_of_memory = taken_;
+    if (job.kind != Kind::write) job.end_of_memory = ring_.taken;
     {
         const std::scoped_lock lock(mutex_);
         jobs_.push_back(std::move(job));
@@ -144,7 +145,7 @@ void Background::give(Job job) {
     futex_wake_one(num_given_);
 }
 
-void Background::run() {
+void HiddenWriter::run() {
     for (std::uint32_t num_taken = 0;; ++num_taken) {
         futex_wait_until(num_given_, {},
                          [&](std::uint32_t n) { return n != num_taken || is_ending_.load(); });
@@ -156,14 +157,14 @@ void Background::run() {
             jobs_.pop_front();
         }
         carry_out(job);
-        released_.store(job.end_of_memory, std::memory_order_release);
+        ring_.released.store(job.end_of_memory, std::memory_order_release);
         num_done_.fetch_add(1, std::memory_order_release);
         futex_wake_all(num_done_);
     }
 }
 
-void Background::carry_out(const Job& job) {
-    BackgroundFile& file = *job.file;
+void HiddenWriter::carry_out(const Job& job) {
+    HiddenFile& file = *job.file;
     const bool is_wanted = file.status_.ok() && !file.is_abandoned_.load(std::memory_order_relaxed);
     switch (job.kind) {
         case Kind::write:
@@ -185,33 +186,37 @@ void Background::carry_out(const Job& job) {
     }
 }
 
-void start_draining(std::shared_ptr<BackgroundFile>& filled, bool is_ok, DrainingFiles& files) {
-    const std::shared_ptr<BackgroundFile> file = std::move(filled);
-    filled.reset();
+HiddenFile& HiddenFiles::take(storage::FilePtr file) {
+    open_ = writer_->take(std::move(file));
+    return *open_;
+}
+
+void HiddenFiles::end_step(bool is_ok) {
+    const std::shared_ptr<HiddenFile> file = std::exchange(open_, nullptr);
     if (is_ok) {
-        files.push_back(file);
+        files_.push_back(file);
     } else if (file) {
         file->abandon();
     }
 }
 
-int drained(const DrainingFiles& files) {
+int HiddenFiles::num_stored() const {
     const auto waited_for =
-        std::ranges::find_if(files, [](const auto& file) { return file && !file->is_done(); });
-    return static_cast<int>(waited_for - files.begin());
+        std::ranges::find_if(files_, [](const auto& file) { return file && !file->is_done(); });
+    return static_cast<int>(waited_for - files_.begin());
 }
 
-Status wait_for_oldest(DrainingFiles& files, Background* background, double& stored_s) {
-    const std::shared_ptr<BackgroundFile> file = std::move(files.front());
-    files.pop_front();
-    return file ? background->wait(*file, stored_s) : Status();
+Status HiddenFiles::wait_for_oldest(double& stored_s) {
+    const std::shared_ptr<HiddenFile> file = std::move(files_.front());
+    files_.pop_front();
+    return file ? writer_->wait(*file, stored_s) : Status();
 }
 
-void drop(DrainingFiles& files) {
-    for (const auto& file : files) {
+void HiddenFiles::drop() {
+    for (const auto& file : files_) {
         if (file) file->abandon();
     }
-    files.clear();
+    files_.clear();
 }
 
 }  // namespace hakobi::output

@@ -1,4 +1,4 @@
-#include "output/sidecar.hpp"
+#include "series/step_overview.hpp"
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -12,13 +12,12 @@
 
 #include "base/descriptor.hpp"
 #include "base/guard.hpp"
-#include "base/thread.hpp"
 #include "format/dimensions.hpp"
 #include "overview/overview.hpp"
 #include "series/step_file.hpp"
 #include "storage/file.hpp"
 
-namespace hakobi::output {
+namespace hakobi::series {
 
 namespace {
 
@@ -77,12 +76,12 @@ Status write_overview(const Step& step, bool sync) {
     if (fields.empty()) return {};
     const std::string source = storage::system_path(step.part_path);
     const std::string final = storage::system_path(step.path) + std::string(overview::suffix);
-    const std::string path = series::part_path(final, series::token(step.run, step.number));
+    const std::string path = part_path(final, token(step.run, step.number));
     const Descriptor from(::open(source.c_str(), O_RDONLY | O_CLOEXEC));
     if (from.get() < 0) return status_of_errno(errno, "cannot read", source);
     const Descriptor to(::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0666));
     if (to.get() < 0) return status_of_errno(errno, "cannot make", path);
-    series::Discarding discarding(path);
+    Discarding discarding(path);
     const std::string name = step.path.substr(step.path.rfind('/') + 1);
     Status status = overview::make_overview(from.get(), name, std::move(fields), to.get(), most_bytes);
     if (!status.ok()) return {status.code(), path + ": " + status.text()};
@@ -92,19 +91,4 @@ Status write_overview(const Step& step, bool sync) {
     return {};
 }
 
-void Behind::start(std::function<Status()> work) {
-    const auto run = [this, work = std::move(work)] { status_ = guarded("finishing the step", work); };
-    CoreSet all;
-    CPU_ZERO(&all);
-    for (int core = 0; core < num_cores(); ++core) CPU_SET(core, &all);
-    thread_ = start_thread("hakobi-finish", all, run);
-    if (!thread_) run();
-}
-
-Status Behind::wait() {
-    if (thread_) thread_->join();
-    thread_.reset();
-    return std::exchange(status_, {});
-}
-
-}  // namespace hakobi::output
+}  // namespace hakobi::series

@@ -18,15 +18,14 @@
 
 namespace hakobi::output {
 
-class Background;
+class HiddenWriter;
 
 /// A file of which one thread writes what another gives. `write_at` copies and returns, `sync` and `close` return at
-/// once; all are carried out in their order by Background's thread, and the first error of any is the file's. Nothing
+/// once; all are carried out in their order by HiddenWriter's thread, and the first error of any is the file's. Nothing
 /// can be read, and there is no lock. Thread rule: the functions belong to the thread that gave the file.
-class BackgroundFile final : public storage::File, public std::enable_shared_from_this<BackgroundFile> {
+class HiddenFile final : public storage::File, public std::enable_shared_from_this<HiddenFile> {
   public:
-    BackgroundFile(Background& background, storage::FilePtr file)
-        : background_(background), file_(std::move(file)) {}
+    HiddenFile(HiddenWriter& writer, storage::FilePtr file) : writer_(writer), file_(std::move(file)) {}
 
     Status write_at(std::span<const std::byte> data, std::int64_t offset) override;
     Status sync() override;
@@ -45,8 +44,8 @@ class BackgroundFile final : public storage::File, public std::enable_shared_fro
     [[nodiscard]] bool is_done() const noexcept { return is_done_.load(std::memory_order_acquire) != 0; }
 
   private:
-    friend class Background;
-    Background& background_;
+    friend class HiddenWriter;
+    HiddenWriter& writer_;
     storage::FilePtr file_;
     Status status_;         // the thread's own until is_done_
     double done_s_ = 0;     // likewise
@@ -55,30 +54,30 @@ class BackgroundFile final : public storage::File, public std::enable_shared_fro
 };
 
 /// The thread, and the memory that values wait in: at most `budget_bytes`; who finds no room waits for the thread.
-class Background {
+class HiddenWriter {
   public:
     /// The thread may run on `cores`.
-    Background(const Comm& comm, std::int64_t budget_bytes, const CoreSet& cores)
+    HiddenWriter(const Comm& comm, std::int64_t budget_bytes, const CoreSet& cores)
         : comm_(comm), budget_bytes_(budget_bytes), cores_(cores) {}
     /// What has not been written is not written any more.
-    ~Background();
-    Background(const Background&) = delete;
-    Background& operator=(const Background&) = delete;
+    ~HiddenWriter();
+    HiddenWriter(const HiddenWriter&) = delete;
+    HiddenWriter& operator=(const HiddenWriter&) = delete;
 
     /// Takes memory and starts the thread. Where the process can have none of either, that is said on stderr once and
     /// files are written before their calls return. Local.
     void prepare();
-    /// `file`, to be written behind the caller; it is waited for after its `close`.
-    std::shared_ptr<BackgroundFile> take(storage::FilePtr file);
+    /// `file`, whose writing is to be hidden; it is waited for after its `close`.
+    std::shared_ptr<HiddenFile> take(storage::FilePtr file);
     /// When `file` is closed: its error. `done_s` is when that was, on now_s(). Local; MPI is progressed meanwhile.
-    Status wait(BackgroundFile& file, double& done_s);
+    Status wait(HiddenFile& file, double& done_s);
 
   private:
-    friend class BackgroundFile;
+    friend class HiddenFile;
     enum class Kind { write, sync, then, close };
     struct Job {
         Kind kind = Kind::close;
-        std::shared_ptr<BackgroundFile> file;
+        std::shared_ptr<HiddenFile> file;
         const std::byte* data = nullptr;
         std::int64_t length_bytes = 0, offset_bytes = 0;
         std::int64_t end_of_memory = 0;  // taken by this job and those before it
@@ -86,8 +85,7 @@ class Background {
     };
     /// Carries the job out now where there is no thread.
     void give(Job job);
-    void write(const std::shared_ptr<BackgroundFile>& file, std::span<const std::byte> data,
-               std::int64_t offset);
+    void write(const std::shared_ptr<HiddenFile>& file, std::span<const std::byte> data, std::int64_t offset);
     /// Room for `length_bytes` in one piece, a quarter of the memory at most.
     std::byte* room(std::int64_t length_bytes);
     void run();  // the thread's body
@@ -97,10 +95,12 @@ class Background {
     std::int64_t budget_bytes_;
     CoreSet cores_;
     bool is_prepared_ = false;
-    Mapping memory_;
-    // A ring, in bytes since it was last empty; `released_` is the thread's.
-    std::int64_t taken_ = 0;
-    std::atomic<std::int64_t> released_{0};
+    /// The memory, used as a ring; positions in bytes since it was last empty.
+    struct Ring {
+        Mapping memory;
+        std::int64_t taken = 0;
+        std::atomic<std::int64_t> released{0};  // by the thread
+    } ring_;
 
     std::mutex mutex_;  // of jobs_
     std::deque<Job> jobs_;
@@ -109,17 +109,39 @@ class Background {
     std::optional<std::thread> thread_;
 };
 
-/// A rank's files of steps that drain, the oldest first; null for a step of which it writes none.
-using DrainingFiles = std::deque<std::shared_ptr<BackgroundFile>>;
-inline constexpr int most_draining_files = 8;
+/// A rank's files of hidden steps, and who writes them. All local.
+///
+/// Invariant: one entry a hidden step, the oldest first, null where this rank writes none of it.
+class HiddenFiles {
+  public:
+    static constexpr int most = 8;  ///< steps at one time
 
-/// The open step's file, which may be null, becomes the youngest of them, or is written no further. Local.
-void start_draining(std::shared_ptr<BackgroundFile>& filled, bool is_ok, DrainingFiles& files);
-/// How many of the oldest need no waiting. Local.
-[[nodiscard]] int drained(const DrainingFiles& files);
-/// Takes the oldest out when it is closed; `background` may be null where this rank writes none. Local.
-Status wait_for_oldest(DrainingFiles& files, Background* background, double& stored_s);
-/// Lets none of them be written any further. Local.
-void drop(DrainingFiles& files);
+    HiddenFiles() = default;  ///< this rank writes no files, or none of them hidden
+    HiddenFiles(const Comm& comm, std::int64_t budget_bytes, const CoreSet& cores)
+        : writer_(std::make_unique<HiddenWriter>(comm, budget_bytes, cores)) {}
+
+    [[nodiscard]] bool has_writer() const noexcept { return writer_ != nullptr; }
+    /// As HiddenWriter::prepare; nothing without a writer.
+    void prepare() {
+        if (writer_) writer_->prepare();
+    }
+    /// The open step's file, where there is a writer.
+    HiddenFile& take(storage::FilePtr file);
+    /// Ends the open step: its file, if it has one, becomes the youngest, or is written no further.
+    void end_step(bool is_ok);
+
+    [[nodiscard]] int num() const noexcept { return static_cast<int>(files_.size()); }
+    /// How many of the oldest need no waiting.
+    [[nodiscard]] int num_stored() const;
+    /// Takes the oldest out when it is closed, and returns its error.
+    Status wait_for_oldest(double& stored_s);
+    /// Lets none of them be written any further.
+    void drop();
+
+  private:
+    std::unique_ptr<HiddenWriter> writer_;
+    std::shared_ptr<HiddenFile> open_;
+    std::deque<std::shared_ptr<HiddenFile>> files_;
+};
 
 }  // namespace hakobi::output

@@ -1,0 +1,56 @@
+#include "output/hidden_steps.hpp"
+
+#include <algorithm>
+
+#include "base/clock.hpp"
+#include "mpi/messages.hpp"
+
+namespace hakobi::output {
+
+void HiddenSteps::begin_call() {
+    if (steps_.empty()) gaps_.clear();
+    gaps_.emplace_back(returned_s_, now_s());
+}
+
+void HiddenSteps::end_call() {
+    returned_s_ = now_s();
+}
+
+void HiddenSteps::add(series::Step names) {
+    steps_.push_back({std::move(names), now_s()});
+}
+
+int HiddenSteps::num_to_finish(const Comm& comm, const Method& method, int most_left) const {
+    if (steps_.empty()) return 0;
+    const int num = std::max(0, size() - most_left);
+    if (most_left == 0) return num;
+    std::int64_t least_stored[] = {-method.num_stored()};  // of the ranks: the maximum of the negative
+    mpi::all_max(comm, least_stored);
+    return std::max(num, static_cast<int>(-least_stored[0]));
+}
+
+double HiddenSteps::hidden_s(double stored_s) {
+    // Steps are stored one after the other, and what happens during a call is not hidden.
+    const double from_s = std::max(steps_.front().returned_s, last_stored_s_);
+    double sum_s = 0;
+    for (const auto& [begin_s, end_s] : gaps_)
+        sum_s += std::max(0.0, std::min(stored_s, end_s) - std::max(from_s, begin_s));
+    last_stored_s_ = std::max(last_stored_s_, stored_s);
+    return sum_s;
+}
+
+std::string HiddenSteps::lost() const {
+    std::string text;
+    for (const Accepted& step : steps_) {
+        text += text.empty() ? "; lost of what end_step had accepted: " : ", ";
+        text += step.names.path.substr(step.names.path.rfind('/') + 1);
+    }
+    return text;
+}
+
+void HiddenSteps::abandon(Method& method) {
+    for (const Accepted& step : steps_) method.abandon(step.names);
+    steps_.clear();
+}
+
+}  // namespace hakobi::output

@@ -1,0 +1,68 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "mpi/agree.hpp"
+#include "output/hidden_work.hpp"
+#include "output/own_series.hpp"
+#include "output/setup.hpp"
+#include "series/step.hpp"
+
+namespace hakobi::output {
+
+/// Gives steps' files their names. Rank 0 does it, in one of three ways:
+///
+///   finish             at once, agreed on at once: a step that is not hidden
+///   name               at once, agreed on in a later call: a hidden step
+///   start_finishing    in a thread, agreed on in a later call: a hidden step with an overview, whose making takes time
+///
+/// Invariant: steps get their names in their order, and none does after one whose name has failed; is_name_open and
+/// is_finishing are equal on all ranks; `parts` are rank 0's temporary files that are there. Methods that write no step's file
+/// make this do nothing.
+class Naming {
+  public:
+    /// `setup` and `series` outlive it.
+    Naming(const Setup& setup, OwnSeries& series) : setup_(setup), series_(series) {}
+
+    /// Makes the file of a step that is laid out, under its temporary name. exists where anything has one of its names. Local,
+    /// rank 0's.
+    Status make_file(const series::Step& step);
+
+    /// Gives a step whose values all ranks have stored its overview and its name. Collective; nothing is being finished.
+    mpi::Agreed finish(const series::Step& step) noexcept;
+    /// The same without overview, and without agreement: see agree_on_names. Local.
+    void name(const series::Step& stored) noexcept;
+    /// Starts doing so with the overview, and returns. Local; nothing is being finished.
+    void start_finishing(const series::Step& stored) noexcept;
+
+    /// Ends what start_finishing started, if anything. Collective then.
+    mpi::Agreed end_finishing() noexcept;
+    /// Agrees on what `name` has done since the last agreement, if anything. Collective then.
+    mpi::Agreed agree_on_names() noexcept;
+    /// How that went, for another agreement that carries it. Local.
+    [[nodiscard]] Status take_unagreed() noexcept;
+
+    [[nodiscard]] bool is_finishing() const noexcept { return is_finishing_; }
+    [[nodiscard]] std::int64_t finishing_number() const noexcept { return finishing_.number; }
+    /// How this rank's naming has gone. Local.
+    [[nodiscard]] const Status& status() const noexcept { return named_; }
+    /// Removes the files that have no name yet, after what is under way. Local.
+    void discard() noexcept;
+
+  private:
+    Status finish_file(const series::Step& step, bool was_hidden) const;
+    void has_name(const series::Step& step) noexcept;
+
+    const Setup& setup_;
+    OwnSeries& series_;
+    std::vector<std::string> parts_;
+    bool is_finishing_ = false;
+    series::Step finishing_;  // rank 0: which
+    HiddenWork work_;         // rank 0: its finishing
+    bool is_name_open_ = false;
+    Status named_;  // rank 0: how `name` went
+};
+
+}  // namespace hakobi::output

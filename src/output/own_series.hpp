@@ -1,0 +1,53 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "mpi/agree.hpp"
+#include "output/setup.hpp"
+#include "series/resumed.hpp"
+#include "series/series_view.hpp"
+#include "series/step.hpp"
+#include "storage/lock_file.hpp"
+
+namespace hakobi::output {
+
+/// The series that an Output writes.
+///
+/// Invariant: run and next step are equal on all ranks; from `claim` to `end` rank 0 holds the prefix's lock, and nobody else
+/// writes the prefix. What is said to be rank 0's does nothing on others.
+class OwnSeries {
+  public:
+    /// Rank 0 claims the prefix as the options say (series::claim_series), where the method writes; then all ranks learn the run
+    /// and its first step. `local`: what has gone wrong on this rank before. Collective over the Output's communicator.
+    mpi::Agreed claim(const Setup& setup, Status local) noexcept;
+
+    /// Gives a step its number and names. Local.
+    void name_next(series::Step& step) const;
+    /// The step of that number is accepted. Local.
+    void count_step() noexcept { ++next_step_; }
+
+    // Rank 0's:
+    /// invalid_argument where the first step that is put does not go with those that the run resumes after.
+    Status check(const format::StepDescription& step);
+    /// A step is on its way to its name.
+    void expect(const series::Step& step);
+    /// It has its name. Shows it now and then.
+    void show(std::int64_t number, bool sync) noexcept;
+
+    /// Shows all whole steps and releases the prefix. Local.
+    void end(const Setup& setup) noexcept;
+
+  private:
+    Status claim_here(const Setup& setup);
+
+    std::string prefix_, extension_;
+    bool is_rank_0_ = false;
+    series::RunId run_{};
+    std::int64_t next_step_ = 0;
+    storage::LockFile lock_;
+    series::Resumed resumed_;  // what the first step is compared with
+    series::SeriesView view_;  // shows the steps as one data set
+};
+
+}  // namespace hakobi::output

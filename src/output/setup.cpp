@@ -1,0 +1,144 @@
+#include "output/setup.hpp"
+
+#include "base/bytes.hpp"
+#include "format/registry.hpp"
+#include "mpi/messages.hpp"
+#include "output/agreement.hpp"
+#include "output/registry.hpp"
+
+namespace hakobi::output {
+namespace {
+
+constexpr std::int64_t least_buffer_bytes = 4096;
+constexpr std::int64_t least_asynchronous_bytes = 1 << 20;
+
+std::vector<std::byte> encode_options(std::string_view prefix, const OutputOptions& options) {
+    ByteWriter writer;
+    writer.put_text(std::string(prefix));
+    writer.put_text(options.method);
+    writer.put_text(options.format);
+    writer.put_text(options.compression);
+    writer.put(options.significant_bits);
+    writer.put(options.sync);
+    writer.put(options.asynchronous ? static_cast<int>(*options.asynchronous) : -1);
+    writer.put(options.asynchronous_bytes);
+    writer.put(options.writer_stride);
+    writer.put(options.buffer_bytes);
+    writer.put(options.keep_pieces);
+    writer.put(options.resume);
+    writer.put(options.replace);
+    writer.put(options.overview);
+    for (const auto& [name, value] : options.hints) {
+        writer.put_text(name);
+        writer.put_text(value);
+    }
+    return writer.take();
+}
+
+Status check_options(std::string_view prefix, const OutputOptions& options) {
+    if (prefix.empty() || prefix.back() == '/') {
+        return {ErrorCode::invalid_argument,
+                "output prefix '" + std::string(prefix) + "' does not end in a file name"};
+    }
+    // NetCDF's library takes it for Windows' slash.
+    if (prefix.substr(prefix.rfind('/') + 1).find('\\') != std::string_view::npos) {
+        return {
+            ErrorCode::invalid_argument,
+            "output prefix '" + std::string(prefix) +
+                "' has a backslash in its file name, and NetCDF opens no such file: use another character"};
+    }
+    if (options.buffer_bytes < least_buffer_bytes) {
+        return {ErrorCode::invalid_argument, "buffer_bytes is " + std::to_string(options.buffer_bytes) +
+                                                 ": the least is " + std::to_string(least_buffer_bytes)};
+    }
+    if (options.asynchronous_bytes != 0 && options.asynchronous_bytes < least_asynchronous_bytes) {
+        return {ErrorCode::invalid_argument,
+                "asynchronous_bytes is " + std::to_string(options.asynchronous_bytes) + ": the least is " +
+                    std::to_string(least_asynchronous_bytes)};
+    }
+    if (options.resume && options.replace) {
+        return {ErrorCode::invalid_argument,
+                "resume and replace are both set: an earlier run is either continued or removed"};
+    }
+    return {};
+}
+
+}  // namespace
+
+Status Setup::find() {
+    if (Status status = check_options(prefix, options); !status.ok()) return status;
+    if (Status status = format::check_description(description()); !status.ok()) return status;
+    Result<const format::Format*> found = format::find_format(options.format);
+    if (!found.ok()) return found.status();
+    format = found.value();
+    Result<const MethodEntry*> known = find_method(options.method);
+    if (!known.ok()) return known.status();
+    entry = known.value();
+    Result<std::optional<bool>> asked = asked_hidden(options);
+    if (!asked.ok()) return asked.status();
+    options.asynchronous = asked.value();
+    if (options.asynchronous.value_or(false) && entry->why_not_hidden != nullptr) {
+        return {ErrorCode::invalid_argument, "method " + std::string(entry->name) +
+                                                 " does not support hidden output: " + entry->why_not_hidden};
+    }
+    return {};
+}
+
+format::StepDescription Setup::description() const {
+    return {.title = options.title,
+            .time_units = options.time_units,
+            .time = 0,
+            .axes = options.axes,
+            .fields = {},
+            .attributes = options.attributes,
+            .calendar = options.calendar};
+}
+
+mpi::Agreed Setup::agree(const Status& local) const {
+    if (StepAgreement found = agree_on_step(comm, local, description(), false); !found.error.status.ok()) {
+        return found.error;
+    }
+    std::vector<std::byte> first = encode_options(prefix, options);
+    const std::vector<std::byte> mine = first;
+    mpi::broadcast(comm, first, 0);
+    if (mine == first) return mpi::agree(comm, {});
+    return mpi::agree(
+        comm, {ErrorCode::invalid_argument, "Output::create: prefix or options on rank " +
+                                                std::to_string(comm.rank()) + " differ from rank 0's"});
+}
+
+Status Setup::make_method() {
+    Result<std::unique_ptr<Method>> made = entry->make({comm, options, hidden});
+    if (!made.ok()) return made.status();
+    method = std::move(made).value();
+    Result<filter::Filters> parsed = filter::parse_filters(options.compression, options.significant_bits);
+    if (!parsed.ok()) return parsed.status();
+    filters = parsed.value();
+    if (options.overview && method->writes() &&
+        (!method->writes_step_file() || options.format != "netcdf4" ||
+         filters.codec != filter::Codec::none)) {
+        return {ErrorCode::unsupported,
+                "option overview: with method " + std::string(entry->name) + ", format " + options.format +
+                    " and compression " + options.compression +
+                    " values do not lie as they are in the step's file; run hakobi index afterwards"};
+    }
+    return check_filters(filters);
+}
+
+Status Setup::check_filters(const filter::Filters& asked) const {
+    if (asked.codec == filter::Codec::none || format->holds_chunks()) return {};
+    return {ErrorCode::unsupported,
+            "files of the format " + std::string(format->name()) + " hold no compressed fields"};
+}
+
+std::string Setup::text() const {
+    std::string text(method->name().empty() ? entry->name : method->name());
+    if (const std::string why = method->why(); !why.empty()) text += " (auto: " + why + ")";
+    if (hidden.is_on && !method->is_hidden()) return text + ", not hidden: that is cheaper";
+    if (!method->writes()) return text + ": nothing is written";
+    if (!hidden.is_on) return text + ", not hidden: " + hidden.why_not;
+    return text + ", hidden: steps are stored while the program goes on, with copies of at most " +
+           std::to_string(hidden.node_bytes >> 20) + " MiB on a node";
+}
+
+}  // namespace hakobi::output

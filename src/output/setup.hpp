@@ -1,0 +1,44 @@
+#pragma once
+
+#include <hakobi/output.hpp>
+#include <memory>
+#include <string>
+
+#include "filter/filters.hpp"
+#include "format/format.hpp"
+#include "mpi/agree.hpp"
+#include "output/hidden.hpp"
+#include "output/method.hpp"
+
+namespace hakobi::output {
+
+/// What an Output was made with: what the caller gave to create, and what that stands for.
+///
+/// Invariant: complete, and equal on all ranks, when create has agreed on it; nothing but the method's own state changes
+/// after that.
+struct Setup {
+    Comm comm;
+    std::string prefix;
+    OutputOptions options;
+    const format::Format* format = nullptr;
+    const MethodEntry* entry = nullptr;  ///< what `method` is made by
+    Hidden hidden = {};
+    std::unique_ptr<Method> method = nullptr;
+    filter::Filters filters = {};  ///< of fields that do not ask for others
+
+    [[nodiscard]] bool is_rank_0() const { return comm.rank() == 0; }
+    /// Finds the format and the method, and looks at all other options. invalid_argument says which is wrong. Local.
+    Status find();
+    /// A step's description as far as the options say it. Local.
+    [[nodiscard]] format::StepDescription description() const;
+    /// Whether all ranks gave the same to create and none has found a mistake (`local`). Collective.
+    [[nodiscard]] mpi::Agreed agree(const Status& local) const;
+    /// Makes the method; `hidden` is chosen. unsupported where format, method and options do not go together. Local.
+    Status make_method();
+    /// unsupported where files of the format hold no fields that are filtered like that. Local.
+    [[nodiscard]] Status check_filters(const filter::Filters& asked) const;
+    /// "pipelined, hidden: …", for people: the method in force, and why output is hidden or not. Local.
+    [[nodiscard]] std::string text() const;
+};
+
+}  // namespace hakobi::output

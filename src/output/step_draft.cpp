@@ -1,0 +1,221 @@
+#include "output/step_draft.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "base/guard.hpp"
+#include "output/uncovered.hpp"
+#include "series/step_file.hpp"
+
+namespace hakobi::output {
+
+using format::FieldDescription;
+
+void StepDraft::begin(const OwnSeries& series, double time) {
+    is_open_ = true;
+    mistake_ = {};
+    if (!std::isfinite(time))
+        mistake_ = {ErrorCode::invalid_argument, "begin_step: the time is not a number"};
+    series.name_next(step_);
+    step_.description.time = time;
+    step_.description.fields.clear();
+    held_.clear();
+    mesh_.begin_step();
+}
+
+Result<HeldBlock> StepDraft::block_of(const Field& field) const {
+    if (field.on == On::grid) return held_block(field);
+    if (setup_.format->holds_meshes()) return mesh_.block_of(field);
+    return Status(ErrorCode::unsupported,
+                  std::string("it is on ") + (field.on == On::points ? "points" : "cells") +
+                      ", and files of the format " + std::string(setup_.format->name()) + " hold no meshes");
+}
+
+void StepDraft::put(const Field& field) {
+    const bool is_on_mesh = field.on != On::grid;
+    const auto keep = [&](const Status& status) {
+        keep_mistake({status.code(), "field " + field.name + ": " + status.text()});
+    };
+    Result<HeldBlock> held = block_of(field);
+    if (!held.ok()) {
+        keep(held.status());
+        held = HeldBlock{.block = field.block, .first = nullptr, .strides_bytes = {}};
+        held.value().block.count.assign(field.block.count.size(), 0);
+        if (is_on_mesh) held.value().block = {{1}, {0}, {0}};
+    }
+    Result<filter::Filters> filters =
+        filter::parse_filters(field.compression, field.significant_bits, setup_.filters);
+    if (const Status status = filters.ok() ? setup_.check_filters(filters.value()) : filters.status();
+        !status.ok()) {
+        keep(status);
+        filters = filter::Filters();
+    }
+    std::vector<std::int64_t> global = is_on_mesh ? held.value().block.global : field.block.global;
+    const auto type = static_cast<format::ValueType>(field.data.index());
+    add({.name = field.name,
+         .units = field.units,
+         .long_name = field.long_name,
+         .standard_name = field.standard_name,
+         .type = type,
+         .global = std::move(global),
+         .dims = field.dims,
+         .filters = filters.value(),
+         .attributes = field.attributes,
+         .fill_value = field.fill_value || is_on_mesh ? field.fill_value : format::default_fill(type),
+         .coordinates = field.coordinates,
+         .is_static = field.is_static,
+         .place = static_cast<format::Place>(field.on)},
+        std::move(held).value());
+}
+
+void StepDraft::add(FieldDescription field, HeldBlock block) {
+    std::vector<FieldDescription>& fields = step_.description.fields;
+    const auto before = std::ranges::find(fields, field.name, &FieldDescription::name);
+    const bool has_part =
+        !field.global.empty() || (setup_.is_rank_0() && block.first != nullptr);  // of a scalar
+    if (before == fields.end()) {
+        fields.push_back(std::move(field));
+        held_.emplace_back();
+        if (has_part) held_.back().push_back(std::move(block));
+    } else if (field.place != format::Place::grid) {
+        keep_mistake({ErrorCode::invalid_argument, "field " + field.name + " was put before in this step"});
+    } else if (*before == field) {
+        if (has_part) held_[static_cast<std::size_t>(before - fields.begin())].push_back(std::move(block));
+    } else {
+        keep_mistake(
+            {ErrorCode::invalid_argument,
+             "field " + field.name + " was put before with another type, array, name or attributes"});
+    }
+}
+
+void StepDraft::put_mesh(const Mesh& mesh) {
+    if (!setup_.format->holds_meshes()) {
+        return keep_mistake({ErrorCode::unsupported, "the mesh: files of the format " +
+                                                         std::string(setup_.format->name()) +
+                                                         " hold none; vtkhdf's do"});
+    }
+    if (!fields().empty())
+        keep_mistake({ErrorCode::invalid_argument, "the mesh: fields were put before it in this step"});
+    keep_mistake(guarded("put_mesh", [&] { return mesh_.put(mesh); }));
+}
+
+std::int64_t StepDraft::end() {
+    is_open_ = false;
+    std::int64_t bytes = mesh_.bytes_put();
+    for (std::size_t f = 0; f < held_.size(); ++f) {
+        for (const HeldBlock& one : held_[f])
+            bytes += one.block.num_elements() * format::bytes_of(fields()[f].type);
+    }
+    keep_mistake(guarded("end_step", [&] { return add_statics(); }));
+    return bytes;
+}
+
+void StepDraft::keep_static(std::size_t field) {
+    const FieldDescription& description = fields()[field];
+    StaticField kept{.description = description, .held = {}, .values = {}};
+    kept.values.resize(held_[field].size());
+    for (std::size_t b = 0; b < held_[field].size(); ++b)
+        kept.held.push_back(copied(held_[field][b], format::bytes_of(description.type), kept.values[b]));
+    held_[field] = kept.held;
+    const auto before = std::ranges::find_if(
+        statics_, [&](const StaticField& one) { return one.description.name == description.name; });
+    if (before == statics_.end()) {
+        statics_.push_back(std::move(kept));
+    } else {
+        *before = std::move(kept);
+    }
+}
+
+Status StepDraft::add_statics() {
+    std::vector<FieldDescription>& fields = step_.description.fields;
+    for (std::size_t f = 0; f < fields.size(); ++f)
+        if (fields[f].is_static) keep_static(f);
+    for (const StaticField& kept : statics_) {
+        const std::string& name = kept.description.name;
+        const auto put = std::ranges::find(fields, name, &FieldDescription::name);
+        if (put == fields.end()) {
+            fields.push_back(kept.description);
+            held_.push_back(kept.held);
+        } else if (!put->is_static) {
+            return {ErrorCode::invalid_argument,
+                    "field " + name + " is static in an earlier step, but not here"};
+        }
+    }
+    return {};
+}
+
+StepDraft::Aside StepDraft::begin_mesh_file() {
+    Aside aside{.arrays = {}, .path = step_.path, .part_path = step_.part_path};
+    keep_mistake(guarded("the mesh", [&] {
+        aside.arrays = mesh_.arrays_of_file();
+        step_.path += series::mesh_suffix;
+        step_.part_path = series::part_path(step_.path, series::token(step_.run, step_.number));
+        mesh_.set_file(step_.path.substr(step_.path.rfind('/') + 1));
+    }));
+    std::swap(step_.description.fields, aside.arrays.fields);
+    std::swap(held_, aside.arrays.held);
+    return aside;
+}
+
+void StepDraft::end_mesh_file(Aside aside) {
+    step_.description.fields = std::move(aside.arrays.fields);
+    held_ = std::move(aside.arrays.held);
+    step_.path = std::move(aside.path);
+    step_.part_path = std::move(aside.part_path);
+}
+
+void StepDraft::place_on_mesh() {
+    Arrays all = mesh_.arrays_of_step();
+    std::vector<FieldDescription>& fields = step_.description.fields;
+    for (std::size_t f = 0; f < fields.size(); ++f) {
+        const bool is_on_mesh = fields[f].place != format::Place::grid;
+        if (is_on_mesh && !held_[f].empty()) mesh_.place(fields[f], held_[f][0]);
+        all.fields.push_back(std::move(fields[f]));
+        all.held.push_back(std::move(held_[f]));
+    }
+    fields = std::move(all.fields);
+    held_ = std::move(all.held);
+}
+
+void StepDraft::add_fill(const std::vector<std::vector<Block>>& uncovered) {
+    fill_rows_.clear();
+    for (std::size_t f = 0; f < uncovered.size(); ++f) {
+        for (const Block& block : uncovered[f]) {
+            const Block mine = share_of(block, setup_.comm.size(), setup_.comm.rank());
+            if (mine.num_elements() == 0) continue;
+            std::visit(
+                [&](const auto& value) {
+                    const auto bytes = std::as_bytes(std::span(&value, 1));
+                    // Its rows keep their places when the list of them grows.
+                    held_[f].push_back(filled(mine, bytes, fill_rows_.emplace_back()));
+                },
+                *fields()[f].fill_value);
+        }
+    }
+}
+
+void StepDraft::place_fields(const ChunkEncoder* encoder) {
+    step_.parts.clear();
+    for (std::size_t f = 0; f < held_.size(); ++f) {
+        if (format::is_chunked(fields()[f])) {
+            step_.parts.push_back(encoder->part_of(f, step_.layout.chunk_offsets_bytes[f]));
+        } else {
+            step_.parts.push_back(
+                part_of(held_[f], format::bytes_of(fields()[f].type), step_.layout.offsets_bytes[f]));
+        }
+    }
+}
+
+series::Step StepDraft::names(bool is_whole) const {
+    series::Step names{
+        .run = step_.run, .number = step_.number, .path = step_.path, .part_path = step_.part_path};
+    names.layout.file_bytes = step_.layout.file_bytes;
+    if (!is_whole) return names;
+    names.description = step_.description;
+    names.layout.offsets_bytes = step_.layout.offsets_bytes;
+    names.layout.chunk_offsets_bytes = step_.layout.chunk_offsets_bytes;
+    return names;
+}
+
+}  // namespace hakobi::output

@@ -1,0 +1,89 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/status.hpp"
+#include "output/chunk_encoder.hpp"
+#include "output/held_field.hpp"
+#include "output/mesh.hpp"
+#include "output/own_series.hpp"
+#include "output/setup.hpp"
+#include "series/step.hpp"
+
+namespace hakobi::output {
+
+/// The step that is being put: its description, and where this rank has the values. All functions are local.
+///
+/// Invariant: `held` has one entry a field of the description, in its order. Mistakes of the caller do not change that: the
+/// first one is kept for end_step, and a field that has one is there without values, so that the ranks' descriptions still go
+/// together. What is held is lent by the caller until end_step returns, but for static fields, fill values and what the mesh
+/// made, which belong to the draft.
+class StepDraft {
+  public:
+    explicit StepDraft(const Setup& setup) : setup_(setup) {}
+
+    /// Takes what the options say of all steps. Once, before the first step.
+    void describe() { step_.description = setup_.description(); }
+    /// Opens the next step of the series, with nothing in it.
+    void begin(const OwnSeries& series, double time);
+    /// Adds a field, or another block of it.
+    void put(const Field& field);
+    void put_mesh(const Mesh& mesh);
+    void put_points(Mesh::Points points) { keep_mistake(mesh_.put_points(points)); }
+    /// Ends the putting: keeps the step's static fields, and adds those of earlier steps. The size of the values that this rank
+    /// put in it, in bytes.
+    std::int64_t end();
+    /// Closes an open step, which is lost.
+    void drop() noexcept { is_open_ = false; }
+
+    [[nodiscard]] bool is_open() const noexcept { return is_open_; }
+    [[nodiscard]] const Status& mistake() const noexcept { return mistake_; }
+    void keep_mistake(Status status) { mistake_.keep_first(std::move(status)); }
+
+    [[nodiscard]] series::Step& step() noexcept { return step_; }
+    [[nodiscard]] const std::vector<format::FieldDescription>& fields() const noexcept {
+        return step_.description.fields;
+    }
+    [[nodiscard]] std::span<const HeldField> held() const noexcept { return held_; }
+    [[nodiscard]] MeshState& mesh() noexcept { return mesh_; }
+
+    // A mesh that later steps share goes into a file of its own, which is written as a step:
+    /// What is put aside meanwhile.
+    struct Aside {
+        Arrays arrays;
+        std::string path, part_path;
+    };
+    /// The draft is the mesh's file, up to end_mesh_file.
+    [[nodiscard]] Aside begin_mesh_file();
+    void end_mesh_file(Aside aside);
+    /// After the mesh has been agreed on: adds its arrays before the fields, and gives fields on it their places.
+    void place_on_mesh();
+
+    /// Adds this rank's share of the elements that nobody put (one list a field), with the fields' fill values.
+    void add_fill(const std::vector<std::vector<Block>>& uncovered);
+    /// Says where this rank's bytes are and where they go, by the layout. `encoder` has the chunked fields' bytes; it may be null
+    /// where there are none.
+    void place_fields(const ChunkEncoder* encoder);
+    /// The step's names; with `is_whole` also what an overview is made from.
+    [[nodiscard]] series::Step names(bool is_whole) const;
+
+  private:
+    [[nodiscard]] Result<HeldBlock> block_of(const Field& field) const;
+    void add(format::FieldDescription field, HeldBlock block);
+    void keep_static(std::size_t field);
+    Status add_statics();
+
+    const Setup& setup_;
+    bool is_open_ = false;  // between begin_step and end_step
+    Status mistake_;        // the first one
+    series::Step step_;     // its layout is kept from step to step
+    std::vector<HeldField> held_;
+    MeshState mesh_;
+    std::vector<std::vector<std::byte>> fill_rows_;  // what `held_` has of fill values
+    std::vector<StaticField> statics_;               // put so far, in the order of their first step
+};
+
+}  // namespace hakobi::output

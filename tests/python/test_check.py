@@ -73,13 +73,38 @@ def test_the_project_keeps_its_rules() -> None:
     assert done.returncode == 0, done.stdout + done.stderr
 
 
+def of_members(num: int) -> str:
+    """A class of that many data members, and of other declarations."""
+    members = "".join(f"    std::map<int, int> m{i}_ = {{}};\n" for i in range(num - 3))
+    return f"""class A final : public B {{
+  public:
+    A(int a, int b) : a_(a), b_(b) {{}}
+    A& operator=(const A&) = delete;
+    [[nodiscard]] int sum() const {{ return a_ + b_; }}
+    virtual void run(int a, int b) = 0;
+    struct Inner {{
+        int x = 0, y = 0;
+    }} inner_;
+    using Own = int;
+    static constexpr int most = 3;
+
+  private:
+{members}    int a_ = f(1, 2), b_ = 0;  // of a pair; both are counted
+}};
+"""
+
+
 @pytest.mark.parametrize(
     ("rule", "path", "bad", "good"),
     [
         ("layers", "src/io/a.cpp", '#include "output/method.hpp"\n', '#include "storage/file.hpp"\n'),
         ("layers", "src/base/a.cpp", '#include "mpi/agree.hpp"\n', '#include "base/clock.hpp"\n'),
         ("layers", "src/format/a.cpp", '#include "io/plan.hpp"\n', '#include "mpi/agree.hpp"\n'),
+        ("layers", "src/input/a.cpp", '#include "output/method.hpp"\n', '#include "series/piece.hpp"\n'),
+        ("layers", "src/format/a.cpp", "#include <hakobi/output.hpp>\n", "#include <hakobi/axis.hpp>\n"),
+        ("layers", "src/mpi/a.cpp", "#include <hakobi/novel.hpp>\n", "#include <hakobi/comm.hpp>\n"),
         ("layers", "src/novel/a.cpp", "\n", "\n"),
+        ("members", "src/io/a.hpp", of_members(13), of_members(12)),
         ("mpi-header", "include/hakobi/block.hpp", "#include <mpi.h>\n", "#include <vector>\n"),
         ("mpi-header", "src/io/a.hpp", "#include <mpi.h>\n", "#include <hakobi/comm.hpp>\n"),
         ("mpi-calls", "src/io/a.cpp", "MPI_Barrier(comm);\n", "// MPI_Barrier(comm) waits\nMPI_Comm comm;\n"),

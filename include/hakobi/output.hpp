@@ -69,7 +69,7 @@ struct OutputOptions {
     bool replace = false;
     /// Writes an overview next to each step's file: its 2-D and 3-D fields at lower resolutions
     /// (`<file>.overview.zip`, as `hakobi index` makes it). The overview is complete before the step gets its final name.
-    /// Rank 0 makes it from the file, in end_step or, with hidden output, in the background. Fields with their own
+    /// Rank 0 makes it from the file, in end_step or, with hidden output, while the program continues. Fields with their own
     /// `compression` are left out. Throws `unsupported` with `per-process` or with OutputOptions::compression.
     bool overview = false;
     /// `per-process`: keep the pieces for `hakobi gather` instead of gathering them in close.
@@ -85,7 +85,7 @@ struct OutputTimes {
     double values_s = 0;  ///< moving values: messages, shuffle, file access
     double finish_s = 0;  ///< sync, rename, agreement
     double gather_s = 0;  ///< `per-process`: assembling one file from the pieces
-    double hidden_s = 0;  ///< storing this rank's values in the background; not part of any call
+    double hidden_s = 0;  ///< storing this rank's values while the program continues; not part of any call
     double run_s = 0;     ///< from create to close: the total
     double cpu_s = 0;  ///< processor time of this process's I/O threads since create; not in the other phases
     std::int64_t bytes = 0;  ///< size of the values put by this rank

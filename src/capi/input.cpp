@@ -128,7 +128,7 @@ hakobi::FieldRead translated(const hakobi::Input& input, const hakobi_field_read
     return read;
 }
 
-[[noreturn]] void behind_the_last(const char* what, int index) {
+[[noreturn]] void beyond_the_last(const char* what, int index) {
     throw Error(ErrorCode::not_found, "there is no " + std::string(what) + " " + std::to_string(index));
 }
 
@@ -221,7 +221,7 @@ int hakobi_input_get_axis(const hakobi_input* in, int64_t step, int index, hakob
     return guarded([&] {
         const std::vector<hakobi::Axis>& axes = require(in, "hakobi_input_get_axis").input.axes(step);
         if (axis == nullptr) throw Error(ErrorCode::invalid_argument, "hakobi_input_get_axis: axis is NULL");
-        if (index < 0 || static_cast<std::size_t>(index) >= axes.size()) behind_the_last("axis", index);
+        if (index < 0 || static_cast<std::size_t>(index) >= axes.size()) beyond_the_last("axis", index);
         const hakobi::Axis& found = axes[static_cast<std::size_t>(index)];
         *axis = {};
         axis->name = found.name.c_str();
@@ -243,7 +243,7 @@ int hakobi_input_get_attribute(const hakobi_input* in, int64_t step, const char*
         const auto& all = axis != axes.end() ? axis->attributes
                           : field != nullptr ? input.field(field, step).attributes
                                              : input.attributes(step);
-        if (index < 0 || static_cast<std::size_t>(index) >= all.size()) behind_the_last("attribute", index);
+        if (index < 0 || static_cast<std::size_t>(index) >= all.size()) beyond_the_last("attribute", index);
         const auto& [name, value] = *std::next(all.begin(), index);
         *attribute = {};
         attribute->name = name.c_str();

@@ -138,7 +138,7 @@ Status check_attributes(const std::string& whose, const Attributes& attributes,
         if (!is_attribute_name(name))
             return bad(
                 "a name is letters, digits and _ . - + @, and begins with a letter, digit or underscore");
-        if (std::ranges::find(taken, name) != taken.end()) return bad("it is said by an option of its own");
+        if (std::ranges::find(taken, name) != taken.end()) return bad("an option of its own sets it");
         if (std::ranges::find(librarys_own, name) != librarys_own.end())
             return bad("netCDF keeps the name for itself");
         if (const std::string problem = problem_with(name, value, type); !problem.empty())

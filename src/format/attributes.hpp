@@ -14,25 +14,26 @@ namespace hakobi::format {
 
 enum class ValueType : std::uint8_t;
 
-/// The type that the numbers of a field's attribute have in a file: the field's own for those that CF wants so.
+/// The type that an attribute's numbers get in a file: the field's own for those attributes of a field to which CF assigns it.
 enum class NumberType : std::uint8_t { field, real, int32, int64 };
 [[nodiscard]] NumberType number_type(std::string_view name, const Attribute& value, bool is_of_field);
 
-/// Where the value is, of its own type; nullptr without one.
+/// Returns the address of the value, of its own type; null where there is none.
 [[nodiscard]] const void* address_of(const std::optional<FillValue>& value);
 
-/// What a file says of a fill value.
+/// A fill value as the attribute `_FillValue`.
 [[nodiscard]] Attribute attribute_of(const FillValue& value);
-/// And back; nothing where it is no number, or not one.
+/// The fill value of a field of type `type` that has that attribute; nothing where it is not exactly one number.
 [[nodiscard]] std::optional<FillValue> fill_value_of(ValueType type, const Attribute& value);
 
-/// invalid_argument, beginning with `whose` ("field eta"), for a name that netCDF does not take or keeps for itself, one of
-/// `taken`, which are said elsewhere, and a value that no file can hold. `type`: of the field whose attributes they are.
+/// Returns invalid_argument, with a text that begins with `whose` ("field eta"), for a name that netCDF refuses or reserves, for
+/// one of `taken`, which options of their own set, and for a value that no file can hold. `type` is that of the field whose
+/// attributes they are. Pure.
 Status check_attributes(const std::string& whose, const Attributes& attributes,
                         std::span<const std::string_view> taken, std::optional<ValueType> type);
 
-/// As bytes for messages and pieces, and back: equal ones give equal bytes, NaNs too. What is no encoding makes the reader
-/// not ok.
+/// Attributes as bytes for messages and pieces, and back. Equal ones give equal bytes, NaNs included; bytes that are no
+/// encoding make the reader not ok.
 void put_attributes(ByteWriter& writer, const Attributes& attributes);
 [[nodiscard]] Attributes get_attributes(ByteReader& reader);
 

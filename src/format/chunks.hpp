@@ -31,10 +31,10 @@ class ChunkGrid {
     std::int64_t num_chunks_ = 0, chunk_bytes_ = 0;
 };
 
-/// Whether a field is stored in filtered chunks: one that asks for it and is no smaller than what the chunks' index takes.
+/// Whether a field is stored in filtered chunks: it asks for a filter, and is not smaller than the chunks' index.
 [[nodiscard]] bool is_chunked(const FieldDescription& field);
 
-/// The mantissa's bits that the values of a chunked field are rounded to; 0: they are as they were put.
+/// The number of mantissa bits to which a chunked field's values are rounded; 0: they are stored as they were put.
 [[nodiscard]] int bits_kept(const FieldDescription& field);
 
 /// The chunks of each field of a step; none of one that is not stored so.

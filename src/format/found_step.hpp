@@ -16,7 +16,7 @@ namespace hakobi::format {
 /// A field of a file, and where its values are.
 struct FoundField {
     InputField shown;
-    std::optional<ValueType> type;  ///< none: a type that no field of ours has
+    std::optional<ValueType> type;  ///< nothing: a type that no field of ours has
     std::string link;               ///< its name in the file where that is not shown.name
     bool has_record = false;        ///< the file's array has one record of time before shown.shape
     /// Where the values begin in native byte order and C order; -1: only the HDF5 library finds them, for this reason.
@@ -36,11 +36,11 @@ struct FoundStep {
     std::vector<FoundField> fields;
 };
 
-/// A byte string for messages, time left out, and back; `internal` when `bytes` is none.
+/// A step as bytes for messages, without its time, and back. decode_found returns internal for bytes that are no encoding. Pure.
 [[nodiscard]] std::vector<std::byte> encode_found(const FoundStep& step);
 Result<FoundStep> decode_found(std::span<const std::byte> bytes);
 
-/// Which of our types netCDF's word is.
+/// The type that netCDF calls `name`; nothing where no field of ours has it.
 [[nodiscard]] std::optional<ValueType> value_type_of(const std::string& name);
 
 }  // namespace hakobi::format

@@ -31,7 +31,7 @@ struct Layout {
     std::int64_t time_offset_bytes = 0;  ///< where the metadata hold the step's time as a double; 0: nowhere
 };
 
-/// Makes a layout that of the same step at another time: steps of a series are laid out once.
+/// Changes the time in a layout's metadata, so that steps that are alike are laid out once. Local; the layout is rank 0's.
 void set_time(Layout& layout, double time);
 
 }  // namespace hakobi::format

@@ -34,9 +34,9 @@ inline constexpr ValueType last_value_type = ValueType::uint64;
 /// "double", "float", "int", "int64", "byte", …: netCDF's names.
 [[nodiscard]] std::string_view name_of(ValueType type);
 
-/// 0 of the type; nothing where there is no such type.
+/// The type's 0; nothing for a number that is no type.
 [[nodiscard]] std::optional<FillValue> zero_of(ValueType type);
-/// What elements hold that nobody puts, where the caller does not say: NaN of the real types.
+/// The value of elements that nobody puts, where the caller names none: NaN for real types, nothing for integers.
 [[nodiscard]] std::optional<FillValue> default_fill(ValueType type);
 
 /// Where a file has an array: on axes, on the points or cells of a mesh, or as part of the mesh itself.
@@ -82,16 +82,17 @@ struct StepDescription {
 /// CF's attribute: "lat lon".
 [[nodiscard]] std::string coordinates_text(const FieldDescription& field);
 
-/// invalid_argument when a name, extent or text of the description cannot stand in a file, or all fields together
-/// are larger than a file can be. What lies behind relies on it, whoever made the description.
+/// Returns invalid_argument, naming the field, when a name, extent or text of the description cannot stand in a file, or all
+/// fields together are larger than a file can be. Every other function that takes a description relies on it, whoever made the
+/// description. Pure.
 Status check_description(const StepDescription& step);
 
-/// A byte string equal for equal descriptions, and back; `decode_step` returns format when `bytes` is none.
+/// A description as bytes, which are equal for equal descriptions, and back. decode_step returns format for bytes that are no
+/// encoding. Pure.
 [[nodiscard]] std::vector<std::byte> encode_step(const StepDescription& step);
 Result<StepDescription> decode_step(std::span<const std::byte> bytes);
 
-/// How two descriptions of the same step differ, in words ("field 2 is called u, not v"); "" when they are
-/// equal.
+/// Says in words how two descriptions of the same step differ ("field 2 is called u, not v"); "" when they are equal. Pure.
 [[nodiscard]] std::string difference(const StepDescription& mine, const StepDescription& other);
 
 }  // namespace hakobi::format

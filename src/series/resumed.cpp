@@ -6,18 +6,13 @@
 #include "format/calendar.hpp"
 #include "format/dimensions.hpp"
 #include "format/mesh_arrays.hpp"
+#include "format/names.hpp"
 
 namespace hakobi::series {
 namespace {
 
 std::string file_name(const std::string& path) {
     return path.substr(path.rfind('/') + 1);
-}
-
-std::string text_of(std::span<const std::int64_t> shape) {
-    std::string text;
-    for (const std::int64_t extent : shape) text += (text.empty() ? "" : " x ") + std::to_string(extent);
-    return text;
 }
 
 std::string text_of(std::span<const std::string> names) {
@@ -49,7 +44,8 @@ std::string difference(const format::FieldDescription& put, std::span<const std:
                                             : "";
     }
     if (found.shown.shape != put.global)
-        return "has " + text_of(put.global) + " points, not " + text_of(found.shown.shape);
+        return "has " + format::extents_text(put.global) + " points, not " +
+               format::extents_text(found.shown.shape);
     if (!std::ranges::equal(dims, found.shown.dims))
         return "has the dimensions " + text_of(dims) + ", not " + text_of(found.shown.dims);
     if (found.shown.is_static != put.is_static)

@@ -243,9 +243,10 @@ Status check_views(std::string_view prefix, const Series& series) {
         for (const format::Format* format : format::formats())
             is_ours = is_ours || (view.ends_with(format->extension()) && format->is_series_or_rest(view));
         if (is_ours) continue;
-        return {ErrorCode::exists, "cannot write the steps of " + std::string(prefix) + ": " + view +
-                                       " is in the way, which is to show them; nothing here made it: give it "
-                                       "another name"};
+        return {ErrorCode::exists,
+                "cannot write the steps of " + std::string(prefix) + ": " + view +
+                    " has the name of the file that shows them all, and Hakobi did not make it: "
+                    "give it another name"};
     }
     return {};
 }

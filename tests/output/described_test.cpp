@@ -231,11 +231,11 @@ TEST_F(Described, BadDescriptionsAreOneErrorOnAllRanks) {
         {[](Field& f) {
              f.attributes = {{"units", "m"}};
          },
-         "attribute 'units': it is said by an option of its own"},
+         "attribute 'units': an option of its own sets it"},
         {[](Field& f) {
              f.attributes = {{"_FillValue", std::vector{1.0}}};
          },
-         "it is said by an option of its own"},
+         "an option of its own sets it"},
         {[](Field& f) {
              f.attributes = {{"DIMENSION_LIST", "x"}};
          },

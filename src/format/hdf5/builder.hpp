@@ -13,18 +13,18 @@
 #include "format/hdf5/image_driver.hpp"
 #include "format/step.hpp"
 
-// What files of the formats that are HDF5 are put together from; netcdf4/netcdf4.cpp has the numbered steps. Everything throws Hdf5Failure.
+// How files of the formats that are HDF5 are laid out; netcdf4/netcdf4.cpp has the numbered steps. Everything throws Hdf5Failure.
 
 namespace hakobi::format {
 
 /// A text attribute as netCDF's char attributes are stored; an empty one is not stored at all.
 void put_text(hid_t object, const char* name, const std::string& text);
 void put_int(hid_t object, const char* name, int value);
-/// `type`: of the field that has them.
+/// Adds all attributes to an object; `type` is that of the field, if it is one's.
 void put_attributes(hid_t object, const Attributes& attributes, std::optional<ValueType> type);
-/// Every attribute of a field but those of its dimensions.
+/// Adds all attributes of a field to its data set, but those of its dimensions.
 void describe_field(hid_t dataset, const FieldDescription& field);
-/// Those of the variable time, which is made a scale.
+/// Makes the variable time a dimension scale, and adds its attributes.
 void describe_time(hid_t dataset, const StepDescription& step);
 
 /// Everything that is open while one file is laid out.
@@ -46,7 +46,7 @@ class Builder {
     [[nodiscard]] hid_t create_record(const std::string& name, hid_t type, hsize_t length);
     /// Step 2's dimension, the scale number `number`.
     [[nodiscard]] hid_t create_dimension(const StepDescription& step, const Dimension& dimension, int number);
-    /// Of data sets without a layout of theirs yet.
+    /// A copy of the creation properties that all data sets share, for one with a layout of its own.
     [[nodiscard]] Handle copy_of_creation() const;
     void close() { file_.close("H5Fclose"); }
 

@@ -28,13 +28,15 @@ class OpenFile {
     Handle access_, file_;
 };
 
-/// Before HDF5 looks at the file: errors that say what it is.
+/// Looks at the first bytes of a file, so that the error for one that is no HDF5 file says what it is. Returns not_found,
+/// permission, format or unsupported. Local.
 Status check_kind(const std::string& path);
 
 /// The `format` error of with_file.
 Status failure_of(const std::string& path, const char* kind, const Hdf5Failure& failure);
 
-/// Opens the file to read it; what `body` throws of Hdf5Failure is a `format`, that it is no whole file of that `kind`. Local.
+/// Opens the file for reading and calls `body` with it. Returns format, saying that it is no whole file of that `kind`, where
+/// `body` or HDF5 fails (Hdf5Failure), and out_of_memory. Local.
 template <class Body>
 Status with_file(const std::string& path, const char* kind, Body&& body) {
     const QuietErrors quiet;
@@ -49,19 +51,19 @@ Status with_file(const std::string& path, const char* kind, Body&& body) {
     }
 }
 
-/// Of a group's links, in the order in which they were made where the file keeps it.
+/// The names of a group's links, in the order in which they were made where the file records it.
 [[nodiscard]] std::vector<std::string> names_in(hid_t group);
-/// As ncdump calls it, or what it is.
+/// What ncdump calls the type, or a description of one that it has no word for.
 [[nodiscard]] std::string text_of_type(hid_t type);
 [[nodiscard]] std::vector<std::int64_t> extents_of(hid_t dataset, bool* is_unlimited = nullptr);
-/// Of an attribute of text; several with commas.
+/// The text of an attribute; several texts are joined by commas.
 [[nodiscard]] std::string read_text(hid_t attribute, hid_t type);
-/// All but those that netCDF keeps for itself.
+/// An object's attributes, without those that netCDF reserves.
 [[nodiscard]] Attributes attributes_of(hid_t object);
 [[nodiscard]] std::string text_attribute(const Attributes& attributes, const char* name);
-/// Opens a data set whose extents and values may be asked for.
+/// Opens a data set, and makes sure that asking for its extents and values ends (refuse_loops).
 [[nodiscard]] Handle open_dataset(hid_t where, const std::string& name);
-/// Of the file that an object is in, as HDF5 opened it: where links lead to another, that one's.
+/// The path of the file that an object is in, as HDF5 opened it: that of another file where an external link led there.
 [[nodiscard]] std::string path_of(hid_t object);
 /// Where an object begins in that file.
 [[nodiscard]] std::uint64_t place_of(hid_t object);

@@ -22,6 +22,11 @@ Status OpenedFile::need() {
     mode.is_shared = name_.is_writable && comm_.num_nodes() > 1;
     mode.is_others = comm_.num_nodes() > 1;
     auto opened = storage::open_file(name_.path, mode);
+    if (!opened.ok() && mode.write && opened.status().code() == ErrorCode::permission) {
+        // The file may only be written: without reading, nobody fills holes (Abilities::locks_ranges).
+        mode.read = false;
+        opened = storage::open_file(name_.path, mode);
+    }
     if (!opened.ok()) return opened.status();
     file_ = std::move(opened).value();
     hear(file_->profile().service());

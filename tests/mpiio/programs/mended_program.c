@@ -1,10 +1,14 @@
 // What one MPI library or the other gets wrong alone, and the drop-in mends. Says what is wrong and ends with status 1.
 // Argument "shared": also the shared file pointer.
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <linux/capability.h>
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 static int rank, size, num_wrong;
@@ -183,6 +187,42 @@ static void view_of_nothing(void) {
     MPI_Type_free(&nothing);
 }
 
+// From now on this thread, and those that it starts, open files as their modes say, also where the user is root.
+static void obey_modes(void) {
+    struct __user_cap_header_struct header = {_LINUX_CAPABILITY_VERSION_3, 0};
+    struct __user_cap_data_struct sets[2];
+    syscall(SYS_capget, &header, sets);
+    sets[0].effective &= ~(1U << CAP_DAC_OVERRIDE | 1U << CAP_DAC_READ_SEARCH);
+    syscall(SYS_capset, &header, sets);
+}
+
+// The holes of a collective write cannot be read where the file may only be written.
+static void write_around_holes_without_reading(void) {
+    enum { num = 64 };
+    int values[num], found[num * 8] = {0};
+    MPI_File file;
+    MPI_Datatype one_of_all = resized(MPI_INT, 0, 4 * (size + 1));
+    for (int i = 0; i < num; ++i) values[i] = 1000 * (rank + 1) + i;
+    if (rank == 0) close(open("writable.dat", O_CREAT | O_WRONLY, 0200));
+    MPI_Barrier(MPI_COMM_WORLD);
+    expect_success(MPI_File_open(MPI_COMM_WORLD, "writable.dat", MPI_MODE_WRONLY, MPI_INFO_NULL, &file),
+                   "open");
+    MPI_File_set_view(file, 4 * rank, MPI_INT, one_of_all, "native", MPI_INFO_NULL);
+    expect_success(MPI_File_write_all(file, values, num, MPI_INT, MPI_STATUS_IGNORE), "write_all");
+    MPI_File_close(&file);
+    MPI_Type_free(&one_of_all);
+    if (rank != 0) return;
+    chmod("writable.dat", 0600);
+    FILE* const stream = fopen("writable.dat", "rb");
+    expect(stream != NULL && fread(found, 4 * (size + 1), num, stream) >= num - 1, "reading it", 0);
+    for (int i = 0; i < num * (size + 1); ++i) {
+        const int of_rank = i % (size + 1),
+                  value = of_rank < size ? 1000 * (of_rank + 1) + i / (size + 1) : 0;
+        expect(found[i] == value, "value between holes", found[i]);
+    }
+    if (stream != NULL) fclose(stream);
+}
+
 int main(int argc, char** argv) {
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
@@ -197,6 +237,9 @@ int main(int argc, char** argv) {
     read_across_the_end(is_shared);
     use_names();
     view_of_nothing();
+    obey_modes();
+    if (!is_shared)
+        write_around_holes_without_reading();  // else OMPIO opens the file, which wants to read it
     MPI_Barrier(MPI_COMM_WORLD);
     char remove[100];
     snprintf(remove, sizeof remove, "rm -rf %s", folder);

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "mpiio/stand_in.hpp"
+#include "mpi/at_finalize.hpp"
 
 namespace hakobi::mpiio {
 namespace {
@@ -57,9 +57,9 @@ std::shared_ptr<FileComm> reserve(bool may_share, const Fits& fits) {
     return taken;
 }
 
-/// Delete callback of an attribute of MPI_COMM_SELF: MPI_Finalize begins. Each rank frees what it has in one
-/// order that is the same for all, so that none waits for another in a circle. What a file still uses stays.
-int free_all(MPI_Comm, int, void*, void*) {
+/// Each rank frees what it has in one order that is the same for all, so that none waits for another in a circle. What a file
+/// still uses stays.
+void free_all() {
     std::vector<std::shared_ptr<FileComm>> kept;
     {
         const std::lock_guard lock(pool().mutex);
@@ -69,23 +69,16 @@ int free_all(MPI_Comm, int, void*, void*) {
     std::sort(kept.begin(), kept.end(), [](const auto& a, const auto& b) {
         return std::pair(a->owner, a->id) < std::pair(b->owner, b->id);
     });
-    close_stand_ins();
     for (const std::shared_ptr<FileComm>& comm : kept) {
         comm->engine.free();
         PMPI_Comm_free(&comm->comm);
     }
-    return MPI_SUCCESS;
 }
 
 /// Called before the first communicator is kept.
 void free_all_at_finalize() {
     static std::once_flag once;
-    std::call_once(once, [] {
-        int key = MPI_KEYVAL_INVALID;
-        PMPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, free_all, &key, nullptr);
-        PMPI_Comm_set_attr(MPI_COMM_SELF, key, nullptr);
-        PMPI_Comm_free_keyval(&key);  // which only marks it, as long as the attribute is there
-    });
+    std::call_once(once, [] { mpi::at_finalize(mpi::FinalizeStage::with_others, free_all); });
 }
 
 /// This process among all that may keep communicators, also among those that were started from MPI programs and count from 0 again.

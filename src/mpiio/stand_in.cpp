@@ -3,6 +3,7 @@
 #include <mutex>
 #include <vector>
 
+#include "mpi/at_finalize.hpp"
 #include "mpiio/library.hpp"
 
 namespace hakobi::mpiio {
@@ -16,6 +17,21 @@ struct Unused {
 Unused& unused() {
     static auto* const the_unused = new Unused;  // MPI_Finalize may come after static destructors
     return *the_unused;
+}
+
+void close_unused() {
+    std::vector<MPI_File> handles;
+    {
+        const std::lock_guard lock(unused().mutex);
+        handles.swap(unused().handles);
+    }
+    const Inside inside;
+    for (MPI_File& handle : handles) library.File_close(&handle);
+}
+
+void close_unused_at_finalize() {
+    static std::once_flag once;
+    std::call_once(once, [] { mpi::at_finalize(mpi::FinalizeStage::local, close_unused); });
 }
 
 }  // namespace
@@ -34,6 +50,7 @@ MPI_File take_stand_in() {
         if (library.File_open(MPI_COMM_SELF, "/dev/full", MPI_MODE_WRONLY | MPI_MODE_SEQUENTIAL,
                               MPI_INFO_NULL, &handle) != MPI_SUCCESS)
             return MPI_FILE_NULL;
+        close_unused_at_finalize();
     }
     MPI_Errhandler handler = MPI_ERRHANDLER_NULL;
     if (PMPI_File_get_errhandler(MPI_FILE_NULL, &handler) == MPI_SUCCESS) {
@@ -51,16 +68,6 @@ void give_back_stand_in(MPI_File handle, bool is_as_new) {
     }
     const std::lock_guard lock(unused().mutex);
     unused().handles.push_back(handle);
-}
-
-void close_stand_ins() {
-    std::vector<MPI_File> handles;
-    {
-        const std::lock_guard lock(unused().mutex);
-        handles.swap(unused().handles);
-    }
-    const Inside inside;
-    for (MPI_File& handle : handles) library.File_close(&handle);
 }
 
 }  // namespace hakobi::mpiio

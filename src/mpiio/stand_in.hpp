@@ -12,7 +12,5 @@ namespace hakobi::mpiio {
 [[nodiscard]] MPI_File take_stand_in();
 /// `is_as_new`: it may serve again.
 void give_back_stand_in(MPI_File handle, bool is_as_new);
-/// MPI_Finalize begins: closes those that no file uses.
-void close_stand_ins();
 
 }  // namespace hakobi::mpiio

@@ -7,7 +7,6 @@
 #include <utility>
 
 #include "mpi/agree.hpp"
-#include "mpiio/entry.hpp"
 #include "mpiio/errors.hpp"
 #include "mpiio/hints.hpp"
 #include "mpiio/report.hpp"
@@ -15,30 +14,19 @@
 namespace hakobi::mpiio {
 namespace {
 
-/// The file passes from now on, on all ranks.
+/// The library has the file from now on, on all ranks.
 void give_up(OpenFile& file, const Status& why) {
-    file.why_not = why.text();
-    explain(file, "passes to the MPI library: " + file.why_not);
+    file.engine_side.why_not = why.text();
+    explain_why_not(file);
 }
 
-/// Opens the engine on the file; where that fails the file passes. Collective.
+/// Makes the file's engine; where that fails the library has the file. Collective.
 bool open_engine(OpenFile& file) {
-    Comm& comm = file.comms->engine;
-    if (!comm) comm = Comm::duplicate(file.comms->comm);
-    const io::EngineOptions options = local_options(file, file.rank == 0);
-    const bool is_shown = options.profile || wants_profile() || wants_explanation();
-    std::unique_ptr<io::Engine> engine;
-    const mpi::Agreed agreed = io::Engine::open(
-        comm, {file.opened_path(), file.can_write, is_shown ? file.real_path() : file.name, true}, options,
-        engine);
-    if (!agreed.status.ok()) {
-        give_up(file, agreed.status);
-        return false;
-    }
-    const std::unique_lock lock(file.engine_use);
-    file.engine = std::move(engine);
-    if (file.has_unfinished_writes) file.engine->leave_holes();
-    return true;
+    const io::EngineOptions options = local_options(file, file.facts.rank == 0);
+    const bool is_path_shown = options.profile || wants_profile() || wants_explanation();
+    const mpi::Agreed agreed = file.engine_side.open(file.facts, options, is_path_shown);
+    if (!agreed.status.ok()) give_up(file, agreed.status);
+    return agreed.status.ok();
 }
 
 /// Whether an access may end inside an elementary type, which MPI rules out: Open MPI does it, ROMIO (in
@@ -70,9 +58,9 @@ Request describe(OpenFile& file, const Access& access) {
     const Layout type = committed_layout_of(access.type);
     if (!type.is_committed) return refuse(not_committed), request;
     if (__builtin_mul_overflow(access.count, type.size_bytes, &request.bytes)) {
-        return refuse("count times datatype leaves the range of 63 bits"), request;
+        return refuse("the count times the size of the datatype is 2^63 bytes or more"), request;
     }
-    const std::int64_t etype_bytes = file.view.etype_bytes();
+    const std::int64_t etype_bytes = file.program.view.etype_bytes();
     if (!takes_part_of_etype && request.bytes % std::max<std::int64_t>(etype_bytes, 1) != 0) {
         request.status =
             Status(ErrorCode::io, "the access is not a whole number of the view's elementary types");
@@ -81,16 +69,17 @@ Request describe(OpenFile& file, const Access& access) {
     std::int64_t position_bytes = 0;
     if (access.offset) {
         if (__builtin_mul_overflow(*access.offset, etype_bytes, &position_bytes)) {
-            return refuse("the offset leaves the range of 63 bits"), request;
+            return refuse("the offset is 2^63 bytes or more"), request;
         }
         request.position_etypes = *access.offset;
     } else {
-        position_bytes = file.pointer.advance(file.library_view.in_force(), request.bytes);
-        if (position_bytes < 0) return refuse("the file pointer is unknown"), request;
+        position_bytes = file.library_side.advance_pointer(request.bytes);
+        if (position_bytes < 0)
+            return refuse("the MPI library does not say where the file pointer is"), request;
         request.position_etypes = position_bytes / std::max<std::int64_t>(etype_bytes, 1);
         request.moved_bytes = request.bytes;
     }
-    request.file = file.view.bytes(position_bytes, request.bytes);
+    request.file = file.program.view.bytes(position_bytes, request.bytes);
     if (type.is_known) request.memory = type.items(access.count);
     request.is_described = type.is_known && request.memory.valid() && request.file.valid();
     if (!request.is_described) request.file = request.memory = {};
@@ -115,17 +104,8 @@ Outcome perform_alone(OpenFile& file, const Access& access, const Request& reque
                                                       access.type, &status);
 #endif
     };
-    Alone alone;
-    {
-        std::optional<OwnWrite> own;
-        if (access.is_write)
-            own.emplace(file, false);
-        else
-            wait_for_left_calls(file);
-        alone = make_alone(file, Pointer::unused, call);
-    }
     Outcome outcome;
-    outcome.error = alone.tell();
+    outcome.error = pass_access_alone(file, Pointer::unused, access.is_write, Ends::at_once, call);
     MPI_Count moved = 0;
     if (outcome.error == MPI_SUCCESS) PMPI_Get_elements_x(&status, MPI_BYTE, &moved);
     outcome.bytes = moved;
@@ -136,9 +116,9 @@ Outcome perform_alone(OpenFile& file, const Access& access, const Request& reque
 /// done. What is wrong with an access is not found here.
 std::optional<Outcome> perform_ahead(OpenFile& file, const Access& access) {
     const std::int64_t item_bytes = dense_bytes_of_named(access.type);
-    const std::int64_t etype_bytes = file.view.etype_bytes();
+    const std::int64_t etype_bytes = file.program.view.etype_bytes();
     const std::int64_t most_items = io::Engine::most_bytes_ahead / std::max<std::int64_t>(item_bytes, 1);
-    if (item_bytes == 0 || access.count <= 0 || access.count > most_items || !file.view.is_dense() ||
+    if (item_bytes == 0 || access.count <= 0 || access.count > most_items || !file.program.view.is_dense() ||
         (access.count * item_bytes) % etype_bytes != 0)
         return {};
     const std::int64_t bytes = access.count * item_bytes;
@@ -146,54 +126,34 @@ std::optional<Outcome> perform_ahead(OpenFile& file, const Access& access) {
     if (access.offset) {
         if (*access.offset < 0 || __builtin_mul_overflow(*access.offset, etype_bytes, &at_bytes)) return {};
     } else {
-        at_bytes = file.pointer.advance(file.library_view.in_force(), bytes);
+        at_bytes = file.library_side.advance_pointer(bytes);
         if (at_bytes < 0) return {};
     }
     std::int64_t offset = 0;
     std::optional<Status> status;
     Outcome outcome;
-    if (!__builtin_add_overflow(file.view.displacement_bytes(), at_bytes, &offset))
-        status = file.engine->move_ahead(
+    if (!__builtin_add_overflow(file.program.view.displacement_bytes(), at_bytes, &offset))
+        status = file.engine_side.engine()->move_ahead(
             access.is_write, offset,
             {static_cast<std::byte*>(access.buffer), static_cast<std::size_t>(bytes)}, outcome.bytes);
-    if (!access.offset && !(status && status->ok()))
-        file.pointer.advance(file.library_view.in_force(), -bytes);
+    if (!access.offset && !(status && status->ok())) file.library_side.advance_pointer(-bytes);
     if (!status) return {};
     file.counts.take(access.is_write);
-    if (access.is_write) file.has_unsynced_writes = true;
+    if (access.is_write) file.engine_side.has_unsynced_writes = true;
     if (!status->ok()) {
         outcome.bytes = 0;
-        outcome.error = result_of(file, access.call, {std::move(*status), file.rank, true});
+        outcome.error = result_of(file, access.call, {std::move(*status), file.facts.rank, true});
     }
     return outcome;
 }
 
 }  // namespace
 
-mpi::Agreed close_engine(OpenFile& file) {
-    file.closed_counters = total_counters(file);
-    std::unique_ptr<io::Engine> engine;
-    {
-        const std::unique_lock lock(file.engine_use);
-        engine = std::move(file.engine);
-    }
-    return engine->close();
-}
-
 bool takes(OpenFile& file) {
-    if (!file.why_not.empty()) {
-        file.counts.add(Passed::file);
-        return false;
-    }
-    if (!file.is_taken()) {
-        file.counts.add(file.has_nonblocking_writes ? Passed::nonblocking : Passed::mode);
-        return false;
-    }
-    if (file.engine == nullptr && !open_engine(file)) {
-        file.counts.add(Passed::file);
-        return false;
-    }
-    return true;
+    const bool is_engines = file.is_taken() && (file.engine_side.engine() != nullptr || open_engine(file));
+    if (!is_engines)
+        file.count_passed(file.program.has_nonblocking_writes ? Passed::nonblocking : Passed::mode);
+    return is_engines;
 }
 
 Outcome perform(OpenFile& file, const Access& access) {
@@ -206,22 +166,22 @@ Outcome perform(OpenFile& file, const Access& access) {
         request.status = Status(ErrorCode::out_of_memory, "no memory to describe the access");
     }
     file.counts.take(access.is_write);
+    io::Engine& engine = *file.engine_side.engine();
     auto* const memory = static_cast<std::byte*>(access.buffer);
     Outcome outcome;
     mpi::Agreed agreed;
     if (!access.is_write) {
-        agreed = file.engine->read_all(request.file, memory, request.memory, outcome.bytes, request.status);
+        agreed = engine.read_all(request.file, memory, request.memory, outcome.bytes, request.status);
     } else {
-        agreed = file.engine->write_all(request.file, memory, request.memory, request.status);
+        agreed = engine.write_all(request.file, memory, request.memory, request.status);
         outcome.bytes = request.bytes;
-        file.has_unsynced_writes = true;
+        file.engine_side.has_unsynced_writes = true;
     }
     if (!agreed.status.ok()) {
-        if (request.moved_bytes != 0)
-            file.pointer.advance(file.library_view.in_force(), -request.moved_bytes);
+        if (request.moved_bytes != 0) file.library_side.advance_pointer(-request.moved_bytes);
         outcome.bytes = 0;
-        outcome.is_passed = !agreed.is_own && !file.engine->is_usable();
-        if (!agreed.is_own) (void)close_engine(file);
+        outcome.is_passed = !agreed.is_own && !engine.is_usable();
+        if (!agreed.is_own) (void)file.engine_side.close();
         if (outcome.is_passed) {
             file.counts.untake(access.is_write);
             give_up(file, agreed.status);
@@ -231,65 +191,6 @@ Outcome perform(OpenFile& file, const Access& access) {
         return outcome;
     }
     return request.is_described ? outcome : perform_alone(file, access, request);
-}
-
-void set_status(MPI_Status* status, std::int64_t bytes) {
-    if (status == MPI_STATUS_IGNORE) return;
-    PMPI_Status_set_cancelled(status, 0);
-    PMPI_Status_set_elements_x(status, MPI_BYTE, bytes);
-}
-
-namespace {
-
-/// Of an access; INT64_MAX where that does not say it, 0 where there is no type.
-std::int64_t bytes_of(std::int64_t count, MPI_Datatype type) {
-    MPI_Count type_bytes = 0;
-    std::int64_t bytes = 0;
-    if (type == MPI_DATATYPE_NULL || PMPI_Type_size_x(type, &type_bytes) != MPI_SUCCESS) return 0;
-    return __builtin_mul_overflow(count, type_bytes, &bytes) ? INT64_MAX : bytes;
-}
-
-}  // namespace
-
-bool fits_one_transfer(std::int64_t count, MPI_Datatype type) {
-    constexpr std::int64_t most_bytes = 0x7ffff000;  // read(2), write(2)
-    return bytes_of(count, type) <= most_bytes;
-}
-
-bool may_never_end(OpenFile& file, const Access& access) {
-    if (!reads_may_never_end) return false;
-    const std::int64_t bytes = bytes_of(access.count, access.type);
-    std::int64_t position = 0;
-    if (bytes <= 0) return false;
-    wait_for_left_calls(file);
-    if (__builtin_mul_overflow(
-            access.offset ? *access.offset : file.pointer.position_etypes(file.library_view.in_force()),
-            file.view.etype_bytes(), &position))
-        return false;
-    const Region asked = file.view.bytes(position, bytes);
-    const std::int64_t size_bytes = file.size_bytes();
-    return asked.valid() && size_bytes >= 0 && asked.end_bytes() > size_bytes;
-}
-
-int completed_request(const MPI_Status& status, MPI_Request* request) {
-    MPI_Count bytes = 0;
-    PMPI_Get_elements_x(&status, MPI_BYTE, &bytes);
-    auto* const moved = new std::int64_t(bytes);
-    const auto query = [](void* state, MPI_Status* of_request) {
-        set_status(of_request, *static_cast<std::int64_t*>(state));
-        of_request->MPI_SOURCE = MPI_UNDEFINED;
-        of_request->MPI_TAG = MPI_UNDEFINED;
-        return MPI_SUCCESS;
-    };
-    const auto release = [](void* state) {
-        delete static_cast<std::int64_t*>(state);
-        return MPI_SUCCESS;
-    };
-    const auto cancel = [](void*, int) { return MPI_SUCCESS; };
-    const int error = PMPI_Grequest_start(query, release, cancel, moved, request);
-    if (error == MPI_SUCCESS) return PMPI_Grequest_complete(*request);
-    delete moved;
-    return error;
 }
 
 }  // namespace hakobi::mpiio

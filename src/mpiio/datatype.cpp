@@ -11,7 +11,7 @@
 #include <span>
 #include <vector>
 
-#include "mpiio/contents.hpp"
+#include "mpiio/type_contents.hpp"
 
 namespace hakobi::mpiio {
 namespace {
@@ -83,7 +83,7 @@ Region blocks(const Layout& child, std::span<const std::int64_t> offsets,
 }
 
 /// indexed (displacements in extents of the child) and hindexed (in bytes), with a length for each block.
-Region indexed_region(const Contents& contents, const Layout& child, bool in_bytes) {
+Region indexed_region(const TypeContents& contents, const Layout& child, bool in_bytes) {
     const auto n = static_cast<std::size_t>(contents.count(0, 0));
     std::vector<std::int64_t> offsets(n), lengths(n);
     for (std::size_t i = 0; i < n; ++i) {
@@ -95,7 +95,7 @@ Region indexed_region(const Contents& contents, const Layout& child, bool in_byt
 }
 
 /// The same with one length for all.
-Region indexed_block_region(const Contents& contents, const Layout& child, bool in_bytes) {
+Region indexed_block_region(const TypeContents& contents, const Layout& child, bool in_bytes) {
     const auto n = static_cast<std::size_t>(contents.count(0, 0));
     std::vector<std::int64_t> offsets(n), lengths(n, contents.count(1, 1));
     for (std::size_t i = 0; i < n; ++i) {
@@ -106,7 +106,7 @@ Region indexed_block_region(const Contents& contents, const Layout& child, bool 
 }
 
 /// None: it has parts that are not known.
-std::optional<Region> struct_region(const Contents& contents) {
+std::optional<Region> struct_region(const TypeContents& contents) {
     const auto n = static_cast<std::size_t>(contents.count(0, 0));
     std::vector<Part> parts;
     parts.reserve(n);
@@ -120,7 +120,7 @@ std::optional<Region> struct_region(const Contents& contents) {
 }
 
 /// A block of an array: from the fastest dimension outwards, `element` the region of what is inside.
-Region subarray_region(const Contents& contents, const Layout& child) {
+Region subarray_region(const TypeContents& contents, const Layout& child) {
     const auto n = static_cast<std::size_t>(contents.integer(0));
     const bool large = contents.has_large_counts();
     const bool is_c_order = contents.integer(large ? 1 : 1 + 3 * n) == MPI_ORDER_C;
@@ -154,7 +154,7 @@ Region dealt_region(std::int64_t extent, std::int64_t block, std::int64_t num_pl
     return Region::concatenated(parts);
 }
 
-Region darray_region(const Contents& contents, const Layout& child) {
+Region darray_region(const TypeContents& contents, const Layout& child) {
     // Integers: size, rank, ndims, gsizes[n], distribs[n], dargs[n], psizes[n], order; large counts: gsizes[n] alone.
     const auto n = static_cast<std::size_t>(contents.integer(2));
     const std::size_t after = contents.has_large_counts() ? 3 : 3 + n;
@@ -188,7 +188,7 @@ Region darray_region(const Contents& contents, const Layout& child) {
 }
 
 /// None: the type, or one in it, is not known.
-std::optional<Region> derived_region(const Contents& contents) {
+std::optional<Region> derived_region(const TypeContents& contents) {
     if (contents.combiner() == MPI_COMBINER_STRUCT) return struct_region(contents);
     const Layout child = layout_of(contents.type(0));
     if (!child.is_known) return {};
@@ -221,7 +221,7 @@ std::optional<Region> derived_region(const Contents& contents) {
     }
 }
 
-Layout decode(MPI_Datatype type, const Contents& contents) {
+Layout decode(MPI_Datatype type, const TypeContents& contents) {
     Layout layout;
     MPI_Count size = 0, lower = 0, extent = 0;
     PMPI_Type_size_x(type, &size);
@@ -333,7 +333,7 @@ Layout layout_of(MPI_Datatype type) {
         const std::scoped_lock lock(kept_mutex);
         if (const Layout* kept = kept_layout(type)) return *kept;
     }
-    const Contents contents(type);
+    const TypeContents contents(type);
     Layout layout = decode(type, contents);
     if (contents.is_valid() && contents.is_leaf()) {
         keep_leaf(type, layout);

@@ -1,111 +1,35 @@
 #pragma once
 
-#include <mutex>
+#include <cstdint>
 #include <optional>
 #include <utility>
 
 #include "mpiio/access.hpp"
-#include "mpiio/library.hpp"
+#include "mpiio/library_call.hpp"
+#include "mpiio/nonblocking.hpp"
 
 namespace hakobi::mpiio {
 
-/// The file that a call from the program is about; null for one that is not known, and for the MPI library's own call.
-[[gnu::always_inline]] inline OpenFile* entered(MPI_File handle) {
-    return Inside::covers(handle) ? nullptr : find_file(handle);
-}
-
-/// Makes the MPI library's call on a handle.
-template <class Call>
-int pass(MPI_File handle, const Call& call) {
-    const Inside inside(handle);
-    return call();
-}
-
-enum class Pointer { unused, individual };
-
-/// What came of a call of this rank alone.
-struct Alone {
-    int error = MPI_SUCCESS;
-    MPI_File untold = MPI_FILE_NULL;  ///< the handle whose error handler has not been called yet
-
-    /// Calls the handler, which may do anything: while nothing of the file is held. Returns the error.
-    int tell() const {
-        if (untold != MPI_FILE_NULL) PMPI_File_call_errhandler(untold, error);
-        return error;
-    }
-};
-
-/// Calls the file's error handler where `handle`, whose call returned `error`, is not the file's own and has none. Returns
-/// the error.
-inline int told(const OpenFile& file, MPI_File handle, int error) {
-    if (error != MPI_SUCCESS && handle != file.handle) PMPI_File_call_errhandler(file.handle, error);
-    return error;
-}
-
-/// A call of this rank alone on a known file: `call(handle)` with the handle that has the program's view.
-template <class Call>
-Alone make_alone(OpenFile& file, Pointer pointer, const Call& call) {
-    Alone alone;
-    const MPI_File own = file.handle;
-    const Inside inside(own);
-    MPI_File handle = MPI_FILE_NULL;
-    alone.error = file.library_view.alone(handle);
-    // Until the library has moved the pointer: other threads' calls must not see it before.
-    std::unique_lock<std::mutex> held;
-    if (alone.error == MPI_SUCCESS && pointer == Pointer::individual)
-        alone.error = file.pointer.hand_over(handle, held);
-    if (alone.error == MPI_SUCCESS) alone.error = call(handle);
-    if (alone.error != MPI_SUCCESS && handle != own) alone.untold = own;
-    return alone;
-}
-
-template <class Call>
-int pass_alone(OpenFile& file, Pointer pointer, const Call& call) {
-    return make_alone(file, pointer, call).tell();
-}
-
-/// Has the library open the file, and gives it the view that waits, before a call that all ranks pass. Collective where a
-/// view is waiting. Returns an MPI error code, the error handler called.
-int settle_view(OpenFile& file);
+// How the entry points (entries.hpp) treat a call of the program, by the kind of the call. Each returns what the program's call
+// returns, the file's error handler called. `call(handle)` makes the MPI library's call of the same name. A handle that the drop-in
+// does not know goes straight on to the library.
 
 /// What MPI_SEEK_END and `offset` mean, as an offset from the view's start (OMPIO forgets the view's holes): changes both, or
 /// neither where only the library knows. Local.
 void place_from_end(OpenFile& file, MPI_Offset& offset, int& whence);
 
-/// Says why a call at the shared pointer fails, and calls the file's error handler. Returns an MPI error code.
+/// Says on stderr why a call with the shared file pointer fails. Local.
 int refuse_shared(const OpenFile& file);
 
-/// A call that all ranks of a known file make.
-template <class Call>
-int pass_together(OpenFile& file, Pointer pointer, const Call& call) {
-    int error = settle_view(file);
-    if (error != MPI_SUCCESS) return error;
-    const MPI_File handle = file.library_view.file();
-    {
-        const Inside inside(handle);
-        if (pointer == Pointer::individual) {
-            std::unique_lock<std::mutex>
-                held;  // not meanwhile: the call may wait for ranks whose threads want it
-            error = file.pointer.hand_over(handle, held);
-        }
-        if (error == MPI_SUCCESS) error = call(handle);
-    }
-    return told(file, handle, error);
-}
+/// Refuses a split collective call that begins or ends out of turn, with the MPI library's own error class. Local.
+int refuse_split(const OpenFile& file);
 
-/// When a rank's own access is over: when the call returns, or when the program has completed its request.
-enum class Ends { at_once, later };
-
-inline Pointer pointer_of(const Access& access) {
-    return access.offset ? Pointer::unused : Pointer::individual;
-}
-
-/// An access that the file is not open for: MPI's error, the error handler called. Equal on all ranks. The libraries return
-/// success from some such calls.
+/// Refuses an access that the file is not open for; MPI_SUCCESS for others. Equal on all ranks. The libraries return success from
+/// some such calls.
 inline int refused(const OpenFile& file, const Access& access) {
-    if (access.is_write ? file.can_write : file.can_read) return MPI_SUCCESS;
+    if (access.is_write ? file.facts.can_write() : file.facts.can_read()) return MPI_SUCCESS;
     const int error = access.is_write ? MPI_ERR_READ_ONLY : MPI_ERR_ACCESS;
-    PMPI_File_call_errhandler(file.handle, error);
+    PMPI_File_call_errhandler(file.facts.handle, error);
     return error;
 }
 
@@ -114,29 +38,14 @@ inline int refused_alone(const OpenFile& file, const Access& access) {
     return access.count > 0 ? refused(file, access) : MPI_SUCCESS;
 }
 
-/// `access(handle)` of this rank alone.
-template <class Call>
-int pass_one(OpenFile& file, const Access& access, Ends ends, const Call& call) {
-    Alone alone;
-    {
-        std::optional<OwnWrite> own;
-        if (access.is_write)
-            own.emplace(file, ends == Ends::later);
-        else
-            wait_for_left_calls(file);
-        alone = make_alone(file, pointer_of(access), call);
-    }
-    return alone.tell();
-}
-
 /// A data access of one rank.
 template <class Call>
 int pass_independent(MPI_File handle, const Access& access, Ends ends, const Call& call) {
     OpenFile* const file = entered(handle);
     if (file == nullptr) return pass(handle, [&] { return call(handle); });
     if (const int error = refused_alone(*file, access); error != MPI_SUCCESS) return error;
-    file->counts.add(file->why_not.empty() ? Passed::independent : Passed::file);
-    return pass_one(*file, access, ends, call);
+    file->count_passed(Passed::independent);
+    return pass_access_alone(*file, access.pointer(), access.is_write, ends, call);
 }
 
 /// An ordered access, or the first half of one.
@@ -145,7 +54,7 @@ int pass_ordered(MPI_File handle, const Access& access, const Call& call) {
     OpenFile* const file = entered(handle);
     if (file == nullptr) return pass(handle, [&] { return call(handle); });
     if (const int error = refused(*file, access); error != MPI_SUCCESS) return error;
-    file->counts.add(file->why_not.empty() ? Passed::shared_pointer : Passed::file);
+    file->count_passed(Passed::shared_pointer);
     return pass_together(*file, Pointer::unused, call);
 }
 
@@ -166,20 +75,21 @@ int pass_nonblocking_read(MPI_File handle, const Access& access, MPI_Request* re
     OpenFile* const file = entered(handle);
     if (file == nullptr) return pass(handle, [&] { return call(handle); });
     if (const int error = refused_alone(*file, access); error != MPI_SUCCESS) return error;
-    file->counts.add(file->why_not.empty() ? Passed::independent : Passed::file);
-    return may_never_end(*file, access) ? pass_one(*file, access, Ends::at_once, completed(request, blocking))
-                                        : pass_one(*file, access, Ends::later, call);
+    file->count_passed(Passed::independent);
+    return may_never_end(*file, access)
+               ? pass_access_alone(*file, access.pointer(), false, Ends::at_once,
+                                   completed(request, blocking))
+               : pass_access_alone(*file, access.pointer(), false, Ends::later, call);
 }
 
-/// A nonblocking collective access, which must not wait for other ranks to make it (a write waits for the blocking calls
-/// that this rank has left before them): where the view waits, the rank makes it by
-/// `alone`, the call of one rank that does the same, or what does not fit one transfer by `blocking`. So it does in Open MPI
-/// always, where OMPIO does the same and ROMIO has no such calls. After a write the
-/// file's collective accesses pass, until the program must have completed it: the MPI library may write back what it had
-/// read around this rank's bytes, over what the engine wrote meanwhile.
+/// A nonblocking collective access. It must not wait for other ranks to make it (a write waits for the blocking calls that this
+/// rank has left before). So where the view is held back, the rank makes it by `alone`, the nonblocking call of one rank that does
+/// the same, or by `blocking` what that cannot do. In Open MPI it always does: OMPIO does the same, and ROMIO has no such calls
+/// there. After a write the file's collective accesses go to the library, until the program must have completed it: the library
+/// may write back what it had read around this rank's bytes, over what the engine wrote meanwhile.
 template <class Call, class Alone, class Blocking>
-int pass_nonblocking(MPI_File handle, const Access& access, MPI_Request* request, const Call& call,
-                     const Alone& alone, const Blocking& blocking) {
+int pass_nonblocking_collective(MPI_File handle, const Access& access, MPI_Request* request, const Call& call,
+                                const Alone& alone, const Blocking& blocking) {
 #ifdef OPEN_MPI
     constexpr bool is_collective = false;
 #else
@@ -188,33 +98,36 @@ int pass_nonblocking(MPI_File handle, const Access& access, MPI_Request* request
     OpenFile* const file = entered(handle);
     if (file == nullptr) return pass(handle, [&] { return call(handle); });
     if (const int error = refused(*file, access); error != MPI_SUCCESS) return error;
-    file->counts.add(file->why_not.empty() ? Passed::nonblocking : Passed::file);
-    if (access.is_write) file->has_nonblocking_writes = true;
-    if (is_collective && !file->library_view.is_waiting())
-        return pass_together(*file, pointer_of(access), call);
-    return !fits_one_transfer(access.count, access.type) || (!access.is_write && may_never_end(*file, access))
-               ? pass_one(*file, access, Ends::later, completed(request, blocking))
-               : pass_one(*file, access, Ends::later, alone);
+    file->count_passed(Passed::nonblocking);
+    if (access.is_write) file->program.has_nonblocking_writes = true;
+    if (is_collective && !file->library_side.handles.is_view_held_back())
+        return pass_together(*file, access.pointer(), call);
+    const bool is_to_block =
+        !fits_one_transfer(access.count, access.type) || (!access.is_write && may_never_end(*file, access));
+    return is_to_block ? pass_access_alone(*file, access.pointer(), access.is_write, Ends::later,
+                                           completed(request, blocking))
+                       : pass_access_alone(*file, access.pointer(), access.is_write, Ends::later, alone);
 }
 
-/// A data access at the shared file pointer by this rank alone: the library must have the view (imports.hpp).
+/// A data access with the shared file pointer by this rank alone. The library must have the view (imports.hpp), else the access is
+/// refused.
 template <class Call>
 int pass_shared(MPI_File handle, const Access& access, Ends ends, const Call& call) {
     OpenFile* const file = entered(handle);
     if (file == nullptr) return pass(handle, [&] { return call(handle); });
     if (const int error = refused_alone(*file, access); error != MPI_SUCCESS) return error;
-    file->counts.add(file->why_not.empty() ? Passed::shared_pointer : Passed::file);
-    if (file->library_view.is_waiting()) return refuse_shared(*file);
-    std::optional<OwnWrite> own;
-    if (access.is_write)
-        own.emplace(*file, ends == Ends::later);
-    else
-        wait_for_left_calls(*file);
-    const MPI_File at = file->library_view.file();
-    return told(*file, at, pass(at, [&] { return call(at); }));
+    file->count_passed(Passed::shared_pointer);
+    if (file->library_side.handles.is_view_held_back()) return refuse_shared(*file);
+    const MPI_File at = file->library_side.handles.file();
+    int error = MPI_SUCCESS;
+    {
+        const OwnAccess own(*file, access.is_write, ends);
+        error = pass(at, [&] { return call(at); });
+    }
+    return told(*file, at, error);
 }
 
-/// A nonblocking read there: nobody knows where it will be.
+/// A nonblocking read with the shared file pointer. Where it will begin, and whether it meets the end of the file, is not known.
 template <class Call, class Blocking>
 int pass_shared_read(MPI_File handle, const Access& access, MPI_Request* request, const Call& call,
                      const Blocking& blocking) {
@@ -222,43 +135,34 @@ int pass_shared_read(MPI_File handle, const Access& access, MPI_Request* request
                                : pass_shared(handle, access, Ends::later, call);
 }
 
-/// A collective access that the engine does not take.
-template <class Call>
-int pass_collective(OpenFile& file, const Access& access, const Call& call) {
-    return pass_together(file, pointer_of(access), call);
-}
-
-/// A blocking collective access: through the engine, or passed.
+/// A blocking collective access: through the engine, or by the library.
 template <class Call>
 int collective(MPI_File handle, const Access& access, MPI_Status* status, const Call& call) {
     OpenFile* const file = entered(handle);
     if (file == nullptr) return pass(handle, [&] { return call(handle); });
     if (const int error = refused(*file, access); error != MPI_SUCCESS) return error;
-    if (!takes(*file)) return pass_collective(*file, access, call);
+    if (!takes(*file)) return pass_together(*file, access.pointer(), call);
     const Outcome outcome = perform(*file, access);
-    if (outcome.is_passed) return pass_collective(*file, access, call);
+    if (outcome.is_passed) return pass_together(*file, access.pointer(), call);
     if (outcome.error == MPI_SUCCESS) set_status(status, outcome.bytes);
     return outcome.error;
 }
-
-/// A split collective call that begins or ends out of turn: the MPI library's own class, the error handler called.
-int refuse_split(const OpenFile& file);
 
 /// The first half of a split collective, which does all the work: MPI lets either half do it, and file accesses that
 /// were still under way afterwards could meet the MPI library's own (ROMIO's data sieving) on the same bytes.
 template <class Call>
 int split_begin(MPI_File handle, const Access& access, const Call& call) {
-    using Split = OpenFile::Split;
+    using Split = ProgramSide::Split;
     OpenFile* const file = entered(handle);
     if (file == nullptr) return pass(handle, [&] { return call(handle); });
     if (const int error = refused(*file, access); error != MPI_SUCCESS) return error;
-    if (file->split != Split::none) return refuse_split(*file);
+    if (file->program.split != Split::none) return refuse_split(*file);
     Outcome outcome{.is_passed = !takes(*file)};
     if (!outcome.is_passed) outcome = perform(*file, access);
-    if (outcome.is_passed) outcome.error = pass_collective(*file, access, call);
+    if (outcome.is_passed) outcome.error = pass_together(*file, access.pointer(), call);
     if (outcome.error == MPI_SUCCESS) {
-        file->split = outcome.is_passed ? Split::passed : Split::taken;
-        file->split_bytes = outcome.bytes;
+        file->program.split = outcome.is_passed ? Split::passed : Split::taken;
+        file->program.split_bytes = outcome.bytes;
     }
     return outcome.error;
 }
@@ -266,16 +170,16 @@ int split_begin(MPI_File handle, const Access& access, const Call& call) {
 /// The second half: by whoever began it. Without a first one, also where that failed, the library might wait or crash.
 template <class Call>
 int split_end(MPI_File handle, MPI_Status* status, const Call& call) {
-    using Split = OpenFile::Split;
+    using Split = ProgramSide::Split;
     OpenFile* const file = entered(handle);
     if (file == nullptr) return pass(handle, [&] { return call(handle); });
-    const Split begun = std::exchange(file->split, Split::none);
+    const Split begun = std::exchange(file->program.split, Split::none);
     if (begun == Split::none) return refuse_split(*file);
     if (begun == Split::passed) {
-        const MPI_File at = file->library_view.file();
+        const MPI_File at = file->library_side.handles.file();
         return told(*file, at, pass(at, [&] { return call(at); }));
     }
-    set_status(status, file->split_bytes);
+    set_status(status, file->program.split_bytes);
     return MPI_SUCCESS;
 }
 

@@ -46,16 +46,17 @@ int result_of(const OpenFile& file, const char* call, const mpi::Agreed& agreed)
     explain(file, std::string(call) + " fails on rank " + std::to_string(agreed.rank) + ": " +
                       agreed.status.text());
     const int error = error_class_of(agreed.status);
-    PMPI_File_call_errhandler(file.handle, error);
+    PMPI_File_call_errhandler(file.facts.handle, error);
     return error;
 }
 
 int agreed_error(const OpenFile& file, int error) {
     int mine = MPI_SUCCESS, worst = MPI_SUCCESS;
     if (error != MPI_SUCCESS) PMPI_Error_class(error, &mine);
-    if (PMPI_Allreduce(&mine, &worst, 1, MPI_INT, MPI_MAX, file.comms->comm) != MPI_SUCCESS) return error;
+    if (PMPI_Allreduce(&mine, &worst, 1, MPI_INT, MPI_MAX, file.facts.comms->comm) != MPI_SUCCESS)
+        return error;
     if (error != MPI_SUCCESS || worst == MPI_SUCCESS) return error;
-    PMPI_File_call_errhandler(file.handle, worst);
+    PMPI_File_call_errhandler(file.facts.handle, worst);
     return worst;
 }
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "io/hint_table.hpp"
+#include "mpiio/info.hpp"
 #include "mpiio/report.hpp"
 
 namespace hakobi::mpiio {
@@ -22,31 +23,17 @@ void warn(const std::string& text) {
     std::fprintf(stderr, "hakobi: %s\n", text.c_str());
 }
 
-/// All of them that `wants` takes by name.
-template <class Wants>
-Hints entries_of(MPI_Info info, const Wants& wants) {
-    Hints hints;
-    if (info == MPI_INFO_NULL) return hints;
-    int num_keys = 0;
-    PMPI_Info_get_nkeys(info, &num_keys);
-    for (int i = 0; i < num_keys; ++i) {
-        char key[MPI_MAX_INFO_KEY + 1] = "";
-        PMPI_Info_get_nthkey(info, i, key);
-        int length = 0, is_set = 0;
-        PMPI_Info_get_valuelen(info, key, &length, &is_set);
-        if (is_set == 0 || !wants(key)) continue;
-        std::string value(static_cast<std::size_t>(length) + 1, '\0');
-        PMPI_Info_get(info, key, length, value.data(), &is_set);
-        value.resize(static_cast<std::size_t>(length));
-        hints[key] = value;
-    }
-    return hints;
-}
-
 }  // namespace
 
 Hints hints_of_info(MPI_Info info) {
-    return entries_of(info, is_ours);
+    return info_entries(info, is_ours);
+}
+
+void take_hints(OpenFile& file, MPI_Info info) {
+    if (file.engine_side.engine() != nullptr || info == MPI_INFO_NULL) return;
+    Hints hints = hints_of_info(info);
+    hints.merge(file.engine_side.hints);
+    file.engine_side.hints = std::move(hints);
 }
 
 io::EngineOptions local_options(const OpenFile& file, bool speaks) {
@@ -54,16 +41,17 @@ io::EngineOptions local_options(const OpenFile& file, bool speaks) {
     Result<io::EngineOptions> options = io::engine_options({}, warnings);
     Hints hints;
     if (!options.ok()) {
-        unread.push_back(options.status().text() + "; no hint is used, of HAKOBI_HINTS or the program");
+        unread.push_back(options.status().text() +
+                         "; no hint is used, neither of HAKOBI_HINTS nor of the program");
         options = io::EngineOptions{};
-    } else if (!file.hints.empty()) {
-        for (const auto& hint : file.hints) {
+    } else if (!file.engine_side.hints.empty()) {
+        for (const auto& hint : file.engine_side.hints) {
             std::vector<std::string> ignored;
             const Result<io::EngineOptions> alone = io::engine_options({hint}, ignored);
             if (alone.ok()) {
                 hints.insert(hint);
             } else if (hint.first == "cb_config_list") {  // a list of hosts is right, for ROMIO
-                if (speaks) explain(file, alone.status().text() + "; the MPI library alone uses it");
+                if (speaks) explain(file, alone.status().text() + "; only the MPI library uses it");
             } else {
                 unread.push_back(alone.status().text() + "; this hint of the program is not used");
             }
@@ -86,19 +74,6 @@ void add_to_info(const io::EngineOptions& options, MPI_Info info) {
         if (!is_open && !shapes_files && value.size() < MPI_MAX_INFO_VAL)
             PMPI_Info_set(info, name.c_str(), value.c_str());
     }
-}
-
-void overlay_info(MPI_Info over, MPI_Info info) {
-    const auto all = [](std::string_view) { return true; };
-    const Hints has = entries_of(info, all);
-    for (const auto& [name, value] : entries_of(over, all)) {
-        if (has.contains(name)) PMPI_Info_set(info, name.c_str(), value.c_str());
-    }
-}
-
-void set_in_info(MPI_Info over, MPI_Info info) {
-    const auto all = [](std::string_view) { return true; };
-    for (const auto& [name, value] : entries_of(over, all)) PMPI_Info_set(info, name.c_str(), value.c_str());
 }
 
 }  // namespace hakobi::mpiio

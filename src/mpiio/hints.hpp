@@ -12,19 +12,16 @@ namespace hakobi::mpiio {
 /// library's. Local; MPI_INFO_NULL has none.
 [[nodiscard]] Hints hints_of_info(MPI_Info info);
 
-/// The options of the file's hints over HAKOBI_HINTS over the defaults. What cannot be read is a warning where `speaks`, and
-/// the rest holds: MPI has hints ignored, never refused. Local.
+/// MPI_File_set_info, and the info of MPI_File_set_view: takes new hints over the file's. Without effect where the file has an engine,
+/// which does not change under way. Local.
+void take_hints(OpenFile& file, MPI_Info info);
+
+/// The options that the file's hints give, over HAKOBI_HINTS, over the defaults. A hint that cannot be read is not used, since MPI
+/// has hints ignored, never refused; where `speaks`, a line on stderr says so. Local.
 [[nodiscard]] io::EngineOptions local_options(const OpenFile& file, bool speaks);
 
-/// Adds the values in force to what MPI_File_get_info returns, but for those that a library may lay files out
-/// by. Local.
+/// Adds the engine's values in force to what MPI_File_get_info returns, except those by which a library may lay out files.
+/// Local.
 void add_to_info(const io::EngineOptions& options, MPI_Info info);
-
-/// Gives the hints that `info` has the values that they have in `over`, as MPI_File_get_info would show hints of a view
-/// that the library does not have yet. Local.
-void overlay_info(MPI_Info over, MPI_Info info);
-
-/// Sets all that `over` has in `info`. Local.
-void set_in_info(MPI_Info over, MPI_Info info);
 
 }  // namespace hakobi::mpiio

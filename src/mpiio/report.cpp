@@ -28,7 +28,7 @@ struct Totals {
 };
 
 Totals totals_of(const OpenFile& file) {
-    const io::EngineCounters counters = total_counters(file);
+    const io::EngineCounters counters = file.engine_side.counters();
     std::array<std::int64_t, num_passed + 3> mine{}, sums{};
     for (std::size_t i = 0; i < num_passed; ++i)
         mine[i] = file.counts.passed[i].load(std::memory_order_relaxed);
@@ -38,9 +38,9 @@ Totals totals_of(const OpenFile& file) {
     const std::array<double, 2> my_times = {counters.wait_buffer_s, counters.storage_s};
     std::array<double, 2> times{};
     PMPI_Reduce(mine.data(), sums.data(), static_cast<int>(mine.size()), MPI_INT64_T, MPI_SUM, 0,
-                file.comms->comm);
+                file.facts.comms->comm);
     PMPI_Reduce(my_times.data(), times.data(), static_cast<int>(times.size()), MPI_DOUBLE, MPI_SUM, 0,
-                file.comms->comm);
+                file.facts.comms->comm);
     Totals totals;
     std::copy_n(sums.begin(), num_passed, totals.passed.begin());
     totals.bytes = sums[num_passed];
@@ -63,13 +63,19 @@ bool wants_explanation() {
 }
 
 void explain(const OpenFile& file, std::string_view text) {
-    if (file.rank != 0 || !wants_explanation()) return;
-    std::fprintf(stderr, "hakobi: %s: %.*s\n", file.name.c_str(), static_cast<int>(text.size()), text.data());
+    if (file.facts.rank != 0 || !wants_explanation()) return;
+    std::fprintf(stderr, "hakobi: %s: %.*s\n", file.facts.name.c_str(), static_cast<int>(text.size()),
+                 text.data());
+}
+
+void explain_why_not(const OpenFile& file) {
+    if (!file.engine_side.why_not.empty())
+        explain(file, "left to the MPI library: " + file.engine_side.why_not);
 }
 
 void report(const OpenFile& file) {
     const Totals totals = totals_of(file);
-    if (file.rank != 0) return;
+    if (file.facts.rank != 0) return;
     constexpr double mib = 1024.0 * 1024.0;
     const std::int64_t writes = file.counts.writes, reads = file.counts.reads;
     std::array<char, 512> line{};
@@ -78,8 +84,8 @@ void report(const OpenFile& file) {
         std::snprintf(line.data(), line.size(), values...);
         text.append("  ").append(label).append(line.data()).append("\n");
     };
-    text = "hakobi: " + file.name + ", " + std::to_string(file.num_ranks) + " ranks, " + library_name() +
-           " underneath\n";
+    text = "hakobi: " + file.facts.name + ", " + std::to_string(file.facts.num_ranks) + " ranks, " +
+           library_name() + " underneath\n";
     add("taken     ", "%" PRId64 " collective writes and %" PRId64 " collective reads of every rank", writes,
         reads);
     if (writes + reads > 0) {
@@ -102,7 +108,8 @@ void report(const OpenFile& file) {
         if (totals.passed[i] > 0)
             add("passed    ", "%" PRId64 " calls: %s", totals.passed[i], names_of_passed[i]);
     }
-    if (!file.why_not.empty()) text += "  not taken since " + file.why_not + "\n";
+    const std::string& why_not = file.engine_side.why_not;
+    if (!why_not.empty()) text += "  not taken: " + why_not + "\n";
     std::fputs(text.c_str(), stderr);
 }
 

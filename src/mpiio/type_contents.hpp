@@ -13,13 +13,13 @@ namespace hakobi::mpiio {
 /// What MPI_Type_get_envelope and MPI_Type_get_contents say of a datatype, with large counts where the MPI library
 /// has them. Owns the handles of derived children and frees them (never those of named and Fortran 90 types, which
 /// are no copies).
-class Contents {
+class TypeContents {
   public:
     /// Local. Of a leaf (a named or Fortran 90 type) nothing but the combiner is known.
-    explicit Contents(MPI_Datatype type);
-    ~Contents();
-    Contents(const Contents&) = delete;
-    Contents& operator=(const Contents&) = delete;
+    explicit TypeContents(MPI_Datatype type);
+    ~TypeContents();
+    TypeContents(const TypeContents&) = delete;
+    TypeContents& operator=(const TypeContents&) = delete;
 
     /// False when the MPI library does not say.
     [[nodiscard]] bool is_valid() const noexcept { return is_valid_; }

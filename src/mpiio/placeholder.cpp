@@ -1,4 +1,4 @@
-#include "mpiio/stand_in.hpp"
+#include "mpiio/placeholder.hpp"
 
 #include <mutex>
 #include <vector>
@@ -36,7 +36,7 @@ void close_unused_at_finalize() {
 
 }  // namespace
 
-MPI_File take_stand_in() {
+MPI_File take_placeholder() {
     MPI_File handle = MPI_FILE_NULL;
     {
         const std::lock_guard lock(unused().mutex);
@@ -60,7 +60,7 @@ MPI_File take_stand_in() {
     return handle;
 }
 
-void give_back_stand_in(MPI_File handle, bool is_as_new) {
+void give_back_placeholder(MPI_File handle, bool is_as_new) {
     if (!is_as_new) {
         const Inside inside(handle);
         library.File_close(&handle);

@@ -1,4 +1,4 @@
-#include "mpiio/contents.hpp"
+#include "mpiio/type_contents.hpp"
 
 namespace hakobi::mpiio {
 namespace {
@@ -34,7 +34,7 @@ bool is_leaf(MPI_Datatype type) {
     return Envelope(type).is_leaf();
 }
 
-Contents::Contents(MPI_Datatype type) {
+TypeContents::TypeContents(MPI_Datatype type) {
     const Envelope envelope(type);
     combiner_ = envelope.combiner;
     is_leaf_ = envelope.is_leaf();
@@ -58,7 +58,7 @@ Contents::Contents(MPI_Datatype type) {
     addresses_.assign(addresses.begin(), addresses.end());
 }
 
-Contents::~Contents() {
+TypeContents::~TypeContents() {
     if (!is_valid_) return;
     for (MPI_Datatype& child : types_) {
         if (child != MPI_DATATYPE_NULL && !mpiio::is_leaf(child)) PMPI_Type_free(&child);

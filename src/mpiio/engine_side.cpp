@@ -1,0 +1,79 @@
+#include "mpiio/engine_side.hpp"
+
+#include <fcntl.h>
+
+#include <utility>
+
+namespace hakobi::mpiio {
+namespace {
+
+void add(io::EngineCounters& sum, const io::EngineCounters& part) {
+    sum.calls += part.calls;
+    sum.cycles += part.cycles;
+    sum.direct_calls += part.direct_calls;
+    sum.user_bytes += part.user_bytes;
+    sum.copied_bytes += part.copied_bytes;
+    sum.pieces += part.pieces;
+    sum.messages += part.messages;
+    sum.message_bytes += part.message_bytes;
+    sum.storage_bytes += part.storage_bytes;
+    sum.call_s += part.call_s;
+    sum.plan_s += part.plan_s;
+    sum.copy_s += part.copy_s;
+    sum.wait_buffer_s += part.wait_buffer_s;
+    sum.wait_peer_s += part.wait_peer_s;
+    sum.storage_s += part.storage_s;
+}
+
+}  // namespace
+
+mpi::Agreed EngineSide::open(const FileFacts& facts, const io::EngineOptions& options, bool is_path_shown) {
+    Comm& comm = facts.comms->engine;
+    if (!comm) comm = Comm::duplicate(facts.comms->comm);
+    std::unique_ptr<io::Engine> engine;
+    mpi::Agreed agreed = io::Engine::open(
+        comm, {facts.opened_path(), facts.can_write(), is_path_shown ? facts.real_path() : facts.name, true},
+        options, engine);
+    if (!agreed.status.ok()) return agreed;
+    const std::unique_lock lock(use_);
+    engine_ = std::move(engine);
+    if (leaves_holes_) engine_->leave_holes();
+    return agreed;
+}
+
+mpi::Agreed EngineSide::close() {
+    closed_counters_ = counters();
+    std::unique_ptr<io::Engine> engine;
+    {
+        const std::unique_lock lock(use_);
+        engine = std::move(engine_);
+    }
+    return engine->close();
+}
+
+io::EngineCounters EngineSide::counters() const {
+    io::EngineCounters sum = closed_counters_;
+    if (engine_ != nullptr) add(sum, engine_->counters());
+    return sum;
+}
+
+void EngineSide::wait_for_left_calls() {
+    const std::shared_lock lock(use_);
+    if (engine_ != nullptr) engine_->wait_for_left_calls();
+}
+
+void EngineSide::leave_holes() {
+    if (leaves_holes_.exchange(true)) return;
+    const std::shared_lock lock(use_);
+    if (engine_ != nullptr) engine_->leave_holes();
+}
+
+int EngineSide::lock_descriptor(const FileFacts& facts) {
+    std::call_once(lock_opened_, [&] {
+        if (facts.descriptor.get() >= 0)
+            lock_ = Descriptor(::open(facts.opened_path().c_str(), O_RDONLY | O_CLOEXEC));
+    });
+    return lock_.get();
+}
+
+}  // namespace hakobi::mpiio

@@ -1,0 +1,37 @@
+#include "mpiio/entry.hpp"
+
+#include <cstdio>
+
+namespace hakobi::mpiio {
+
+int refuse_split(const OpenFile& file) {
+#ifdef OPEN_MPI
+    constexpr int error = MPI_ERR_REQUEST;
+#else
+    constexpr int error = MPI_ERR_IO;
+#endif
+    PMPI_File_call_errhandler(file.facts.handle, error);
+    return error;
+}
+
+void place_from_end(OpenFile& file, MPI_Offset& offset, int& whence) {
+    file.engine_side.wait_for_left_calls();
+    const std::int64_t size_bytes = file.program.is_native ? file.facts.size_bytes() : -1;
+    const std::int64_t end = size_bytes >= 0 ? file.program.view.etypes_below(size_bytes) : -1;
+    MPI_Offset from_start = 0;
+    if (end < 0 || __builtin_add_overflow(offset, end, &from_start)) return;
+    offset = from_start;
+    whence = MPI_SEEK_SET;
+}
+
+int refuse_shared(const OpenFile& file) {
+    std::fprintf(stderr,
+                 "hakobi: %s: when this file was opened, nothing in the process could call a function of the "
+                 "shared file pointer; "
+                 "set HAKOBI_LATE_VIEWS=0 to allow such calls\n",
+                 file.facts.name.c_str());
+    PMPI_File_call_errhandler(file.facts.handle, MPI_ERR_UNSUPPORTED_OPERATION);
+    return MPI_ERR_UNSUPPORTED_OPERATION;
+}
+
+}  // namespace hakobi::mpiio

@@ -1,0 +1,288 @@
+#include "mpiio/opening.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <cstdlib>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "mpiio/comm_pool.hpp"
+#include "mpiio/errors.hpp"
+#include "mpiio/hints.hpp"
+#include "mpiio/imports.hpp"
+#include "mpiio/library_call.hpp"
+#include "mpiio/placeholder.hpp"
+#include "mpiio/report.hpp"
+
+namespace hakobi::mpiio {
+namespace {
+
+constexpr auto lustre_magic = 0x0bd00bd0;
+
+/// The part of a file name before its colon, in small letters, for the prefixes by which ROMIO names file systems (it
+/// knows them in small and in capital letters); else "".
+std::string_view prefix_of(std::string_view name) {
+    static constexpr std::array<std::string_view, 14> known = {"ufs",   "nfs",     "xfs",  "lustre", "gpfs",
+                                                               "panfs", "pvfs2",   "pvfs", "testfs", "daos",
+                                                               "dfs",   "quobyte", "ime",  "gridftp"};
+    const std::string_view prefix = name.substr(0, name.find(':'));
+    for (const std::string_view candidate : known) {
+        const bool is_small = prefix == candidate;
+        const bool is_capital =
+            std::equal(prefix.begin(), prefix.end(), candidate.begin(), candidate.end(),
+                       [](char capital, char small) { return capital == small - 'a' + 'A'; });
+        if ((is_small || is_capital) && prefix.size() < name.size()) return candidate;
+    }
+    return {};
+}
+
+bool is_posix(std::string_view prefix) {
+    return prefix.empty() || prefix == "ufs" || prefix == "nfs" || prefix == "xfs" || prefix == "lustre" ||
+           prefix == "gpfs" || prefix == "panfs";
+}
+
+/// By which path to find on this node what the MPI library opens as `name`: ROMIO takes a prefix off, OMPIO leaves it in the
+/// name. Null where both files are there and the library may be either.
+const char* path_of(const char* name) {
+    const std::string_view prefix = prefix_of(name);
+    if (prefix.empty()) return name;
+    const char* const without = name + prefix.size() + 1;
+#ifdef OPEN_MPI
+    struct stat found = {};
+    const bool is_literal = ::stat(name, &found) == 0;
+    if (is_literal && ::stat(without, &found) == 0) return nullptr;
+    return is_literal ? name : without;
+#else
+    return without;
+#endif
+}
+
+/// Modes in which opening a file is open(2), as far as any library shows.
+bool is_plain_mode(int mode) {
+    const int direction = mode & (MPI_MODE_RDONLY | MPI_MODE_WRONLY | MPI_MODE_RDWR);
+    const int others = mode & ~(direction | MPI_MODE_CREATE | MPI_MODE_EXCL | MPI_MODE_UNIQUE_OPEN);
+    if (others != 0) return false;
+    if (direction == MPI_MODE_RDONLY) return (mode & (MPI_MODE_CREATE | MPI_MODE_EXCL)) == 0;
+    return direction == MPI_MODE_WRONLY || direction == MPI_MODE_RDWR;
+}
+
+/// What rank 0 did before the ranks open a file without the library.
+struct LateOpen {
+    bool is_there = false;  ///< the file can be opened
+    Descriptor file;        ///< is open
+    bool is_made = false;   ///< it was not there before
+};
+
+/// Rank 0's part of opening a file as the libraries do: it is there on return, or there is some error, which the library
+/// will meet again. Not where a library lays a new file out by hints (Lustre).
+LateOpen make_for_late(const char* name, int mode) {
+    const int access = (mode & MPI_MODE_RDONLY) != 0   ? O_RDONLY
+                       : (mode & MPI_MODE_WRONLY) != 0 ? O_WRONLY
+                                                       : O_RDWR;
+    LateOpen made;
+    Descriptor& file = made.file;
+    if ((mode & MPI_MODE_EXCL) == 0) file = Descriptor(::open(name, access | O_CLOEXEC));
+    if (file.get() < 0 && (mode & MPI_MODE_CREATE) != 0) {
+        file = Descriptor(::open(name, access | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
+        made.is_made = file.get() >= 0;
+    }
+    struct statfs system = {};
+    made.is_there = file.get() >= 0 && ::fstatfs(file.get(), &system) == 0 && system.f_type != lustre_magic;
+    return made;
+}
+
+/// Fills in which file it is. `opened`: this rank has just opened it by POSIX calls in this mode; else -1. Returns why the engine
+/// cannot take it, as far as this rank sees; else "".
+std::string examine(FileFacts& facts, Descriptor opened) {
+    std::string why_not;
+    if (!has_world())
+        why_not = "the program runs in sessions, without MPI_Init";
+    else if ((facts.mode & MPI_MODE_SEQUENTIAL) != 0)
+        why_not = "it is open in sequential mode";
+    else if ((facts.mode & MPI_MODE_APPEND) != 0)
+        why_not = "it is open for appending";
+    if (!is_posix(prefix_of(facts.name)))
+        return why_not.empty() ? "its file system has no POSIX interface" : why_not;
+    struct stat found = {};
+    const bool has_opened = opened.get() >= 0;
+    facts.descriptor = std::move(opened);
+    const char* const path = has_opened ? nullptr : path_of(facts.name.c_str());
+    if (!has_opened && has_many_files()) {
+        if (path != nullptr && ::stat(path, &found) == 0) facts.identity = {found.st_dev, found.st_ino};
+        return why_not.empty() ? "so many files are open that their descriptors might run out" : why_not;
+    }
+    if (path != nullptr) facts.descriptor = Descriptor(::open(path, O_PATH | O_CLOEXEC));
+    const bool is_found = facts.descriptor.get() >= 0 && ::fstat(facts.descriptor.get(), &found) == 0;
+    if (is_found)
+        facts.identity = {found.st_dev, found.st_ino};  // also for a handle beside one that is taken
+    if (!why_not.empty()) return why_not;
+    if (!is_found) return "POSIX calls find no file of this name";
+    if (!S_ISREG(found.st_mode)) return "it is not a regular file";
+    if (has_opened) return "";
+    // The library may have the file open with more rights than its mode gives now (umask, chmod).
+    const int access = !facts.can_write() ? O_RDONLY : facts.can_read() ? O_RDWR : O_WRONLY;
+    const Descriptor again(::open(facts.opened_path().c_str(), access | O_CLOEXEC));
+    return again.get() < 0 ? "it cannot be opened a second time" : "";
+}
+
+/// What ranks must know of each other at open; a bit stays when all ranks have it.
+constexpr unsigned opened = 1, taken = 2, silent = 4, late_views = 8;
+
+/// Whether the library may open the file and get views when it needs them (library_handles.hpp), as far as this rank sees. A call
+/// with the shared file pointer is one rank's and needs the view on the file's handle: not in programs that can make one.
+bool may_be_late() {
+    const char* const text = std::getenv("HAKOBI_LATE_VIEWS");
+    return text != nullptr && *text != '\0' ? std::string_view(text) != "0" : !may_use_shared_pointers();
+}
+
+unsigned flags_of(const std::string& why_not) {
+    return opened | (why_not.empty() ? taken : 0U) | (wants_profile() || wants_explanation() ? 0U : silent) |
+           (may_be_late() ? late_views : 0U);
+}
+
+/// A new file in the table. `why_not`: this rank's reason against the engine; `all`: the flags that all ranks have.
+OpenFile& add(FileFacts facts, std::string why_not, unsigned all, MPI_Info info) {
+    if ((all & taken) == 0 && why_not.empty())
+        why_not = "another rank cannot reach it by POSIX calls, or has too many files open";
+    facts.is_reported = (all & silent) == 0;
+    PMPI_Comm_rank(facts.comms->comm, &facts.rank);
+    PMPI_Comm_size(facts.comms->comm, &facts.num_ranks);
+    auto file = std::make_unique<OpenFile>(std::move(facts));
+    file->library_side.gets_views_late = (all & late_views) != 0 && why_not.empty();
+    file->engine_side.why_not = std::move(why_not);
+    file->engine_side.hints = hints_of_info(info);
+    explain_why_not(*file);
+    return add_file(std::move(file));
+}
+
+/// Opens the file without the MPI library where all ranks can: rank 0 makes it, the others look it up. Collective. False:
+/// everything is as before.
+bool open_late(MPI_Comm comm, const char* name, int mode, MPI_Info info, MPI_File* handle) {
+    int rank = 0;
+    PMPI_Comm_rank(comm, &rank);
+    FileFacts facts;
+    std::string why_not;
+    LateOpen made;
+    std::int64_t word = -1;
+    if (rank == 0 && is_plain_mode(mode) && has_world() && !has_many_files())
+        made = make_for_late(name, mode);
+    if (made.is_there) word = mode;
+    unsigned all = 0;
+    const auto look = [&](std::int64_t mode_of_rank_0) -> unsigned {
+        if (mode_of_rank_0 != mode || !has_world() || has_many_files() || !prefix_of(name).empty()) return 0;
+        facts.name = name;
+        facts.mode = mode;
+        why_not = examine(facts, made.is_there ? std::move(made.file) : Descriptor());
+        const unsigned mine = flags_of(why_not);
+        if ((mine & taken) == 0 || (mine & late_views) == 0) return mine & ~opened;
+        facts.handle = take_placeholder();
+        return facts.handle != MPI_FILE_NULL ? mine : mine & ~opened;
+    };
+    constexpr unsigned needed = opened | taken | late_views;
+    facts.comms = take_comm(comm, word, needed, look, all);
+    if (facts.comms == nullptr) {
+        if (facts.handle != MPI_FILE_NULL) give_back_placeholder(facts.handle, true);
+        if (made.is_made) ::unlink(name);  // the library is to open the file after all
+        return false;
+    }
+    *handle = facts.handle;
+    OpenFile& file = add(std::move(facts), std::move(why_not), all, info);
+    file.library_side.is_placeholder = true;
+    file.library_side.handles.start_late(file.facts, info);
+    return true;
+}
+
+/// By which name the library opens a file. OMPIO takes none of one letter, and no long one: that is then in `folder`.
+std::string name_for_library([[maybe_unused]] const std::string& name, [[maybe_unused]] Descriptor& folder) {
+#ifdef OPEN_MPI
+    if (name.size() == 1) return "./" + name;
+    const std::size_t slash = name.rfind('/');
+    if (name.size() > longest_name && slash != std::string::npos && prefix_of(name).empty()) {
+        folder = Descriptor(::open(name.substr(0, slash + 1).c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+        if (folder.get() >= 0) return "/proc/self/fd/" + std::to_string(folder.get()) + name.substr(slash);
+    }
+#endif
+    return name;
+}
+
+}  // namespace
+
+int open_file(MPI_Comm comm, const char* name, int mode, MPI_Info info, MPI_File* handle) {
+    // A communicator that MPI_File_open refuses has no collectives to agree by.
+    int is_inter = 0;
+    const bool is_sane = comm != MPI_COMM_NULL && name != nullptr && handle != nullptr &&
+                         PMPI_Comm_test_inter(comm, &is_inter) == MPI_SUCCESS && is_inter == 0;
+    if (is_sane && open_late(comm, name, mode, info, handle)) return MPI_SUCCESS;
+    Descriptor folder;
+    const std::string name_there = is_sane ? name_for_library(name, folder) : "";
+    const int error = pass(MPI_FILE_NULL, [&] {
+        return library.File_open(comm, is_sane ? name_there.c_str() : name, mode, info, handle);
+    });
+    int error_class = MPI_SUCCESS;  // one rank alone may have failed
+    if (error != MPI_SUCCESS) PMPI_Error_class(error, &error_class);
+    if (error_class == MPI_ERR_COMM || error_class == MPI_ERR_ARG) return error;
+    FileFacts facts;
+    std::string why_not;
+    if (error == MPI_SUCCESS) {
+        facts.handle = *handle;
+        facts.name = name;
+        facts.mode = mode;
+        why_not = examine(facts, Descriptor());
+    }
+    unsigned all = 0;
+    const auto look = [&](std::int64_t) { return error == MPI_SUCCESS ? flags_of(why_not) : 0U; };
+    facts.comms = take_comm(comm, 0, opened, look, all);
+    if (facts.comms == nullptr) return error;
+    OpenFile& file = add(std::move(facts), std::move(why_not), all, info);
+    file.library_side.folder = std::move(folder);
+    file.library_side.handles.start(file.facts);
+    return error;
+}
+
+int close_file(MPI_File* handle) {
+    const std::shared_ptr<OpenFile> file = handle != nullptr ? remove_file(*handle) : nullptr;
+    if (file == nullptr)
+        return pass(handle != nullptr ? *handle : MPI_FILE_NULL, [&] { return library.File_close(handle); });
+    LibrarySide& library_side = file->library_side;
+    int error = MPI_SUCCESS;
+    const bool has_met = file->engine_side.engine() != nullptr;
+    if (has_met) error = result_of(*file, "MPI_File_close", file->engine_side.close());
+    if (file->facts.is_reported) report(*file);
+    library_side.handles.close_own();
+    // Nobody returns before all have come, as from the engine's close and the library's.
+    if (!has_met && file->facts.num_ranks > 1 && library_side.handles.file() == MPI_FILE_NULL)
+        PMPI_Barrier(file->facts.comms->comm);
+    int closed = MPI_SUCCESS;
+    if (library_side.is_placeholder) {
+        closed = told(*file, MPI_FILE_NULL, library_side.handles.close_late());
+        give_back_placeholder(file->facts.handle, !library_side.is_placeholder_changed);
+        *handle = MPI_FILE_NULL;
+    } else {
+        closed = pass(*handle, [&] { return library.File_close(handle); });
+    }
+    give_back(file->facts.comms);
+    return error != MPI_SUCCESS ? error : closed;
+}
+
+int close_file_within_call(MPI_File* handle) {
+    static auto* const closed_within = new std::vector<std::shared_ptr<OpenFile>>;
+    static std::mutex mutex;
+    const std::lock_guard lock(mutex);
+    if (auto file = remove_file(*handle)) {
+        file->facts.descriptor = Descriptor();
+        closed_within->push_back(std::move(file));
+    }
+    return library.File_close(handle);
+}
+
+}  // namespace hakobi::mpiio

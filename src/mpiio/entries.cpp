@@ -5,6 +5,7 @@
 #include <array>
 #include <cerrno>
 #include <cstdint>
+#include <cstring>
 #include <optional>
 
 #include "mpiio/entry.hpp"
@@ -145,7 +146,7 @@ HAKOBI_EXPORT int hakobi_File_get_info(MPI_File file, MPI_Info* info) {
     LibraryHandles& handles = known->library_side.handles;
     const int error = handles.get_info(info);
     if (error != MPI_SUCCESS) return told(*known, handles.file(), error);
-    if (handles.is_view_held_back()) overlay_info(handles.held_back_view().info(), *info);
+    if (handles.is_view_held_back()) overlay_info(handles.view().info(), *info);
     if (known->is_taken()) {
         const hakobi::io::Engine* const engine = known->engine_side.engine();
         add_to_info(engine != nullptr ? engine->options() : local_options(*known, false), *info);
@@ -184,10 +185,17 @@ HAKOBI_EXPORT int hakobi_File_get_position(MPI_File file, MPI_Offset* offset) {
 HAKOBI_EXPORT int hakobi_File_get_view(MPI_File file, MPI_Offset* displacement, MPI_Datatype* etype,
                                        MPI_Datatype* filetype, char* representation) {
     using namespace hakobi::mpiio;
-    const auto call = [&](MPI_File at) {
-        return library.File_get_view(at, displacement, etype, filetype, representation);
-    };
-    return pass_of_one(entered(file), file, call);
+    OpenFile* const known = entered(file);
+    const bool is_sane =
+        displacement != nullptr && etype != nullptr && filetype != nullptr && representation != nullptr;
+    if (known == nullptr || !is_sane || known->library_side.handles.view().displacement() < 0) {
+        return pass_of_one(known, file, [&](MPI_File at) {
+            return library.File_get_view(at, displacement, etype, filetype, representation);
+        });
+    }
+    // The library may have another view that means the same (ViewArguments::set_on).
+    std::strcpy(representation, known->program.representation.c_str());
+    return known->library_side.handles.view().copy_to(displacement, etype, filetype);
 }
 
 HAKOBI_EXPORT int hakobi_File_get_byte_offset(MPI_File file, MPI_Offset offset, MPI_Offset* displacement) {

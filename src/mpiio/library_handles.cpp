@@ -44,13 +44,18 @@ void LibraryHandles::start_late(const FileFacts& facts, MPI_Info info) {
 }
 
 void LibraryHandles::hold_back(ViewArguments view) {
-    held_back_ = std::move(view);
+    view_ = std::move(view);
     is_held_back_ = true;
     own_is_set_ = false;
 }
 
-void LibraryHandles::was_set(const ViewArguments& view) {
-    file_is_all_bytes_ = view.is_all_bytes();
+void LibraryHandles::was_set(ViewArguments view) {
+    view_ = std::move(view);
+    note_set();
+}
+
+void LibraryHandles::note_set() {
+    file_is_all_bytes_ = view_.is_all_bytes();
     is_held_back_ = false;
     own_is_set_ = false;
 }
@@ -64,9 +69,9 @@ int LibraryHandles::set_on_file() {
     if (!is_held_back_) return MPI_SUCCESS;
     int error =
         file_ == MPI_FILE_NULL ? open_as_file(opening_.comm, named(opening_.path), file_) : MPI_SUCCESS;
-    const bool is_set = file_is_all_bytes_ && held_back_.is_all_bytes() && held_back_.info() == MPI_INFO_NULL;
-    if (error == MPI_SUCCESS && !is_set) error = held_back_.set_on(file_);
-    if (error == MPI_SUCCESS) was_set(held_back_);
+    const bool is_set = file_is_all_bytes_ && view_.is_all_bytes() && view_.info() == MPI_INFO_NULL;
+    if (error == MPI_SUCCESS && !is_set) error = view_.set_on(file_);
+    if (error == MPI_SUCCESS) note_set();
     return error;
 }
 
@@ -82,7 +87,7 @@ int LibraryHandles::handle_for_one_rank(MPI_File& handle) {
     }
     int error = open_own();
     if (error == MPI_SUCCESS && !own_is_set_) {
-        error = held_back_.set_on(own_);
+        error = view_.set_on(own_);
         own_is_set_ = error == MPI_SUCCESS;
     }
     handle = own_;
@@ -118,7 +123,7 @@ int LibraryHandles::set_info(MPI_Info info) {
     if (info == MPI_INFO_NULL) return MPI_SUCCESS;
     const std::lock_guard lock(mutex_);
     const Inside inside(own_);
-    if (is_held_back_) held_back_.drop_hints(info);
+    if (is_held_back_) view_.drop_hints(info);
     if (file_ == MPI_FILE_NULL) {
         if (opening_.new_info == MPI_INFO_NULL) PMPI_Info_create(&opening_.new_info);
         set_in_info(info, opening_.new_info);
@@ -168,9 +173,9 @@ int LibraryHandles::open_own() {
     }
     if (info == MPI_INFO_NULL && opening_.new_info != MPI_INFO_NULL) PMPI_Info_create(&info);
     if (info != MPI_INFO_NULL) set_in_info(opening_.new_info, info);
-    if (info != MPI_INFO_NULL) set_in_info(held_back_.info(), info);
+    if (info != MPI_INFO_NULL) set_in_info(view_.info(), info);
     const int error = library.File_open(MPI_COMM_SELF, opening_.path.c_str(), opening_.mode,
-                                        info != MPI_INFO_NULL ? info : held_back_.info(), &own_);
+                                        info != MPI_INFO_NULL ? info : view_.info(), &own_);
     if (info != MPI_INFO_NULL) PMPI_Info_free(&info);
     if (error == MPI_SUCCESS) PMPI_File_set_errhandler(own_, MPI_ERRORS_RETURN);
     return error;

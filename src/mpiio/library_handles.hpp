@@ -40,9 +40,10 @@ class LibraryHandles {
     /// The program's view is held back from now on. All ranks call it together, without communication.
     void hold_back(ViewArguments view);
     /// The program's view was set on the file's handle. Called as `hold_back`.
-    void was_set(const ViewArguments& view);
+    void was_set(ViewArguments view);
     [[nodiscard]] bool is_view_held_back() const noexcept { return is_held_back_; }
-    [[nodiscard]] const ViewArguments& held_back_view() const noexcept { return held_back_; }
+    /// The program's view, held back or set.
+    [[nodiscard]] const ViewArguments& view() const noexcept { return view_; }
     /// Opens the file's handle if it is not open, and sets the view that is held back on it. Collective. Returns an MPI error
     /// code; the handler of the file's handle has been called if that was open from the start.
     [[nodiscard]] int set_held_back_view();
@@ -80,21 +81,21 @@ class LibraryHandles {
     };
 
     [[nodiscard]] bool files_handle_will_do() const noexcept {
-        return file_ != MPI_FILE_NULL &&
-               (!is_held_back_ || (held_back_.is_all_bytes() && file_is_all_bytes_));
+        return file_ != MPI_FILE_NULL && (!is_held_back_ || (view_.is_all_bytes() && file_is_all_bytes_));
     }
     [[nodiscard]] int open_own();  // mutex_ held
     /// Opens the file with its hints, which are not those of the view that is held back.
     [[nodiscard]] int open_as_file(MPI_Comm comm, const std::string& path, MPI_File& handle) const;
     [[nodiscard]] int set_on_file();  // mutex_ held
+    void note_set();
 
     std::mutex mutex_;
     Opening opening_;
     MPI_File file_ = MPI_FILE_NULL, own_ = MPI_FILE_NULL;
-    ViewArguments held_back_;
-    std::atomic<bool> is_held_back_ = false;
-    bool file_is_all_bytes_ = true;  ///< the view that the file's handle has, on this rank
-    bool own_is_set_ = false;        ///< the rank's own handle has the view that is held back
+    ViewArguments view_;                      ///< the program's
+    std::atomic<bool> is_held_back_ = false;  ///< `view_` is
+    bool file_is_all_bytes_ = true;           ///< the view that the file's handle has, on this rank
+    bool own_is_set_ = false;                 ///< the rank's own handle has the view that is held back
 };
 
 }  // namespace hakobi::mpiio

@@ -3,6 +3,7 @@
 #include <array>
 #include <atomic>
 #include <cstdint>
+#include <string>
 #include <utility>
 
 #include "mpiio/engine_side.hpp"
@@ -41,9 +42,10 @@ struct Counts {
 /// What the program's own calls have set. Equal on all ranks, but for `view` and `split_bytes`.
 struct ProgramSide {
     View view;
-    bool is_native = true;                ///< the view's data representation
-    bool is_atomic = false;               ///< MPI_File_set_atomicity
-    bool has_nonblocking_writes = false;  ///< collective ones, which may not be completed (entry.hpp)
+    std::string representation = "native";  ///< of the view's data
+    bool is_native = true;                  ///< that is "native"
+    bool is_atomic = false;                 ///< MPI_File_set_atomicity
+    bool has_nonblocking_writes = false;    ///< collective ones, which may not be completed (entry.hpp)
     /// The split collective call that has begun and not ended. MPI allows one a file.
     enum class Split { none, taken, passed } split = Split::none;
     std::int64_t split_bytes = 0;  ///< of this rank's, where the engine took it

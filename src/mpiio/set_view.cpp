@@ -40,7 +40,7 @@ int hold_back(OpenFile& file, ViewArguments arguments, bool is_plain) {
 }
 
 /// Has the library set the view. Collective. Returns an MPI error code, the handler called.
-int set_at_once(OpenFile& file, const ViewArguments& arguments, const char* representation) {
+int set_at_once(OpenFile& file, ViewArguments arguments, const char* representation) {
     LibrarySide& side = file.library_side;
     int error = side.handles.file() == MPI_FILE_NULL ? settle_view(file) : MPI_SUCCESS;
     if (error != MPI_SUCCESS) return error;
@@ -55,7 +55,7 @@ int set_at_once(OpenFile& file, const ViewArguments& arguments, const char* repr
                                          representation, MPI_INFO_NULL);
         });
     }
-    side.handles.was_set(arguments);
+    side.handles.was_set(std::move(arguments));
     return MPI_SUCCESS;
 }
 
@@ -79,7 +79,7 @@ int set_view(OpenFile& file, MPI_Offset displacement, MPI_Datatype etype, MPI_Da
     }
     ViewArguments arguments(displacement, etype, filetype, info);
     const int error = is_late ? hold_back(file, std::move(arguments), is_plain(displacement, element, tile))
-                              : set_at_once(file, arguments, representation);
+                              : set_at_once(file, std::move(arguments), representation);
     if (error != MPI_SUCCESS) return error;
     if (!is_late) {
         element = layout_of(etype);
@@ -89,6 +89,7 @@ int set_view(OpenFile& file, MPI_Offset displacement, MPI_Datatype etype, MPI_Da
     file.program.has_nonblocking_writes = false;  // MPI: no request may be active here
     file.program.view = View(displacement, element, tile);
     file.library_side.pointer.reset(element.size_bytes, !is_late);
+    file.program.representation = representation;
     file.program.is_native = strcasecmp(representation, "native") == 0;
     if (!file.program.is_native)
         explain(file,

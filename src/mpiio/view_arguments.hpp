@@ -24,6 +24,9 @@ class ViewArguments {
     [[nodiscard]] bool is_all_bytes() const noexcept {
         return displacement_ == 0 && etype_ == MPI_BYTE && filetype_ == MPI_BYTE;
     }
+    /// The answers of MPI_File_get_view. The program frees the types that are derived. Returns an MPI error code.
+    [[nodiscard]] int copy_to(MPI_Offset* displacement, MPI_Datatype* etype, MPI_Datatype* filetype) const;
+    [[nodiscard]] MPI_Offset displacement() const noexcept { return displacement_; }
     [[nodiscard]] MPI_Info info() const noexcept { return info_; }
     /// Removes the hints that `newer` has a value for.
     void drop_hints(MPI_Info newer);

@@ -187,6 +187,52 @@ static void view_of_nothing(void) {
     MPI_Type_free(&nothing);
 }
 
+// ROMIO moves what was resized to a lower bound by that bound.
+static void views_with_lower_bounds(void) {
+    MPI_File file = make("bounds.dat", 200);
+    const int lengths[] = {1, 2}, places[] = {1, 3};  // of an extent of 6 ints
+    MPI_Datatype pieces, within, views[5];
+    MPI_Type_indexed(2, lengths, places, MPI_INT, &pieces);
+    views[0] = resized(pieces, 4, 24);
+    views[1] = resized(pieces, -8, 24);
+    within = resized(pieces, 4, 24);
+    MPI_Type_contiguous(2, within, &views[2]);
+    MPI_Type_commit(&views[2]);
+    views[3] = resized(views[2], 12, 48);
+    views[4] = resized(views[0], 8, 24);
+    for (int v = 0; v < 5; ++v) {
+        int together[9] = {0}, alone[9] = {0}, next = 0, is_same = 0;
+        MPI_Offset byte = -1, displacement = -1;
+        MPI_Aint lower_bound = 0, extent = 0, its_lower_bound = 0, its_extent = 0;
+        MPI_Datatype etype, filetype;
+        char representation[MPI_MAX_DATAREP_STRING] = "";
+        expect_success(MPI_File_set_view(file, 40, MPI_INT, views[v], "native", MPI_INFO_NULL), "set_view");
+        expect_success(MPI_File_read_at_all(file, 0, together, 9, MPI_INT, MPI_STATUS_IGNORE), "read_at_all");
+        expect_success(MPI_File_read_at(file, 0, alone, 9, MPI_INT, MPI_STATUS_IGNORE), "read_at");
+        MPI_File_seek(file, 4, MPI_SEEK_SET);
+        expect_success(MPI_File_read(file, &next, 1, MPI_INT, MPI_STATUS_IGNORE), "read");
+        MPI_File_get_byte_offset(file, 5, &byte);
+        for (int i = 0; i < 9; ++i) {
+            const int value = 1010 + 6 * (i / 3) + (int[]){1, 3, 4}[i % 3];
+            expect(together[i] == value, "value read together", together[i]);
+            expect(alone[i] == value, "value read alone", alone[i]);
+        }
+        expect(next == 1019, "value read at the pointer", next);
+        expect(byte == 80, "byte offset", byte);
+        expect_success(MPI_File_get_view(file, &displacement, &etype, &filetype, representation), "get_view");
+        MPI_Type_get_extent(filetype, &lower_bound, &extent);
+        MPI_Type_get_extent(views[v], &its_lower_bound, &its_extent);
+        is_same =
+            lower_bound == its_lower_bound && extent == its_extent && strcmp(representation, "native") == 0;
+        expect(displacement == 40 && etype == MPI_INT && is_same, "the view that get_view names", v);
+        MPI_Type_free(&filetype);
+    }
+    MPI_File_close(&file);
+    for (int v = 0; v < 5; ++v) MPI_Type_free(&views[v]);
+    MPI_Type_free(&within);
+    MPI_Type_free(&pieces);
+}
+
 // From now on this thread, and those that it starts, open files as their modes say, also where the user is root.
 static void obey_modes(void) {
     struct __user_cap_header_struct header = {_LINUX_CAPABILITY_VERSION_3, 0};
@@ -237,6 +283,7 @@ int main(int argc, char** argv) {
     read_across_the_end(is_shared);
     use_names();
     view_of_nothing();
+    views_with_lower_bounds();
     obey_modes();
     if (!is_shared)
         write_around_holes_without_reading();  // else OMPIO opens the file, which wants to read it

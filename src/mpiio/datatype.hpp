@@ -21,16 +21,16 @@ struct Layout {
     [[nodiscard]] bool is_dense() const noexcept;
 };
 
-/// Decodes a datatype by its envelope and contents, any nesting. Local. The result is kept on the datatype (an MPI
-/// attribute, which dies with the type: a table keyed by handle would outlive it). `type` must be a valid datatype.
-/// Callable from any thread.
+/// Decodes a datatype by its envelope and contents, at any nesting. The result is kept on the datatype, as an MPI attribute, which
+/// dies with the type. `type` must be a valid datatype. Returns a layout with `is_known` false for a type that it cannot decode.
+/// Local; any thread.
 [[nodiscard]] Layout layout_of(MPI_Datatype type);
 
-/// The same, and whether the MPI library takes the type for data, which one that is not committed is none for. What an MPI
-/// library that does not check takes is taken here too. Between MPI_Init and MPI_Finalize.
+/// The same, with `is_committed`: the MPI library accepts the type for data. A library that does not check accepts every type.
+/// Between MPI_Init and MPI_Finalize. Local; any thread.
 [[nodiscard]] Layout committed_layout_of(MPI_Datatype type);
 
-/// Bytes of a named type without holes; 0: it has some, or is not named, or its layout has not been asked for yet.
+/// The size of a named type without holes whose layout has been asked for before; 0 for every other type. Local; any thread.
 [[nodiscard]] std::int64_t dense_bytes_of_named(MPI_Datatype type);
 
 }  // namespace hakobi::mpiio

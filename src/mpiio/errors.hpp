@@ -8,21 +8,22 @@
 
 namespace hakobi::mpiio {
 
-/// What stands against an access whose argument MPI has an error class of its own for: the text is what all ranks learn.
+/// Texts of wrong arguments for which MPI has an error class of its own: all ranks learn the text, and the class by it.
 inline constexpr std::string_view no_datatype = "the datatype is MPI_DATATYPE_NULL";
 inline constexpr std::string_view not_committed = "the datatype is not committed";
 inline constexpr std::string_view negative_count = "the count is negative";
 
-/// The MPI error class of an error of ours; docs/drop-in.md has the table.
+/// The MPI error class of an error of ours; docs/drop-in.md has the table. Local.
 [[nodiscard]] int error_class_of(ErrorCode code);
 [[nodiscard]] int error_class_of(const Status& status);
 
-/// What a call on `file` returns for `agreed`: MPI_SUCCESS, or its class after the file's error handler has been
-/// called, as for an error of the MPI library. Local, and alike on all ranks since `agreed` is.
+/// What a call on `file` returns for `agreed`: MPI_SUCCESS, or the error's class, after the file's error handler has been
+/// called. Local; equal on all ranks since `agreed` is.
 int result_of(const OpenFile& file, const char* call, const mpi::Agreed& agreed);
 
-/// What the MPI library's call on `file` returns on every rank where it returned `error` on this one, which may have failed
-/// on others: this rank's, or the highest class of theirs after the file's error handler has been called. Collective.
+/// What a call on `file` returns on every rank where the MPI library's call returned `error` on this one: that error, or the
+/// highest class that other ranks have, after the file's error handler has been called. The library may have failed on some
+/// ranks only. Collective.
 int agreed_error(const OpenFile& file, int error);
 
 }  // namespace hakobi::mpiio

@@ -1,25 +1,20 @@
-// libhakobi_mpiio.so: what LD_PRELOAD names. It holds no MPI and links none, so that it can be loaded into
-// every process of a job (shells, launchers, Python before it imports mpi4py) and into programs of any MPI
-// library.
+// libhakobi_mpiio.so: what LD_PRELOAD names. It holds no MPI and links none, so that it can be loaded into every
+// process of a job (shells, launchers, Python before it imports mpi4py) and into programs of any MPI library.
 //
-// 1. It exports MPI_File_* and PMPI_File_*, each a jump through a pointer that the first call fills in. All
-// arguments
-//    of these functions are integers or pointers and there are at most six, so they pass in registers
-//    whatever the MPI library's handle types are: the jump needs no <mpi.h>.
-// 2. At the first call the MPI library is in the process. It is found (by scope, else among all loaded
-// objects, which
-//    is where Python's dlopen puts it), and the drop-in that was built for a library of its name is loaded
-//    from this library's own folder: libhakobi_mpiio-<soname>.so. Without one, a line says so and every call
-//    goes straight on.
-// 3. PMPI_X reaches the drop-in's X. MPI_X does too, unless another library in the process also defines MPI_X
-// (a PMPI
-//    tool): then MPI_X goes to the tool, whose PMPI_X comes back here. So a tool sees each of the program's
+// 1. It exports MPI_File_* and PMPI_File_*, each a jump through a pointer that the first call fills in. These
+//    functions have at most six arguments, all integers or pointers, which pass in registers whatever the MPI
+//    library's handle types are: the jump needs no <mpi.h>.
+// 2. At the first call the MPI library is in the process. It is found by scope, or else among all loaded objects,
+//    which is where Python's dlopen puts it. The drop-in that was built for a library of its name is loaded from
+//    this library's own folder: libhakobi_mpiio-<soname>.so. Without one, a line says so, and every call goes
+//    straight on.
+// 3. PMPI_X reaches the drop-in's X. MPI_X does too, unless another library in the process also defines MPI_X (a
+//    PMPI tool): then MPI_X goes to the tool, whose PMPI_X comes back here. So a tool sees each of the program's
 //    calls once, wherever it stands in the link order, and the Fortran layers that call PMPI_X (Open MPI) are
 //    reached as well as those that call MPI_X (MPICH).
-// 4. Large-count functions (MPI_X_c) are exported whatever the MPI library has, and programs that run with
-// many MPI
-//    libraries ask by that (mpi4py's wheel binds them weakly). Where the library has none, they are MPI_X,
-//    and a count that does not fit it is MPI_ERR_COUNT.
+// 4. Large-count functions (MPI_X_c) are exported whatever the MPI library has; programs that run with many MPI
+//    libraries find out by their presence (mpi4py's wheel binds them weakly). Where the library has none, they
+//    are MPI_X, and a count that does not fit it is MPI_ERR_COUNT.
 #define _GNU_SOURCE
 #include <dirent.h>
 #include <dlfcn.h>

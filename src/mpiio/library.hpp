@@ -21,16 +21,16 @@ struct Library {
 #undef HAKOBI_FILE_FUNCTION_C
 };
 
-/// Set once, by hakobi_mpiio_start, before any other function of the drop-in is called.
+/// Filled in once, by hakobi_mpiio_start, before any other function of the drop-in is called.
 extern Library library;
 
 /// "Open MPI v4.1.4, …" or "MPICH Version: 4.0.2": the first line of what the library calls itself.
 [[nodiscard]] const char* library_name();
 
-/// While one exists on this thread, calls that come in on the same handle are the MPI library's own (its file functions
-/// may call each other by name) and go straight on; on another handle they are those of an error handler of the program.
-/// A handler may also leave the library for good (longjmp): what is left of the call it came from is known by its place
-/// on the stack, above which a call that it made would never lie.
+/// Exists while this thread is in a call of the MPI library. Calls that come in meanwhile on the same handle are the library's own (its
+/// file functions may call each other by name) and go straight on; those on another handle come from an error handler of the
+/// program. A handler may leave the library for good (longjmp), and then the object is not destroyed: one whose stack frame is
+/// not above that of a call that comes in is forgotten.
 class Inside {
   public:
     [[gnu::always_inline]] explicit Inside(MPI_File handle = MPI_FILE_NULL) noexcept : place_(calls_.size) {
@@ -59,7 +59,7 @@ class Inside {
         } at[most];
         std::size_t size;
     };
-    /// How many there are when a call comes in whose frame is at `here`; the others are forgotten.
+    /// How many exist when a call comes in whose stack frame is at `here`; the others are forgotten.
     [[nodiscard]] static std::size_t live(const void* here) noexcept;
 
     std::size_t place_;

@@ -10,14 +10,14 @@ namespace hakobi::mpiio {
 [[nodiscard]] bool wants_profile();
 [[nodiscard]] bool wants_explanation();
 
-/// With HAKOBI_EXPLAIN rank 0 says "hakobi: <file>: <text>" on stderr. Local.
+/// With HAKOBI_EXPLAIN, rank 0 prints "hakobi: <file>: <text>" on stderr. Local.
 void explain(const OpenFile& file, std::string_view text);
 
 /// Explains why the library has the file as a whole, where it has. Local.
 void explain_why_not(const OpenFile& file);
 
-/// What the engine did for the file and what passed, summed over the ranks, on rank 0's stderr: below the engine's own
-/// table of counters a rank. Collective over the file's communicator; for files with `is_reported`.
+/// Prints what the engine did for the file and which calls went to the library, summed over the ranks, on rank 0's stderr; the
+/// engine prints its own table before. For files with `is_reported`. Collective over the file's communicator.
 void report(const OpenFile& file);
 
 }  // namespace hakobi::mpiio

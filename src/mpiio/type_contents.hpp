@@ -6,13 +6,11 @@
 
 namespace hakobi::mpiio {
 
-/// Whether a type is named or one of Fortran 90's: it is no copy, and is never freed. Also where the MPI library does not
-/// say. Local.
+/// Whether a type is named or one of Fortran 90's, or the MPI library does not say: it is never freed. Local.
 [[nodiscard]] bool is_leaf(MPI_Datatype type);
 
-/// What MPI_Type_get_envelope and MPI_Type_get_contents say of a datatype, with large counts where the MPI library
-/// has them. Owns the handles of derived children and frees them (never those of named and Fortran 90 types, which
-/// are no copies).
+/// How a datatype was made, as MPI_Type_get_envelope and MPI_Type_get_contents say, with large counts where the MPI library has them.
+/// Owns the handles of derived children and frees them; named and Fortran 90 types are no copies and are never freed.
 class TypeContents {
   public:
     /// Local. Of a leaf (a named or Fortran 90 type) nothing but the combiner is known.

@@ -25,11 +25,11 @@ void place_from_end(OpenFile& file, MPI_Offset& offset, int& whence) {
 }
 
 int refuse_shared(const OpenFile& file) {
-    std::fprintf(stderr,
-                 "hakobi: %s: when this file was opened, nothing in the process could call a function of the "
-                 "shared file pointer; "
-                 "set HAKOBI_LATE_VIEWS=0 to allow such calls\n",
-                 file.facts.name.c_str());
+    std::fprintf(
+        stderr,
+        "hakobi: %s: when this file was opened, nothing in the process could call a function of the shared "
+        "file pointer; set HAKOBI_LATE_VIEWS=0 to allow such calls\n",
+        file.facts.name.c_str());
     PMPI_File_call_errhandler(file.facts.handle, MPI_ERR_UNSUPPORTED_OPERATION);
     return MPI_ERR_UNSUPPORTED_OPERATION;
 }

@@ -102,7 +102,7 @@ void report(const OpenFile& file) {
             add("messages  ", "%.3f MiB between nodes", static_cast<double>(totals.message_bytes) / mib);
     }
     if (file.counts.late_views > 0)
-        add("views     ", "%" PRId64 " set, %" PRId64 " of them kept from the library until it needs them",
+        add("views     ", "%" PRId64 " set, %" PRId64 " of them held back until the library needs them",
             file.counts.views, file.counts.late_views);
     for (std::size_t i = 0; i < num_passed; ++i) {
         if (totals.passed[i] > 0)

@@ -7,14 +7,5 @@
 /// standard's. The front (front.c) looks them up by name. What they do is in entry.hpp, opening.hpp and set_view.hpp.
 extern "C" {
 #define HAKOBI_FILE_FUNCTION(name) HAKOBI_EXPORT decltype(::PMPI_##name) hakobi_##name;
-#if MPI_VERSION >= 4
-#define HAKOBI_FILE_FUNCTION_C(name) \
-    HAKOBI_FILE_FUNCTION(name)       \
-    HAKOBI_FILE_FUNCTION(name##_c)
-#else
-#define HAKOBI_FILE_FUNCTION_C(name) HAKOBI_FILE_FUNCTION(name)
-#endif
 #include "mpiio/functions.def"
-#undef HAKOBI_FILE_FUNCTION
-#undef HAKOBI_FILE_FUNCTION_C
 }

@@ -35,8 +35,6 @@ enum {
 #define HAKOBI_FILE_FUNCTION(name) index_##name,
 #define HAKOBI_FILE_FUNCTION_C(name) index_##name, index_##name##_c,
 #include "functions.def"
-#undef HAKOBI_FILE_FUNCTION
-#undef HAKOBI_FILE_FUNCTION_C
     num_functions
 };
 
@@ -46,8 +44,6 @@ static const char* const names[num_functions] = {
 #define HAKOBI_FILE_FUNCTION(name) #name,
 #define HAKOBI_FILE_FUNCTION_C(name) #name, #name "_c",
 #include "functions.def"
-#undef HAKOBI_FILE_FUNCTION
-#undef HAKOBI_FILE_FUNCTION_C
 };
 
 // Step 4: what stands in for a missing large-count function; null for the others.
@@ -55,14 +51,10 @@ static const char* const names[num_functions] = {
 #define HAKOBI_FILE_FUNCTION_C(name) \
     static word name##_by_int(word a, word b, word c, word d, word e, word f);
 #include "functions.def"
-#undef HAKOBI_FILE_FUNCTION
-#undef HAKOBI_FILE_FUNCTION_C
 static const function by_int[num_functions] = {
 #define HAKOBI_FILE_FUNCTION(name)
 #define HAKOBI_FILE_FUNCTION_C(name) [index_##name##_c] = name##_by_int,
 #include "functions.def"
-#undef HAKOBI_FILE_FUNCTION
-#undef HAKOBI_FILE_FUNCTION_C
 };
 
 static _Atomic(function) outer[num_functions];  // where MPI_X goes

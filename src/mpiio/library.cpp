@@ -34,14 +34,5 @@ extern "C" HAKOBI_EXPORT void hakobi_mpiio_start(void* mpi_library) {
     using hakobi::mpiio::library;
 #define HAKOBI_FILE_FUNCTION(name) \
     library.name = reinterpret_cast<decltype(library.name)>(dlsym(mpi_library, "PMPI_" #name));
-#if MPI_VERSION >= 4
-#define HAKOBI_FILE_FUNCTION_C(name) \
-    HAKOBI_FILE_FUNCTION(name)       \
-    HAKOBI_FILE_FUNCTION(name##_c)
-#else
-#define HAKOBI_FILE_FUNCTION_C(name) HAKOBI_FILE_FUNCTION(name)
-#endif
 #include "mpiio/functions.def"
-#undef HAKOBI_FILE_FUNCTION
-#undef HAKOBI_FILE_FUNCTION_C
 }

@@ -9,16 +9,7 @@ namespace hakobi::mpiio {
 /// stands in front of them (front.c). A large-count function that the library lacks is null.
 struct Library {
 #define HAKOBI_FILE_FUNCTION(name) decltype(&::PMPI_##name) name = nullptr;
-#if MPI_VERSION >= 4
-#define HAKOBI_FILE_FUNCTION_C(name) \
-    HAKOBI_FILE_FUNCTION(name)       \
-    HAKOBI_FILE_FUNCTION(name##_c)
-#else
-#define HAKOBI_FILE_FUNCTION_C(name) HAKOBI_FILE_FUNCTION(name)
-#endif
 #include "mpiio/functions.def"
-#undef HAKOBI_FILE_FUNCTION
-#undef HAKOBI_FILE_FUNCTION_C
 };
 
 /// Filled in once, by hakobi_mpiio_start, before any other function of the drop-in is called.

@@ -21,16 +21,7 @@ const mpiio::Library& Side::through_drop_in() {
     static const mpiio::Library calls = [] {
         mpiio::Library found;
 #define HAKOBI_FILE_FUNCTION(name) found.name = &::MPI_##name;
-#if MPI_VERSION >= 4
-#define HAKOBI_FILE_FUNCTION_C(name) \
-    HAKOBI_FILE_FUNCTION(name)       \
-    HAKOBI_FILE_FUNCTION(name##_c)
-#else
-#define HAKOBI_FILE_FUNCTION_C(name) HAKOBI_FILE_FUNCTION(name)
-#endif
 #include "mpiio/functions.def"
-#undef HAKOBI_FILE_FUNCTION
-#undef HAKOBI_FILE_FUNCTION_C
         return found;
     }();
     return calls;

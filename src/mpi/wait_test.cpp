@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <new>
 #include <vector>
 
@@ -12,6 +13,10 @@ namespace hakobi::mpi {
 namespace {
 
 constexpr int tag = 1;
+
+char letter_of(int rank) {
+    return static_cast<char>('a' + rank);
+}
 
 class WaitTest : public testing::Test {
   protected:
@@ -38,11 +43,12 @@ class WaitTest : public testing::Test {
 };
 
 // Each rank but the last sends to the next, which waits here with the receive pending; the sends end only when their
-// receivers progress MPI.
+// receivers progress MPI. What it does not receive stays as it is.
 TEST_F(WaitTest, MovesMessagesThatAreReceivedByWhoWaits) {
     const int rank = comm_.rank(), size = comm_.size();
     for (const int bytes : {0, 1, 1000, 1 << 16, 4 << 20}) {
-        std::vector<char> in(static_cast<std::size_t>(bytes) + 1), out(in.size(), 'x');
+        const auto size_of_message = static_cast<std::size_t>(bytes);
+        std::vector<char> in(size_of_message + 1, '-'), out(size_of_message + 1, letter_of(rank));
         MPI_Request request = MPI_REQUEST_NULL;
         if (rank > 0) MPI_Irecv(in.data(), bytes, MPI_BYTE, rank - 1, tag, comm_.handle(), &request);
         if (rank < size - 1 && rank % 2 == 0)
@@ -54,6 +60,9 @@ TEST_F(WaitTest, MovesMessagesThatAreReceivedByWhoWaits) {
         if (rank < size - 1 && rank % 2 != 0)
             MPI_Ssend(out.data(), bytes, MPI_BYTE, rank + 1, tag, comm_.handle());
         MPI_Wait(&request, MPI_STATUS_IGNORE);
+        std::vector<char> expected(size_of_message + 1, '-');
+        if (rank > 0) std::fill_n(expected.begin(), bytes, letter_of(rank - 1));
+        EXPECT_TRUE(in == expected) << bytes << " bytes";
         barrier();
         if (rank == 0) word_->store(0);
         barrier();
@@ -62,32 +71,38 @@ TEST_F(WaitTest, MovesMessagesThatAreReceivedByWhoWaits) {
 
 // A message of the library's own that nobody has asked for yet is in no poll's way.
 TEST_F(WaitTest, MovesMessagesBesideOneThatLiesThere) {
-    if (comm_.size() < 2) return;
-    const int rank = comm_.rank();
-    char byte = 'x';
-    MPI_Request request = MPI_REQUEST_NULL;
-    if (rank == 1) MPI_Irecv(&byte, 1, MPI_BYTE, 0, tag, comm_.handle(), &request);
-    if (rank == 0) {
-        MPI_Send(&byte, 1, MPI_BYTE, 1, tag, comm_.state().internal);
-        MPI_Ssend(&byte, 1, MPI_BYTE, 1, tag, comm_.handle());
+    if (comm_.size() < 2) GTEST_SKIP() << "nobody sends";
+    if (comm_.rank() == 0) {
+        const char internal = 'i', users = 'u';
+        MPI_Send(&internal, 1, MPI_BYTE, 1, tag, comm_.state().internal);
+        MPI_Ssend(&users, 1, MPI_BYTE, 1, tag, comm_.handle());
         word_->store(1);
         futex_wake_all(*word_);
-    } else if (rank == 1) {
+    } else if (comm_.rank() == 1) {
+        char internal = '-', users = '-';
+        MPI_Request request = MPI_REQUEST_NULL;
+        MPI_Irecv(&users, 1, MPI_BYTE, 0, tag, comm_.handle(), &request);
         wait_until(comm_, *word_, {}, [](std::uint32_t n) { return n == 1; });
-        MPI_Recv(&byte, 1, MPI_BYTE, 0, tag, comm_.state().internal, MPI_STATUS_IGNORE);
+        MPI_Wait(&request, MPI_STATUS_IGNORE);
+        EXPECT_EQ(users, 'u');
+        MPI_Recv(&internal, 1, MPI_BYTE, 0, tag, comm_.state().internal, MPI_STATUS_IGNORE);
+        EXPECT_EQ(internal, 'i');
     }
-    MPI_Wait(&request, MPI_STATUS_IGNORE);
     barrier();
 }
 
 TEST_F(WaitTest, ReturnsWhenTheWordChanges) {
+    const Patience patience{.spins = 3, .yields = 3};
     if (comm_.rank() == 0) {
-        Wait wait(comm_, {.spins = 3, .yields = 3});
+        Wait wait(comm_, patience);
+        EXPECT_TRUE(wait.is_patient());
         for (int i = 0; i < 20; ++i) wait.pause(*word_, 0);
+        EXPECT_FALSE(wait.is_patient());
         word_->store(7);
         futex_wake_all(*word_);
     } else {
-        wait_until(comm_, *word_, {.spins = 3, .yields = 3}, [](std::uint32_t n) { return n == 7; });
+        wait_until(comm_, *word_, patience, [](std::uint32_t n) { return n == 7; });
+        EXPECT_EQ(word_->load(), 7U);
     }
     barrier();
 }

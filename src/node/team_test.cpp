@@ -35,23 +35,26 @@ TEST(Gate, LetsOneThroughAtATimeAndForgetsNobody) {
     EXPECT_EQ(most_inside, 1);
 }
 
-TEST(Gate, WakesWhoeverSleepsWhenItIsLeft) {
+TEST(Gate, KeepsAllOutUntilItIsLeft) {
+    constexpr int num_threads = 3;
     Gate gate;
     gate.enter({});
-    std::atomic<int> num_passed = 0;
+    std::atomic<int> num_come = 0, num_passed = 0;
     std::vector<std::jthread> sleepers;
-    for (int t = 0; t < 3; ++t) {
+    for (int t = 0; t < num_threads; ++t) {
         sleepers.emplace_back([&] {
+            ++num_come;
             gate.enter({});
             ++num_passed;
             gate.leave();
         });
     }
+    while (num_come < num_threads) std::this_thread::yield();
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
     EXPECT_EQ(num_passed, 0);
     gate.leave();
     sleepers.clear();  // joined: each that leaves wakes the next
-    EXPECT_EQ(num_passed, 3);
+    EXPECT_EQ(num_passed, num_threads);
 }
 
 }  // namespace

@@ -204,14 +204,50 @@ TEST(Region, TravelsAtAnyDepthOfNesting) {
     EXPECT_FALSE(Region::from_words(words).valid());
 }
 
+// Words at random are an invalid region, or a valid one that travels on as it is.
 TEST(Region, RefusesWordsThatNobodyWrote) {
     Random random(5);
+    int num_refused = 0, num_taken = 0;
     for (int i = 0; i < 20000; ++i) {
         std::vector<std::int64_t> words;
         for (std::int64_t n = draw(random, 0, 12); n > 0; --n) words.push_back(draw(random, -3, 6));
         const Region region = Region::from_words(words);
-        if (region.valid() && region.size_bytes() < 100000) (void)walk(region);
+        ++(region.valid() ? num_taken : num_refused);
+        if (!region.valid() || region.size_bytes() >= 100000) continue;
+        std::vector<std::int64_t> again;
+        region.to_words(again);
+        EXPECT_EQ(walk(Region::from_words(again)), walk(region));
     }
+    EXPECT_GT(num_refused, 15000);
+    EXPECT_GT(num_taken, 100);
+}
+
+TEST(Region, RefusesWordsThatAreNoRegion) {
+    const std::int64_t big = std::int64_t{1} << 62;
+    const std::vector<std::vector<std::int64_t>> refused{
+        {},                       // nothing at all; an empty region is the word -1
+        {-2},                     // a broken region
+        {4, 0, 8},                // no kind
+        {0, 0},                   // contiguous without its size
+        {0, 0, -8},               // a negative size
+        {0, big, big},            // beyond 63 bits
+        {0, 0, 8, 0},             // a word too many
+        {1, 0, 3, 8},             // strided without its element
+        {1, 0, -1, 8, 0, 0, 4},   // a negative count
+        {1, 0, 4, big, 0, 0, 8},  // strides beyond 63 bits
+        {1, 0, 3, 8, -2},         // a broken element
+        {2, 0, 2, 0, 4},          // the second of two pieces is missing
+        {2, 0, -1},               // a negative number of pieces
+        {2, 0, big},              // more pieces than words
+        {2, 0, 2, 0, 4, 8, -4},   // a piece of negative length
+        {3, 0, 2, 0, 0, 4},       // the second of two parts is missing
+        {3, 0, big, 0, 0, 4},     // more parts than words
+        {3, 0, 2, 0, 0, 4, -2},   // a broken part
+    };
+    for (const std::vector<std::int64_t>& words : refused)
+        EXPECT_FALSE(Region::from_words(words).valid()) << testing::PrintToString(words);
+    EXPECT_TRUE(Region::from_words(std::vector<std::int64_t>{-1}).valid());
+    EXPECT_TRUE(Region::from_words(std::vector<std::int64_t>{0, 0, 8}).valid());
 }
 
 }  // namespace

@@ -65,7 +65,8 @@ TEST_F(PosixFile, AFullDeviceIsNoSpace) {
     EXPECT_EQ(file.value()->write_at(data, 0).code(), ErrorCode::no_space);
     for (const std::string_view name : {"threads", "uring"}) {
         auto access = make_access(*file.value(), {.name = name});
-        if (!access.ok()) continue;
+        ASSERT_TRUE(access.ok() || name == "uring") << access.status().text();
+        if (!access.ok()) continue;  // no io_uring in this kernel
         Request request{
             .is_write = true, .buffer = data.data(), .extents = {{0, 0, 4096}, {4096, 4096, 4096}}};
         access.value()->submit(request);
@@ -86,7 +87,8 @@ TEST_F(PosixFile, TheSizeLimitIsAnErrorAndNotASignal) {
     EXPECT_EQ(file.value()->preallocate(20'000).code(), ErrorCode::no_space);
     for (const std::string_view name : {"posix", "threads", "uring"}) {
         auto access = make_access(*file.value(), {.name = name});
-        if (!access.ok()) continue;
+        ASSERT_TRUE(access.ok() || name == "uring") << access.status().text();
+        if (!access.ok()) continue;  // no io_uring in this kernel
         Request request{.is_write = true, .buffer = data.data(), .extents = {{0, 0, 16'384}}};
         access.value()->submit(request);
         access.value()->drain();

@@ -238,6 +238,7 @@ TEST(DamagedStore, RefusesANewerVersion) {
 TEST(StoreOnAFailingDisk, KeepsEarlierFlushesWhereverItFails) {
     using storage::FileOperation;
     for (const FileOperation operation : {FileOperation::write, FileOperation::sync, FileOperation::open}) {
+        std::int64_t num_fired = 0;
         for (std::int64_t nth = 1;; ++nth) {
             const StoreFolder folder;
             (void)Store::open(folder.path(), {.schema = "weather"});
@@ -258,6 +259,7 @@ TEST(StoreOnAFailingDisk, KeepsEarlierFlushesWhereverItFails) {
             const bool has_fired = storage::fault_count().has_fired;
             storage::disarm_fault();
             if (!has_fired) break;
+            ++num_fired;
             EXPECT_EQ(code, ErrorCode::no_space);
             EXPECT_NE(folder.code_of([&] {
                 store.archive(key_of(99), field_of(1, 1));
@@ -277,6 +279,7 @@ TEST(StoreOnAFailingDisk, KeepsEarlierFlushesWhereverItFails) {
             EXPECT_TRUE(report.problems.empty() && report.orphans.empty())
                 << nth << ": " << (report.problems.empty() ? report.orphans[0] : report.problems[0]);
         }
+        EXPECT_GT(num_fired, 1) << static_cast<int>(operation);
     }
 }
 

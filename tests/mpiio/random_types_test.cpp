@@ -10,10 +10,8 @@
 namespace hakobi::mpiio_test {
 namespace {
 
-/// "" or what differs. Overlapping types may be left to the MPI library: Open MPI 4.1 gets some of them wrong.
-std::string difference_of(MPI_Datatype type, int count, bool may_be_unknown) {
-    const mpiio::Layout layout = mpiio::layout_of(type);
-    if (!layout.is_known) return may_be_unknown ? "" : "not decoded";
+/// "" or what differs.
+std::string difference_of(MPI_Datatype type, const mpiio::Layout& layout, int count) {
     const Region region = layout.items(count);
     if (region.size_bytes() != size_of(type) * count) return "another size";
     const std::int64_t begin = region.begin_bytes(), end = region.end_bytes();
@@ -32,20 +30,27 @@ std::string difference_of(MPI_Datatype type, int count, bool may_be_unknown) {
     return ours == packed ? "" : "other bytes";
 }
 
+// Types whose bytes overlap may be left to the MPI library: Open MPI 4.1 gets some of them wrong. They are few.
 TEST(RandomTypes, DecodeToWhatMpiPacks) {
-    int num_failed = 0;
-    for (int seed = 0; seed < 3000 && num_failed < 5; ++seed) {
+    constexpr int num_seeds = 3000;
+    int num_failed = 0, num_that_may_overlap = 0, num_left = 0;
+    for (int seed = 0; seed < num_seeds && num_failed < 5; ++seed) {
         Random random(static_cast<std::uint64_t>(seed));
         Types types(random);
         const MPI_Datatype element = types.element();
         const bool may_overlap = random.one_in(2);
         const MPI_Datatype type = random.one_in(2) ? types.memory(element, may_overlap)
                                                    : types.file(element, random.between(0, 2), 3);
-        const std::string difference = difference_of(type, random.between(1, 3), may_overlap);
+        const mpiio::Layout layout = mpiio::layout_of(type);
+        num_that_may_overlap += may_overlap ? 1 : 0;
+        num_left += layout.is_known ? 0 : 1;
+        std::string difference = may_overlap ? "" : "not decoded";
+        if (layout.is_known) difference = difference_of(type, layout, random.between(1, 3));
         if (difference.empty()) continue;
         ++num_failed;
         ADD_FAILURE() << "type of seed " << seed << ": " << difference;
     }
+    EXPECT_LT(num_left, num_that_may_overlap / 10);
 }
 
 }  // namespace

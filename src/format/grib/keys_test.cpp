@@ -81,14 +81,16 @@ void expect_as_eccodes(const MessageBytes& message) {
 }
 
 TEST_F(GribKeys, AreThoseOfEccodesForEverySample) {
-    int num_messages = 0;
+    int num_messages = 0, num_passed_over = 0;
     for (int round = 0; round < 2; ++round) {
         for (const MessageBytes& message : samples()) {
-            if (read_message(message).status().code() == ErrorCode::unsupported) continue;  // several fields
-            expect_as_eccodes(message);
-            ++num_messages;
+            const bool has_several_fields = read_message(message).status().code() == ErrorCode::unsupported;
+            ++(has_several_fields ? num_passed_over : num_messages);
+            if (!has_several_fields) expect_as_eccodes(message);
         }
     }
+    if (num_messages == 0) GTEST_SKIP() << "no samples of ecCodes";
+    EXPECT_LT(num_passed_over, num_messages / 5);
     std::printf("[ INFO     ] %d messages; %lld read, %lld asked of ecCodes\n", num_messages,
                 static_cast<long long>(keyword_counters().num_read),
                 static_cast<long long>(keyword_counters().num_asked));
@@ -123,11 +125,16 @@ MessageBytes vary(const MessageBytes& message, std::mt19937& random) {
 
 TEST_F(GribKeys, AreThoseOfEccodesForVariationsOfSamples) {
     std::mt19937 random(20);
-    for (const MessageBytes& message : samples()) {
+    const std::vector<MessageBytes> all = samples();
+    if (all.empty()) GTEST_SKIP() << "no samples of ecCodes";
+    std::size_t num_varied = 0;
+    for (const MessageBytes& message : all) {
         if (message.size() > 200000 || !read_message(message).ok()) continue;
-        for (int i = 0; i < 12; ++i) expect_as_eccodes(vary(message, random));
+        ++num_varied;
+        for (int i = 0; i < 4; ++i) expect_as_eccodes(vary(message, random));
         if (HasFailure()) break;
     }
+    EXPECT_GT(num_varied, all.size() / 2);
 }
 
 // Level 0 is not read as a number there, and its octets are those that a kind has where they are left out.

@@ -3,6 +3,8 @@
 #include <linux/futex.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+
+#include <cassert>
 #include <climits>
 #include <ctime>
 
@@ -17,6 +19,7 @@ void futex(FutexWord& word, int operation, std::uint32_t value, const timespec* 
 }  // namespace
 
 void futex_wait(FutexWord& word, std::uint32_t value, double timeout_s) {
+    assert(timeout_s >= 0);
     timespec timeout{};
     timeout.tv_sec = static_cast<time_t>(timeout_s);
     timeout.tv_nsec = static_cast<long>((timeout_s - static_cast<double>(timeout.tv_sec)) * 1e9);

@@ -4,12 +4,14 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cassert>
 #include <cerrno>
 #include <utility>
 
 namespace hakobi {
 
 Mapping Mapping::of(std::int64_t bytes, std::int64_t align_bytes, int fd) {
+    assert(bytes > 0);
     const auto page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
     const auto align = std::max(static_cast<std::size_t>(align_bytes), page);
     const std::size_t length = (static_cast<std::size_t>(bytes) + page - 1) / page * page;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cassert>
 #include <cstdint>
 #include <mutex>
 #include <string>
@@ -23,6 +24,7 @@ class Timeline {
     [[nodiscard]] static std::string wanted_path();
 
     void add(const Event& event) {
+        assert(event.row >= 0 && event.start_s <= event.end_s);
         if (!is_on_) return;
         const std::scoped_lock lock(mutex_);
         events_.push_back(event);

@@ -3,6 +3,7 @@
 #include <stdlib.h>  // plain malloc: simulators of MPI replace it, to share what thousands of ranks on one machine hold
 
 #include <algorithm>
+#include <cassert>
 #include <cstring>
 #include <string>
 #include <utility>
@@ -54,6 +55,7 @@ std::int64_t Executor::scratch_bytes() const noexcept {
 }
 
 void Executor::start(const std::byte* input, std::byte* output) {
+    assert(messages_.empty() && "one execution at a time");
     input_ = input;
     output_ = output;
     if (input == output && staging_bytes_ > 0) {
@@ -85,8 +87,9 @@ void Executor::complete(std::span<const int> lanes) {
     // Completion numbers are taken first: advancing a lane makes new requests.
     std::vector<std::size_t> ready;
     for (const int lane : lanes) {
-        if (--progress_[static_cast<std::size_t>(lane)].num_pending == 0)
-            ready.push_back(static_cast<std::size_t>(lane));
+        int& num_pending = progress_[static_cast<std::size_t>(lane)].num_pending;
+        assert(num_pending > 0);
+        if (--num_pending == 0) ready.push_back(static_cast<std::size_t>(lane));
     }
     for (const std::size_t lane : ready) {
         end_round(lane);
@@ -128,6 +131,8 @@ void Executor::end_round(std::size_t lane) {
 }
 
 std::byte* Executor::place(const Slot& slot) const noexcept {
+    assert(slot.offset_bytes >= 0);
+    assert(slot.buffer != Buffer::scratch || slot.offset_bytes <= schedule_.scratch_bytes);
     std::byte* base = slot.buffer == Buffer::scratch ? scratch_.data() : output_;
     if (slot.buffer == Buffer::input)
         base = const_cast<std::byte*>(input_);  // read only: schedules never write there

@@ -1,6 +1,7 @@
 #include "collectives/reduce.hpp"
 
 #include <algorithm>
+#include <cassert>
 #include <complex>
 #include <cstring>
 
@@ -110,6 +111,7 @@ bool is_defined(ElementType type, Reduction reduction) noexcept {
 
 void reduce(ElementType type, Reduction reduction, std::byte* to, std::span<const std::byte* const> operands,
             std::int64_t bytes) {
+    assert(is_defined(type, reduction) && !operands.empty() && bytes % size_of(type) == 0);
     const std::int64_t count = bytes / size_of(type);
     switch (type) {
         case ElementType::float64:

@@ -1,10 +1,12 @@
 #include "collectives/rounds.hpp"
 
+#include <cassert>
 #include <utility>
 
 namespace hakobi::collectives {
 
 Range cut(Range units, int num_parts, int part) noexcept {
+    assert(units.size() >= 0 && part >= 0 && part < num_parts);
     const std::int64_t length = units.size(), each = length / num_parts, rest = length % num_parts;
     const auto begin_of = [&](std::int64_t p) { return units.begin + p * each + (p < rest ? p : rest); };
     return {begin_of(part), begin_of(part + 1)};

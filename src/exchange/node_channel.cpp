@@ -1,5 +1,6 @@
 #include "exchange/node_channel.hpp"
 
+#include <cassert>
 #include <new>
 
 namespace hakobi::exchange {
@@ -31,10 +32,12 @@ Status NodeChannel::create(const Comm& comm, std::int64_t note_bytes, NodeChanne
 }
 
 NodeChannel::Head& NodeChannel::head(int node_rank) const {
+    assert(node_rank >= 0 && node_rank < size_);
     return *reinterpret_cast<Head*>(window_.data() + node_rank * row_bytes_);
 }
 
 FutexWord& NodeChannel::done(int by_node_rank, int to_node_rank) const {
+    assert(by_node_rank >= 0 && by_node_rank < size_ && to_node_rank >= 0 && to_node_rank < size_);
     return reinterpret_cast<FutexWord*>(window_.data() + by_node_rank * row_bytes_ +
                                         sizeof(Head))[to_node_rank];
 }
@@ -44,6 +47,7 @@ std::byte* NodeChannel::note(int node_rank) const {
 }
 
 void NodeChannel::set_ready(std::uint32_t exchange) {
+    assert(!has_come(head(me_).ready, exchange) && "the words only grow");
     head(me_).ready.store(exchange, std::memory_order_release);
 }
 

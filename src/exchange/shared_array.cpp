@@ -56,7 +56,10 @@ void add_use(std::int64_t id) {
 
 void remove_use(std::int64_t id) {
     const std::scoped_lock lock(mutex);
-    if (const auto at = allocations().find(id); at != allocations().end()) --at->second.num_uses;
+    const auto at = allocations().find(id);
+    if (at == allocations().end()) return;
+    assert(at->second.num_uses > 0);
+    --at->second.num_uses;
 }
 
 }  // namespace exchange

@@ -3,6 +3,7 @@
 #include <sys/mman.h>
 
 #include <algorithm>
+#include <cassert>
 #include <string>
 #include <utility>
 #include <vector>
@@ -83,6 +84,7 @@ void NodeWindow::keep(const Comm& comm, NodeWindow& window) {
 // such a file's pages get dirty, they are mapped writable at once.
 void NodeWindow::map_pages(const std::byte* begin, std::int64_t bytes, int part, int num_parts) {
     if (bytes <= 0) return;
+    assert(begin >= data() && begin + bytes <= data() + size_bytes_ && part >= 0 && part < num_parts);
     const auto unit_of = [](const std::byte* at) {
         return reinterpret_cast<std::uintptr_t>(at) / unit_bytes;
     };

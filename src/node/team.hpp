@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cassert>
 #include <cstdint>
 #include <cstring>
 #include <string_view>
@@ -39,6 +40,7 @@ class Team {
     /// wrote to shared memory before is seen by `work`, and what `work` wrote by all ranks after.
     template <class Work>
     void round(Work work) {
+        assert(memory_ != nullptr);
         if (node_rank_ == 0) {
             wait(memory_->arrived, [this](std::uint32_t n) { return n == num_followers_; });
             memory_->arrived.word.store(0, std::memory_order_relaxed);
@@ -97,7 +99,9 @@ class Gate {
         while (word_.exchange(awaited, std::memory_order_acquire) != open) wait.pause(word_, awaited);
     }
     void leave() {
-        if (word_.exchange(open, std::memory_order_release) == awaited) futex_wake_one(word_);
+        const std::uint32_t before = word_.exchange(open, std::memory_order_release);
+        assert(before != open && "a gate is left that nobody has entered");
+        if (before == awaited) futex_wake_one(word_);
     }
 
   private:

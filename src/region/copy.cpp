@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 #include <bit>
+#include <cassert>
 #include <cstring>
 #include <utility>
 
@@ -55,6 +56,7 @@ void move_on(Cursor& cursor, bool is_contiguous, const Runs& runs) {
 // Calls run(file offset, memory offset, runs) for each series of runs that are contiguous on both sides.
 template <class F>
 void for_each_series(Cursor& file, Cursor& memory, std::int64_t stream_end, F run) {
+    assert(file.stream() == memory.stream() && file.stream() <= stream_end);
     while (file.stream() < stream_end) {
         const Cursor::Series from = file.series();
         const Cursor::Series to = memory.series();
@@ -154,6 +156,8 @@ void ByteMarks::set(std::int64_t word, std::uint64_t bits_of_word) {
 }
 
 void ByteMarks::mark(std::int64_t from, std::int64_t length, std::int64_t stride, std::int64_t num) {
+    assert(from >= 0 && length >= 0 && from + length <= num_bytes_);
+    assert(from + (num - 1) * stride >= 0 && from + (num - 1) * stride + length <= num_bytes_);
     std::int64_t word = from / 64;
     std::uint64_t gathered =
         0;  // of that word: an atomic access for each piece would cost more than the copy
@@ -189,6 +193,7 @@ ByteMarks::Run ByteMarks::next_run(std::int64_t from) const {
 void ByteMarks::fill_unmarked(std::byte* buffer, std::int64_t from, std::int64_t length,
                               const std::byte* old) const {
     const std::int64_t to = from + length;
+    assert(from >= 0 && to <= num_bytes_);
     for (std::int64_t at = from; at < to;) {
         const std::int64_t word_end = std::min((at / 64 + 1) * 64, to);
         const std::uint64_t marks =

@@ -11,6 +11,7 @@ Cursor::Cursor(const Region& region) : region_(&region) {
 }
 
 void Cursor::seek(std::int64_t stream_bytes) {
+    assert(stream_bytes >= 0);
     frames_.clear();
     stream_ = stream_bytes;
     remaining_ = 0;
@@ -64,6 +65,7 @@ Cursor::Series Cursor::series() const noexcept {
 }
 
 void Cursor::skip(std::int64_t num) {
+    assert(num >= 1 && num <= series().num);
     stream_ += num * remaining_;
     remaining_ = 0;
     if (num > 1) frames_.back().index += num - 1;

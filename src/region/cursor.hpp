@@ -1,6 +1,6 @@
 #pragma once
 
-#include <array>
+#include <cassert>
 #include <cstdint>
 #include <vector>
 
@@ -31,6 +31,7 @@ class Cursor {
     void skip(std::int64_t num);
     /// Moves forward by `bytes` <= remaining().
     void advance(std::int64_t bytes) {
+        assert(bytes >= 0 && bytes <= remaining_);
         offset_ += bytes;
         stream_ += bytes;
         remaining_ -= bytes;

@@ -3,6 +3,7 @@
 #include <sys/mman.h>
 
 #include <algorithm>
+#include <cassert>
 #include <cstring>
 
 #include "base/clock.hpp"
@@ -111,6 +112,7 @@ Status DataStream::next_buffer() {
         counters_.wait_s += now_s() - begin_s;
     }
     if (!status_.ok()) return status_;
+    assert(current_ == nullptr && found->submitted_bytes == found->filled_bytes);
     current_ = &*found;
     current_->is_current = true;
     // Memory and file begin at the same place in a block, as direct writes want it.
@@ -122,6 +124,7 @@ Status DataStream::next_buffer() {
 
 /// Hands the buffer's bytes up to `until_bytes` to the I/O threads; at its end it is no longer the current one.
 void DataStream::submit(Buffer& buffer, std::int64_t until_bytes) {
+    assert(until_bytes <= buffer.filled_bytes && buffer.filled_bytes <= buffer.memory.size_bytes());
     std::unique_lock lock(mutex_);
     if (buffer.filled_bytes == buffer.memory.size_bytes()) buffer.is_current = false;
     if (until_bytes <= buffer.submitted_bytes) return;
@@ -154,6 +157,7 @@ void DataStream::finish(Piece& piece) {
     status_.keep_first(piece.request.status);
     ++counters_.num_data_writes;
     counters_.data_write_s += piece.request.end_s - piece.request.start_s;
+    assert(piece.buffer->num_in_flight > 0 && num_in_flight_ > 0);
     --piece.buffer->num_in_flight;
     --num_in_flight_;
     idle_.emplace_back(&piece);

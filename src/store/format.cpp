@@ -1,6 +1,7 @@
 #include "store/format.hpp"
 
 #include <algorithm>
+#include <cassert>
 #include <cstring>
 
 #include "store/checksum.hpp"
@@ -326,6 +327,7 @@ std::vector<std::byte> encode_wipe(const std::vector<Wiped>& wiped) {
         packer.put(file.offsets.size());
         std::int64_t before = 0;
         for (const std::int64_t offset : file.offsets) {
+            assert(offset >= before);
             packer.put(static_cast<std::uint64_t>(offset - before));
             before = offset;
         }

@@ -2,6 +2,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cassert>
 #include <iterator>
 #include <map>
 #include <set>
@@ -25,6 +26,7 @@ constexpr std::int64_t block_bytes = 4096;
 /// Gives the blocks back that lie wholly within removed fields. Where the file system cannot, the space stays taken until
 /// all fields of the file are gone.
 void give_back(const std::string& path, const std::vector<std::pair<std::int64_t, std::int64_t>>& extents) {
+    assert(std::ranges::is_sorted(extents));
     const Descriptor file(::open(path.c_str(), O_RDWR | O_CLOEXEC));
     if (file.get() < 0) return;
     for (std::size_t i = 0; i < extents.size();) {

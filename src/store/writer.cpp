@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cassert>
 #include <cerrno>
 #include <cstdio>
 
@@ -132,6 +133,7 @@ IndexFile::IndexFile(const Folder& folder, std::string_view writer, bool sync, K
 
 Status IndexFile::append(std::span<Record> records, bool sync) {
     std::vector<std::byte> bytes;
+    assert(!records.empty());
     std::int64_t stamp_ns = stamp_ns_;
     std::uint64_t sequence = sequence_;
     for (Record& record : records) {
@@ -243,6 +245,8 @@ void Writer::flush() {
     counters_.sync_s += synced_s - begin_s + now_s() - append_s;
     counters_.index_bytes += index_->end_bytes() - index_before;
     ++counters_.num_flushes;
+    // What `close` cuts off behind it belongs to no field.
+    assert(batches_.back().data_end_bytes == data_->end_bytes() && data_->end_bytes() >= committed_bytes_);
     committed_bytes_ = data_->end_bytes();
     batches_.clear();
 }

@@ -118,6 +118,15 @@ def test_tests_are_configured_when_more_than_the_programs_is_built(tmp_path: Pat
     assert not any(call.startswith("cmake") for call in build(tmp_path, "programs"))
 
 
+def test_a_folder_of_another_preset_is_configured_anew(tmp_path: Path) -> None:
+    assert not any(call.startswith("cmake") for call in build(tmp_path)[1:])
+    made = build(tmp_path, "--preset=dev", "all")
+    assert made[0].startswith("cmake --preset dev -B build/openmpi --fresh -DHAKOBI_MPI=openmpi")
+    assert made[-1] == "ninja -C build/openmpi all"
+    assert not any(call.startswith("cmake") for call in build(tmp_path, "--preset=dev"))
+    assert build(tmp_path)[0].startswith("cmake --preset openmpi -B build/openmpi --fresh")
+
+
 def test_a_python_too_old_is_named_with_the_ways_to_a_newer_one(tmp_path: Path) -> None:
     old = 'case "$*" in -V) echo Python 3.9.2;; *) exit 1;; esac'
     done = setup(tmp_path, "", python3=old)

@@ -192,6 +192,7 @@ def test_controls_have_names_and_contrast(page: browsers.Browser) -> None:
     assert ratio > 4.5
 
 
+@pytest.mark.long
 def test_the_benchmark_tells_how_soon_there_is_a_picture(hakobi: Callable[..., Result], tmp_path: Path) -> None:
     out = tmp_path / "records.jsonl"
     words = ["bench", "post", "--size", "2M", "--rounds", 1, "--viewers", 1, "--link", "loopback", "--threads", 1]
@@ -208,6 +209,7 @@ def test_the_benchmark_tells_how_soon_there_is_a_picture(hakobi: Callable[..., R
 BENCHES = Path(__file__).resolve().parents[2] / "lab" / "post"
 
 
+@pytest.mark.long
 def test_a_comparison_times_what_is_on_the_screen(tmp_path: Path) -> None:
     """With the one contender that is always there."""
     out = tmp_path / "f.jsonl"

@@ -128,6 +128,7 @@ def _expect_an_error_where_there_is_no_room(bed: testbed.Testbed) -> None:
     assert done is None or (done.status != 0 and "No space left on device" in done.stderr), done.stderr
 
 
+@pytest.mark.long
 @pytest.mark.timeout(300)
 def test_two_nodes_keep_what_they_write_and_nothing_is_left() -> None:
     """On real NFS clients, also when whoever made the testbed is killed."""

@@ -13,10 +13,11 @@ BUILD := build/$(HAKOBI_MPI)
 PYTHON := .venv/bin/python
 # Tests that start MPI programs wait more than they compute with Open MPI, and keep both cores with MPICH (PROCESSORS).
 CTEST_FLAGS := --output-on-failure --no-tests=error --schedule-random -j $(if $(filter mpich,$(HAKOBI_MPI)),2,3)
-# Of Python's tests those that start programs under MPI (marker programs) run for each library, the others with Open MPI. Two
-# at a time, a file's tests in one process, since they share what is slow to begin.
+# Of Python's tests those that start programs under MPI run for each library, the others with Open MPI (pyproject.toml has the
+# markers). Two files at a time, a file's tests in one process, since they share what is slow to begin.
 PYTEST_FLAGS := -q --durations=10 -n 2 --dist loadfile
-NOT_LONG := $(if $(filter mpich,$(HAKOBI_MPI)),programs and )not long
+NOT_LONG := $(if $(filter mpich,$(HAKOBI_MPI)),programs and not once and )not long
+LONG := $(if $(filter mpich,$(HAKOBI_MPI)),programs and (once or long),long)
 # What Open MPI takes on one machine in the end: without the look for networks a program starts 0.2 s sooner.
 test-cpp test-python nightly: export OMPI_MCA_pml ?= ob1
 
@@ -69,7 +70,7 @@ nightly: build ## sanitizers, the library alone, long sweeps, FUZZ_S seconds of 
 	@for preset in asan tsan bare; do tools/build $$preset; done
 	@for preset in asan tsan; do ctest --test-dir build/$$preset $(CTEST_FLAGS) -LE long; done
 	@HAKOBI_CASES=1000 ctest --test-dir $(BUILD) $(CTEST_FLAGS) -L long
-	@$(PYTHON) -m pytest $(PYTEST_FLAGS) -m long
+	@$(PYTHON) -m pytest $(PYTEST_FLAGS) -m "$(LONG)"
 	@tests/store/kills $(HAKOBI_MPI) 200
 	@tests/store/rounds $(HAKOBI_MPI) 1000
 	@HAKOBI_ENDINGS=200 HAKOBI_SEED=$$RANDOM $(PYTHON) -m pytest -q tests/python/test_endings.py

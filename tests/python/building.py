@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import atexit
+import functools
 import re
 import shutil
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -29,12 +32,24 @@ def mpi_flags() -> list[str]:
 
 
 def build(language: str, text: str, program: Path) -> Path:
-    """`program`, made of a source's text beside it; for Python the source itself."""
+    """`program`, made of a source's text in its folder; for Python the source itself."""
     source = program.with_suffix(SUFFIXES[language])
     source.write_text(text.replace("#!/usr/bin/env python3", f"#!{sys.executable}"))
     if language == "python":
         source.chmod(0o755)
         return source
+    program.unlink(missing_ok=True)
+    program.symlink_to(compiled(language, text))
+    return program
+
+
+@functools.cache
+def compiled(language: str, text: str) -> Path:
+    """A program of that text, which the tests of a process share."""
+    folder = Path(tempfile.mkdtemp(prefix="hakobi-built-"))
+    atexit.register(shutil.rmtree, folder)
+    source = folder / f"program{SUFFIXES[language]}"
+    source.write_text(text)
     library = [f"-L{BUILD}/lib", f"-Wl,-rpath,{BUILD}/lib"]
     if language == "cpp":
         include = [f"-I{ROOT}/include"]
@@ -45,5 +60,5 @@ def build(language: str, text: str, program: Path) -> Path:
             pytest.skip("no Fortran")
         modules = f"-I{BUILD}/fortran/modules"
         command = [compiler, source.name, modules, *library, "-lhakobi_fortran", "-lhakobi"]
-    subprocess.run([*command, "-O2", "-o", program.name], cwd=program.parent, check=True, timeout=100)
-    return program
+    subprocess.run([*command, "-O1", "-o", "program"], cwd=folder, check=True, timeout=100)
+    return folder / "program"

@@ -17,7 +17,7 @@ from hakobi import launch, programs
 from hakobi.programs import Program
 from running import run_python
 
-pytestmark = pytest.mark.programs
+pytestmark = [pytest.mark.programs, pytest.mark.once]
 
 FLAVOUR = programs.flavour()
 

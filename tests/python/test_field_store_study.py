@@ -27,6 +27,7 @@ def test_options_are_pairs_and_strides_end_at_the_ranks() -> None:
 
 
 @pytest.mark.programs
+@pytest.mark.once
 def test_prints_every_table_and_writes_its_report(hakobi: Command) -> None:
     try:
         programs.find("hakobi-weather")

@@ -116,6 +116,7 @@ def test_the_solver_is_restarted_after_a_kill(heat: Path, tmp_path: Path) -> Non
 
 @needs_build
 @pytest.mark.programs
+@pytest.mark.once
 def test_the_three_languages_write_the_same_bytes_and_the_plain_programs_print_the_same(
     tmp_path: Path, mpi4py_environment: dict[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -130,12 +131,13 @@ def test_the_three_languages_write_the_same_bytes_and_the_plain_programs_print_t
         said.add(run(plain, "--steps", "4", ranks=3))
     assert len(said) == len(written) == 1
     # The page's own figure, by the fastest.
-    build("cpp", source("plain", "cpp"), tmp_path / "plain")
-    assert f"`{run(tmp_path / 'plain', ranks=2)}`" in PAGE
+    plain = build("cpp", source("plain", "cpp"), tmp_path / "plain")
+    assert f"`{run(plain, ranks=2)}`" in PAGE
 
 
 @needs_build
 @pytest.mark.programs
+@pytest.mark.once
 @pytest.mark.parametrize("heat", ["cpp"], indirect=True)
 def test_the_solver_is_studied_as_the_page_says(hakobi: Callable[..., Result], heat: Path, tmp_path: Path) -> None:
     command = re.search(r"^hakobi (study .*)$", PAGE, re.MULTILINE)

@@ -16,7 +16,7 @@ import pytest
 from hakobi import programs
 from running import run_python
 
-pytestmark = pytest.mark.programs
+pytestmark = [pytest.mark.programs, pytest.mark.once]
 
 ROOT = Path(__file__).resolve().parents[2]
 if not (ROOT / "build" / programs.flavour() / "lib" / "libhakobi.so").is_file():

@@ -16,7 +16,8 @@ ROOT = Path(__file__).resolve().parents[2]
 FLAVOUR = programs.flavour()
 DROP_IN = ROOT / "build" / FLAVOUR / "lib" / "libhakobi_mpiio.so"
 #: MPICH spins while it waits: no more ranks than cores.
-RANKS = [1, 2, 3] if FLAVOUR == "openmpi" else [1, 2]
+MOST_RANKS = 3 if FLAVOUR == "openmpi" else 2
+RANKS = [pytest.param(n, marks=[] if n == 2 else pytest.mark.long) for n in range(1, MOST_RANKS + 1)]
 
 pytestmark = [
     pytest.mark.programs,

@@ -18,6 +18,7 @@ CODE = dict(re.findall(r"```(cpp|fortran|python)\n(.*?)```", PAGE, re.DOTALL))
 
 @needs_build
 @pytest.mark.programs
+@pytest.mark.once
 @pytest.mark.parametrize("language", ["cpp", "fortran", "python"])
 def test_the_pages_program_is_studied(
     hakobi: Callable[..., Result], tmp_path: Path, language: str, request: pytest.FixtureRequest
@@ -71,6 +72,7 @@ def test_wrong_input_is_one_line(hakobi: Callable[..., Result], options: tuple[s
 
 @needs_build
 @pytest.mark.programs
+@pytest.mark.once
 def test_a_modelled_storage_is_slow_and_hidden_output_is_not(hakobi: Callable[..., Result], tmp_path: Path) -> None:
     if not (BUILD / "bin" / "hakobi-tsunami").exists():
         pytest.skip("hakobi-tsunami is not built")

@@ -224,6 +224,7 @@ def test_a_comparison_times_what_is_on_the_screen(tmp_path: Path) -> None:
 
 
 @pytest.mark.programs
+@pytest.mark.once
 def test_steps_of_a_run_are_seen_while_it_goes_on(tmp_path: Path) -> None:
     words = ["--folder", tmp_path, "--link", "loopback", "--rounds", "1"]
     words += ["--", "--resolution", "20", "--steps-out", "3"]

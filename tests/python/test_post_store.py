@@ -19,6 +19,7 @@ from posting import decode_tile, served
 SAMPLES = Path("/usr/share/eccodes/samples")
 pytestmark = [
     pytest.mark.programs,
+    pytest.mark.once,
     pytest.mark.skipif(not SAMPLES.is_dir(), reason="ecCodes' samples are not installed"),
 ]
 

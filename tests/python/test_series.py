@@ -18,7 +18,7 @@ import hakobi
 from hakobi import programs
 from running import run_python
 
-pytestmark = pytest.mark.programs
+pytestmark = [pytest.mark.programs, pytest.mark.once]
 
 ROOT = Path(__file__).resolve().parents[2]
 FLAVOUR = programs.flavour()

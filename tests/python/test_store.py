@@ -16,7 +16,7 @@ from hakobi.cli import run
 from hakobi.errors import FormatError, HakobiError, InputError, StorageError
 from hakobi.store import Store
 
-pytestmark = pytest.mark.programs
+pytestmark = [pytest.mark.programs, pytest.mark.once]
 
 ROOT = Path(__file__).resolve().parents[2]
 BUILD = ROOT / "build" / programs.flavour()

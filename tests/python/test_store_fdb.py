@@ -14,7 +14,7 @@ import pytest
 from hakobi import ecmwf, programs
 from hakobi.cli import run
 
-pytestmark = pytest.mark.programs
+pytestmark = [pytest.mark.programs, pytest.mark.once]
 
 ROOT = Path(__file__).resolve().parents[2]
 BUILD = ROOT / "build" / programs.flavour() / "bin"

@@ -47,6 +47,7 @@ def test_refuses_what_is_no_work(text: str) -> None:
 
 
 @pytest.mark.programs
+@pytest.mark.once
 @pytest.mark.timeout(240)
 def test_is_near_the_bound_and_faster_than_stock_algorithms_on_512_simulated_nodes(hakobi: Command) -> None:
     if shutil.which("smpirun") is None:

@@ -32,6 +32,7 @@ def tool() -> ModuleType:
 
 
 @pytest.mark.programs
+@pytest.mark.once
 @pytest.mark.skipif(not (BUILD / drop_in.LIBRARY).is_file(), reason="the drop-in is not built")
 def test_the_wheel_runs_a_program_from_where_it_is_installed(tmp_path: Path) -> None:
     libraries = tmp_path / "libraries"

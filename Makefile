@@ -26,7 +26,7 @@ SHELL := /bin/bash
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
 
-.PHONY: all setup build programs demo test test-cpp test-python test-fuzz fuzz nightly check format install lab clean help
+.PHONY: all setup build programs demo test test-cpp test-python fuzz nightly check format install lab clean help
 all: build
 
 help: ## list the targets
@@ -49,7 +49,7 @@ demo: ## run the tsunami by several output methods, print the table, write the r
 	@tools/build $(HAKOBI_MPI) demonstration
 	@.venv/bin/hakobi demo
 
-test: test-cpp test-python test-fuzz ## build, then run every test
+test: test-cpp test-python ## build, then run every test
 
 test-cpp: build ## the tests that CTest knows
 	@ctest --test-dir $(BUILD) $(CTEST_FLAGS) -LE long
@@ -57,16 +57,10 @@ test-cpp: build ## the tests that CTest knows
 test-python: build ## the tests of the Python package
 	@$(PYTHON) -m pytest $(PYTEST_FLAGS) -m "$(NOT_LONG)"
 
-# The readers know nothing of MPI: once is enough where the tests run for both libraries.
-test-fuzz: setup ## the readers of foreign bytes under a fuzzer, briefly (with Open MPI only)
-ifeq ($(HAKOBI_MPI),openmpi)
-	@tools/fuzz --seconds $(or $(FUZZ_S),5)
-endif
-
-fuzz: setup ## the same for FUZZ_S seconds each (default 60); tools/fuzz --help says more
+fuzz: setup ## the readers of foreign bytes under a fuzzer, FUZZ_S seconds each (default 60); tools/fuzz --help says more
 	@tools/fuzz --seconds $(or $(FUZZ_S),60)
 
-nightly: build ## sanitizers, the library alone, long sweeps, FUZZ_S seconds of fuzzing a reader (default 600)
+nightly: lab ## sanitizers, the library alone, long sweeps, FUZZ_S seconds of fuzzing a reader (default 600)
 	@for preset in asan tsan bare; do tools/build $$preset; done
 	@for preset in asan tsan; do ctest --test-dir build/$$preset $(CTEST_FLAGS) -LE long; done
 	@HAKOBI_CASES=1000 ctest --test-dir $(BUILD) $(CTEST_FLAGS) -L long

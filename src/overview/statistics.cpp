@@ -148,7 +148,7 @@ std::string json(double value) {
 std::string json(const std::string& text) {
     std::string result = "\"";
     const auto escape = [&](unsigned unit) {
-        std::array<char, 8> buffer{};
+        std::array<char, 16> buffer{};
         std::snprintf(buffer.data(), buffer.size(), "\\u%04x", unit);
         result += buffer.data();
     };

@@ -77,7 +77,6 @@ struct SharedArray::Impl {
         if (at->second.num_uses > 0) {
             std::fprintf(stderr,
                          "hakobi: memory of allocate_shared is freed while an exchange on it is under way\n");
-            assert(at->second.num_uses == 0 && "a SharedArray is freed while an exchange on it is under way");
             new node::NodeWindow(std::move(window));  // others still copy from it: it stays
         }
         exchange::allocations().erase(at);

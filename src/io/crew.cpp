@@ -34,7 +34,7 @@ Crew& Crew::of(const Comm& comm) {
 }
 
 Status Crew::set_up(const Comm& comm, const Wishes& wishes, const Aggregators& aggregators,
-                    storage::File* file, const CoreSet& cores) {
+                    const CoreSet& cores) {
     const bool is_as_wished = is_set_up() && wishes_.aggregators == wishes.aggregators &&
                               wishes_.cb_bytes == wishes.cb_bytes && wishes_.depth >= wishes.depth &&
                               wishes_.access == wishes.access && wishes_.io_threads == wishes.io_threads;
@@ -66,7 +66,7 @@ Status Crew::set_up(const Comm& comm, const Wishes& wishes, const Aggregators& a
     if (aggregators.my_domain >= 0) {
         const int local = aggregators.local_index[static_cast<std::size_t>(aggregators.my_domain)];
         local_ = static_cast<std::size_t>(local);
-        failed = start_pipeline(*file);
+        failed = start_pipeline();
     }
     if (has_staging && comm.node_rank() == 0) {
         new (buffers_.staging) AggregatorState{};
@@ -81,7 +81,7 @@ Status Crew::set_up(const Comm& comm, const Wishes& wishes, const Aggregators& a
     return failed;
 }
 
-storage::AccessOptions Crew::access_options(const storage::File& file) const {
+storage::AccessOptions Crew::access_options() const {
     storage::AccessOptions options;
     options.name = wishes_.access;
     options.num_threads = wishes_.io_threads;
@@ -94,9 +94,9 @@ storage::AccessOptions Crew::access_options(const storage::File& file) const {
     return options;
 }
 
-Status Crew::start_pipeline(storage::File& file) {
+Status Crew::start_pipeline() {
     new (buffers_.aggregators[local_]) AggregatorState{};
-    auto access = storage::make_access(access_options(file));
+    auto access = storage::make_access(access_options());
     if (!access.ok()) return access.status();
     const Pipeline::Memory memory{buffers_.aggregators[local_], buffers_.buffers[local_],
                                   buffers_.marks[local_], buffers_.cb_bytes, buffers_.depth};

@@ -51,9 +51,9 @@ class Crew final : public mpi::Attachment {
         int io_threads = 0;
     };
     /// Makes the crew what `wishes` say; at once where it is. Else collective over `comm`: waits for what the old
-    /// buffers still hold, and returns the same on every rank. `file`: this rank's, when it aggregates. `cores`: where any
+    /// buffers still hold, and returns the same on every rank. `cores`: where any
     /// rank of the node may run.
-    Status set_up(const Comm& comm, const Wishes& wishes, const Aggregators& aggregators, storage::File* file,
+    Status set_up(const Comm& comm, const Wishes& wishes, const Aggregators& aggregators,
                   const CoreSet& cores);
     [[nodiscard]] bool is_set_up() const { return window_.data() != nullptr; }
 
@@ -74,8 +74,8 @@ class Crew final : public mpi::Attachment {
     void free() override;
 
   private:
-    Status start_pipeline(storage::File& file);
-    [[nodiscard]] storage::AccessOptions access_options(const storage::File& file) const;
+    Status start_pipeline();
+    [[nodiscard]] storage::AccessOptions access_options() const;
     /// Ends the threads of all crews of the process when MPI_Finalize begins: it may take memory away that MPI has given.
     /// Local.
     class EndAtFinalize;

@@ -61,7 +61,7 @@ Status TwoPhase::set_up_buffers(bool is_hidden) {
         wishes.depth = static_cast<int>(std::clamp<std::int64_t>(budgeted, options_.depth, max_depth));
     }
     const double start_s = now_s();
-    Status status = crew_->set_up(comm_, wishes, aggregators_, file_.get(), control_.cores());
+    Status status = crew_->set_up(comm_, wishes, aggregators_, control_.cores());
     account_.timeline.add({"set up buffers", 0, start_s, now_s()});
     is_usable_ = status.ok();
     return status;

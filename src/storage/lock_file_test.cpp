@@ -31,7 +31,7 @@ extern "C" __attribute__((visibility("default"))) int fcntl64(int descriptor, in
     }
     return static_cast<int>(syscall(SYS_fcntl, descriptor, command, argument));
 }
-extern "C" __attribute__((visibility("default"), alias("fcntl64"))) int fcntl(int, int, ...);
+extern "C" __attribute__((visibility("default"), alias("fcntl64"), nothrow)) int fcntl(int, int, ...);
 
 namespace hakobi::storage {
 namespace {

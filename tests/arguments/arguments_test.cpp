@@ -70,18 +70,18 @@ struct HaloArguments {
 Row halo(std::string name, const std::function<void(HaloArguments&)>& spoil) {
     return {"halo_" + name, [=](const Comm& comm, bool is_bad) {
                 std::vector<double> values(6 * 6);
-                HaloArguments all{{{4, 4}, {{1, 1}, {1, 1}}, {comm.size(), 1}, {true, true}}, {}, {}};
-                all.field = HaloField::dense(values.data(), all.grid, sizeof(double));
-                if (is_bad) spoil(all);
-                (void)Halo::plan(comm, all.grid, {&all.field, 1}, all.options);
+                HaloArguments one{{{4, 4}, {{1, 1}, {1, 1}}, {comm.size(), 1}, {true, true}}, {}, {}};
+                one.field = HaloField::dense(values.data(), one.grid, sizeof(double));
+                if (is_bad) spoil(one);
+                (void)Halo::plan(comm, one.grid, {&one.field, 1}, one.options);
             }};
 }
 /// The field's layout follows the grid, as a program's would.
 Row dense_halo(std::string name, const std::function<void(HaloGrid&)>& spoil) {
-    return halo("dense_" + name, [=](HaloArguments& all) {
-        void* const first = all.field.data;
-        spoil(all.grid);
-        all.field = HaloField::dense(first, all.grid, sizeof(double));
+    return halo("dense_" + name, [=](HaloArguments& one) {
+        void* const first = one.field.data;
+        spoil(one.grid);
+        one.field = HaloField::dense(first, one.grid, sizeof(double));
     });
 }
 
@@ -130,25 +130,25 @@ std::vector<Row> rows() {
                    o.shape = {NetworkShape::Wiring::nodes, std::vector<int>(9, 1)};
                }),
         create("no_bandwidth", [](auto& o) { o.costs.bandwidth_bytes_s = 0; }),
-        halo("negative_extent", [](auto& all) { all.grid.extents[0] = -1; }),
-        halo("largest_extent", [](auto& all) { all.grid.extents[0] = largest; }),
-        halo("largest_ghosts", [](auto& all) { all.grid.ghosts[1].high = largest; }),
-        halo("smallest_ghosts", [](auto& all) { all.grid.ghosts[0].low = smallest; }),
-        halo("missing_ghosts", [](auto& all) { all.grid.ghosts.pop_back(); }),
+        halo("negative_extent", [](auto& one) { one.grid.extents[0] = -1; }),
+        halo("largest_extent", [](auto& one) { one.grid.extents[0] = largest; }),
+        halo("largest_ghosts", [](auto& one) { one.grid.ghosts[1].high = largest; }),
+        halo("smallest_ghosts", [](auto& one) { one.grid.ghosts[0].low = smallest; }),
+        halo("missing_ghosts", [](auto& one) { one.grid.ghosts.pop_back(); }),
         halo("too_many_ranks",
-             [](auto& all) {
-                 all.grid.ranks = {1 << 30, 1 << 30};
+             [](auto& one) {
+                 one.grid.ranks = {1 << 30, 1 << 30};
              }),
-        halo("smallest_stride", [](auto& all) { all.field.strides_bytes[0] = smallest; }),
-        halo("largest_stride", [](auto& all) { all.field.strides_bytes[1] = largest; }),
-        halo("missing_stride", [](auto& all) { all.field.strides_bytes.pop_back(); }),
-        halo("largest_component_stride", [](auto& all) { all.field.component_stride_bytes = largest; }),
-        halo("largest_element", [](auto& all) { all.field.element_bytes = largest; }),
-        halo("largest_components", [](auto& all) { all.field.num_components = largest; }),
+        halo("smallest_stride", [](auto& one) { one.field.strides_bytes[0] = smallest; }),
+        halo("largest_stride", [](auto& one) { one.field.strides_bytes[1] = largest; }),
+        halo("missing_stride", [](auto& one) { one.field.strides_bytes.pop_back(); }),
+        halo("largest_component_stride", [](auto& one) { one.field.component_stride_bytes = largest; }),
+        halo("largest_element", [](auto& one) { one.field.element_bytes = largest; }),
+        halo("largest_components", [](auto& one) { one.field.num_components = largest; }),
         halo("endless_timeout",
-             [](auto& all) { all.options.timeout_s = std::numeric_limits<double>::infinity(); }),
+             [](auto& one) { one.options.timeout_s = std::numeric_limits<double>::infinity(); }),
         halo("timeout_that_is_no_number",
-             [](auto& all) { all.options.timeout_s = std::numeric_limits<double>::quiet_NaN(); }),
+             [](auto& one) { one.options.timeout_s = std::numeric_limits<double>::quiet_NaN(); }),
         dense_halo("largest_extent", [](auto& grid) { grid.extents[1] = largest; }),
         dense_halo("large_extents",
                    [](auto& grid) {
@@ -248,8 +248,8 @@ TEST_P(BadArguments, AreTheSameErrorOnAllRanks) {
     comm.free();
 }
 
-INSTANTIATE_TEST_SUITE_P(Calls, BadArguments, testing::ValuesIn(rows()), [](const auto& info) {
-    std::string name = info.param.name;
+INSTANTIATE_TEST_SUITE_P(Calls, BadArguments, testing::ValuesIn(rows()), [](const auto& test) {
+    std::string name = test.param.name;
     for (char& letter : name)
         if (std::isalnum(static_cast<unsigned char>(letter)) == 0) letter = '_';
     return name;

@@ -13,6 +13,7 @@ import pytest
 from hakobi.errors import FormatError, InputError
 from hakobi.post.catalogue import Catalogue, Steps, identifier
 from hakobi.post.grib_grid import grid_of
+from hakobi.post.grib_names import Words, words_of
 from hakobi.store import open_store
 from posting import decode_tile, served
 
@@ -61,6 +62,8 @@ def test_a_store_is_shown_and_followed(tmp_path: Path) -> None:
         [field] = step["fields"]
         assert (field["name"], field["shape"]) == ("t", [64, 128])
         assert step["label"] == "date 20100912, time 1200, step 0"
+        assert (field["long_name"], field["units"]) == ("Temperature", "K")
+        assert (step["times"], step["time_units"]) == ([1284292800.0], "seconds since 1970-01-01 00:00:00")
         assert [a["kind"] for a in step["axes"].values()] == ["lat", "lon"]
         path = f"/tile/{series['id']}/0.0/{step['version']}/{identifier('t')}/0/0/0/0/0"
         status, _, tile = client.get(path)
@@ -70,6 +73,13 @@ def test_a_store_is_shown_and_followed(tmp_path: Path) -> None:
         step = client.json(f"/api/{series['id']}/0.0")
         names = [f["name"] for s in (step, client.json(f"/api/{series['id']}/1.0")) for f in s["fields"]]
         assert len(names) == 2
+
+
+def test_names_units_and_valid_times_of_messages() -> None:
+    assert words_of(message("reduced_gg_pl_32_grib2")) == Words("Temperature", "K", 1284292800.0)
+    assert words_of(message("regular_ll_sfc_grib1")).units
+    assert words_of(b"GRIB") == Words()
+    assert words_of(message("GRIB2")[:60]) == Words()
 
 
 def test_a_store_may_be_damaged_and_deleted_under_a_viewer(tmp_path: Path) -> None:

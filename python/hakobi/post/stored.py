@@ -15,6 +15,7 @@ import numpy as np
 
 from hakobi.errors import FormatError, HakobiError
 from hakobi.post.grib_grid import Grid, grid_of
+from hakobi.post.grib_names import EPOCH, words_of
 from hakobi.post.source import MOST_FIELDS, Array, Axis, Box, Field, Found, Step
 
 #: What makes a folder a store.
@@ -119,11 +120,13 @@ class StoredStep(Step):
         for name, place, entry in archive.fields(number):
             identity.append(f"{name} {entry.path} {entry.offset} {entry.length} {entry.checksum}")
             try:
-                field, grid = _field(archive, name, place, entry)
+                field, grid, valid_s = _field(archive, name, place, entry)
             except HakobiError as error:
                 found.left_out[name] = str(error)
                 continue
             found.fields[name] = field
+            if valid_s is not None and not found.times:
+                found.times, found.time_units = (valid_s,), EPOCH
             self._places[name] = (place, identity[-1], grid)
         self._identity = identity
         super().__init__(archive.folder, found, -1, ())
@@ -164,19 +167,22 @@ class StoredStep(Step):
         return sum(field.num_bytes for field in self.fields.values())
 
 
-def _field(archive: Archive, name: str, place: int, entry: Any) -> tuple[Field, Grid | None]:
+def _field(archive: Archive, name: str, place: int, entry: Any) -> tuple[Field, Grid | None, float | None]:
+    """With the grid of a GRIB message, and when it is valid."""
     from hakobi.store.arrays import array_form
 
     if entry.form == "grib":
-        grid = grid_of(archive.bytes_of(place))
+        message = archive.bytes_of(place)
+        grid, words = grid_of(message), words_of(message)
         latitudes, longitudes = (tuple(float(v) for v in a) for a in (grid.latitudes, grid.longitudes))
         axes: tuple[Axis, ...] = (
             Axis("latitude", len(latitudes), latitudes, "degrees_north", "lat"),
             Axis("longitude", len(longitudes), longitudes, "degrees_east", "lon"),
         )
-        return Field(name, axes, 0, np.dtype(np.float64)), grid
+        long_name = " ".join([words.name, *name.split(" ")[1:]]) if words.name else ""
+        return Field(name, axes, 0, np.dtype(np.float64), words.units, long_name), grid, words.valid_s
     dtype, shape = array_form(entry.form)
     if not 2 <= len(shape) <= 3 or 0 in shape:
         raise FormatError("it does not have two or three dimensions")
     axes = tuple(Axis("zyx"[d - len(shape)], size) for d, size in enumerate(shape))
-    return Field(name, axes, 0, dtype), None
+    return Field(name, axes, 0, dtype), None, None

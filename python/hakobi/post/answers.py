@@ -13,7 +13,7 @@ from hakobi.post.catalogue import OpenStep, Series, Steps, identifier
 from hakobi.post.mesh import MeshField
 from hakobi.post.pyramid import levels_of as levels_of
 from hakobi.post.reduction import statistics_of
-from hakobi.post.source import Axis, Field
+from hakobi.post.source import Axis, Field, default_field
 
 _WHOLE_BYTES = 16 << 20
 #: A chunk is unpacked whole, and HDF5 holds it packed beside it.
@@ -61,6 +61,7 @@ def describe_step(opened: OpenStep) -> dict[str, Any]:
                 "num_levels": len(levels_of(field.shape)) if len(field.shape) > 1 else 0,
                 "num_bytes": field.num_bytes,
                 "has_overview": has_overview,
+                "is_on_map": field.on_map is not None,
                 **({"location": field.location, "dataset": field.dataset} if isinstance(field, MeshField) else {}),
             }
         )
@@ -74,6 +75,7 @@ def describe_step(opened: OpenStep) -> dict[str, Any]:
         "calendar": step.found.calendar,
         "axes": axes,
         "fields": fields,
+        "default": first.name if (first := default_field(step)) else "",
         "left_out": step.left_out,
         "kind": step.found.kind,
         "label": step.found.label,

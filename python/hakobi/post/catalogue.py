@@ -271,8 +271,11 @@ class Steps:
 
 
 def _fits(overview: Overview, step: Step) -> bool:
-    for name, found in overview.fields.items():
+    for name, found in list(overview.fields.items()):
         this = step.fields.get(name)
+        if this is not None and this.on_map is not None:  # an overview is of the field's own cells
+            del overview.fields[name]
+            continue
         if this is None or len(found.shards) != max(1, this.num_times):
             return False
         if any(shard.level.shape != type(shard.level).of(this.shape, shard.level.number).shape

@@ -15,7 +15,19 @@ from typing import Any
 import numpy as np
 
 from hakobi.errors import FormatError
-from hakobi.post.source import MOST_COORDINATES, MOST_FIELDS, TIME_NAMES, Axis, Field, Found, axis_kind
+from hakobi.post.curvilinear import on_maps
+from hakobi.post.source import (
+    MOST_COORDINATES,
+    MOST_FIELDS,
+    NAMING_ATTRIBUTES,
+    TIME_NAMES,
+    Array,
+    Axis,
+    Field,
+    Found,
+    axis_kind,
+    with_coordinates_marked,
+)
 
 _TYPES = {1: "i1", 2: "S1", 3: ">i2", 4: ">i4", 5: ">f4", 6: ">f8", 7: "u1", 8: ">u2", 9: ">u4", 10: ">i8", 11: ">u8"}
 _DIMENSIONS, _VARIABLES, _ATTRIBUTES = 10, 11, 12
@@ -150,8 +162,23 @@ class _Survey:
                 found.left_out[variable.name] = "more than three dimensions and time"
             else:
                 found.fields[variable.name] = self._field(variable, inner[-3:], shape[0] if has_time else 0)
+        texts = (_text(v, word) for v in self._head.variables for word in NAMING_ATTRIBUTES)
+        fields = with_coordinates_marked(found.fields.values(), texts)
+        naming = {name: _text(self._by_name[name], "coordinates") for name in fields}
+        found.fields = on_maps(fields.values(), naming, lambda name: self._flat(fields.get(name)))
         found.times, found.time_units, found.calendar = self._times()
         return found
+
+    def _flat(self, field: Field | None) -> tuple[str, Array] | None:
+        """Units and values of a variable in two dimensions, or in time and two where they are equal at all times."""
+        if field is None or len(field.shape) != 2 or field.packing is not None or field.offset_bytes is None:
+            return None
+        stride = field.time_stride_bytes or field.num_bytes
+        places = sorted({field.offset_bytes, field.offset_bytes + max(0, field.num_times - 1) * stride})
+        parts = [os.pread(self._fd, field.num_bytes, place) for place in places]
+        if field.num_bytes > _MOST_HEADER_BYTES or len(parts[0]) != field.num_bytes or parts[0] != parts[-1]:
+            return None
+        return field.units, np.frombuffer(parts[0], field.dtype).reshape(field.shape)
 
     def _has_time(self, variable: _Variable) -> bool:
         if not variable.dimensions:

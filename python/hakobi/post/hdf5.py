@@ -13,7 +13,20 @@ from typing import Any
 import numpy as np
 
 from hakobi.errors import FormatError
-from hakobi.post.source import MOST_COORDINATES, MOST_FIELDS, TIME_NAMES, Array, Axis, Box, Field, Found, axis_kind
+from hakobi.post.curvilinear import on_maps
+from hakobi.post.source import (
+    MOST_COORDINATES,
+    MOST_FIELDS,
+    NAMING_ATTRIBUTES,
+    TIME_NAMES,
+    Array,
+    Axis,
+    Box,
+    Field,
+    Found,
+    axis_kind,
+    with_coordinates_marked,
+)
 
 #: HDF5's library is not for several threads at once; h5py's own lock does not span calls.
 LOCK = threading.Lock()
@@ -132,7 +145,22 @@ class _Survey:
                 self._fields[name] = self._field(name, dataset)
             elif dataset.ndim >= 2:
                 self._left_out[name] = reason
+        texts = (attribute_text(self._file[name], word) for name in names for word in NAMING_ATTRIBUTES)
+        fields = with_coordinates_marked(self._fields.values(), texts)
+        naming = {name: attribute_text(self._file[name], "coordinates") for name in fields}
+        found.fields = on_maps(fields.values(), naming, self._flat)
         return found
+
+    def _flat(self, name: str) -> tuple[str, Array] | None:
+        """Units and values of a variable in two dimensions, or in time and two where they are equal at all times."""
+        field = self._fields.get(name)
+        if field is None or len(field.shape) != 2 or field.packing is not None:
+            return None
+        dataset = self._file[name]
+        if not field.num_times:
+            return field.units, dataset[()]
+        first = dataset[0]
+        return (field.units, first) if np.array_equal(first, dataset[-1], equal_nan=True) else None
 
     @staticmethod
     def _times(dataset: Any) -> tuple[tuple[float, ...], str, str]:

@@ -108,7 +108,10 @@ class _Call:
     """One call of the library for a step: its arguments, and the values that it asks for."""
 
     def __init__(self, step: Step) -> None:
-        self._step, self._fields = step, list(step.fields.values())
+        self._step = step
+        self._fields = [
+            this.on_map[1] if this.on_map else this for this in step.fields.values()
+        ]  # as they are in the file
         self._error: BaseException | None = None
         self._read = _Read(self._give)
 
@@ -148,7 +151,10 @@ class _Call:
         try:
             this = self._fields[number]
             limits = [(box[2 * d], box[2 * d + 1]) for d in range(3)][3 - len(this.shape) :]
-            values = np.ascontiguousarray(self._step.read(this.name, time, tuple(limits)), this.value_type)
+            at, step = (time, tuple(limits)), self._step
+            is_as_shown = step.fields[this.name] is this
+            read = step.read(this.name, *at) if is_as_shown else step.read_cells(this, *at)
+            values = np.ascontiguousarray(read, this.value_type)
             ctypes.memmove(target, values.ctypes.data, values.nbytes)
         except BaseException as error:
             self._error = error

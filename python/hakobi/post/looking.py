@@ -16,7 +16,7 @@ from hakobi.post import volume as volumes
 from hakobi.post.catalogue import OpenStep, Series, Steps, StoreSeries, overview_state, state_of
 from hakobi.post.mesh import MeshField
 from hakobi.post.meshes import Shapes
-from hakobi.post.source import Field, Identity
+from hakobi.post.source import Field, Identity, default_field
 from hakobi.post.stored import Archive
 
 
@@ -90,7 +90,7 @@ class Looker:
     def start(self, place: Place) -> dict[str, Any]:
         """What the page asks for first."""
         opened = self._open(place)
-        first = next(opened.step.all_fields(), None)
+        first = default_field(opened.step)
         told: dict[str, Any] = {"step": answers.describe_step(opened)}
         if first is not None:
             told["statistics"] = answers.describe_statistics(opened, answers.checked(first), 0)
@@ -126,7 +126,7 @@ class Looker:
         second = self._open(other)
         this = next((f for f in second.step.fields.values() if f.name == plane.field.name), None)
         if this is None:
-            raise KeyError(plane.field.name)
+            raise InputError(f"{second.step.path.name} has no field '{plane.field.name}' to take away")
         planes = (tiles.Plane(answers.checked(this), other.time, plane.level, plane.axis, plane.index), plane)
         return zlib.compress(tiles.difference_tile(second, opened, planes, row, column, is_exact), 1)
 

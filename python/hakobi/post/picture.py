@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
+import datetime
 import json
 import math
+import re
 from importlib import resources
 from pathlib import Path
 from typing import Any, Literal
@@ -11,12 +14,12 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from hakobi.errors import InputError, unknown_name
+from hakobi.errors import HakobiError, InputError, unknown_name
 from hakobi.post import answers, mesh_picture, reduction, tiles
 from hakobi.post.catalogue import Catalogue, OpenStep, Series, Steps
 from hakobi.post.mesh import MeshField
 from hakobi.post.painting import add_bar, painted
-from hakobi.post.source import Axis, Field, find_field
+from hakobi.post.source import Axis, Field, default_field, find_field
 
 Array = NDArray[Any]
 _GAP_COLOUR = "#c8c4bc"
@@ -36,11 +39,11 @@ def picture(
 ) -> Path:
     """Writes one plane of a field as PNG and returns its path.
 
-    `path` is what `hakobi post` takes; the first series of a folder is taken. `field` is by default the first one.
-    `step` is `last`, `first`, a number as in the file's name, or with a dot the time in the file (`0.7`). `cut` is
-    `axis=index` (`z=0`; the axis's name or z, y, x), by default the middle of the first axis of a field in 3-D; of a
-    mesh `axis=coordinate`, by default the surface. `low`
-    and `high` are in the field's units, by default its percentiles 0.5 and 99.5. `colours` is a name of
+    `path` is what `hakobi post` takes; the first series of a folder is taken, and of a run's parts the one inside of
+    the others. `field` is by default the first that is no coordinate. `step` is `last`, `first`, a number as in the
+    file's name, or with a dot the time in the file (`0.7`). `cut` is `axis=index` (`z=0`; the axis's name or z, y, x),
+    by default the middle of the first axis of a field in 3-D; of a mesh `axis=coordinate`, by default the surface.
+    `low` and `high` are in the field's units, by default its percentiles 0.5 and 99.5. `colours` is a name of
     `colour_maps()`. The level shown is the coarsest that has `width` values a direction.
     Raises InputError, FormatError, StorageError, OSError.
     """
@@ -51,10 +54,12 @@ def picture(
         raise InputError(f"{path}: there is no NetCDF-4 or HDF5 file", code="not_found")
     series = min(catalogue.series.values(), key=lambda s: s.key)
     number, time = _find_step(series, step)
-    opened = Steps(catalogue.root).get(series, number)
-    this = find_field(opened.step, field) if field else next(opened.step.all_fields(), None)
+    steps = Steps(catalogue.root)
+    opened = _innermost(steps, catalogue, series, number)
+    this = find_field(opened.step, field) if field else default_field(opened.step)
     if this is None:
-        raise InputError(f"{opened.step.path.name} has no field in 2-D or 3-D, nor on a mesh")
+        reasons = "".join(f"; {name}: {reason}" for name, reason in list(opened.step.left_out.items())[:3])
+        raise InputError(f"{opened.step.path.name} has no field in 2-D or 3-D, nor on a mesh{reasons}")
     time = min(time, max(1, this.num_times) - 1) if step in ("last", "first") else time
     if isinstance(this, MeshField):
         limits = _limits(opened, this, time, low, high)
@@ -73,6 +78,35 @@ def picture(
     values = values.reshape(rows, columns).astype(np.float64) * scale + offset
     _draw(Path(out), values, plane, opened, number, limits, colours)
     return Path(out)
+
+
+def _innermost(steps: Steps, catalogue: Catalogue, series: Series, number: int) -> OpenStep:
+    """The step, or of the parts of a run the one that the others lie around: the blades, and not the drum around them.
+    The page does the same (client/bodies.js)."""
+    found = steps.get(series, number)
+    if found.bounds is None:
+        return found
+    run = _RUN.sub(r"\1", series.key)
+    others = [s for s in catalogue.series.values() if s is not series and _RUN.sub(r"\1", s.key) == run]
+    for other in sorted(others, key=lambda s: s.key)[:7]:
+        with contextlib.suppress(HakobiError, OSError, KeyError):
+            part = steps.get(other, number)
+            if part.bounds is not None and _is_around(found.bounds, part.bounds):
+                found = part
+    return found
+
+
+#: run_rotor_######.hdf -> run: names of a run's parts differ in the last word.
+_RUN = re.compile(r"(.*)_[^_/]*_#*\.\w+")
+
+
+def _is_around(outer: tuple[Array, Array], inner: tuple[Array, Array]) -> bool:
+    size = float((outer[1] - outer[0]).max())
+
+    def held(slack: float) -> int:
+        return int(((outer[0] <= inner[0] + slack) & (outer[1] >= inner[1] - slack)).sum())
+
+    return held(1e-6 * size) == 3 and held(-1e-3 * size) >= 2
 
 
 def _find_step(series: Series, step: str) -> tuple[int, int]:
@@ -143,7 +177,8 @@ _USUAL = ("", "standard", "gregorian", "proleptic_gregorian")
 def _when(opened: OpenStep, number: int, time: int) -> str:
     step = opened.step
     if step.found.label:
-        return step.found.label
+        valid = datetime.datetime.fromtimestamp(step.times[0], datetime.UTC) if step.times else None
+        return f"{valid:%Y-%m-%d %H:%M} UTC ({step.found.label})" if valid else step.found.label
     if time < len(step.times):
         when = f"{step.times[time]:g} {step.time_units}".rstrip()
         return when if step.found.calendar in _USUAL else f"{when} ({step.found.calendar})"

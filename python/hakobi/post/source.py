@@ -8,9 +8,10 @@ and never mapped: one that is cut short under a reader is an error and not a sig
 
 from __future__ import annotations
 
+import dataclasses
 import math
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
@@ -21,6 +22,7 @@ from numpy.typing import NDArray
 from hakobi.errors import FormatError, InputError
 
 if TYPE_CHECKING:
+    from hakobi.post.curvilinear import Map
     from hakobi.post.mesh import Mesh
 
 Array = NDArray[Any]
@@ -71,6 +73,8 @@ class Field:
     packing: tuple[float, float] | None = None  # scale_factor, add_offset
     time_stride_bytes: int = 0  # from one time to the next of contiguous values; 0: they follow each other
     chunk_bytes: int = 0  # of values that can only be read a whole chunk at a time; 0: each by itself
+    on_map: tuple[Map, Field] | None = None  # where cells come from that are not in the file as they are shown here
+    is_coordinate: bool = False  # where others' cells are: can be looked at, but not what a viewer begins with
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -86,6 +90,10 @@ class Field:
         """float32 or float64: what `Step.read` returns."""
         narrow = self.dtype.itemsize <= (4 if self.dtype.kind == "f" else 2)
         return np.dtype(np.float32 if narrow and self.packing is None else np.float64)
+
+
+#: Attributes of a variable that name its coordinates and their bounds (CF conventions, 5, 7.1, 7.2 and 7.4).
+NAMING_ATTRIBUTES = ("coordinates", "bounds", "climatology", "cell_measures")
 
 
 class Reader(Protocol):
@@ -193,6 +201,13 @@ class Step:
         if name not in self.fields and self.mesh is not None:
             return self.mesh.read(name, time, *box[0])
         this = self.fields[name]
+        if this.on_map is not None:
+            made, own = this.on_map
+            return made.read(box, lambda inside: self.read_cells(own, time, inside))
+        return self.read_cells(this, time, box)
+
+    def read_cells(self, this: Field, time: int, box: Box) -> Array:
+        """The same of a grid's field as it is in the file."""
         if this.offset_bytes is not None:
             raw = self._read_bytes(this, _place(this, time), box)
         elif self.found.reader is not None:
@@ -266,9 +281,27 @@ def _decode(this: Field, raw: Array) -> Array:
     return values
 
 
+def default_field(step: Step) -> Field | None:
+    """What a viewer begins with: the first field that is no coordinate of others."""
+    return min(step.all_fields(), key=lambda this: this.is_coordinate, default=None)
+
+
+def with_coordinates_marked(fields: Iterable[Field], texts: Iterable[str]) -> dict[str, Field]:
+    """Fields by name. Marked are those whose names stand in `texts`, which are the attributes by which variables name
+    their coordinates and bounds (CF conventions, 5 and 7), and latitudes and longitudes."""
+    named = {word.rstrip(":") for text in texts for word in text.split()}
+
+    def is_coordinate(this: Field) -> bool:
+        return this.name.rpartition("/")[2] in named or bool(axis_kind(this.units, ""))
+
+    return {f.name: dataclasses.replace(f, is_coordinate=True) if is_coordinate(f) else f for f in fields}
+
+
 def find_field(step: Step, name: str) -> Field:
-    """The field called `name`. Raises InputError that lists those that are there."""
+    """The field called `name`. Raises InputError that lists those that are there, or says why it cannot be drawn."""
     known = {this.name: this for this in step.all_fields()}
     if name in known:
         return known[name]
+    if name in step.left_out:
+        raise InputError(f"{step.path.name}: field '{name}' cannot be drawn: {step.left_out[name]}")
     raise InputError(f"{step.path.name} has no field '{name}' (it has: {', '.join(known) or 'none'})")

@@ -135,6 +135,11 @@ class Browser:
             path.write_bytes(data)
         return data
 
+    def command(self, name: str, parameters: dict[str, Any]) -> Any:
+        """One of Chromium's own commands (its DevTools protocol): another size of the window, a dark scheme."""
+        told = {"cmd": name, "params": parameters}
+        return self._call("POST", f"{self._session}/goog/cdp/execute", told)
+
     def console(self) -> list[str]:
         """What the page has written to the console since the last time: errors of scripts are among it."""
         told = self._call("POST", f"{self._session}/se/log", {"type": "browser"})

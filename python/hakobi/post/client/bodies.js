@@ -1,6 +1,7 @@
 // Which meshes are drawn together, and which shape of them: what the page's state means for a mesh.
 
 import { text } from './numbers.js';
+import { widen } from './panel.js';
 
 const $ = (id) => document.getElementById(id);
 const VIEWS = ['skin', 'cut', 'surface'];
@@ -42,7 +43,7 @@ export function companions(session, series) {
   return [...session.series.values()].filter((other) => other !== series && isMesh(other) && other.name.includes('#') === series.name.includes('#'));
 }
 
-// Which of them are drawn too: those that the state names, else those of the same run.
+// Which of them may be drawn too: those that the state names, else those of the same run.
 export function chosen(state, session, series) {
   const all = companions(session, series);
   if (state.with !== undefined) return all.filter((other) => state.with.split('.').includes(other.id));
@@ -50,7 +51,24 @@ export function chosen(state, session, series) {
   return all.filter(isOneRun).slice(0, 7);
 }
 
-// The bodies to draw; a companion that has no such step, mesh or field is left out.
+// Whether a mesh lies around another, and would hide it: a drum around blades.
+function isAround(outer, inner) {
+  const size = Math.max(...outer.high.map((v, d) => v - outer.low[d]));
+  const holds = (slack) => [0, 1, 2].filter((d) => outer.low[d] <= inner.low[d] + slack && outer.high[d] >= inner.high[d] - slack);
+  return holds(1e-6 * size).length === 3 && holds(-1e-3 * size).length >= 2;
+}
+
+// Of the parts of a run the one that all others that lie around something lie around: what a person comes to see.
+export async function innermost(session, series, number) {
+  const parts = [series, ...chosen({}, session, series)].filter((part) => number < 0 || part.placeOf(number) >= 0);
+  const steps = await Promise.all(parts.map((part) => session.step(part, `${number < 0 ? part.number(0) : number}.0`).catch(() => null)));
+  let found = 0;
+  steps.forEach((step, n) => { if (step?.mesh && steps[found]?.mesh && isAround(steps[found].mesh, step.mesh)) found = n; });
+  return parts[found];
+}
+
+// The bodies to draw; a companion that has no such step, mesh or field is left out, and one around the chosen mesh unless
+// the state names it.
 export async function gather(state, session, now) {
   const { series, step, field, dataName } = now;
   const shape = shapeOf(state, now);
@@ -62,10 +80,15 @@ export async function gather(state, session, now) {
       const name = number >= 0 ? dataName : `${other.number(0)}.${dataName.split('.')[1]}`;
       const found = await session.step(other, name);
       const same = found.fields.find((f) => f.name === field.name && f.location);
-      if (found.mesh && same) bodies.push({ id: other.id, series: other, name, step: found, field: same, shape });
+      if (found.mesh && same && (state.with !== undefined || !isAround(found.mesh, step.mesh))) bodies.push({ id: other.id, series: other, name, step: found, field: same, shape });
     } catch { /* a part that cannot be read does not take the others away */ }
   }));
   return bodies;
+}
+
+// Which boxes of `showControls` are ticked: those of what is drawn.
+export function tick(bodies) {
+  for (const box of $('with').querySelectorAll('input')) box.checked = bodies.some((body) => body.id === box.value);
 }
 
 // The controls that only meshes have.
@@ -73,7 +96,6 @@ export function showControls(state, session, now, set) {
   const { series, step } = now;
   const all = companions(session, series);
   $('with-box').hidden = !all.length;
-  const on = chosen(state, session, series);
   const key = all.map((s) => s.id + s.name).join();
   if ($('with').dataset.key !== key) {
     $('with').dataset.key = key;
@@ -86,7 +108,6 @@ export function showControls(state, session, now, set) {
       return label;
     }));
   }
-  for (const box of $('with').querySelectorAll('input')) box.checked = on.some((other) => other.id === box.value);
   const { axis, low, high, at } = cutOf(state, step);
   for (const button of $('axes').querySelectorAll('button')) {
     button.setAttribute('aria-pressed', 2 - Number(button.dataset.axis) === axis);
@@ -94,5 +115,6 @@ export function showControls(state, session, now, set) {
   }
   const isTyped = document.activeElement === $('index');
   if (!isTyped) Object.assign($('index'), { min: short(low), max: short(high), step: 'any', value: short(at) });
+  widen($('index'));
   $('index-where').textContent = `of ${text(low, 3)} to ${text(high, 3)}`;
 }

@@ -18,11 +18,12 @@ function compose({ plane, scene, isPlane, look, units, title }) {
   context.textBaseline = 'middle';
   context.fillText(title, 16, 20, made.width - 32);
   context.drawImage(source, 0, 38);
+  if (!isPlane) context.drawImage(scene.labels, 0, 38, source.width, source.height);
   drawBar(context, look, 64, height + 56, Math.min(420, made.width - 128), 12, units, style.color);
   return made;
 }
 
-function save(blob, name) {
+export function save(blob, name) {
   const link = document.createElement('a');
   link.href = URL.createObjectURL(blob);
   link.download = name;
@@ -37,20 +38,30 @@ export async function savePng(subject) {
   save(blob, `${subject.name}.png`);
 }
 
-// All steps from the first on as a WebM film, eight pictures a second.
-export async function recordFilm({ subject, goTo, whenDrawn, numSteps }) {
-  await goTo(0);
-  await whenDrawn();
-  const first = compose(subject());
+// All steps from the first on as a WebM film, eight pictures a second. Calls back with how many are done; ends early with
+// what there is where the signal says so. Returns how many steps had no picture.
+export async function recordFilm({ subject, goTo, whenDrawn, numSteps, onStep, signal }) {
   const canvas = document.createElement('canvas');
-  Object.assign(canvas, { width: first.width, height: first.height });
-  const film = new Film(first.width, first.height, 8);
-  for (let at = 0; at < Math.min(numSteps, 2000); at += 1) {
-    if (at) { await goTo(at); await whenDrawn(); }
-    canvas.getContext('2d').drawImage(compose(subject()), 0, 0);
+  let film = null;
+  let left = 0;
+  const count = Math.min(numSteps, 2000);
+  for (let at = 0; at < count && !signal.aborted; at += 1) {
+    onStep(at, count);
+    await goTo(at);
+    await whenDrawn();
+    const shown = subject();
+    if (!shown) { left += 1; continue; }
+    const made = compose(shown);
+    if (!film) {
+      Object.assign(canvas, { width: made.width, height: made.height });
+      film = new Film(made.width, made.height, 8);
+    }
+    canvas.getContext('2d').drawImage(made, 0, 0);
     await film.add(canvas);
   }
+  if (!film) return left;
   const blob = await film.end();
   document.body.dataset.saved = blob.size;
-  save(blob, `${subject().name}.webm`);
+  save(blob, `${subject()?.name ?? 'film'}.webm`);
+  return left;
 }

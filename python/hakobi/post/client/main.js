@@ -2,11 +2,13 @@
 
 import * as meshes from './bodies.js';
 import { NAMES, MAPS, words } from './colours.js';
+import { csv, distances } from './along.js';
 import { lineChart } from './charts.js';
 import { onSent, sent, getJson } from './net.js';
 import { about, bytes, parse, place, text, textWithin, time as timeText } from './numbers.js';
-import { showBar, showBytes, showPython, showStatistics } from './panel.js';
+import { showBar, showBytes, showPython, showStatistics, widen } from './panel.js';
 import { coordinate, Plane } from './plane.js';
+import { scaleFor } from './scales.js';
 import { Session } from './session.js';
 import * as states from './state.js';
 
@@ -47,33 +49,53 @@ function fail(error) {
   if (error.name === 'AbortError') return;
   const isNews = error.status === 410 && now.series;
   if (isNews) { session.forget(now.series, now.name); setTimeout(update, 300); return; }
-  $('message').textContent = error.message || 'Something went wrong.';
-  $('message').hidden = false;
+  tell([error.message || 'Something went wrong.']);
+}
+
+function tell(sentences) {
+  $('message').textContent = sentences.join(' ');
+  $('message').hidden = !sentences.length;
 }
 
 // From the state to the screen
 
 async function update() {
   const mine = (generation += 1);
+  const isMine = () => mine === generation;
   try {
-    const series = session.series.get(state.series) || [...session.series.values()].find((s) => s.count) || [...session.series.values()][0];
-    if (!series) { fail(new Error('There is nothing here yet that can be shown: NetCDF, HDF5, VTKHDF, field stores.')); return; }
-    const last = series.count - 1;
-    let [number, time] = String(state.step).split('.').map(Number);
-    let at = state.step === 'last' || Number.isNaN(number) ? last : series.placeOf(number);
-    if (at < 0) at = last;
+    const target = findTarget();
+    if (!target) { fail(new Error('There is nothing here yet that can be shown: NetCDF, HDF5, VTKHDF, field stores.')); return; }
+    const { notes } = target;
+    let { series, at } = target;
+    if (!state.series && /\.(hdf|vtkhdf|h5)$/.test(series.name)) {
+      const number = series.number(at);
+      series = await meshes.innermost(session, series, number);
+      if (!isMine()) return;
+      at = target.at = series.placeOf(number);
+    }
+    if (now.series !== series) leave({ series, at, file: series.number(at) }); // no picture stays under another's name
+    let step = await stepAt(series, at).catch((error) => { if (isMine()) leave({ series, at, file: series.number(at) }); throw told(error, series, at); });
+    // Of a series that is opened, the newest step that has something to be drawn.
+    const newest = step;
+    for (let tries = 0; isMine() && state.step === 'last' && !step.fields.length && at > 0 && tries < 10; tries += 1) step = await stepAt(series, at -= 1).catch(() => newest);
+    if (!step.fields.length) [step, at] = [newest, target.at];
+    if (!isMine()) return;
+    if (at !== target.at) notes.push(`The newest step has nothing that can be drawn; this is step ${series.number(at)}.`);
     const file = series.number(at);
-    let name = `${file}.${time || 0}`;
-    const step = await session.step(series, name);
-    if (mine !== generation) return;
     const count = session.timesOf(series, step);
-    time = state.step === 'last' ? count - 1 : Math.min(time || 0, count - 1);
-    name = `${file}.${time}`;
-    const field = step.fields.find((f) => f.name === state.field) || step.fields[0];
+    const time = state.step === 'last' ? count - 1 : Math.min(target.time, count - 1);
+    const name = `${file}.${time}`;
+    if (!step.fields.length) {
+      leave({ series, at, file, time, count, name, step });
+      tell([`${series.name}: there is no field in two or three dimensions, nor on a mesh, in this step.`, ...Object.entries(step.left_out).slice(0, 3).map(([what, why]) => `${what}: ${why}.`)]);
+      return;
+    }
+    const field = step.fields.find((f) => f.name === state.field) || step.fields.find((f) => f.name === step.default) || step.fields[0];
+    if (state.field && state.field !== field.name) notes.push(step.left_out[state.field] ? `${state.field} cannot be drawn: ${step.left_out[state.field]}. This is ${field.name}.` : `There is no field ${state.field} in this step. This is ${field.name}.`);
     const before = now;
     now = { series, at, file, time, count, name, step, field, look: before.look, statistics: before.statistics };
-    $('message').hidden = true;
-    if (!field) { fail(new Error(`${series.name}: there is no field in two or three dimensions, nor on a mesh, in this step.`)); return; }
+    if (before.field?.name !== field.name) { hidePictures(); now.look = undefined; }
+    tell(notes);
     const axis = field.shape.length === 3 ? Math.min(2, Math.max(0, state.axis)) : 0;
     const index = field.shape.length === 3 ? Math.min(field.shape[axis] - 1, Math.max(0, state.index ?? Math.floor(field.shape[axis] / 2))) : 0;
     const fieldTime = field.num_times > 1 ? time : 0;
@@ -81,7 +103,7 @@ async function update() {
     showControls(before);
     const isSame = before.field && before.field.name === field.name && before.series === series;
     const coming = session.statistics(series, now.dataName, field, step.version);
-    if (isSame && before.look) { drawPlane(); coming.then((found) => { if (mine === generation) { now.statistics = found; refit(false); showValues(); } }, fail); return; }
+    if (isSame && now.look) { drawPlane(); coming.then((found) => { if (mine === generation) { now.statistics = found; refit(false); showValues(); } }, fail); return; }
     now.statistics = await coming;
     if (mine !== generation) return;
     refit(true);
@@ -89,8 +111,60 @@ async function update() {
   } catch (error) { if (mine === generation) fail(error); }
 }
 
+// Where the state points to, and what of it is not there.
+function findTarget() {
+  const all = [...session.series.values()];
+  const series = session.series.get(state.series) || all.find((s) => s.count) || all[0];
+  if (!series) return null;
+  const notes = [];
+  if (state.series && state.series !== series.id) notes.push(`The link's series is not here (any more). This is ${series.name.replace(/#+/, '…')}.`);
+  const [number, time] = String(state.step).split('.').map(Number);
+  let at = state.step === 'last' ? series.count - 1 : series.placeOf(number);
+  if (at < 0) {
+    at = series.count - 1;
+    notes.push(`There is no step ${String(state.step).split('.')[0]} (any more). This is the last one.`);
+  }
+  const other = state.minus && !['first', 'before'].includes(state.minus) && !session.series.has(state.minus);
+  if (other) notes.push('The series to be taken away is not here (any more): this is no difference.');
+  return { series, at, time: time || 0, notes };
+}
+
+const stepAt = (series, at) => session.step(series, `${series.number(at)}.0`);
+
+function told(error, series, at) {
+  if (error.status === 404) error.message = `There is no step ${series.number(at)} of ${series.name.replace(/#+/, '…')} any more.`;
+  return error;
+}
+
+// Nothing that was shown is right for `place`: the picture and all about it goes, series and steps can be chosen.
+function leave(place) {
+  const before = now;
+  now = { time: 0, count: 1, name: `${place.file}.0`, ...place };
+  hidePictures();
+  showChoice(before);
+  $('field').replaceChildren(Object.assign(document.createElement('option'), { textContent: place.step ? 'no field' : '…' }));
+  $('field').disabled = true;
+  for (const id of ['field-title', 'field-about', 'python', 'iso-value', 'index-where']) $(id).textContent = '';
+  for (const id of ['statistics', 'histogram', 'bytes', 'times', 'profile']) $(id).replaceChildren();
+  for (const id of ['axes', 'index-box', 'volume-box', 'with-box']) $(id).hidden = true;
+  $('point').textContent = '';
+  $('wire').textContent = '';
+  $('bar').getContext('2d').clearRect(0, 0, $('bar').width, $('bar').height);
+  showLeftOut();
+  document.title = `${place.series.name.replace(/#+/, '…')} · Hakobi`;
+}
+
+function hidePictures() {
+  for (const id of ['plane', 'scene', 'mesh', 'labels', 'zoom']) $(id).hidden = true;
+  $('readout').textContent = '';
+  plane.drop();
+  scene?.drop();
+  mesh?.drop();
+}
+
 // Low and high of the colours. Held from step to step, so that steps can be compared, unless the state says otherwise.
 function refit(isOther) {
+  if (!now.field) return;
   const found = now.statistics || {};
   let { low, high } = state;
   const isHeld = Number.isFinite(low) && Number.isFinite(high) && (isOther ? state.range === 'held' || state.field === now.field.name || !state.field : !state.each);
@@ -107,10 +181,17 @@ function refit(isOther) {
   const isTwoSided = low < 0 && high > 0 && Math.abs(low + high) < 1e-6 * (high - low);
   const map = NAMES.includes(state.map) ? state.map : isTwoSided ? 'swell' : 'tide';
   const kinds = now.field.axes.map((key) => now.step.axes[key].kind);
-  now.look = { low, high, map, isFlipped: state.flip === 'true', words: words(map, state.flip === 'true'), hasCoast: kinds.includes('lat') && kinds.includes('lon') };
+  const isSlice = !isMesh() && (state.view === 'plane' || now.field.shape.length === 2);
+  const scale = isSlice ? scaleFor(state.scale, low) : 'linear';
+  now.look = { low, high, scale, hasContours: state.contours === 'true', map, isFlipped: state.flip === 'true', words: words(map, state.flip === 'true'), hasCoast: kinds.includes('lat') && kinds.includes('lon') };
   $('low').value = textWithin(low, high - low, 6);
   $('high').value = textWithin(high, high - low, 6);
+  widen($('low'));
+  widen($('high'));
   $('map').value = map;
+  $('scale').value = scale;
+  $('scale-box').hidden = $('contours-box').hidden = !isSlice;
+  for (const choice of $('scale').options) choice.disabled = choice.value === 'log' && !(low > 0);
   showBar(now.look, now.field.units);
   drawPlane();
 }
@@ -129,11 +210,13 @@ function fullCell([row, column]) {
 
 function drawPlane() {
   const { series, step, field, dataName, axis, index } = now;
-  if (!now.look) return;
+  if (!now.look || !field) return;
+  if (now.minus === undefined) { hidePictures(); return; } // until the other step is known
   const isPlane = !isMesh() && (state.view === 'plane' || field.shape.length === 2);
   $('plane').hidden = !isPlane;
   $('scene').hidden = isPlane || isMesh();
   $('mesh').hidden = !isMesh();
+  $('labels').hidden = isPlane;
   $('zoom').hidden = !isPlane;
   plane.setLook(now.look);
   if (!isPlane) { if (isMesh()) drawMesh(); else drawScene(); return; }
@@ -151,7 +234,8 @@ function drawPlane() {
   // Across the unit-stride direction full resolution of a large field reads most of it: only where little is in sight.
   const isCostly = field.shape.length === 3 && axis === 2 && field.num_bytes > 4e9;
   const source = { address, shape: [field.shape[r], field.shape[c]], rowAxis: step.axes[field.axes[r]], columnAxis: step.axes[field.axes[c]], numLevels: field.num_levels, finest: 0 };
-  const view = state.zoom ? { x: state.x, y: state.y, zoom: state.zoom } : null;
+  const isPlaced = state.zoom > 0 && Number.isFinite(state.x) && Number.isFinite(state.y);
+  const view = isPlaced ? { x: Math.min(source.shape[1], Math.max(0, state.x)), y: Math.min(source.shape[0], Math.max(0, state.y)), zoom: Math.min(64, state.zoom) } : null;
   plane.show(source, view);
   if (isCostly && field.has_overview && plane.visible(0).length > 6) source.finest = 1;
   const label = `${field.long_name || field.name} ${whereText()}, ${whenText()}, colours from ${text(now.look.low)} to ${text(now.look.high)} ${field.units}`;
@@ -174,6 +258,7 @@ async function drawMesh() {
   try {
     const [{ MeshScene }, bodies] = await Promise.all([import('./mesh.js'), meshes.gather(state, session, now)]);
     if (mine !== now) return;
+    meshes.tick(bodies);
     mesh ??= new MeshScene($('mesh'), { onMove: remember, onFailure: fail, onPick: pickOnMesh });
     mesh.show({ bodies, look: now.look, state });
     if (state.view === 'surface') $('iso-value').textContent = text(now.look.low + ((now.look.high - now.look.low) * state.iso) / 1000, 4);
@@ -189,7 +274,9 @@ function pickOnMesh(body, at) {
 // Text about what is shown
 
 function whenText() {
-  if (now.step.label) return now.step.label;
+  if (!now.step) return `step ${now.file < 0 ? now.time : now.file}`;
+  if (now.step.label && !now.step.times.length) return now.step.label;
+  if (now.step.label) return `${timeText(now.step.times[0], now.step.time_units)} (${now.step.label})`;
   const value = now.step.times[now.time];
   return value === undefined ? `step ${now.file < 0 ? now.time : now.file}` : timeText(value, now.step.time_units, now.step.calendar);
 }
@@ -201,17 +288,44 @@ function whereText() {
   return `at ${axis.name} ${axis.first === undefined ? now.index : place(coordinate(axis, now.index + 0.5), axis)}`;
 }
 
-function showControls(before) {
-  const { series, step, field } = now;
-  const option = (value, label) => Object.assign(document.createElement('option'), { value, textContent: label });
+const option = (value, label) => Object.assign(document.createElement('option'), { value, textContent: label });
+
+// Series and steps: what can be chosen whatever the step is.
+function showChoice(before) {
+  const { series } = now;
   if (before.series !== series || $('series').length !== session.series.size) {
     $('series').replaceChildren(...[...session.series.values()].map((s) => option(s.id, `${s.name.replace(/#+/, '…')} (${s.count})`)));
     $('minus').replaceChildren(option('', 'nothing'), option('first', 'its first step'), option('before', 'the step before'), ...[...session.series.values()].filter((s) => s !== series).map((s) => option(s.id, `the same step of ${s.name.replace(/#+/, '…')}`)));
   }
   $('series').value = series.id;
-  if (before.step !== step) $('field').replaceChildren(...step.fields.map((f) => option(f.name, f.name)));
-  $('field').value = field.name;
   $('minus').value = state.minus || '';
+  const total = series.count > 1 ? series.count : now.count;
+  const at = series.count > 1 ? now.at : now.time;
+  Object.assign($('time'), { max: total - 1, value: at });
+  $('time').setAttribute('aria-valuetext', whenText());
+  $('previous').disabled = at <= 0;
+  $('next').disabled = at >= total - 1;
+  $('when').textContent = `${at + 1} / ${total}  ·  ${whenText()}`;
+  $('follow').checked = state.step === 'last';
+}
+
+// What of the file cannot be drawn, with the reasons.
+function showLeftOut() {
+  const reasons = Object.entries(now.step?.left_out ?? {});
+  $('left-out-box').hidden = !reasons.length;
+  $('left-out').replaceChildren(...reasons.slice(0, 50).flatMap(([name, reason]) => [
+    Object.assign(document.createElement('dt'), { textContent: name }),
+    Object.assign(document.createElement('dd'), { textContent: reason }),
+  ]));
+}
+
+function showControls(before) {
+  const { step, field } = now;
+  showChoice(before);
+  if (before.step !== step || before.field === undefined) $('field').replaceChildren(...step.fields.map((f) => option(f.name, f.name)));
+  $('field').disabled = false;
+  $('field').value = field.name;
+  showLeftOut();
   const is3d = field.shape.length === 3;
   const view = isMesh() ? meshes.viewOf(state) : is3d && !['skin', 'cut'].includes(state.view) ? state.view : 'plane';
   for (const button of $('views').querySelectorAll('button')) {
@@ -230,6 +344,7 @@ function showControls(before) {
       button.textContent = step.axes[field.axes[axis]].name.slice(0, 12);
     }
     Object.assign($('index'), { value: now.index, min: 0, step: 1, max: field.shape[now.axis] - 1 });
+    widen($('index'));
     $('index-where').textContent = step.axes[field.axes[now.axis]].first === undefined ? `of ${field.shape[now.axis]}` : whereText().replace(/^at \S+ /, '');
   }
   $('volume-box').hidden = !['volume', 'surface'].includes(view);
@@ -237,24 +352,17 @@ function showControls(before) {
   $('iso-box').hidden = view !== 'surface';
   $('opacity').value = state.opacity;
   $('iso').value = state.iso;
-  const total = series.count > 1 ? series.count : now.count;
-  const at = series.count > 1 ? now.at : now.time;
-  Object.assign($('time'), { max: total - 1, value: at });
-  $('time').setAttribute('aria-valuetext', whenText());
-  $('previous').disabled = at <= 0;
-  $('next').disabled = at >= total - 1;
-  $('when').textContent = `${at + 1} / ${total}  ·  ${whenText()}`;
-  $('follow').checked = state.step === 'last';
   $('range').value = ['0.5', '2', '10', 'all', 'held'].includes(state.range) ? state.range : '0.5';
   $('each').checked = state.each === 'true';
   $('flip').checked = state.flip === 'true';
+  $('contours').checked = state.contours === 'true';
   now.minus = minusAddress();
   document.title = `${field.name} · ${series.name.replace(/#+/, '…')} · Hakobi`;
   $('field-title').textContent = field.name;
-  $('field-about').textContent = [field.long_name, `${field.shape.join(' × ')}${field.location ? ` ${field.location}s` : ''} ${field.type}`, field.units && `in ${field.units}`].filter(Boolean).join(', ');
+  $('field-about').textContent = [field.long_name, `${field.shape.join(' × ')}${field.location ? ` ${field.location}s` : ''} ${field.type}`, field.units && `in ${field.units}`, field.is_on_map && 'on a map by the nearest cell'].filter(Boolean).join(', ');
 }
 
-// The other step of a difference, as the address names it. Its version must be known: asked for once.
+// The other step of a difference, as the address names it; undefined until its version is known, which is asked for once.
 function minusAddress() {
   if (!state.minus || isMesh()) return null;
   const { series, at, time, count } = now;
@@ -265,8 +373,9 @@ function minusAddress() {
   if (!other) return null;
   const found = other === series && name.split('.')[0] === String(now.file) ? now.step : versions.get(`${other.id}/${name}`);
   if (found) return `${other.id}:${name}@${found.version}`;
-  session.step(other, name).then((told) => { versions.set(`${other.id}/${name}`, told); update(); }, fail);
-  return null;
+  const asked = generation;
+  session.step(other, name).then((told) => { versions.set(`${other.id}/${name}`, told); update(); }, (error) => { if (asked === generation) fail(error); });
+  return undefined;
 }
 const versions = new Map();
 
@@ -280,31 +389,54 @@ function showReadout(cell) {
   $('readout').textContent = `${where.join(', ')}:  ${found ? `${found.level ? 'around here ' : ''}${about(found.value, found.error)} ${Number.isNaN(found.value) ? '' : now.field.units}` : '…'}`;
 }
 
-let askedPoint = '';
+let askedPoint = ''; // that whose times are asked for
 async function showPoint() {
   const { series, field, dataName, step } = now;
   const cell = state.point;
-  if (!cell || cell.length !== field.shape.length) { $('point').textContent = 'Click in the picture.'; $('times').replaceChildren(); askedPoint = ''; return; }
+  if (!cell || cell.length !== field.shape.length) { $('point').textContent = 'Click in the picture.'; $('times').replaceChildren(); return; }
   const query = `at=${cell.join(',')}`;
   const { value } = await getJson(`api/${series.id}/${dataName}/${field.id}/point?${query}`);
   const where = cell.map((i, d) => { const axis = step.axes[field.axes[d]]; return axis.first === undefined ? `${axis.name} ${i}` : `${axis.kind ? '' : `${axis.name} `}${place(coordinate(axis, i + 0.5), axis)}`; });
   $('point').textContent = `${where.join(', ')}: ${text(value, 8)} ${value === null ? '' : field.units}`;
   const key = `${series.id}/${field.id}/${query}/${series.count}`;
-  if (key !== askedPoint && (series.count > 1 || now.count > 1)) {
+  if (key !== timesShown.key && key !== askedPoint && (series.count > 1 || now.count > 1)) {
     askedPoint = key;
     const found = await getJson(`api/${series.id}/times/${field.id}?${query}`);
-    now.points = found.points.map(([name, when, v], n) => [when ?? n, v === null ? NaN : Number(v)]);
+    if (key !== askedPoint) return;
+    const hasTimes = found.points.some((point) => point[1] !== null); // steps that cannot be read have none
+    const points = found.points.map(([, when, v], n) => [hasTimes ? when : n, v === null ? NaN : Number(v)]).filter(([x]) => x !== null);
+    timesShown = { key, points, xUnits: hasTimes ? found.time_units || 'time' : 'steps', hasTimes };
   }
-  if (now.points ?? lastPoints) { lastPoints = now.points ?? lastPoints; lineChart($('times'), 'The point over the steps', lastPoints, step.times[now.time] ?? now.at); }
+  if (timesShown.key !== key) { $('times').replaceChildren(); return; }
+  lineChart($('times'), 'The point over the steps', timesShown.points, timesShown.hasTimes ? step.times[now.time] : now.at, [timesShown.xUnits, field.units]);
+  offerCsv($('times'), [timesShown.xUnits, called(field)], timesShown.points, 'times');
 }
-let lastPoints = null;
+let timesShown = {}; // the points of the last point that was asked for, and which that is
+
+const called = (field) => `${field.name}${field.units ? ` (${field.units})` : ''}`;
+
+function offerCsv(holder, names, rows, what) {
+  const button = Object.assign(document.createElement('button'), { type: 'button', textContent: 'CSV', title: 'Save these numbers' });
+  button.addEventListener('click', async () => {
+    const { save } = await import('./export.js');
+    save(new Blob([csv(names, rows)], { type: 'text/csv' }), `${now.field.name}_${what}.csv`.replace(/[^\w.-]+/g, '_'));
+  });
+  holder.append(button);
+}
 
 async function showProfile() {
-  const { series, field, dataName } = now;
+  const { series, step, field, dataName } = now;
   const isLine = state.from && state.to && state.from.length === field.shape.length && state.to.length === field.shape.length;
-  if (!isLine) { $('profile').replaceChildren(); return; }
+  if (!isLine || isMesh()) { $('profile').replaceChildren(); return; }
+  const mine = generation;
   const found = await getJson(`api/${series.id}/${dataName}/${field.id}/line?from=${state.from.join(',')}&to=${state.to.join(',')}`);
-  lineChart($('profile'), 'Along the line, in cells', found.values.map((v, n) => [n, v === null ? NaN : Number(v)]));
+  if (mine !== generation) return; // of another step by now
+  const axes = field.axes.map((key) => step.axes[key]);
+  const along = distances(found.cells, axes);
+  const values = found.values.map((v) => (v === null ? NaN : Number(v)));
+  lineChart($('profile'), 'Along the line', values.map((v, n) => [along.values[n], v]), undefined, [`${along.units} along the line`, field.units]);
+  const rows = found.cells.map((cell, n) => [along.values[n], ...cell.map((i, d) => coordinate(axes[d], i + 0.5)), values[n]]);
+  offerCsv($('profile'), [`distance (${along.units})`, ...axes.map((axis) => axis.name), called(field)], rows, 'line');
 }
 
 function showValues() {
@@ -328,9 +460,10 @@ const numSteps = () => (now.series?.count > 1 ? now.series.count : now.count) ??
 
 export function whenDrawn(most = 4000) {
   return new Promise((resolve) => {
+    if (!now.look || !now.field) { resolve(); return; }
     const timer = setTimeout(resolve, most);
-    const [canvas, view] = isMesh() ? [$('mesh'), mesh] : [$('plane'), plane];
-    const look = () => { if (view?.isComplete || !$('scene').hidden) { clearTimeout(timer); canvas.removeEventListener('drawn', look); resolve(); } };
+    const [canvas, view] = isMesh() ? [$('mesh'), mesh] : $('scene').hidden ? [$('plane'), plane] : [$('scene'), scene];
+    const look = () => { if (view?.isComplete) { clearTimeout(timer); canvas.removeEventListener('drawn', look); resolve(); } };
     canvas.addEventListener('drawn', look);
     if (view) view.draw();
   });
@@ -358,7 +491,7 @@ async function play(isOn) {
 const on = (id, type, action) => $(id).addEventListener(type, action);
 on('series', 'change', (e) => set({ series: e.target.value, step: 'last', field: undefined, low: undefined, high: undefined, zoom: undefined, minus: undefined }));
 on('field', 'change', (e) => { const range = state.range === 'held' ? '0.5' : state.range; set({ field: e.target.value, low: undefined, high: undefined, range, map: undefined }); });
-on('views', 'click', (e) => e.target.dataset.view && set({ view: e.target.dataset.view }));
+on('views', 'click', (e) => e.target.dataset.view && set({ view: e.target.dataset.view }).then(() => refit(false)));
 on('axes', 'click', (e) => e.target.dataset.axis && set({ axis: Number(e.target.dataset.axis), index: undefined, cut: undefined, zoom: undefined }));
 on('index', 'input', (e) => { const v = parse(e.target.value); if (v !== null) set(isMesh() ? { cut: v } : { index: Math.round(v) }); });
 on('time', 'input', (e) => goTo(Number(e.target.value)));
@@ -366,10 +499,13 @@ on('previous', 'click', () => goTo(position() - 1));
 on('next', 'click', () => goTo(position() + 1));
 on('play', 'click', () => play(!playing));
 on('follow', 'change', (e) => set({ step: e.target.checked ? 'last' : now.name }));
-for (const id of ['low', 'high']) on(id, 'change', (e) => { const v = parse(e.target.value); if (v !== null) { remember({ low: now.look.low, high: now.look.high, [id]: v, range: 'held' }); refit(false); showControls(now); } });
+for (const id of ['low', 'high', 'index']) on(id, 'input', (e) => widen(e.target));
+for (const id of ['low', 'high']) on(id, 'change', (e) => { const v = parse(e.target.value); if (v !== null && now.look) { remember({ low: now.look.low, high: now.look.high, [id]: v, range: 'held' }); refit(false); showControls(now); } });
 on('range', 'change', (e) => { remember({ range: e.target.value, ...(e.target.value === 'held' ? {} : { low: undefined, high: undefined }) }); refit(false); });
 on('map', 'change', (e) => { remember({ map: e.target.value }); refit(false); });
 on('flip', 'change', (e) => { remember({ flip: e.target.checked ? 'true' : undefined }); refit(false); });
+on('scale', 'change', (e) => { remember({ scale: e.target.value }); refit(false); });
+on('contours', 'change', (e) => { remember({ contours: e.target.checked ? 'true' : undefined }); refit(false); });
 on('each', 'change', (e) => set({ each: e.target.checked ? 'true' : undefined }));
 on('minus', 'change', (e) => setMinus(e.target.value));
 on('opacity', 'input', (e) => { remember({ opacity: Number(e.target.value) }); drawPlane(); });
@@ -388,7 +524,7 @@ onSent(showSent);
 on('mesh', 'drawn', showSent);
 on('plane', 'drawn', () => { if (now.field) { showSent(); if (hover) showReadout(hover); if (now.minus && plane.isComplete && now.minusFitted !== now.minus) { now.minusFitted = now.minus; remember({ low: undefined, high: undefined }); refit(false); } } });
 window.addEventListener('hashchange', () => { state = states.read(location.hash); update(); });
-window.addEventListener('resize', () => now.look && showBar(now.look, now.field.units));
+window.addEventListener('resize', () => now.look && now.field && showBar(now.look, now.field.units));
 
 function fit() {
   if (orbit()) { orbit().fitAgain(); return; }
@@ -407,15 +543,25 @@ async function copy(string, button) {
   setTimeout(() => { button.textContent = label; }, 1200);
 }
 
-const subject = () => ({ plane, scene: isMesh() ? mesh : scene, isPlane: !$('plane').hidden, look: now.look, units: now.field.units, title: [now.minus ? `${now.field.name}, difference` : now.field.long_name || now.field.name, whereText(), whenText()].filter(Boolean).join(' · '), name: `${now.field.name}_${now.file < 0 ? now.time : now.file}`.replace(/[^\w.-]+/g, '_') });
-async function savePicture() { const { savePng } = await import('./export.js'); await savePng(subject()); }
+const subject = () => now.look && now.field && ({ plane, scene: isMesh() ? mesh : scene, isPlane: !$('plane').hidden, look: now.look, units: now.field.units, title: [now.minus ? `${now.field.name}, difference` : now.field.long_name || now.field.name, whereText(), whenText()].filter(Boolean).join(' · '), name: `${now.field.name}_${now.file < 0 ? now.time : now.file}`.replace(/[^\w.-]+/g, '_') });
+async function savePicture() {
+  if (!now.look) return;
+  const { savePng } = await import('./export.js');
+  await whenDrawn();
+  await savePng(subject());
+}
 async function saveFilm() {
+  if (film) { film.abort(); return; }
+  if (!now.look) return;
   try {
     const { recordFilm } = await import('./export.js');
-    $('film').disabled = true;
-    await recordFilm({ subject, goTo, whenDrawn, numSteps: numSteps() });
-  } catch (error) { fail(error); } finally { $('film').disabled = false; }
+    film = new AbortController();
+    const onStep = (done, count) => { $('film').textContent = `${done} / ${count} ✕`; };
+    const left = await recordFilm({ subject, goTo, whenDrawn: () => whenDrawn(60000), numSteps: numSteps(), onStep, signal: film.signal });
+    if (left) tell([`${left} steps that cannot be drawn are not in the film.`]);
+  } catch (error) { fail(error); } finally { film = null; $('film').textContent = 'Film'; }
 }
+let film = null; // what ends the one that is being recorded
 
 const orbit = () => (isMesh() ? mesh : $('scene').hidden ? null : scene);
 const move = (x, y) => (orbit() ? orbit().turn(x, y) : plane.moveBy(x, y));
@@ -435,9 +581,10 @@ const KEYS = {
   h: () => move(60, 0), l: () => move(-60, 0), j: () => move(0, -60), k: () => move(0, 60),
   ' ': () => play(!playing), f: () => { remember({ low: undefined, high: undefined }); refit(false); }, d: () => setMinus(state.minus ? '' : 'first'), m: toggleLine, p: savePicture, '?': () => $('help').showModal(),
 };
+const WITHOUT_FIELD = new Set(['ArrowLeft', 'ArrowRight', 'Home', 'End', ' ', '?']);
 const SHIFTED = { ArrowLeft: () => move(60, 0), ArrowRight: () => move(-60, 0), ArrowUp: () => move(0, 60), ArrowDown: () => move(0, -60) };
 document.addEventListener('keydown', (event) => {
-  if (event.ctrlKey || event.metaKey || event.altKey || /^(INPUT|SELECT|TEXTAREA|DIALOG)$/.test(event.target.tagName) || $('help').open || !now.field) return;
+  if (event.ctrlKey || event.metaKey || event.altKey || /^(INPUT|SELECT|TEXTAREA|DIALOG)$/.test(event.target.tagName) || $('help').open || (!now.field && !WITHOUT_FIELD.has(event.key))) return;
   if (event.target.tagName === 'BUTTON' && event.key === ' ') return;
   const action = (event.shiftKey && SHIFTED[event.key]) || KEYS[event.key] || KEYS[event.key.toLowerCase()];
   if (action) { event.preventDefault(); action(); }

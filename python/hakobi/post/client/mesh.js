@@ -1,6 +1,7 @@
 // Surfaces, cuts and isosurfaces of meshes by WebGL2 (hakobi/post/meshes.py has what comes over the wire): coarse ones
 // first, finer ones as they come. Several meshes of one time are drawn together: a rotor in its stator.
 
+import { drawBoxAxes } from './box.js';
 import { colours } from './colours.js';
 import { joinedPlanes } from './half.js';
 import { getBytes, getJson } from './net.js';
@@ -99,9 +100,29 @@ export class MeshScene extends Orbit {
     for (const id of this.drawn.keys()) if (!ids.includes(id)) this.release(id);
     this.abort?.abort();
     this.abort = new AbortController();
-    this.isComplete = false;
-    this.load(bodies, this.abort.signal).catch((error) => { if (error.name !== 'AbortError') this.onFailure(error); });
+    // What is drawn of another field goes at once, of another step when it is replaced or cannot be.
+    for (const { id, field } of bodies) if (this.drawn.has(id) && this.drawn.get(id).body.field.name !== field.name) this.release(id);
+    if (!this.drawn.size) this.clear();
+    this.mark(false, this.isCurrent());
+    const { signal } = this.abort;
+    this.load(bodies, signal).catch((error) => {
+      if (error.name === 'AbortError' || signal.aborted) return;
+      if (!this.isCurrent()) this.drop();
+      this.onFailure(error);
+    });
     this.draw();
+  }
+
+  // Whether all that is drawn is of what is wanted now.
+  isCurrent() {
+    const isOf = (a, b) => a.step.version === b.step.version && a.name === b.name && a.shape === b.shape;
+    return this.what.bodies.every((body) => !this.drawn.has(body.id) || isOf(this.drawn.get(body.id).body, body));
+  }
+
+  drop() {
+    this.abort?.abort();
+    for (const id of [...this.drawn.keys()]) this.release(id);
+    this.clear();
   }
 
   frameOf(bodies) {
@@ -123,7 +144,7 @@ export class MeshScene extends Orbit {
       left.forEach((body, n) => this.use(body, found[n]));
       left = left.filter((_, n) => !found[n].geometry.isWhole);
       this.lastDetail = detail;
-      this.isComplete = !left.length || detail === FINEST;
+      this.mark(!left.length || detail === FINEST, true);
       this.canvas.dataset.level = detail;
       this.draw();
     }
@@ -240,6 +261,9 @@ export class MeshScene extends Orbit {
       else gl.drawElements(gl.TRIANGLES, drawn.count, gl.UNSIGNED_INT, 0);
     }
     this.drawBox(view);
+    const { low, high, size } = this.frame;
+    const shown = ['x', 'y', 'z'].map((name, d) => ({ name, units: '', low: low[d], high: high[d], part: (number) => (number - low[d]) / (high[d] - low[d] || 1) }));
+    drawBoxAxes(this.labels, camera, low.map((v, d) => (high[d] - v) / size / 2), shown);
     const { field } = bodies[0];
     canvas.setAttribute('aria-label', `${field.name} on ${bodies[0].shape.split(':')[0]} of ${bodies.map((b) => b.series.name).join(', ')}, ${this.numTriangles} triangles`);
     this.finish(begin, Boolean(this.isComplete));

@@ -7,7 +7,8 @@ export function text(value, digits = 5) {
   if (value === 0) return '0';
   const size = Math.abs(value);
   const plain = size >= 1e-4 && size < 1e7;
-  return (plain ? String(Number(value.toPrecision(digits))) : value.toExponential(digits - 1).replace(/\.?0+e/, 'e').replace('e+', 'e')).replace(/^-/, '−');
+  const whole = Math.floor(Math.log10(size)) + 1; // no zero stands for a digit that was rounded away
+  return (plain ? String(Number(value.toPrecision(Math.max(digits, whole)))) : value.toExponential(digits - 1).replace(/\.?0+e/, 'e').replace('e+', 'e')).replace(/^-/, '−');
 }
 
 // One of several values within a span: with as many digits as tell them apart.
@@ -16,13 +17,19 @@ export function textWithin(value, span, digits = 4) {
   return text(value, more > 0 && Number.isFinite(more) ? Math.min(17, digits + more) : digits);
 }
 
-// A value that may be wrong by `error`, with the digits that are right.
+// A value that may be wrong by `error`, with the digits that are right whatever it is: all that lies within the error
+// is rounded to them.
 export function about(value, error) {
   if (!(error > 0) || !Number.isFinite(value)) return text(value, 8);
   if (error === Infinity) return `${value < 0 ? 'below' : 'above'} ${text(value, 3)}`;
-  const last = Math.ceil(Math.log10(4 * error)); // the decimal place that rounding to it leaves right
-  const digits = Math.floor(Math.log10(Math.abs(value))) - last + 1;
-  return digits < 1 ? `within ${text(2 * 10 ** last, 1)} of 0` : `about ${text(value, Math.min(17, digits))}`;
+  const [low, high] = [value - error, value + error];
+  for (let digits = 15; digits > 0; digits -= 1) {
+    if (low.toPrecision(digits) !== high.toPrecision(digits)) continue;
+    const isWhole = Math.abs(low) < 10 ** digits;
+    return `about ${isWhole ? text(low, digits) : low.toExponential(digits - 1).replace('e+', 'e').replace('-', '−')}`;
+  }
+  const place = 10 ** Math.floor(Math.log10(error));
+  return `between ${text(place * Math.floor(low / place), 3)} and ${text(place * Math.ceil(high / place), 3)}`;
 }
 
 // What a person typed: also with a minus sign of typography.
@@ -116,11 +123,13 @@ export function time(value, units, calendar) {
   return `${text(value)} ${units}`;
 }
 
-export function place(value, axis) {
-  if (axis.kind === 'lat') return `${text(Math.abs(value), 4)}° ${value < 0 ? 'S' : 'N'}`;
+// A coordinate with its unit: as many digits as tell places within `span` apart, which is by default the whole axis.
+export function place(value, axis, span = Math.abs(axis.last - axis.first)) {
+  const told = (number) => (span > 0 ? textWithin(number, span) : text(number, 4));
+  if (axis.kind === 'lat') return `${told(Math.abs(value))}° ${value < 0 ? 'S' : 'N'}`;
   if (axis.kind === 'lon') {
     const east = ((value + 180) % 360 + 360) % 360 - 180;
-    return `${text(Math.abs(east), 4)}° ${east < 0 ? 'W' : 'E'}`;
+    return `${told(Math.abs(east))}° ${east < 0 ? 'W' : 'E'}`;
   }
-  return `${text(value, 4)}${axis.units ? ` ${axis.units}` : ''}`;
+  return `${told(value)}${axis.units ? ` ${axis.units}` : ''}`;
 }

@@ -20,6 +20,7 @@ export const FOCAL = 1.8;
 export class Orbit {
   constructor(canvas, { onMove, onFailure, onPick }, options) {
     this.canvas = canvas;
+    this.labels = document.getElementById('labels'); // a canvas over it: the axes
     this.onMove = onMove;
     this.onFailure = onFailure;
     this.onPick = onPick;
@@ -64,6 +65,21 @@ export class Orbit {
     const up = [right[1] * forward[2] - right[2] * forward[1], right[2] * forward[0] - right[0] * forward[2], right[0] * forward[1] - right[1] * forward[0]];
     const swap = ([x, y, z]) => [x, -z, y];
     return { eye: swap(forward.map((v) => -v * this.distance)), forward: swap(forward), right: swap(right), up: swap(up) };
+  }
+
+  // What is on the canvas: whether it is all that comes, and whether it is of what is wanted now.
+  mark(isComplete, isCurrent) {
+    this.isComplete = isComplete;
+    if (!isComplete) this.canvas.dataset.complete = false; // that it is, `finish` says when it is drawn
+    this.canvas.dataset.stale = !isCurrent;
+  }
+
+  clear() {
+    const { gl } = this;
+    this.mark(false, true);
+    gl.clearColor(...this.background(), 1);
+    gl.clear(gl.COLOR_BUFFER_BIT | gl.DEPTH_BUFFER_BIT);
+    this.labels.width = 0;
   }
 
   background() { return getComputedStyle(this.canvas.parentElement).backgroundColor.match(/\d+/g).slice(0, 3).map((n) => n / 255); }

@@ -2,9 +2,15 @@
 
 import { colours } from './colours.js';
 import { histogram } from './charts.js';
-import { bytes, text, textWithin, ticks } from './numbers.js';
+import { bytes, text, textWithin } from './numbers.js';
+import { placeOn, ticksOn } from './scales.js';
 
 const $ = (id) => document.getElementById(id);
+
+// A box is as wide as what stands in it.
+export function widen(input) {
+  input.style.width = `calc(${Math.max(6, input.value.length + 1)}ch + ${input.type === 'number' ? 34 : 16}px)`;
+}
 
 function list(holder, pairs) {
   holder.replaceChildren(...pairs.flatMap(([name, value]) => [
@@ -25,14 +31,15 @@ export function drawBar(context, look, x, y, width, height, units, colour) {
   context.lineWidth = 1;
   context.font = '12px system-ui, "DejaVu Sans", sans-serif';
   context.textBaseline = 'top';
-  for (const tick of ticks(look.low, look.high, width / 70)) {
-    const at = x + ((tick - look.low) / (look.high - look.low)) * width;
+  const place = placeOn(look);
+  for (const tick of ticksOn(look, width / 70)) {
+    const at = x + place(tick) * width;
     context.beginPath();
     context.moveTo(at, y + height);
     context.lineTo(at, y + height + 4);
     context.stroke();
     context.textAlign = at < x + 20 ? 'left' : at > x + width - 20 ? 'right' : 'center';
-    context.fillText(textWithin(tick, look.high - look.low), at, y + height + 6);
+    context.fillText(look.scale === 'linear' ? textWithin(tick, look.high - look.low) : text(tick), at, y + height + 6);
   }
   if (units) { context.textAlign = 'right'; context.textBaseline = 'bottom'; context.fillText(units, x + width, y - 2); }
 }
@@ -50,7 +57,9 @@ export function showBar(look, units) {
 
 export function showStatistics(found) {
   const points = found.percentiles || {};
-  const rows = [['smallest', text(found.min)], ['largest', text(found.max)], ['mean', text(found.mean)], ['deviation', text(found.std)], ['median', text(points['50'])], ['1 – 99 %', points['1'] === undefined ? 'no value' : `${text(points['1'], 4)} – ${text(points['99'], 4)}`]];
+  const span = found.max - found.min;
+  const told = (value) => (span > 0 && typeof value === 'number' ? textWithin(value, span, 5) : text(value));
+  const rows = [['smallest', told(found.min)], ['largest', told(found.max)], ['mean', told(found.mean)], ['deviation', text(found.std)], ['median', told(points['50'])], ['1 % below', told(points['1'])], ['99 % below', told(points['99'])]];
   if (found.num_values) rows.push(['cells', found.num_values.toLocaleString('en')], ['without value', (found.num_nan || 0).toLocaleString('en')]);
   if (found.num_sampled) rows.push(['sampled', found.num_sampled.toLocaleString('en')]);
   if (found.is_sampled) rows.push(['', 'all of a sample: no overview yet']);
@@ -67,7 +76,7 @@ export function showPython(step, field, time, axis, index) {
   if (step.kind === 'store') { $('python').textContent = `import xarray\ndata = xarray.open_dataset(${quoted(step.path)}, engine="hakobi")  # ${step.label.replace(/\s+/g, ' ')}: ${field.name.replace(/\s+/g, ' ')}`; return; }
   const selection = [];
   if (field.num_times) selection.push(`time=${time}`);
-  if (field.shape.length === 3) selection.push(`${quoted(step.axes[field.axes[axis]].name).slice(1, -1)}=${index}`);
+  if (field.shape.length === 3 && !(field.is_on_map && axis > 0)) selection.push(`${quoted(step.axes[field.axes[axis]].name).slice(1, -1)}=${index}`);
   const plain = selection.every((s) => /^[A-Za-z_]\w*=/.test(s));
   const isel = selection.length === 0 ? '' : plain ? `.isel(${selection.join(', ')})` : `.isel({${selection.map((s) => { const at = s.lastIndexOf('='); return `"${s.slice(0, at)}": ${s.slice(at + 1)}`; }).join(', ')}})`;
   const cut = field.name.lastIndexOf('/');

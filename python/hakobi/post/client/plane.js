@@ -1,10 +1,13 @@
 // A plane of a field: moved, zoomed, drawn from tiles with axes around it.
 
+import { contour } from './contours.js';
 import { errorAt, valueAt } from './half.js';
 import { painted, TILE, Tiles } from './tiles.js';
-import { place, text, ticks } from './numbers.js';
+import { place, textWithin, ticks } from './numbers.js';
+import { ticksOn } from './scales.js';
 
-const MARGIN = { left: 64, right: 18, top: 18, bottom: 50 };
+const MARGIN = { right: 18, top: 18, bottom: 50 };
+const FONT = '12px system-ui, "DejaVu Sans", sans-serif';
 
 // The coordinate of a place in cells (0 is the low edge of the first cell), where the axis has coordinates.
 export function coordinate(axis, at) {
@@ -15,6 +18,21 @@ export function coordinate(axis, at) {
   }
   return axis.size > 1 ? axis.first + ((at - 0.5) * (axis.last - axis.first)) / (axis.size - 1) : axis.first;
 }
+
+// The place in cells of a coordinate.
+export function cellOf(axis, wanted) {
+  if (axis.first === undefined) return wanted + 0.5;
+  if (axis.values) {
+    const rises = axis.values[axis.size - 1] > axis.values[0];
+    let [low, high] = [0, axis.size - 1];
+    while (high - low > 1) { const mid = (low + high) >> 1; if ((axis.values[mid] <= wanted) === rises) low = mid; else high = mid; }
+    return low + 0.5 + (wanted - axis.values[low]) / (axis.values[high] - axis.values[low]);
+  }
+  return 0.5 + ((wanted - axis.first) * (axis.size - 1)) / (axis.last - axis.first || 1);
+}
+
+// A tick of an axis, where `span` of it is in sight.
+const told = (axis, tick, span) => (axis.kind ? place(tick, axis, span) : textWithin(tick, span));
 
 export class Plane {
   constructor(canvas, { onMove, onHover, onPick, onLine, onFailure }) {
@@ -40,10 +58,14 @@ export class Plane {
     this.wide = Math.min(50, Math.max(0.02, wide)); // a column's width over a row's height
     this.up = r.first !== undefined && r.last < r.first ? 1 : -1; // rows go up as their coordinate grows
     this.right = c.first !== undefined && c.last < c.first ? -1 : 1;
+    this.left = this.leftOf(r);
     if (view && view.zoom) this.view = { ...view };
     else if (!this.view || isOther) this.view = { x: columns / 2, y: rows / 2, zoom: 0 };
     this.draw();
   }
+
+  // What was drawn is of nothing that is wanted now.
+  drop() { this.isComplete = this.canvas.dataset.complete = false; }
 
   setLook(look) { this.look = look; this.draw(); }
 
@@ -63,7 +85,8 @@ export class Plane {
 
   area() {
     const { clientWidth, clientHeight } = this.canvas;
-    return { left: MARGIN.left, top: MARGIN.top, width: Math.max(40, clientWidth - MARGIN.left - MARGIN.right), height: Math.max(40, clientHeight - MARGIN.top - MARGIN.bottom) };
+    const left = this.left ?? 64;
+    return { left, top: MARGIN.top, width: Math.max(40, clientWidth - left - MARGIN.right), height: Math.max(40, clientHeight - MARGIN.top - MARGIN.bottom) };
   }
 
   toScreen(column, row) {
@@ -145,6 +168,7 @@ export class Plane {
         drawn += 1;
       }
     }
+    if (this.look.hasContours && this.shown !== null) this.drawContours(context);
     this.drawMarks(context);
     context.restore();
     this.drawAxes(context);
@@ -172,6 +196,39 @@ export class Plane {
     context.restore();
   }
 
+  // Lines of equal value through the cells that are drawn, at the bar's numbers.
+  drawContours(context) {
+    const level = this.level();
+    const tiles = new Map();
+    for (const [r, c] of this.visible(level)) {
+      const tile = this.tileAt(level, r, c);
+      if (tile) tiles.set(r * 1e6 + c, tile);
+    }
+    if (!tiles.size) return;
+    const places = [...tiles.keys()].map((key) => [Math.floor(key / 1e6), key % 1e6]);
+    const [r0, c0] = [0, 1].map((d) => Math.min(...places.map((at) => at[d])) * TILE);
+    const size = 2 ** level;
+    const end = (d) => Math.min((Math.max(...places.map((at) => at[d])) + 1) * TILE, Math.ceil(this.source.shape[d] / size));
+    const at = (row, column) => {
+      const [r, c] = [row + r0, column + c0];
+      const tile = tiles.get(Math.floor(r / TILE) * 1e6 + Math.floor(c / TILE));
+      return tile ? valueAt(tile, (r % TILE) * tile.columns + (c % TILE)) : NaN;
+    };
+    const [x0, y0] = this.toScreen((c0 + 0.5) * size, (r0 + 0.5) * size);
+    const [x1, y1] = this.toScreen((c0 + 1.5) * size, (r0 + 1.5) * size);
+    context.beginPath();
+    this.contours = ticksOn(this.look, 10);
+    for (const value of this.contours) {
+      contour(end(0) - r0, end(1) - c0, at, value, (ca, ra, cb, rb) => {
+        context.moveTo(x0 + ca * (x1 - x0), y0 + ra * (y1 - y0));
+        context.lineTo(x0 + cb * (x1 - x0), y0 + rb * (y1 - y0));
+      });
+    }
+    context.lineWidth = 1;
+    context.strokeStyle = '#1a1a1ac0';
+    context.stroke();
+  }
+
   drawMarks(context) {
     const dot = (cell, colour) => {
       const [x, y] = this.toScreen(cell[1] + 0.5, cell[0] + 0.5);
@@ -192,12 +249,20 @@ export class Plane {
     if (point) dot(point, '#111');
   }
 
+  // The room for the numbers along the rows: for as many digits as a view of a tenth of them needs.
+  leftOf(axis) {
+    const [low, high] = [coordinate(axis, 0), coordinate(axis, axis.size)].sort((a, b) => a - b);
+    this.context.font = FONT;
+    const widths = ticks(low, high, 40).map((tick) => this.context.measureText(told(axis, tick, (high - low) / 10)).width);
+    return Math.round(Math.max(40, ...widths) + (axis.kind ? 16 : 32));
+  }
+
   drawAxes(context) {
     const { left, top, width, height } = this.area();
     const style = getComputedStyle(document.body);
     context.strokeStyle = style.getPropertyValue('--line');
     context.fillStyle = style.color;
-    context.font = `12px ${style.fontFamily}`;
+    context.font = FONT;
     context.lineWidth = 1;
     context.strokeRect(left - 0.5, top - 0.5, width + 1, height + 1);
     const [c0, r0] = this.toCell(left, top);
@@ -207,14 +272,16 @@ export class Plane {
       const inside = [Math.min(from, to), Math.max(from, to)].map((v) => Math.min(Math.max(v, 0), axis.size));
       const ends = inside.map((at) => coordinate(axis, at)).sort((a, b) => a - b);
       for (const tick of ticks(ends[0], ends[1], length / (isWide ? 95 : 55))) {
-        const at = this.cellOf(axis, tick);
+        const at = cellOf(axis, tick);
         const [x, y] = isWide ? this.toScreen(at, 0) : this.toScreen(0, at);
         context.beginPath();
         context.textAlign = isWide ? 'center' : 'right';
         context.textBaseline = isWide ? 'top' : 'middle';
-        const told = axis.kind ? place(tick, axis) : text(tick, 4);
-        if (isWide) { context.moveTo(x, top + height); context.lineTo(x, top + height + 5); context.fillText(told, x, top + height + 7); }
-        else { context.moveTo(left - 5, y); context.lineTo(left, y); context.fillText(told, left - 8, y); }
+        const label = told(axis, tick, ends[1] - ends[0]);
+        const half = context.measureText(label).width / 2;
+        const inside = Math.min(Math.max(x, half + 2), this.canvas.clientWidth - half - 2);
+        if (isWide) { context.moveTo(x, top + height); context.lineTo(x, top + height + 5); context.fillText(label, inside, top + height + 7); }
+        else { context.moveTo(left - 5, y); context.lineTo(left, y); context.fillText(label, left - 8, y); }
         context.stroke();
       }
     }
@@ -226,17 +293,6 @@ export class Plane {
     context.rotate(-Math.PI / 2);
     context.fillText(name(this.source.rowAxis), 0, 0);
     context.restore();
-  }
-
-  cellOf(axis, wanted) {
-    if (axis.first === undefined) return wanted + 0.5;
-    if (axis.values) {
-      const rises = axis.values[axis.size - 1] > axis.values[0];
-      let [low, high] = [0, axis.size - 1];
-      while (high - low > 1) { const mid = (low + high) >> 1; if ((axis.values[mid] <= wanted) === rises) low = mid; else high = mid; }
-      return low + 0.5 + (wanted - axis.values[low]) / (axis.values[high] - axis.values[low]);
-    }
-    return 0.5 + ((wanted - axis.first) * (axis.size - 1)) / (axis.last - axis.first || 1);
   }
 
   // The finest value that is here already, for the pointer, and how far it may be wrong.
@@ -252,6 +308,7 @@ export class Plane {
 
   // The values that are on the screen, thinned: for the range of differences.
   sample() {
+    if (!this.source) return [];
     const level = this.shown ?? this.source.numLevels;
     const found = [];
     for (const [r, c] of this.visible(level)) {

@@ -1,8 +1,10 @@
 // A volume or an isosurface by WebGL2: rays through a texture of 8-bit values (hakobi/post/volume.py has their layout).
 
+import { drawBoxAxes } from './box.js';
 import { colours } from './colours.js';
 import { getBytes } from './net.js';
 import { compile, FOCAL, Orbit } from './orbit.js';
+import { cellOf, coordinate } from './plane.js';
 
 const VERTEX = `#version 300 es
 void main() { gl_Position = vec4(vec2(gl_VertexID == 1, gl_VertexID == 2) * 4.0 - 1.0, 0.0, 1.0); }`;
@@ -98,6 +100,8 @@ export class Scene extends Orbit {
     const levels = fine < field.num_levels && most(fine) > 48 ? [fine + 1, fine] : [fine];
     const address = (level) => `volume/${series.id}/${name}/${step.version}/${field.id}/${level}`;
     this.wanted = address(fine);
+    this.addresses = levels.map(address);
+    this.mark(this.shown === this.wanted, this.addresses.includes(this.shown));
     for (const level of levels) this.fetch(address(level), level);
     this.draw();
   }
@@ -113,12 +117,18 @@ export class Scene extends Orbit {
       this.kept.set(address, { low: head.getFloat64(0, true), high: head.getFloat64(8, true), shape, data: new Uint8Array(buffer, 32) });
       while (this.kept.size > 6) this.kept.delete(this.kept.keys().next().value);
       this.use(address, level);
-    } catch (error) { this.onFailure(error); } finally { this.coming.delete(address); }
+    } catch (error) {
+      if (address === this.wanted && !this.addresses.includes(this.shown)) this.drop(); // nothing of another step stays
+      this.onFailure(error);
+    } finally { this.coming.delete(address); }
   }
+
+  drop() { this.volume = this.shown = undefined; this.clear(); }
 
   // Puts a volume into the texture, unless a finer one of the same field is there.
   use(address, level) {
-    if (this.shown === address || (this.shown === this.wanted && address !== this.wanted)) return;
+    const isLate = !this.addresses.includes(address); // of what was shown before
+    if (isLate || this.shown === address || (this.shown === this.wanted && address !== this.wanted)) return;
     const volume = this.kept.get(address);
     const { gl } = this;
     const pairs = new Uint8Array(volume.data.length * 2);
@@ -133,6 +143,7 @@ export class Scene extends Orbit {
     this.shown = address;
     this.volume = volume;
     this.canvas.dataset.level = level;
+    this.mark(this.shown === this.wanted, true);
     this.draw();
   }
 
@@ -181,6 +192,8 @@ export class Scene extends Orbit {
     const begin = performance.now();
     gl.drawArrays(gl.TRIANGLES, 0, 3);
     canvas.setAttribute('aria-label', `${isSurface ? `Surface where ${field.name} is ${this.isovalue().toPrecision(4)}` : `Volume of ${field.name}`} ${field.units}`);
+    const shown = axes.map((axis) => ({ ...axis, low: coordinate(axis, 0), high: coordinate(axis, axis.size), part: (number) => cellOf(axis, number) / axis.size })).reverse();
+    drawBoxAxes(this.labels, this.camera(), extent.map((n) => n / 2), shown);
     this.finish(begin, this.shown === this.wanted);
   }
 }

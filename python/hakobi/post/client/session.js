@@ -34,7 +34,7 @@ export class Session {
     this.numbers = new Map();
     if (start.step) {
       this.steps.set(`${start.step.series}/${start.step.step}`, Promise.resolve(start.step));
-      const field = start.step.fields[0];
+      const field = start.step.fields.find((f) => f.name === start.step.default);
       if (start.statistics && field) this.numbers.set(`${start.step.series}/${start.step.step}/${field.id}/${start.step.version}`, Promise.resolve(start.statistics));
     }
   }

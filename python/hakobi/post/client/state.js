@@ -1,10 +1,10 @@
 // The state of a view, which is in the address behind #, so that a view is a link.
 
-const KEYS = ['series', 'step', 'field', 'view', 'axis', 'index', 'low', 'high', 'range', 'map', 'flip', 'each', 'x', 'y', 'zoom', 'minus', 'point', 'from', 'to', 'turn', 'tilt', 'opacity', 'iso', 'cut', 'with', 'follow'];
+const KEYS = ['series', 'step', 'field', 'view', 'axis', 'index', 'low', 'high', 'range', 'map', 'flip', 'scale', 'contours', 'each', 'x', 'y', 'zoom', 'minus', 'point', 'from', 'to', 'turn', 'tilt', 'opacity', 'iso', 'cut', 'with', 'follow'];
 const NUMBERS = new Set(['axis', 'index', 'low', 'high', 'x', 'y', 'zoom', 'turn', 'tilt', 'opacity', 'iso', 'cut']);
 const LISTS = new Set(['point', 'from', 'to']);
 
-export const DEFAULTS = { step: 'last', view: 'plane', axis: 0, range: '0.5', turn: 0.7, tilt: 0.5, opacity: 35, iso: 600 };
+export const DEFAULTS = { step: 'last', view: 'plane', axis: 0, range: '0.5', turn: 0.7, tilt: 0.5, opacity: 35, iso: 600, scale: 'linear' };
 
 export function read(hash) {
   const state = { ...DEFAULTS };

@@ -1,7 +1,8 @@
 // The tiles that a plane is drawn from: which ones a view needs, fetched coarse first, kept, and painted.
 
-import { decodeTile, finestSize, HALVES, isBetween, placing } from './half.js';
+import { decodeTile, errorAt, finestSize, HALVES, isBetween, placing, valueAt } from './half.js';
 import { getBytes } from './net.js';
+import { placeOn } from './scales.js';
 
 export const TILE = 256;
 const MOST_TILES = 400;
@@ -31,6 +32,8 @@ export class Tiles {
     const wanted = new Set(addresses);
     for (const [address, abort] of this.coming) if (!wanted.has(address)) { abort.abort(); this.coming.delete(address); }
     this.queue = addresses.filter((a) => !this.kept.has(a) && !this.coming.has(a) && !this.hasFailed(a));
+    const refused = addresses.find((a) => this.hasFailed(a) && this.failed.get(a).until === Infinity);
+    if (refused) this.onFailure(this.failed.get(refused).error);
     this.pump();
   }
 
@@ -49,7 +52,7 @@ export class Tiles {
     } catch (error) {
       if (error.name !== 'AbortError') {
         const wait_ms = error.status >= 400 && error.status < 500 ? Infinity : 3000; // refused is refused
-        this.failed.set(address, Date.now() + wait_ms);
+        this.failed.set(address, { until: Date.now() + wait_ms, error });
         if (Number.isFinite(wait_ms)) setTimeout(this.onChange, wait_ms + 100);
         this.onFailure(error);
       }
@@ -59,7 +62,7 @@ export class Tiles {
     }
   }
 
-  hasFailed(address) { return this.failed.get(address) > Date.now(); }
+  hasFailed(address) { return this.failed.get(address)?.until > Date.now(); }
 
   isIdle() { return this.coming.size === 0 && this.queue.length === 0; }
 }
@@ -80,7 +83,19 @@ export function painted(tile, look) {
   const to = placing(look, COLOURS);
   let hasGaps = false;
   tile.isCoarse = false;
-  if (values) {
+  if (look.scale !== 'linear') {
+    const place = placeOn(look);
+    for (let i = 0; i < rows * columns; i += 1) {
+      const value = valueAt(tile, i);
+      if (Number.isNaN(value)) { out[i] = land; hasGaps = true; continue; }
+      const at = COLOURS * place(value);
+      out[i] = words[at >= COLOURS ? COLOURS - 1 : at > 0 ? at | 0 : 0];
+      if (tile.isCoarse || values || !Number.isFinite(value)) continue;
+      const error = errorAt(tile, i);
+      const [from, to] = [COLOURS * place(value - error), COLOURS * place(value + error)];
+      tile.isCoarse = to - from > 0.5 && to > 0 && from < COLOURS;
+    }
+  } else if (values) {
     for (let i = 0; i < values.length; i += 1) {
       if (Number.isNaN(values[i])) { out[i] = land; hasGaps = true; continue; }
       const at = to.ofValue(values[i]);

@@ -21,7 +21,7 @@ class Result:
 
     def line(self) -> str:
         """The one line of stderr that a user's mistake ends in, whatever a slow machine was told to go on before it."""
-        lines = [line for line in self.stderr.splitlines() if " …" not in line]
+        lines = [line for line in self.stderr.splitlines() if not line.endswith(" …")]
         assert len(lines) == 1, self.stderr
         return lines[0]
 

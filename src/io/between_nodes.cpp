@@ -220,16 +220,14 @@ void BetweenNodes::receive(std::int64_t cycle, std::uint32_t turn, int node, int
 
 // Posts the receives of every turn whose collective buffer is free for it.
 void BetweenNodes::poll_incoming_data() {
-    const AggregatorState& state = site_.aggregator(site_.local_index(site_.my_domain));
     for (; next_incoming_ < my_cycles_.size(); ++next_incoming_) {
         const std::int64_t cycle = my_cycles_[next_incoming_];
         if (site_.tally(cycle).num_remote.load(std::memory_order_relaxed) == 0) continue;
-        const std::uint32_t turn = site_.turn(cycle);
-        const Slot& slot = state.slots[turn % static_cast<std::uint32_t>(site_.buffers.depth)];
-        if (slot.turn.load(std::memory_order_acquire) != turn) break;
+        const PhaseSite::BufferPlace at = site_.buffer_of(cycle);
+        if (at.awaited().load(std::memory_order_acquire) != at.turn) break;
         for (const int node : site_.held.nodes()) {
             if (bytes_of_node(node, cycle) > 0)
-                receive(cycle, turn, node, mpi::Pending::any_rank, message_bytes(node, cycle));
+                receive(cycle, at.turn, node, mpi::Pending::any_rank, message_bytes(node, cycle));
         }
     }
     take_received([this](const Receiving& received) { unpack_into_buffer(received); });
@@ -271,19 +269,17 @@ std::int64_t BetweenNodes::unpack_packed(const Receiving& received, const Buffer
 
 void BetweenNodes::unpack_into_buffer(const Receiving& received) {
     const double start_s = now_s();
-    const int local = site_.local_index(site_.my_domain);
-    const std::uint32_t b = received.turn % static_cast<std::uint32_t>(site_.buffers.depth);
+    const PhaseSite::BufferPlace at = site_.buffer_of(received.cycle);
     // Bytes that other nodes bring are not in the tally's sum: such a cycle counts as dense only where this node's
     // ranks fill it alone, and needs marks otherwise.
-    ByteMarks marks(site_.buffers.marks_of(local, b), site_.buffers.cb_bytes);
+    ByteMarks marks = site_.marks_of(at);
     const bool is_dense = site_.plan.is_dense(received.cycle, site_.control.tallies);
-    const BufferWindow window{site_.pipeline->buffer(b), site_.plan.domains.cycle_begin(received.cycle),
-                              is_dense ? nullptr : &marks};
+    const BufferWindow window{at.buffer, at.begin_bytes, is_dense ? nullptr : &marks};
     site_.counters.copied_bytes += travels_packed(received.node, received.cycle)
                                        ? unpack_packed(received, window)
                                        : unpack_marked(received, window);
     site_.counters.copy_s += now_s() - start_s;
-    PhaseSite::arrive(site_.aggregator(local), b, site_.tally(received.cycle).num_contributions());
+    PhaseSite::arrive(at.state, at.slot, site_.tally(received.cycle).num_contributions());
 }
 
 std::int64_t BetweenNodes::pack_from_buffer(const Region& region, std::int64_t cycle,
@@ -301,21 +297,18 @@ std::int64_t BetweenNodes::pack_from_buffer(const Region& region, std::int64_t c
 }
 
 void BetweenNodes::poll_outgoing_data() {
-    AggregatorState& state = site_.aggregator(site_.local_index(site_.my_domain));
     for (; next_outgoing_ < my_cycles_.size(); ++next_outgoing_) {
         const std::int64_t cycle = my_cycles_[next_outgoing_];
         if (site_.tally(cycle).num_remote.load(std::memory_order_relaxed) == 0) continue;
-        const std::uint32_t turn = site_.turn(cycle);
-        const std::uint32_t b = turn % static_cast<std::uint32_t>(site_.buffers.depth);
-        if (state.slots[b].turn.load(std::memory_order_acquire) != (Slot::filled | turn)) return;
+        const PhaseSite::BufferPlace at = site_.buffer_of(cycle);
+        if (at.awaited().load(std::memory_order_acquire) != (Slot::filled | at.turn)) return;
         if (outgoing_bytes_ > site_.buffers.depth * site_.buffers.cb_bytes)
             return;  // memory is bounded: first let some leave
         const double start_s = now_s();
-        const BufferWindow window{site_.pipeline->buffer(b), site_.plan.domains.cycle_begin(cycle), nullptr};
         for (const int node : site_.held.nodes()) {
             if (bytes_of_node(node, cycle) == 0) continue;
-            send_reply(cycle, node, window);
-            PhaseSite::arrive(state, b, site_.tally(cycle).num_contributions());
+            send_reply(cycle, node, {at.buffer, at.begin_bytes, nullptr});
+            PhaseSite::arrive(at.state, at.slot, site_.tally(cycle).num_contributions());
         }
         site_.counters.copy_s += now_s() - start_s;
     }

@@ -69,7 +69,6 @@ class Crew final : public mpi::Attachment {
     [[nodiscard]] Service service_of(storage::File& file) const;
 
     [[nodiscard]] const NodeBuffers& buffers() const { return buffers_; }
-    [[nodiscard]] Pipeline* pipeline() { return pipeline_.get(); }  ///< null: this rank does not aggregate
 
     void free() override;
 

@@ -10,7 +10,6 @@
 #include "io/node_buffers.hpp"
 #include "io/node_parts.hpp"
 #include "io/phase_plan.hpp"
-#include "io/pipeline.hpp"
 #include "io/slots.hpp"
 
 namespace hakobi::io {
@@ -22,10 +21,9 @@ struct PhaseSite {
     const PhasePlan& plan;
     const NodeBuffers& buffers;
     ControlBlock& control;
-    const HeldRegions& held;       ///< as aggregator, of other nodes' ranks; on a single node none
-    NodeParts node;                ///< of this node's ranks; on a single node not used
-    Pipeline* pipeline = nullptr;  ///< this rank's, when it aggregates
-    int my_domain = -1;            ///< its domain then
+    const HeldRegions& held;  ///< as aggregator, of other nodes' ranks; on a single node none
+    NodeParts node;           ///< of this node's ranks; on a single node not used
+    int my_domain = -1;       ///< this rank's, when it aggregates
     EngineCounters& counters;
     Timeline& timeline;
 
@@ -41,6 +39,28 @@ struct PhaseSite {
     }
     [[nodiscard]] AggregatorState& aggregator(int local) const {
         return *buffers.aggregators[static_cast<std::size_t>(local)];
+    }
+    /// The collective buffer of a cycle whose aggregator is on this node.
+    struct BufferPlace {
+        int local = 0;  ///< the aggregator's index on this node
+        std::uint32_t turn = 0, slot = 0;
+        AggregatorState& state;
+        std::byte* buffer = nullptr;
+        std::int64_t begin_bytes = 0;  ///< what of the file it begins with
+        [[nodiscard]] FutexWord& awaited() const { return state.slots[slot].turn; }
+    };
+    [[nodiscard]] BufferPlace buffer_of(std::int64_t cycle) const {
+        const int local = local_index(plan.domains.domain_of(cycle));
+        const std::uint32_t slot = turn(cycle) % static_cast<std::uint32_t>(buffers.depth);
+        return {local,
+                turn(cycle),
+                slot,
+                aggregator(local),
+                buffers.buffers[static_cast<std::size_t>(local)] + slot * buffers.cb_bytes,
+                plan.domains.cycle_begin(cycle)};
+    }
+    [[nodiscard]] ByteMarks marks_of(const BufferPlace& place) const {
+        return {buffers.marks_of(place.local, place.slot), buffers.cb_bytes};
     }
     /// A contribution to the buffer is in (out); the last one passes it on.
     static void arrive(AggregatorState& state, std::uint32_t slot, std::uint32_t expected) {

@@ -106,60 +106,49 @@ void Shuffle::wait_for(FutexWord& word, std::uint32_t value) {
 }
 
 void Shuffle::write_part(const PhaseData& data, const CyclePart& part, Cursor& file, Cursor& memory) {
-    const Domains& domains = site_.plan.domains;
-    const NodeBuffers& buffers = site_.buffers;
-    const int local = site_.local_index(domains.domain_of(part.cycle));
-    const std::uint32_t turn = site_.turn(part.cycle);
-    const std::uint32_t b = turn % static_cast<std::uint32_t>(buffers.depth);
-    AggregatorState& state = site_.aggregator(local);
-    wait_for(state.slots[b].turn, turn);
+    const PhaseSite::BufferPlace at = site_.buffer_of(part.cycle);
+    wait_for(at.awaited(), at.turn);
 
     const double start_s = now_s();
     const bool is_dense = site_.plan.is_dense(part.cycle, site_.control.tallies);
-    ByteMarks marks(buffers.marks_of(local, b), buffers.cb_bytes);
-    const BufferWindow window{buffers.buffers[static_cast<std::size_t>(local)] + b * buffers.cb_bytes,
-                              domains.cycle_begin(part.cycle), is_dense ? nullptr : &marks};
+    ByteMarks marks = site_.marks_of(at);
+    const BufferWindow window{at.buffer, at.begin_bytes, is_dense ? nullptr : &marks};
     const std::int64_t length = part.stream_end - part.stream_begin;
     const std::int64_t end_bytes =
-        file.remaining() >= length ? file.offset() + length : domains.cycle_end(part.cycle);
-    buffers.window->map_pages(window.buffer + (file.offset() - window.file_begin_bytes),
-                              end_bytes - file.offset(), site_.comm.node_rank(), site_.comm.node_size());
+        file.remaining() >= length ? file.offset() + length : site_.plan.domains.cycle_end(part.cycle);
+    site_.buffers.window->map_pages(window.buffer + (file.offset() - window.file_begin_bytes),
+                                    end_bytes - file.offset(), site_.comm.node_rank(),
+                                    site_.comm.node_size());
     copy_to_window(file, memory, data.origin, part.stream_end, window);
-    PhaseSite::arrive(state, b, site_.tally(part.cycle).num_contributions());
-    const double end_s = now_s();
-    site_.counters.copy_s += end_s - start_s;
-    site_.counters.copied_bytes += length;
-    site_.timeline.add({"deposit", 0, start_s, end_s, part.cycle});
+    end_part(at, part.cycle, "deposit", start_s, length);
     // All buffers may be open at first. Where ranks exceed cores one rank would fill its part of each of them before the next
     // rank gets the core, and the storage would wait until the last one has come: take turns while that is so.
-    const std::uint32_t first_turn = site_.plan.first_turns[static_cast<std::size_t>(local)];
-    if (takes_turns_ && turn - first_turn < static_cast<std::uint32_t>(buffers.depth))
+    const std::uint32_t first_turn = site_.plan.first_turns[static_cast<std::size_t>(at.local)];
+    if (takes_turns_ && at.turn - first_turn < static_cast<std::uint32_t>(site_.buffers.depth))
         takes_turns_ = give_way();
 }
 
 void Shuffle::read_part(const PhaseData& data, const CyclePart& part, Cursor& file, Cursor& memory) {
-    const Domains& domains = site_.plan.domains;
-    const NodeBuffers& buffers = site_.buffers;
-    const int local = site_.local_index(domains.domain_of(part.cycle));
-    const std::uint32_t turn = site_.turn(part.cycle);
-    const std::uint32_t b = turn % static_cast<std::uint32_t>(buffers.depth);
-    AggregatorState& state = site_.aggregator(local);
-    wait_for(state.slots[b].turn, Slot::filled | turn);
+    const PhaseSite::BufferPlace at = site_.buffer_of(part.cycle);
+    wait_for(at.awaited(), Slot::filled | at.turn);
 
     const double start_s = now_s();
-    const BufferWindow window{buffers.buffers[static_cast<std::size_t>(local)] + b * buffers.cb_bytes,
-                              domains.cycle_begin(part.cycle), nullptr};
     const std::int64_t end_of_file = site_.control.end_of_file.load(std::memory_order_acquire);
     std::int64_t stream_end = part.stream_end;
-    if (end_of_file < domains.cycle_end(part.cycle)) {
+    if (end_of_file < site_.plan.domains.cycle_end(part.cycle)) {
         stream_end = std::clamp(data.file.bytes_below(end_of_file), part.stream_begin, part.stream_end);
     }
-    copy_from_window(file, memory, data.origin, stream_end, window);
-    PhaseSite::arrive(state, b, site_.tally(part.cycle).num_contributions());
+    copy_from_window(file, memory, data.origin, stream_end, {at.buffer, at.begin_bytes, nullptr});
+    end_part(at, part.cycle, "collect", start_s, stream_end - part.stream_begin);
+}
+
+void Shuffle::end_part(const PhaseSite::BufferPlace& at, std::int64_t cycle, const char* name, double start_s,
+                       std::int64_t copied_bytes) {
+    PhaseSite::arrive(at.state, at.slot, site_.tally(cycle).num_contributions());
     const double end_s = now_s();
     site_.counters.copy_s += end_s - start_s;
-    site_.counters.copied_bytes += stream_end - part.stream_begin;
-    site_.timeline.add({"collect", 0, start_s, end_s, part.cycle});
+    site_.counters.copied_bytes += copied_bytes;
+    site_.timeline.add({name, 0, start_s, end_s, cycle});
 }
 
 }  // namespace hakobi::io

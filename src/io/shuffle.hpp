@@ -29,6 +29,9 @@ class Shuffle {
   private:
     void write_part(const PhaseData& data, const CyclePart& part, Cursor& file, Cursor& memory);
     void read_part(const PhaseData& data, const CyclePart& part, Cursor& file, Cursor& memory);
+    /// This rank's contribution is made: counts it, and passes the buffer on after the last.
+    void end_part(const PhaseSite::BufferPlace& at, std::int64_t cycle, const char* name, double start_s,
+                  std::int64_t copied_bytes);
     void wait_for(FutexWord& word, std::uint32_t value);
 
     const PhaseSite& site_;

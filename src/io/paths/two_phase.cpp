@@ -134,7 +134,6 @@ Status TwoPhase::carry_out(const Request& request, const Choice& choice, const R
                          .control = control,
                          .held = progress.descriptions.held,
                          .node = {control_.places(), comm_.node_rank()},
-                         .pipeline = crew_->pipeline(),
                          .my_domain = domain,
                          .counters = account_.counters,
                          .timeline = account_.timeline};

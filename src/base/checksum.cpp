@@ -1,9 +1,9 @@
-#include "store/checksum.hpp"
+#include "base/checksum.hpp"
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
-namespace hakobi::store {
+namespace hakobi {
 
 std::uint64_t checksum_of(std::span<const std::byte> bytes, std::uint64_t seed) {
     return XXH3_64bits_withSeed(bytes.data(), bytes.size(), seed);
@@ -16,6 +16,7 @@ struct Checksum::State {
 Checksum::Checksum() : state_(std::make_unique<State>()) {
     reset();
 }
+Checksum::Checksum(Checksum&&) noexcept = default;
 Checksum::~Checksum() = default;
 
 void Checksum::reset() {
@@ -30,4 +31,4 @@ std::uint64_t Checksum::value() const {
     return XXH3_64bits_digest(&state_->state);
 }
 
-}  // namespace hakobi::store
+}  // namespace hakobi

@@ -14,7 +14,7 @@
 #include <optional>
 
 #include "base/bytes.hpp"
-#include "base/fingerprint.hpp"
+#include "base/checksum.hpp"
 #include "base/guard.hpp"
 #include "base/nearest.hpp"
 #include "format/netcdf4/reader.hpp"
@@ -110,7 +110,7 @@ mpi::Agreed Input::Impl::agree_on_read(const Status& local, const FieldRead& rea
     writer.put_text(read.name);
     writer.put(read.step);
     // The largest value and the largest complement are the same value's exactly when all values are equal.
-    const auto mine = static_cast<std::int64_t>(fingerprint(writer.take()));
+    const auto mine = static_cast<std::int64_t>(checksum_of(writer.take()));
     std::array<std::int64_t, 3> most = {static_cast<int>(local.code()), mine, ~mine};
     mpi::all_max(comm, most);
     if (most[0] != 0) return mpi::agree(comm, local);

@@ -5,7 +5,7 @@
 #include <numeric>
 
 #include "base/bytes.hpp"
-#include "base/fingerprint.hpp"
+#include "base/checksum.hpp"
 #include "base/guard.hpp"
 #include "mpi/messages.hpp"
 #include "output/uncovered.hpp"
@@ -120,7 +120,7 @@ StepAgreement agree_on_step(const Comm& comm, const Status& local, const format:
                             bool are_blocks_new) {
     std::vector<std::byte> encoded = format::encode_step(description);
     // The largest value and the largest complement are the same value's exactly when all values are equal.
-    const auto mine = static_cast<std::int64_t>(fingerprint(encoded));
+    const auto mine = static_cast<std::int64_t>(checksum_of(encoded));
     std::array<std::int64_t, 4> most = {static_cast<int>(local.code()), mine, ~mine, are_blocks_new ? 1 : 0};
     mpi::all_max(comm, most);
     if (most[0] != 0) return {.error = mpi::agree(comm, local), .are_blocks_new = false};

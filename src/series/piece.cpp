@@ -1,14 +1,11 @@
 #include "series/piece.hpp"
 
-#define XXH_INLINE_ALL
-#include <xxhash.h>
-
 #include <algorithm>
 #include <array>
 #include <charconv>
 
 #include "base/bytes.hpp"
-#include "base/fingerprint.hpp"
+#include "base/checksum.hpp"
 #include "region/block.hpp"
 #include "region/copy.hpp"
 #include "region/cursor.hpp"
@@ -103,22 +100,6 @@ Result<PieceHeader> decode_header(std::span<const std::byte> bytes) {
     return header;
 }
 
-struct Checksum::State {
-    XXH3_state_t xxh;
-};
-
-Checksum::Checksum() : state_(std::make_unique<State>()) {
-    XXH3_64bits_reset(&state_->xxh);
-}
-Checksum::Checksum(Checksum&&) noexcept = default;
-Checksum::~Checksum() = default;
-void Checksum::add(std::span<const std::byte> bytes) {
-    XXH3_64bits_update(&state_->xxh, bytes.data(), bytes.size());
-}
-std::uint64_t Checksum::value() const {
-    return XXH3_64bits_digest(&state_->xxh);
-}
-
 std::string pieces_folder(const std::string& step_path) {
     return step_path + ".pieces";
 }
@@ -196,7 +177,7 @@ Status fill_piece(storage::File& file, const Step& step, int rank, int num_ranks
     PieceHeader header{.run = step.run, .step = step.number, .rank = rank, .num_ranks = num_ranks};
     for (const Part& part : step.parts) header.regions.push_back(part.file);
     std::vector<std::byte> description = format::encode_step(step.description);
-    header.step_fingerprint = fingerprint(description);
+    header.step_fingerprint = checksum_of(description);
     if (rank == 0) {
         header.description = std::move(description);
         header.offsets_bytes = step.layout.offsets_bytes;
@@ -205,7 +186,7 @@ Status fill_piece(storage::File& file, const Step& step, int rank, int num_ranks
     }
     const std::vector<std::byte> encoded = encode_header(header);
     ByteWriter start;
-    start.put(Preamble{magic, version, byte_order, std::ssize(encoded), fingerprint(encoded)});
+    start.put(Preamble{magic, version, byte_order, std::ssize(encoded), checksum_of(encoded)});
     std::vector<std::byte> head = start.take();
     head.insert(head.end(), encoded.begin(), encoded.end());
 
@@ -241,7 +222,7 @@ Result<Piece> read_piece(const std::string& path) {
     }
     std::vector<std::byte> encoded(static_cast<std::size_t>(preamble.header_bytes));
     if (Status status = read_all(file, encoded, offset); !status.ok()) return status;
-    if (fingerprint(encoded) != preamble.header_checksum)
+    if (checksum_of(encoded) != preamble.header_checksum)
         return damaged(path, "the piece's header is damaged");
     Result<PieceHeader> header = decode_header(encoded);
     if (!header.ok()) return damaged(path, header.status().text().c_str());

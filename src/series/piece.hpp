@@ -74,18 +74,4 @@ Result<PieceHeader> decode_header(std::span<const std::byte> bytes);
 /// The ranks whose pieces are in `folder`, ascending: what a header says of their number is not believed.
 Result<std::vector<int>> ranks_in(const std::string& folder);
 
-/// The checksum of values that come in parts.
-class Checksum {
-  public:
-    Checksum();
-    Checksum(Checksum&&) noexcept;
-    ~Checksum();
-    void add(std::span<const std::byte> bytes);
-    [[nodiscard]] std::uint64_t value() const;
-
-  private:
-    struct State;
-    std::unique_ptr<State> state_;
-};
-
 }  // namespace hakobi::series

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <memory>
 
+#include "base/checksum.hpp"
 #include "region/cursor.hpp"
 #include "region/region.hpp"
 #include "series/assemble.hpp"

@@ -9,7 +9,7 @@
 #include <span>
 #include <string_view>
 
-#include "base/fingerprint.hpp"
+#include "base/checksum.hpp"
 #include "series/step_file.hpp"
 
 namespace hakobi::series {
@@ -26,7 +26,7 @@ struct Receipt {
     std::uint64_t check = 0;  // of what stands before it
 
     [[nodiscard]] std::uint64_t sum() const {
-        return fingerprint(std::as_bytes(std::span(this, 1)).first(offsetof(Receipt, check)));
+        return checksum_of(std::as_bytes(std::span(this, 1)).first(offsetof(Receipt, check)));
     }
 };
 

@@ -12,7 +12,7 @@
 #include <optional>
 
 #include "base/bytes.hpp"
-#include "base/fingerprint.hpp"
+#include "base/checksum.hpp"
 #include "format/registry.hpp"
 #include "overview/overview.hpp"
 #include "series/gather.hpp"
@@ -170,7 +170,7 @@ std::uint64_t token(const RunId& run, std::int64_t step) {
     ByteWriter writer;
     writer.put(run);
     writer.put(step);
-    return fingerprint(writer.take());
+    return checksum_of(writer.take());
 }
 
 namespace {

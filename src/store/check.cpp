@@ -6,7 +6,7 @@
 
 #include "base/guard.hpp"
 #include "base/thread.hpp"
-#include "store/checksum.hpp"
+#include "base/checksum.hpp"
 #include "store/consolidated.hpp"
 #include "store/index_reader.hpp"
 #include "store/maintenance.hpp"

@@ -10,7 +10,7 @@
 
 #include "base/mapping.hpp"
 #include "storage/access.hpp"
-#include "store/checksum.hpp"
+#include "base/checksum.hpp"
 
 namespace hakobi::store {
 

@@ -8,7 +8,7 @@
 
 #include "base/guard.hpp"
 #include "base/thread.hpp"
-#include "store/checksum.hpp"
+#include "base/checksum.hpp"
 
 namespace hakobi::store {
 

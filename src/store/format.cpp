@@ -4,7 +4,7 @@
 #include <cassert>
 #include <cstring>
 
-#include "store/checksum.hpp"
+#include "base/checksum.hpp"
 #include "store/pack.hpp"
 
 namespace hakobi::store {

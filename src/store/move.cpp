@@ -10,7 +10,7 @@
 #include <tuple>
 
 #include "storage/file.hpp"
-#include "store/checksum.hpp"
+#include "base/checksum.hpp"
 #include "store/gate.hpp"
 #include "store/listing.hpp"
 #include "store/maintenance.hpp"

@@ -3,7 +3,7 @@
 #include <cstring>
 #include <string_view>
 
-#include "store/checksum.hpp"
+#include "base/checksum.hpp"
 #include "store/consolidated.hpp"
 #include "store/format.hpp"
 #include "store/request.hpp"
@@ -27,7 +27,7 @@ void read_commit(std::span<const std::byte> bytes) {
 void read_consolidated(std::span<const std::byte> bytes) {
     if (bytes.size() < 24) return;
     std::vector<std::byte> sealed(bytes.begin(), bytes.end());
-    const std::uint64_t checksum = store::checksum_of(std::span(sealed).subspan(16));
+    const std::uint64_t checksum = checksum_of(std::span(sealed).subspan(16));
     std::memcpy(sealed.data() + 8, &checksum, sizeof checksum);
     store::Catalogue catalogue;
     if (!store::decode_consolidated(sealed, catalogue).ok()) return;

@@ -416,11 +416,11 @@ TEST(Conformance, EveryProgramDoesTheSameWithAndWithoutTheDropIn) {
     World world;
     const int only = number_from("HAKOBI_CASE", -1);
 #ifdef OPEN_MPI
-    constexpr int by_default = 200;
+    constexpr int by_default = 500;
 #else
     constexpr int by_default = 100;  // MPICH polls without yielding: more ranks than idle cores take long
 #endif
-    const int num_cases = number_from("HAKOBI_CASES", world.size == 1 ? 400 : by_default);
+    const int num_cases = number_from("HAKOBI_CASES", world.size == 1 ? 1000 : by_default);
     int num_failed = 0;
     for (int seed = only >= 0 ? only : 0; seed < (only >= 0 ? only + 1 : num_cases) && num_failed < 5;
          ++seed) {

@@ -26,11 +26,11 @@ SMALL = ("--", "--resolution", "30", "--hours", "0.2", "--steps-out", "3")
 
 @pytest.mark.timeout(300)
 def test_every_method_writes_the_same_bytes_and_a_report(hakobi: Command) -> None:
-    options = ("--ranks", "2", "--repetitions", "1", "--json", "runs.jsonl", "--report", "report.html", "--keep")
+    options = ("--ranks", "1,2", "--repetitions", "1", "--json", "runs.jsonl", "--report", "report.html", "--keep")
     result = hakobi("study", "output-methods", "--storage", "here=S", *options, *SMALL)
     assert result.status == 0, result.stderr
     runs = records.read("runs.jsonl")
-    assert len(runs) == 6
+    assert len(runs) == 12
     assert len({run["sha256"] for run in runs if run["method"] != "none"}) == 1
     assert {run["num_files"] for run in runs if run["method"] != "none"} == {4}  # the steps, and what shows them
     report = Path("report.html").read_text()

@@ -15,6 +15,8 @@ from hypothesis import settings
 
 from hakobi import cli, launch, programs, progress
 from hakobi.measuring import session
+from hakobi_lab import browser as browsers
+from posting import Client, served
 from running import Result, end_started
 
 FAKES = Path(__file__).parent / "fakes"
@@ -93,3 +95,16 @@ def mpi4py_environment(tmp_path_factory: pytest.TempPathFactory) -> dict[str, st
     folder = tmp_path_factory.mktemp("mpich")
     (folder / "libmpi.so.12").symlink_to(found.group(1))
     return {"MPI4PY_MPIABI": flavour, "LD_LIBRARY_PATH": str(folder)}
+
+
+@pytest.fixture(scope="module")
+def client(folder: Path) -> Iterator[Client]:
+    """A viewer's server of a module's own fixture `folder`."""
+    with served(folder) as client:
+        yield client
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[browsers.Browser]:
+    with browsers.Browser() as browser:
+        yield browser

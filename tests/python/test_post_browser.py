@@ -9,7 +9,7 @@ import re
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import h5py
@@ -42,18 +42,6 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         indexing.make_overview(write_step(folder / f"flat_{number:03}.nc", {"eta": values}, 60.0 * number))
     write_step(folder / "solid_0.nc", {NASTY: SOLID})
     return folder
-
-
-@pytest.fixture(scope="module")
-def client(folder: Path) -> Iterator[Client]:
-    with served(folder) as client:
-        yield client
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[browsers.Browser]:
-    with browsers.Browser() as browser:
-        yield browser
 
 
 @pytest.fixture

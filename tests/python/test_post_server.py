@@ -6,7 +6,7 @@ import json
 import os
 import socket
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -35,12 +35,6 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     indexing.make_overview(write_step(folder / "solid_0.nc", {"p": SOLID}))
     write_step(folder / "bare_0.nc", {"p": SOLID}, chunks=(1, 16, 16, 16), compression="gzip")
     return folder
-
-
-@pytest.fixture(scope="module")
-def client(folder: Path) -> Iterator[Client]:
-    with served(folder) as client:
-        yield client
 
 
 def series(name: str) -> str:

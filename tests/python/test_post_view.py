@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import h5py
@@ -50,18 +49,6 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     cube = block("hexahedra", (4, 4, 4))
     write_mesh(folder / "cube_0.hdf", [cube], {"p": lambda x: x[:, 0], "q": lambda x: x[:, 1]})
     return folder
-
-
-@pytest.fixture(scope="module")
-def client(folder: Path) -> Iterator[Client]:
-    with served(folder) as client:
-        yield client
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[browsers.Browser]:
-    with browsers.Browser() as browser:
-        yield browser
 
 
 class Page:

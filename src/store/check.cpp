@@ -4,9 +4,9 @@
 #include <mutex>
 #include <thread>
 
+#include "base/checksum.hpp"
 #include "base/guard.hpp"
 #include "base/thread.hpp"
-#include "base/checksum.hpp"
 #include "store/consolidated.hpp"
 #include "store/index_reader.hpp"
 #include "store/maintenance.hpp"

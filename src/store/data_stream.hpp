@@ -8,9 +8,9 @@
 #include <mutex>
 #include <vector>
 
+#include "base/checksum.hpp"
 #include "base/mapping.hpp"
 #include "storage/access.hpp"
-#include "base/checksum.hpp"
 
 namespace hakobi::store {
 

@@ -6,9 +6,9 @@
 #include <numeric>
 #include <thread>
 
+#include "base/checksum.hpp"
 #include "base/guard.hpp"
 #include "base/thread.hpp"
-#include "base/checksum.hpp"
 
 namespace hakobi::store {
 

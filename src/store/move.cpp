@@ -9,8 +9,8 @@
 #include <shared_mutex>
 #include <tuple>
 
-#include "storage/file.hpp"
 #include "base/checksum.hpp"
+#include "storage/file.hpp"
 #include "store/gate.hpp"
 #include "store/listing.hpp"
 #include "store/maintenance.hpp"

@@ -48,6 +48,11 @@ COMMANDS: dict[str, str] = {
     "gather": "hakobi.commands.gather",
     "index": "hakobi.commands.index",
     "post": "hakobi.commands.post",
+    "report ha8000": "hakobi.commands.report:ha8000",
+    "report openifs": "hakobi.commands.report:openifs",
+    "report pacs-cs": "hakobi.commands.report:pacs_cs",
+    "report stream": "hakobi.commands.report:stream",
+    "report two-phase": "hakobi.commands.report:two_phase",
     "run": "hakobi.commands.run",
     "store check": "hakobi.commands.store:check",
     "store consolidate": "hakobi.commands.store:consolidate",
@@ -76,6 +81,7 @@ if lab.is_here():
 #: First word of two-word commands -> help text.
 GROUPS: dict[str, str] = {
     "bench": "Measure one thing: MPI messages, halos, collective I/O, a replayed program.",
+    "report": "Measure what a published report measured, on one page beside it.",
     "store": "Find fields by meaning, and keep the store that holds them.",
     "study": "Run an experiment with repetitions and write its table and report.",
 }

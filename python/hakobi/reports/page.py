@@ -1,0 +1,166 @@
+"""A report's page: first what was found and whether it agrees, then where each of the report's figures and tables
+stands, then these in the report's order.
+
+An item is one figure or table of the published report. It holds what was measured here, what the report has in its
+place where that can be cited, and a sentence where something stands in for what this machine lacks.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from hakobi.conditions import Conditions
+from hakobi.records import Record
+from hakobi.report import Report
+from hakobi.reports.published import Published
+from hakobi.table import Table, show
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from hakobi.plots import Data
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """A figure: `alt` says in words what it shows, `name` is that of its files, `data` its values."""
+
+    figure: Figure
+    caption: str
+    alt: str
+    name: str
+    data: Data | None = None
+
+
+@dataclass
+class Item:
+    """One of the report's figures or tables, or a question that it left open. `place` is as Published names it."""
+
+    place: str
+    shown: list[Table | Drawing] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    stand_in: str = ""  #: what replaces something that this machine lacks
+    absent: str = ""  #: why nothing is shown
+
+
+@dataclass(frozen=True)
+class Finding:
+    """A sentence of the report, and what came of it here. `agrees`: None where the figures cannot tell."""
+
+    published: str
+    agrees: bool | None
+    because: str  #: what was found here, with its figures
+
+    @property
+    def verdict(self) -> str:
+        return {True: "agrees", False: "does not agree", None: "cannot be told"}[self.agrees]
+
+
+@dataclass
+class Content:
+    """What a report's measurements gave."""
+
+    facts: Conditions
+    items: list[Item] = field(default_factory=list)
+    findings: list[Finding] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
+    exit_status: int = 0
+
+    def item(self, place: str) -> Item:
+        """The item of a place, added where it is new."""
+        for known in self.items:
+            if known.place == place:
+                return known
+        self.items.append(Item(place))
+        return self.items[-1]
+
+
+def missing(published: Published, content: Content) -> list[str]:
+    """Places of the report that the page would lack, or has and the report lacks."""
+    places = [item.place for item in content.items]
+    lacking = [place for place in published.items if place not in places]
+    return lacking + [place for place in places if place not in published.items]
+
+
+def make(published: Published, content: Content, command: str) -> Report:
+    """The page, not yet written. `command` made it."""
+    problems = missing(published, content)
+    assert not problems, f"report {published.name}: items without a place or content: {problems}"
+    report = Report(published.title, lead=f"{published.question} After {published.source}. Made by: {command}")
+    for warning in content.warnings:
+        report.warn(warning)
+    report.heading("What the report found, and what was found here")
+    report.table(findings_table(content.findings))
+    report.heading("Where its figures and tables are")
+    report.table(places_table(published, content))
+    by_place = {item.place: item for item in content.items}
+    for place, what in published.items.items():
+        _add_item(report, place, what, by_place[place])
+    report.conditions(content.facts)
+    return report
+
+
+def _add_item(report: Report, place: str, what: str, item: Item) -> None:
+    report.heading(f"{place}. {what}")
+    if item.absent:
+        report.text(f"Not shown: {item.absent}")
+    for shown in item.shown:
+        if isinstance(shown, Table):
+            report.table(shown)
+            report.bullets(shown.notes)
+        else:
+            report.figure(shown.figure, shown.caption, shown.alt, name=shown.name, data=shown.data)
+    if item.stand_in:
+        report.text(item.stand_in)
+    report.bullets(item.notes)
+
+
+def findings_table(findings: Sequence[Finding]) -> Table:
+    """A line a finding."""
+    table = Table("Findings", ["<the report", "<here", "<because"])
+    for finding in findings:
+        table.add(finding.published, finding.verdict, finding.because)
+    return table
+
+
+def places_table(published: Published, content: Content) -> Table:
+    """Every figure and table of the report: what is on the page for it."""
+    table = Table("Figures and tables of the report", ["<in the report", "<shows", "<on this page"])
+    by_place = {item.place: item for item in content.items}
+    for place, what in published.items.items():
+        item = by_place[place]
+        here = f"not shown: {item.absent}" if item.absent else f"under “{place}”"
+        table.add(place, what, f"{here}; {item.stand_in}" if item.stand_in else here)
+    return table
+
+
+def print_content(published: Published, content: Content, command: str) -> None:
+    """The tables and the findings on stdout, warnings on stderr, each as a line of `command`'s."""
+    for item in content.items:
+        for shown in item.shown:
+            if isinstance(shown, Table):
+                show(shown)
+                sys.stdout.write("\n")
+        if item.absent:
+            sys.stdout.write(f"{item.place}: not shown: {item.absent}\n\n")
+    for finding in content.findings:
+        sys.stdout.write(f"{published.title}: “{finding.published}” {finding.verdict}: {finding.because}\n")
+    for warning in content.warnings:
+        sys.stderr.write(f"{command}: {' '.join(warning.split())}\n")
+
+
+def records(published: Published, content: Content) -> list[Record]:
+    """A record a finding, for the file of records."""
+    return [
+        {
+            "kind": "finding",
+            "report": published.name,
+            "published": finding.published,
+            "agrees": finding.agrees,
+            "because": finding.because,
+        }
+        for finding in content.findings
+    ]

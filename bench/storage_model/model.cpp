@@ -23,15 +23,22 @@
 
 namespace hakobi::storage_model {
 
-namespace {
-
 using storage::ServiceModel;
 
-/// In the state file; a fresh file's zeros are a valid state, as are times that have passed.
+void refuse(const std::string& why) {
+    const std::string line = "hakobi storage model: " + why + "\n";
+    // Not by write() and _exit(): these are ours, and ask the model that is just being made.
+    (void)!::syscall(SYS_write, STDERR_FILENO, line.data(), line.size());
+    ::syscall(SYS_exit_group, 2);
+    __builtin_unreachable();
+}
+
+namespace {
+
+/// In the state file.
 struct SharedState {
-    std::array<std::atomic<std::int64_t>, ServiceModel::max_servers> free_ns;
+    std::array<storage::Server, ServiceModel::max_servers> servers;
 };
-static_assert(std::atomic<std::int64_t>::is_always_lock_free);
 
 struct Counters {
     std::atomic<std::int64_t> num_reads, bytes_read, num_writes, bytes_written, waited_ns;
@@ -43,14 +50,6 @@ constexpr int num_slots = 1 << 16;
 std::array<std::atomic<std::uint64_t>, num_slots> slots;
 
 Counters counters;
-
-[[noreturn]] void refuse(const std::string& why) {
-    const std::string line = "hakobi storage model: " + why + "\n";
-    // Not by write() and _exit(): these are ours, and ask the model that is just being made.
-    (void)!::syscall(SYS_write, STDERR_FILENO, line.data(), line.size());
-    ::syscall(SYS_exit_group, 2);
-    __builtin_unreachable();
-}
 
 std::string variable(const char* name) {
     const char* value = std::getenv(name);
@@ -180,16 +179,17 @@ bool is_below(std::string_view path, std::string_view folder) {
 /// Whether `fd` is a regular file below the folder. What was found is kept with the file's identity: a
 /// descriptor that was closed behind our back (libc closes its own without a call that we see) is not
 /// mistaken for the new one.
-bool is_modelled_file(const Model& model, int fd) {
-    if (fd < 0) return false;
+/// Returns the identity, or 0.
+std::uint64_t modelled_file(const Model& model, int fd) {
+    if (fd < 0) return 0;
     std::atomic<std::uint64_t>* slot = fd < num_slots ? &slots[static_cast<std::size_t>(fd)] : nullptr;
     const std::uint64_t known = slot != nullptr ? slot->load(std::memory_order_relaxed) : unknown;
-    if (known == not_ours) return false;
+    if (known == not_ours) return 0;
     struct stat info {};
-    if (::fstat(fd, &info) != 0) return false;
+    if (::fstat(fd, &info) != 0) return 0;
     const std::uint64_t identity =
         (static_cast<std::uint64_t>(info.st_ino) * 1099511628211U ^ info.st_dev) | 2U;
-    if (known == identity) return true;
+    if (known == identity) return identity;
     bool is_ours = false;
     if (S_ISREG(info.st_mode)) {
         char link[48], path[PATH_MAX];
@@ -198,29 +198,29 @@ bool is_modelled_file(const Model& model, int fd) {
         is_ours = length > 0 && is_below({path, static_cast<std::size_t>(length)}, model.folder);
     }
     if (slot != nullptr) slot->store(is_ours ? identity : not_ours, std::memory_order_relaxed);
-    return is_ours;
+    return is_ours ? identity : 0;
 }
 
 }  // namespace
 
-Transfer::Transfer(int fd, bool is_write) : is_modelled_(false), is_write_(is_write), arrival_ns_(0) {
+Transfer::Transfer(int fd, bool is_write) : is_write_(is_write) {
     const KeepErrno keep;
     const Model& model = Model::instance();
-    if (!model.is_on || !is_modelled_file(model, fd)) return;
-    is_modelled_ = true;
-    arrival_ns_ = storage::monotonic_ns();
+    if (!model.is_on) return;
+    identity_ = modelled_file(model, fd);
+    if (is_modelled()) arrival_ns_ = storage::monotonic_ns();
 }
 
 std::int64_t Transfer::queue(std::int64_t offset, std::int64_t length) const {
     (is_write_ ? counters.num_writes : counters.num_reads) += 1;
     (is_write_ ? counters.bytes_written : counters.bytes_read) += length;
     const Model& model = Model::instance();
-    return storage::queue_request(model.service, model.state->free_ns, arrival_ns_,
+    return storage::queue_request(model.service, model.state->servers, identity_, arrival_ns_,
                                   std::max<std::int64_t>(0, offset), length);
 }
 
 void Transfer::wait(std::int64_t offset, std::int64_t length) const {
-    if (!is_modelled_ || length < 0) return;
+    if (!is_modelled() || length < 0) return;
     const KeepErrno keep;
     sleep_modelled(queue(offset, length));
 }

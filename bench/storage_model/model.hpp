@@ -5,11 +5,12 @@
 
 #include <cerrno>
 #include <cstdint>
+#include <string>
 
 /// A service-time model (service_model.hpp) laid over the file calls of any program by
 /// LD_PRELOAD.
 ///
-///   HAKOBI_STORAGE_MODEL         servers=4,bandwidth=500,latency=2ms,stripe=1M
+///   HAKOBI_STORAGE_MODEL         servers=4,bandwidth=500,latency=2ms,stripe=1M,seek=0ms
 ///   HAKOBI_STORAGE_MODEL_PATH    only files below this folder are modelled
 ///   HAKOBI_STORAGE_MODEL_STATE   optional: the file by which all processes share the servers
 ///   HAKOBI_STORAGE_MODEL_REPORT  optional: gets one line of JSON from each process that used the storage
@@ -20,9 +21,9 @@
 /// Without HAKOBI_STORAGE_MODEL the library does nothing; with a value that it cannot read the program ends
 /// with status 2, since a run that was to be modelled and was not would be a false figure.
 ///
-/// Modelled: read and write with all their p, v and 2 forms, and POSIX AIO, which stays asynchronous. The
-/// real call is made first and its time counts within the modelled time. Not seen: stdio, mmap, io_uring,
-/// splice and sendfile.
+/// Modelled: read and write with all their p, v and 2 forms; POSIX AIO and reads and writes by liburing, which stay
+/// asynchronous. The real call is made first and its time counts within the modelled time. Not seen: stdio, mmap,
+/// io_uring without the shared liburing, splice and sendfile.
 namespace hakobi::storage_model {
 
 /// A modelled transfer from its arrival to its completion. Keeps errno.
@@ -31,7 +32,7 @@ class Transfer {
     /// Before the real call. Not modelled (and free) where `fd` is no file below the path.
     Transfer(int fd, bool is_write);
 
-    [[nodiscard]] bool is_modelled() const noexcept { return is_modelled_; }
+    [[nodiscard]] bool is_modelled() const noexcept { return identity_ != 0; }
     /// After the real call at `offset` that moved `length` bytes: queues it and returns the time of its
     /// completion.
     std::int64_t queue(std::int64_t offset, std::int64_t length) const;
@@ -39,10 +40,13 @@ class Transfer {
     void wait(std::int64_t offset, std::int64_t length) const;
 
   private:
-    bool is_modelled_;
+    std::uint64_t identity_ = 0;  // of the file; 0: not modelled
     bool is_write_;
-    std::int64_t arrival_ns_;
+    std::int64_t arrival_ns_ = 0;
 };
+
+/// Ends the program with status 2 and a line: what was to be modelled cannot be, and would be a false figure.
+[[noreturn]] void refuse(const std::string& why);
 
 /// What is known of `fd` no longer holds: it was opened or closed.
 void forget(int fd);

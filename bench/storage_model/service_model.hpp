@@ -18,7 +18,8 @@ namespace hakobi::storage {
 /// A parallel file system as a service-time model: a file's bytes are striped over servers, each of which
 /// serves its share of the requests one after the other at its bandwidth. Every request pays the latency
 /// once; latencies of requests in flight overlap, and a server idle for want of requests does not catch up.
-/// So one request in flight sees latency and bandwidth in turn, and only several reach limit_bytes_s().
+/// So one request in flight sees latency and bandwidth in turn, and only several reach limit_bytes_s(). A server
+/// with a seek time is a disk: a request that does not begin where its last one ended keeps it busy that much longer.
 ///
 /// This header is all of the arithmetic and depends on nothing of the library: the File decorator
 /// (throttled.hpp) and the preloaded library beside it, which must not link with ours, share it.
@@ -29,12 +30,13 @@ struct ServiceModel {
     double bandwidth_mb_s = 500;          ///< of each server, in 10^6 bytes per second
     std::int64_t latency_ns = 2'000'000;  ///< of each request
     std::int64_t stripe_bytes = 1 << 20;
+    std::int64_t seek_ns = 0;  ///< of a request that does not follow the last one on its server
 
     [[nodiscard]] double limit_bytes_s() const { return 1e6 * bandwidth_mb_s * num_servers; }
 };
 
-/// Reads "servers=4,bandwidth=500,latency=2ms,stripe=1M" over the defaults above; latency takes s, ms, us or
-/// ns, stripe takes K, M or G (powers of 1024). Returns what is wrong with the text, or "".
+/// Reads "servers=4,bandwidth=500,latency=2ms,stripe=1M" over the defaults above; latency and seek take s, ms,
+/// us or ns, stripe takes K, M or G (powers of 1024). Returns what is wrong with the text, or "".
 inline std::string parse_service_model(std::string_view text, ServiceModel& model) {
     while (!text.empty()) {
         const std::string_view item = text.substr(0, text.find(','));
@@ -57,7 +59,7 @@ inline std::string parse_service_model(std::string_view text, ServiceModel& mode
         } else if (name == "bandwidth") {
             if (!unit.empty() || number <= 0) return wrong("MB/s of a server, above 0");
             model.bandwidth_mb_s = number;
-        } else if (name == "latency") {
+        } else if (name == "latency" || name == "seek") {
             const double scale = unit == "s"    ? 1e9
                                  : unit == "ms" ? 1e6
                                  : unit == "us" ? 1e3
@@ -65,13 +67,13 @@ inline std::string parse_service_model(std::string_view text, ServiceModel& mode
                                                 : 0;
             if (scale == 0 && number > 0) return wrong("a time with its unit: 2ms");
             if (scale * number > 1e12) return wrong("longer than a quarter of an hour");
-            model.latency_ns = static_cast<std::int64_t>(scale * number);
+            (name == "seek" ? model.seek_ns : model.latency_ns) = static_cast<std::int64_t>(scale * number);
         } else if (name == "stripe") {
             const int shift = unit == "K" ? 10 : unit == "M" ? 20 : unit == "G" ? 30 : unit.empty() ? 0 : -1;
             if (shift < 0 || number < 1 || number > 1e6) return wrong("a size: 65536, 64K, 1M");
             model.stripe_bytes = static_cast<std::int64_t>(number) << shift;
         } else {
-            return wrong("the names are servers, bandwidth, latency, stripe");
+            return wrong("the names are servers, bandwidth, latency, stripe, seek");
         }
     }
     return {};
@@ -85,27 +87,40 @@ inline std::string parse_service_model(std::string_view text, ServiceModel& mode
            std::clamp(end_bytes % round - server * model.stripe_bytes, std::int64_t{0}, model.stripe_bytes);
 }
 
-/// Queues a request that arrives at `now_ns` and returns when the model completes it. `free_ns` holds for
-/// each server the time until which it is taken; it may be shared by threads and processes (the updates are
-/// lock-free, so a process that dies in between leaves nothing locked).
-inline std::int64_t queue_request(const ServiceModel& model, std::span<std::atomic<std::int64_t>> free_ns,
-                                  std::int64_t now_ns, std::int64_t offset, std::int64_t length) {
+/// What all requests to the servers share; fresh zeros are a valid state, as are times that have passed. The updates
+/// are lock-free, so a process that dies in between leaves nothing locked.
+struct Server {
+    std::atomic<std::int64_t> free_ns;    ///< until when it is taken
+    std::atomic<std::uint64_t> position;  ///< where its last request ended, mixed with the file's identity
+};
+static_assert(std::atomic<std::int64_t>::is_always_lock_free);
+
+/// Queues a request to the file `identity` that arrives at `now_ns` and returns when the model completes it.
+inline std::int64_t queue_request(const ServiceModel& model, std::span<Server> servers,
+                                  std::uint64_t identity, std::int64_t now_ns, std::int64_t offset,
+                                  std::int64_t length) {
     std::int64_t served_ns = now_ns;
     const std::int64_t first_stripe = offset / model.stripe_bytes;
     const std::int64_t num_stripes =
         length > 0 ? (offset + length - 1) / model.stripe_bytes - first_stripe + 1 : 0;
     for (std::int64_t i = 0; i < std::min<std::int64_t>(num_stripes, model.num_servers); ++i) {
-        const int server = static_cast<int>((first_stripe + i) % model.num_servers);
-        const std::int64_t bytes =
-            bytes_on_server(model, offset + length, server) - bytes_on_server(model, offset, server);
-        const auto service_ns =
-            static_cast<std::int64_t>(1e3 * static_cast<double>(bytes) / model.bandwidth_mb_s);
-        std::atomic<std::int64_t>& free = free_ns[static_cast<std::size_t>(server)];
-        std::int64_t seen = free.load();
+        const int number = static_cast<int>((first_stripe + i) % model.num_servers);
+        Server& server = servers[static_cast<std::size_t>(number)];
+        const std::int64_t begin_bytes = bytes_on_server(model, offset, number);
+        const std::int64_t end_bytes = bytes_on_server(model, offset + length, number);
+        auto service_ns = static_cast<std::int64_t>(1e3 * static_cast<double>(end_bytes - begin_bytes) /
+                                                    model.bandwidth_mb_s);
+        if (model.seek_ns > 0) {
+            const std::uint64_t place = identity * 11400714819323198485U;
+            const std::uint64_t last =
+                server.position.exchange(place + static_cast<std::uint64_t>(end_bytes));
+            if (last != place + static_cast<std::uint64_t>(begin_bytes)) service_ns += model.seek_ns;
+        }
+        std::int64_t seen = server.free_ns.load();
         std::int64_t end = 0;
         do {
             end = std::max(seen, now_ns) + service_ns;
-        } while (!free.compare_exchange_weak(seen, end));
+        } while (!server.free_ns.compare_exchange_weak(seen, end));
         served_ns = std::max(served_ns, end);
     }
     return served_ns + model.latency_ns;

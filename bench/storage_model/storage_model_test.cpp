@@ -6,6 +6,9 @@
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#ifdef HAKOBI_HAVE_URING
+#include <liburing.h>
+#endif
 #include <sys/stat.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
@@ -117,6 +120,75 @@ TEST_F(StorageModel, FourThreadsShareTheServers) {
     for (std::thread& thread : threads) thread.join();
     expect_not_faster("four writes in flight", now_s() - start_s, total_bytes / limit_bytes_s + latency_s);
 }
+
+#ifdef HAKOBI_HAVE_URING
+
+/// Moves all parts of the file with `depth` of them in the ring; returns the seconds, negative without io_uring.
+double move_by_ring(int fd, std::vector<std::vector<char>>& parts, bool is_write, unsigned depth) {
+    io_uring ring{};
+    if (::io_uring_queue_init(depth, &ring, 0) < 0) return -1;
+    const double start_s = now_s();
+    std::size_t num_put = 0, num_done = 0;
+    while (num_done < parts.size()) {
+        while (num_put < parts.size() && num_put - num_done < depth) {
+            io_uring_sqe* entry = ::io_uring_get_sqe(&ring);
+            const auto offset = static_cast<std::uint64_t>(num_put * part_bytes);
+            if (is_write)
+                ::io_uring_prep_write(entry, fd, parts[num_put].data(), part_bytes, offset);
+            else
+                ::io_uring_prep_read(entry, fd, parts[num_put].data(), part_bytes, offset);
+            ::io_uring_sqe_set_data64(entry, num_put++);
+        }
+        ::io_uring_submit(&ring);
+        io_uring_cqe* completion = nullptr;
+        if (::io_uring_wait_cqe(&ring, &completion) != 0) continue;
+        EXPECT_EQ(completion->res, static_cast<int>(part_bytes)) << "part " << completion->user_data;
+        ::io_uring_cqe_seen(&ring, completion);
+        ++num_done;
+    }
+    const double elapsed_s = now_s() - start_s;
+    ::io_uring_queue_exit(&ring);
+    return elapsed_s;
+}
+
+TEST_F(StorageModel, RingsShareTheServersAndKeepTheirBytes) {
+    const TestFile file;
+    std::vector<std::vector<char>> out, in(num_parts, std::vector<char>(part_bytes));
+    for (std::size_t i = 0; i < num_parts; ++i) out.push_back(pattern(part_bytes, static_cast<int>(i)));
+    const Counts before = counts();
+    const double write_s = move_by_ring(file.fd, out, true, 4);
+    if (write_s < 0) GTEST_SKIP() << "the kernel gives no io_uring";
+    expect_not_faster("four writes in a ring", write_s, total_bytes / limit_bytes_s + latency_s);
+    const double read_s = move_by_ring(file.fd, in, false, 1);
+    expect_not_faster("one read in a ring", read_s, total_bytes / limit_bytes_s + num_parts * latency_s);
+    EXPECT_TRUE(in == out);
+    EXPECT_EQ(counts().bytes_written - before.bytes_written, static_cast<std::int64_t>(total_bytes));
+    EXPECT_EQ(counts().num_reads - before.num_reads, static_cast<std::int64_t>(num_parts));
+    const TestFile elsewhere("/tmp");
+    EXPECT_GE(move_by_ring(elsewhere.fd, out, true, 4), 0);
+    EXPECT_EQ(counts().bytes_written - before.bytes_written, static_cast<std::int64_t>(total_bytes))
+        << "a file outside the folder was modelled";
+}
+
+TEST_F(StorageModel, ARingsErrorComesThrough) {
+    io_uring ring{};
+    if (::io_uring_queue_init(2, &ring, 0) < 0) GTEST_SKIP() << "the kernel gives no io_uring";
+    const TestFile file;
+    const int read_only = ::open(file.path.c_str(), O_RDONLY);
+    char byte = 1;
+    io_uring_sqe* entry = ::io_uring_get_sqe(&ring);
+    ::io_uring_prep_write(entry, read_only, &byte, 1, 0);
+    ::io_uring_sqe_set_data64(entry, 42);
+    ::io_uring_submit(&ring);
+    io_uring_cqe* completion = nullptr;
+    ASSERT_EQ(::io_uring_wait_cqe(&ring, &completion), 0);
+    EXPECT_EQ(completion->res, -EBADF);
+    EXPECT_EQ(completion->user_data, 42U);
+    ::io_uring_queue_exit(&ring);
+    ::close(read_only);
+}
+
+#endif
 
 TEST_F(StorageModel, ProcessesShareTheServers) {
     const TestFile file;

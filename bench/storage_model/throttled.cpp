@@ -11,14 +11,16 @@ namespace hakobi::storage {
 
 namespace {
 
-using Servers = std::vector<std::atomic<std::int64_t>>;
+using Servers = std::vector<Server>;
 
 std::shared_ptr<Servers> servers_of(const ServiceModel& model) {
     static std::mutex mutex;
-    static std::map<std::tuple<int, double, std::int64_t, std::int64_t>, std::shared_ptr<Servers>> all;
+    static std::map<std::tuple<int, double, std::int64_t, std::int64_t, std::int64_t>,
+                    std::shared_ptr<Servers>>
+        all;
     std::scoped_lock lock(mutex);
     std::shared_ptr<Servers>& servers =
-        all[{model.num_servers, model.bandwidth_mb_s, model.latency_ns, model.stripe_bytes}];
+        all[{model.num_servers, model.bandwidth_mb_s, model.latency_ns, model.stripe_bytes, model.seek_ns}];
     if (!servers) servers = std::make_shared<Servers>(static_cast<std::size_t>(model.num_servers));
     return servers;
 }
@@ -61,7 +63,8 @@ class ThrottledFile final : public File {
 
   private:
     void wait(std::int64_t arrival_ns, std::int64_t offset, std::int64_t length) {
-        sleep_until_ns(queue_request(model_, *servers_, arrival_ns, offset, length));
+        const auto identity = reinterpret_cast<std::uintptr_t>(this);
+        sleep_until_ns(queue_request(model_, *servers_, identity, arrival_ns, offset, length));
     }
 
     FilePtr inner_;

@@ -12,8 +12,9 @@
 namespace hakobi::storage {
 namespace {
 
-using Servers = std::vector<std::atomic<std::int64_t>>;
+using Servers = std::vector<Server>;
 constexpr std::int64_t ms = 1'000'000;
+constexpr std::uint64_t a_file = 7, another_file = 8;
 
 /// Four servers of 1 MB/ms each, 2 ms latency, stripes of 1 MB: times come out in whole ms.
 constexpr ServiceModel model = {
@@ -39,31 +40,48 @@ TEST(ServiceModel, ServersSharesAddUpToTheRequest) {
 
 TEST(ServiceModel, OneRequestPaysLatencyAndItsLargestShare) {
     Servers free(4);
-    EXPECT_EQ(queue_request(model, free, 100 * ms, 0, 4'000'000), 103 * ms);
-    EXPECT_EQ(free[0], 101 * ms);
-    EXPECT_EQ(free[3], 101 * ms);
+    EXPECT_EQ(queue_request(model, free, a_file, 100 * ms, 0, 4'000'000), 103 * ms);
+    EXPECT_EQ(free[0].free_ns, 101 * ms);
+    EXPECT_EQ(free[3].free_ns, 101 * ms);
     Servers other(4);
-    EXPECT_EQ(queue_request(model, other, 0, 1'000'000, 2'000'000), 3 * ms);
-    EXPECT_EQ(other[0], 0) << "a server without a share was taken";
-    EXPECT_EQ(other[3], 0);
+    EXPECT_EQ(queue_request(model, other, a_file, 0, 1'000'000, 2'000'000), 3 * ms);
+    EXPECT_EQ(other[0].free_ns, 0) << "a server without a share was taken";
+    EXPECT_EQ(other[3].free_ns, 0);
 }
 
 TEST(ServiceModel, RequestsInFlightShareServersAndOverlapLatencies) {
     Servers free(4);
-    EXPECT_EQ(queue_request(model, free, 0, 0, 4'000'000), 3 * ms);
-    EXPECT_EQ(queue_request(model, free, 0, 4'000'000, 4'000'000), 4 * ms);
-    EXPECT_EQ(queue_request(model, free, 0, 8'000'000, 4'000'000), 5 * ms);
+    EXPECT_EQ(queue_request(model, free, a_file, 0, 0, 4'000'000), 3 * ms);
+    EXPECT_EQ(queue_request(model, free, a_file, 0, 4'000'000, 4'000'000), 4 * ms);
+    EXPECT_EQ(queue_request(model, free, a_file, 0, 8'000'000, 4'000'000), 5 * ms);
 }
 
 TEST(ServiceModel, IdleTimeIsLost) {
     Servers free(4);
-    queue_request(model, free, 0, 0, 4'000'000);
-    EXPECT_EQ(queue_request(model, free, 50 * ms, 0, 8'000'000), 54 * ms);
+    queue_request(model, free, a_file, 0, 0, 4'000'000);
+    EXPECT_EQ(queue_request(model, free, a_file, 50 * ms, 0, 8'000'000), 54 * ms);
+}
+
+TEST(ServiceModel, ADiskSeeksWhereARequestDoesNotFollowTheLast) {
+    ServiceModel disk = model;
+    disk.num_servers = 2;
+    disk.latency_ns = 0;
+    disk.seek_ns = 8 * ms;
+    Servers servers(2);
+    EXPECT_EQ(queue_request(disk, servers, a_file, 0, 0, 2'000'000), 9 * ms)
+        << "the first request finds its place";
+    EXPECT_EQ(queue_request(disk, servers, a_file, 10 * ms, 2'000'000, 2'000'000), 11 * ms)
+        << "it follows: no seek";
+    EXPECT_EQ(queue_request(disk, servers, a_file, 20 * ms, 2'000'000, 2'000'000), 29 * ms) << "back: a seek";
+    EXPECT_EQ(queue_request(disk, servers, another_file, 40 * ms, 4'000'000, 2'000'000), 49 * ms)
+        << "the same place of another file is elsewhere";
+    EXPECT_EQ(queue_request(disk, servers, another_file, 60 * ms, 6'000'000, 1'000'000), 61 * ms);
+    EXPECT_EQ(servers[1].free_ns, 49 * ms) << "a server without a share seeks nothing";
 }
 
 TEST(ServiceModel, AnEmptyRequestPaysOnlyLatency) {
     Servers free(4);
-    EXPECT_EQ(queue_request(model, free, 7 * ms, 123, 0), 9 * ms);
+    EXPECT_EQ(queue_request(model, free, a_file, 7 * ms, 123, 0), 9 * ms);
 }
 
 TEST(ServiceModel, ItsTextIsReadOrRefused) {

@@ -258,13 +258,5 @@ TEST(MakeAccess, AKernelThatRefusesIoUringIsUnsupportedWithItsReason) {
     EXPECT_NE(access.status().text().find("uring': "), std::string::npos) << access.status().text();
 }
 
-TEST(MakeAccess, IoUringIsRefusedUnderAStorageModelThatCannotSeeIt) {
-    const FilePtr file = make_null("x");
-    ASSERT_EQ(::setenv("HAKOBI_STORAGE_MODEL", "servers=4", 1), 0);
-    const auto access = make_access(*file, {.name = "uring"});
-    ASSERT_EQ(::unsetenv("HAKOBI_STORAGE_MODEL"), 0);
-    EXPECT_EQ(access.status().code(), ErrorCode::unsupported);
-}
-
 }  // namespace
 }  // namespace hakobi::storage

@@ -9,7 +9,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <condition_variable>
-#include <cstdlib>
 #include <deque>
 #include <memory>
 #include <mutex>
@@ -345,11 +344,6 @@ class UringAccess final : public Access {
 }  // namespace
 
 Result<std::unique_ptr<Access>> make_uring_access(File* file, const AccessOptions& options) {
-    // The preloaded storage model (bench/storage_model) cannot see what the kernel does by itself.
-    if (const char* model = std::getenv("HAKOBI_STORAGE_MODEL"); model != nullptr && *model != '\0') {
-        return Status(ErrorCode::unsupported,
-                      "file access 'uring' does not pass through HAKOBI_STORAGE_MODEL");
-    }
     auto access = std::make_unique<UringAccess>(file, options);
     if (Status status = access->start(options); !status.ok()) return status;
     return std::unique_ptr<Access>(std::move(access));

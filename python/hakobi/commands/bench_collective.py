@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 import click
@@ -118,9 +117,6 @@ def command(
         passed += [name, str(value)] if value is not None else []
     accesses = collective.parse_names(access, "access", collective.ACCESSES)
     model = storage_model.parse(model_text) if model_text else None
-    accesses, left_out = collective.accesses_under(model, accesses)
-    if left_out:
-        sys.stderr.write(f"hakobi bench collective: {left_out}\n")
     if json_file:
         files.prepare_file(json_file)
     plan = collective_bench.Plan(

@@ -91,9 +91,6 @@ def command(
         raise InputError("--cb names no size")
     model = storage_model.parse(model_text) if model_text else None
     accesses = collective.parse_names(access, "access", collective.ACCESSES)
-    accesses, left_out = collective.accesses_under(model, accesses)
-    if left_out:
-        sys.stderr.write(f"hakobi study collective-buffer: {left_out}\n")
     for path in filter(None, (json_file, report)):
         files.prepare_file(path)
 
@@ -123,7 +120,7 @@ def command(
         if warning not in outcome.end.load:  # which was said at the head
             sys.stderr.write(f"hakobi study collective-buffer: {' '.join(warning.split())}\n")
     if report or figures:
-        pages.write_report(report, outcome, left_out, figures)
+        pages.write_report(report, outcome, figures)
     for what, written in (("report", report), ("figures", figures)):
         if written:
             sys.stdout.write(f"{what}: {written}\n")

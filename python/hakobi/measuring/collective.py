@@ -129,17 +129,6 @@ def components(
     return [Component(f"mpi-io ({re.sub(r'[0-9]', '', name).upper()})", {"OMPI_MCA_io": name}) for name in known]
 
 
-def accesses_under(model: StorageModel | None, accesses: Sequence[str]) -> tuple[tuple[str, ...], str]:
-    """Those that can be measured, and a line about those that cannot. Raises InputError when none can."""
-    if model is None or "uring" not in accesses:
-        return tuple(accesses), ""
-    why = "io_uring does not pass through the storage model"
-    kept = tuple(name for name in accesses if name != "uring")
-    if not kept:
-        raise InputError(f"--access uring with --storage-model: {why}")
-    return kept, f"access uring is left out: {why}"
-
-
 def check_room(folder: Path, file_bytes: int) -> None:
     """Before hours of runs: whether two files (one written, one read) and the ranks' data have room. Makes the folder.
     Raises StorageError, InputError."""

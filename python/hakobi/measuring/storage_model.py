@@ -1,7 +1,7 @@
 """The storage-time model that benchmarks lay over every contender's file calls: its words, its limit, its library.
 
-The model is in bench/storage_model; a program meets it by LD_PRELOAD. What does not pass through libc's file calls
-(io_uring, mmap) does not meet it.
+The model is in bench/storage_model; a program meets it by LD_PRELOAD. What passes neither through libc's file calls
+nor through liburing (mmap, a system call of one's own) does not meet it.
 """
 
 from __future__ import annotations
@@ -23,12 +23,14 @@ _MOST_OF_A_UNIT = 10**6  #: the model's library takes no larger number before a 
 
 @dataclass(frozen=True)
 class StorageModel:
-    """Servers that work side by side, each one request after the other; a request pays the latency once."""
+    """Servers that work side by side, each one request after the other; a request pays the latency once. With a seek
+    time they are disks: a request that does not begin where the last one on its server ended takes that much longer."""
 
     servers: int = 4
     bandwidth_mb_s: float = 500.0  #: of each server
     latency_s: float = 2e-3
     stripe_bytes: int = 1 << 20
+    seek_s: float = 0.0
 
     @property
     def limit_gb_s(self) -> float:
@@ -39,6 +41,7 @@ class StorageModel:
         """As HAKOBI_STORAGE_MODEL takes it: equal models have equal texts."""
         nanoseconds = round(1e9 * self.latency_s)
         rest = f"latency={nanoseconds}ns,stripe={_stripe_text(self.stripe_bytes)}"
+        rest += f",seek={round(1e9 * self.seek_s)}ns" if self.seek_s else ""
         return f"servers={self.servers},bandwidth={self.bandwidth_mb_s:g},{rest}"
 
     def words(self) -> str:
@@ -46,9 +49,10 @@ class StorageModel:
         >>> StorageModel().words()
         'a model of 4 servers x 500 MB/s, 2 ms, stripes of 1 MiB: 2 GB/s at best'
         """
+        seeks = f"{1000 * self.seek_s:g} ms a seek, " if self.seek_s else ""
         return (
             f"a model of {self.servers} servers x {self.bandwidth_mb_s:g} MB/s, {1000 * self.latency_s:g} ms, "
-            f"stripes of {binary_text(self.stripe_bytes)}: {self.limit_gb_s:g} GB/s at best"
+            f"{seeks}stripes of {binary_text(self.stripe_bytes)}: {self.limit_gb_s:g} GB/s at best"
         )
 
     def environment(self, program: Program, folder: Path, state: Path | None = None) -> dict[str, str]:
@@ -68,6 +72,8 @@ def parse(text: str) -> StorageModel:
 
     >>> parse("servers=1,bandwidth=2000,latency=0.2ms").limit_gb_s
     2.0
+    >>> parse("servers=2,bandwidth=150,seek=8ms").value()
+    'servers=2,bandwidth=150,latency=2000000ns,stripe=1024K,seek=8000000ns'
     """
     values: dict[str, float] = {}
     for item in filter(None, (part.strip() for part in text.split(","))):
@@ -86,6 +92,7 @@ def parse(text: str) -> StorageModel:
         bandwidth_mb_s=values.get("bandwidth", model.bandwidth_mb_s),
         latency_s=values.get("latency", model.latency_s),
         stripe_bytes=int(values.get("stripe", model.stripe_bytes)),
+        seek_s=values.get("seek", model.seek_s),
     )
 
 
@@ -101,7 +108,7 @@ def _checked(name: str, number: float, unit: str, item: str) -> float:
         if unit or not 0 < number <= 1e15:
             raise wrong("MB/s of a server, above 0")
         return number
-    if name == "latency":
+    if name in ("latency", "seek"):
         if (not unit and number > 0) or (unit and unit not in _UNITS_S):
             raise wrong("a time with its unit: 2ms")
         if number * _UNITS_S.get(unit, 0.0) > 1000:
@@ -111,7 +118,7 @@ def _checked(name: str, number: float, unit: str, item: str) -> float:
         if unit not in _SHIFTS or not 1 <= number <= _MOST_OF_A_UNIT or number != int(number):
             raise wrong("a size: 65536, 64K, 1M")
         return float(int(number) << _SHIFTS[unit])
-    raise unknown_name("name in --storage-model", name, ["servers", "bandwidth", "latency", "stripe"])
+    raise unknown_name("name in --storage-model", name, ["servers", "bandwidth", "latency", "stripe", "seek"])
 
 
 def _stripe_text(stripe_bytes: int) -> str:

@@ -72,10 +72,9 @@ def notes(outcome: Outcome) -> list[str]:
     return [*lines, crowd] if crowd else lines
 
 
-def warnings(outcome: Outcome, left_out: str = "") -> list[str]:
+def warnings(outcome: Outcome) -> list[str]:
     """What keeps the figures from being what was asked for."""
-    lines = [left_out] if left_out else []
-    lines += outcome.end.warnings()
+    lines = outcome.end.warnings()
     if outcome.end.is_out_of_time:
         spent = f"{outcome.plan.budget_s:g} s were used up after {count_text(outcome.num_runs, 'run')}"
         lines.append(f"{spent} of {outcome.plan.rounds * len(outcome.plan.ranks) * len(outcome.plan.cb_bytes)}")
@@ -101,7 +100,7 @@ def show(outcome: Outcome) -> None:
         print()
 
 
-def write_report(path: Path | None, outcome: Outcome, left_out: str = "", figures_folder: Path | None = None) -> None:
+def write_report(path: Path | None, outcome: Outcome, figures_folder: Path | None = None) -> None:
     """The report: one HTML file. Raises StorageError."""
     plan = outcome.plan
     counts = [str(ranks) for ranks in result.ranks_measured(outcome)]
@@ -113,7 +112,7 @@ def write_report(path: Path | None, outcome: Outcome, left_out: str = "", figure
         f"{list_text(counts)} ranks, {plan.pattern} of {bytes_text(outcome.file_bytes)}, "
         f"{outcome.conditions['mpi']}, {where}.",
     )
-    for warning in warnings(outcome, left_out):
+    for warning in warnings(outcome):
         report.warn(warning)
     report.heading("What was found")
     report.bullets(result.findings(outcome))

@@ -17,6 +17,7 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <optional>
 #include <system_error>
 #include <thread>
 
@@ -29,6 +30,7 @@
 #include "options.hpp"
 #include "region/cursor.hpp"
 #include "report.hpp"
+#include "slow_rank.hpp"
 #include "storage/file.hpp"
 
 namespace hakobi::bench {
@@ -189,9 +191,14 @@ class Bench {
         const std::int64_t open_ns = now_ns();
         series.transfer->open(path, series.is_write);
         const std::int64_t call_ns = now_ns();
-        if (comm_.rank() == comm_.size() - 1 && options_.skew_s > 0)
+        const bool is_last = comm_.rank() == comm_.size() - 1;
+        if (is_last && options_.skew_s > 0)
             std::this_thread::sleep_for(std::chrono::duration<double>(options_.skew_s));
-        series.transfer->move(data_);
+        {
+            std::optional<SlowRank> slow;
+            if (is_last && options_.pause_s > 0) slow.emplace(options_.pause_s, options_.pause_every_s);
+            series.transfer->move(data_);
+        }
         if (options_.is_synced && series.is_write) sync(path);
         const std::int64_t called_ns = now_ns();
         series.transfer->close();

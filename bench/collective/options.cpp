@@ -57,6 +57,11 @@ CommandLine parse_command_line(int argc, char** argv, bool is_speaker) {
     app.add_option("--mpi-io-name", options.mpi_io_name, "what to call it in the table")
         ->capture_default_str();
     app.add_option("--skew", options.skew_s, "seconds that the last rank comes late to each call");
+    app.add_option("--pause", options.pause_s,
+                   "seconds that the last rank stands still within each --pause-every, during calls")
+        ->check(CLI::NonNegativeNumber);
+    app.add_option("--pause-every", options.pause_every_s, "seconds from one pause to the next")
+        ->check(CLI::PositiveNumber);
     app.add_option("--limit", options.limit_gb_s,
                    "GB/s that the storage can do at best, where it is known (a model); else the floor");
     app.add_option("--floor-ranks", options.floor_ranks, "ranks that move the floor's blocks")
@@ -82,6 +87,8 @@ CommandLine parse_command_line(int argc, char** argv, bool is_speaker) {
         line.exit_status = code == 0 ? 0 : 2;
         return line;
     }
+    if (options.pause_s > 0 && options.pause_every_s <= options.pause_s)
+        throw Error(ErrorCode::invalid_argument, "--pause needs a --pause-every that is longer");
     options.bytes = static_cast<std::int64_t>(bytes);
     for (std::string& hint : options.mpi_hints) hint = in_digits(hint, as_bytes);
     options.piece_bytes = std::max<std::int64_t>(1, static_cast<std::int64_t>(piece));

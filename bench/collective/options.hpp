@@ -21,6 +21,7 @@ struct Options {
     std::int64_t cb_bytes = 0;
     int depth = 0, aggregators = 0, io_threads = 0, floor_ranks = 2;
     double skew_s = 0;
+    double pause_s = 0, pause_every_s = 0;
     double limit_gb_s = 0;
     double budget_s = 20;
     int min_samples = 5, max_samples = 100;

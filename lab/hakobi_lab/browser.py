@@ -101,7 +101,10 @@ class Browser:
             raise RuntimeError(f"{told['error']}: {told['message'].splitlines()[0]}") from None
 
     def go(self, address: str) -> None:
+        """Opens a page. What the page before has written to the console is dropped: its server may be gone already."""
         self._call("POST", f"{self._session}/url", {"url": address})
+        if address == "about:blank":
+            self.console()
 
     def run(self, script: str, *arguments: Any) -> Any:
         """What the script returns; a promise is waited for."""

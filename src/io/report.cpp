@@ -1,10 +1,17 @@
 #include "io/report.hpp"
 
+#include <fcntl.h>
+#include <sys/file.h>
+#include <unistd.h>
+
 #include <algorithm>
+#include <cerrno>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <span>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include "io/node_buffers.hpp"
@@ -126,18 +133,34 @@ void print_calls(const std::vector<std::vector<CallProfile>>& ranks, std::int64_
         std::fprintf(stderr, "      %lld more calls\n", static_cast<long long>(num_calls - shown));
 }
 
+/// The trace is a whole JSON array after each call: what the files of one run add goes before its end.
 void write_trace(const std::vector<std::vector<std::byte>>& lines) {
-    // The viewer takes an array without its closing bracket: files of one run append to it.
-    std::FILE* file = std::fopen(Timeline::wanted_path().c_str(), "a");
-    if (file == nullptr) {
-        std::fprintf(stderr, "hakobi: cannot write the trace %s: %s\n", Timeline::wanted_path().c_str(),
-                     std::strerror(errno));
-        return;
+    constexpr std::string_view end = "\n]\n";
+    const std::string path = Timeline::wanted_path();
+    const auto refuse = [&](const char* why) {
+        std::fprintf(stderr, "hakobi: cannot write the trace %s: %s\n", path.c_str(), why);
+    };
+    const int descriptor = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+    std::FILE* file = descriptor < 0 ? nullptr : ::fdopen(descriptor, "r+");
+    if (file == nullptr) return refuse(std::strerror(errno));
+    ::flock(descriptor, LOCK_EX);  // where it is refused, runs at the same time may mix theirs
+    std::string text = "[\n";
+    if (::lseek(descriptor, 0, SEEK_END) > 0) {
+        char last[end.size()];
+        std::fseek(file, -static_cast<long>(end.size()), SEEK_END);
+        if (std::fread(last, 1, end.size(), file) != end.size() ||
+            std::string_view(last, end.size()) != end) {
+            std::fclose(file);
+            return refuse("what is there is no trace of this version: remove it");
+        }
+        std::fseek(file, -static_cast<long>(end.size()), SEEK_END);
+        text = ",\n";
     }
-    std::fseek(file, 0, SEEK_END);
-    if (std::ftell(file) == 0) std::fputs("[\n", file);
-    for (const auto& rank : lines) std::fwrite(rank.data(), 1, rank.size(), file);
-    std::fclose(file);
+    for (const auto& rank : lines) text.append(reinterpret_cast<const char*>(rank.data()), rank.size());
+    text.resize(text.rfind(','));  // of the last line
+    text += end;
+    const bool is_written = std::fwrite(text.data(), 1, text.size(), file) == text.size();
+    if (std::fclose(file) != 0 || !is_written) refuse(std::strerror(errno));
 }
 
 }  // namespace

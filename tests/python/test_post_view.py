@@ -421,7 +421,7 @@ const look = async (name) => {
     return shown.length === 1 && element(shown[0]).dataset.complete === 'true';
   };
   await new Promise((r) => setTimeout(r, 60)); // until what changes has begun
-  for (let n = 0; n < 100 && !isDrawn(); n += 1) await new Promise((r) => setTimeout(r, 40));
+  for (let n = 0; n < 500 && !isDrawn(); n += 1) await new Promise((r) => setTimeout(r, 40));
   if (!isDrawn()) seen.push(`${name}: no picture`);
   if (!element('message').hidden) seen.push(`${name}: ${element('message').textContent}`);
 };
@@ -477,6 +477,6 @@ def test_every_control_does_something_and_none_breaks(
     page.until_listed("block_#.nc")
     page.open(name, state, drawn)
     page.browser.run(USE)
-    used, seen = page.browser.wait("window.found", 90)
+    used, seen = page.browser.wait("window.found", 300)
     assert (seen, errors(page.browser)) == ([], [])
     assert used > 20

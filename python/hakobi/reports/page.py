@@ -8,7 +8,6 @@ place where that can be cited, and a sentence where something stands in for what
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -93,7 +92,9 @@ def make(published: Published, content: Content, command: str) -> Report:
     for warning in content.warnings:
         report.warn(warning)
     report.heading("What the report found, and what was found here")
-    report.table(findings_table(content.findings))
+    report.terms(
+        [(finding.verdict.capitalize(), f"“{finding.published}” {finding.because}") for finding in content.findings]
+    )
     report.heading("Where its figures and tables are")
     report.table(places_table(published, content))
     by_place = {item.place: item for item in content.items}
@@ -116,14 +117,6 @@ def _add_item(report: Report, place: str, what: str, item: Item) -> None:
     if item.stand_in:
         report.text(item.stand_in)
     report.bullets(item.notes)
-
-
-def findings_table(findings: Sequence[Finding]) -> Table:
-    """A line a finding."""
-    table = Table("Findings", ["<the report", "<here", "<because"])
-    for finding in findings:
-        table.add(finding.published, finding.verdict, finding.because)
-    return table
 
 
 def places_table(published: Published, content: Content) -> Table:

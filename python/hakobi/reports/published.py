@@ -91,7 +91,8 @@ TWO_PHASE = Published(
     items={
         "Figure 1": "throughput of collective reads over the collective buffer's size, 8 processes",
         "Figure 2": "throughput of collective reads over the collective buffer's size, 64 processes",
-        "Figure 3": "slow processes: depth of the pipeline x delay, and what is lost",
+        "Writes": "the same for collective writes",
+        "Figure 3": "slow processes: buffers in flight x delay, and what is lost",
         "Trace": "exchange and file access beside each other, over time",
     },
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from hakobi import plots
@@ -16,9 +17,10 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-def throughput_figure(outcome: Outcome, operation: str) -> Figure:
-    """A line a variant over buffer sizes, an axes a rank count, of one scale. Bands: quartiles. Dashed: the floor."""
-    counts = result.ranks_measured(outcome)
+def throughput_figure(outcome: Outcome, operation: str, counts: Sequence[int] = ()) -> Figure:
+    """A line a variant over buffer sizes, an axes a rank count (of `counts`, default: all), of one scale. Bands:
+    quartiles. Dashed: the floor. In brackets below a size: the cycles of a call."""
+    counts = counts or result.ranks_measured(outcome)
     figure, all_axes = plots.new_figure(4.9 * max(2, len(counts)) - 0.6, 4.1, columns=len(counts), share=True)
     styles = plots.series_style(list(result.VARIANTS))
     top = 0.0
@@ -34,7 +36,7 @@ def throughput_figure(outcome: Outcome, operation: str) -> Figure:
         if outcome.limit_gb_s:
             axes.axhline(outcome.limit_gb_s, color="#8a949e", linewidth=1.2, linestyle=":", label="limit of the model")
             top = max(top, outcome.limit_gb_s)
-        _size_axis(axes, sorted(outcome.plan.cb_bytes))
+        _size_axis(axes, outcome, ranks)
         axes.set_title(count_text(ranks, "rank"))
     # Of one scale: the highest of all axes.
     all_axes[0].set_ylim(0, 1.06 * top)
@@ -75,9 +77,14 @@ def _draw(
         axes.fill_between(sizes, low, high, color=colour, alpha=0.15, linewidth=0)
 
 
-def _size_axis(axes: Axes, sizes: list[int]) -> None:
+def _size_axis(axes: Axes, outcome: Outcome, ranks: int) -> None:
+    sizes = sorted(outcome.plan.cb_bytes)
     axes.set_xscale("log", base=2)
     shown = sizes if len(sizes) <= 5 else sizes[::2]
-    axes.set_xticks(shown, [binary_text(size) for size in shown])
+    axes.set_xticks(shown, [_tick(size, outcome.cycles.get(Case(ranks, size))) for size in shown])
     axes.minorticks_off()
-    axes.set_xlabel("collective buffer")
+    axes.set_xlabel("collective buffer (cycles of a call)")
+
+
+def _tick(size: int, cycles: int | None) -> str:
+    return f"{binary_text(size)}\n({cycles})" if cycles else binary_text(size)

@@ -28,6 +28,7 @@ from hakobi.programs import Program
 from hakobi.records import Record
 from hakobi.words import count_text
 
+_CYCLES = re.compile(r"(\d+) cycles of ([0-9.]+) MiB .*?access '(\w+)'")
 #: Of a job's share of the time: what its samples may take. The rest is starting it and making files.
 SAMPLING_SHARE = 0.7
 
@@ -71,6 +72,7 @@ class Outcome:
     conditions: Conditions
     samples: dict[Case, list[Sample]] = field(default_factory=dict)
     filled: dict[tuple[Case, str], int] = field(default_factory=dict)  #: (case, access) -> bytes of a buffer in use
+    cycles: dict[Case, int] = field(default_factory=dict)  #: of a call, where the original fills its buffers
     end: End = field(default_factory=lambda: End(0))
     num_runs: int = 0
     file_bytes: int = 0  #: what the pattern made of the plan's
@@ -133,6 +135,7 @@ def _run_job(plan: Plan, program: Program, job: Job[Case], budget_s: float) -> l
         "bytes": summary.get("bytes"),
         "piece_bytes": summary.get("piece_bytes"),
         "filled_bytes": filled_bytes(stderr),
+        "cycles": cycles(stderr).get("posix"),
         "warnings": launch.warnings_of(stderr),
         "wall_s": round(time.monotonic() - begin_s, 3),
     }
@@ -163,9 +166,18 @@ def filled_bytes(explained: str) -> dict[str, int]:
     {'threads': 262144}
     """
     result: dict[str, int] = {}
-    for size, access in re.findall(r"cycles of ([0-9.]+) MiB .*?access '(\w+)'", explained):
+    for _, size, access in _CYCLES.findall(explained):
         result[access] = max(result.get(access, 0), round(float(size) * (1 << 20)))
     return result
+
+
+def cycles(explained: str) -> dict[str, int]:
+    """Access -> the number of cycles of a call, in the same words of the engine.
+
+    >>> cycles("hakobi: f: 2 aggregators, 8 cycles of 0.250 MiB aligned to 0 bytes, 4 buffers each, access 'threads'")
+    {'threads': 8}
+    """
+    return {access: int(number) for number, _, access in _CYCLES.findall(explained)}
 
 
 def _take(outcome: Outcome, case: Case, lines: list[Record]) -> None:
@@ -174,6 +186,8 @@ def _take(outcome: Outcome, case: Case, lines: list[Record]) -> None:
     outcome.num_runs += 1
     outcome.file_bytes = int(last.get("bytes") or outcome.plan.file_bytes)
     outcome.piece_bytes[case.ranks] = int(last.get("piece_bytes") or 0)
+    if last.get("cycles"):
+        outcome.cycles[case] = int(last["cycles"])
     for access, size in (last.get("filled_bytes") or {}).items():
         known = outcome.filled.get((case, access), 0)
         outcome.filled[case, access] = max(known, int(size))

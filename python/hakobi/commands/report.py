@@ -10,8 +10,6 @@ import click
 
 from hakobi.options import SECONDS
 
-#: What a trial's samples may take; its runs have to start besides.
-_SMALLEST_S = 10.0
 _OPTIONS: list[Callable[[click.Command], click.Command]] = [
     click.option(
         "--budget", "budget_s", type=SECONDS, default=1800.0, show_default=True, help="Time for all of it in seconds."
@@ -68,8 +66,7 @@ def _run(
         files.prepare_folder(place)
     command = f"hakobi report {name}"
     module = importlib.import_module(f"hakobi.reports.{name.replace('-', '_')}")
-    budget = Budget(min(budget_s, _SMALLEST_S) if smallest else budget_s)
-    content: pages.Content = module.measure(Order(budget, folder, json_file, smallest))
+    content: pages.Content = module.measure(Order(Budget(budget_s), folder, json_file, smallest))
     if smallest:
         content.warnings.insert(0, "the smallest cases: they fill the tables and conclude nothing")
     pages.print_content(published, content, command)

@@ -43,6 +43,7 @@ def _sweep_plan(order: Order, budget_s: float) -> session.Plan:
         budget_s=budget_s,
         arguments=(),
         timeout_s=900.0,
+        sample_s=0.5 if order.smallest else 0.0,
     )
 
 
@@ -57,6 +58,7 @@ def _slow_plan(order: Order, budget_s: float) -> slow.Plan:
         folder=order.folder,
         rounds=1 if order.smallest else 5,
         budget_s=budget_s,
+        sample_s=0.3 if order.smallest else 0.0,
     )
 
 

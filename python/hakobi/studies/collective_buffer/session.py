@@ -48,6 +48,7 @@ class Plan:
     budget_s: float
     arguments: tuple[str, ...]  #: passed to the program as they are
     timeout_s: float
+    sample_s: float = 0.0  #: for a job's samples; 0: its share of the budget
 
 
 @dataclass(frozen=True)
@@ -105,7 +106,7 @@ def run(plan: Plan, json_file: Path | None) -> Outcome:
     # Whether the time left is too short does not depend on the buffer's size.
     session = Session(jobs, Case.words, alike=lambda case: case.ranks, budget_s=plan.budget_s, log=log)
     outcome.end = session.run(
-        lambda job: _run_job(plan, program, job, SAMPLING_SHARE * session.share_s),
+        lambda job: _run_job(plan, program, job, plan.sample_s or SAMPLING_SHARE * session.share_s),
         lambda job, lines: _take(outcome, job.case, lines),
     )
     outcome.end.check()

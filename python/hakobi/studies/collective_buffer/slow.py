@@ -21,6 +21,7 @@ from hakobi.measuring.session import End, Session, in_rounds
 from hakobi.measuring.storage_model import StorageModel
 from hakobi.records import Record
 from hakobi.statistics import Comparison
+from hakobi.studies.collective_buffer.session import SAMPLING_SHARE
 from hakobi.table import Table
 from hakobi.words import binary_text, count_text, percent_text
 
@@ -57,6 +58,7 @@ class Plan:
     folder: Path
     rounds: int
     budget_s: float
+    sample_s: float = 0.0  #: for a job's samples; 0: its share of the budget
     timeout_s: float = 600.0
 
     @property
@@ -99,7 +101,7 @@ def run(plan: Plan, json_file: Path | None) -> Outcome:
     log = Log(json_file, {"benchmark": "slow-rank", **facts}, key_of("slow-rank", program, facts, *same))
     session = Session(in_rounds(plan.cases(), plan.rounds), Case.words, budget_s=plan.budget_s, log=log)
     outcome.end = session.run(
-        lambda job: _run_job(plan, program, job, 0.7 * session.share_s),
+        lambda job: _run_job(plan, program, job, plan.sample_s or SAMPLING_SHARE * session.share_s),
         lambda job, lines: outcome.samples[job.case].extend(collective.samples_of(lines, job.round)),
     )
     return outcome
@@ -109,7 +111,7 @@ def _run_job(plan: Plan, program: Program, job: Job[Case], budget_s: float) -> l
     case = job.case
     arguments = ["--size", str(plan.file_bytes), "--cb", str(plan.cb_bytes), "--depth", str(case.depth)]
     arguments += ["--file", "kept", "--access", "threads", "--hint", "hakobi_shuffle=always"]
-    arguments += ["--budget", f"{min(budget_s, 10):.3f}", "--min-samples", "3"]
+    arguments += ["--budget", f"{budget_s:.3f}", "--min-samples", "3", "--max-samples", "30"]
     if case.share:
         arguments += ["--pause", f"{case.share * plan.cycle_s:.9f}", "--pause-every", f"{plan.cycle_s:.9f}"]
     lines, _ = collective.run_job(

@@ -58,6 +58,13 @@ def test_the_study_refuses_to_keep_what_goes_away(hakobi: Callable[..., Result])
     assert "gone with it" in refused.stderr
 
 
+def test_the_tool_of_the_repository_starts_one() -> None:
+    tool = Path(__file__).resolve().parents[2] / "tools" / "testbed"
+    refused = subprocess.run([tool, "storage", "nsf", "true"], capture_output=True, text=True, timeout=60, check=False)
+    assert refused.returncode == 2
+    assert "did you mean 'nfs'" in refused.stderr
+
+
 def test_without_the_repository_there_is_no_testbed(
     hakobi: Callable[..., Result], monkeypatch: pytest.MonkeyPatch
 ) -> None:

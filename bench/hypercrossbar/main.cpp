@@ -1,5 +1,5 @@
 // hakobi-bench-hypercrossbar: how much of its links a node fills when it sends, receives, or does both in 1, 2, ... dimensions
-// at once. Rank 0 is the node; rank d is its partner in dimension d. Started by tools/testbed, which makes the links.
+// at once. Rank 0 is the node; rank d is its partner in dimension d. Started by `hakobi bench hypercrossbar`, which makes the links.
 //
 //  1. A sample moves messages of one size for about --seconds: as many on every link and way as its declared rate carries in
 //     that time, a few of them under way at once. Time is rank 0's, from a meeting of all ranks until every partner has said that it has
@@ -200,7 +200,8 @@ int main(int argc, char** argv) {
     MPI_Comm_size(MPI_COMM_WORLD, &num_ranks);
     Options options;
     CLI::App app(
-        "How much of its links a node fills in several dimensions at once (started by tools/testbed)");
+        "How much of its links a node fills in several dimensions at once (started by hakobi bench "
+        "hypercrossbar)");
     app.add_option("--payload-mb-s", options.payload_mb_s, "What a link carries one way")
         ->check(CLI::PositiveNumber);
     app.add_option("--seconds", options.seconds, "Length of a sample")->check(CLI::PositiveNumber);

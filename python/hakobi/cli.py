@@ -39,6 +39,7 @@ from hakobi.errors import HakobiError, InputError, unknown_name
 COMMANDS: dict[str, str] = {
     "bench collective": "hakobi.commands.bench_collective",
     "bench halo": "hakobi.commands.bench_halo",
+    "bench hypercrossbar": "hakobi.commands.bench_hypercrossbar",
     "bench mpi": "hakobi.commands.bench_mpi",
     "bench replay": "hakobi.commands.bench_replay",
     "bench store": "hakobi.commands.bench_store",

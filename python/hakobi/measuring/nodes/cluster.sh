@@ -12,10 +12,11 @@
 #  2. A node is kept by a sleeping process; the launcher starts its daemons there through an agent that takes the
 #     place of ssh: it enters the namespaces of the process that keeps the node.
 #
-# HAKOBI_CLUSTER_LINES="1-2 1-3" gives the nodes of each line, in addition, a link of their own to a bridge of the line, shaped
-# both ways to HAKOBI_CLUSTER_RATE (as tc takes it: 200mbit); Open MPI's messages then take these links alone.
+# HAKOBI_CLUSTER_LINES="1-2 1-3" gives the nodes of each line, in addition, a link of their own to a bridge of the line;
+# Open MPI's messages then take these links alone. HAKOBI_CLUSTER_RATE shapes the links both ways (as tc takes it: 200mbit).
+# HAKOBI_CLUSTER_KEEP=1: SHARED_FOLDER is there, and stays with what is in it.
 #
-# HAKOBI_NODES_PRELOAD names a library that MPICH's ranks preload: mpich_finalize.c says which, and why.
+# HAKOBI_NODES_PRELOAD names a library that MPICH's ranks preload: tests/nodes/mpich_finalize.c says which, and why.
 #
 # Exit status: the program's; 77 (skipped, with a line that says why) where such namespaces cannot be made.
 set -eu
@@ -27,12 +28,20 @@ skip() {
 
 if [ "${HAKOBI_CLUSTER_INSIDE:-}" = "" ]; then
     [ "$(id -u)" = 0 ] || skip "network namespaces are root's to make"
-    for tool in ip unshare nsenter mount hostname; do
+    for tool in ip unshare nsenter setpriv mount hostname ${HAKOBI_CLUSTER_RATE:+tc}; do
         command -v "$tool" > /dev/null || skip "there is no '$tool'"
     done
     unshare --net --uts --ipc --mount --pid --fork sh -c 'ip link add name b0 type bridge' 2> /dev/null ||
         skip "this system lets us make no namespaces or no bridge in them"
-    HAKOBI_CLUSTER_INSIDE=1 exec unshare --net --uts --ipc --mount --pid --fork --kill-child --mount-proc "$0" "$@"
+    # unshare takes no SIGTERM while its child runs, so this shell stays in front of it: a signal ends the namespaces at
+    # once, and setpriv ends them where this shell is killed.
+    namespaces="unshare --net --uts --ipc --mount --pid --fork --kill-child --mount-proc"
+    # shellcheck disable=SC2086 # one word an option
+    HAKOBI_CLUSTER_INSIDE=1 setpriv --pdeathsig KILL $namespaces sh "$0" "$@" &
+    trap 'kill -KILL $! 2> /dev/null; wait; exit 143' INT TERM HUP
+    status=0
+    wait $! || status=$?
+    exit $status
 fi
 unset HAKOBI_CLUSTER_INSIDE
 
@@ -41,9 +50,11 @@ shift 5
 
 # What only this namespace sees: a place for our files that no node's mount hides, and the names of the nodes.
 mount -t tmpfs -o mode=755 cluster /mnt
-rm -rf "$shared"
+if [ "${HAKOBI_CLUSTER_KEEP:-}" = "" ]; then
+    rm -rf "$shared"
+    trap 'rm -rf "$shared"' EXIT
+fi
 mkdir -p "$shared" /mnt/shared /mnt/programs
-trap 'rm -rf "$shared"' EXIT
 mount --bind "$shared" /mnt/shared
 hostname head
 {
@@ -63,6 +74,7 @@ program_folder=
 for word in "$@"; do
     case $word in *=*) ;; *) program_folder=$(dirname "$word") && break ;; esac
 done
+case $program_folder in ?*/bin) program_folder=${program_folder%/bin} ;; esac # with the libraries beside it
 mount --bind "$program_folder" /mnt/programs
 mpi_folder=$(dirname "$(dirname "$(command -v "$mpiexec")")")
 mkdir -p /mnt/mpi
@@ -116,6 +128,7 @@ for nodes_of_line in ${HAKOBI_CLUSTER_LINES:-}; do
         ip link set "l$line-$i" master "line$line" up
         nsenter -t "$node" --net ip addr add "10.78.$line.$i/24" dev "line$line"
         nsenter -t "$node" --net ip link set "line$line" up
+        [ "${HAKOBI_CLUSTER_RATE:-}" != "" ] || continue
         shape="root tbf rate $HAKOBI_CLUSTER_RATE burst 64kb latency 20ms"
         # shellcheck disable=SC2086 # one word an option
         tc qdisc add dev "l$line-$i" $shape && nsenter -t "$node" --net tc qdisc add dev "line$line" $shape

@@ -73,6 +73,22 @@ class Summary:
             Interval(low, high, self.interval.confidence),
         )
 
+    def inverse(self, numerator: float) -> Summary:
+        """Of `numerator` over the values, which are positive: a speed-up of times."""
+        low, high = (
+            numerator / self.interval.high,
+            math.inf if self.interval.low <= 0 else numerator / self.interval.low,
+        )
+        return Summary(
+            self.count,
+            numerator / self.median,
+            numerator / self.quartile_high,
+            numerator / self.quartile_low,
+            numerator / self.maximum,
+            numerator / self.minimum,
+            Interval(low, high, self.interval.confidence),
+        )
+
     def seconds(self) -> str:
         """ "1.23 ±0.04": a time's median and spread; of one sample the time alone."""
         if self.count < 2:

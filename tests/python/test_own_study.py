@@ -87,4 +87,4 @@ def test_a_modelled_storage_is_slow_and_hidden_output_is_not(hakobi: Callable[..
     # 4 MB at 10 MB/s: the model's time is in the run, whatever the machine does.
     assert written["time_s"] - by_method["none"]["time_s"] > 0.8 * written["output_bytes"] / 10e6
     assert "10 MB/s" in written["conditions"]["storage"]["slow"]["model"]
-    assert "a model of 1 servers x 10 MB/s" in result.stdout
+    assert "a model of 1 server x 10 MB/s" in result.stdout

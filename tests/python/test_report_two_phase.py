@@ -24,7 +24,7 @@ def test_the_smallest_run_has_every_figure(hakobi: Any, tmp_path: Path) -> None:
     assert result.status == 0, result.stderr
     text = (tmp_path / "p.html").read_text()
     for place, what in REPORTS["two-phase"].items.items():
-        assert f"<h2>{place}. {what}</h2>" in text.replace("&#39;", "'")
+        assert f"<h2>{place}: {what}</h2>" in text.replace("&#39;", "'")
     assert "Not shown" not in text
     assert "conclude nothing" in text
     names = {path.name for path in (tmp_path / "figures").iterdir()}

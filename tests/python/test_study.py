@@ -355,7 +355,7 @@ def test_the_report_is_one_file_that_refers_to_nothing(hakobi: Command, waves: P
     page.feed(text)
     assert page.references == []
     assert page.images_without_words == 0
-    assert page.tags.count("svg") == 2
+    assert page.tags.count("svg") == 3
     assert "script" not in page.tags
     assert "url(http" not in text
     assert "@import" not in text
@@ -374,10 +374,10 @@ def test_figures_are_files_with_their_data(hakobi: Command, waves: Path) -> None
     assert result.status == 0, result.stderr
     assert result.stdout.splitlines()[-1] == "figures: paper"
     kinds = ("csv", "pdf", "svg")
-    names = [f"{name}.{kind}" for name in ("output-share", "time-over-ranks") for kind in kinds]
+    names = [f"{name}.{kind}" for name in ("output-share", "speed-up", "time-over-ranks") for kind in kinds]
     assert sorted(path.name for path in Path("paper").iterdir()) == names
     assert Path("paper/output-share.pdf").read_bytes().startswith(b"%PDF")
-    for name in ("output-share", "time-over-ranks"):
+    for name in ("output-share", "speed-up", "time-over-ranks"):
         head, *rows = [line.split(",") for line in Path(f"paper/{name}.csv").read_text().splitlines()]
         assert head[:3] == ["panel", "series", "ranks"]
         assert {row[0] for row in rows} == {"storage default"}

@@ -13,7 +13,7 @@ from pathlib import Path
 from hakobi import drop_in
 from hakobi.errors import InputError, unknown_name
 from hakobi.programs import Program
-from hakobi.words import binary_text
+from hakobi.words import binary_text, count_text
 
 LIBRARY = "libhakobi_storage_model.so"
 _UNITS_S = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9}
@@ -50,8 +50,9 @@ class StorageModel:
         'a model of 4 servers x 500 MB/s, 2 ms, stripes of 1 MiB: 2 GB/s at best'
         """
         seeks = f"{1000 * self.seek_s:g} ms a seek, " if self.seek_s else ""
+        servers = count_text(self.servers, "server")
         return (
-            f"a model of {self.servers} servers x {self.bandwidth_mb_s:g} MB/s, {1000 * self.latency_s:g} ms, "
+            f"a model of {servers} x {self.bandwidth_mb_s:g} MB/s, {1000 * self.latency_s:g} ms, "
             f"{seeks}stripes of {binary_text(self.stripe_bytes)}: {self.limit_gb_s:g} GB/s at best"
         )
 

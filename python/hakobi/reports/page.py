@@ -97,6 +97,7 @@ def make(published: Published, content: Content, command: str) -> Report:
     )
     report.heading("Where its figures and tables are")
     report.table(places_table(published, content))
+    report.text(published.theirs)
     by_place = {item.place: item for item in content.items}
     for place, what in published.items.items():
         _add_item(report, place, what, by_place[place])
@@ -105,13 +106,13 @@ def make(published: Published, content: Content, command: str) -> Report:
 
 
 def _add_item(report: Report, place: str, what: str, item: Item) -> None:
-    report.heading(f"{place}. {what}")
+    report.heading(f"{place}: {what}")
     if item.absent:
         report.text(f"Not shown: {item.absent}")
     for shown in item.shown:
         if isinstance(shown, Table):
             report.table(shown)
-            report.bullets(shown.notes)
+            report.bullets([note for note in shown.notes if note])
         else:
             report.figure(shown.figure, shown.caption, shown.alt, name=shown.name, data=shown.data)
     if item.stand_in:

@@ -11,13 +11,15 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Published:
-    """`items`: the report's figures, tables and open questions in its order, and what each shows."""
+    """`items`: the report's figures, tables and open questions in its order, and what each shows. `theirs`: what stands
+    of its own values on the page."""
 
     name: str
     title: str
     question: str
     source: str
     items: dict[str, str]
+    theirs: str = "Its own values are not repeated here, but for those in its findings; rows and columns are its own."
 
 
 STREAM = Published(

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from hakobi import plots
+from hakobi.statistics import Summary
 from hakobi.studies.output_methods.plan import BASELINE, Case
 from hakobi.studies.output_methods.summary import Row, StudySummary
 
@@ -63,6 +64,45 @@ def scaling_figure(summary: StudySummary) -> Figure:
     return figure
 
 
+def speed_up_figure(summary: StudySummary) -> Figure:
+    """Speed-up of the whole run over ranks, against the run without output on the fewest: a line a method, both axes
+    logarithmic, with the ideal line; an axes a storage."""
+    storages = summary.storages()
+    figure, all_axes = plots.new_figure(9.2, 4.3, columns=len(storages), share=True)
+    styles = plots.series_style(summary.methods)
+    for axes, storage in zip(all_axes, storages, strict=True):
+        rows = summary.of_storage(storage)
+        first = rows[0].ranks * rows[0].baseline.median
+        ranks = [row.ranks for row in rows]
+        axes.plot(ranks, ranks, color="#8a949e", linewidth=1.2, linestyle=":", label="ideal")
+        base = [first / row.baseline.median for row in rows]
+        style = {"color": plots.BASELINE_COLOUR, "linestyle": (0, (4, 3)), "linewidth": 1.6}
+        axes.plot(ranks, base, label="none (no output)", **style)  # type: ignore[arg-type]
+        for method in summary.methods:
+            known = [row for row in rows if method in row.figures]
+            speeds = [first / row.figures[method].time.median for row in known]
+            colour, marker = styles[method]
+            axes.plot(
+                [row.ranks for row in known],
+                speeds,
+                color=colour,
+                marker=marker,
+                markersize=5.5,
+                linewidth=1.6,
+                label=method,
+            )
+        axes.set_xscale("log", base=2)
+        axes.set_yscale("log", base=2)
+        axes.set_xticks(ranks, [str(count) for count in ranks])
+        axes.yaxis.set_major_formatter("{x:g}")
+        axes.minorticks_off()
+        axes.set_xlabel("ranks")
+        axes.set_title(f"storage {storage}" if len(storages) > 1 else "Speed-up of the run")
+    all_axes[0].set_ylabel("speed-up")
+    _legend_beside(figure, all_axes[-1])
+    return figure
+
+
 def time_data(study: Study, summary: StudySummary) -> plots.Data:
     """What `scaling_figure` shows, and why a figure is missing."""
     data = plots.Data("ranks", "seconds")
@@ -71,6 +111,20 @@ def time_data(study: Study, summary: StudySummary) -> plots.Data:
         time = row.baseline if row and case.method == BASELINE else found.time if found else None
         if time or gap:
             data.add(f"storage {case.storage}", case.method, case.ranks, time, gap)
+    return data
+
+
+def speed_up_data(study: Study, summary: StudySummary) -> plots.Data:
+    """What `speed_up_figure` shows, and why a figure is missing."""
+    data = plots.Data("ranks", "speed-up")
+    first = {name: rows[0] for name in summary.storages() if (rows := summary.of_storage(name))}
+    for case, row, gap in _cells(study, summary):
+        found = row.figures.get(case.method) if row else None
+        time = row.baseline if row and case.method == BASELINE else found.time if found else None
+        if time or gap:
+            base = first[case.storage].ranks * first[case.storage].baseline.median if time else 0.0
+            speed = time.inverse(base) if time else None
+            data.add(f"storage {case.storage}", case.method, case.ranks, speed, gap)
     return data
 
 
@@ -97,7 +151,8 @@ def _cells(study: Study, summary: StudySummary) -> Iterator[tuple[Case, Row | No
 
 
 def share_figure(summary: StudySummary) -> Figure:
-    """Output's share of the run: a group of bars a rank count, an axes a storage. Whiskers: quartiles."""
+    """Output's share of the run: a group of bars a rank count, an axes a storage. Whiskers: quartiles. What is not
+    above zero, or was run once, is a hollow mark: a bar would say more than is known."""
     storages = summary.storages()
     figure, all_axes = plots.new_figure(9.2, 3.9, columns=len(storages), share=True)
     styles = plots.series_style(summary.methods)
@@ -105,22 +160,29 @@ def share_figure(summary: StudySummary) -> Figure:
     for axes, storage in zip(all_axes, storages, strict=True):
         rows = summary.of_storage(storage)
         for number, method in enumerate(summary.methods):
-            places = [
-                place + (number - (len(summary.methods) - 1) / 2) * width
-                for place, row in enumerate(rows)
-                if method in row.figures
-            ]
-            shares = [row.figures[method].share for row in rows if method in row.figures]
-            low = [100 * (item.median - item.quartile_low) for item in shares]
-            high = [100 * (item.quartile_high - item.median) for item in shares]
+            known = [(place, row.figures[method].share) for place, row in enumerate(rows) if method in row.figures]
+            at = (number - (len(summary.methods) - 1) / 2) * width
+            bars = [(place + at, share) for place, share in known if _is_told(share)]
+            marks = [(place + at, share) for place, share in known if not _is_told(share)]
+            low = [100 * (share.median - share.quartile_low) for _, share in bars]
+            high = [100 * (share.quartile_high - share.median) for _, share in bars]
+            colour, marker = styles[method]
             axes.bar(
-                places,
-                [100 * item.median for item in shares],
+                [place for place, _ in bars],
+                [100 * share.median for _, share in bars],
                 width * 0.92,
                 yerr=[low, high],
                 error_kw={"elinewidth": 1.0, "capsize": 2, "ecolor": plots.TEXT_COLOUR},
-                color=styles[method][0],
-                label=method,
+                color=colour,
+            )
+            axes.plot(
+                [place for place, _ in marks],
+                [100 * share.median for _, share in marks],
+                linestyle="none",
+                marker=marker,
+                markersize=4.5,
+                markerfacecolor="none",
+                color=colour,
             )
         axes.axhline(0, color=plots.TEXT_COLOUR, linewidth=0.8)
         axes.grid(visible=False, axis="x")
@@ -128,8 +190,16 @@ def share_figure(summary: StudySummary) -> Figure:
         axes.set_xlabel("ranks")
         axes.set_title(f"storage {storage}" if len(storages) > 1 else "Output's share of the run")
     all_axes[0].set_ylabel("per cent of the run")
-    _legend_beside(figure, all_axes[-1])
+    from matplotlib.patches import Patch
+
+    handles = [Patch(color=styles[method][0], label=method) for method in summary.methods]
+    figure.legend(handles=handles, loc="outside right upper")
     return figure
+
+
+def _is_told(share: Summary) -> bool:
+    """Whether a bar may stand for it."""
+    return share.count > 1 and share.median > 0
 
 
 def _legend_beside(figure: Figure, axes: Axes) -> None:

@@ -58,10 +58,17 @@ def make_report(study: Study, wave: Wave | None, gauges: Gauges | None = None) -
             name="time-over-ranks",
             data=figures.time_data(study, summary),
         )
+        report.figure(
+            figures.speed_up_figure(summary),
+            "Speed-up of the whole run, against the run without output on the fewest ranks; dotted: ideal.",
+            "Line chart of the speed-up over ranks. " + _scaling_words(summary),
+            name="speed-up",
+            data=figures.speed_up_data(study, summary),
+        )
     report.figure(
         figures.share_figure(summary),
-        "Output time as a part of the run's time: medians, whiskers from quartile to quartile. A bar at or below zero "
-        "means that the output's time disappears in the scatter of the runs.",
+        "Output time as a part of the run's time: medians, whiskers from quartile to quartile. A hollow mark: it is "
+        "not above zero (the output's time disappears in the scatter of the runs), or there was one round.",
         "Bar chart. " + _share_words(summary),
         name="output-share",
         data=figures.share_data(study, summary),

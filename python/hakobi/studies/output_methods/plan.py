@@ -7,6 +7,7 @@ methods alike while a method and its baseline stay close in time. The order depe
 
 from __future__ import annotations
 
+import math
 import os
 import random
 from dataclasses import dataclass, field
@@ -66,6 +67,7 @@ class Plan:
     models: dict[str, StorageModel] = field(default_factory=dict)  #: storage -> what is laid over its files
     only_on: dict[str, str] = field(default_factory=dict)  #: method -> the one storage that it runs on
     testbeds: dict[str, Wanted] = field(default_factory=dict)  #: storage -> what is brought up for it
+    budget_s: float = math.inf  #: after which no run is started
 
     def runs(self) -> list[Job[Case]]:
         """Every run in order."""

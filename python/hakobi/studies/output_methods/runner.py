@@ -95,7 +95,7 @@ class Runner:
         warm_up = Job(Case(BASELINE, max(self._plan.ranks), next(iter(self._plan.storages))), WARM_UP)
         log = Log(self._json, key=self._key)
         log.begin_without_conditions()
-        session = Session([warm_up, *self._plan.runs()], Case.words, log=log)
+        session = Session([warm_up, *self._plan.runs()], Case.words, budget_s=self._plan.budget_s, log=log)
         outcome.end = session.run(
             lambda job: self._execute(job, on_run, outcome), lambda _job, lines: outcome.records.extend(lines)
         )

@@ -36,14 +36,16 @@ def find_app(name: str) -> Program:
     return programs.find(wanted)
 
 
-def execute(plan: Plan, json: Path | None, observer: runner.Observer | None = None) -> Study:
-    """Checks, runs and sums up a plan; progress goes to stderr. Raises HakobiError for what is wrong before the first
-    run; what goes wrong later is in the result."""
+def execute(plan: Plan, json: Path | None, observer: runner.Observer | None = None, part: str = "") -> Study:
+    """Checks, runs and sums up a plan; progress goes to stderr. `part` names a study that shares `json` with others,
+    and whose folders have another name each time: its runs are taken up by that name. Raises HakobiError for what is
+    wrong before the first run; what goes wrong later is in the result."""
     program = Program(plan.program, programs.flavour_of(plan.program)) if plan.program else find_app(plan.app)
     with ExitStack() as ended:
         beds = {name: ended.enter_context(lab.testbed().Testbed(wanted)) for name, wanted in plan.testbeds.items()}
         storages = {**plan.storages, **{name: bed.folder for name, bed in beds.items()}}
-        return _execute(replace(plan, storages=storages), program, beds, json, observer, str(plan.storages))
+        same = [part or "output-methods", part or str(plan.storages)]
+        return _execute(replace(plan, storages=storages), program, beds, json, observer, same)
 
 
 def _execute(
@@ -52,11 +54,12 @@ def _execute(
     beds: dict[str, Testbed],
     json: Path | None,
     observer: runner.Observer | None,
-    places: str,
+    same: list[str],
 ) -> Study:
     facts = conditions.collect(program.flavour)
     models = {name: model.value() for name, model in plan.models.items()}
-    key = key_of("output-methods", program, facts, plan.app, places, plan.sync, plan.arguments, models, Path.cwd())
+    name, places = same
+    key = key_of(name, program, facts, plan.app, places, plan.sync, plan.arguments, models, Path.cwd())
     work = Runner(plan, program, facts, json, beds, key)
     work.check()
     facts["storage"] = {

@@ -1,0 +1,360 @@
+"""`hakobi report stream`: a CFD vendor's comparison of output methods, by runs of the tsunami and of a propeller.
+
+Every table is a study of output methods (hakobi.studies.output_methods) of its own: runs with each method beside the
+same run without output, round by round. Storages are models laid over files in memory, so that the network alone says
+how fast they are; where the source repository's testbed can be made, real file servers stand beside them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from hakobi import conditions, files, lab, programs, statistics
+from hakobi.errors import HakobiError
+from hakobi.measuring.storage_model import StorageModel
+from hakobi.reports.page import Content, Drawing, Finding, Item
+from hakobi.reports.running import Order
+from hakobi.studies.output_methods import figures, session, tables
+from hakobi.studies.output_methods.plan import HIDDEN, Plan
+from hakobi.studies.output_methods.result import Study
+from hakobi.studies.output_methods.summary import Row, StudySummary
+from hakobi.table import Table
+from hakobi.words import count_text, percent_text, seconds_text
+
+if TYPE_CHECKING:
+    from hakobi_lab.testbed import Wanted
+
+#: One file server behind a Gigabit Ethernet, and four of 500 MB/s each.
+SLOW = StorageModel(servers=1, bandwidth_mb_s=118, latency_s=1e-3)
+FAST = StorageModel(servers=4, bandwidth_mb_s=500, latency_s=1e-4)
+#: One file server behind 100 Mbit/s.
+SLOWEST = StorageModel(servers=1, bandwidth_mb_s=11.8, latency_s=1e-3)
+#: Four disks that find a place in 8 ms (7,200 turns a minute) and pass 150 MB/s.
+DISKS = StorageModel(servers=4, bandwidth_mb_s=150, latency_s=1e-4, seek_s=8e-3)
+
+#: The report's three methods, and ours.
+METHODS = ("per-process", "root", "parallel", "pipelined", "pipelined" + HIDDEN)
+_THEIRS = METHODS[:3]
+#: Ten steps of four fields: 46 MB a run.
+_TSUNAMI = ("--hours", "2.5", "--resolution", "10", "--output-interval", "15", "--precision", "single")
+#: Few, so that a method which makes a disk seek for every row ends.
+_SEEKING_TSUNAMI = ("--hours", "1.5", "--resolution", "20", "--output-interval", "30", "--precision", "single")
+_SMALL_TSUNAMI = ("--hours", "0.5", "--resolution", "30", "--output-interval", "15", "--precision", "single")
+_SMALLEST_TSUNAMI = ("--hours", "0.25", "--resolution", "60", "--output-interval", "15", "--precision", "single")
+
+
+def measure(order: Order) -> Content:
+    """Raises HakobiError for what is wrong before the first run."""
+    small = order.smallest
+    content = Content(conditions.collect(programs.find("hakobi-tsunami").flavour, {"files": order.folder}))
+    main = _study(
+        order,
+        Plan(
+            app="tsunami",
+            methods=METHODS,
+            ranks=order.ranks or ((1, 2) if small else (1, 2, 4, 8, 16, 32, 64)),
+            storages={"slow": Path(), "fast": Path()},
+            models={"slow": SLOW, "fast": FAST},
+            repetitions=1 if small else 5,
+            arguments=_SMALL_TSUNAMI if small else _TSUNAMI,
+            budget_s=order.budget.share_s(5, of=10),
+        ),
+        "table",
+    )
+    _take(content, main)
+    _add_tables(content, main)
+    _add_propeller(content, order)
+    _add_disks(content, order)
+    _add_many_ranks(content, order)
+    _add_servers(content, order)
+    return content
+
+
+def _study(order: Order, plan: Plan, part: str) -> Study:
+    """Runs a plan whose modelled storages lie in folders of their own below the order's. `part` names it."""
+    with files.own_folder(order.folder) as own:
+        places = {name: Path(own) / name if name in plan.models else folder for name, folder in plan.storages.items()}
+        return session.execute(replace(plan, storages=places), order.json, part=f"report stream, {part}")
+
+
+def _take(content: Content, study: Study) -> None:
+    """What a reader must know of a study, and its exit status."""
+    content.warnings += [text for text in study.warnings() if text not in content.warnings]
+    content.exit_status = max(content.exit_status, study.exit_status())
+
+
+def _add_tables(content: Content, study: Study) -> None:
+    places = ("Table of times", "Table of output times", "Speed-up figure", "Share figure")
+    if study.summary is None:
+        for place in places:
+            content.item(place).absent = "no pair of runs was finished: give a larger --budget"
+        return
+    summary = study.summary
+    for storage in summary.storages():
+        content.item(places[0]).shown.append(time_table(summary, storage))
+        content.item(places[1]).shown.append(output_table(summary, storage, _gathers(study)))
+    content.item(places[0]).notes += [f"{name}: {model.words()}" for name, model in study.plan.models.items()]
+    content.item(places[1]).notes.append(
+        "Output time is the time of the run less that of the run without output, in the same round. (…): cannot be "
+        "told from zero. Gather: what the gather step of per-process took at the end; it is in its output time."
+    )
+    content.item(places[2]).shown.append(
+        Drawing(
+            figures.speed_up_figure(summary),
+            "Speed-up of the whole run over ranks, against the run without output on the fewest ranks. Both axes are "
+            f"logarithmic; dotted: ideal. This machine has {count_text(study.conditions['cores'], 'core')}: beyond "
+            "them no run gets faster, and what a method lies below the run without output is its cost.",
+            "Line chart of the speed-up; the table of times has its values.",
+            "speed-up",
+            figures.speed_up_data(study, summary),
+        )
+    )
+    content.item(places[3]).shown.append(
+        Drawing(
+            figures.share_figure(summary),
+            "Output time as a part of the run's time: medians, whiskers between the quartiles. What is not above zero, "
+            "or was run once, is a mark without a bar.",
+            "Bar chart of output's share; the table of output times has its values.",
+            "share",
+            figures.share_data(study, summary),
+        )
+    )
+    content.findings += _findings(summary)
+
+
+def time_table(summary: StudySummary, storage: str) -> Table:
+    """Seconds of the run, a row a rank count."""
+    view = Table(f"TIME on the {storage} network: seconds of a run", ["ranks", "none", *summary.methods])
+    for number, row in enumerate(summary.of_storage(storage)):
+        cells = [row.figures[method].time.seconds() if method in row.figures else "" for method in summary.methods]
+        if row.has_winner:
+            view.best.add((number, 2 + summary.methods.index(row.fastest[0])))
+        view.add(str(row.ranks), row.baseline.seconds(), *cells)
+    return view
+
+
+def output_table(summary: StudySummary, storage: str, gathers: dict[tuple[str, int], float]) -> Table:
+    """Seconds of output with its share, a row a rank count; the gather step apart."""
+    columns = ["ranks", *summary.methods, "gather"]
+    view = Table(f"Output TIME on the {storage} network: seconds and share of the run", columns)
+    for row in summary.of_storage(storage):
+        gather = gathers.get((storage, row.ranks))
+        cells = [_output_cell(row, method) for method in summary.methods]
+        view.add(str(row.ranks), *cells, seconds_text(gather) if gather is not None else "")
+    return view
+
+
+def _output_cell(row: Row, method: str) -> str:
+    if method not in row.figures:
+        return ""
+    found = row.figures[method]
+    if found.is_zero:
+        return f"({found.output_time.seconds()})"
+    return f"{found.output_time.seconds()}, {percent_text(found.share.median)}"
+
+
+def _gathers(study: Study) -> dict[tuple[str, int], float]:
+    """(storage, ranks) -> median seconds of the gather step of per-process."""
+    times: dict[tuple[str, int], list[float]] = {}
+    for record in study.outcome.records:
+        if record["method"] == "per-process" and "output_times" in record:
+            key = (record["storage"], record["ranks"])
+            times.setdefault(key, []).append(float(record["output_times"]["gather_s"]))
+    return {key: statistics.summarise(values).median for key, values in times.items()}
+
+
+def _findings(summary: StudySummary) -> list[Finding]:
+    return [_grows(summary), _parallel_wins(summary), *filter(None, [_hidden(summary)])]
+
+
+def _grows(summary: StudySummary) -> Finding:
+    """Whether the share of the report's methods grows from the fewest to the most ranks on the slow network."""
+    published = "Output takes up to a third of the run at 64 ranks, and its share grows with the ranks."
+    rows = summary.of_storage("slow")
+    if len(rows) < 2:
+        return Finding(published, None, "fewer than two rank counts were finished.")
+    parts, grown = [], []
+    for method in (name for name in _THEIRS if name in rows[0].figures and name in rows[-1].figures):
+        first, last = rows[0].figures[method].share, rows[-1].figures[method].share
+        parts.append(f"{method} {percent_text(first.median)} to {percent_text(last.median)}")
+        grown.append(last.interval.low > first.interval.high)
+    text = f"on the slow network from {rows[0].ranks} to {count_text(rows[-1].ranks, 'rank')}: {', '.join(parts)}."
+    if not parts or rows[-1].baseline.count < 2:
+        return Finding(published, None, text)
+    return Finding(published, any(grown), text)
+
+
+def _parallel_wins(summary: StudySummary) -> Finding:
+    """Whether parallel MPI-IO is the fastest of the report's three."""
+    published = "Parallel MPI-IO is the cheapest of the three methods."
+    wins, losses, ties = 0, 0, 0
+    for row in summary.rows:
+        if "parallel" not in row.figures or row.baseline.count < 2:
+            continue
+        others = [row.figures[name] for name in _THEIRS if name != "parallel" and name in row.figures]
+        mine = row.figures["parallel"].output_time.interval
+        if others and all(mine.high < other.output_time.interval.low for other in others):
+            wins += 1
+        elif any(mine.low > other.output_time.interval.high for other in others):
+            losses += 1
+        else:
+            ties += 1
+    told = f"of {wins + losses + ties} cases cheapest in {wins}, dearer than another in {losses}, not told in {ties}."
+    return Finding(published, None if wins == losses else wins > losses, told)
+
+
+def _hidden(summary: StudySummary) -> Finding | None:
+    """What hiding leaves of the cheapest of the report's methods at the most ranks of the slow network."""
+    name = "pipelined" + HIDDEN
+    rows = [row for row in summary.of_storage("slow") if name in row.figures and row.baseline.count >= 2]
+    if not rows:
+        return None
+    parts, better = [], []
+    for row in rows:
+        theirs = [row.figures[method] for method in _THEIRS if method in row.figures]
+        cheapest = min(theirs, key=lambda found: found.output_time.median)
+        mine = row.figures[name]
+        better.append(mine.output_time.interval.high < cheapest.output_time.interval.low)
+        parts.append(f"{row.ranks}: {_short(mine.output_time.median)} for {_short(cheapest.output_time.median)}")
+    text = f"hidden output for the cheapest of theirs, seconds by ranks: {', '.join(parts)}."
+    return Finding("What output costs could be hidden behind the computation (ours).", any(better) or None, text)
+
+
+def _short(seconds: float) -> str:
+    return f"{seconds:.2f}"
+
+
+def _add_propeller(content: Content, order: Order) -> None:
+    """The report's first open question. The propeller needs code_saturne, which only some machines have."""
+    item = content.item("Question 1")
+    plan = Plan(
+        app="propeller",
+        methods=("root", "pipelined" + HIDDEN, "auto"),
+        ranks=(2,) if order.smallest else (2, 4),
+        storages={"slow": Path()},
+        models={"slow": SLOWEST},
+        repetitions=1 if order.smallest else 7,
+        arguments=("--mesh", "10k", "--steps", "5" if order.smallest else "20", "--every", "1"),
+        budget_s=order.budget.share_s(5, of=10),
+        timeout_s=600,
+    )
+    study = _optional(content, item, order, plan)
+    if study is None or study.summary is None:
+        return
+    item.shown.append(tables.make_table(study.summary, study.conditions, study.outcome.end))
+    item.notes.append(f"slow: {SLOWEST.words()}, a file server behind 100 Mbit/s. {_RECIPE}")
+    content.findings.append(_told_apart(study.summary))
+
+
+_RECIPE = "code_saturne computes the flow on 11,000 cells; every iteration is written."
+
+
+def _told_apart(summary: StudySummary) -> Finding:
+    published = "Open question: an unstructured case in which output is heavy enough to tell methods apart."
+    parts, told = [], []
+    for row in summary.rows:
+        root = row.figures.get("root")
+        if root is None or row.baseline.count < 2:
+            continue
+        better = [
+            name
+            for name, found in row.figures.items()
+            if name != "root" and found.output_time.interval.high < root.output_time.interval.low
+        ]
+        told.append(bool(better) and root.share.median >= 0.1)
+        costs = ", ".join(f"{name} {percent_text(found.share.median)}" for name, found in row.figures.items())
+        parts.append(f"{count_text(row.ranks, 'rank')}: {costs} of the run")
+    return Finding(published, all(told) if told else None, f"{'; '.join(parts) or 'one round tells nothing'}.")
+
+
+def _add_disks(content: Content, order: Order) -> None:
+    """The second: disks that seek."""
+    item = content.item("Question 2")
+    plan = Plan(
+        app="tsunami",
+        methods=METHODS,
+        ranks=(2,),
+        storages={"disks": Path()},
+        models={"disks": DISKS},
+        repetitions=1 if order.smallest else 5,
+        arguments=_SMALLEST_TSUNAMI if order.smallest else _SEEKING_TSUNAMI,
+        budget_s=order.budget.share_s(4, of=10),
+    )
+    study = _optional(content, item, order, plan)
+    if study is None or study.summary is None:
+        return
+    item.shown.append(tables.make_table(study.summary, study.conditions, study.outcome.end))
+    item.stand_in = f"In place of cheap disks: {DISKS.words()}; a request that does not follow the last one seeks."
+
+
+def _add_many_ranks(content: Content, order: Order) -> None:
+    """The third: 256 ranks. The smallest run has 4."""
+    item = content.item("Question 3")
+    plan = Plan(
+        app="tsunami",
+        methods=("root", "pipelined" + HIDDEN),
+        ranks=(4,) if order.smallest else (256,),
+        storages={"slow": Path()},
+        models={"slow": SLOW},
+        repetitions=1 if order.smallest else 3,
+        arguments=_SMALL_TSUNAMI if order.smallest else _TSUNAMI,
+        budget_s=order.budget.share_s(7, of=10),
+        timeout_s=600,
+    )
+    study = _optional(content, item, order, plan)
+    if study is None or study.summary is None:
+        return
+    item.shown.append(tables.make_table(study.summary, study.conditions, study.outcome.end))
+    cores = study.conditions["cores"]
+    item.stand_in = (
+        f"All ranks share {count_text(cores, 'core')}: the time of the run is that of a crowded machine, and only the "
+        "difference to the run without output speaks of the method."
+    )
+
+
+def _add_servers(content: Content, order: Order) -> None:
+    """Real file servers, in the testbed of the source repository."""
+    item = content.item("Table of times")
+    if order.smallest or not lab.is_here():
+        item.stand_in = "Networks are models here; hakobi from the source repository adds real file servers (testbed)."
+        return
+    beds: dict[str, Wanted] = {
+        name: lab.testbed().parse(f"{lab.TESTBED}nfs,{rate}") for name, rate in (("NFS, 1 Gbit/s", "1gbit"),)
+    }
+    plan = Plan(
+        app="tsunami",
+        methods=_THEIRS + METHODS[-1:],
+        ranks=(2,),
+        storages={name: Path(f"{lab.TESTBED}{name}") for name in beds},
+        testbeds=beds,
+        repetitions=3,
+        arguments=_TSUNAMI,
+        budget_s=order.budget.left_s(),
+    )
+    try:
+        study = session.execute(plan, order.json, part="report stream, file servers")
+    except HakobiError as error:
+        item.stand_in = f"Networks are models here: no file server could be made: {error}"
+        return
+    _take(content, study)
+    if study.summary is not None:
+        item.shown.append(tables.make_table(study.summary, study.conditions, study.outcome.end))
+
+
+def _optional(content: Content, item: Item, order: Order, plan: Plan) -> Study | None:
+    """The study of a plan; None, with the reason in the item, where it cannot be run here."""
+    try:
+        study = _study(order, plan, item.place)
+    except HakobiError as error:
+        item.absent = str(error)
+        return None
+    if study.summary is None:
+        end = study.outcome.end
+        item.absent = str(
+            end.failure or " ".join(end.gap_notes()) or "no pair of runs was finished: give a larger --budget"
+        )
+        return None
+    _take(content, study)
+    return study

@@ -1,0 +1,100 @@
+"""`hakobi report stream`: the page of the smallest run, and its findings from made-up runs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hakobi import records
+from hakobi.records import Record
+from hakobi.reports import stream
+from hakobi.reports.published import REPORTS
+from hakobi.studies.output_methods import figures
+from hakobi.studies.output_methods.summary import StudySummary, summarise
+
+
+@pytest.mark.once
+def test_the_smallest_run_has_every_table_and_is_taken_up(hakobi: Any, tmp_path: Path) -> None:
+    command = ("report", "stream", "--smallest", "--dir", tmp_path / "runs", "--json", tmp_path / "r.jsonl")
+    result = hakobi(*command, "--page", tmp_path / "p.html")
+    assert result.status == 0, result.stderr
+    text = (tmp_path / "p.html").read_text().replace("&#39;", "'")
+    for place, what in REPORTS["stream"].items.items():
+        assert f"<h2>{place}: {what}</h2>" in text
+    assert text.count("Not shown") == (0 if "propeller: time of a run" in text else 1)
+    assert "Output TIME on the slow network" in result.stdout
+    assert not list((tmp_path / "runs").iterdir())
+    runs = [line for line in records.read(tmp_path / "r.jsonl") if line.get("study") == "output-methods"]
+    again = hakobi(*command)
+    assert again.status == 0, again.stderr
+    assert "taken up from" in again.stderr
+    assert len([x for x in records.read(tmp_path / "r.jsonl") if x.get("study") == "output-methods"]) == len(runs)
+
+
+def runs(times: dict[tuple[str, int], float], rounds: int = 7) -> StudySummary:
+    """Seven rounds that scatter by a thousandth about each (method, ranks)'s time on the slow network."""
+    made: list[Record] = [
+        {
+            "app": "tsunami",
+            "method": method,
+            "ranks": ranks,
+            "storage": "slow",
+            "repetition": number,
+            "time_s": time_s * (1 + 0.001 * (number % 3)),
+            "output_bytes": 1,
+            "cached_bytes": None,
+            "sync": False,
+        }
+        for (method, ranks), time_s in times.items()
+        for number in range(rounds)
+    ]
+    summary = summarise(made, stream.METHODS)
+    assert summary is not None
+    return summary
+
+
+DEAR = {
+    ("none", 1): 8.0,
+    ("none", 64): 1.0,
+    ("root", 1): 8.4,
+    ("root", 64): 1.5,
+    ("parallel", 1): 8.3,
+    ("parallel", 64): 1.4,
+    ("pipelined+hidden", 1): 8.05,
+    ("pipelined+hidden", 64): 1.02,
+}
+
+
+def test_the_reports_findings_are_told_from_the_figures() -> None:
+    grows, cheapest, hidden = stream._findings(runs(DEAR))
+    assert (grows.agrees, cheapest.agrees, hidden.agrees) == (True, True, True)
+    assert "root 4.8 % to 33 %" in grows.because
+    assert "cheapest in 2" in cheapest.because
+    other = DEAR | {("parallel", 1): 9.0, ("parallel", 64): 9.0, ("root", 64): 1.05}
+    _, cheapest, _ = stream._findings(runs(other))
+    assert cheapest.agrees is False
+
+
+def test_one_round_tells_nothing() -> None:
+    grows, cheapest, *hidden = stream._findings(runs(DEAR, rounds=1))
+    assert (grows.agrees, cheapest.agrees, hidden) == (None, None, [])
+
+
+def test_no_bar_stands_for_one_round_or_for_nothing() -> None:
+    def bars(summary: StudySummary) -> int:
+        return len([bar for axes in figures.share_figure(summary).axes for bar in axes.patches])
+
+    assert bars(runs(DEAR)) == 6
+    assert bars(runs(DEAR, rounds=1)) == 0
+    assert bars(runs(DEAR | {("root", 1): 7.9})) == 5
+
+
+def test_the_speed_up_is_against_the_run_without_output() -> None:
+    axes = figures.speed_up_figure(runs(DEAR)).axes[0]
+    lines = {line.get_label(): list(line.get_ydata()) for line in axes.lines}
+    assert lines["ideal"] == [1, 64]
+    assert lines["none (no output)"] == pytest.approx([1, 8], rel=0.01)
+    assert lines["root"] == pytest.approx([8 / 8.4, 8 / 1.5], rel=0.01)
+    assert (axes.get_xscale(), axes.get_yscale()) == ("log", "log")

@@ -18,6 +18,7 @@ from hakobi.studies.collective_buffer import overlap, slow
 
 
 @pytest.mark.once
+@pytest.mark.timeout(300)
 def test_the_smallest_run_has_every_figure(hakobi: Any, tmp_path: Path) -> None:
     arguments = ("report", "two-phase", "--smallest", "--dir", tmp_path / "runs", "--json", tmp_path / "r.jsonl")
     result = hakobi(*arguments, "--page", tmp_path / "p.html", "--figures", tmp_path / "figures")

@@ -13,7 +13,9 @@ from hakobi.options import SECONDS, Number
 @click.option("--ranks", type=click.IntRange(min=2), default=2, show_default=True, help="MPI ranks of one node.")
 @click.option("--pattern", default="sendrecv", show_default=True, help="Pattern of `hakobi bench mpi`.")
 @click.option("--sizes", default="", help="Message sizes, as `hakobi bench mpi` takes them.")
-@click.option("--transports", "names", default="all", show_default=True, help="Transports, separated by commas.")
+@click.option(
+    "--transports", "names", default="all", show_default=True, help="Transports and places, separated by commas."
+)
 @click.option(
     "--rounds",
     type=click.IntRange(min=1),
@@ -47,7 +49,8 @@ def command(
     """Show how much of an MPI benchmark's figure is the cache.
 
     Hot and cold buffers in turn, with shared memory and single copy on and off and with other eager limits, each by
-    the MPI library's own control. A control that the library lacks is reported and skipped.
+    the MPI library's own control. A control that the library lacks is reported and skipped. So is a place
+    (same-core-complex, other-socket, other-node) that the machine lacks; two nodes are made of namespaces.
 
     \b
     hakobi study mpi-cache --sizes 1K:16M --json cache.jsonl --report cache.html

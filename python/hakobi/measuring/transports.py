@@ -17,6 +17,13 @@ from dataclasses import dataclass, field
 
 #: Names of the rows, in order: what is on in each.
 NAMES = ("default", "no-single-copy", "no-shared-memory", "eager-1K", "eager-64K")
+#: Rows of the library's own choice between two ranks that are placed: by hwloc, or on two nodes of this machine.
+OTHER_NODE = "other-node"
+PLACES = {
+    "same-core-complex": "two cores that share the last-level cache",
+    "other-socket": "two cores of different sockets",
+    OTHER_NODE: "two nodes of this machine (namespaces), TCP between them",
+}
 
 
 @dataclass(frozen=True)
@@ -27,6 +34,7 @@ class Transport:
     text: str
     environment: dict[str, str] = field(default_factory=dict)
     missing: str = ""  #: why this library cannot do it; "" when it can
+    place: str = ""  #: of PLACES; "": as launched
 
 
 #: Runs a tool and returns what it prints; "" when there is no such tool.
@@ -58,6 +66,11 @@ def transports(flavour: str, tool: Ask = ask) -> list[Transport]:
     return [Transport("default", f"{flavour}: its own choice")] + [
         Transport(name, "", missing=f"no control known for {flavour}") for name in NAMES[1:]
     ]
+
+
+def placed() -> list[Transport]:
+    """The rows of PLACES."""
+    return [Transport(name, text, place=name) for name, text in PLACES.items()]
 
 
 def _open_mpi(tool: Ask) -> list[Transport]:

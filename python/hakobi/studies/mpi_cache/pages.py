@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,6 +15,8 @@ from hakobi.words import binary_text, count_text
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure as Picture
+
+    from hakobi import plots
 
 
 def table_of(outcome: Outcome, name: str) -> Table:
@@ -169,6 +172,41 @@ def bandwidth_figure(outcome: Outcome, name: str) -> Picture:
     axes.set_ylim(bottom=0)
     axes.legend(loc="upper left")
     return picture
+
+
+def places_figure(outcome: Outcome, names: Sequence[str], contender: str) -> Picture:
+    """Bandwidth over size with hot or cold buffers, a line a transport or place, with quartiles and the caches."""
+    from hakobi import plots
+
+    picture, (axes,) = plots.new_figure(7.6, 4.2)
+    styles = plots.series_style(names)
+    for name in (name for name in names if name in outcome.measured):
+        figures = _with_rate(outcome.measured[name])
+        sizes = [figure.bytes for figure in figures]
+        times = [figure.hot_s if contender == "hot" else figure.cold_s for figure in figures]
+        rates = [[figure.counted_bytes / value / 1e9 for value in (s.median, s.quartile_high, s.quartile_low)]
+                 for figure, s in zip(figures, times, strict=True)]  # fmt: skip
+        colour, marker = styles[name]
+        axes.plot(sizes, [rate[0] for rate in rates], color=colour, marker=marker, markersize=4, label=name)
+        axes.fill_between(sizes, [r[1] for r in rates], [r[2] for r in rates], color=colour, alpha=0.18, linewidth=0)
+        _size_axis(axes, sizes)
+    _mark_caches(axes, outcome)
+    axes.set_ylabel(f"GB/s, {contender} buffers")
+    axes.set_ylim(bottom=0)
+    axes.legend(loc="upper left")
+    return picture
+
+
+def bandwidth_data(outcome: Outcome, names: Sequence[str]) -> plots.Data:
+    """Bandwidths of every size, hot and cold."""
+    from hakobi import plots
+
+    data = plots.Data("message size, bytes", "GB/s")
+    for name in (name for name in names if name in outcome.measured):
+        for figure in _with_rate(outcome.measured[name]):
+            for label, times in (("hot", figure.hot_s), ("cold", figure.cold_s)):
+                data.add(name, label, figure.bytes, times.inverse(figure.counted_bytes / 1e9))
+    return data
 
 
 def ratio_figure(outcome: Outcome) -> Picture:

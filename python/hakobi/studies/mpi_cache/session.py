@@ -12,16 +12,17 @@
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
 
-from hakobi import conditions, programs, records, statistics
+from hakobi import conditions, files, launch, programs, records, statistics
 from hakobi.conditions import Conditions
 from hakobi.errors import FormatError, InputError, RunError, unknown_name
-from hakobi.measuring import transports
+from hakobi.measuring import nodes, transports
 from hakobi.measuring.job_log import Log, key_of
 from hakobi.measuring.session import End, Job, Session, in_rounds, run_recorded
 from hakobi.measuring.transports import Transport
@@ -42,6 +43,7 @@ class Plan:
     window: str
     use_hwloc: bool
     timeout_s: float
+    total_s: float = math.inf  #: after which no run is started
 
 
 @dataclass(frozen=True)
@@ -75,17 +77,18 @@ class Outcome:
 
 
 def parse_names(text: str) -> tuple[str, ...]:
-    """Raises InputError for a transport that there is not.
+    """Transports and places; "all" for the transports. Raises InputError for one that there is not.
 
-    >>> parse_names("default,eager-1K")
-    ('default', 'eager-1K')
+    >>> parse_names("default,eager-1K,other-node")
+    ('default', 'eager-1K', 'other-node')
     """
     if text == "all":
         return transports.NAMES
     names = tuple(name.strip() for name in text.split(",") if name.strip())
+    known = (*transports.NAMES, *transports.PLACES)
     for name in names:
-        if name not in transports.NAMES:
-            raise unknown_name("transport", name, transports.NAMES)
+        if name not in known:
+            raise unknown_name("transport", name, known)
     if not names:
         raise InputError("--transports names no transport")
     return names
@@ -100,7 +103,8 @@ def run(plan: Plan, json_file: Path | None = None) -> Outcome:
     facts = conditions.collect(program.flavour)
     same = [plan.ranks, plan.pattern, plan.sizes, plan.budget_s, plan.window, plan.use_hwloc]
     log = Log(json_file, key=key_of("mpi-cache", program, facts, *same))
-    available = {transport.name: transport for transport in transports.transports(program.flavour)}
+    rows = [*transports.transports(program.flavour), *transports.placed()]
+    available = {transport.name: transport for transport in rows}
     outcome = Outcome(plan, program.flavour, facts, machine=log.conditions)
     chosen: list[Transport] = []
     for name in plan.names:
@@ -110,7 +114,8 @@ def run(plan: Plan, json_file: Path | None = None) -> Outcome:
         else:
             chosen.append(transport)
             outcome.texts[name] = transport.text
-    session = Session(in_rounds(chosen, plan.rounds), lambda transport: transport.name, log=log)
+    jobs = in_rounds(chosen, plan.rounds)
+    session = Session(jobs, lambda transport: transport.name, budget_s=plan.total_s, log=log)
     outcome.end = end = session.run(
         lambda job: _run_job(plan, program, job, outcome, log), lambda _job, lines: _take(outcome, lines)
     )
@@ -161,8 +166,22 @@ def _run_once(plan: Plan, program: Program, transport: Transport) -> tuple[list[
     arguments += ["--window", plan.window] if plan.window else []
     arguments += [] if plan.use_hwloc else ["--no-hwloc"]
     what = f"transport {transport.name}"
+    if transport.place == transports.OTHER_NODE:
+        return _run_on_nodes(plan, program, arguments, extra), ""
+    arguments += ["--place", transport.place] if transport.place else []
     lines, done = run_recorded(program, arguments, plan.ranks, what=what, timeout_s=plan.timeout_s, environment=extra)
     return lines, transports.used(program.flavour, done.stdout + done.stderr)
+
+
+def _run_on_nodes(plan: Plan, program: Program, arguments: list[str], extra: dict[str, str]) -> list[Record]:
+    """The records of one run whose ranks are on nodes of their own."""
+    with files.own_folder() as own:
+        file = Path(own) / "records.jsonl"
+        places = nodes.Nodes(num=plan.ranks)
+        command = ["--json", str(file), *arguments]
+        done = nodes.run(places, program, command, timeout_s=plan.timeout_s, variables=extra, folder=Path(own))
+        launch.check(done, "two nodes")
+        return records.read(file)
 
 
 def figures_of(measurements: list[Record]) -> dict[str, list[Figure]]:

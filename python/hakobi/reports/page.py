@@ -126,8 +126,8 @@ def places_table(published: Published, content: Content) -> Table:
     by_place = {item.place: item for item in content.items}
     for place, what in published.items.items():
         item = by_place[place]
-        here = f"not shown: {item.absent}" if item.absent else f"under “{place}”"
-        table.add(place, what, f"{here}; {item.stand_in}" if item.stand_in else here)
+        here = f"not shown: {item.absent}" if item.absent else "shown"
+        table.add(place, what, f"{here}, with a stand-in" if item.stand_in and not item.absent else here)
     return table
 
 

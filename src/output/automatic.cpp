@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstdio>
 #include <ranges>
 
@@ -13,6 +14,8 @@ namespace hakobi::output {
 namespace {
 
 constexpr double good_enough = 0.005;
+constexpr double trial_share = 0.02;
+constexpr double most_unjudged = 1e6;
 
 }  // namespace
 
@@ -36,6 +39,21 @@ std::vector<int> Search::by_cost() const {
     return order;
 }
 
+double Search::at_least_s(int way) const {
+    const Way& it = ways_[static_cast<std::size_t>(way)];
+    if (!it.tries.empty()) return least_cost_s(way);
+    if (it.is_hidden || it.hidden_twin < 0) return 0;
+    const Way& twin = ways_[static_cast<std::size_t>(it.hidden_twin)];
+    const Way& hidden = twin.tries.empty() ? ways_.front() : twin;
+    return hidden.tries.front().stored_s / 1.5;  // stored beside a computation, which slows it down
+}
+
+double Search::expected_s(int way) const {
+    const Way& it = ways_[static_cast<std::size_t>(way)];
+    if (!it.tries.empty()) return least_cost_s(way);
+    return std::max(it.factor * least_cost_s(0), 1.5 * at_least_s(way));
+}
+
 void Search::keep(int way) {
     current_ = way;
     is_over_ = true;
@@ -43,44 +61,62 @@ void Search::keep(int way) {
 
 void Search::add(const Cost& cost) {
     if (is_over_ || num_steps_++ == 0) return;
+    const std::vector<int> known = by_cost();
+    if (!known.empty()) spent_s_ += std::max(0.0, cost.cost_s - least_cost_s(known.front()));
     ways_[static_cast<std::size_t>(current_)].tries.push_back(cost);
     if (cost.cost_s < good_enough * cost.interval_s) {
         is_good_enough_ = true;
         keep(current_);
     } else {
-        choose_next();
+        plan(cost);
     }
 }
 
-void Search::choose_next() {
-    const bool is_first_round =
-        std::ranges::all_of(ways_, [](const Way& way) { return way.tries.size() < 2; });
-    if (again_.empty() && is_first_round) {
-        for (int way = current_ + 1; way < std::ssize(ways_); ++way) {
-            const int twin = ways_[static_cast<std::size_t>(way)].hidden_twin;
-            const bool is_hopeless =
-                twin >= 0 && !ways_[static_cast<std::size_t>(twin)].tries.empty() &&
-                ways_[static_cast<std::size_t>(twin)].tries.front().stored_s > 1.5 * least_cost_s(twin);
-            if (is_hopeless) continue;
-            current_ = way;
-            return;
-        }
-        again_ = by_cost();
-        again_.resize(std::min<std::size_t>(again_.size(), 2));
-        if (again_.size() < 2) again_.clear();
+void Search::pass() {
+    ++num_steps_;
+    if (num_unjudged_ > 0 && --num_unjudged_ == 0) current_ = next_;
+}
+
+int Search::candidate() {
+    const double best_s = least_cost_s(by_cost().front());
+    const bool is_second_round =
+        std::ranges::any_of(ways_, [](const Way& way) { return way.tries.size() > 1; });
+    for (int way = 0; !is_second_round && way < std::ssize(ways_); ++way) {
+        Way& it = ways_[static_cast<std::size_t>(way)];
+        if (!it.tries.empty() || it.is_out) continue;
+        it.is_out = at_least_s(way) > best_s;
+        if (!it.is_out) return way;
     }
-    if (again_.empty()) {
-        keep(by_cost().front());
-    } else {
-        current_ = again_.front();
-        again_.erase(again_.begin());
-    }
+    std::vector<int> best = by_cost();
+    best.resize(std::min<std::size_t>(best.size(), 2));
+    if (best.size() < 2) return -1;
+    const auto found = std::ranges::find_if(
+        best, [this](int way) { return ways_[static_cast<std::size_t>(way)].tries.size() < 2; });
+    return found == best.end() ? -1 : *found;
+}
+
+void Search::plan(const Cost& last) {
+    const int best = by_cost().front();
+    next_ = candidate();
+    if (next_ < 0) return keep(best);
+    const double best_s = least_cost_s(best);
+    const double extra_s = std::max(0.0, expected_s(next_) - best_s);
+    const bool is_new = ways_[static_cast<std::size_t>(next_)].tries.empty();
+    const double saved_s = is_new ? std::max(0.0, best_s - at_least_s(next_)) : best_s;
+    // Steps until the run is long enough to pay for the trial, and to have gained by it.
+    const double to_pay_s = (spent_s_ + extra_s) / trial_share - last.elapsed_s;
+    const double to_pay = extra_s > 0 ? to_pay_s / std::max(last.interval_s, 1e-9) : 0;
+    const double to_gain = extra_s > 0 ? extra_s / std::max(saved_s, 1e-9) - num_steps_ : 0;
+    num_unjudged_ = static_cast<int>(std::ceil(std::clamp(std::max(to_pay, to_gain), 0.0, most_unjudged)));
+    current_ = num_unjudged_ > 0 ? best : next_;
 }
 
 std::string Search::text() const {
     const std::vector<int> order = by_cost();
-    if (!is_over_ || order.empty()) return "being chosen in the first steps";
-    std::string text = is_good_enough_ ? "costs less than 0.5 % of the run" : "the cheapest of those tried";
+    if (order.empty()) return is_over_ ? "the only way that is allowed" : "being chosen in the first steps";
+    std::string text = is_good_enough_ ? "costs less than 0.5 % of the run"
+                       : is_over_      ? "the cheapest of those tried"
+                                       : "the cheapest so far, another is tried once the run has paid for it";
     for (const int way : order) {
         std::array<char, 96> cost{};
         std::snprintf(cost.data(), cost.size(), "%s %s %.1f ms", way == order.front() ? ":" : ",",
@@ -113,26 +149,37 @@ class Automatic final : public Method {
 
     mpi::Agreed write(const Step& step) override {
         const double begin_s = now_s();
-        trial_.interval_s = previous_s_ > 0 ? begin_s - previous_s_ : 0;
-        previous_s_ = begin_s;
+        if (previous_s_ == 0) first_s_ = previous_s_ = begin_s;
+        const double interval_s = begin_s - std::exchange(previous_s_, begin_s);
+        last_ = search_.current();
         mpi::Agreed agreed = current().write(seen(step));
-        knows_regions_[static_cast<std::size_t>(search_.current())] = true;
+        knows_regions_[static_cast<std::size_t>(last_)] = true;
         if (search_.is_over() || !agreed.status.ok()) return agreed;
-        trial_.begin_s = begin_s;
-        trial_.called_s = now_s() - begin_s;
-        trial_.returned_cpu_s = io_threads_cpu_s();
+        if (!search_.is_judged()) {
+            search_.pass();
+            return agreed;
+        }
+        trial_ = {.is_on = true,
+                  .interval_s = interval_s,
+                  .begin_s = begin_s,
+                  .called_s = now_s() - begin_s,
+                  .returned_cpu_s = io_threads_cpu_s()};
         if (current().num_hidden() == 0) judge(now_s(), 0);
         return agreed;
     }
 
-    [[nodiscard]] int num_hidden() const override { return current().num_hidden(); }
-    [[nodiscard]] int num_stored() const override { return current().num_stored(); }
-    [[nodiscard]] int most_hidden() const override { return search_.is_over() ? current().most_hidden() : 1; }
+    [[nodiscard]] int num_hidden() const override { return last().num_hidden(); }
+    [[nodiscard]] int num_stored() const override { return last().num_stored(); }
+    [[nodiscard]] int most_hidden() const override {
+        // Before another method writes, and beside a step that is judged, no other is under way.
+        const bool is_alone = trial_.is_on || search_.is_judged();
+        return is_alone ? 1 : last().most_hidden();
+    }
     mpi::Agreed wait(double& stored_s) override {
         const double waited_s = now_s();
         const double hidden_cpu_s = io_threads_cpu_s() - trial_.returned_cpu_s;
-        mpi::Agreed agreed = current().wait(stored_s);
-        if (search_.is_over() || !agreed.status.ok()) return agreed;
+        mpi::Agreed agreed = last().wait(stored_s);
+        if (!trial_.is_on || !agreed.status.ok()) return agreed;
         trial_.called_s += now_s() - waited_s;
         judge(std::max(stored_s, trial_.begin_s), hidden_cpu_s);
         return agreed;
@@ -158,6 +205,8 @@ class Automatic final : public Method {
 
   private:
     [[nodiscard]] Method& current() const { return *methods_[static_cast<std::size_t>(search_.current())]; }
+    /// That wrote the last step: what is hidden is its.
+    [[nodiscard]] Method& last() const { return *methods_[static_cast<std::size_t>(last_)]; }
 
     /// The step as the current method has to see it: regions that the others know are new to it.
     const Step& seen(const Step& step) {
@@ -172,10 +221,12 @@ class Automatic final : public Method {
         const auto in_ns = [](double seconds) { return static_cast<std::int64_t>(seconds * 1e9); };
         const double cpu_s = is_node_full_ ? hidden_cpu_s / num_cores_ : 0;
         std::int64_t most_ns[] = {in_ns(trial_.called_s), in_ns(cpu_s), in_ns(stored_s - trial_.begin_s),
-                                  in_ns(trial_.interval_s)};
+                                  in_ns(trial_.interval_s), in_ns(now_s() - first_s_)};
         mpi::all_max(comm_, most_ns);
         const auto in_s = [&](int i) { return 1e-9 * static_cast<double>(most_ns[i]); };
-        search_.add({.cost_s = in_s(0) + in_s(1), .stored_s = in_s(2), .interval_s = in_s(3)});
+        search_.add(
+            {.cost_s = in_s(0) + in_s(1), .stored_s = in_s(2), .interval_s = in_s(3), .elapsed_s = in_s(4)});
+        trial_.is_on = false;
     }
 
     Comm comm_;
@@ -186,9 +237,11 @@ class Automatic final : public Method {
     Step retold_;
     int num_cores_ = 1;
     bool is_node_full_ = false;
-    double previous_s_ = 0;
-    /// The step that is tried.
+    int last_ = 0;
+    double first_s_ = 0, previous_s_ = 0;  // begins of steps
+    /// The step that is judged, until it is stored.
     struct Trial {
+        bool is_on = false;
         double interval_s = 0, begin_s = 0, called_s = 0, returned_cpu_s = 0;
     } trial_;
 };
@@ -213,7 +266,8 @@ Result<std::unique_ptr<Method>> make_automatic(const MethodSettings& settings) {
             ways.push_back(
                 {.name = std::string(name) + (is_hidden ? "+hidden" : ""),
                  .is_hidden = is_hidden,
-                 .hidden_twin = twin == names.end() ? -1 : static_cast<int>(twin - names.begin())});
+                 .hidden_twin = twin == names.end() ? -1 : static_cast<int>(twin - names.begin()),
+                 .factor = name == "root" ? std::min(8.0, static_cast<double>(settings.comm.size())) : 1});
             methods.push_back(std::move(made).value());
             names.push_back(entry.name);
         }

@@ -8,22 +8,27 @@
 
 namespace hakobi::output {
 
-// Which of several ways of writing is the cheapest for this run, here: tried on the run's first steps, kept from then on.
+// Which of several ways of writing is the cheapest for this run, here: tried where trying costs less than it can save,
+// kept from then on.
 //
-// 1. Step 0 warms up: buffers are touched for the first time, the storage is met.
-// 2. Each step after it is written by one way. What that cost the run is known when the step is stored: the time that the
-//    slowest rank was in the calls for it, and the processor time of storing it, where ranks fill all cores of a node and
-//    it comes out of theirs.
-// 3. The ways in their order: pipelined hidden, root hidden, pipelined, root. One that is not hidden is left out where the
-//    hidden one has been stored for longer than its step cost: waiting for that cannot be cheaper. The first that costs less
-//    than good_enough of the time between two steps ends the search: no other could gain more than that.
-// 4. The cheapest two are tried once more, and the one with the least cost of any try is kept.
+// 1. Step 0 warms up: buffers are touched for the first time, the storage is met. Step 1 measures the first way.
+// 2. What a step cost the run is known when it is stored: the time that the slowest rank was in the calls for it, and the
+//    processor time of storing it, where ranks fill all cores of a node and it comes out of theirs.
+// 3. The ways in their order: pipelined hidden, root hidden, pipelined, root. The first that costs less than good_enough of
+//    the time between two steps ends the search: no other could gain more than that.
+// 4. Another way is tried only where an estimate leaves doubt. One that is not hidden waits for as long as the hidden one
+//    was being stored: it is out where that is longer than the best known way costs.
+// 5. What trials cost beyond the best known way stays below trial_share of the run so far, by estimates before a trial
+//    and by what it cost after it; and an estimate is below what the trial could have saved in as many steps as were
+//    written. Until then the best known way goes on, unjudged.
+// 6. The cheapest two are tried once more, and the one with the least cost of any try is kept.
 
 /// What one step by one way cost, agreed by all ranks.
 struct Cost {
     double cost_s = 0;
     double stored_s = 0;    ///< from the call's begin to the last value stored
     double interval_s = 0;  ///< since the step before
+    double elapsed_s = 0;   ///< since the first step
 };
 
 /// The search, without MPI: which way the next step takes.
@@ -33,28 +38,39 @@ class Search {
         std::string name;  ///< of the method, then "+hidden" where it is
         bool is_hidden = false;
         int hidden_twin = -1;  ///< of a way that is not hidden: the same method hidden, or -1
+        double factor = 1;     ///< of a way that was not tried: how many times the first way it may cost
         std::vector<Cost> tries = {};
+        bool is_out = false;
     };
     explicit Search(std::vector<Way> ways);
     [[nodiscard]] const std::vector<Way>& ways() const noexcept { return ways_; }
     [[nodiscard]] int current() const noexcept { return current_; }
     [[nodiscard]] bool is_over() const noexcept { return is_over_; }
+    /// Whether what the next step costs is asked for, by add(); else it is passed by pass().
+    [[nodiscard]] bool is_judged() const noexcept { return !is_over_ && num_unjudged_ == 0; }
     /// The step by `current` cost that. The first is the warm-up.
     void add(const Cost& cost);
+    /// A step was written that is not judged.
+    void pass();
     /// "root is the cheapest of 3 tried: 0.8 ms a step, pipelined+hidden 2.1 ms, …"
     [[nodiscard]] std::string text() const;
 
   private:
-    void choose_next();
     [[nodiscard]] double least_cost_s(int way) const;
     [[nodiscard]] std::vector<int> by_cost() const;  // of those tried
+    [[nodiscard]] double expected_s(int way) const;
+    [[nodiscard]] double at_least_s(int way) const;
+    /// The way to try next, or -1.
+    [[nodiscard]] int candidate();
+    void plan(const Cost& last);
     void keep(int way);
 
     std::vector<Way> ways_;
-    int current_ = 0;
+    int current_ = 0, next_ = 0;
     int num_steps_ = 0;
+    int num_unjudged_ = 0;  // steps to write by current_ before next_ is tried
+    double spent_s_ = 0;    // by trials, beyond the best way known before
     bool is_over_ = false, is_good_enough_ = false;
-    std::vector<int> again_;  // still to be tried a second time
 };
 
 /// The method `auto`; it is each of its methods in turn.

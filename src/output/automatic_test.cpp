@@ -12,12 +12,15 @@ Search all_ways() {
                    {.name = "root", .hidden_twin = 1}});
 }
 
-/// Feeds the search what each way costs, in seconds a step of 1 s, until it is over; the ways in the order of the steps.
-std::vector<int> steps_of(Search& search, const std::vector<Cost>& costs) {
+/// Feeds the search what each way costs, in seconds a step of 1 s, until it is over or so many were written; the ways in
+/// the order of the steps.
+std::vector<int> steps_of(Search& search, const std::vector<Cost>& costs, std::size_t most = 20) {
     std::vector<int> steps;
-    while (!search.is_over() && steps.size() < 20) {
+    while (!search.is_over() && steps.size() < most) {
         steps.push_back(search.current());
-        search.add(costs[static_cast<std::size_t>(search.current())]);
+        Cost cost = costs[static_cast<std::size_t>(search.current())];
+        cost.elapsed_s = static_cast<double>(steps.size() - 1);
+        search.is_judged() ? search.add(cost) : search.pass();
     }
     return steps;
 }
@@ -32,7 +35,7 @@ TEST(Search, EndsWhereTheFirstWayCostsNextToNothing) {
 TEST(Search, KeepsTheCheapestAfterTryingTheBestTwoAgain) {
     Search search = all_ways();
     const std::vector<Cost> costs = {{.cost_s = 0.04, .stored_s = 0.05, .interval_s = 1},
-                                     {.cost_s = 0.05, .stored_s = 0.06, .interval_s = 1},
+                                     {.cost_s = 0.05, .stored_s = 0.04, .interval_s = 1},
                                      {.cost_s = 0.03, .stored_s = 0.03, .interval_s = 1},
                                      {.cost_s = 0.02, .stored_s = 0.02, .interval_s = 1}};
     EXPECT_EQ(steps_of(search, costs), (std::vector<int>{0, 0, 1, 2, 3, 3, 2}));
@@ -45,6 +48,35 @@ TEST(Search, DoesNotWaitForStorageThatIsSlowerThanHiding) {
     EXPECT_EQ(steps_of(search, std::vector<Cost>(4, {.cost_s = 0.04, .stored_s = 0.8, .interval_s = 1})),
               (std::vector<int>{0, 0, 1, 0, 1}));
     EXPECT_EQ(search.current(), 0);
+}
+
+TEST(Search, WaitsWithATrialUntilTheRunHasPaidForIt) {
+    // Not hidden, a step would wait 0.09 s; the run may spend 0.02 s for each of its seconds.
+    const std::vector<Cost> costs = {{.cost_s = 0.10, .stored_s = 0.13, .interval_s = 1},
+                                     {.cost_s = 0.15, .stored_s = 0.14, .interval_s = 1},
+                                     {.cost_s = 0.16, .stored_s = 0.16, .interval_s = 1},
+                                     {.cost_s = 0.17, .stored_s = 0.17, .interval_s = 1}};
+    Search search = all_ways();
+    double spent_s = 0;
+    const std::vector<int> steps = steps_of(search, costs, 200);
+    for (std::size_t i = 1; i < steps.size(); ++i) {
+        spent_s += costs[static_cast<std::size_t>(steps[i])].cost_s - 0.10;
+        // One trial may cost more than was expected of it.
+        EXPECT_LE(spent_s, 0.02 * static_cast<double>(i) + 0.05) << "step " << i;
+    }
+    EXPECT_TRUE(search.is_over());
+    EXPECT_EQ(search.current(), 0);
+    EXPECT_GT(steps.size(), 8U) << "trials one after the other";
+}
+
+TEST(Search, DoesNotTryWhatAShortRunCannotPayFor) {
+    Search search({{.name = "pipelined+hidden", .is_hidden = true},
+                   {.name = "root+hidden", .is_hidden = true, .factor = 8}});
+    const std::vector<Cost> costs(2, {.cost_s = 0.10, .stored_s = 0.3, .interval_s = 1});
+    EXPECT_EQ(steps_of(search, costs), std::vector<int>(20, 0)) << "0.7 s are 2 % of 35 steps";
+    EXPECT_FALSE(search.is_judged()) << "the steps between go on unjudged, several under way at once";
+    EXPECT_NE(search.text().find("once the run has paid for it"), std::string::npos) << search.text();
+    EXPECT_EQ(steps_of(search, costs, 17).back(), 1) << "then it is tried";
 }
 
 TEST(Search, OfOneWayIsOver) {

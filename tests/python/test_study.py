@@ -359,8 +359,26 @@ def test_the_report_is_one_file_that_refers_to_nothing(hakobi: Command, waves: P
     assert "script" not in page.tags
     assert "url(http" not in text
     assert "@import" not in text
-    for word in ("pipelined", "output time", "outside the spread", "Conditions", "seed 1"):
+    for word in ("pipelined", "output time", "outside the spread", "(…)", "±", "Conditions", "seed 1"):
         assert word in text
+
+
+def test_time_and_share_have_one_sign() -> None:
+    """The medians of the differences and of their shares need not: a slow round weighs less in its share."""
+    times = {"none": [1.0, 10.0, 1.0], "root": [0.9, 10.2, 1.001]}
+    runs = [
+        {"app": "a", "method": method, "ranks": 2, "storage": "s", "repetition": number, "time_s": value}
+        | {"output_bytes": 1, "cached_bytes": None, "sync": False}
+        for method, values in times.items()
+        for number, value in enumerate(values)
+    ]
+    summary = summarise(runs, ("root",))
+    assert summary is not None
+    (row,) = summary.rows
+    assert row.figures["root"].is_zero
+    shown = row.figures["root"].share_text()
+    assert (shown.startswith("(-")) == (row.figures["root"].output_time.median < 0)
+    assert tables.finding(row).count("nothing that can be told from zero") == 1
 
 
 def test_records_are_json_of_their_own(hakobi: Command, waves: Path) -> None:

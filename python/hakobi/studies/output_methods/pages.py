@@ -168,7 +168,14 @@ def _terms(summary: StudySummary) -> list[tuple[str, str]]:
             "then the median over the rounds. Never a stopwatch around a call.",
         ),
         ("share", "Output time divided by the time of the run with output."),
-        ("±", "Half the distance between the quartiles over the rounds."),
+        (
+            "±",
+            "Half the distance between the quartiles over the rounds, between which half of the rounds lie.",
+        ),
+        (
+            "(…)",
+            "It cannot be told from zero: runs with and without output differ by less than they scatter.",
+        ),
         (
             "outside the spread",
             "The differences between two methods within each round leave out zero with 98 % confidence: by order "

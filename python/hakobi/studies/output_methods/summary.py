@@ -12,6 +12,7 @@ from hakobi import statistics
 from hakobi.records import Record
 from hakobi.statistics import Summary
 from hakobi.studies.output_methods.plan import BASELINE, Case
+from hakobi.words import percent_text
 
 
 @dataclass(frozen=True)
@@ -23,6 +24,12 @@ class Figures:
     output_time: Summary
     share: Summary
     is_zero: bool
+
+    def share_text(self) -> str:
+        """ "12 %"; in brackets where the output time cannot be told from zero, of its median, whose sign it has."""
+        if self.is_zero:
+            return f"({percent_text(self.output_time.median / self.time.median)})"
+        return percent_text(self.share.median)
 
 
 @dataclass(frozen=True)

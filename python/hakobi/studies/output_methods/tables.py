@@ -54,7 +54,7 @@ def _add_row(table: Table, summary: StudySummary, row: Row, name: list[str], gap
         lines[0].append(figures.time.seconds() if figures else missing)
         output = figures.output_time.seconds() if figures else ""
         lines[1].append(f"({output})" if figures and figures.is_zero else output)
-        lines[2].append(percent_text(figures.share.median) if figures else "")
+        lines[2].append(figures.share_text() if figures else "")
     for line in lines:
         table.add(*line)
 
@@ -100,7 +100,8 @@ def finding(row: Row, storage: str = "") -> str:
     if row.has_winner:
         return f"{text}; {first.case.method} is fastest, outside the spread"
     if len(row.fastest) == len(order):
-        return f"{where}: no difference outside the spread; output takes {_part(first)} to {_part(last)} of the run"
+        parts = list(dict.fromkeys([_part(first), _part(last)]))
+        return f"{where}: no difference outside the spread; output takes {' to '.join(parts)} of the run"
     return f"{text}; {list_text(row.fastest)} cannot be told apart, the others take longer, outside the spread"
 
 
@@ -127,7 +128,7 @@ def each_finding(row: Row, storage: str) -> str:
 
 
 def _part(figures: Figures) -> str:
-    return f"{percent_text(figures.share.median)}{' (not told from zero)' if figures.is_zero else ''}"
+    return "nothing that can be told from zero" if figures.is_zero else percent_text(figures.share.median)
 
 
 def cache_notes(summary: StudySummary, facts: Conditions) -> list[str]:

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Files and store hold the same fields bit for bit, with any number of ranks and any stride; bad input gets one line that
-# begins with the program's name and exit status 2.
+# Files and store hold the same fields bit for bit, with any number of ranks and threads, any stride and any settings of
+# the store; bad input gets one line that begins with the program's name and exit status 2.
 # Usage: cli_test.sh WEATHER HAKOBI-STORE LAUNCHER... (the line that starts 3 ranks)
 program=$1
 store=$2
@@ -26,9 +26,20 @@ done
 [ "$(find alone -name '*.grib2' | wc -l)" -eq 4 ] || fail "one grid-point and one spectral file a step"
 grep -q 'forecast days per day' alone.txt || fail "no speed"
 cat alone/*.grib2 >files.grib2
+# A build without OpenMP has one thread a rank and says so.
+threads='--threads 2'
+if "$program" --resolution T63 --levels 1 --hours 1 $threads >out.txt 2>&1; then
+    grep -q '1 ranks x 2 threads' out.txt || fail "threads are not said"
+else
+    grep -q 'no OpenMP' out.txt || fail "--threads 2: $(cat out.txt)"
+    threads=
+fi
 for stride in 1 2; do
+    settings=
+    [ $stride -eq 2 ] && settings="$threads --pad-bytes 4096 --direct --io-threads 1 --buffers 2 --buffer-mib 1 --no-directory-sync"
     # shellcheck disable=SC2086
-    $launcher "$program" $quick --output store:stride$stride --writer-stride $stride >store.txt || fail "store, stride $stride"
+    $launcher "$program" $quick --output store:stride$stride --writer-stride $stride $settings >store.txt ||
+        fail "store, stride $stride $settings"
     # The store gives the fields in its own order: sorted, both are the same.
     "$store" get stride$stride --output store$stride.grib2 >/dev/null 2>err.txt || fail "retrieve: $(cat err.txt)"
     if command -v grib_copy >/dev/null; then
@@ -65,6 +76,8 @@ expect 'text.grib2' --start text.grib2
 head -c 30000 alone/f_gg_000001.grib2 >cut.grib2
 expect 'cut.grib2' --start cut.grib2
 expect 'simple and ccsds' --packing zip
+expect 'threads' --threads 0
+expect 'pad-bytes' --pad-bytes -1
 expect 'unknwon' --unknwon
 [ "$failures" -eq 0 ] && echo "all passed"
 exit "$failures"

@@ -77,10 +77,12 @@ void run(const Comm& world, const Options& options) {
     }
     const int num_writers = output ? output->num_writers() : 0;
     if (prints) {
-        std::printf("weather: %s, %lld grid points, %d levels, %d ranks, %d writing (%s), from %ld %04ld\n",
-                    options.resolution.c_str(), static_cast<long long>(model.grid().num_points()),
-                    options.model.num_levels, world.size(), num_writers, options.sink.kind.c_str(),
-                    analysis.date, analysis.time);
+        std::printf(
+            "weather: %s, %lld grid points, %d levels, %d ranks x %d threads, %d writing (%s), from %ld "
+            "%04ld\n",
+            options.resolution.c_str(), static_cast<long long>(model.grid().num_points()),
+            options.model.num_levels, world.size(), options.model.num_threads, num_writers,
+            options.sink.kind.c_str(), analysis.date, analysis.time);
         std::printf("%6s %10s %10s %10s %10s %10s %9s\n", "hour", "now", "mean", "peak", "output s",
                     "wind m/s", "MB");
     }
@@ -148,6 +150,7 @@ void run(const Comm& world, const Options& options) {
                  {"resolution", options.resolution},
                  {"levels", options.model.num_levels},
                  {"ranks", world.size()},
+                 {"threads", options.model.num_threads},
                  {"writers", num_writers},
                  {"output", options.sink.kind},
                  {"writer_stride", options.writer_stride},

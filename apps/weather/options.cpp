@@ -4,6 +4,8 @@
 #include <cstdio>
 #include <filesystem>
 
+#include "threads.hpp"
+
 namespace hakobi::weather {
 namespace {
 
@@ -51,7 +53,7 @@ ParsedOptions parse_options(int argc, char** argv, bool prints) {
     std::string output = "none";
     int buffer_mib = 64;
     double time_step_s = 0;
-    bool is_synchronous = false, is_unsynced = false;
+    bool is_synchronous = false, is_unsynced = false, is_directory_unsynced = false;
     CLI::App app{
         "Shallow-water forecasts on many levels from a real state of the atmosphere, with the output of a "
         "weather model: "
@@ -77,6 +79,9 @@ ParsedOptions parse_options(int argc, char** argv, bool prints) {
         ->capture_default_str()
         ->check(CLI::Range(1, 100000));
     app.add_option("--time-step", time_step_s, "seconds, a divisor of 3600 (default: by resolution)");
+    app.add_option("--threads", options.model.num_threads, "of each rank, for the model's computing")
+        ->capture_default_str()
+        ->check(CLI::Range(1, 1024));
     app.add_option("--start", options.start,
                    "GRIB file with u, v and gh on pressure levels (default: a forecast of NOAA's GFS)");
     app.add_option("--output", output, "none, files:PREFIX, store:PATH or fdb (ECMWF's, by FDB5_CONFIG_FILE)")
@@ -92,9 +97,20 @@ ParsedOptions parse_options(int argc, char** argv, bool prints) {
     app.add_option("--buffer-mib", buffer_mib, "store: size of each")
         ->capture_default_str()
         ->check(CLI::Range(1, 16384));
+    app.add_option("--io-threads", options.sink.store.num_threads, "store: at most so many write the buffers")
+        ->capture_default_str()
+        ->check(CLI::Range(1, 1024));
+    app.add_option("--pad-bytes", options.sink.store.pad_bytes,
+                   "store: fields begin at multiples of this, such as a file system's block (0: no padding)")
+        ->capture_default_str()
+        ->check(CLI::Range(0, 1 << 30));
     app.add_flag("--huge-pages", options.sink.store.huge_pages, "store: large pages behind the buffers");
+    app.add_flag("--direct", options.sink.store.direct,
+                 "store: past the system's cache where the storage can; with --pad-bytes 4096");
     app.add_flag("--no-sync", is_unsynced,
                  "files and store: leave data in the system's cache at a step's end");
+    app.add_flag("--no-directory-sync", is_directory_unsynced,
+                 "store: do not sync the names of new files, which is done once for each writer");
     app.add_option("--packing", options.products.packing, "of grid fields: simple or ccsds")
         ->capture_default_str();
     app.add_option("--bits", options.products.bits_per_value, "of a packed value")
@@ -133,6 +149,8 @@ ParsedOptions parse_options(int argc, char** argv, bool prints) {
     }
     if (options.products.packing != "simple" && options.products.packing != "ccsds")
         wrong = "--packing " + options.products.packing + ": simple and ccsds are there";
+    if (options.model.num_threads > most_threads())
+        wrong = "--threads " + std::to_string(options.model.num_threads) + ": this build has no OpenMP";
     if (!wrong.empty()) {
         if (prints) std::fprintf(stderr, "hakobi-weather: %s\n", wrong.c_str());
         return {.options = {}, .exit_status = 2};
@@ -141,6 +159,7 @@ ParsedOptions parse_options(int argc, char** argv, bool prints) {
     options.sink.store.asynchronous = !is_synchronous;
     options.sink.store.buffer_bytes = std::int64_t{buffer_mib} << 20;
     options.sink.sync = options.sink.store.sync = !is_unsynced;
+    options.sink.store.sync_directory = !is_directory_unsynced;
     if (options.start.empty()) options.start = shipped_analysis();
     return {.options = options, .exit_status = 0};
 }

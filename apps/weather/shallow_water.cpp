@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "legendre.hpp"
+#include "threads.hpp"
 
 // One step:
 //  1. For a few levels at a time: vorticity, geopotential and both winds (times cos latitude) to the grid.
@@ -24,13 +25,15 @@ struct Complex {
     double re = 0, im = 0;
 };
 
-/// Visits every coefficient with n ≤ last that this rank has: visit(m, n, index of the coefficient).
+/// Visits every coefficient with n ≤ last that this rank has: visit(m, n, index of the coefficient), those of a wavenumber
+/// by one thread. A visit writes only what is that coefficient's.
 template <class Visit>
-void for_each_coefficient(const Layout& layout, int last, Visit visit) {
-    for (std::size_t i = 0; i < layout.mine().size(); ++i) {
-        const int m = layout.mine()[i];
-        for (int n = m; n <= last; ++n) visit(m, n, layout.first_coefficient[i] + n - m);
-    }
+void for_each_coefficient(const Layout& layout, int num_threads, int last, Visit visit) {
+    in_parallel(num_threads, static_cast<std::int64_t>(layout.mine().size()), [&](std::int64_t i, int) {
+        const int m = layout.mine()[static_cast<std::size_t>(i)];
+        const std::int64_t first = layout.first_coefficient[static_cast<std::size_t>(i)];
+        for (int n = m; n <= last; ++n) visit(m, n, first + n - m);
+    });
 }
 
 /// A coefficient of field `field` in a block, or zero outside n = m … T + 1.
@@ -60,7 +63,7 @@ ShallowWater::ShallowWater(MPI_Comm comm, GaussianGrid grid, const ModelOptions&
           MPI_Comm_rank(comm, &rank);
           return make_layout(grid_, options.truncation, size, rank);
       }()),
-      transform_(comm, grid_, layout_) {
+      transform_(comm, grid_, layout_, options.num_threads) {
     const auto size = static_cast<std::size_t>(layout_.num_coefficients * options_.num_levels * 2);
     for (State* state : {&before_, &now_}) {
         for (Coefficients* all : {&state->vorticity, &state->divergence, &state->geopotential})
@@ -76,7 +79,7 @@ void ShallowWater::winds(const State& state, int first, int last, std::int64_t n
     const int levels = last - first, top = layout_.truncation;
     const Block vorticity(state.vorticity, options_.num_levels),
         divergence(state.divergence, options_.num_levels);
-    for_each_coefficient(layout_, top + 1, [&](int m, int n, std::int64_t index) {
+    for_each_coefficient(layout_, options_.num_threads, top + 1, [&](int m, int n, std::int64_t index) {
         const auto inverse = [](int degree) {
             return -radius * radius / (static_cast<double>(degree) * (degree + 1));
         };
@@ -117,10 +120,12 @@ void ShallowWater::winds(const State& state, int first, int last, std::int64_t n
 
 void ShallowWater::products_on_grid(std::int64_t levels) {
     const std::int64_t points = layout_.num_points;
-    for (std::int64_t row = layout_.band_begin(); row < layout_.band_end(); ++row) {
+    const std::int64_t num_rows = layout_.band_end() - layout_.band_begin();
+    in_parallel(options_.num_threads, num_rows, [&](std::int64_t local, int) {
+        const std::int64_t row = layout_.band_begin() + local;
         const double mu = grid_.sin_latitude[static_cast<std::size_t>(row)], inverse = 1 / (1 - mu * mu);
         const double coriolis = 2 * earth_rotation * mu;
-        const std::int64_t from = layout_.first_point[static_cast<std::size_t>(row - layout_.band_begin())];
+        const std::int64_t from = layout_.first_point[static_cast<std::size_t>(local)];
         const std::int64_t count = grid_.points[static_cast<std::size_t>(row)];
         for (std::int64_t k = 0; k < levels; ++k) {
             const double* in[4];
@@ -136,7 +141,7 @@ void ShallowWater::products_on_grid(std::int64_t levels) {
                 out[4][i] = v * phi * inverse;
             }
         }
-    }
+    });
 }
 
 void ShallowWater::tendencies_of(int first, int last) {
@@ -145,80 +150,84 @@ void ShallowWater::tendencies_of(int first, int last) {
     block_.assign(static_cast<std::size_t>(layout_.num_coefficients * num_out * 2), 0);
     points_.resize(static_cast<std::size_t>(layout_.num_points * num_in));
     products_.resize(static_cast<std::size_t>(layout_.num_points * num_out));
-    for_each_coefficient(layout_, layout_.truncation, [&](int, int, std::int64_t index) {
-        for (std::int64_t k = 0; k < levels; ++k) {
-            const std::int64_t from = (index * all + first + k) * 2, to = (index * num_in + k) * 2;
-            for (std::int64_t part = 0; part < 2; ++part) {
-                block_[static_cast<std::size_t>(to + part)] =
-                    now_.vorticity[static_cast<std::size_t>(from + part)];
-                block_[static_cast<std::size_t>(to + levels * 2 + part)] =
-                    now_.geopotential[static_cast<std::size_t>(from + part)];
+    for_each_coefficient(
+        layout_, options_.num_threads, layout_.truncation, [&](int, int, std::int64_t index) {
+            for (std::int64_t k = 0; k < levels; ++k) {
+                const std::int64_t from = (index * all + first + k) * 2, to = (index * num_in + k) * 2;
+                for (std::int64_t part = 0; part < 2; ++part) {
+                    block_[static_cast<std::size_t>(to + part)] =
+                        now_.vorticity[static_cast<std::size_t>(from + part)];
+                    block_[static_cast<std::size_t>(to + levels * 2 + part)] =
+                        now_.geopotential[static_cast<std::size_t>(from + part)];
+                }
             }
-        }
-    });
+        });
     winds(now_, first, last, num_in, 2 * levels, block_);
     transform_.to_grid(num_in, block_, points_);
     products_on_grid(levels);
     transform_.to_spectral(num_out, products_, block_);
 
     const Block products(block_, num_out);
-    for_each_coefficient(layout_, layout_.truncation, [&](int m, int n, std::int64_t index) {
-        // Divergence of (X, Y): (im X_n + n ε_{n+1} Y_{n+1} - (n + 1) ε_n Y_{n-1}) / a.
-        const double here = m / radius, above = n * epsilon(n + 1, m) / radius;
-        const double below = n > m ? (n + 1) * epsilon(n, m) / radius : 0;
-        const double laplacian = static_cast<double>(n) * (n + 1) / (radius * radius);
-        for (std::int64_t k = 0; k < levels; ++k) {
-            const auto divergence = [&](std::int64_t x, double x_sign, std::int64_t y, double y_sign) {
-                const Complex a = products.at(index, x * levels + k),
-                              up = products.at(index + 1, y * levels + k);
-                const Complex down = below != 0 ? products.at(index - 1, y * levels + k) : Complex{};
-                return Complex{-x_sign * here * a.im + y_sign * (above * up.re - below * down.re),
-                               x_sign * here * a.re + y_sign * (above * up.im - below * down.im)};
-            };
-            const Complex vorticity = divergence(0, -1, 1, -1), curl = divergence(1, 1, 0, -1);
-            const Complex flux = divergence(3, -1, 4, -1), energy = products.at(index, 2 * levels + k);
-            const auto to = static_cast<std::size_t>((index * all + first + k) * 2);
-            tendencies_.vorticity[to] = vorticity.re;
-            tendencies_.vorticity[to + 1] = vorticity.im;
-            tendencies_.divergence[to] = curl.re + laplacian * energy.re;
-            tendencies_.divergence[to + 1] = curl.im + laplacian * energy.im;
-            tendencies_.geopotential[to] = flux.re;
-            tendencies_.geopotential[to + 1] = flux.im;
-        }
-    });
+    for_each_coefficient(
+        layout_, options_.num_threads, layout_.truncation, [&](int m, int n, std::int64_t index) {
+            // Divergence of (X, Y): (im X_n + n ε_{n+1} Y_{n+1} - (n + 1) ε_n Y_{n-1}) / a.
+            const double here = m / radius, above = n * epsilon(n + 1, m) / radius;
+            const double below = n > m ? (n + 1) * epsilon(n, m) / radius : 0;
+            const double laplacian = static_cast<double>(n) * (n + 1) / (radius * radius);
+            for (std::int64_t k = 0; k < levels; ++k) {
+                const auto divergence = [&](std::int64_t x, double x_sign, std::int64_t y, double y_sign) {
+                    const Complex a = products.at(index, x * levels + k),
+                                  up = products.at(index + 1, y * levels + k);
+                    const Complex down = below != 0 ? products.at(index - 1, y * levels + k) : Complex{};
+                    return Complex{-x_sign * here * a.im + y_sign * (above * up.re - below * down.re),
+                                   x_sign * here * a.re + y_sign * (above * up.im - below * down.im)};
+                };
+                const Complex vorticity = divergence(0, -1, 1, -1), curl = divergence(1, 1, 0, -1);
+                const Complex flux = divergence(3, -1, 4, -1), energy = products.at(index, 2 * levels + k);
+                const auto to = static_cast<std::size_t>((index * all + first + k) * 2);
+                tendencies_.vorticity[to] = vorticity.re;
+                tendencies_.vorticity[to + 1] = vorticity.im;
+                tendencies_.divergence[to] = curl.re + laplacian * energy.re;
+                tendencies_.divergence[to + 1] = curl.im + laplacian * energy.im;
+                tendencies_.geopotential[to] = flux.re;
+                tendencies_.geopotential[to + 1] = flux.im;
+            }
+        });
 }
 
 /// From before_ over interval_s to the next time level, which becomes now_; now_, filtered, becomes before_.
 void ShallowWater::advance(double interval_s) {
     const std::int64_t all = options_.num_levels;
     const double top = static_cast<double>(options_.truncation) * (options_.truncation + 1);
-    for_each_coefficient(layout_, layout_.truncation, [&](int, int n, std::int64_t index) {
-        const double degree = static_cast<double>(n) * (n + 1), laplacian = degree / (radius * radius);
-        const double damping =
-            options_.damping_time_s > 0 ? std::pow(degree / top, 4) / options_.damping_time_s : 0;
-        const double keep = 1 / (1 + interval_s * damping), half = interval_s / 2;
-        for (std::int64_t i = index * all * 2; i < (index + 1) * all * 2; ++i) {
-            const auto at = static_cast<std::size_t>(i);
-            const double mean = mean_[static_cast<std::size_t>(i / 2 % all)];
-            const double vorticity = before_.vorticity[at] + interval_s * tendencies_.vorticity[at];
-            // δ+ - half L Φ+ = d, Φ+ + half mean δ+ = p
-            const double d = before_.divergence[at] + interval_s * tendencies_.divergence[at] +
-                             half * laplacian * before_.geopotential[at];
-            const double p = before_.geopotential[at] + interval_s * tendencies_.geopotential[at] -
-                             half * mean * before_.divergence[at];
-            const double divergence = (d + half * laplacian * p) / (1 + half * half * laplacian * mean);
-            const double geopotential = p - half * mean * divergence;
-            const auto shift = [&](Coefficients& before, Coefficients& now, double next) {
-                next *= keep;
-                before[at] =
-                    is_first_step_ ? now[at] : now[at] + options_.filter * (before[at] - 2 * now[at] + next);
-                now[at] = next;
-            };
-            shift(before_.vorticity, now_.vorticity, vorticity);
-            shift(before_.divergence, now_.divergence, divergence);
-            shift(before_.geopotential, now_.geopotential, geopotential);
-        }
-    });
+    for_each_coefficient(
+        layout_, options_.num_threads, layout_.truncation, [&](int, int n, std::int64_t index) {
+            const double degree = static_cast<double>(n) * (n + 1), laplacian = degree / (radius * radius);
+            const double damping =
+                options_.damping_time_s > 0 ? std::pow(degree / top, 4) / options_.damping_time_s : 0;
+            const double keep = 1 / (1 + interval_s * damping), half = interval_s / 2;
+            for (std::int64_t i = index * all * 2; i < (index + 1) * all * 2; ++i) {
+                const auto at = static_cast<std::size_t>(i);
+                const double mean = mean_[static_cast<std::size_t>(i / 2 % all)];
+                const double vorticity = before_.vorticity[at] + interval_s * tendencies_.vorticity[at];
+                // δ+ - half L Φ+ = d, Φ+ + half mean δ+ = p
+                const double d = before_.divergence[at] + interval_s * tendencies_.divergence[at] +
+                                 half * laplacian * before_.geopotential[at];
+                const double p = before_.geopotential[at] + interval_s * tendencies_.geopotential[at] -
+                                 half * mean * before_.divergence[at];
+                const double divergence = (d + half * laplacian * p) / (1 + half * half * laplacian * mean);
+                const double geopotential = p - half * mean * divergence;
+                const auto shift = [&](Coefficients& before, Coefficients& now, double next) {
+                    next *= keep;
+                    before[at] = is_first_step_
+                                     ? now[at]
+                                     : now[at] + options_.filter * (before[at] - 2 * now[at] + next);
+                    now[at] = next;
+                };
+                shift(before_.vorticity, now_.vorticity, vorticity);
+                shift(before_.divergence, now_.divergence, divergence);
+                shift(before_.geopotential, now_.geopotential, geopotential);
+            }
+        });
 }
 
 void ShallowWater::step() {
@@ -261,28 +270,31 @@ void ShallowWater::start(const LevelFields& fields, double least_depth) {
         }
         transform_.to_spectral(num, values, block_);
         const Block block(block_, num);
-        for_each_coefficient(layout_, layout_.truncation, [&](int m, int n, std::int64_t index) {
-            const double here = m / radius, above = n * epsilon(n + 1, m) / radius;
-            const double below = n > m ? (n + 1) * epsilon(n, m) / radius : 0;
-            for (std::int64_t k = 0; k < levels; ++k) {
-                const auto divergence = [&](std::int64_t x, std::int64_t y, double y_sign) {
-                    const Complex a = block.at(index, x * levels + k),
-                                  up = block.at(index + 1, y * levels + k);
-                    const Complex down = below != 0 ? block.at(index - 1, y * levels + k) : Complex{};
-                    return Complex{-here * a.im + y_sign * (above * up.re - below * down.re),
-                                   here * a.re + y_sign * (above * up.im - below * down.im)};
-                };
-                const Complex div = divergence(0, 1, 1), curl = divergence(1, 0, -1);
-                const Complex phi = block.at(index, 2 * levels + k);
-                const auto to = static_cast<std::size_t>((index * all + first + k) * 2);
-                const bool is_mean = n == 0;
-                now_.divergence[to] = is_mean ? 0 : div.re, now_.divergence[to + 1] = is_mean ? 0 : div.im;
-                now_.vorticity[to] = is_mean ? 0 : curl.re, now_.vorticity[to + 1] = is_mean ? 0 : curl.im;
-                now_.geopotential[to] = is_mean ? 0 : phi.re,
-                now_.geopotential[to + 1] = is_mean ? 0 : phi.im;
-                if (is_mean) mean_[static_cast<std::size_t>(first + k)] = std::max(phi.re, least_depth);
-            }
-        });
+        for_each_coefficient(
+            layout_, options_.num_threads, layout_.truncation, [&](int m, int n, std::int64_t index) {
+                const double here = m / radius, above = n * epsilon(n + 1, m) / radius;
+                const double below = n > m ? (n + 1) * epsilon(n, m) / radius : 0;
+                for (std::int64_t k = 0; k < levels; ++k) {
+                    const auto divergence = [&](std::int64_t x, std::int64_t y, double y_sign) {
+                        const Complex a = block.at(index, x * levels + k),
+                                      up = block.at(index + 1, y * levels + k);
+                        const Complex down = below != 0 ? block.at(index - 1, y * levels + k) : Complex{};
+                        return Complex{-here * a.im + y_sign * (above * up.re - below * down.re),
+                                       here * a.re + y_sign * (above * up.im - below * down.im)};
+                    };
+                    const Complex div = divergence(0, 1, 1), curl = divergence(1, 0, -1);
+                    const Complex phi = block.at(index, 2 * levels + k);
+                    const auto to = static_cast<std::size_t>((index * all + first + k) * 2);
+                    const bool is_mean = n == 0;
+                    now_.divergence[to] = is_mean ? 0 : div.re,
+                    now_.divergence[to + 1] = is_mean ? 0 : div.im;
+                    now_.vorticity[to] = is_mean ? 0 : curl.re,
+                    now_.vorticity[to + 1] = is_mean ? 0 : curl.im;
+                    now_.geopotential[to] = is_mean ? 0 : phi.re,
+                    now_.geopotential[to + 1] = is_mean ? 0 : phi.im;
+                    if (is_mean) mean_[static_cast<std::size_t>(first + k)] = std::max(phi.re, least_depth);
+                }
+            });
     }
     // The mean is m = n = 0, which one rank has.
     MPI_Allreduce(MPI_IN_PLACE, mean_.data(), static_cast<int>(mean_.size()), MPI_DOUBLE, MPI_MAX, comm_);

@@ -27,6 +27,7 @@ struct ModelOptions {
     double filter = 0.02;          ///< Robert-Asselin
     double damping_time_s = 3600;  ///< e-folding of the shortest wave; 0: no diffusion
     int levels_at_once = 4;        ///< transformed together: bounds the memory
+    int num_threads = 1;  ///< of this rank, at most most_threads(); results are the same with any number
 };
 
 /// Coefficients of one quantity on this rank: for each wavenumber and degree of the layout, each level, real and

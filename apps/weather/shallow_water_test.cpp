@@ -4,10 +4,13 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <numbers>
 #include <random>
+
+#include "threads.hpp"
 
 namespace hakobi::weather {
 namespace {
@@ -216,6 +219,31 @@ TEST(ShallowWater, HasTheSameBitsOnAnyNumberOfRanks) {
     MPI_Comm_free(&alone);
     // A run alone adds its own bits once, over the world `size` times.
     EXPECT_EQ(together * static_cast<std::uint64_t>(size), each);
+}
+
+TEST(ShallowWater, HasTheSameBitsOnAnyNumberOfThreads) {
+    const auto run = [](int num_threads) {
+        ShallowWater model(
+            MPI_COMM_WORLD, grid_for(21, true),
+            {.truncation = 21, .num_levels = 3, .levels_at_once = 2, .num_threads = num_threads});
+        model.start(rossby_haurwitz_wave(model), 0);
+        for (int i = 0; i < 6; ++i) model.step();
+        return std::pair(fingerprint(model), model.largest_wind());
+    };
+    const auto one = run(1);
+    for (const int num_threads : {2, 3, 7}) EXPECT_EQ(run(std::min(num_threads, most_threads())), one);
+}
+
+TEST(Threads, VisitEachOnceByThreadsOfTheirNumbers) {
+    const int num_threads = std::min(3, most_threads());
+    std::vector<int> visits(100, 0), threads(100, -1);
+    in_parallel(num_threads, 100, [&](std::int64_t i, int thread) {
+        ++visits[static_cast<std::size_t>(i)];
+        threads[static_cast<std::size_t>(i)] = thread;
+    });
+    EXPECT_EQ(visits, std::vector<int>(100, 1));
+    EXPECT_GE(*std::min_element(threads.begin(), threads.end()), 0);
+    EXPECT_LT(*std::max_element(threads.begin(), threads.end()), num_threads);
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "legendre.hpp"
+#include "threads.hpp"
 
 namespace hakobi::weather {
 namespace {
@@ -30,17 +31,23 @@ struct Transform::Impl {
     MPI_Comm comm;
     const GaussianGrid& grid;
     const Layout& layout;
+    int num_threads;
     std::int64_t num_rows, num_north;
     std::vector<std::vector<double>> polynomials;  ///< of each wavenumber here: n slowest, northern rows
     std::map<std::int64_t, RowPlans> plans;        ///< by points on a row
     std::vector<int> counts_by_waves, counts_by_rows, starts_by_waves, starts_by_rows;
     std::vector<double> by_waves,
         by_rows;  ///< exchanged: as the wavenumbers' rank and as the rows' rank has them
-    std::vector<double> points, sums;
-    std::vector<std::complex<double>> waves;
+    Scratch<double> points, sums;
+    Scratch<std::complex<double>> waves;
 
-    Impl(MPI_Comm on, const GaussianGrid& rows, const Layout& split)
-        : comm(on), grid(rows), layout(split), num_rows(rows.num_rows()), num_north(rows.num_rows() / 2) {
+    Impl(MPI_Comm on, const GaussianGrid& rows, const Layout& split, int threads)
+        : comm(on),
+          grid(rows),
+          layout(split),
+          num_threads(threads),
+          num_rows(rows.num_rows()),
+          num_north(rows.num_rows() / 2) {
         std::vector<double> north(grid.sin_latitude.begin(), grid.sin_latitude.begin() + num_north);
         for (const int m : layout.mine()) polynomials.push_back(legendre(m, layout.truncation + 1, north));
         for (std::int64_t row = layout.band_begin(); row < layout.band_end(); ++row) plan(points_on(row));
@@ -71,6 +78,16 @@ struct Transform::Impl {
     void sum_over_rows(std::int64_t num_fields, std::span<double> spectral);
     void waves_to_points(std::int64_t num_fields, std::span<double> values);
     void points_to_waves(std::int64_t num_fields, std::span<const double> values);
+    /// One wavenumber of this rank, or one row of its band, by one thread.
+    void sum_over_degrees_of(std::size_t i, std::int64_t width, const double* spectral, double* even);
+    void sum_over_rows_of(std::size_t i, std::int64_t width, double* spectral, double* even);
+    void waves_to_points_of(std::int64_t row, std::int64_t num_fields, double* values,
+                            std::complex<double>* wave);
+    void points_to_waves_of(std::int64_t row, std::int64_t num_fields, const double* values, double* line,
+                            std::complex<double>* wave);
+    [[nodiscard]] std::int64_t longest_row() const {
+        return *std::max_element(grid.points.begin(), grid.points.end());
+    }
 
     /// Where in by_waves the values of a row begin for the i-th wavenumber of this rank.
     [[nodiscard]] std::vector<std::int64_t> row_places(std::int64_t num_fields, std::size_t i) const {
@@ -133,125 +150,140 @@ void Transform::Impl::exchange(bool to_rows) {
 
 void Transform::Impl::sum_over_degrees(std::int64_t num_fields, std::span<const double> spectral) {
     const std::int64_t width = num_fields * 2;
-    sums.resize(static_cast<std::size_t>(2 * width));
-    double* const even = sums.data();
+    sums.resize(num_threads, static_cast<std::size_t>(2 * width));
+    in_parallel(num_threads, static_cast<std::int64_t>(layout.mine().size()),
+                [&](std::int64_t i, int thread) {
+                    sum_over_degrees_of(static_cast<std::size_t>(i), width, spectral.data(), sums.of(thread));
+                });
+}
+
+void Transform::Impl::sum_over_degrees_of(std::size_t i, std::int64_t width, const double* spectral,
+                                          double* even) {
     double* const odd = even + width;
-    for (std::size_t i = 0; i < layout.mine().size(); ++i) {
-        const int m = layout.mine()[i];
-        const std::int64_t degrees = layout.truncation + 2 - m;
-        const double* const coefficients = spectral.data() + layout.first_coefficient[i] * width;
-        const std::vector<std::int64_t> places = row_places(num_fields, i);
-        for (std::int64_t j = 0; j < num_north; ++j) {
-            std::fill(sums.begin(), sums.end(), 0.0);
-            if (m <= highest_wavenumber(points_on(j), layout.truncation)) {
-                const double* const polynomial = polynomials[i].data() + j;
-                for (std::int64_t n = 0; n < degrees; ++n) {
-                    add_scaled(n % 2 == 0 ? even : odd, coefficients + n * width, polynomial[n * num_north],
-                               width);
-                }
+    const int m = layout.mine()[i];
+    const std::int64_t degrees = layout.truncation + 2 - m;
+    const double* const coefficients = spectral + layout.first_coefficient[i] * width;
+    const std::vector<std::int64_t> places = row_places(width / 2, i);
+    for (std::int64_t j = 0; j < num_north; ++j) {
+        std::fill(even, even + 2 * width, 0.0);
+        if (m <= highest_wavenumber(points_on(j), layout.truncation)) {
+            const double* const polynomial = polynomials[i].data() + j;
+            for (std::int64_t n = 0; n < degrees; ++n) {
+                add_scaled(n % 2 == 0 ? even : odd, coefficients + n * width, polynomial[n * num_north],
+                           width);
             }
-            double* const north = by_waves.data() + places[static_cast<std::size_t>(j)];
-            double* const south = by_waves.data() + places[static_cast<std::size_t>(num_rows - 1 - j)];
-            for (std::int64_t f = 0; f < width; ++f) {
-                north[f] = even[f] + odd[f];
-                south[f] = even[f] - odd[f];
-            }
+        }
+        double* const north = by_waves.data() + places[static_cast<std::size_t>(j)];
+        double* const south = by_waves.data() + places[static_cast<std::size_t>(num_rows - 1 - j)];
+        for (std::int64_t f = 0; f < width; ++f) {
+            north[f] = even[f] + odd[f];
+            south[f] = even[f] - odd[f];
         }
     }
 }
 
 void Transform::Impl::sum_over_rows(std::int64_t num_fields, std::span<double> spectral) {
     const std::int64_t width = num_fields * 2;
-    sums.resize(static_cast<std::size_t>(2 * width));
-    double* const even = sums.data();
+    sums.resize(num_threads, static_cast<std::size_t>(2 * width));
+    in_parallel(num_threads, static_cast<std::int64_t>(layout.mine().size()),
+                [&](std::int64_t i, int thread) {
+                    sum_over_rows_of(static_cast<std::size_t>(i), width, spectral.data(), sums.of(thread));
+                });
+}
+
+void Transform::Impl::sum_over_rows_of(std::size_t i, std::int64_t width, double* spectral, double* even) {
     double* const odd = even + width;
-    for (std::size_t i = 0; i < layout.mine().size(); ++i) {
-        const int m = layout.mine()[i];
-        const std::int64_t degrees = layout.truncation + 2 - m;
-        double* const coefficients = spectral.data() + layout.first_coefficient[i] * width;
-        std::fill(coefficients, coefficients + degrees * width, 0.0);
-        const std::vector<std::int64_t> places = row_places(num_fields, i);
-        for (std::int64_t j = 0; j < num_north; ++j) {
-            if (m > highest_wavenumber(points_on(j), layout.truncation)) continue;
-            const double* const north = by_waves.data() + places[static_cast<std::size_t>(j)];
-            const double* const south = by_waves.data() + places[static_cast<std::size_t>(num_rows - 1 - j)];
-            const double half_weight = grid.weight[static_cast<std::size_t>(j)] / 2;
-            for (std::int64_t f = 0; f < width; ++f) {
-                even[f] = half_weight * (north[f] + south[f]);
-                odd[f] = half_weight * (north[f] - south[f]);
-            }
-            const double* const polynomial = polynomials[i].data() + j;
-            for (std::int64_t n = 0; n < degrees; ++n) {
-                add_scaled(coefficients + n * width, n % 2 == 0 ? even : odd, polynomial[n * num_north],
-                           width);
-            }
+    const int m = layout.mine()[i];
+    const std::int64_t degrees = layout.truncation + 2 - m;
+    double* const coefficients = spectral + layout.first_coefficient[i] * width;
+    std::fill(coefficients, coefficients + degrees * width, 0.0);
+    const std::vector<std::int64_t> places = row_places(width / 2, i);
+    for (std::int64_t j = 0; j < num_north; ++j) {
+        if (m > highest_wavenumber(points_on(j), layout.truncation)) continue;
+        const double* const north = by_waves.data() + places[static_cast<std::size_t>(j)];
+        const double* const south = by_waves.data() + places[static_cast<std::size_t>(num_rows - 1 - j)];
+        const double half_weight = grid.weight[static_cast<std::size_t>(j)] / 2;
+        for (std::int64_t f = 0; f < width; ++f) {
+            even[f] = half_weight * (north[f] + south[f]);
+            odd[f] = half_weight * (north[f] - south[f]);
+        }
+        const double* const polynomial = polynomials[i].data() + j;
+        for (std::int64_t n = 0; n < degrees; ++n) {
+            add_scaled(coefficients + n * width, n % 2 == 0 ? even : odd, polynomial[n * num_north], width);
         }
     }
 }
 
 void Transform::Impl::waves_to_points(std::int64_t num_fields, std::span<double> values) {
-    for (std::int64_t row = layout.band_begin(); row < layout.band_end(); ++row) {
-        const std::int64_t length = points_on(row), local = row - layout.band_begin(),
-                           stride = length / 2 + 1;
-        waves.assign(static_cast<std::size_t>(stride * num_fields), 0.0);
-        const int highest = highest_wavenumber(length, layout.truncation);
-        for (int rank = 0; rank < layout.num_ranks; ++rank) {
-            const double* block = by_rows.data() + starts_by_rows[static_cast<std::size_t>(rank)];
-            for (std::size_t i = 0; i < waves_of(rank).size(); ++i) {
-                const int m = waves_of(rank)[i];
-                if (m > highest) break;
-                const double* from =
-                    block + (static_cast<std::int64_t>(i) * rows_of(layout.rank) + local) * num_fields * 2;
-                for (std::int64_t f = 0; f < num_fields; ++f) {
-                    waves[static_cast<std::size_t>(f * stride + m)] = {from[2 * f], from[2 * f + 1]};
-                }
+    waves.resize(num_threads, static_cast<std::size_t>((longest_row() / 2 + 1) * num_fields));
+    in_parallel(num_threads, rows_of(layout.rank), [&](std::int64_t local, int thread) {
+        waves_to_points_of(layout.band_begin() + local, num_fields, values.data(), waves.of(thread));
+    });
+}
+
+void Transform::Impl::waves_to_points_of(std::int64_t row, std::int64_t num_fields, double* values,
+                                         std::complex<double>* wave) {
+    const std::int64_t length = points_on(row), local = row - layout.band_begin(), stride = length / 2 + 1;
+    std::fill(wave, wave + stride * num_fields, 0.0);
+    const int highest = highest_wavenumber(length, layout.truncation);
+    for (int rank = 0; rank < layout.num_ranks; ++rank) {
+        const double* block = by_rows.data() + starts_by_rows[static_cast<std::size_t>(rank)];
+        for (std::size_t i = 0; i < waves_of(rank).size(); ++i) {
+            const int m = waves_of(rank)[i];
+            if (m > highest) break;
+            const double* from =
+                block + (static_cast<std::int64_t>(i) * rows_of(layout.rank) + local) * num_fields * 2;
+            for (std::int64_t f = 0; f < num_fields; ++f) {
+                wave[f * stride + m] = {from[2 * f], from[2 * f + 1]};
             }
         }
-        const RowPlans& both = plans.at(length);
-        for (std::int64_t f = 0; f < num_fields; ++f) {
-            double* to =
-                values.data() + f * layout.num_points + layout.first_point[static_cast<std::size_t>(local)];
-            fftw_execute_dft_c2r(both.to_points, reinterpret_cast<fftw_complex*>(waves.data() + f * stride),
-                                 to);
-        }
+    }
+    const RowPlans& both = plans.at(length);
+    for (std::int64_t f = 0; f < num_fields; ++f) {
+        double* to = values + f * layout.num_points + layout.first_point[static_cast<std::size_t>(local)];
+        fftw_execute_dft_c2r(both.to_points, reinterpret_cast<fftw_complex*>(wave + f * stride), to);
     }
 }
 
 void Transform::Impl::points_to_waves(std::int64_t num_fields, std::span<const double> values) {
-    for (std::int64_t row = layout.band_begin(); row < layout.band_end(); ++row) {
-        const std::int64_t length = points_on(row), local = row - layout.band_begin(),
-                           stride = length / 2 + 1;
-        waves.resize(static_cast<std::size_t>(stride * num_fields));
-        points.resize(static_cast<std::size_t>(length));
-        const RowPlans& both = plans.at(length);
-        for (std::int64_t f = 0; f < num_fields; ++f) {
-            const double* from =
-                values.data() + f * layout.num_points + layout.first_point[static_cast<std::size_t>(local)];
-            std::copy(from, from + length, points.begin());
-            fftw_execute_dft_r2c(both.to_waves, points.data(),
-                                 reinterpret_cast<fftw_complex*>(waves.data() + f * stride));
-        }
-        const int highest = highest_wavenumber(length, layout.truncation);
-        const double scale = 1 / static_cast<double>(length);
-        for (int rank = 0; rank < layout.num_ranks; ++rank) {
-            double* block = by_rows.data() + starts_by_rows[static_cast<std::size_t>(rank)];
-            for (std::size_t i = 0; i < waves_of(rank).size(); ++i) {
-                const int m = waves_of(rank)[i];
-                double* to =
-                    block + (static_cast<std::int64_t>(i) * rows_of(layout.rank) + local) * num_fields * 2;
-                for (std::int64_t f = 0; f < num_fields; ++f) {
-                    const std::complex<double> wave =
-                        m <= highest ? waves[static_cast<std::size_t>(f * stride + m)] * scale : 0;
-                    to[2 * f] = wave.real();
-                    to[2 * f + 1] = wave.imag();
-                }
+    const std::int64_t longest = longest_row();
+    waves.resize(num_threads, static_cast<std::size_t>((longest / 2 + 1) * num_fields));
+    points.resize(num_threads, static_cast<std::size_t>(longest));
+    in_parallel(num_threads, rows_of(layout.rank), [&](std::int64_t local, int thread) {
+        points_to_waves_of(layout.band_begin() + local, num_fields, values.data(), points.of(thread),
+                           waves.of(thread));
+    });
+}
+
+void Transform::Impl::points_to_waves_of(std::int64_t row, std::int64_t num_fields, const double* values,
+                                         double* line, std::complex<double>* wave) {
+    const std::int64_t length = points_on(row), local = row - layout.band_begin(), stride = length / 2 + 1;
+    const RowPlans& both = plans.at(length);
+    for (std::int64_t f = 0; f < num_fields; ++f) {
+        const double* from =
+            values + f * layout.num_points + layout.first_point[static_cast<std::size_t>(local)];
+        std::copy(from, from + length, line);
+        fftw_execute_dft_r2c(both.to_waves, line, reinterpret_cast<fftw_complex*>(wave + f * stride));
+    }
+    const int highest = highest_wavenumber(length, layout.truncation);
+    const double scale = 1 / static_cast<double>(length);
+    for (int rank = 0; rank < layout.num_ranks; ++rank) {
+        double* block = by_rows.data() + starts_by_rows[static_cast<std::size_t>(rank)];
+        for (std::size_t i = 0; i < waves_of(rank).size(); ++i) {
+            const int m = waves_of(rank)[i];
+            double* to =
+                block + (static_cast<std::int64_t>(i) * rows_of(layout.rank) + local) * num_fields * 2;
+            for (std::int64_t f = 0; f < num_fields; ++f) {
+                const std::complex<double> value = m <= highest ? wave[f * stride + m] * scale : 0;
+                to[2 * f] = value.real();
+                to[2 * f + 1] = value.imag();
             }
         }
     }
 }
 
-Transform::Transform(MPI_Comm comm, const GaussianGrid& grid, const Layout& layout)
-    : impl_(std::make_unique<Impl>(comm, grid, layout)) {}
+Transform::Transform(MPI_Comm comm, const GaussianGrid& grid, const Layout& layout, int num_threads)
+    : impl_(std::make_unique<Impl>(comm, grid, layout, num_threads)) {}
 Transform::~Transform() = default;
 
 void Transform::to_grid(std::int64_t num_fields, std::span<const double> spectral, std::span<double> grid) {

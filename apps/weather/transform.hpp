@@ -20,10 +20,11 @@ namespace hakobi::weather {
 ///     MPI_Alltoallv from wavenumbers to rows; a Fourier transform of each row (FFTW, planned without timing).
 ///  2. to_spectral: the same backwards; the sum over rows is made by one rank, in the rows' order.
 ///
-/// On a reduced row the wavenumbers that it cannot carry count as zero. Both calls are collective.
+/// On a reduced row the wavenumbers that it cannot carry count as zero. Both calls are collective. The threads of a rank
+/// share its wavenumbers and its rows, each of which is one thread's: results do not depend on their number.
 class Transform {
   public:
-    Transform(MPI_Comm comm, const GaussianGrid& grid, const Layout& layout);
+    Transform(MPI_Comm comm, const GaussianGrid& grid, const Layout& layout, int num_threads);
     ~Transform();
     Transform(const Transform&) = delete;
     Transform& operator=(const Transform&) = delete;

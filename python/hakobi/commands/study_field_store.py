@@ -11,10 +11,24 @@ from hakobi.options import SECONDS
 
 @click.command()
 @click.option("--storage", "storages", multiple=True, metavar="NAME=DIR", help="Where to write; repeatable.")
-@click.option("--ranks", type=click.IntRange(min=1), default=2, show_default=True, help="MPI ranks of the model.")
+@click.option(
+    "--storage-model",
+    "storage_models",
+    multiple=True,
+    metavar="NAME=MODEL",
+    help="Apply a storage model to a storage; repeatable.",
+)
+@click.option("--ranks", default="2", show_default=True, help="MPI ranks of the model, separated by commas.")
+@click.option("--threads", default="1", show_default=True, help="Threads of each rank, separated by commas.")
 @click.option("--strides", default="1,2,4,6,8,16", show_default=True, help="Writer strides: every n-th rank writes.")
 @click.option("--buffers", default="2x16,4x16,4x64", show_default=True, help="NUMBERxMIB, separated by commas.")
-@click.option("--resolution", default="T159", show_default=True, help="T63, T95, T159, T255 or T511.")
+@click.option(
+    "--resolution",
+    "resolutions",
+    default="T159",
+    show_default=True,
+    help="T63, T95, T159, T255, T511, separated by commas.",
+)
 @click.option("--levels", type=click.IntRange(1, 200), default=60, show_default=True, help="Model levels.")
 @click.option(
     "--hours", type=click.IntRange(min=1), default=3, show_default=True, help="Hours of forecast; one output per hour."
@@ -32,60 +46,87 @@ from hakobi.options import SECONDS
 @click.option("--json", "json_file", type=click.Path(path_type=Path), help="Records (JSON lines); resumes from them.")
 @click.option("--report", type=click.Path(path_type=Path), help="Write an HTML report: one file, no network needed.")
 @click.option(
+    "--figures", type=click.Path(path_type=Path), help="Write each figure as SVG and PDF with its data as CSV."
+)
+@click.option(
     "--timeout", "timeout_s", type=SECONDS, default=3600.0, show_default=True, help="Time limit per run in seconds."
 )
 def command(
     storages: tuple[str, ...],
-    ranks: int,
+    storage_models: tuple[str, ...],
+    ranks: str,
+    threads: str,
     strides: str,
     buffers: str,
-    resolution: str,
+    resolutions: str,
     levels: int,
     hours: int,
     repetitions: int,
     striping: str,
     json_file: Path | None,
     report: Path | None,
+    figures: Path | None,
     timeout_s: float,
 ) -> int:
     """Measure what a weather model's output costs.
 
-    Runs hakobi-weather without output, with two files a step through one task and with the field store: by stride of
-    the writers, by number and size of asynchronous buffers, with and without huge pages, on Lustre by striping. Prints
-    forecast days per day, sizes, and what the writing of each file took.
+    Runs hakobi-weather without output, with two files a step through one task and with the field store, at each
+    resolution, rank count and number of threads. At the last of each also: by stride of the writers, by number and size
+    of asynchronous buffers, with each other parameter of the store changed, on Lustre by striping. Prints forecast days
+    per day, sizes, and what the writing of each file took. Fields are read back and compared.
 
     \b
-    hakobi study field-store --ranks 4 --storage fast=/dev/shm/me --storage disk=/scratch/me --report report.html
+    hakobi study field-store --ranks 1,2,4 --storage fast=/dev/shm/me --storage disk=/scratch/me --report report.html
+    hakobi study field-store --resolution T63,T159 --threads 1,2 --storage slow=/dev/shm/me \\
+        --storage-model slow=servers=2,bandwidth=100,latency=2ms
     """
     from hakobi import conditions, files, programs
     from hakobi.measuring.session import say_warnings
+    from hakobi.studies.field_store import plan as plans
     from hakobi.studies.field_store import session
     from hakobi.studies.field_store.tables import tables
-    from hakobi.studies.output_methods.plan import parse_storages
+    from hakobi.studies.output_methods.plan import parse_models, parse_storages
     from hakobi.table import show
 
-    plan = session.Plan(
-        storages=parse_storages(storages, default=Path("out") / "study"),
-        strides=session.parse_strides(strides, ranks),
-        buffers=session.parse_pairs("--buffers", buffers, least=2),
-        stripings=session.parse_pairs("--striping", striping, least=1),
-        ranks=ranks,
+    places = parse_storages(storages, default=Path("out") / "study")
+    models = plans.models_of(
+        plans.parse_resolutions(resolutions),
+        plans.parse_numbers("--ranks", ranks),
+        plans.parse_numbers("--threads", threads),
+    )
+    plan = plans.Plan(
+        storages=places,
+        storage_models=parse_models(storage_models, places),
+        models=models,
+        strides=plans.useful_strides(plans.parse_numbers("--strides", strides), models[-1].ranks),
+        settings=plans.settings_of(plans.parse_pairs("--buffers", buffers, least=2)),
+        stripings=plans.parse_pairs("--striping", striping, least=1),
         rounds=repetitions,
         timeout_s=timeout_s,
-        arguments=("--resolution", resolution, "--levels", str(levels), "--hours", str(hours)),
+        arguments=("--levels", str(levels), "--hours", str(hours)),
     )
     for path in filter(None, (json_file, report)):
         files.prepare_file(path)
+    if figures is not None:
+        files.prepare_folder(figures)
     facts = conditions.collect(programs.find("hakobi-weather").flavour, plan.storages)
+    for name, model in plan.storage_models.items():
+        facts["storage"][name]["model"] = model.words()
 
     outcomes, end = session.run(plan, facts, json_file)
+    end.check()
     for table in tables(plan, outcomes, end):
         show(table)
         click.echo()
-    if report:
+    if report or figures:
         from hakobi.studies.field_store import pages
 
-        pages.write_report(report, plan, outcomes, end, facts)
-        click.echo(f"report: {report}")
+        made = pages.make_report(plan, outcomes, end, facts)
+        if report:
+            made.write(report)
+            click.echo(f"report: {report}")
+        if figures:
+            made.write_figures(figures)
+            click.echo(f"figures: {figures}")
     say_warnings("hakobi study field-store", end)
     return end.exit_status()

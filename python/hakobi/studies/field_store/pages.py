@@ -1,68 +1,68 @@
-"""The study's report: its tables and a figure of speed over stride, one HTML file."""
+"""The study's report: its tables and its figures, one HTML file, and the figures' own files."""
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import TYPE_CHECKING
-
-from hakobi import plots, statistics
 from hakobi.conditions import Conditions
 from hakobi.measuring.session import End
 from hakobi.report import Report
-from hakobi.studies.field_store.session import Case, Outcome, Plan, has_every_case
-from hakobi.studies.field_store.tables import tables
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
-
-def stride_figure(plan: Plan, outcomes: dict[Case, Outcome]) -> Figure:
-    """Mean forecast days per day over the stride, a line a storage; without output and with files as levels."""
-    figure, (axes,) = plots.new_figure(7.2, 3.8)
-    places = range(len(plan.strides))
-    if outcomes[Case("none")].summaries:
-        level = outcomes[Case("none")].median("mean_days_per_day")
-        axes.axhline(level, color=plots.BASELINE_COLOUR, linestyle="--", label="no output")
-    for storage, (colour, marker) in plots.series_style(list(plan.storages)).items():
-        cases = [Case("store", storage, stride) for stride in plan.strides]
-        known = [place for place in places if outcomes[cases[place]].summaries]
-        speeds = [statistics.summarise(outcomes[cases[place]].values("mean_days_per_day")) for place in known]
-        middle = [speed.median for speed in speeds]
-        below = [speed.median - speed.quartile_low for speed in speeds]
-        above = [speed.quartile_high - speed.median for speed in speeds]
-        axes.errorbar(
-            known, middle, yerr=[below, above], color=colour, marker=marker, capsize=3, label=f"store, {storage}"
-        )
-        if outcomes[Case("files", storage)].summaries:
-            level = outcomes[Case("files", storage)].median("mean_days_per_day")
-            axes.axhline(level, color=colour, linestyle=":", label=f"files, {storage}")
-    axes.set_xticks(list(places), [str(stride) for stride in plan.strides])
-    axes.set_xlabel("stride of the writers")
-    axes.set_ylabel("forecast days per day")
-    axes.set_ylim(bottom=0)
-    figure.legend(loc="outside lower center", ncols=len(plan.storages) + 1)
-    return figure
+from hakobi.studies.field_store import figures
+from hakobi.studies.field_store.plan import Case, Plan
+from hakobi.studies.field_store.session import has_every_case
+from hakobi.studies.field_store.tables import Outcomes, tables
+from hakobi.words import count_text
 
 
-def write_report(path: Path, plan: Plan, outcomes: dict[Case, Outcome], end: End, facts: Conditions) -> None:
-    """Raises StorageError."""
+def make_report(plan: Plan, outcomes: Outcomes, end: End, facts: Conditions) -> Report:
+    """The page, not yet written."""
+    models = "; ".join(model.words() for model in plan.models)
     report = Report(
         "Output of a weather model",
-        lead=f"Forecast days per day of hakobi-weather ({' '.join(plan.arguments)}) on {plan.ranks} ranks: without "
-        "output, with two GRIB files a step written by one task, and with the field store.",
+        lead=f"Forecast days per day of hakobi-weather ({' '.join(plan.arguments)}): {models}. Without output, with "
+        "two GRIB files a step written by one task, and with the field store.",
     )
     for warning in end.warnings():
         report.warn(warning)
     if has_every_case(outcomes) or end.gaps:
-        report.figure(
-            stride_figure(plan, outcomes),
-            f"Figure 1. Mean speed over the stride of the writers: medians of {plan.rounds} rounds, bars between "
-            "the quartiles. Dashed: without output. Dotted: two files a step.",
-            alt="Line chart of forecast days per day over the stride of the writers; the tables have its values.",
-        )
+        _add_figures(report, plan, outcomes)
     for table in tables(plan, outcomes, end):
         if table.rows:
             report.table(table)
         report.bullets(table.notes)
     report.conditions(facts)
-    report.write(path)
+    return report
+
+
+def _add_figures(report: Report, plan: Plan, outcomes: Outcomes) -> None:
+    rounds = count_text(plan.rounds, "round")
+    report.figure(
+        figures.stride_figure(plan, outcomes),
+        f"Figure 1. Mean speed over the stride of the writers, {plan.base.words()}: medians of {rounds}, bars between "
+        "the quartiles. Dashed: without output. Dotted: two files a step.",
+        alt="Line chart of forecast days per day over the stride of the writers; the tables have its values.",
+        name="stride",
+        data=figures.stride_data(plan, outcomes),
+    )
+    same = [
+        model for model in plan.models if (model.resolution, model.threads) == (plan.base.resolution, plan.base.threads)
+    ]
+    if len(same) > 1:
+        report.figure(
+            figures.ranks_figure(same, list(plan.storages), outcomes),
+            f"Figure 2. Mean speed over ranks, {plan.base.resolution}: medians of {rounds}, bars: quartiles.",
+            alt="Line chart of forecast days per day over ranks; the tables have its values.",
+            name="ranks",
+            data=figures.ranks_data(same, list(plan.storages), outcomes),
+        )
+    runs = {
+        f"{kind}, {plan.first_storage}": outcomes.get(Case(kind, plan.base, plan.first_storage))
+        for kind in ("files", "store")
+    }
+    if any(len(steps) > 1 for one in runs.values() if one for steps in one.steps):
+        names = ["days_per_day", figures.MEAN, "peak_days_per_day"]
+        report.figure(
+            figures.forecast_figure(runs, names),
+            f"Figure 3. Speed during the forecast, {plan.base.words()}: of the last hour, mean and highest so far.",
+            alt="Line chart of forecast days per day over the hours of the forecast.",
+            name="forecast",
+            data=figures.forecast_data(runs, names),
+        )

@@ -38,6 +38,9 @@ CaseT = TypeVar("CaseT")
 #: The round of a job that warms the machine up.
 WARM_UP = -1
 
+#: How a warning of what else the machine does begins.
+LOADED = "the machine is loaded"
+
 
 @dataclass(frozen=True)
 class Job(Generic[CaseT]):
@@ -212,7 +215,7 @@ class Session(Generic[CaseT]):
     def _look_around(self) -> None:
         for fact in contention(seconds=0.5):
             if fact.verdict == "trap":
-                self._ended.load.append(f"the machine is loaded: {fact.topic} {fact.finding}: {fact.why}")
+                self._ended.load.append(f"{LOADED}: {fact.topic} {fact.finding}: {fact.why}")
         for text in self._ended.load:
             progress.say(f"hakobi: warning: {text}")
 

@@ -42,7 +42,8 @@ OPENIFS = Published(
     name="openifs",
     title="A weather model's output through a field store",
     question="What does output cost a spectral weather model, in two files a step and through a field store?",
-    source="M. Richardson, G. Lister, G. Carver: Supporting Build of OpenIFS on HECToR, final report of a dCSE project",
+    source="M. Richardson, G. Lister, G. Carver: Supporting Build of OpenIFS on HECToR, final report of a dCSE project "
+    "and its summary on hector.ac.uk",
     items={
         "Table 2": "resolutions with and without the store: forecast days per day, MB a step",
         "Table 3": "stride of the writers on the first directory",
@@ -52,10 +53,12 @@ OPENIFS = Published(
         "Table 8": "parameters of the store",
         "Figure 1": "forecast days per day over ranks",
         "Figure 2": "forecast days per day during the forecast: now, mean, peak",
+        "Figures 6, 7 and 9": "stripes of the files on the storage's servers, by stride of the writers",
         "Figure 8": "page sizes over the forecast",
         "Threads": "ranks x threads",
         "Bit identity": "fields by either way compared",
     },
+    theirs="Of its own values only the MB of a step are repeated here, in Table 2; rows and columns are its own.",
 )
 
 HA8000 = Published(

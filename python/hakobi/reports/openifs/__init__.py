@@ -1,0 +1,62 @@
+"""`hakobi report openifs`: output of a weather model through a field store, by resolution, writers, ranks, threads,
+parameters, stripes and page sizes.
+
+hakobi-weather stands for OpenIFS, Hakobi's field store for ECMWF's FDB, a folder and a modelled slow storage for two
+directories of a Lustre file system. parts.py has what is run, items.py the figures and tables, conclusions.py what they
+say.
+"""
+
+from __future__ import annotations
+
+from hakobi import conditions, programs
+from hakobi.conditions import Conditions
+from hakobi.errors import RunError
+from hakobi.measuring.session import LOADED, End
+from hakobi.reports.openifs.conclusions import findings
+from hakobi.reports.openifs.items import add_items
+from hakobi.reports.openifs.parts import Measured, Part, parts
+from hakobi.reports.page import Content
+from hakobi.reports.running import Order
+from hakobi.studies.field_store import session
+
+
+def measure(order: Order) -> Content:
+    """Runs every part within its share of the time, and returns the page's content. Raises RunError where nothing ran
+    at all, InputError where a program is missing."""
+    planned = parts(order)
+    facts = _facts(order, planned)
+    content = Content(facts)
+    measured = {name: Measured(part.plan, {}) for name, part in planned.items()}
+    weights = [part.weight for part in planned.values()]
+    for number, (name, part) in enumerate(planned.items()):
+        share_s = order.budget.share_s(part.weight, sum(weights[number:]))
+        outcomes, end = session.run(part.plan, facts, order.json, share_s, study=f"openifs, {name}")
+        measured[name] = Measured(part.plan, outcomes, end)
+        _note_end(content, name, end)
+        if end.is_interrupted:
+            break
+    if not any(one.end and one.end.num_done for one in measured.values()):
+        raise RunError(content.warnings[0] if content.warnings else "no run has finished")
+    add_items(content, measured)
+    content.findings = findings(measured)
+    return content
+
+
+def _facts(order: Order, planned: dict[str, Part]) -> Conditions:
+    """Conditions of all storages, with what is modelled."""
+    storages = {name: folder for part in planned.values() for name, folder in part.plan.storages.items()}
+    facts = conditions.collect(programs.find("hakobi-weather").flavour, storages)
+    for part in planned.values():
+        for name, model in part.plan.storage_models.items():
+            facts["storage"][name]["model"] = model.words()
+    return facts
+
+
+def _note_end(content: Content, name: str, end: End) -> None:
+    """What a reader must know of how a part ended; of the load, which every part looks at, once."""
+    content.warnings += [f"{name}: {warning}" for warning in end.warnings() if warning not in end.load]
+    if end.load and not any(warning.startswith(LOADED) for warning in content.warnings):
+        content.warnings += end.load
+    if end.is_out_of_time:
+        content.warnings.append(f"{name}: the time ran out after {end.num_done} of {end.num_jobs} runs")
+    content.exit_status = max(content.exit_status, end.exit_status())

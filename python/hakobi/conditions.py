@@ -160,5 +160,7 @@ def rows(conditions: Conditions) -> list[tuple[str, str]]:
     for name, storage in conditions.get("storage", {}).items():
         text = f"{storage['path']}: {storage.get('type', 'unknown type')} on {storage.get('device', 'unknown device')}"
         text += f" ({storage.get('options', '')}), {bytes_text(storage['free_bytes'])} free"
+        if model := storage.get("model"):
+            text += f"; {model}"
         result.append((f"storage {name}", text))
     return result

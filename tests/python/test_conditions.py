@@ -38,6 +38,8 @@ def test_conditions_are_json_and_can_be_worded(tmp_path: Path, monkeypatch: pyte
     assert labels[:3] == ["date", "Hakobi", "machine"]
     assert labels[-2:] == ["storage here", "storage later"]
     assert all(text for _label, text in conditions.rows(facts))
+    facts["storage"]["later"]["model"] = "a model of 2 servers"
+    assert conditions.rows(facts)[-1][1].endswith("; a model of 2 servers")
 
 
 @pytest.mark.parametrize(("text", "count"), [("0", 1), ("0-3,8", 5), ("0-1,4-5", 4), ("", 0)])

@@ -48,6 +48,7 @@ COMMANDS: dict[str, str] = {
     "doctor": "hakobi.commands.doctor",
     "gather": "hakobi.commands.gather",
     "index": "hakobi.commands.index",
+    "ls": "hakobi.commands.ls",
     "post": "hakobi.commands.post",
     "report ha8000": "hakobi.commands.report:ha8000",
     "report openifs": "hakobi.commands.report:openifs",

@@ -8,7 +8,7 @@ EXTRAS: dict[str, tuple[str, tuple[str, ...]]] = {
     "output": ("hakobi.Output and hakobi.Store in Python", ("numpy",)),
     "measure": ("benchmarks, compare and doctor", ("psutil", "rich", "scipy")),
     "plots": ("studies with their reports", ("jinja2", "matplotlib", "mpl_toolkits", "PIL")),
-    "post": ("looking at results: post and index", ("google_crc32c", "starlette", "uvicorn")),
+    "post": ("looking at results: post, ls and index", ("google_crc32c", "starlette", "uvicorn")),
     "fdb": ("copies to and from ECMWF's FDB", ("fdb5lib",)),
     "xarray": ("opening results with xarray", ("dask", "h5netcdf", "xarray")),
 }
@@ -24,7 +24,7 @@ def advice(module: str) -> str:
     """
     root = module.partition(".")[0]
     if root == "h5py":
-        return "pip install 'hakobi[plots]' or 'hakobi[xarray]'"
+        return "pip install 'hakobi[post]', 'hakobi[plots]' or 'hakobi[xarray]'"
     for extra, (purpose, modules) in EXTRAS.items():
         if root in modules:
             return f"pip install 'hakobi[{extra}]' ({purpose})"

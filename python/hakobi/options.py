@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from collections.abc import Callable, Iterable
+from typing import Any, TypeVar
 
 import click
+
+_Command = TypeVar("_Command", bound=Callable[..., Any])
 
 
 class Number(click.FloatRange):
@@ -20,3 +23,19 @@ class Number(click.FloatRange):
 
 #: A time limit.
 SECONDS = Number(min=0, min_open=True)
+
+
+def json_option(text: str) -> Callable[[_Command], _Command]:
+    """`--json [FILE]` as `json_file`, for what `write_json` takes: "-" is the standard output, None not asked for."""
+    return click.option("--json", "json_file", is_flag=False, flag_value="-", metavar="[FILE]", help=text)
+
+
+def write_json(file: str, records: Iterable[dict[str, Any]]) -> None:
+    """Prints records as JSON lines, or appends them to a file. Raises StorageError, FormatError."""
+    from hakobi import records as files
+
+    for record in records:
+        if file == "-":
+            click.echo(files.to_line(record), nl=False)
+        else:
+            files.append(file, record)

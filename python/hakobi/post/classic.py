@@ -56,7 +56,7 @@ class _Header:
         num_records = self._number(self._count_bytes)
         self.num_records = -1 if num_records == _STREAMING[self._count_bytes] else num_records
         self.dimensions = [(self._text(), self._count()) for _ in range(self._entries(_DIMENSIONS))]
-        self._attributes()
+        self.attributes = self._attributes()
         self.variables = [self._variable() for _ in range(self._entries(_VARIABLES))]
 
     def _damage(self) -> FormatError:
@@ -145,13 +145,16 @@ class _Survey:
         return variable.dtype.itemsize * math.prod(self._head.dimensions[d][1] for d in inner)
 
     def take(self) -> Found:
-        found = Found(kind="classic")
+        source = self._head.attributes.get("source")
+        found = Found(kind="classic", source=source[:1000] if isinstance(source, str) else "")
         for variable in self._head.variables:
             shape = tuple(self._size(d) for d in variable.dimensions)
-            if len(shape) < 2 or len(found.fields) >= MOST_FIELDS:
-                continue
             has_time = self._has_time(variable)
             inner = variable.dimensions[has_time:]
+            if len(inner) < 2 and self._is_narrow(variable, shape):
+                found.undrawn[variable.name] = self._field(variable, inner, shape[0] if has_time else 0)
+            if len(shape) < 2 or len(found.fields) >= MOST_FIELDS:
+                continue
             if variable.dtype.kind not in "fiu":
                 found.left_out[variable.name] = "not a field of numbers"
             elif math.prod(shape) == 0:
@@ -168,6 +171,12 @@ class _Survey:
         found.fields = on_maps(fields.values(), naming, lambda name: self._flat(fields.get(name)))
         found.times, found.time_units, found.calendar = self._times()
         return found
+
+    def _is_narrow(self, variable: _Variable, shape: tuple[int, ...]) -> bool:
+        """Whether it is a field of numbers in less than two directions, and no coordinate."""
+        names = {self._head.dimensions[d][0] for d in variable.dimensions}
+        is_coordinate = variable.name in names or variable.name.lower() in TIME_NAMES
+        return variable.dtype.kind in "fiu" and math.prod(shape) > 0 and not is_coordinate
 
     def _flat(self, field: Field | None) -> tuple[str, Array] | None:
         """Units and values of a variable in two dimensions, or in time and two where they are equal at all times."""

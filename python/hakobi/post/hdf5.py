@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import collections
 import contextlib
+import dataclasses
 import math
 import threading
 from collections.abc import Callable
@@ -28,6 +29,10 @@ from hakobi.post.source import (
     with_coordinates_marked,
 )
 
+#: HDF5's own filters, and those of its registry that netCDF and Hakobi use.
+_FILTERS = {1: "deflate", 2: "shuffle", 3: "fletcher32", 4: "szip", 307: "bzip2", 32001: "blosc", 32015: "zstd"}
+#: Why a field of numbers is described but not drawn.
+_NARROW = ("one dimension only", "one dimension and time only")
 #: HDF5's library is not for several threads at once; h5py's own lock does not span calls.
 LOCK = threading.Lock()
 #: Files that nobody uses any more, and that were given up while LOCK was held.
@@ -80,7 +85,8 @@ def survey(fd: int, path: Path, mesh_in: Callable[[Any], Found | None]) -> Found
         except BaseException:
             file.close()
             raise
-        if found.mesh is None and all(f.offset_bytes is not None for f in found.fields.values()):
+        shown = (*found.fields.values(), *found.undrawn.values())
+        if found.mesh is None and all(f.offset_bytes is not None for f in shown):
             file.close()
         elif found.mesh is None:
             found.reader = _Packed(file, path.name)
@@ -102,7 +108,7 @@ class _Packed:
             lead = dataset.ndim - len(box)
             place = ((time,) if this.num_times else ()) + (0,) * (lead - bool(this.num_times))
             try:
-                values: Array = dataset[place + slices]
+                values: Array = np.asarray(dataset[place + slices])
             except (OSError, RuntimeError, ValueError) as error:
                 raise FormatError(f"{self._name}: HDF5 cannot read {this.name!r}") from error
         return values
@@ -133,7 +139,7 @@ class _Survey:
             return 1 if len(names) >= MOST_FIELDS else None
 
         self._file.visititems(visit)
-        found = Found(self._fields, left_out=self._left_out)
+        found = Found(self._fields, left_out=self._left_out, source=attribute_text(self._file, "source"))
         for name in names:
             dataset = self._file[name]
             if self._is_coordinate(name, dataset):
@@ -145,11 +151,27 @@ class _Survey:
                 self._fields[name] = self._field(name, dataset)
             elif dataset.ndim >= 2:
                 self._left_out[name] = reason
+            if reason in _NARROW:
+                found.undrawn[name] = self._narrow(name, dataset)
+        self._left_out.update(self._broken_links())
         texts = (attribute_text(self._file[name], word) for name in names for word in NAMING_ATTRIBUTES)
         fields = with_coordinates_marked(self._fields.values(), texts)
         naming = {name: attribute_text(self._file[name], "coordinates") for name in fields}
         found.fields = on_maps(fields.values(), naming, self._flat)
         return found
+
+    def _broken_links(self) -> dict[str, str]:
+        """Names of the root group that lead to nothing in this file."""
+        import h5py
+
+        broken = {}
+        for name in self._file:
+            link = self._file.get(name, getlink=True)
+            if isinstance(link, h5py.ExternalLink):
+                broken[name] = f"a link to {link.path} in {link.filename}"
+            elif isinstance(link, h5py.SoftLink) and self._file.get(name) is None:
+                broken[name] = f"a link to {link.path}, which is not there"
+        return broken
 
     def _flat(self, name: str) -> tuple[str, Array] | None:
         """Units and values of a variable in two dimensions, or in time and two where they are equal at all times."""
@@ -180,11 +202,11 @@ class _Survey:
         if dataset.is_virtual or dataset.external:
             return "its values are in other files"
         if dataset.size == 0 or dataset.ndim < 2:
-            return "empty" if dataset.size == 0 else "one dimension only"
+            return "empty" if dataset.size == 0 else _NARROW[0]
         if dataset.ndim == 2 and dataset.shape[0] == 1:
             scale = self._scale(dataset, 0)
             if scale is not None and str(scale.name).rpartition("/")[2].lower() in TIME_NAMES:
-                return "one dimension and time only"
+                return _NARROW[1]
         return ""
 
     def _field(self, name: str, dataset: Any) -> Field:
@@ -192,9 +214,9 @@ class _Survey:
         num_axes = min(3, dataset.ndim - has_time)
         axes = tuple(self._axis(dataset, d) for d in range(dataset.ndim - num_axes, dataset.ndim))
         offset = None
-        filters = dataset.id.get_create_plist().get_nfilters()
+        filters = _filters(dataset.id.get_create_plist())
         extra = dataset.shape[int(has_time) : dataset.ndim - num_axes]
-        if dataset.chunks is None and filters == 0 and math.prod(extra) == 1:
+        if dataset.chunks is None and not filters and math.prod(extra) == 1:
             offset = dataset.id.get_offset()
         scale, shift = attribute_number(dataset, "scale_factor"), attribute_number(dataset, "add_offset")
         return Field(
@@ -212,7 +234,16 @@ class _Survey:
             ),
             packing=None if scale is None and shift is None else (1.0 if scale is None else scale, shift or 0.0),
             chunk_bytes=math.prod(dataset.chunks) * dataset.dtype.itemsize if filters and dataset.chunks else 0,
+            filters=filters,
+            outer_shape=tuple(extra) if math.prod(extra) != 1 else (),
         )
+
+    def _narrow(self, name: str, dataset: Any) -> Field:
+        """A field in one direction or none, perhaps with time."""
+        this = self._field(name, dataset)
+        if not this.axes or this.axes[0].name.lower() not in TIME_NAMES:
+            return this
+        return dataclasses.replace(this, axes=this.axes[1:], num_times=this.axes[0].size)
 
     def _has_time(self, dataset: Any) -> bool:
         if dataset.ndim < 3:
@@ -251,6 +282,11 @@ class _Survey:
             values = scale[()].astype(np.float64)
             coordinates = tuple(float(v) for v in values) if np.isfinite(values).all() else None
         return Axis(name, size, coordinates, units, axis_kind(units, standard))
+
+
+def _filters(properties: Any) -> tuple[str, ...]:
+    numbers = [properties.get_filter(i)[0] for i in range(properties.get_nfilters())]
+    return tuple(_FILTERS.get(number, f"filter {number}") for number in numbers)
 
 
 def _attribute(item: Any, name: str) -> Any:

@@ -75,6 +75,8 @@ class Field:
     chunk_bytes: int = 0  # of values that can only be read a whole chunk at a time; 0: each by itself
     on_map: tuple[Map, Field] | None = None  # where cells come from that are not in the file as they are shown here
     is_coordinate: bool = False  # where others' cells are: can be looked at, but not what a viewer begins with
+    filters: tuple[str, ...] = ()  # that its chunks have passed: deflate, shuffle, …
+    outer_shape: tuple[int, ...] = ()  # of directions before `axes`; `read` takes the first entry of each
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -118,6 +120,8 @@ class Found:
     mesh: Mesh | None = None
     kind: str = "hdf5"  # or classic, vtkhdf, store: how other programs open it
     label: str = ""  # what the step is called where it has no time
+    undrawn: dict[str, Field] = field(default_factory=dict)  # in less than two directions: described, not drawn
+    source: str = ""  # the file's attribute: what wrote it
 
 
 @dataclass(frozen=True)
@@ -223,7 +227,7 @@ class Step:
         # The last direction that the box does not take whole; everything behind it is contiguous.
         cut = max((d for d, (a, b) in enumerate(box) if (a, b) != (0, shape[d])), default=-1)
         result = np.empty([b - a for a, b in box], this.dtype)
-        if cut == len(shape) - 1 and shape[-1] * item <= _ROW_BYTES and box[-2] != (0, 1):
+        if 0 < cut == len(shape) - 1 and shape[-1] * item <= _ROW_BYTES and box[-2] != (0, 1):
             d = len(shape) - 2  # rows read whole, some at a time: they may be much more than what is wanted
             most = max(1, _ROWS_BYTES // (shape[-1] * item))
             for outer in np.ndindex(*result.shape[:d]):

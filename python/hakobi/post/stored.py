@@ -72,6 +72,11 @@ class Archive:
             found[name] = (name, place, entry)
         return sorted(found.values(), key=lambda item: item[0])
 
+    def keywords(self) -> dict[str, list[str]]:
+        """The values that each keyword has, in order."""
+        with self._lock:
+            return {word: self._listing.column(word)[1] for word in self._listing.keywords()} if self.steps else {}
+
     def when(self, number: int) -> str:
         with self._lock:
             keys = self._listing[self.steps[number][0]].keys

@@ -121,7 +121,8 @@ class _Survey:
         times = times or self._time_of_file()
         mesh = Mesh(self._opener.files, self._arrays, self._fields, parts, self._bases)
         units, calendar = self._time_units()
-        return Found({}, times, units, calendar, self._left_out, mesh=mesh, kind="vtkhdf")
+        source = attribute_text(self._opener.files[0].handle, "source")
+        return Found({}, times, units, calendar, self._left_out, mesh=mesh, kind="vtkhdf", source=source)
 
     def _array(self, name: str, kinds: str) -> Rows:
         found = self._opener.find(f"VTKHDF/{name}")

@@ -1,7 +1,6 @@
 // A block-decomposed field leaves a program, step by step, in six lines:
 //   mpiexec -n 4 ./output run pipelined      makes run_000000.nc, run_000001.nc and run_000002.nc
 #include <cmath>
-#include <cstdio>
 #include <hakobi/hakobi.hpp>
 #include <vector>
 
@@ -34,16 +33,9 @@ void run(const char* prefix, const char* method) {
 }  // namespace
 
 int main(int argc, char** argv) {
+    hakobi::report_errors();
     MPI_Init(&argc, &argv);
-    int status = 0;
-    try {
-        run(argc > 1 ? argv[1] : "run", argc > 2 ? argv[2] : "auto");
-    } catch (const hakobi::Error& error) {
-        int rank = 0;
-        MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-        if (rank == 0) std::fprintf(stderr, "output: %s\n", error.what());
-        status = 2;
-    }
+    run(argc > 1 ? argv[1] : "run", argc > 2 ? argv[2] : "auto");
     MPI_Finalize();
-    return status;
+    return 0;
 }

@@ -83,16 +83,11 @@ void run(const hakobi::Comm& world, const std::string& path) {
 }  // namespace
 
 int main(int argc, char** argv) {
+    hakobi::report_errors();
     MPI_Init(&argc, &argv);
-    int status = 0;
-    try {
-        auto world = hakobi::Comm::duplicate(MPI_COMM_WORLD);
-        run(world, argc > 1 ? argv[1] : "auto");
-        world.free();
-    } catch (const hakobi::Error& error) {  // alike on every rank
-        std::fprintf(stderr, "life: %s\n", error.what());
-        status = 2;
-    }
+    auto world = hakobi::Comm::duplicate(MPI_COMM_WORLD);
+    run(world, argc > 1 ? argv[1] : "auto");
+    world.free();
     MPI_Finalize();
-    return status;
+    return 0;
 }

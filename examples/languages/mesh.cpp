@@ -86,18 +86,13 @@ void read(const hakobi::Comm& comm, const std::string& prefix) {
 }  // namespace
 
 int main(int argc, char** argv) {
+    hakobi::report_errors();
     MPI_Init(&argc, &argv);
-    int status = 0;
-    try {
-        const std::string prefix = argc > 1 ? argv[1] : "mesh";
-        auto comm = hakobi::Comm::duplicate(MPI_COMM_WORLD);
-        write(comm, prefix, argc > 2 ? argv[2] : "auto");
-        read(comm, prefix);
-        comm.free();
-    } catch (const hakobi::Error& error) {  // alike on every rank
-        std::fprintf(stderr, "mesh: %s\n", error.what());
-        status = 2;
-    }
+    const std::string prefix = argc > 1 ? argv[1] : "mesh";
+    auto comm = hakobi::Comm::duplicate(MPI_COMM_WORLD);
+    write(comm, prefix, argc > 2 ? argv[2] : "auto");
+    read(comm, prefix);
+    comm.free();
     MPI_Finalize();
-    return status;
+    return 0;
 }

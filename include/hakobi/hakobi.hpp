@@ -17,6 +17,7 @@
 #include <hakobi/input.hpp>
 #include <hakobi/network_shape.hpp>
 #include <hakobi/output.hpp>
+#include <hakobi/report_errors.hpp>
 #include <hakobi/shared_array.hpp>
 #include <hakobi/store.hpp>
 #include <hakobi/topology.hpp>

@@ -16,7 +16,11 @@ namespace mpi {
 void end_program(const std::string& why) {
     int rank = -1;
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    std::fprintf(stderr, "hakobi: rank %d: %s\n", rank, why.c_str());
+    abort_all("hakobi: rank " + std::to_string(rank) + ": " + why);
+}
+
+void abort_all(const std::string& line) {
+    std::fprintf(stderr, "%s\n", line.c_str());
     // A launcher may end the job before it has passed on what was printed.
     std::this_thread::sleep_for(std::chrono::milliseconds(100));
     MPI_Abort(MPI_COMM_WORLD, EXIT_FAILURE);

@@ -52,6 +52,8 @@ struct CommState {
 
 /// MPI_Abort with the rank and `why` on stderr: for a rank that can neither go on nor tell the others, who would wait for it.
 [[noreturn]] void end_program(const std::string& why);
+/// MPI_Abort with this line on stderr, and status 1.
+[[noreturn]] void abort_all(const std::string& line);
 /// `end_program` with call and MPI's text when a communication call failed: agreeing needs what broke.
 void check(int mpi_error, const char* call);
 

@@ -36,6 +36,7 @@ void write_steps(hakobi::Output& out, const hakobi::Comm& comm, const std::strin
 
 int main(int argc, char** argv) {
     if (argc != 4) return 2;
+    hakobi::report_errors();
     MPI_Init(&argc, &argv);
     const auto comm = hakobi::Comm::duplicate(MPI_COMM_WORLD);
     const std::string prefix = argv[1], ending = argv[3];
@@ -51,11 +52,13 @@ int main(int argc, char** argv) {
     const bool is_last = comm.rank() == comm.size() - 1;
     if (ending == "close") out->close();
     if (ending == "drop") out.reset();
+    if (ending == "error") (void)hakobi::Input::open(comm, prefix + ".none");
+    if (ending == "local_error" && is_last) (void)hakobi::Input::open(prefix + ".none");
     if (ending == "exit") std::exit(3);
     if (ending == "abort" && is_last) MPI_Abort(MPI_COMM_WORLD, 3);
     if (ending == "terminate" && is_last) kill(getpid(), SIGTERM);
     if (ending == "kill" && is_last) kill(getpid(), SIGKILL);
-    if (ending == "abort" || ending == "terminate" || ending == "kill") sleep(30);
+    if (ending == "abort" || ending == "terminate" || ending == "kill" || ending == "local_error") sleep(30);
     MPI_Finalize();
     return 0;
 }

@@ -134,3 +134,21 @@ def test_the_last_line_names_the_steps(tmp_path: Path, ending: str, ranks: int) 
     finished = run_to_its_end("cpp", [str(tmp_path / "run"), "pipelined", ending], {}, ranks)
     line = re.search(r"run: the program ends before steps? \d.*completes what is stored whole", finished.stderr)
     assert line, finished.stderr
+
+
+@pytest.mark.parametrize(
+    ("ending", "line"),
+    [
+        ("error", "hakobi: no whole step of "),
+        ("local_error", "hakobi: rank 1: no whole step of "),
+    ],
+)
+def test_an_error_that_nobody_catches_is_one_line_and_status_1(
+    tmp_path: Path, mpi4py_environment: dict[str, str], ending: str, line: str
+) -> None:
+    finished = run_to_its_end("cpp", [str(tmp_path / "run"), "root", ending], mpi4py_environment)
+    assert finished.status == 1, finished.stderr
+    told = [text for text in finished.stderr.splitlines() if "run.none" in text]
+    assert len(told) == 1, finished.stderr
+    assert told[0].startswith(line)
+    assert "terminate called" not in finished.stderr

@@ -79,7 +79,7 @@ std::string problem_with(const std::string& name, const Attribute& value, std::o
                 return "";
             }
         },
-        value);
+        static_cast<const Attribute::Value&>(value));
 }
 
 }  // namespace

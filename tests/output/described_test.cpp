@@ -23,7 +23,7 @@ class Described : public RanksTest, public ::testing::WithParamInterface<std::st
     [[nodiscard]] std::string prefix() const { return folder + "/run"; }
     /// Two steps of a curvilinear grid; lat, lon and mask are put in the first alone.
     void write(OutputOptions options) {
-        options.attributes = {{"institution", "a test"}, {"realization", std::vector<std::int64_t>{7}}};
+        options.attributes = {{"institution", "a test"}, {"realization", 7}};
         options.axes = {{.name = "depth",
                          .units = "m",
                          .values = {0.5, 10},
@@ -57,7 +57,9 @@ class Described : public RanksTest, public ::testing::WithParamInterface<std::st
                      .block = block,
                      .data = kept[2],
                      .attributes = {{"cell_methods", "time: point"},
-                                    {"valid_range", std::vector{-1.0, 2e4}},
+                                    {"valid_range", {-1.0, 2e4}},
+                                    {"level", 500},
+                                    {"shares", std::array{0.25F, 0.5F}},
                                     {"empty", ""}},
                      .fill_value = -1.0,
                      .coordinates = {"lat", "lon"}});
@@ -78,6 +80,8 @@ class Described : public RanksTest, public ::testing::WithParamInterface<std::st
             EXPECT_EQ(eta.attributes.at("coordinates"), Attribute("lat lon"));
             EXPECT_EQ(eta.attributes.at("cell_methods"), Attribute("time: point"));
             EXPECT_EQ(eta.attributes.at("valid_range"), Attribute((std::vector{-1.0, 2e4})));
+            EXPECT_EQ(eta.attributes.at("level"), Attribute(std::vector<std::int64_t>{500}));
+            EXPECT_EQ(eta.attributes.at("shares"), Attribute(std::vector{0.25, 0.5}));
             EXPECT_EQ(eta.attributes.at("empty"), Attribute(""));
             EXPECT_FALSE(eta.is_static);
             EXPECT_TRUE(in.field("lat", step).is_static);

@@ -31,12 +31,28 @@ struct Listed {
     bool is_pieces = false;
 };
 
+/// A file was named where a prefix is meant: what the file is; "" where it is none.
+std::string name_of_file(const std::string& prefix, const std::vector<storage::Listed>& listed) {
+    const series::StepName step = series::parse_step_name(prefix);
+    if (step.step >= 0)
+        return prefix + " names step " + std::to_string(step.step) + " of the series " + step.prefix +
+               ": open that, and read this step of it";
+    const std::string name = prefix.substr(prefix.rfind('/') + 1);
+    const auto is_it = [&](const storage::Listed& each) { return each.name == name; };
+    const auto found = std::ranges::find_if(listed, is_it);
+    if (found == listed.end() || found->kind != storage::Listed::Kind::file) return "";
+    return prefix + " is a file and no prefix of steps, which are files like " + prefix + "_000000.nc";
+}
+
 Status none_of(const std::string& prefix, std::string reason) {
     const std::string folder = series::folder_of(prefix);
     std::string text = "no whole step of " + prefix + " is there";
     std::vector<std::string> names;
     const Result<std::vector<storage::Listed>> listed = storage::list_folder(folder);
-    for (const storage::Listed& each : listed.ok() ? listed.value() : std::vector<storage::Listed>()) {
+    const std::vector<storage::Listed> there = listed.ok() ? listed.value() : std::vector<storage::Listed>();
+    if (std::string file = name_of_file(prefix, there); !file.empty())
+        return {ErrorCode::not_found, std::move(file)};
+    for (const storage::Listed& each : there) {
         const series::StepName name = series::parse_step_name(each.name);
         if (name.step >= 0) names.push_back(name.prefix);
     }

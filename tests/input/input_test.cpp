@@ -342,6 +342,17 @@ TEST_F(InputTest, RefusesFilesThatAreNotWhatTheyShouldBe) {
     in.close();
 }
 
+TEST_F(InputTest, SaysWhatAFileIsThatWasNamedForAPrefix) {
+    write(2);
+    const std::string step = series::step_path(prefix(), 1, ".nc");
+    const std::string text = step + " names step 1 of the series " + prefix() + ": open that";
+    expect_same_error(ErrorCode::not_found, text, error_of([&] { (void)Input::open(comm, step); }));
+    expect_same_error(ErrorCode::not_found, text, error_of([&] { (void)Input::open(step); }));
+    damage([&] { std::ofstream(prefix() + ".csv") << "a table"; });
+    expect_same_error(ErrorCode::not_found, "is a file and no prefix of steps",
+                      error_of([&] { (void)Input::open(comm, prefix() + ".csv"); }));
+}
+
 TEST_F(InputTest, LeavesOutPiecesThatAreNotWhole) {
     write(2, {.method = "per-process", .keep_pieces = true});
     const auto piece = [&](std::int64_t step) {

@@ -128,3 +128,12 @@ def check(library: ctypes.CDLL, code: int) -> None:
     """Raises what a code other than 0 stands for."""
     if code != 0:
         raise error_of(library, code)
+
+
+def shown(this: object, text: str) -> str:
+    """How an object is shown to a person who looks at one: its class, and what it is.
+
+    >>> shown(object(), "two of them")
+    '<hakobi.object: two of them>'
+    """
+    return f"<hakobi.{type(this).__name__}: {text}>"

@@ -17,9 +17,10 @@ import numpy as np
 import numpy.typing as npt
 
 from hakobi._capi import CollectivesOptionsC
-from hakobi._library import check, load
+from hakobi._library import check, load, shown
 from hakobi.errors import InputError, unknown_name
 from hakobi.output import Comm
+from hakobi.words import count_text
 
 #: numpy's names -> HAKOBI_DOUBLE, …, and reductions -> HAKOBI_SUM, …
 ELEMENTS = {"float64": 0, "float32": 1, "int32": 2, "int64": 3, "complex128": 4, "complex64": 5}
@@ -37,6 +38,10 @@ class CollectivePlan:
         self._sizes = (input_bytes, output_bytes)
         self._lent: tuple[Array | None, Array] | None = None
         self.explanation: str = self._library.hakobi_collective_plan_explain(handle).decode()
+
+    def __repr__(self) -> str:
+        state = "" if self._lent is None else "under way; "
+        return shown(self, f"{state}{self.explanation.splitlines()[0]}")
 
     def execute(self, input_: Array | None, output: Array) -> None:
         """Executes the operation. Collective. `input_` may be `output`; for a broadcast it is None.
@@ -83,10 +88,16 @@ class CollectivePlan:
 class Collectives:
     """The operations of one communicator on a declared network."""
 
-    def __init__(self, handle: ctypes.c_void_p, num_ranks: int) -> None:
+    def __init__(self, handle: ctypes.c_void_p, num_ranks: int, topology: str) -> None:
         self._library = load()
         self._handle = handle
         self._num_ranks = num_ranks
+        self._topology = topology
+
+    def __repr__(self) -> str:
+        return shown(
+            self, f"{count_text(self._num_ranks, 'rank')}, topology {self._topology}{'' if self._handle else ', freed'}"
+        )
 
     @classmethod
     def create(
@@ -104,7 +115,7 @@ class Collectives:
             is_reproducible=int(reproducible),
         )
         check(library, library.hakobi_collectives_create(comm._handle, options, handle))
-        return cls(handle, comm.size)
+        return cls(handle, comm.size, topology)
 
     def allreduce(self, dtype: npt.DTypeLike, count: int, reduction: str = "sum") -> CollectivePlan:
         """Input: `count` elements of `dtype`. Output: their element-wise reduction over all ranks. Collective."""

@@ -20,9 +20,10 @@ import numpy as np
 import numpy.typing as npt
 
 from hakobi._capi import HaloFieldC, HaloGridC, HaloOptionsC
-from hakobi._library import MAX_HALO_DIMS, check, load
+from hakobi._library import MAX_HALO_DIMS, check, load, shown
 from hakobi.errors import InputError
 from hakobi.output import Comm
+from hakobi.words import count_text
 
 Array = npt.NDArray[Any]
 
@@ -110,6 +111,10 @@ class Halo:
         self._is_under_way = False
         self.explanation: str = self._library.hakobi_halo_explain(handle).decode()
 
+    def __repr__(self) -> str:
+        state = ", under way" if self._is_under_way else ""
+        return shown(self, f"{count_text(len(self._fields), 'field')}{state}; {self.explanation.splitlines()[0]}")
+
     @classmethod
     def plan(
         cls,
@@ -180,6 +185,10 @@ class BufferArray:
         self._pieces: list[Array] = []
         self._is_over = True
 
+    def __repr__(self) -> str:
+        state = "" if self._is_over else ", under way"
+        return shown(self, f"{count_text(len(self._pieces), 'piece')}, {self.num_bytes} bytes{state}")
+
     def append(self, array: Array) -> None:
         """Adds a contiguous array of any shape and dtype, writeable for a receive. Do not change it during an
         operation. Raises InputError for another array, or while an operation is in progress."""
@@ -231,9 +240,13 @@ class BufferArray:
 class BufferArrays:
     """Makes the buffer arrays of a communicator."""
 
-    def __init__(self, handle: ctypes.c_void_p) -> None:
+    def __init__(self, handle: ctypes.c_void_p, path: str) -> None:
         self._library = load()
         self._handle = handle
+        self._path = path
+
+    def __repr__(self) -> str:
+        return shown(self, f"path {self._path}")
 
     @classmethod
     def get(cls, comm: Comm, *, path: str = "auto", pack_bytes: int = 1 << 20) -> BufferArrays:
@@ -246,7 +259,7 @@ class BufferArrays:
         name = path.encode(errors="backslashreplace")
         # 0 is C's default: nobody means it here.
         check(library, library.hakobi_buffer_arrays_get(comm._handle, name, pack_bytes or -1, handle))
-        return cls(handle)
+        return cls(handle, path)
 
     def make(self) -> BufferArray:
         """An empty list. Local."""

@@ -26,7 +26,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hakobi._capi import AttributeC, FieldReadC, InputAxisC, InputFieldC, InputMeshC, MeshPartC
-from hakobi._library import MAX_DIMS, TYPES, check, load
+from hakobi._library import MAX_DIMS, TYPES, check, load, shown
 from hakobi.attributes import Attribute, attribute_of_c, text_for_c
 from hakobi.errors import HakobiError, InputError
 from hakobi.mesh import InputMesh, MeshPart, input_mesh_of_c, mesh_part_of_c
@@ -70,6 +70,12 @@ class Input:
         self.time_units: str = self._library.hakobi_input_time_units(handle).decode()
         #: CF's name; "standard" where the file names none, "" where times do not count from a date
         self.calendar: str = self._library.hakobi_input_calendar(handle).decode()
+
+    def __repr__(self) -> str:
+        if not self._handle:
+            return shown(self, f"{self._prefix}, closed")
+        numbers = f"step {self.steps[0]}" if len(self.steps) == 1 else f"steps {self.steps[0]} to {self.steps[-1]}"
+        return shown(self, f"{self._prefix}, {len(self.steps)} complete, {numbers}; fields {', '.join(self.fields)}")
 
     @classmethod
     def open(

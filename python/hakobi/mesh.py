@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hakobi._capi import FieldC, InputMeshC, MeshC, MeshPartC
-from hakobi._library import TYPES
+from hakobi._library import TYPES, shown
 from hakobi.attributes import text_for_c
 from hakobi.errors import InputError
 
@@ -121,7 +121,7 @@ class InputMesh:
     has_ghosts: bool  #: some cells are copies of others
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class MeshPart:
     """A rank's share of a mesh that was read: whole pieces, which together are numbered from 0.
 
@@ -138,6 +138,9 @@ class MeshPart:
     offsets: npt.NDArray[np.int64]  #: one more than there are cells, from 0
     types: npt.NDArray[np.uint8]  #: VTK's
     ghosts: npt.NDArray[np.uint8] | None  #: one a cell where the mesh has them
+
+    def __repr__(self) -> str:
+        return shown(self, f"{len(self.points)} points and {self.types.size} cells, from cell {self.first_cell}")
 
 
 def input_mesh_of_c(mesh: InputMeshC) -> InputMesh:

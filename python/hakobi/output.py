@@ -29,7 +29,7 @@ import numpy.typing as npt
 
 from hakobi import _library
 from hakobi._capi import BlockC, FieldC, OutputTimesC
-from hakobi._library import TYPES, check, load
+from hakobi._library import TYPES, check, load, shown
 from hakobi.attributes import AttributeLike, attribute_for_c, attributes_for_c, fill_value_for_c, text_for_c
 from hakobi.errors import InputError
 from hakobi.mesh import field_for_c, mesh_for_c, points_for_c
@@ -68,6 +68,9 @@ class Comm:
             fortran_comm = comm if isinstance(comm, int) else comm.py2f()
             check(library, library.hakobi_comm_duplicate_f(fortran_comm, handle))
         return cls(handle)
+
+    def __repr__(self) -> str:
+        return shown(self, f"rank {self.rank} of {self.size}{'' if self._handle else ', freed'}")
 
     @property
     def handle(self) -> int:
@@ -115,6 +118,11 @@ class Axis:
     standard_name: str = ""
     attributes: Mapping[str, AttributeLike] = field(default_factory=dict)
 
+    def __repr__(self) -> str:
+        num = len(self.values)
+        span = f": {self.values[0]:g} to {self.values[-1]:g}" if num else ""
+        return shown(self, f"{self.name}, {num} values in {self.units!r}{span}")
+
 
 @dataclass(frozen=True)
 class OutputTimes:
@@ -124,7 +132,7 @@ class OutputTimes:
     values_s: float
     finish_s: float
     gather_s: float
-    hidden_s: float  #: storing this rank's values in the background; not part of any call
+    hidden_s: float  #: storing this rank's values while the program goes on; not part of any call
     run_s: float  #: from create to close
     bytes: int
     encode_s: float = 0.0
@@ -190,14 +198,19 @@ class Output:
     communication, since other ranks may not have raised.
     """
 
-    def __init__(self, handle: ctypes.c_void_p) -> None:
+    def __init__(self, handle: ctypes.c_void_p, prefix: str) -> None:
         self._library = load()
         self._handle = handle
+        self._prefix = prefix
         self._lent: list[npt.NDArray[Any]] = []  # the open step's arrays: alive until end_step returns
         self._mesh_counts = (0, 0)  # this rank's points and cells
         self._is_open = False  # between begin_step and end_step
         self._last_times: OutputTimes | None = None  # these: what close has left
         self._last_method = self._last_explanation = ""
+
+    def __repr__(self) -> str:
+        state = "a step is open" if self._is_open else "open" if self._handle else "closed"
+        return shown(self, f"{self._prefix}, {self.method}, {state}")
 
     @classmethod
     def create(
@@ -283,7 +296,7 @@ class Output:
             check(library, library.hakobi_output_create(comm._handle, path, options, handle))
         finally:
             library.hakobi_options_free(options)
-        return cls(handle)
+        return cls(handle, fspath(prefix))
 
     def begin_step(self, time: float) -> None:
         """Opens the next step at model time `time`, in time_units. Every rank calls it; it does not communicate."""

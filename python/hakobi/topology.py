@@ -13,12 +13,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from hakobi._capi import TrafficC
-from hakobi._library import check, load
+from hakobi._library import check, load, shown
 from hakobi.errors import InputError
 from hakobi.output import Comm
+from hakobi.words import count_text
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Reordering:
     """The rank at each position of a grid, in C order, and its effect on one exchange of all faces.
 
@@ -28,6 +29,9 @@ class Reordering:
     between_nodes_before: int
     between_nodes_after: int
     total: int
+
+    def __repr__(self) -> str:
+        return shown(self, f"{len(self.rank_at)} ranks, {self.text()}")
 
     def text(self) -> str:
         """
@@ -47,6 +51,9 @@ class Topology:
         self._handle = handle
         self.num_ranks: int = self._library.hakobi_topology_num_ranks(handle)
         self.num_nodes: int = self._library.hakobi_topology_num_nodes(handle)
+
+    def __repr__(self) -> str:
+        return shown(self, f"{count_text(self.num_ranks, 'rank')} on {count_text(self.num_nodes, 'node')}")
 
     @classmethod
     def discover(cls, comm: Comm) -> Topology:

@@ -14,9 +14,10 @@ import numpy as np
 import numpy.typing as npt
 
 from hakobi._capi import FieldInfoC
-from hakobi._library import check, load
+from hakobi._library import check, load, shown
 from hakobi.attributes import text_for_c
 from hakobi.errors import InputError
+from hakobi.words import bytes_text, count_text
 
 if TYPE_CHECKING:
     import xarray
@@ -53,7 +54,7 @@ def text_of(values: Values) -> str:
     return ",".join(f"{keyword}={_value_text(value)}" for keyword, value in values.items())
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Field:
     """One field of a listing: where it is and what it is called.
 
@@ -74,6 +75,9 @@ class Field:
     def __str__(self) -> str:
         return self.line
 
+    def __repr__(self) -> str:
+        return shown(self, f"{self.line}, {self.form or 'bytes'}, {bytes_text(self.length)}")
+
 
 class Listing(Sequence[Field]):
     """The fields that a request selected when it was asked. Fields are made as they are looked at."""
@@ -81,6 +85,9 @@ class Listing(Sequence[Field]):
     def __init__(self, store: Store, handle: c_void_p) -> None:
         self._store, self._handle, self._library = store, handle, store._library
         self._size: int = self._library.hakobi_listing_size(handle)
+
+    def __repr__(self) -> str:
+        return shown(self, f"{count_text(self._size, 'field')} of {self._store.path}")
 
     def __del__(self) -> None:
         handle, self._handle = self._handle, c_void_p()
@@ -160,6 +167,9 @@ class Store:
             self._library,
             self._library.hakobi_store_open(encoded, text_for_c("an option", ",".join(texts)), self._handle),
         )
+
+    def __repr__(self) -> str:
+        return shown(self, self.path)
 
     def archive(self, key: Values, data: Any, form: str | None = None) -> None:
         """Takes a field: bytes, or an array, whose type and shape are kept as its form. It shows after `flush`.

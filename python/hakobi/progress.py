@@ -7,11 +7,14 @@ the other are one line now and then.
 
 from __future__ import annotations
 
+import subprocess
 import sys
 import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
 
 #: Seconds that a user waits without being told why.
 SILENT_S = 3.0
@@ -73,6 +76,17 @@ def _counting(text: str, expected_s: float | None) -> Iterator[None]:
         counter.join()
         sys.stderr.write("\r\033[K")
         sys.stderr.flush()
+
+
+def run_program(text: str, command: list[str | Path], **options: Any) -> int:
+    """Runs a program that says little, and at its end, within a phase. Returns its exit status. `options` go to
+    subprocess.run."""
+    with phase(text):
+        done = subprocess.run(command, check=False, capture_output=True, **options)
+    for stream, told in ((sys.stdout, done.stdout), (sys.stderr, done.stderr)):
+        stream.write((told or b"").decode(errors="replace"))
+        stream.flush()
+    return int(done.returncode)
 
 
 def say(text: str) -> None:

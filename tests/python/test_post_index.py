@@ -16,6 +16,7 @@ import h5py
 import numpy as np
 import pytest
 
+from hakobi import progress
 from hakobi.errors import FormatError
 from hakobi.post import indexing, reduction
 from hakobi.post.catalogue import Catalogue
@@ -206,7 +207,7 @@ def test_the_work_ends_with_the_command_and_is_gone_on_with(tmp_path: Path, numb
     process.send_signal(number)
     _, told = process.communicate(timeout=10)  # not when all that was begun is done
     if number != signal.SIGKILL:
-        assert (process.returncode, told) == (2, "hakobi index: interrupted\n")
+        assert (process.returncode, told.splitlines()[-1]) == (130, "hakobi index: interrupted")
     left = journal.read_bytes()
     assert not path_of(tmp_path / "a.nc").exists()
     process = start("index", tmp_path / "a.nc", "--threads", 2, "--memory", 64)
@@ -247,6 +248,59 @@ def test_an_interrupted_run_is_gone_on_with(tmp_path: Path, monkeypatch: pytest.
         expected = coarse(values.astype(float), number)
         np.testing.assert_allclose(read_level(Overview(path_of(path)), "eta", number), expected, atol=5e-3)
     assert sorted(p.name for p in tmp_path.iterdir()) == ["a.nc", "a.nc.overview.zip"]
+
+
+def test_what_a_run_has_left_goes_when_the_overview_is_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(indexing, "_SMALL_BYTES", 0)
+    path = write_step(tmp_path / "a.nc", {"eta": wave((40, 50))})
+    assert indexing.make_overview(path).state == "made"
+    for rest in ("part", "journal"):
+        (tmp_path / f".a.nc.overview.zip.{rest}").write_bytes(b"of a run that was killed")
+    assert indexing.make_overview(path).state == "kept"
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["a.nc", "a.nc.overview.zip"]
+
+
+@pytest.mark.parametrize(
+    ("error", "small_bytes", "left"),
+    [(FormatError("torn"), 0, 0), (FormatError("torn"), 1 << 30, 0), (KeyboardInterrupt(), 1 << 30, 0),
+     (KeyboardInterrupt(), 0, 1)],
+)  # fmt: skip
+def test_nothing_is_left_that_no_run_goes_on_with(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: BaseException, small_bytes: int, left: int
+) -> None:
+    monkeypatch.setattr(indexing, "_SMALL_BYTES", small_bytes)
+    path = write_step(tmp_path / "a.nc", {"eta": wave((64, 64, 64))}, chunks=(1, 10, 64, 64))
+
+    def fail(*_: object) -> Array:
+        raise error
+
+    monkeypatch.setattr(indexing.Step, "read", fail)
+    if isinstance(error, FormatError):
+        assert indexing.make_overview(path).reason == "torn"
+    else:
+        with pytest.raises(KeyboardInterrupt):
+            indexing.make_overview(path)
+    assert len([p for p in tmp_path.iterdir() if p.name.startswith(".")]) == left
+
+
+def test_only_the_named_series_gets_overviews(hakobi: Command, tmp_path: Path) -> None:
+    (tmp_path / "run").mkdir()  # of logs: a series beside it has its name
+    (tmp_path / "run" / "log.txt").touch()
+    for name in ("run_0", "run_1", "run_rotor_0", "runs_0", "other"):
+        write_step(tmp_path / f"{name}.nc", {"eta": wave((40, 50))})
+    assert hakobi("index", tmp_path / "run").stdout.startswith("2 overviews made")
+    assert sorted(p.name for p in tmp_path.glob("*.zip")) == ["run_0.nc.overview.zip", "run_1.nc.overview.zip"]
+
+
+def test_progress_is_told_while_overviews_are_made(
+    hakobi: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(progress, "SILENT_S", 0.0)
+    for number in range(3):
+        write_step(tmp_path / f"run_{number}.nc", {"eta": wave((40, 50))})
+    told = hakobi("index", tmp_path).stderr.splitlines()
+    assert told[0].startswith("0 of 3 overviews done: run_0.nc")
+    assert told[2].startswith("2 of 3 overviews done: run_2.nc, about ")
 
 
 def test_an_overview_belongs_to_its_steps_content(tmp_path: Path) -> None:

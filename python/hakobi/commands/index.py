@@ -23,11 +23,14 @@ import click
 def command(path: Path, threads: int | None, memory: int) -> int:
     """Make overviews of all steps at PATH.
 
-    PATH is a folder, a file, or the prefix of a series. Each step file gets one file beside it, <step>.overview.zip,
-    with means over 2, 4, 8 and 16 cells. Existing overviews are kept; an interrupted run is continued.
+    PATH is a folder (its results, and those of the folders in it), a file, or the prefix of one series. Each step file
+    gets one file beside it, <step>.overview.zip, with means over 2, 4, 8 and 16 cells. Existing overviews are kept; an
+    interrupted run is continued.
     """
     from hakobi.post.catalogue import Catalogue
     from hakobi.post.indexing import make_overviews
+    from hakobi.progress import phase
+    from hakobi.words import count_text
 
     series = Catalogue(path).series.values()
     paths = [
@@ -36,7 +39,12 @@ def command(path: Path, threads: int | None, memory: int) -> int:
     begin = time.monotonic()
     counts = {"made": 0, "kept": 0, "failed": 0}
     read = written = 0
-    for outcome in make_overviews(paths, threads or len(os.sched_getaffinity(0)), memory << 20):
+    outcomes = make_overviews(paths, threads or len(os.sched_getaffinity(0)), memory << 20)
+    for number, next_path in enumerate(paths):
+        passed_s = time.monotonic() - begin
+        left_s = passed_s / number * (len(paths) - number) if number else None
+        with phase(f"{number} of {count_text(len(paths), 'overview')} done: {next_path.name}", left_s):
+            outcome = next(outcomes)
         counts[outcome.state] += 1
         if outcome.state == "failed":
             sys.stderr.write(f"hakobi index: {outcome.reason}\n")

@@ -120,8 +120,17 @@ class Catalogue:
         self.series: dict[str, Series] = {}
         self._archives: dict[Path, Archive] = {}
         self.scan()
+        if self._only is None and not self.series:
+            self._take_the_series_beside(path)
         if self._only is not None and not self.series:
             raise InputError(f"{path}: there is no such file, nor steps {path.name}_….nc", code="not_found")
+
+    def _take_the_series_beside(self, path: Path) -> None:
+        """Of a folder without results that has a series' prefix for its name, as one of logs beside `run_000000.nc`."""
+        self.root, self._only = path.parent.resolve(), path.name
+        self.scan()
+        if not self.series:
+            self.root, self._only = path.resolve(), None
 
     def scan(self) -> list[Series]:
         """Looks again; returns the series that are new or have other steps than before."""

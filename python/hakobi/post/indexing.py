@@ -162,12 +162,21 @@ class _Call:
         return 0
 
 
+def _rests_of(final: Path) -> tuple[Path, Path]:
+    """Where an overview is until it is whole, and the journal of a long run."""
+    return final.with_name(f".{final.name}.part"), final.with_name(f".{final.name}.journal")
+
+
+def _remove_rests(final: Path) -> None:
+    for path in _rests_of(final):
+        path.unlink(missing_ok=True)
+
+
 def _write(step: Step, unit_bytes: int, threads: int, stop: c_int) -> int:
     """Makes a step's overview and returns its size. Raises HakobiError, OSError; what is left is gone on with by the
     next run."""
     final = path_of(step.path)
-    part = final.with_name(f".{final.name}.part")
-    journal = final.with_name(f".{final.name}.journal")
+    part, journal = _rests_of(final)
     fd = os.open(part, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o666)
     try:
         try:
@@ -175,10 +184,17 @@ def _write(step: Step, unit_bytes: int, threads: int, stop: c_int) -> int:
         except BlockingIOError as error:
             raise StorageError(f"{part.name}: another `hakobi index` is at work on it") from error
         if final.exists() and _is_whole(final, step):
-            part.unlink(missing_ok=True)
+            _remove_rests(final)
             return final.stat().st_size
-        _Call(step).make(fd, unit_bytes, threads, str(journal) if step.num_bytes >= _SMALL_BYTES else "", stop)
+        is_small = step.num_bytes < _SMALL_BYTES
+        try:
+            _Call(step).make(fd, unit_bytes, threads, "" if is_small else str(journal), stop)
+        except BaseException as error:
+            if is_small or isinstance(error, FormatError):  # of which nothing is gone on with
+                _remove_rests(final)
+            raise
         if not step.is_current():
+            _remove_rests(final)
             raise FormatError(f"{step.path.name} changed while it was read")
         os.fsync(fd)
         size = os.fstat(fd).st_size
@@ -212,6 +228,7 @@ def make_overview(path: Path, unit_bytes: int = 128 << 20, threads: int = 1, sto
                 return Outcome(path, "failed", num_bytes, reason=f"{path.name} has no field in 2-D or 3-D")
             final = path_of(path)
             if final.exists() and _is_whole(final, step):
+                _remove_rests(final)
                 return Outcome(path, "kept", num_bytes, final.stat().st_size)
             return Outcome(
                 path, "made", num_bytes, _write(step, unit_bytes, threads, c_int() if stop is None else stop)

@@ -13,7 +13,8 @@ What a subcommand's module keeps to:
     `main` prints it to stderr as `hakobi <words>: <line>` and exits with status 2, without a traceback. OSError gets
     the same treatment, so that a plain `open` needs no wrapping.
  4. Exit status 1 is for "it ran, and what it found is bad" (results differ, a check failed): `raise SystemExit(1)`
-    after saying so. Ctrl-C reaches the module as KeyboardInterrupt; one that is let through ends with status 2.
+    after saying so. Ctrl-C, and SIGTERM, reach the module as KeyboardInterrupt; one that is let through ends with
+    status 130, as a module returns that has caught it.
  5. Results go to stdout through hakobi.table; progress and warnings go to stderr.
 
 Services for it: programs (find built executables), launch (mpiexec), records (JSON lines), conditions (what was this
@@ -44,6 +45,7 @@ COMMANDS: dict[str, str] = {
     "bench replay": "hakobi.commands.bench_replay",
     "bench store": "hakobi.commands.bench_store",
     "compare": "hakobi.commands.compare",
+    "completion": "hakobi.commands.completion",
     "demo": "hakobi.commands.demo",
     "doctor": "hakobi.commands.doctor",
     "gather": "hakobi.commands.gather",
@@ -111,9 +113,21 @@ class _Group(click.Group):
             return _Group(prefix=words + " ", name=cmd_name, help=GROUPS.get(cmd_name))
         return None
 
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """As click does, with whole sentences: a line that is too long goes on in the next."""
+        rows = []
+        for name in self.list_commands(ctx):
+            command = self.get_command(ctx, name)
+            assert command is not None
+            rows.append((name, command.get_short_help_str(limit=1000)))
+        with formatter.section("Commands"):
+            formatter.write_dl(rows)
+
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
+        if ctx.resilient_parsing:  # a shell completes what is typed so far
+            return super().resolve_command(ctx, args)
         if args and not args[0].startswith("-") and args[0] not in self.list_commands(ctx):
             raise unknown_name("command", args[0], self.list_commands(ctx))
         return super().resolve_command(ctx, args)
@@ -158,13 +172,22 @@ def _words_of(arguments: list[str]) -> str:
     return " ".join(["hakobi", *words])
 
 
-def _fail(arguments: list[str], text: str) -> int:
+#: What a shell gives for a command that Ctrl-C has ended.
+INTERRUPTED = 130
+
+
+def _fail(arguments: list[str], text: str, status: int = 2) -> int:
     sys.stderr.write(f"{_words_of(arguments)}: {' '.join(text.split())}\n")
-    return 2
+    return status
 
 
 def run(arguments: list[str]) -> int:
     """Runs the command with `arguments` and returns its exit status. What a user can cause ends in one line."""
+    status = _run(arguments)
+    return status if status >= 0 else 128 - status  # a program that a signal has ended
+
+
+def _run(arguments: list[str]) -> int:
     root = make_root()
     if "_HAKOBI_COMPLETE" in os.environ:  # a shell asks for completions
         root.main(prog_name="hakobi")
@@ -178,11 +201,11 @@ def run(arguments: list[str]) -> int:
         click.echo(error.format_message(), err=True)
         return 2
     except click.exceptions.Abort:
-        return _fail(arguments, "interrupted")
+        return _fail(arguments, "interrupted", INTERRUPTED)
     except click.ClickException as error:
         return _fail(arguments, error.format_message())
     except HakobiError as error:
-        return _fail(arguments, str(error))
+        return _fail(arguments, str(error), INTERRUPTED if error.code == "interrupted" else 2)
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 2
@@ -194,7 +217,7 @@ def run(arguments: list[str]) -> int:
         where = f"{error.filename}: " if error.filename else ""
         return _fail(arguments, f"{where}{error.strerror or error}")
     except KeyboardInterrupt:
-        return _fail(arguments, "interrupted")
+        return _fail(arguments, "interrupted", INTERRUPTED)
     except SystemExit as stop:
         if isinstance(stop.code, str):
             return _fail(arguments, stop.code)

@@ -1,15 +1,29 @@
-// hakobi-store: what `hakobi store …` runs. No MPI is started. Exit status: 0; 1 what was looked at is not in order; 2 an error.
+// hakobi-store: what `hakobi store …` runs, under that name. No MPI is started. Exit status: 0; 1 what was looked at is not in order;
+// 2 an error.
 #include <CLI/CLI.hpp>
+#include <cerrno>
 #include <cstdio>
 #include <hakobi/error.hpp>
 #include <string>
 
 #include "store/commands.hpp"
 
+namespace {
+
+/// What the user has typed: "hakobi store put", or "hakobi-store put".
+std::string words_of(int argc, char** argv) {
+    const std::string name = program_invocation_short_name;
+    return argc > 1 && argv[1][0] != '-' ? name + " " + argv[1] : name;
+}
+
+}  // namespace
+
 int main(int argc, char** argv) {
     constexpr int bad_input = 2;
-    CLI::App app("Works on a field store: a folder of fields that are found by meaning.", "hakobi-store");
+    CLI::App app("Works on a field store: a folder of fields that are found by meaning.",
+                 program_invocation_short_name);
     app.require_subcommand(1);
+    const std::string words = words_of(argc, argv);
     int exit_status = 0;
     hakobi::store::add_reading_commands(app);
     hakobi::store::add_maintenance_commands(app, exit_status);
@@ -20,14 +34,14 @@ int main(int argc, char** argv) {
     } catch (const CLI::CallForHelp& help) {
         return app.exit(help);
     } catch (const CLI::ParseError& error) {
-        std::fprintf(stderr, "hakobi-store: %s\n", error.what());
+        std::fprintf(stderr, "%s: %s\n", words.c_str(), error.what());
         return bad_input;
     } catch (const hakobi::Error& error) {
         std::fflush(stdout);
-        std::fprintf(stderr, "hakobi-store: %s\n", error.what());
+        std::fprintf(stderr, "%s: %s\n", words.c_str(), error.what());
         return bad_input;
     } catch (const std::exception& error) {
-        std::fprintf(stderr, "hakobi-store: %s\n", error.what());
+        std::fprintf(stderr, "%s: %s\n", words.c_str(), error.what());
         return bad_input;
     }
 }

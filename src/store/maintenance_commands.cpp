@@ -8,6 +8,7 @@
 #include <shared_mutex>
 #include <thread>
 
+#include "overview/statistics.hpp"
 #include "store/commands.hpp"
 #include "store/listing.hpp"
 #include "store/maintenance.hpp"
@@ -22,7 +23,7 @@ constexpr int not_in_order = 1;
 struct Arguments : CommandArguments {
     std::string schema, key, file, target, form, keep_in;
     bool is_deep = false, is_removed = false, is_sure = false, is_replaced_only = false, also_damaged = false;
-    bool from_beginning = false;
+    bool from_beginning = false, is_json = false;
     double interval_s = 0.2, timeout_s = 0;
     std::int64_t num_fields = 0;
     int num_threads = 4;
@@ -161,37 +162,61 @@ int run_follow(const Arguments& arguments) {
     }
 }
 
+struct Sum {
+    std::int64_t num_fields = 0, num_bytes = 0, num_replaced = 0, replaced_bytes = 0;
+};
+using Sums = std::map<std::string, Sum>;
+
+/// By the dataset's keywords.
+Sums sums_of(const Listing& all) {
+    Sums datasets;
+    const Catalogue& catalogue = *all.impl().catalogue;
+    const std::shared_lock lock(catalogue.mutex);
+    std::vector<std::string> names(catalogue.groups.size());
+    for (std::size_t i = 0; i < names.size(); ++i) {
+        const GroupName& name = catalogue.groups[i]->name;
+        for (std::size_t k = 0; k < name.keywords[dataset_level].size(); ++k) {
+            if (name.values[dataset_level][k].empty()) continue;
+            names[i] += (names[i].empty() ? "" : ",") + name.keywords[dataset_level][k].name + "=" +
+                        name.values[dataset_level][k];
+        }
+    }
+    for (std::size_t i = 0; i < all.impl().rows.size(); ++i) {
+        const RowReference reference = all.impl().rows[i];
+        const std::int64_t length = catalogue.groups[reference.group]->rows.lengths[reference.row];
+        Sum& sum = datasets[names[reference.group]];
+        const bool is_replaced = all.impl().is_replaced[i];
+        (is_replaced ? sum.num_replaced : sum.num_fields) += 1;
+        (is_replaced ? sum.replaced_bytes : sum.num_bytes) += length;
+    }
+    return datasets;
+}
+
+/// JSON lines, one for a dataset.
+int print_stats_as_json(const Sums& datasets) {
+    for (const auto& [name, sum] : datasets) {
+        std::printf(
+            R"({"dataset": %s, "fields": %lld, "bytes": %lld, "replaced": %lld, "replaced_bytes": %lld})"
+            "\n",
+            overview::json(name).c_str(), whole(sum.num_fields), whole(sum.num_bytes),
+            whole(sum.num_replaced), whole(sum.replaced_bytes));
+    }
+    return 0;
+}
+
 int run_stats(const Arguments& arguments) {
     const Folder folder = Folder::open(arguments.path, "");
     const Store store = Store::open(arguments.path);
     const Listing all = store.list(arguments.text(), {.with_replaced = true});
     print_warnings(store);
-    struct Sum {
-        std::int64_t num_fields = 0, num_bytes = 0, num_replaced = 0, replaced_bytes = 0;
-    };
-    std::map<std::string, Sum> datasets;
+    const Sums datasets = sums_of(all);
+    if (arguments.is_json) return print_stats_as_json(datasets);
     Sum total;
-    {
-        const Catalogue& catalogue = *all.impl().catalogue;
-        const std::shared_lock lock(catalogue.mutex);
-        std::vector<std::string> names(catalogue.groups.size());
-        for (std::size_t i = 0; i < names.size(); ++i) {
-            const GroupName& name = catalogue.groups[i]->name;
-            for (std::size_t k = 0; k < name.keywords[dataset_level].size(); ++k) {
-                if (name.values[dataset_level][k].empty()) continue;
-                names[i] += (names[i].empty() ? "" : ",") + name.keywords[dataset_level][k].name + "=" +
-                            name.values[dataset_level][k];
-            }
-        }
-        for (std::size_t i = 0; i < all.impl().rows.size(); ++i) {
-            const RowReference reference = all.impl().rows[i];
-            const std::int64_t length = catalogue.groups[reference.group]->rows.lengths[reference.row];
-            for (Sum* sum : {&datasets[names[reference.group]], &total}) {
-                const bool is_replaced = all.impl().is_replaced[i];
-                (is_replaced ? sum->num_replaced : sum->num_fields) += 1;
-                (is_replaced ? sum->replaced_bytes : sum->num_bytes) += length;
-            }
-        }
+    for (const auto& [name, sum] : datasets) {
+        total.num_fields += sum.num_fields;
+        total.num_bytes += sum.num_bytes;
+        total.num_replaced += sum.num_replaced;
+        total.replaced_bytes += sum.replaced_bytes;
     }
     const auto print = [](const char* name, const Sum& sum) {
         std::printf("%12lld  %10s  %10lld  %10s  %s\n", whole(sum.num_fields),
@@ -246,7 +271,8 @@ void add_maintenance_commands(CLI::App& app, int& exit_status) {
     put->add_option("FILE", shared->file, "the file")->required();
     put->add_option("--form", shared->form, "what the bytes are: grib, float64[180,360], …");
 
-    add("stats", "Print how many fields there are, and the space that they take.", true, run_stats);
+    add("stats", "Print how many fields there are, and the space that they take.", true, run_stats)
+        ->add_flag("--json", shared->is_json, "JSON lines, one for a dataset");
 
     CLI::App* follow = add("follow", "Print fields as they are flushed.", true, run_follow);
     follow->add_flag("--from-beginning", shared->from_beginning, "first those that are there already");

@@ -1,5 +1,6 @@
 #include <unistd.h>
 
+#include <cerrno>
 #include <cstdio>
 #include <filesystem>
 #include <memory>
@@ -132,7 +133,7 @@ std::string CommandArguments::text() const {
 
 void print_warnings(const Store& store) {
     for (const std::string& warning : store.warnings()) {
-        std::fprintf(stderr, "hakobi-store: warning: %s\n", warning.c_str());
+        std::fprintf(stderr, "%s: warning: %s\n", program_invocation_short_name, warning.c_str());
     }
 }
 

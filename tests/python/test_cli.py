@@ -1,13 +1,16 @@
 from __future__ import annotations
 
+import os
+import signal
 import subprocess
 import sys
 from collections.abc import Callable
+from pathlib import Path
 
 import click
 import pytest
 
-from hakobi import cli
+from hakobi import cli, programs, progress
 from hakobi.errors import HakobiError
 from running import Result
 
@@ -52,17 +55,18 @@ def test_a_mistake_is_one_line_and_status_2(hakobi: Command, arguments: list[str
 
 
 @pytest.mark.parametrize(
-    ("error", "text"),
+    ("error", "text", "status"),
     [
-        (HakobiError("two\n  lines"), "two lines"),
-        (FileNotFoundError(2, "No such file or directory", "a.nc"), "a.nc: No such file or directory"),
-        (KeyboardInterrupt(), "interrupted"),
-        (click.Abort(), "interrupted"),
-        (SystemExit("no good"), "no good"),
+        (HakobiError("two\n  lines"), "two lines", 2),
+        (HakobiError("nothing is done", code="interrupted"), "nothing is done", 130),
+        (FileNotFoundError(2, "No such file or directory", "a.nc"), "a.nc: No such file or directory", 2),
+        (KeyboardInterrupt(), "interrupted", 130),
+        (click.Abort(), "interrupted", 130),
+        (SystemExit("no good"), "no good", 2),
     ],
 )
 def test_what_a_command_raises_is_one_line(
-    hakobi: Command, monkeypatch: pytest.MonkeyPatch, error: BaseException, text: str
+    hakobi: Command, monkeypatch: pytest.MonkeyPatch, error: BaseException, text: str, status: int
 ) -> None:
     from hakobi.commands import gather
 
@@ -71,8 +75,49 @@ def test_what_a_command_raises_is_one_line(
 
     monkeypatch.setattr(gather.programs, "find", fail)
     result = hakobi("gather", "x")
-    assert result.status == 2
+    assert result.status == status
     assert result.line() == f"hakobi gather: {text}"
+
+
+def test_a_program_that_a_signal_ended_has_the_shells_status(hakobi: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    from hakobi.commands import gather
+
+    ended = subprocess.CompletedProcess([], -signal.SIGINT)
+    monkeypatch.setattr(gather.programs, "find", lambda name: programs.Program(Path(name), "openmpi"))
+    monkeypatch.setattr(progress.subprocess, "run", lambda *_, **__: ended)
+    assert hakobi("gather", "x").status == 130
+
+
+@pytest.mark.parametrize("words", ["", *cli.GROUPS])
+def test_a_groups_help_cuts_no_sentence(hakobi: Command, words: str) -> None:
+    result = hakobi(*words.split(), "--help")
+    assert "..." not in result.stdout.replace("[ARGS]...", "")
+    assert max(map(len, result.stdout.splitlines())) <= 110
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_completion_prints_what_the_shell_evaluates(hakobi: Command, shell: str) -> None:
+    result = hakobi("completion", shell)
+    assert result.status == 0
+    assert f"_HAKOBI_COMPLETE={shell}_complete" in result.stdout
+
+
+@pytest.mark.parametrize(
+    ("typed", "found"),
+    [("hakobi stu", "study"), ("hakobi study outp", "output-methods"), ("hakobi ls --va", "--values")],
+)
+def test_words_are_completed(typed: str, found: str) -> None:
+    words = {"COMP_WORDS": typed, "COMP_CWORD": str(len(typed.split()) - 1), "_HAKOBI_COMPLETE": "bash_complete"}
+    command = [sys.executable, "-m", "hakobi"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, env={**os.environ, **words})
+    assert done.stdout.splitlines() == [f"plain,{found}"], done.stderr
+
+
+def test_what_is_no_command_is_completed_by_nothing() -> None:
+    words = {"COMP_WORDS": "hakobi nothing x", "COMP_CWORD": "2", "_HAKOBI_COMPLETE": "bash_complete"}
+    command = [sys.executable, "-m", "hakobi"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, env={**os.environ, **words})
+    assert (done.stdout.strip(), done.stderr) == ("", "")
 
 
 def test_a_bug_keeps_its_traceback(hakobi: Command, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -237,7 +237,7 @@ def test_an_interrupted_study_is_reported_and_taken_up(log: Path, tmp_path: Path
         time.sleep(0.05)
     process.send_signal(signal.SIGINT)
     stdout, stderr = process.communicate(timeout=60)
-    assert process.returncode == 2, stderr
+    assert process.returncode == 130, stderr
     assert "interrupted after 3 of 12 runs" in stderr
     assert "no figure for" in (tmp_path / "s.html").read_text()
     assert "original" in stdout

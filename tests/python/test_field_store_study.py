@@ -160,7 +160,7 @@ def test_ctrl_c_prints_the_finished_runs(
         *("study", "field-store", "--ranks", "1", "--strides", "1", "--buffers", "4x64"),
         *("--storage", f"here={tmp_path}", "--repetitions", "2"),
     )
-    assert result.status == 2
+    assert result.status == 130
     assert "interrupted" in result.stderr.splitlines()[-1]
     assert shown in result.stdout
     assert bool(result.stdout) == (finished > 0)

@@ -100,6 +100,11 @@ def test_the_command_says_another_machine_and_exits_by_what_it_found(
     assert result.status == 1
     assert "another machine: host: alpha | beta" in result.stdout
     assert "4 of 4 measurements differ outside the spread" in result.stdout
+    told = hakobi("compare", a, b, "--json")
+    assert told.status == result.status
+    lines = [json.loads(line) for line in told.stdout.splitlines()]
+    assert lines
+    assert all(line["differs"] and line["a"]["median"] > 0 for line in lines)
     same = hakobi("compare", a, a)
     assert same.status == 0
     assert same.stdout.splitlines() == [f"{a} beside {a}", "0 of 4 measurements differ outside the spread"]

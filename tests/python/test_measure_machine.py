@@ -271,7 +271,7 @@ def test_what_was_found_before_ctrl_c_is_printed_and_kept(
 
     monkeypatch.setattr(probes, "storage", interrupted)
     result = hakobi("doctor", "--storage", tmp_path, "--json", tmp_path / "facts.jsonl")
-    assert result.status == 2
+    assert result.status == 130
     assert "memory copy" in result.stdout
     announced, said = result.stderr.splitlines()[-2:]
     assert announced == f"looking at storage {tmp_path}, where up to 1 GiB is written, read and removed, about 8 s"

@@ -160,4 +160,4 @@ def _run_suite(
         for verdict in found:
             records.append(json_file, verdict)
     table.show(regressions.table_of(found, rows, rounds))
-    return 2 if end.is_interrupted else 1 if any("error" in verdict for verdict in found) else 0
+    return 130 if end.is_interrupted else 1 if any("error" in verdict for verdict in found) else 0

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from hakobi.options import Number
+from hakobi.options import Number, json_option
+
+if TYPE_CHECKING:
+    from hakobi.measuring.comparing import Difference
 
 
 @click.command()
@@ -16,13 +20,14 @@ from hakobi.options import Number
 @click.option(
     "--least", type=Number(0, 10), default=0.10, show_default=True, help="Smallest relative difference to report."
 )
-def command(a: Path, b: Path, show_all: bool, least: float) -> int:
+@json_option("Print JSON lines, one for a measurement, instead; or append them to this file.")
+def command(a: Path, b: Path, show_all: bool, least: float, json_file: str | None) -> int:
     """Name the differences between two files of records (JSON lines).
 
     Reports only differences outside the spread of both. Exit status: 0 nothing differs, 1 something does, 2 nothing
     could be judged.
     """
-    from hakobi import records, table
+    from hakobi import options, records, table
     from hakobi.errors import InputError
     from hakobi.measuring import comparing
     from hakobi.words import count_text
@@ -32,6 +37,9 @@ def command(a: Path, b: Path, show_all: bool, least: float) -> int:
         reasons = "; ".join(outcome.unjudged()) or "they have no measurement in common"
         raise InputError(f"{a} and {b} cannot be compared: {reasons}")
     shown = outcome.pairs if show_all else outcome.differences()
+    if json_file is not None:
+        options.write_json(json_file, map(_record_of, shown))
+        return 1 if outcome.differences() else 0
     view = table.Table(f"{b} beside {a}", ["<measurement", "<verdict", "b/a", "a", "±", "b", "±"])
     for pair in sorted(shown, key=lambda pair: abs(pair.ratio - 1), reverse=True):
         verdict = "differs" if pair.differs else "within the spread"
@@ -60,3 +68,14 @@ def command(a: Path, b: Path, show_all: bool, least: float) -> int:
     else:
         click.echo("\n".join([view.title, *view.notes]))
     return 1 if found else 0
+
+
+def _record_of(pair: Difference) -> dict[str, Any]:
+    return {
+        "measurement": pair.label(),
+        "differs": pair.differs,
+        "ratio": pair.ratio,
+        "unit": pair.unit,
+        "a": {"median": pair.a.median, "spread": pair.a.spread},
+        "b": {"median": pair.b.median, "spread": pair.b.spread},
+    }

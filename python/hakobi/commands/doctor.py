@@ -122,7 +122,7 @@ def command(
     if folders and refused:
         raise StorageError("; ".join(refused))
     if stopped_at:
-        return 2
+        return 130
     lost = [_lost_bytes(folder, writers, pieces, launcher, json_file) for folder in folders if writers]
     return 1 if any(lost) else 0
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import subprocess
 from pathlib import Path
 
 import click
 
 from hakobi import programs
+from hakobi.progress import run_program
 
 
 @click.command()
@@ -19,4 +19,4 @@ def command(path: Path) -> int:
     incomplete ones, those beside a file that holds something else, and those of a run that goes on are left and named.
     Needs no MPI launcher.
     """
-    return subprocess.run([programs.find("hakobi-gather").path, path], check=False).returncode
+    return run_program(f"gathering the pieces in {path}", [programs.find("hakobi-gather").path, path])

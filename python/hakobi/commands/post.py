@@ -62,9 +62,13 @@ def command(
     """
     if picture is not None:
         from hakobi.post import picture as pictures
+        from hakobi.progress import phase
 
         low, high = limits or (None, None)
-        pictures.picture(path, picture, field=field, step=step or "last", cut=cut, low=low, high=high, colours=colours)
+        with phase(f"drawing {path}"):
+            pictures.picture(
+                path, picture, field=field, step=step or "last", cut=cut, low=low, high=high, colours=colours
+            )
         return 0
     if field or step or cut or limits or colours:
         raise InputError("--field, --step, --slice, --range and --colours are for --picture; a browser has its own")

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import subprocess
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import click
 
 from hakobi import programs
+from hakobi.progress import run_program
 
 #: Subcommand of hakobi-store -> its line in `hakobi store --help`.
 _HELP = {
@@ -26,11 +29,21 @@ _HELP = {
 }
 
 
+#: What may take long and says little until its end: what it is doing then.
+_COUNTED = {"check": "checking", "consolidate": "consolidating", "move": "moving", "recover": "recovering"}
+
+
+def run_as(program: Path, arguments: Sequence[str], **options: Any) -> subprocess.CompletedProcess[str]:
+    """Runs a store's program, which calls itself by the words that the user has typed."""
+    return subprocess.run(["hakobi store", *arguments], executable=program, check=False, text=True, **options)
+
+
 def _print_help(program: Path, name: str) -> int:
-    """The program's own, under the name that the user has typed."""
-    done = subprocess.run([program, name, "--help"], check=False, capture_output=True, text=True)
-    description, _, rest = done.stdout.partition("Usage: hakobi-store")
-    click.echo(f"Usage: hakobi store{rest.rstrip()}\n\n{description.rstrip()}")
+    """The program's own, its description where the other commands have theirs."""
+    done = run_as(program, [name, "--help"], capture_output=True)
+    description, _, rest = done.stdout.partition("Usage:")
+    usage, _, options = rest.partition("\n")
+    click.echo(f"Usage:{usage}\n\n  {description.strip()}\n{options.rstrip()}")
     return done.returncode
 
 
@@ -46,7 +59,10 @@ def _make(name: str, text: str) -> click.Command:
         program = programs.find("hakobi-store").path
         if {"--help", "-h"} & set(arguments):
             return _print_help(program, name)
-        return subprocess.run([program, name, *arguments], check=False).returncode
+        if name in _COUNTED:
+            words: list[str | Path] = ["hakobi store", name, *arguments]
+            return run_program(f"{_COUNTED[name]} {' '.join(arguments[:1])}", words, executable=program)
+        return run_as(program, [name, *arguments]).returncode
 
     return command
 

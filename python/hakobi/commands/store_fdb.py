@@ -9,14 +9,12 @@ _SETTINGS = {"ignore_unknown_options": True, "allow_interspersed_args": False}
 
 def _run(name: str, arguments: tuple[str, ...]) -> int:
     import os
-    import subprocess
 
     from hakobi import ecmwf, programs
+    from hakobi.commands.store import run_as
 
     program = programs.find("hakobi-store-fdb").path
-    return subprocess.run(
-        [program, name, *arguments], check=False, env={**os.environ, **ecmwf.environment()}
-    ).returncode
+    return run_as(program, [name, *arguments], env={**os.environ, **ecmwf.environment()}).returncode
 
 
 @click.command(context_settings=_SETTINGS)

@@ -87,7 +87,7 @@ class End:
             more = f" (and so did {count_text(len(self.gaps) - 1, 'other case')})" if len(self.gaps) > 1 else ""
             raise RunError(f"{name}: {gap.reason}{more}")
         if self.is_interrupted:
-            raise RunError("interrupted before the first run had ended")
+            raise RunError("interrupted before the first run had ended", code="interrupted")
         return self
 
     def warnings(self) -> list[str]:
@@ -105,8 +105,8 @@ class End:
         return [gap_text(name, gap) for name, gap in self.gaps.items()]
 
     def exit_status(self) -> int:
-        """0, or 2 where figures are missing that a user has not given up by a budget."""
-        return 2 if self.failure or self.is_interrupted or self.gaps else 0
+        """0, or 2 where figures are missing that a user has not given up by a budget; 130 after Ctrl-C."""
+        return 130 if self.is_interrupted else 2 if self.failure or self.gaps else 0
 
 
 def gap_text(name: str, gap: Gap) -> str:

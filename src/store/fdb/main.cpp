@@ -106,7 +106,7 @@ std::int64_t import_fields(const Options& options) {
 int run_all(int argc, char** argv) {
     Options options;
     CLI::App app{"Copies fields between a field store and ECMWF's FDB 5, and compares every one.",
-                 "hakobi-store-fdb"};
+                 program_invocation_short_name};
     app.require_subcommand(1);
     auto* out = app.add_subcommand("export", "from the store to FDB");
     auto* in = app.add_subcommand("import", "from FDB to the store");
@@ -137,10 +137,10 @@ int run_all(int argc, char** argv) {
             app.get_subcommands().empty() ? app.help().c_str() : app.get_subcommands()[0]->help().c_str(),
             stdout);
     } catch (const CLI::ParseError& error) {
-        std::fprintf(stderr, "hakobi-store-fdb: %s\n", error.what());
+        std::fprintf(stderr, "%s: %s\n", program_invocation_short_name, error.what());
         return 2;
     } catch (const Error& error) {
-        std::fprintf(stderr, "hakobi-store-fdb: %s\n", error.what());
+        std::fprintf(stderr, "%s: %s\n", program_invocation_short_name, error.what());
         return error.code() == ErrorCode::io || error.code() == ErrorCode::internal ? 1 : 2;
     }
     return 0;

@@ -347,6 +347,14 @@ def test_the_command_tells_what_it_did(hakobi: Command, tmp_path: Path) -> None:
     assert "no such file" in result.line()
 
 
+def test_a_runs_prefix_names_its_parts_where_no_series_has_it(tmp_path: Path) -> None:
+    for name in ("run_rotor_0.nc", "run_wall_0.nc", "running_0.nc"):
+        (tmp_path / name).touch()
+    assert sorted(s.key for s in Catalogue(tmp_path / "run").series.values()) == ["run_rotor_#.nc", "run_wall_#.nc"]
+    (tmp_path / "run_0.nc").touch()
+    assert [s.key for s in Catalogue(tmp_path / "run").series.values()] == ["run_#.nc"]
+
+
 def test_a_series_is_its_numbers(tmp_path: Path) -> None:
     for name in ("run_9.nc", "run_10.nc", "run_12.nc", "a_007.nc", "a_008.nc", "single.h5", ".hidden_1.nc"):
         (tmp_path / name).touch()

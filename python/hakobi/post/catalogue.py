@@ -110,6 +110,7 @@ class Catalogue:
     def __init__(self, path: Path) -> None:
         path = path.resolve() if path.is_file() else path.absolute()  # a link that was named is followed
         self._only: str | None = None
+        self._with_parts = False
         if path.is_dir():
             self.root = path.resolve()
         elif path.parent.is_dir():
@@ -122,6 +123,9 @@ class Catalogue:
         self.scan()
         if self._only is None and not self.series:
             self._take_the_series_beside(path)
+        if self._only is not None and not self.series:  # run_rotor, run_stator: parts of a run that was given `run`
+            self._with_parts = True
+            self.scan()
         if self._only is not None and not self.series:
             raise InputError(f"{path}: there is no such file, nor steps {path.name}_….nc", code="not_found")
 
@@ -180,7 +184,8 @@ class Catalogue:
         match = _NUMBERED.fullmatch(stem)
         prefix, digits = match.groups() if match else (stem, "")
         if self._only is not None and self._only not in (name, stem, prefix, prefix.rstrip("_-.")):
-            return
+            if not (self._with_parts and prefix.startswith(f"{self._only}_")):
+                return
         if self._only == name:
             prefix, digits = stem, ""
         # Numbers of one width are a series, and so are those without leading zeros that are wider.

@@ -19,7 +19,7 @@ from hakobi.post import indexing
 from hakobi.post.cache import Cache
 from hakobi.post.catalogue import identifier
 from hakobi_lab.slow_line import slow_line
-from posting import TOKEN, Client, decode_tile, served, wave, write_step
+from posting import TOKEN, Array, Client, decode_tile, served, wave, write_step
 from running import Result
 
 Command = Callable[..., Result]
@@ -114,6 +114,23 @@ def test_a_volume_has_eight_bits(client: Client) -> None:
     values = np.where(codes == 0, np.nan, low + (codes.astype(float) - 1) / 254 * (high - low))
     np.testing.assert_allclose(values, SOLID, atol=(high - low) / 500)
     assert client.get(f"{path}/9")[0] == 400
+
+
+def test_a_bent_volume_is_even_over_the_logarithm(client: Client) -> None:
+    version = client.json(f"/api/{series('solid_#.nc')}/0.0")["version"]
+    _, _, data = client.get(f"/bent-volume/{series('solid_#.nc')}/0.0/{version}/{identifier('p')}/0")
+    low, high = np.frombuffer(data, "<f8", 2)
+    codes = np.frombuffer(data, np.uint8, offset=32).reshape(SOLID.shape)
+    assert np.array_equal(codes == 0, np.isnan(SOLID))
+    unit = max(abs(low), abs(high)) / 1e6
+
+    def bent(values: Array) -> Array:
+        return np.sign(values) * np.log1p(np.abs(values) / unit)
+
+    ends = bent(np.array([low, high]))
+    found = ends[0] + (codes.astype(float) - 1) / 254 * (ends[1] - ends[0])
+    is_there = codes > 0
+    np.testing.assert_allclose(found[is_there], bent(SOLID.astype(float))[is_there], atol=(ends[1] - ends[0]) / 500)
 
 
 def test_answers_are_cached_for_ever_and_come_in_ranges(client: Client) -> None:

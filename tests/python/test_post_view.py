@@ -407,7 +407,40 @@ def test_logarithmic_colours_and_contours(page: Page, folder: Path) -> None:
     assert errors(page.browser) == []
     page.open("solid_#.nc", "step=0.0&scale=symlog")
     page.click("[data-view=volume]")
-    page.browser.wait("hakobi.now.look.scale === 'linear' && !document.querySelector('#scene').hidden")
+    page.browser.wait("hakobi.scene?.volume?.isBent && document.querySelector('#scene').dataset.complete === 'true'")
+    assert page.browser.run(VOLUME_COLOURS) > 100
+    for code in (1, 100, 255):
+        back = page.browser.run("const s = hakobi.scene; return 255 * s.scaled(s.valueOf(arguments[0]))", code)
+        assert back == pytest.approx(code)
+    assert errors(page.browser) == []
+
+
+ON_TOP = """
+const m = hakobi.mesh; m.drawNow();
+const { gl, frame } = m, [w, h] = [m.canvas.width, m.canvas.height], view = m.matrix(m.camera(), w, h);
+const p = [...arguments[0].map((v, d) => (v - frame.middle[d]) / frame.size), 1];
+const at = [0, 1, 2, 3].map((row) => p.reduce((sum, v, column) => sum + v * view[4 * column + row], 0));
+const found = new Uint8Array(4);
+gl.readPixels(Math.round((at[0] / at[3] + 1) / 2 * w), Math.round((at[1] / at[3] + 1) / 2 * h), 1, 1, gl.RGBA, gl.UNSIGNED_BYTE, found);
+return [...found.slice(0, 3)];
+"""
+
+
+@pytest.mark.parametrize("scale", ["log", "symlog", "linear"])
+def test_meshes_have_logarithmic_colours(page: Page, folder: Path, scale: str) -> None:
+    from hakobi.post.picture import colours_of
+
+    values = np.array([1.0, 10.0, 100.0, 1000.0])
+    write_mesh(folder / "steps_0.hdf", [block("hexahedra", (4, 1, 1))], None, {"p": values})
+    page.until_listed("steps_#.hdf")
+    page.open("steps_#.hdf", f"low=1&high=1000&range=held&map=grey&scale={scale}", drawn="mesh")
+    seen = np.array([page.browser.run(ON_TOP, [cell + 0.5, 0.5, 1]) for cell in range(4)], float)
+    curves = {"log": np.log, "linear": lambda v: v, "symlog": lambda v: np.log1p(v / 0.1)}
+    curve = curves[scale]
+    places = (curve(values) - curve(1.0)) / (curve(1000.0) - curve(1.0))
+    colours = colours_of("grey")[np.round(255 * places).astype(int)]
+    np.testing.assert_allclose(seen / seen[-1], colours / colours[-1], atol=0.03)  # the light is on all of them alike
+    assert errors(page.browser) == []
 
 
 #: Uses a control as a person does, and tells what the page said then; what opens dialogs and saves files is left out.

@@ -136,6 +136,9 @@ class Looker:
     def volume(self, place: Place, field: str, level: int) -> bytes:
         return zlib.compress(volumes.volume(*self._grid_field(place, field), level), 1)
 
+    def bent_volume(self, place: Place, field: str, level: int) -> bytes:
+        return zlib.compress(volumes.volume(*self._grid_field(place, field), level, is_bent=True), 1)
+
     def geometry(self, place: Place, shape: str, detail: int) -> bytes:
         opened = self._open(place)
         if opened.step.mesh is not None and not 0 <= place.time < opened.step.mesh.num_times:

@@ -10,7 +10,7 @@
     /tile/<series>/<step>/<version>/<field>/<level>/<axis>/<index>/<row>/<column>
     /difference/…/<other step>                the same, less another step's
     /exact-tile/… and /exact-difference/…     the same as float64, where colours need it
-    /volume/<series>/<step>/<version>/<field>/<level>
+    /volume/<series>/<step>/<version>/<field>/<level>      and /bent-volume/, by the logarithm
     /mesh/<series>/<step>/<version>/<shape>/<detail>            where a mesh's surface or cut is
     /mesh/<series>/<step>/<version>/<shape>/<detail>/<field>    a field's values on it
     /api/<series>/<step>/<field>/source?shape=…&detail=…&number=…   the mesh's point or cell behind one of them
@@ -95,6 +95,7 @@ class Server:
                 f"/exact-difference/{field}/{at}/{{other}}", self._binary("exact_difference", "field", "other", *plane)
             ),
             Route(f"/volume/{field}/{{level:int}}", self._binary("volume", "field", "level")),
+            Route(f"/bent-volume/{field}/{{level:int}}", self._binary("bent_volume", "field", "level")),
             Route(f"/mesh/{mesh}", self._binary("geometry", "shape", "detail")),
             Route(f"/mesh/{mesh}/{{field}}", self._binary("values", "field", "shape", "detail")),
         ]

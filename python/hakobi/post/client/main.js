@@ -182,7 +182,7 @@ function refit(isOther) {
   const map = NAMES.includes(state.map) ? state.map : isTwoSided ? 'swell' : 'tide';
   const kinds = now.field.axes.map((key) => now.step.axes[key].kind);
   const isSlice = !isMesh() && (state.view === 'plane' || now.field.shape.length === 2);
-  const scale = isSlice ? scaleFor(state.scale, low) : 'linear';
+  const scale = scaleFor(state.scale, low);
   now.look = { low, high, scale, hasContours: state.contours === 'true', map, isFlipped: state.flip === 'true', words: words(map, state.flip === 'true'), hasCoast: kinds.includes('lat') && kinds.includes('lon') };
   $('low').value = textWithin(low, high - low, 6);
   $('high').value = textWithin(high, high - low, 6);
@@ -190,7 +190,7 @@ function refit(isOther) {
   widen($('high'));
   $('map').value = map;
   $('scale').value = scale;
-  $('scale-box').hidden = $('contours-box').hidden = !isSlice;
+  $('contours-box').hidden = !isSlice;
   for (const choice of $('scale').options) choice.disabled = choice.value === 'log' && !(low > 0);
   showBar(now.look, now.field.units);
   drawPlane();

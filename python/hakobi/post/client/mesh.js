@@ -6,6 +6,7 @@ import { colours } from './colours.js';
 import { joinedPlanes } from './half.js';
 import { getBytes, getJson } from './net.js';
 import { compile, FOCAL, Orbit } from './orbit.js';
+import { SCALES, unitOf } from './scales.js';
 
 const VERTEX = `#version 300 es
 layout(location = 0) in vec3 position;
@@ -22,12 +23,22 @@ in float colour;
 uniform sampler2D colours;
 uniform vec3 eye, light;
 uniform float low, high, shading;
+uniform int scale;          // 0: even; 1: by the logarithm; 2: on both sides of zero (scales.js)
+uniform float gain, offset; // what makes of a code a value in parts of the larger end
+uniform float unit;         // in the same parts
 out vec4 result;
+float curve(float v) { return sign(v) * log(1.0 + abs(v) / unit); }
+float placed(float code) {
+  if (scale == 0) return (code - low) / (high - low);
+  vec3 v = vec3(code, low, high) * gain + offset;
+  if (scale == 1) return v.x > 0.0 ? (log(v.x) - log(v.y)) / (log(v.z) - log(v.y)) : 0.0;
+  return (curve(v.x) - curve(v.y)) / (curve(v.z) - curve(v.y));
+}
 void main() {
   vec3 way = normalize(place - eye);
   vec3 n = normalize(cross(dFdx(place), dFdy(place)) + 1e-12);
   if (dot(n, way) > 0.0) n = -n;
-  vec3 c = colour > 1e32 ? vec3(0.784, 0.769, 0.737) : texture(colours, vec2(clamp((colour - low) / (high - low), 0.0, 1.0) * 0.9961 + 0.00195, 0.5)).rgb;
+  vec3 c = colour > 1e32 ? vec3(0.784, 0.769, 0.737) : texture(colours, vec2(clamp(placed(colour), 0.0, 1.0) * 0.9961 + 0.00195, 0.5)).rgb;
   result = vec4(c * mix(1.0, 0.45 + 0.55 * max(0.0, dot(n, light)), shading), 1.0);
 }`;
 
@@ -256,6 +267,11 @@ export class MeshScene extends Orbit {
       const limit = (v) => Math.max(-1e30, Math.min(1e30, (v - drawn.offset) / drawn.scale));
       gl.uniform1f(at('low'), limit(look.low));
       gl.uniform1f(at('high'), limit(look.high));
+      const end = Math.max(Math.abs(look.low), Math.abs(look.high)) || 1;
+      gl.uniform1i(at('scale'), SCALES.indexOf(look.scale));
+      gl.uniform1f(at('gain'), drawn.scale / end);
+      gl.uniform1f(at('offset'), drawn.offset / end);
+      gl.uniform1f(at('unit'), unitOf(look) / end);
       gl.bindVertexArray(drawn.array);
       if (drawn.isOfCells) gl.drawArrays(gl.TRIANGLES, 0, drawn.count);
       else gl.drawElements(gl.TRIANGLES, drawn.count, gl.UNSIGNED_INT, 0);

@@ -5,7 +5,11 @@ import { ticks } from './numbers.js';
 export const SCALES = ['linear', 'log', 'symlog'];
 const DECADES = 4; // of a logarithm on both sides: within a ten-thousandth of the larger end it is even
 
-const curve = (value) => Math.sign(value) * Math.log1p(Math.abs(value));
+// A logarithm on both sides of zero.
+export const curve = (value) => Math.sign(value) * Math.log1p(Math.abs(value));
+
+// Where it begins to be a logarithm, for colours between two ends.
+export const unitOf = ({ low, high }) => Math.max(Math.abs(low), Math.abs(high)) / 10 ** DECADES;
 
 // The scale that a look has: a logarithm needs ends above zero.
 export const scaleFor = (name, low) => (name === 'log' && !(low > 0) ? 'linear' : SCALES.includes(name) ? name : 'linear');
@@ -17,7 +21,7 @@ export function placeOn({ scale, low, high }) {
     return (value) => (value > 0 ? (Math.log(value) - a) / (b - a) : -Infinity);
   }
   if (scale === 'symlog') {
-    const unit = Math.max(Math.abs(low), Math.abs(high)) / 10 ** DECADES;
+    const unit = unitOf({ low, high });
     const [a, b] = [curve(low / unit), curve(high / unit)];
     return (value) => (curve(value / unit) - a) / (b - a);
   }
@@ -32,7 +36,7 @@ export function ticksOn(look, wanted) {
   let found;
   if (scale === 'log') found = powers(low, high);
   else {
-    const unit = Math.max(Math.abs(low), Math.abs(high)) / 10 ** DECADES;
+    const unit = unitOf(look);
     found = [...(low < 0 ? powers(unit, -low).map((v) => -v).reverse() : []), ...(low <= 0 && high >= 0 ? [0] : []), ...(high > 0 ? powers(Math.max(unit, low), high) : [])];
   }
   if (found.length < 2) return ticks(low, high, wanted);

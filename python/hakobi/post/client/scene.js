@@ -5,6 +5,10 @@ import { colours } from './colours.js';
 import { getBytes } from './net.js';
 import { compile, FOCAL, Orbit } from './orbit.js';
 import { cellOf, coordinate } from './plane.js';
+import { curve, placeOn } from './scales.js';
+
+// Where a bent volume begins to be a logarithm (hakobi/post/volume.py has the same).
+const bendOf = ({ low, high }) => (Math.max(Math.abs(low), Math.abs(high)) || 1) / 1e6;
 
 const VERTEX = `#version 300 es
 void main() { gl_Position = vec4(vec2(gl_VertexID == 1, gl_VertexID == 2) * 4.0 - 1.0, 0.0, 1.0); }`;
@@ -19,11 +23,14 @@ uniform vec3 eye, right, up, forward, extent, cells;
 uniform vec3 background;
 uniform float low, high, opacity, iso;
 uniform bool isSurface, isTwoSided;
+uniform bool isBent; // colours has an entry a code, its alpha the place among the colours; else an entry a place
 out vec4 result;
 
 // Value and share of cells that have one; a cell without a value weighs nothing.
 vec2 at(vec3 p) { vec2 t = texture(values, p / extent + 0.5).rg; return vec2(t.r / max(t.g, 1e-4), t.g); }
-vec3 colour(float v) { return texture(colours, vec2(clamp((v - low) / (high - low), 0.0, 1.0) * 0.9961 + 0.00195, 0.5)).rgb; }
+vec4 entry(float v) { return texture(colours, vec2((v * 255.0 + 0.5) / 256.0, 0.5)); }
+float placed(float v) { return isBent ? entry(v).a : clamp((v - low) / (high - low), 0.0, 1.0); }
+vec3 colour(float v) { if (isBent) return entry(v).rgb; return texture(colours, vec2(clamp((v - low) / (high - low), 0.0, 1.0) * 0.9961 + 0.00195, 0.5)).rgb; }
 float field(vec3 p) { vec2 t = at(p); return t.y < 0.5 ? -1.0 : t.x - iso; }
 
 vec3 shade(vec3 p, vec3 way) {
@@ -70,7 +77,7 @@ void main() {
       before = f;
       hasBefore = true;
     } else if (v.y > 0.5) {
-      float x = clamp((v.x - low) / (high - low), 0.0, 1.0);
+      float x = placed(v.x);
       float weight = isTwoSided ? abs(2.0 * x - 1.0) : x;
       float alpha = 1.0 - exp(-opacity * weight * weight * stride * 14.0);
       sum += (1.0 - sum.a) * vec4(colour(v.x) * alpha, alpha);
@@ -98,7 +105,8 @@ export class Scene extends Orbit {
     let fine = 0;
     while (fine < field.num_levels && most(fine) > 128) fine += 1;
     const levels = fine < field.num_levels && most(fine) > 48 ? [fine + 1, fine] : [fine];
-    const address = (level) => `volume/${series.id}/${name}/${step.version}/${field.id}/${level}`;
+    const kind = what.look.scale === 'linear' ? 'volume' : 'bent-volume'; // 254 even steps hold few decades
+    const address = (level) => `${kind}/${series.id}/${name}/${step.version}/${field.id}/${level}`;
     this.wanted = address(fine);
     this.addresses = levels.map(address);
     this.mark(this.shown === this.wanted, this.addresses.includes(this.shown));
@@ -114,7 +122,7 @@ export class Scene extends Orbit {
       const buffer = await getBytes(address);
       const head = new DataView(buffer);
       const shape = [16, 20, 24].map((at) => head.getUint32(at, true));
-      this.kept.set(address, { low: head.getFloat64(0, true), high: head.getFloat64(8, true), shape, data: new Uint8Array(buffer, 32) });
+      this.kept.set(address, { low: head.getFloat64(0, true), high: head.getFloat64(8, true), shape, data: new Uint8Array(buffer, 32), isBent: address.startsWith('bent-') });
       while (this.kept.size > 6) this.kept.delete(this.kept.keys().next().value);
       this.use(address, level);
     } catch (error) {
@@ -148,7 +156,31 @@ export class Scene extends Orbit {
   }
 
   // The bytes 1 to 255 stand for low to high; as a texture's value 1/255 to 1.
-  scaled(value) { const { low, high } = this.volume; return (1 + (254 * (value - low)) / (high - low || 1)) / 255; }
+  scaled(value) {
+    const { low, high, isBent } = this.volume;
+    const [v, a, b] = isBent ? [value, low, high].map((number) => curve(number / bendOf(this.volume))) : [value, low, high];
+    return (1 + (254 * (v - a)) / (b - a || 1)) / 255;
+  }
+
+  // The value that a byte stands for.
+  valueOf(code) {
+    const { low, high } = this.volume;
+    const unit = bendOf(this.volume);
+    const [a, b] = [low, high].map((number) => curve(number / unit));
+    const bent = a + ((b - a) * (code - 1)) / 254;
+    return Math.sign(bent) * Math.expm1(Math.abs(bent)) * unit;
+  }
+
+  // Colours an entry a place, or an entry a code with its place.
+  colourTable(look) {
+    const table = colours(look.map, look.isFlipped);
+    if (!this.volume.isBent) return Uint8Array.from(table.flatMap((c) => [...c, 255]));
+    const placed = placeOn(look);
+    return Uint8Array.from({ length: 1024 }, (_, n) => {
+      const part = Math.max(0, Math.min(1, placed(this.valueOf(Math.floor(n / 4)))));
+      return n % 4 === 3 ? Math.round(255 * part) : table[Math.round(255 * part)][n % 4];
+    });
+  }
 
   isovalue() { const { look, state } = this.what; return look.low + ((look.high - look.low) * state.iso) / 1000; }
 
@@ -187,7 +219,8 @@ export class Scene extends Orbit {
     set('colours', '1i', 1);
     gl.activeTexture(gl.TEXTURE1);
     gl.bindTexture(gl.TEXTURE_2D, this.textures[1]);
-    gl.texImage2D(gl.TEXTURE_2D, 0, gl.RGB8, 256, 1, 0, gl.RGB, gl.UNSIGNED_BYTE, Uint8Array.from(colours(look.map, look.isFlipped).flat()));
+    gl.texImage2D(gl.TEXTURE_2D, 0, gl.RGBA8, 256, 1, 0, gl.RGBA, gl.UNSIGNED_BYTE, this.colourTable(look));
+    set('isBent', '1i', this.volume.isBent ? 1 : 0);
     for (const name of [gl.TEXTURE_MIN_FILTER, gl.TEXTURE_MAG_FILTER]) gl.texParameteri(gl.TEXTURE_2D, name, gl.LINEAR);
     const begin = performance.now();
     gl.drawArrays(gl.TRIANGLES, 0, 3);

@@ -15,7 +15,7 @@
 !> The file has them as every NetCDF file does, the slowest first (ncdump shows eta(ny, nx)). `start` counts from 1.
 !>
 !> Errors: a call with stat= sets it to 0 or a code (docs/errors.md), and errmsg= to the text if there is an error.
-!> Without stat= the program stops with the text. `put` is an exception: `end_step` reports errors in a field, on every
+!> Without stat= all ranks end with the text and status 1. `put` is an exception: `end_step` reports errors in a field, on every
 !> rank, so call it after a failed `put`. A `put` outside a step does stop the program.
 !>
 !> Objects hold a handle; a copy refers to the same object. Only explicit calls close or free an object.

@@ -1,7 +1,7 @@
 !> What the modules share beside hakobi_c_interface: C's texts and attributes, errors, and what takes arrays as they are.
 !> For the module hakobi, not for users.
 module hakobi_c
-    use, intrinsic :: iso_fortran_env, only: int64, real64
+    use, intrinsic :: iso_fortran_env, only: int64, output_unit, real64
     use hakobi_c_interface, hakobi_output_times => output_times_c
     implicit none
 
@@ -134,6 +134,8 @@ contains
         if (present(stat)) stat = code
         if (code == 0) return
         if (present(errmsg)) errmsg = text_of(c_error_text())
-        if (.not. present(stat)) error stop "hakobi: "//text_of(c_error_text())
+        if (present(stat)) return
+        flush (output_unit)
+        call c_end_with_error(text_of(c_error_text())//c_null_char, c_error_rank())
     end subroutine
 end module

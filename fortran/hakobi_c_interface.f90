@@ -95,6 +95,14 @@ module hakobi_c_interface
         type(c_ptr) function c_error_text() bind(c, name="hakobi_error_text")
             import
         end function
+        integer(c_int) function c_error_rank() bind(c, name="hakobi_error_rank")
+            import
+        end function
+        subroutine c_end_with_error(text, rank) bind(c, name="hakobi_end_with_error")
+            import
+            character(kind=c_char), intent(in) :: text(*)
+            integer(c_int), value :: rank
+        end subroutine
         type(c_ptr) function c_error_name(code) bind(c, name="hakobi_error_name")
             import
             integer(c_int), value :: code

@@ -56,6 +56,10 @@ enum {
  * text is valid until this thread's next error; "" and -1 before the first one. */
 HAKOBI_API const char* hakobi_error_text(void);
 HAKOBI_API int hakobi_error_rank(void);
+/* Ends all ranks with one line on stderr, "hakobi: " and `text`, and exit status 1, whether MPI is initialised or not: what
+ * hakobi::report_errors does with an uncaught error, for C programs and other languages. `rank` is hakobi_error_rank(): where it is
+ * not -1 all ranks of the communicator call this, and one of them speaks. Does not return. */
+HAKOBI_API void hakobi_end_with_error(const char* text, int rank);
 /* The name of a code: "no_space". */
 HAKOBI_API const char* hakobi_error_name(int code);
 

@@ -10,6 +10,7 @@
 #include <vector>
 
 int main(int argc, char** argv) {
+    hakobi::report_errors();
     MPI_Init(&argc, &argv);
     std::map<std::string, std::string> given{{"--steps", "20"}};
     given.insert({{"--output", "heat"}, {"--method", "auto"}, {"--json", ""}});

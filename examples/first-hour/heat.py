@@ -10,6 +10,7 @@ from mpi4py import MPI
 
 import hakobi
 
+hakobi.report_errors()
 parser = argparse.ArgumentParser()
 parser.add_argument("--steps", type=int, default=20)
 parser.add_argument("--output", default="heat")

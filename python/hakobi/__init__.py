@@ -18,6 +18,7 @@ if TYPE_CHECKING:  # what _EXPORTS fetches, for type checkers and editors
     from hakobi.output import Axis, Block, Comm, Output, dims_of_ranks, gather_pieces, output_methods, split
     from hakobi.store import Store, open_store
     from hakobi.topology import Reordering, Topology, reordered
+    from hakobi.uncaught import report_errors
 
     __version__: str
 
@@ -52,6 +53,7 @@ _EXPORTS = {
     "open_store": "hakobi.store",
     "output_methods": "hakobi.output",
     "reordered": "hakobi.topology",
+    "report_errors": "hakobi.uncaught",
     "split": "hakobi.output",
 }
 
@@ -86,6 +88,7 @@ __all__ = [
     "open_store",
     "output_methods",
     "reordered",
+    "report_errors",
     "split",
 ]
 

@@ -1,6 +1,7 @@
 #include <hakobi/comm.hpp>
 
 #include "capi/guard.hpp"
+#include "mpi/report_errors.hpp"
 
 namespace hakobi::capi {
 namespace {
@@ -46,6 +47,10 @@ const char* hakobi_error_text(void) {
 
 int hakobi_error_rank(void) {
     return hakobi::capi::last_error.rank;
+}
+
+void hakobi_end_with_error(const char* text, int rank) {
+    hakobi::mpi::end_with({hakobi::ErrorCode::failed, hakobi::capi::text_or(text), rank});
 }
 
 const char* hakobi_error_name(int code) {

@@ -5,10 +5,12 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cctype>
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <map>
 #include <span>
 #include <string>
 #include <string_view>
@@ -27,18 +29,43 @@ bool is_set(const char* variable) {
 
 constexpr double mib = 1024.0 * 1024.0;
 
+/// The name that a file will have: without the end of a temporary one, ".0123456789abcdef.part".
+std::string final_name(std::string path) {
+    constexpr std::string_view end = ".part";
+    constexpr std::size_t num_digits = 16;
+    if (!path.ends_with(end) || path.size() < end.size() + num_digits + 1) return path;
+    const std::string_view token =
+        std::string_view(path).substr(path.size() - end.size() - num_digits, num_digits);
+    if (token.find_first_not_of("0123456789abcdef") != std::string_view::npos) return path;
+    return path.substr(0, path.size() - end.size() - num_digits - 1);
+}
+
+/// Whether this was not yet said of another file whose name differs in digits alone: what holds for the steps of a series is said of
+/// the first.
+bool is_news(const std::string& path, const std::string& text) {
+    static std::map<std::string, std::string>
+        said;  // text with the names' pattern -> the file of which it was said
+    std::string pattern = path + '\n';
+    std::ranges::replace_if(
+        pattern, [](unsigned char c) { return std::isdigit(c) != 0; }, '#');
+    if (said.size() > 1000) said.clear();
+    return said.try_emplace(pattern + text, path).first->second == path;
+}
+
 }  // namespace
 
 Explainer::Explainer(int rank, std::string path)
-    : is_on_(rank == 0 && is_set("HAKOBI_EXPLAIN")), path_(std::move(path)) {}
+    : is_on_(rank == 0 && is_set("HAKOBI_EXPLAIN")), path_(final_name(std::move(path))) {}
 
 void Explainer::storage(const storage::Abilities& abilities) const {
-    if (is_on_) std::fprintf(stderr, "hakobi: %s: on %s\n", path_.c_str(), words_of(abilities).c_str());
+    std::string last;
+    if (is_on_) say(last, "on " + words_of(abilities), "");
 }
 
 void Explainer::say(std::string& last, const std::string& text, const std::string& details) const {
     if (text == last) return;
     last = text;
+    if (!is_news(path_, text)) return;
     std::fprintf(stderr, "hakobi: %s: %s%s\n", path_.c_str(), text.c_str(), details.c_str());
 }
 
@@ -71,11 +98,11 @@ void Explainer::phase(const Domains& domains, const NodeBuffers& buffers, const 
         static_cast<double>(buffers.cb_bytes) * buffers.depth *
         (static_cast<double>(buffers.aggregators.size()) + (buffers.staging != nullptr ? 1 : 0));
     std::snprintf(text, sizeof text,
-                  "%d aggregators, %lld cycles of %.3f MiB aligned to %lld bytes, %d buffers each, access "
+                  "%d aggregator%s, %lld cycles of %.3f MiB aligned to %lld bytes, %d buffers each, access "
                   "'%s' with at most %d "
                   "threads; %.1f MiB of collective buffers on this node",
-                  domains.num_domains, static_cast<long long>(domains.num_cycles),
-                  static_cast<double>(domains.cycle_bytes) / mib,
+                  domains.num_domains, domains.num_domains == 1 ? "" : "s",
+                  static_cast<long long>(domains.num_cycles), static_cast<double>(domains.cycle_bytes) / mib,
                   static_cast<long long>(options.striping_unit_bytes), buffers.depth, options.access.c_str(),
                   options.io_threads, node_bytes / mib);
     say(last_phase_, text, "");

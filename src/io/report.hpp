@@ -15,7 +15,8 @@ namespace hakobi::io {
 
 struct NodeBuffers;
 
-/// Says on stderr, on rank 0, what the engine decides and why, when HAKOBI_EXPLAIN=1; each decision once until it changes.
+/// Says on stderr, on rank 0, what the engine decides and why, when HAKOBI_EXPLAIN=1; each decision once until it changes,
+/// and of files whose names differ in digits alone (the steps of a series) of the first.
 class Explainer {
   public:
     Explainer() = default;

@@ -1,11 +1,11 @@
-#include <hakobi/report_errors.hpp>
+#include "mpi/report_errors.hpp"
 
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
-#include <hakobi/error.hpp>
+#include <hakobi/report_errors.hpp>
 #include <string>
 #include <thread>
 
@@ -24,7 +24,22 @@ void let_lower_ranks_speak(int world_rank) {
                                 std::min(world_rank, 200) * std::chrono::milliseconds(50));
 }
 
-[[noreturn]] void end_with(const Error& error) {
+void on_terminate() {
+    if (const std::exception_ptr thrown = std::current_exception()) {
+        try {
+            std::rethrow_exception(thrown);
+        } catch (const Error& error) {
+            mpi::end_with(error);
+        } catch (...) {  // is not ours to report
+        }
+    }
+    if (before != nullptr) before();
+    std::abort();
+}
+
+}  // namespace
+
+void mpi::end_with(const Error& error) {
     std::fflush(nullptr);
     int is_initialized = 0, is_finalized = 0;
     MPI_Initialized(&is_initialized);
@@ -40,21 +55,6 @@ void let_lower_ranks_speak(int world_rank) {
     const std::string place = is_everybodys ? "" : "rank " + std::to_string(world_rank) + ": ";
     mpi::abort_all("hakobi: " + place + error.what());
 }
-
-void on_terminate() {
-    if (const std::exception_ptr thrown = std::current_exception()) {
-        try {
-            std::rethrow_exception(thrown);
-        } catch (const Error& error) {
-            end_with(error);
-        } catch (...) {  // is not ours to report
-        }
-    }
-    if (before != nullptr) before();
-    std::abort();
-}
-
-}  // namespace
 
 void report_errors() noexcept {
     if (std::get_terminate() != on_terminate) before = std::set_terminate(on_terminate);

@@ -152,3 +152,34 @@ def test_an_error_that_nobody_catches_is_one_line_and_status_1(
     assert len(told) == 1, finished.stderr
     assert told[0].startswith(line)
     assert "terminate called" not in finished.stderr
+
+
+RAISES = """
+import sys
+import hakobi
+hakobi.report_errors()
+from mpi4py import MPI
+comm = hakobi.Comm.duplicate(MPI.COMM_WORLD)
+print("before", flush=False)
+if sys.argv[1] == "everybody":
+    hakobi.Input.open("none", comm)
+if comm.rank == 1:
+    raise hakobi.InputError("the solver's own")
+MPI.COMM_WORLD.Barrier()
+"""
+
+
+@pytest.mark.parametrize(
+    ("who", "line"), [("everybody", "hakobi: no whole step of none"), ("one", "hakobi: rank 1: the solver's own")]
+)
+def test_python_ends_all_ranks_with_one_line(
+    tmp_path: Path, mpi4py_environment: dict[str, str], who: str, line: str
+) -> None:
+    (tmp_path / "run.py").write_text(RAISES)
+    program = Program(Path(sys.executable), FLAVOUR)
+    arguments = [str(tmp_path / "run.py"), who]
+    finished = launch.run(program, arguments, 2, timeout_s=60, extra_environment=mpi4py_environment)
+    assert finished.status == 1, finished.stderr
+    assert len([text for text in finished.stderr.splitlines() if text.startswith(line)]) == 1, finished.stderr
+    assert "Traceback" not in finished.stderr
+    assert "before" in finished.stdout

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import re
+import shutil
 import signal
 import subprocess
+import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -13,7 +16,7 @@ from textwrap import dedent
 
 import pytest
 
-from building import FLAVOUR, ROOT, SUFFIXES, build, needs_build
+from building import BUILD, FLAVOUR, ROOT, SUFFIXES, build, needs_build
 from hakobi import launch, records
 from hakobi.programs import Program
 from running import Result
@@ -150,3 +153,96 @@ def test_the_solver_is_studied_as_the_page_says(hakobi: Callable[..., Result], h
     assert result.status == 0, result.stderr
     found = {record["method"] for record in records.read(tmp_path / "runs.jsonl")}
     assert found == {"none", "root", "pipelined", "pipelined+hidden"}
+
+
+@pytest.fixture(scope="module")
+def prefix(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An installation, as the page wants one."""
+    prefix = tmp_path_factory.mktemp("prefix")
+    subprocess.run(["cmake", "--install", BUILD, "--prefix", prefix], check=True, capture_output=True, timeout=100)
+    return prefix
+
+
+class Shell:
+    """Runs the page's commands in an empty folder, with what its first one exports."""
+
+    def __init__(self, prefix: Path, folder: Path, environment: dict[str, str]) -> None:
+        [exports] = re.findall(r"^export .*<where>.*$", PAGE, re.MULTILINE)
+        self._exports = exports.replace("<where>", str(prefix))
+        self.folder = folder
+        tools = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
+        self._environment = launch.environment(FLAVOUR, environment) | {"PATH": tools, "PKG_CONFIG_PATH": ""}
+
+    def run(self, command: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            ["bash", "-c", f"{self._exports}\n{command}"],
+            cwd=self.folder, env=self._environment, capture_output=True, text=True, check=False, timeout=110,
+        )  # fmt: skip
+
+    def succeed(self, command: str) -> str:
+        done = self.run(command)
+        assert done.returncode == 0, f"{command}\n{done.stdout}{done.stderr}"
+        return done.stdout
+
+
+def commands(language: str) -> list[str]:
+    """The page's commands in their order, those that compile for one language, and its program for the others."""
+    found = []
+    for kind, block in re.findall(r"^```(\w*)\n(.*?)^```$", PAGE, re.DOTALL | re.MULTILINE):
+        found += [line for line in block.splitlines() if not kind and not line.startswith("export ")]
+    compiling = {name: next(line for line in found if f" {name}.cpp " in line) for name in ("plain", "heat")}
+    for name, line in compiling.items():
+        [fortran] = re.findall(rf"`(mpifort [^`]* {name}\.f90 [^`]*)`", PAGE)
+        instead = {"cpp": line, "fortran": fortran, "python": f"chmod +x {name}.py"}[language]
+        found[found.index(line)] = instead
+    if language == "python":
+        found = [re.sub(r"\./(plain|heat)\b", r"./\1.py", line) for line in found]
+    return found
+
+
+def taken(found: list[str], words: str) -> str:
+    """The command with these words, of which there is one."""
+    [command] = [line for line in found if words in line]
+    return command
+
+
+@needs_build
+@pytest.mark.programs
+@pytest.mark.once
+@pytest.mark.parametrize(
+    "language", ["cpp", *(pytest.param(language, marks=pytest.mark.long) for language in LANGUAGES[1:])]
+)
+def test_the_pages_commands_do_what_it_says_in_an_empty_folder(
+    language: str, prefix: Path, tmp_path: Path, mpi4py_environment: dict[str, str]
+) -> None:
+    """All of them but the study, which has a test of its own. `--steps 400` is too long for a test."""
+    version = subprocess.run(["mpirun", "--version"], capture_output=True, text=True, check=False)
+    if FLAVOUR != "openmpi" or "Open MPI" not in version.stdout:
+        pytest.skip("the page's mpirun is Open MPI's")
+    found = commands(language)
+    shell = Shell(prefix, tmp_path, mpi4py_environment)
+    (tmp_path / f"plain{SUFFIXES[language]}").write_text(listings(language)[0])
+    shutil.copy(EXAMPLES / f"heat{SUFFIXES[language]}", tmp_path)
+    said = []
+    for command in found[: found.index(taken(found, "ncdump")) + 1]:
+        said.append(shell.succeed(command))
+    assert said.count("20 steps: the hottest place has 97.528932 K\n") == 2
+    assert "double heat(time, dim_0, dim_1)" in said[-1]
+    assert len(list(tmp_path.glob("plate_*.nc"))) == 20
+
+    again = shell.run(taken(found, "--output plate"))
+    [sentence] = re.findall(r"```text\n(hakobi: .*)\n```", PAGE)
+    assert again.returncode == 1, again.stderr
+    assert again.stderr.splitlines().count(sentence) == 1
+    for words in ("Traceback", "terminate called", "ERROR STOP"):
+        assert words not in again.stderr
+
+    long, resumed = (line.replace("400", "3") for line in found if "--steps 400" in line)
+    shell.succeed(long)
+    assert "--oversubscribe -n 3" in resumed
+    assert shell.succeed(resumed.replace("--steps 3", "--steps 4")).startswith("4 steps")
+    explained = shell.run(taken(found, "HAKOBI_EXPLAIN"))
+    lines = [line for line in explained.stderr.splitlines() if line.startswith("hakobi: ")]
+    assert sum(-(-len(line) // 80) for line in lines) <= 24, explained.stderr
+    assert "the run waited" in lines[-1]
+    assert "heat" in shell.succeed("hakobi ls plate")

@@ -419,9 +419,10 @@ ON_TOP = """
 const m = hakobi.mesh; m.drawNow();
 const { gl, frame } = m, [w, h] = [m.canvas.width, m.canvas.height], view = m.matrix(m.camera(), w, h);
 const p = [...arguments[0].map((v, d) => (v - frame.middle[d]) / frame.size), 1];
-const at = [0, 1, 2, 3].map((row) => p.reduce((sum, v, column) => sum + v * view[4 * column + row], 0));
+const along = (row) => p.reduce((sum, v, column) => sum + v * view[4 * column + row], 0);
+const pixel = (row, size) => Math.round((along(row) / along(3) + 1) / 2 * size);
 const found = new Uint8Array(4);
-gl.readPixels(Math.round((at[0] / at[3] + 1) / 2 * w), Math.round((at[1] / at[3] + 1) / 2 * h), 1, 1, gl.RGBA, gl.UNSIGNED_BYTE, found);
+gl.readPixels(pixel(0, w), pixel(1, h), 1, 1, gl.RGBA, gl.UNSIGNED_BYTE, found);
 return [...found.slice(0, 3)];
 """
 

@@ -183,9 +183,8 @@ class Catalogue:
         stem, suffix = name[: name.rindex(".")], name[name.rindex(".") :]
         match = _NUMBERED.fullmatch(stem)
         prefix, digits = match.groups() if match else (stem, "")
-        if self._only is not None and self._only not in (name, stem, prefix, prefix.rstrip("_-.")):
-            if not (self._with_parts and prefix.startswith(f"{self._only}_")):
-                return
+        if self._only is not None and not self._is_named(name, stem, prefix):
+            return
         if self._only == name:
             prefix, digits = stem, ""
         # Numbers of one width are a series, and so are those without leading zeros that are wider.
@@ -197,6 +196,11 @@ class Catalogue:
             place = "" if below == "." else below + "/"
             found[key] = (Series(f"{place}{prefix}{sign}{suffix}", folder, prefix, suffix, width), [])
         found[key][1].append(int(digits) if digits else -1)
+
+    def _is_named(self, name: str, stem: str, prefix: str) -> bool:
+        """Whether a file belongs to what was named."""
+        is_part = self._with_parts and prefix.startswith(f"{self._only}_")
+        return is_part or self._only in (name, stem, prefix, prefix.rstrip("_-."))
 
     def _leave_views_out(self, found: dict[str, tuple[Series, list[int]]]) -> None:
         for key in list(found):

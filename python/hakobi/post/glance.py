@@ -6,6 +6,8 @@ for each layout says the rest.
 
 from __future__ import annotations
 
+import functools
+import math
 import os
 from dataclasses import dataclass
 from pathlib import Path
@@ -49,13 +51,20 @@ def glance(path: Path) -> Glance:
         os.close(fd)
 
 
-def _of_hdf5(fd: int, size: int) -> Glance:
-    """By HDF5's own calls: h5py's objects take several times as long."""
-    from h5py import h5f, h5g, h5p
+@functools.cache
+def _without_locks() -> Any:
+    from h5py import h5p
 
     access = h5p.create(h5p.FILE_ACCESS)
     access.set_file_locking(False, True)
-    file = h5f.open(b"/proc/self/fd/%d" % fd, h5f.ACC_RDONLY, access)
+    return access
+
+
+def _of_hdf5(fd: int, size: int) -> Glance:
+    """By HDF5's own calls: h5py's objects take several times as long."""
+    from h5py import h5f, h5g
+
+    file = h5f.open(b"/proc/self/fd/%d" % fd, h5f.ACC_RDONLY, _without_locks())
     try:
         names = list(h5g.open(file, b"/"))
         times: tuple[float, ...] = ()
@@ -71,16 +80,18 @@ def _of_hdf5(fd: int, size: int) -> Glance:
 
 
 def _times(file: Any, names: list[bytes]) -> tuple[float, ...]:
-    from h5py import h5d, h5s
+    from h5py import h5d, h5s, h5t
 
     for name in names:
         short = name.decode(errors="replace").rpartition("/")[2].lower()
         if short not in TIME_NAMES and short not in ("values", "timevalue"):
             continue
         dataset = h5d.open(file, name)
-        if len(dataset.shape) > 1 or np.prod(dataset.shape) > MOST_COORDINATES or dataset.dtype.kind not in "fiu":
+        shape = dataset.shape
+        is_number = dataset.get_type().get_class() in (h5t.INTEGER, h5t.FLOAT)
+        if len(shape) > 1 or math.prod(shape) > MOST_COORDINATES or not is_number:
             continue
-        values = np.empty(dataset.shape, dataset.dtype)
+        values = np.empty(shape)
         dataset.read(h5s.ALL, h5s.ALL, values)
-        return tuple(float(value) for value in np.atleast_1d(values))
+        return tuple(values.reshape(-1).tolist())
     return ()

@@ -13,6 +13,7 @@ import netCDF4
 import numpy as np
 import pytest
 
+from building import needs_build
 from hakobi.post import contents, extremes, indexing
 from mesh_files import block, write_mesh
 from posting import wave, write_step
@@ -213,3 +214,26 @@ def test_a_thousand_steps_are_looked_at_and_few_are_surveyed(
     assert result.stdout.startswith("run_######.nc: 1000 steps (0 to 999)")
     assert len(opened) == 2
     assert taken_s < 2
+
+
+@needs_build
+@pytest.mark.programs
+@pytest.mark.once
+def test_a_store_is_listed_with_its_keywords_and_last_fields(hakobi: Command, tmp_path: Path) -> None:
+    from hakobi import open_store
+
+    with open_store(tmp_path / "store", "flow", sync=False) as store:
+        for step in range(3):
+            for name in ("p", "u"):
+                key = f"case=a,run=1,variable={name},step={step},block=0"
+                store.archive(key, np.full((3, 4), step, np.float32))
+        store.archive("case=a,run=1,variable=line,step=2,block=0", np.zeros(5))
+    result = hakobi("ls", tmp_path / "store")
+    assert result.status == 0, result.stderr
+    lines = result.stdout.splitlines()
+    assert lines[0].startswith("store: 3 dates and times, field store, ")
+    assert lines[4].split() == ["p", "float32", "y", "3,", "x", "4", "2", "2"]
+    assert "case=a, run=1, block=0" in lines
+    assert "step: 3 values: 0, 1, 2" in lines
+    assert "not listed: line: it does not have two or three dimensions" in lines
+    assert told(hakobi, tmp_path / "store")[0]["kind"] == "store"

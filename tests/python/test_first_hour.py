@@ -176,7 +176,7 @@ class Shell:
     def run(self, command: str) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
             ["bash", "-c", f"{self._exports}\n{command}"],
-            cwd=self.folder, env=self._environment, capture_output=True, text=True, check=False, timeout=110,
+            cwd=self.folder, env=self._environment, capture_output=True, text=True, check=False, timeout=300,
         )  # fmt: skip
 
     def succeed(self, command: str) -> str:
@@ -209,6 +209,7 @@ def taken(found: list[str], words: str) -> str:
 @needs_build
 @pytest.mark.programs
 @pytest.mark.once
+@pytest.mark.timeout(600)
 @pytest.mark.parametrize(
     "language", ["cpp", *(pytest.param(language, marks=pytest.mark.long) for language in LANGUAGES[1:])]
 )

@@ -29,7 +29,7 @@ HAKOBI_API int hakobi_store_open(const char* path, const char* options, hakobi_s
 /* Adds a field; flush makes it visible. `key` is "keyword=value,…"; `form` (or NULL) describes the bytes. */
 HAKOBI_API int hakobi_store_archive(hakobi_store* store, const char* key, const void* bytes,
                                     int64_t num_bytes, const char* form);
-/* Adds a GRIB message under its MARS keywords, with form "grib". */
+/* Adds each field of a GRIB message under its own keywords, with form "grib". */
 HAKOBI_API int hakobi_store_archive_grib(hakobi_store* store, const void* message, int64_t num_bytes);
 /* Makes everything archived durable and visible. */
 HAKOBI_API int hakobi_store_flush(hakobi_store* store);
@@ -84,6 +84,13 @@ HAKOBI_API int hakobi_store_read(hakobi_store* store, hakobi_listing* listing, i
 /* The values of a GRIB message: sets *num_values to their number, and copies at most `room` of them to `values`. */
 HAKOBI_API int hakobi_grib_values(const void* message, int64_t num_bytes, double* values, int64_t room,
                                   int64_t* num_values);
+/* The same of any key of ecCodes that has several numbers ("latitudes"). */
+HAKOBI_API int hakobi_grib_array(const void* message, int64_t num_bytes, const char* name, double* values,
+                                 int64_t room, int64_t* num_values);
+/* Texts that ecCodes has of a GRIB message under keys "name,units,…": sets *texts to lines, one a key, empty where the
+ * message has it not. Yours until the thread's next call. */
+HAKOBI_API int hakobi_grib_texts(const void* message, int64_t num_bytes, const char* names,
+                                 const char** texts);
 /* The short name of a parameter's number ("130" is "t"), or NULL. */
 HAKOBI_API const char* hakobi_store_param_name(const char* number);
 

@@ -11,13 +11,20 @@
 
 namespace hakobi {
 
-/// The MARS keywords of one GRIB message, edition 1 or 2 (class, stream, expver, date, time, type, levtype, levelist, step,
-/// param, number, …), as ECMWF's ecCodes determines them. A step that is no whole number of hours has its unit: "90m",
-/// "45s". Only the first message of a kind is decoded by ecCodes; the keywords of further ones are read from the message's
-/// sections. ecCodes is loaded at the first use, so programs without GRIB do not need it. `domain` is left out: it is the
-/// same for every field. Throws format if the bytes are not exactly one complete message, unsupported for a message with
-/// several fields or without ecCodes. Local, thread-safe.
+/// The keywords of one GRIB message, edition 1 or 2: those of MARS (class, stream, expver, date, time, type, levtype, levelist,
+/// step, param, number, …), as ECMWF's ecCodes determines them, where the message is labelled for MARS. Other centres'
+/// messages are not; they have origin, process, date, time, step, type, levtype, levelist, param and what else tells them
+/// apart (docs/store.md lists it). A step that is no whole number of hours has its unit: "90m", "45s". Only the first
+/// message of a kind is decoded by ecCodes; the keywords of further ones are read from the message's sections. ecCodes is
+/// loaded at the first use, so programs without GRIB do not need it. `domain` is left out: it is the same for every field.
+/// Throws format if the bytes are not exactly one complete message, unsupported for a message with several fields
+/// (grib_split) or without ecCodes. Local, thread-safe.
 [[nodiscard]] HAKOBI_EXPORT Key grib_key(std::span<const std::byte> message);
+
+/// The fields of one GRIB message, each as a message of its own; the message itself where it has one. Values are not touched.
+/// Needs no ecCodes. Throws format if the bytes are not exactly one complete message. Local, thread-safe.
+[[nodiscard]] HAKOBI_EXPORT std::vector<std::vector<std::byte>> grib_split(
+    std::span<const std::byte> message);
 
 /// Grid of a field's values: a reduced Gaussian grid, or coefficients of spherical harmonics.
 struct GribGrid {
@@ -58,6 +65,15 @@ class HAKOBI_EXPORT GribEncoder {
 
 /// The values of a GRIB message, unpacked by ecCodes. Throws as grib_key.
 [[nodiscard]] HAKOBI_EXPORT std::vector<double> grib_values(std::span<const std::byte> message);
+
+/// Numbers that ecCodes has of a GRIB message under a key of several ("values", "latitudes", "longitudes", "pl"). Throws
+/// not_found if it has none, format if it cannot unpack them.
+[[nodiscard]] HAKOBI_EXPORT std::vector<double> grib_array(std::span<const std::byte> message,
+                                                           const std::string& name);
+
+/// Texts that ecCodes has of a GRIB message under these keys ("name", "units", "gridType"); "" for a key that it has not.
+[[nodiscard]] HAKOBI_EXPORT std::vector<std::string> grib_texts(std::span<const std::byte> message,
+                                                                const std::vector<std::string>& names);
 
 /// The integer value of an ecCodes key of a GRIB message ("Ni", "bitsPerValue"). Throws not_found if it has none.
 [[nodiscard]] HAKOBI_EXPORT std::int64_t grib_number(std::span<const std::byte> message,

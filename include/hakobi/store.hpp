@@ -38,7 +38,7 @@ class HAKOBI_EXPORT Key {
 
 /// Options of Store::open. Sizes are in bytes. docs/store.md lists FDB's names for them.
 struct StoreOptions {
-    /// Schema of a new store: "weather", "flow", "lattice", or the path of a schema file. "": the store must exist. An
+    /// Schema of a new store: "weather", "grib", "flow", "lattice", or the path of a schema file. "": the store must exist. An
     /// existing store keeps its schema; naming a different one is an error.
     std::string schema = {};
     /// Name of the writer: part of its files' names, unique among processes that write at the same time. "": made from
@@ -142,8 +142,8 @@ class HAKOBI_EXPORT Store {
     /// its level, and for a value that a request cannot ask for: `*`, `all`, or one with ',', '=', '/', a control character,
     /// or a blank at an end.
     void archive(const Key& key, std::span<const std::byte> bytes, std::string_view form = {});
-    /// Adds a GRIB message under its MARS keywords (hakobi/grib.hpp), with form "grib". Throws as archive and grib_key. If
-    /// you know the key, archive is faster.
+    /// Adds each field of a GRIB message under its own keywords (grib_key), with form "grib"; of a message with several
+    /// fields each as a message of its own. Throws as archive and grib_key. If you know the key, archive is faster.
     void archive_grib(std::span<const std::byte> message);
     /// Makes all archived fields durable and visible together, with one sync of the data and one of the index.
     void flush();

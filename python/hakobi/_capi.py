@@ -167,5 +167,7 @@ SIGNATURES: tuple[tuple[tuple[Any, tuple[Any, ...]], str], ...] = (
     ((c_int, (c_void_p, c_char_p, c_void_p, c_int64,)), "store_retrieve_one"),
     ((c_int, (c_void_p, c_void_p, c_int64, c_int64, c_void_p, c_int64,)), "store_read"),
     ((c_int, (c_void_p, c_int64, c_void_p, c_int64, POINTER(c_int64),)), "grib_values"),
+    ((c_int, (c_void_p, c_int64, c_char_p, c_void_p, c_int64, POINTER(c_int64),)), "grib_array"),
+    ((c_int, (c_void_p, c_int64, c_char_p, POINTER(c_char_p),)), "grib_texts"),
     ((c_char_p, (c_char_p,)), "store_param_name"),
 )

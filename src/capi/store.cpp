@@ -33,6 +33,12 @@ struct hakobi_listing {
 
 namespace {
 
+std::span<const std::byte> message_of(const void* message, int64_t num_bytes) {
+    if (message == nullptr || num_bytes <= 0)
+        throw Error(ErrorCode::invalid_argument, "there is no GRIB message");
+    return {static_cast<const std::byte*>(message), static_cast<std::size_t>(num_bytes)};
+}
+
 void set_option(StoreOptions& options, const std::string& name, const std::string& value) {
     const auto number = [&]() -> std::int64_t {
         std::int64_t parsed = 0;
@@ -117,11 +123,7 @@ int hakobi_store_archive(hakobi_store* store, const char* key, const void* bytes
 int hakobi_store_archive_grib(hakobi_store* store, const void* message, int64_t num_bytes) {
     return guarded([&] {
         require(store, "hakobi_store_archive_grib: store");
-        if (num_bytes <= 0 || message == nullptr) {
-            throw Error(ErrorCode::invalid_argument, "hakobi_store_archive_grib: no message");
-        }
-        store->store.archive_grib(
-            {static_cast<const std::byte*>(message), static_cast<std::size_t>(num_bytes)});
+        store->store.archive_grib(message_of(message, num_bytes));
     });
 }
 
@@ -266,16 +268,37 @@ int hakobi_store_read(hakobi_store* store, hakobi_listing* listing, int64_t inde
 
 int hakobi_grib_values(const void* message, int64_t num_bytes, double* values, int64_t room,
                        int64_t* num_values) {
+    return hakobi_grib_array(message, num_bytes, "values", values, room, num_values);
+}
+
+int hakobi_grib_array(const void* message, int64_t num_bytes, const char* name, double* values, int64_t room,
+                      int64_t* num_values) {
     return guarded([&] {
-        if (message == nullptr)
-            throw Error(ErrorCode::invalid_argument, "hakobi_grib_values: message is NULL");
-        require(num_values, "hakobi_grib_values: num_values");
-        const std::vector<double> found =
-            hakobi::grib_values({static_cast<const std::byte*>(message),
-                                 static_cast<std::size_t>(std::max<std::int64_t>(0, num_bytes))});
+        require(num_values, "hakobi_grib_array: num_values");
+        const std::vector<double> found = hakobi::grib_array(message_of(message, num_bytes), text_or(name));
         *num_values = std::ssize(found);
         const auto count = std::clamp<std::int64_t>(room, 0, *num_values);
-        if (count > 0) std::copy_n(found.data(), count, &require(values, "hakobi_grib_values: values"));
+        if (count > 0) std::copy_n(found.data(), count, &require(values, "hakobi_grib_array: values"));
+    });
+}
+
+int hakobi_grib_texts(const void* message, int64_t num_bytes, const char* names, const char** texts) {
+    return guarded([&] {
+        require(texts, "hakobi_grib_texts: texts");
+        std::vector<std::string> keys;
+        const std::string all = text_or(names);
+        for (std::string_view rest = all; !rest.empty();) {
+            const std::size_t end = std::min(rest.find(','), rest.size());
+            keys.emplace_back(rest.substr(0, end));
+            rest.remove_prefix(std::min(end + 1, rest.size()));
+        }
+        static thread_local std::string lines;
+        lines.clear();
+        for (std::string& text : hakobi::grib_texts(message_of(message, num_bytes), keys)) {
+            std::ranges::replace(text, '\n', ' ');
+            lines.append(text).append(1, '\n');
+        }
+        *texts = lines.c_str();
     });
 }
 

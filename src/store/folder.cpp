@@ -48,22 +48,6 @@ std::string hexadecimal(std::uint64_t number) {
     return text.data();
 }
 
-/// The schema that was asked for: a shipped one's text, or a file's.
-std::string schema_text(std::string_view asked) {
-    if (const std::string_view shipped = shipped_schema(asked); !shipped.empty()) return std::string(shipped);
-    const std::string path(asked);
-    if (!fs::exists(path)) {
-        constexpr std::array<std::string_view, 3> names = {"weather", "flow", "lattice"};
-        const std::string nearest = nearest_name(asked, names);
-        throw Error(ErrorCode::not_found, "no schema '" + path +
-                                              "': neither a shipped one (weather, flow, lattice) nor a file" +
-                                              (nearest.empty() ? "" : "; did you mean '" + nearest + "'?"));
-    }
-    Result<std::vector<std::byte>> bytes = read_whole(path);
-    bytes.status().throw_if_error();
-    return text_of(bytes.value());
-}
-
 void check_marker(const std::string& path) {
     Result<std::vector<std::byte>> bytes = read_whole(path + "/" + std::string(marker_name));
     bytes.status().throw_if_error();
@@ -113,6 +97,26 @@ void make_store(const std::string& path, const std::string& text, std::string_vi
 }
 
 }  // namespace
+
+std::string schema_text(std::string_view asked) {
+    if (const std::string_view shipped = shipped_schema(asked); !shipped.empty()) return std::string(shipped);
+    const std::string path(asked);
+    if (!fs::exists(path)) {
+        std::vector<std::string_view> names;
+        std::string list;
+        for (const ShippedSchema& shipped : shipped_schemas()) {
+            names.push_back(shipped.name);
+            list.append(list.empty() ? "" : ", ").append(shipped.name);
+        }
+        const std::string nearest = nearest_name(asked, names);
+        throw Error(ErrorCode::not_found, "no schema '" + path + "': neither a shipped one (" + list +
+                                              ") nor a file" +
+                                              (nearest.empty() ? "" : "; did you mean '" + nearest + "'?"));
+    }
+    Result<std::vector<std::byte>> bytes = read_whole(path);
+    bytes.status().throw_if_error();
+    return text_of(bytes.value());
+}
 
 Folder Folder::open(std::string_view path, std::string_view schema) {
     if (path.empty()) throw Error(ErrorCode::invalid_argument, "a store's path is empty");

@@ -20,6 +20,9 @@ struct WriterFiles {
     bool has_data = false;
 };
 
+/// The schema that is asked for: a shipped one's text, or that of a file. Throws not_found, naming the shipped ones.
+std::string schema_text(std::string_view asked);
+
 /// What lies in a store's folder.
 struct FolderContents {
     std::vector<WriterFiles> writers;    ///< by stem

@@ -28,6 +28,41 @@ param:     Param;
         [ step, number?, levelist?, frequency?, direction?, param ]]]
 )";
 
+constexpr std::string_view grib_schema =
+    R"(# GRIB messages of any centre, by their own keywords. What a message lacks has the value behind '?'.
+date:      Date;
+time:      Time;
+expver:    Expver;
+step:      Step;
+number:    Integer;
+frequency: Integer;
+direction: Integer;
+param:     Param;
+hdate:     Date;
+refdate:   Date;
+method:    Integer;
+system:    Integer;
+fcmonth:   Integer;
+
+# Labelled for MARS: the keywords of the schema weather.
+[ class, expver, stream, date, time, domain?
+    [ type, levtype
+        [ step, number?, levelist: Double?, frequency?, direction?, param ]]]
+
+# Not labelled, as NOAA's, CMC's and DWD's; and TIGGE's, which are, but tell their centre.
+# levelist: hPa for levtype=pl, else the message's unit; a layer is top-bottom.
+# param: ECMWF's number; where there is none discipline-category-number, of edition 1 table-number.
+[ origin, process?, class?xx, expver?0001, stream?oper, model?, grid?, date, time, hdate?
+    [ type?fc, levtype
+        [ step, number?, levelist?, param, steptype?, derived?, quantile?, probability?, chem? ]]]
+
+# Labelled for MARS with further keywords: seasonal forecasts, satellite images.
+[ class, expver, stream, date, time?, hdate?, refdate?, system?, method?
+    [ type, levtype?
+        [ step?, fcmonth?, fcperiod?, number?, levelist?, channel?, ident?, instrument?, iteration?, diagnostic?,
+          quantile?, chem?, wavelength?, frequency?, direction?, anoffset?, timespan?, param ]]]
+)";
+
 constexpr std::string_view flow_schema = R"(# The output of a flow solver: a variable's blocks, step by step.
 step:  Integer;
 block: Integer;
@@ -107,11 +142,17 @@ std::string_view name_of(Level level) {
     return level == dataset_level ? "dataset" : level == collocation_level ? "collocation" : "field";
 }
 
+std::span<const ShippedSchema> shipped_schemas() {
+    static constexpr std::array<ShippedSchema, 4> all{{{"weather", weather_schema},
+                                                       {"grib", grib_schema},
+                                                       {"flow", flow_schema},
+                                                       {"lattice", lattice_schema}}};
+    return all;
+}
+
 std::string_view shipped_schema(std::string_view name) {
-    if (name == "weather") return weather_schema;
-    if (name == "flow") return flow_schema;
-    if (name == "lattice") return lattice_schema;
-    return {};
+    const auto found = std::ranges::find(shipped_schemas(), name, &ShippedSchema::name);
+    return found != shipped_schemas().end() ? found->text : std::string_view();
 }
 
 Result<Schema> Schema::parse(std::string_view text, std::string_view source) {

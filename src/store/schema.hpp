@@ -2,6 +2,7 @@
 
 #include <array>
 #include <hakobi/store.hpp>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -71,7 +72,11 @@ class Schema {
     std::vector<Rule> rules_;
 };
 
-/// The text of a shipped schema ("weather", "flow", "lattice"), or "" for another name.
+struct ShippedSchema {
+    std::string_view name, text;
+};
+[[nodiscard]] std::span<const ShippedSchema> shipped_schemas();
+/// The text of a shipped schema ("weather", "grib", "flow", "lattice"), or "" for another name.
 [[nodiscard]] std::string_view shipped_schema(std::string_view name);
 
 }  // namespace hakobi::store

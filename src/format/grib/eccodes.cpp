@@ -2,6 +2,7 @@
 
 #include <dlfcn.h>
 
+#include <array>
 #include <cstdlib>
 
 namespace hakobi::format::grib {
@@ -72,6 +73,20 @@ Result<Eccodes*> Eccodes::get() {
     static const Status loaded = library->load();
     if (!loaded.ok()) return loaded;
     return library;
+}
+
+std::optional<std::string> Handle::text(const char* key) const {
+    std::array<char, 512> text{};
+    std::size_t length = text.size();
+    if (eccodes_->get_string(handle_, key, text.data(), &length) != 0) return {};
+    return text.data();
+}
+
+std::optional<long> Handle::number(const char* key) const {
+    constexpr long missing = 0x7fffffff;
+    long value = missing;
+    if (eccodes_->get_long(handle_, key, &value) != 0 || value == missing) return {};
+    return value;
 }
 
 Status Eccodes::status(int error, const std::string& what, ErrorCode code) const {

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <string>
 
@@ -65,6 +66,10 @@ class Handle {
     Handle(const Handle&) = delete;
     Handle& operator=(const Handle&) = delete;
     [[nodiscard]] grib_handle* get() const { return handle_; }
+    /// The key as ecCodes prints it; nothing where the message has no such key.
+    [[nodiscard]] std::optional<std::string> text(const char* key) const;
+    /// The same as a whole number; nothing where the message says that its value is missing, too.
+    [[nodiscard]] std::optional<long> number(const char* key) const;
 
   private:
     Eccodes* eccodes_;

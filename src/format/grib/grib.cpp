@@ -3,6 +3,7 @@
 #include "format/grib/eccodes.hpp"
 #include "format/grib/keys.hpp"
 #include "format/grib/message.hpp"
+#include "format/grib/split.hpp"
 
 namespace hakobi {
 namespace {
@@ -22,6 +23,16 @@ grib_handle* open_message(Eccodes& eccodes, std::span<const std::byte> message) 
     return handle;
 }
 
+/// What `ask` finds in one message of one field; the mutex is held meanwhile.
+template <class Ask>
+auto with_message(std::span<const std::byte> message, const Ask& ask) {
+    format::grib::read_message(message).status().throw_if_error();
+    Eccodes& eccodes = library();
+    const std::lock_guard lock(eccodes.mutex);
+    const Handle handle(eccodes, open_message(eccodes, message));
+    return ask(eccodes, handle);
+}
+
 }  // namespace
 
 Key grib_key(std::span<const std::byte> message) {
@@ -34,32 +45,49 @@ Key grib_key(std::span<const std::byte> message) {
     return key;
 }
 
+std::vector<std::vector<std::byte>> grib_split(std::span<const std::byte> message) {
+    auto fields = format::grib::split_message(message);
+    fields.status().throw_if_error();
+    if (fields.value().empty()) return {{message.begin(), message.end()}};
+    return std::move(fields).value();
+}
+
 std::vector<double> grib_values(std::span<const std::byte> message) {
-    format::grib::read_message(message).status().throw_if_error();
-    Eccodes& eccodes = library();
-    const std::lock_guard lock(eccodes.mutex);
-    const Handle handle(eccodes, open_message(eccodes, message));
-    std::size_t count = 0;
-    eccodes.status(eccodes.get_size(handle.get(), "values", &count), "values", ErrorCode::format)
-        .throw_if_error();
-    std::vector<double> values(count);
-    eccodes
-        .status(eccodes.get_double_array(handle.get(), "values", values.data(), &count), "values",
-                ErrorCode::format)
-        .throw_if_error();
-    values.resize(count);
-    return values;
+    return grib_array(message, "values");
+}
+
+std::vector<double> grib_array(std::span<const std::byte> message, const std::string& name) {
+    return with_message(message, [&](Eccodes& eccodes, const Handle& handle) {
+        std::size_t count = 0;
+        eccodes.status(eccodes.get_size(handle.get(), name.c_str(), &count), name, ErrorCode::not_found)
+            .throw_if_error();
+        std::vector<double> values(count);
+        eccodes
+            .status(eccodes.get_double_array(handle.get(), name.c_str(), values.data(), &count), name,
+                    ErrorCode::format)
+            .throw_if_error();
+        values.resize(count);
+        return values;
+    });
+}
+
+std::vector<std::string> grib_texts(std::span<const std::byte> message,
+                                    const std::vector<std::string>& names) {
+    return with_message(message, [&](Eccodes&, const Handle& handle) {
+        std::vector<std::string> texts;
+        texts.reserve(names.size());
+        for (const std::string& name : names) texts.push_back(handle.text(name.c_str()).value_or(""));
+        return texts;
+    });
 }
 
 std::int64_t grib_number(std::span<const std::byte> message, const std::string& name) {
-    format::grib::read_message(message).status().throw_if_error();
-    Eccodes& eccodes = library();
-    const std::lock_guard lock(eccodes.mutex);
-    const Handle handle(eccodes, open_message(eccodes, message));
-    long value = 0;
-    eccodes.status(eccodes.get_long(handle.get(), name.c_str(), &value), name, ErrorCode::not_found)
-        .throw_if_error();
-    return value;
+    return with_message(message, [&](Eccodes& eccodes, const Handle& handle) {
+        long value = 0;
+        eccodes.status(eccodes.get_long(handle.get(), name.c_str(), &value), name, ErrorCode::not_found)
+            .throw_if_error();
+        return std::int64_t{value};
+    });
 }
 
 std::int64_t grib_length(std::span<const std::byte> bytes) {

@@ -1,5 +1,6 @@
 #include "format/grib/keys.hpp"
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <charconv>
@@ -12,6 +13,7 @@
 #include <utility>
 
 #include "format/grib/eccodes.hpp"
+#include "format/grib/foreign.hpp"
 #include "format/grib/message.hpp"
 
 namespace hakobi::format::grib {
@@ -34,8 +36,9 @@ struct Note {
 
 /// Keywords that stand for bytes of the kind alone, whatever the product; a kind with others (hdate, channel, …) that
 /// might come from bytes that were left out is asked of ecCodes each time.
-constexpr std::array<std::string_view, 9> constants{"class",  "stream", "type",  "expver", "levtype",
-                                                    "domain", "model",  "param", "origin"};
+constexpr std::array<std::string_view, 16> constants{
+    "class",  "stream",  "type", "expver",   "levtype", "domain",   "model",       "param",
+    "origin", "process", "grid", "steptype", "derived", "quantile", "probability", "chem"};
 
 void append(std::string& text, std::int64_t value) {
     std::array<char, 24> digits{};
@@ -136,13 +139,6 @@ Notes& notes() {
     return all;
 }
 
-std::optional<std::string> text_of(Eccodes& eccodes, const Handle& handle, const char* key) {
-    std::array<char, 256> text{};
-    std::size_t length = text.size();
-    if (eccodes.get_string(handle.get(), key, text.data(), &length) != 0) return {};
-    return text.data();
-}
-
 /// Seconds of a step "1800" or "0-1800", also "0s-1800s" as newer versions of ecCodes write it; empty for other texts.
 std::vector<std::int64_t> seconds_of(std::string_view text) {
     std::vector<std::int64_t> seconds;
@@ -162,13 +158,13 @@ std::vector<std::int64_t> seconds_of(std::string_view text) {
 /// The step as MARS has it: hours, or with a unit what is no whole number of hours ("90m", "0-30m", "45s"). Asked by itself
 /// such a step is rounded to hours, or given in another unit, by versions of ecCodes before 2.33. Empty if seconds do not
 /// say it.
-std::string exact_step(Eccodes& eccodes, const Handle& handle) {
+std::string exact_step(Eccodes& eccodes, const Handle& handle, const char* key) {
     const auto set_unit = [&](const char* unit) {
         std::size_t length = std::strlen(unit);
         return eccodes.set_string(handle.get(), "stepUnits", unit, &length) == 0;
     };
     if (!set_unit("s")) return {};
-    const std::optional<std::string> in_seconds = text_of(eccodes, handle, "step");
+    const std::optional<std::string> in_seconds = handle.text(key);
     (void)set_unit("h");  // as it was
     std::string step;
     for (const std::int64_t seconds : seconds_of(in_seconds.value_or(""))) {
@@ -190,7 +186,7 @@ Result<Keywords> ask_eccodes(std::span<const std::byte> message) {
     const Handle handle(eccodes, eccodes.new_from_message(nullptr, message.data(), message.size()));
     if (handle.get() == nullptr) return Status(ErrorCode::format, "ecCodes cannot read this GRIB message");
     Keywords keywords;
-    const std::string step = exact_step(eccodes, handle);
+    const std::string step = exact_step(eccodes, handle, "step");
     grib_keys_iterator* iterator = eccodes.new_iterator(handle.get(), 0, "mars");
     if (iterator == nullptr)
         return Status(ErrorCode::format, "ecCodes finds no MARS keywords in this GRIB message");
@@ -199,12 +195,20 @@ Result<Keywords> ask_eccodes(std::span<const std::byte> message) {
         if (keyword == nullptr || keyword[0] == '_') continue;  // ecCodes' own
         if (!step.empty() && std::string_view(keyword) == "step") {
             keywords.emplace_back(keyword, step);
-        } else if (std::optional<std::string> text = text_of(eccodes, handle, keyword)) {
+        } else if (std::optional<std::string> text = handle.text(keyword)) {
             keywords.emplace_back(keyword, *std::move(text));
         }
     }
     eccodes.delete_iterator(iterator);
-    return keywords;
+    const auto is_class = [](const auto& entry) { return entry.first == "class"; };
+    if (std::ranges::any_of(keywords, is_class)) return keywords;
+    // MARS has an interval's end alone. Two intervals may end together.
+    for (auto& [keyword, text] : keywords) {
+        if (keyword != "step") continue;
+        if (std::string range = exact_step(eccodes, handle, "stepRange"); !range.empty())
+            text = std::move(range);
+    }
+    return foreign_keywords(handle, keywords);
 }
 
 Result<Keywords> keywords_of(std::span<const std::byte> bytes) {

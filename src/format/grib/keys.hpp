@@ -14,7 +14,7 @@ namespace hakobi::format::grib {
 using Keywords = std::vector<std::pair<std::string, std::string>>;
 
 /// The MARS keywords of one GRIB message, as ecCodes has them in its namespace `mars` ("class", "stream", "param", …),
-/// in ecCodes' order.
+/// in ecCodes' order; of a message that is not labelled for MARS those of foreign.hpp.
 ///
 ///  1. read_message takes the message apart: numbers that vary from field to field, and its *kind*.
 ///  2. The first message of a kind is shown to ecCodes (about 2 ms). Keywords whose value equals a number of (1) are

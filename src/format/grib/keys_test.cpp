@@ -137,6 +137,60 @@ TEST_F(GribKeys, AreThoseOfEccodesForVariationsOfSamples) {
     EXPECT_GT(num_varied, all.size() / 2);
 }
 
+// Messages without a class: every template of ensembles and constituents has keywords of its own.
+TEST_F(GribKeys, NameWhatTellsOtherCentresProductsApart) {
+    using Settings = std::vector<std::pair<const char*, long>>;
+    const auto keyword_of = [](const char* keyword, const Settings& settings) -> std::string {
+        Eccodes& eccodes = *Eccodes::get().value();
+        const void* bytes = nullptr;
+        std::size_t length = 0;
+        MessageBytes message;
+        {
+            const std::lock_guard lock(eccodes.mutex);
+            const Handle handle(eccodes, eccodes.new_from_samples(nullptr, "GRIB2"));
+            EXPECT_EQ(eccodes.set_long(handle.get(), "centre", 78), 0);
+            for (const auto& [key, value] : settings)
+                EXPECT_EQ(eccodes.set_long(handle.get(), key, value), 0) << key;
+            EXPECT_EQ(eccodes.get_message(handle.get(), &bytes, &length), 0);
+            const auto* begin = static_cast<const std::byte*>(bytes);
+            message.assign(begin, begin + length);
+        }
+        const Result<Keywords> keywords = keywords_of(message);
+        EXPECT_TRUE(keywords.ok()) << keywords.status().text();
+        for (const auto& [name, value] : keywords.value()) {
+            if (name == keyword) return value;
+        }
+        return "";
+    };
+    constexpr const char* product = "productDefinitionTemplateNumber";
+    EXPECT_EQ(keyword_of("origin", {}), "edzw");
+    EXPECT_EQ(keyword_of("class", {}), "");
+    EXPECT_EQ(keyword_of("number", {{product, 1}, {"perturbationNumber", 7}}), "7");
+    EXPECT_EQ(keyword_of("derived", {{product, 2}, {"derivedForecast", 4}}), "4");
+    EXPECT_EQ(keyword_of("quantile", {{product, 6}, {"percentileValue", 90}}), "90");
+    EXPECT_EQ(keyword_of("chem", {{product, 40}, {"constituentType", 5}}), "5");
+    EXPECT_EQ(keyword_of("probability", {{product, 5},
+                                         {"probabilityType", 1},
+                                         {"scaleFactorOfUpperLimit", 3},
+                                         {"scaledValueOfUpperLimit", 254}}),
+              "above0.254");
+    EXPECT_EQ(keyword_of("probability", {{product, 5},
+                                         {"probabilityType", 2},
+                                         {"scaleFactorOfLowerLimit", 0},
+                                         {"scaledValueOfLowerLimit", -3},
+                                         {"scaleFactorOfUpperLimit", 0},
+                                         {"scaledValueOfUpperLimit", 20}}),
+              "between-3to20");
+    EXPECT_EQ(keyword_of("levelist", {{"typeOfFirstFixedSurface", 106},
+                                      {"typeOfSecondFixedSurface", 106},
+                                      {"scaleFactorOfFirstFixedSurface", 1},
+                                      {"scaledValueOfFirstFixedSurface", 1},
+                                      {"scaleFactorOfSecondFixedSurface", 1},
+                                      {"scaledValueOfSecondFixedSurface", 4}}),
+              "0.1-0.4");
+    EXPECT_EQ(keyword_of("levtype", {{"typeOfFirstFixedSurface", 213}}), "type213");
+}
+
 // Level 0 is not read as a number there, and its octets are those that a kind has where they are left out.
 TEST_F(GribKeys, AreThoseOfEccodesForALevelAfterLevelZero) {
     const std::vector<MessageBytes> some =

@@ -3,48 +3,17 @@
 #include <array>
 #include <string_view>
 
-// Octet numbers below count from 1 within a section, as WMO's Manual on Codes (306, volume I.2) numbers them.
+#include "base/checksum.hpp"
+#include "format/grib/section.hpp"
 
 namespace hakobi::format::grib {
 namespace {
 
-using Bytes = std::span<const std::byte>;
-
-constexpr std::int64_t end_bytes = 4;  // "7777"
 constexpr int ecmwf = 98;
 
 Status broken(std::string text) {
     return {ErrorCode::format, "not a whole GRIB message: " + std::move(text)};
 }
-
-/// A section whose octets are read by their number; the reader has checked that it is long enough.
-class Section {
-  public:
-    Section() = default;
-    explicit Section(Bytes bytes) : bytes_(bytes) {}
-
-    [[nodiscard]] std::int64_t size() const { return static_cast<std::int64_t>(bytes_.size()); }
-    [[nodiscard]] bool has(std::int64_t octet) const { return octet <= size(); }
-    [[nodiscard]] std::int64_t get(std::int64_t octet, int count = 1) const {
-        std::int64_t value = 0;
-        for (int i = 0; i < count; ++i) {
-            value =
-                value << 8 | std::to_integer<std::int64_t>(bytes_[static_cast<std::size_t>(octet - 1 + i)]);
-        }
-        return value;
-    }
-    /// Sign and magnitude, as GRIB writes numbers below zero.
-    [[nodiscard]] std::int64_t get_signed(std::int64_t octet, int count) const {
-        const std::int64_t raw = get(octet, count), sign = std::int64_t{1} << (8 * count - 1);
-        return (raw & sign) != 0 ? -(raw ^ sign) : raw;
-    }
-    [[nodiscard]] std::string_view text() const {
-        return {reinterpret_cast<const char*>(bytes_.data()), bytes_.size()};
-    }
-
-  private:
-    Bytes bytes_;
-};
 
 /// Collects the octets of a section that belong to the message's kind: all but those that were left out.
 class Kind {
@@ -65,6 +34,12 @@ class Kind {
         note(static_cast<char>(count));
     }
     void note(char what) { text_ += what; }
+    /// A section that may be long: equal ones have equal checksums.
+    void note_checksum(Bytes section) {
+        std::uint64_t checksum = checksum_of(section);
+        for (std::size_t i = 0; i < sizeof checksum; ++i, checksum >>= 8)
+            note(static_cast<char>(checksum & 0xff));
+    }
 
   private:
     std::string& text_;
@@ -74,6 +49,7 @@ class Kind {
 // ---- Edition 1 ------------------------------------------------------------------------------------------------
 
 constexpr int edition1_first_section = 28;
+constexpr std::int64_t edition1_large = 0x800000;  // the top bit of the message's length
 
 /// Lengths of sections are 3 octets. A message above 8 MB has the top bit of its length set and counts 120 octets;
 /// section 4's length is then how much that is too long.
@@ -82,12 +58,11 @@ struct Lengths1 {
 };
 
 Result<Lengths1> lengths_of_edition1(const Section& all) {
-    constexpr std::int64_t large = 0x800000;
     Lengths1 lengths{.total = all.get(5, 3)};
     if (!all.has(8 + edition1_first_section)) return broken("it ends in section 1");
     lengths.section1 = all.get(9, 3);
     if (lengths.section1 < edition1_first_section) return broken("section 1 is too short");
-    if ((lengths.total & large) == 0) return lengths;
+    if ((lengths.total & edition1_large) == 0) return lengths;
     std::int64_t at = 8 + lengths.section1;
     const std::int64_t flags = all.get(8 + 8);
     for (const std::int64_t flag : {0x80, 0x40}) {
@@ -98,7 +73,7 @@ Result<Lengths1> lengths_of_edition1(const Section& all) {
     if (!all.has(at + 3)) return broken("it ends before its length is known");
     const std::int64_t section4 = all.get(at + 1, 3);
     if (section4 < 120) {
-        lengths.total = (lengths.total & (large - 1)) * 120 - section4 + end_bytes;
+        lengths.total = (lengths.total & (edition1_large - 1)) * 120 - section4 + end_bytes;
     }
     return lengths;
 }
@@ -129,17 +104,45 @@ void read_step1(const Section& one, Message& message, Kind& kind) {
     kind.note(message.step_start == message.step_end ? '=' : '-');
 }
 
+/// Whether sections 2 to 4 end within the message. One above 8 MB says a length of section 4 that is none.
+Status check_sections_of_edition1(const Section& all, std::int64_t length1) {
+    const std::int64_t flags = all.get(8 + 8), end = all.size() - end_bytes;
+    const std::array<std::pair<int, bool>, 3> sections{
+        {{2, (flags & 0x80) != 0}, {3, (flags & 0x40) != 0}, {4, true}}};
+    std::int64_t at = 8 + length1;
+    for (const auto& [number, is_there] : sections) {
+        if (!is_there) continue;
+        const std::string which = "section " + std::to_string(number);
+        if (at + 3 > end) return broken(which + " is missing");
+        const std::int64_t length = all.get(at + 1, 3);
+        const bool is_length = number != 4 || (all.get(5, 3) & edition1_large) == 0;
+        if (is_length && (length < 3 || length > end - at)) return broken(which + " ends beyond the message");
+        at += length;
+    }
+    return {};
+}
+
+/// Section 2, or nothing.
+Bytes grid_of_edition1(const Section& all, std::int64_t length1) {
+    constexpr std::int64_t has_grid = 0x80;
+    if ((all.get(8 + 8) & has_grid) == 0) return {};
+    const std::int64_t begin = 8 + length1, length = all.get(begin + 1, 3);
+    return all.bytes().subspan(static_cast<std::size_t>(begin), static_cast<std::size_t>(length));
+}
+
 Result<Message> read_edition1(const Section& all, Bytes bytes) {
     Result<Lengths1> lengths = lengths_of_edition1(all);
     if (!lengths.ok()) return lengths.status();
     const std::int64_t length1 = lengths.value().section1;
     if (!all.has(8 + length1)) return broken("it ends in section 1");
+    if (Status sections = check_sections_of_edition1(all, length1); !sections.ok()) return sections;
     const Section one(bytes.subspan(8, static_cast<std::size_t>(length1)));
     Message message{.edition = 1};
     Kind kind(message.kind);
     message.kind.reserve(64);
     kind.note('1');
     kind.begin(one, '1');
+    kind.note_checksum(grid_of_edition1(all, length1));
     if (one.get(25) < 1 || !may_leave_out1(one)) return message;
     message.date = ((one.get(25) - 1) * 100 + one.get(13)) * 10000 + one.get(14) * 100 + one.get(15);
     message.time = one.get(16) * 100 + one.get(17);
@@ -161,49 +164,39 @@ Result<Message> read_edition1(const Section& all, Bytes bytes) {
 
 // ---- Edition 2 ------------------------------------------------------------------------------------------------
 
-/// Sections 0 to 4 of a message with one field.
+/// Sections 1 to 4 of a message with one field.
 struct Sections2 {
     Section identification, local, grid, product;
 };
 
-Result<Sections2> sections_of_edition2(const Section& all, Bytes bytes) {
+Result<Sections2> sections_of_one_field(Bytes bytes) {
+    const auto all = sections_of_edition2(bytes);
+    if (!all.ok()) return all.status();
     Sections2 found;
     bool has_data = false;
-    const std::int64_t end = all.size() - end_bytes;
-    for (std::int64_t at = 16; at < end;) {
-        if (at + 5 > end) return broken("it ends in the head of a section");
-        const std::int64_t length = all.get(at + 1, 4), number = all.get(at + 5);
-        const std::string which = "section " + std::to_string(number);
-        if (length < 5 || length > end - at) return broken(which + " ends beyond the message");
-        if (has_data)
-            return Status(ErrorCode::unsupported, "a GRIB message with several fields: split it first");
-        const Section section(bytes.subspan(static_cast<std::size_t>(at), static_cast<std::size_t>(length)));
-        const auto is_long = [&](std::int64_t least) { return length >= least; };
-        bool good = true;
+    for (const auto& [number, section] : all.value()) {
+        if (has_data) {
+            return Status(ErrorCode::unsupported,
+                          "a GRIB message with several fields: split it first (grib_split)");
+        }
+        std::int64_t least = 0;
         switch (number) {
             case 1:
-                found.identification = section, good = is_long(21);
+                found.identification = section, least = 21;
                 break;
             case 2:
                 found.local = section;
                 break;
             case 3:
-                found.grid = section, good = is_long(14);
+                found.grid = section, least = 14;
                 break;
             case 4:
-                found.product = section, good = is_long(11);
-                break;
-            case 5:
-            case 6:
-                break;
-            case 7:
-                has_data = true;
+                found.product = section, least = 11;
                 break;
             default:
-                return broken("a section of number " + std::to_string(number));
+                has_data = has_data || number == 7;
         }
-        if (!good) return broken(which + " is too short");
-        at += length;
+        if (section.size() < least) return broken("section " + std::to_string(number) + " is too short");
     }
     if (found.identification.size() == 0) return broken("it has no section 1");
     if (found.product.size() == 0 || !has_data) return broken("it has no field");
@@ -271,7 +264,7 @@ bool may_leave_out2(const Sections2& sections) {
 }
 
 Result<Message> read_edition2(const Section& all, Bytes bytes) {
-    Result<Sections2> sections = sections_of_edition2(all, bytes);
+    Result<Sections2> sections = sections_of_one_field(bytes);
     if (!sections.ok()) return sections.status();
     const Section& one = sections.value().identification;
     const Section& four = sections.value().product;
@@ -289,8 +282,7 @@ Result<Message> read_edition2(const Section& all, Bytes bytes) {
     }
     kind.begin(sections.value().local, '2');
     if (sections.value().grid.size() > 0) {
-        kind.note(static_cast<char>(sections.value().grid.get(13)));
-        kind.note(static_cast<char>(sections.value().grid.get(14)));
+        kind.note_checksum(sections.value().grid.bytes());
     }
     kind.begin(four, '4');
     if (may_leave_out) read_product(four, message, kind);
@@ -326,6 +318,24 @@ Result<std::int64_t> stated_length(Bytes bytes) {
 
 }  // namespace
 
+Result<std::vector<std::pair<int, Section>>> sections_of_edition2(Bytes message) {
+    const Section all(message);
+    std::vector<std::pair<int, Section>> found;
+    const std::int64_t end = all.size() - end_bytes;
+    for (std::int64_t at = edition2_head_bytes; at < end;) {
+        if (at + 5 > end) return broken("it ends in the head of a section");
+        const std::int64_t length = all.get(at + 1, 4), number = all.get(at + 5);
+        if (number < 1 || number > 7) return broken("a section of number " + std::to_string(number));
+        if (length < 5 || length > end - at)
+            return broken("section " + std::to_string(number) + " ends beyond the message");
+        found.emplace_back(
+            static_cast<int>(number),
+            Section(message.subspan(static_cast<std::size_t>(at), static_cast<std::size_t>(length))));
+        at += length;
+    }
+    return found;
+}
+
 Result<std::int64_t> message_length(Bytes bytes) {
     Result<std::int64_t> length = stated_length(bytes);
     // Whoever goes from message to message by their lengths would stay where it is.
@@ -334,7 +344,7 @@ Result<std::int64_t> message_length(Bytes bytes) {
     return length;
 }
 
-Result<Message> read_message(Bytes bytes) {
+Status check_whole(Bytes bytes) {
     const Section all(bytes);
     Result<std::int64_t> length = message_length(bytes);
     if (!length.ok()) return length.status();
@@ -344,12 +354,16 @@ Result<Message> read_message(Bytes bytes) {
                       std::to_string(all.size()) + " are there");
     }
     if (difference > 0) {
-        return Status(ErrorCode::format,
-                      std::to_string(difference) + " bytes follow the GRIB message: one message at a time");
+        return {ErrorCode::format,
+                std::to_string(difference) + " bytes follow the GRIB message: one message at a time"};
     }
-    if (length.value() < 16 + end_bytes || all.text().substr(all.text().size() - end_bytes) != "7777") {
-        return broken("no 7777 at its end");
-    }
+    if (all.text().substr(all.text().size() - end_bytes) != "7777") return broken("no 7777 at its end");
+    return {};
+}
+
+Result<Message> read_message(Bytes bytes) {
+    if (Status whole = check_whole(bytes); !whole.ok()) return whole;
+    const Section all(bytes);
     return all.get(8) == 1 ? read_edition1(all, bytes) : read_edition2(all, bytes);
 }
 

@@ -3,11 +3,13 @@
 #include <CLI/CLI.hpp>
 #include <hakobi/store.hpp>
 #include <string>
+#include <vector>
 
 namespace hakobi::store {
 
 /// Adds subcommands to `hakobi-store`; they throw Error, or set `exit_status` (0 in order, 1 not).
-void add_reading_commands(CLI::App& app);  // list, get, where
+void add_reading_commands(CLI::App& app);                      // list, get, where
+void add_archiving_commands(CLI::App& app, int& exit_status);  // archive, put, create, schema
 void add_maintenance_commands(CLI::App& app, int& exit_status);
 
 /// What most commands take.

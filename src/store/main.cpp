@@ -26,6 +26,7 @@ int main(int argc, char** argv) {
     const std::string words = words_of(argc, argv);
     int exit_status = 0;
     hakobi::store::add_reading_commands(app);
+    hakobi::store::add_archiving_commands(app, exit_status);
     hakobi::store::add_maintenance_commands(app, exit_status);
     try {
         app.parse(argc, argv);

@@ -21,7 +21,7 @@ namespace {
 constexpr int not_in_order = 1;
 
 struct Arguments : CommandArguments {
-    std::string schema, key, file, target, form, keep_in;
+    std::string target, keep_in;
     bool is_deep = false, is_removed = false, is_sure = false, is_replaced_only = false, also_damaged = false;
     bool from_beginning = false, is_json = false;
     double interval_s = 0.2, timeout_s = 0;
@@ -124,16 +124,6 @@ int run_move(const Arguments& arguments) {
     const Store source = Store::open(arguments.path);
     const std::int64_t count = move_fields(source, arguments.text(), arguments.target);
     std::printf("%lld fields moved to %s\n", whole(count), arguments.target.c_str());
-    return 0;
-}
-
-int run_put(const Arguments& arguments) {
-    const auto bytes = read_whole(arguments.file);
-    bytes.status().throw_if_error();
-    Store store = Store::open(arguments.path, {.asynchronous = false});
-    store.archive(Key::parse(arguments.key), bytes.value(), arguments.form);
-    store.flush();
-    store.close();
     return 0;
 }
 
@@ -260,17 +250,6 @@ void add_maintenance_commands(CLI::App& app, int& exit_status) {
         command->callback([shared, run, &exit_status] { exit_status = run(*shared); });
         return command;
     };
-    CLI::App* create = app.add_subcommand("create", "Make an empty store.");
-    shared->add_to(*create, false);
-    create->add_option("--schema", shared->schema, "weather, flow, lattice, or a schema file (FDB's own too)")
-        ->required();
-    create->callback([shared] { (void)Folder::open(shared->path, shared->schema); });
-
-    CLI::App* put = add("put", "Archive a file's bytes as one field, and flush.", false, run_put);
-    put->add_option("KEY", shared->key, "keyword=value,…: all that the schema asks for")->required();
-    put->add_option("FILE", shared->file, "the file")->required();
-    put->add_option("--form", shared->form, "what the bytes are: grib, float64[180,360], …");
-
     add("stats", "Print how many fields there are, and the space that they take.", true, run_stats)
         ->add_flag("--json", shared->is_json, "JSON lines, one for a dataset");
 

@@ -14,6 +14,7 @@ from hakobi.progress import run_program
 
 #: Subcommand of hakobi-store -> its line in `hakobi store --help`.
 _HELP = {
+    "archive": "Archive every message of GRIB files by its own keywords.",
     "check": "Hold indexes and data against each other; --deep reads every field.",
     "consolidate": "Put all indexes into one file that is read faster; beside running writers.",
     "create": "Make an empty store.",
@@ -23,6 +24,7 @@ _HELP = {
     "move": "Move a store, or some of its fields to another store.",
     "put": "Archive a file's bytes as one field.",
     "recover": "Free what killed writers left behind their last flush.",
+    "schema": "Print a schema, a store's or a shipped one: as its text, or as a table.",
     "stats": "Print how many fields there are, and the space that they take.",
     "where": "Print for each field its file, offset and length.",
     "wipe": "Say what removing fields would free; --remove removes them.",
@@ -30,7 +32,13 @@ _HELP = {
 
 
 #: What may take long and says little until its end: what it is doing then.
-_COUNTED = {"check": "checking", "consolidate": "consolidating", "move": "moving", "recover": "recovering"}
+_COUNTED = {
+    "archive": "archiving",
+    "check": "checking",
+    "consolidate": "consolidating",
+    "move": "moving",
+    "recover": "recovering",
+}
 
 
 def run_as(program: Path, arguments: Sequence[str], **options: Any) -> subprocess.CompletedProcess[str]:
@@ -67,6 +75,6 @@ def _make(name: str, text: str) -> click.Command:
     return command
 
 
-check, consolidate, create, follow, get, list_, move, put, recover, stats, where, wipe = (
+archive, check, consolidate, create, follow, get, list_, move, put, recover, schema, stats, where, wipe = (
     _make(name, text) for name, text in _HELP.items()
 )

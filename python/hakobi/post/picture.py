@@ -7,6 +7,7 @@ import datetime
 import json
 import math
 import re
+import textwrap
 from importlib import resources
 from pathlib import Path
 from typing import Any, Literal
@@ -40,9 +41,10 @@ def picture(
     """Writes one plane of a field as PNG and returns its path.
 
     `path` is what `hakobi post` takes; the first series of a folder is taken, and of a run's parts the one inside of
-    the others. `field` is by default the first that is no coordinate. `step` is `last`, `first`, a number as in the
-    file's name, or with a dot the time in the file (`0.7`). `cut` is `axis=index` (`z=0`; the axis's name or z, y, x),
-    by default the middle of the first axis of a field in 3-D; of a mesh `axis=coordinate`, by default the surface.
+    the others. `field` is by default the first that can be drawn and is no coordinate. `step` is `last` (without
+    `field` the last one that can be drawn), `first`, a number as in the file's name, or with a dot the time in the
+    file (`0.7`). `cut` is `axis=index` (`z=0`; the axis's name or z, y, x), by default the middle of the first axis of
+    a field in 3-D; of a mesh `axis=coordinate`, by default the surface.
     `low` and `high` are in the field's units, by default its percentiles 0.5 and 99.5. `colours` is a name of
     `colour_maps()`. The level shown is the coarsest that has `width` values a direction.
     Raises InputError, FormatError, StorageError, OSError.
@@ -56,6 +58,8 @@ def picture(
     number, time = _find_step(series, step)
     steps = Steps(catalogue.root)
     opened = _innermost(steps, catalogue, series, number)
+    if step == "last" and not field:
+        opened, number = _last_with_fields(steps, series, opened, number)
     this = find_field(opened.step, field) if field else default_field(opened.step)
     if this is None:
         reasons = "".join(f"; {name}: {reason}" for name, reason in list(opened.step.left_out.items())[:3])
@@ -95,6 +99,18 @@ def _innermost(steps: Steps, catalogue: Catalogue, series: Series, number: int) 
                 found = part
     return found
 
+
+def _last_with_fields(steps: Steps, series: Series, newest: OpenStep, number: int) -> tuple[OpenStep, int]:
+    """The step, or the last of the ten before it that can be drawn. The page does the same (client/main.js)."""
+    for before in (number, *(int(n) for n in series.numbers[-2:-12:-1])):
+        with contextlib.suppress(HakobiError, OSError, KeyError):
+            found = newest if before == number else steps.get(series, before)
+            if default_field(found.step) is not None:
+                return found, before
+    return newest, number
+
+
+_TITLE_CHARACTERS = 110
 
 #: run_rotor_######.hdf -> run: names of a run's parts differ in the last word.
 _RUN = re.compile(r"(.*)_[^_/]*_#*\.\w+")
@@ -249,7 +265,8 @@ def _draw(
     row_axis, column_axis = (a for d, a in enumerate(field.axes) if plane.is_flat or d != plane.axis)
     table = colours_of(colours or _map_for(limits))
     with matplotlib.rc_context({"font.family": "DejaVu Sans", "font.size": 9.5, "text.parse_math": False}):
-        figure = Figure(figsize=(9.6, 6.4), dpi=170, layout="constrained")
+        figure = Figure(figsize=(9.6, 6.4), dpi=170)
+        figure.set_layout_engine("constrained", h_pad=0.12)  # with less a label loses its descenders
         FigureCanvasAgg(figure)
         axes = figure.add_subplot()
         axes.set_facecolor(_GAP_COLOUR)
@@ -264,7 +281,10 @@ def _draw(
             axes.invert_yaxis()
         axes.set_xlabel(_label(column_axis))
         axes.set_ylabel(_label(row_axis))
-        axes.set_title(_title(plane, opened, number), loc="left", fontsize=10.5, wrap=True)
+        # Of the figure, not of the axes: a long one would go on across the bar. Matplotlib makes no room for lines that
+        # it wraps itself.
+        title = textwrap.fill(_title(plane, opened, number), _TITLE_CHARACTERS)
+        figure.suptitle(title, x=0.01, ha="left", fontsize=10.5)
         add_bar(figure, axes, limits, table, field.units)
         figure.savefig(out, format="png")
 

@@ -12,9 +12,9 @@ import pytest
 
 from hakobi.errors import FormatError, InputError
 from hakobi.post.catalogue import Catalogue, Steps, identifier
-from hakobi.post.grib_grid import grid_of
-from hakobi.post.grib_names import Words, words_of
 from hakobi.store import open_store
+from hakobi.store.grib_grid import Grid, Projection, grid_of
+from hakobi.store.grib_names import Words, words_of
 from posting import decode_tile, served
 
 SAMPLES = Path("/usr/share/eccodes/samples")
@@ -26,17 +26,20 @@ pytestmark = [
 
 
 def message(name: str) -> bytes:
-    return (SAMPLES / f"{name}.tmpl").read_bytes()
+    data = (SAMPLES / f"{name}.tmpl").read_bytes()
+    return data[: int.from_bytes(data[4:7], "big")] if data[7] == 1 else data  # some are followed by padding
 
 
 def test_grids_of_both_editions() -> None:
     for edition in ("grib1", "grib2"):
         grid = grid_of(message(f"regular_ll_sfc_{edition}"))
+        assert isinstance(grid, Grid)
         assert (grid.shape, grid.rows) == ((31, 16), ())
         assert (grid.latitudes[[0, -1]].tolist(), grid.longitudes[[0, -1]].tolist()) == ([0, 60], [0, 30])
         values = np.arange(31.0 * 16)
         assert grid.map_of(values)[-1, 0] == 0  # the first row is the northernmost
         reduced = grid_of(message(f"reduced_gg_pl_32_{edition}"))
+        assert isinstance(reduced, Grid)
         assert (reduced.shape, sum(reduced.rows)) == ((64, 128), 6114)
         assert reduced.latitudes[-1] == pytest.approx(87.8638, abs=1e-3)
         ends = np.cumsum(reduced.rows)
@@ -44,8 +47,11 @@ def test_grids_of_both_editions() -> None:
         assert (row.min(), row.max()) == (0, ends[0] - 1)
         with pytest.raises(FormatError):
             reduced.map_of(np.arange(10.0))
-    with pytest.raises(InputError, match="not in latitude"):
-        grid_of(message("polar_stereographic_sfc_grib2"))
+        latitudes, longitudes = reduced.points()
+        assert (len(latitudes), latitudes[0], longitudes[1]) == (6114, reduced.latitudes[-1], 18)
+        assert isinstance(grid_of(message(f"polar_stereographic_sfc_{edition}")), Projection)
+        with pytest.raises(InputError, match=r"no grid of rows and columns \(sh\)"):
+            grid_of(message(f"sh_ml_{edition}"))
     for torn in (b"", b"GRIB", message("GRIB2")[:60], message("GRIB1")[:20]):
         with pytest.raises((FormatError, InputError)):
             grid_of(torn)
@@ -76,7 +82,8 @@ def test_a_store_is_shown_and_followed(tmp_path: Path) -> None:
 
 
 def test_names_units_and_valid_times_of_messages() -> None:
-    assert words_of(message("reduced_gg_pl_32_grib2")) == Words("Temperature", "K", 1284292800.0)
+    known = Words("Temperature", "K", 1284292800.0, "t", "air_temperature")
+    assert words_of(message("reduced_gg_pl_32_grib2")) == known
     assert words_of(message("regular_ll_sfc_grib1")).units
     assert words_of(b"GRIB") == Words()
     assert words_of(message("GRIB2")[:60]) == Words()

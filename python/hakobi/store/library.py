@@ -195,7 +195,7 @@ class Store:
         )
 
     def archive_grib(self, message: bytes) -> None:
-        """Takes one GRIB message by the MARS keywords that it has. Raises InputError, FormatError, StorageError."""
+        """Takes each field of a GRIB message by its own keywords. Raises InputError, FormatError, StorageError."""
         view = np.frombuffer(message, np.uint8)
         check(self._library, self._library.hakobi_store_archive_grib(self._handle, view.ctypes.data, view.size))
 
@@ -238,7 +238,9 @@ class Store:
         """The selected fields as one array whose leading dimensions are the keywords in which they differ.
 
         Values are read when they are asked for: `store.sel(param="t", step=slice(0, 24))[0].values` reads one field.
-        With dask installed the array is chunked, a field a chunk.
+        With dask installed the array is chunked, a field a chunk. GRIB fields have latitudes and longitudes in degrees,
+        `long_name` and `units`; fields with a date have datetimes too (`valid_time`). Raises InputError where the
+        fields make no array, as those on different grids.
         """
         from hakobi.store.arrays import array_of
 
@@ -271,7 +273,7 @@ class Store:
 
 
 def open_store(path: str | PathLike[str], schema: str = "", **options: str | int | bool) -> Store:
-    """Opens the store at `path`, or makes one with `schema`: weather, flow, lattice, or a schema file.
+    """Opens the store at `path`, or makes one with `schema`: weather, grib, flow, lattice, or a schema file.
 
     `options` are those of C++'s StoreOptions: writer, asynchronous, num_buffers, buffer_bytes, num_threads, pad_bytes,
     sync, sync_directory, huge_pages, direct. Raises InputError, StorageError or FormatError.

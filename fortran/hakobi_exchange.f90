@@ -278,7 +278,7 @@ contains
     end subroutine
 
     !> Collective over `comm`. `grid` without its extents, the options and the fields' kinds and components are equal on all
-    !> ranks. The fields' memory is lent until `free`. path: auto, direct, deposit, cma, staged, packed, datatype.
+    !> ranks. The fields' memory is lent until `free`. path: auto, direct, deposit, cma, staged, packed, parts, datatype.
     subroutine halo_plan(self, comm, grid, corners, path, timeout_s, stat, errmsg)
         class(hakobi_halo), intent(inout) :: self
         type(hakobi_comm), intent(in) :: comm

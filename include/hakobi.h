@@ -467,7 +467,7 @@ typedef struct hakobi_halo_field {
 /* Equal on every rank; 0 and NULL mean the default. */
 typedef struct hakobi_halo_options {
     int faces_only;   /* not 0: no edges and corners */
-    const char* path; /* "auto", "direct", "deposit", "cma", "staged", "packed", "datatype" */
+    const char* path; /* "auto", "direct", "deposit", "cma", "staged", "packed", "parts", "datatype" */
     double timeout_s; /* longest wait for a neighbour before the program is aborted; 0: no limit */
     const char*
         refused; /* for bindings: an error in this rank's arguments, which plan then reports on every rank */

@@ -264,6 +264,7 @@ constexpr std::string_view names[] = {"neighbor-alltoallw",
                                       "hakobi-cma",
                                       "hakobi-staged",
                                       "hakobi-packed",
+                                      "hakobi-parts",
                                       "hakobi-datatype",
 #ifdef HAKOBI_HAVE_GHEX
                                       "ghex"

@@ -114,12 +114,12 @@ Result<HaloOptionsOfBench> parse_halo_options(int argc, const char* const* argv)
         ->capture_default_str();
     app.add_flag("--open", options.is_open, "the grid is not periodic");
     app.add_flag("--faces-only", options.faces_only, "no edges and corners");
-    app.add_option(
-           "--contenders", options.contenders,
-           "a comma list of neighbor-alltoallw, datatypes, packed, phases-datatypes, phases-packed "
-           "(plain MPI), "
-           "hakobi, hakobi-own-memory, hakobi-direct, -deposit, -cma, -staged, -packed, -datatype; ghex "
-           "where this is built with it")
+    app.add_option("--contenders", options.contenders,
+                   "a comma list of neighbor-alltoallw, datatypes, packed, phases-datatypes, phases-packed "
+                   "(plain MPI), "
+                   "hakobi, hakobi-own-memory, hakobi-direct, -deposit, -cma, -staged, -packed, -parts, "
+                   "-datatype; ghex "
+                   "where this is built with it")
         ->delimiter(',');
     app.add_flag("--hot", options.is_hot, "do not empty the caches before each exchange");
     app.add_flag("--explain", options.explain, "print how each neighbour is reached");

@@ -1,11 +1,14 @@
 // How a list goes from one rank to another; each list tag has three message tags.
 //  1. The sender says how many bytes it has and, on a common node, where its pieces are (tag + 0). Few bytes come along.
-//  2. The receiver of the list that is next in turn compares the numbers. It takes what came along, or has the kernel copy
-//     from the sender's pieces to its own, and answers `taken`; it answers `differs`, which ends both; or `pack` (tag + 1).
-//  3. Asked to pack, the sender sends parts of pack_bytes (tag + 2), two under way at a time; the receiver unpacks each.
+//  2. The receiver of the list that is next in turn gives its word (tag + 1).
+//     On a common node it first compares the numbers. It takes what came along, or has the kernel copy from the sender's
+//     pieces to its own, and answers `taken`; it answers `differs`, which ends both; or `pack`.
+//     Between nodes it says at once how many bytes it takes, and both compare: between two ranks that send to each other a
+//     word would otherwise wait behind the bytes that go the same way, and these for nothing.
+//  3. Asked to pack, the sender sends parts (tag + 2), some under way at a time; the receiver unpacks each. On a common node
+//     a part is of pack_bytes, between nodes it is so short that the MPI library sends it without asking the receiver.
 // A list's turn is over before the next of its pair and tag begins: parts of two lists never mix.
 #include <algorithm>
-#include <array>
 #include <cstdio>
 #include <cstring>
 #include <deque>
@@ -33,6 +36,8 @@ using mpi::ProbedMessage;
 constexpr int highest_list_tag = 10000;
 /// So few bytes travel with the announcement.
 constexpr std::int64_t inline_bytes = 4096;
+/// Between nodes a part is not larger: MPI libraries send so few bytes at once (Open MPI over TCP up to 64 KiB).
+constexpr std::int64_t most_part_bytes = std::int64_t{32} << 10;
 
 enum class Answer : std::int64_t { none, taken, pack, differs };
 
@@ -84,9 +89,15 @@ struct BufferArrays::Shared {
     std::map<int, bool> reads;         // whether this rank reads that one's memory, as far as it was asked
     std::map<std::pair<int, int>, std::deque<BufferArray::Impl*>> turns;  // by rank and tag
 
+    [[nodiscard]] bool is_near(int rank) const {
+        return comm.state().node_of_rank[static_cast<std::size_t>(rank)] == comm.node();
+    }
+    /// Bytes of one part of a packed list; the same on both ranks.
+    [[nodiscard]] std::int64_t part_bytes(int rank) const {
+        return is_near(rank) ? pack_bytes : std::min(pack_bytes, most_part_bytes);
+    }
     bool can_read(int rank) {
-        const auto& nodes = comm.state().node_of_rank;
-        if (!may_read || nodes[static_cast<std::size_t>(rank)] != comm.node()) return false;
+        if (!may_read || !is_near(rank)) return false;
         const auto [at, is_new] = reads.try_emplace(rank);
         const auto first = static_cast<std::size_t>(3 * rank);
         if (is_new)
@@ -106,12 +117,18 @@ struct BufferArray::Impl final : mpi::UnderWay {
     Status status;
     std::vector<std::byte> announcement;
     Answer answer = Answer::none;
+    std::int64_t word =
+        0;  // on tag + 1: an Answer on a common node, between nodes the receiver's number of bytes
+    bool has_given = false;  // this rank its word
     ProbedMessage announced, answered;
     ListCursor cursor{pieces};
     std::int64_t left_bytes = 0;
-    std::array<std::vector<std::byte>, 2> parts;
-    std::array<ProbedMessage, 2> part_messages;
-    std::array<std::int64_t, 2> part_bytes{};
+    struct Part {
+        std::vector<std::byte> packed;
+        ProbedMessage message;
+        std::int64_t bytes = 0;  // of a receive that is not unpacked yet
+    };
+    std::vector<Part> parts;  // used in turn
     std::size_t next_part = 0;
 
     ~Impl() override {
@@ -141,7 +158,12 @@ struct BufferArray::Impl final : mpi::UnderWay {
         announcement.clear();
         cursor = ListCursor(pieces);
         left_bytes = num_bytes;
-        part_bytes = {};
+        has_given = false;
+        // Two of pack_bytes, or as many bytes in shorter ones.
+        const std::int64_t part_bytes = shared->part_bytes(rank);
+        parts.resize(
+            static_cast<std::size_t>(std::clamp((num_bytes + part_bytes - 1) / part_bytes, std::int64_t{1},
+                                                2 * shared->pack_bytes / part_bytes)));
         next_part = 0;
         if (kind == Kind::receives) {
             const auto locked = lock();
@@ -156,9 +178,7 @@ struct BufferArray::Impl final : mpi::UnderWay {
     void announce() {
         Announcement head{.bytes = num_bytes, .process = shared->own_probe.process};
         head.is_inline = num_bytes <= inline_bytes;
-        const bool is_near =
-            shared->comm.state().node_of_rank[static_cast<std::size_t>(rank)] == shared->comm.node();
-        if (head.is_inline == 0 && is_near && shared->may_read)
+        if (head.is_inline == 0 && shared->is_near(rank) && shared->may_read)
             head.num_pieces = static_cast<std::int64_t>(pieces.size());
         announcement.resize(sizeof head + static_cast<std::size_t>(head.num_pieces) * sizeof(::iovec) +
                             (head.is_inline != 0 ? static_cast<std::size_t>(num_bytes) : 0));
@@ -171,8 +191,8 @@ struct BufferArray::Impl final : mpi::UnderWay {
                 at += bytes;
             });
         }
-        answered = ProbedMessage::receive(shared->context, std::as_writable_bytes(std::span(&answer, 1)),
-                                          rank, message_tag(tag, 1));
+        answered = ProbedMessage::receive(shared->context, std::as_writable_bytes(std::span(&word, 1)), rank,
+                                          message_tag(tag, 1));
         announced = ProbedMessage::send(shared->context, announcement, rank, message_tag(tag, 0));
     }
 
@@ -185,57 +205,75 @@ struct BufferArray::Impl final : mpi::UnderWay {
 
     Look look() override { return kind == Kind::sends ? look_at_send() : look_at_receive(); }
 
+    /// The receiver's answer, of its word.
+    [[nodiscard]] Answer answer_of_word() const {
+        if (shared->is_near(rank)) return static_cast<Answer>(word);
+        if (word != num_bytes) return Answer::differs;
+        return num_bytes <= inline_bytes ? Answer::taken : Answer::pack;
+    }
+
     Look look_at_send() {
         if (!announced.test() || !answered.test()) return Look::nothing;
+        if (answer == Answer::none) answer = answer_of_word();
         if (answer == Answer::taken) return finish({});
-        if (answer == Answer::differs) return finish(differs(num_bytes, -1));
+        if (answer == Answer::differs) return finish(differs(num_bytes, shared->is_near(rank) ? -1 : word));
         Look did = Look::nothing;
-        while (left_bytes > 0 && part_messages[next_part].test()) {
-            std::vector<std::byte>& part = parts[next_part];
-            const std::int64_t bytes = std::min(left_bytes, shared->pack_bytes);
-            part.resize(static_cast<std::size_t>(bytes));
-            std::byte* at = part.data();
+        while (left_bytes > 0 && parts[next_part].message.test()) {
+            Part& part = parts[next_part];
+            const std::int64_t bytes = std::min(left_bytes, shared->part_bytes(rank));
+            part.packed.resize(static_cast<std::size_t>(bytes));
+            std::byte* at = part.packed.data();
             cursor.next(bytes, [&](const std::byte* from, std::size_t num) {
                 copy_bytes(at, from, num);
                 at += num;
             });
-            part_messages[next_part] = ProbedMessage::send(shared->context, part, rank, message_tag(tag, 2));
-            next_part = 1 - next_part;
+            part.message = ProbedMessage::send(shared->context, part.packed, rank, message_tag(tag, 2));
+            next_part = (next_part + 1) % parts.size();
             left_bytes -= bytes;
             did = Look::moved;
         }
-        if (left_bytes == 0 && part_messages[0].test() && part_messages[1].test()) return finish({});
+        const auto is_sent = [](Part& part) { return part.message.test(); };
+        if (left_bytes == 0 && std::all_of(parts.begin(), parts.end(), is_sent)) return finish({});
         return did;
+    }
+
+    void give_word(std::int64_t what) {
+        word = what;
+        has_given = true;
+        answered = ProbedMessage::send(shared->context, std::as_bytes(std::span(&word, 1)), rank,
+                                       message_tag(tag, 1));
     }
 
     Look look_at_receive() {
         if (shared->turns[{rank, tag}].front() != this) return Look::nothing;
+        if (!has_given && !shared->is_near(rank)) give_word(num_bytes);
         if (answer == Answer::none) return take_announcement();
         if (!answered.test()) return Look::nothing;
         if (answer == Answer::taken) return finish({});
         if (answer == Answer::differs) return finish(status);
         Look did = Look::nothing;
-        for (std::size_t i = next_part; part_bytes[i] > 0 && part_messages[i].test(); i = next_part) {
-            const std::byte* at = parts[i].data();
-            cursor.next(part_bytes[i], [&](std::byte* to, std::size_t num) {
+        for (Part* part = &parts[next_part]; part->bytes > 0 && part->message.test();
+             part = &parts[next_part]) {
+            const std::byte* at = part->packed.data();
+            cursor.next(part->bytes, [&](std::byte* to, std::size_t num) {
                 copy_bytes(to, at, num);
                 at += num;
             });
-            part_bytes[i] = 0;
-            post_part(i);
-            next_part = 1 - i;
+            part->bytes = 0;
+            post(*part);
+            next_part = (next_part + 1) % parts.size();
             did = Look::moved;
         }
-        if (part_bytes[0] == 0 && part_bytes[1] == 0) return finish({});
+        if (parts[next_part].bytes == 0) return finish({});
         return did;
     }
 
-    void post_part(std::size_t i) {
-        const std::int64_t bytes = std::min(left_bytes, shared->pack_bytes);
+    void post(Part& part) {
+        const std::int64_t bytes = std::min(left_bytes, shared->part_bytes(rank));
         if (bytes == 0) return;
-        parts[i].resize(static_cast<std::size_t>(bytes));
-        part_messages[i] = ProbedMessage::receive(shared->context, parts[i], rank, message_tag(tag, 2));
-        part_bytes[i] = bytes;
+        part.packed.resize(static_cast<std::size_t>(bytes));
+        part.message = ProbedMessage::receive(shared->context, part.packed, rank, message_tag(tag, 2));
+        part.bytes = bytes;
         left_bytes -= bytes;
     }
 
@@ -263,9 +301,8 @@ struct BufferArray::Impl final : mpi::UnderWay {
             answer = head.num_pieces > 0 && read(head, at) ? Answer::taken : Answer::pack;
         }
         if (answer == Answer::pack)
-            for (std::size_t i = 0; i < 2; ++i) post_part(i);
-        answered = ProbedMessage::send(shared->context, std::as_bytes(std::span(&answer, 1)), rank,
-                                       message_tag(tag, 1));
+            for (Part& part : parts) post(part);
+        if (!has_given) give_word(static_cast<std::int64_t>(answer));
         return Look::moved;
     }
 

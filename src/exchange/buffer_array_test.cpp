@@ -46,6 +46,28 @@ void append_cut(BufferArray& list, std::vector<unsigned char>& memory, std::int6
     }
 }
 
+TEST_P(BufferArrayBy, ManyPartsGoBothWaysAtOnce) {
+    const BufferArrays arrays =
+        BufferArrays::get(comm_, {.path = GetParam() == std::string("packed") ? "packed" : "auto"});
+    constexpr std::size_t words = 500000;  // more than all the parts that are under way at a time
+    std::vector<std::int64_t> sent(words), received(words, -1);
+    std::iota(sent.begin(), sent.end(), 1000 * comm_.rank());
+    BufferArray out = arrays.make(), in = arrays.make();
+    out.append(sent.data(), 8 * words);
+    in.append(received.data(), 8 * words);
+    for (int round = 0; round < 3; ++round) {
+        std::fill(received.begin(), received.end(), -1);
+        // Whoever sends first has not told yet what it takes.
+        if (comm_.rank() % 2 == 0) in.receive(previous());
+        out.send(next());
+        if (comm_.rank() % 2 != 0) in.receive(previous());
+        out.wait();
+        in.wait();
+        for (std::size_t i = 0; i < words; ++i)
+            ASSERT_EQ(received[i], 1000 * previous() + static_cast<std::int64_t>(i)) << "round " << round;
+    }
+}
+
 TEST_P(BufferArrayBy, BytesArriveInOrderAcrossDifferentCuts) {
     std::mt19937 engine(static_cast<unsigned>(comm_.rank() + 17));
     for (const std::int64_t bytes : {0, 1, 4096, 4097, 100000}) {

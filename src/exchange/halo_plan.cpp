@@ -29,8 +29,10 @@
 namespace hakobi::exchange {
 namespace {
 
-constexpr std::string_view names[] = {"direct", "deposit", "cma", "staged", "packed", "datatype"};
+constexpr std::string_view names[] = {"direct", "deposit", "cma", "staged", "packed", "parts", "datatype"};
 constexpr int any_path = -1;
+/// MPI libraries send messages of this size at once: Open MPI over TCP up to 64 KiB.
+constexpr std::size_t part_bytes = std::size_t{32} << 10;
 constexpr double most_timeout_s = 1e9;
 
 Status invalid(const std::string& text) {
@@ -186,11 +188,12 @@ class Planner {
     }
 
   private:
-    /// Whether any path through the node's memory may be taken.
-    [[nodiscard]] bool meets_on_node() const {
-        return comm_.node_size() > 1 && wishes_.path != static_cast<int>(Path::packed) &&
-               wishes_.path != static_cast<int>(Path::datatype);
+    [[nodiscard]] static bool is_by_message(int path) {
+        return path == static_cast<int>(Path::packed) || path == static_cast<int>(Path::parts) ||
+               path == static_cast<int>(Path::datatype);
     }
+    /// Whether any path through the node's memory may be taken.
+    [[nodiscard]] bool meets_on_node() const { return comm_.node_size() > 1 && !is_by_message(wishes_.path); }
 
     /// Collective: rank 0's.
     void choose_orders() {
@@ -238,8 +241,9 @@ class Planner {
     /// The path from one rank to another; the same answer on both, and on every rank of their node.
     [[nodiscard]] Path path_between(int sender, int receiver) const {
         if (sender == receiver) return Path::self;
-        const auto by_message =
-            wishes_.path == static_cast<int>(Path::datatype) ? Path::datatype : Path::packed;
+        const auto by_message = is_by_message(wishes_.path) ? static_cast<Path>(wishes_.path)
+                                : wishes_.path == any_path  ? choice_.by_message
+                                                            : Path::packed;
         const int from = node_rank_of(sender), to = node_rank_of(receiver);
         if (!notes_ || from < 0 || to < 0) return by_message;
         const bool pulls = notes_->maps(to, from) != std::byte{0};
@@ -428,22 +432,40 @@ class Planner {
         return all;
     }
 
+    /// The parts of a buffer that are messages of their own.
+    template <class Byte>
+    [[nodiscard]] static std::vector<std::span<Byte>> parts_of(std::span<Byte> bytes, Path path) {
+        std::vector<std::span<Byte>> parts;
+        while (path == Path::parts && bytes.size() > part_bytes) {
+            parts.push_back(bytes.first(part_bytes));
+            bytes = bytes.subspan(part_bytes);
+        }
+        parts.push_back(bytes);
+        return parts;
+    }
+
+    static void add(HaloPeer::Messages& messages, int number) {
+        if (messages.num++ == 0) messages.first = number;
+    }
+
     void add_messages(HaloPeer& made) {
-        if (made.in == Path::packed && made.bytes_in > 0) {
+        const auto is_packed = [](Path path) { return path == Path::packed || path == Path::parts; };
+        if (is_packed(made.in) && made.bytes_in > 0) {
             made.receive_buffer.resize(static_cast<std::size_t>(made.bytes_in));
             made.unpack = packing(received_, made.rank, false, made.receive_buffer.data());
-            made.receive_message = plan_.messages->add_receive(std::span(made.receive_buffer), made.rank);
+            for (const auto& part : parts_of(std::span(made.receive_buffer), made.in))
+                add(made.receives, plan_.messages->add_receive(part, made.rank));
         } else if (made.in == Path::datatype && made.bytes_in > 0) {
-            made.receive_message =
-                plan_.messages->add_receive(all_pieces(received_, made.rank, false), made.rank);
+            add(made.receives,
+                plan_.messages->add_receive(all_pieces(received_, made.rank, false), made.rank));
         }
-        if (made.out == Path::packed && made.bytes_out > 0) {
+        if (is_packed(made.out) && made.bytes_out > 0) {
             made.send_buffer.resize(static_cast<std::size_t>(made.bytes_out));
             made.pack = packing(sent_, made.rank, true, made.send_buffer.data());
-            made.send_message =
-                plan_.messages->add_send(std::span<const std::byte>(made.send_buffer), made.rank);
+            for (const auto& part : parts_of(std::span<const std::byte>(made.send_buffer), made.out))
+                add(made.sends, plan_.messages->add_send(part, made.rank));
         } else if (made.out == Path::datatype && made.bytes_out > 0) {
-            made.send_message = plan_.messages->add_send(all_pieces(sent_, made.rank, true), made.rank);
+            add(made.sends, plan_.messages->add_send(all_pieces(sent_, made.rank, true), made.rank));
         }
     }
 
@@ -474,6 +496,15 @@ bool HaloPlan::has_choice() const {
     return is_auto && std::any_of(peers.begin(), peers.end(), [](const HaloPeer& peer) {
                return peer.in != Path::self && peer.in != Path::direct && peer.bytes_in > 0;
            });
+}
+
+std::vector<Path> HaloPlan::paths() const {
+    std::vector<Path> paths;
+    for (const HaloPeer& peer : peers) {
+        paths.push_back(peer.in);
+        paths.push_back(peer.out);
+    }
+    return paths;
 }
 
 std::unique_ptr<HaloPlan> HaloPlan::make(const Comm& comm, const HaloGrid& grid,

@@ -21,11 +21,12 @@ namespace hakobi::exchange {
 
 /// How bytes go from one rank to another. The first four need a common node.
 enum class Path {
-    direct,    ///< the receiver copies from the sender's memory, which both have mapped
-    deposit,   ///< the sender copies into the receiver's memory
-    cma,       ///< the receiver has the kernel copy from the sender's memory (process_vm_readv)
-    staged,    ///< the sender packs into memory that both have mapped, the receiver unpacks
-    packed,    ///< a message of packed bytes
+    direct,   ///< the receiver copies from the sender's memory, which both have mapped
+    deposit,  ///< the sender copies into the receiver's memory
+    cma,      ///< the receiver has the kernel copy from the sender's memory (process_vm_readv)
+    staged,   ///< the sender packs into memory that both have mapped, the receiver unpacks
+    packed,   ///< a message of packed bytes
+    parts,  ///< packed bytes in messages so short that the MPI library sends them without asking the receiver
     datatype,  ///< a message of an MPI datatype
     self,      ///< within one rank: a copy
 };
@@ -55,13 +56,18 @@ struct HaloPeer {
 
     std::vector<std::byte> send_buffer, receive_buffer;
     std::vector<Work> pack, unpack;
-    int send_message = -1, receive_message = -1;
+    /// Numbers of messages, one after the other.
+    struct Messages {
+        int first = 0, num = 0;
+        [[nodiscard]] bool contains(int message) const { return message >= first && message < first + num; }
+    };
+    Messages sends, receives;
 };
 
 /// What "auto" takes where memory is not shared: within a node, and between nodes.
 struct HaloChoice {
     Path on_node = Path::staged;
-    Path by_message = Path::packed;
+    Path by_message = Path::parts;
 };
 
 /// A halo's parts on one rank, ready to be used.
@@ -84,6 +90,8 @@ struct HaloPlan {
                                           const HaloChoice& choice = {});
     /// Whether this rank has a neighbour for whom another choice would be another path. Local.
     [[nodiscard]] bool has_choice() const;
+    /// How this rank reaches its neighbours, in and out: plans of one grid with equal paths on all ranks do the same. Local.
+    [[nodiscard]] std::vector<Path> paths() const;
     bool is_auto = false;
 };
 

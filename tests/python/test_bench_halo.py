@@ -40,7 +40,7 @@ def test_every_case_and_contender_has_a_summary(tmp_path: Path) -> None:
         assert record["is_correct"] or not record["contender"].startswith("hakobi")
 
 
-@pytest.mark.parametrize("path", ["direct", "deposit", "cma", "staged", "packed", "datatype"])
+@pytest.mark.parametrize("path", ["direct", "deposit", "cma", "staged", "packed", "parts", "datatype"])
 def test_every_path_is_right_in_four_dimensions(tmp_path: Path, path: str) -> None:
     file = tmp_path / "records.jsonl"
     arguments = ["--dims", "4", "--extent", "4", "--directions", "1,4", "--ways", "one,both", "--json", str(file)]

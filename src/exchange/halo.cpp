@@ -33,9 +33,10 @@ using exchange::HaloPeer;
 using exchange::HaloPlan;
 using exchange::Work;
 
-/// How long to look before giving the core away, and how long before sleeping: a neighbour is late by microseconds or by
-/// a step of somebody else's. With more ranks than cores the one that is waited for may need this core.
-constexpr int spins_alone = 2000, yields = 200;
+/// How long to look before offering the core to others, about as long as a small exchange takes, and how often to offer it
+/// before sleeping: a neighbour is late by microseconds or by a step of somebody else's. Nobody takes an offered core
+/// where each rank has one; on a busy machine, or with more ranks than cores, the one that is waited for may need this one.
+constexpr int spins_alone = 100, yields = 2000;
 
 class Waiting {
   public:

@@ -93,6 +93,8 @@ mount -t tmpfs -o mode=1777 shm /dev/shm
 [ -d "$4" ] || { mkdir -p "$4" && mount --bind /mnt/mpi "$4"; }
 [ -d "$2" ] || { mkdir -p "$2" && mount --bind /mnt/shared "$2"; }
 ip link set lo up
+# BBR, the default of some machines, leaves a shaped link idle for moments, and fills it by what it estimates.
+echo reno > /proc/sys/net/ipv4/tcp_congestion_control 2> /dev/null || true
 echo ready > "/mnt/$1.ready"
 exec sleep infinity
 END

@@ -1,221 +1,252 @@
-// hakobi-bench-hypercrossbar: how much of its links a node fills when it sends, receives, or does both in 1, 2, ... dimensions
-// at once. Rank 0 is the node; rank d is its partner in dimension d. Started by `hakobi bench hypercrossbar`, which makes the links.
+// hakobi-bench-hypercrossbar: how much of its links does a node fill when it sends, receives, or does both in 1, 2, ... dimensions
+// at once? Rank 0 is the node; rank d is its partner in dimension d.
 //
 //  1. A sample moves messages of one size for about --seconds: as many on every link and way as its declared rate carries in
-//     that time, a few of them under way at once. Time is rank 0's, from a meeting of all ranks until every partner has said that it has
-//     everything, so it includes the last message's way.
-//  2. The percentage is of the payload that the links' declared rates carry together (--payload-mb-s of one link and way),
+//     that time, a few of them under way at once. Time is rank 0's, from a meeting of all ranks until every partner has said
+//     that it has everything, so it includes the last message's way.
+//  2. Contenders take turns, each with memory of its own: plain MPI, hakobi::Halo, hakobi::BufferArrays.
+//  3. The percentage is of the payload that the links' declared rates carry together (--payload-mb-s of one link and way),
 //     both ways counted when both are used.
-//  3. Receivers hold the first and last word of each message against what was sent.
+//  4. Senders write each message anew, and receivers compare every word.
+//
+// Exit status: 0 measured; 1 something that came was wrong; 2 bad input.
 #include <algorithm>
-#include <cmath>
-#include <cstdint>
+#include <chrono>
 #include <cstdio>
-#include <hakobi/comm.hpp>
-#include <string>
-#include <vector>
+#include <memory>
+#include <thread>
 
-#include <CLI/CLI.hpp>
+#include "base/clock.hpp"
+#include "entrant.hpp"
+#include "histogram.hpp"
+#include "measure/record.hpp"
+#include "measure/statistics.hpp"
+#include "options.hpp"
 
+namespace hakobi::bench {
 namespace {
 
-enum class Way { send, receive, both };
-constexpr const char* names[] = {"send", "receive", "both"};
-constexpr int tag_data = 1, tag_done = 2, tag_together = 3;
-constexpr int most_under_way = 4;
-
-struct Options {
-    double payload_mb_s = 23.9, seconds = 1.0;
-    std::vector<std::int64_t> sizes = {64 << 10, 1 << 20, 4 << 20, 16 << 20};
-    int samples = 3;
-};
-
-/// Messages of one size from or to one peer, a few under way at once.
-class Stream {
-  public:
-    Stream(int peer, bool is_sending, std::int64_t words, int num_messages)
-        : peer_(peer), is_sending_(is_sending), words_(words), num_messages_(num_messages) {
-        buffers_.assign(static_cast<std::size_t>(std::min(most_under_way, num_messages)),
-                        std::vector<std::int64_t>(static_cast<std::size_t>(words), -1));
-    }
-    [[nodiscard]] std::size_t num_slots() const { return buffers_.size(); }
-    /// Starts the next message in a slot; MPI_REQUEST_NULL when all have been.
-    MPI_Request start(std::size_t slot) {
-        MPI_Request request = MPI_REQUEST_NULL;
-        if (num_started_ == num_messages_) return request;
-        std::vector<std::int64_t>& buffer = buffers_[slot];
-        if (is_sending_) {
-            buffer.front() = buffer.back() = num_started_;
-            MPI_Isend(buffer.data(), static_cast<int>(words_), MPI_INT64_T, peer_, tag_data, MPI_COMM_WORLD,
-                      &request);
-        } else {
-            MPI_Irecv(buffer.data(), static_cast<int>(words_), MPI_INT64_T, peer_, tag_data, MPI_COMM_WORLD,
-                      &request);
-        }
-        ++num_started_;
-        return request;
-    }
-    void finish(std::size_t slot) {
-        if (is_sending_) return;
-        const std::int64_t expected = num_finished_++;  // messages of one peer are received in order
-        is_right_ = is_right_ && buffers_[slot].front() == expected && buffers_[slot].back() == expected;
-    }
-    [[nodiscard]] bool is_right() const { return is_right_; }
-
-  private:
-    int peer_;
-    bool is_sending_, is_right_ = true;
-    std::int64_t words_;
-    int num_messages_, num_started_ = 0;
-    std::int64_t num_finished_ = 0;
-    std::vector<std::vector<std::int64_t>> buffers_;
-};
-
-/// Runs all streams at once to their end; slots of one stream are reused in turn, so messages keep their order.
-bool run(std::vector<Stream>& streams) {
-    std::vector<MPI_Request> requests;
-    std::vector<std::pair<std::size_t, std::size_t>> owners;
-    for (std::size_t stream = 0; stream < streams.size(); ++stream) {
-        for (std::size_t slot = 0; slot < streams[stream].num_slots(); ++slot) {
-            requests.push_back(streams[stream].start(slot));
-            owners.emplace_back(stream, slot);
-        }
-    }
-    std::vector<std::size_t> next(streams.size(), 0), first(streams.size(), 0);
-    for (std::size_t i = owners.size(); i-- > 0;) first[owners[i].first] = i;
-    for (;;) {
-        // The oldest message of each stream is the one to wait for.
-        std::vector<MPI_Request> oldest;
-        for (std::size_t stream = 0; stream < streams.size(); ++stream)
-            oldest.push_back(requests[first[stream] + next[stream]]);
-        int done = 0;
-        MPI_Waitany(static_cast<int>(oldest.size()), oldest.data(), &done, MPI_STATUS_IGNORE);
-        if (done == MPI_UNDEFINED) break;
-        const auto stream = static_cast<std::size_t>(done);
-        const std::size_t slot = next[stream];
-        streams[stream].finish(slot);
-        requests[first[stream] + slot] = streams[stream].start(slot);
-        next[stream] = (slot + 1) % streams[stream].num_slots();
-    }
-    return std::all_of(streams.begin(), streams.end(), [](const Stream& each) { return each.is_right(); });
-}
+constexpr int tag_done = 2, tag_begin = 4;
 
 struct Case {
-    int dims = 1;
-    Way way = Way::send;
+    int dimensions = 1;
+    std::string way;
     std::int64_t bytes = 0;
 };
 
-/// The least of all ranks' values, on all ranks; none leaves before all have come. By way of rank 0, since the partners share
-/// no line with each other.
-int all_min(int value, int rank, int num_ranks) {
-    if (rank != 0) {
-        MPI_Send(&value, 1, MPI_INT, 0, tag_together, MPI_COMM_WORLD);
-        MPI_Recv(&value, 1, MPI_INT, 0, tag_together, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-        return value;
-    }
-    for (int peer = 1; peer < num_ranks; ++peer) {
-        int other = 0;
-        MPI_Recv(&other, 1, MPI_INT, peer, tag_together, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-        value = std::min(value, other);
-    }
-    for (int peer = 1; peer < num_ranks; ++peer)
-        MPI_Send(&value, 1, MPI_INT, peer, tag_together, MPI_COMM_WORLD);
-    return value;
-}
+class Benchmark {
+  public:
+    Benchmark(const HypercrossbarOptions& options, std::vector<Link>& links, int rank, int num_ranks)
+        : options_(options), links_(links), rank_(rank), num_ranks_(num_ranks) {}
 
-/// One sample; returns MB/s at rank 0, negative when something was wrong.
-double sample(const Case& c, const Options& options, int rank, int num_ranks) {
-    const int num_messages = std::max(
-        most_under_way,
-        static_cast<int>(options.seconds * options.payload_mb_s * 1e6 / static_cast<double>(c.bytes)));
-    std::vector<Stream> streams;
-    for (int peer = rank == 0 ? 1 : 0; peer <= (rank == 0 ? c.dims : 0); ++peer) {
-        const bool sends = rank == 0 ? c.way != Way::receive : c.way != Way::send;
-        const bool receives = rank == 0 ? c.way != Way::send : c.way != Way::receive;
-        if (sends) streams.emplace_back(peer, true, c.bytes / 8, num_messages);
-        if (receives) streams.emplace_back(peer, false, c.bytes / 8, num_messages);
+    /// Collective. Whether all was measured and written: then `all_right` says the rest. An error is rank 0's.
+    Status run() {
+        auto writer = measure::RecordWriter::open(rank_ == 0 ? options_.json_path : "");
+        if (all_min(writer.ok() ? 1 : 0) == 0) return writer.ok() ? Status() : writer.status();
+        writer_ = std::make_unique<measure::RecordWriter>(std::move(writer).value());
+        write(measure::conditions("hypercrossbar", num_ranks_, measure::Topology::load()));
+        if (options_.num_histogram == 0)
+            say("dimensions way          bytes contender           MB/s        %  % of the samples\n");
+        for (const std::string& way : options_.ways) {
+            for (const std::int64_t bytes : options_.sizes) {
+                const Payload payload{bytes, options_.row_bytes, way_of(way)};
+                std::vector<Entrant> entrants;
+                for (const auto& [name, num_under_way] : options_.contenders)
+                    entrants.emplace_back(name, links_, payload,
+                                          options_.num_histogram > 0 ? 1 : num_under_way);
+                for (const int dimensions : options_.dimensions) measure({dimensions, way, bytes}, entrants);
+            }
+        }
+        return write_status_;
     }
-    (void)all_min(1, rank, num_ranks);
-    const double begin_s = MPI_Wtime();
-    int is_right = 1;
-    if (rank <= c.dims) is_right = run(streams) ? 1 : 0;
-    if (rank == 0) {
-        for (int peer = 1; peer <= c.dims; ++peer)
-            MPI_Recv(nullptr, 0, MPI_BYTE, peer, tag_done, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-    } else if (rank <= c.dims) {
-        MPI_Send(nullptr, 0, MPI_BYTE, 0, tag_done, MPI_COMM_WORLD);
-    }
-    const double seconds = MPI_Wtime() - begin_s;
-    const bool all_right = all_min(is_right, rank, num_ranks) != 0;
-    const double ways = c.way == Way::both ? 2 : 1;
-    const double moved = ways * c.dims * num_messages * static_cast<double>(c.bytes);
-    return all_right ? moved / seconds * 1e-6 : -1;
-}
+    /// Whether all that came was what had been sent.
+    [[nodiscard]] bool all_right() const { return all_right_; }
 
-int measure(const Options& options, int rank, int num_ranks) {
-    if (rank == 0)
-        std::printf("%-10s %-8s %10s %10s %8s %16s\n", "dimensions", "way", "bytes", "MB/s", "%",
-                    "% of the samples");
-    std::vector<std::string> records;
-    bool is_right = true;
-    for (int dims = 1; dims < num_ranks; ++dims) {
-        for (const Way way : {Way::send, Way::receive, Way::both}) {
-            for (const std::int64_t bytes : options.sizes) {
-                std::vector<double> rates;
-                for (int i = 0; i < options.samples; ++i)
-                    rates.push_back(sample({dims, way, bytes}, options, rank, num_ranks));
-                std::sort(rates.begin(), rates.end());
-                is_right = is_right && rates.front() >= 0;
-                const double links = options.payload_mb_s * dims * (way == Way::both ? 2 : 1);
-                const double median = rates[rates.size() / 2];
-                if (rank != 0) continue;
-                std::printf("%-10d %-8s %10lld %10.1f %8.2f %8.2f-%.2f\n", dims, names[static_cast<int>(way)],
-                            static_cast<long long>(bytes), median, 100 * median / links,
-                            100 * rates.front() / links, 100 * rates.back() / links);
-                std::fflush(stdout);
-                char text[256];
-                std::snprintf(
-                    text, sizeof text,
-                    "{\"kind\": \"summary\", \"dimensions\": %d, \"way\": \"%s\", \"bytes\": %lld, \"mb_s\": "
-                    "%.4f, "
-                    "\"percent\": %.3f, \"min_percent\": %.3f, \"max_percent\": %.3f, \"is_correct\": %s}",
-                    dims, names[static_cast<int>(way)], static_cast<long long>(bytes), median,
-                    100 * median / links, 100 * rates.front() / links, 100 * rates.back() / links,
-                    rates.front() >= 0 ? "true" : "false");
-                records.emplace_back(text);
+  private:
+    [[nodiscard]] int links_of(int dimensions) const {
+        if (rank_ == 0) return dimensions;
+        return rank_ <= dimensions ? 1 : 0;
+    }
+    /// What the case moves over all links and ways in one message each.
+    [[nodiscard]] static double bytes_of(const Case& c) {
+        return (c.way == "both" ? 2.0 : 1.0) * c.dimensions * static_cast<double>(c.bytes);
+    }
+    [[nodiscard]] double links_mb_s(const Case& c) const {
+        return (c.way == "both" ? 2.0 : 1.0) * c.dimensions * options_.payload_mb_s;
+    }
+    void say(const char* text) const {
+        if (rank_ != 0) return;
+        std::fputs(text, stdout);
+        std::fflush(stdout);
+    }
+    void write(const measure::Record& record) {
+        if (rank_ == 0) write_status_.keep_first(writer_->write(record));  // no rank leaves early
+    }
+    /// Collective: whether `is_right` on all ranks.
+    bool check(bool is_right) {
+        const bool all = all_min(is_right ? 1 : 0) != 0;
+        all_right_ = all_right_ && all;
+        return all;
+    }
+
+    void measure(const Case& c, std::vector<Entrant>& entrants) {
+        if (options_.num_histogram > 0) {
+            for (Entrant& entrant : entrants) measure_histogram(c, entrant);
+            return;
+        }
+        std::vector<std::vector<double>> rates(entrants.size());
+        std::vector<bool> are_right(entrants.size(), true);
+        for (int i = 0; i < options_.samples; ++i) {
+            for (std::size_t e = 0; e < entrants.size(); ++e) {
+                rates[e].push_back(sample(c, entrants[e]));
+                are_right[e] = check(entrants[e].is_right()) && are_right[e];
+            }
+        }
+        for (std::size_t e = 0; e < entrants.size(); ++e) report(c, entrants[e], rates[e], are_right[e]);
+    }
+
+    /// Collective: MB/s at rank 0.
+    double sample(const Case& c, Entrant& entrant) {
+        const double rate = options_.payload_mb_s > 0 ? options_.payload_mb_s : assumed_mb_s;
+        const int num = std::max(entrant.num_under_way(), static_cast<int>(options_.seconds * rate * 1e6 /
+                                                                           static_cast<double>(c.bytes)));
+        (void)all_min(1);
+        const double began_s = now_s();
+        entrant.run(links_of(c.dimensions), num, [&] { come_late(); });
+        meet_at_the_end(c);
+        return bytes_of(c) * num / (now_s() - began_s) * 1e-6;
+    }
+
+    /// All ranks of the case's links begin now.
+    void meet(const Case& c) const {
+        if (rank_ > c.dimensions) return;
+        const int first = rank_ == 0 ? 1 : 0, last = rank_ == 0 ? c.dimensions : 0;
+        for (const bool is_sending : {rank_ != 0, rank_ == 0}) {
+            for (int peer = first; peer <= last; ++peer) {
+                if (is_sending) {
+                    MPI_Send(nullptr, 0, MPI_BYTE, peer, tag_begin, MPI_COMM_WORLD);
+                } else {
+                    MPI_Recv(nullptr, 0, MPI_BYTE, peer, tag_begin, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+                }
             }
         }
     }
-    for (const std::string& record : records) std::printf("%s\n", record.c_str());
-    return is_right ? 0 : 1;
+
+    void come_late() const {
+        if (rank_ != 0 && options_.late_us > 0)
+            std::this_thread::sleep_for(std::chrono::microseconds(options_.late_us));
+    }
+
+    void meet_at_the_end(const Case& c) const {
+        if (rank_ == 0) {
+            for (int peer = 1; peer <= c.dimensions; ++peer)
+                MPI_Recv(nullptr, 0, MPI_BYTE, peer, tag_done, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        } else if (rank_ <= c.dimensions) {
+            MPI_Send(nullptr, 0, MPI_BYTE, 0, tag_done, MPI_COMM_WORLD);
+        }
+    }
+
+    /// As --contenders takes it.
+    [[nodiscard]] static std::string label_of(const Entrant& entrant) {
+        const int num = entrant.num_under_way();
+        return entrant.name() + (num > 1 ? ':' + std::to_string(num) : std::string());
+    }
+
+    void report(const Case& c, const Entrant& entrant, const std::vector<double>& rates, bool is_right) {
+        const auto summary = measure::summarize(rates);
+        const double percent = links_mb_s(c) > 0 ? 100 / links_mb_s(c) : 0;
+        char line[160];
+        std::snprintf(line, sizeof line, "%-10d %-8s %9lld %-14s %9.1f %8.2f %8.2f-%.2f%s\n", c.dimensions,
+                      c.way.c_str(), static_cast<long long>(c.bytes), label_of(entrant).c_str(),
+                      summary.median, percent * summary.median, percent * summary.min, percent * summary.max,
+                      is_right ? "" : "  WRONG");
+        say(line);
+        measure::Record record = record_of("summary", c, entrant.name());
+        record["under_way"] = entrant.num_under_way();
+        record["row_bytes"] = options_.row_bytes;
+        record["late_us"] = options_.late_us;
+        record["num_calls"] = entrant.num_calls();
+        record["is_correct"] = is_right;
+        record["mb_s"] = summary.median;
+        record["spread"] = summary.spread();
+        record["samples"] = rates;
+        if (percent > 0) record["percent"] = percent * summary.median;
+        write(record);
+    }
+
+    [[nodiscard]] static measure::Record record_of(const char* kind, const Case& c, const std::string& name) {
+        return {{"kind", kind},
+                {"dimensions", c.dimensions},
+                {"way", c.way},
+                {"bytes", c.bytes},
+                {"contender", name}};
+    }
+
+    /// Collective.
+    void measure_histogram(const Case& c, Entrant& entrant) {
+        for (const bool is_alternating : {false, true}) {
+            (void)all_min(1);
+            std::vector<double> rates;
+            std::vector<double> field(is_alternating ? words_to_sweep : 0, 1.0);
+            for (int i = 0; i < options_.num_histogram; ++i) {
+                for (double& value : field) value = 0.999 * value + 1e-3;
+                meet(c);
+                const double began_s = now_s();
+                entrant.run(links_of(c.dimensions), 1);
+                rates.push_back(bytes_of(c) / (now_s() - began_s) * 1e-6);
+            }
+            meet_at_the_end(c);
+            const bool is_right = check(entrant.is_right());
+            const RateHistogram histogram = histogram_of(rates, links_mb_s(c));
+            const char* const what = is_alternating ? "alternating with computing" : "alone";
+            say(histogram_text(entrant.name() + ", " + what, histogram).c_str());
+            measure::Record record = record_of("histogram", c, entrant.name());
+            record["alternating"] = is_alternating;
+            record["is_correct"] = is_right;
+            add_histogram(record, histogram);
+            write(record);
+        }
+    }
+
+    static constexpr double assumed_mb_s = 1000;
+    static constexpr std::size_t words_to_sweep = std::size_t{1} << 18;
+    const HypercrossbarOptions& options_;
+    std::vector<Link>& links_;
+    int rank_, num_ranks_;
+    std::unique_ptr<measure::RecordWriter> writer_;
+    Status write_status_;
+    bool all_right_ = true;
+};
+
+int run(int argc, char** argv) {
+    int rank = 0, num_ranks = 0;
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &num_ranks);
+    std::string help;
+    const auto options = parse_hypercrossbar_options(argc, argv, num_ranks, help);
+    if (!help.empty()) {
+        if (rank == 0) std::fputs(help.c_str(), stdout);
+        return 0;
+    }
+    if (!options.ok()) {
+        if (rank == 0)
+            std::fprintf(stderr, "hakobi-bench-hypercrossbar: %s\n", options.status().text().c_str());
+        return 2;
+    }
+    std::vector<Link> links = make_links();
+    Benchmark benchmark(options.value(), links, rank, num_ranks);
+    const Status status = benchmark.run();
+    if (!status.ok()) std::fprintf(stderr, "hakobi-bench-hypercrossbar: %s\n", status.text().c_str());
+    free_links(links);
+    return !status.ok() ? 2 : benchmark.all_right() ? 0 : 1;
 }
 
 }  // namespace
+}  // namespace hakobi::bench
 
 int main(int argc, char** argv) {
     MPI_Init(&argc, &argv);
-    int rank = 0, num_ranks = 0, status = 2;
-    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    MPI_Comm_size(MPI_COMM_WORLD, &num_ranks);
-    Options options;
-    CLI::App app(
-        "How much of its links a node fills in several dimensions at once (started by hakobi bench "
-        "hypercrossbar)");
-    app.add_option("--payload-mb-s", options.payload_mb_s, "What a link carries one way")
-        ->check(CLI::PositiveNumber);
-    app.add_option("--seconds", options.seconds, "Length of a sample")->check(CLI::PositiveNumber);
-    app.add_option("--sizes", options.sizes, "Bytes of a message, multiples of 8")
-        ->delimiter(',')
-        ->check(CLI::Range(16, 1 << 30));
-    app.add_option("--samples", options.samples, "Of each case")->check(CLI::Range(1, 1000));
-    try {
-        app.parse(argc, argv);
-        if (num_ranks < 2) throw CLI::ValidationError("--np", "at least 2 ranks");
-        status = measure(options, rank, num_ranks);
-    } catch (const CLI::ParseError& error) {
-        if (rank == 0) status = app.exit(error);
-    }
+    const int status = hakobi::bench::run(argc, argv);
     MPI_Finalize();
     return status;
 }

@@ -28,23 +28,16 @@ def command(rate: int, json_file: Path | None, timeout_s: float, arguments: tupl
     """
     from hakobi import files, programs
     from hakobi.measuring import hypercrossbar
-    from hakobi.measuring.nodes import UnavailableError
 
     if json_file is not None:
         files.prepare_file(json_file)
     program = programs.find(hypercrossbar.PROGRAM)
     try:
-        done = hypercrossbar.run(program, rate, list(arguments), timeout_s=timeout_s)
-    except UnavailableError as error:
+        done = hypercrossbar.run(program, rate, list(arguments), records=json_file, timeout_s=timeout_s)
+    except hypercrossbar.UnavailableError as error:
         click.echo(f"skipped: {error}")
         return 77
-    lines = done.stdout.splitlines()
     click.echo(f"4 nodes, links of {rate} Mbit/s: {hypercrossbar.payload_mb_s(rate):.1f} MB/s of payload each way")
-    for line in lines:
-        if not line.startswith("{"):
-            click.echo(line)
+    click.echo(done.stdout, nl=False)
     sys.stderr.write(done.stderr)
-    if json_file is not None:
-        with json_file.open("a") as file:
-            file.writelines(f"{line}\n" for line in lines if line.startswith("{"))
     return done.status

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Sequence
+from pathlib import Path
 
+from hakobi import conditions, launch
 from hakobi.launch import Finished
 from hakobi.measuring import nodes
-from hakobi.measuring.nodes import Nodes
+from hakobi.measuring.nodes import Nodes, UnavailableError
 from hakobi.programs import Program
+from hakobi.records import append as append_record
+from hakobi.records import read as read_records
 
 PROGRAM = "hakobi-bench-hypercrossbar"
 
@@ -25,11 +30,41 @@ def payload_mb_s(rate_mbit: float) -> float:
     return rate_mbit / 8 * PAYLOAD_BYTES / FRAME_BYTES
 
 
-def run(
-    program: Program, rate_mbit: int, arguments: Sequence[str], *, dimensions: int = 3, timeout_s: float | None = None
-) -> Finished:
-    """Runs the benchmark on one node and its partners. Raises as nodes.run."""
+def _cluster(rate_mbit: int, dimensions: int = 3) -> Nodes:
     lines = tuple((1, 2 + dimension) for dimension in range(dimensions))
-    cluster = Nodes(1 + dimensions, lines=lines, rate=f"{rate_mbit}mbit")
-    own = ["--payload-mb-s", f"{payload_mb_s(rate_mbit):.6f}"]
-    return nodes.run(cluster, program, [*own, *arguments], timeout_s=timeout_s)
+    return Nodes(1 + dimensions, lines=lines, rate=f"{rate_mbit}mbit")
+
+
+def check(program: Program, rate_mbit: int) -> None:
+    """Raises UnavailableError where this machine makes no such nodes."""
+    nodes.check(_cluster(rate_mbit), program)
+
+
+def run(
+    program: Program,
+    rate_mbit: int | None,
+    arguments: Sequence[str],
+    *,
+    records: Path | None = None,
+    dimensions: int = 3,
+    timeout_s: float | None = None,
+) -> Finished:
+    """Runs the benchmark on one node and its partners, or as ranks of this machine where there is no rate. Its records
+    are added to a file, also those of a run that did not end in time. Raises as nodes.run."""
+    with tempfile.TemporaryDirectory(prefix="hakobi-hypercrossbar-") as made:
+        written = Path(made) / "records"  # where nodes see it, too
+        words = ["--json", str(written), *arguments]
+        own = {"HAKOBI_COMMIT": conditions.commit() or ""}
+        try:
+            if rate_mbit is None:
+                return launch.run(program, words, 1 + dimensions, timeout_s=timeout_s, extra_environment=own)
+            cluster = _cluster(rate_mbit, dimensions)
+            words += ["--payload-mb-s", f"{payload_mb_s(rate_mbit):.6f}"]
+            return nodes.run(cluster, program, words, timeout_s=timeout_s, variables=own, folder=Path(made))
+        finally:
+            if records is not None and written.is_file():
+                for record in read_records(written):
+                    append_record(records, record)
+
+
+__all__ = ["PROGRAM", "UnavailableError", "check", "payload_mb_s", "run"]

@@ -45,7 +45,7 @@ class _Sizes:
         sizes = (64 * _KIB, 256 * _KIB, _MIB, 4 * _MIB)
         if order.budget.left_s() < 450:
             return _Sizes(4 * _MIB, 2, 0.3, sizes)
-        return _Sizes(16 * _MIB, 3, 0.7, sizes)
+        return _Sizes(16 * _MIB, 2, 0.7, sizes)
 
 
 @dataclass
@@ -66,8 +66,8 @@ class _Runs:
         if any(line["kind"] == "part" for line in known):
             sys.stderr.write(f"hakobi report pacs-cs: {name}: taken up from {self.order.json}\n")
             return known
-        timeout_s = max(20.0, self.order.budget.share_s(weight, of))
-        sys.stderr.write(f"hakobi report pacs-cs: {name}: at most {timeout_s:.0f} s\n")
+        timeout_s = round(max(45.0, self.order.budget.share_s(weight, of)))
+        sys.stderr.write(f"hakobi report pacs-cs: {name}: at most {timeout_s} s\n")
         with tempfile.TemporaryDirectory(prefix="hakobi-pacs-cs-") as made:
             file = Path(made) / "records"
             try:
@@ -129,7 +129,7 @@ def _arguments(samples: int, seconds: float, sizes: Sequence[int], contenders: S
 def _add_table(content: Content, runs: _Runs, sizes: _Sizes) -> list[Record]:
     """The table; its records, which Figure 1 shows, too."""
     arguments = _arguments(sizes.samples, sizes.seconds, [sizes.table_bytes], shown.CONTENDERS)
-    found = runs.part("Table 1", RATE_MBIT, arguments, 45, of=95)
+    found = runs.part("Table 1", RATE_MBIT, arguments, 55, of=95)
     item = content.item("Table 1")
     rates = shown.Rates.of(found)
     if not rates.percent:
@@ -149,7 +149,7 @@ def _add_table(content: Content, runs: _Runs, sizes: _Sizes) -> list[Record]:
 
 def _add_sizes(content: Content, runs: _Runs, sizes: _Sizes, table: Sequence[Record]) -> None:
     arguments = _arguments(sizes.samples, sizes.seconds, sizes.sizes, shown.CONTENDERS)
-    found = runs.part("Figure 1", RATE_MBIT, [*arguments, "--ways", "both", "--dimensions", "3"], 15, of=50)
+    found = runs.part("Figure 1", RATE_MBIT, [*arguments, "--ways", "both", "--dimensions", "3"], 15, of=40)
     item = content.item("Figure 1")
     lines = shown.Rates.of([*_largest_of(table), *found])
     if not lines.percent:
@@ -209,7 +209,7 @@ def _add_packing(content: Content, runs: _Runs) -> None:
     is_smallest = runs.order.smallest
     size, row = (64 * _KIB, _KIB) if is_smallest else (_MIB, _KIB)
     contenders = ["mpi-rows", "mpi", "mpi-packed", "halo", "buffer-arrays"]
-    arguments = _arguments(1 if is_smallest else 9, 0.02 if is_smallest else 0.2, [size], contenders)
+    arguments = _arguments(1 if is_smallest else 7, 0.02 if is_smallest else 0.1, [size], contenders)
     arguments += ["--row-bytes", str(row), "--ways", "both"]
     together = shown.Rates.of(runs.part("Question 1", None, arguments, 3, of=100))
     late = shown.Rates.of(runs.part("Question 1, late", None, [*arguments, "--late-us", str(_LATE_US)], 3, of=97))

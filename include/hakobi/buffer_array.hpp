@@ -13,7 +13,7 @@ namespace hakobi {
 
 /// Options of BufferArrays::get; equal on all ranks.
 struct BufferArrayOptions {
-    /// "auto"; "cma": the kernel copies piece to piece from the sender's memory to the receiver's (within a node);
+    /// "auto": "cma" for lists whose pieces have 4 KiB or more on average, else "packed"; "cma": the kernel copies piece to piece from the sender's memory to the receiver's (within a node);
     /// "packed": messages of `pack_bytes`, one packed while the previous one is sent; between nodes shorter ones, at most
     /// 2 * pack_bytes of them under way. "packed" is also used where "cma" is not possible.
     std::string path = "auto";

@@ -36,6 +36,8 @@ using mpi::ProbedMessage;
 constexpr int highest_list_tag = 10000;
 /// So few bytes travel with the announcement.
 constexpr std::int64_t inline_bytes = 4096;
+/// The kernel takes about a microsecond for each piece: as long as packing and unpacking so many bytes.
+constexpr std::int64_t least_read_piece_bytes = 4096;
 /// Between nodes a part is not larger: MPI libraries send so few bytes at once (Open MPI over TCP up to 64 KiB).
 constexpr std::int64_t most_part_bytes = std::int64_t{32} << 10;
 
@@ -82,7 +84,7 @@ class ListCursor {
 struct BufferArrays::Shared {
     Comm comm;
     mpi::MessageContext context;
-    bool may_read = true;
+    bool may_read = true, must_read = false;  // by the kernel; where it can
     std::int64_t pack_bytes = 0;
     Probe own_probe;
     std::vector<std::int64_t> probes;  // process, address and value of every rank
@@ -178,8 +180,10 @@ struct BufferArray::Impl final : mpi::UnderWay {
     void announce() {
         Announcement head{.bytes = num_bytes, .process = shared->own_probe.process};
         head.is_inline = num_bytes <= inline_bytes;
-        if (head.is_inline == 0 && shared->is_near(rank) && shared->may_read)
-            head.num_pieces = static_cast<std::int64_t>(pieces.size());
+        const auto num_pieces = static_cast<std::int64_t>(pieces.size());
+        if (head.is_inline == 0 && shared->is_near(rank) && shared->may_read &&
+            (shared->must_read || num_bytes / num_pieces >= least_read_piece_bytes))
+            head.num_pieces = num_pieces;
         announcement.resize(sizeof head + static_cast<std::size_t>(head.num_pieces) * sizeof(::iovec) +
                             (head.is_inline != 0 ? static_cast<std::size_t>(num_bytes) : 0));
         std::memcpy(announcement.data(), &head, sizeof head);
@@ -375,10 +379,12 @@ BufferArrays BufferArrays::get(const Comm& comm, const BufferArrayOptions& optio
     Shared& shared = *arrays.shared_;
     shared.comm = comm;
     shared.may_read = options.path != "packed";
+    shared.must_read = options.path == "cma";
     shared.pack_bytes = options.pack_bytes;
     shared.own_probe = Probe::own();
     const Probe told = shared.own_probe.told();
-    const std::int64_t mine[] = {told.process, told.address, told.value, options.pack_bytes, shared.may_read};
+    const std::int64_t mine[] = {told.process, told.address, told.value, options.pack_bytes,
+                                 shared.may_read + shared.must_read};
     const std::vector<std::int64_t> all = mpi::all_gather(comm, mine);
     for (std::size_t r = 0; r < static_cast<std::size_t>(comm.size()); ++r) {
         if (all[5 * r + 3] != all[3] || all[5 * r + 4] != all[4])

@@ -24,7 +24,7 @@ RATE_MBIT = 200
 _KIB, _MIB = 1 << 10, 1 << 20
 _HISTOGRAM_BYTES = 64 * _KIB
 #: What MPI, halo and buffer arrays take a message on average, for the number of exchanges that fit.
-_HISTOGRAM_S = 3.4e-3
+_HISTOGRAM_S = 4.5e-3
 _NUM_EXCHANGES = 10_000
 _LATE_US = 300
 

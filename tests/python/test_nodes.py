@@ -73,7 +73,7 @@ def _sleeping() -> list[psutil.Process]:
 
 @pytest.mark.programs
 @pytest.mark.once
-def test_a_time_limit_and_a_kill_end_the_nodes(shell: Program) -> None:
+def test_a_time_limit_and_a_kill_end_the_nodes(tmp_path: Path, shell: Program) -> None:
     others = {process.pid for process in _sleeping()}
     begin_s = time.monotonic()
     with pytest.raises(RunError, match="took longer than 1 s"):
@@ -83,7 +83,8 @@ def test_a_time_limit_and_a_kill_end_the_nodes(shell: Program) -> None:
         "from hakobi.measuring import nodes as n; from hakobi.programs import Program; from pathlib import Path\n"
         "n.run(n.Nodes(), Program(Path('/bin/sh'), 'openmpi'), ['-c', 'sleep 51'])"
     )
-    with subprocess.Popen([sys.executable, "-c", made], stderr=subprocess.DEVNULL) as process:
+    surroundings = os.environ | {"TMPDIR": str(tmp_path)}  # a killed process leaves its folder
+    with subprocess.Popen([sys.executable, "-c", made], stderr=subprocess.DEVNULL, env=surroundings) as process:
         end_s = time.monotonic() + 30
         while len(kept := [p for p in _sleeping() if p.pid not in others]) < 2:
             assert time.monotonic() < end_s

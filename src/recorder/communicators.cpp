@@ -11,7 +11,7 @@ template <class Function>
 int made(MPI_Comm* comm, const Function& make) {
     const int result = make();
     if (Trace::instance().is_on() && result == MPI_SUCCESS && *comm != MPI_COMM_NULL)
-        Trace::instance().keep_communicator(*comm);
+        Trace::instance().groups().keep(*comm);
     return result;
 }
 
@@ -57,11 +57,11 @@ HAKOBI_MAKER(Dist_graph_create_adjacent,
               reorder, result))
 
 HAKOBI_EXPORT int MPI_Comm_free(MPI_Comm* comm) {
-    if (Trace::instance().is_on()) Trace::instance().forget(*comm);
+    if (Trace::instance().is_on()) Trace::instance().groups().forget(*comm);
     return PMPI_Comm_free(comm);
 }
 HAKOBI_EXPORT int MPI_Comm_disconnect(MPI_Comm* comm) {
-    if (Trace::instance().is_on()) Trace::instance().forget(*comm);
+    if (Trace::instance().is_on()) Trace::instance().groups().forget(*comm);
     return PMPI_Comm_disconnect(comm);
 }
 

@@ -20,24 +20,24 @@ int collective(Call kind, MPI_Comm comm, int root, std::int64_t bytes, const voi
 template <class Describe, class Function>
 int persistent(MPI_Request* request, const Describe& describe, const Function& make) {
     const int result = make();
-    if (trace().is_on() && result == MPI_SUCCESS) trace().keep_template(*request, describe());
+    if (trace().is_on() && result == MPI_SUCCESS) trace().handles().keep_template(*request, describe());
     return result;
 }
 
 /// The library may put another request in the place of one that it is not done with (Open MPI does of buffered sends).
 int start(MPI_Request* request) {
     const MPI_Request before = *request;
-    const Event* made = trace().is_on() ? trace().template_of(before) : nullptr;
+    const Event* made = trace().is_on() ? trace().handles().template_of(before) : nullptr;
     if (made == nullptr) {  // of a persistent collective or in parts, which its making has named
         return timed(not_replayed, [&] { return PMPI_Start(request); });
     }
     const Event started = *made;
-    static_cast<void>(trace().take_request(before));  // of a start whose wait failed
+    trace().handles().take(before);  // of a start whose wait failed
     const int result = timed_request(
         request, [&] { return started; }, [&] { return PMPI_Start(request); });
     if (*request != before) {
-        trace().drop_template(before);
-        trace().keep_template(*request, started);
+        trace().handles().drop(before);
+        trace().handles().keep_template(*request, started);
     }
     return result;
 }
@@ -48,11 +48,11 @@ void keep_probed(MPI_Comm comm, MPI_Message message, const MPI_Status& status) {
     const Event event =
         transfer(Call::receive, comm, message == MPI_MESSAGE_NO_PROC ? MPI_PROC_NULL : status.MPI_SOURCE,
                  status.MPI_TAG, 0, nullptr);
-    trace().keep_message(message, event);
+    trace().handles().keep_message(message, event);
 }
 
 Event probed(MPI_Message message, Call call, std::int64_t bytes, const void* buffer) {
-    Event event = trace().take_message(message);
+    Event event = trace().handles().take_message(message);
     if (event.call == Call::other) return event;
     event.call = call;
     event.bytes = bytes;
@@ -63,7 +63,7 @@ Event probed(MPI_Message message, Call call, std::int64_t bytes, const void* buf
 /// A sendrecv's event with its receiving half.
 Event both(Event event, int from, int tag, std::int64_t bytes, const void* buffer) {
     if (event.call == Call::other) return event;
-    event.source = trace().world_rank(event.communicator, from);
+    event.source = trace().groups().world_rank(event.communicator, from);
     event.receive_tag = tag == MPI_ANY_TAG ? -1 : tag;
     event.receive_bytes = bytes;
     event.receive_address = number(buffer);
@@ -321,7 +321,7 @@ HAKOBI_EXPORT int MPI_Cancel(MPI_Request* request) {
     return PMPI_Cancel(request);
 }
 HAKOBI_EXPORT int MPI_Request_free(MPI_Request* request) {
-    if (trace().is_on()) trace().drop_template(*request);
+    if (trace().is_on()) trace().handles().drop(*request);
     return PMPI_Request_free(request);
 }
 

@@ -48,11 +48,11 @@ inline Event failed(const Event& event) {
 inline Event transfer(Call call, MPI_Comm comm, int partner, int tag, std::int64_t bytes,
                       const void* address) {
     Event event = not_replayed();
-    const int group = trace().group_of(comm);
+    const int group = trace().groups().number_of(comm);
     if (group < 0) return event;
     event.call = call;
     event.communicator = group;
-    event.partner = trace().world_rank(group, partner);
+    event.partner = trace().groups().world_rank(group, partner);
     event.tag = tag == MPI_ANY_TAG ? -1 : tag;
     event.bytes = bytes;
     event.address = number(address);
@@ -79,7 +79,7 @@ int timed_request(MPI_Request* request, const Describe& describe, const Function
     std::int64_t event = -1;
     const int result = timed(describe, call, &event);
     if (event >= 0 && result == MPI_SUCCESS && *request != MPI_REQUEST_NULL)
-        trace().name_request(*request, event);
+        trace().handles().name(*request, event);
     return result;
 }
 

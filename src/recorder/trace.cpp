@@ -12,7 +12,6 @@
 #include <cstring>
 #include <fstream>
 #include <nlohmann/json.hpp>
-#include <numeric>
 
 #include "base/clock.hpp"
 
@@ -24,15 +23,6 @@ using Json = nlohmann::ordered_json;
 constexpr const char* call_names[] = {"send",   "receive",   "isend",   "ireceive", "sendrecv",
                                       "wait",   "barrier",   "bcast",   "reduce",   "allreduce",
                                       "gather", "allgather", "scatter", "alltoall", "other"};
-
-/// A handle as a number: a pointer in Open MPI, an int in MPICH.
-template <class Handle>
-std::uint64_t key_of(Handle handle) {
-    std::uint64_t key = 0;
-    static_assert(sizeof handle <= sizeof key);
-    std::memcpy(&key, &handle, sizeof handle);
-    return key;
-}
 
 std::string command_line() {
     std::ifstream file("/proc/self/cmdline", std::ios::binary);
@@ -82,13 +72,15 @@ Trace& Trace::instance() {
 
 void Trace::start() {
     const char* path = std::getenv("HAKOBI_RECORD");
-    if (path == nullptr || *path == '\0' || is_on_) return;
+    if (path == nullptr || *path == '\0' || is_on()) return;
     process_ = static_cast<int>(getpid());
     // The file is that of the program that was started: what it spawned has an MPI_COMM_WORLD of its own.
     MPI_Comm parent = MPI_COMM_NULL;
     PMPI_Comm_get_parent(&parent);
-    is_spawned_ = parent != MPI_COMM_NULL;
-    if (is_spawned_) return;
+    if (parent != MPI_COMM_NULL) {
+        state_ = State::spawned;
+        return;
+    }
     path_ = path;
     int rank = 0;
     PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
@@ -113,9 +105,9 @@ void Trace::start() {
     started_s_ = now_s();
     PMPI_Bcast(&started_s_, 1, MPI_DOUBLE, 0, node);
     PMPI_Comm_free(&node);
-    keep_communicator(MPI_COMM_WORLD);
-    keep_communicator(MPI_COMM_SELF);
-    is_on_ = true;
+    groups_.keep(MPI_COMM_WORLD);
+    groups_.keep(MPI_COMM_SELF);
+    state_ = State::on;
 }
 
 std::int64_t Trace::add(Event event) {
@@ -139,26 +131,18 @@ void Trace::count_not_replayed(const char* name) {
     ++not_replayed_[name];
 }
 
-void Trace::name_request(MPI_Request request, std::int64_t event) {
-    const std::lock_guard lock(mutex_);
-    if (event >= 0) requests_[key_of(request)].push_back(event);
-}
-
 std::int64_t Trace::take_request(MPI_Request request) {
+    const std::int64_t event = handles_.take(request);
+    if (event < 0) return -1;
     const std::lock_guard lock(mutex_);
-    const auto found = requests_.find(key_of(request));
-    if (found == requests_.end()) return -1;
-    const std::int64_t event = found->second.front();
-    found->second.erase(found->second.begin());
-    if (found->second.empty()) requests_.erase(found);
     return events_[static_cast<std::size_t>(event)].call == Call::other ? -1 : event;
 }
 
 void Trace::cancel_request(MPI_Request request) {
+    const std::int64_t number = handles_.event_of(request);
+    if (number < 0) return;
     const std::lock_guard lock(mutex_);
-    const auto found = requests_.find(key_of(request));
-    if (found == requests_.end()) return;
-    Event& event = events_[static_cast<std::size_t>(found->second.front())];
+    Event& event = events_[static_cast<std::size_t>(number)];
     if (event.call != Call::ireceive || event.partner == -2) return;
     event.is_cancel_asked = true;
     event.partner = -2;
@@ -176,7 +160,7 @@ void Trace::complete(std::int64_t event, const MPI_Status& status) {
     MPI_Count came_bytes = 0;
     PMPI_Test_cancelled(&status, &is_cancelled);
     if (is_cancelled == 0) PMPI_Get_elements_x(&status, MPI_BYTE, &came_bytes);
-    const int source = is_cancelled != 0 ? -2 : world_rank(kept.communicator, status.MPI_SOURCE);
+    const int source = is_cancelled != 0 ? -2 : groups_.world_rank(kept.communicator, status.MPI_SOURCE);
     if (is_sendrecv) {
         kept.source = source;
         if (source >= 0) kept.receive_tag = status.MPI_TAG;
@@ -188,105 +172,13 @@ void Trace::complete(std::int64_t event, const MPI_Status& status) {
     }
 }
 
-void Trace::keep_message(MPI_Message message, Event event) {
-    const std::lock_guard lock(mutex_);
-    messages_[key_of(message)] = std::move(event);
-}
-
-Event Trace::take_message(MPI_Message message) {
-    const std::lock_guard lock(mutex_);
-    const auto found = messages_.find(key_of(message));
-    if (found == messages_.end()) return not_replayed();
-    Event event = std::move(found->second);
-    messages_.erase(found);
-    return event;
-}
-
-void Trace::keep_template(MPI_Request request, Event event) {
-    const std::lock_guard lock(mutex_);
-    templates_[key_of(request)] = std::move(event);
-}
-
-const Event* Trace::template_of(MPI_Request request) const {
-    const std::lock_guard lock(mutex_);
-    const auto found = templates_.find(key_of(request));
-    return found == templates_.end() ? nullptr : &found->second;
-}
-
-void Trace::drop_template(MPI_Request request) {
-    const std::lock_guard lock(mutex_);
-    templates_.erase(key_of(request));
-    static_cast<void>(take_request(request));
-}
-
-std::vector<int> Trace::world_ranks_of(MPI_Comm comm) {
-    int is_inter = 0;
-    if (comm == MPI_COMM_NULL || PMPI_Comm_test_inter(comm, &is_inter) != MPI_SUCCESS || is_inter != 0)
-        return {};
-    MPI_Group group = MPI_GROUP_NULL;
-    MPI_Group world = MPI_GROUP_NULL;
-    PMPI_Comm_group(comm, &group);
-    PMPI_Comm_group(MPI_COMM_WORLD, &world);
-    int size = 0;
-    PMPI_Group_size(group, &size);
-    std::vector<int> ranks(static_cast<std::size_t>(size));
-    std::vector<int> world_ranks(ranks.size());
-    std::iota(ranks.begin(), ranks.end(), 0);
-    PMPI_Group_translate_ranks(group, size, ranks.data(), world, world_ranks.data());
-    PMPI_Group_free(&group);
-    PMPI_Group_free(&world);
-    // Ranks that the program spawned have no place in a trace.
-    const bool is_foreign =
-        std::find(world_ranks.begin(), world_ranks.end(), MPI_UNDEFINED) != world_ranks.end();
-    return is_foreign ? std::vector<int>{} : world_ranks;
-}
-
-void Trace::keep_communicator(MPI_Comm comm) {
-    const std::lock_guard lock(mutex_);
-    Communicator made{world_ranks_of(comm)};
-    while (taken_.contains(made)) ++made.copy;
-    if (!made.ranks.empty()) taken_.insert(made);
-    communicators_[key_of(comm)] = std::move(made);
-}
-
-int Trace::group_of(MPI_Comm comm) {
-    const std::lock_guard lock(mutex_);
-    if (const auto known = group_of_comm_.find(key_of(comm)); known != group_of_comm_.end())
-        return known->second;
-    const auto made = communicators_.find(key_of(comm));
-    // One whose making was not seen counts as the first of its ranks.
-    const Communicator communicator =
-        made != communicators_.end() ? made->second : Communicator{world_ranks_of(comm)};
-    if (communicator.ranks.empty()) return group_of_comm_[key_of(comm)] = -1;
-    const auto [entry, is_new] = index_of_group_.try_emplace(communicator, static_cast<int>(groups_.size()));
-    if (is_new) groups_.push_back(communicator);
-    return group_of_comm_[key_of(comm)] = entry->second;
-}
-
-int Trace::world_rank(int group, int rank) const {
-    if (rank == MPI_PROC_NULL) return -2;
-    if (group < 0) return -1;
-    const std::lock_guard lock(mutex_);
-    const auto& ranks = groups_[static_cast<std::size_t>(group)].ranks;
-    return rank >= 0 && rank < static_cast<int>(ranks.size()) ? ranks[static_cast<std::size_t>(rank)] : -1;
-}
-
-void Trace::forget(MPI_Comm comm) {
-    const std::lock_guard lock(mutex_);
-    group_of_comm_.erase(key_of(comm));
-    const auto made = communicators_.find(key_of(comm));
-    if (made == communicators_.end()) return;
-    taken_.erase(made->second);
-    communicators_.erase(made);
-}
-
 std::string Trace::to_lines(int rank) const {
     constexpr std::size_t events_a_line = 4096;
     Json groups = Json::array();
     Json copies = Json::array();
-    for (const Communicator& communicator : groups_) {
-        groups.push_back(communicator.ranks);
-        copies.push_back(communicator.copy);
+    for (const Group& group : groups_.all()) {
+        groups.push_back(group.ranks);
+        copies.push_back(group.copy);
     }
     std::string lines = text_of(Json{{"kind", "trace-rank"},
                                      {"rank", rank},
@@ -310,7 +202,7 @@ std::string Trace::to_lines(int rank) const {
 
 void Trace::say_what_is_missing() const {
     const char* path = std::getenv("HAKOBI_RECORD");
-    if (path == nullptr || *path == '\0' || is_written_ || is_spawned_) return;
+    if (path == nullptr || *path == '\0' || state_ == State::written || state_ == State::spawned) return;
     // MPI cannot be asked any more which rank this is; every launcher says it to the process.
     for (const char* name : {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID"}) {
         const char* rank = std::getenv(name);
@@ -331,9 +223,8 @@ void Trace::say_what_is_missing() const {
 }
 
 void Trace::write() {
-    if (!is_on_) return;
-    is_on_ = false;
-    is_written_ = true;
+    if (!is_on()) return;
+    state_ = State::written;
     int rank = 0;
     int size = 1;
     PMPI_Comm_rank(MPI_COMM_WORLD, &rank);

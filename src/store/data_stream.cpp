@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cassert>
 #include <cstring>
+#include <utility>
 
 #include "base/clock.hpp"
 
@@ -34,6 +35,7 @@ DataStream::DataStream(storage::FilePtr file, const StoreOptions& options, Store
     const std::int64_t num_parts = std::max<std::int64_t>(1, options.buffer_bytes / part_bytes);
     buffers_.resize(static_cast<std::size_t>(options.num_buffers * num_parts));
     for (Buffer& buffer : buffers_) {
+        buffer.stream = this;
         // What an unaligned beginning takes comes on top.
         const std::int64_t bytes = options.buffer_bytes / num_parts + direct_alignment_bytes;
         buffer.memory = Mapping::of(bytes, options.huge_pages ? huge_page_bytes : direct_alignment_bytes);
@@ -93,10 +95,7 @@ Status DataStream::fill(std::span<const std::byte> bytes) {
         buffer.filled_bytes += static_cast<std::int64_t>(length);
         end_bytes_ += static_cast<std::int64_t>(length);
         bytes = bytes.subspan(length);
-        if (buffer.filled_bytes == buffer.memory.size_bytes()) {
-            submit(buffer, buffer.filled_bytes);
-            current_ = nullptr;
-        }
+        if (buffer.filled_bytes == buffer.memory.size_bytes()) leave_buffer();
     }
     return {};
 }
@@ -104,64 +103,54 @@ Status DataStream::fill(std::span<const std::byte> bytes) {
 /// Waits for a buffer that is written.
 Status DataStream::next_buffer() {
     std::unique_lock lock(mutex_);
-    const auto is_free = [](const Buffer& buffer) { return !buffer.is_current && buffer.num_in_flight == 0; };
-    auto found = std::ranges::find_if(buffers_, is_free);
+    auto found = std::ranges::find_if(buffers_, &Buffer::is_free);
     if (found == buffers_.end()) {
         const double begin_s = now_s();
-        done_.wait(lock, [&] { return (found = std::ranges::find_if(buffers_, is_free)) != buffers_.end(); });
+        is_written_.wait(lock, [&] {
+            found = std::ranges::find_if(buffers_, &Buffer::is_free);
+            return found != buffers_.end();
+        });
         counters_.wait_s += now_s() - begin_s;
     }
     if (!status_.ok()) return status_;
-    assert(current_ == nullptr && found->submitted_bytes == found->filled_bytes);
+    assert(current_ == nullptr);
     current_ = &*found;
-    current_->is_current = true;
+    current_->is_free = false;
     // Memory and file begin at the same place in a block, as direct writes want it.
-    const std::int64_t skipped = end_bytes_ % direct_alignment_bytes;
-    current_->begin_bytes = end_bytes_ - skipped;
-    current_->filled_bytes = current_->submitted_bytes = skipped;
+    current_->skipped_bytes = end_bytes_ % direct_alignment_bytes;
+    current_->begin_bytes = end_bytes_ - current_->skipped_bytes;
+    current_->filled_bytes = current_->skipped_bytes;
     return {};
 }
 
-/// Hands the buffer's bytes up to `until_bytes` to the I/O threads; at its end it is no longer the current one.
-void DataStream::submit(Buffer& buffer, std::int64_t until_bytes) {
-    assert(until_bytes <= buffer.filled_bytes && buffer.filled_bytes <= buffer.memory.size_bytes());
-    std::unique_lock lock(mutex_);
-    if (buffer.filled_bytes == buffer.memory.size_bytes()) buffer.is_current = false;
-    if (until_bytes <= buffer.submitted_bytes) return;
-    if (idle_.empty()) idle_.push_back(std::make_unique<Piece>());
-    Piece* const piece = idle_.back().release();
-    idle_.pop_back();
-    ++buffer.num_in_flight;
-    ++num_in_flight_;
-    lock.unlock();
-    piece->stream = this;
-    piece->buffer = &buffer;
-    piece->request = {};
-    piece->request.is_write = true;
-    piece->request.buffer = buffer.memory.data();
-    piece->request.extents = {{.buffer_bytes = buffer.submitted_bytes,
-                               .file_bytes = buffer.begin_bytes + buffer.submitted_bytes,
-                               .length_bytes = until_bytes - buffer.submitted_bytes}};
-    piece->request.context = piece;
-    piece->request.done = [](storage::Request& request) {
-        auto& written = *static_cast<Piece*>(request.context);
+/// Hands the current buffer, if there is one, to the I/O threads: what follows does not join it.
+void DataStream::leave_buffer() {
+    if (current_ == nullptr) return;
+    Buffer& buffer = *std::exchange(current_, nullptr);
+    assert(buffer.skipped_bytes < buffer.filled_bytes && buffer.filled_bytes <= buffer.memory.size_bytes());
+    buffer.request = {};
+    buffer.request.is_write = true;
+    buffer.request.buffer = buffer.memory.data();
+    buffer.request.extents = {{.buffer_bytes = buffer.skipped_bytes,
+                               .file_bytes = buffer.begin_bytes + buffer.skipped_bytes,
+                               .length_bytes = buffer.filled_bytes - buffer.skipped_bytes}};
+    buffer.request.context = &buffer;
+    buffer.request.done = [](storage::Request& request) {
+        auto& written = *static_cast<Buffer*>(request.context);
         written.stream->finish(written);
     };
-    buffer.submitted_bytes = until_bytes;
-    access_->submit(piece->request);
+    access_->submit(buffer.request);
 }
 
 /// On an I/O thread.
-void DataStream::finish(Piece& piece) {
+void DataStream::finish(Buffer& buffer) {
     const std::scoped_lock lock(mutex_);
-    status_.keep_first(piece.request.status);
+    status_.keep_first(buffer.request.status);
     ++counters_.num_data_writes;
-    counters_.data_write_s += piece.request.end_s - piece.request.start_s;
-    assert(piece.buffer->num_in_flight > 0 && num_in_flight_ > 0);
-    --piece.buffer->num_in_flight;
-    --num_in_flight_;
-    idle_.emplace_back(&piece);
-    done_.notify_all();
+    counters_.data_write_s += buffer.request.end_s - buffer.request.start_s;
+    assert(!buffer.is_free);
+    buffer.is_free = true;
+    is_written_.notify_all();
 }
 
 Status DataStream::drain() {
@@ -170,15 +159,6 @@ Status DataStream::drain() {
     access_->drain();
     const std::scoped_lock lock(mutex_);
     return status_;
-}
-
-/// Hands what the current buffer holds to the I/O threads: what follows does not join it.
-void DataStream::leave_buffer() {
-    if (current_ == nullptr) return;
-    submit(*current_, current_->filled_bytes);
-    const std::scoped_lock lock(mutex_);
-    current_->is_current = false;
-    current_ = nullptr;
 }
 
 bool DataStream::goes_through(std::int64_t length_bytes) const {

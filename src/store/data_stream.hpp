@@ -2,7 +2,6 @@
 
 #include <condition_variable>
 #include <cstdint>
-#include <deque>
 #include <hakobi/store.hpp>
 #include <memory>
 #include <mutex>
@@ -34,24 +33,20 @@ class DataStream {
     storage::File& file() noexcept { return *file_; }
 
   private:
+    /// Filled by the caller or written by an I/O thread: free where it is neither.
     struct Buffer {
-        Mapping memory;
-        std::int64_t begin_bytes = 0;      ///< file offset of its first byte
-        std::int64_t filled_bytes = 0;     ///< and so far
-        std::int64_t submitted_bytes = 0;  ///< of them, handed to the I/O threads
-        int num_in_flight = 0;
-        bool is_current = false;
-    };
-    struct Piece {
-        storage::Request request;
         DataStream* stream = nullptr;
-        Buffer* buffer = nullptr;
+        Mapping memory;
+        std::int64_t begin_bytes = 0;    ///< file offset of the memory's first byte, aligned
+        std::int64_t skipped_bytes = 0;  ///< of the memory, before what it holds
+        std::int64_t filled_bytes = 0;   ///< of the memory, up to the end of what it holds
+        bool is_free = true;
+        storage::Request request;
     };
     Status fill(std::span<const std::byte> bytes);
     Status next_buffer();
-    void submit(Buffer& buffer, std::int64_t until_bytes);
-    void finish(Piece& piece);
     void leave_buffer();
+    void finish(Buffer& buffer);
     [[nodiscard]] bool goes_through(std::int64_t length_bytes) const;
     Status write_through(std::span<const std::byte> bytes);
 
@@ -63,10 +58,8 @@ class DataStream {
     std::int64_t end_bytes_ = 0;
     Checksum checksum_;
 
-    std::mutex mutex_;  // for what follows
-    std::condition_variable done_;
-    std::vector<std::unique_ptr<Piece>> idle_;
-    int num_in_flight_ = 0;
+    std::mutex mutex_;  // for status_, counters_ and the buffers' is_free
+    std::condition_variable is_written_;
     Status status_;
     std::unique_ptr<storage::Access> access_;  // ends before the buffers that its threads use
 };

@@ -30,10 +30,101 @@ namespace {
 
 constexpr std::int64_t alignment_bytes = 4096;  // what O_DIRECT is trusted with
 
+/// A request that the ring carries out, and how far it is.
+struct Running {
+    Running(Request& of, File& in)
+        : request(&of),
+          file(&in),
+          descriptor(in.descriptor()),
+          is_direct(descriptor >= 0 && (::fcntl(descriptor, F_GETFL) & O_DIRECT) != 0) {}
+    Request* request;
+    File* file;
+    int descriptor;
+    bool is_direct;
+    std::size_t next_extent = 0;
+    int num_in_flight = 0;
+    bool is_started = false;
+    bool is_failed = false;
+};
+
+/// The rest of one extent.
+struct Piece {
+    Running* owner = nullptr;
+    std::byte* address = nullptr;
+    std::int64_t offset = 0;
+    std::int64_t remaining = 0;
+};
+
+/// The pieces of requests, in the order of these: `depth` are in flight at most. Not thread-safe.
+class PieceQueue {
+  public:
+    explicit PieceQueue(int depth) : pieces_(static_cast<std::size_t>(depth)) {
+        for (Piece& piece : pieces_) free_.push_back(&piece);
+    }
+
+    [[nodiscard]] int depth() const noexcept { return static_cast<int>(pieces_.size()); }
+
+    void add(const Running& running) { backlog_.push_back(std::make_unique<Running>(running)); }
+
+    /// The next piece, which is in flight from now on; null where none waits or no place is free.
+    Piece* next() {
+        while (!backlog_.empty() && !free_.empty()) {
+            Running& running = *backlog_.front();
+            const Extent* const extent = next_extent(running);
+            // Before the piece is returned: with its last piece a request leaves the backlog.
+            if (!has_extents(running)) {
+                in_flight_.emplace(&running, std::move(backlog_.front()));
+                backlog_.pop_front();
+            }
+            if (extent == nullptr) continue;
+            if (!std::exchange(running.is_started, true)) running.request->start_s = now_s();
+            Piece& piece = *free_.back();
+            free_.pop_back();
+            piece = {&running, running.request->buffer + extent->buffer_bytes, extent->file_bytes,
+                     extent->length_bytes};
+            ++running.num_in_flight;
+            return &piece;
+        }
+        return nullptr;
+    }
+
+    /// The piece is over: its place is free.
+    void give_back(Piece& piece) {
+        --piece.owner->num_in_flight;
+        free_.push_back(&piece);
+    }
+
+    /// The request is over if all its pieces were in flight and are given back: it leaves the queue, then.
+    std::unique_ptr<Running> take_finished(Running& running) {
+        if (running.num_in_flight > 0) return nullptr;
+        auto node = in_flight_.extract(&running);
+        return node.empty() ? nullptr : std::move(node.mapped());
+    }
+
+  private:
+    /// After an error no further extent is issued.
+    [[nodiscard]] static bool has_extents(const Running& running) {
+        return !running.is_failed && running.next_extent < running.request->extents.size();
+    }
+    /// That has bytes.
+    static const Extent* next_extent(Running& running) {
+        while (has_extents(running)) {
+            const Extent& extent = running.request->extents[running.next_extent++];
+            if (extent.length_bytes > 0) return &extent;
+        }
+        return nullptr;
+    }
+
+    std::vector<Piece> pieces_;
+    std::vector<Piece*> free_;
+    std::deque<std::unique_ptr<Running>> backlog_;                      // extents left to issue
+    std::unordered_map<Running*, std::unique_ptr<Running>> in_flight_;  // all issued, pieces under way
+};
+
 /// The life of a request:
-/// 1. submit queues it in backlog_ and issues entries while fewer than depth_ are in flight.
-/// 2. Each entry moves a *piece*: the rest of one extent. The reaper takes completions, issues the rest of a
-///    piece that moved in part, and issues further extents into the free places.
+/// 1. submit adds it to queue_ and issues entries while fewer than its depth are in flight.
+/// 2. Each entry moves a piece. The reaper takes completions, issues the rest of a piece that moved in part,
+///    and issues further extents into the free places.
 /// 3. After an error no further extent is issued. With its last piece back the request is done, on the
 ///    reaper's thread.
 /// Everything but the ring's completions is under mutex_.
@@ -41,9 +132,8 @@ class UringAccess final : public Access {
   public:
     UringAccess(File* file, const AccessOptions& options)
         : file_(file),
-          depth_(std::clamp(options.queue_depth, 1, 1024)),
-          cores_(options.cores),
-          others_(make_threads_access(file, options)) {
+          others_(make_threads_access(file, options)),
+          queue_(std::clamp(options.queue_depth, 1, 1024)) {
         rlimit limit{};
         if (::getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY) {
             size_limit_bytes_ = static_cast<std::int64_t>(std::min<rlim_t>(limit.rlim_cur, INT64_MAX));
@@ -63,11 +153,9 @@ class UringAccess final : public Access {
 
     Status start(const AccessOptions& options) {
         // One entry more than the depth: the one that ends the reaper.
-        if (Status status = ring_.start(depth_ + 1); !status.ok()) return status;
+        if (Status status = ring_.start(queue_.depth() + 1); !status.ok()) return status;
         ring_.register_buffers(options.buffers);
-        pieces_.resize(static_cast<std::size_t>(depth_));
-        for (Piece& piece : pieces_) free_pieces_.push_back(&piece);
-        std::optional<std::thread> reaper = start_thread("hakobi-uring", cores_, [this] { reap(); });
+        std::optional<std::thread> reaper = start_thread("hakobi-uring", options.cores, [this] { reap(); });
         if (!reaper) return {ErrorCode::unsupported, "file access 'uring': no thread can be started"};
         reaper_ = std::move(*reaper);
         return {};
@@ -85,7 +173,7 @@ class UringAccess final : public Access {
         }
         request.status = {};
         request.transferred_bytes = 0;
-        backlog_.push_back(std::make_unique<Running>(running));
+        queue_.add(running);
         issue();
     }
 
@@ -98,27 +186,6 @@ class UringAccess final : public Access {
     [[nodiscard]] int thread_limit() const noexcept override { return others_->thread_limit(); }
 
   private:
-    struct Running {
-        Running(Request& of, File& in)
-            : request(&of),
-              file(&in),
-              descriptor(in.descriptor()),
-              is_direct(descriptor >= 0 && (::fcntl(descriptor, F_GETFL) & O_DIRECT) != 0) {}
-        Request* request;
-        File* file;
-        int descriptor;
-        bool is_direct;
-        std::size_t next_extent = 0;
-        int num_in_flight = 0;
-        bool is_started = false;
-        bool is_failed = false;
-    };
-    struct Piece {
-        Running* owner = nullptr;
-        std::byte* address = nullptr;
-        std::int64_t offset = 0;
-        std::int64_t remaining = 0;
-    };
     struct Lent {
         UringAccess* access;
         void (*done)(Request&);
@@ -177,26 +244,9 @@ class UringAccess final : public Access {
     /// Fills the free places with extents of waiting requests.
     void issue() {
         bool is_issued = false;
-        while (!backlog_.empty() && !free_pieces_.empty()) {
-            Running& running = *backlog_.front();
-            Request& request = *running.request;
-            while (running.next_extent < request.extents.size() && !running.is_failed &&
-                   !free_pieces_.empty()) {
-                const Extent& extent = request.extents[running.next_extent++];
-                if (extent.length_bytes == 0) continue;
-                if (!std::exchange(running.is_started, true)) request.start_s = now_s();
-                Piece& piece = *free_pieces_.back();
-                free_pieces_.pop_back();
-                piece = {&running, request.buffer + extent.buffer_bytes, extent.file_bytes,
-                         extent.length_bytes};
-                ++running.num_in_flight;
-                put(piece);
-                is_issued = true;
-            }
-            const bool is_all_issued = running.is_failed || running.next_extent == request.extents.size();
-            if (!is_all_issued) break;  // no place is free
-            in_flight_.emplace(&running, std::move(backlog_.front()));
-            backlog_.pop_front();
+        while (Piece* const piece = queue_.next()) {
+            put(*piece);
+            is_issued = true;
         }
         if (is_issued) ring_.enter();
     }
@@ -289,7 +339,7 @@ class UringAccess final : public Access {
 
     /// The piece ends here, with `bytes` more and this status.
     void complete(Piece& piece, std::int64_t bytes, Status status) {
-        Request* finished = nullptr;
+        std::unique_ptr<Running> over;
         {
             std::scoped_lock lock(mutex_);
             Running& running = *piece.owner;
@@ -298,19 +348,14 @@ class UringAccess final : public Access {
                 running.is_failed = true;
                 running.request->status.keep_first(std::move(status));
             }
-            --running.num_in_flight;
-            free_pieces_.push_back(&piece);
+            queue_.give_back(piece);
             issue();  // first, so that a failed request leaves the backlog
-            if (running.num_in_flight == 0) {
-                if (const auto entry = in_flight_.find(&running); entry != in_flight_.end()) {
-                    finished = running.request;
-                    // The kernel's workers cannot be watched as our own threads can.
-                    running.file->profile().observe_bypass(running.is_direct);
-                    in_flight_.erase(entry);
-                }
-            }
+            over = queue_.take_finished(running);
+            // The kernel's workers cannot be watched as our own threads can.
+            if (over) over->file->profile().observe_bypass(over->is_direct);
         }
-        if (finished == nullptr) return;
+        if (!over) return;
+        Request* const finished = over->request;
         finished->end_s = now_s();
         finished->thread = 0;
         finish(*finished);
@@ -324,8 +369,6 @@ class UringAccess final : public Access {
     }
 
     File* file_;
-    const int depth_;
-    const CoreSet cores_;
     std::int64_t size_limit_bytes_ = INT64_MAX;  // RLIMIT_FSIZE, whose signal only File's own calls avoid
     std::unique_ptr<Access> others_;             // for what the ring does not take
     Ring ring_;
@@ -334,10 +377,7 @@ class UringAccess final : public Access {
     std::mutex mutex_;
     std::condition_variable is_drained_;
     std::int64_t num_pending_ = 0;
-    std::deque<std::unique_ptr<Running>> backlog_;                      // extents left to issue
-    std::unordered_map<Running*, std::unique_ptr<Running>> in_flight_;  // all issued, pieces under way
-    std::vector<Piece> pieces_;
-    std::vector<Piece*> free_pieces_;
+    PieceQueue queue_;
     std::unordered_map<Request*, Lent> lent_;
 };
 

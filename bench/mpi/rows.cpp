@@ -55,7 +55,7 @@ Result<std::string> core_for(const measure::Topology& topology, int node_rank, m
 /// Whether the ranks of this node are more than the cores that they may run on.
 bool has_more_ranks_than_cores(const Comm& comm, const measure::Topology& topology,
                                const std::vector<std::string>& units) {
-    const auto& nodes = comm.state().node_of_rank;
+    const auto& nodes = comm.state().nodes.of_rank;
     const int mine = nodes[static_cast<std::size_t>(comm.rank())];
     std::string together;
     for (int rank = 0; rank < comm.size(); ++rank) {
@@ -92,7 +92,7 @@ Placement place_ranks(const Comm& comm, const measure::Topology& topology, const
     mpi::agree_or_throw(comm, status);
     Placement placement;
     placement.units = all_texts(comm, topology.binding());
-    const auto& nodes = comm.state().node_of_rank;
+    const auto& nodes = comm.state().nodes.of_rank;
     placement.text = comm.size() < 2        ? "one rank"
                      : nodes[0] != nodes[1] ? "other node"
                      : !topology.is_known()

@@ -87,7 +87,7 @@ Status status_of_options(const CollectivesOptions& options, int num_ranks, std::
 /// each other; else one.
 NetworkShape shape_of_nodes(const Comm& comm) {
     NetworkShape shape{.wiring = NetworkShape::Wiring::nodes};
-    const auto& nodes = comm.state().ranks_of_node;
+    const auto& nodes = comm.state().nodes.ranks;
     const int each = static_cast<int>(nodes.front().size());
     bool is_even = true;
     for (std::size_t node = 0; node < nodes.size(); ++node) {

@@ -91,9 +91,7 @@ struct BufferArrays::Shared {
     std::map<int, bool> reads;         // whether this rank reads that one's memory, as far as it was asked
     std::map<std::pair<int, int>, std::deque<BufferArray::Impl*>> turns;  // by rank and tag
 
-    [[nodiscard]] bool is_near(int rank) const {
-        return comm.state().node_of_rank[static_cast<std::size_t>(rank)] == comm.node();
-    }
+    [[nodiscard]] bool is_near(int rank) const { return comm.state().nodes.is_own(rank); }
     /// Bytes of one part of a packed list; the same on both ranks.
     [[nodiscard]] std::int64_t part_bytes(int rank) const {
         return is_near(rank) ? pack_bytes : std::min(pack_bytes, most_part_bytes);

@@ -33,14 +33,14 @@ TEST_F(HaloDeath, DISABLED_NamesTheRankThatDoesNotCome) {
 // As if rank 1's process had ended: the launcher, too, would end the program if it really had.
 TEST_F(HaloDeath, DISABLED_SeesThatARankHasDied) {
     Halo halo = plan({.path = "packed"});
-    if (comm_.rank() == 0) --comm_.state().node_processes[1].start_ticks;
+    if (comm_.rank() == 0) --comm_.state().node.processes[1].start_ticks;
     if (comm_.rank() == 0) halo.exchange();
     if (comm_.rank() == 1) usleep(20'000'000);
 }
 
 TEST_F(HaloDeath, DISABLED_SeesThatARankHasDiedWithoutMessages) {
     Halo halo = plan({.path = "direct"});
-    if (comm_.rank() == 0) --comm_.state().node_processes[1].start_ticks;
+    if (comm_.rank() == 0) --comm_.state().node.processes[1].start_ticks;
     if (comm_.rank() == 0) halo.exchange();
     if (comm_.rank() == 1) usleep(20'000'000);
 }

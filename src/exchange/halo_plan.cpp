@@ -232,9 +232,9 @@ class Planner {
     }
 
     [[nodiscard]] int node_rank_of(int rank) const {
-        const auto& state = comm_.state();
-        if (state.node_of_rank[static_cast<std::size_t>(rank)] != comm_.node()) return -1;
-        const auto& ranks = state.ranks_of_node[static_cast<std::size_t>(comm_.node())];
+        const mpi::Nodes& nodes = comm_.state().nodes;
+        if (!nodes.is_own(rank)) return -1;
+        const auto& ranks = nodes.own_ranks();
         return static_cast<int>(std::lower_bound(ranks.begin(), ranks.end(), rank) - ranks.begin());
     }
 
@@ -386,7 +386,7 @@ class Planner {
     [[nodiscard]] std::int64_t staged_before(int sender, int receiver) const {
         constexpr std::int64_t align = 256;
         std::int64_t at = 0;
-        for (const int from : comm_.state().ranks_of_node[static_cast<std::size_t>(comm_.node())]) {
+        for (const int from : comm_.state().nodes.own_ranks()) {
             std::map<int, std::int64_t> bytes;
             const auto transfers = plan_.geometry.sent_by(from);
             for (const Transfer& transfer : transfers) {

@@ -109,7 +109,7 @@ SharedArray allocate_shared(const Comm& comm, std::int64_t bytes) {
     std::int64_t my_offset = 0, id = 0;
     for (int rank = 0; rank < comm.size(); ++rank) {
         const auto entry = static_cast<std::size_t>(2 * rank);
-        if (comm.state().node_of_rank[static_cast<std::size_t>(rank)] != comm.node()) continue;
+        if (!comm.state().nodes.is_own(rank)) continue;
         if (id == 0) id = all[entry + 1];
         if (rank == comm.rank()) my_offset = total_bytes.value_or(0);
         // A page more than is asked for: ranks' parts then begin at different places of the caches' sets.

@@ -57,7 +57,7 @@ std::int64_t BetweenNodes::message_bytes(int node, std::int64_t cycle) const {
 }
 
 int BetweenNodes::courier_of(int node, std::int64_t cycle) const {
-    const auto& ranks = site_.comm.state().ranks_of_node[static_cast<std::size_t>(node)];
+    const auto& ranks = site_.comm.state().nodes.ranks[static_cast<std::size_t>(node)];
     return ranks[static_cast<std::size_t>(cycle) % ranks.size()];
 }
 

@@ -13,16 +13,16 @@ namespace hakobi::io {
 
 Aggregators Aggregators::choose(const Comm& comm, int count, int per_node) {
     Aggregators result;
-    result.ranks = choose_aggregators(comm.state().ranks_of_node, count, per_node);
+    result.ranks = choose_aggregators(comm.state().nodes.ranks, count, per_node);
     for (std::size_t d = 0; d < result.ranks.size(); ++d) {
         const int rank = result.ranks[d];
-        const bool is_here = comm.state().node_of_rank[static_cast<std::size_t>(rank)] == comm.node();
+        const bool is_here = comm.state().nodes.is_own(rank);
         result.local_index.push_back(is_here ? result.num_local++ : -1);
         if (rank == comm.rank()) result.my_domain = static_cast<int>(d);
     }
     std::vector<int> num_of_node(static_cast<std::size_t>(comm.num_nodes()));
     for (const int rank : result.ranks) {
-        const int node = comm.state().node_of_rank[static_cast<std::size_t>(rank)];
+        const int node = comm.state().nodes.of_rank[static_cast<std::size_t>(rank)];
         result.most_of_a_node =
             std::max(result.most_of_a_node, ++num_of_node[static_cast<std::size_t>(node)]);
     }

@@ -23,7 +23,7 @@ EngineOptions resolved(EngineOptions options, const Comm& comm) {
     options.io_threads = chosen(options.io_threads, 4);
     if (options.cb_buffer_bytes == 0) options.cb_buffer_bytes = 4 << 20;
     int largest_node = 1;
-    for (const auto& ranks : comm.state().ranks_of_node)
+    for (const auto& ranks : comm.state().nodes.ranks)
         largest_node = std::max(largest_node, static_cast<int>(ranks.size()));
     options.aggregators_per_node = std::min(chosen(options.aggregators_per_node, 1), largest_node);
     if (options.cb_nodes > 0) options.cb_nodes = std::min(options.cb_nodes, comm.size());

@@ -30,9 +30,9 @@ TEST(Agree, TheMostSevereCodeOfTheLowestRankReachesEveryRank) {
 TEST(Comm, EveryRankIsOnExactlyOneNode) {
     Comm comm = Comm::duplicate(MPI_COMM_WORLD);
     int total = 0;
-    for (const auto& ranks : comm.state().ranks_of_node) total += static_cast<int>(ranks.size());
+    for (const auto& ranks : comm.state().nodes.ranks) total += static_cast<int>(ranks.size());
     EXPECT_EQ(total, comm.size());
-    const auto& mine = comm.state().ranks_of_node.at(static_cast<std::size_t>(comm.node()));
+    const auto& mine = comm.state().nodes.own_ranks();
     EXPECT_EQ(mine.at(static_cast<std::size_t>(comm.node_rank())), comm.rank());
     comm.free();
 }

@@ -72,6 +72,57 @@ MPI_Comm sharing(MPI_Comm comm) {
     }
 }
 
+/// Collective over `state.internal`, as `all_nodes`.
+OwnNode own_node(const CommState& state) {
+    // HAKOBI_RANKS_PER_NODE pretends smaller nodes: tests of the paths between nodes on one machine.
+    int ranks_per_node = 0;
+    if (const char* text = std::getenv("HAKOBI_RANKS_PER_NODE")) ranks_per_node = std::atoi(text);
+    MPI_Comm shared = MPI_COMM_NULL;
+    check(MPI_Comm_split_type(state.internal, MPI_COMM_TYPE_SHARED, state.rank, MPI_INFO_NULL, &shared),
+          "MPI_Comm_split_type");
+    OwnNode node;
+    if (ranks_per_node > 0) {
+        int shared_rank = 0;
+        MPI_Comm_rank(shared, &shared_rank);
+        check(MPI_Comm_split(shared, shared_rank / ranks_per_node, shared_rank, &node.comm),
+              "MPI_Comm_split");
+        MPI_Comm_free(&shared);
+    } else {
+        node.comm = shared;
+    }
+    node.comm = sharing(node.comm);
+    MPI_Comm_set_errhandler(node.comm, MPI_ERRORS_RETURN);
+    MPI_Comm_rank(node.comm, &node.rank);
+    MPI_Comm_size(node.comm, &node.size);
+    const ProcessId own = own_process();
+    node.processes.resize(static_cast<std::size_t>(node.size));
+    check(MPI_Allgather(&own, sizeof own, MPI_BYTE, node.processes.data(), sizeof own, MPI_BYTE, node.comm),
+          "MPI_Allgather");
+    return node;
+}
+
+Nodes all_nodes(const CommState& state) {
+    int lowest = state.rank;
+    MPI_Bcast(&lowest, 1, MPI_INT, 0, state.node.comm);
+    std::vector<int> lowest_of_rank(static_cast<std::size_t>(state.size));
+    check(MPI_Allgather(&lowest, 1, MPI_INT, lowest_of_rank.data(), 1, MPI_INT, state.internal),
+          "MPI_Allgather");
+    std::vector<int> leaders = lowest_of_rank;
+    std::sort(leaders.begin(), leaders.end());
+    leaders.erase(std::unique(leaders.begin(), leaders.end()), leaders.end());
+    Nodes nodes;
+    nodes.of_rank.resize(lowest_of_rank.size());
+    nodes.ranks.resize(leaders.size());
+    for (std::size_t r = 0; r < lowest_of_rank.size(); ++r) {
+        const auto node =
+            std::lower_bound(leaders.begin(), leaders.end(), lowest_of_rank[r]) - leaders.begin();
+        nodes.of_rank[r] = static_cast<int>(node);
+        nodes.ranks[static_cast<std::size_t>(node)].push_back(static_cast<int>(r));
+    }
+    nodes.own = nodes.of_rank[static_cast<std::size_t>(state.rank)];
+    return nodes;
+}
+
 }  // namespace
 }  // namespace mpi
 
@@ -98,51 +149,8 @@ Comm Comm::duplicate(MPI_Comm comm) {
     if (is_known != 0) state->highest_tag = *highest_tag;
     MPI_Comm_rank(state->comm, &state->rank);
     MPI_Comm_size(state->comm, &state->size);
-    // HAKOBI_RANKS_PER_NODE pretends smaller nodes: tests of the paths between nodes on one machine.
-    int ranks_per_node = 0;
-    if (const char* text = std::getenv("HAKOBI_RANKS_PER_NODE")) ranks_per_node = std::atoi(text);
-    MPI_Comm shared = MPI_COMM_NULL;
-    mpi::check(
-        MPI_Comm_split_type(state->internal, MPI_COMM_TYPE_SHARED, state->rank, MPI_INFO_NULL, &shared),
-        "MPI_Comm_split_type");
-    if (ranks_per_node > 0) {
-        int shared_rank = 0;
-        MPI_Comm_rank(shared, &shared_rank);
-        mpi::check(MPI_Comm_split(shared, shared_rank / ranks_per_node, shared_rank, &state->node),
-                   "MPI_Comm_split");
-        MPI_Comm_free(&shared);
-    } else {
-        state->node = shared;
-    }
-    state->node = mpi::sharing(state->node);
-    MPI_Comm_set_errhandler(state->node, MPI_ERRORS_RETURN);
-    MPI_Comm_rank(state->node, &state->node_rank);
-    MPI_Comm_size(state->node, &state->node_size);
-
-    const ProcessId own = own_process();
-    state->node_processes.resize(static_cast<std::size_t>(state->node_size));
-    mpi::check(MPI_Allgather(&own, sizeof own, MPI_BYTE, state->node_processes.data(), sizeof own, MPI_BYTE,
-                             state->node),
-               "MPI_Allgather");
-
-    int lowest = state->rank;
-    MPI_Bcast(&lowest, 1, MPI_INT, 0, state->node);
-    std::vector<int> lowest_of_rank(static_cast<std::size_t>(state->size));
-    mpi::check(MPI_Allgather(&lowest, 1, MPI_INT, lowest_of_rank.data(), 1, MPI_INT, state->internal),
-               "MPI_Allgather");
-    std::vector<int> leaders = lowest_of_rank;
-    std::sort(leaders.begin(), leaders.end());
-    leaders.erase(std::unique(leaders.begin(), leaders.end()), leaders.end());
-    state->num_nodes = static_cast<int>(leaders.size());
-    state->node_of_rank.resize(lowest_of_rank.size());
-    state->ranks_of_node.resize(leaders.size());
-    for (std::size_t r = 0; r < lowest_of_rank.size(); ++r) {
-        const auto node =
-            std::lower_bound(leaders.begin(), leaders.end(), lowest_of_rank[r]) - leaders.begin();
-        state->node_of_rank[r] = static_cast<int>(node);
-        state->ranks_of_node[static_cast<std::size_t>(node)].push_back(static_cast<int>(r));
-    }
-    state->node_index = state->node_of_rank[static_cast<std::size_t>(state->rank)];
+    state->node = mpi::own_node(*state);
+    state->nodes = mpi::all_nodes(*state);
     Comm result;
     result.state_ = std::move(state);
     return result;
@@ -153,7 +161,7 @@ void Comm::free() {
     for (std::size_t i = 0; i < state_->attachments.size(); ++i) state_->attachments[i]->finish(*state_);
     for (const auto& attachment : state_->attachments) attachment->free();
     state_->attachments.clear();
-    MPI_Comm_free(&state_->node);
+    MPI_Comm_free(&state_->node.comm);
     MPI_Comm_free(&state_->internal);
     MPI_Comm_free(&state_->comm);
     state_.reset();
@@ -166,16 +174,16 @@ int Comm::size() const noexcept {
     return state_->size;
 }
 int Comm::num_nodes() const noexcept {
-    return state_->num_nodes;
+    return state_->nodes.count();
 }
 int Comm::node() const noexcept {
-    return state_->node_index;
+    return state_->nodes.own;
 }
 int Comm::node_rank() const noexcept {
-    return state_->node_rank;
+    return state_->node.rank;
 }
 int Comm::node_size() const noexcept {
-    return state_->node_size;
+    return state_->node.size;
 }
 MPI_Comm Comm::handle() const noexcept {
     return state_->comm;

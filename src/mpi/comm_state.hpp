@@ -21,20 +21,33 @@ class Attachment {
     virtual void free() = 0;
 };
 
-/// What a Comm shares between its copies. `comm` is the caller's duplicate, `internal` the library's own context,
-/// `node` the ranks that share memory with this one (ordered by rank).
+/// The ranks that share memory with this one, itself among them, in their order.
+struct OwnNode {
+    MPI_Comm comm = MPI_COMM_NULL;
+    int rank = 0, size = 0;
+    std::vector<ProcessId> processes;  ///< one a rank of `comm`
+};
+
+/// Which ranks share memory. Nodes are in the order of their lowest ranks.
+struct Nodes {
+    int own = 0;                          ///< this rank's
+    std::vector<int> of_rank;             ///< one entry a rank
+    std::vector<std::vector<int>> ranks;  ///< of each node, ascending
+
+    [[nodiscard]] int count() const noexcept { return static_cast<int>(ranks.size()); }
+    [[nodiscard]] bool is_own(int rank) const { return of_rank[static_cast<std::size_t>(rank)] == own; }
+    [[nodiscard]] const std::vector<int>& own_ranks() const { return ranks[static_cast<std::size_t>(own)]; }
+};
+
+/// What a Comm shares between its copies. `comm` is the caller's duplicate, `internal` the library's own context.
 struct CommState {
     MPI_Comm comm = MPI_COMM_NULL;
     MPI_Comm internal = MPI_COMM_NULL;
-    MPI_Comm node = MPI_COMM_NULL;
     /// Of `internal`: Wait looks for a message of that tag, and nobody sends one.
     int highest_tag = 32767;
     int rank = 0, size = 0;
-    int node_rank = 0, node_size = 0;
-    int node_index = 0, num_nodes = 0;
-    std::vector<int> node_of_rank;                         ///< one entry a rank
-    std::vector<std::vector<int>> ranks_of_node;           ///< ascending
-    std::vector<ProcessId> node_processes;                 ///< by node rank
+    OwnNode node;
+    Nodes nodes;
     std::vector<std::unique_ptr<Attachment>> attachments;  ///< in the same order on all ranks
 
     /// The one of this type. Makes it where there is none: all ranks ask for it first in the same order.

@@ -46,14 +46,14 @@ GlobalClock GlobalClock::synchronize(const Comm& comm, int num_exchanges) {
     const CommState& state = comm.state();
     Estimate mine;
     // One node after the other: two at once would wait for each other at rank 0 and lengthen the round trips.
-    for (int node = 0; node < state.num_nodes; ++node) {
-        const int asker = state.ranks_of_node[static_cast<std::size_t>(node)].front();
-        if (node == state.node_of_rank.front()) continue;
+    for (int node = 0; node < state.nodes.count(); ++node) {
+        const int asker = state.nodes.ranks[static_cast<std::size_t>(node)].front();
+        if (node == state.nodes.of_rank.front()) continue;
         if (state.rank == 0) answer(state.internal, asker, num_exchanges);
         if (state.rank == asker) mine = ask(state.internal, num_exchanges);
     }
     double both[2] = {mine.offset_s, mine.uncertainty_s};
-    check(MPI_Bcast(both, 2, MPI_DOUBLE, 0, state.node), "MPI_Bcast");
+    check(MPI_Bcast(both, 2, MPI_DOUBLE, 0, state.node.comm), "MPI_Bcast");
     GlobalClock clock;
     clock.offset_s_ = both[0];
     clock.uncertainty_s_ = both[1];

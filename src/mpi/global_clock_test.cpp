@@ -34,8 +34,8 @@ TEST(GlobalClock, RanksOfOneNodeHoldOneOffset) {
     double lowest = 0;
     double highest = 0;
     const double mine = clock.offset_s();
-    MPI_Allreduce(&mine, &lowest, 1, MPI_DOUBLE, MPI_MIN, comm.state().node);
-    MPI_Allreduce(&mine, &highest, 1, MPI_DOUBLE, MPI_MAX, comm.state().node);
+    MPI_Allreduce(&mine, &lowest, 1, MPI_DOUBLE, MPI_MIN, comm.state().node.comm);
+    MPI_Allreduce(&mine, &highest, 1, MPI_DOUBLE, MPI_MAX, comm.state().node.comm);
     EXPECT_EQ(lowest, highest);
     EXPECT_DOUBLE_EQ(clock.to_local(clock.to_global(12.5)), 12.5);
     comm.free();

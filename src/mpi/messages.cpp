@@ -78,7 +78,7 @@ void sum_before(const Comm& comm, std::span<std::int64_t> values, std::span<std:
 
 void node_bit_or(const Comm& comm, std::span<std::byte> bytes) {
     check(MPI_Allreduce(MPI_IN_PLACE, bytes.data(), static_cast<int>(bytes.size()), MPI_BYTE, MPI_BOR,
-                        comm.state().node),
+                        comm.state().node.comm),
           "MPI_Allreduce");
 }
 

@@ -87,11 +87,11 @@ void Wait::look_for_the_dead(double at_s) {
     looked_s_ = at_s;
     if (!comm_) return;
     const CommState& state = comm_.state();
-    const auto& ranks = state.ranks_of_node[static_cast<std::size_t>(state.node_index)];
-    for (std::size_t r = 0; r < state.node_processes.size(); ++r) {
-        if (!has_ended(state.node_processes[r])) continue;
+    const auto& ranks = state.nodes.own_ranks();
+    for (std::size_t r = 0; r < state.node.processes.size(); ++r) {
+        if (!has_ended(state.node.processes[r])) continue;
         end_program("rank " + std::to_string(ranks[r]) + " (process " +
-                    std::to_string(state.node_processes[r].pid) + ") has died, and this rank waits for it");
+                    std::to_string(state.node.processes[r].pid) + ") has died, and this rank waits for it");
     }
 }
 

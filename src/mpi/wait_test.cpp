@@ -22,7 +22,7 @@ class WaitTest : public testing::Test {
   protected:
     void SetUp() override {
         comm_ = Comm::duplicate(MPI_COMM_WORLD);
-        MPI_Comm node = comm_.state().node;
+        MPI_Comm node = comm_.state().node.comm;
         void* memory = nullptr;
         MPI_Aint bytes = comm_.node_rank() == 0 ? 4096 : 0;
         int unit = 1;
@@ -36,7 +36,7 @@ class WaitTest : public testing::Test {
         MPI_Win_free(&window_);
         comm_.free();
     }
-    void barrier() { MPI_Barrier(comm_.state().node); }
+    void barrier() { MPI_Barrier(comm_.state().node.comm); }
     Comm comm_;
     MPI_Win window_ = MPI_WIN_NULL;
     FutexWord* word_ = nullptr;
@@ -109,7 +109,7 @@ TEST_F(WaitTest, ReturnsWhenTheWordChanges) {
 
 // As if rank 0's process had ended: run by a test of its own, which reads what is printed.
 TEST_F(WaitTest, DISABLED_EndsTheProgramWhenARankHasDied) {
-    if (comm_.rank() == 0) --comm_.state().node_processes[0].start_ticks;
+    if (comm_.rank() == 0) --comm_.state().node.processes[0].start_ticks;
     if (comm_.rank() == 0) wait_until(comm_, *word_, {}, [](std::uint32_t n) { return n == 7; });
     barrier();
 }

@@ -36,15 +36,15 @@ Status NodeWindow::allocate(const Comm& comm, std::int64_t bytes, NodeWindow& wi
     SharedMemory memory;
     SharedMemory::Name name;
     Status status;
-    if (state.node_rank == 0) {
+    if (state.node.rank == 0) {
         status = SharedMemory::create(bytes, memory);
         name = memory.name();
     }
-    check(MPI_Bcast(&name, sizeof name, MPI_BYTE, 0, state.node), "MPI_Bcast");
-    if (state.node_rank != 0) status = SharedMemory::attach(name, memory);
+    check(MPI_Bcast(&name, sizeof name, MPI_BYTE, 0, state.node.comm), "MPI_Bcast");
+    if (state.node.rank != 0) status = SharedMemory::attach(name, memory);
     const int mine = static_cast<int>(status.code());
     int worst = 0;
-    check(MPI_Allreduce(&mine, &worst, 1, MPI_INT, MPI_MAX, state.node), "MPI_Allreduce");
+    check(MPI_Allreduce(&mine, &worst, 1, MPI_INT, MPI_MAX, state.node.comm), "MPI_Allreduce");
     const auto code = static_cast<ErrorCode>(worst);
     if (code == ErrorCode::out_of_memory)
         return {code, "no " + std::to_string(bytes) + " bytes of memory that a node's ranks share"};
@@ -117,7 +117,7 @@ void NodeWindow::map_units(std::uintptr_t from, std::uintptr_t to) {
 }
 
 void NodeWindow::barrier(const Comm& comm) {
-    check(MPI_Barrier(comm.state().node), "MPI_Barrier");
+    check(MPI_Barrier(comm.state().node.comm), "MPI_Barrier");
 }
 
 void NodeWindow::free() {

@@ -68,9 +68,8 @@ Collector::Collector(const MethodSettings& settings, int stride)
     writer_ = comm_.rank() - comm_.rank() % stride;
     num_members_ = std::min(stride, comm_.size() - writer_);
     if (!is_hidden_ || comm_.rank() != writer_) return;
-    const auto num_writers =
-        std::ranges::count_if(comm_.state().ranks_of_node[static_cast<std::size_t>(comm_.node())],
-                              [stride](int rank) { return rank % stride == 0; });
+    const auto num_writers = std::ranges::count_if(comm_.state().nodes.own_ranks(),
+                                                   [stride](int rank) { return rank % stride == 0; });
     hidden_ = HiddenFiles(comm_, settings.hidden.node_bytes / num_writers, settings.hidden.cores);
 }
 

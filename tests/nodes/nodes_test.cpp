@@ -12,7 +12,6 @@
 
 #include "io/engine.hpp"
 #include "mpi/agree.hpp"
-#include "mpi/comm_state.hpp"
 
 namespace hakobi {
 namespace {
@@ -39,8 +38,8 @@ TEST(Nodes, RanksKnowWhichOfThemShareMemory) {
     const char* expected = std::getenv("HAKOBI_EXPECTED_NODES");
     ASSERT_NE(expected, nullptr) << "run by cluster.sh, as CTest does";
     const Comm comm = Comm::duplicate(MPI_COMM_WORLD);
-    EXPECT_EQ(comm.state().num_nodes, std::atoi(expected));
-    EXPECT_EQ(comm.state().node_size * comm.state().num_nodes, comm.size());
+    EXPECT_EQ(comm.num_nodes(), std::atoi(expected));
+    EXPECT_EQ(comm.node_size() * comm.num_nodes(), comm.size());
 }
 
 TEST(Nodes, DataThatCrossesNodesIsWholeInTheFileAndBackInMemory) {

@@ -79,7 +79,7 @@ void TwoPhase::describe(const Region& file, const PhasePlan& plan, Descriptions&
     held.begin_phase(plan.domains);
     std::vector<mpi::WordsFrom> received = mpi::sparse_exchange(comm_, context, messages);
     for (mpi::WordsFrom& from : received) {
-        const int node = comm_.state().node_of_rank[static_cast<std::size_t>(from.rank)];
+        const int node = comm_.state().nodes.of_rank[static_cast<std::size_t>(from.rank)];
         if (!held.hold(node, from.rank, from.words))
             mpi::end_program("rank " + std::to_string(from.rank) + " sent a request that cannot be read");
         from.words = {};

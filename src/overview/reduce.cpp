@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstring>
 #include <memory>
+#include <optional>
 #include <type_traits>
 
 #include "overview/checksum.hpp"
@@ -46,48 +47,121 @@ void widen(const Float* __restrict values, std::int64_t count, Float* __restrict
     }
 }
 
-template <class Float>
-class Pass {
+/// The bricks of a unit as they lie in the file: NaN where no row of halves is put.
+class Bricks {
   public:
-    Pass(const Source& source, const Unit& unit)
-        : source_(source), unit_(unit), strips_(make_strips<Float>(source, unit.box)) {
-        for (std::size_t d = 0; d < max_dims; ++d) extent_[d] = unit.box[d][1] - unit.box[d][0];
-        brick_bytes_ = unit.brick[0] * unit.brick[1] * unit.brick[2] * 2 + checksum_bytes;
-        grid_[0] = (halved(extent_[1]) + unit.brick[1] - 1) / unit.brick[1];
-        grid_[1] = (halved(extent_[2]) + unit.brick[2] - 1) / unit.brick[2];
-        const auto columns = static_cast<std::size_t>(extent_[2]);
-        sums_.resize(columns + 1);
-        halves_.resize((columns + 1) / 2);
-        is_surveyed_ = unit.sample_stride > 0;
-        if (is_surveyed_) {
-            low_.assign(columns, infinity);
-            high_.assign(columns, -infinity);
+    /// Of a unit of so many cells.
+    Bricks(const Unit& unit, const Extents& extent)
+        : brick_(unit.brick),
+          rows_((halved(extent[1]) + unit.brick[1] - 1) / unit.brick[1]),
+          columns_((halved(extent[2]) + unit.brick[2] - 1) / unit.brick[2]),
+          brick_bytes_(unit.brick[0] * unit.brick[1] * unit.brick[2] * 2 + checksum_bytes),
+          bytes_(static_cast<std::size_t>(rows_ * columns_ * brick_bytes_)) {
+        for (std::size_t at = 0; at < bytes_.size(); at += sizeof(Half)) {
+            std::memcpy(bytes_.data() + at, &not_a_number, sizeof(Half));
         }
-        is_normal_ = unit.offset == 0 && unit.scale == 1;
-        is_double_ = !(std::is_same_v<Float, float> && unit.scale > 1e-30 && unit.scale < 1e30);
     }
 
-    Result<Found> run() {
-        const auto num_bricks = static_cast<std::size_t>(grid_[0] * grid_[1]);
-        found_.bricks.resize(num_bricks * static_cast<std::size_t>(brick_bytes_));
-        fill_with_nan();
-        if (is_surveyed_) {
-            const double nothing = std::numeric_limits<double>::infinity();
-            found_.low.assign(num_bricks, nothing);
-            found_.high.assign(num_bricks, -nothing);
-            const std::int64_t cells = extent_[0] * extent_[1] * extent_[2];
-            found_.sample.resize(
-                static_cast<std::size_t>((cells + unit_.sample_stride - 1) / unit_.sample_stride));
+    [[nodiscard]] std::int64_t rows() const noexcept { return rows_; }
+    [[nodiscard]] std::int64_t columns() const noexcept { return columns_; }
+
+    /// A row of the unit at its place.
+    void put(std::int64_t plane, std::int64_t row, std::span<const Half> halves) {
+        const std::int64_t within = (plane * brick_[1] + row % brick_[1]) * brick_[2] * 2;
+        const auto cells = std::ssize(halves);
+        for (std::int64_t x = 0; x < cells; x += brick_[2]) {
+            const std::int64_t number = row / brick_[1] * columns_ + x / brick_[2];
+            std::memcpy(bytes_.data() + number * brick_bytes_ + within, halves.data() + x,
+                        static_cast<std::size_t>(std::min(brick_[2], cells - x)) * sizeof(Half));
         }
-        if (Status status = reduce_strips(); !status.ok()) return status;
-        for (std::size_t b = 0; b < num_bricks; ++b) {
-            if (is_surveyed_ && found_.low[b] > found_.high[b]) {
-                found_.low[b] = found_.high[b] = std::numeric_limits<double>::quiet_NaN();
-            }
-            const std::span brick(found_.bricks.data() + b * static_cast<std::size_t>(brick_bytes_),
-                                  static_cast<std::size_t>(brick_bytes_));
+    }
+
+    /// All of them with their checksums; none is left here.
+    std::vector<std::byte> take() {
+        const auto brick_size = static_cast<std::size_t>(brick_bytes_);
+        for (std::size_t at = 0; at < bytes_.size(); at += brick_size) {
+            const std::span brick(bytes_.data() + at, brick_size);
             const std::uint32_t checksum = crc32c(brick.first(brick.size() - checksum_bytes));
             std::memcpy(brick.last(checksum_bytes).data(), &checksum, checksum_bytes);
+        }
+        return std::move(bytes_);
+    }
+
+  private:
+    const Extents brick_;
+    const std::int64_t rows_, columns_;  ///< of bricks
+    const std::int64_t brick_bytes_;
+    std::vector<std::byte> bytes_;
+};
+
+/// What a unit's own values are: a sample, their sum, and the extremes of each brick.
+template <class Float>
+class Survey {
+  public:
+    Survey(const Unit& unit, const Extents& extent, const Bricks& bricks)
+        : stride_(unit.sample_stride),
+          brick_width_(2 * unit.brick[2]),
+          bricks_a_row_(bricks.columns()),
+          low_(static_cast<std::size_t>(extent[2]), infinity),
+          high_(static_cast<std::size_t>(extent[2]), -infinity) {
+        const auto num_bricks = static_cast<std::size_t>(bricks.rows() * bricks.columns());
+        const double nothing = std::numeric_limits<double>::infinity();
+        found_.low.assign(num_bricks, nothing);
+        found_.high.assign(num_bricks, -nothing);
+        const std::int64_t cells = extent[0] * extent[1] * extent[2];
+        found_.sample.resize(static_cast<std::size_t>((cells + stride_ - 1) / stride_));
+    }
+
+    /// Keeps those of `values`, whose first one is the unit's `first`, that belong to the sample.
+    void take_sample(std::int64_t first, std::span<const Float> values) {
+        std::int64_t place = (first + stride_ - 1) / stride_;
+        for (; place * stride_ < first + std::ssize(values); ++place) {
+            found_.sample[static_cast<std::size_t>(place)] =
+                values[static_cast<std::size_t>(place * stride_ - first)];
+        }
+    }
+
+    /// Rows of one row of bricks. `total` is their sum if there are `full_count`; fewer were taken as often as that takes.
+    void add(std::span<const Float* const> rows, double total, double full_count) {
+        const auto columns = std::ssize(low_);
+        for (const Float* row : rows) widen(row, columns, low_.data(), high_.data());
+        if (std::isfinite(total)) {
+            found_.sum += total * static_cast<double>(rows.size()) / full_count;
+            return;
+        }
+        for (const Float* row : rows) {
+            for (std::int64_t i = 0; i < columns; ++i) {
+                const auto value = static_cast<double>(row[i]);
+                if (std::isnan(value)) {
+                    ++found_.num_nan;
+                } else {
+                    found_.sum += value;
+                }
+            }
+        }
+    }
+
+    /// The rows that were added are of this row of bricks; the next ones may be of another.
+    void end_rows(std::int64_t brick_row) {
+        const auto columns = std::ssize(low_);
+        for (std::int64_t b = 0; b < bricks_a_row_; ++b) {
+            const auto at = static_cast<std::size_t>(brick_row * bricks_a_row_ + b);
+            for (std::int64_t i = b * brick_width_; i < std::min(columns, (b + 1) * brick_width_); ++i) {
+                found_.low[at] =
+                    std::min(found_.low[at], static_cast<double>(low_[static_cast<std::size_t>(i)]));
+                found_.high[at] =
+                    std::max(found_.high[at], static_cast<double>(high_[static_cast<std::size_t>(i)]));
+            }
+        }
+        std::ranges::fill(low_, infinity);
+        std::ranges::fill(high_, -infinity);
+    }
+
+    /// All but the bricks; nothing is left here.
+    Found take() {
+        for (std::size_t b = 0; b < found_.low.size(); ++b) {
+            if (found_.low[b] > found_.high[b])
+                found_.low[b] = found_.high[b] = std::numeric_limits<double>::quiet_NaN();
         }
         return std::move(found_);
     }
@@ -95,15 +169,46 @@ class Pass {
   private:
     static constexpr Float infinity = std::numeric_limits<Float>::infinity();
 
+    const std::int64_t stride_;
+    const std::int64_t brick_width_;  ///< columns of the unit
+    const std::int64_t bricks_a_row_;
+    std::vector<Float> low_, high_;  ///< of each column, since end_rows
+    Found found_;
+};
+
+Extents extent_of(const Box& box) {
+    Extents extent{};
+    for (std::size_t d = 0; d < max_dims; ++d) extent[d] = box[d][1] - box[d][0];
+    return extent;
+}
+
+template <class Float>
+class Pass {
+  public:
+    Pass(const Source& source, const Unit& unit)
+        : unit_(unit),
+          strips_(make_strips<Float>(source, unit.box)),
+          extent_(extent_of(unit.box)),
+          bricks_(unit, extent_) {
+        const auto columns = static_cast<std::size_t>(extent_[2]);
+        sums_.resize(columns + 1);
+        halves_.resize((columns + 1) / 2);
+        if (unit.sample_stride > 0) survey_.emplace(unit, extent_, bricks_);
+        is_normal_ = unit.offset == 0 && unit.scale == 1;
+        is_double_ = !(std::is_same_v<Float, float> && unit.scale > 1e-30 && unit.scale < 1e30);
+    }
+
+    Result<Found> run() {
+        if (Status status = reduce_strips(); !status.ok()) return status;
+        Found found = survey_ ? survey_->take() : Found{};
+        found.bricks = bricks_.take();
+        return found;
+    }
+
+  private:
     struct Strip {
         std::int64_t plane, first, stop;
     };
-
-    void fill_with_nan() {
-        for (std::size_t at = 0; at < found_.bricks.size(); at += 2) {
-            std::memcpy(found_.bricks.data() + at, &not_a_number, 2);
-        }
-    }
 
     /// In the order of the file within a plane, each within one row of bricks.
     [[nodiscard]] std::vector<Strip> cut() const {
@@ -157,27 +262,18 @@ class Pass {
             Result<const Float*> got = strips_->get(plane, strip.first, strip.stop);
             if (!got.ok()) return got.status();
             planes[p] = got.value();
-            if (is_surveyed_)
-                take_sample(
+            if (survey_)
+                survey_->take_sample(
                     plane * extent_[1] * extent_[2] + strip.first * extent_[2],
                     std::span(planes[p], static_cast<std::size_t>((strip.stop - strip.first) * extent_[2])));
         }
         if (!has_second) planes[1] = nullptr;
         for (std::int64_t row = strip.first; row < strip.stop; row += 2) {
             reduce_rows(planes, row - strip.first, row + 1 < strip.stop);
-            store(strip.plane / (unit_.is_flat ? 1 : 2), row / 2);
+            bricks_.put(strip.plane / (unit_.is_flat ? 1 : 2), row / 2, halves_);
         }
-        if (is_surveyed_) keep_extremes(strip.first / 2 / unit_.brick[1]);
+        if (survey_) survey_->end_rows(strip.first / 2 / unit_.brick[1]);
         return {};
-    }
-
-    void take_sample(std::int64_t first, std::span<const Float> values) {
-        const std::int64_t stride = unit_.sample_stride;
-        std::int64_t place = (first + stride - 1) / stride;
-        for (; place * stride < first + static_cast<std::int64_t>(values.size()); ++place) {
-            found_.sample[static_cast<std::size_t>(place)] =
-                values[static_cast<std::size_t>(place * stride - first)];
-        }
     }
 
     /// Two rows of one plane or two become a row of halves; what is missing at the far edges is there twice.
@@ -198,7 +294,7 @@ class Pass {
             }
         }
         const double total = sum_of(sums, columns);
-        if (is_surveyed_) survey(std::span(rows).first(count), total);
+        if (survey_) survey_->add(std::span(rows).first(count), total, unit_.is_flat ? 2 : 4);
         if (columns % 2 != 0) sums[columns] = sums[columns - 1];
         const std::int64_t cells = halved(columns);
         if (is_normal_) {
@@ -270,62 +366,14 @@ class Pass {
         }
     }
 
-    void survey(std::span<const Float* const> rows, double total) {
-        const std::int64_t columns = extent_[2];
-        for (const Float* row : rows) widen(row, columns, low_.data(), high_.data());
-        if (std::isfinite(total)) {  // of rows that were taken twice or four times where they are alone
-            found_.sum += total * static_cast<double>(rows.size()) / (unit_.is_flat ? 2 : 4);
-            return;
-        }
-        for (const Float* row : rows) {
-            for (std::int64_t i = 0; i < columns; ++i) {
-                const auto value = static_cast<double>(row[i]);
-                if (std::isnan(value)) {
-                    ++found_.num_nan;
-                } else {
-                    found_.sum += value;
-                }
-            }
-        }
-    }
-
-    void keep_extremes(std::int64_t brick_row) {
-        const std::int64_t width = 2 * unit_.brick[2];
-        for (std::int64_t b = 0; b < grid_[1]; ++b) {
-            const auto at = static_cast<std::size_t>(brick_row * grid_[1] + b);
-            for (std::int64_t i = b * width; i < std::min(extent_[2], (b + 1) * width); ++i) {
-                found_.low[at] =
-                    std::min(found_.low[at], static_cast<double>(low_[static_cast<std::size_t>(i)]));
-                found_.high[at] =
-                    std::max(found_.high[at], static_cast<double>(high_[static_cast<std::size_t>(i)]));
-            }
-        }
-        std::ranges::fill(low_, infinity);
-        std::ranges::fill(high_, -infinity);
-    }
-
-    /// The row of halves at its place in the bricks.
-    void store(std::int64_t plane, std::int64_t row) {
-        const auto& brick = unit_.brick;
-        const std::int64_t within = (plane * brick[1] + row % brick[1]) * brick[2] * 2;
-        const std::int64_t cells = halved(extent_[2]);
-        for (std::int64_t x = 0; x < cells; x += brick[2]) {
-            const std::int64_t number = row / brick[1] * grid_[1] + x / brick[2];
-            std::memcpy(found_.bricks.data() + number * brick_bytes_ + within, halves_.data() + x,
-                        static_cast<std::size_t>(std::min(brick[2], cells - x)) * sizeof(Half));
-        }
-    }
-
-    const Source& source_;
     const Unit& unit_;
     std::unique_ptr<Strips<Float>> strips_;
-    Extents extent_{};
-    std::array<std::int64_t, 2> grid_{};  // bricks of the unit: rows, columns
-    std::int64_t brick_bytes_ = 0;
-    bool is_surveyed_ = false, is_normal_ = false, is_double_ = false;
-    std::vector<Float> sums_, low_, high_;
-    std::vector<Half> halves_;
-    Found found_;
+    const Extents extent_;
+    Bricks bricks_;
+    std::optional<Survey<Float>> survey_;  ///< where the unit asks for it
+    bool is_normal_ = false, is_double_ = false;
+    std::vector<Float> sums_;   ///< of a row's cells, columns apart
+    std::vector<Half> halves_;  ///< the row that is made of them
 };
 
 }  // namespace

@@ -1,13 +1,3 @@
-// How a list goes from one rank to another; each list tag has three message tags.
-//  1. The sender says how many bytes it has and, on a common node, where its pieces are (tag + 0). Few bytes come along.
-//  2. The receiver of the list that is next in turn gives its word (tag + 1).
-//     On a common node it first compares the numbers. It takes what came along, or has the kernel copy from the sender's
-//     pieces to its own, and answers `taken`; it answers `differs`, which ends both; or `pack`.
-//     Between nodes it says at once how many bytes it takes, and both compare: between two ranks that send to each other a
-//     word would otherwise wait behind the bytes that go the same way, and these for nothing.
-//  3. Asked to pack, the sender sends parts (tag + 2), some under way at a time; the receiver unpacks each. On a common node
-//     a part is of pack_bytes, between nodes it is so short that the MPI library sends it without asking the receiver.
-// A list's turn is over before the next of its pair and tag begins: parts of two lists never mix.
 #include <algorithm>
 #include <cstdio>
 #include <cstring>
@@ -19,19 +9,19 @@
 #include <vector>
 
 #include "base/checked.hpp"
-#include "base/copy_bytes.hpp"
+#include "exchange/list_transfer.hpp"
 #include "exchange/remote_copy.hpp"
 #include "mpi/agree.hpp"
 #include "mpi/comm_state.hpp"
 #include "mpi/nonblocking.hpp"
-#include "mpi/probed.hpp"
 #include "mpi/under_way.hpp"
 
 namespace hakobi {
 namespace {
 
+using exchange::Answer;
+using exchange::ListCursor;
 using exchange::Probe;
-using mpi::ProbedMessage;
 
 constexpr int highest_list_tag = 10000;
 /// So few bytes travel with the announcement.
@@ -41,43 +31,13 @@ constexpr std::int64_t least_read_piece_bytes = 4096;
 /// Between nodes a part is not larger: MPI libraries send so few bytes at once (Open MPI over TCP up to 64 KiB).
 constexpr std::int64_t most_part_bytes = std::int64_t{32} << 10;
 
-enum class Answer : std::int64_t { none, taken, pack, differs };
-
 struct Announcement {
     std::int64_t bytes = 0, process = 0, num_pieces = 0, is_inline = 0;
 };
 
-int message_tag(int tag, int part) {
-    return 3 * tag + part;
-}
-
 [[noreturn]] void refuse(const std::string& text) {
     throw Error(ErrorCode::invalid_argument, "BufferArray: " + text);
 }
-
-/// Goes through a list's bytes in order.
-class ListCursor {
-  public:
-    explicit ListCursor(const std::vector<::iovec>& pieces) : pieces_(&pieces) {}
-    /// Calls `visit(address, bytes)` for the next `bytes` bytes, piece by piece.
-    template <class Visit>
-    void next(std::int64_t bytes, Visit visit) {
-        while (bytes > 0) {
-            const ::iovec& piece = (*pieces_)[piece_];
-            const std::int64_t part = std::min(bytes, static_cast<std::int64_t>(piece.iov_len) - at_);
-            if (part > 0)
-                visit(static_cast<std::byte*>(piece.iov_base) + at_, static_cast<std::size_t>(part));
-            bytes -= part;
-            at_ += part;
-            if (at_ == static_cast<std::int64_t>(piece.iov_len)) ++piece_, at_ = 0;
-        }
-    }
-
-  private:
-    const std::vector<::iovec>* pieces_;
-    std::size_t piece_ = 0;
-    std::int64_t at_ = 0;
-};
 
 }  // namespace
 
@@ -113,23 +73,10 @@ struct BufferArray::Impl final : mpi::UnderWay {
     std::int64_t num_bytes = 0;
 
     enum class Kind { none, sends, receives } kind = Kind::none;
-    int rank = -1, tag = 0;
+    exchange::Link link;
     Status status;
-    std::vector<std::byte> announcement;
-    Answer answer = Answer::none;
-    std::int64_t word =
-        0;  // on tag + 1: an Answer on a common node, between nodes the receiver's number of bytes
-    bool has_given = false;  // this rank its word
-    ProbedMessage announced, answered;
-    ListCursor cursor{pieces};
-    std::int64_t left_bytes = 0;
-    struct Part {
-        std::vector<std::byte> packed;
-        ProbedMessage message;
-        std::int64_t bytes = 0;  // of a receive that is not unpacked yet
-    };
-    std::vector<Part> parts;  // used in turn
-    std::size_t next_part = 0;
+    exchange::Handshake handshake;
+    exchange::Parts parts;
 
     ~Impl() override {
         if (!is_under_way()) return;
@@ -138,8 +85,13 @@ struct BufferArray::Impl final : mpi::UnderWay {
         const auto locked = lock();
         end_turn();
     }
+    [[nodiscard]] bool is_near() const { return shared->is_near(link.rank); }
+    /// Lists that are received from this rank with this tag, in their order.
+    [[nodiscard]] std::deque<BufferArray::Impl*>& turn() const {
+        return shared->turns[{link.rank, link.tag}];
+    }
     void end_turn() {
-        if (kind == Kind::receives) std::erase(shared->turns[{rank, tag}], this);
+        if (kind == Kind::receives) std::erase(turn(), this);
     }
     Look finish(Status result) {
         status = std::move(result);
@@ -151,23 +103,14 @@ struct BufferArray::Impl final : mpi::UnderWay {
         if (other < 0 || other >= shared->comm.size()) refuse("there is no rank " + std::to_string(other));
         if (list_tag < 0 || list_tag > highest_list_tag) refuse("tags go from 0 to 10000");
         kind = what;
-        rank = other;
-        tag = list_tag;
+        link = {.context = &shared->context, .rank = other, .tag = list_tag};
         status = {};
-        answer = Answer::none;
-        announcement.clear();
-        cursor = ListCursor(pieces);
-        left_bytes = num_bytes;
-        has_given = false;
+        handshake.reset();
         // Two of pack_bytes, or as many bytes in shorter ones.
-        const std::int64_t part_bytes = shared->part_bytes(rank);
-        parts.resize(
-            static_cast<std::size_t>(std::clamp((num_bytes + part_bytes - 1) / part_bytes, std::int64_t{1},
-                                                2 * shared->pack_bytes / part_bytes)));
-        next_part = 0;
+        parts.begin(pieces, num_bytes, shared->part_bytes(other), 2 * shared->pack_bytes);
         if (kind == Kind::receives) {
             const auto locked = lock();
-            shared->turns[{rank, tag}].push_back(this);
+            turn().push_back(this);
         } else {
             announce();
         }
@@ -179,23 +122,22 @@ struct BufferArray::Impl final : mpi::UnderWay {
         Announcement head{.bytes = num_bytes, .process = shared->own_probe.process};
         head.is_inline = num_bytes <= inline_bytes;
         const auto num_pieces = static_cast<std::int64_t>(pieces.size());
-        if (head.is_inline == 0 && shared->is_near(rank) && shared->may_read &&
+        if (head.is_inline == 0 && is_near() && shared->may_read &&
             (shared->must_read || num_bytes / num_pieces >= least_read_piece_bytes))
             head.num_pieces = num_pieces;
+        std::vector<std::byte>& announcement = handshake.announcement;
         announcement.resize(sizeof head + static_cast<std::size_t>(head.num_pieces) * sizeof(::iovec) +
                             (head.is_inline != 0 ? static_cast<std::size_t>(num_bytes) : 0));
         std::memcpy(announcement.data(), &head, sizeof head);
         std::byte* at = announcement.data() + sizeof head;
         if (head.num_pieces > 0) std::memcpy(at, pieces.data(), pieces.size() * sizeof(::iovec));
         if (head.is_inline != 0) {
-            cursor.next(num_bytes, [&](const std::byte* from, std::size_t bytes) {
+            ListCursor(pieces).next(num_bytes, [&](const std::byte* from, std::size_t bytes) {
                 std::memcpy(at, from, bytes);
                 at += bytes;
             });
         }
-        answered = ProbedMessage::receive(shared->context, std::as_writable_bytes(std::span(&word, 1)), rank,
-                                          message_tag(tag, 1));
-        announced = ProbedMessage::send(shared->context, announcement, rank, message_tag(tag, 0));
+        handshake.announce(link);
     }
 
     static Status differs(std::int64_t sent, std::int64_t room) {
@@ -209,84 +151,38 @@ struct BufferArray::Impl final : mpi::UnderWay {
 
     /// The receiver's answer, of its word.
     [[nodiscard]] Answer answer_of_word() const {
-        if (shared->is_near(rank)) return static_cast<Answer>(word);
-        if (word != num_bytes) return Answer::differs;
+        if (is_near()) return static_cast<Answer>(handshake.word);
+        if (handshake.word != num_bytes) return Answer::differs;
         return num_bytes <= inline_bytes ? Answer::taken : Answer::pack;
     }
 
     Look look_at_send() {
-        if (!announced.test() || !answered.test()) return Look::nothing;
-        if (answer == Answer::none) answer = answer_of_word();
-        if (answer == Answer::taken) return finish({});
-        if (answer == Answer::differs) return finish(differs(num_bytes, shared->is_near(rank) ? -1 : word));
-        Look did = Look::nothing;
-        while (left_bytes > 0 && parts[next_part].message.test()) {
-            Part& part = parts[next_part];
-            const std::int64_t bytes = std::min(left_bytes, shared->part_bytes(rank));
-            part.packed.resize(static_cast<std::size_t>(bytes));
-            std::byte* at = part.packed.data();
-            cursor.next(bytes, [&](const std::byte* from, std::size_t num) {
-                copy_bytes(at, from, num);
-                at += num;
-            });
-            part.message = ProbedMessage::send(shared->context, part.packed, rank, message_tag(tag, 2));
-            next_part = (next_part + 1) % parts.size();
-            left_bytes -= bytes;
-            did = Look::moved;
-        }
-        const auto is_sent = [](Part& part) { return part.message.test(); };
-        if (left_bytes == 0 && std::all_of(parts.begin(), parts.end(), is_sent)) return finish({});
-        return did;
-    }
-
-    void give_word(std::int64_t what) {
-        word = what;
-        has_given = true;
-        answered = ProbedMessage::send(shared->context, std::as_bytes(std::span(&word, 1)), rank,
-                                       message_tag(tag, 1));
+        if (!handshake.is_answered()) return Look::nothing;
+        if (handshake.answer == Answer::none) handshake.answer = answer_of_word();
+        if (handshake.answer == Answer::taken) return finish({});
+        if (handshake.answer == Answer::differs)
+            return finish(differs(num_bytes, is_near() ? -1 : handshake.word));
+        const bool has_moved = parts.send(link);
+        if (parts.is_sent()) return finish({});
+        return has_moved ? Look::moved : Look::nothing;
     }
 
     Look look_at_receive() {
-        if (shared->turns[{rank, tag}].front() != this) return Look::nothing;
-        if (!has_given && !shared->is_near(rank)) give_word(num_bytes);
-        if (answer == Answer::none) return take_announcement();
-        if (!answered.test()) return Look::nothing;
-        if (answer == Answer::taken) return finish({});
-        if (answer == Answer::differs) return finish(status);
-        Look did = Look::nothing;
-        for (Part* part = &parts[next_part]; part->bytes > 0 && part->message.test();
-             part = &parts[next_part]) {
-            const std::byte* at = part->packed.data();
-            cursor.next(part->bytes, [&](std::byte* to, std::size_t num) {
-                copy_bytes(to, at, num);
-                at += num;
-            });
-            part->bytes = 0;
-            post(*part);
-            next_part = (next_part + 1) % parts.size();
-            did = Look::moved;
-        }
-        if (parts[next_part].bytes == 0) return finish({});
-        return did;
-    }
-
-    void post(Part& part) {
-        const std::int64_t bytes = std::min(left_bytes, shared->part_bytes(rank));
-        if (bytes == 0) return;
-        part.packed.resize(static_cast<std::size_t>(bytes));
-        part.message = ProbedMessage::receive(shared->context, part.packed, rank, message_tag(tag, 2));
-        part.bytes = bytes;
-        left_bytes -= bytes;
+        if (turn().front() != this) return Look::nothing;
+        if (!handshake.has_given && !is_near()) handshake.give_word(link, num_bytes);
+        if (handshake.answer == Answer::none) return take_announcement();
+        if (!handshake.is_word_sent()) return Look::nothing;
+        if (handshake.answer == Answer::taken) return finish({});
+        if (handshake.answer == Answer::differs) return finish(status);
+        const bool has_moved = parts.receive(link);
+        if (parts.is_received()) return finish({});
+        return has_moved ? Look::moved : Look::nothing;
     }
 
     Look take_announcement() {
-        if (announcement.empty()) {
-            const std::int64_t bytes = ProbedMessage::probe(shared->context, rank, message_tag(tag, 0));
-            if (bytes < 0) return Look::nothing;
-            announcement.resize(static_cast<std::size_t>(bytes));
-            announced = ProbedMessage::receive(shared->context, announcement, rank, message_tag(tag, 0));
-        }
-        if (!announced.test()) return Look::nothing;
+        if (!handshake.has_announcement(link)) return Look::nothing;
+        const std::vector<std::byte>& announcement = handshake.announcement;
+        Answer answer = Answer::pack;
         Announcement head;
         std::memcpy(&head, announcement.data(), sizeof head);
         const std::byte* at = announcement.data() + sizeof head;
@@ -295,22 +191,23 @@ struct BufferArray::Impl final : mpi::UnderWay {
             status = differs(head.bytes, num_bytes);
         } else if (head.is_inline != 0) {
             answer = Answer::taken;
-            cursor.next(num_bytes, [&](std::byte* to, std::size_t bytes) {
+            ListCursor(pieces).next(num_bytes, [&](std::byte* to, std::size_t bytes) {
                 std::memcpy(to, at, bytes);
                 at += bytes;
             });
+        } else if (head.num_pieces > 0 && read(head, at)) {
+            answer = Answer::taken;
         } else {
-            answer = head.num_pieces > 0 && read(head, at) ? Answer::taken : Answer::pack;
+            parts.expect(link);
         }
-        if (answer == Answer::pack)
-            for (Part& part : parts) post(part);
-        if (!has_given) give_word(static_cast<std::int64_t>(answer));
+        handshake.answer = answer;
+        if (!handshake.has_given) handshake.give_word(link, static_cast<std::int64_t>(answer));
         return Look::moved;
     }
 
     /// By the kernel, if it lets us.
     bool read(const Announcement& head, const std::byte* list) const {
-        if (!shared->can_read(rank)) return false;
+        if (!shared->can_read(link.rank)) return false;
         std::vector<::iovec> theirs(static_cast<std::size_t>(head.num_pieces)), mine;
         std::memcpy(theirs.data(), list, theirs.size() * sizeof(::iovec));
         std::erase_if(theirs, [](const ::iovec& piece) { return piece.iov_len == 0; });

@@ -224,7 +224,7 @@ def test_a_study_that_is_told_to_end_reports_and_leaves_no_process(
         time.sleep(0.05)
     study.send_signal(number)
     stdout, stderr = study.communicate(timeout=30)
-    assert study.returncode == 2, stderr
+    assert study.returncode == 130, stderr
     assert "interrupted after 1 of 5 runs" in stdout
     assert json.loads((tmp_path / "r.jsonl").read_text().splitlines()[-1])["kind"] == "summary"
     pid = int(runs()[1][2])

@@ -20,7 +20,7 @@ def table_of(outcome: Outcome, operation: str, ranks: int) -> Table:
     accesses = outcome.plan.accesses
     others = [access for access in accesses if access != "posix" and "posix" in accesses]
     names = [FLOOR, *(result.VARIANTS[access] for access in accesses)]
-    gains = [f"{result.VARIANTS[access]} / original" for access in others]
+    gains = [f"{result.VARIANTS[access]} gain" for access in others]
     view = Table(f"{operation}, {count_text(ranks, 'rank')}: GB/s", ["buffer", *names, *gains, "samples"])
     lines = {access: _by_size(outcome, operation, ranks, access) for access in (FLOOR, *accesses)}
     ratios = {access: dict(result.gains(outcome, operation, ranks, access)) for access in others}
@@ -58,8 +58,8 @@ def notes(outcome: Outcome) -> list[str]:
     plan = outcome.plan
     is_forced = not any("hakobi_shuffle" in argument for argument in plan.arguments)
     lines = [
-        "± is half the distance between the quartiles; a ratio in brackets cannot be told from 1 (98 %, neighbours in "
-        "time)",
+        "± is half the distance between the quartiles; gain: throughput over the original's, in brackets where it "
+        "cannot be told from 1 (98 %, neighbours in time)",
         "open, close and fsync are not timed; every byte of every sample was verified after the clock had stopped",
         collective.cache_note(outcome.conditions, "file", outcome.file_bytes),
     ]

@@ -20,7 +20,7 @@ from hakobi.reports.running import Order
 from hakobi.words import binary_text, count_text
 
 #: Mbit/s of a link: what two cores carry in six directions at once.
-RATE_MBIT = 200
+RATE_MBIT = 100
 _KIB, _MIB = 1 << 10, 1 << 20
 _HISTOGRAM_BYTES = 64 * _KIB
 #: What MPI, halo and buffer arrays take a message on average, for the number of exchanges that fit.

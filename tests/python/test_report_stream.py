@@ -7,11 +7,16 @@ from typing import Any
 
 import pytest
 
-from hakobi import records
+from hakobi import conditions, programs, records
+from hakobi.measuring.session import End
 from hakobi.records import Record
-from hakobi.reports import stream
-from hakobi.reports.published import REPORTS
-from hakobi.studies.output_methods import figures
+from hakobi.reports import page, stream
+from hakobi.reports.published import REPORTS, STREAM
+from hakobi.reports.running import Budget, Order
+from hakobi.studies.output_methods import figures, session
+from hakobi.studies.output_methods.plan import Plan
+from hakobi.studies.output_methods.result import Study
+from hakobi.studies.output_methods.runner import Outcome
 from hakobi.studies.output_methods.summary import StudySummary, summarise
 
 
@@ -102,3 +107,20 @@ def test_the_speed_up_is_against_the_run_without_output() -> None:
     assert lines["none (no output)"] == pytest.approx([1, 8], rel=0.01)
     assert lines["root"] == pytest.approx([8 / 8.4, 8 / 1.5], rel=0.01)
     assert (axes.get_xscale(), axes.get_yscale()) == ("log", "log")
+
+
+def test_ctrl_c_ends_the_whole_report(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    begun = []
+
+    def execute(plan: Plan, _json: Path | None, part: str) -> Study:
+        begun.append(part)
+        return Study(plan, Outcome(end=End(9, 1, is_interrupted=True)), None, {"cores": 2}, [])
+
+    monkeypatch.setattr(session, "execute", execute)
+    monkeypatch.setattr(programs, "find", lambda name: programs.Program(Path(name), "openmpi"))
+    monkeypatch.setattr(conditions, "collect", lambda _flavour, _storages: {})
+    content = stream.measure(Order(Budget(60), tmp_path))
+    assert begun == ["report stream, table"]
+    assert page.missing(STREAM, content) == []
+    assert content.exit_status == 130
+    assert content.item("Question 1").absent == "the report was interrupted before it"

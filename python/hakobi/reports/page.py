@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from hakobi.conditions import Conditions
+from hakobi.measuring.session import End
 from hakobi.records import Record
 from hakobi.report import Report
 from hakobi.reports.published import Published
@@ -67,6 +68,13 @@ class Content:
     findings: list[Finding] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
     exit_status: int = 0
+    is_interrupted: bool = False  #: no part begins any more
+
+    def take_end(self, end: End) -> None:
+        """How a part ended: its exit status, what a reader must know of it, and whether others may begin."""
+        self.warnings += [text for text in end.warnings() if text not in self.warnings]
+        self.exit_status = max(self.exit_status, end.exit_status())
+        self.is_interrupted = self.is_interrupted or end.is_interrupted
 
     def item(self, place: str) -> Item:
         """The item of a place, added where it is new."""

@@ -82,6 +82,7 @@ def _study(order: Order, plan: Plan, part: str) -> Study:
 
 def _take(content: Content, study: Study) -> None:
     """What a reader must know of a study, and its exit status."""
+    content.take_end(study.outcome.end)
     content.warnings += [text for text in study.warnings() if text not in content.warnings]
     content.exit_status = max(content.exit_status, study.exit_status())
 
@@ -318,7 +319,7 @@ def _add_many_ranks(content: Content, order: Order) -> None:
 def _add_servers(content: Content, order: Order) -> None:
     """Real file servers, in the testbed of the source repository."""
     item = content.item("Table of times")
-    if order.smallest or not lab.is_here():
+    if order.smallest or content.is_interrupted or not lab.is_here():
         item.stand_in = "Networks are models here; hakobi from the source repository adds real file servers (testbed)."
         return
     beds: dict[str, Wanted] = {
@@ -346,6 +347,9 @@ def _add_servers(content: Content, order: Order) -> None:
 
 def _optional(content: Content, item: Item, order: Order, plan: Plan) -> Study | None:
     """The study of a plan; None, with the reason in the item, where it cannot be run here."""
+    if content.is_interrupted:
+        item.absent = "the report was interrupted before it"
+        return None
     try:
         study = _study(order, plan, item.place)
     except HakobiError as error:
@@ -353,6 +357,7 @@ def _optional(content: Content, item: Item, order: Order, plan: Plan) -> Study |
         return None
     if study.summary is None:
         end = study.outcome.end
+        content.is_interrupted = end.is_interrupted
         item.absent = str(
             end.failure or " ".join(end.gap_notes()) or "no pair of runs was finished: give a larger --budget"
         )

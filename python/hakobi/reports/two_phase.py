@@ -18,13 +18,20 @@ _JOB_S = 12.0  #: of a job with a handful of samples of each variant
 def measure(order: Order) -> Content:
     """Raises HakobiError for what is wrong before the first run."""
     sweep = session.run(_sweep_plan(order, order.budget.share_s(7, of=10)), order.json)
-    content = Content(sweep.conditions, warnings=pages.warnings(sweep), exit_status=sweep.end.exit_status())
+    content = Content(sweep.conditions, warnings=pages.warnings(sweep))
+    content.take_end(sweep.end)
     _add_sweep(content, sweep)
+    if content.is_interrupted:
+        for place in ("Figure 3", "Trace"):
+            content.item(place).absent = "the report was interrupted before it"
+        return content
     slowed = slow.run(_slow_plan(order, order.budget.share_s(9, of=10)), order.json)
-    content.warnings += slowed.end.warnings()
-    content.exit_status = content.exit_status or slowed.end.exit_status()
+    content.take_end(slowed.end)
     _add_slow(content, slowed)
-    _add_trace(content, order)
+    if content.is_interrupted:
+        content.item("Trace").absent = "the report was interrupted before it"
+    else:
+        _add_trace(content, order)
     return content
 
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from hakobi_lab.testbed import Wanted
 
 #: One file server behind a Gigabit Ethernet, and four of 500 MB/s each.
-SLOW = StorageModel(servers=1, bandwidth_mb_s=118, latency_s=1e-3)
+SLOW = StorageModel(servers=1, bandwidth_mb_s=118, latency_s=1e-4)
 FAST = StorageModel(servers=4, bandwidth_mb_s=500, latency_s=1e-4)
 #: One file server behind 100 Mbit/s.
 SLOWEST = StorageModel(servers=1, bandwidth_mb_s=11.8, latency_s=1e-3)

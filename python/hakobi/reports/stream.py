@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 SLOW = StorageModel(servers=1, bandwidth_mb_s=118, latency_s=1e-4)
 FAST = StorageModel(servers=4, bandwidth_mb_s=500, latency_s=1e-4)
 #: One file server behind 100 Mbit/s.
-SLOWEST = StorageModel(servers=1, bandwidth_mb_s=11.8, latency_s=1e-3)
+SLOWEST = StorageModel(servers=1, bandwidth_mb_s=11.8, latency_s=1e-4)
 #: Four disks that find a place in 8 ms (7,200 turns a minute) and pass 150 MB/s.
 DISKS = StorageModel(servers=4, bandwidth_mb_s=150, latency_s=1e-4, seek_s=8e-3)
 

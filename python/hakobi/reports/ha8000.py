@@ -41,7 +41,8 @@ def measure(order: Order) -> Content:
         total_s=order.budget.left_s(),
     )
     outcome = session.run(plan, order.json)
-    content = Content(outcome.conditions, warnings=outcome.end.warnings(), exit_status=outcome.end.exit_status())
+    content = Content(outcome.conditions)
+    content.take_end(outcome.end)
     _add_curves(content, outcome, "Figure 1", "hot")
     _add_regions(content, outcome)
     _add_curves(content, outcome, "Figure 3", "cold")
@@ -86,7 +87,7 @@ def _places_table(outcome: Outcome, names: list[str], contender: str) -> Table:
 def _rate(figure: Figure | None, contender: str) -> str:
     if figure is None or not figure.counted_bytes:
         return ""
-    rate = (figure.hot_s if contender == "hot" else figure.cold_s).inverse(figure.counted_bytes / 1e9)
+    rate = figure.rate(contender)
     return f"{rate.median:.2f} ± {rate.spread:.2f}" if rate.count > 1 else f"{rate.median:.2f}"
 
 
@@ -123,21 +124,13 @@ def _add_regions(content: Content, outcome: Outcome) -> None:
         if figures:
             sizes = f"{binary_text(figures[0].bytes)} to {binary_text(figures[-1].bytes)}"
             hot, cold = (
-                statistics.summarise([figure.counted_bytes / times(figure).median / 1e9 for figure in figures]).median
-                for times in (_hot, _cold)
+                statistics.summarise([figure.rate(contender).median for figure in figures]).median
+                for contender in ("hot", "cold")
             )
             ratio = statistics.summarise([figure.ratio.estimate for figure in figures]).median
             view.add(name, sizes, f"{hot:.2f}", f"{cold:.2f}", f"{ratio:.2f}")
     item.shown.append(view)
     item.notes.append(f"{outcome.texts[_DEFAULT]}; medians over the region's sizes")
-
-
-def _hot(figure: Figure) -> statistics.Summary:
-    return figure.hot_s
-
-
-def _cold(figure: Figure) -> statistics.Summary:
-    return figure.cold_s
 
 
 def _regions_figure(outcome: Outcome, regions: list[tuple[str, float, float]]) -> Picture:
@@ -200,8 +193,8 @@ def _peak(outcome: Outcome) -> Finding:
     figures = _rated(outcome, _DEFAULT)
     if len(figures) < 3:
         return Finding(published, None, "too few sizes.")
-    top = max(figures, key=lambda figure: figure.counted_bytes / figure.hot_s.median)
-    hot, cold = (top.counted_bytes / times.median / 1e9 for times in (top.hot_s, top.cold_s))
+    top = max(figures, key=lambda figure: figure.rate("hot").median)
+    hot, cold = (top.rate(contender).median for contender in ("hot", "cold"))
     text = f"the hot curve is highest at {binary_text(top.bytes)}, {hot:.1f} GB/s; cold buffers reach {cold:.1f} there."
     return Finding(published, _PEAK[0] <= top.bytes <= _PEAK[1] and top.cache_inflated, text)
 

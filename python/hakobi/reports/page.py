@@ -24,6 +24,10 @@ if TYPE_CHECKING:
     from hakobi.plots import Data
 
 
+#: Why an item is absent whose part had not begun.
+INTERRUPTED = "the report was interrupted before it"
+
+
 @dataclass(frozen=True)
 class Drawing:
     """A figure: `alt` says in words what it shows, `name` is that of its files, `data` its values."""

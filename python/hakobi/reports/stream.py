@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from hakobi import conditions, files, lab, programs, statistics
 from hakobi.errors import HakobiError
 from hakobi.measuring.storage_model import StorageModel
-from hakobi.reports.page import Content, Drawing, Finding, Item
+from hakobi.reports.page import INTERRUPTED, Content, Drawing, Finding, Item
 from hakobi.reports.running import Order
 from hakobi.studies.output_methods import figures, session, tables
 from hakobi.studies.output_methods.plan import HIDDEN, Plan
@@ -348,7 +348,7 @@ def _add_servers(content: Content, order: Order) -> None:
 def _optional(content: Content, item: Item, order: Order, plan: Plan) -> Study | None:
     """The study of a plan; None, with the reason in the item, where it cannot be run here."""
     if content.is_interrupted:
-        item.absent = "the report was interrupted before it"
+        item.absent = INTERRUPTED
         return None
     try:
         study = _study(order, plan, item.place)

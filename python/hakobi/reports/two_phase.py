@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hakobi.errors import HakobiError
 from hakobi.measuring.storage_model import StorageModel
-from hakobi.reports.page import Content, Drawing, Finding
+from hakobi.reports.page import INTERRUPTED, Content, Drawing, Finding
 from hakobi.reports.running import Order
 from hakobi.studies.collective_buffer import figures, overlap, pages, result, session, slow
 from hakobi.table import Table
@@ -23,13 +23,13 @@ def measure(order: Order) -> Content:
     _add_sweep(content, sweep)
     if content.is_interrupted:
         for place in ("Figure 3", "Trace"):
-            content.item(place).absent = "the report was interrupted before it"
+            content.item(place).absent = INTERRUPTED
         return content
     slowed = slow.run(_slow_plan(order, order.budget.share_s(9, of=10)), order.json)
     content.take_end(slowed.end)
     _add_slow(content, slowed)
     if content.is_interrupted:
-        content.item("Trace").absent = "the report was interrupted before it"
+        content.item("Trace").absent = INTERRUPTED
     else:
         _add_trace(content, order)
     return content

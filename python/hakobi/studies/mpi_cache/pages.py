@@ -157,20 +157,9 @@ def bandwidth_figure(outcome: Outcome, name: str) -> Picture:
     from hakobi import plots
 
     picture, (axes,) = plots.new_figure(7.2, 4.2)
-    figures = _with_rate(outcome.measured[name])
-    sizes = [figure.bytes for figure in figures]
-    for label, colour, marker in (("hot", plots.PALETTE[1], "o"), ("cold", plots.PALETTE[0], "s")):
-        summaries = [figure.hot_s if label == "hot" else figure.cold_s for figure in figures]
-        rates = [figure.counted_bytes / s.median / 1e9 for figure, s in zip(figures, summaries, strict=True)]
-        low = [figure.counted_bytes / s.quartile_high / 1e9 for figure, s in zip(figures, summaries, strict=True)]
-        high = [figure.counted_bytes / s.quartile_low / 1e9 for figure, s in zip(figures, summaries, strict=True)]
-        axes.plot(sizes, rates, color=colour, marker=marker, markersize=4, label=f"{label} buffers")
-        axes.fill_between(sizes, low, high, color=colour, alpha=0.18, linewidth=0)
-    _mark_caches(axes, outcome)
-    _size_axis(axes, sizes)
-    axes.set_ylabel("GB/s")
-    axes.set_ylim(bottom=0)
-    axes.legend(loc="upper left")
+    for contender, colour, marker in (("hot", plots.PALETTE[1], "o"), ("cold", plots.PALETTE[0], "s")):
+        _rate_line(axes, outcome, name, contender, f"{contender} buffers", colour, marker)
+    _end_rates(axes, outcome, "GB/s")
     return picture
 
 
@@ -181,20 +170,26 @@ def places_figure(outcome: Outcome, names: Sequence[str], contender: str) -> Pic
     picture, (axes,) = plots.new_figure(7.6, 4.2)
     styles = plots.series_style(names)
     for name in (name for name in names if name in outcome.measured):
-        figures = _with_rate(outcome.measured[name])
-        sizes = [figure.bytes for figure in figures]
-        times = [figure.hot_s if contender == "hot" else figure.cold_s for figure in figures]
-        rates = [[figure.counted_bytes / value / 1e9 for value in (s.median, s.quartile_high, s.quartile_low)]
-                 for figure, s in zip(figures, times, strict=True)]  # fmt: skip
-        colour, marker = styles[name]
-        axes.plot(sizes, [rate[0] for rate in rates], color=colour, marker=marker, markersize=4, label=name)
-        axes.fill_between(sizes, [r[1] for r in rates], [r[2] for r in rates], color=colour, alpha=0.18, linewidth=0)
-        _size_axis(axes, sizes)
+        _rate_line(axes, outcome, name, contender, name, *styles[name])
+    _end_rates(axes, outcome, f"GB/s, {contender} buffers")
+    return picture
+
+
+def _rate_line(axes: Axes, outcome: Outcome, name: str, contender: str, label: str, colour: str, marker: str) -> None:
+    """One transport's medians over size, with a band between the quartiles."""
+    figures = _with_rate(outcome.measured[name])
+    sizes, rates = [figure.bytes for figure in figures], [figure.rate(contender) for figure in figures]
+    axes.plot(sizes, [rate.median for rate in rates], color=colour, marker=marker, markersize=4, label=label)
+    low, high = [rate.quartile_low for rate in rates], [rate.quartile_high for rate in rates]
+    axes.fill_between(sizes, low, high, color=colour, alpha=0.18, linewidth=0)
+    _size_axis(axes, sizes)
+
+
+def _end_rates(axes: Axes, outcome: Outcome, words: str) -> None:
     _mark_caches(axes, outcome)
-    axes.set_ylabel(f"GB/s, {contender} buffers")
+    axes.set_ylabel(words)
     axes.set_ylim(bottom=0)
     axes.legend(loc="upper left")
-    return picture
 
 
 def bandwidth_data(outcome: Outcome, names: Sequence[str]) -> plots.Data:
@@ -204,8 +199,8 @@ def bandwidth_data(outcome: Outcome, names: Sequence[str]) -> plots.Data:
     data = plots.Data("message size, bytes", "GB/s")
     for name in (name for name in names if name in outcome.measured):
         for figure in _with_rate(outcome.measured[name]):
-            for label, times in (("hot", figure.hot_s), ("cold", figure.cold_s)):
-                data.add(name, label, figure.bytes, times.inverse(figure.counted_bytes / 1e9))
+            for contender in ("hot", "cold"):
+                data.add(name, contender, figure.bytes, figure.rate(contender))
     return data
 
 

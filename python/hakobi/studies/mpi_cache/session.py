@@ -59,6 +59,11 @@ class Figure:
     wide: bool
     settled: bool  #: all warm-ups ended because the series was stationary
 
+    def rate(self, contender: str) -> statistics.Summary:
+        """GB/s of "hot" or "cold" buffers; of a pattern that moves bytes."""
+        times = self.hot_s if contender == "hot" else self.cold_s
+        return times.inverse(self.counted_bytes / 1e9)
+
     def gb_s(self, summary: statistics.Summary) -> float | None:
         return self.counted_bytes / summary.median / 1e9 if self.counted_bytes else None
 

@@ -259,6 +259,21 @@ TEST(Netcdf4Layout, IsTheSameEachTimeAndAtAnotherTimeButForTheTime) {
     EXPECT_EQ(bytes_of_metadata(patched), bytes_of_metadata(later.value()));
 }
 
+TEST(Netcdf4Layout, KeepsNoByteOfAValueInTheMetadata) {
+    // Small fields share pages with what describes them.
+    const std::vector<FieldDescription> fields = {field("a", {3}), field("b", {2, 700}), field("c", {})};
+    const auto layout = netcdf4().lay_out(step_of({}, fields));
+    ASSERT_TRUE(layout.ok()) << layout.status().text();
+    for (const auto& extent : layout.value().metadata) {
+        const auto end = extent.offset_bytes + std::ssize(extent.bytes);
+        for (std::size_t f = 0; f < fields.size(); ++f) {
+            const auto begin = layout.value().offsets_bytes[f];
+            EXPECT_TRUE(end <= begin || begin + fields[f].size_bytes() <= extent.offset_bytes)
+                << fields[f].name << " at " << begin << ", metadata " << extent.offset_bytes << " to " << end;
+        }
+    }
+}
+
 TEST(Netcdf4Layout, OfManyGigabytesHoldsOnlyMetadata) {
     const auto layout =
         netcdf4().lay_out(step_of({}, {field("a", {100000, 100000}), field("b", {3000000000})}));

@@ -2,7 +2,10 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <vector>
+
+#include "format/step.hpp"
 
 namespace hakobi::format {
 
@@ -20,8 +23,8 @@ struct StoredChunk {
 
 /// A file without its fields' values: what to write where, and where the values go.
 ///
-/// The file holds `metadata`, then over it the values of field i (native byte order, C order) from `offsets_bytes[i]`,
-/// zeros elsewhere, and is `file_bytes` long.
+/// The file holds `metadata`, and beside it the values of field i (native byte order, C order) from `offsets_bytes[i]`, zeros
+/// elsewhere, and is `file_bytes` long. No byte is both.
 struct Layout {
     std::vector<Extent> metadata;
     std::vector<std::int64_t> offsets_bytes;
@@ -30,6 +33,11 @@ struct Layout {
     std::int64_t file_bytes = 0;
     std::int64_t time_offset_bytes = 0;  ///< where the metadata hold the step's time as a double; 0: nowhere
 };
+
+/// Takes the bytes that are values out of `layout.metadata`: a format's pages may hold both. `chunks` as in Format::lay_out.
+/// Pure.
+void leave_values_out(Layout& layout, std::span<const FieldDescription> fields,
+                      std::span<const std::vector<StoredChunk>> chunks);
 
 /// Changes the time in a layout's metadata, so that steps that are alike are laid out once. Local; the layout is rank 0's.
 void set_time(Layout& layout, double time);

@@ -133,6 +133,7 @@ Layout build(const StepDescription& step, const Dimensions& dimensions,
     }
     layout.metadata = image.extents();
     layout.file_bytes = image.size_bytes();
+    leave_values_out(layout, step.fields, chunks);
     return layout;
 }
 

@@ -154,6 +154,7 @@ Layout build(const StepDescription& step) {
     }
     layout.metadata = image.extents();
     layout.file_bytes = image.size_bytes();
+    leave_values_out(layout, step.fields, {});
     return layout;
 }
 

@@ -94,11 +94,11 @@ const char* text_of(Why why) {
     return "";
 }
 
-// Few accesses, or storage that does not make each of them wait.
+// Few accesses, or storage that does not make each of them wait. They are made at once: hidden output does not wait for them.
 bool are_mailboxes_served(const Facts& facts) {
     const bool waits_for_each = facts.is_write && facts.totals.service != Service::from_memory;
     return facts.totals.error_code == 0 && facts.totals.size_bytes > 0 && facts.are_all_in_mailboxes &&
-           (!waits_for_each || facts.num_written_runs <= policy::most_waiting_runs);
+           (!waits_for_each || (!facts.is_hidden && facts.num_written_runs <= policy::most_waiting_runs));
 }
 
 Choice choose(const FileSetting& setting, const Facts& facts) {

@@ -140,6 +140,7 @@ const Case cases[] = {
     {"many_runs_may_not", usual, mailboxes(waits, write, 5), Path::two_phase, Why::waits},
     {"nor_on_unknown_storage", usual, mailboxes(unknown, write, 5), Path::two_phase, Why::fine_pieces},
     {"reads_join", usual, mailboxes(waits, read, 0), Path::mailbox, Why::fits_mailboxes},
+    {"hidden_little_does_not_wait", usual, hidden(mailboxes(waits, write, 1)), Path::two_phase, Why::hidden},
     {"hidden_little", usual, hidden(mailboxes(memory, write, 1)), Path::mailbox, Why::fits_mailboxes},
     // Hints and storage.
     {"never", never, facts(waits, write), Path::own_pieces, Why::hint_never},

@@ -168,6 +168,7 @@ class Automatic final : public Method {
         return agreed;
     }
 
+    [[nodiscard]] bool writes_metadata() const override { return current().writes_metadata(); }
     [[nodiscard]] int num_hidden() const override { return last().num_hidden(); }
     [[nodiscard]] int num_stored() const override { return last().num_stored(); }
     [[nodiscard]] int most_hidden() const override {

@@ -21,6 +21,7 @@ class Collector final : public Method {
   public:
     Collector(const MethodSettings& settings, int stride);
 
+    [[nodiscard]] bool writes_metadata() const override { return is_hidden_; }
     Status prepare(const Step& step) override;
     mpi::Agreed write(const Step& step) override;
     [[nodiscard]] int num_hidden() const override { return hidden_.num(); }

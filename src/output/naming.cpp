@@ -13,7 +13,10 @@ namespace hakobi::output {
 Status Naming::make_file(const series::Step& step) {
     if (!setup_.method->writes_step_file()) return {};
     if (Status in_the_way = series::check_free(step.path); !in_the_way.ok()) return in_the_way;
-    Status made = series::create_file(step.part_path, step.layout.metadata, step.layout.file_bytes);
+    const std::span<const format::Extent> metadata = step.layout.metadata;
+    Status made =
+        series::create_file(step.part_path, setup_.method->writes_metadata() ? metadata.first(0) : metadata,
+                            step.layout.file_bytes);
     if (made.ok()) parts_.push_back(step.part_path);
     return made;
 }

@@ -7,7 +7,8 @@
 //  (known.hpp).
 //  3. Encoded: the chunks of fields that are stored in such are as they will be stored, each on one rank (chunk_encoder.hpp).
 //  4. Laid out: rank 0 has made the file under its temporary name (series.hpp), with everything in it but the values, as the
-//  format says (format.hpp), and every rank knows where its values go.
+//  format says (format.hpp), and every rank knows where its values go. A hidden step's metadata wait for 5: they would queue
+//  behind the values of the steps before.
 //  5. Written: all values are in the file. Hidden: they are copied and on their way; end_step returns, and 6 comes in a later
 //  call, when all ranks have stored theirs: steps are finished in their order (hidden_steps.hpp).
 //  6. Finished: rank 0 has made its overview where one is asked for, synced and renamed it, and shows it (naming.hpp says when

@@ -20,13 +20,15 @@ class Pipelined final : public Method {
           is_hidden_(settings.hidden.is_on),
           engine_options_(std::move(engine_options)) {}
 
+    [[nodiscard]] bool writes_metadata() const override { return is_hidden_; }
+
     mpi::Agreed write(const Step& step) override {
         std::unique_ptr<io::Engine> engine;
         mpi::Agreed agreed = io::Engine::open(comm_, {step.part_path, true}, engine_options_, engine);
         if (!agreed.status.ok()) return agreed;
         Part all;
-        const Status local =
-            guarded("describing the step", [&] { all = series::concatenated(in_file_order(step.parts)); });
+        const Status local = guarded("describing the step",
+                                     [&] { all = series::concatenated(in_file_order(parts_of(step))); });
         if (is_hidden_) {
             const auto when_stored = [of = series::receipt_of(step), sync = options_.sync](
                                          storage::File& file, int writer, int num_writers) {
@@ -61,6 +63,19 @@ class Pipelined final : public Method {
     void abandon(const Step&) override { hidden_.clear(); }
 
   private:
+    /// This rank's values, and rank 0's metadata where nobody has written them.
+    [[nodiscard]] std::vector<Part> parts_of(const Step& step) const {
+        std::vector<Part> parts = step.parts;
+        if (!writes_metadata()) return parts;
+        for (const format::Extent& extent : step.layout.metadata) {
+            const std::int64_t bytes = std::ssize(extent.bytes);
+            parts.push_back(
+                {Region::contiguous(extent.offset_bytes, bytes),
+                 Region::contiguous(reinterpret_cast<std::intptr_t>(extent.bytes.data()), bytes)});
+        }
+        return parts;
+    }
+
     /// Not always the order of put: a small array may stand in the gap before an aligned one.
     static std::vector<Part> in_file_order(std::vector<Part> parts) {
         std::erase_if(parts, [](const Part& part) { return part.file.empty(); });

@@ -45,7 +45,7 @@ int main(int argc, char** argv) {
     const double begin_s = MPI_Wtime();
 
     for (; step < num_steps; ++step) {
-        for (int k = 0; k < 50; ++k) {
+        for (int k = 0; k < 1000; ++k) {
             MPI_Sendrecv(&heat[n], n, MPI_DOUBLE, before, 0, &heat[(rows + 1) * n], n, MPI_DOUBLE, behind, 0,
                          MPI_COMM_WORLD, MPI_STATUS_IGNORE);
             MPI_Sendrecv(&heat[rows * n], n, MPI_DOUBLE, behind, 0, &heat[0], n, MPI_DOUBLE, before, 0,
@@ -58,7 +58,7 @@ int main(int argc, char** argv) {
             }
             heat.swap(next);
         }
-        out.begin_step(50.0 * (step + 1));
+        out.begin_step(1000.0 * (step + 1));
         out.put({.name = "heat", .units = "K", .block = block, .data = heat, .ghosts = {1, 0}});
         out.end_step();
     }

@@ -60,7 +60,7 @@ program solver
     begin_s = MPI_Wtime()
 
     do while (step < num_steps)
-        do k = 1, 50
+        do k = 1, 1000
             call MPI_Sendrecv(heat(:, 1), n, MPI_DOUBLE_PRECISION, before, 0, heat(:, columns + 1), n, &
                               MPI_DOUBLE_PRECISION, behind, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE, error)
             call MPI_Sendrecv(heat(:, columns), n, MPI_DOUBLE_PRECISION, behind, 0, heat(:, 0), n, &
@@ -74,7 +74,7 @@ program solver
             heat(:, 1:columns) = next(:, 1:columns)
         end do
         step = step + 1
-        call out%begin_step(50d0*step)
+        call out%begin_step(1000d0*step)
         call out%put("heat", "K", block, heat(:, 1:columns))
         call out%end_step()
     end do

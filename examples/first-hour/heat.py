@@ -44,14 +44,14 @@ if given.resume:
 begin_s = MPI.Wtime()
 
 while step < given.steps:
-    for _ in range(50):
+    for _ in range(1000):
         world.Sendrecv(heat[1], before, recvbuf=heat[-1], source=behind)
         world.Sendrecv(heat[-2], behind, recvbuf=heat[0], source=before)
         at = heat[1:-1, 1:-1]
         around = heat[:-2, 1:-1] + heat[2:, 1:-1] + heat[1:-1, :-2] + heat[1:-1, 2:]
         at += 0.2 * (around - 4 * at)
     step += 1
-    out.begin_step(50.0 * step)
+    out.begin_step(1000.0 * step)
     out.put("heat", "K", block, heat[1:-1])
     out.end_step()
 

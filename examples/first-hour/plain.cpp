@@ -27,7 +27,7 @@ int main(int argc, char** argv) {
     }
 
     for (; step < num_steps; ++step) {
-        for (int k = 0; k < 50; ++k) {
+        for (int k = 0; k < 1000; ++k) {
             MPI_Sendrecv(&heat[n], n, MPI_DOUBLE, before, 0, &heat[(rows + 1) * n], n, MPI_DOUBLE, behind, 0,
                          MPI_COMM_WORLD, MPI_STATUS_IGNORE);
             MPI_Sendrecv(&heat[rows * n], n, MPI_DOUBLE, behind, 0, &heat[0], n, MPI_DOUBLE, before, 0,

@@ -28,7 +28,7 @@ program solver
     step = 0
 
     do while (step < num_steps)
-        do k = 1, 50
+        do k = 1, 1000
             call MPI_Sendrecv(heat(:, 1), n, MPI_DOUBLE_PRECISION, before, 0, heat(:, columns + 1), n, &
                               MPI_DOUBLE_PRECISION, behind, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE, error)
             call MPI_Sendrecv(heat(:, columns), n, MPI_DOUBLE_PRECISION, behind, 0, heat(:, 0), n, &

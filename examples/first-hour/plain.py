@@ -23,7 +23,7 @@ row = np.arange(first, first + rows)
 heat[1:-1][(row >= n // 4) & (row < n // 2), n // 4 : n // 2] = 100
 
 while step < given.steps:
-    for _ in range(50):
+    for _ in range(1000):
         world.Sendrecv(heat[1], before, recvbuf=heat[-1], source=behind)
         world.Sendrecv(heat[-2], behind, recvbuf=heat[0], source=before)
         at = heat[1:-1, 1:-1]

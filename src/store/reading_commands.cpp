@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <memory>
 
+#include "overview/statistics.hpp"
 #include "storage/file.hpp"
 #include "store/commands.hpp"
 
@@ -17,6 +18,7 @@ struct ListArguments : CommandArguments {
     bool is_long = false;
     bool in_file_order = false;
     bool is_count = false;
+    bool is_json = false;
     std::string output = "-";
 
     [[nodiscard]] Selection selection() const {
@@ -42,10 +44,42 @@ std::string time_text(std::int64_t ns) {
     return text.data();
 }
 
+/// A line for --json: all that is known of a field.
+std::string json_line(const FieldInfo& info) {
+    std::string key;
+    for (const auto& [keyword, value] : info.key.entries()) {
+        key += (key.empty() ? "" : ", ") + overview::json(keyword) + ": " + overview::json(value);
+    }
+    return "{\"key\": {" + key + "}, \"file\": " + overview::json(info.file) +
+           ", \"offset_bytes\": " + std::to_string(info.offset_bytes) +
+           ", \"length_bytes\": " + std::to_string(info.length_bytes) + ", \"flushed\": \"" +
+           time_text(info.flushed_ns) + "\", \"form\": " + overview::json(info.form) +
+           ", \"is_replaced\": " + (info.is_replaced ? "true" : "false") + "}";
+}
+
+/// A field's line in the list. `text` has its key already.
+void append_columns(const ListArguments& arguments, bool with_place, const FieldInfo& info,
+                    std::string& text) {
+    if (with_place) {
+        text += " " + info.file + " " + std::to_string(info.offset_bytes) + " " +
+                std::to_string(info.length_bytes);
+    }
+    if (arguments.is_long) {
+        text += " " + std::to_string(info.length_bytes) + " bytes " + time_text(info.flushed_ns);
+        if (!info.form.empty()) text += " " + info.form;
+    }
+    if (info.is_replaced) text += " replaced";
+}
+
 void print_fields(const ListArguments& arguments, bool with_place) {
     const Store store = Store::open(arguments.path);
     const Listing fields = store.list(arguments.text(), arguments.selection());
     print_warnings(store);
+    if (arguments.is_count && arguments.is_json) {
+        std::printf("{\"fields\": %lld, \"bytes\": %lld}\n", static_cast<long long>(fields.size()),
+                    static_cast<long long>(fields.total_bytes()));
+        return;
+    }
     if (arguments.is_count) {
         std::printf("%lld fields, %s\n", static_cast<long long>(fields.size()),
                     bytes_text(static_cast<double>(fields.total_bytes())).c_str());
@@ -54,18 +88,13 @@ void print_fields(const ListArguments& arguments, bool with_place) {
     constexpr std::size_t write_bytes = 1 << 20;
     std::string text;
     for (std::int64_t i = 0; i < fields.size(); ++i) {
-        fields.append_text(i, text);
-        if (with_place || arguments.is_long || arguments.with_replaced) {
-            const FieldInfo info = fields[i];
-            if (with_place) {
-                text += " " + info.file + " " + std::to_string(info.offset_bytes) + " " +
-                        std::to_string(info.length_bytes);
+        if (arguments.is_json) {
+            text += json_line(fields[i]);
+        } else {
+            fields.append_text(i, text);
+            if (with_place || arguments.is_long || arguments.with_replaced) {
+                append_columns(arguments, with_place, fields[i], text);
             }
-            if (arguments.is_long) {
-                text += " " + std::to_string(info.length_bytes) + " bytes " + time_text(info.flushed_ns);
-                if (!info.form.empty()) text += " " + info.form;
-            }
-            if (info.is_replaced) text += " replaced";
         }
         text += '\n';
         if (text.size() > write_bytes) {
@@ -158,6 +187,7 @@ void add_reading_commands(CLI::App& app) {
     list->add_flag("-l,--long", arguments->is_long, "with size, time of the flush and form");
     list->add_flag("--count", arguments->is_count, "only how many there are");
     list->add_flag("--file-order", arguments->in_file_order, "as they lie in the files");
+    list->add_flag("--json", arguments->is_json, "JSON lines, one a field, with all that is known of it");
     list->callback([arguments] { print_fields(*arguments, false); });
 
     CLI::App* where =
@@ -165,6 +195,7 @@ void add_reading_commands(CLI::App& app) {
     arguments->add_to(*where);
     where->add_flag("--all", arguments->with_replaced, "also fields that a later flush replaced");
     where->add_flag("--file-order", arguments->in_file_order, "as they lie in the files");
+    where->add_flag("--json", arguments->is_json, "JSON lines, as of list");
     where->callback([arguments] { print_fields(*arguments, true); });
 
     CLI::App* get =

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 import time
@@ -155,6 +156,12 @@ def test_the_command_lists_wipes_and_checks(store: Store, capfd: pytest.CaptureF
     path = store.path
     assert run(["store", "list", path, "param=t,step=0/to/6"]) == 0
     assert len(capfd.readouterr().out.splitlines()) == 4
+    assert run(["store", "list", path, "param=t,step=0", "--json"]) == 0
+    listed = [json.loads(line) for line in capfd.readouterr().out.splitlines()]
+    assert {line["key"]["param"] for line in listed} == {"t"}
+    assert run(["store", "where", path, "param=t,step=0"]) == 0
+    places = [f"{line['file']} {line['offset_bytes']} {line['length_bytes']}" for line in listed]
+    assert [line.split(" ", 1)[1] for line in capfd.readouterr().out.splitlines()] == places
     assert run(["store", "wipe", path, "step=0"]) == 0
     assert run(["store", "list", path, "--count"]) == 0
     assert "12 fields" in capfd.readouterr().out

@@ -21,6 +21,22 @@ class Number(click.FloatRange):
         return number
 
 
+class WholeNumbers(click.ParamType):  # type: ignore[type-arg]  # click before 8.4 takes no argument
+    """ "1,2,4" -> (1, 2, 4): whole numbers from 1, each once, in the order given."""
+
+    name = "numbers"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[int, ...]:
+        if isinstance(value, tuple):
+            return value
+        words = [word.strip() for word in str(value).split(",")]
+        for word in words:
+            if not word.isdecimal() or int(word) < 1:
+                self.fail(f"'{word}' is no whole number from 1; several are separated by commas.", param, ctx)
+        return tuple(dict.fromkeys(map(int, words)))
+
+
+WHOLE_NUMBERS = WholeNumbers()
 #: A time limit.
 SECONDS = Number(min=0, min_open=True)
 

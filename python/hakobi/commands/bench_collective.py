@@ -6,14 +6,16 @@ from pathlib import Path
 
 import click
 
-from hakobi.options import SECONDS, Number
+from hakobi.options import SECONDS, WHOLE_NUMBERS, Number
 
 
 @click.command(context_settings={"ignore_unknown_options": True})
 @click.option("--pattern", default="block3d", show_default=True, help="block3d, tile2d, cyclic, lattice4d, contiguous.")
 @click.option("--piece", default="512", show_default=True, help="Bytes of a piece of the cyclic pattern.")
 @click.option("--size", default="256M", show_default=True, help="Approximate size of the file.")
-@click.option("--ranks", default="4", show_default=True, help="MPI ranks, one count or several with commas.")
+@click.option(
+    "--ranks", type=WHOLE_NUMBERS, default="4", show_default=True, help="MPI ranks, one count or several with commas."
+)
 @click.option("--access", default="threads", show_default=True, help="File access of the engine: threads,uring,posix.")
 @click.option("--cb", default="", help="Bytes of a collective buffer (default: chosen by the engine).")
 @click.option(
@@ -61,7 +63,7 @@ def command(
     pattern: str,
     piece: str,
     size: str,
-    ranks: str,
+    ranks: tuple[int, ...],
     access: str,
     cb: str,
     depth: int | None,
@@ -121,7 +123,7 @@ def command(
         files.prepare_file(json_file)
     plan = collective_bench.Plan(
         patterns=collective.parse_names(pattern, "pattern", collective.PATTERNS),
-        ranks=collective.parse_ranks(ranks),
+        ranks=ranks,
         accesses=accesses,
         file_bytes=collective.parse_bytes(size, "--size"),
         folder=folder,

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import click
 
-from hakobi.options import SECONDS
+from hakobi.options import SECONDS, WHOLE_NUMBERS
 
 _OPTIONS: list[Callable[[click.Command], click.Command]] = [
     click.option(
@@ -34,14 +34,25 @@ _OPTIONS: list[Callable[[click.Command], click.Command]] = [
 ]
 
 
-def _command(name: str, help_text: str) -> click.Command:
+_RANKS: Callable[[click.Command], click.Command] = click.option(
+    "--ranks", type=WHOLE_NUMBERS, help="Rank counts instead of the usual ones, separated by commas."
+)
+
+
+def _command(name: str, help_text: str, over_ranks: bool = False) -> click.Command:
     def run(
-        budget_s: float, json_file: Path | None, page: Path | None, figures: Path | None, folder: Path, smallest: bool
+        budget_s: float,
+        json_file: Path | None,
+        page: Path | None,
+        figures: Path | None,
+        folder: Path,
+        smallest: bool,
+        ranks: tuple[int, ...] | None = None,
     ) -> int:
-        return _run(name, budget_s, json_file, page, figures, folder, smallest)
+        return _run(name, budget_s, json_file, page, figures, folder, smallest, ranks or ())
 
     command: click.Command = click.command(name.replace("_", "-"), help=help_text)(run)
-    for option in _OPTIONS:
+    for option in [*_OPTIONS, _RANKS] if over_ranks else _OPTIONS:
         command = option(command)
     return command
 
@@ -54,6 +65,7 @@ def _run(
     figures: Path | None,
     folder: Path,
     smallest: bool,
+    ranks: tuple[int, ...],
 ) -> int:
     from hakobi import files, records
     from hakobi.reports import page as pages
@@ -67,7 +79,7 @@ def _run(
         files.prepare_folder(place)
     command = f"hakobi report {name}"
     module = importlib.import_module(f"hakobi.reports.{name.replace('-', '_')}")
-    content: pages.Content = module.measure(Order(Budget(budget_s), folder, json_file, smallest))
+    content: pages.Content = module.measure(Order(Budget(budget_s), folder, json_file, smallest, ranks))
     if smallest:
         content.warnings.insert(0, "the smallest cases: they fill the tables and conclude nothing")
         content.findings = [replace(finding, agrees=None) for finding in content.findings]
@@ -91,11 +103,13 @@ stream = _command(
     "Output methods of a flow solver: the tables of a CFD vendor's comparison.\n\nTime and output time by method and "
     "ranks on a slow and a fast storage, speed-up and share, and the questions that the comparison left open: an "
     "unstructured case heavy on output, disks that seek, more ranks.",
+    over_ranks=True,
 )
 openifs = _command(
     "openifs",
     "A weather model's output through a field store: the tables of OpenIFS's port.\n\nForecast days per day with two "
     "files a step and with the store, by resolution, ranks, threads, stride of the writers, buffers and page size.",
+    over_ranks=True,
 )
 ha8000 = _command(
     "ha8000",
@@ -111,4 +125,5 @@ two_phase = _command(
     "two-phase",
     "Pipelined two-phase collective I/O: the figures of Kindai's reports.\n\nThroughput over the collective buffer's "
     "size at 8 and 64 ranks for the original, asynchronous and threaded access; slow ranks and the pipeline's depth.",
+    over_ranks=True,
 )

@@ -7,11 +7,13 @@ from pathlib import Path
 
 import click
 
-from hakobi.options import SECONDS
+from hakobi.options import SECONDS, WHOLE_NUMBERS
 
 
 @click.command(context_settings={"ignore_unknown_options": True})
-@click.option("--ranks", default="8,64", show_default=True, help="Rank counts, separated by commas.")
+@click.option(
+    "--ranks", type=WHOLE_NUMBERS, default="8,64", show_default=True, help="Rank counts, separated by commas."
+)
 @click.option("--cb", default="256K,512K,1M,2M,4M,8M,16M,32M,64M", show_default=True, help="Sizes of the buffer.")
 @click.option(
     "--access",
@@ -54,7 +56,7 @@ from hakobi.options import SECONDS
 )
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED, metavar="[OPTIONS OF hakobi-bench-collective]")
 def command(
-    ranks: str,
+    ranks: tuple[int, ...],
     cb: str,
     access: str,
     pattern: str,
@@ -97,7 +99,7 @@ def command(
     from hakobi.studies.collective_buffer import pages, result, session
 
     plan = session.Plan(
-        ranks=collective.parse_ranks(ranks),
+        ranks=ranks,
         cb_bytes=tuple(dict.fromkeys(sizes)),
         accesses=tuple(name for name in collective.ACCESSES if name in accesses),
         pattern=collective.parse_names(pattern, "pattern", collective.PATTERNS)[0],

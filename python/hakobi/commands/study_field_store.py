@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from hakobi.options import SECONDS
+from hakobi.options import SECONDS, WHOLE_NUMBERS
 
 
 @click.command()
@@ -18,9 +18,19 @@ from hakobi.options import SECONDS
     metavar="NAME=MODEL",
     help="Apply a storage model to a storage; repeatable.",
 )
-@click.option("--ranks", default="2", show_default=True, help="MPI ranks of the model, separated by commas.")
-@click.option("--threads", default="1", show_default=True, help="Threads of each rank, separated by commas.")
-@click.option("--strides", default="1,2,4,6,8,16", show_default=True, help="Writer strides: every n-th rank writes.")
+@click.option(
+    "--ranks", type=WHOLE_NUMBERS, default="2", show_default=True, help="MPI ranks of the model, separated by commas."
+)
+@click.option(
+    "--threads", type=WHOLE_NUMBERS, default="1", show_default=True, help="Threads of each rank, separated by commas."
+)
+@click.option(
+    "--strides",
+    type=WHOLE_NUMBERS,
+    default="1,2,4,6,8,16",
+    show_default=True,
+    help="Writer strides: every n-th rank writes.",
+)
 @click.option("--buffers", default="2x16,4x16,4x64", show_default=True, help="NUMBERxMIB, separated by commas.")
 @click.option(
     "--resolution",
@@ -54,9 +64,9 @@ from hakobi.options import SECONDS
 def command(
     storages: tuple[str, ...],
     storage_models: tuple[str, ...],
-    ranks: str,
-    threads: str,
-    strides: str,
+    ranks: tuple[int, ...],
+    threads: tuple[int, ...],
+    strides: tuple[int, ...],
     buffers: str,
     resolutions: str,
     levels: int,
@@ -91,14 +101,14 @@ def command(
     places = parse_storages(storages, default=Path("out") / "study")
     models = plans.models_of(
         plans.parse_resolutions(resolutions),
-        plans.parse_numbers("--ranks", ranks),
-        plans.parse_numbers("--threads", threads),
+        ranks,
+        threads,
     )
     plan = plans.Plan(
         storages=places,
         storage_models=parse_models(storage_models, places),
         models=models,
-        strides=plans.useful_strides(plans.parse_numbers("--strides", strides), models[-1].ranks),
+        strides=plans.useful_strides(strides, models[-1].ranks),
         settings=plans.settings_of(plans.parse_pairs("--buffers", buffers, least=2)),
         stripings=plans.parse_pairs("--striping", striping, least=1),
         rounds=repetitions,

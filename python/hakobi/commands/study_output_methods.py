@@ -6,13 +6,15 @@ from pathlib import Path
 
 import click
 
-from hakobi.options import SECONDS
+from hakobi.options import SECONDS, WHOLE_NUMBERS
 
 
 @click.command(context_settings={"ignore_unknown_options": False})
 @click.option("--app", default="tsunami", show_default=True, help="hakobi-APP, or a program's path: ./solver.")
 @click.option("--methods", default="all", show_default=True, help="Methods to compare, separated by commas.")
-@click.option("--ranks", default="1,2,4", show_default=True, help="Rank counts, separated by commas.")
+@click.option(
+    "--ranks", type=WHOLE_NUMBERS, default="1,2,4", show_default=True, help="Rank counts, separated by commas."
+)
 @click.option(
     "--storage", "storages", multiple=True, metavar="NAME=DIR", help="Where to write, or testbed:SERVER; repeat."
 )
@@ -41,7 +43,7 @@ from hakobi.options import SECONDS
 def command(
     app: str,
     methods: str,
-    ranks: str,
+    ranks: tuple[int, ...],
     storages: tuple[str, ...],
     models: tuple[str, ...],
     repetitions: int,
@@ -87,7 +89,7 @@ def command(
             models=plan.parse_models(models, places),
             testbeds=testbeds,
             methods=plan.parse_methods(methods),
-            ranks=plan.parse_ranks(ranks),
+            ranks=tuple(sorted(ranks)),
             storages=places,
             repetitions=plan.check_repetitions(repetitions),
             sync=sync,

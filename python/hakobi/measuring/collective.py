@@ -99,18 +99,6 @@ def parse_names(text: str, kind: str, known: Sequence[str]) -> tuple[str, ...]:
     return names
 
 
-def parse_ranks(text: str) -> tuple[int, ...]:
-    """Rank counts separated by commas. Raises InputError.
-
-    >>> parse_ranks("8,64")
-    (8, 64)
-    """
-    counts = [part.strip() for part in text.split(",") if part.strip()]
-    if not counts or not all(re.fullmatch(r"\d{1,5}", count) and int(count) > 0 for count in counts):
-        raise InputError(f"--ranks: '{text}' is not a number of ranks, or several with commas")
-    return tuple(dict.fromkeys(map(int, counts)))
-
-
 def components(
     flavour: str, tool: transports.Ask = transports.ask, environment: Mapping[str, str] = os.environ
 ) -> list[Component]:

@@ -239,18 +239,6 @@ def parse_resolutions(text: str) -> tuple[str, ...]:
     return names
 
 
-def parse_numbers(option: str, text: str) -> tuple[int, ...]:
-    """ "1,2,4": whole numbers from 1, in the order given. Raises InputError.
-
-    >>> parse_numbers("--threads", "1,2,2")
-    (1, 2)
-    """
-    words = [word.strip() for word in text.split(",")]
-    if not all(word.isdecimal() and int(word) > 0 for word in words):
-        raise InputError(f"{option} {text}: numbers from 1 are needed, separated by commas")
-    return tuple(dict.fromkeys(map(int, words)))
-
-
 def parse_pairs(option: str, text: str, least: int) -> tuple[tuple[int, int], ...]:
     """ "2x16,4x64": number, at least `least`, and MiB of each. Raises InputError.
 

@@ -103,20 +103,6 @@ def parse_methods(text: str, known: tuple[str, ...] = METHODS) -> tuple[str, ...
     return chosen
 
 
-def parse_ranks(text: str) -> tuple[int, ...]:
-    """Positive whole numbers separated by commas, sorted, each once. Raises InputError.
-
-    >>> parse_ranks("4,1,2,2")
-    (1, 2, 4)
-    """
-    result = set()
-    for word in (word.strip() for word in text.split(",")):
-        if not word.isdecimal() or int(word) < 1:
-            raise InputError(f"'{word}' is no rank count: give whole numbers from 1, such as 1,2,4")
-        result.add(int(word))
-    return tuple(sorted(result))
-
-
 def parse_storages(words: tuple[str, ...], default: Path) -> dict[str, Path]:
     """NAME=DIR words, where DIR may be a testbed; without any, one storage named "default" in `default`. Raises
     InputError for a word without both parts, a name given twice, two names for one folder."""

@@ -158,7 +158,7 @@ def test_the_command_lists_wipes_and_checks(store: Store, capfd: pytest.CaptureF
     assert len(capfd.readouterr().out.splitlines()) == 4
     assert run(["store", "list", path, "param=t,step=0", "--json"]) == 0
     listed = [json.loads(line) for line in capfd.readouterr().out.splitlines()]
-    assert {line["key"]["param"] for line in listed} == {"t"}
+    assert {line["key"]["param"] for line in listed} == {"130"}
     assert run(["store", "where", path, "param=t,step=0"]) == 0
     places = [f"{line['file']} {line['offset_bytes']} {line['length_bytes']}" for line in listed]
     assert [line.split(" ", 1)[1] for line in capfd.readouterr().out.splitlines()] == places

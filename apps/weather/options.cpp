@@ -1,5 +1,6 @@
 #include "options.hpp"
 
+#include <hakobi/version.h>
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <filesystem>

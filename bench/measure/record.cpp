@@ -3,6 +3,7 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include <hakobi/version.h>
 #include <cerrno>
 #include <cmath>
 #include <cstdlib>

@@ -21,4 +21,5 @@
 #include <hakobi/shared_array.hpp>
 #include <hakobi/store.hpp>
 #include <hakobi/topology.hpp>
+#include <hakobi/version.hpp>
 #endif

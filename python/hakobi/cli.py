@@ -137,9 +137,9 @@ class _Group(click.Group):
 
 def _print_version(ctx: click.Context, _param: click.Parameter, value: bool) -> None:
     if value and not ctx.resilient_parsing:
-        from importlib.metadata import version
+        from hakobi import __version__
 
-        click.echo(f"hakobi {version('hakobi')}")
+        click.echo(f"hakobi {__version__}")
         ctx.exit()
 
 

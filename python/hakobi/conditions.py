@@ -33,14 +33,14 @@ def collect(flavour: str | None = None, storages: Mapping[str, Path] | None = No
 
 def machine() -> Conditions:
     """What `collect` says without an MPI library: needs none."""
-    from importlib.metadata import version
-
     import psutil
+
+    from hakobi import __version__
 
     memory = psutil.virtual_memory()
     return {
         "date": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
-        "hakobi": version("hakobi"),
+        "hakobi": __version__,
         "commit": commit(),
         "machine": platform.node(),
         "cpu": cpu_name(),

@@ -1,4 +1,5 @@
 #include <hakobi/comm.hpp>
+#include <hakobi/version.hpp>
 
 #include "capi/guard.hpp"
 #include "mpi/report_errors.hpp"
@@ -59,7 +60,7 @@ const char* hakobi_error_name(int code) {
 }
 
 const char* hakobi_version(void) {
-    return HAKOBI_VERSION;
+    return hakobi::version().data();  // a literal's, which ends with 0
 }
 
 const char* hakobi_mpi_name(void) {

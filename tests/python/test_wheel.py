@@ -13,7 +13,7 @@ from types import ModuleType
 
 import pytest
 
-from hakobi import drop_in, programs
+from hakobi import __version__, drop_in, programs
 
 ROOT = Path(__file__).resolve().parents[2]
 BUILD = ROOT / "build" / programs.flavour() / "lib"
@@ -43,7 +43,7 @@ def test_the_wheel_runs_a_program_from_where_it_is_installed(tmp_path: Path) -> 
     pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "-q"]
     build = [*pip, "wheel", "--no-deps", "--no-build-isolation", "-w", tmp_path, ROOT]
     subprocess.run(build, env=os.environ | variables, check=True, timeout=100)
-    wheel = tmp_path / "hakobi-0.1.0-py3-none-linux_x86_64.whl"
+    wheel = tmp_path / f"hakobi-{__version__}-py3-none-linux_x86_64.whl"
     assert wheel.stat().st_size < 20e6
     site = tmp_path / "site"
     subprocess.run([*pip, "install", "--no-deps", "--target", site, wheel], check=True, timeout=100)

@@ -18,6 +18,7 @@
 
 #include <hdf5_hl.h>
 
+#include <hakobi/version.h>
 #include <algorithm>
 #include <cstring>
 #include <new>

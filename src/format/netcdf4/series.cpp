@@ -10,6 +10,7 @@
 
 #include <hdf5_hl.h>
 
+#include <hakobi/version.h>
 #include <algorithm>
 #include <map>
 #include <new>

@@ -11,6 +11,7 @@
 //     Objects carry no times, and the format's versions are pinned: the bytes depend on the description only.
 #include "format/vtkhdf/vtkhdf.hpp"
 
+#include <hakobi/version.h>
 #include <algorithm>
 #include <array>
 #include <new>

@@ -1,4 +1,4 @@
-# In this tree: spack repo add packaging/spack; spack dev-build hakobi@0.1.0
+# In this tree: spack repo add packaging/spack; spack dev-build hakobi@0.2.0
 # ruff: noqa: F403, F405 (a recipe takes the names that Spack gives)
 from spack.package import *
 
@@ -8,7 +8,7 @@ class Hakobi(CMakePackage):
 
     license("Apache-2.0")
     # Of the tree that this recipe is in: there is no archive to fetch
-    version("0.1.0")
+    version("0.2.0")
 
     variant("programs", default=True, description="Build the command's programs: applications and benchmarks")
     variant("fortran", default=True, description="Build the Fortran module")

@@ -26,6 +26,12 @@ endif()
 add_library(hakobi_flags INTERFACE)
 target_link_libraries(hakobi_flags INTERFACE hakobi_warnings hakobi_sanitizers)
 
+# hakobi_exports(target map): the library exports what the linker's version script `map` says, and nothing else.
+function(hakobi_exports target map)
+    target_link_options(${target} PRIVATE -Wl,--version-script=${CMAKE_CURRENT_SOURCE_DIR}/${map})
+    set_target_properties(${target} PROPERTIES LINK_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/${map})
+endfunction()
+
 if(HAKOBI_TESTS)
     find_package(GTest REQUIRED)
     # main of the tests that run under MPI's launcher, and of the others: compiled once.

@@ -13,6 +13,7 @@
 #include <vector>
 
 namespace hakobi {
+inline namespace v0 {
 
 /// What an attribute takes for a number: truth values and characters are none.
 template <class T>
@@ -69,4 +70,5 @@ using Attributes = std::map<std::string, Attribute>;
 using FillValue = std::variant<double, float, std::int32_t, std::int64_t, std::int8_t, std::uint8_t,
                                std::int16_t, std::uint16_t, std::uint32_t, std::uint64_t>;
 
+}  // namespace v0
 }  // namespace hakobi

@@ -5,6 +5,7 @@
 #include <vector>
 
 namespace hakobi {
+inline namespace v0 {
 
 /// A dimension and its CF coordinate variable. Every rank gives the whole axis; it must be equal on all ranks.
 struct Axis {
@@ -17,4 +18,5 @@ struct Axis {
     Attributes attributes = {};
 };
 
+}  // namespace v0
 }  // namespace hakobi

@@ -7,6 +7,7 @@
 #include <vector>
 
 namespace hakobi {
+inline namespace v0 {
 
 /// A rank's rectangular part of a global array, slowest dimension first (C order). All three vectors have one entry per
 /// dimension, in elements.
@@ -32,4 +33,5 @@ struct Block {
 [[nodiscard]] HAKOBI_EXPORT Block split(std::span<const std::int64_t> global, int num_ranks, int rank);
 [[nodiscard]] HAKOBI_EXPORT Block split(std::initializer_list<std::int64_t> global, int num_ranks, int rank);
 
+}  // namespace v0
 }  // namespace hakobi

@@ -10,6 +10,7 @@
 #include <string_view>
 
 namespace hakobi {
+inline namespace v0 {
 
 /// Options of BufferArrays::get; equal on all ranks.
 struct BufferArrayOptions {
@@ -78,4 +79,5 @@ class HAKOBI_EXPORT BufferArrays {
     std::shared_ptr<Shared> shared_;
 };
 
+}  // namespace v0
 }  // namespace hakobi

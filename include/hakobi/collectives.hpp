@@ -11,6 +11,7 @@
 #include <string>
 
 namespace hakobi {
+inline namespace v0 {
 
 /// Cost of messages on the declared network: the model that ranks the algorithms before they are measured.
 struct NetworkCosts {
@@ -91,4 +92,5 @@ class HAKOBI_EXPORT Collectives {
     std::shared_ptr<State> state_;
 };
 
+}  // namespace v0
 }  // namespace hakobi

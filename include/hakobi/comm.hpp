@@ -12,11 +12,12 @@
 #endif
 #include <mpi.h>
 
-namespace hakobi {
-
-namespace mpi {
+namespace hakobi::mpi {
 struct CommState;
 }
+
+namespace hakobi {
+inline namespace v0 {
 
 /// A private duplicate of a communicator, with the ranks' distribution over nodes. A node is the ranks of one machine that
 /// can map each other's memory: ranks in containers of their own are nodes of their own.
@@ -51,4 +52,5 @@ class HAKOBI_EXPORT Comm {
     std::shared_ptr<mpi::CommState> state_;
 };
 
+}  // namespace v0
 }  // namespace hakobi

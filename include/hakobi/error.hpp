@@ -6,6 +6,7 @@
 #include <string_view>
 
 namespace hakobi {
+inline namespace v0 {
 
 /// Error codes in order of severity: if ranks fail differently, the highest code is reported. docs/errors.md has the table
 /// for all four languages.
@@ -44,4 +45,5 @@ class HAKOBI_EXPORT Error : public std::runtime_error {
     int rank_;
 };
 
+}  // namespace v0
 }  // namespace hakobi

@@ -6,6 +6,7 @@
 #include <vector>
 
 namespace hakobi {
+inline namespace v0 {
 
 struct GatherResult {
     std::vector<std::string> files;       ///< written, in order
@@ -18,4 +19,5 @@ struct GatherResult {
 /// another gathering uses their prefix. Local: no MPI. Throws not_found, format, no_space, io.
 HAKOBI_EXPORT GatherResult gather_pieces(std::string_view path);
 
+}  // namespace v0
 }  // namespace hakobi

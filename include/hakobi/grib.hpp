@@ -10,6 +10,7 @@
 #include <vector>
 
 namespace hakobi {
+inline namespace v0 {
 
 /// The keywords of one GRIB message, edition 1 or 2: those of MARS (class, stream, expver, date, time, type, levtype, levelist,
 /// step, param, number, …), as ECMWF's ecCodes determines them, where the message is labelled for MARS. Other centres'
@@ -86,4 +87,5 @@ class HAKOBI_EXPORT GribEncoder {
 /// equator. ecCodes has N = 32, 48, 64, 80, 96, 128, 160, 200, 256, 320, …; throws not_found for others.
 [[nodiscard]] HAKOBI_EXPORT std::vector<std::int64_t> reduced_gaussian_rows(int num_latitudes_to_equator);
 
+}  // namespace v0
 }  // namespace hakobi

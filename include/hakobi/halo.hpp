@@ -9,6 +9,7 @@
 #include <vector>
 
 namespace hakobi {
+inline namespace v0 {
 
 /// Layers of ghost elements below and above a block in one dimension.
 struct GhostWidths {
@@ -108,4 +109,5 @@ class HAKOBI_EXPORT Halo {
 /// The names for HaloOptions::path besides "auto".
 [[nodiscard]] HAKOBI_EXPORT std::span<const std::string_view> halo_paths();
 
+}  // namespace v0
 }  // namespace hakobi

@@ -16,6 +16,7 @@
 #include <vector>
 
 namespace hakobi {
+inline namespace v0 {
 
 /// A field, or a block of it, to be read, and the memory for its values. Corresponds to Field.
 struct FieldRead {
@@ -132,4 +133,5 @@ class HAKOBI_EXPORT Input {
     std::unique_ptr<Impl> impl_;
 };
 
+}  // namespace v0
 }  // namespace hakobi

@@ -8,6 +8,7 @@
 #include <vector>
 
 namespace hakobi {
+inline namespace v0 {
 
 /// Description of a field of a step.
 struct InputField {
@@ -22,4 +23,5 @@ struct InputField {
     HAKOBI_EXPORT friend bool operator==(const InputField& a, const InputField& b);
 };
 
+}  // namespace v0
 }  // namespace hakobi

@@ -5,6 +5,7 @@
 #include <variant>
 
 namespace hakobi {
+inline namespace v0 {
 
 /// How an unstructured mesh behaves from step to step; equal on all ranks.
 enum class Motion : std::uint8_t {
@@ -39,4 +40,5 @@ struct Mesh {
     std::int64_t first_number = 0;  ///< number of the first point in `connectivity`: 0 or 1
 };
 
+}  // namespace v0
 }  // namespace hakobi

@@ -7,6 +7,7 @@
 #include <vector>
 
 namespace hakobi {
+inline namespace v0 {
 
 /// The network of a machine's nodes, as a user declares it. Nodes are numbered in C order, the last dimension fastest, like the
 /// ranks of a Cartesian communicator.
@@ -28,4 +29,5 @@ struct NetworkShape {
     friend bool operator==(const NetworkShape&, const NetworkShape&) = default;
 };
 
+}  // namespace v0
 }  // namespace hakobi

@@ -18,6 +18,7 @@
 #include <vector>
 
 namespace hakobi {
+inline namespace v0 {
 
 /// Options of Output::create; equal on every rank.
 struct OutputOptions {
@@ -217,4 +218,5 @@ class HAKOBI_EXPORT Output {
 /// The names for OutputOptions::format.
 [[nodiscard]] HAKOBI_EXPORT std::span<const std::string_view> output_formats();
 
+}  // namespace v0
 }  // namespace hakobi

@@ -3,6 +3,7 @@
 #include <hakobi/export.hpp>
 
 namespace hakobi {
+inline namespace v0 {
 
 /// From now on a hakobi::Error that nobody catches ends all ranks with one line on stderr and exit status 1, instead of
 /// std::terminate's abort: call it first in `main`. One rank speaks of an error that all have. The launcher may add lines of its own.
@@ -11,4 +12,5 @@ namespace hakobi {
 /// abort. Local; calling it again does nothing.
 HAKOBI_EXPORT void report_errors() noexcept;
 
+}  // namespace v0
 }  // namespace hakobi

@@ -7,6 +7,7 @@
 #include <memory>
 
 namespace hakobi {
+inline namespace v0 {
 
 /// This rank's part of memory that the ranks of its node share. Fields in it are exchanged by a single copy
 /// (hakobi/halo.hpp, hakobi/buffer_array.hpp). Move-only.
@@ -38,4 +39,5 @@ class HAKOBI_EXPORT SharedArray {
 /// out_of_memory on all ranks if a node lacks the memory, invalid_argument for a negative size.
 [[nodiscard]] HAKOBI_EXPORT SharedArray allocate_shared(const Comm& comm, std::int64_t bytes);
 
+}  // namespace v0
 }  // namespace hakobi

@@ -14,6 +14,7 @@
 #include <vector>
 
 namespace hakobi {
+inline namespace v0 {
 
 /// Identifies a field by keywords and values: "class=od,step=24,param=130". Keywords are unique and keep their order.
 class HAKOBI_EXPORT Key {
@@ -183,4 +184,5 @@ class HAKOBI_EXPORT Store {
     std::unique_ptr<Impl> impl_;
 };
 
+}  // namespace v0
 }  // namespace hakobi

@@ -8,6 +8,7 @@
 #include <vector>
 
 namespace hakobi {
+inline namespace v0 {
 
 /// A mapping of ranks to the positions of a Cartesian grid, and its effect on the traffic between nodes.
 struct Reordering {
@@ -51,4 +52,5 @@ class HAKOBI_EXPORT Topology {
 /// Collective over `comm`; `reordering` equal on all ranks.
 [[nodiscard]] HAKOBI_EXPORT Comm reordered(const Comm& comm, const Reordering& reordering);
 
+}  // namespace v0
 }  // namespace hakobi

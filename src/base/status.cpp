@@ -5,7 +5,7 @@
 
 namespace hakobi {
 
-std::string_view to_string(ErrorCode code) {
+std::string_view v0::to_string(ErrorCode code) {
     switch (code) {
         case ErrorCode::ok:
             return "ok";

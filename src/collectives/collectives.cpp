@@ -105,7 +105,7 @@ NetworkShape shape_of_nodes(const Comm& comm) {
 
 }  // namespace
 
-struct Collectives::State {
+struct HAKOBI_HIDDEN Collectives::State {
     Comm comm;
     CollectivesOptions options;
     mpi::MessageContext context;

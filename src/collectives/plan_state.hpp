@@ -35,7 +35,7 @@ void choose(CollectivePlan::State& plan, const CollectivesOptions& options);
 
 namespace hakobi {
 
-struct CollectivePlan::State final : mpi::UnderWay {
+struct HAKOBI_HIDDEN CollectivePlan::State final : mpi::UnderWay {
     Comm comm;
     mpi::MessageContext context;
     collectives::Request request;

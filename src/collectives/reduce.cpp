@@ -7,7 +7,7 @@
 
 namespace hakobi {
 
-std::int64_t size_of(ElementType type) noexcept {
+std::int64_t v0::size_of(ElementType type) noexcept {
     switch (type) {
         case ElementType::complex128:
             return 16;

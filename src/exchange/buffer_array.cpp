@@ -67,7 +67,7 @@ struct BufferArrays::Shared {
     }
 };
 
-struct BufferArray::Impl final : mpi::UnderWay {
+struct HAKOBI_HIDDEN BufferArray::Impl final : mpi::UnderWay {
     std::shared_ptr<BufferArrays::Shared> shared;
     std::vector<::iovec> pieces;
     std::int64_t num_bytes = 0;

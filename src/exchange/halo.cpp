@@ -70,7 +70,7 @@ class Waiting {
 
 }  // namespace
 
-struct Halo::Impl final : mpi::UnderWay {
+struct HAKOBI_HIDDEN Halo::Impl final : mpi::UnderWay {
     std::unique_ptr<HaloPlan> plan;
     std::uint32_t number = 0;  // of the latest exchange
     bool is_started = false;   // and not yet waited for
@@ -357,7 +357,7 @@ std::int64_t Halo::bytes_from_others() const noexcept {
     return bytes;
 }
 
-std::span<const std::string_view> halo_paths() {
+std::span<const std::string_view> v0::halo_paths() {
     return exchange::path_names();
 }
 

@@ -64,7 +64,7 @@ void remove_use(std::int64_t id) {
 
 }  // namespace exchange
 
-struct SharedArray::Impl {
+struct HAKOBI_HIDDEN SharedArray::Impl {
     node::NodeWindow window;
     std::int64_t id = 0;
     std::byte* data = nullptr;
@@ -96,7 +96,7 @@ std::int64_t SharedArray::size_bytes() const noexcept {
     return impl_ ? impl_->size_bytes : 0;
 }
 
-SharedArray allocate_shared(const Comm& comm, std::int64_t bytes) {
+SharedArray v0::allocate_shared(const Comm& comm, std::int64_t bytes) {
     const Status local =
         bytes < 0 ? Status(ErrorCode::invalid_argument, "allocate_shared: a negative size") : Status();
     mpi::agree_or_throw(comm, local);

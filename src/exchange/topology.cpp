@@ -233,7 +233,7 @@ std::string Reordering::text() const {
     return line;
 }
 
-Comm reordered(const Comm& comm, const Reordering& reordering) {
+Comm v0::reordered(const Comm& comm, const Reordering& reordering) {
     const auto at = std::find(reordering.rank_at.begin(), reordering.rank_at.end(), comm.rank());
     Status local;
     if (at == reordering.rank_at.end() || reordering.rank_at.size() != static_cast<std::size_t>(comm.size()))

@@ -3,6 +3,7 @@
 #include "base/bytes.hpp"
 
 namespace hakobi {
+inline namespace v0 {
 
 bool operator==(const InputField& a, const InputField& b) {
     const auto bytes_of = [](const InputField& field) {
@@ -14,7 +15,10 @@ bool operator==(const InputField& a, const InputField& b) {
            a.is_static == b.is_static && a.on == b.on && bytes_of(a) == bytes_of(b);
 }
 
-namespace format {
+}  // namespace v0
+}  // namespace hakobi
+
+namespace hakobi::format {
 
 std::optional<ValueType> value_type_of(const std::string& name) {
     for (int i = 0; i <= static_cast<int>(last_value_type); ++i) {
@@ -96,5 +100,4 @@ Result<FoundStep> decode_found(std::span<const std::byte> bytes) {
     return step;
 }
 
-}  // namespace format
-}  // namespace hakobi
+}  // namespace hakobi::format

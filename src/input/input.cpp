@@ -38,7 +38,7 @@ using input::Destination;
 
 }  // namespace
 
-struct Input::Impl {
+struct HAKOBI_HIDDEN Input::Impl {
     Comm comm;            // empty: this process alone
     std::string prefix;   // as the system knows it
     std::string backend;  // what stood before it: "posix:", a decorator. Values are read through that

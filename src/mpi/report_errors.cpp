@@ -56,7 +56,7 @@ void mpi::end_with(const Error& error) {
     mpi::abort_all("hakobi: " + place + error.what());
 }
 
-void report_errors() noexcept {
+void v0::report_errors() noexcept {
     if (std::get_terminate() != on_terminate) before = std::set_terminate(on_terminate);
 }
 

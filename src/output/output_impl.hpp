@@ -21,7 +21,7 @@ namespace hakobi {
 ///
 /// What is called collective is so over the Output's communicator, and returns the same on all ranks. It is noexcept: an
 /// exception could only be a failed allocation between messages, and other ranks would wait for ever; the program ends instead.
-struct Output::Impl final : series::Unclosed {
+struct HAKOBI_HIDDEN Output::Impl final : series::Unclosed {
     output::Setup setup;
     output::OwnSeries own_series;
     output::StepDraft draft{setup};

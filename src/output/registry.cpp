@@ -63,11 +63,11 @@ Result<const MethodEntry*> find_method(std::string_view name) {
 
 }  // namespace output
 
-std::span<const std::string_view> output_methods() {
+std::span<const std::string_view> v0::output_methods() {
     return output::names;
 }
 
-std::span<const std::string_view> output_formats() {
+std::span<const std::string_view> v0::output_formats() {
     static const std::vector<std::string_view> names = [] {
         std::vector<std::string_view> result;
         for (const format::Format* format : format::formats()) result.push_back(format->name());

@@ -100,7 +100,7 @@ std::int64_t Block::num_elements() const noexcept {
     return elements;
 }
 
-std::vector<int> dims_of_ranks(std::span<const std::int64_t> global, int num_ranks) {
+std::vector<int> v0::dims_of_ranks(std::span<const std::int64_t> global, int num_ranks) {
     if (global.empty()) throw Error(ErrorCode::invalid_argument, "dims_of_ranks: the array has no dimension");
     if (num_ranks < 1) {
         throw Error(ErrorCode::invalid_argument, "dims_of_ranks: " + std::to_string(num_ranks) + " ranks");
@@ -115,7 +115,7 @@ std::vector<int> dims_of_ranks(std::span<const std::int64_t> global, int num_ran
     return search.best;
 }
 
-Block split(std::span<const std::int64_t> global, int num_ranks, int rank) {
+Block v0::split(std::span<const std::int64_t> global, int num_ranks, int rank) {
     const std::vector<int> dims = dims_of_ranks(global, num_ranks);
     if (rank < 0 || rank >= num_ranks) {
         throw Error(ErrorCode::invalid_argument,
@@ -136,7 +136,7 @@ Block split(std::span<const std::int64_t> global, int num_ranks, int rank) {
     return block;
 }
 
-Block split(std::initializer_list<std::int64_t> global, int num_ranks, int rank) {
+Block v0::split(std::initializer_list<std::int64_t> global, int num_ranks, int rank) {
     return split(std::span<const std::int64_t>(global.begin(), global.size()), num_ranks, rank);
 }
 

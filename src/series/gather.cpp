@@ -211,7 +211,7 @@ Status gather_folder(const std::string& folder, std::int64_t buffer_bytes, bool 
 
 }  // namespace series
 
-GatherResult gather_pieces(std::string_view path) {
+GatherResult v0::gather_pieces(std::string_view path) {
     constexpr std::int64_t buffer_bytes = 64 << 20;
     GatherResult result;
     series::SeriesLock lock;

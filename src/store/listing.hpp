@@ -11,7 +11,7 @@
 namespace hakobi {
 
 /// Behind hakobi::Listing: rows of a catalogue, which stays as long as somebody lists it.
-struct Listing::Impl {
+struct HAKOBI_HIDDEN Listing::Impl {
     std::shared_ptr<const store::Catalogue> catalogue;
     std::vector<store::RowReference> rows;
     std::vector<bool> is_replaced;  ///< empty: none is

@@ -12,7 +12,7 @@
 namespace hakobi {
 
 /// Behind hakobi::Store.
-struct Store::Impl {
+struct HAKOBI_HIDDEN Store::Impl {
     Impl(store::Folder opened, StoreOptions given)
         : options(std::move(given)), folder(std::move(opened)), index(folder), reader(options.num_threads) {}
 

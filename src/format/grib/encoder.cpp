@@ -105,7 +105,7 @@ bool is_in(const Names& names, std::string_view name) {
 
 }  // namespace
 
-struct GribEncoder::Impl {
+struct HAKOBI_HIDDEN GribEncoder::Impl {
     GribGrid grid;
     GribPacking packing;
     std::int64_t num_values = 0;

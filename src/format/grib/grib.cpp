@@ -35,7 +35,7 @@ auto with_message(std::span<const std::byte> message, const Ask& ask) {
 
 }  // namespace
 
-Key grib_key(std::span<const std::byte> message) {
+Key v0::grib_key(std::span<const std::byte> message) {
     Result<format::grib::Keywords> keywords = format::grib::keywords_of(message);
     keywords.status().throw_if_error();
     Key key;
@@ -45,18 +45,18 @@ Key grib_key(std::span<const std::byte> message) {
     return key;
 }
 
-std::vector<std::vector<std::byte>> grib_split(std::span<const std::byte> message) {
+std::vector<std::vector<std::byte>> v0::grib_split(std::span<const std::byte> message) {
     auto fields = format::grib::split_message(message);
     fields.status().throw_if_error();
     if (fields.value().empty()) return {{message.begin(), message.end()}};
     return std::move(fields).value();
 }
 
-std::vector<double> grib_values(std::span<const std::byte> message) {
+std::vector<double> v0::grib_values(std::span<const std::byte> message) {
     return grib_array(message, "values");
 }
 
-std::vector<double> grib_array(std::span<const std::byte> message, const std::string& name) {
+std::vector<double> v0::grib_array(std::span<const std::byte> message, const std::string& name) {
     return with_message(message, [&](Eccodes& eccodes, const Handle& handle) {
         std::size_t count = 0;
         eccodes.status(eccodes.get_size(handle.get(), name.c_str(), &count), name, ErrorCode::not_found)
@@ -71,8 +71,8 @@ std::vector<double> grib_array(std::span<const std::byte> message, const std::st
     });
 }
 
-std::vector<std::string> grib_texts(std::span<const std::byte> message,
-                                    const std::vector<std::string>& names) {
+std::vector<std::string> v0::grib_texts(std::span<const std::byte> message,
+                                        const std::vector<std::string>& names) {
     return with_message(message, [&](Eccodes&, const Handle& handle) {
         std::vector<std::string> texts;
         texts.reserve(names.size());
@@ -81,7 +81,7 @@ std::vector<std::string> grib_texts(std::span<const std::byte> message,
     });
 }
 
-std::int64_t grib_number(std::span<const std::byte> message, const std::string& name) {
+std::int64_t v0::grib_number(std::span<const std::byte> message, const std::string& name) {
     return with_message(message, [&](Eccodes& eccodes, const Handle& handle) {
         long value = 0;
         eccodes.status(eccodes.get_long(handle.get(), name.c_str(), &value), name, ErrorCode::not_found)
@@ -90,13 +90,13 @@ std::int64_t grib_number(std::span<const std::byte> message, const std::string& 
     });
 }
 
-std::int64_t grib_length(std::span<const std::byte> bytes) {
+std::int64_t v0::grib_length(std::span<const std::byte> bytes) {
     Result<std::int64_t> length = format::grib::message_length(bytes);
     length.status().throw_if_error();
     return length.value();
 }
 
-std::vector<std::int64_t> reduced_gaussian_rows(int num_latitudes_to_equator) {
+std::vector<std::int64_t> v0::reduced_gaussian_rows(int num_latitudes_to_equator) {
     Eccodes& eccodes = library();
     const std::lock_guard lock(eccodes.mutex);
     const std::string sample = "reduced_gg_pl_" + std::to_string(num_latitudes_to_equator) + "_grib2";

@@ -26,7 +26,7 @@ program compression_test
 
     call out%create(comm, "run", compression="gzip", stat=stat, errmsg=text)
     if (stat == 0 .or. index(text, "unknown compression 'gzip'") == 0) call fail("create: "//trim(text))
-    call out%create(comm, "run", compression="deflate", significant_bits=8, replace=.true., &
+    call out%create(comm, "run", compression="deflate", significant_bits=8, if_exists="replace", &
                     time_units="days since 2000-01-01", calendar="noleap")
     call out%begin_step(0.0_real64)
     call out%put("rounded", "m", block, eta)

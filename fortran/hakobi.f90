@@ -51,15 +51,6 @@ module hakobi
         integer(int64) :: count(max_dims) = 0
     end type
 
-    !> A dimension's axis, complete and equal on every rank: hakobi_axis("lon", "degrees_east", lon).
-    type :: hakobi_axis
-        character(len=128) :: name = ""
-        character(len=128) :: units = "1"
-        real(real64), allocatable :: values(:)
-        character(len=128) :: standard_name = ""
-        type(hakobi_attribute), allocatable :: attributes(:)
-    end type
-
     !> Writes time steps, one file per step: NetCDF-4, or with format="vtkhdf" an unstructured mesh and fields on it.
     type :: hakobi_output
         private
@@ -210,107 +201,70 @@ contains
     end function
 
     !> Collective over `comm`; everything but stat and errmsg equal on all ranks. `axes`: the fastest dimension first.
-    !> `hints`: "name=value;name=value". The others are the fields of hakobi::OutputOptions, with the same defaults.
+    !> `if_exists`: "fail", "replace" or "resume". `hints`: "name=value;name=value". The others are the fields of
+    !> hakobi::OutputOptions, with the same defaults.
     subroutine output_create(self, comm, prefix, method, axes, title, time_units, sync, asynchronous, writer_stride, &
-                             buffer_bytes, keep_pieces, hints, resume, replace, format, compression, significant_bits, &
+                             buffer_bytes, keep_pieces, hints, if_exists, format, compression, significant_bits, &
                              asynchronous_bytes, attributes, overview, calendar, stat, errmsg)
         class(hakobi_output), intent(inout) :: self
         type(hakobi_comm), intent(in) :: comm
         character(len=*), intent(in) :: prefix
-        character(len=*), intent(in), optional :: method, title, time_units, calendar, hints, format, compression
-        type(hakobi_axis), intent(in), optional :: axes(:)
-        type(hakobi_attribute), intent(in), optional :: attributes(:)
-        logical, intent(in), optional :: sync, asynchronous, keep_pieces, resume, replace, overview
+        character(len=*), intent(in), optional :: method, title, time_units, calendar, hints, if_exists, format, compression
+        type(hakobi_axis), intent(in), optional, target :: axes(:)
+        type(hakobi_attribute), intent(in), optional, target :: attributes(:)
+        logical, intent(in), optional :: sync, asynchronous, keep_pieces, overview
         integer, intent(in), optional :: writer_stride, significant_bits
         integer(int64), intent(in), optional :: buffer_bytes, asynchronous_bytes
         integer, intent(out), optional :: stat
         character(len=*), intent(inout), optional :: errmsg
-        type(c_ptr) :: options
-        integer(c_int) :: code
-        integer :: i
+        type(output_options_c) :: options
+        character(kind=c_char), allocatable, target :: c_method(:), c_format(:), c_title(:), c_time_units(:), c_calendar(:)
+        character(kind=c_char), allocatable, target :: c_compression(:)
+        type(attributes_for_c), target :: c_attributes
+        type(axes_for_c), target :: c_axes
+        type(hints_for_c), target :: c_hints
+        character(len=:), allocatable :: refused
 
-        code = c_options_create(options)
-        ! What a setter refuses is reported by create, on every rank.
-        if (present(method)) call set("method", trim(method))
-        if (present(format)) call set("format", trim(format))
-        if (present(title)) call set("title", trim(title))
-        if (present(time_units)) call set("time_units", trim(time_units))
-        if (present(calendar)) call set("calendar", trim(calendar))
-        if (present(compression)) call set("compression", trim(compression))
-        if (present(significant_bits)) call set("significant_bits", decimal(int(significant_bits, int64)))
-        if (present(sync)) call set("sync", merge("1", "0", sync))
-        if (present(asynchronous)) call set("asynchronous", merge("1", "0", asynchronous))
-        if (present(resume)) call set("resume", merge("1", "0", resume))
-        if (present(replace)) call set("replace", merge("1", "0", replace))
-        if (present(overview)) call set("overview", merge("1", "0", overview))
-        if (present(keep_pieces)) call set("keep_pieces", merge("1", "0", keep_pieces))
-        if (present(writer_stride)) call set("writer_stride", decimal(int(writer_stride, int64)))
-        if (present(buffer_bytes)) call set("buffer_bytes", decimal(buffer_bytes))
-        if (present(asynchronous_bytes)) call set("asynchronous_bytes", decimal(asynchronous_bytes))
-        if (present(hints)) call set_hints(hints)
-        if (present(attributes)) call set_attributes(attributes)
-        if (present(axes)) then
-            do i = size(axes), 1, -1
-                call add_axis(axes(i))
-            end do
+        refused = ""
+        call lend_text(method, c_method, options%method)
+        call lend_text(format, c_format, options%format)
+        call lend_text(title, c_title, options%title)
+        call lend_text(time_units, c_time_units, options%time_units)
+        call lend_text(calendar, c_calendar, options%calendar)
+        call lend_text(compression, c_compression, options%compression)
+        if (present(significant_bits)) options%significant_bits = int(significant_bits, c_int)
+        if (present(writer_stride)) options%writer_stride = int(writer_stride, c_int)
+        if (present(buffer_bytes)) options%buffer_bytes = buffer_bytes
+        if (present(asynchronous_bytes)) options%asynchronous_bytes = asynchronous_bytes
+        options%sync = yes_or_no(sync)
+        options%asynchronous = yes_or_no(asynchronous)
+        options%overview = yes_or_no(overview)
+        options%keep_pieces = yes_or_no(keep_pieces)
+        if (present(if_exists)) then
+            options%if_exists = findloc([character(len=7) :: "replace", "resume"], if_exists, dim=1)
+            if (options%if_exists == hakobi_if_exists_fail .and. if_exists /= "fail") &
+                refused = "if_exists is '"//trim(if_exists)//"', not fail, replace or resume"
         end if
-        code = c_output_create(comm%handle, c_text(trim(prefix)), options, self%handle)
-        call c_options_free(options)
-        call report(code, stat, errmsg)
-    contains
-        subroutine set(name, value)
-            character(len=*), intent(in) :: name, value
-            code = c_options_set(options, c_text(name), c_text(value))
-        end subroutine
-
-        subroutine set_hints(list)
-            character(len=*), intent(in) :: list
-            integer :: first, last, equals
-            first = 1
-            do while (first <= len_trim(list))
-                last = index(list(first:)//";", ";") + first - 2
-                equals = index(list(first:last), "=")
-                if (equals < 2) then
-                    code = c_options_refuse(options, c_text("hints: not name=value: "//list(first:last)))
-                else
-                    code = c_options_set_hint(options, c_text(trim(adjustl(list(first:first + equals - 2)))), &
-                                              c_text(trim(adjustl(list(first + equals:last)))))
-                end if
-                first = last + 2
-            end do
-        end subroutine
-
-        subroutine add_axis(axis)
-            type(hakobi_axis), intent(in) :: axis
-            real(real64) :: none(1)
-            if (allocated(axis%values)) then
-                code = c_options_add_axis(options, c_text(trim(axis%name)), c_text(trim(axis%units)), &
-                                          c_text(trim(axis%standard_name)), axis%values, size(axis%values, kind=int64))
-            else
-                code = c_options_add_axis(options, c_text(trim(axis%name)), c_text(trim(axis%units)), &
-                                          c_text(trim(axis%standard_name)), none, 0_int64)
-            end if
-            if (allocated(axis%attributes)) call set_attributes(axis%attributes, trim(axis%name))
-        end subroutine
-
-        !> Global attributes, or those of an axis.
-        subroutine set_attributes(list, axis)
-            type(hakobi_attribute), intent(in), target :: list(:)
-            character(len=*), intent(in), optional :: axis
-            type(attributes_for_c), target :: made
-            character(kind=c_char), allocatable, target :: name(:)
-            type(c_ptr) :: of
-            integer :: k
-            of = c_null_ptr
-            if (present(axis)) then
-                name = c_text(axis)
-                of = c_loc(name)
-            end if
-            call put_attributes(list, made)
-            do k = 1, size(list)
-                code = c_options_set_attribute(options, of, made%entries(k))
-            end do
-        end subroutine
+        if (present(hints)) then
+            call put_hints(hints, c_hints, refused)
+            options%num_hints = size(c_hints%entries, kind=c_int64_t)
+            if (size(c_hints%entries) > 0) options%hints = c_loc(c_hints%entries)
+        end if
+        if (present(attributes)) then
+            call put_attributes(attributes, c_attributes)
+            options%num_attributes = size(attributes, kind=c_int64_t)
+            if (size(attributes) > 0) options%attributes = c_loc(c_attributes%entries)
+        end if
+        if (present(axes)) then
+            call put_axes(axes, c_axes)
+            options%num_axes = size(axes, kind=c_int64_t)
+            if (size(axes) > 0) options%axes = c_loc(c_axes%entries)
+        end if
+        if (len(refused) > 0) then
+            call report(c_comm_refuse(comm%handle, c_text(refused)), stat, errmsg)
+        else
+            call report(c_output_create(comm%handle, c_text(trim(prefix)), options, self%handle), stat, errmsg)
+        end if
     end subroutine
 
     subroutine output_begin_step(self, time, stat, errmsg)
@@ -368,7 +322,7 @@ contains
                 call refuse("a field on points or cells has an array, and hakobi_block() for a block")
                 return
             end if
-            field%num_components = int(product(extents(:rank(values) - 1)), c_int)
+            field%num_components = product(extents(:rank(values) - 1))
             n = rank(values)
             if (n > 2 .and. form == is_strided) form = is_backwards  ! components have one stride
         else if (rank(values) /= 1 .and. .not. same_extents(extents(:rank(values)), block%count(:n))) then
@@ -419,7 +373,7 @@ contains
             if (size(attributes) > 0) field%attributes = c_loc(c_attributes%entries)
             field%num_attributes = size(attributes, kind=c_int64_t)
         end if
-        if (present(is_static)) field%is_static = merge(1_c_int64_t, 0_c_int64_t, is_static)
+        field%is_static = yes_or_no(is_static)
         n = block%num_dims
         field%block%num_dims = int(n, c_int)
         field%block%global(:n) = block%global(n:1:-1)

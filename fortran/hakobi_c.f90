@@ -5,8 +5,6 @@ module hakobi_c
     use hakobi_c_interface, hakobi_output_times => output_times_c
     implicit none
 
-    integer(c_int), parameter :: type_double = 0, type_float = 1, type_int32 = 2, type_int64 = 3
-
     !> An attribute, of which one is allocated: hakobi_attribute("comment", text="..."), or values=[...] of reals, or
     !> integers=[...].
     type :: hakobi_attribute
@@ -19,6 +17,28 @@ module hakobi_c
     !> Attributes as C takes them; the texts stay where they are as long as this is there.
     type :: attributes_for_c
         type(attribute_c), allocatable :: entries(:)
+        character(kind=c_char), allocatable :: texts(:)
+    end type
+
+    !> A dimension's axis, complete and equal on every rank: hakobi_axis("lon", "degrees_east", lon).
+    type :: hakobi_axis
+        character(len=128) :: name = ""
+        character(len=128) :: units = "1"
+        real(real64), allocatable :: values(:)
+        character(len=128) :: standard_name = ""
+        type(hakobi_attribute), allocatable :: attributes(:)
+    end type
+
+    !> Axes as C takes them, the slowest dimension first.
+    type :: axes_for_c
+        type(axis_c), allocatable :: entries(:)
+        character(kind=c_char), allocatable :: texts(:, :)
+        type(attributes_for_c), allocatable :: attributes(:)
+    end type
+
+    !> Hints as C takes them.
+    type :: hints_for_c
+        type(hint_c), allocatable :: entries(:)
         character(kind=c_char), allocatable :: texts(:)
     end type
 
@@ -100,6 +120,91 @@ contains
             at = at + len(text) + 1
         end subroutine
     end subroutine
+
+    !> The axes, the slowest dimension first; `axes` and `made` stay while C looks at it.
+    subroutine put_axes(axes, made)
+        type(hakobi_axis), intent(in), target :: axes(:)
+        type(axes_for_c), intent(inout), target :: made
+        integer :: i, k
+        allocate (made%entries(size(axes)), made%attributes(size(axes)), made%texts(129, 3*size(axes)))
+        do i = 1, size(axes)
+            k = size(axes) + 1 - i
+            associate (from => axes(k), to => made%entries(i))
+                call keep(from%name, 3*i - 2, to%name)
+                call keep(from%units, 3*i - 1, to%units)
+                call keep(from%standard_name, 3*i, to%standard_name)
+                if (allocated(from%values)) then
+                    to%num_values = size(from%values, kind=c_int64_t)
+                    if (size(from%values) > 0) to%values = c_loc(from%values)
+                end if
+                if (allocated(from%attributes)) then
+                    call put_attributes(from%attributes, made%attributes(i))
+                    to%num_attributes = size(from%attributes, kind=c_int64_t)
+                    if (size(from%attributes) > 0) to%attributes = c_loc(made%attributes(i)%entries)
+                end if
+            end associate
+        end do
+    contains
+        subroutine keep(text, at, pointer)
+            character(len=128), intent(in) :: text
+            integer, intent(in) :: at
+            type(c_ptr), intent(out) :: pointer
+            made%texts(:len_trim(text) + 1, at) = c_text(trim(text))
+            pointer = c_loc(made%texts(1, at))
+        end subroutine
+    end subroutine
+
+    !> "name=value;name=value" taken apart; `made` stays while C looks at it. `refused`: why it cannot be.
+    subroutine put_hints(list, made, refused)
+        character(len=*), intent(in) :: list
+        type(hints_for_c), intent(inout), target :: made
+        character(len=:), allocatable, intent(inout) :: refused
+        integer :: first, last, equals, at, n
+        ! Each hint's texts need no more than it has characters, and two ends.
+        allocate (made%texts(2*len(list) + 2))
+        allocate (made%entries(count([(list(first:first) == ";", first=1, len(list))]) + 1))
+        n = 0
+        at = 1
+        first = 1
+        do while (first <= len_trim(list))
+            last = index(list(first:)//";", ";") + first - 2
+            equals = index(list(first:last), "=")
+            if (equals < 2) then
+                refused = "hints: not name=value: "//list(first:last)
+                exit
+            end if
+            n = n + 1
+            call keep(trim(adjustl(list(first:first + equals - 2))), made%entries(n)%name)
+            call keep(trim(adjustl(list(first + equals:last))), made%entries(n)%value)
+            first = last + 2
+        end do
+        made%entries = made%entries(:n)
+    contains
+        subroutine keep(text, pointer)
+            character(len=*), intent(in) :: text
+            type(c_ptr), intent(out) :: pointer
+            made%texts(at:at + len(text)) = c_text(text)
+            pointer = c_loc(made%texts(at))
+            at = at + len(text) + 1
+        end subroutine
+    end subroutine
+
+    !> A text that may be left out, for C: `chars` holds it. NULL where it is.
+    subroutine lend_text(text, chars, pointer)
+        character(len=*), intent(in), optional :: text
+        character(kind=c_char), allocatable, target, intent(inout) :: chars(:)
+        type(c_ptr), intent(inout) :: pointer
+        if (.not. present(text)) return
+        chars = c_text(trim(text))
+        pointer = c_loc(chars)
+    end subroutine
+
+    !> An option that may be left out, for C.
+    pure integer(c_int) function yes_or_no(is_wanted)
+        logical, intent(in), optional :: is_wanted
+        yes_or_no = 0
+        if (present(is_wanted)) yes_or_no = merge(hakobi_yes, hakobi_no, is_wanted)
+    end function
 
     ! A copy of a C text; "" for NULL.
     function text_of(pointer) result(text)

@@ -1,9 +1,12 @@
-!> The C interface as Fortran sees it. Made by tools/bindings from include/hakobi.h and include/hakobi_store.h: do not edit.
+!> The C interface as Fortran sees it. Made by tools/bindings from the headers of C: do not edit.
 module hakobi_c_interface
     use, intrinsic :: iso_c_binding
     implicit none
 
     integer, parameter :: max_dims = 8, max_halo_dims = 5
+    integer(c_int), parameter :: hakobi_yes = 1, hakobi_no = -1, hakobi_int32 = 260, hakobi_int64 = 264, hakobi_float32 = 772, &
+        hakobi_float64 = 776, hakobi_complex64 = 1032, hakobi_complex128 = 1040, hakobi_if_exists_fail = 0, hakobi_sum = 0, &
+        hakobi_product = 1, hakobi_minimum = 2, hakobi_maximum = 3
 
     type, bind(c) :: block_c
         integer(c_int) :: num_dims = 0
@@ -11,84 +14,127 @@ module hakobi_c_interface
     end type
 
     type, bind(c) :: attribute_c
+        integer(c_size_t) :: struct_size = 48
         type(c_ptr) :: name = c_null_ptr, text = c_null_ptr, doubles = c_null_ptr, integers = c_null_ptr
         integer(c_int64_t) :: num_values = 0
-        type(c_ptr) :: reserved(4) = c_null_ptr
+    end type
+
+    type, bind(c) :: axis_c
+        integer(c_size_t) :: struct_size = 64
+        type(c_ptr) :: name = c_null_ptr, units = c_null_ptr, standard_name = c_null_ptr, values = c_null_ptr
+        integer(c_int64_t) :: num_values = 0
+        type(c_ptr) :: attributes = c_null_ptr
+        integer(c_int64_t) :: num_attributes = 0
+    end type
+
+    type, bind(c) :: hint_c
+        type(c_ptr) :: name = c_null_ptr, value = c_null_ptr
+    end type
+
+    type, bind(c) :: output_options_c
+        integer(c_size_t) :: struct_size = 152
+        integer(c_int) :: if_exists = 0
+        type(c_ptr) :: method = c_null_ptr, format = c_null_ptr, title = c_null_ptr, axes = c_null_ptr
+        integer(c_int64_t) :: num_axes = 0
+        type(c_ptr) :: attributes = c_null_ptr
+        integer(c_int64_t) :: num_attributes = 0
+        type(c_ptr) :: time_units = c_null_ptr, calendar = c_null_ptr, compression = c_null_ptr
+        integer(c_int64_t) :: asynchronous_bytes = 0, buffer_bytes = 0
+        type(c_ptr) :: hints = c_null_ptr
+        integer(c_int64_t) :: num_hints = 0
+        integer(c_int) :: significant_bits = 0, writer_stride = 0, asynchronous = 0, sync = 0, overview = 0, keep_pieces = 0
     end type
 
     type, bind(c) :: field_c
+        integer(c_size_t) :: struct_size = 344
         type(c_ptr) :: name = c_null_ptr, units = c_null_ptr, long_name = c_null_ptr, standard_name = c_null_ptr
+        type(c_ptr) :: dims = c_null_ptr, coordinates = c_null_ptr, compression = c_null_ptr
         type(block_c) :: block
-        integer(c_int) :: type = 0
+        integer(c_int) :: type = 0, significant_bits = 0
         type(c_ptr) :: data = c_null_ptr
         integer(c_int64_t) :: num_values = 0
-        type(c_ptr) :: dims = c_null_ptr, ghosts = c_null_ptr, strides = c_null_ptr, compression = c_null_ptr
-        integer(c_int) :: significant_bits = 0
-        type(c_ptr) :: attributes = c_null_ptr
+        type(c_ptr) :: ghosts = c_null_ptr, strides = c_null_ptr, attributes = c_null_ptr
         integer(c_int64_t) :: num_attributes = 0
-        type(c_ptr) :: fill_value = c_null_ptr, coordinates = c_null_ptr
-        integer(c_int64_t) :: is_static = 0
-        integer(c_int) :: on = 0, num_components = 0
-        type(c_ptr) :: reserved(3) = c_null_ptr
+        type(c_ptr) :: fill_value = c_null_ptr
+        integer(c_int) :: is_static = 0, on = 0
+        integer(c_int64_t) :: num_components = 0
     end type
 
     type, bind(c) :: output_times_c
-        real(c_double) :: layout_s = 0, values_s = 0, finish_s = 0, gather_s = 0
+        integer(c_size_t) :: struct_size = 80
+        real(c_double) :: layout_s = 0, encode_s = 0, values_s = 0, finish_s = 0, gather_s = 0, hidden_s = 0, run_s = 0
+        real(c_double) :: cpu_s = 0
         integer(c_int64_t) :: bytes = 0
-        real(c_double) :: encode_s = 0, hidden_s = 0, run_s = 0, cpu_s = 0, reserved(4) = 0
     end type
 
     type, bind(c) :: input_field_c
-        type(c_ptr) :: name = c_null_ptr, type_name = c_null_ptr
-        integer(c_int) :: type = 0, num_dims = 0
+        integer(c_size_t) :: struct_size = 112
+        type(c_ptr) :: name = c_null_ptr, type_name = c_null_ptr, dims = c_null_ptr
+        integer(c_int) :: type = 0, num_dims = 0, is_static = 0
         integer(c_int64_t) :: shape(8) = 0
-        type(c_ptr) :: dims = c_null_ptr
-        integer(c_int64_t) :: is_static = 0
-        type(c_ptr) :: reserved(4) = c_null_ptr
     end type
 
     type, bind(c) :: input_mesh_c
+        integer(c_size_t) :: struct_size = 40
         integer(c_int64_t) :: num_points = 0, num_cells = 0, num_pieces = 0
         integer(c_int) :: points_type = 0, has_ghosts = 0
-        type(c_ptr) :: reserved(4) = c_null_ptr
     end type
 
     type, bind(c) :: mesh_part_c
+        integer(c_size_t) :: struct_size = 112
+        type(c_ptr) :: memory = c_null_ptr
         integer(c_int64_t) :: first_point = 0, first_cell = 0, first_piece = 0, num_pieces = 0, num_points = 0
         type(c_ptr) :: points = c_null_ptr
         integer(c_int64_t) :: num_cells = 0
         type(c_ptr) :: types = c_null_ptr, offsets = c_null_ptr
         integer(c_int64_t) :: num_connectivity = 0
-        type(c_ptr) :: connectivity = c_null_ptr, ghosts = c_null_ptr, memory = c_null_ptr, reserved(4) = c_null_ptr
+        type(c_ptr) :: connectivity = c_null_ptr, ghosts = c_null_ptr
     end type
 
     type, bind(c) :: collectives_options_c
+        integer(c_size_t) :: struct_size = 56
         type(c_ptr) :: topology = c_null_ptr, method = c_null_ptr
         integer(c_int) :: is_reproducible = 0
         real(c_double) :: latency_s = 0, overhead_s = 0, bandwidth_bytes_s = 0
-        type(c_ptr) :: reserved(4) = c_null_ptr
     end type
 
     type, bind(c) :: halo_grid_c
+        integer(c_size_t) :: struct_size = 176
         integer(c_int) :: num_dims = 0
         integer(c_int64_t) :: extents(5) = 0, ghosts_low(5) = 0, ghosts_high(5) = 0
         integer(c_int) :: ranks(5) = 1, is_periodic(5) = 0
     end type
 
     type, bind(c) :: halo_field_c
+        integer(c_size_t) :: struct_size = 80
         type(c_ptr) :: data = c_null_ptr
         integer(c_int64_t) :: element_bytes = 0, strides_bytes(5) = 0, num_components = 1, component_stride_bytes = 0
     end type
 
     type, bind(c) :: halo_options_c
-        integer(c_int) :: faces_only = 0
+        integer(c_size_t) :: struct_size = 32
+        integer(c_int) :: corners = 0
         type(c_ptr) :: path = c_null_ptr
         real(c_double) :: timeout_s = 0
-        type(c_ptr) :: refused = c_null_ptr, reserved(3) = c_null_ptr
+    end type
+
+    type, bind(c) :: buffer_arrays_options_c
+        integer(c_size_t) :: struct_size = 24
+        type(c_ptr) :: path = c_null_ptr
+        integer(c_int64_t) :: pack_bytes = 0
     end type
 
     type, bind(c) :: traffic_c
+        integer(c_size_t) :: struct_size = 32
         integer(c_int64_t) :: between_nodes_before = 0, between_nodes_after = 0, total = 0
+    end type
+
+    type, bind(c) :: store_options_c
+        integer(c_size_t) :: struct_size = 72
+        type(c_ptr) :: schema = c_null_ptr, writer = c_null_ptr
+        integer(c_int) :: num_buffers = 0
+        integer(c_int64_t) :: buffer_bytes = 0, pad_bytes = 0
+        integer(c_int) :: num_threads = 0, asynchronous = 0, sync = 0, sync_directory = 0, huge_pages = 0, direct = 0
     end type
 
     interface
@@ -149,47 +195,11 @@ module hakobi_c_interface
             integer(c_int), value :: num_ranks
             integer(c_int), intent(inout) :: dims(*)
         end function
-        integer(c_int) function c_options_create(options) bind(c, name="hakobi_options_create")
-            import
-            type(c_ptr), intent(out) :: options
-        end function
-        integer(c_int) function c_options_set(options, name, value) bind(c, name="hakobi_options_set")
-            import
-            type(c_ptr), value :: options
-            character(kind=c_char), intent(in) :: name(*), value(*)
-        end function
-        integer(c_int) function c_options_set_hint(options, name, value) bind(c, name="hakobi_options_set_hint")
-            import
-            type(c_ptr), value :: options
-            character(kind=c_char), intent(in) :: name(*), value(*)
-        end function
-        integer(c_int) function c_options_add_axis(options, name, units, standard_name, values, num_values) bind(c, &
-            name="hakobi_options_add_axis")
-            import
-            type(c_ptr), value :: options
-            character(kind=c_char), intent(in) :: name(*), units(*), standard_name(*)
-            real(c_double), intent(in) :: values(*)
-            integer(c_int64_t), value :: num_values
-        end function
-        integer(c_int) function c_options_refuse(options, text) bind(c, name="hakobi_options_refuse")
-            import
-            type(c_ptr), value :: options
-            character(kind=c_char), intent(in) :: text(*)
-        end function
-        subroutine c_options_free(options) bind(c, name="hakobi_options_free")
-            import
-            type(c_ptr), value :: options
-        end subroutine
-        integer(c_int) function c_options_set_attribute(options, axis, attribute) bind(c, name="hakobi_options_set_attribute")
-            import
-            type(c_ptr), value :: options, axis
-            type(attribute_c), intent(in) :: attribute
-        end function
         integer(c_int) function c_output_create(comm, prefix, options, out) bind(c, name="hakobi_output_create")
             import
             type(c_ptr), value :: comm
             character(kind=c_char), intent(in) :: prefix(*)
-            type(c_ptr), value :: options
+            type(output_options_c), intent(in) :: options
             type(c_ptr), intent(out) :: out
         end function
         integer(c_int) function c_output_begin_step(out, time) bind(c, name="hakobi_output_begin_step")
@@ -201,11 +211,6 @@ module hakobi_c_interface
             import
             type(c_ptr), value :: out
             type(field_c), intent(in) :: field
-        end function
-        integer(c_int) function c_output_refuse(out, text) bind(c, name="hakobi_output_refuse")
-            import
-            type(c_ptr), value :: out
-            character(kind=c_char), intent(in) :: text(*)
         end function
         integer(c_int) function c_output_end_step(out) bind(c, name="hakobi_output_end_step")
             import
@@ -428,11 +433,10 @@ module hakobi_c_interface
             import
             type(c_ptr), value :: halo
         end subroutine
-        integer(c_int) function c_buffer_arrays_get(comm, path, pack_bytes, arrays) bind(c, name="hakobi_buffer_arrays_get")
+        integer(c_int) function c_buffer_arrays_get(comm, options, arrays) bind(c, name="hakobi_buffer_arrays_get")
             import
             type(c_ptr), value :: comm
-            character(kind=c_char), intent(in) :: path(*)
-            integer(c_int64_t), value :: pack_bytes
+            type(buffer_arrays_options_c), intent(in) :: options
             type(c_ptr), intent(out) :: arrays
         end function
         type(c_ptr) function c_buffer_arrays_path_to(arrays, rank) bind(c, name="hakobi_buffer_arrays_path_to")
@@ -534,7 +538,8 @@ module hakobi_c_interface
         end function
         integer(c_int) function c_store_open(path, options, store) bind(c, name="hakobi_store_open")
             import
-            character(kind=c_char), intent(in) :: path(*), options(*)
+            character(kind=c_char), intent(in) :: path(*)
+            type(store_options_c), intent(in) :: options
             type(c_ptr), intent(out) :: store
         end function
         integer(c_int) function c_store_archive(store, key, bytes, num_bytes, form) bind(c, name="hakobi_store_archive")
@@ -557,11 +562,11 @@ module hakobi_c_interface
             import
             type(c_ptr), value :: store
         end subroutine
-        integer(c_int) function c_store_list(store, request, flags, listing) bind(c, name="hakobi_store_list")
+        integer(c_int) function c_store_list(store, request, selection, listing) bind(c, name="hakobi_store_list")
             import
             type(c_ptr), value :: store
             character(kind=c_char), intent(in) :: request(*)
-            integer(c_int), value :: flags
+            type(c_ptr), value :: selection
             type(c_ptr), intent(out) :: listing
         end function
         subroutine c_listing_free(listing) bind(c, name="hakobi_listing_free")
@@ -578,6 +583,16 @@ module hakobi_c_interface
             character(kind=c_char), intent(in) :: key(*)
             type(c_ptr), value :: bytes
             integer(c_int64_t), value :: num_bytes
+        end function
+        integer(c_int) function c_comm_refuse(comm, text) bind(c, name="hakobi_comm_refuse")
+            import
+            type(c_ptr), value :: comm
+            character(kind=c_char), intent(in) :: text(*)
+        end function
+        integer(c_int) function c_output_refuse(out, text) bind(c, name="hakobi_output_refuse")
+            import
+            type(c_ptr), value :: out
+            character(kind=c_char), intent(in) :: text(*)
         end function
     end interface
 end module

@@ -14,15 +14,14 @@ module hakobi_collectives
     use, intrinsic :: iso_c_binding
     use, intrinsic :: iso_fortran_env, only: int64
     use hakobi_c_interface
-    use hakobi_c, only: report, text_of
+    use hakobi_c, only: lend_text, report, text_of, yes_or_no
     use hakobi, only: hakobi_comm
     implicit none
     private
     public :: hakobi_collective_group, hakobi_collective_plan
 
-    integer(c_int), parameter, public :: hakobi_float64 = 0, hakobi_float32 = 1, hakobi_int32 = 2, hakobi_int64 = 3
-    integer(c_int), parameter, public :: hakobi_complex128 = 4, hakobi_complex64 = 5
-    integer(c_int), parameter, public :: hakobi_sum = 0, hakobi_product = 1, hakobi_minimum = 2, hakobi_maximum = 3
+    public :: hakobi_float64, hakobi_float32, hakobi_int32, hakobi_int64, hakobi_complex128, hakobi_complex64
+    public :: hakobi_sum, hakobi_product, hakobi_minimum, hakobi_maximum
 
     !> A planned operation. A copy names the same plan; `free` does not communicate.
     type :: hakobi_collective_plan
@@ -60,14 +59,10 @@ contains
         integer, intent(out), optional :: stat
         character(len=*), intent(inout), optional :: errmsg
         type(collectives_options_c) :: options
-        character(kind=c_char, len=:), allocatable, target :: topology_text, method_text
-        topology_text = "nodes"//c_null_char
-        if (present(topology)) topology_text = trim(topology)//c_null_char
-        method_text = "auto"//c_null_char
-        if (present(method)) method_text = trim(method)//c_null_char
-        options%topology = c_loc(topology_text)
-        options%method = c_loc(method_text)
-        if (present(reproducible)) options%is_reproducible = merge(1_c_int, 0_c_int, reproducible)
+        character(kind=c_char), allocatable, target :: c_topology(:), c_method(:)
+        call lend_text(topology, c_topology, options%topology)
+        call lend_text(method, c_method, options%method)
+        options%is_reproducible = yes_or_no(reproducible)
         call report(c_collectives_create(comm%c_handle(), options, self%handle), stat, errmsg)
     end subroutine
 

@@ -19,7 +19,7 @@
 module hakobi_exchange
     use, intrinsic :: iso_c_binding
     use, intrinsic :: iso_fortran_env, only: int32, int64, real32, real64
-    use hakobi_c, only: c_text, decimal, report, text_of
+    use hakobi_c, only: c_text, decimal, lend_text, report, text_of, yes_or_no
     use hakobi_c_interface, hakobi_traffic => traffic_c
     use hakobi, only: hakobi_comm
     implicit none
@@ -290,7 +290,7 @@ contains
         character(len=*), intent(inout), optional :: errmsg
         type(halo_grid_c) :: c_grid
         type(halo_options_c) :: options
-        character(kind=c_char, len=:), allocatable, target :: path_text, refused_text
+        character(kind=c_char), allocatable, target :: c_path(:)
         integer(c_int) :: code
         integer :: n
         n = grid%num_dims
@@ -303,17 +303,15 @@ contains
             c_grid%is_periodic(:n) = merge(1_c_int, 0_c_int, grid%is_periodic(n:1:-1))
         end if
         if (.not. allocated(self%fields)) allocate (self%fields(0))
-        path_text = "auto"//c_null_char
-        if (present(path)) path_text = trim(path)//c_null_char
-        options%path = c_loc(path_text)
-        if (allocated(self%refused)) then
-            refused_text = self%refused//c_null_char
-            options%refused = c_loc(refused_text)
-        end if
-        if (present(corners)) options%faces_only = merge(0_c_int, 1_c_int, corners)
+        call lend_text(path, c_path, options%path)
+        options%corners = yes_or_no(corners)
         if (present(timeout_s)) options%timeout_s = timeout_s
-        code = c_halo_plan(comm%c_handle(), c_grid, int(size(self%fields), c_int), self%fields, options, self%handle)
-        if (allocated(self%refused)) deallocate (self%refused)
+        if (allocated(self%refused)) then
+            code = c_comm_refuse(comm%c_handle(), c_text("Halo::plan: "//self%refused))
+            deallocate (self%refused)
+        else
+            code = c_halo_plan(comm%c_handle(), c_grid, int(size(self%fields), c_int), self%fields, options, self%handle)
+        end if
         deallocate (self%fields)
         call report(code, stat, errmsg)
     end subroutine
@@ -354,13 +352,11 @@ contains
         integer(int64), intent(in), optional :: pack_bytes
         integer, intent(out), optional :: stat
         character(len=*), intent(inout), optional :: errmsg
-        character(len=:), allocatable :: name
-        integer(int64) :: bytes
-        name = "auto"
-        if (present(path)) name = trim(path)
-        bytes = 0
-        if (present(pack_bytes)) bytes = pack_bytes
-        call report(c_buffer_arrays_get(comm%c_handle(), c_text(name), bytes, self%handle), stat, errmsg)
+        type(buffer_arrays_options_c) :: options
+        character(kind=c_char), allocatable, target :: c_path(:)
+        call lend_text(path, c_path, options%path)
+        if (present(pack_bytes)) options%pack_bytes = pack_bytes
+        call report(c_buffer_arrays_get(comm%c_handle(), options, self%handle), stat, errmsg)
     end subroutine
 
     !> An empty list. Local.

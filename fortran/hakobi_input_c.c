@@ -1,6 +1,6 @@
 /* What Fortran cannot say of an array of any type and rank: its descriptor as a hakobi_field_read. */
 #include <ISO_Fortran_binding.h>
-#include <hakobi.h>
+#include <hakobi/bindings.h>
 #include <stdio.h>
 
 /* Takes the values' type, extents and strides from their descriptor, whose first dimension is the fastest; `block` has the
@@ -9,13 +9,13 @@ HAKOBI_API int hakobi_fortran_input_read(hakobi_input* in, const char* name, int
                                          const hakobi_block* block, CFI_cdesc_t* values);
 
 static int type_of(CFI_type_t type) {
-    if (type == CFI_type_double) return HAKOBI_DOUBLE;
-    if (type == CFI_type_float) return HAKOBI_FLOAT;
+    if (type == CFI_type_double) return HAKOBI_FLOAT64;
+    if (type == CFI_type_float) return HAKOBI_FLOAT32;
     if (type == CFI_type_int32_t) return HAKOBI_INT32;
     if (type == CFI_type_int64_t) return HAKOBI_INT64;
     if (type == CFI_type_int8_t) return HAKOBI_INT8;
     if (type == CFI_type_int16_t) return HAKOBI_INT16;
-    return -1;
+    return 0;
 }
 
 static int refuse(hakobi_input* in, const char* name, const char* reason) {
@@ -26,8 +26,12 @@ static int refuse(hakobi_input* in, const char* name, const char* reason) {
 
 int hakobi_fortran_input_read(hakobi_input* in, const char* name, int64_t step, const hakobi_block* block,
                               CFI_cdesc_t* values) {
-    hakobi_field_read read = {.name = name, .step = step, .block = *block, .type = type_of(values->type)};
-    hakobi_input_field field;
+    hakobi_field_read read = {.struct_size = sizeof(read),
+                              .name = name,
+                              .step = step,
+                              .block = *block,
+                              .type = type_of(values->type)};
+    hakobi_input_field field = HAKOBI_INIT(hakobi_input_field);
     const int64_t* extents = block->count;
     int num_dims = block->num_dims, d;
     int64_t num_wanted = 1, num_given = 1, dense = 1;

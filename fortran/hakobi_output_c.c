@@ -1,7 +1,7 @@
 /* What Fortran cannot say of an array of any type and rank: its descriptor as the memory of a hakobi_field, or as a part of a
  * hakobi_mesh. */
 #include <ISO_Fortran_binding.h>
-#include <hakobi.h>
+#include <hakobi/bindings.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -18,13 +18,13 @@ HAKOBI_API int hakobi_fortran_put_mesh(hakobi_output* out, const CFI_cdesc_t* po
 HAKOBI_API int hakobi_fortran_put_points(hakobi_output* out, const CFI_cdesc_t* points);
 
 static int type_of(CFI_type_t type) {
-    if (type == CFI_type_double) return HAKOBI_DOUBLE;
-    if (type == CFI_type_float) return HAKOBI_FLOAT;
+    if (type == CFI_type_double) return HAKOBI_FLOAT64;
+    if (type == CFI_type_float) return HAKOBI_FLOAT32;
     if (type == CFI_type_int32_t) return HAKOBI_INT32;
     if (type == CFI_type_int64_t) return HAKOBI_INT64;
     if (type == CFI_type_int8_t) return HAKOBI_INT8;
     if (type == CFI_type_int16_t) return HAKOBI_INT16;
-    return -1;
+    return 0;
 }
 
 int hakobi_fortran_describe(const CFI_cdesc_t* values, hakobi_field* field, int64_t* strides,
@@ -35,7 +35,7 @@ int hakobi_fortran_describe(const CFI_cdesc_t* values, hakobi_field* field, int6
     int is_strided = 0, is_backwards = 0, d;
 
     field->type = type_of(values->type);
-    if (field->type < 0) return 3;
+    if (field->type == 0) return 3;
     for (d = 0; d < rank; ++d) {
         const CFI_dim_t* dim = &values->dim[d];
         extents[d] = dim->extent;
@@ -79,7 +79,7 @@ static int refuse(hakobi_output* out, const char* what, const char* why) {
 }
 
 static const char* why_no_points(const CFI_cdesc_t* points) {
-    const char* why = why_not(points, num_contiguous(points), HAKOBI_DOUBLE, HAKOBI_FLOAT);
+    const char* why = why_not(points, num_contiguous(points), HAKOBI_FLOAT64, HAKOBI_FLOAT32);
     if (why != NULL) return why;
     return points->rank == 2 && points->dim[0].extent == 3 ? NULL : "have not the shape (3, points)";
 }
@@ -95,7 +95,7 @@ int hakobi_fortran_put_mesh(hakobi_output* out, const CFI_cdesc_t* points, const
     const int64_t num_ids = num_contiguous(connectivity), num_offsets = num_contiguous(offsets),
                   num_cells = num_contiguous(types);
     const char* why = why_no_points(points);
-    hakobi_mesh mesh = {0};
+    hakobi_mesh mesh = HAKOBI_INIT(hakobi_mesh);
 
     if (why != NULL) return refuse(out, "points", why);
     why = why_not(connectivity, num_ids, HAKOBI_INT64, HAKOBI_INT32);

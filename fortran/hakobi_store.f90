@@ -1,7 +1,7 @@
 !> The field store in Fortran: the calls of hakobi/store.hpp over the C interface (hakobi_store.h). No MPI in it.
 !>
 !>     type(hakobi_store) :: store
-!>     call store%open("forecast", "schema=weather")
+!>     call store%open("forecast", schema="weather")
 !>     call store%archive("class=od,...,step=24,param=t", t)      ! t(:) or t(:,:): its form is kept as C order has it
 !>     call store%flush()
 !>     n = store%count("param=t,step=0/to/24/by/6")
@@ -13,7 +13,7 @@ module hakobi_store_module
     use, intrinsic :: iso_c_binding
     use, intrinsic :: iso_fortran_env, only: int64, real32, real64
     use hakobi_c_interface
-    use hakobi_c, only: report
+    use hakobi_c, only: lend_text, report, yes_or_no
     implicit none
     private
     public :: hakobi_store
@@ -35,17 +35,31 @@ module hakobi_store_module
 
 contains
 
-    !> Opens the store at `path`; options as in hakobi_store.h, "schema=weather,writer=rank7".
-    subroutine store_open(self, path, options, stat, errmsg)
+    !> Opens the store at `path`, or makes one. The others are the fields of hakobi::StoreOptions, with the same defaults.
+    subroutine store_open(self, path, schema, writer, asynchronous, num_buffers, buffer_bytes, num_threads, pad_bytes, sync, &
+                          sync_directory, huge_pages, direct, stat, errmsg)
         class(hakobi_store), intent(inout) :: self
         character(len=*), intent(in) :: path
-        character(len=*), intent(in), optional :: options
+        character(len=*), intent(in), optional :: schema, writer
+        logical, intent(in), optional :: asynchronous, sync, sync_directory, huge_pages, direct
+        integer, intent(in), optional :: num_buffers, num_threads
+        integer(int64), intent(in), optional :: buffer_bytes, pad_bytes
         integer, intent(out), optional :: stat
         character(len=*), intent(inout), optional :: errmsg
-        character(len=:), allocatable :: given
-        given = ""
-        if (present(options)) given = trim(options)
-        call report(c_store_open(trim(path)//c_null_char, given//c_null_char, self%handle), stat, errmsg)
+        type(store_options_c) :: options
+        character(kind=c_char), allocatable, target :: c_schema(:), c_writer(:)
+        call lend_text(schema, c_schema, options%schema)
+        call lend_text(writer, c_writer, options%writer)
+        options%asynchronous = yes_or_no(asynchronous)
+        options%sync = yes_or_no(sync)
+        options%sync_directory = yes_or_no(sync_directory)
+        options%huge_pages = yes_or_no(huge_pages)
+        options%direct = yes_or_no(direct)
+        if (present(num_buffers)) options%num_buffers = int(num_buffers, c_int)
+        if (present(num_threads)) options%num_threads = int(num_threads, c_int)
+        if (present(buffer_bytes)) options%buffer_bytes = buffer_bytes
+        if (present(pad_bytes)) options%pad_bytes = pad_bytes
+        call report(c_store_open(trim(path)//c_null_char, options, self%handle), stat, errmsg)
     end subroutine
 
     ! "float64[ny,nx]" for an array (nx, ny): the slowest dimension first.
@@ -122,7 +136,7 @@ contains
         type(c_ptr) :: listing
         integer(c_int) :: code
         count = -1
-        code = c_store_list(self%handle, trim(request)//c_null_char, 0, listing)
+        code = c_store_list(self%handle, trim(request)//c_null_char, c_null_ptr, listing)
         call report(code, stat, errmsg)
         if (code /= 0) return
         count = c_listing_size(listing)

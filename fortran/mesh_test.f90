@@ -37,7 +37,7 @@ contains
         type(hakobi_output) :: out
         character(len=500) :: text
         integer :: stat
-        call out%create(comm, "mesh_test", format="vtkhdf", method="root", replace=.true., asynchronous=.false.)
+        call out%create(comm, "mesh_test", format="vtkhdf", method="root", if_exists="replace", asynchronous=.false.)
         call out%begin_step(0.0_real64)
         select case (number)
         case (2)

@@ -11,7 +11,7 @@ program store_test
     integer :: i, code
 
     call execute_command_line("rm -rf "//path)
-    call store%open(path, "schema=flow")
+    call store%open(path, schema="flow")
     eta = reshape([(real(i, real64), i=1, 12)], [4, 3])
     call store%archive(rest//"1", eta)
     call store%archive(rest//"2", 2*eta)

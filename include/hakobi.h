@@ -5,8 +5,8 @@
  *     hakobi_split(2, (int64_t[]){ny, nx}, size, rank, &block);               (local)
  *     hakobi_output_create(comm, "run", NULL, &out);                          (collective)
  *     hakobi_output_begin_step(out, time_s);
- *     hakobi_output_put(out, &(hakobi_field){.name = "eta", .units = "m", .block = block,
- *                                            .type = HAKOBI_DOUBLE, .data = eta});
+ *     hakobi_output_put(out, &(hakobi_field){.struct_size = sizeof(hakobi_field), .name = "eta", .units = "m",
+ *                                            .block = block, .type = HAKOBI_FLOAT64, .data = eta});
  *     hakobi_output_end_step(out);                                            (collective: same code on every rank)
  *     hakobi_output_close(out);                                               (collective)
  *     hakobi_output_free(out); hakobi_comm_free(comm);
@@ -16,10 +16,17 @@
  * it returns the same code on all ranks and communicates even if it refuses its arguments. Only a NULL communicator or
  * output returns immediately, without communicating. Texts and names are UTF-8 and end with a 0 byte. Use an object from
  * one thread at a time: the one that may call MPI.
+ *
+ * Options of a call are a struct, which may be NULL where all are to have their defaults. Structs grow with the versions: each begins
+ * with struct_size, which the caller sets to its sizeof, and so a program works with the library of a later version, too. For one in
+ * which all else is 0: `hakobi_field field = HAKOBI_INIT(hakobi_field);`. Members that are 0 or NULL have their default, which their
+ * comment names. A yes or no is HAKOBI_YES or HAKOBI_NO; 0 is the default. hakobi_block and hakobi_hint have no size: they stay as they
+ * are. docs/decisions/0047-what-may-change-under-a-program.md says what is kept from version to version.
  */
 #ifndef HAKOBI_H
 #define HAKOBI_H
 
+#include <hakobi/version.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -32,6 +39,25 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
+
+/* ---- Structs -------------------------------------------------------------------------------------------------- */
+
+#ifdef __cplusplus
+extern "C++" {
+template <class Struct>
+inline Struct hakobi_init_of() {
+    Struct made = Struct();
+    made.struct_size = sizeof(Struct);
+    return made;
+}
+}
+#define HAKOBI_INIT(type) hakobi_init_of<type>()
+#else
+#define HAKOBI_INIT(type) \
+    { .struct_size = sizeof(type) }
+#endif
+
+enum { HAKOBI_YES = 1, HAKOBI_NO = -1 };
 
 /* ---- Errors --------------------------------------------------------------------------------------------------- */
 
@@ -63,24 +89,18 @@ HAKOBI_API void hakobi_end_with_error(const char* text, int rank);
 /* The name of a code: "no_space". */
 HAKOBI_API const char* hakobi_error_name(int code);
 
-/* "0.1.0", and the MPI library for which Hakobi was built: "openmpi", "mpich" or "other". */
+/* "0.2.0", of the library (HAKOBI_VERSION: of this header), and the MPI library for which Hakobi was built: "openmpi", "mpich" or "other". */
 HAKOBI_API const char* hakobi_version(void);
 HAKOBI_API const char* hakobi_mpi_name(void);
 
-/* ---- MPI without mpi.h ---------------------------------------------------------------------------------------- */
-
-/* For programs without an MPI binding: MPI_Init_thread(FUNNELED) unless MPI is initialised, and MPI_Finalize if this
- * library initialised MPI and it is not finalised. Collective over MPI_COMM_WORLD. */
-HAKOBI_API int hakobi_mpi_init_if_needed(void);
-HAKOBI_API int hakobi_mpi_finalize_if_ours(void);
+/* ---- Communicators -------------------------------------------------------------------------------------------- */
 
 /* A private duplicate of a communicator (hakobi::Comm). */
 typedef struct hakobi_comm hakobi_comm;
 
-/* Duplicates the communicator whose Fortran handle (MPI_Comm_c2f, mpi4py's py2f, %MPI_VAL) is given, or
- * MPI_COMM_WORLD. Collective over it. */
+/* Duplicates the communicator whose Fortran handle (MPI_Comm_c2f, mpi4py's py2f, %MPI_VAL) is given. Collective over it. With mpi.h
+ * included before: hakobi_comm_duplicate, below. */
 HAKOBI_API int hakobi_comm_duplicate_f(int fortran_comm, hakobi_comm** comm);
-HAKOBI_API int hakobi_comm_duplicate_world(hakobi_comm** comm);
 /* Releases the duplicate and `comm`; close all objects that use it before. Collective. NULL does nothing. */
 HAKOBI_API int hakobi_comm_free(hakobi_comm* comm);
 HAKOBI_API int hakobi_comm_rank(const hakobi_comm* comm);
@@ -119,81 +139,115 @@ HAKOBI_API int hakobi_split(int num_dims, const int64_t* global, int num_ranks, 
 /* The number of ranks in each dimension of that split (`dims`: num_dims entries), as a halo's grid needs it. Local. */
 HAKOBI_API int hakobi_dims_of_ranks(int num_dims, const int64_t* global, int num_ranks, int* dims);
 
-/* ---- Output --------------------------------------------------------------------------------------------------- */
+/* ---- Values and what describes them ---------------------------------------------------------------------------- */
 
-/* Options of hakobi_output_create; equal on every rank. Names and meanings are those of hakobi::OutputOptions: method,
- * format, title, time_units, calendar, compression, significant_bits, sync, asynchronous, asynchronous_bytes,
- * writer_stride, buffer_bytes, resume, replace, keep_pieces, overview. Numbers are decimal, booleans 1 or 0. A setter returns an error
- * for a value that it refuses, and create then reports it on every rank. */
-typedef struct hakobi_options hakobi_options;
-
-HAKOBI_API int hakobi_options_create(hakobi_options** options);
-HAKOBI_API int hakobi_options_set(hakobi_options* options, const char* name, const char* value);
-HAKOBI_API int hakobi_options_set_hint(hakobi_options* options, const char* name, const char* value);
-/* Adds the next dimension's axis, slowest dimension first; the values are copied. standard_name: CF's, or NULL. */
-HAKOBI_API int hakobi_options_add_axis(hakobi_options* options, const char* name, const char* units,
-                                       const char* standard_name, const double* values, int64_t num_values);
-/* For bindings whose own checks failed: create reports `text` as invalid_argument on every rank. */
-HAKOBI_API int hakobi_options_refuse(hakobi_options* options, const char* text);
-HAKOBI_API void hakobi_options_free(hakobi_options* options);
-
-/* Name number `index` (from 0) for the option "method", besides "auto"; NULL after the last one. */
-HAKOBI_API const char* hakobi_output_method_name(int index);
-
-/* 4 and 5 (HAKOBI_COMPLEX128, HAKOBI_COMPLEX64) are for collectives only. */
+/* Types of values. The low byte is the size in bytes, the one above it the kind; 0 is none. The complex ones are for collectives
+ * only. */
 enum {
-    HAKOBI_DOUBLE = 0,
-    HAKOBI_FLOAT = 1,
-    HAKOBI_INT32 = 2,
-    HAKOBI_INT64 = 3,
-    HAKOBI_INT8 = 6,
-    HAKOBI_UINT8 = 7,
-    HAKOBI_INT16 = 8,
-    HAKOBI_UINT16 = 9,
-    HAKOBI_UINT32 = 10,
-    HAKOBI_UINT64 = 11
+    HAKOBI_INT8 = 0x101,
+    HAKOBI_INT16 = 0x102,
+    HAKOBI_INT32 = 0x104,
+    HAKOBI_INT64 = 0x108,
+    HAKOBI_UINT8 = 0x201,
+    HAKOBI_UINT16 = 0x202,
+    HAKOBI_UINT32 = 0x204,
+    HAKOBI_UINT64 = 0x208,
+    HAKOBI_FLOAT32 = 0x304,
+    HAKOBI_FLOAT64 = 0x308,
+    HAKOBI_COMPLEX64 = 0x408,
+    HAKOBI_COMPLEX128 = 0x410
 };
 
 /* An attribute: exactly one of `text`, `doubles` and `integers` is not NULL. */
 typedef struct hakobi_attribute {
+    size_t struct_size;
     const char* name;
     const char* text;
     const double* doubles;
     const int64_t* integers;
     int64_t num_values; /* of `doubles` or `integers` */
-    const void* reserved[4];
 } hakobi_attribute;
-/* Sets an attribute of the axis named `axis`, which was added before, or a global one if `axis` is NULL; copied. */
-HAKOBI_API int hakobi_options_set_attribute(hakobi_options* options, const char* axis,
-                                            const hakobi_attribute* attribute);
 
-/* A field of one step. 0 means the default, so members may be left out of an initialiser. */
+/* A dimension, and its coordinate variable if it has values (hakobi::Axis). */
+typedef struct hakobi_axis {
+    size_t struct_size;
+    const char* name;
+    const char* units;         /* NULL: "1" */
+    const char* standard_name; /* CF's, or NULL */
+    const double* values;      /* num_values of them */
+    int64_t num_values;
+    const hakobi_attribute* attributes; /* num_attributes of them; hakobi_input_get_axis leaves them out */
+    int64_t num_attributes;
+} hakobi_axis;
+
+/* A hint of MPI-IO's or Hakobi's: docs/hints.md. */
+typedef struct hakobi_hint {
+    const char* name;
+    const char* value;
+} hakobi_hint;
+
+/* ---- Output --------------------------------------------------------------------------------------------------- */
+
+/* What hakobi_output_create does where its prefix holds steps (hakobi::IfExists). */
+enum { HAKOBI_IF_EXISTS_FAIL = 0, HAKOBI_IF_EXISTS_REPLACE = 1, HAKOBI_IF_EXISTS_RESUME = 2 };
+
+/* Options of hakobi_output_create (hakobi::OutputOptions, which says more of each); equal on every rank. All is copied. */
+typedef struct hakobi_output_options {
+    size_t struct_size;
+    int if_exists;      /* HAKOBI_IF_EXISTS_FAIL, ... */
+    const char* method; /* NULL: "auto" */
+    const char* format; /* NULL: "netcdf4" */
+    const char* title;
+    const hakobi_axis* axes; /* the grid's dimensions, slowest first: num_axes of them */
+    int64_t num_axes;
+    const hakobi_attribute* attributes; /* global ones besides the title: num_attributes of them */
+    int64_t num_attributes;
+    const char* time_units;     /* NULL: "s" */
+    const char* calendar;       /* NULL: "standard" */
+    const char* compression;    /* NULL: "none"; "deflate:1", "zstd:3", ... */
+    int64_t asynchronous_bytes; /* 0: 256 MiB, or an eighth of the free memory if that is less */
+    int64_t buffer_bytes;       /* 0: 64 MiB */
+    const hakobi_hint* hints;   /* num_hints of them */
+    int64_t num_hints;
+    int significant_bits; /* 0: all */
+    int writer_stride;    /* 0: one in four, at least one per node */
+    int asynchronous;     /* HAKOBI_YES, HAKOBI_NO; 0: if the method supports it and memory suffices */
+    int sync;             /* 0: no */
+    int overview;         /* 0: no */
+    int keep_pieces;      /* 0: no */
+} hakobi_output_options;
+
+/* Name number `index` (from 0) for the option "method", besides "auto"; NULL after the last one. */
+HAKOBI_API const char* hakobi_output_method_name(int index);
+
+/* A field of one step (hakobi::Field). */
 typedef struct hakobi_field {
+    size_t struct_size;
     const char* name;          /* letters, digits, underscore; put again: another block of this rank */
     const char* units;         /* NULL: "1" */
     const char* long_name;     /* or NULL */
     const char* standard_name; /* CF's, or NULL */
-    hakobi_block
-        block; /* this rank's part; `global` equal on all ranks. num_dims 0 with num_values 1: a scalar */
-    int type;  /* HAKOBI_DOUBLE, …; equal on all ranks */
-    const void* data;   /* C order, native byte order; valid until end_step returns. NULL: no values */
-    int64_t num_values; /* number of values in `data`, checked against the block; 0: not checked */
-    const char* dims;   /* names of the dimensions, slowest first: "lat,lon"; NULL: the axes that match */
-    const int64_t*
-        ghosts; /* layers of ghost values around the block in `data`, one entry per dimension; NULL: none */
-    const int64_t*
-        strides; /* distance between neighbouring values in `data`, one entry per dimension; NULL: no gaps */
-    const char* compression;            /* "none", "deflate:1", …; NULL: the option's value */
-    int significant_bits;               /* 0: the option's value */
+    const char* dims; /* names of the dimensions, slowest first: "lat,lon"; NULL: the axes that match */
+    const char* coordinates; /* names of the fields that are its coordinates: "lat,lon"; NULL: none */
+    const char* compression; /* "none", "deflate:1", ...; NULL: the option's value */
+    /* This rank's part; `global` equal on all ranks. num_dims 0 with num_values 1: a scalar. */
+    hakobi_block block;
+    int type;             /* HAKOBI_FLOAT64, ...; equal on all ranks */
+    int significant_bits; /* 0: the option's value */
+    const void* data;     /* C order, native byte order; valid until end_step returns. NULL: no values */
+    int64_t num_values;   /* number of values in `data`, checked against the block; 0: not checked */
+    /* Layers of ghost values around the block in `data`, one entry per dimension; NULL: none. */
+    const int64_t* ghosts;
+    /* Distance between neighbouring values in `data`, one entry per dimension; NULL: no gaps. */
+    const int64_t* strides;
     const hakobi_attribute* attributes; /* num_attributes of them */
     int64_t num_attributes;
     const void*
         fill_value; /* one value of `type`, for elements that no rank puts; NULL: NaN, 0 for integers */
-    const char* coordinates; /* names of the fields that are its coordinates: "lat,lon"; NULL: none */
-    int64_t is_static;       /* not 0: constant in time, put once */
+    int is_static;  /* HAKOBI_YES: constant in time, put once; 0: no */
     int on; /* HAKOBI_ON_POINTS, HAKOBI_ON_CELLS: a field on the mesh, with empty `block` and `dims` */
-    int num_components; /* of a field on the mesh: 3 for a vector, 9 for a tensor; 0: 1. `strides`: two entries */
-    const void* reserved[3];
+    int64_t
+        num_components; /* of a field on the mesh: 3 for a vector, 9 for a tensor; 0: 1. `strides`: two entries */
 } hakobi_field;
 
 /* Where a field's values are (hakobi::On), and how a mesh changes from step to step (hakobi::Motion). */
@@ -201,32 +255,32 @@ enum { HAKOBI_ON_GRID = 0, HAKOBI_ON_POINTS = 1, HAKOBI_ON_CELLS = 2 };
 enum { HAKOBI_MESH_FIXED = 0, HAKOBI_MESH_MOVES = 1, HAKOBI_MESH_CHANGES = 2 };
 
 /* This rank's part of an unstructured mesh (hakobi::Mesh). The memory must stay valid until end_step returns. A rank
- * without cells leaves all members 0. */
+ * without cells leaves all members but the first 0. */
 typedef struct hakobi_mesh {
+    size_t struct_size;
     int motion;         /* HAKOBI_MESH_FIXED, ...; equal on all ranks */
-    int points_type;    /* HAKOBI_DOUBLE or HAKOBI_FLOAT; equal on all ranks */
+    int points_type;    /* HAKOBI_FLOAT64 or HAKOBI_FLOAT32; equal on all ranks */
     int64_t num_points; /* including those of ghost cells */
     const void* points; /* x, y, z of each point */
     int64_t num_cells;
     const uint8_t* types;  /* VTK's type of each cell: 5 triangle, 10 tetrahedron, 12 hexahedron, ... */
     int offsets_type;      /* HAKOBI_INT64 or HAKOBI_INT32 */
     int connectivity_type; /* HAKOBI_INT64 or HAKOBI_INT32 */
-    const void*
-        offsets; /* num_cells + 1: where each cell's points begin in connectivity, the first 0; NULL: no cells */
+    /* num_cells + 1: where each cell's points begin in connectivity, the first 0; NULL: no cells. */
+    const void* offsets;
     const void* connectivity; /* the numbers of each cell's points */
     int64_t num_connectivity; /* its length, checked against the last offset; 0: not checked */
     int64_t first_number;     /* number of the first point: 0 or 1 */
-    const uint8_t*
-        ghosts; /* per cell: 1 for a copy of another rank's cell, 0 for an own cell; NULL: all are own */
-    const void* reserved[4];
+    /* Per cell: 1 for a copy of another rank's cell, 0 for an own cell; NULL: all are own. */
+    const uint8_t* ghosts;
 } hakobi_mesh;
 
 /* Writes time steps, one NetCDF-4 file per step (hakobi::Output). */
 typedef struct hakobi_output hakobi_output;
 
 /* Collective over `comm`; `prefix` and `options` (NULL: all defaults) equal on all ranks. On an error *out is NULL. */
-HAKOBI_API int hakobi_output_create(hakobi_comm* comm, const char* prefix, const hakobi_options* options,
-                                    hakobi_output** out);
+HAKOBI_API int hakobi_output_create(hakobi_comm* comm, const char* prefix,
+                                    const hakobi_output_options* options, hakobi_output** out);
 /* Opens the next step. Every rank calls it; it does not communicate. */
 HAKOBI_API int hakobi_output_begin_step(hakobi_output* out, double time);
 /* Adds a field to the open step. All ranks put the same fields in the same order; it does not communicate. After an error
@@ -238,9 +292,6 @@ HAKOBI_API int hakobi_output_put_mesh(hakobi_output* out, const hakobi_mesh* mes
 /* New coordinates of a moving mesh's points (x, y, z of each, of `type`), in every step after the one with put_mesh.
  * num_points 0: as many as the mesh has. */
 HAKOBI_API int hakobi_output_put_points(hakobi_output* out, int type, const void* points, int64_t num_points);
-/* For bindings whose own checks failed: replaces the put, and end_step reports `text` as invalid_argument on every
- * rank. */
-HAKOBI_API int hakobi_output_refuse(hakobi_output* out, const char* text);
 /* Writes the step. Collective. After it has returned HAKOBI_OK the step is kept however the program ends (hakobi::Output): it has its
  * file, a later call, MPI_Finalize or the next opener completes it, or an error or a line on stderr names it. The option "sync" adds
  * that a file with its final name survives a crash of the system. */
@@ -258,10 +309,9 @@ HAKOBI_API const char* hakobi_output_explain(hakobi_output* out);
 
 /* Seconds that this rank has spent in each phase of output, and the bytes that it put (hakobi::OutputTimes). */
 typedef struct hakobi_output_times {
-    double layout_s, values_s, finish_s, gather_s;
+    size_t struct_size;
+    double layout_s, encode_s, values_s, finish_s, gather_s, hidden_s, run_s, cpu_s;
     int64_t bytes;
-    double encode_s, hidden_s, run_s, cpu_s;
-    double reserved[4];
 } hakobi_output_times;
 HAKOBI_API int hakobi_output_get_times(const hakobi_output* out, hakobi_output_times* times);
 
@@ -271,9 +321,15 @@ HAKOBI_API int hakobi_output_get_times(const hakobi_output* out, hakobi_output_t
  * -1 is the last one. */
 typedef struct hakobi_input hakobi_input;
 
-/* Collective over `comm`; `prefix` and the hints of `options` (NULL: none) equal on all ranks; the other options are for
- * output. On an error *in is NULL. */
-HAKOBI_API int hakobi_input_open(hakobi_comm* comm, const char* prefix, const hakobi_options* options,
+/* Options of hakobi_input_open (hakobi::InputOptions); equal on every rank. */
+typedef struct hakobi_input_options {
+    size_t struct_size;
+    const hakobi_hint* hints; /* num_hints of them */
+    int64_t num_hints;
+} hakobi_input_options;
+
+/* Collective over `comm`; `prefix` and `options` equal on all ranks. On an error *in is NULL. */
+HAKOBI_API int hakobi_input_open(hakobi_comm* comm, const char* prefix, const hakobi_input_options* options,
                                  hakobi_input** in);
 /* The same for this process alone: MPI is not called, and no call on `in` is collective. */
 HAKOBI_API int hakobi_input_open_alone(const char* prefix, hakobi_input** in);
@@ -287,14 +343,14 @@ HAKOBI_API const char* hakobi_input_calendar(const hakobi_input* in);
 
 /* Description of a field of a step. */
 typedef struct hakobi_input_field {
+    size_t struct_size;
     const char* name;
     const char* type_name; /* as ncdump calls it: "double", "float", "int", "int64", ... */
-    int type;              /* HAKOBI_DOUBLE, ...; -1: a type that cannot be read */
+    const char* dims;      /* "lat,lon" */
+    int type;              /* HAKOBI_FLOAT64, ...; 0: a type that cannot be read */
     int num_dims;
+    int is_static;                  /* 1: has no time dimension */
     int64_t shape[HAKOBI_MAX_DIMS]; /* slowest first, without time */
-    const char* dims;               /* "lat,lon" */
-    int64_t is_static;              /* not 0: has no time dimension */
-    const void* reserved[4];
 } hakobi_input_field;
 /* The name of a step's field number `index`, from 0; NULL after the last one, and if there is no such step. Local. */
 HAKOBI_API const char* hakobi_input_field_name(const hakobi_input* in, int64_t step, int index);
@@ -304,44 +360,34 @@ HAKOBI_API int hakobi_input_get_field(const hakobi_input* in, int64_t step, cons
 
 /* A dimension of a step's fields: number `index` from 0, not_found after the last one. `values` is NULL if it has no
  * coordinate variable. Local. */
-typedef struct hakobi_input_axis {
-    const char *name, *units, *standard_name;
-    int64_t num_values;
-    const double* values;
-    const void* reserved[4];
-} hakobi_input_axis;
-HAKOBI_API int hakobi_input_get_axis(const hakobi_input* in, int64_t step, int index,
-                                     hakobi_input_axis* axis);
+HAKOBI_API int hakobi_input_get_axis(const hakobi_input* in, int64_t step, int index, hakobi_axis* axis);
 
 /* An attribute of a field or an axis, or of the step if `field` is NULL: number `index` from 0, in alphabetical order;
  * not_found after the last one. Local. */
 HAKOBI_API int hakobi_input_get_attribute(const hakobi_input* in, int64_t step, const char* field, int index,
                                           hakobi_attribute* attribute);
 
-/* A field, or a block of it, to be read, and the memory for its values. 0 means the default. */
+/* A field, or a block of it, to be read, and the memory for its values (hakobi::FieldRead). */
 typedef struct hakobi_field_read {
+    size_t struct_size;
     const char* name;   /* equal on all ranks */
     int64_t step;       /* -1: the last; equal on all ranks */
     hakobi_block block; /* the part that this rank reads; num_dims 0: the whole field */
-    int type;           /* of the memory: HAKOBI_DOUBLE, ... */
+    int type;           /* of the memory: HAKOBI_FLOAT64, ... */
     void* data;
     int64_t num_values;               /* elements of memory, checked against the block; 0: not checked */
     int64_t ghosts[HAKOBI_MAX_DIMS];  /* layers of ghost elements around the block in memory; not changed */
     int64_t strides[HAKOBI_MAX_DIMS]; /* distance between neighbouring elements in memory; all 0: no gaps */
-    const void* reserved[4];
 } hakobi_field_read;
 /* Reads into the memory. Collective. `in` stays usable after an error. */
 HAKOBI_API int hakobi_input_read(hakobi_input* in, const hakobi_field_read* read);
-/* For bindings whose own checks failed: takes part in the other ranks' read, and all ranks get invalid_argument with
- * `text`. Collective. */
-HAKOBI_API int hakobi_input_refuse(hakobi_input* in, const char* text);
 /* Size of a step's mesh (hakobi::InputMesh). */
 typedef struct hakobi_input_mesh {
+    size_t struct_size;
     int64_t num_points, num_cells;
     int64_t num_pieces; /* one per rank that wrote it */
-    int points_type;    /* in the file: HAKOBI_DOUBLE or HAKOBI_FLOAT; -1: another */
-    int has_ghosts;     /* not 0: some cells are copies of others */
-    const void* reserved[4];
+    int points_type;    /* in the file: HAKOBI_FLOAT64 or HAKOBI_FLOAT32; 0: another */
+    int has_ghosts;     /* 1: some cells are copies of others */
 } hakobi_input_mesh;
 /* Local; not_found if the step has no mesh. */
 HAKOBI_API int hakobi_input_get_mesh(const hakobi_input* in, int64_t step, hakobi_input_mesh* mesh);
@@ -349,6 +395,8 @@ HAKOBI_API int hakobi_input_get_mesh(const hakobi_input* in, int64_t step, hakob
 /* A rank's share of a mesh that was read: consecutive pieces, renumbered from 0 (hakobi::MeshPart). To read a field on
  * cells use the block {num_cells of the mesh, first_cell, num_cells}, with a second dimension if it has components. */
 typedef struct hakobi_mesh_part {
+    size_t struct_size;
+    void* memory;                    /* what hakobi_mesh_part_free releases */
     int64_t first_point, first_cell; /* position among all points and cells */
     int64_t first_piece, num_pieces;
     int64_t num_points;
@@ -359,13 +407,11 @@ typedef struct hakobi_mesh_part {
     int64_t num_connectivity;
     const int64_t* connectivity;
     const uint8_t* ghosts; /* NULL: the mesh has none */
-    void* memory;          /* what hakobi_mesh_part_free releases */
-    const void* reserved[4];
 } hakobi_mesh_part;
 /* Reads this rank's share: whole pieces, distributed so that the ranks have similar numbers of cells. The number of ranks
- * need not be the writer's. Collective; `step` equal on all ranks. On an error `part` is all 0. */
+ * need not be the writer's. Collective; `step` equal on all ranks. On an error `part` is all 0 but for its size. */
 HAKOBI_API int hakobi_input_read_mesh(hakobi_input* in, int64_t step, hakobi_mesh_part* part);
-/* Releases the arrays; `part` becomes all 0. Local. */
+/* Releases the arrays; `part` becomes all 0 but for its size. Local. */
 HAKOBI_API void hakobi_mesh_part_free(hakobi_mesh_part* part);
 /* How a field is read, in one line. Local; valid until its next call on `in`. NULL if there is no such field. */
 HAKOBI_API const char* hakobi_input_explain(hakobi_input* in, int64_t step, const char* field);
@@ -394,17 +440,17 @@ HAKOBI_API void hakobi_gather_result_free(hakobi_gather_result* result);
 typedef struct hakobi_collectives hakobi_collectives;
 typedef struct hakobi_collective_plan hakobi_collective_plan;
 
-/* Element types of an allreduce besides HAKOBI_DOUBLE, HAKOBI_FLOAT, HAKOBI_INT32 and HAKOBI_INT64. */
-enum { HAKOBI_COMPLEX128 = 4, HAKOBI_COMPLEX64 = 5 };
 enum { HAKOBI_SUM = 0, HAKOBI_PRODUCT = 1, HAKOBI_MINIMUM = 2, HAKOBI_MAXIMUM = 3 };
 
-/* Equal on every rank; 0 and NULL mean the default. */
+/* Options of hakobi_collectives_create (hakobi::CollectivesOptions); equal on every rank. */
 typedef struct hakobi_collectives_options {
-    const char* topology; /* "nodes", "hypercrossbar:16,16,10", "torus:8,8,8" */
-    const char* method;   /* "auto", "model", "mpi" */
-    int is_reproducible;  /* sums are bitwise equal in every run */
-    double latency_s, overhead_s, bandwidth_bytes_s;
-    const void* reserved[4];
+    size_t struct_size;
+    const char* topology;     /* NULL: "nodes"; "hypercrossbar:16,16,10", "torus:8,8,8" */
+    const char* method;       /* NULL: "auto"; "model", "mpi" */
+    int is_reproducible;      /* HAKOBI_YES: sums are bitwise equal in every run; 0: no */
+    double latency_s;         /* 0: 2e-6 */
+    double overhead_s;        /* 0: 0.5e-6 */
+    double bandwidth_bytes_s; /* 0: 5e9 */
 } hakobi_collectives_options;
 
 /* Collective over `comm`; `options` may be NULL. On an error *collectives is NULL. */
@@ -449,29 +495,30 @@ enum { HAKOBI_MAX_HALO_DIMS = 5 };
 /* The grid, slowest dimension first; the first num_dims entries of each array are used. `extents` are this rank's own
  * elements; the other members are equal on every rank. Ranks are numbered in C order. */
 typedef struct hakobi_halo_grid {
+    size_t struct_size;
     int num_dims;
     int64_t extents[HAKOBI_MAX_HALO_DIMS];
     int64_t ghosts_low[HAKOBI_MAX_HALO_DIMS], ghosts_high[HAKOBI_MAX_HALO_DIMS];
     int ranks[HAKOBI_MAX_HALO_DIMS];
-    int is_periodic[HAKOBI_MAX_HALO_DIMS];
+    int is_periodic[HAKOBI_MAX_HALO_DIMS]; /* not 0: periodic */
 } hakobi_halo_grid;
 
 /* `data` is the first own element: ghosts lie before and after it. */
 typedef struct hakobi_halo_field {
+    size_t struct_size;
     void* data;
     int64_t element_bytes;
     int64_t strides_bytes[HAKOBI_MAX_HALO_DIMS];
-    int64_t num_components, component_stride_bytes;
+    int64_t num_components; /* 0: 1 */
+    int64_t component_stride_bytes;
 } hakobi_halo_field;
 
-/* Equal on every rank; 0 and NULL mean the default. */
+/* Options of hakobi_halo_plan (hakobi::HaloOptions); equal on every rank. */
 typedef struct hakobi_halo_options {
-    int faces_only;   /* not 0: no edges and corners */
-    const char* path; /* "auto", "direct", "deposit", "cma", "staged", "packed", "parts", "datatype" */
+    size_t struct_size;
+    int corners;      /* HAKOBI_NO: faces only; 0: edges and corners, too */
+    const char* path; /* NULL: "auto"; "direct", "deposit", "cma", "staged", "packed", "parts", "datatype" */
     double timeout_s; /* longest wait for a neighbour before the program is aborted; 0: no limit */
-    const char*
-        refused; /* for bindings: an error in this rank's arguments, which plan then reports on every rank */
-    const void* reserved[3];
 } hakobi_halo_options;
 
 /* Collective over `comm`; sizes may differ. On an error *shared is NULL. hakobi_shared_free never communicates. */
@@ -499,9 +546,15 @@ HAKOBI_API void hakobi_halo_free(hakobi_halo* halo);
 typedef struct hakobi_buffer_arrays hakobi_buffer_arrays;
 typedef struct hakobi_buffer_array hakobi_buffer_array;
 
-/* Collective over `comm`; `path` ("auto", "cma", "packed"; NULL: "auto") and `pack_bytes` (0: 1 MiB) are equal on every
- * rank. On an error *arrays is NULL. Freeing never communicates; remaining lists stay usable. */
-HAKOBI_API int hakobi_buffer_arrays_get(hakobi_comm* comm, const char* path, int64_t pack_bytes,
+/* Options of hakobi_buffer_arrays_get (hakobi::BufferArrayOptions); equal on every rank. */
+typedef struct hakobi_buffer_arrays_options {
+    size_t struct_size;
+    const char* path;   /* NULL: "auto"; "cma", "packed" */
+    int64_t pack_bytes; /* 0: 1 MiB */
+} hakobi_buffer_arrays_options;
+
+/* Collective over `comm`. On an error *arrays is NULL. Freeing never communicates; remaining lists stay usable. */
+HAKOBI_API int hakobi_buffer_arrays_get(hakobi_comm* comm, const hakobi_buffer_arrays_options* options,
                                         hakobi_buffer_arrays** arrays);
 /* "cma" or "packed"; NULL if there is no such rank. */
 HAKOBI_API const char* hakobi_buffer_arrays_path_to(const hakobi_buffer_arrays* arrays, int rank);
@@ -528,6 +581,7 @@ typedef struct hakobi_topology hakobi_topology;
 
 /* Traffic between nodes in one exchange of all faces, in the weights' unit: original order, reordered; and in total. */
 typedef struct hakobi_traffic {
+    size_t struct_size;
     int64_t between_nodes_before, between_nodes_after, total;
 } hakobi_traffic;
 

@@ -68,8 +68,9 @@ ParsedOptions parse_options(int argc, char** argv, bool prints) {
     auto* asynchronous = out->add_flag("--asynchronous,!--synchronous", is_asynchronous,
                                        "compute while steps are stored, or not; unset: where the method can");
     out->add_flag("--overview", options.output.overview, "beside each step what `hakobi index` makes of it");
-    auto* replace =
-        out->add_flag("--replace", options.output.replace, "remove the steps that PREFIX holds already");
+    auto* replace = out->add_flag_callback(
+        "--replace", [&options] { options.output.if_exists = IfExists::replace; },
+        "remove the steps that PREFIX holds already");
     out->add_option("--state-every", options.state_every,
                     "every N-th step also holds what --restart needs; 0: none does")
         ->capture_default_str()

@@ -245,7 +245,7 @@ void run(const Comm& comm, const Options& options) {
     Restart restarted;
     if (options.is_restart) {
         restarted = as_input([&] { return restart(comm, options, times_s, state); });
-        output_options.resume = true;
+        output_options.if_exists = hakobi::IfExists::resume;
     }
     const double restarted_at_s = simulation->time_s();
     Output output = as_input([&] { return Output::create(comm, options.prefix, output_options); });

@@ -18,7 +18,8 @@ double written_s(const hakobi::Comm& comm, char** argv) {
     std::iota(values.begin(), values.end(), 1e6 * comm.rank());
     MPI_Barrier(MPI_COMM_WORLD);
     const double begin_s = MPI_Wtime();
-    hakobi::Output out = hakobi::Output::create(comm, argv[5], {.method = argv[1], .replace = true});
+    hakobi::Output out =
+        hakobi::Output::create(comm, argv[5], {.method = argv[1], .if_exists = hakobi::IfExists::replace});
     for (int step = 0; step < std::atoi(argv[2]); ++step) {
         out.begin_step(step);
         out.put({.name = "eta", .units = "m", .block = block, .data = std::span<const double>(values)});

@@ -32,10 +32,11 @@ int main(int argc, char** argv) {
 
     auto comm = hakobi::Comm::duplicate(MPI_COMM_WORLD);
     const hakobi::Block block{{n, n}, {first, 0}, {rows, n}};
-    hakobi::OutputOptions options{.method = given["--method"], .resume = given.contains("--resume")};
+    hakobi::OutputOptions options{.method = given["--method"]};
+    if (given.contains("--resume")) options.if_exists = hakobi::IfExists::resume;
     auto out = hakobi::Output::create(comm, given["--output"], options);
 
-    if (options.resume) {
+    if (options.if_exists == hakobi::IfExists::resume) {
         auto in = hakobi::Input::open(comm, given["--output"]);
         in.read({.name = "heat", .block = block, .data = std::span(heat), .ghosts = {1, 0}});
         step = static_cast<int>(in.steps().back()) + 1;

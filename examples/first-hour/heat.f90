@@ -6,7 +6,7 @@ program solver
     implicit none
     integer, parameter :: n = 400
     character(1000) :: prefix = "heat", method = "auto", json = ""
-    logical :: is_resumed = .false.
+    character(7) :: if_exists = "fail"
     type(hakobi_comm) :: comm
     type(hakobi_block) :: block
     type(hakobi_output) :: out
@@ -26,7 +26,7 @@ program solver
         if (name == "--output") prefix = value
         if (name == "--method") method = value
         if (name == "--json") json = value
-        if (name == "--resume") is_resumed = .true.
+        if (name == "--resume") if_exists = "resume"
     end do
     call MPI_Comm_rank(MPI_COMM_WORLD, rank, error)
     call MPI_Comm_size(MPI_COMM_WORLD, ranks, error)
@@ -47,9 +47,9 @@ program solver
     block%global(1:2) = [n, n]
     block%start(1:2) = [1, first + 1]
     block%count(1:2) = [n, columns]
-    call out%create(comm, prefix, method=method, resume=is_resumed)
+    call out%create(comm, prefix, method=method, if_exists=if_exists)
 
-    if (is_resumed) then
+    if (if_exists == "resume") then
         call in%open(comm, prefix)
         call in%read("heat", -1_8, block, heat(:, 1:columns))
         steps = in%steps()

@@ -33,7 +33,7 @@ heat[1:-1][(row >= n // 4) & (row < n // 2), n // 4 : n // 2] = 100
 
 comm = hakobi.Comm.duplicate(world)
 block = hakobi.Block((n, n), (first, 0), (rows, n))
-out = hakobi.Output.create(comm, given.output, method=given.method, resume=given.resume)
+out = hakobi.Output.create(comm, given.output, method=given.method, if_exists="resume" if given.resume else "fail")
 
 if given.resume:
     steps = hakobi.Input.open(given.output, comm)

@@ -27,7 +27,7 @@ static void print_whole(hakobi_comm* comm, const int* cells, const hakobi_block*
     hakobi_buffer_arrays* arrays = NULL;
     hakobi_buffer_array* own = NULL;
     int64_t y;
-    check(hakobi_buffer_arrays_get(comm, NULL, 0, &arrays));
+    check(hakobi_buffer_arrays_get(comm, NULL, &arrays));
     check(hakobi_buffer_array_make(arrays, &own));
     for (y = 0; y < block->count[0]; ++y)
         check(hakobi_buffer_array_append(own, (int*)cells + (y + 1) * pitch + 1,
@@ -70,9 +70,9 @@ int main(int argc, char** argv) {
     hakobi_topology* topology = NULL;
     hakobi_shared* memory = NULL;
     hakobi_halo* halo = NULL;
-    hakobi_halo_grid grid = {0};
-    hakobi_halo_field field = {0};
-    hakobi_halo_options options = {0};
+    hakobi_halo_grid grid = HAKOBI_INIT(hakobi_halo_grid);
+    hakobi_halo_field field = HAKOBI_INIT(hakobi_halo_field);
+    hakobi_halo_options options = HAKOBI_INIT(hakobi_halo_options);
     hakobi_block block;
     int dims[2], step, i, j, d;
     int *rank_at, *cells, *next;

@@ -23,7 +23,7 @@ static hakobi_mesh make_column(int rank, int num_ranks) {
     int64_t* connectivity = malloc(sizeof(int64_t) * (size_t)(8 * height + 1));
     int64_t* offsets = malloc(sizeof(int64_t) * (size_t)(height + 1));
     uint8_t* types = malloc((size_t)height + 1);
-    hakobi_mesh mesh = {0};
+    hakobi_mesh mesh = HAKOBI_INIT(hakobi_mesh);
     int64_t i;
     for (i = 0; i < num_points; ++i) {
         points[3 * i] = 2 * rank + corners[i % 4][0];
@@ -34,7 +34,7 @@ static hakobi_mesh make_column(int rank, int num_ranks) {
     for (i = 0; i <= height; ++i) offsets[i] = 8 * i;
     for (i = 0; i < height; ++i) types[i] = 12; /* VTK's hexahedron */
     mesh.motion = HAKOBI_MESH_MOVES;
-    mesh.points_type = HAKOBI_DOUBLE;
+    mesh.points_type = HAKOBI_FLOAT64;
     mesh.num_points = num_points;
     mesh.points = points;
     mesh.num_cells = height;
@@ -48,12 +48,12 @@ static hakobi_mesh make_column(int rank, int num_ranks) {
 
 static void put(hakobi_output* out, const char* name, const char* units, int on, int num_components,
                 const double* values) {
-    hakobi_field field = {0};
+    hakobi_field field = HAKOBI_INIT(hakobi_field);
     field.name = name;
     field.units = units;
     field.on = on;
     field.num_components = num_components;
-    field.type = HAKOBI_DOUBLE;
+    field.type = HAKOBI_FLOAT64;
     field.data = values;
     check(hakobi_output_put(out, &field));
 }
@@ -65,16 +65,14 @@ static void write_steps(hakobi_comm* comm, const char* prefix, const char* metho
     double* p = malloc(sizeof(double) * (size_t)(mesh.num_cells + 1));
     double* velocity = malloc(sizeof(double) * (size_t)(3 * mesh.num_cells + 1));
     double* temperature = malloc(sizeof(double) * (size_t)(mesh.num_points + 1));
-    hakobi_options* options = NULL;
+    hakobi_output_options options = HAKOBI_INIT(hakobi_output_options);
     hakobi_output* out = NULL;
     int64_t i, c;
     int step;
-    check(hakobi_options_create(&options));
-    hakobi_options_set(options, "method", method);
-    hakobi_options_set(options, "format", "vtkhdf");
-    hakobi_options_set(options, "replace", "1");
-    check(hakobi_output_create(comm, prefix, options, &out));
-    hakobi_options_free(options);
+    options.method = method;
+    options.format = "vtkhdf";
+    options.if_exists = HAKOBI_IF_EXISTS_REPLACE;
+    check(hakobi_output_create(comm, prefix, &options, &out));
     for (step = 0; step < 2; ++step) {
         for (i = 0; i < mesh.num_cells; ++i) {
             p[i] = 100 * rank + (double)i + 0.5 * step;
@@ -86,7 +84,7 @@ static void write_steps(hakobi_comm* comm, const char* prefix, const char* metho
             check(hakobi_output_put_mesh(out, &mesh));
         } else {
             for (i = 0; i < mesh.num_points; ++i) points[3 * i] += 0.125;
-            check(hakobi_output_put_points(out, HAKOBI_DOUBLE, points, 0));
+            check(hakobi_output_put_points(out, HAKOBI_FLOAT64, points, 0));
         }
         put(out, "p", "Pa", HAKOBI_ON_CELLS, 1, p);
         put(out, "U", "m s-1", HAKOBI_ON_CELLS, 3, velocity);
@@ -107,7 +105,7 @@ static void write_steps(hakobi_comm* comm, const char* prefix, const char* metho
 /* `num_components` values of each of the part's cells. */
 static double* read_cells(hakobi_input* in, const char* name, int64_t num_components,
                           const hakobi_input_mesh* mesh, const hakobi_mesh_part* part) {
-    hakobi_field_read read = {0};
+    hakobi_field_read read = HAKOBI_INIT(hakobi_field_read);
     read.name = name;
     read.step = -1;
     read.block.num_dims = num_components > 1 ? 2 : 1;
@@ -115,7 +113,7 @@ static double* read_cells(hakobi_input* in, const char* name, int64_t num_compon
     read.block.start[0] = part->first_cell;
     read.block.count[0] = part->num_cells;
     read.block.global[1] = read.block.count[1] = num_components;
-    read.type = HAKOBI_DOUBLE;
+    read.type = HAKOBI_FLOAT64;
     read.data = malloc(sizeof(double) * (size_t)(num_components * part->num_cells + 1));
     check(hakobi_input_read(in, &read));
     return read.data;
@@ -123,8 +121,8 @@ static double* read_cells(hakobi_input* in, const char* name, int64_t num_compon
 
 static void read_back(hakobi_comm* comm, const char* prefix) {
     hakobi_input* in = NULL;
-    hakobi_input_mesh mesh;
-    hakobi_mesh_part part;
+    hakobi_input_mesh mesh = HAKOBI_INIT(hakobi_input_mesh);
+    hakobi_mesh_part part = HAKOBI_INIT(hakobi_mesh_part);
     double *p, *velocity, sum = 0, total = 0;
     int64_t i;
     check(hakobi_input_open(comm, prefix, NULL, &in));

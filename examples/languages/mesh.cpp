@@ -32,7 +32,8 @@ struct Column {
 void write(const hakobi::Comm& comm, const std::string& prefix, const std::string& method) {
     Column mine(comm.rank(), comm.size());
     const auto num_cells = mine.types.size(), num_points = mine.points.size() / 3;
-    auto out = hakobi::Output::create(comm, prefix, {.method = method, .format = "vtkhdf", .replace = true});
+    auto out = hakobi::Output::create(
+        comm, prefix, {.method = method, .format = "vtkhdf", .if_exists = hakobi::IfExists::replace});
     for (int step = 0; step < 2; ++step) {
         std::vector<double> p(num_cells), velocity(3 * num_cells), temperature(num_points);
         for (std::size_t i = 0; i < num_cells; ++i) {

@@ -44,7 +44,7 @@ contains
         offsets = [(8*i, i=0, height)]
         types = [(12_int8, i=1, height)]  ! VTK's hexahedron
 
-        call out%create(comm, prefix, method=method, format="vtkhdf", replace=.true., stat=stat, errmsg=text)
+        call out%create(comm, prefix, method=method, format="vtkhdf", if_exists="replace", stat=stat, errmsg=text)
         if (stat /= 0) call leave(text)
         do step = 0, 1
             do i = 1, height

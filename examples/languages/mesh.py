@@ -21,7 +21,7 @@ def write(comm: hakobi.Comm, prefix: str, method: str) -> None:
     offsets = 8 * np.arange(height + 1)
     types = np.full(height, 12, dtype=np.uint8)  # VTK's hexahedron
 
-    out = hakobi.Output.create(comm, prefix, method=method, format="vtkhdf", replace=True)
+    out = hakobi.Output.create(comm, prefix, method=method, format="vtkhdf", if_exists="replace")
     for step in range(2):
         p = 100 * comm.rank + np.arange(height) + 0.5 * step
         velocity = p[:, None] + [0, 0.25, 0.5]

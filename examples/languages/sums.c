@@ -17,8 +17,8 @@ static void check(int code) {
 int main(int argc, char** argv) {
     hakobi_comm* comm = NULL;
     hakobi_input* in = NULL;
-    hakobi_input_field field;
-    hakobi_attribute attribute;
+    hakobi_input_field field = HAKOBI_INIT(hakobi_input_field);
+    hakobi_attribute attribute = HAKOBI_INIT(hakobi_attribute);
     hakobi_block block;
     double* eta;
     int64_t i, j, k;
@@ -36,10 +36,11 @@ int main(int argc, char** argv) {
     eta = malloc(sizeof(double) * (size_t)(block.count[0] * block.count[1]));
     for (i = 0; i < hakobi_input_num_steps(in); ++i) {
         double sum = 0;
-        check(hakobi_input_read(in, &(hakobi_field_read){.name = "eta",
+        check(hakobi_input_read(in, &(hakobi_field_read){.struct_size = sizeof(hakobi_field_read),
+                                                         .name = "eta",
                                                          .step = hakobi_input_steps(in)[i],
                                                          .block = block,
-                                                         .type = HAKOBI_DOUBLE,
+                                                         .type = HAKOBI_FLOAT64,
                                                          .data = eta}));
         for (j = 0; j < block.count[0]; ++j) {
             for (k = 0; k < block.count[1]; ++k) {

@@ -19,7 +19,7 @@ static void check(int code) {
 
 int main(int argc, char** argv) {
     hakobi_comm* comm = NULL;
-    hakobi_options* options = NULL;
+    hakobi_output_options options = HAKOBI_INIT(hakobi_output_options);
     hakobi_output* out = NULL;
     hakobi_block block;
     const int64_t global[2] = {NY, NX};
@@ -30,9 +30,25 @@ int main(int argc, char** argv) {
     int64_t number;
     const double range[2] = {0, 1e6}, missing = -9999;
     const int64_t least = 0;
-    const hakobi_attribute of_eta[2] = {{.name = "cell_methods", .text = "time: point"},
-                                        {.name = "valid_range", .doubles = range, .num_values = 2}};
-    const hakobi_attribute of_cell = {.name = "valid_min", .integers = &least, .num_values = 1};
+    const size_t size = sizeof(hakobi_attribute);
+    const hakobi_attribute of_eta[2] = {
+        {.struct_size = size, .name = "cell_methods", .text = "time: point"},
+        {.struct_size = size, .name = "valid_range", .doubles = range, .num_values = 2}};
+    const hakobi_attribute of_cell = {
+        .struct_size = size, .name = "valid_min", .integers = &least, .num_values = 1};
+    const hakobi_attribute of_run = {.struct_size = size, .name = "institution", .text = "an example"};
+    const hakobi_axis axes[2] = {{.struct_size = sizeof(hakobi_axis),
+                                  .name = "lat",
+                                  .units = "degrees_north",
+                                  .standard_name = "latitude",
+                                  .values = lat,
+                                  .num_values = NY},
+                                 {.struct_size = sizeof(hakobi_axis),
+                                  .name = "lon",
+                                  .units = "degrees_east",
+                                  .standard_name = "longitude",
+                                  .values = lon,
+                                  .num_values = NX}};
     int step, i, j;
 
     MPI_Init(&argc, &argv);
@@ -41,18 +57,15 @@ int main(int argc, char** argv) {
 
     check(hakobi_comm_duplicate(MPI_COMM_WORLD, &comm));
     check(hakobi_split(2, global, hakobi_comm_size(comm), hakobi_comm_rank(comm), &block));
-    check(hakobi_options_create(&options));
-    hakobi_options_set(options, "method",
-                       argc > 2 ? argv[2] : "auto"); /* create reports what a setter refuses */
-    hakobi_options_set(options, "title", "a wave");
-    hakobi_options_set(options, "replace", "1");
-    hakobi_options_set(options, "time_units", "seconds since 2011-03-11 05:46:24");
-    hakobi_options_add_axis(options, "lat", "degrees_north", "latitude", lat, NY);
-    hakobi_options_add_axis(options, "lon", "degrees_east", "longitude", lon, NX);
-    hakobi_options_set_attribute(options, NULL,
-                                 &(hakobi_attribute){.name = "institution", .text = "an example"});
-    check(hakobi_output_create(comm, argc > 1 ? argv[1] : "wave", options, &out));
-    hakobi_options_free(options);
+    options.method = argc > 2 ? argv[2] : "auto";
+    options.title = "a wave";
+    options.if_exists = HAKOBI_IF_EXISTS_REPLACE;
+    options.time_units = "seconds since 2011-03-11 05:46:24";
+    options.axes = axes;
+    options.num_axes = 2;
+    options.attributes = &of_run;
+    options.num_attributes = 1;
+    check(hakobi_output_create(comm, argc > 1 ? argv[1] : "wave", &options, &out));
 
     eta = malloc(sizeof(double) * (size_t)(block.count[0] * block.count[1]));
     cell = malloc(sizeof(int32_t) * (size_t)(block.count[0] * block.count[1]));
@@ -68,16 +81,18 @@ int main(int argc, char** argv) {
         }
         check(hakobi_output_begin_step(out, 60.0 * step));
         /* What put refuses on one rank end_step reports on every rank. */
-        hakobi_output_put(out, &(hakobi_field){.name = "eta",
+        hakobi_output_put(out, &(hakobi_field){.struct_size = sizeof(hakobi_field),
+                                               .name = "eta",
                                                .units = "m",
                                                .standard_name = "sea_surface_height",
                                                .block = block,
-                                               .type = HAKOBI_DOUBLE,
+                                               .type = HAKOBI_FLOAT64,
                                                .data = eta,
                                                .attributes = of_eta,
                                                .num_attributes = 2,
                                                .fill_value = &missing});
-        hakobi_output_put(out, &(hakobi_field){.name = "cell",
+        hakobi_output_put(out, &(hakobi_field){.struct_size = sizeof(hakobi_field),
+                                               .name = "cell",
                                                .long_name = "number of the cell",
                                                .block = block,
                                                .type = HAKOBI_INT32,
@@ -85,15 +100,19 @@ int main(int argc, char** argv) {
                                                .attributes = &of_cell,
                                                .num_attributes = 1});
         number = step; /* a scalar */
-        hakobi_output_put(
-            out, &(hakobi_field){.name = "number", .type = HAKOBI_INT64, .data = &number, .num_values = 1});
+        hakobi_output_put(out, &(hakobi_field){.struct_size = sizeof(hakobi_field),
+                                               .name = "number",
+                                               .type = HAKOBI_INT64,
+                                               .data = &number,
+                                               .num_values = 1});
         if (step == 0) /* once for all steps */
-            hakobi_output_put(out, &(hakobi_field){.name = "depth",
+            hakobi_output_put(out, &(hakobi_field){.struct_size = sizeof(hakobi_field),
+                                                   .name = "depth",
                                                    .units = "m",
                                                    .block = block,
-                                                   .type = HAKOBI_FLOAT,
+                                                   .type = HAKOBI_FLOAT32,
                                                    .data = depth,
-                                                   .is_static = 1});
+                                                   .is_static = HAKOBI_YES});
         check(hakobi_output_end_step(out));
     }
     check(hakobi_output_close(out));

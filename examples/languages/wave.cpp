@@ -30,7 +30,7 @@ void run(const std::string& prefix, const std::string& method) {
                                        .title = "a wave",
                                        .attributes = {{"institution", "an example"}},
                                        .time_units = "seconds since 2011-03-11 05:46:24",
-                                       .replace = true});
+                                       .if_exists = hakobi::IfExists::replace});
     for (int step = 0; step < 2; ++step) {
         std::vector<double> eta;
         std::vector<std::int32_t> owner;

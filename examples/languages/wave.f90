@@ -27,7 +27,7 @@ program wave
     axes(1) = hakobi_axis("lon", "degrees_east", [(140 + 0.5_real64*i, i=0, nx - 1)], "longitude")
     axes(2) = hakobi_axis("lat", "degrees_north", [(30 + 0.5_real64*j, j=0, ny - 1)], "latitude")
     call out%create(comm, prefix, method=method, axes=axes, title="a wave", &
-                    time_units="seconds since 2011-03-11 05:46:24", replace=.true., &
+                    time_units="seconds since 2011-03-11 05:46:24", if_exists="replace", &
                     attributes=[hakobi_attribute("institution", text="an example")], stat=stat, errmsg=text)
     if (stat /= 0) call leave(text)
 

@@ -28,7 +28,7 @@ def run(prefix: str = "wave", method: str = "auto") -> None:
         title="a wave",
         attributes={"institution": "an example"},
         time_units="seconds since 2011-03-11 05:46:24",
-        replace=True,
+        if_exists="replace",
     )
     y, x = np.ogrid[block.slices]
     for step in range(2):

@@ -8,6 +8,7 @@
 #include <hakobi/export.hpp>
 #include <hakobi/gather.hpp>
 #include <hakobi/hints.hpp>
+#include <hakobi/if_exists.hpp>
 #include <hakobi/mesh.hpp>
 #include <memory>
 #include <optional>
@@ -61,13 +62,8 @@ struct OutputOptions {
     int writer_stride = 0;  ///< `writers`: every n-th rank writes; 0: one in four, at least one per node
     /// Limit for other ranks' data that `root`, `writers` and gathering hold at one time; at least 4096.
     std::int64_t buffer_bytes = 64 << 20;
-    /// If the prefix already holds steps, create throws `exists` unless one of these is set.
-    /// `resume`: continue after the last complete step. Steps that a killed run had stored are completed, its other unfinished
-    /// files are removed, with a message on stderr, and complete pieces are gathered. The first step must have the same fields and grid as the last complete step or an earlier one;
-    /// otherwise end_step throws invalid_argument, naming the difference.
-    /// `replace`: create removes the earlier steps.
-    bool resume = false;
-    bool replace = false;
+    /// What create does where the prefix already holds steps (if_exists.hpp).
+    IfExists if_exists = IfExists::fail;
     /// Writes an overview next to each step's file: its 2-D and 3-D fields at lower resolutions
     /// (`<file>.overview.zip`, as `hakobi index` makes it). The overview is complete before the step gets its final name.
     /// Rank 0 makes it from the file, in end_step or, with hidden output, while the program continues. Fields with their own
@@ -161,7 +157,7 @@ class HAKOBI_EXPORT Output {
     /// Collective over `comm`; `prefix` and `options` equal on all ranks. Makes the prefix's folder and its parents if they
     /// are missing. Throws invalid_argument for an unknown method (naming the nearest one), a backslash in the file name
     /// (NetCDF opens none such) or a storage that keeps nothing (`null:`, `memory:`); permission or not_found for the folder;
-    /// exists if the prefix holds steps (OutputOptions::resume), if another run writes it, or for anything else in the way.
+    /// exists if the prefix holds steps (OutputOptions::if_exists), if another run writes it, or for anything else in the way.
     [[nodiscard]] static Output create(const Comm& comm, std::string_view prefix, OutputOptions options = {});
 
     Output(Output&&) noexcept;

@@ -24,9 +24,10 @@ void run(const hakobi::Comm& comm, char** arguments, int num_arguments) {
         in.read({.name = field.name, .block = block, .data = std::span(fields.back().values)});
     }
     in.close();
-    auto out = hakobi::Output::create(
-        comm, arguments[2],
-        {.method = num_arguments > 5 ? arguments[5] : "auto", .compression = arguments[3], .replace = true});
+    auto out = hakobi::Output::create(comm, arguments[2],
+                                      {.method = num_arguments > 5 ? arguments[5] : "auto",
+                                       .compression = arguments[3],
+                                       .if_exists = hakobi::IfExists::replace});
     double encode_s = 0;
     for (int step = 0; step < std::atoi(arguments[4]); ++step) {
         MPI_Barrier(comm.handle());

@@ -12,7 +12,7 @@ int main(int argc, char** argv) {
     const std::int64_t begin = edge * comm.rank() / comm.size(), end = edge * (comm.rank() + 1) / comm.size();
     const hakobi::Block block{{edge, edge, edge}, {begin, 0, 0}, {end - begin, edge, edge}};
     std::vector<std::vector<double>> values(static_cast<std::size_t>(num_fields));
-    auto out = hakobi::Output::create(comm, argv[1], {.replace = true});
+    auto out = hakobi::Output::create(comm, argv[1], {.if_exists = hakobi::IfExists::replace});
     out.begin_step(0);
     for (std::int64_t f = 0; f < num_fields; ++f) {
         std::vector<double>& field = values[static_cast<std::size_t>(f)];

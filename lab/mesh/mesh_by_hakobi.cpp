@@ -29,7 +29,7 @@ int main(int argc, char** argv) {
                                       {.method = argc > 5 ? argv[5] : "pipelined",
                                        .format = "vtkhdf",
                                        .asynchronous = false,
-                                       .replace = true});
+                                       .if_exists = hakobi::IfExists::replace});
     for (int step = 0; step < std::atoi(argv[3]); ++step) {
         fill_values(&part, step);
         remove_step_before(argv[1], step);

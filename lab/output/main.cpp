@@ -94,7 +94,7 @@ int main(int argc, char** argv) {
                               comm.size(), comm.rank());
             hakobi::OutputOptions options;
             options.method = method;
-            options.replace = true;
+            options.if_exists = hakobi::IfExists::replace;
             options.asynchronous = is_hidden;
             Samples samples = write_steps(comm, block, num_steps, prefix, options);
             const bool is_verified = method != "none" && read_back(comm, block, prefix);

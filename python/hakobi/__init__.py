@@ -95,9 +95,9 @@ __all__ = [
 
 def __getattr__(name: str) -> Any:
     if name == "__version__":
-        from importlib.metadata import version
+        from hakobi._capi import VERSION
 
-        return version("hakobi")
+        return VERSION
     if name in _EXPORTS:
         try:
             return getattr(importlib.import_module(_EXPORTS[name]), name)

@@ -23,24 +23,14 @@ from functools import cache
 from pathlib import Path
 
 from hakobi import programs
-from hakobi._capi import SIGNATURES
+from hakobi._capi import CONSTANTS, SIGNATURES
 from hakobi.errors import ExistsError, FormatError, HakobiError, InputError, StorageError
 
 MAX_DIMS = 8
 MAX_HALO_DIMS = 5
-#: numpy's name -> HAKOBI_DOUBLE, …
-TYPES = {
-    "float64": 0,
-    "float32": 1,
-    "int32": 2,
-    "int64": 3,
-    "int8": 6,
-    "uint8": 7,
-    "int16": 8,
-    "uint16": 9,
-    "uint32": 10,
-    "uint64": 11,
-}
+_NUMBERS = ("float64", "float32", "int32", "int64", "int8", "uint8", "int16", "uint16", "uint32", "uint64")
+#: numpy's name -> HAKOBI_FLOAT64, …
+TYPES = {name: CONSTANTS[name.upper()] for name in _NUMBERS}
 
 _SONAME = "libhakobi.so.0"
 _MPI_SONAMES = {"openmpi": ("libmpi.so.40",), "mpich": ("libmpich.so.12", "libmpi.so.12")}

@@ -1,15 +1,16 @@
-"""Attributes and fill values between Python and C: what Output takes and Input shows."""
+"""Attributes, fill values and options between Python and C: what Output takes and Input shows."""
 
 from __future__ import annotations
 
 import ctypes
+import operator
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from hakobi._capi import AttributeC
+from hakobi._capi import CONSTANTS, AttributeC, HintC
 from hakobi.errors import InputError
 
 #: An attribute's value: text, a number, or several.
@@ -67,6 +68,30 @@ def fill_value_for_c(fill_value: Any, dtype: np.dtype[Any]) -> npt.NDArray[Any]:
     if value.size != 1 or (dtype.kind in "iu" and value[0] != fill_value):
         raise InputError(f"its fill value {fill_value!r} is no value of type {dtype.name}")
     return value
+
+
+def hints_for_c(hints: Mapping[str, str]) -> ctypes.Array[HintC]:
+    """Hints for C. Raises InputError for what C cannot hold."""
+    entries = (
+        HintC(text_for_c("a hint's name", name), text_for_c(f"hint {name}", str(hint))) for name, hint in hints.items()
+    )
+    return (HintC * len(hints))(*entries)
+
+
+def yes_or_no(is_wanted: Any) -> int:
+    """HAKOBI_YES or HAKOBI_NO, or 0, C's default, for None."""
+    return 0 if is_wanted is None else CONSTANTS["YES" if is_wanted else "NO"]
+
+
+def int_for_c(number: Any, bits: int = 32) -> int:
+    """What a whole number of C holds without a cut: the range is the library's to judge. Raises TypeError."""
+    limit = 1 << (bits - 1)
+    return max(-limit, min(operator.index(number), limit - 1))
+
+
+def printable(reason: str) -> bytes:
+    """A reason to refuse something: it may quote what `text_for_c` does not take."""
+    return reason.encode(errors="backslashreplace").replace(b"\0", b"\\x00")
 
 
 def text_for_c(what: str, text: str) -> bytes:

@@ -16,15 +16,18 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from hakobi._capi import CollectivesOptionsC
+from hakobi._capi import CONSTANTS, CollectivesOptionsC
 from hakobi._library import check, load, shown
+from hakobi.attributes import yes_or_no
 from hakobi.errors import InputError, unknown_name
 from hakobi.output import Comm
 from hakobi.words import count_text
 
-#: numpy's names -> HAKOBI_DOUBLE, …, and reductions -> HAKOBI_SUM, …
-ELEMENTS = {"float64": 0, "float32": 1, "int32": 2, "int64": 3, "complex128": 4, "complex64": 5}
-REDUCTIONS = {"sum": 0, "product": 1, "minimum": 2, "maximum": 3}
+#: numpy's names -> HAKOBI_FLOAT64, …, and reductions -> HAKOBI_SUM, …
+ELEMENTS = {
+    name: CONSTANTS[name.upper()] for name in ("float64", "float32", "int32", "int64", "complex128", "complex64")
+}
+REDUCTIONS = {name: CONSTANTS[name.upper()] for name in ("sum", "product", "minimum", "maximum")}
 
 Array = npt.NDArray[Any]
 
@@ -112,7 +115,7 @@ class Collectives:
         options = CollectivesOptionsC(
             topology=topology.encode(errors="backslashreplace"),
             method=method.encode(errors="backslashreplace"),
-            is_reproducible=int(reproducible),
+            is_reproducible=yes_or_no(reproducible),
         )
         check(library, library.hakobi_collectives_create(comm._handle, options, handle))
         return cls(handle, comm.size, topology)

@@ -19,8 +19,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from hakobi._capi import HaloFieldC, HaloGridC, HaloOptionsC
+from hakobi._capi import BufferArraysOptionsC, HaloFieldC, HaloGridC, HaloOptionsC
 from hakobi._library import MAX_HALO_DIMS, check, load, shown
+from hakobi.attributes import printable, yes_or_no
 from hakobi.errors import InputError
 from hakobi.output import Comm
 from hakobi.words import count_text
@@ -140,19 +141,16 @@ class Halo:
         """
         library = load()
         handle = ctypes.c_void_p()
-        refused = _refused(grid, fields, components)
+        if refused := _refused(grid, fields, components):
+            check(library, library.hakobi_comm_refuse(comm._handle, printable(f"Halo::plan: {refused}")))
         options = HaloOptionsC(
-            faces_only=int(not corners),
+            corners=yes_or_no(corners),
             path=path.encode(errors="backslashreplace"),
             timeout_s=timeout_s,
-            refused=refused.encode(errors="backslashreplace") if refused else None,
         )
-        grid_c = HaloGridC() if refused else _grid_c(grid)
-        num = 0 if refused else len(fields)
-        fields_c = (HaloFieldC * max(num, 1))()
-        for i in range(num):
-            fields_c[i] = _field_c(grid, fields[i], components)
-        check(library, library.hakobi_halo_plan(comm._handle, grid_c, num, fields_c, options, handle))
+        grid_c = _grid_c(grid)
+        fields_c = (HaloFieldC * len(fields))(*(_field_c(grid, field, components) for field in fields))
+        check(library, library.hakobi_halo_plan(comm._handle, grid_c, len(fields), fields_c, options, handle))
         return cls(handle, list(fields))
 
     def start(self) -> None:
@@ -256,9 +254,11 @@ class BufferArrays:
         """
         library = load()
         handle = ctypes.c_void_p()
-        name = path.encode(errors="backslashreplace")
-        # 0 is C's default: nobody means it here.
-        check(library, library.hakobi_buffer_arrays_get(comm._handle, name, pack_bytes or -1, handle))
+        options = BufferArraysOptionsC(
+            path=path.encode(errors="backslashreplace"),
+            pack_bytes=pack_bytes or -1,  # 0 is C's default: nobody means it here
+        )
+        check(library, library.hakobi_buffer_arrays_get(comm._handle, options, handle))
         return cls(handle, path)
 
     def make(self) -> BufferArray:

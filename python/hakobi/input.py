@@ -25,12 +25,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from hakobi._capi import AttributeC, FieldReadC, InputAxisC, InputFieldC, InputMeshC, MeshPartC
+from hakobi._capi import AttributeC, AxisC, FieldReadC, InputFieldC, InputMeshC, InputOptionsC, MeshPartC
 from hakobi._library import MAX_DIMS, TYPES, check, load, shown
-from hakobi.attributes import Attribute, attribute_of_c, text_for_c
+from hakobi.attributes import Attribute, attribute_of_c, hints_for_c, printable, text_for_c
 from hakobi.errors import HakobiError, InputError
 from hakobi.mesh import InputMesh, MeshPart, input_mesh_of_c, mesh_part_of_c
-from hakobi.output import Axis, Block, Comm, _block_of, _printable
+from hakobi.output import Axis, Block, Comm, _block_of
 
 if TYPE_CHECKING:
     import xarray
@@ -91,21 +91,12 @@ class Input:
         if comm is None:
             check(library, library.hakobi_input_open_alone(text_for_c("prefix", fspath(prefix)), handle))
             return cls(handle, fspath(prefix), True)
-        options = ctypes.c_void_p()
-        check(library, library.hakobi_options_create(options))
-        try:
-            path = b""
-            try:  # what this side refuses is raised by open, on every rank
-                path = text_for_c("prefix", fspath(prefix))
-                for name, hint in (hints or {}).items():
-                    library.hakobi_options_set_hint(
-                        options, text_for_c("a hint's name", name), text_for_c(f"hint {name}", str(hint))
-                    )
-            except (InputError, TypeError) as error:
-                library.hakobi_options_refuse(options, _printable(str(error)))
-            check(library, library.hakobi_input_open(comm._handle, path, options, handle))
-        finally:
-            library.hakobi_options_free(options)
+        try:  # what this side refuses is raised on every rank
+            path = text_for_c("prefix", fspath(prefix))
+            options = InputOptionsC(hints=hints_for_c(hints or {}), num_hints=len(hints or {}))
+        except (InputError, TypeError) as error:
+            check(library, library.hakobi_comm_refuse(comm._handle, printable(str(error))))
+        check(library, library.hakobi_input_open(comm._handle, path, options, handle))
         return cls(handle, fspath(prefix), False)
 
     @cached_property
@@ -142,7 +133,7 @@ class Input:
     def axes(self) -> list[Axis]:
         """The dimensions of the last step's fields; `values` is empty without a coordinate variable. Local."""
         axes: list[Axis] = []
-        found = InputAxisC()
+        found = AxisC()
         handle = self._open("axes")
         while self._library.hakobi_input_get_axis(handle, -1, len(axes), found) == 0:
             values = np.array(found.values[: found.num_values]) if found.num_values else np.empty(0)
@@ -177,7 +168,7 @@ class Input:
         try:
             wanted, values = self._wanted(name, step, block, out)
         except (InputError, TypeError) as error:
-            check(self._library, self._library.hakobi_input_refuse(handle, _printable(f"field {name}: {error}")))
+            check(self._library, self._library.hakobi_input_refuse(handle, printable(f"field {name}: {error}")))
             raise
         check(self._library, self._library.hakobi_input_read(handle, wanted))
         assert values is not None  # without memory for them the library has raised

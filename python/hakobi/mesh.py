@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from hakobi._capi import FieldC, InputMeshC, MeshC, MeshPartC
+from hakobi._capi import CONSTANTS, FieldC, InputMeshC, MeshC, MeshPartC
 from hakobi._library import TYPES, shown
 from hakobi.attributes import text_for_c
 from hakobi.errors import InputError
 
-MOTIONS = {"fixed": 0, "moves": 1, "changes": 2}
-PLACES = {"points": 1, "cells": 2}
+MOTIONS = {name: CONSTANTS[f"MESH_{name.upper()}"] for name in ("fixed", "moves", "changes")}
+PLACES = {name: CONSTANTS[f"ON_{name.upper()}"] for name in ("points", "cells")}
 
 
 def mesh_for_c(

@@ -28,11 +28,23 @@ import numpy as np
 import numpy.typing as npt
 
 from hakobi import _library
-from hakobi._capi import BlockC, FieldC, OutputTimesC
+from hakobi._capi import CONSTANTS, AxisC, BlockC, FieldC, OutputOptionsC, OutputTimesC
 from hakobi._library import TYPES, check, load, shown
-from hakobi.attributes import AttributeLike, attribute_for_c, attributes_for_c, fill_value_for_c, text_for_c
-from hakobi.errors import InputError
+from hakobi.attributes import (
+    AttributeLike,
+    attributes_for_c,
+    fill_value_for_c,
+    hints_for_c,
+    int_for_c,
+    printable,
+    text_for_c,
+    yes_or_no,
+)
+from hakobi.errors import InputError, unknown_name
 from hakobi.mesh import field_for_c, mesh_for_c, points_for_c
+
+#: Output.create's `if_exists` -> HAKOBI_IF_EXISTS_FAIL, …
+IF_EXISTS = {name: CONSTANTS[f"IF_EXISTS_{name.upper()}"] for name in ("fail", "replace", "resume")}
 
 
 class _Mpi4pyComm(Protocol):
@@ -233,8 +245,7 @@ class Output:
         writer_stride: int = 0,
         buffer_bytes: int = 64 << 20,
         keep_pieces: bool = False,
-        resume: bool = False,
-        replace: bool = False,
+        if_exists: str = "fail",
         overview: bool = False,
         hints: Mapping[str, str] | None = None,
     ) -> Output:
@@ -245,8 +256,9 @@ class Output:
         `asynchronous`: end_step returns once the values are copied (at most `asynchronous_bytes` per node), and they
         are stored while the program continues. None: if the method supports it and memory suffices; see `explain`.
 
-        A prefix that holds steps raises ExistsError unless `resume` (continue after the last complete step) or
-        `replace` (remove them) is set. `overview` writes an overview next to each step's file, as `hakobi index` does.
+        `if_exists`: what to do with steps that the prefix holds: "fail" (raise ExistsError), "replace" (remove them) or
+        "resume" (continue after the last complete one). `overview` writes an overview next to each step's file, as
+        `hakobi index` does.
 
         `compression`: "deflate" or "zstd", optionally with a level ("deflate:4"), compresses fields of at least 16 KiB.
         `significant_bits` rounds their floating-point values to that many mantissa bits before.
@@ -255,47 +267,33 @@ class Output:
         that cannot be written or a file in the way, ExistsError also if another run writes the prefix.
         """
         library = load()
-        options, handle = ctypes.c_void_p(), ctypes.c_void_p()
-        check(library, library.hakobi_options_create(options))
-        values: dict[str, str | int] = {
-            "method": method,
-            "format": format,
-            "title": title,
-            "time_units": time_units,
-            "calendar": calendar,
-            "compression": compression,
-            "significant_bits": significant_bits,
-            "sync": int(sync),
-            "asynchronous_bytes": asynchronous_bytes,
-            "writer_stride": writer_stride,
-            "buffer_bytes": buffer_bytes,
-            "keep_pieces": int(keep_pieces),
-            "resume": int(resume),
-            "replace": int(replace),
-            "overview": int(overview),
-        }
-        if asynchronous is not None:
-            values["asynchronous"] = int(asynchronous)
+        handle = ctypes.c_void_p()
+        # What this side refuses is raised on every rank.
         try:
-            # What a setter or this side refuses is raised by create, on every rank.
-            path = b""
-            try:
-                path = text_for_c("prefix", fspath(prefix))
-                for name, value in values.items():
-                    library.hakobi_options_set(options, name.encode(), text_for_c(name, str(value)))
-                for name, hint in (hints or {}).items():
-                    library.hakobi_options_set_hint(
-                        options, text_for_c("a hint's name", name), text_for_c(f"hint {name}", str(hint))
-                    )
-                for axis in axes:
-                    _add_axis(library, options, axis)
-                for name, attribute in (attributes or {}).items():
-                    library.hakobi_options_set_attribute(options, None, attribute_for_c(name, attribute))
-            except (InputError, TypeError) as error:
-                library.hakobi_options_refuse(options, _printable(str(error)))
-            check(library, library.hakobi_output_create(comm._handle, path, options, handle))
-        finally:
-            library.hakobi_options_free(options)
+            path = text_for_c("prefix", fspath(prefix))
+            options = _options_for_c(
+                axes,
+                attributes or {},
+                hints or {},
+                if_exists,
+                {
+                    "method": method,
+                    "format": format,
+                    "title": title,
+                    "time_units": time_units,
+                    "calendar": calendar,
+                    "compression": compression,
+                },
+            )
+            options.significant_bits = int_for_c(significant_bits)
+            options.writer_stride = int_for_c(writer_stride)
+            options.asynchronous_bytes = int_for_c(asynchronous_bytes, 64)
+            options.buffer_bytes = int_for_c(buffer_bytes, 64)
+        except (InputError, TypeError) as error:
+            check(library, library.hakobi_comm_refuse(comm._handle, printable(str(error))))
+        options.sync, options.overview = yes_or_no(sync), yes_or_no(overview)
+        options.keep_pieces, options.asynchronous = yes_or_no(keep_pieces), yes_or_no(asynchronous)
+        check(library, library.hakobi_output_create(comm._handle, path, options, handle))
         return cls(handle, fspath(prefix))
 
     def begin_step(self, time: float) -> None:
@@ -351,15 +349,15 @@ class Output:
             lent.long_name = text_for_c("long_name", long_name)
             lent.standard_name = text_for_c("standard_name", standard_name)
             lent.compression = text_for_c("compression", compression)
-            lent.significant_bits = _bits(significant_bits)
+            lent.significant_bits = int_for_c(significant_bits)
             fill = fill_value_for_c(fill_value, values.dtype) if fill_value is not None else None
             lent.attributes = attributes_for_c(attributes or {})
             lent.num_attributes = len(attributes or {})
             lent.fill_value = fill.ctypes.data if fill is not None else None
             lent.coordinates = b",".join(text_for_c("a coordinate's name", name) for name in coordinates)
-            lent.is_static = int(is_static)
+            lent.is_static = yes_or_no(is_static)
         except (InputError, TypeError) as error:
-            self._library.hakobi_output_refuse(self._handle, _printable(f"field {name}: {error}"))
+            self._library.hakobi_output_refuse(self._handle, printable(f"field {name}: {error}"))
             return
         self._lent.append(values)
         self._library.hakobi_output_put(self._handle, lent)  # its code is end_step's to report
@@ -390,7 +388,7 @@ class Output:
         try:
             mesh = mesh_for_c(points, connectivity, offsets, types, ghosts, motion, first_number)
         except (InputError, TypeError) as error:
-            self._library.hakobi_output_refuse(self._handle, _printable(str(error)))
+            self._library.hakobi_output_refuse(self._handle, printable(str(error)))
             return
         self._mesh_counts = (points.shape[0], types.size)
         self._lent += [points, connectivity, offsets, types, *([] if ghosts is None else [ghosts])]
@@ -404,7 +402,7 @@ class Output:
             if points.shape[0] != self._mesh_counts[0]:
                 raise InputError(f"the mesh: {points.shape[0]} points are put of its {self._mesh_counts[0]}")
         except InputError as error:
-            self._library.hakobi_output_refuse(self._handle, _printable(str(error)))
+            self._library.hakobi_output_refuse(self._handle, printable(str(error)))
             return
         self._lent.append(points)
         self._library.hakobi_output_put_points(self._handle, points_type, points.ctypes.data, points.shape[0])
@@ -418,8 +416,8 @@ class Output:
         """Writes the step. Collective. On return, or after a later call if hidden, the file has its final name.
 
         A step that has been ended is kept however the program ends: without `close` (an exception that leaves `with`,
-        sys.exit) MPI_Finalize completes it; after a signal or an abort the next Input.open, `resume` or `hakobi gather`
-        does, if it was stored.
+        sys.exit) MPI_Finalize completes it; after a signal or an abort the next Input.open, if_exists="resume" or
+        `hakobi gather` does, if it was stored.
         """
         try:
             check(self._library, self._library.hakobi_output_end_step(self._handle))
@@ -495,28 +493,48 @@ def _texts(entry: Any) -> Iterable[str]:
         index += 1
 
 
-def _bits(significant_bits: int) -> int:
-    """What C's int holds without a cut: the range is the library's to judge."""
-    return max(-(1 << 31), min(operator.index(significant_bits), (1 << 31) - 1))
+def _options_for_c(
+    axes: Iterable[Axis],
+    attributes: Mapping[str, AttributeLike],
+    hints: Mapping[str, str],
+    if_exists: str,
+    texts: Mapping[str, str],
+) -> OutputOptionsC:
+    """Options that are no numbers, for C. Raises InputError."""
+    if if_exists not in IF_EXISTS:
+        raise unknown_name("if_exists", str(if_exists), IF_EXISTS)
+    axes_c = [_axis_for_c(axis) for axis in axes]
+    return OutputOptionsC(
+        if_exists=IF_EXISTS[if_exists],
+        axes=(AxisC * len(axes_c))(*axes_c),
+        num_axes=len(axes_c),
+        attributes=attributes_for_c(attributes),
+        num_attributes=len(attributes),
+        hints=hints_for_c(hints),
+        num_hints=len(hints),
+        **{name: text_for_c(name, text) for name, text in texts.items()},
+    )
 
 
-def _printable(reason: str) -> bytes:
-    """A reason to refuse something: it may quote what `text_for_c` does not take."""
-    return reason.encode(errors="backslashreplace").replace(b"\0", b"\\x00")
-
-
-def _add_axis(library: ctypes.CDLL, options: ctypes.c_void_p, axis: Axis) -> None:
+def _axis_for_c(axis: Axis) -> AxisC:
+    """The axis for C; the structure keeps its values alive. Raises InputError."""
     name, units = text_for_c("an axis's name", axis.name), text_for_c(f"axis {axis.name}: units", axis.units)
     standard_name = text_for_c(f"axis {axis.name}: standard_name", axis.standard_name)
     try:
-        values = np.ascontiguousarray(axis.values, dtype=np.float64)
+        values = np.asarray(axis.values, dtype=np.float64)
         if values.ndim != 1:
             raise InputError(f"it has {values.ndim} dimensions")
     except (TypeError, ValueError, InputError) as error:
         raise InputError(f"axis {axis.name}: values are not a list of numbers: {error}") from error
-    library.hakobi_options_add_axis(options, name, units, standard_name, values.ctypes.data, values.size)
-    for key, attribute in axis.attributes.items():
-        library.hakobi_options_set_attribute(options, name, attribute_for_c(key, attribute))
+    return AxisC(
+        name=name,
+        units=units,
+        standard_name=standard_name,
+        values=(ctypes.c_double * values.size)(*values.tolist()),
+        num_values=values.size,
+        attributes=attributes_for_c(axis.attributes),
+        num_attributes=len(axis.attributes),
+    )
 
 
 def _field_of(name: str, units: str, dims: tuple[str, ...], block: Block | None, values: npt.NDArray[Any]) -> FieldC:

@@ -2,8 +2,10 @@
 #include <memory>
 #include <string>
 
+#include "base/guard.hpp"
 #include "capi/guard.hpp"
 #include "capi/handles.hpp"
+#include "capi/sized.hpp"
 #include "mpi/agree.hpp"
 
 using hakobi::Error;
@@ -30,7 +32,7 @@ hakobi::BufferArray& of(hakobi_buffer_array* list) {
 
 }  // namespace
 
-int hakobi_buffer_arrays_get(hakobi_comm* comm, const char* path, int64_t pack_bytes,
+int hakobi_buffer_arrays_get(hakobi_comm* comm, const hakobi_buffer_arrays_options* options,
                              hakobi_buffer_arrays** arrays) {
     return guarded([&] {
         if (arrays != nullptr) *arrays = nullptr;
@@ -39,11 +41,14 @@ int hakobi_buffer_arrays_get(hakobi_comm* comm, const char* path, int64_t pack_b
         hakobi::Status local;
         if (arrays == nullptr)
             local = {ErrorCode::invalid_argument, "hakobi_buffer_arrays_get: arrays is NULL"};
+        hakobi::BufferArrayOptions made;
+        local.keep_first(hakobi::guarded("hakobi_buffer_arrays_get", [&] {
+            const auto from = hakobi::capi::taken(options, "hakobi_buffer_arrays_options");
+            made.path = text_or(from.path, "auto");
+            if (from.pack_bytes != 0) made.pack_bytes = from.pack_bytes;
+        }));
         hakobi::mpi::agree_or_throw(comm->comm, local);
-        hakobi::BufferArrayOptions options;
-        options.path = text_or(path, "auto");
-        if (pack_bytes != 0) options.pack_bytes = pack_bytes;
-        *arrays = new hakobi_buffer_arrays{hakobi::BufferArrays::get(comm->comm, options), comm->comm.size()};
+        *arrays = new hakobi_buffer_arrays{hakobi::BufferArrays::get(comm->comm, made), comm->comm.size()};
     });
 }
 

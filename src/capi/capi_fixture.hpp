@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 #include <hakobi/comm.hpp>
 // After mpi.h, so that hakobi_comm_duplicate is there.
-#include <hakobi.h>
+#include <hakobi/bindings.h>
 
 #include <filesystem>
 #include <string>

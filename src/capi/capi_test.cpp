@@ -1,4 +1,5 @@
 #include <hakobi/output.hpp>
+#include <hakobi/version.hpp>
 
 #include <filesystem>
 #include <fstream>
@@ -39,10 +40,10 @@ TEST_F(CApi, WritesTheBytesThatCppWrites) {
     const std::vector<std::int64_t> numbers(num, rank_);
 
     hakobi_output* out = create("c");
-    hakobi_field field = {};
+    auto field = HAKOBI_INIT(hakobi_field);
     field.name = "a";
     field.block = block;
-    field.type = HAKOBI_FLOAT;
+    field.type = HAKOBI_FLOAT32;
     field.data = values.data();
     EXPECT_EQ(hakobi_output_begin_step(out, 2.5), HAKOBI_OK) << text();
     EXPECT_EQ(hakobi_output_put(out, &field), HAKOBI_OK) << text();
@@ -52,7 +53,7 @@ TEST_F(CApi, WritesTheBytesThatCppWrites) {
     field.data = numbers.data();
     EXPECT_EQ(hakobi_output_put(out, &field), HAKOBI_OK) << text();
     EXPECT_EQ(hakobi_output_end_step(out), HAKOBI_OK) << text();
-    hakobi_output_times times;
+    auto times = HAKOBI_INIT(hakobi_output_times);
     EXPECT_EQ(hakobi_output_get_times(out, &times), HAKOBI_OK) << text();
     EXPECT_EQ(times.bytes, static_cast<std::int64_t>(num * (sizeof(float) + sizeof(std::int64_t))));
     EXPECT_EQ(hakobi_output_close(out), HAKOBI_OK) << text();
@@ -76,16 +77,15 @@ TEST_F(CApi, CompressesAsCppDoes) {
     const auto num = static_cast<std::size_t>(block.count[0] * block.count[1]);
     std::vector<double> values(num);
     for (std::size_t i = 0; i < num; ++i) values[i] = 0.1 * static_cast<double>(i);
-    hakobi_options* options = nullptr;
-    ASSERT_EQ(hakobi_options_create(&options), HAKOBI_OK);
-    EXPECT_EQ(hakobi_options_set(options, "compression", "zstd:2"), HAKOBI_OK) << text();
-    EXPECT_EQ(hakobi_options_set(options, "significant_bits", "11"), HAKOBI_OK) << text();
+    auto options = HAKOBI_INIT(hakobi_output_options);
+    options.compression = "zstd:2";
+    options.significant_bits = 11;
     hakobi_output* out = nullptr;
-    ASSERT_EQ(hakobi_output_create(comm_, (folder_ + "/c").c_str(), options, &out), HAKOBI_OK) << text();
-    hakobi_options_free(options);
-    hakobi_field field = {};
+    ASSERT_EQ(hakobi_output_create(comm_, (folder_ + "/c").c_str(), &options, &out), HAKOBI_OK) << text();
+    auto field = HAKOBI_INIT(hakobi_field);
     field.name = "a";
     field.block = block;
+    field.type = HAKOBI_FLOAT64;
     field.data = values.data();
     EXPECT_EQ(hakobi_output_begin_step(out, 0), HAKOBI_OK) << text();
     EXPECT_EQ(hakobi_output_put(out, &field), HAKOBI_OK) << text();
@@ -94,7 +94,7 @@ TEST_F(CApi, CompressesAsCppDoes) {
     field.significant_bits = 52;
     EXPECT_EQ(hakobi_output_put(out, &field), HAKOBI_OK) << text();
     EXPECT_EQ(hakobi_output_end_step(out), HAKOBI_OK) << text();
-    hakobi_output_times times;
+    auto times = HAKOBI_INIT(hakobi_output_times);
     EXPECT_EQ(hakobi_output_get_times(out, &times), HAKOBI_OK) << text();
     EXPECT_GT(times.encode_s, 0);
     EXPECT_EQ(hakobi_output_close(out), HAKOBI_OK) << text();
@@ -114,15 +114,11 @@ TEST_F(CApi, CompressesAsCppDoes) {
 }
 
 TEST_F(CApi, StepsOfAnEarlierRunAreRefusedResumedOrReplaced) {
-    const auto write_a_step = [&](const char* option) {
-        hakobi_options* options = nullptr;
-        EXPECT_EQ(hakobi_options_create(&options), HAKOBI_OK);
-        if (option != nullptr) {
-            EXPECT_EQ(hakobi_options_set(options, option, "1"), HAKOBI_OK);
-        }
+    const auto write_a_step = [&](int if_exists) {
+        auto options = HAKOBI_INIT(hakobi_output_options);
+        options.if_exists = if_exists;
         hakobi_output* out = nullptr;
-        const int code = hakobi_output_create(comm_, (folder_ + "/again").c_str(), options, &out);
-        hakobi_options_free(options);
+        const int code = hakobi_output_create(comm_, (folder_ + "/again").c_str(), &options, &out);
         if (code != HAKOBI_OK) return code;
         EXPECT_EQ(hakobi_output_begin_step(out, 0), HAKOBI_OK);
         EXPECT_EQ(hakobi_output_end_step(out), HAKOBI_OK) << text();
@@ -130,55 +126,57 @@ TEST_F(CApi, StepsOfAnEarlierRunAreRefusedResumedOrReplaced) {
         hakobi_output_free(out);
         return code;
     };
-    EXPECT_EQ(write_a_step(nullptr), HAKOBI_OK);
-    EXPECT_EQ(same_everywhere(write_a_step(nullptr)), HAKOBI_EXISTS);
-    EXPECT_EQ(write_a_step("resume"), HAKOBI_OK);
+    EXPECT_EQ(write_a_step(HAKOBI_IF_EXISTS_FAIL), HAKOBI_OK);
+    EXPECT_EQ(same_everywhere(write_a_step(HAKOBI_IF_EXISTS_FAIL)), HAKOBI_EXISTS);
+    EXPECT_EQ(write_a_step(HAKOBI_IF_EXISTS_RESUME), HAKOBI_OK);
     EXPECT_TRUE(std::filesystem::exists(folder_ + "/again_000001.nc"));
-    EXPECT_EQ(write_a_step("replace"), HAKOBI_OK);
+    EXPECT_EQ(write_a_step(HAKOBI_IF_EXISTS_REPLACE), HAKOBI_OK);
     EXPECT_FALSE(std::filesystem::exists(folder_ + "/again_000001.nc"));
 }
 
-TEST_F(CApi, WhatASetterRefusesOnOneRankCreateReportsOnAll) {
-    hakobi_options* options = nullptr;
-    ASSERT_EQ(hakobi_options_create(&options), HAKOBI_OK);
-    if (rank_ == size_ - 1) {
-        EXPECT_EQ(hakobi_options_set(options, "writer_strid", "2"), HAKOBI_INVALID_ARGUMENT);
-        EXPECT_NE(text().find("did you mean writer_stride?"), std::string::npos) << text();
+TEST_F(CApi, WhatIsNoOptionOnOneRankCreateReportsOnAll) {
+    struct Wrong {
+        void (*spoil)(hakobi_output_options&);
+        const char* text;
+    };
+    static const hakobi_attribute twice[2] = {{sizeof(hakobi_attribute), "a", "x", nullptr, nullptr, 0},
+                                              {sizeof(hakobi_attribute), "a", "y", nullptr, nullptr, 0}};
+    static const hakobi_attribute of_no_size = {0, "a", "x", nullptr, nullptr, 0};
+    static const hakobi_axis without_values = {
+        sizeof(hakobi_axis), "x", "m", nullptr, nullptr, 3, nullptr, 0};
+    static const hakobi_hint without_value = {"cb_nodes", nullptr};
+    const Wrong wrongs[] = {
+        {[](hakobi_output_options& o) { o.method = "pipelind"; }, "did you mean 'pipelined'?"},
+        {[](hakobi_output_options& o) { o.if_exists = 3; }, "if_exists is 3"},
+        {[](hakobi_output_options& o) { o.sync = 2; }, "sync is 2, not HAKOBI_YES"},
+        {[](hakobi_output_options& o) { o.buffer_bytes = 1; }, "buffer_bytes is 1"},
+        {[](hakobi_output_options& o) { o.num_axes = 2; }, "num_axes is 2, but there are none"},
+        {[](hakobi_output_options& o) { o.axes = &without_values, o.num_axes = 1; }, "axis x: no values"},
+        {[](hakobi_output_options& o) { o.hints = &without_value, o.num_hints = 1; }, "hint cb_nodes"},
+        {[](hakobi_output_options& o) { o.attributes = twice, o.num_attributes = 2; }, "it is given twice"},
+        {[](hakobi_output_options& o) { o.attributes = &of_no_size, o.num_attributes = 1; },
+         "hakobi_attribute: its struct_size is 0"},
+        {[](hakobi_output_options& o) { o.struct_size = 0; }, "hakobi_output_options: its struct_size is 0"},
+    };
+    for (const Wrong& wrong : wrongs) {
+        auto options = HAKOBI_INIT(hakobi_output_options);
+        if (rank_ == size_ - 1) wrong.spoil(options);
+        hakobi_output* out = nullptr;
+        EXPECT_EQ(same_everywhere(hakobi_output_create(comm_, (folder_ + "/x").c_str(), &options, &out)),
+                  HAKOBI_INVALID_ARGUMENT)
+            << wrong.text;
+        EXPECT_EQ(out, nullptr);
+        EXPECT_EQ(hakobi_error_rank(), size_ - 1);
+        EXPECT_NE(text().find(wrong.text), std::string::npos) << text();
     }
-    hakobi_output* out = nullptr;
-    EXPECT_EQ(same_everywhere(hakobi_output_create(comm_, (folder_ + "/x").c_str(), options, &out)),
-              HAKOBI_INVALID_ARGUMENT);
-    EXPECT_EQ(out, nullptr);
-    EXPECT_EQ(hakobi_error_rank(), size_ - 1);
-    EXPECT_NE(text().find("writer_strid"), std::string::npos) << text();
-    hakobi_options_free(options);
-}
-
-TEST_F(CApi, OptionsTakeOnlyValuesOfTheirKind) {
-    hakobi_options* options = nullptr;
-    ASSERT_EQ(hakobi_options_create(&options), HAKOBI_OK);
-    EXPECT_EQ(hakobi_options_set(options, "writer_stride", "2x"), HAKOBI_INVALID_ARGUMENT);
-    EXPECT_EQ(hakobi_options_set(options, "writer_stride", "99999999999"), HAKOBI_INVALID_ARGUMENT);
-    EXPECT_EQ(hakobi_options_set(options, "buffer_bytes", "99999999999"), HAKOBI_OK);
-    EXPECT_EQ(hakobi_options_set(options, "sync", "maybe"), HAKOBI_INVALID_ARGUMENT);
-    EXPECT_EQ(hakobi_options_set(options, "sync", "yes"), HAKOBI_OK);
-    EXPECT_EQ(hakobi_options_set(options, "title", nullptr), HAKOBI_INVALID_ARGUMENT);
-    EXPECT_EQ(hakobi_options_set(nullptr, "title", "x"), HAKOBI_INVALID_ARGUMENT);
-    EXPECT_EQ(hakobi_options_add_axis(options, "x", "m", nullptr, nullptr, 3), HAKOBI_INVALID_ARGUMENT);
-    EXPECT_EQ(hakobi_options_refuse(options, "the caller's own reason"), HAKOBI_INVALID_ARGUMENT);
-    EXPECT_EQ(text(), "the caller's own reason");
-    hakobi_options_free(options);
 }
 
 TEST_F(CApi, ACalendarIsWrittenAndReadBack) {
     const auto create_with = [&](const char* calendar, hakobi_output** out) {
-        hakobi_options* options = nullptr;
-        EXPECT_EQ(hakobi_options_create(&options), HAKOBI_OK);
-        EXPECT_EQ(hakobi_options_set(options, "time_units", "days since 2000-01-01"), HAKOBI_OK);
-        EXPECT_EQ(hakobi_options_set(options, "calendar", calendar), HAKOBI_OK);
-        const int code = hakobi_output_create(comm_, (folder_ + "/year").c_str(), options, out);
-        hakobi_options_free(options);
-        return code;
+        auto options = HAKOBI_INIT(hakobi_output_options);
+        options.time_units = "days since 2000-01-01";
+        options.calendar = calendar;
+        return hakobi_output_create(comm_, (folder_ + "/year").c_str(), &options, out);
     };
     hakobi_output* out = nullptr;
     EXPECT_EQ(same_everywhere(create_with("360_days", &out)), HAKOBI_INVALID_ARGUMENT);
@@ -200,10 +198,10 @@ TEST_F(CApi, AFieldThatOneRankCannotPutFailsTheStepOnAll) {
     const hakobi_block block = split(4, 6);
     const std::vector<double> values(static_cast<std::size_t>(block.count[0] * block.count[1]), 1.0);
     hakobi_output* out = create("bad");
-    hakobi_field field = {};
+    auto field = HAKOBI_INIT(hakobi_field);
     field.name = "a";
     field.block = block;
-    field.type = rank_ == size_ - 1 ? 17 : HAKOBI_DOUBLE;
+    field.type = rank_ == size_ - 1 ? 17 : HAKOBI_FLOAT64;
     field.data = values.data();
     EXPECT_EQ(hakobi_output_begin_step(out, 0), HAKOBI_OK);
     EXPECT_EQ(hakobi_output_put(out, &field), rank_ == size_ - 1 ? HAKOBI_INVALID_ARGUMENT : HAKOBI_OK);
@@ -223,9 +221,10 @@ TEST_F(CApi, MissingOrTooFewValuesFailTheStepOnAll) {
         const hakobi_block block = split(4, 6);
         const std::vector<double> values(static_cast<std::size_t>(block.count[0] * block.count[1]), 1.0);
         hakobi_output* out = create("few");
-        hakobi_field field = {};
+        auto field = HAKOBI_INIT(hakobi_field);
         field.name = "a";
         field.block = block;
+        field.type = HAKOBI_FLOAT64;
         field.data = values.data();
         if (rank_ == 0) {
             if (is_null) field.data = nullptr;
@@ -251,6 +250,17 @@ TEST_F(CApi, ABindingsOwnReasonReachesAllRanks) {
     hakobi_output_free(out);
 }
 
+TEST_F(CApi, ABindingsOwnReasonTakesThePlaceOfACall) {
+    const char* reason = "Halo::plan: an array of another shape";
+    hakobi_output* out = nullptr;
+    const int code = rank_ == 0 ? hakobi_comm_refuse(comm_, reason)
+                                : hakobi_output_create(comm_, (folder_ + "/x").c_str(), nullptr, &out);
+    EXPECT_EQ(same_everywhere(code), HAKOBI_INVALID_ARGUMENT);
+    EXPECT_EQ(text(), reason);
+    EXPECT_EQ(hakobi_error_rank(), 0);
+    EXPECT_EQ(hakobi_comm_refuse(nullptr, reason), HAKOBI_INVALID_ARGUMENT);
+}
+
 TEST_F(CApi, AnOutputThatIsFreedInTheMiddleOfAStepLeavesNoFile) {
     hakobi_output* out = create("abandoned");
     EXPECT_EQ(hakobi_output_begin_step(out, 0), HAKOBI_OK);
@@ -263,10 +273,11 @@ TEST_F(CApi, AnOutputThatIsFreedInTheMiddleOfAStepLeavesNoFile) {
 
 TEST_F(CApi, CollectivesArePlannedAndExecuted) {
     hakobi_collectives* collectives = nullptr;
-    const hakobi_collectives_options options = {.topology = "nodes", .method = "model"};
+    auto options = HAKOBI_INIT(hakobi_collectives_options);
+    options.method = "model";
     ASSERT_EQ(hakobi_collectives_create(comm_, &options, &collectives), HAKOBI_OK) << text();
     hakobi_collective_plan* plan = nullptr;
-    ASSERT_EQ(hakobi_collectives_allreduce(collectives, HAKOBI_DOUBLE, HAKOBI_SUM, 1, &plan), HAKOBI_OK)
+    ASSERT_EQ(hakobi_collectives_allreduce(collectives, HAKOBI_FLOAT64, HAKOBI_SUM, 1, &plan), HAKOBI_OK)
         << text();
     double one = 1, sum = 0;
     EXPECT_EQ(hakobi_collective_plan_execute(plan, &one, &sum), HAKOBI_OK) << text();
@@ -278,8 +289,8 @@ TEST_F(CApi, CollectivesArePlannedAndExecuted) {
     EXPECT_EQ(plan, nullptr);
     EXPECT_EQ(hakobi_collectives_free(collectives), HAKOBI_OK);
     // Refused on one rank, told to all.
-    const hakobi_collectives_options bad = {.topology = rank_ == 0 ? "star:4" : "nodes"};
-    EXPECT_EQ(hakobi_collectives_create(comm_, &bad, &collectives), HAKOBI_INVALID_ARGUMENT);
+    options.topology = rank_ == 0 ? "star:4" : "nodes";
+    EXPECT_EQ(hakobi_collectives_create(comm_, &options, &collectives), HAKOBI_INVALID_ARGUMENT);
     EXPECT_EQ(collectives, nullptr);
 }
 
@@ -301,7 +312,6 @@ TEST_F(CApi, NullIsRefusedNotFollowed) {
     EXPECT_EQ(hakobi_comm_rank(nullptr), -1);
     EXPECT_EQ(hakobi_comm_free(nullptr), HAKOBI_OK);
     hakobi_output_free(nullptr);
-    hakobi_options_free(nullptr);
     hakobi_gather_result_free(nullptr);
 }
 
@@ -316,6 +326,11 @@ TEST_F(CApi, ErrorTextBelongsToTheThread) {
 }
 
 TEST(CApiNames, AreThoseOfCpp) {
+    EXPECT_STREQ(hakobi_version(), HAKOBI_VERSION);
+    EXPECT_EQ(hakobi::version(), HAKOBI_VERSION);
+    EXPECT_TRUE(HAKOBI_VERSION_AT_LEAST(HAKOBI_VERSION_MAJOR, HAKOBI_VERSION_MINOR, HAKOBI_VERSION_PATCH));
+    EXPECT_FALSE(HAKOBI_VERSION_AT_LEAST(HAKOBI_VERSION_MAJOR, HAKOBI_VERSION_MINOR + 1, 0));
+    EXPECT_FALSE(HAKOBI_VERSION_AT_LEAST(HAKOBI_VERSION_MAJOR + 1, 0, 0));
     EXPECT_STREQ(hakobi_error_name(HAKOBI_NO_SPACE), "no_space");
     const auto names = hakobi::output_methods();
     for (std::size_t i = 0; i < names.size(); ++i)

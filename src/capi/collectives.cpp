@@ -1,15 +1,17 @@
 #include <hakobi/collectives.hpp>
 #include <memory>
 
-#include "base/status.hpp"
+#include "base/guard.hpp"
 #include "capi/guard.hpp"
 #include "capi/handles.hpp"
+#include "capi/sized.hpp"
 #include "mpi/agree.hpp"
 
 using hakobi::Error;
 using hakobi::ErrorCode;
 using hakobi::Status;
 using hakobi::capi::guarded;
+using hakobi::capi::taken;
 using hakobi::capi::text_or;
 
 namespace {
@@ -20,27 +22,44 @@ Handle& required(Handle* handle, const char* call) {
     return *handle;
 }
 
-/// What parsing the topology refuses on this rank alone is agreed on: the others are on their way into create.
+/// What is refused on this rank alone is agreed on: the others are on their way into create.
 hakobi::CollectivesOptions options_of(const hakobi::Comm& comm, const hakobi_collectives_options* given,
                                       Status status) {
     hakobi::CollectivesOptions options;
-    if (given != nullptr) {
-        try {
-            options.shape = hakobi::NetworkShape::parse(text_or(given->topology, "nodes"));
-        } catch (const Error& error) {
-            status.keep_first(Status(error.code(), error.what()));
-        }
-        options.method = text_or(given->method, "auto");
-        options.is_reproducible = given->is_reproducible != 0;
+    status.keep_first(hakobi::guarded("hakobi_collectives_create", [&] {
+        const hakobi_collectives_options from = taken(given, "hakobi_collectives_options");
+        options.shape = hakobi::NetworkShape::parse(text_or(from.topology, "nodes"));
+        options.method = text_or(from.method, "auto");
+        options.is_reproducible = hakobi::capi::yes(from.is_reproducible, false, "is_reproducible");
         const auto take = [](double value, double& into) {
             if (value != 0) into = value;
         };
-        take(given->latency_s, options.costs.latency_s);
-        take(given->overhead_s, options.costs.overhead_s);
-        take(given->bandwidth_bytes_s, options.costs.bandwidth_bytes_s);
-    }
+        take(from.latency_s, options.costs.latency_s);
+        take(from.overhead_s, options.costs.overhead_s);
+        take(from.bandwidth_bytes_s, options.costs.bandwidth_bytes_s);
+    }));
     hakobi::mpi::agree_or_throw(comm, status);
     return options;
+}
+
+/// One that there is not for an unknown number: planning refuses it, on all ranks alike.
+hakobi::ElementType element_type_of(int type) {
+    switch (type) {
+        case HAKOBI_FLOAT64:
+            return hakobi::ElementType::float64;
+        case HAKOBI_FLOAT32:
+            return hakobi::ElementType::float32;
+        case HAKOBI_INT32:
+            return hakobi::ElementType::int32;
+        case HAKOBI_INT64:
+            return hakobi::ElementType::int64;
+        case HAKOBI_COMPLEX128:
+            return hakobi::ElementType::complex128;
+        case HAKOBI_COMPLEX64:
+            return hakobi::ElementType::complex64;
+        default:
+            return static_cast<hakobi::ElementType>(-1);
+    }
 }
 
 template <class Make>
@@ -76,8 +95,7 @@ int hakobi_collectives_create(hakobi_comm* comm, const hakobi_collectives_option
 int hakobi_collectives_allreduce(hakobi_collectives* collectives, int type, int reduction, int64_t count,
                                  hakobi_collective_plan** plan) {
     return planned(collectives, plan, "hakobi_collectives_allreduce", [&](hakobi::Collectives& of) {
-        return of.allreduce(static_cast<hakobi::ElementType>(type), static_cast<hakobi::Reduction>(reduction),
-                            count);
+        return of.allreduce(element_type_of(type), static_cast<hakobi::Reduction>(reduction), count);
     });
 }
 

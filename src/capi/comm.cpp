@@ -1,3 +1,5 @@
+#include <hakobi/bindings.h>
+
 #include <algorithm>
 #include <atomic>
 #include <hakobi/block.hpp>
@@ -5,6 +7,7 @@
 
 #include "capi/guard.hpp"
 #include "capi/handles.hpp"
+#include "mpi/agree.hpp"
 #include "mpi/comm_state.hpp"
 
 using hakobi::Error;
@@ -93,6 +96,15 @@ int hakobi_comm_duplicate_world(hakobi_comm** comm) {
         require_running_mpi("hakobi_comm_duplicate_world");
     });
     return code != HAKOBI_OK ? code : duplicate(MPI_COMM_WORLD, comm);
+}
+
+int hakobi_comm_refuse(hakobi_comm* comm, const char* text) {
+    return guarded([&] {
+        if (comm == nullptr) throw Error(ErrorCode::invalid_argument, "hakobi_comm_refuse: comm is NULL");
+        // The first agreement of every call that makes an object.
+        hakobi::mpi::agree_or_throw(comm->comm,
+                                    {ErrorCode::invalid_argument, hakobi::capi::text_or(text, "refused")});
+    });
 }
 
 int hakobi_comm_free(hakobi_comm* comm) {

@@ -4,13 +4,17 @@
 #include <string>
 #include <vector>
 
+#include "base/guard.hpp"
 #include "capi/guard.hpp"
 #include "capi/handles.hpp"
+#include "capi/sized.hpp"
 #include "mpi/agree.hpp"
 
 using hakobi::Error;
 using hakobi::ErrorCode;
+using hakobi::capi::all_taken;
 using hakobi::capi::guarded;
+using hakobi::capi::taken;
 using hakobi::capi::text_or;
 
 struct hakobi_shared {
@@ -39,7 +43,7 @@ hakobi::HaloField field_of(const hakobi_halo_field& field, int num_dims) {
     return {.data = field.data,
             .element_bytes = field.element_bytes,
             .strides_bytes = std::vector<std::int64_t>(field.strides_bytes, field.strides_bytes + num_dims),
-            .num_components = field.num_components,
+            .num_components = field.num_components != 0 ? field.num_components : 1,
             .component_stride_bytes = field.component_stride_bytes};
 }
 
@@ -75,23 +79,25 @@ int hakobi_halo_plan(hakobi_comm* comm, const hakobi_halo_grid* grid, int num_fi
     return guarded([&] {
         if (halo != nullptr) *halo = nullptr;
         require(comm, "hakobi_halo_plan: comm is NULL");
-        hakobi::Status local;
-        if (halo == nullptr || grid == nullptr || fields == nullptr)
-            local = {ErrorCode::invalid_argument, "hakobi_halo_plan: halo, grid or fields is NULL"};
-        else if (options != nullptr && options->refused != nullptr)
-            local = {ErrorCode::invalid_argument, std::string("Halo::plan: ") + options->refused};
-        else if (grid->num_dims < 1 || grid->num_dims > HAKOBI_MAX_HALO_DIMS)
-            local = {ErrorCode::invalid_argument, "hakobi_halo_plan: num_dims is not 1 to 5"};
-        hakobi::mpi::agree_or_throw(comm->comm, local);
-        std::vector<hakobi::HaloField> list;
-        for (int f = 0; f < num_fields; ++f) list.push_back(field_of(fields[f], grid->num_dims));
+        hakobi::HaloGrid made_grid;
         hakobi::HaloOptions made;
-        if (options != nullptr) {
-            made.corners = options->faces_only == 0;
-            made.path = text_or(options->path, "auto");
-            made.timeout_s = options->timeout_s;
-        }
-        *halo = new hakobi_halo{hakobi::Halo::plan(comm->comm, grid_of(*grid), list, made), {}};
+        std::vector<hakobi::HaloField> list;
+        hakobi::mpi::agree_or_throw(
+            comm->comm, hakobi::guarded("hakobi_halo_plan", [&] {
+                if (halo == nullptr || grid == nullptr)
+                    throw Error(ErrorCode::invalid_argument, "hakobi_halo_plan: halo or grid is NULL");
+                const hakobi_halo_grid known = taken(grid, "hakobi_halo_grid");
+                if (known.num_dims < 1 || known.num_dims > HAKOBI_MAX_HALO_DIMS)
+                    throw Error(ErrorCode::invalid_argument, "hakobi_halo_plan: num_dims is not 1 to 5");
+                made_grid = grid_of(known);
+                for (const auto& field : all_taken(fields, num_fields, "hakobi_halo_field", "fields"))
+                    list.push_back(field_of(field, known.num_dims));
+                const hakobi_halo_options from = taken(options, "hakobi_halo_options");
+                made.corners = hakobi::capi::yes(from.corners, true, "corners");
+                made.path = text_or(from.path, "auto");
+                made.timeout_s = from.timeout_s;
+            }));
+        *halo = new hakobi_halo{hakobi::Halo::plan(comm->comm, made_grid, list, made), {}};
         (*halo)->explained = (*halo)->halo.explain();
     });
 }

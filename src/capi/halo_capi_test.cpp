@@ -15,13 +15,13 @@ TEST(HaloCApi, ExchangesARingOfRanks) {
     ASSERT_EQ(hakobi_shared_allocate(comm, 5 * 8, &shared), HAKOBI_OK);
     auto* const values = static_cast<double*>(hakobi_shared_data(shared));
     for (int i = 0; i < 5; ++i) values[i] = 10 * rank + i;
-    hakobi_halo_grid grid{};
+    auto grid = HAKOBI_INIT(hakobi_halo_grid);
     grid.num_dims = 1;
     grid.extents[0] = 3;
     grid.ghosts_low[0] = grid.ghosts_high[0] = 1;
     grid.ranks[0] = size;
     grid.is_periodic[0] = 1;
-    const hakobi_halo_field field{values + 1, 8, {8}, 1, 8};
+    const hakobi_halo_field field{sizeof(hakobi_halo_field), values + 1, 8, {8}, 1, 8};
     hakobi_halo* halo = nullptr;
     ASSERT_EQ(hakobi_halo_plan(comm, &grid, 1, &field, nullptr, &halo), HAKOBI_OK) << hakobi_error_text();
     EXPECT_EQ(hakobi_halo_wait(halo), HAKOBI_INVALID_ARGUMENT);

@@ -10,23 +10,11 @@
 #include <string>
 #include <vector>
 
-#include "base/status.hpp"
-
 // What stands behind the opaque types of hakobi.h.
 
 struct hakobi_comm {
     hakobi::Comm comm;
 };
-
-struct hakobi_options {
-    hakobi::OutputOptions values;
-    hakobi::Status refused;  ///< what a setter or a binding refused first: create reports it on every rank
-};
-
-namespace hakobi::capi {
-/// The attribute in C++'s words. Throws invalid_argument where it has no name or no value.
-void add_attribute(Attributes& attributes, const hakobi_attribute& attribute);
-}  // namespace hakobi::capi
 
 struct hakobi_output {
     hakobi::Output output;

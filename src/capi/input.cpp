@@ -1,15 +1,23 @@
+#include <hakobi/bindings.h>
+
 #include <algorithm>
 #include <memory>
 #include <string_view>
 
 #include "base/checked.hpp"
+#include "base/guard.hpp"
 #include "capi/guard.hpp"
 #include "capi/handles.hpp"
+#include "capi/options.hpp"
+#include "capi/sized.hpp"
 #include "mpi/agree.hpp"
 
 using hakobi::Error;
 using hakobi::ErrorCode;
+using hakobi::capi::give;
 using hakobi::capi::guarded;
+using hakobi::capi::input_options_of;
+using hakobi::capi::taken;
 using hakobi::capi::text_or;
 
 namespace {
@@ -25,12 +33,12 @@ int type_of(const std::string& name) {
         std::string_view name;
         int type;
     };
-    constexpr Named types[] = {{"double", HAKOBI_DOUBLE}, {"float", HAKOBI_FLOAT},   {"int", HAKOBI_INT32},
-                               {"int64", HAKOBI_INT64},   {"byte", HAKOBI_INT8},     {"ubyte", HAKOBI_UINT8},
-                               {"short", HAKOBI_INT16},   {"ushort", HAKOBI_UINT16}, {"uint", HAKOBI_UINT32},
+    constexpr Named types[] = {{"double", HAKOBI_FLOAT64}, {"float", HAKOBI_FLOAT32}, {"int", HAKOBI_INT32},
+                               {"int64", HAKOBI_INT64},    {"byte", HAKOBI_INT8},     {"ubyte", HAKOBI_UINT8},
+                               {"short", HAKOBI_INT16},    {"ushort", HAKOBI_UINT16}, {"uint", HAKOBI_UINT32},
                                {"uint64", HAKOBI_UINT64}};
     const auto* found = std::ranges::find(types, name, &Named::name);
-    return found == std::end(types) ? -1 : found->type;
+    return found == std::end(types) ? 0 : found->type;
 }
 
 template <class Value>
@@ -91,10 +99,10 @@ hakobi::FieldRead translated(const hakobi::Input& input, const hakobi_field_read
     if (num <= 0) num = elements_needed(read, count);
     if (from.data == nullptr) num = 0;
     switch (from.type) {
-        case HAKOBI_DOUBLE:
+        case HAKOBI_FLOAT64:
             read.data = memory_of<double>(from.data, num);
             break;
-        case HAKOBI_FLOAT:
+        case HAKOBI_FLOAT32:
             read.data = memory_of<float>(from.data, num);
             break;
         case HAKOBI_INT32:
@@ -134,7 +142,7 @@ hakobi::FieldRead translated(const hakobi::Input& input, const hakobi_field_read
 
 }  // namespace
 
-int hakobi_input_open(hakobi_comm* comm, const char* prefix, const hakobi_options* options,
+int hakobi_input_open(hakobi_comm* comm, const char* prefix, const hakobi_input_options* options,
                       hakobi_input** in) {
     return guarded([&] {
         if (in != nullptr) *in = nullptr;
@@ -142,10 +150,9 @@ int hakobi_input_open(hakobi_comm* comm, const char* prefix, const hakobi_option
         hakobi::Status local;
         if (prefix == nullptr) local = {ErrorCode::invalid_argument, "hakobi_input_open: prefix is NULL"};
         if (in == nullptr) local = {ErrorCode::invalid_argument, "hakobi_input_open: in is NULL"};
-        if (options != nullptr) local.keep_first(options->refused);
-        hakobi::mpi::agree_or_throw(comm->comm, local);
         hakobi::InputOptions values;
-        if (options != nullptr) values.hints = options->values.hints;
+        local.keep_first(hakobi::guarded("hakobi_input_open", [&] { values = input_options_of(options); }));
+        hakobi::mpi::agree_or_throw(comm->comm, local);
         *in = new hakobi_input{hakobi::Input::open(comm->comm, prefix, std::move(values)), {}, {}};
     });
 }
@@ -206,29 +213,31 @@ int hakobi_input_get_field(const hakobi_input* in, int64_t step, const char* nam
                 dims += dim;
             }
         }
-        *field = {};
-        field->name = found.name.c_str();
-        field->type_name = found.type.c_str();
-        field->type = type_of(found.type);
-        field->num_dims = static_cast<int>(found.shape.size());
-        std::ranges::copy(found.shape, field->shape);
-        field->dims = dims.c_str();
-        field->is_static = found.is_static ? 1 : 0;
+        hakobi_input_field shown = {};
+        shown.name = found.name.c_str();
+        shown.type_name = found.type.c_str();
+        shown.type = type_of(found.type);
+        shown.num_dims = static_cast<int>(found.shape.size());
+        std::ranges::copy(found.shape, shown.shape);
+        shown.dims = dims.c_str();
+        shown.is_static = found.is_static ? 1 : 0;
+        give(shown, *field, "hakobi_input_field");
     });
 }
 
-int hakobi_input_get_axis(const hakobi_input* in, int64_t step, int index, hakobi_input_axis* axis) {
+int hakobi_input_get_axis(const hakobi_input* in, int64_t step, int index, hakobi_axis* axis) {
     return guarded([&] {
         const std::vector<hakobi::Axis>& axes = require(in, "hakobi_input_get_axis").input.axes(step);
         if (axis == nullptr) throw Error(ErrorCode::invalid_argument, "hakobi_input_get_axis: axis is NULL");
         if (index < 0 || static_cast<std::size_t>(index) >= axes.size()) beyond_the_last("axis", index);
         const hakobi::Axis& found = axes[static_cast<std::size_t>(index)];
-        *axis = {};
-        axis->name = found.name.c_str();
-        axis->units = found.units.c_str();
-        axis->standard_name = found.standard_name.c_str();
-        axis->num_values = std::ssize(found.values);
-        axis->values = found.values.empty() ? nullptr : found.values.data();
+        hakobi_axis shown = {};
+        shown.name = found.name.c_str();
+        shown.units = found.units.c_str();
+        shown.standard_name = found.standard_name.c_str();
+        shown.num_values = std::ssize(found.values);
+        shown.values = found.values.empty() ? nullptr : found.values.data();
+        give(shown, *axis, "hakobi_axis");
     });
 }
 
@@ -245,17 +254,18 @@ int hakobi_input_get_attribute(const hakobi_input* in, int64_t step, const char*
                                              : input.attributes(step);
         if (index < 0 || static_cast<std::size_t>(index) >= all.size()) beyond_the_last("attribute", index);
         const auto& [name, value] = *std::next(all.begin(), index);
-        *attribute = {};
-        attribute->name = name.c_str();
-        if (const auto* text = std::get_if<std::string>(&value)) attribute->text = text->c_str();
+        hakobi_attribute shown = {};
+        shown.name = name.c_str();
+        if (const auto* text = std::get_if<std::string>(&value)) shown.text = text->c_str();
         if (const auto* numbers = std::get_if<std::vector<double>>(&value)) {
-            attribute->doubles = numbers->data();
-            attribute->num_values = std::ssize(*numbers);
+            shown.doubles = numbers->data();
+            shown.num_values = std::ssize(*numbers);
         }
         if (const auto* numbers = std::get_if<std::vector<std::int64_t>>(&value)) {
-            attribute->integers = numbers->data();
-            attribute->num_values = std::ssize(*numbers);
+            shown.integers = numbers->data();
+            shown.num_values = std::ssize(*numbers);
         }
+        give(shown, *attribute, "hakobi_attribute");
     });
 }
 
@@ -265,7 +275,7 @@ int hakobi_input_read(hakobi_input* in, const hakobi_field_read* read) {
         if (read == nullptr) input.refuse("hakobi_input_read: read is NULL");
         hakobi::FieldRead wanted;
         try {
-            wanted = translated(input, *read);
+            wanted = translated(input, taken(read, "hakobi_field_read"));
         } catch (const Error& error) {
             input.refuse(error.what());
         }
@@ -277,41 +287,60 @@ int hakobi_input_get_mesh(const hakobi_input* in, int64_t step, hakobi_input_mes
     return guarded([&] {
         const hakobi::InputMesh found = require(in, "hakobi_input_get_mesh").input.mesh(step);
         if (mesh == nullptr) throw Error(ErrorCode::invalid_argument, "hakobi_input_get_mesh: mesh is NULL");
-        *mesh = {};
-        mesh->num_points = found.num_points;
-        mesh->num_cells = found.num_cells;
-        mesh->num_pieces = found.num_pieces;
-        mesh->points_type = type_of(found.points_type);
-        mesh->has_ghosts = found.has_ghosts ? 1 : 0;
+        hakobi_input_mesh shown = {};
+        shown.num_points = found.num_points;
+        shown.num_cells = found.num_cells;
+        shown.num_pieces = found.num_pieces;
+        shown.points_type = type_of(found.points_type);
+        shown.has_ghosts = found.has_ghosts ? 1 : 0;
+        give(shown, *mesh, "hakobi_input_mesh");
     });
 }
 
+namespace {
+
+/// Sets all but its size to 0. Throws invalid_argument for a part of no size.
+void clear(hakobi_mesh_part& part) {
+    give(hakobi_mesh_part{}, part, "hakobi_mesh_part");
+}
+
+}  // namespace
+
 int hakobi_input_read_mesh(hakobi_input* in, int64_t step, hakobi_mesh_part* part) {
-    if (part != nullptr) *part = {};
     return guarded([&] {
         hakobi::Input& input = require(in, "hakobi_input_read_mesh").input;
         if (part == nullptr) input.refuse("hakobi_input_read_mesh: part is NULL");
+        try {
+            clear(*part);
+        } catch (const Error& error) {
+            input.refuse(error.what());
+        }
         auto read = std::make_unique<hakobi::MeshPart>(input.read_mesh(step));
-        part->first_point = read->first_point;
-        part->first_cell = read->first_cell;
-        part->first_piece = read->first_piece;
-        part->num_pieces = read->num_pieces;
-        part->num_points = std::ssize(read->points) / 3;
-        part->points = read->points.data();
-        part->num_cells = std::ssize(read->types);
-        part->types = read->types.data();
-        part->offsets = read->offsets.data();
-        part->num_connectivity = std::ssize(read->connectivity);
-        part->connectivity = read->connectivity.data();
-        part->ghosts = read->ghosts.empty() ? nullptr : read->ghosts.data();
-        part->memory = read.release();
+        hakobi_mesh_part shown = {};
+        shown.first_point = read->first_point;
+        shown.first_cell = read->first_cell;
+        shown.first_piece = read->first_piece;
+        shown.num_pieces = read->num_pieces;
+        shown.num_points = std::ssize(read->points) / 3;
+        shown.points = read->points.data();
+        shown.num_cells = std::ssize(read->types);
+        shown.types = read->types.data();
+        shown.offsets = read->offsets.data();
+        shown.num_connectivity = std::ssize(read->connectivity);
+        shown.connectivity = read->connectivity.data();
+        shown.ghosts = read->ghosts.empty() ? nullptr : read->ghosts.data();
+        shown.memory = read.release();
+        give(shown, *part, "hakobi_mesh_part");
     });
 }
 
 void hakobi_mesh_part_free(hakobi_mesh_part* part) {
     if (part == nullptr) return;
-    delete static_cast<hakobi::MeshPart*>(part->memory);
-    *part = {};
+    guarded([&] {
+        hakobi::capi::check_size(*part, "hakobi_mesh_part");
+        delete static_cast<hakobi::MeshPart*>(part->memory);
+        clear(*part);
+    });
 }
 
 int hakobi_input_refuse(hakobi_input* in, const char* text) {

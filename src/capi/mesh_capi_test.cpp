@@ -6,21 +6,19 @@ namespace {
 class CApiMesh : public hakobi::test::CApiTest {
   protected:
     hakobi_output* create(const char* format) const {
-        hakobi_options* options = nullptr;
-        EXPECT_EQ(hakobi_options_create(&options), HAKOBI_OK);
-        EXPECT_EQ(hakobi_options_set(options, "format", format), HAKOBI_OK);
-        EXPECT_EQ(hakobi_options_set(options, "method", "root"), HAKOBI_OK);
-        EXPECT_EQ(hakobi_options_set(options, "replace", "1"), HAKOBI_OK);
+        auto options = HAKOBI_INIT(hakobi_output_options);
+        options.format = format;
+        options.method = "root";
+        options.if_exists = HAKOBI_IF_EXISTS_REPLACE;
         hakobi_output* out = nullptr;
-        EXPECT_EQ(hakobi_output_create(comm_, (folder_ + "/run").c_str(), options, &out), HAKOBI_OK)
+        EXPECT_EQ(hakobi_output_create(comm_, (folder_ + "/run").c_str(), &options, &out), HAKOBI_OK)
             << text();
-        hakobi_options_free(options);
         return out;
     }
     /// A tetrahedron of this rank's own, with numbers of 32 bits from 1.
     hakobi_mesh tetrahedron() const {
-        hakobi_mesh mesh = {};
-        mesh.points_type = HAKOBI_FLOAT;
+        auto mesh = HAKOBI_INIT(hakobi_mesh);
+        mesh.points_type = HAKOBI_FLOAT32;
         mesh.num_points = 4;
         mesh.points = points_;
         mesh.num_cells = 1;
@@ -47,7 +45,7 @@ TEST_F(CApiMesh, WhatOneRankCannotPutFailsTheStepOnAll) {
         {[](hakobi_mesh& mesh) { mesh.offsets = nullptr; }, "offsets, but they are NULL"},
         {[](hakobi_mesh& mesh) { mesh.num_cells = -1; }, "-1 types of cells"},
         {[](hakobi_mesh& mesh) { mesh.points_type = HAKOBI_INT32; }, "not double or float"},
-        {[](hakobi_mesh& mesh) { mesh.connectivity_type = HAKOBI_DOUBLE; }, "not int64 or int32"},
+        {[](hakobi_mesh& mesh) { mesh.connectivity_type = HAKOBI_FLOAT64; }, "not int64 or int32"},
         {[](hakobi_mesh& mesh) { mesh.num_connectivity = 3; }, "offsets end with 4"},
         {[](hakobi_mesh& mesh) { mesh.motion = 9; }, "9 is no motion"},
         {[](hakobi_mesh& mesh) { mesh.first_number = 0; }, "names point 4"},
@@ -82,15 +80,15 @@ TEST_F(CApiMesh, IsReadBackAndNullIsRefusedOnAllRanks) {
 
     hakobi_input* in = nullptr;
     ASSERT_EQ(hakobi_input_open(comm_, (folder_ + "/run").c_str(), nullptr, &in), HAKOBI_OK) << text();
-    hakobi_input_mesh found;
+    auto found = HAKOBI_INIT(hakobi_input_mesh);
     EXPECT_EQ(hakobi_input_get_mesh(in, 0, nullptr), HAKOBI_INVALID_ARGUMENT);
     ASSERT_EQ(hakobi_input_get_mesh(in, 0, &found), HAKOBI_OK) << text();
     EXPECT_EQ(found.num_points, 4 * size_);
     EXPECT_EQ(found.num_cells, size_);
     EXPECT_EQ(found.num_pieces, size_);
-    EXPECT_EQ(found.points_type, HAKOBI_FLOAT);
+    EXPECT_EQ(found.points_type, HAKOBI_FLOAT32);
     EXPECT_EQ(found.has_ghosts, 0);
-    hakobi_mesh_part part;
+    auto part = HAKOBI_INIT(hakobi_mesh_part);
     const int code = hakobi_input_read_mesh(in, 0, rank_ == size_ - 1 ? nullptr : &part);
     EXPECT_EQ(same_everywhere(code), HAKOBI_INVALID_ARGUMENT);
     EXPECT_NE(text().find("part is NULL"), std::string::npos) << text();
@@ -112,8 +110,9 @@ TEST_F(CApiMesh, IsReadBackAndNullIsRefusedOnAllRanks) {
 TEST_F(CApiMesh, IsNotFoundWhereThereIsNone) {
     hakobi_output* out = create("netcdf4");
     const double value = 1;
-    hakobi_field field = {};
+    auto field = HAKOBI_INIT(hakobi_field);
     field.name = "a";
+    field.type = HAKOBI_FLOAT64;
     field.data = &value;
     field.num_values = 1;
     EXPECT_EQ(hakobi_output_begin_step(out, 0), HAKOBI_OK);
@@ -123,8 +122,8 @@ TEST_F(CApiMesh, IsNotFoundWhereThereIsNone) {
     hakobi_output_free(out);
     hakobi_input* in = nullptr;
     ASSERT_EQ(hakobi_input_open(comm_, (folder_ + "/run").c_str(), nullptr, &in), HAKOBI_OK) << text();
-    hakobi_input_mesh mesh;
-    hakobi_mesh_part part;
+    auto mesh = HAKOBI_INIT(hakobi_input_mesh);
+    auto part = HAKOBI_INIT(hakobi_mesh_part);
     EXPECT_EQ(hakobi_input_get_mesh(in, -1, &mesh), HAKOBI_NOT_FOUND);
     EXPECT_EQ(same_everywhere(hakobi_input_read_mesh(in, -1, &part)), HAKOBI_NOT_FOUND);
     EXPECT_EQ(part.memory, nullptr);

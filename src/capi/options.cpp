@@ -1,193 +1,108 @@
-#include <algorithm>
-#include <array>
-#include <charconv>
-#include <memory>
-#include <string_view>
+#include "capi/options.hpp"
 
-#include "base/nearest.hpp"
+#include <string>
+#include <utility>
+#include <vector>
+
 #include "capi/guard.hpp"
-#include "capi/handles.hpp"
+#include "capi/sized.hpp"
 
-using hakobi::Error;
-using hakobi::ErrorCode;
-using hakobi::OutputOptions;
-using hakobi::capi::guarded;
-using hakobi::capi::text_or;
-
+namespace hakobi::capi {
 namespace {
 
-[[noreturn]] void refuse_value(std::string_view name, std::string_view value, std::string_view wanted) {
-    throw Error(ErrorCode::invalid_argument, "option " + std::string(name) + ": \"" + std::string(value) +
-                                                 "\" is not " + std::string(wanted));
-}
-
-template <class Integer>
-Integer integer(std::string_view name, std::string_view value) {
-    Integer number = 0;
-    const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), number);
-    if (error != std::errc{} || end != value.data() + value.size())
-        refuse_value(name, value, "a whole number in range");
-    return number;
-}
-
-bool yes_or_no(std::string_view name, std::string_view value) {
-    if (value == "1" || value == "true" || value == "yes") return true;
-    if (value == "0" || value == "false" || value == "no") return false;
-    refuse_value(name, value, "1 or 0");
-}
-
-// One row an option of OutputOptions that is a single value.
-struct Setter {
-    std::string_view name;
-    void (*set)(OutputOptions&, std::string_view name, std::string_view value);
-};
-constexpr std::array setters{
-    Setter{"method", [](OutputOptions& o, std::string_view, std::string_view v) { o.method = v; }},
-    Setter{"format", [](OutputOptions& o, std::string_view, std::string_view v) { o.format = v; }},
-    Setter{"title", [](OutputOptions& o, std::string_view, std::string_view v) { o.title = v; }},
-    Setter{"time_units", [](OutputOptions& o, std::string_view, std::string_view v) { o.time_units = v; }},
-    Setter{"calendar", [](OutputOptions& o, std::string_view, std::string_view v) { o.calendar = v; }},
-    Setter{"compression", [](OutputOptions& o, std::string_view, std::string_view v) { o.compression = v; }},
-    Setter{"significant_bits", [](OutputOptions& o, std::string_view n,
-                                  std::string_view v) { o.significant_bits = integer<int>(n, v); }},
-    Setter{"sync",
-           [](OutputOptions& o, std::string_view n, std::string_view v) { o.sync = yes_or_no(n, v); }},
-    Setter{"asynchronous", [](OutputOptions& o, std::string_view n,
-                              std::string_view v) { o.asynchronous = yes_or_no(n, v); }},
-    Setter{"asynchronous_bytes",
-           [](OutputOptions& o, std::string_view n, std::string_view v) {
-               o.asynchronous_bytes = integer<std::int64_t>(n, v);
-           }},
-    Setter{"writer_stride", [](OutputOptions& o, std::string_view n,
-                               std::string_view v) { o.writer_stride = integer<int>(n, v); }},
-    Setter{"buffer_bytes", [](OutputOptions& o, std::string_view n,
-                              std::string_view v) { o.buffer_bytes = integer<std::int64_t>(n, v); }},
-    Setter{"resume",
-           [](OutputOptions& o, std::string_view n, std::string_view v) { o.resume = yes_or_no(n, v); }},
-    Setter{"replace",
-           [](OutputOptions& o, std::string_view n, std::string_view v) { o.replace = yes_or_no(n, v); }},
-    Setter{"overview",
-           [](OutputOptions& o, std::string_view n, std::string_view v) { o.overview = yes_or_no(n, v); }},
-    Setter{"keep_pieces",
-           [](OutputOptions& o, std::string_view n, std::string_view v) { o.keep_pieces = yes_or_no(n, v); }},
-};
-
-void set(OutputOptions& options, std::string_view name, std::string_view value) {
-    std::array<std::string_view, setters.size()> names;
-    for (std::size_t i = 0; i < setters.size(); ++i) {
-        if (setters[i].name == name) {
-            setters[i].set(options, name, value);
-            return;
-        }
-        names[i] = setters[i].name;
-    }
-    std::string text = "there is no option \"" + std::string(name) + "\"";
-    if (const std::string nearest = hakobi::nearest_name(name, names); !nearest.empty())
-        text += ": did you mean " + nearest + "?";
+[[noreturn]] void refuse(const std::string& text) {
     throw Error(ErrorCode::invalid_argument, text);
 }
 
-// Runs a setter; what it refuses is kept too, so that create tells the other ranks.
-template <class Body>
-int refusing(hakobi_options* options, Body&& body) {
-    return guarded([&] {
-        if (options == nullptr) throw Error(ErrorCode::invalid_argument, "options is NULL");
-        try {
-            body();
-        } catch (const Error& error) {
-            options->refused.keep_first({error.code(), error.what()});
-            throw;
-        } catch (const std::bad_alloc&) {
-            options->refused.keep_first({ErrorCode::out_of_memory, "out of memory"});
-            throw;
-        }
-    });
+Attribute value_of(const hakobi_attribute& attribute, const std::string& name) {
+    if (attribute.text != nullptr) return attribute.text;
+    if (attribute.num_values < 0 || (attribute.doubles == nullptr) == (attribute.integers == nullptr))
+        refuse("attribute '" + name + "': it has no text and no numbers");
+    if (attribute.doubles != nullptr)
+        return std::vector<double>(attribute.doubles, attribute.doubles + attribute.num_values);
+    return std::vector<std::int64_t>(attribute.integers, attribute.integers + attribute.num_values);
 }
 
-void require(const void* pointer, const char* what) {
-    if (pointer == nullptr) throw Error(ErrorCode::invalid_argument, std::string(what) + " is NULL");
+Axis axis_of(const hakobi_axis& axis) {
+    const std::string name = text_or(axis.name);
+    if (name.empty()) refuse("an axis has no name");
+    if (axis.num_values < 0 || (axis.values == nullptr && axis.num_values > 0))
+        refuse("axis " + name + ": no values");
+    return {.name = name,
+            .units = text_or(axis.units, "1"),
+            .standard_name = text_or(axis.standard_name),
+            .values = std::vector<double>(axis.values, axis.values + axis.num_values),
+            .attributes = attributes_of(axis.attributes, axis.num_attributes)};
+}
+
+Hints hints_of(const hakobi_hint* first, std::int64_t num) {
+    if (num < 0 || (first == nullptr && num > 0))
+        refuse("num_hints is " + std::to_string(num) + ", but there are none");
+    Hints hints;
+    for (std::int64_t i = 0; i < num; ++i) {
+        if (first[i].name == nullptr || first[i].value == nullptr)
+            refuse("hint " + text_or(first[i].name, std::to_string(i).c_str()) +
+                   ": its name or value is NULL");
+        hints[first[i].name] = first[i].value;
+    }
+    return hints;
+}
+
+template <class Number>
+void take(Number given, Number& into) {
+    if (given != 0) into = given;
+}
+
+void take(const char* given, std::string& into) {
+    if (given != nullptr) into = given;
 }
 
 }  // namespace
 
-int hakobi_options_create(hakobi_options** options) {
-    return guarded([&] {
-        require(options, "hakobi_options_create: options");
-        *options = nullptr;
-        *options = std::make_unique<hakobi_options>().release();
-    });
-}
-
-int hakobi_options_set(hakobi_options* options, const char* name, const char* value) {
-    return refusing(options, [&] {
-        require(name, "hakobi_options_set: name");
-        require(value, "hakobi_options_set: value");
-        set(options->values, name, value);
-    });
-}
-
-int hakobi_options_set_hint(hakobi_options* options, const char* name, const char* value) {
-    return refusing(options, [&] {
-        require(name, "hakobi_options_set_hint: name");
-        require(value, "hakobi_options_set_hint: value");
-        options->values.hints[name] = value;
-    });
-}
-
-int hakobi_options_add_axis(hakobi_options* options, const char* name, const char* units,
-                            const char* standard_name, const double* values, int64_t num_values) {
-    return refusing(options, [&] {
-        require(name, "hakobi_options_add_axis: name");
-        if (num_values < 0 || (values == nullptr && num_values > 0)) {
-            throw Error(ErrorCode::invalid_argument, "axis " + std::string(name) + ": no values");
-        }
-        options->values.axes.push_back({.name = name,
-                                        .units = text_or(units, "1"),
-                                        .standard_name = text_or(standard_name),
-                                        .values = std::vector<double>(values, values + num_values),
-                                        .attributes = {}});
-    });
-}
-
-void hakobi::capi::add_attribute(Attributes& attributes, const hakobi_attribute& attribute) {
-    const std::string name = text_or(attribute.name);
-    const auto refuse = [&](const char* text) {
-        throw Error(ErrorCode::invalid_argument, "attribute '" + name + "': " + text);
-    };
-    Attribute value;
-    if (attribute.text != nullptr) {
-        value = attribute.text;
-    } else if (attribute.num_values < 0 ||
-               (attribute.doubles == nullptr) == (attribute.integers == nullptr)) {
-        refuse("it has no text and no numbers");
-    } else if (attribute.doubles != nullptr) {
-        value = std::vector<double>(attribute.doubles, attribute.doubles + attribute.num_values);
-    } else {
-        value = std::vector<std::int64_t>(attribute.integers, attribute.integers + attribute.num_values);
+Attributes attributes_of(const hakobi_attribute* first, std::int64_t num) {
+    Attributes attributes;
+    for (const hakobi_attribute& attribute : all_taken(first, num, "hakobi_attribute", "attributes")) {
+        const std::string name = text_or(attribute.name);
+        if (!attributes.emplace(name, value_of(attribute, name)).second)
+            refuse("attribute '" + name + "': it is given twice");
     }
-    if (!attributes.emplace(name, std::move(value)).second) refuse("it is given twice");
+    return attributes;
 }
 
-int hakobi_options_set_attribute(hakobi_options* options, const char* axis,
-                                 const hakobi_attribute* attribute) {
-    return refusing(options, [&] {
-        require(attribute, "hakobi_options_set_attribute: attribute");
-        hakobi::Attributes* attributes = &options->values.attributes;
-        if (axis != nullptr) {
-            const auto found =
-                std::ranges::find(options->values.axes, std::string_view(axis), &hakobi::Axis::name);
-            if (found == options->values.axes.end())
-                throw Error(ErrorCode::invalid_argument, "there is no axis " + std::string(axis));
-            attributes = &found->attributes;
-        }
-        hakobi::capi::add_attribute(*attributes, *attribute);
-    });
+OutputOptions output_options_of(const hakobi_output_options* given) {
+    const hakobi_output_options from = taken(given, "hakobi_output_options");
+    OutputOptions options;
+    take(from.method, options.method);
+    take(from.format, options.format);
+    take(from.title, options.title);
+    for (const hakobi_axis& axis : all_taken(from.axes, from.num_axes, "hakobi_axis", "axes"))
+        options.axes.push_back(axis_of(axis));
+    options.attributes = attributes_of(from.attributes, from.num_attributes);
+    take(from.time_units, options.time_units);
+    take(from.calendar, options.calendar);
+    take(from.compression, options.compression);
+    take(from.asynchronous_bytes, options.asynchronous_bytes);
+    take(from.buffer_bytes, options.buffer_bytes);
+    options.hints = hints_of(from.hints, from.num_hints);
+    options.significant_bits = from.significant_bits;
+    options.writer_stride = from.writer_stride;
+    if (from.if_exists < HAKOBI_IF_EXISTS_FAIL || from.if_exists > HAKOBI_IF_EXISTS_RESUME)
+        refuse("if_exists is " + std::to_string(from.if_exists) + ", no value of HAKOBI_IF_EXISTS_...");
+    options.if_exists = static_cast<IfExists>(from.if_exists);
+    if (from.asynchronous != 0) options.asynchronous = yes(from.asynchronous, false, "asynchronous");
+    options.sync = yes(from.sync, false, "sync");
+    options.overview = yes(from.overview, false, "overview");
+    options.keep_pieces = yes(from.keep_pieces, false, "keep_pieces");
+    return options;
 }
 
-int hakobi_options_refuse(hakobi_options* options, const char* text) {
-    return refusing(options, [&] { throw Error(ErrorCode::invalid_argument, text_or(text)); });
+InputOptions input_options_of(const hakobi_input_options* given) {
+    const hakobi_input_options from = taken(given, "hakobi_input_options");
+    return {.hints = hints_of(from.hints, from.num_hints)};
 }
 
-void hakobi_options_free(hakobi_options* options) {
-    delete options;
-}
+static_assert(HAKOBI_IF_EXISTS_FAIL == static_cast<int>(IfExists::fail));
+static_assert(HAKOBI_IF_EXISTS_REPLACE == static_cast<int>(IfExists::replace));
+static_assert(HAKOBI_IF_EXISTS_RESUME == static_cast<int>(IfExists::resume));
+
+}  // namespace hakobi::capi

@@ -1,15 +1,22 @@
+#include <hakobi/bindings.h>
+
 #include <algorithm>
 #include <cstring>
 #include <memory>
 #include <string_view>
 
+#include "base/guard.hpp"
 #include "capi/guard.hpp"
 #include "capi/handles.hpp"
+#include "capi/options.hpp"
+#include "capi/sized.hpp"
 #include "mpi/agree.hpp"
 
 using hakobi::Error;
 using hakobi::ErrorCode;
 using hakobi::capi::guarded;
+using hakobi::capi::output_options_of;
+using hakobi::capi::taken;
 using hakobi::capi::text_or;
 
 namespace {
@@ -105,12 +112,8 @@ hakobi::Field field_of(const hakobi_field& field, std::int64_t num_elements) {
     const bool is_on_mesh = result.on != hakobi::On::grid;
     result.block = block_of(field.block, field.num_values == 1 || is_on_mesh);
     result.coordinates = names_in(field.coordinates);
-    result.is_static = field.is_static != 0;
-    if (field.num_attributes < 0 || (field.attributes == nullptr && field.num_attributes > 0))
-        throw Error(ErrorCode::invalid_argument,
-                    "num_attributes is " + std::to_string(field.num_attributes) + ", but there are none");
-    for (int64_t i = 0; i < field.num_attributes; ++i)
-        hakobi::capi::add_attribute(result.attributes, field.attributes[i]);
+    result.is_static = hakobi::capi::yes(field.is_static, false, "is_static");
+    result.attributes = hakobi::capi::attributes_of(field.attributes, field.num_attributes);
     const int num_dims = is_on_mesh ? (result.components > 1 ? 2 : 1) : field.block.num_dims;
     const auto entries = [&](const int64_t* first) {
         return first == nullptr ? std::vector<std::int64_t>()
@@ -121,10 +124,10 @@ hakobi::Field field_of(const hakobi_field& field, std::int64_t num_elements) {
     result.compression = text_or(field.compression);
     result.significant_bits = field.significant_bits;
     switch (field.type) {
-        case HAKOBI_DOUBLE:
+        case HAKOBI_FLOAT64:
             take<double>(field, num_elements, result);
             break;
-        case HAKOBI_FLOAT:
+        case HAKOBI_FLOAT32:
             take<float>(field, num_elements, result);
             break;
         case HAKOBI_INT32:
@@ -171,8 +174,8 @@ std::span<const Value> span_of(const void* first, std::int64_t num, const char* 
 hakobi::Mesh::Points points_of(int type, const void* points, std::int64_t num_points) {
     constexpr std::int64_t most = INT64_MAX / 3;
     if (num_points > most) throw Error(ErrorCode::invalid_argument, "the mesh: it has too many points");
-    if (type == HAKOBI_DOUBLE) return span_of<double>(points, 3 * num_points, "coordinates");
-    if (type == HAKOBI_FLOAT) return span_of<float>(points, 3 * num_points, "coordinates");
+    if (type == HAKOBI_FLOAT64) return span_of<double>(points, 3 * num_points, "coordinates");
+    if (type == HAKOBI_FLOAT32) return span_of<float>(points, 3 * num_points, "coordinates");
     throw Error(ErrorCode::invalid_argument,
                 "the mesh: its points are of type " + std::to_string(type) + ", not double or float");
 }
@@ -215,7 +218,7 @@ hakobi::Mesh mesh_of(const hakobi_mesh& mesh) {
 
 }  // namespace
 
-int hakobi_output_create(hakobi_comm* comm, const char* prefix, const hakobi_options* options,
+int hakobi_output_create(hakobi_comm* comm, const char* prefix, const hakobi_output_options* options,
                          hakobi_output** out) {
     return guarded([&] {
         if (out != nullptr) *out = nullptr;
@@ -223,14 +226,15 @@ int hakobi_output_create(hakobi_comm* comm, const char* prefix, const hakobi_opt
         hakobi::Status local;
         if (prefix == nullptr) local = {ErrorCode::invalid_argument, "hakobi_output_create: prefix is NULL"};
         if (out == nullptr) local = {ErrorCode::invalid_argument, "hakobi_output_create: out is NULL"};
-        if (options != nullptr) local.keep_first(options->refused);
+        hakobi::OutputOptions values;
+        local.keep_first(
+            hakobi::guarded("hakobi_output_create", [&] { values = output_options_of(options); }));
         hakobi::mpi::agree_or_throw(comm->comm, local);
-        auto handle = std::unique_ptr<hakobi_output>(new hakobi_output{
-            .output = hakobi::Output::create(comm->comm, prefix,
-                                             options != nullptr ? options->values : hakobi::OutputOptions{}),
-            .explanation = {},
-            .num_points = 0,
-            .num_cells = 0});
+        auto handle = std::unique_ptr<hakobi_output>(
+            new hakobi_output{.output = hakobi::Output::create(comm->comm, prefix, std::move(values)),
+                              .explanation = {},
+                              .num_points = 0,
+                              .num_cells = 0});
         *out = handle.release();
     });
 }
@@ -248,7 +252,8 @@ int hakobi_output_put(hakobi_output* out, const hakobi_field* field) {
         if (field == nullptr) refuse(*out, "hakobi_output_put: field is NULL");
         hakobi::Field translated;
         try {
-            translated = field_of(*field, field->on == HAKOBI_ON_POINTS ? out->num_points : out->num_cells);
+            const hakobi_field known = taken(field, "hakobi_field");
+            translated = field_of(known, known.on == HAKOBI_ON_POINTS ? out->num_points : out->num_cells);
         } catch (const Error& error) {
             refuse(*out, "field " + text_or(field->name) + ": " + error.what());
         }
@@ -260,14 +265,16 @@ int hakobi_output_put_mesh(hakobi_output* out, const hakobi_mesh* mesh) {
     return guarded([&] {
         require_output(out, "hakobi_output_put_mesh");
         if (mesh == nullptr) refuse(*out, "hakobi_output_put_mesh: mesh is NULL");
+        hakobi_mesh known = {};
         hakobi::Mesh translated;
         try {
-            translated = mesh_of(*mesh);
+            known = taken(mesh, "hakobi_mesh");
+            translated = mesh_of(known);
         } catch (const Error& error) {
             refuse(*out, error.what());
         }
-        out->num_points = mesh->num_points;
-        out->num_cells = mesh->num_cells;
+        out->num_points = known.num_points;
+        out->num_cells = known.num_cells;
         out->output.put_mesh(translated);
     });
 }
@@ -338,16 +345,17 @@ int hakobi_output_get_times(const hakobi_output* out, hakobi_output_times* times
         if (times == nullptr)
             throw Error(ErrorCode::invalid_argument, "hakobi_output_get_times: times is NULL");
         const hakobi::OutputTimes values = out->output.times();
-        *times = {};
-        times->layout_s = values.layout_s;
-        times->values_s = values.values_s;
-        times->finish_s = values.finish_s;
-        times->gather_s = values.gather_s;
-        times->bytes = values.bytes;
-        times->encode_s = values.encode_s;
-        times->hidden_s = values.hidden_s;
-        times->run_s = values.run_s;
-        times->cpu_s = values.cpu_s;
+        hakobi_output_times found = {};
+        found.layout_s = values.layout_s;
+        found.values_s = values.values_s;
+        found.finish_s = values.finish_s;
+        found.gather_s = values.gather_s;
+        found.bytes = values.bytes;
+        found.encode_s = values.encode_s;
+        found.hidden_s = values.hidden_s;
+        found.run_s = values.run_s;
+        found.cpu_s = values.cpu_s;
+        hakobi::capi::give(found, *times, "hakobi_output_times");
     });
 }
 

@@ -1,8 +1,6 @@
-#include <hakobi_store.h>
+#include <hakobi/bindings.h>
 
 #include <algorithm>
-#include <array>
-#include <charconv>
 #include <cstring>
 #include <hakobi/grib.hpp>
 #include <hakobi/store.hpp>
@@ -11,15 +9,17 @@
 #include <unordered_map>
 #include <vector>
 
-#include "base/nearest.hpp"
 #include "capi/guard.hpp"
+#include "capi/sized.hpp"
 #include "store/value_type.hpp"
 
 using hakobi::Error;
 using hakobi::ErrorCode;
 using hakobi::StoreOptions;
 using hakobi::capi::guarded;
+using hakobi::capi::taken;
 using hakobi::capi::text_or;
+using hakobi::capi::yes;
 
 struct hakobi_store {
     hakobi::Store store;
@@ -39,51 +39,31 @@ std::span<const std::byte> message_of(const void* message, int64_t num_bytes) {
     return {static_cast<const std::byte*>(message), static_cast<std::size_t>(num_bytes)};
 }
 
-void set_option(StoreOptions& options, const std::string& name, const std::string& value) {
-    const auto number = [&]() -> std::int64_t {
-        std::int64_t parsed = 0;
-        const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), parsed);
-        if (error != std::errc() || end != value.data() + value.size()) {
-            throw Error(ErrorCode::invalid_argument,
-                        "option " + name + ": '" + value + "' is not a whole number");
-        }
-        return parsed;
-    };
-    const auto yes = [&] {
-        if (value == "1" || value == "0") return value == "1";
-        throw Error(ErrorCode::invalid_argument, "option " + name + ": '" + value + "' is not 1 or 0");
-    };
-    if (name == "schema") {
-        options.schema = value;
-    } else if (name == "writer") {
-        options.writer = value;
-    } else if (name == "asynchronous") {
-        options.asynchronous = yes();
-    } else if (name == "num_buffers") {
-        options.num_buffers = static_cast<int>(std::clamp<std::int64_t>(number(), 0, 1 << 20));
-    } else if (name == "buffer_bytes") {
-        options.buffer_bytes = number();
-    } else if (name == "num_threads") {
-        options.num_threads = static_cast<int>(std::clamp<std::int64_t>(number(), 1, 1024));
-    } else if (name == "pad_bytes") {
-        options.pad_bytes = number();
-    } else if (name == "sync") {
-        options.sync = yes();
-    } else if (name == "sync_directory") {
-        options.sync_directory = yes();
-    } else if (name == "huge_pages") {
-        options.huge_pages = yes();
-    } else if (name == "direct") {
-        options.direct = yes();
-    } else {
-        constexpr std::array<std::string_view, 11> names = {
-            "schema",    "writer", "asynchronous",   "num_buffers", "buffer_bytes", "num_threads",
-            "pad_bytes", "sync",   "sync_directory", "huge_pages",  "direct"};
-        const std::string nearest = hakobi::nearest_name(name, names);
-        throw Error(
-            ErrorCode::invalid_argument,
-            "unknown option '" + name + "'" + (nearest.empty() ? "" : ": did you mean '" + nearest + "'?"));
-    }
+StoreOptions options_of(const hakobi_store_options* given) {
+    const hakobi_store_options from = taken(given, "hakobi_store_options");
+    StoreOptions options;
+    options.schema = text_or(from.schema);
+    options.writer = text_or(from.writer);
+    if (from.num_buffers != 0) options.num_buffers = std::clamp(from.num_buffers, 0, 1 << 20);
+    if (from.buffer_bytes != 0) options.buffer_bytes = from.buffer_bytes;
+    if (from.num_threads != 0) options.num_threads = std::clamp(from.num_threads, 1, 1024);
+    options.pad_bytes = from.pad_bytes;
+    options.asynchronous = yes(from.asynchronous, options.asynchronous, "asynchronous");
+    options.sync = yes(from.sync, options.sync, "sync");
+    options.sync_directory = yes(from.sync_directory, options.sync_directory, "sync_directory");
+    options.huge_pages = yes(from.huge_pages, options.huge_pages, "huge_pages");
+    options.direct = yes(from.direct, options.direct, "direct");
+    return options;
+}
+
+hakobi::Selection selection_of(const hakobi_selection* given) {
+    const hakobi_selection from = taken(given, "hakobi_selection");
+    if (from.order != HAKOBI_ORDER_KEY && from.order != HAKOBI_ORDER_FILE)
+        throw Error(ErrorCode::invalid_argument,
+                    "order is " + std::to_string(from.order) + ", not HAKOBI_ORDER_KEY or HAKOBI_ORDER_FILE");
+    return {.order = from.order == HAKOBI_ORDER_FILE ? hakobi::FieldOrder::file : hakobi::FieldOrder::key,
+            .with_replaced = yes(from.with_replaced, false, "with_replaced"),
+            .is_strict = yes(static_cast<int>(from.is_strict), true, "is_strict")};
 }
 
 template <class Handle>
@@ -94,15 +74,12 @@ Handle& require(Handle* handle, const char* what) {
 
 }  // namespace
 
-int hakobi_store_open(const char* path, const char* options, hakobi_store** store) {
+int hakobi_store_open(const char* path, const hakobi_store_options* options, hakobi_store** store) {
     return guarded([&] {
         if (store != nullptr) *store = nullptr;
         require(store, "hakobi_store_open: store");
         require(path, "hakobi_store_open: path");
-        StoreOptions values;
-        const hakobi::Key parsed = hakobi::Key::parse(text_or(options));
-        for (const auto& [name, value] : parsed.entries()) set_option(values, name, value);
-        *store = new hakobi_store{hakobi::Store::open(path, values)};
+        *store = new hakobi_store{hakobi::Store::open(path, options_of(options))};
     });
 }
 
@@ -139,17 +116,14 @@ void hakobi_store_free(hakobi_store* store) {
     delete store;
 }
 
-int hakobi_store_list(hakobi_store* store, const char* request, int flags, hakobi_listing** listing) {
+int hakobi_store_list(hakobi_store* store, const char* request, const hakobi_selection* selection,
+                      hakobi_listing** listing) {
     return guarded([&] {
         if (listing != nullptr) *listing = nullptr;
         require(store, "hakobi_store_list: store");
         require(listing, "hakobi_store_list: listing");
-        const hakobi::Selection selection{.order = (flags & HAKOBI_STORE_FILE_ORDER) != 0
-                                                       ? hakobi::FieldOrder::file
-                                                       : hakobi::FieldOrder::key,
-                                          .with_replaced = (flags & HAKOBI_STORE_WITH_REPLACED) != 0,
-                                          .is_strict = (flags & HAKOBI_STORE_LENIENT) == 0};
-        *listing = new hakobi_listing{store->store.list(text_or(request), selection), {}, {}, {}, {}, {}};
+        *listing = new hakobi_listing{
+            store->store.list(text_or(request), selection_of(selection)), {}, {}, {}, {}, {}};
     });
 }
 
@@ -170,15 +144,16 @@ int hakobi_listing_get(hakobi_listing* listing, int64_t index, hakobi_field_info
         listing->listing.append_text(index, listing->key);
         listing->form = field.form;
         listing->file = field.file;
-        *info = {};
-        info->key = listing->key.c_str();
-        info->form = listing->form.c_str();
-        info->file = listing->file.c_str();
-        info->offset_bytes = field.offset_bytes;
-        info->length_bytes = field.length_bytes;
-        info->checksum = field.checksum;
-        info->flushed_ns = field.flushed_ns;
-        info->is_replaced = field.is_replaced ? 1 : 0;
+        hakobi_field_info shown = {};
+        shown.key = listing->key.c_str();
+        shown.form = listing->form.c_str();
+        shown.file = listing->file.c_str();
+        shown.offset_bytes = field.offset_bytes;
+        shown.length_bytes = field.length_bytes;
+        shown.checksum = field.checksum;
+        shown.flushed_ns = field.flushed_ns;
+        shown.is_replaced = field.is_replaced ? 1 : 0;
+        hakobi::capi::give(shown, *info, "hakobi_field_info");
     });
 }
 

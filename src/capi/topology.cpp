@@ -6,6 +6,7 @@
 
 #include "capi/guard.hpp"
 #include "capi/handles.hpp"
+#include "capi/sized.hpp"
 #include "mpi/agree.hpp"
 
 using hakobi::Error;
@@ -81,7 +82,13 @@ int hakobi_topology_reorder(const hakobi_topology* topology, int num_dims, const
             topology->topology.reorder(list_of(ranks, num_dims), list_of(weights, num_dims),
                                        std::vector<bool>(periodic.begin(), periodic.end()));
         std::copy(made.rank_at.begin(), made.rank_at.end(), rank_at);
-        if (traffic != nullptr) *traffic = {made.between_nodes_before, made.between_nodes_after, made.total};
+        if (traffic != nullptr) {
+            const hakobi_traffic found = {.struct_size = sizeof(hakobi_traffic),
+                                          .between_nodes_before = made.between_nodes_before,
+                                          .between_nodes_after = made.between_nodes_after,
+                                          .total = made.total};
+            hakobi::capi::give(found, *traffic, "hakobi_traffic");
+        }
     });
 }
 

@@ -30,11 +30,8 @@ mpi::Agreed OwnSeries::claim(const Setup& setup, Status local) noexcept {
 Status OwnSeries::claim_here(const Setup& setup) {
     run_ = series::random_run_id();
     if (!setup.method->writes()) return {};
-    const series::Earlier earlier = setup.options.resume    ? series::Earlier::resumed
-                                    : setup.options.replace ? series::Earlier::replaced
-                                                            : series::Earlier::refused;
     Result<series::Claim> claimed =
-        series::claim_series(prefix_, extension_, earlier, setup.options.buffer_bytes);
+        series::claim_series(prefix_, extension_, setup.options.if_exists, setup.options.buffer_bytes);
     if (!claimed.ok()) return claimed.status();
     series::Claim& claim = claimed.value();
     lock_ = std::move(claim.lock);

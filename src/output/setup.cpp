@@ -25,8 +25,7 @@ std::vector<std::byte> encode_options(std::string_view prefix, const OutputOptio
     writer.put(options.writer_stride);
     writer.put(options.buffer_bytes);
     writer.put(options.keep_pieces);
-    writer.put(options.resume);
-    writer.put(options.replace);
+    writer.put(options.if_exists);
     writer.put(options.overview);
     for (const auto& [name, value] : options.hints) {
         writer.put_text(name);
@@ -56,9 +55,10 @@ Status check_options(std::string_view prefix, const OutputOptions& options) {
                 "asynchronous_bytes is " + std::to_string(options.asynchronous_bytes) + ": the least is " +
                     std::to_string(least_asynchronous_bytes)};
     }
-    if (options.resume && options.replace) {
-        return {ErrorCode::invalid_argument,
-                "resume and replace are both set: an earlier run is either continued or removed"};
+    if (options.if_exists > IfExists::resume) {
+        return {
+            ErrorCode::invalid_argument,
+            "if_exists is " + std::to_string(static_cast<int>(options.if_exists)) + ": no value of IfExists"};
     }
     return {};
 }

@@ -309,7 +309,7 @@ Result<storage::LockFile> lock_series(const std::string& prefix) {
     return lock;
 }
 
-Result<Claim> claim_series(std::string_view prefix_as_given, std::string_view extension, Earlier earlier,
+Result<Claim> claim_series(std::string_view prefix_as_given, std::string_view extension, IfExists if_exists,
                            std::int64_t buffer_bytes) {
     const std::string given(prefix_as_given);
     const std::string prefix = storage::system_path(given);
@@ -326,7 +326,7 @@ Result<Claim> claim_series(std::string_view prefix_as_given, std::string_view ex
     Claim claim{.lock = std::move(lock).value()};
     Result<Series> series = find_series(prefix);
     if (!series.ok()) return series.status();
-    if (earlier != Earlier::replaced) {
+    if (if_exists != IfExists::replace) {
         const Result<Unfinished> unfinished = complete_steps(prefix, series.value());
         if (!unfinished.ok()) return unfinished.status();
         tell(prefix, unfinished.value(), "is removed");
@@ -342,18 +342,18 @@ Result<Claim> claim_series(std::string_view prefix_as_given, std::string_view ex
         if (Status status = remove_meshes(series.value(), 0); !status.ok()) return status;
         return claim;
     }
-    switch (earlier) {
-        case Earlier::refused:
+    switch (if_exists) {
+        case IfExists::fail:
             return Status(ErrorCode::exists,
                           prefix + " holds " + describe(series.value()) +
-                              " already: set resume to continue after the last complete step, or "
-                              "replace to remove them");
-        case Earlier::replaced:
+                              " already: set if_exists to resume (continue after the last complete step) "
+                              "or to replace (remove them)");
+        case IfExists::replace:
             if (Status status = remove_views(series.value()); !status.ok()) return status;
             if (Status status = remove_steps(series.value()); !status.ok()) return status;
             if (Status status = remove_meshes(series.value(), 0); !status.ok()) return status;
             return claim;
-        case Earlier::resumed: {
+        case IfExists::resume: {
             Result<std::vector<Series::Entry>> steps = resume_steps(prefix, series.value(), buffer_bytes);
             if (!steps.ok()) return steps.status();
             claim.earlier = std::move(steps).value();

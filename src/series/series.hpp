@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cstdint>
+#include <hakobi/if_exists.hpp>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -71,9 +72,6 @@ Status check_views(std::string_view prefix, const Series& series);
 /// Takes the prefix's lock; says on stderr what a dead owner left, or that the file system has no locks.
 Result<storage::LockFile> lock_series(const std::string& prefix);
 
-/// What create does with steps that are there.
-enum class Earlier { refused, resumed, replaced };
-
 /// A prefix that this run alone writes from now on.
 struct Claim {
     storage::LockFile lock;
@@ -82,12 +80,12 @@ struct Claim {
     [[nodiscard]] std::int64_t next_step() const { return earlier.empty() ? 0 : earlier.back().step + 1; }
 };
 /// Makes the prefix's folder if it is missing, with those above it, proves that a file can be made in it, takes the lock,
-/// gives steps their names that a killed run had stored (unfinished.hpp; not where earlier steps are `replaced`), removes files of
-/// steps that never became whole and says so, and does with earlier steps what it is told: `resumed` gathers
+/// gives steps their names that a killed run had stored (unfinished.hpp; not with IfExists::replace), removes files of
+/// steps that never became whole and says so, and does with earlier steps what `if_exists` says: `resume` gathers
 /// whole pieces, removes those of a step that is not whole and lies behind the last whole one, and goes on after that.
-/// exists when another run writes the prefix, when it holds steps and they are `refused`, or when something that is
+/// exists when another run writes the prefix, when it holds steps (`fail`), or when something that is
 /// not a regular file has a step's name.
-Result<Claim> claim_series(std::string_view prefix, std::string_view extension, Earlier earlier,
+Result<Claim> claim_series(std::string_view prefix, std::string_view extension, IfExists if_exists,
                            std::int64_t buffer_bytes);
 
 /// Removes a folder of pieces, and nothing else that somebody put into it. `lock`: of the folder, where the caller holds it.

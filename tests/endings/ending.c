@@ -25,7 +25,7 @@ static void note(const char* prefix, int step) {
 
 int main(int argc, char** argv) {
     hakobi_comm* comm = NULL;
-    hakobi_options* options = NULL;
+    hakobi_output_options options = HAKOBI_INIT(hakobi_output_options);
     hakobi_output* out = NULL;
     hakobi_block block;
     const int64_t global[2] = {256, 512};
@@ -36,17 +36,18 @@ int main(int argc, char** argv) {
     MPI_Init(&argc, &argv);
     check(hakobi_comm_duplicate(MPI_COMM_WORLD, &comm));
     check(hakobi_split(2, global, hakobi_comm_size(comm), hakobi_comm_rank(comm), &block));
-    check(hakobi_options_create(&options));
-    hakobi_options_set(options, "method", argv[2]);
-    check(hakobi_output_create(comm, argv[1], options, &out));
-    hakobi_options_free(options);
+    options.method = argv[2];
+    check(hakobi_output_create(comm, argv[1], &options, &out));
     num = block.count[0] * block.count[1];
     eta = malloc(sizeof(double) * (size_t)num);
     for (step = 0; step < 5; ++step) {
         for (i = 0; i < num; ++i) eta[i] = step + 0.5;
         check(hakobi_output_begin_step(out, step));
-        check(hakobi_output_put(
-            out, &(hakobi_field){.name = "eta", .block = block, .type = HAKOBI_DOUBLE, .data = eta}));
+        check(hakobi_output_put(out, &(hakobi_field){.struct_size = sizeof(hakobi_field),
+                                                     .name = "eta",
+                                                     .block = block,
+                                                     .type = HAKOBI_FLOAT64,
+                                                     .data = eta}));
         check(hakobi_output_end_step(out));
         if (hakobi_comm_rank(comm) == 0) note(argv[1], step);
     }

@@ -132,7 +132,7 @@ TEST_F(InputTest, ReadsValuesThroughTheStorageThatThePrefixNames) {
              });
          }});
     for (const bool is_gathered : {true, false}) {
-        write(1, {.method = "per-process", .replace = true, .keep_pieces = !is_gathered});
+        write(1, {.method = "per-process", .if_exists = IfExists::replace, .keep_pieces = !is_gathered});
         num_opened = 0;
         Input in = Input::open(comm, "counted::" + prefix());
         expect_values(in, 0, even_blocks, comm.size(), comm.rank());
@@ -153,7 +153,7 @@ TEST_F(InputTest, ReadsCompressedFieldsByAnyDecomposition) {
                                           {"w", ValueType::int16, {17, 101, 233}, backward_columns},
                                           {"small", ValueType::float32, {20}, even_blocks}};
     for (const char* compression : {"deflate", "zstd"}) {
-        write(2, {.compression = compression, .replace = true}, large);
+        write(2, {.compression = compression, .if_exists = IfExists::replace}, large);
         Input in = Input::open(comm, prefix());
         EXPECT_NE(in.explain("h").find("chunked and filtered"), std::string::npos) << in.explain("h");
         for (const auto block_of : {even_blocks, backward_columns, inner_blocks}) {
@@ -163,7 +163,10 @@ TEST_F(InputTest, ReadsCompressedFieldsByAnyDecomposition) {
         in.close();
     }
     // Whoever has pieces of such a step is told what to do with them.
-    write(1, {.method = "per-process", .compression = "zstd", .replace = true, .keep_pieces = true}, large);
+    write(
+        1,
+        {.method = "per-process", .compression = "zstd", .if_exists = IfExists::replace, .keep_pieces = true},
+        large);
     Input pieces = Input::open(comm, prefix());
     std::vector<double> values(401 * 703);
     expect_same_error(ErrorCode::unsupported, "hakobi gather",
@@ -196,7 +199,7 @@ TEST_F(InputTest, ReadsPiecesThatAreNotGathered) {
     // Elements that nobody put are the fill value, or zero, as in the file that gathering makes.
     std::vector<TestField> inner = {{"inner", ValueType::float64, {11, 13}, inner_blocks},
                                     {"numbers", ValueType::int32, {11, 13}, inner_blocks}};
-    write(1, {.method = "per-process", .replace = true, .keep_pieces = true}, inner);
+    write(1, {.method = "per-process", .if_exists = IfExists::replace, .keep_pieces = true}, inner);
     Input holes = Input::open(comm, prefix());
     std::vector<double> values(11 * 13, 7.0);
     holes.read({.name = "inner", .data = std::span(values)});
@@ -245,7 +248,7 @@ TEST_F(InputTest, ReadsAloneWithoutOthers) {
 
 TEST_F(InputTest, ReadsIntoMemoryWithGhosts) {
     for (const char* method : {"pipelined", "per-process"}) {
-        write(1, {.method = method, .replace = true, .keep_pieces = true});
+        write(1, {.method = method, .if_exists = IfExists::replace, .keep_pieces = true});
         Input in = Input::open(comm, prefix());
         const Block block = split({23, 37}, comm.size(), comm.rank());
         const std::int64_t ny = block.count[0] + 2, nx = block.count[1] + 4;

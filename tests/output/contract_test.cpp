@@ -225,9 +225,11 @@ TEST_P(EveryWay, WritesAStepWithoutFieldsAndOneWithoutValues) {
 
 TEST_P(EveryWay, CountsItsBytesAndReplacesFilesOfAnEarlierRun) {
     for (int run = 0; run < 2; ++run) {
-        Output out = Output::create(
-            comm, folder + "/deeper/run",
-            {.method = GetParam().method, .format = GetParam().format, .axes = grid, .replace = run == 1});
+        Output out = Output::create(comm, folder + "/deeper/run",
+                                    {.method = GetParam().method,
+                                     .format = GetParam().format,
+                                     .axes = grid,
+                                     .if_exists = run == 1 ? IfExists::replace : IfExists::fail});
         write_step(out, comm, 5 * run, grid_fields);
         std::int64_t bytes = out.times().bytes;
         out.close();
@@ -311,7 +313,7 @@ TEST_F(OutputTest, AutoIsNamedByTheMethodItChose) {
 TEST_F(OutputTest, AutoTriesMethodsOnTheFirstStepsAndKeepsOne) {
     for (const std::optional<bool> asynchronous :
          {std::optional<bool>(), std::optional(true), std::optional(false)}) {
-        OutputOptions options{.axes = grid, .asynchronous = asynchronous, .replace = true};
+        OutputOptions options{.axes = grid, .asynchronous = asynchronous, .if_exists = IfExists::replace};
         Output out = Output::create(comm, folder + "/run", options);
         std::vector<TestField> fields = grid_fields;
         for (std::int64_t step = 0; step < 9; ++step) {
@@ -337,7 +339,8 @@ TEST_F(OutputTest, AutoTriesMethodsOnTheFirstStepsAndKeepsOne) {
 
 TEST_F(OutputTest, TheStrideOfWritersDoesNotChangeTheFile) {
     for (const int stride : {1, 2, 5}) {
-        OutputOptions options{.method = "writers", .axes = grid, .writer_stride = stride, .replace = true};
+        OutputOptions options{
+            .method = "writers", .axes = grid, .writer_stride = stride, .if_exists = IfExists::replace};
         Output out = Output::create(comm, folder + "/run", options);
         write_step(out, comm, 0, grid_fields);
         out.close();

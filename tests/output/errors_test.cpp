@@ -332,7 +332,7 @@ class FullTest : public RanksTest, public ::testing::WithParamInterface<std::str
             EXPECT_EQ(mount("none", small.c_str(), "tmpfs", MS_REMOUNT, size.c_str()), 0);
         }
         barrier();
-        options.resume = true;
+        options.if_exists = IfExists::resume;
         return Output::create(comm, small + "/run", options);
     }
     /// Collective. After the output is closed: its first step alone is there, with the bytes that it had.

@@ -224,8 +224,9 @@ TEST_F(Pieces, GatheredByAllAtOnceLoseNothing) {
             EXPECT_EQ(names_in(folder),
                       (std::vector<std::string>{"run_000000.nc", "run_000001.nc", "run_000002.nc"}));
         }
-        Output out = Output::create(comm, folder + "/run",
-                                    {.method = "per-process", .replace = true, .keep_pieces = true});
+        Output out =
+            Output::create(comm, folder + "/run",
+                           {.method = "per-process", .if_exists = IfExists::replace, .keep_pieces = true});
         for (int step = 0; step < 3; ++step) write_step(out, comm, step, fields);
         out.close();
     }
@@ -240,7 +241,8 @@ TEST_F(Pieces, GatheredWhileTheRunClosesLoseNothing) {
         MPI_Comm_split(comm.handle(), is_run ? 1 : 0, 0, &half);
         Comm mine = Comm::duplicate(half);
         if (is_run) {
-            Output out = Output::create(mine, folder + "/race", {.method = "per-process", .replace = true});
+            Output out = Output::create(mine, folder + "/race",
+                                        {.method = "per-process", .if_exists = IfExists::replace});
             write_step(out, mine, 0, fields);
             barrier();
             EXPECT_EQ(error_of([&] { out.close(); }).code(), ErrorCode::ok);
@@ -280,7 +282,7 @@ TEST_F(Pieces, LeftByAnEarlierRunAreRefusedOrReplacedOrGathered) {
         std::string(error.what()).find("pieces of 3 steps (run_000000.nc.pieces to run_000002.nc.pieces)"),
         std::string::npos)
         << error.what();
-    Output out = Output::create(comm, prefix, {.method = "per-process", .resume = true});
+    Output out = Output::create(comm, prefix, {.method = "per-process", .if_exists = IfExists::resume});
     write_step(out, comm, 3, fields);
     EXPECT_EQ(names_in(pieces(3)).size(), static_cast<std::size_t>(comm.size()));
     barrier();
@@ -289,7 +291,7 @@ TEST_F(Pieces, LeftByAnEarlierRunAreRefusedOrReplacedOrGathered) {
     if (is_rank_0()) {
         for (int step = 0; step < 4; ++step) expect_reference(step);
     }
-    Output anew = Output::create(comm, prefix, {.method = "per-process", .replace = true});
+    Output anew = Output::create(comm, prefix, {.method = "per-process", .if_exists = IfExists::replace});
     barrier();
     EXPECT_EQ(names_in(folder), std::vector<std::string>{"run.lock"});
     barrier();
@@ -297,7 +299,8 @@ TEST_F(Pieces, LeftByAnEarlierRunAreRefusedOrReplacedOrGathered) {
 }
 
 TEST_F(Pieces, LeftByAnEarlierRunStayWhenAStepIsRefused) {
-    Output out = Output::create(comm, folder + "/run", {.method = "per-process", .resume = true});
+    Output out =
+        Output::create(comm, folder + "/run", {.method = "per-process", .if_exists = IfExists::resume});
     const Error error = error_of([&] {
         out.begin_step(0);
         out.refuse("not today");

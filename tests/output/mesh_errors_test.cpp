@@ -11,9 +11,9 @@ class MeshTest : public RanksTest {
     /// A whole step, then one that rank 0 spoils: what end_step throws.
     void expect_refused(const std::function<void(RankMesh&, Mesh&)>& spoil, ErrorCode code,
                         const std::string& part_of_text) {
-        Output out =
-            Output::create(comm, folder + "/run",
-                           {.method = "root", .format = "vtkhdf", .asynchronous = false, .replace = true});
+        Output out = Output::create(
+            comm, folder + "/run",
+            {.method = "root", .format = "vtkhdf", .asynchronous = false, .if_exists = IfExists::replace});
         RankMesh mine(comm.rank(), comm.size(), 0);
         std::vector<Values> kept;
         out.begin_step(0);
@@ -102,8 +102,8 @@ TEST_F(MeshTest, RefusesTypesThatVtkOrTheFormatDoNotKnow) {
 
 TEST_F(MeshTest, RefusesFieldsOfAnotherLengthAndStepsWithoutMesh) {
     for (const bool has_mesh : {true, false}) {
-        Output out =
-            Output::create(comm, folder + "/run", {.method = "root", .format = "vtkhdf", .replace = true});
+        Output out = Output::create(comm, folder + "/run",
+                                    {.method = "root", .format = "vtkhdf", .if_exists = IfExists::replace});
         const RankMesh mine(comm.rank(), comm.size(), 0);
         const std::vector<double> values(static_cast<std::size_t>(mine.num(On::cells)) + 1);
         out.begin_step(0);
@@ -128,9 +128,9 @@ TEST_F(MeshTest, RefusesAFieldThatIsWrongOnOneRank) {
     for (const Wrong& wrong :
          {Wrong{On::points, 1, 1, "values, and the mesh"}, Wrong{On::points, -1, 1, "values, and the mesh"},
           Wrong{On::cells, 0, 2, "of 2 components each"}, Wrong{On::cells, 0, 0, "components"}}) {
-        Output out =
-            Output::create(comm, folder + "/run",
-                           {.method = "root", .format = "vtkhdf", .asynchronous = false, .replace = true});
+        Output out = Output::create(
+            comm, folder + "/run",
+            {.method = "root", .format = "vtkhdf", .asynchronous = false, .if_exists = IfExists::replace});
         const RankMesh mine(comm.rank(), comm.size(), 0);
         const std::vector<double> values(2 * static_cast<std::size_t>(mine.num(wrong.on)) + 1);
         const std::int64_t num = mine.num(wrong.on) + (is_rank_0() ? wrong.more_values : 0);
@@ -178,7 +178,9 @@ TEST_F(MeshTest, IsReadBackOnAnotherNumberOfRanks) {
     const RankMesh mine(comm.rank(), comm.size(), 0);
     std::vector<Values> kept;
     for (const bool resumes : {false, true}) {
-        Output out = Output::create(comm, folder + "/run", {.format = "vtkhdf", .resume = resumes});
+        Output out =
+            Output::create(comm, folder + "/run",
+                           {.format = "vtkhdf", .if_exists = resumes ? IfExists::resume : IfExists::fail});
         kept.clear();
         out.begin_step(resumes ? 2 : 1);
         out.put_mesh(mine.mesh(Motion::fixed));

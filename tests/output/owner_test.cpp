@@ -54,19 +54,19 @@ TEST_P(OwnerTest, StepsOfAnEarlierRunAreRefusedResumedOrReplaced) {
     EXPECT_NE(std::string(error.what()).find("files of 3 steps (run_000000.nc to run_000002.nc)"),
               std::string::npos)
         << error.what();
-    EXPECT_EQ(error_of_create({.resume = true, .replace = true}).code(), ErrorCode::invalid_argument);
+    EXPECT_EQ(error_of_create({.if_exists = static_cast<IfExists>(3)}).code(), ErrorCode::invalid_argument);
     expect_steps(3);
-    write_run({.resume = true}, 3, 4);
+    write_run({.if_exists = IfExists::resume}, 3, 4);
     expect_steps(5);
-    write_run({.replace = true}, 0, 1);
+    write_run({.if_exists = IfExists::replace}, 0, 1);
     expect_steps(2);
     EXPECT_EQ(error_of_create({}, "run_000001").code(), ErrorCode::ok) << "another prefix";
 }
 
 TEST_P(OwnerTest, ASecondRunIsToldWhoWritesThePrefix) {
     Output first = Output::create(comm, prefix(), {.method = GetParam()});
-    for (const bool replace : {false, true}) {
-        const Error error = error_of_create({.replace = replace});
+    for (const IfExists choice : {IfExists::fail, IfExists::replace}) {
+        const Error error = error_of_create({.if_exists = choice});
         EXPECT_EQ(error.code(), ErrorCode::exists);
         EXPECT_NE(std::string(error.what()).find(": in use by "), std::string::npos) << error.what();
     }
@@ -153,7 +153,9 @@ TEST_P(OwnerTest, TwoRunsOfOnePrefixAreNeverMixed) {
         barrier();
         int has_written = 0;
         const Error error = error_of([&] {
-            Output out = Output::create(mine, prefix(), {.method = GetParam(), .replace = race % 2 == 0});
+            Output out = Output::create(
+                mine, prefix(),
+                {.method = GetParam(), .if_exists = race % 2 == 0 ? IfExists::replace : IfExists::fail});
             for (int step = 0; step < num_steps; ++step) write_step(out, mine, 10 * run + step, fields);
             out.close();
             has_written = 1;

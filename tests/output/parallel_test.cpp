@@ -88,7 +88,7 @@ TEST_F(ParallelTest, APathMayHaveColons) {
     const std::vector<TestField> fields = {{"eta", ValueType::float64, {23, 37}, even_blocks}};
     const std::string files = folder + "/T12:00";
     for (const std::string& prefix : {files, "ufs:" + files}) {
-        Output out = Output::create(comm, prefix, {.method = "parallel", .replace = true});
+        Output out = Output::create(comm, prefix, {.method = "parallel", .if_exists = IfExists::replace});
         write_step(out, comm, 0, fields);
         out.close();
         barrier();

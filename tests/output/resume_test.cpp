@@ -40,7 +40,7 @@ class ResumeTest : public RanksTest, public ::testing::WithParamInterface<std::s
     /// The first step of a run that resumes two steps is refused with this text, and they stay whole.
     void expect_refused(OutputOptions options, const std::vector<TestField>& put, const std::string& text) {
         options.method = GetParam();
-        options.resume = true;
+        options.if_exists = IfExists::resume;
         Output out = Output::create(comm, prefix(), options);
         const Error error = error_of([&] { write_step(out, comm, 2, put); });
         EXPECT_EQ(to_string(error.code()), to_string(ErrorCode::invalid_argument)) << error.what();
@@ -54,27 +54,27 @@ class ResumeTest : public RanksTest, public ::testing::WithParamInterface<std::s
 
 TEST_P(ResumeTest, AnyMethodGoesOnAfterAnyOther) {
     for (const std::string& before : writing_methods()) {
-        write_run({.method = before, .replace = true}, 0, 1);
-        write_run({.method = GetParam(), .resume = true}, 2, 3);
+        write_run({.method = before, .if_exists = IfExists::replace}, 0, 1);
+        write_run({.method = GetParam(), .if_exists = IfExists::resume}, 2, 3);
         expect_steps(4);
     }
 }
 
 TEST_P(ResumeTest, PiecesThatNobodyGatheredAreStepsToo) {
     write_run({.method = "per-process", .keep_pieces = true}, 0, 1);
-    write_run({.method = GetParam(), .resume = true}, 2, 2);
+    write_run({.method = GetParam(), .if_exists = IfExists::resume}, 2, 2);
     expect_steps(3);
 }
 
 TEST_P(ResumeTest, WhatAKilledRunLeftIsRemoved) {
     write_run({.method = "root"}, 0, 1);
-    write_run({.method = "per-process", .resume = true, .keep_pieces = true}, 2, 2);
+    write_run({.method = "per-process", .if_exists = IfExists::resume, .keep_pieces = true}, 2, 2);
     if (is_rank_0()) {
         std::ofstream(file(2) + ".0123456789abcdef.part") << "half a step";
         fs::resize_file(file(2) + ".pieces/000000.piece", 100);
     }
     barrier();
-    write_run({.method = GetParam(), .resume = true}, 2, 2);
+    write_run({.method = GetParam(), .if_exists = IfExists::resume}, 2, 2);
     expect_steps(3);
 }
 
@@ -96,7 +96,7 @@ TEST_P(ResumeTest, AnotherGridIsRefused) {
     expect_refused({}, changed(1, [](TestField& field) { field.name = "w"; }), "no field w");
     expect_refused({}, {fields[0]}, "field u is not put");
     expect_refused({.time_units = "days since 2000-01-01"}, fields, "days since 2000-01-01");
-    write_run({.method = GetParam(), .resume = true}, 2, 2);
+    write_run({.method = GetParam(), .if_exists = IfExists::resume}, 2, 2);
     expect_steps(3);
 }
 
@@ -105,7 +105,8 @@ TEST_P(ResumeTest, AnotherCalendarIsRefusedAndItsOtherNameIsNot) {
     write_run({.method = "root", .time_units = days, .calendar = "noleap"}, 0, 0);
     for (const std::string other : {"360_day", ""}) {
         Output out = Output::create(
-            comm, prefix(), {.method = GetParam(), .time_units = days, .calendar = other, .resume = true});
+            comm, prefix(),
+            {.method = GetParam(), .time_units = days, .calendar = other, .if_exists = IfExists::resume});
         const Error error = error_of([&] { write_step(out, comm, 1, fields); });
         const std::string named = other.empty() ? "standard" : other;
         EXPECT_NE(std::string(error.what()).find("the calendar '" + named + "', not in 'noleap'"),
@@ -114,7 +115,9 @@ TEST_P(ResumeTest, AnotherCalendarIsRefusedAndItsOtherNameIsNot) {
         EXPECT_TRUE(is_same_everywhere(comm, error)) << error.what();
         out.close();
     }
-    write_run({.method = GetParam(), .time_units = days, .calendar = "365_day", .resume = true}, 1, 1);
+    write_run(
+        {.method = GetParam(), .time_units = days, .calendar = "365_day", .if_exists = IfExists::resume}, 1,
+        1);
 }
 
 TEST_P(ResumeTest, OtherCoordinatesAreRefused) {
@@ -124,19 +127,21 @@ TEST_P(ResumeTest, OtherCoordinatesAreRefused) {
                                  {.name = "lon", .units = "degrees_east", .values = {0, 1, 2, last}}};
     };
     write_run({.method = "root", .axes = axes(3)}, 0, 0, put);
-    Output out = Output::create(comm, prefix(), {.method = GetParam(), .axes = axes(3.5), .resume = true});
+    Output out = Output::create(comm, prefix(),
+                                {.method = GetParam(), .axes = axes(3.5), .if_exists = IfExists::resume});
     const Error error = error_of([&] { write_step(out, comm, 1, put); });
     EXPECT_NE(std::string(error.what()).find("axis lon has other coordinates"), std::string::npos)
         << error.what();
     EXPECT_TRUE(is_same_everywhere(comm, error));
     out.close();
-    write_run({.method = GetParam(), .axes = axes(3), .resume = true}, 1, 1, put);
+    write_run({.method = GetParam(), .axes = axes(3), .if_exists = IfExists::resume}, 1, 1, put);
 }
 
 TEST_P(ResumeTest, AnotherFormatIsRefused) {
     write_run({.method = "root"}, 0, 1);
     const Error error = error_of([&] {
-        auto out = Output::create(comm, prefix(), {.method = GetParam(), .format = "vtkhdf", .resume = true});
+        auto out = Output::create(comm, prefix(),
+                                  {.method = GetParam(), .format = "vtkhdf", .if_exists = IfExists::resume});
     });
     EXPECT_EQ(to_string(error.code()), to_string(ErrorCode::invalid_argument)) << error.what();
     EXPECT_NE(std::string(error.what()).find("run_000001.nc: the format of this run is vtkhdf"),
@@ -144,19 +149,19 @@ TEST_P(ResumeTest, AnotherFormatIsRefused) {
         << error.what();
     EXPECT_TRUE(is_same_everywhere(comm, error));
     expect_steps(2);
-    write_run({.method = GetParam(), .resume = true}, 2, 2);
+    write_run({.method = GetParam(), .if_exists = IfExists::resume}, 2, 2);
     expect_steps(3);
 }
 
 TEST_P(ResumeTest, AStepMayBeLikeAnyEarlierOne) {
     write_run({.method = "root"}, 0, 1);
     {
-        Output out = Output::create(comm, prefix(), {.method = GetParam(), .resume = true});
+        Output out = Output::create(comm, prefix(), {.method = GetParam(), .if_exists = IfExists::resume});
         write_step(out, comm, 2, fields);
         write_step(out, comm, 3, {fields[0]});  // only the first of a run is compared
         out.close();
     }
-    write_run({.method = GetParam(), .resume = true}, 4, 4);
+    write_run({.method = GetParam(), .if_exists = IfExists::resume}, 4, 4);
     if (is_rank_0()) {
         EXPECT_TRUE(bytes_of_file(file(4)) == reference_file({}, 4, fields, comm.size()));
     }
@@ -166,8 +171,9 @@ TEST_P(ResumeTest, ALastStepThatCannotBeReadIsNamedAndStays) {
     write_run({.method = "root"}, 0, 1);
     if (is_rank_0()) std::ofstream(file(1)) << "not a step";
     barrier();
-    const Error error =
-        error_of([&] { auto out = Output::create(comm, prefix(), {.method = GetParam(), .resume = true}); });
+    const Error error = error_of([&] {
+        auto out = Output::create(comm, prefix(), {.method = GetParam(), .if_exists = IfExists::resume});
+    });
     EXPECT_EQ(to_string(error.code()), to_string(ErrorCode::format)) << error.what();
     EXPECT_NE(std::string(error.what()).find("run_000001.nc"), std::string::npos) << error.what();
     EXPECT_TRUE(is_same_everywhere(comm, error));
@@ -183,8 +189,9 @@ TEST_P(ResumeTest, AStepAfterWhichNumbersEndIsNamedAndStays) {
     const std::string last = "run_9223372036854775807.nc";
     if (is_rank_0()) fs::copy_file(file(1), folder + "/" + last);
     barrier();
-    const Error error =
-        error_of([&] { auto out = Output::create(comm, prefix(), {.method = GetParam(), .resume = true}); });
+    const Error error = error_of([&] {
+        auto out = Output::create(comm, prefix(), {.method = GetParam(), .if_exists = IfExists::resume});
+    });
     EXPECT_EQ(to_string(error.code()), to_string(ErrorCode::exists)) << error.what();
     EXPECT_NE(std::string(error.what()).find(last + ": its step's number leaves none"), std::string::npos)
         << error.what();
@@ -193,12 +200,12 @@ TEST_P(ResumeTest, AStepAfterWhichNumbersEndIsNamedAndStays) {
         EXPECT_TRUE(fs::remove(folder + "/" + last));
     }
     barrier();
-    write_run({.method = GetParam(), .resume = true}, 2, 2);
+    write_run({.method = GetParam(), .if_exists = IfExists::resume}, 2, 2);
     expect_steps(3);
 }
 
 TEST_P(ResumeTest, APrefixWithoutStepsBeginsAtTheFirst) {
-    write_run({.method = GetParam(), .resume = true}, 0, 1);
+    write_run({.method = GetParam(), .if_exists = IfExists::resume}, 0, 1);
     expect_steps(2);
 }
 

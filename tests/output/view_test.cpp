@@ -48,7 +48,7 @@ class ViewTest : public RanksTest {
 
 TEST_F(ViewTest, EveryMethodShowsItsWholeSteps) {
     for (const std::string& method : writing_methods()) {
-        write_run({.method = method, .replace = true}, 0, 2);
+        write_run({.method = method, .if_exists = IfExists::replace}, 0, 2);
         expect_shown({0, 1, 2});
         if (is_rank_0()) {
             const format::SeriesDescription series = shown();
@@ -63,18 +63,18 @@ TEST_F(ViewTest, EveryMethodShowsItsWholeSteps) {
 
 TEST_F(ViewTest, AResumedRunGoesOnWithIt) {
     write_run({.method = "root"}, 0, 1);
-    write_run({.method = "pipelined", .resume = true}, 2, 3);
+    write_run({.method = "pipelined", .if_exists = IfExists::resume}, 2, 3);
     expect_shown({0, 1, 2, 3});
     if (is_rank_0()) fs::remove(view());
     barrier();
-    write_run({.method = "root", .resume = true}, 4, 4);
+    write_run({.method = "root", .if_exists = IfExists::resume}, 4, 4);
     expect_shown({0, 1, 2, 3, 4});
     // A step that somebody took away is not shown any more.
     if (is_rank_0()) fs::remove(folder + "/run_000001.nc");
     barrier();
-    write_run({.method = "root", .resume = true}, 5, 5);
+    write_run({.method = "root", .if_exists = IfExists::resume}, 5, 5);
     expect_shown({0, 2, 3, 4, 5});
-    write_run({.method = "root", .replace = true}, 0, 0);
+    write_run({.method = "root", .if_exists = IfExists::replace}, 0, 0);
     expect_shown({0});
 }
 
@@ -100,7 +100,7 @@ TEST_F(ViewTest, FieldsComeAndGo) {
     out.close();
     barrier();
     expect_shown({0, 1, 2, 3, 4});
-    write_run({.method = "root", .resume = true}, 5, 5);
+    write_run({.method = "root", .if_exists = IfExists::resume}, 5, 5);
     expect_shown({0, 1, 2, 3, 4, 5});
     if (!is_rank_0()) return;
     const format::SeriesDescription series = shown();
@@ -121,7 +121,7 @@ TEST_F(ViewTest, ManyStepsAreShownByChapters) {
     // What a crash leaves of a chapter is made anew.
     if (is_rank_0()) fs::resize_file(chapter, fs::file_size(chapter) / 2);
     barrier();
-    write_run({.method = "root", .resume = true}, num_steps - 1, num_steps - 1, small);
+    write_run({.method = "root", .if_exists = IfExists::resume}, num_steps - 1, num_steps - 1, small);
     if (is_rank_0()) {
         const format::SeriesDescription series = shown();
         ASSERT_EQ(std::ssize(series.numbers), num_steps);
@@ -132,7 +132,7 @@ TEST_F(ViewTest, ManyStepsAreShownByChapters) {
         EXPECT_TRUE(format::netcdf4().read_series(chapter).ok());
     }
     barrier();
-    write_run({.method = "root", .replace = true}, 0, 0, small);
+    write_run({.method = "root", .if_exists = IfExists::replace}, 0, 0, small);
     if (is_rank_0()) {
         EXPECT_EQ(names_in(folder), (std::vector<std::string>{"run_000000.nc"}));
     }
@@ -154,7 +154,7 @@ TEST_F(ViewTest, WhatACrashLeftOfItIsMadeAnew) {
         if (is_rank_0()) tear(fs::file_size(view()));
         barrier();
         const int next = static_cast<int>(steps.size());
-        write_run({.method = "pipelined", .resume = true}, next, next);
+        write_run({.method = "pipelined", .if_exists = IfExists::resume}, next, next);
         steps.push_back(next);
         expect_shown(steps);
     }
@@ -163,7 +163,8 @@ TEST_F(ViewTest, WhatACrashLeftOfItIsMadeAnew) {
 TEST_F(ViewTest, WhatOthersHaveCalledSoIsNotReplaced) {
     if (is_rank_0()) std::ofstream(view()) << "mine";
     barrier();
-    const Error error = error_of([&] { (void)Output::create(comm, prefix(), {.replace = true}); });
+    const Error error =
+        error_of([&] { (void)Output::create(comm, prefix(), {.if_exists = IfExists::replace}); });
     EXPECT_EQ(to_string(error.code()), to_string(ErrorCode::exists)) << error.what();
     EXPECT_NE(std::string(error.what()).find("run.series.nc"), std::string::npos) << error.what();
     EXPECT_TRUE(is_same_everywhere(comm, error)) << error.what();
@@ -180,7 +181,7 @@ TEST_F(ViewTest, WhatAKilledRunLeftOfItIsRemoved) {
     write_run({.method = "root"}, 0, 0);
     if (is_rank_0()) std::ofstream(view() + ".0123456789abcdef.part") << "half of it";
     barrier();
-    write_run({.method = "root", .resume = true}, 1, 1);
+    write_run({.method = "root", .if_exists = IfExists::resume}, 1, 1);
     expect_shown({0, 1});
 }
 

@@ -56,7 +56,7 @@ def test_a_circle_of_imports_is_found_wherever_they_stand(tmp_path: Path) -> Non
 
 def test_bindings_that_are_not_what_the_headers_say_are_found(tmp_path: Path) -> None:
     fortran = [f"fortran/{path.name}" for path in (ROOT / "fortran").glob("hakobi*.f90")]
-    headers = ("include/hakobi.h", "include/hakobi_store.h")
+    headers = ("include/hakobi.h", "include/hakobi_store.h", "include/hakobi/bindings.h", "include/hakobi/version.h")
     for name in ("tools/bindings", *headers, "python/hakobi/_capi.py", *fortran):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text((ROOT / name).read_text())
@@ -66,6 +66,21 @@ def test_bindings_that_are_not_what_the_headers_say_are_found(tmp_path: Path) ->
         "include/hakobi.h": header.replace("int64_t num_ranks", "int num_ranks").replace("int root,", "int64_t root,")
     }
     assert findings(tmp_path, "bindings", changed) == ["python/hakobi/_capi.py:1", "fortran/hakobi_c_interface.f90:1"]
+    for struct in (
+        header.replace("typedef struct hakobi_axis {\n    size_t struct_size;", "typedef struct hakobi_axis {"),
+        header.replace("} hakobi_axis;", "    int is_up;\n} hakobi_axis;"),
+    ):
+        assert findings(tmp_path, "bindings", {"include/hakobi.h": struct}) == ["include/hakobi.h:1"]
+
+
+def test_another_version_and_a_name_of_no_version_are_found(tmp_path: Path) -> None:
+    files = {
+        "CMakeLists.txt": "project(hakobi VERSION 0.2.0 LANGUAGES C CXX)\n",
+        "include/hakobi/version.h": '#define HAKOBI_VERSION "0.2.1"\n',
+        "include/hakobi/a.hpp": "#pragma once\nnamespace hakobi::mpi {\n}\nnamespace hakobi {\ninline namespace v0 {\n",
+        "include/hakobi/b.hpp": "#pragma once\nnamespace hakobi {\n}\n",
+    }
+    assert findings(tmp_path, "version", files) == ["include/hakobi/version.h:1", "include/hakobi/b.hpp:2"]
 
 
 def test_the_project_keeps_its_rules() -> None:

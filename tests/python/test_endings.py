@@ -59,7 +59,8 @@ if not (PROGRAMS / "ending_cpp").is_file():
 
 OPEN = {
     "input": "import sys, hakobi; hakobi.Input.open(sys.argv[1]).close()",
-    "resume": "import sys, hakobi; hakobi.Output.create(hakobi.Comm.duplicate(), sys.argv[1], resume=True).close()",
+    "resume": "import sys; from hakobi import Comm, Output; "
+    "Output.create(Comm.duplicate(), sys.argv[1], if_exists='resume').close()",
     "gather": "import sys, hakobi; print(hakobi.gather_pieces(sys.argv[1]).incomplete, file=sys.stderr)",
 }
 

@@ -114,7 +114,7 @@ def test_the_solver_is_restarted_after_a_kill(heat: Path, tmp_path: Path) -> Non
         assert path.read_bytes() == path.with_name(path.name.replace("whole", "long")).read_bytes(), path.name
     again = launch.run(Program(heat, FLAVOUR), ["--output", str(tmp_path / "long")], 1, timeout_s=60)
     assert again.status != 0
-    assert "set resume" in again.stderr
+    assert "set if_exists to resume" in again.stderr
 
 
 @needs_build

@@ -156,8 +156,8 @@ try:
     run(1.0)
 except hakobi.ExistsError as error:
     print(error.code)
-print(run(1.0, resume=True))
-print(run(2.0, replace=True))
+print(run(1.0, if_exists="resume"))
+print(run(2.0, if_exists="replace"))
 """,
         tmp_path,
     )
@@ -303,7 +303,7 @@ put("closed")
         ('hakobi.Output.create(comm, "run", writer_stride="two")', "InputError invalid_argument"),
         ('hakobi.Output.create(comm, "run", axes=[hakobi.Axis("x", "m", ["a"])])', "InputError invalid_argument"),
         ('hakobi.Output.create(comm, "in_the_way/run")', "ExistsError exists"),
-        ('hakobi.Output.create(comm, "run", resume=True, replace=True)', "InputError invalid_argument"),
+        ('hakobi.Output.create(comm, "run", if_exists="resum")', "InputError invalid_argument"),
         ('hakobi.gather_pieces("nowhere")', "InputError not_found"),
         ("hakobi.Comm.duplicate(-77)", "InputError invalid_argument"),
         ("hakobi.split((2, 2), 5, 0)", "InputError invalid_argument"),

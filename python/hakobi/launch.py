@@ -1,9 +1,10 @@
-"""Starts MPI programs: the launcher's command line for each MPI library, time limits, and an end that leaves nothing.
+"""Starts MPI programs, by the user's launcher or the MPI library's own: time limits, and an end that leaves nothing.
 
 1. A program runs in a session of its own, so that a Ctrl-C on the terminal reaches Hakobi alone and Hakobi decides.
 2. Whatever ends the wait (Ctrl-C, a time limit, any exception), every process of the session and every descendant is
    told to end (SIGTERM), given GRACE_S seconds, then killed, and waited for. Ranks of Open MPI have process groups of
-   their own, therefore the descendants are listed before the launcher is told.
+   their own, therefore the descendants are listed before the launcher is told; ranks on other nodes are the launcher's
+   to end.
 3. Where this process is killed, which leaves it no time, the launcher is told by the kernel to end, and where the
    launcher is killed, the ranks end with it: hakobi-with-parent starts all of them.
 4. A failed program's reason is one line: its own first line of error, not the launcher's paragraph about it.
@@ -15,26 +16,24 @@ import contextlib
 import functools
 import os
 import re
+import shlex
 import shutil
 import signal
 import subprocess
-import sys
 import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from hakobi import programs
+from hakobi import allocation, launchers, programs
 from hakobi.errors import InputError, RunError
+from hakobi.launchers import Kind
 from hakobi.programs import Program
-from hakobi.words import bytes_text, count_text
+from hakobi.reasons import reason_of
 
 #: Seconds between SIGTERM and SIGKILL.
 GRACE_S = 5.0
-
-#: How each library's launcher names itself in `--version`.
-_SIGNATURES = {"openmpi": ("Open MPI", "OpenRTE"), "mpich": ("HYDRA", "MPICH")}
 
 
 @dataclass(frozen=True)
@@ -52,16 +51,53 @@ class Finished:
         return reason_of(self.stderr, self.status)
 
 
+@dataclass(frozen=True)
+class Launcher:
+    """The words that start a program on ranks, but for their number: words[at] is the launcher, of that kind."""
+
+    words: tuple[str, ...]
+    at: int
+    kind: Kind
+
+    @property
+    def path(self) -> Path:
+        return Path(shutil.which(self.words[self.at]) or self.words[self.at])
+
+    def is_told(self, *options: str) -> bool:
+        """Whether the user's words have one of these options, in any of the ways to write one."""
+        return any(word.lstrip("-").partition("=")[0] in options for word in self.words[self.at + 1 :])
+
+    def shares_processors(self) -> bool:
+        """Whether it is told to start more ranks than there are processors."""
+        is_told = self.is_told("O", "overcommit", "oversubscribe") or "SLURM_OVERCOMMIT" in os.environ
+        return is_told or any("OVERSUBSCRIBE" in word for word in self.words)
+
+
+@functools.cache
+def launcher(flavour: str) -> Launcher:
+    """What starts an MPI library's programs: the words of $HAKOBI_MPIEXEC, or `mpiexec(flavour)`. Raises InputError."""
+    chosen = os.environ.get("HAKOBI_MPIEXEC", "").strip()
+    if not chosen:
+        path = mpiexec(flavour)
+        return Launcher((str(path),), 0, launchers.kind_of(path))
+    try:
+        words = (chosen,) if shutil.which(chosen) else tuple(shlex.split(chosen))
+    except ValueError as error:
+        raise InputError(f"HAKOBI_MPIEXEC={chosen}: {str(error).lower()}") from error
+    if shutil.which(words[0]) is None:
+        what = "" if len(words) == 1 else f": {words[0]}"
+        raise InputError(f"HAKOBI_MPIEXEC={chosen}{what} is no program")
+    at = launchers.position(words) or 0
+    return Launcher(words, at, launchers.kind_of(Path(shutil.which(words[at]) or words[at])))
+
+
 @functools.cache
 def mpiexec(flavour: str) -> Path:
-    """The launcher of an MPI library: $HAKOBI_MPIEXEC, the `mpiexec` of PATH where it says that it is of this flavour
-    (also in front of a system's `mpiexec.<flavour>`: a user's own library is in PATH), or `mpiexec.<flavour>`. Raises
-    InputError when there is none."""
-    if chosen := os.environ.get("HAKOBI_MPIEXEC"):
-        path = shutil.which(chosen)
-        if path is None:
-            raise InputError(f"HAKOBI_MPIEXEC={chosen} is no program")
-        return Path(path)
+    """The launcher that an MPI library brings: that of $HAKOBI_MPIEXEC or the `mpiexec` of PATH where it says to be of
+    this flavour (also in front of a system's `mpiexec.<flavour>`: a user's own library is in PATH), or
+    `mpiexec.<flavour>`. Raises InputError when there is none."""
+    if os.environ.get("HAKOBI_MPIEXEC") and (chosen := launcher(flavour)).kind.flavour == flavour:
+        return chosen.path
     for name in ("mpiexec", "mpirun"):
         path = shutil.which(name)
         if path and flavour_of(Path(path)) == flavour:
@@ -72,38 +108,79 @@ def mpiexec(flavour: str) -> Path:
     raise InputError(f"no mpiexec of {flavour} in PATH: install it, or name it in HAKOBI_MPIEXEC")
 
 
-@functools.cache
-def version_text(launcher: Path) -> str:
-    """What a launcher prints with --version, or "" when it cannot be run."""
-    try:
-        done = subprocess.run([launcher, "--version"], capture_output=True, text=True, timeout=20, check=False)
-    except (OSError, subprocess.TimeoutExpired):
-        return ""
-    return done.stdout + done.stderr
-
-
 def flavour_of(launcher: Path) -> str | None:
     """The MPI library that a launcher says it belongs to; None for those of batch systems (srun) and unknown ones."""
-    text = version_text(launcher)
-    return next((name for name, words in _SIGNATURES.items() if any(word in text for word in words)), None)
+    return launchers.kind_of(launcher).flavour
+
+
+#: What says the version of an MPI library whose launcher is not the one that starts programs.
+_VERSION_TOOLS = {"openmpi": ("ompi_info.openmpi", "ompi_info"), "mpich": ("mpichversion.mpich", "mpichversion")}
 
 
 def mpi_version(flavour: str) -> str:
-    """ "Open MPI 4.1.4", "MPICH 4.0.2"; the flavour alone when the launcher does not say."""
+    """ "Open MPI 4.1.4", "MPICH 4.0.2 by srun (slurm 22.05.8)"; the library's name alone where nothing tells its
+    version. Raises InputError where there is no launcher."""
     name = {"openmpi": "Open MPI", "mpich": "MPICH"}.get(flavour, flavour)
-    found = re.search(r"\b(\d+\.\d+(?:\.\d+)?\w*)", version_text(mpiexec(flavour)))
-    return f"{name} {found.group(1)}" if found else name
+    started = launcher(flavour)
+    text = launchers.version_text(started.path) if started.kind.flavour == flavour else ""
+    for tool in _VERSION_TOOLS.get(flavour, ()):
+        if not text and (path := shutil.which(tool)):
+            text = launchers.version_text(Path(path))
+    found = re.search(r"\bv?(\d+\.\d+(?:\.\d+)?\w*)", text)
+    library = f"{name} {found.group(1)}" if found else name
+    if started.kind.flavour == flavour:
+        return library
+    said = (launchers.version_text(started.path).strip().splitlines() or [""])[0]
+    return f"{library} by {started.path.name}" + (f" ({said})" if started.kind.is_schedulers and said else "")
 
 
-def command_line(program: Program, arguments: Sequence[str], ranks: int) -> list[str]:
-    """The command line that starts `program` on `ranks` ranks of this machine, also more ranks than cores. Raises
-    InputError for more than its memory holds."""
-    check_ranks(ranks)
-    launcher = [str(mpiexec(program.flavour))]
-    if program.flavour == "openmpi":
-        launcher += ["--oversubscribe", "--bind-to", "none", "--mca", "mpi_yield_when_idle", "1"]
-        launcher += ["--mca", "btl_base_warn_component_unused", "0"]
-    return [*launcher, "-n", str(ranks), *_with_parent(signal.SIGKILL), str(program.path), *arguments]
+#: For more ranks than processors on this machine: Open MPI would refuse them, bind them to the same core, and poll.
+_CROWDED = (
+    (("--oversubscribe",), ("oversubscribe", "map-by", "host", "hostfile")),
+    (("--bind-to", "none"), ("bind-to", "map-by", "cpu-set")),
+    (("--mca", "mpi_yield_when_idle", "1"), ("mpi_yield_when_idle",)),
+    (("--mca", "btl_base_warn_component_unused", "0"), ("btl_base_warn_component_unused",)),
+)
+
+
+def command_line(
+    program: Program,
+    arguments: Sequence[str],
+    ranks: int,
+    *,
+    ranks_each: int = 0,
+    variables: Mapping[str, str] | None = None,
+) -> list[str]:
+    """The command line that starts `program` on `ranks` ranks, `ranks_each` of them on a node where that is not 0, with
+    what makes the launcher pass `variables` on, which are in its environment.
+
+    Without a batch system the ranks are on this machine, also more than it has cores. Raises InputError for more than
+    its memory holds, or than the allocation has processors."""
+    started, place = launcher(program.flavour), allocation.current()
+    options: list[str] = []
+    if place is None and not started.kind.is_schedulers:
+        allocation.check_ranks(ranks)
+        if started.kind is launchers.OPEN_MPI:
+            options = [word for words, unless in _CROWDED if not started.is_told(*unless) for word in words]
+    elif place is not None and not started.shares_processors():
+        allocation.check_ranks_in(place, ranks)
+    words = [*started.words[: started.at + 1], *options, *started.words[started.at + 1 :]]
+    words += launchers.rank_words(started.kind, ranks, ranks_each)
+    if variables and (place is not None or started.kind is not launchers.OPEN_MPI):
+        words = launchers.passing_on(started.kind, words, started.at, variables)
+    return [*words, *_with_parent(signal.SIGKILL), str(program.path), *arguments]
+
+
+def reaches_other_nodes(flavour: str) -> bool:
+    """Whether ranks may be started on other nodes, which do not see this one's folder for temporary files."""
+    place = allocation.current()
+    return launcher(flavour).kind.is_schedulers or (place is not None and place.num_nodes != 1)
+
+
+def folder_for_answers(flavour: str) -> Path | None:
+    """Where a program of ours leaves what we read after it: for files.own_folder. None: the system's folder for
+    temporary files; where ranks may be on other nodes, the current one, which these see as they see the program."""
+    return Path.cwd() if reaches_other_nodes(flavour) else None
 
 
 def _with_parent(number: signal.Signals) -> list[str]:
@@ -122,6 +199,10 @@ def environment(flavour: str, extra: Mapping[str, str] | None = None) -> dict[st
     return result | dict(extra or {})
 
 
+#: Variables that tell the command something, and the ranks nothing.
+_OF_THE_COMMAND = {"HAKOBI_MPIEXEC", "HAKOBI_MPI", "HAKOBI_PREFIX"}
+
+
 def run(
     program: Program,
     arguments: Sequence[str],
@@ -131,17 +212,21 @@ def run(
     extra_environment: Mapping[str, str] | None = None,
     folder: Path | None = None,
     capture: bool = True,
+    ranks_each: int = 0,
     command: Sequence[str] = (),
 ) -> Finished:
     """Runs a program to its end and returns what came of it; its failure is a status, not an exception.
 
     With `capture` its output is returned, else it goes to this process's stdout and stderr. `command` starts it
-    elsewhere than on this machine alone. Raises RunError when `timeout_s` passed, InputError when the launcher is
+    otherwise than `command_line` does. Raises RunError when `timeout_s` passed, InputError when the launcher is
     missing. Rule 2 holds for every way out.
     """
     if not command:
-        command = command_line(program, arguments, ranks)
-        warn_of_crowd(ranks, len(os.sched_getaffinity(0)), program.flavour)
+        own = {name for name in os.environ if name.startswith("HAKOBI_")} - _OF_THE_COMMAND
+        variables = {name: os.environ[name] for name in sorted(own)} | dict(extra_environment or {})
+        command = command_line(program, arguments, ranks, ranks_each=ranks_each, variables=variables)
+        if not reaches_other_nodes(program.flavour):
+            allocation.warn_of_crowd(ranks, len(os.sched_getaffinity(0)), program.flavour)
     begin_s = time.time()
     pipe = subprocess.PIPE if capture else None
     begin = time.perf_counter()
@@ -192,43 +277,6 @@ def uninterrupted() -> Iterator[None]:
             signal.signal(number, handler)
         if held:
             signal.raise_signal(held[0])
-
-
-#: Ranks of a core from which on starting them takes longer than anybody expects.
-CROWD = 32
-#: What a rank takes of memory before the program has begun: Open MPI 4 and MPICH 4 with a handful of ranks on a node.
-RANK_BYTES = 20 << 20
-
-
-def check_ranks(ranks: int) -> None:
-    """Raises InputError for more ranks than this machine's memory holds: the launcher alone would take all of it."""
-    import psutil
-
-    total = psutil.virtual_memory().total + psutil.swap_memory().total
-    if ranks * RANK_BYTES > total:
-        raise InputError(
-            f"{count_text(ranks, 'rank')} take about {bytes_text(ranks * RANK_BYTES)} of memory before they begin, and "
-            f"this machine has {bytes_text(total)}: at most {total // RANK_BYTES} can be started"
-        )
-
-
-@functools.cache
-def warn_of_crowd(ranks: int, cores: int, flavour: str) -> None:
-    """One line on stderr, once, for a job that this machine can hardly start."""
-    if ranks <= CROWD * cores:
-        return
-    import psutil
-
-    needed, has = ranks * RANK_BYTES / 1e9, psutil.virtual_memory().available / 1e9
-    what = f"{ranks} ranks on {cores} cores"
-    if needed > has:
-        what += f", which take about {needed:.0f} GB of memory before they begin ({has:.0f} GB are available)"
-    more = ", and MPICH spins while it waits" if flavour == "mpich" else ""
-    sys.stderr.write(
-        f"hakobi: warning: {what}: starting them may take minutes and fail{more}. Ctrl-C ends it; "
-        f"--ranks {2 * cores} is what this machine can serve\n"
-    )
-    sys.stderr.flush()
 
 
 #: What ranks that were killed leave of their shared memory: Open MPI 4 and 5, MPICH, UCX.
@@ -307,48 +355,3 @@ def _signal_all(processes: Sequence[object], number: int) -> None:
             process.send_signal(number)
         except psutil.NoSuchProcess:
             continue
-
-
-def reason_of(stderr: str, status: int) -> str:
-    """One line out of a failed program's stderr: the first line that one of Hakobi's programs wrote ("hakobi-x: …" or
-    "hakobi: …"), else the last line that is not the launcher's, else the signal or exit status."""
-    lines = _without_launcher(stderr)
-    own = [line for line in lines if re.match(r"hakobi[\w-]*: ", line)]
-    if own:
-        return own[0].split(": ", 1)[1]
-    if by_signal := re.search(r"exited on signal (\d+)|EXIT CODE: (\d+)", stderr):
-        number = int(by_signal.group(1) or by_signal.group(2))
-        if number in signal.valid_signals():
-            text = f"a rank ended by signal {signal.Signals(number).name}"
-            if number == signal.SIGKILL:
-                text += ", which the system sends when memory runs out"
-            return f"{text} ({lines[-1]})" if lines else text
-    if lines:
-        return lines[-1]
-    return f"ended by signal {signal.Signals(-status).name}" if status < 0 else f"exit status {status}"
-
-
-def warnings_of(stderr: str) -> list[str]:
-    """What Hakobi's library or a program of its warned of, each once.
-
-    >>> warnings_of("hakobi: warning: bytes may be lost\\nhakobi: f: 2 aggregators\\n")
-    ['bytes may be lost']
-    """
-    found = [re.match(r"hakobi[\w-]*: warning: (.*)", line) for line in stderr.splitlines()]
-    return list(dict.fromkeys(match.group(1) for match in found if match))
-
-
-def _without_launcher(stderr: str) -> list[str]:
-    """The lines that are not Open MPI's (boxed in dashes) or MPICH's (boxed in equal signs) about the job's end."""
-    result: list[str] = []
-    boxed = False
-    for line in stderr.splitlines():
-        if re.fullmatch(r"-{20,}", line.strip()):
-            boxed = not boxed
-        elif (
-            not boxed
-            and line.strip()
-            and not re.match(r"={10,}|=   |YOUR APPLICATION TERMINATED|\[proxy:|\[mpiexec@", line)
-        ):
-            result.append(" ".join(line.split()))
-    return result

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
-from hakobi import cli, launch, programs, progress
+from hakobi import cli, launch, launchers, programs, progress
 from hakobi.measuring import session
 from hakobi_lab import browser as browsers
 from posting import Client, served
@@ -30,6 +30,15 @@ settings.register_profile("hakobi", deadline=None, max_examples=60)
 settings.load_profile("hakobi")
 
 
+#: What a batch system tells a job of its allocation: to tests it is one machine like any other.
+BATCH_SYSTEMS = ("SLURM_", "PBS_", "LSB_", "FLUX_")
+
+
+def forget_launchers() -> None:
+    for known in (launch.launcher, launch.mpiexec, launchers.version_text):
+        known.cache_clear()
+
+
 @pytest.fixture(autouse=True)
 def _own_surroundings(
     request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
@@ -39,17 +48,15 @@ def _own_surroundings(
     kept = {"HAKOBI_MPI"}
     if request.node.get_closest_marker("programs"):
         kept |= {"HAKOBI_PREFIX", "HAKOBI_MPIEXEC"}
-    for name in [name for name in os.environ if name.startswith("HAKOBI_") and name not in kept]:
+    for name in [name for name in os.environ if name.startswith(("HAKOBI_", *BATCH_SYSTEMS)) and name not in kept]:
         monkeypatch.delenv(name)
     monkeypatch.chdir(tmp_path)
-    launch.mpiexec.cache_clear()
-    launch.version_text.cache_clear()
+    forget_launchers()
     monkeypatch.setattr(progress, "_last_line_s", None)  # as in a process of its own
     monkeypatch.setattr(session, "contention", lambda seconds=1.0: [])  # other tests may run beside this one
     yield
     end_started()
-    launch.mpiexec.cache_clear()
-    launch.version_text.cache_clear()
+    forget_launchers()
 
 
 @pytest.fixture

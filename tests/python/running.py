@@ -82,3 +82,18 @@ def children_called(name: str, pid: int) -> list[psutil.Process]:
             if child.name() == name:
                 found.append(child)
     return found
+
+
+def launcher_that_records(folder: Path, name: str, version: str = "") -> Path:
+    """An executable of that name which says `version`, else leaves its words in the file `words` beside it, each
+    in a line, and becomes the program that the first word which names a file is."""
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / name
+    path.write_text(f"""#!/bin/sh
+[ "$1" = --version ] && echo "{version}" && exit 0
+printf "%s\\n" "$@" > "{folder}/words"
+while [ $# -gt 0 ] && ! [ -f "$1" ]; do shift; done
+exec "$@"
+""")
+    path.chmod(0o755)
+    return path

@@ -11,10 +11,10 @@ from pathlib import Path
 import psutil
 import pytest
 
-from hakobi import launch
+from hakobi import allocation, launch, reasons
 from hakobi.errors import InputError, RunError
 from hakobi.programs import Program
-from running import has_ended
+from running import has_ended, launcher_that_records
 
 
 def script(tmp_path: Path, text: str, name: str = "hakobi-script") -> Program:
@@ -29,10 +29,13 @@ def _fake_launcher(waves: Path) -> None:
     """Every test here uses the pretended mpiexec."""
 
 
-def test_open_mpi_is_told_to_yield_and_mpich_is_told_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_open_mpi_is_told_to_yield_and_mpich_is_told_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     line = launch.command_line(Program(Path("/p/x"), "openmpi"), ["--a", "1"], 4)
     assert line[1:3] == ["--oversubscribe", "--bind-to"]
     assert line[-5:] == ["-n", "4", "/p/x", "--a", "1"]
+    hydra = launcher_that_records(tmp_path, "mpiexec", "HYDRA build details:")
+    monkeypatch.setenv("HAKOBI_MPIEXEC", str(hydra))
+    launch.launcher.cache_clear()
     assert launch.command_line(Program(Path("/p/x"), "mpich"), [], 2)[1:] == ["-n", "2", "/p/x"]
 
 
@@ -166,7 +169,7 @@ YOUR APPLICATION TERMINATED WITH THE EXIT STRING: Segmentation fault (signal 11)
     ],
 )
 def test_the_reason_is_the_programs_own_line(stderr: str, status: int, reason: str) -> None:
-    assert launch.reason_of(stderr, status) == reason
+    assert reasons.reason_of(stderr, status) == reason
 
 
 def test_an_interrupt_is_held_back() -> None:
@@ -194,7 +197,8 @@ def test_a_program_that_an_interrupt_meets_while_it_is_started_is_ended(monkeypa
             started.append(self.pid)
             signal.raise_signal(signal.SIGINT)
 
-    monkeypatch.setattr(launch, "command_line", lambda *_arguments: ["sleep", "60"])
+    launch.launcher("openmpi")  # asked before, or its question for the version would be interrupted
+    monkeypatch.setattr(launch, "command_line", lambda *_arguments, **_options: ["sleep", "60"])
     monkeypatch.setattr(subprocess, "Popen", Interrupted)
     with pytest.raises(KeyboardInterrupt):
         launch.run(Program(Path("sleep"), "openmpi"), [], 1)
@@ -202,11 +206,11 @@ def test_a_program_that_an_interrupt_meets_while_it_is_started_is_ended(monkeypa
 
 
 def test_a_crowd_is_warned_about_once_before_it_starts(capfd: pytest.CaptureFixture[str]) -> None:
-    launch.warn_of_crowd.cache_clear()
-    launch.warn_of_crowd(64, 2, "openmpi")
+    allocation.warn_of_crowd.cache_clear()
+    allocation.warn_of_crowd(64, 2, "openmpi")
     assert capfd.readouterr().err == ""
-    launch.warn_of_crowd(4096, 2, "openmpi")
-    launch.warn_of_crowd(4096, 2, "openmpi")
+    allocation.warn_of_crowd(4096, 2, "openmpi")
+    allocation.warn_of_crowd(4096, 2, "openmpi")
     said = capfd.readouterr().err
     assert said.startswith("hakobi: warning: 4096 ranks on 2 cores")
     assert said.count("--ranks 4 is what this machine can serve") == 1

@@ -53,13 +53,13 @@ def command(
     Predicts from cold figures, from hot figures and by replaying the communication, and compares with the application's
     own time. Only the program's main loop counts (--whole: all of it).
     """
-    from hakobi import files, records, table
+    from hakobi import files, launch, programs, records, table
     from hakobi.measuring import replay, trace
 
     if json_file:
         files.prepare_file(json_file)
     recorded = trace.read(trace_file)
-    with files.own_folder() as folder:
+    with files.own_folder(launch.folder_for_answers(programs.flavour())) as folder:
         if not whole:
             recorded = trace.crop(recorded, trace.loop(recorded), Path(folder) / "loop.jsonl")
         lines = records.read(figures) if figures else replay.measure_figures(recorded, budget, timeout_s)

@@ -106,9 +106,8 @@ def _print(target: Target, variables: dict[str, str]) -> None:
     for name in names:
         click.echo(f"export {name}={shlex.quote(variables[name])}")
     if names and target.flavour == "openmpi":
-        click.echo(
-            f"# to ranks on other nodes: mpirun {' '.join('-x ' + name for name in names)} …   (srun needs nothing)"
-        )
+        passed = " ".join("-x " + name for name in names)
+        click.echo(f"# to ranks on other nodes: mpirun {passed} …   (srun needs nothing)")
 
 
 def _start(words: list[str], variables: dict[str, str]) -> None:
@@ -120,9 +119,15 @@ def _start(words: list[str], variables: dict[str, str]) -> None:
     try:
         os.execvpe(words[0], words, os.environ | variables)
     except OSError as error:
-        from hakobi import drop_in
+        raise InputError(f"cannot start {words[0]}: {error.strerror}{_how_to_get(words[0], error)}") from error
 
-        how = (
-            f": {drop_in.NO_LAUNCHER}" if isinstance(error, FileNotFoundError) and drop_in.is_launcher(words[0]) else ""
-        )
-        raise InputError(f"cannot start {words[0]}: {error.strerror}{how}") from error
+
+def _how_to_get(word: str, error: OSError) -> str:
+    """Where a launcher that is missing comes from."""
+    from hakobi import drop_in, launchers
+
+    if not isinstance(error, FileNotFoundError) or not launchers.is_launcher(word):
+        return ""
+    if kind := launchers.of_batch_system(word):
+        return f": {kind.title} is there on the machines of a batch system only"
+    return f": {drop_in.NO_LAUNCHER}"

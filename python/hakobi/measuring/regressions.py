@@ -152,7 +152,7 @@ def _samples(row: Row, contender: Contender, folder: Path, timeout_s: float) -> 
     program = programs.find(case.program)
     with (
         files.own_folder(folder) as place,
-        files.own_folder() as own,
+        files.own_folder(launch.folder_for_answers(program.flavour)) as own,
     ):
         variables = {"LD_PRELOAD": "", **contender.environment}
         libraries: list[Path] = []

@@ -24,7 +24,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Generic, TypeVar
 
-from hakobi import conditions, files, launch, progress, records
+from hakobi import conditions, files, launch, progress, reasons, records
 from hakobi.errors import FormatError, HakobiError, InputError, RunError
 from hakobi.measuring.job_log import Log
 from hakobi.measuring.machine import contention
@@ -309,25 +309,26 @@ def run_recorded(
     environment: Mapping[str, str] | None = None,
     model: StorageModel | None = None,
     folder: Path | None = None,
+    ranks_each: int = 0,
 ) -> tuple[list[Record], launch.Finished]:
     """Runs one of Hakobi's programs, tells it by --json where its records go, and returns them. With a `model` its
-    files below `folder` are modelled. `what` names the run in a failure's text.
+    files below `folder` are modelled; `ranks_each` as in launch.command_line. `what` names the run in a failure's text.
 
     Raises InputError where it refuses an option (status 2), RunError where it fails, StorageError and FormatError.
     """
-    with files.own_folder() as own:
+    with files.own_folder(launch.folder_for_answers(program.flavour)) as own:
         extra = {"HAKOBI_COMMIT": conditions.commit() or "", **(environment or {})}
         if model is not None and folder is not None:
             extra |= model.environment(program, folder, Path(own))
         file = Path(own) / "records.jsonl"
         # The caller's own come last: an option that lacks its value must not swallow ours.
         command = ["--json", str(file), *arguments]
-        done = launch.run(program, command, ranks, timeout_s=timeout_s, extra_environment=extra)
+        done = launch.run(program, command, ranks, timeout_s=timeout_s, extra_environment=extra, ranks_each=ranks_each)
         if done.status == 2:
             raise InputError(f"{what}: {_refusal(done)}" if what else _refusal(done))
         launch.check(done, what or f"{program.name} on {count_text(ranks, 'rank')}")
         lines = records.read(file)
-        if lines and (told := launch.warnings_of(done.stderr)):
+        if lines and (told := reasons.warnings_of(done.stderr)):
             lines[-1]["warnings"] = told
         return lines, done
 
@@ -335,4 +336,4 @@ def run_recorded(
 def _refusal(done: launch.Finished) -> str:
     """The line in which a program says what is wrong with an option."""
     lines = [line for line in (done.stderr + done.stdout).splitlines() if not line.startswith("Run with --help")]
-    return launch.reason_of("\n".join(lines), done.status)
+    return reasons.reason_of("\n".join(lines), done.status)

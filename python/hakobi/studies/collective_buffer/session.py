@@ -16,7 +16,7 @@ import time
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from hakobi import conditions, launch, programs
+from hakobi import conditions, programs, reasons
 from hakobi.conditions import Conditions
 from hakobi.errors import RunError
 from hakobi.measuring import collective
@@ -137,7 +137,7 @@ def _run_job(plan: Plan, program: Program, job: Job[Case], budget_s: float) -> l
         "piece_bytes": summary.get("piece_bytes"),
         "filled_bytes": filled_bytes(stderr),
         "cycles": cycles(stderr).get("posix"),
-        "warnings": launch.warnings_of(stderr),
+        "warnings": reasons.warnings_of(stderr),
         "wall_s": round(time.monotonic() - begin_s, 3),
     }
     same = {name: last[name] for name in ("benchmark", "round", "cb_bytes", "piece_bytes")}

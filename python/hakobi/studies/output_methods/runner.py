@@ -22,7 +22,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from hakobi import drop_in, files, launch, records
+from hakobi import drop_in, files, launch, reasons, records
 from hakobi.conditions import Conditions
 from hakobi.errors import FormatError, RunError, StorageError
 from hakobi.measuring.job_log import Log
@@ -86,7 +86,7 @@ class Runner:
             model.environment(self._program, Path())
         if self._json is not None:
             files.prepare_file(self._json)
-        launch.mpiexec(self._program.flavour)
+        launch.launcher(self._program.flavour)
 
     def run(self, on_run: Observer = lambda _job, _record, _files: None) -> Outcome:
         """Runs everything. One unrecorded run of the baseline at the largest rank count goes first: it warms the
@@ -147,7 +147,7 @@ class Runner:
 
     def _launch(self, case: Case, folder: Path) -> tuple[launch.Finished, Record]:
         bed = self._beds.get(case.storage)
-        with files.own_folder(bed.told if bed else None) as temporary:
+        with files.own_folder(bed.told if bed else launch.folder_for_answers(self._program.flavour)) as temporary:
             json = Path(temporary) / "run.jsonl"
             output, told_in = folder / self._plan.app, json
             if bed:
@@ -230,7 +230,7 @@ class Runner:
     def _warnings(self, case: Case, finished: launch.Finished) -> list[str]:
         """What the run warned of, each once: the names of its files, which no other run has, are left out."""
         name = re.compile(rf"\S*/{re.escape(self._label)}/\S*")
-        told = [name.sub(f"a file on storage {case.storage}", text) for text in launch.warnings_of(finished.stderr)]
+        told = [name.sub(f"a file on storage {case.storage}", text) for text in reasons.warnings_of(finished.stderr)]
         return list(dict.fromkeys(told))
 
 

@@ -157,13 +157,10 @@ def command_line(
     Without a batch system the ranks are on this machine, also more than it has cores. Raises InputError for more than
     its memory holds, or than the allocation has processors."""
     started, place = launcher(program.flavour), allocation.current()
+    check_ranks(program.flavour, ranks)
     options: list[str] = []
-    if place is None and not started.kind.is_schedulers:
-        allocation.check_ranks(ranks)
-        if started.kind is launchers.OPEN_MPI:
-            options = [word for words, unless in _CROWDED if not started.is_told(*unless) for word in words]
-    elif place is not None and not started.shares_processors():
-        allocation.check_ranks_in(place, ranks)
+    if place is None and started.kind is launchers.OPEN_MPI:
+        options = [word for words, unless in _CROWDED if not started.is_told(*unless) for word in words]
     words = [*started.words[: started.at + 1], *options, *started.words[started.at + 1 :]]
     words += launchers.rank_words(started.kind, ranks, ranks_each)
     if variables and (place is not None or started.kind is not launchers.OPEN_MPI):
@@ -171,10 +168,26 @@ def command_line(
     return [*words, *_with_parent(signal.SIGKILL), str(program.path), *arguments]
 
 
+def check_ranks(flavour: str, ranks: int) -> None:
+    """Raises InputError where there is no launcher, or for more ranks than there is room for: this machine's memory, or
+    the allocation's processors unless the launcher is told to share them."""
+    started, place = launcher(flavour), allocation.current()
+    if place is None and not started.kind.is_schedulers:
+        allocation.check_ranks(ranks)
+    elif place is not None and not started.shares_processors():
+        allocation.check_ranks_in(place, ranks)
+
+
 def reaches_other_nodes(flavour: str) -> bool:
     """Whether ranks may be started on other nodes, which do not see this one's folder for temporary files."""
     place = allocation.current()
     return launcher(flavour).kind.is_schedulers or (place is not None and place.num_nodes != 1)
+
+
+def chooses_nodes(flavour: str) -> bool:
+    """Whether `ranks_each` places ranks on several nodes of an allocation. Raises InputError without a launcher."""
+    place = allocation.current()
+    return place is not None and place.num_nodes > 1 and launcher(flavour).kind.ranks_each is not None
 
 
 def folder_for_answers(flavour: str) -> Path | None:

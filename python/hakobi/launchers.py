@@ -187,7 +187,7 @@ _BY_VERSION = (
     (r"\bPALS\b", PALS),
     (r"Open MPI|OpenRTE|PRRTE", OPEN_MPI),
     (r"HYDRA|MPICH|Intel\(R\) MPI", HYDRA),
-    (r"^slurm \d", SRUN),
+    (r"^slurm\S* \d", SRUN),
 )
 _NAMES = re.compile(
     r"(mpirun|mpiexec)([.-](openmpi|mpich|hydra|gforker|lam|mpich2|intel|slurm|[\d.]+))?"

@@ -9,6 +9,7 @@ import pytest
 
 from hakobi import allocation, conditions, drop_in, launch, launchers, reasons
 from hakobi.errors import InputError
+from hakobi.measuring import machine
 from hakobi.programs import Program
 from running import Result, launcher_that_records
 
@@ -18,7 +19,7 @@ SAYS = {
     "hydra": ("mpiexec", "HYDRA build details:"),
     "intel": ("mpiexec", "Intel(R) MPI Library for Linux* OS, Version 2021.14"),
     "pals": ("mpiexec", "mpiexec: PALS version 1.2.12"),
-    "srun": ("srun", "slurm 22.05.8"),
+    "srun": ("srun", "slurm-wlm 22.05.8"),
     "flux": ("flux", "commands: 0.60.0"),
     "jsrun": ("jsrun", ""),
     "aprun": ("aprun", ""),
@@ -119,7 +120,7 @@ def test_conditions_name_the_library_and_what_starts_it(
     chosen("srun")
     launcher_that_records(tmp_path / "bin", "ompi_info", "Open MPI v5.0.11")
     monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}")
-    assert conditions.collect("openmpi")["mpi"] == "Open MPI 5.0.11 by srun (slurm 22.05.8)"
+    assert conditions.collect("openmpi")["mpi"] == "Open MPI 5.0.11 by srun (slurm-wlm 22.05.8)"
     chosen("openmpi")
     monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}")
     assert conditions.collect("openmpi")["mpi"] == "Open MPI 5.0.11"
@@ -265,6 +266,23 @@ def test_other_batch_systems_are_known_by_their_variables(tmp_path: Path) -> Non
     ]
 
 
+def test_the_doctor_looks_at_the_allocation(chosen: Callable[..., Path], monkeypatch: pytest.MonkeyPatch) -> None:
+    assert machine.batch_system() == []
+    in_slurm(monkeypatch)
+    chosen("srun")
+    facts = machine.batch_system()
+    assert [(fact.verdict, fact.finding) for fact in facts] == [
+        ("good", "Slurm job 12: 4 nodes, 8 processors"),
+        ("good", "Slurm's srun: srun --mpi=pmix"),
+    ]
+    chosen("srun", "")
+    manager = machine.batch_system(lambda _words: "Licenses = (null)\nMpiDefault              = none\n")[-1]
+    assert (manager.verdict, manager.finding) == ("trap", "srun's default: none")
+    monkeypatch.setenv("HAKOBI_MPIEXEC", "no-such-srun")
+    launch.launcher.cache_clear()
+    assert machine.batch_system()[-1].advice == "HAKOBI_MPIEXEC=no-such-srun is no program"
+
+
 # --- why it failed ----------------------------------------------------------------------------------------------------
 
 
@@ -298,7 +316,7 @@ def test_a_study_runs_by_srun(
 ) -> None:
     """The launcher's words, the record that comes back through the current folder, and what is left there: nothing."""
     folder = tmp_path / "bin"
-    launcher = launcher_that_records(folder, "srun", "slurm 22.05.8")
+    launcher = launcher_that_records(folder, "srun", "slurm-wlm 22.05.8")
     launcher.write_text(launcher.read_text().replace("exec ", "FAKE_RANKS=$FAKE exec "))
     monkeypatch.setenv("FAKE", "2")
     monkeypatch.setenv("PATH", f"{folder}:/usr/bin:/bin")
@@ -309,5 +327,5 @@ def test_a_study_runs_by_srun(
     )  # fmt: skip
     assert result.status == 0, result.stderr
     assert recorded(launcher)[:3] == ["--mpi=pmix", "-n", "2"]
-    assert "by srun (slurm 22.05.8)" in Path("study.jsonl").read_text()
+    assert "by srun (slurm-wlm 22.05.8)" in Path("study.jsonl").read_text()
     assert list(Path.cwd().glob("hakobi-run-*")) == []

@@ -83,6 +83,7 @@ def command(
         ("single copy", machine.single_copy, 0),
         ("steal time", machine.contention, 0),
     ]
+    parts.append(("the batch system", machine.batch_system, 0))
     parts += [(name, partial(machine.mpi_library, name, cores), 0) for name in programs.FLAVOURS]
     if not quick:
         from hakobi.measuring import probes

@@ -14,7 +14,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from hakobi import conditions, launch
+from hakobi import allocation, conditions, launch, launchers, programs
 from hakobi.errors import InputError
 from hakobi.measuring import transports
 from hakobi.words import binary_text, bytes_text, count_text, percent_text
@@ -353,6 +353,34 @@ def mpi_library(flavour: str, cores: int, root: Path = ROOT, tool: transports.As
     controls = [f"{row.name}: {row.text}" for row in rows[1:3] if not row.missing]
     if controls:
         facts.append(Fact(f"controls ({flavour})", "; ".join(controls)))
+    return facts
+
+
+def batch_system(tool: transports.Ask = transports.ask) -> list[Fact]:
+    """The allocation that this is in, and whether its launcher gives ranks what they meet by; nothing elsewhere."""
+    place = allocation.current()
+    if place is None:
+        return []
+    facts = [Fact("batch system", place.words())]
+    flavour = programs.flavour()
+    try:
+        started = launch.launcher(flavour)
+    except InputError as error:
+        return [*facts, Fact("launcher", "none", "trap", "nothing starts the ranks", str(error))]
+    facts.append(Fact("launcher", f"{started.kind.title}: {' '.join(started.words)}"))
+    is_told = started.is_told("mpi") or "SLURM_MPI_TYPE" in os.environ
+    if started.kind is launchers.SRUN and not is_told:
+        found = re.search(r"^MpiDefault\s*=\s*(\S+)", tool(["scontrol", "show", "config"]), re.MULTILINE)
+        default = found.group(1) if found else "unknown"
+        facts.append(
+            Fact(
+                "process manager",
+                f"srun's default: {default}",
+                "trap" if default == "none" else "note",
+                "by it ranks find each other: with a wrong one each is alone, or ends in MPI_Init",
+                'HAKOBI_MPIEXEC="srun --mpi=pmix" (Open MPI) or "srun --mpi=pmi2" (MPICH); srun --mpi=list names them',
+            )
+        )
     return facts
 
 

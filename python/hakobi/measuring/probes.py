@@ -10,8 +10,8 @@ from pathlib import Path
 
 import numpy as np
 
-from hakobi import conditions, files, programs, statistics
-from hakobi.errors import HakobiError, StorageError, storage_error
+from hakobi import conditions, files, launch, programs, statistics
+from hakobi.errors import HakobiError, InputError, StorageError, storage_error
 from hakobi.measuring.machine import Fact
 from hakobi.measuring.session import run_recorded
 from hakobi.words import binary_text, bytes_text
@@ -143,11 +143,26 @@ def storage(folder: Path, budget_s: float = 8.0) -> list[Fact]:
 
 
 def messages(budget_s: float = 1.0, timeout_s: float = 30.0) -> list[Fact]:
-    """Latency and bandwidth between two ranks, hot and cold, by hakobi-bench-mpi; a note when it cannot run."""
+    """Latency and bandwidth between two ranks, hot and cold, by hakobi-bench-mpi; a note when it cannot run. In an
+    allocation of several nodes on one of them, then between two."""
+    if has_nodes():
+        on_one = _messages(budget_s, timeout_s, "2 ranks on one node", ranks_each=2)
+        return on_one + _messages(budget_s, timeout_s, "2 nodes", ranks_each=1)
+    return _messages(budget_s, timeout_s, "2 ranks")
+
+
+def has_nodes() -> bool:
+    try:
+        return launch.chooses_nodes(programs.flavour())
+    except InputError:
+        return False
+
+
+def _messages(budget_s: float, timeout_s: float, where: str, ranks_each: int = 0) -> list[Fact]:
     try:
         program = programs.find("hakobi-bench-mpi")
         arguments = ["--pattern", "sendrecv", "--sizes", "8,64K,1M", "--budget", str(budget_s)]
-        lines, _done = run_recorded(program, arguments, 2, timeout_s=timeout_s)
+        lines, _done = run_recorded(program, arguments, 2, timeout_s=timeout_s, ranks_each=ranks_each)
     except HakobiError as error:
         return [Fact("messages", "not measured", "note", str(error))]
     facts = []
@@ -159,7 +174,7 @@ def messages(budget_s: float = 1.0, timeout_s: float = 30.0) -> list[Fact]:
         facts.append(
             Fact(
                 f"sendrecv {size}",
-                f"{line['hot_gb_s']:.3g} GB/s hot, {line['cold_gb_s']:.3g} cold ({program.flavour}, 2 ranks)",
+                f"{line['hot_gb_s']:.3g} GB/s hot, {line['cold_gb_s']:.3g} cold ({program.flavour}, {where})",
                 "trap" if inflated and line["ratio"] > 1.2 else "note",
                 f"the classical figure is {line['ratio']:.2f} times what cold data sees" if inflated else "",
                 "plan with the cold figure" if inflated else "",

@@ -24,6 +24,8 @@ PLACES = {
     "other-socket": "two cores of different sockets",
     OTHER_NODE: "two nodes of this machine (namespaces), TCP between them",
 }
+#: What OTHER_NODE is in a batch system's allocation of several nodes.
+ALLOCATED_NODES = "two nodes of the allocation"
 
 
 @dataclass(frozen=True)
@@ -68,9 +70,10 @@ def transports(flavour: str, tool: Ask = ask) -> list[Transport]:
     ]
 
 
-def placed() -> list[Transport]:
-    """The rows of PLACES."""
-    return [Transport(name, text, place=name) for name, text in PLACES.items()]
+def placed(is_allocated: bool = False) -> list[Transport]:
+    """The rows of PLACES; `is_allocated`: the launcher reaches several nodes (launch.chooses_nodes)."""
+    texts = PLACES | ({OTHER_NODE: ALLOCATED_NODES} if is_allocated else {})
+    return [Transport(name, text, place=name) for name, text in texts.items()]
 
 
 def _open_mpi(tool: Ask) -> list[Transport]:

@@ -108,7 +108,7 @@ def run(plan: Plan, json_file: Path | None = None) -> Outcome:
     facts = conditions.collect(program.flavour)
     same = [plan.ranks, plan.pattern, plan.sizes, plan.budget_s, plan.window, plan.use_hwloc]
     log = Log(json_file, key=key_of("mpi-cache", program, facts, *same))
-    rows = [*transports.transports(program.flavour), *transports.placed()]
+    rows = [*transports.transports(program.flavour), *transports.placed(launch.chooses_nodes(program.flavour))]
     available = {transport.name: transport for transport in rows}
     outcome = Outcome(plan, program.flavour, facts, machine=log.conditions)
     chosen: list[Transport] = []
@@ -171,10 +171,14 @@ def _run_once(plan: Plan, program: Program, transport: Transport) -> tuple[list[
     arguments += ["--window", plan.window] if plan.window else []
     arguments += [] if plan.use_hwloc else ["--no-hwloc"]
     what = f"transport {transport.name}"
-    if transport.place == transports.OTHER_NODE:
+    is_elsewhere = transport.place == transports.OTHER_NODE
+    if is_elsewhere and not launch.chooses_nodes(program.flavour):
         return _run_on_nodes(plan, program, arguments, extra), ""
-    arguments += ["--place", transport.place] if transport.place else []
-    lines, done = run_recorded(program, arguments, plan.ranks, what=what, timeout_s=plan.timeout_s, environment=extra)
+    arguments += ["--place", transport.place] if transport.place and not is_elsewhere else []
+    each = 1 if is_elsewhere else 0
+    lines, done = run_recorded(
+        program, arguments, plan.ranks, what=what, timeout_s=plan.timeout_s, environment=extra, ranks_each=each
+    )
     return lines, transports.used(program.flavour, done.stdout + done.stderr)
 
 

@@ -86,7 +86,7 @@ class Runner:
             model.environment(self._program, Path())
         if self._json is not None:
             files.prepare_file(self._json)
-        launch.launcher(self._program.flavour)
+        launch.check_ranks(self._program.flavour, max(self._plan.ranks))
 
     def run(self, on_run: Observer = lambda _job, _record, _files: None) -> Outcome:
         """Runs everything. One unrecorded run of the baseline at the largest rank count goes first: it warms the

@@ -211,13 +211,18 @@ class Testbed:
 
 def check_machine() -> None:
     """Raises UnavailableError that says what is missing."""
-    if os.geteuid() != 0:
-        raise UnavailableError("a testbed needs root: it makes network namespaces")
-    for tool in ("unshare", "nsenter", "mount", "ip", "tc", "apt-get", "dpkg-deb"):
-        if shutil.which(tool) is None:
-            raise UnavailableError(f"a testbed needs '{tool}'")
+    check_namespaces("a testbed", ("tc", "apt-get", "dpkg-deb"))
     if not Path("/dev/net/tun").is_char_device():
         raise UnavailableError("a testbed needs /dev/net/tun")
+
+
+def check_namespaces(what: str, tools: Sequence[str]) -> None:
+    """Raises UnavailableError where namespaces with a network cannot be made, or that `what` needs is missing."""
+    if os.geteuid() != 0:
+        raise UnavailableError(f"root is needed for {what}: network namespaces are made")
+    for tool in ("unshare", "nsenter", "mount", "ip", *tools):
+        if shutil.which(tool) is None:
+            raise UnavailableError(f"{what}: there is no '{tool}'")
     tried = ["unshare", "--net", "--mount", "--pid", "--fork", "ip", "link", "add", "name", "b0", "type", "bridge"]
     if subprocess.run(tried, capture_output=True, check=False).returncode != 0:
         raise UnavailableError("this system lets us make no namespaces or no bridge in them")

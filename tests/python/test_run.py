@@ -202,6 +202,14 @@ def test_no_drop_in_at_all_is_told(monkeypatch: pytest.MonkeyPatch, tmp_path: Pa
         drop_in.find_library(drop_in.look_at(["true"]))
 
 
+def test_without_any_drop_in_the_program_runs_and_a_sentence_says_so(tmp_path: Path) -> None:
+    process = start("run", "--", "sh", "-c", "echo ran; exit 3", env=os.environ | {"HAKOBI_PREFIX": str(tmp_path)})
+    stdout, stderr = process.communicate(timeout=60)
+    assert (process.returncode, stdout) == (3, "ran\n")
+    assert stderr.startswith("hakobi run: no libhakobi_mpiio.so for libmpi")
+    assert stderr.endswith(": the program runs without it\n")
+
+
 def test_open_mpi_is_told_to_give_the_variables_to_other_nodes(installed: Path, tmp_path: Path) -> None:
     variables = {"LD_PRELOAD": "/l/libhakobi_mpiio.so", "HAKOBI_PROFILE": "1"}
     open_mpi = str(fake_launcher(tmp_path, "mpirun", "mpirun (Open MPI) 4.1.4"))

@@ -86,7 +86,7 @@ def _variables(
     before = os.environ.get("LD_PRELOAD", "")
     if off and drop_in.LIBRARY in before:
         variables["HAKOBI_MPIIO"] = "off"
-    library, why_not = (None, "") if off else drop_in.find_library(target)
+    library, why_not = (None, "") if off else _library(target)
     if why_not:
         drop_in.warn(why_not)
     if library:
@@ -97,6 +97,17 @@ def _variables(
     if preloaded:
         variables["LD_PRELOAD"] = drop_in.preload_text(preloaded, before)
     return variables
+
+
+def _library(target: Target) -> tuple[Path | None, str]:
+    """The drop-in for the program, or why it runs without one."""
+    from hakobi import drop_in
+    from hakobi.errors import InputError
+
+    try:
+        return drop_in.find_library(target)
+    except InputError as error:  # none is built or installed at all
+        return None, f"{error}: the program runs without it"
 
 
 def _print(target: Target, variables: dict[str, str]) -> None:

@@ -20,13 +20,14 @@ import shlex
 import shutil
 import signal
 import subprocess
+import tempfile
 import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from hakobi import allocation, launchers, programs
+from hakobi import allocation, files, launchers, programs
 from hakobi.errors import InputError, RunError
 from hakobi.launchers import Kind
 from hakobi.programs import Program
@@ -190,10 +191,27 @@ def chooses_nodes(flavour: str) -> bool:
     return place is not None and place.num_nodes > 1 and launcher(flavour).kind.ranks_each is not None
 
 
-def folder_for_answers(flavour: str) -> Path | None:
-    """Where a program of ours leaves what we read after it: for files.own_folder. None: the system's folder for
-    temporary files; where ranks may be on other nodes, the current one, which these see as they see the program."""
-    return Path.cwd() if reaches_other_nodes(flavour) else None
+#: Memory that only the ranks of a node share.
+_OF_A_NODE = Path("/dev/shm")
+
+
+def check_folder(flavour: str, folder: Path) -> None:
+    """Raises InputError for a folder that ranks on several nodes do not have in common."""
+    if folder.resolve().is_relative_to(_OF_A_NODE) and reaches_other_nodes(flavour):
+        raise InputError(
+            f"{folder} is each node's own memory, and the ranks may be on several: name a folder that all nodes see"
+        )
+
+
+def own_folder(flavour: str, folder: Path | None = None) -> tempfile.TemporaryDirectory[str]:
+    """As files.own_folder, for what ranks write and we read. Without a `folder` in the system's for temporary files,
+    or, where ranks may be on other nodes, in the current one, which these see as they see the program. Raises
+    InputError as check_folder, StorageError."""
+    if folder is None and reaches_other_nodes(flavour):
+        folder = Path.cwd()
+    if folder is not None:
+        check_folder(flavour, folder)
+    return files.own_folder(folder)
 
 
 def _with_parent(number: signal.Signals) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
@@ -242,11 +243,33 @@ def test_a_jobs_ranks_are_not_held_against_this_machines_memory(
 ) -> None:
     chosen("srun")
     assert launch.command_line(Program(Path("/p"), "openmpi"), [], 1_000_000)
-    assert launch.folder_for_answers("openmpi") == Path.cwd()
+    with launch.own_folder("openmpi") as folder:
+        assert Path(folder).parent == Path.cwd()
     chosen("openmpi")
-    assert launch.folder_for_answers("openmpi") is None
+    with launch.own_folder("openmpi") as folder:
+        assert Path(folder).parent == Path(tempfile.gettempdir())
     with pytest.raises(InputError, match="of memory before they begin"):
         launch.command_line(Program(Path("/p"), "openmpi"), [], 100_000_000)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("study", "output-methods", "--app", "waves", "--storage", "memory=/dev/shm/out"),
+        ("bench", "collective", "--dir", "/dev/shm"),
+    ],
+)
+def test_a_nodes_own_memory_is_no_folder_for_several_nodes(
+    hakobi: Callable[..., Result], waves: Path, monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...]
+) -> None:
+    (waves / "hakobi-bench-collective").symlink_to("hakobi-waves")
+    launcher_that_records(waves, "srun", "slurm-wlm 22.05.8")
+    monkeypatch.setenv("PATH", f"{waves}:/usr/bin:/bin")
+    monkeypatch.setenv("HAKOBI_MPIEXEC", "srun")
+    result = hakobi(*words)
+    assert result.status == 2
+    assert "is each node's own memory, and the ranks may be on several: name a folder that all" in result.stderr
+    assert not Path("/dev/shm/out").exists()
 
 
 def test_other_batch_systems_are_known_by_their_variables(tmp_path: Path) -> None:

@@ -59,7 +59,7 @@ def command(
     if json_file:
         files.prepare_file(json_file)
     recorded = trace.read(trace_file)
-    with files.own_folder(launch.folder_for_answers(programs.flavour())) as folder:
+    with launch.own_folder(programs.flavour()) as folder:
         if not whole:
             recorded = trace.crop(recorded, trace.loop(recorded), Path(folder) / "loop.jsonl")
         lines = records.read(figures) if figures else replay.measure_figures(recorded, budget, timeout_s)

@@ -19,7 +19,7 @@ from pathlib import Path
 
 import numpy as np
 
-from hakobi import conditions, files, records, statistics
+from hakobi import conditions, files, launch, records, statistics
 from hakobi.errors import FormatError, InputError, StorageError, unknown_name
 from hakobi.measuring import session, transports
 from hakobi.measuring.storage_model import StorageModel
@@ -168,7 +168,7 @@ def run_job(
 ) -> tuple[list[Record], str]:
     """The records of one job and its stderr; its files are in a folder of their own below `folder`, gone afterwards.
     Raises what session.run_recorded raises; a wrong byte is a RunError."""
-    with files.own_folder(folder) as name:
+    with launch.own_folder(program.flavour, folder) as name:
         command = ["--dir", name, *arguments]
         lines, done = session.run_recorded(
             program,

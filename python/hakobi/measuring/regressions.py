@@ -151,8 +151,8 @@ def _samples(row: Row, contender: Contender, folder: Path, timeout_s: float) -> 
     case = row.case
     program = programs.find(case.program)
     with (
-        files.own_folder(folder) as place,
-        files.own_folder(launch.folder_for_answers(program.flavour)) as own,
+        launch.own_folder(program.flavour, folder) as place,
+        launch.own_folder(program.flavour) as own,
     ):
         variables = {"LD_PRELOAD": "", **contender.environment}
         libraries: list[Path] = []

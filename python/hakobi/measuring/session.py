@@ -24,7 +24,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Generic, TypeVar
 
-from hakobi import conditions, files, launch, progress, reasons, records
+from hakobi import conditions, launch, progress, reasons, records
 from hakobi.errors import FormatError, HakobiError, InputError, RunError
 from hakobi.measuring.job_log import Log
 from hakobi.measuring.machine import contention
@@ -316,7 +316,7 @@ def run_recorded(
 
     Raises InputError where it refuses an option (status 2), RunError where it fails, StorageError and FormatError.
     """
-    with files.own_folder(launch.folder_for_answers(program.flavour)) as own:
+    with launch.own_folder(program.flavour) as own:
         extra = {"HAKOBI_COMMIT": conditions.commit() or "", **(environment or {})}
         if model is not None and folder is not None:
             extra |= model.environment(program, folder, Path(own))

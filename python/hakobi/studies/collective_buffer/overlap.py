@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hakobi import files, launch, plots, programs
+from hakobi import launch, plots, programs
 from hakobi.errors import FormatError, StorageError
 from hakobi.measuring import collective
 from hakobi.measuring.storage_model import StorageModel
@@ -52,7 +52,7 @@ class Call:
 def record(access: str, depth: int, cb_bytes: int, file_bytes: int, ranks: int, model: StorageModel, at: Path) -> Call:
     """Runs one write and reads its trace. Raises RunError, StorageError, and FormatError where the trace is no JSON."""
     program = programs.find(collective.PROGRAM)
-    with files.own_folder(launch.folder_for_answers(program.flavour)) as own:
+    with launch.own_folder(program.flavour) as own:
         path = Path(own) / "trace.json"
         arguments = ["--size", str(file_bytes), "--cb", str(cb_bytes), "--depth", str(depth), "--access", access]
         arguments += ["--operation", "write", "--file", "kept", "--hint", "hakobi_shuffle=always"]

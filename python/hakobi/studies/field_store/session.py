@@ -12,11 +12,10 @@ from __future__ import annotations
 
 import math
 import subprocess
-import tempfile
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
-from hakobi import files, programs, records, statistics
+from hakobi import files, launch, programs, records, statistics
 from hakobi.conditions import Conditions
 from hakobi.errors import FormatError, RunError
 from hakobi.measuring.job_log import Log, key_of
@@ -112,9 +111,10 @@ def stripe(folder: Path, case: Case) -> None:
 
 def _run_case(plan: Plan, job: Job[Case], program: Program) -> list[records.Record]:
     case = job.case
-    base = plan.storages.get(case.storage, Path(tempfile.gettempdir()))
-    files.prepare_folder(base)
-    with files.own_folder(base) as name:
+    base = plan.storages.get(case.storage)
+    if base is not None:
+        files.prepare_folder(base)
+    with launch.own_folder(program.flavour, base) as name:
         folder = Path(name).resolve()
         stripe(folder, case)
         arguments = [*case.arguments(folder), *plan.arguments]

@@ -79,7 +79,9 @@ class Runner:
 
     def check(self) -> None:
         """Tells what can be told before the first run. Raises StorageError, InputError."""
-        for folder in self._plan.storages.values():
+        for name, folder in self._plan.storages.items():
+            if name not in self._beds:
+                launch.check_folder(self._program.flavour, folder)
             files.prepare_folder(folder)
             files.remove_abandoned(folder)
         for model in self._plan.models.values():
@@ -147,7 +149,7 @@ class Runner:
 
     def _launch(self, case: Case, folder: Path) -> tuple[launch.Finished, Record]:
         bed = self._beds.get(case.storage)
-        with files.own_folder(bed.told if bed else launch.folder_for_answers(self._program.flavour)) as temporary:
+        with files.own_folder(bed.told) if bed else launch.own_folder(self._program.flavour) as temporary:
             json = Path(temporary) / "run.jsonl"
             output, told_in = folder / self._plan.app, json
             if bed:

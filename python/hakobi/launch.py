@@ -222,12 +222,22 @@ def _with_parent(number: signal.Signals) -> list[str]:
         return []
 
 
+#: Without them Open MPI starts nothing for root.
+AS_ROOT = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+
+
 def environment(flavour: str, extra: Mapping[str, str] | None = None) -> dict[str, str]:
     """This process's environment with what the launcher needs (Open MPI refuses root unless told) and `extra`."""
     result = dict(os.environ)
     if flavour == "openmpi" and os.geteuid() == 0:
-        result |= {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+        result |= AS_ROOT
     return result | dict(extra or {})
+
+
+def is_in_container(root: Path = Path("/")) -> bool:
+    """Whether this is a container of Docker, Podman or one that says so in `container`, as systemd's do."""
+    files = (root / ".dockerenv", root / "run" / ".containerenv")
+    return "container" in os.environ or any(path.exists() for path in files)
 
 
 #: Variables that tell the command something, and the ranks nothing.

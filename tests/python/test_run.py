@@ -210,6 +210,30 @@ def test_without_any_drop_in_the_program_runs_and_a_sentence_says_so(tmp_path: P
     assert stderr.endswith(": the program runs without it\n")
 
 
+@pytest.mark.parametrize("is_container", [True, False])
+def test_root_may_start_open_mpi_in_a_container(
+    hakobi: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_container: bool
+) -> None:
+    open_mpi = fake_launcher(tmp_path, "mpirun", "mpirun (Open MPI) 4.1.4")
+    started: dict[str, str] = {}
+    monkeypatch.setattr(os, "execvpe", lambda _name, _words, environment: started.update(environment))
+    monkeypatch.setattr(os, "geteuid", lambda: 0)
+    monkeypatch.setattr(launch, "is_in_container", lambda: is_container)
+    monkeypatch.delenv("OMPI_ALLOW_RUN_AS_ROOT", raising=False)
+    hakobi("run", "--off", "--", open_mpi, "true")
+    assert ("OMPI_ALLOW_RUN_AS_ROOT" in started) == is_container
+
+
+def test_a_container_is_known_by_its_files_or_by_what_it_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("container", raising=False)
+    assert not launch.is_in_container(tmp_path)
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run" / ".containerenv").touch()
+    assert launch.is_in_container(tmp_path)
+    monkeypatch.setenv("container", "podman")
+    assert launch.is_in_container(tmp_path / "elsewhere")
+
+
 def test_open_mpi_is_told_to_give_the_variables_to_other_nodes(installed: Path, tmp_path: Path) -> None:
     variables = {"LD_PRELOAD": "/l/libhakobi_mpiio.so", "HAKOBI_PROFILE": "1"}
     open_mpi = str(fake_launcher(tmp_path, "mpirun", "mpirun (Open MPI) 4.1.4"))

@@ -44,7 +44,7 @@ def command(
     PROGRAM is the usual command, with its launcher. It replaces this process: output, exit status and signals are the
     program's.
     """
-    from hakobi import drop_in
+    from hakobi import drop_in, launch
     from hakobi.errors import InputError
     from hakobi.measuring import recorder
 
@@ -60,7 +60,9 @@ def command(
         return 0
     if record and "HAKOBI_RECORD" in variables:
         recorder.remove_old_trace(Path(variables["HAKOBI_RECORD"]))
-    _start(drop_in.forwarded(target, variables), variables)
+    # A container's only user is often root, who is not the machine's there.
+    is_root = os.geteuid() == 0 and target.launcher_flavour == "openmpi" and launch.is_in_container()
+    _start(drop_in.forwarded(target, variables), variables | (launch.AS_ROOT if is_root else {}))
     return 0
 
 

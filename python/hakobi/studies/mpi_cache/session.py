@@ -171,11 +171,11 @@ def _run_once(plan: Plan, program: Program, transport: Transport) -> tuple[list[
     arguments += ["--window", plan.window] if plan.window else []
     arguments += [] if plan.use_hwloc else ["--no-hwloc"]
     what = f"transport {transport.name}"
-    is_elsewhere = transport.place == transports.OTHER_NODE
-    if is_elsewhere and not launch.chooses_nodes(program.flavour):
+    is_elsewhere, is_allocated = transport.place == transports.OTHER_NODE, launch.chooses_nodes(program.flavour)
+    if is_elsewhere and not is_allocated:
         return _run_on_nodes(plan, program, arguments, extra), ""
     arguments += ["--place", transport.place] if transport.place and not is_elsewhere else []
-    each = 1 if is_elsewhere else 0
+    each = 1 if is_elsewhere else plan.ranks if is_allocated else 0  # all other rows are of one node
     lines, done = run_recorded(
         program, arguments, plan.ranks, what=what, timeout_s=plan.timeout_s, environment=extra, ranks_each=each
     )

@@ -95,7 +95,8 @@ def _linked_with(program: Path) -> tuple[str | None, bool]:
         with program.open("rb") as file:
             if file.read(4) != b"\x7fELF":
                 return None, False
-        done = subprocess.run(["ldd", program], capture_output=True, text=True, timeout=20, check=False)
+        own = {name: value for name, value in os.environ.items() if name != "LD_PRELOAD"}  # which ldd lists, too
+        done = subprocess.run(["ldd", program], capture_output=True, text=True, timeout=20, check=False, env=own)
     except (OSError, subprocess.TimeoutExpired):
         return None, False
     text = done.stdout + done.stderr

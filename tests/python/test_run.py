@@ -125,6 +125,19 @@ def test_bindings_of_other_languages_are_no_library_of_their_own(
         assert drop_in.look_at([str(solver(soname))]).soname is None
 
 
+def test_a_preloaded_library_is_not_taken_for_the_programs_mpi(
+    installed: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ldd = tmp_path / "ldd"
+    ldd.write_text("#!/bin/sh\necho \"\t$LD_PRELOAD (0x7)\"; echo '\tlibmpi.so.40 => /x (0x7)'\n")
+    ldd.chmod(0o755)
+    (tmp_path / "solver").write_bytes(b"\x7fELF and no more")
+    (tmp_path / "solver").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    monkeypatch.setenv("LD_PRELOAD", "/opt/lib/libmpich_trace.so")
+    assert drop_in.look_at([str(tmp_path / "solver")]).soname == "libmpi.so.40"
+
+
 def test_print_gives_the_lines_of_a_job_script(
     hakobi: Command, installed: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

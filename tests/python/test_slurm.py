@@ -24,7 +24,14 @@ from test_run import FLAVOUR, compiled
 
 #: The process manager of each MPI library.
 SRUN = {"openmpi": "srun --mpi=pmix", "mpich": "srun --mpi=pmi2"}[FLAVOUR]
-NETWORK = {"OMPI_MCA_pml": "ob1", "OMPI_MCA_btl": "self,vader,tcp", "OMPI_MCA_btl_tcp_if_include": "10.77.0.0/24"}
+NETWORK = {
+    "openmpi": {"OMPI_MCA_pml": "ob1", "OMPI_MCA_btl": "self,vader,tcp", "OMPI_MCA_btl_tcp_if_include": "10.77.0.0/24"},
+    "mpich": {"UCX_TLS": "tcp,self", "UCX_NET_DEVICES": "eth0"},
+}[FLAVOUR]
+#: MPICH polls without yielding: more ranks on two processors take minutes.
+NUM_NODES = {"openmpi": 4, "mpich": 2}[FLAVOUR]
+#: Without it, one run of MPICH 4.0 in four never ends (tests/nodes/mpich_finalize.c).
+FINALIZE = ROOT / "build" / FLAVOUR / "tests" / "libmpich_finalize.so"
 
 
 def test_words_that_no_slurm_has_are_refused() -> None:
@@ -67,18 +74,21 @@ def submit(
 
 @pytest.mark.programs
 @needs_build
-def test_the_drop_in_reaches_the_ranks_of_four_nodes(cluster: Cluster, tmp_path: Path) -> None:
-    """Also where the job exports nothing; and the file has the bytes of all of them."""
+def test_the_drop_in_reaches_the_ranks_of_all_nodes(cluster: Cluster, tmp_path: Path) -> None:
+    """Also where the job exports next to nothing; and the file has the bytes of all of them."""
     compiled(tmp_path, FLAVOUR)
-    words = ["salloc", "-N4", "hakobi", "run", "--profile", "--", *SRUN.split(), "-n", "4", "--export=NONE"]
-    done = submit(cluster, *words, f"--chdir={tmp_path}", tmp_path / "writer")
+    words = ["salloc", f"-N{NUM_NODES}", "hakobi", "run", "--profile", "--", *SRUN.split(), "-n", str(NUM_NODES)]
+    words += [f"--export={','.join(NETWORK)}", f"--chdir={tmp_path}"]
+    preload = {"LD_PRELOAD": str(FINALIZE)} if FINALIZE.exists() else {}
+    done = submit(cluster, *words, tmp_path / "writer", **preload)
     assert (done.returncode, done.stdout) == (0, "error 0\n"), done.stderr
     assert "taken     1 collective writes" in done.stderr
     assert "between nodes" in done.stderr
-    assert (tmp_path / "out").read_bytes() == b"".join(rank.to_bytes(4, "little") for rank in range(4))
+    assert (tmp_path / "out").read_bytes() == b"".join(rank.to_bytes(4, "little") for rank in range(NUM_NODES))
 
 
 @pytest.mark.programs
+@pytest.mark.once
 @pytest.mark.long
 @pytest.mark.timeout(400)
 @needs_build

@@ -64,6 +64,8 @@ include(CheckSymbolExists)
 set(CMAKE_REQUIRED_LIBRARIES MPI::MPI_C)
 check_symbol_exists(OPEN_MPI mpi.h HAKOBI_HAVE_OPENMPI)
 check_symbol_exists(MPICH_VERSION mpi.h HAKOBI_HAVE_MPICH)
+check_symbol_exists(MPI_H_ABI mpi.h HAKOBI_HAVE_MPI_ABI)      # the header of the MPI standard's ABI (mpicc_abi)
+check_symbol_exists(MPIR_Dup_fn mpi.h HAKOBI_HAVE_MPICH_ABI)  # MPICH's, of Intel's, Cray's and MVAPICH's libraries too
 unset(CMAKE_REQUIRED_LIBRARIES)
 if(HAKOBI_HAVE_OPENMPI)
     set(HAKOBI_MPI_FLAVOUR openmpi)
@@ -89,6 +91,15 @@ execute_process(COMMAND ${CMAKE_READELF} -d ${CMAKE_BINARY_DIR}/CMakeFiles/hakob
 set(HAKOBI_MPI_SONAME "")
 if(_dynamic MATCHES "NEEDED[^\n]*\\[(libmpi[^]\n]*)\\]")
     set(HAKOBI_MPI_SONAME ${CMAKE_MATCH_1})
+endif()
+
+# HAKOBI_MPI_ABI: what programs built with this library have in common with those of others. The drop-in is built for it and named
+# after it: mpich, mpi_abi, or else the soname (src/mpiio/front_library.c tells them apart in a process).
+set(HAKOBI_MPI_ABI "${HAKOBI_MPI_SONAME}")
+if(HAKOBI_HAVE_MPI_ABI)
+    set(HAKOBI_MPI_ABI mpi_abi)
+elseif(HAKOBI_HAVE_MPICH_ABI)
+    set(HAKOBI_MPI_ABI mpich)
 endif()
 
 # The file that the loader takes for the MPI library when it loads `object`; empty without one.

@@ -2,10 +2,10 @@
 
 1. The launcher is the first word of the command that is one (`timeout 60 mpirun …` has one); the program is the first
    executable file after its options. Of several that `:` separates, the first one decides.
-2. A program's MPI library is the one its loader would load (ldd). Without one (Python, a shell script) it is the
-   launcher's; without a launcher that says, the user's (HAKOBI_MPI).
+2. A program's MPI library is the one its loader would load (ldd), known by what it exports (mpi_library.py). Without
+   one (Python, a shell script) it is the launcher's; without a launcher that says, the user's (HAKOBI_MPI).
 3. `libhakobi_mpiio.so` itself holds no MPI and does nothing before the first MPI_File call, so that it may be
-   preloaded into launchers and shells. Beside it lies what it loads then: `libhakobi_mpiio-<MPI's soname>.so`.
+   preloaded into launchers and shells. Beside it lies what it loads then: `libhakobi_mpiio-<ABI>.so`.
 """
 
 from __future__ import annotations
@@ -20,16 +20,14 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from hakobi import launch, programs
+from hakobi import launch, mpi_library, programs
 from hakobi.errors import InputError
+from hakobi.mpi_library import MpiLibrary
 
 LIBRARY = "libhakobi_mpiio.so"
 
-#: A line of ldd's that names an MPI library: Open MPI's, MPICH's, or a vendor's (libmpi_cray.so.12, libmpi_ibm.so.3),
-#: not the bindings of other languages.
-_MPI_LIBRARY = r"^\s*(?:\S*/)?((?:libmpi(?:ch)?(?:_(?!cxx|mpifh|usempi|java)\w+)?|libmpt)\.so(?:\.\d+)*)(?=\s|$)"
-#: The soname that a build for each MPI library is named after, where only the name of the library is known.
-_USUAL_SONAME = {"openmpi": "libmpi.so.40", "mpich": "libmpich.so.12"}
+#: The ABI of each MPI library, where only the library's name is known.
+_USUAL_ABI = {"openmpi": "libmpi.so.40", "mpich": "mpich"}
 
 _LAUNCHERS = re.compile(
     r"(mpirun|mpiexec)([.-](openmpi|mpich|hydra|gforker|lam|mpich2|intel|slurm|[\d.]+))?|orterun|prterun|prun|srun"
@@ -65,7 +63,7 @@ class Target:
     launcher_at: int | None  #: index of the launcher's word; None: the program is started by itself
     launcher_flavour: str | None  #: of programs.FLAVOURS
     program: Path | None  #: the first program; None: not found
-    soname: str | None  #: of the MPI library that it is linked with; None: not linked with one
+    libraries: tuple[MpiLibrary, ...]  #: that it is linked with: one, or none
     is_static: bool
 
     @property
@@ -73,17 +71,20 @@ class Target:
         return self.program.name if self.program else self.command[0]
 
     @property
-    def flavour(self) -> str:
-        """The MPI library by name: a name of programs.FLAVOURS."""
-        if self.soname:
-            return "openmpi" if self.is_open_mpi else "mpich"
-        return self.launcher_flavour or programs.flavour()
+    def soname(self) -> str | None:
+        """Of the MPI library that the program is linked with; None: not linked with one."""
+        return self.libraries[0].soname if self.libraries else None
 
     @property
-    def is_open_mpi(self) -> bool:
-        """Open MPI's soname is libmpi.so.20 and above; MPICH's libmpich.so.12, or libmpi.so.12 by the common ABI."""
-        found = re.fullmatch(r"libmpi\.so\.(\d+)", self.soname or "")
-        return found is not None and int(found.group(1)) >= 20
+    def abi(self) -> str | None:
+        return self.libraries[0].abi if self.libraries else None
+
+    @property
+    def flavour(self) -> str:
+        """The MPI library by name: a name of programs.FLAVOURS."""
+        if self.abi and self.abi != "mpi_abi":  # which is no library of its own: both have it
+            return "openmpi" if re.fullmatch(r"libmpi\.so\.\d+", self.abi) else "mpich"
+        return self.launcher_flavour or programs.flavour()
 
 
 def look_at(command: Sequence[str]) -> Target:
@@ -93,8 +94,8 @@ def look_at(command: Sequence[str]) -> Target:
     launcher = _executable(words[at]) if at is not None else None
     flavour = launch.flavour_of(launcher) if launcher else None
     found = _program_behind(words[at], words[at + 1 :]) if at is not None else _executable(words[0])
-    soname, is_static = _linked_with(found) if found else (None, False)
-    return Target(words, at, flavour, found, soname, is_static)
+    libraries, is_static = _linked_with(found) if found else ([], False)
+    return Target(words, at, flavour, found, tuple(libraries), is_static)
 
 
 def _is_launcher(word: str) -> bool:
@@ -125,18 +126,17 @@ def _program_behind(launcher: str, words: Sequence[str]) -> Path | None:
     return None
 
 
-def _linked_with(program: Path) -> tuple[str | None, bool]:
-    """The soname of the MPI library that a program loads when it starts, and whether it is linked statically."""
+def _linked_with(program: Path) -> tuple[list[MpiLibrary], bool]:
+    """The MPI libraries that a program loads when it starts, and whether it is linked statically."""
     try:
         with program.open("rb") as file:
             if file.read(4) != b"\x7fELF":
-                return None, False
+                return [], False
         done = subprocess.run(["ldd", program], capture_output=True, text=True, timeout=20, check=False)
     except (OSError, subprocess.TimeoutExpired):
-        return None, False
+        return [], False
     text = done.stdout + done.stderr
-    found = re.search(_MPI_LIBRARY, text, re.MULTILINE)
-    return found.group(1) if found else None, "statically linked" in text or "not a dynamic executable" in text
+    return mpi_library.of_program(text), "statically linked" in text or "not a dynamic executable" in text
 
 
 def library_folders() -> Iterator[Path]:
@@ -146,7 +146,7 @@ def library_folders() -> Iterator[Path]:
     else:
         tree = programs.source_tree()
         asked = programs.flavour()
-        flavours = [asked, *(name for name in programs.FLAVOURS if name != asked)]
+        flavours = [asked, *(name for name in (*programs.FLAVOURS, "mpi_abi") if name != asked)]
         roots = [tree / "build" / name for name in flavours] if tree else []
         roots.append(Path(__file__).resolve().parent)  # a wheel carries them
         roots += [folder.parent for folder in programs.folders()]
@@ -159,7 +159,7 @@ def library_folders() -> Iterator[Path]:
 def find_library(target: Target) -> tuple[Path | None, str]:
     """The `libhakobi_mpiio.so` that fits the program's MPI library, or None and one line that says why there is none.
     Raises InputError when there is no drop-in at all."""
-    wanted = target.soname or _USUAL_SONAME[target.flavour]
+    wanted = target.abi or _USUAL_ABI[target.flavour]
     known: list[str] = []
     folders = list(library_folders())
     for folder in folders:
@@ -170,11 +170,12 @@ def find_library(target: Target) -> tuple[Path | None, str]:
     if not folders:
         how = "build it with 'make'" if programs.source_tree() else "install Hakobi's libraries or set HAKOBI_PREFIX"
         raise InputError(f"no {LIBRARY} for {wanted}: {how}")
-    if target.soname is None:  # the drop-in itself looks at what the program loads later
+    if not target.libraries:  # the drop-in itself looks at what the program loads later
         return folders[0] / LIBRARY, ""
     there = ", ".join(dict.fromkeys(known)) or "none"
     how = "build Hakobi with it (README, In your build) and set HAKOBI_PREFIX"
-    return None, f"{target.name} uses {wanted}, the drop-in here is for {there}: the program runs without it; {how}"
+    what = target.soname if target.soname == wanted else f"{target.soname} (ABI {wanted})"
+    return None, f"{target.name} uses {what}, and the drop-in here is for {there}; {how}"
 
 
 def library_of(program: Path) -> Path:

@@ -4,6 +4,8 @@
 
 #include <cstring>
 
+#include "mpiio/binding.h"
+
 namespace hakobi::mpiio {
 
 Library library;
@@ -31,6 +33,9 @@ const char* library_name() {
 
 extern "C" const char* hakobi_mpiio_start(void* mpi_library) {
     using hakobi::mpiio::library;
+#ifdef HAKOBI_BINDS_MPI
+    if (const char* const missing = hakobi_mpiio_bind(mpi_library)) return missing;
+#endif
 #define HAKOBI_LOOK_UP(name) \
     library.name = reinterpret_cast<decltype(library.name)>(dlsym(mpi_library, "PMPI_" #name));
 #define HAKOBI_FILE_FUNCTION(name) HAKOBI_LOOK_UP(name)

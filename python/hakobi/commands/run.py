@@ -53,8 +53,8 @@ def command(
         raise InputError("name the program to run, as in: hakobi run -- mpirun -n 8 ./solver")
     if words and not words[0]:
         raise InputError("the program's name is empty: a variable that is not set?")
-    target = drop_in.look_at(words) if words else drop_in.Target((), None, None, None, None, False)
-    variables = _variables(target, hints, profile, explain, record, off)
+    target = drop_in.look_at(words) if words else drop_in.Target((), None, None, None, (), False)
+    variables = _variables(target, hints, profile, explain, record, off, is_printed)
     if is_printed:
         _print(target, variables)
         return 0
@@ -65,10 +65,18 @@ def command(
 
 
 def _variables(
-    target: Target, hints: tuple[str, ...], profile: bool, explain: bool, record: Path | None, off: bool
+    target: Target,
+    hints: tuple[str, ...],
+    profile: bool,
+    explain: bool,
+    record: Path | None,
+    off: bool,
+    is_printed: bool,
 ) -> dict[str, str]:
-    """What to set: nothing of the drop-in where it cannot be used, which a line says."""
+    """What to set: nothing of the drop-in where it cannot be used, which a line says, or an error where the
+    settings are all that was asked for."""
     from hakobi import drop_in
+    from hakobi.errors import InputError
     from hakobi.measuring import recorder
 
     variables: dict[str, str] = {}
@@ -87,8 +95,10 @@ def _variables(
     if off and drop_in.LIBRARY in before:
         variables["HAKOBI_MPIIO"] = "off"
     library, why_not = (None, "") if off else drop_in.find_library(target)
+    if why_not and is_printed:
+        raise InputError(why_not)
     if why_not:
-        drop_in.warn(why_not)
+        drop_in.warn(f"{why_not}; the program runs without it")
     if library:
         preloaded.append(library)
         text = drop_in.hints_text(hints, os.environ.get("HAKOBI_HINTS", ""))

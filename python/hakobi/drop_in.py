@@ -159,6 +159,7 @@ def library_folders() -> Iterator[Path]:
 def find_library(target: Target) -> tuple[Path | None, str]:
     """The `libhakobi_mpiio.so` that fits the program's MPI library, or None and one line that says why there is none.
     Raises InputError when there is no drop-in at all."""
+    check_one_library(target)
     wanted = target.abi or _USUAL_ABI[target.flavour]
     known: list[str] = []
     folders = list(library_folders())
@@ -176,6 +177,16 @@ def find_library(target: Target) -> tuple[Path | None, str]:
     how = "build Hakobi with it (README, In your build) and set HAKOBI_PREFIX"
     what = target.soname if target.soname == wanted else f"{target.soname} (ABI {wanted})"
     return None, f"{target.name} uses {what}, and the drop-in here is for {there}; {how}"
+
+
+def check_one_library(target: Target) -> None:
+    """Raises InputError for a program that loads two MPI libraries: which of them a call reaches is chance."""
+    if len(target.libraries) > 1:
+        names = " and ".join(str(library.path or library.soname) for library in target.libraries)
+        raise InputError(
+            f"{target.name} loads two MPI libraries, {names}: build it and all that it uses with one of them, or run "
+            "it as it is with --off"
+        )
 
 
 def library_of(program: Path) -> Path:
@@ -199,6 +210,27 @@ def preload_text(libraries: Iterable[Path], before: str) -> str:
     ours = {Path(path).name for path in added}
     kept = [entry for entry in re.split(r"[\s:]+", before) if entry and Path(entry).name not in ours]
     return ":".join([*kept, *added])
+
+
+def check_one_installation(library: Path, before: str) -> None:
+    """Raises InputError where LD_PRELOAD, as it was `before`, names the drop-in of another installation."""
+    for entry in re.split(r"[\s:]+", before):
+        if Path(entry).name == LIBRARY and Path(entry).resolve() != library.resolve():
+            raise InputError(
+                f"two installations at once: LD_PRELOAD names {entry}, and this command's is {library}; unset "
+                "LD_PRELOAD, or use the other installation's command"
+            )
+
+
+def pnetcdf_hints_text(before: str) -> str:
+    """PNETCDF_HINTS that have PnetCDF write by MPI-IO, which the drop-in takes: since version 1.15 it has a driver of
+    its own, which does not. A driver that the user names stays.
+
+    >>> pnetcdf_hints_text("nc_num_aggrs_per_node=2")
+    'nc_num_aggrs_per_node=2;nc_driver=mpiio'
+    """
+    names = [part.partition("=")[0].strip().lower() for part in before.split(";")]
+    return before if "nc_driver" in names else ";".join(filter(None, [before.strip(" ;"), "nc_driver=mpiio"]))
 
 
 def hints_text(hints: Iterable[str], before: str) -> str:
@@ -244,6 +276,35 @@ def _joined_preload(value: str, variables: Mapping[str, str]) -> str:
         entry for text in (value, variables.get("LD_PRELOAD", "")) for entry in re.split(r"[\s:]+", text) if entry
     ]
     return ":".join(dict.fromkeys(entries))
+
+
+#: The batch systems whose launchers start programs, and lie on their machines only.
+_SCHEDULERS = {"srun": "Slurm", "flux": "Flux", "jsrun": "LSF's job step manager"}
+
+
+def how_to_get(launcher: str) -> str:
+    """What to do about a launcher that is not there; "" for what is none."""
+    name = Path(launcher).name
+    if name in _SCHEDULERS:
+        return f"{_SCHEDULERS[name]} is not on this machine; load its module, run where it is, or start with mpirun"
+    return NO_LAUNCHER if is_launcher(launcher) else ""
+
+
+#: Either pair of variables lets Open MPI's launchers start programs as root, the second since version 5.
+_ROOT_VARIABLES = [[f"{name}_ALLOW_RUN_AS_ROOT", f"{name}_ALLOW_RUN_AS_ROOT_CONFIRM"] for name in ("OMPI", "PRTE")]
+
+
+def check_root(target: Target, user: int, variables: Mapping[str, str]) -> None:
+    """Raises InputError where Open MPI's launcher is about to refuse, in a paragraph, to start the program as root, the
+    usual user of a container. `user` is the user's number. Whether to allow it is the user's choice."""
+    if user != 0 or target.launcher_flavour != "openmpi" or target.launcher_at is None or target.program is None:
+        return
+    is_allowed = any(word.lstrip("-") == "allow-run-as-root" for word in target.command[target.launcher_at :])
+    if not is_allowed and not any(all(variables.get(name) == "1" for name in pair) for pair in _ROOT_VARIABLES):
+        raise InputError(
+            f"{target.command[target.launcher_at]} does not run as root unless told: in a container, where that does "
+            f"no harm, set {' and '.join(f'{name}=1' for name in _ROOT_VARIABLES[0])}"
+        )
 
 
 def warn(line: str) -> None:

@@ -6,11 +6,13 @@ import os
 import shutil
 import struct
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from hakobi import drop_in, launch, mpi_library, programs
+from hakobi.errors import InputError
 from mpi_copies import copy_of
 from running import Result, start
 
@@ -95,6 +97,21 @@ def test_a_library_cut_short_exports_nothing(tmp_path: Path) -> None:
     sections_at = struct.unpack_from("<Q", whole, 40)[0]
     (tmp_path / "half.so").write_bytes(whole[: sections_at + 100])
     assert mpi_library.exported(tmp_path / "half.so", ["PMPI_File_open"]) == set()
+
+
+@needs_mpich
+def test_a_program_with_two_mpi_libraries_is_refused_by_name(hakobi: Callable[..., Result], tmp_path: Path) -> None:
+    first = copy_of(MPICH, tmp_path / "one" / "libmpi_one.so.12")
+    second = copy_of(MPICH, tmp_path / "two" / "libmpi_two.so.12")
+    program = linked(tmp_path, first, second)
+    with pytest.raises(
+        InputError, match=r"blocks loads two MPI libraries, .*libmpi_one\.so\.12 and .*libmpi_two\.so\.12"
+    ):
+        drop_in.library_of(program)
+    result = hakobi("run", "--", program)
+    assert result.status == 2
+    assert "loads two MPI libraries" in result.line()
+    assert hakobi("run", "--off", "--print", "--", program).status == 0
 
 
 # --- Programs ---------------------------------------------------------------------------------------------------------

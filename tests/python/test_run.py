@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import shutil
 import signal
 import subprocess
@@ -152,7 +153,9 @@ def test_print_gives_the_lines_of_a_job_script(
         f"export LD_PRELOAD=/usr/lib/libother.so:{installed}/libhakobi_mpiio.so",
         "export HAKOBI_HINTS='cb_nodes=8;hakobi_depth=4'",
         "export HAKOBI_PROFILE=1",
-        "# to ranks on other nodes: mpirun -x LD_PRELOAD -x HAKOBI_HINTS -x HAKOBI_PROFILE …   (srun needs nothing)",
+        "export PNETCDF_HINTS=nc_driver=mpiio",
+        "# to ranks on other nodes: mpirun -x LD_PRELOAD -x HAKOBI_HINTS -x HAKOBI_PROFILE -x PNETCDF_HINTS …   "
+        "(srun needs nothing)",
     ]
     done = subprocess.run(["sh", "-eu"], input=result.stdout, text=True, capture_output=True, check=False)
     assert done.returncode == 0
@@ -194,6 +197,77 @@ def test_no_launcher_is_one_line_that_says_how_to_get_one(
     result = hakobi("run", "--", "mpirun", "-n", "2", "./solver")
     assert result.status == 2
     assert "no MPI library in PATH; module load one, or get one by apt install openmpi-bin" in result.line()
+
+
+@pytest.mark.parametrize(
+    ("launcher", "system"), [("srun", "Slurm"), ("flux", "Flux"), ("jsrun", "LSF's job step manager")]
+)
+def test_a_scheduler_that_is_not_there_is_named(
+    hakobi: Command, installed: Path, monkeypatch: pytest.MonkeyPatch, launcher: str, system: str
+) -> None:
+    monkeypatch.setenv("PATH", "/nowhere")
+    result = hakobi("run", "--", launcher, "-n", "2", "./solver")
+    assert result.status == 2
+    assert result.line() == (
+        f"hakobi run: cannot start {launcher}: No such file or directory: {system} is not on this machine; load its "
+        "module, run where it is, or start with mpirun"
+    )
+
+
+def test_two_installations_at_once_are_named(
+    hakobi: Command, installed: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    other = tmp_path / "other" / "libhakobi_mpiio.so"
+    monkeypatch.setenv("LD_PRELOAD", f"/usr/lib/libother.so:{other}")
+    result = hakobi("run", "--", "true")
+    assert result.status == 2
+    assert result.line() == (
+        f"hakobi run: two installations at once: LD_PRELOAD names {other}, and this command's is "
+        f"{installed}/libhakobi_mpiio.so; unset LD_PRELOAD, or use the other installation's command"
+    )
+    monkeypatch.setenv("LD_PRELOAD", str(installed / "libhakobi_mpiio.so"))  # its own, of the modulefile
+    assert hakobi("run", "--print").status == 0
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("", "nc_driver=mpiio"),
+        ("nc_ibuf_size=1048576;", "nc_ibuf_size=1048576;nc_driver=mpiio"),
+        ("cb_nodes=2;nc_driver=gio", "cb_nodes=2;nc_driver=gio"),
+        ("NC_DRIVER = mpiio", "NC_DRIVER = mpiio"),
+        ("nc_driver_of_mine=3", "nc_driver_of_mine=3;nc_driver=mpiio"),
+    ],
+)
+def test_pnetcdf_is_told_to_write_by_mpi_io_unless_the_user_says(
+    hakobi: Command, installed: Path, monkeypatch: pytest.MonkeyPatch, before: str, after: str
+) -> None:
+    monkeypatch.setenv("PNETCDF_HINTS", before)
+    printed = hakobi("run", "--print").stdout
+    assert f"export PNETCDF_HINTS={shlex.quote(after)}\n" in printed
+    assert "PNETCDF" not in hakobi("run", "--print", "--off").stdout
+
+
+def test_open_mpis_refusal_of_root_is_one_line_that_says_what_to_set(installed: Path, tmp_path: Path) -> None:
+    open_mpi = str(fake_launcher(tmp_path, "mpirun", "mpirun (Open MPI) 4.1.4"))
+    hydra = str(fake_launcher(tmp_path, "mpiexec.hydra", "HYDRA build details"))
+
+    def check(*words: str, user: int = 0, **variables: str) -> None:
+        drop_in.check_root(drop_in.look_at(words), user, variables)
+
+    with pytest.raises(InputError) as refused:
+        check(open_mpi, "-n", "2", "true", OMPI_ALLOW_RUN_AS_ROOT="1")
+    assert str(refused.value) == (
+        f"{open_mpi} does not run as root unless told: in a container, where that does no harm, set "
+        "OMPI_ALLOW_RUN_AS_ROOT=1 and OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1"
+    )
+    check(open_mpi, "-n", "2", "true", user=1000)
+    check(open_mpi, "--allow-run-as-root", "-n", "2", "true")
+    check(open_mpi, "-n", "2", "true", OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
+    check(open_mpi, "-n", "2", "true", PRTE_ALLOW_RUN_AS_ROOT="1", PRTE_ALLOW_RUN_AS_ROOT_CONFIRM="1")
+    check(open_mpi, "--version")
+    check(hydra, "-n", "2", "true")
+    check("sh", "-c", "true")
 
 
 def test_a_folder_of_path_that_may_not_be_looked_into_costs_nothing(

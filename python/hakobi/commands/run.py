@@ -55,6 +55,8 @@ def command(
         raise InputError("the program's name is empty: a variable that is not set?")
     target = drop_in.look_at(words) if words else drop_in.Target((), None, None, None, (), False)
     variables = _variables(target, hints, profile, explain, record, off, is_printed)
+    if not is_printed:
+        drop_in.check_root(target, os.geteuid(), os.environ)
     if is_printed:
         _print(target, variables)
         return 0
@@ -100,9 +102,11 @@ def _variables(
     if why_not:
         drop_in.warn(f"{why_not}; the program runs without it")
     if library:
+        drop_in.check_one_installation(library, before)
         preloaded.append(library)
         text = drop_in.hints_text(hints, os.environ.get("HAKOBI_HINTS", ""))
         settings = {"HAKOBI_HINTS": text, "HAKOBI_PROFILE": "1" * profile, "HAKOBI_EXPLAIN": "1" * explain}
+        settings["PNETCDF_HINTS"] = drop_in.pnetcdf_hints_text(os.environ.get("PNETCDF_HINTS", ""))
         variables |= {name: value for name, value in settings.items() if value}
     if preloaded:
         variables["LD_PRELOAD"] = drop_in.preload_text(preloaded, before)
@@ -132,7 +136,5 @@ def _start(words: list[str], variables: dict[str, str]) -> None:
     except OSError as error:
         from hakobi import drop_in
 
-        how = (
-            f": {drop_in.NO_LAUNCHER}" if isinstance(error, FileNotFoundError) and drop_in.is_launcher(words[0]) else ""
-        )
-        raise InputError(f"cannot start {words[0]}: {error.strerror}{how}") from error
+        how = drop_in.how_to_get(words[0]) if isinstance(error, FileNotFoundError) else ""
+        raise InputError(f"cannot start {words[0]}: {error.strerror}{': ' if how else ''}{how}") from error

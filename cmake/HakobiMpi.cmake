@@ -1,8 +1,13 @@
 # Which MPI library to build with. HAKOBI_MPI is openmpi or mpich where a system has both side by side
-# (Debian's mpicc.openmpi and mpicc.mpich); empty takes what find_package(MPI) finds, by MPI_C_COMPILER, MPI_HOME, CC or
+# (Debian's mpicc.openmpi and mpicc.mpich); mpi_abi takes the ABI of the MPI 5 standard (mpicc_abi); empty takes what find_package(MPI) finds, by MPI_C_COMPILER, MPI_HOME, CC or
 # PATH. The launcher is the one that lies beside the compiler, unless MPIEXEC_EXECUTABLE names another.
-set(HAKOBI_MPI "$ENV{HAKOBI_MPI}" CACHE STRING "openmpi, mpich, or empty for the default MPI library")
-if(HAKOBI_MPI)
+set(HAKOBI_MPI "$ENV{HAKOBI_MPI}" CACHE STRING "openmpi, mpich, mpi_abi, or empty for the default MPI library")
+if(HAKOBI_MPI STREQUAL mpi_abi)
+    find_program(MPI_C_COMPILER NAMES mpicc_abi)
+    if(NOT MPI_C_COMPILER)
+        message(FATAL_ERROR "HAKOBI_MPI=mpi_abi: no mpicc_abi in PATH, which MPICH 5 has (pip install mpich)")
+    endif()
+elseif(HAKOBI_MPI)
     find_program(_hakobi_mpicc NAMES mpicc.${HAKOBI_MPI} NO_CACHE)
     if(NOT _hakobi_mpicc)
         message(FATAL_ERROR "HAKOBI_MPI=${HAKOBI_MPI}: no mpicc.${HAKOBI_MPI} in PATH: apt-get install lib${HAKOBI_MPI}-dev, "

@@ -6,6 +6,7 @@ import os
 import shutil
 import struct
 import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -194,3 +195,30 @@ def test_of_two_drop_ins_that_are_preloaded_the_first_works(tmp_path: Path) -> N
     assert (done.returncode, (tmp_path / "out.dat").read_bytes()) == (0, expected(2)), done.stderr
     assert done.stderr.count("hakobi: two drop-ins are preloaded, ") == 1
     assert "taken     1 collective writes and 1 collective reads" in done.stderr
+
+
+# --- The ABI of the MPI 5 standard ------------------------------------------------------------------------------------
+
+
+@pytest.mark.programs
+@pytest.mark.once
+@pytest.mark.long
+@pytest.mark.timeout(2400)
+def test_a_program_of_the_standards_abi_runs_under_the_drop_in_for_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Builds that drop-in with PyPI's MPICH 5, and the program, which needs libmpi_abi.so."""
+    mpi = ROOT / "build" / "mpi5"
+    pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "-q", "install", "--no-deps"]
+    subprocess.run([*pip, "--prefix", mpi, "--ignore-installed", "mpich==5.0.2"], check=True, timeout=300)
+    monkeypatch.setenv("PATH", f"{mpi / 'bin'}:{os.environ['PATH']}")
+    build = [ROOT / "tools" / "build", "mpi_abi", "--preset=bare", "hakobi_mpiio", "hakobi_mpiio_below"]
+    subprocess.run(build, check=True, timeout=1500)
+    subprocess.run(["mpicc_abi", BLOCKS, "-o", mpi / "blocks"], check=True, timeout=100)
+    target = drop_in.look_at([str(mpi / "bin" / "mpiexec"), "-n", "2", str(mpi / "blocks")])
+    assert target.abi == "mpi_abi"
+    assert drop_in.find_library(target)[0] == ROOT / "build" / "mpi_abi" / "lib" / drop_in.LIBRARY
+    (mpi / "out.dat").unlink(missing_ok=True)
+    process = start("run", "--profile", "--", *target.command, cwd=mpi)
+    stdout, stderr = process.communicate(timeout=100)
+    assert (process.returncode, (mpi / "out.dat").read_bytes()) == (0, expected(2)), stderr
+    assert stdout.startswith("0 wrong with MPICH Version:")
+    assert "taken     1 collective writes and 1 collective reads" in stderr

@@ -1,8 +1,8 @@
-// The drop-in's calls of MPI, where one build serves an ABI that libraries of many names have: MPICH's (libmpich.so.12 in Debian,
-// libmpi.so.12 elsewhere and of Intel's, libmpi_gnu_123.so.12 of Cray's) and the standard's. Such a build names no library that
-// the loader would have to find. Each function is a jump through a pointer, and these lead to the library that the program uses,
-// even where another one is in the process too. (Open MPI's handles are addresses of its variables, which a program has to be
-// linked with; all of its libraries have one name.)
+// The drop-in's calls of MPI, where one build serves an ABI that libraries of many names have: MPICH's (libmpich.so.12 in
+// Debian, libmpi.so.12 elsewhere and of Intel's, libmpi_gnu_123.so.12 of Cray's) and the standard's. Such a build names no
+// library that the loader would have to find. Each function is a jump through a pointer, and these lead to the library that the
+// program uses, even where another one is in the process too. (Open MPI's handles are addresses of its variables, which a
+// program has to be linked with; all of its libraries have one name.)
 //
 // On processors other than these two the drop-in is linked with the library.
 #define _GNU_SOURCE

@@ -10,7 +10,10 @@
 //    PMPI tool): then MPI_X goes to the tool, whose PMPI_X comes back here. So a tool sees each of the program's
 //    calls once, wherever it stands in the link order, and the Fortran layers that call PMPI_X (Open MPI) are
 //    reached as well as those that call MPI_X (MPICH).
-// 4. Large-count functions (MPI_X_c) are exported whatever the MPI library has; programs that run with many MPI
+// 4. Darshan also defines PMPI_X, and looks up what it calls behind itself (RTLD_NEXT), so that one that stands behind this
+//    library would pass it by. It keeps what it has found in variables, __real_PMPI_X: they get the drop-in's X, and then both
+//    MPI_X and PMPI_X go to the tool first. Of another tool that passes by, a line says where to put it.
+// 5. Large-count functions (MPI_X_c) are exported whatever the MPI library has; programs that run with many MPI
 //    libraries find out by their presence (mpi4py's wheel binds them weakly). Where the library or the drop-in has none, they
 //    are MPI_X, and a count that does not fit it is MPI_ERR_COUNT.
 #define _GNU_SOURCE
@@ -40,7 +43,7 @@ static const char* const names[num_functions] = {
 #include "functions.def"
 };
 
-// Step 4: what stands in for a missing large-count function; null for the others.
+// Step 5: what stands in for a missing large-count function; null for the others.
 #define HAKOBI_FILE_FUNCTION(name)
 #define HAKOBI_FILE_FUNCTION_C(name) \
     static word name##_by_int(word a, word b, word c, word d, word e, word f);
@@ -66,6 +69,16 @@ static __attribute__((noreturn)) void fail(const char* name) {
     abort();
 }
 
+// Whether the tool behind this one has come back here with an open: what else it does is of no use to know.
+static _Atomic int opens_inside;
+static _Atomic int is_bypass_told;
+static function tools_open, own_open;
+
+static word counted_open(word a, word b, word c, word d, word e, word f) {
+    atomic_fetch_add(&opens_inside, 1);
+    return own_open(a, b, c, d, e, f);
+}
+
 static function inner_of(int index) {
     char name[64];
     snprintf(name, sizeof name, "PMPI_%s", names[index]);
@@ -79,25 +92,65 @@ static function inner_of(int index) {
     if (target == NULL && (library.drop_in == NULL || by_int[index] == NULL)) target = in_library;
     if (target == NULL && library.handle != NULL) target = by_int[index];
     if (target == NULL) fail(names[index]);
-    return target;
+    if (index != index_File_open) return target;
+    own_open = target;
+    return counted_open;
 }
 
-// Step 3: what stands behind this one with that name and is no MPI library, no front: a tool's. Null without one.
+// Step 4: what stands behind this one with that name and is no MPI library, no front: a tool's. Null without one.
 static void* tool_behind(const char* name) {
     void* const next = dlsym(RTLD_NEXT, name);
     const void* const at = front_object(next);
     return at == NULL || at == library.at || front_is_front(next) ? NULL : next;
 }
 
+// Has the tool that defines `symbol` come back here from its X, and not pass by; returns whether it has such a variable.
+static int turn_back(void* symbol, int index) {
+    char name[64];
+    snprintf(name, sizeof name, "__real_PMPI_%s", names[index]);
+    void** const variable = front_own_symbol(symbol, name);
+    if (variable == NULL) return 0;
+    union {
+        function code;
+        void* object;
+    } target = {inner_of(index)};
+    *variable = target.object;
+    return 1;
+}
+
+static word watched_open(word a, word b, word c, word d, word e, word f) {
+    const int before = atomic_load(&opens_inside);
+    const word error = tools_open(a, b, c, d, e, f);
+    if ((int)error == 0 && atomic_load(&opens_inside) == before && atomic_exchange(&is_bypass_told, 1) == 0)
+        front_say_bypassed(tool_behind("MPI_File_open"));
+    return error;
+}
+
 static function outer_of(int index) {
     char name[64];
     snprintf(name, sizeof name, "MPI_%s", names[index]);
-    return tool_behind(name) != NULL ? front_function(RTLD_NEXT, name) : inner_of(index);
+    void* const tool = tool_behind(name);
+    if (tool == NULL) return inner_of(index);
+    const function its = front_function(RTLD_NEXT, name);
+    if (library.drop_in == NULL) return its;
+    turn_back(tool, index);
+    if (index != index_File_open) return its;
+    tools_open = its;
+    return watched_open;
+}
+
+// PMPI_X, which a tool may define too (step 4).
+static function from_below(int index) {
+    char name[64];
+    snprintf(name, sizeof name, "PMPI_%s", names[index]);
+    void* const tool = library.drop_in != NULL ? tool_behind(name) : NULL;
+    if (tool != NULL && turn_back(tool, index)) return front_function(RTLD_NEXT, name);
+    return inner_of(index);
 }
 
 static function resolve_inner(int index) {
     pthread_once(&found_once, find);
-    const function target = inner_of(index);
+    const function target = from_below(index);
     atomic_store_explicit(&inner[index], target, memory_order_release);
     return target;
 }

@@ -24,5 +24,8 @@ const void* front_object(const void* symbol);
 // What the object that has `symbol` itself has by that name, null without it.
 void* front_own_symbol(const void* symbol, const char* name);
 
+// A line on stderr about the tool that has `symbol`, whose calls do not come back to the front.
+void front_say_bypassed(const void* symbol);
+
 // Whether the object that has `symbol` is such a front: this one, or another installation's.
 int front_is_front(const void* symbol);

@@ -1,8 +1,13 @@
 # Which MPI library to build with. HAKOBI_MPI is openmpi or mpich where a system has both side by side
-# (Debian's mpicc.openmpi and mpicc.mpich); empty takes what find_package(MPI) finds, by MPI_C_COMPILER, MPI_HOME, CC or
+# (Debian's mpicc.openmpi and mpicc.mpich); mpi_abi takes the ABI of the MPI 5 standard (mpicc_abi); empty takes what find_package(MPI) finds, by MPI_C_COMPILER, MPI_HOME, CC or
 # PATH. The launcher is the one that lies beside the compiler, unless MPIEXEC_EXECUTABLE names another.
-set(HAKOBI_MPI "$ENV{HAKOBI_MPI}" CACHE STRING "openmpi, mpich, or empty for the default MPI library")
-if(HAKOBI_MPI)
+set(HAKOBI_MPI "$ENV{HAKOBI_MPI}" CACHE STRING "openmpi, mpich, mpi_abi, or empty for the default MPI library")
+if(HAKOBI_MPI STREQUAL mpi_abi)
+    find_program(MPI_C_COMPILER NAMES mpicc_abi)
+    if(NOT MPI_C_COMPILER)
+        message(FATAL_ERROR "HAKOBI_MPI=mpi_abi: no mpicc_abi in PATH, which MPICH 5 has (pip install mpich)")
+    endif()
+elseif(HAKOBI_MPI)
     find_program(_hakobi_mpicc NAMES mpicc.${HAKOBI_MPI} NO_CACHE)
     if(NOT _hakobi_mpicc)
         message(FATAL_ERROR "HAKOBI_MPI=${HAKOBI_MPI}: no mpicc.${HAKOBI_MPI} in PATH: apt-get install lib${HAKOBI_MPI}-dev, "
@@ -64,6 +69,8 @@ include(CheckSymbolExists)
 set(CMAKE_REQUIRED_LIBRARIES MPI::MPI_C)
 check_symbol_exists(OPEN_MPI mpi.h HAKOBI_HAVE_OPENMPI)
 check_symbol_exists(MPICH_VERSION mpi.h HAKOBI_HAVE_MPICH)
+check_symbol_exists(MPI_H_ABI mpi.h HAKOBI_HAVE_MPI_ABI)      # the header of the MPI standard's ABI (mpicc_abi)
+check_symbol_exists(MPIR_Dup_fn mpi.h HAKOBI_HAVE_MPICH_ABI)  # MPICH's, of Intel's, Cray's and MVAPICH's libraries too
 unset(CMAKE_REQUIRED_LIBRARIES)
 if(HAKOBI_HAVE_OPENMPI)
     set(HAKOBI_MPI_FLAVOUR openmpi)
@@ -89,6 +96,15 @@ execute_process(COMMAND ${CMAKE_READELF} -d ${CMAKE_BINARY_DIR}/CMakeFiles/hakob
 set(HAKOBI_MPI_SONAME "")
 if(_dynamic MATCHES "NEEDED[^\n]*\\[(libmpi[^]\n]*)\\]")
     set(HAKOBI_MPI_SONAME ${CMAKE_MATCH_1})
+endif()
+
+# HAKOBI_MPI_ABI: what programs built with this library have in common with those of others. The drop-in is built for it and named
+# after it: mpich, mpi_abi, or else the soname (src/mpiio/front_library.c tells them apart in a process).
+set(HAKOBI_MPI_ABI "${HAKOBI_MPI_SONAME}")
+if(HAKOBI_HAVE_MPI_ABI)
+    set(HAKOBI_MPI_ABI mpi_abi)
+elseif(HAKOBI_HAVE_MPICH_ABI)
+    set(HAKOBI_MPI_ABI mpich)
 endif()
 
 # The file that the loader takes for the MPI library when it loads `object`; empty without one.

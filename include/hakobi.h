@@ -111,7 +111,14 @@ HAKOBI_API int hakobi_comm_node(const hakobi_comm* comm);
 /* The Fortran handle of the duplicate, for the caller's own messages; Hakobi's messages use other contexts. */
 HAKOBI_API int hakobi_comm_handle_f(const hakobi_comm* comm);
 
-#ifdef MPI_VERSION /* mpi.h came first */
+#ifdef MPI_H_ABI /* mpi.h of the MPI 5 standard's ABI came first */
+static inline int hakobi_comm_duplicate(MPI_Comm mpi_comm, hakobi_comm** comm) {
+    return hakobi_comm_duplicate_f(MPI_Comm_toint(mpi_comm), comm);
+}
+static inline MPI_Comm hakobi_comm_handle(const hakobi_comm* comm) {
+    return MPI_Comm_fromint(hakobi_comm_handle_f(comm));
+}
+#elif defined(MPI_VERSION) /* another mpi.h did */
 static inline int hakobi_comm_duplicate(MPI_Comm mpi_comm, hakobi_comm** comm) {
     return hakobi_comm_duplicate_f((int)MPI_Comm_c2f(mpi_comm), comm);
 }

@@ -2,10 +2,10 @@
 
 1. The launcher is the first word of the command that is one (`timeout 60 mpirun …` has one); the program is the first
    executable file after its options (hakobi.launchers). Of several that `:` separates, the first one decides.
-2. A program's MPI library is the one its loader would load (ldd). Without one (Python, a shell script) it is the
-   launcher's; without a launcher that says, the user's (HAKOBI_MPI).
+2. A program's MPI library is the one its loader would load (ldd), known by what it exports (mpi_library.py). Without
+   one (Python, a shell script) it is the launcher's; without a launcher that says, the user's (HAKOBI_MPI).
 3. `libhakobi_mpiio.so` itself holds no MPI and does nothing before the first MPI_File call, so that it may be
-   preloaded into launchers and shells. Beside it lies what it loads then: `libhakobi_mpiio-<MPI's soname>.so`.
+   preloaded into launchers and shells. Beside it lies what it loads then: `libhakobi_mpiio-<ABI>.so`.
 """
 
 from __future__ import annotations
@@ -20,17 +20,15 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from hakobi import launchers, programs
+from hakobi import launchers, mpi_library, programs
 from hakobi.errors import InputError
 from hakobi.launchers import Kind
+from hakobi.mpi_library import MpiLibrary
 
 LIBRARY = "libhakobi_mpiio.so"
 
-#: A line of ldd's that names an MPI library: Open MPI's, MPICH's, or a vendor's (libmpi_cray.so.12, libmpi_ibm.so.3),
-#: not the bindings of other languages.
-_MPI_LIBRARY = r"^\s*(?:\S*/)?((?:libmpi(?:ch)?(?:_(?!cxx|mpifh|usempi|java)\w+)?|libmpt)\.so(?:\.\d+)*)(?=\s|$)"
-#: The soname that a build for each MPI library is named after, where only the name of the library is known.
-_USUAL_SONAME = {"openmpi": "libmpi.so.40", "mpich": "libmpich.so.12"}
+#: The ABI of each MPI library, where only the library's name is known.
+_USUAL_ABI = {"openmpi": "libmpi.so.40", "mpich": "mpich"}
 
 NO_LAUNCHER = (
     "no MPI library in PATH; module load one, or get one by apt install openmpi-bin, conda install openmpi or "
@@ -46,7 +44,7 @@ class Target:
     launcher_at: int | None  #: index of the launcher's word; None: the program is started by itself
     launcher: Kind | None
     program: Path | None  #: the first program; None: not found
-    soname: str | None  #: of the MPI library that it is linked with; None: not linked with one
+    libraries: tuple[MpiLibrary, ...]  #: that it is linked with: one, or none
     is_static: bool
 
     @property
@@ -59,17 +57,20 @@ class Target:
         return self.launcher.flavour if self.launcher else None
 
     @property
-    def flavour(self) -> str:
-        """The MPI library by name: a name of programs.FLAVOURS."""
-        if self.soname:
-            return "openmpi" if self.is_open_mpi else "mpich"
-        return self.launcher_flavour or programs.flavour()
+    def soname(self) -> str | None:
+        """Of the MPI library that the program is linked with; None: not linked with one."""
+        return self.libraries[0].soname if self.libraries else None
 
     @property
-    def is_open_mpi(self) -> bool:
-        """Open MPI's soname is libmpi.so.20 and above; MPICH's libmpich.so.12, or libmpi.so.12 by the common ABI."""
-        found = re.fullmatch(r"libmpi\.so\.(\d+)", self.soname or "")
-        return found is not None and int(found.group(1)) >= 20
+    def abi(self) -> str | None:
+        return self.libraries[0].abi if self.libraries else None
+
+    @property
+    def flavour(self) -> str:
+        """The MPI library by name: a name of programs.FLAVOURS."""
+        if self.abi and self.abi != "mpi_abi":  # which is no library of its own: both have it
+            return "openmpi" if re.fullmatch(r"libmpi\.so\.\d+", self.abi) else "mpich"
+        return self.launcher_flavour or programs.flavour()
 
 
 def look_at(command: Sequence[str]) -> Target:
@@ -80,8 +81,8 @@ def look_at(command: Sequence[str]) -> Target:
     kind = launchers.kind_of(launcher) if launcher else None
     program_at = launchers.options_end(kind, words, at) if kind and at is not None else 0
     found = _executable(words[program_at]) if program_at < len(words) else None
-    soname, is_static = _linked_with(found) if found else (None, False)
-    return Target(words, at, kind, found, soname, is_static)
+    libraries, is_static = _linked_with(found) if found else ([], False)
+    return Target(words, at, kind, found, tuple(libraries), is_static)
 
 
 def _executable(word: str) -> Path | None:
@@ -89,19 +90,18 @@ def _executable(word: str) -> Path | None:
     return Path(path) if path else None
 
 
-def _linked_with(program: Path) -> tuple[str | None, bool]:
-    """The soname of the MPI library that a program loads when it starts, and whether it is linked statically."""
+def _linked_with(program: Path) -> tuple[list[MpiLibrary], bool]:
+    """The MPI libraries that a program loads when it starts, and whether it is linked statically."""
     try:
         with program.open("rb") as file:
             if file.read(4) != b"\x7fELF":
-                return None, False
+                return [], False
         own = {name: value for name, value in os.environ.items() if name != "LD_PRELOAD"}  # which ldd lists, too
         done = subprocess.run(["ldd", program], capture_output=True, text=True, timeout=20, check=False, env=own)
     except (OSError, subprocess.TimeoutExpired):
-        return None, False
+        return [], False
     text = done.stdout + done.stderr
-    found = re.search(_MPI_LIBRARY, text, re.MULTILINE)
-    return found.group(1) if found else None, "statically linked" in text or "not a dynamic executable" in text
+    return mpi_library.of_program(text), "statically linked" in text or "not a dynamic executable" in text
 
 
 def library_folders() -> Iterator[Path]:
@@ -111,7 +111,7 @@ def library_folders() -> Iterator[Path]:
     else:
         tree = programs.source_tree()
         asked = programs.flavour()
-        flavours = [asked, *(name for name in programs.FLAVOURS if name != asked)]
+        flavours = [asked, *(name for name in (*programs.FLAVOURS, "mpi_abi") if name != asked)]
         roots = [tree / "build" / name for name in flavours] if tree else []
         roots.append(Path(__file__).resolve().parent)  # a wheel carries them
         roots += [folder.parent for folder in programs.folders()]
@@ -124,7 +124,8 @@ def library_folders() -> Iterator[Path]:
 def find_library(target: Target) -> tuple[Path | None, str]:
     """The `libhakobi_mpiio.so` that fits the program's MPI library, or None and one line that says why there is none.
     Raises InputError when there is no drop-in at all."""
-    wanted = target.soname or _USUAL_SONAME[target.flavour]
+    check_one_library(target)
+    wanted = target.abi or _USUAL_ABI[target.flavour]
     known: list[str] = []
     folders = list(library_folders())
     for folder in folders:
@@ -135,11 +136,22 @@ def find_library(target: Target) -> tuple[Path | None, str]:
     if not folders:
         how = "build it with 'make'" if programs.source_tree() else "install Hakobi's libraries or set HAKOBI_PREFIX"
         raise InputError(f"no {LIBRARY} for {wanted}: {how}")
-    if target.soname is None:  # the drop-in itself looks at what the program loads later
+    if not target.libraries:  # the drop-in itself looks at what the program loads later
         return folders[0] / LIBRARY, ""
     there = ", ".join(dict.fromkeys(known)) or "none"
     how = "build Hakobi with it (README, In your build) and set HAKOBI_PREFIX"
-    return None, f"{target.name} uses {wanted}, the drop-in here is for {there}: the program runs without it; {how}"
+    what = target.soname if target.soname == wanted else f"{target.soname} (ABI {wanted})"
+    return None, f"{target.name} uses {what}, and the drop-in here is for {there}; {how}"
+
+
+def check_one_library(target: Target) -> None:
+    """Raises InputError for a program that loads two MPI libraries: which of them a call reaches is chance."""
+    if len(target.libraries) > 1:
+        names = " and ".join(str(library.path or library.soname) for library in target.libraries)
+        raise InputError(
+            f"{target.name} loads two MPI libraries, {names}: build it and all that it uses with one of them, or run "
+            "it as it is with --off"
+        )
 
 
 def library_of(program: Path) -> Path:
@@ -163,6 +175,27 @@ def preload_text(libraries: Iterable[Path], before: str) -> str:
     ours = {Path(path).name for path in added}
     kept = [entry for entry in re.split(r"[\s:]+", before) if entry and Path(entry).name not in ours]
     return ":".join([*kept, *added])
+
+
+def check_one_installation(library: Path, before: str) -> None:
+    """Raises InputError where LD_PRELOAD, as it was `before`, names the drop-in of another installation."""
+    for entry in re.split(r"[\s:]+", before):
+        if Path(entry).name == LIBRARY and Path(entry).resolve() != library.resolve():
+            raise InputError(
+                f"two installations at once: LD_PRELOAD names {entry}, and this command's is {library}; unset "
+                "LD_PRELOAD, or use the other installation's command"
+            )
+
+
+def pnetcdf_hints_text(before: str) -> str:
+    """PNETCDF_HINTS that have PnetCDF write by MPI-IO, which the drop-in takes: since version 1.15 it has a driver of
+    its own, which does not. A driver that the user names stays.
+
+    >>> pnetcdf_hints_text("nc_num_aggrs_per_node=2")
+    'nc_num_aggrs_per_node=2;nc_driver=mpiio'
+    """
+    names = [part.partition("=")[0].strip().lower() for part in before.split(";")]
+    return before if "nc_driver" in names else ";".join(filter(None, [before.strip(" ;"), "nc_driver=mpiio"]))
 
 
 def hints_text(hints: Iterable[str], before: str) -> str:
@@ -206,6 +239,23 @@ def _joined_preload(value: str, variables: Mapping[str, str]) -> str:
         entry for text in (value, variables.get("LD_PRELOAD", "")) for entry in re.split(r"[\s:]+", text) if entry
     ]
     return ":".join(dict.fromkeys(entries))
+
+
+#: Either pair of variables lets Open MPI's launchers start programs as root, the second since version 5.
+_ROOT_VARIABLES = [[f"{name}_ALLOW_RUN_AS_ROOT", f"{name}_ALLOW_RUN_AS_ROOT_CONFIRM"] for name in ("OMPI", "PRTE")]
+
+
+def check_root(target: Target, user: int, variables: Mapping[str, str]) -> None:
+    """Raises InputError where Open MPI's launcher is about to refuse, in a paragraph, to start the program as root, the
+    usual user of a container. `user` is the user's number. Whether to allow it is the user's choice."""
+    if user != 0 or target.launcher_flavour != "openmpi" or target.launcher_at is None or target.program is None:
+        return
+    is_allowed = any(word.lstrip("-") == "allow-run-as-root" for word in target.command[target.launcher_at :])
+    if not is_allowed and not any(all(variables.get(name) == "1" for name in pair) for pair in _ROOT_VARIABLES):
+        raise InputError(
+            f"{target.command[target.launcher_at]} does not run as root unless told: in a container, where that does "
+            f"no harm, set {' and '.join(f'{name}=1' for name in _ROOT_VARIABLES[0])}"
+        )
 
 
 def warn(line: str) -> None:

@@ -19,6 +19,23 @@ namespace {
 // Set once by hakobi_mpi_init_if_needed: MPI is then ours to finalise.
 std::atomic<bool> mpi_is_ours{false};
 
+// The standard's ABI has other functions for integer handles, equal in every language.
+#ifdef MPI_H_ABI
+MPI_Comm of_fortran(int handle) {
+    return MPI_Comm_fromint(handle);
+}
+int to_fortran(MPI_Comm comm) {
+    return MPI_Comm_toint(comm);
+}
+#else
+MPI_Comm of_fortran(int handle) {
+    return MPI_Comm_f2c(handle);
+}
+int to_fortran(MPI_Comm comm) {
+    return static_cast<int>(MPI_Comm_c2f(comm));
+}
+#endif
+
 bool mpi_is_initialized() {
     int yes = 0;
     MPI_Initialized(&yes);
@@ -77,7 +94,7 @@ int hakobi_comm_duplicate_f(int fortran_comm, hakobi_comm** comm) {
             throw Error(ErrorCode::invalid_argument, "hakobi_comm_duplicate_f: comm is NULL");
         *comm = nullptr;
         require_running_mpi("hakobi_comm_duplicate_f");
-        mpi_comm = MPI_Comm_f2c(fortran_comm);
+        mpi_comm = of_fortran(fortran_comm);
         // Open MPI answers an unknown handle with a null pointer, which is not its MPI_COMM_NULL.
         if (mpi_comm == MPI_COMM_NULL || mpi_comm == MPI_Comm{}) {
             throw Error(ErrorCode::invalid_argument,
@@ -128,7 +145,7 @@ int hakobi_comm_node(const hakobi_comm* comm) {
     return comm != nullptr ? comm->comm.node() : -1;
 }
 int hakobi_comm_handle_f(const hakobi_comm* comm) {
-    return static_cast<int>(MPI_Comm_c2f(comm != nullptr ? comm->comm.handle() : MPI_COMM_NULL));
+    return to_fortran(comm != nullptr ? comm->comm.handle() : MPI_COMM_NULL);
 }
 
 int hakobi_split(int num_dims, const int64_t* global, int num_ranks, int rank, hakobi_block* block) {

@@ -9,6 +9,7 @@
 #include "mpi/agree.hpp"
 #include "mpiio/errors.hpp"
 #include "mpiio/hints.hpp"
+#include "mpiio/library.hpp"
 #include "mpiio/report.hpp"
 
 namespace hakobi::mpiio {
@@ -31,11 +32,9 @@ bool open_engine(OpenFile& file) {
 
 /// Whether an access may end inside an elementary type, which MPI rules out: Open MPI does it, ROMIO (in
 /// MPICH) returns MPI_ERR_IO, and programs have come to live with either.
-#ifdef OPEN_MPI
-constexpr bool takes_part_of_etype = true;
-#else
-constexpr bool takes_part_of_etype = false;
-#endif
+bool takes_part_of_etype() {
+    return library.is_open_mpi;
+}
 
 /// An access as regions, or what stands against it.
 struct Request {
@@ -61,7 +60,7 @@ Request describe(OpenFile& file, const Access& access) {
         return refuse("the count times the size of the datatype is 2^63 bytes or more"), request;
     }
     const std::int64_t etype_bytes = file.program.view.etype_bytes();
-    if (!takes_part_of_etype && request.bytes % std::max<std::int64_t>(etype_bytes, 1) != 0) {
+    if (!takes_part_of_etype() && request.bytes % std::max<std::int64_t>(etype_bytes, 1) != 0) {
         request.status =
             Status(ErrorCode::io, "the access is not a whole number of the view's elementary types");
         return request;

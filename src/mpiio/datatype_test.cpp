@@ -1,19 +1,23 @@
 // Layouts are held against MPI_Pack: byte n of the layout's stream is byte n of what MPI packs.
 #include "mpiio/datatype.hpp"
 
+#include <dlfcn.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
-
 #include <cstring>
 #include <numeric>
 #include <string>
 #include <vector>
 
+#include "mpiio/library.hpp"
 #include "region/cursor.hpp"
 
 namespace hakobi::mpiio {
 namespace {
+
+/// The functions that the drop-in looks up in its process's library: here the one that the test is linked with.
+[[maybe_unused]] const char* const missing = hakobi_mpiio_start(dlopen(nullptr, RTLD_LAZY));
 
 /// Frees the type at the end of the test.
 class Type {
@@ -269,6 +273,29 @@ TEST(Datatype, TypesMadeWithLargeCountsDecode) {
     Type darray;
     MPI_Type_create_darray_c(4, 3, 2, sizes, distributions, arguments, grid, MPI_ORDER_C, MPI_INT, &darray);
     expect_like_pack(darray, 2);
+}
+
+TEST(Datatype, ALibraryWithoutLargeCountsSaysTheSame) {
+    const Library whole = library;
+    ASSERT_NE(whole.Type_get_envelope_c, nullptr);
+    library.Type_get_envelope_c = nullptr;  // as in MPICH 3 and Cray MPICH 8
+    library.Type_get_contents_c = nullptr;
+    const int sizes[] = {5, 6}, subsizes[] = {2, 3}, starts[] = {1, 2};
+    const int lengths[] = {2, 1, 3}, displacements[] = {0, 7, 12};
+    const MPI_Datatype types[] = {MPI_INT, MPI_DOUBLE, MPI_CHAR};
+    const MPI_Aint bytes[] = {0, 48, 80};
+    Type vector, indexed, structure, resized, subarray, nested;
+    MPI_Type_vector(4, 2, 5, MPI_INT, &vector);
+    MPI_Type_indexed(3, lengths, displacements, MPI_INT, &indexed);
+    MPI_Type_create_struct(3, lengths, bytes, types, &structure);
+    MPI_Type_create_resized(vector, -4, 100, &resized);
+    MPI_Type_create_subarray(2, sizes, subsizes, starts, MPI_ORDER_FORTRAN, MPI_INT, &subarray);
+    MPI_Type_contiguous(3, structure, &nested);
+    for (MPI_Datatype type : {MPI_Datatype(vector), MPI_Datatype(indexed), MPI_Datatype(structure),
+                              MPI_Datatype(resized), MPI_Datatype(subarray), MPI_Datatype(nested)}) {
+        expect_like_pack(type, 2);
+    }
+    library = whole;
 }
 #endif
 

@@ -5,11 +5,7 @@
 namespace hakobi::mpiio {
 
 int refuse_split(const OpenFile& file) {
-#ifdef OPEN_MPI
-    constexpr int error = MPI_ERR_REQUEST;
-#else
-    constexpr int error = MPI_ERR_IO;
-#endif
+    const int error = library.is_open_mpi ? MPI_ERR_REQUEST : MPI_ERR_IO;
     PMPI_File_call_errhandler(file.facts.handle, error);
     return error;
 }

@@ -90,11 +90,7 @@ int pass_nonblocking_read(MPI_File handle, const Access& access, MPI_Request* re
 template <class Call, class Alone, class Blocking>
 int pass_nonblocking_collective(MPI_File handle, const Access& access, MPI_Request* request, const Call& call,
                                 const Alone& alone, const Blocking& blocking) {
-#ifdef OPEN_MPI
-    constexpr bool is_collective = false;
-#else
-    constexpr bool is_collective = true;
-#endif
+    const bool is_collective = !library.is_open_mpi;
     OpenFile* const file = entered(handle);
     if (file == nullptr) return pass(handle, [&] { return call(handle); });
     if (const int error = refused(*file, access); error != MPI_SUCCESS) return error;
@@ -131,8 +127,8 @@ int pass_shared(MPI_File handle, const Access& access, Ends ends, const Call& ca
 template <class Call, class Blocking>
 int pass_shared_read(MPI_File handle, const Access& access, MPI_Request* request, const Call& call,
                      const Blocking& blocking) {
-    return reads_may_never_end ? pass_shared(handle, access, Ends::at_once, completed(request, blocking))
-                               : pass_shared(handle, access, Ends::later, call);
+    return reads_may_never_end() ? pass_shared(handle, access, Ends::at_once, completed(request, blocking))
+                                 : pass_shared(handle, access, Ends::later, call);
 }
 
 /// A blocking collective access: through the engine, or by the library.

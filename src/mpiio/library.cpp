@@ -4,6 +4,8 @@
 
 #include <cstring>
 
+#include "mpiio/binding.h"
+
 namespace hakobi::mpiio {
 
 Library library;
@@ -29,10 +31,19 @@ const char* library_name() {
 
 }  // namespace hakobi::mpiio
 
-/// Called by the front with the handle of the process's MPI library.
-extern "C" HAKOBI_EXPORT void hakobi_mpiio_start(void* mpi_library) {
+extern "C" const char* hakobi_mpiio_start(void* mpi_library) {
     using hakobi::mpiio::library;
-#define HAKOBI_FILE_FUNCTION(name) \
+#ifdef HAKOBI_BINDS_MPI
+    if (const char* const missing = hakobi_mpiio_bind(mpi_library)) return missing;
+#endif
+#define HAKOBI_LOOK_UP(name) \
     library.name = reinterpret_cast<decltype(library.name)>(dlsym(mpi_library, "PMPI_" #name));
+#define HAKOBI_FILE_FUNCTION(name) HAKOBI_LOOK_UP(name)
 #include "mpiio/functions.def"
+#if MPI_VERSION >= 4
+    HAKOBI_LOOK_UP(Type_get_envelope_c)
+    HAKOBI_LOOK_UP(Type_get_contents_c)
+#endif
+    library.is_open_mpi = std::strncmp(hakobi::mpiio::library_name(), "Open MPI", 8) == 0;
+    return nullptr;
 }

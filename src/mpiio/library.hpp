@@ -6,10 +6,16 @@
 namespace hakobi::mpiio {
 
 /// The file functions of the MPI library underneath, by address: the names themselves lead back to the drop-in, which
-/// stands in front of them (front.c). A large-count function that the library lacks is null.
+/// stands in front of them (front.c). And those of MPI 4 that not every library of the ABI has (MPICH 3, Cray MPICH 8): one that it
+/// lacks is null, as are all large-count functions there.
 struct Library {
 #define HAKOBI_FILE_FUNCTION(name) decltype(&::PMPI_##name) name = nullptr;
 #include "mpiio/functions.def"
+#if MPI_VERSION >= 4
+    decltype(&::PMPI_Type_get_envelope_c) Type_get_envelope_c = nullptr;
+    decltype(&::PMPI_Type_get_contents_c) Type_get_contents_c = nullptr;
+#endif
+    bool is_open_mpi = false;  ///< by its own word: the standard's ABI does not tell
 };
 
 /// Filled in once, by hakobi_mpiio_start, before any other function of the drop-in is called.
@@ -58,3 +64,7 @@ class Inside {
 };
 
 }  // namespace hakobi::mpiio
+
+/// Called by the front with the handle of the process's MPI library. Returns null, or the name of a function that the drop-in
+/// cannot do without and the library lacks: then no other function of the drop-in may be called.
+extern "C" HAKOBI_EXPORT const char* hakobi_mpiio_start(void* mpi_library);

@@ -22,7 +22,7 @@ bool fits_one_transfer(std::int64_t count, MPI_Datatype type) {
 }
 
 bool may_never_end(OpenFile& file, const Access& access) {
-    if (!reads_may_never_end) return false;
+    if (!reads_may_never_end()) return false;
     const std::int64_t bytes = bytes_of(access.count, access.type);
     std::int64_t position = 0;
     if (bytes <= 0) return false;
@@ -39,17 +39,17 @@ int completed_request(const MPI_Status& status, MPI_Request* request) {
     MPI_Count bytes = 0;
     PMPI_Get_elements_x(&status, MPI_BYTE, &bytes);
     auto* const moved = new std::int64_t(bytes);
-    const auto query = [](void* state, MPI_Status* of_request) {
+    const auto query = [](void* state, MPI_Status* of_request) -> int {
         set_status(of_request, *static_cast<std::int64_t*>(state));
         of_request->MPI_SOURCE = MPI_UNDEFINED;
         of_request->MPI_TAG = MPI_UNDEFINED;
         return MPI_SUCCESS;
     };
-    const auto release = [](void* state) {
+    const auto release = [](void* state) -> int {
         delete static_cast<std::int64_t*>(state);
         return MPI_SUCCESS;
     };
-    const auto cancel = [](void*, int) { return MPI_SUCCESS; };
+    const auto cancel = [](void*, int) -> int { return MPI_SUCCESS; };
     const int error = PMPI_Grequest_start(query, release, cancel, moved, request);
     if (error == MPI_SUCCESS) return PMPI_Grequest_complete(*request);
     delete moved;

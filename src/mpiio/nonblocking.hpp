@@ -4,6 +4,7 @@
 #include <hakobi/comm.hpp>
 
 #include "mpiio/access.hpp"
+#include "mpiio/library.hpp"
 
 namespace hakobi::mpiio {
 
@@ -15,11 +16,9 @@ namespace hakobi::mpiio {
 [[nodiscard]] bool fits_one_transfer(std::int64_t count, MPI_Datatype type);
 
 /// OMPIO's nonblocking reads never end where they meet the end of the file.
-#ifdef OPEN_MPI
-inline constexpr bool reads_may_never_end = true;
-#else
-inline constexpr bool reads_may_never_end = false;
-#endif
+[[nodiscard]] inline bool reads_may_never_end() {
+    return library.is_open_mpi;
+}
 
 /// Whether this nonblocking read may be such a one.
 [[nodiscard]] bool may_never_end(OpenFile& file, const Access& access);

@@ -57,14 +57,11 @@ const char* path_of(const char* name) {
     const std::string_view prefix = prefix_of(name);
     if (prefix.empty()) return name;
     const char* const without = name + prefix.size() + 1;
-#ifdef OPEN_MPI
+    if (!library.is_open_mpi) return without;
     struct stat found = {};
     const bool is_literal = ::stat(name, &found) == 0;
     if (is_literal && ::stat(without, &found) == 0) return nullptr;
     return is_literal ? name : without;
-#else
-    return without;
-#endif
 }
 
 /// Modes in which opening a file is open(2), as far as any library shows.
@@ -203,15 +200,14 @@ bool open_late(MPI_Comm comm, const char* name, int mode, MPI_Info info, MPI_Fil
 }
 
 /// By which name the library opens a file. OMPIO takes none of one letter, and no long one: that is then in `folder`.
-std::string name_for_library([[maybe_unused]] const std::string& name, [[maybe_unused]] Descriptor& folder) {
-#ifdef OPEN_MPI
+std::string name_for_library(const std::string& name, Descriptor& folder) {
+    if (!library.is_open_mpi) return name;
     if (name.size() == 1) return "./" + name;
     const std::size_t slash = name.rfind('/');
     if (name.size() > longest_name && slash != std::string::npos && prefix_of(name).empty()) {
         folder = Descriptor(::open(name.substr(0, slash + 1).c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
         if (folder.get() >= 0) return "/proc/self/fd/" + std::to_string(folder.get()) + name.substr(slash);
     }
-#endif
     return name;
 }
 

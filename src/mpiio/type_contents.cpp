@@ -1,7 +1,15 @@
 #include "mpiio/type_contents.hpp"
 
+#include "mpiio/library.hpp"
+
 namespace hakobi::mpiio {
 namespace {
+
+#if MPI_VERSION >= 4
+bool knows_large_counts() {
+    return library.Type_get_envelope_c != nullptr && library.Type_get_contents_c != nullptr;
+}
+#endif
 
 struct Envelope {
     std::int64_t num_integers = 0, num_addresses = 0, num_large_counts = 0, num_types = 0;
@@ -10,14 +18,19 @@ struct Envelope {
 
     explicit Envelope(MPI_Datatype type) {
 #if MPI_VERSION >= 4
-        MPI_Count integers = 0, addresses = 0, large_counts = 0, types = 0;
-        is_valid = PMPI_Type_get_envelope_c(type, &integers, &addresses, &large_counts, &types, &combiner) ==
-                   MPI_SUCCESS;
-        num_large_counts = large_counts;
-#else
+        if (knows_large_counts()) {
+            MPI_Count integers = 0, addresses = 0, large_counts = 0, types = 0;
+            is_valid = library.Type_get_envelope_c(type, &integers, &addresses, &large_counts, &types,
+                                                   &combiner) == MPI_SUCCESS;
+            num_integers = integers;
+            num_addresses = addresses;
+            num_large_counts = large_counts;
+            num_types = types;
+            return;
+        }
+#endif
         int integers = 0, addresses = 0, types = 0;
         is_valid = PMPI_Type_get_envelope(type, &integers, &addresses, &types, &combiner) == MPI_SUCCESS;
-#endif
         num_integers = integers;
         num_addresses = addresses;
         num_types = types;
@@ -44,17 +57,21 @@ TypeContents::TypeContents(MPI_Datatype type) {
     integers_.resize(static_cast<std::size_t>(envelope.num_integers));
     types_.resize(static_cast<std::size_t>(envelope.num_types), MPI_DATATYPE_NULL);
 #if MPI_VERSION >= 4
-    std::vector<MPI_Count> large_counts(static_cast<std::size_t>(envelope.num_large_counts));
-    is_valid_ = PMPI_Type_get_contents_c(type, envelope.num_integers, envelope.num_addresses,
-                                         envelope.num_large_counts, envelope.num_types, integers_.data(),
-                                         addresses.data(), large_counts.data(), types_.data()) == MPI_SUCCESS;
-    large_counts_.assign(large_counts.begin(), large_counts.end());
-#else
+    if (knows_large_counts()) {
+        std::vector<MPI_Count> large_counts(static_cast<std::size_t>(envelope.num_large_counts));
+        is_valid_ =
+            library.Type_get_contents_c(type, envelope.num_integers, envelope.num_addresses,
+                                        envelope.num_large_counts, envelope.num_types, integers_.data(),
+                                        addresses.data(), large_counts.data(), types_.data()) == MPI_SUCCESS;
+        addresses_.assign(addresses.begin(), addresses.end());
+        large_counts_.assign(large_counts.begin(), large_counts.end());
+        return;
+    }
+#endif
     is_valid_ =
         PMPI_Type_get_contents(type, static_cast<int>(envelope.num_integers),
                                static_cast<int>(envelope.num_addresses), static_cast<int>(envelope.num_types),
                                integers_.data(), addresses.data(), types_.data()) == MPI_SUCCESS;
-#endif
     addresses_.assign(addresses.begin(), addresses.end());
 }
 

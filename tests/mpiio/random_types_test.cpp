@@ -1,14 +1,19 @@
 // Random datatypes decode to what MPI packs: byte n of a layout's stream is byte n of MPI_Pack's.
+#include <dlfcn.h>
 #include <gtest/gtest.h>
 
 #include <cstdlib>
 
 #include "mpiio/datatype.hpp"
+#include "mpiio/library.hpp"
 #include "mpiio/random_types.hpp"
 #include "region/cursor.hpp"
 
 namespace hakobi::mpiio_test {
 namespace {
+
+/// The functions that the drop-in looks up in its process's library: here the one that the test is linked with.
+[[maybe_unused]] const char* const missing = hakobi_mpiio_start(dlopen(nullptr, RTLD_LAZY));
 
 /// "" or what differs.
 std::string difference_of(MPI_Datatype type, const mpiio::Layout& layout, int count) {

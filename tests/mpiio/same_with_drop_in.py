@@ -1,12 +1,12 @@
 """Runs an MPI program twice, without and with the drop-in, and fails where the runs differ.
 
-    same_with_drop_in.py --drop-in LIBRARY [--takes N] [--tool LIBRARY] -- launcher … program argument …
+    same_with_drop_in.py --drop-in LIBRARY [--takes N] [--tool LIBRARY [--behind]] -- launcher … program argument …
 
 1. Each run gets a folder of its own as working directory; every file that it leaves there is compared byte for byte,
    and so are exit status and stdout.
 2. The second run has LD_PRELOAD as a user sets it: for the launcher and all that it starts. Its profile on stderr must
    count at least N collective calls that the engine took (1 by default), or nothing was tested.
-3. A tool is preloaded in both runs, before the drop-in.
+3. A tool is preloaded in both runs, before the drop-in, or behind it.
 4. A program that ends with status 77 without the drop-in cannot run here: skipped.
 """
 
@@ -41,6 +41,7 @@ def main() -> int:
     parser.add_argument("--drop-in", required=True, type=Path)
     parser.add_argument("--takes", type=int, default=1)
     parser.add_argument("--tool", type=Path)
+    parser.add_argument("--behind", action="store_true")
     parser.add_argument("command", nargs="+")
     options = parser.parse_args()
     problems: list[str] = []
@@ -51,7 +52,8 @@ def main() -> int:
         if plain.returncode == 77:
             print("skipped: the program cannot run with this MPI library")
             return 0
-        extra = {"LD_PRELOAD": ":".join([*tools, str(options.drop_in.resolve())]), "HAKOBI_PROFILE": "1"}
+        preloaded = [*tools, str(options.drop_in.resolve())]
+        extra = {"LD_PRELOAD": ":".join(preloaded[::-1] if options.behind else preloaded), "HAKOBI_PROFILE": "1"}
         with_drop_in = run(options.command, drop_in_folder, extra)
         if plain.returncode != 0:
             problems.append(f"the program fails without the drop-in: {plain.stderr.decode(errors='replace')[-2000:]}")

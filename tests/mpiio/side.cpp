@@ -5,8 +5,6 @@
 #include <cstdio>
 #include <cstdlib>
 
-extern "C" void hakobi_mpiio_start(void* mpi_library);
-
 namespace hakobi::mpiio_test {
 
 std::string name_of(const Call& call) {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import shutil
 import signal
 import subprocess
@@ -96,26 +97,43 @@ def test_without_a_launcher_or_mpi_the_users_library_is_meant(installed: Path, m
 @pytest.mark.parametrize(
     ("soname", "flavour"),
     [
-        ("libmpich.so.12", "mpich"),
-        ("libmpi.so.12", "mpich"),
+        ("libmpich.so.12 (ABI mpich)", "mpich"),
+        ("libmpi.so.12 (ABI mpich)", "mpich"),
         ("libmpi.so.20", "openmpi"),
-        ("libmpi_cray.so.12", "mpich"),
-        ("libmpi_gnu_91.so.12", "mpich"),
+        ("libmpi_cray.so.12 (ABI mpich)", "mpich"),
+        ("libmpi_gnu_91.so.12 (ABI mpich)", "mpich"),
+        ("libmpi_abi.so.1 (ABI mpi_abi)", "openmpi"),  # that of the launcher, or the user's
         ("libmpt.so", "mpich"),
     ],
 )
-def test_a_drop_in_for_another_mpi_is_one_line_and_the_program_runs_without(
+def test_a_drop_in_for_another_mpi_is_one_line_that_says_what_to_do(
     hakobi: Command, installed: Path, solver: Callable[[str], Path], soname: str, flavour: str
 ) -> None:
-    program = solver(soname)
+    program = solver(soname.split()[0])
     assert drop_in.look_at([str(program)]).flavour == flavour
     result = hakobi("run", "--print", "--profile", program)
-    assert result.status == 0
+    assert result.status == 2
     assert result.stdout == ""
     assert result.line() == (
-        f"hakobi run: solver uses {soname}, the drop-in here is for libmpi.so.40: the program runs without it; "
+        f"hakobi run: solver uses {soname}, and the drop-in here is for libmpi.so.40; "
         "build Hakobi with it (README, In your build) and set HAKOBI_PREFIX"
     )
+
+
+def test_without_its_drop_in_a_program_runs_and_a_line_says_so(installed: Path, tmp_path: Path) -> None:
+    for name in installed.glob("libhakobi_mpiio-*"):
+        name.unlink()
+    ldd = tmp_path / "bin" / "ldd"
+    ldd.parent.mkdir()
+    ldd.write_text("#!/bin/sh\necho '\tlibmpt.so => /x (0x7)'\n")
+    ldd.chmod(0o755)
+    environment = os.environ | {"PATH": f"{ldd.parent}:{os.environ['PATH']}"}
+    process = start("run", "--", "sh", "-c", "exit 7", env=environment)
+    stderr = process.communicate(timeout=60)[1]
+    assert process.returncode == 7
+    assert stderr.startswith("hakobi run: sh uses libmpt.so, and the drop-in here is for none; ")
+    assert stderr.endswith("; the program runs without it\n")
+    assert stderr.count("\n") == 1
 
 
 def test_bindings_of_other_languages_are_no_library_of_their_own(
@@ -148,7 +166,9 @@ def test_print_gives_the_lines_of_a_job_script(
         f"export LD_PRELOAD=/usr/lib/libother.so:{installed}/libhakobi_mpiio.so",
         "export HAKOBI_HINTS='cb_nodes=8;hakobi_depth=4'",
         "export HAKOBI_PROFILE=1",
-        "# to ranks on other nodes: mpirun -x LD_PRELOAD -x HAKOBI_HINTS -x HAKOBI_PROFILE …   (srun needs nothing)",
+        "export PNETCDF_HINTS=nc_driver=mpiio",
+        "# to ranks on other nodes: mpirun -x LD_PRELOAD -x HAKOBI_HINTS -x HAKOBI_PROFILE -x PNETCDF_HINTS …   "
+        "(srun needs nothing)",
     ]
     done = subprocess.run(["sh", "-eu"], input=result.stdout, text=True, capture_output=True, check=False)
     assert done.returncode == 0
@@ -192,6 +212,77 @@ def test_no_launcher_is_one_line_that_says_how_to_get_one(
     assert "no MPI library in PATH; module load one, or get one by apt install openmpi-bin" in result.line()
 
 
+@pytest.mark.parametrize(
+    ("launcher", "system"), [("srun", "Slurm"), ("flux", "Flux"), ("jsrun", "LSF's job step manager")]
+)
+def test_a_scheduler_that_is_not_there_is_named(
+    hakobi: Command, installed: Path, monkeypatch: pytest.MonkeyPatch, launcher: str, system: str
+) -> None:
+    monkeypatch.setenv("PATH", "/nowhere")
+    result = hakobi("run", "--", launcher, "-n", "2", "./solver")
+    assert result.status == 2
+    assert result.line() == (
+        f"hakobi run: cannot start {launcher}: No such file or directory: {system} is not on this machine; load its "
+        "module, run where it is, or start with mpirun"
+    )
+
+
+def test_two_installations_at_once_are_named(
+    hakobi: Command, installed: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    other = tmp_path / "other" / "libhakobi_mpiio.so"
+    monkeypatch.setenv("LD_PRELOAD", f"/usr/lib/libother.so:{other}")
+    result = hakobi("run", "--", "true")
+    assert result.status == 2
+    assert result.line() == (
+        f"hakobi run: two installations at once: LD_PRELOAD names {other}, and this command's is "
+        f"{installed}/libhakobi_mpiio.so; unset LD_PRELOAD, or use the other installation's command"
+    )
+    monkeypatch.setenv("LD_PRELOAD", str(installed / "libhakobi_mpiio.so"))  # its own, of the modulefile
+    assert hakobi("run", "--print").status == 0
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("", "nc_driver=mpiio"),
+        ("nc_ibuf_size=1048576;", "nc_ibuf_size=1048576;nc_driver=mpiio"),
+        ("cb_nodes=2;nc_driver=gio", "cb_nodes=2;nc_driver=gio"),
+        ("NC_DRIVER = mpiio", "NC_DRIVER = mpiio"),
+        ("nc_driver_of_mine=3", "nc_driver_of_mine=3;nc_driver=mpiio"),
+    ],
+)
+def test_pnetcdf_is_told_to_write_by_mpi_io_unless_the_user_says(
+    hakobi: Command, installed: Path, monkeypatch: pytest.MonkeyPatch, before: str, after: str
+) -> None:
+    monkeypatch.setenv("PNETCDF_HINTS", before)
+    printed = hakobi("run", "--print").stdout
+    assert f"export PNETCDF_HINTS={shlex.quote(after)}\n" in printed
+    assert "PNETCDF" not in hakobi("run", "--print", "--off").stdout
+
+
+def test_open_mpis_refusal_of_root_is_one_line_that_says_what_to_set(installed: Path, tmp_path: Path) -> None:
+    open_mpi = str(fake_launcher(tmp_path, "mpirun", "mpirun (Open MPI) 4.1.4"))
+    hydra = str(fake_launcher(tmp_path, "mpiexec.hydra", "HYDRA build details"))
+
+    def check(*words: str, user: int = 0, **variables: str) -> None:
+        drop_in.check_root(drop_in.look_at(words), user, variables)
+
+    with pytest.raises(InputError) as refused:
+        check(open_mpi, "-n", "2", "true", OMPI_ALLOW_RUN_AS_ROOT="1")
+    assert str(refused.value) == (
+        f"{open_mpi} does not run as root unless told: in a container, where that does no harm, set "
+        "OMPI_ALLOW_RUN_AS_ROOT=1 and OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1"
+    )
+    check(open_mpi, "-n", "2", "true", user=1000)
+    check(open_mpi, "--allow-run-as-root", "-n", "2", "true")
+    check(open_mpi, "-n", "2", "true", OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
+    check(open_mpi, "-n", "2", "true", PRTE_ALLOW_RUN_AS_ROOT="1", PRTE_ALLOW_RUN_AS_ROOT_CONFIRM="1")
+    check(open_mpi, "--version")
+    check(hydra, "-n", "2", "true")
+    check("sh", "-c", "true")
+
+
 def test_a_folder_of_path_that_may_not_be_looked_into_costs_nothing(
     hakobi: Command, installed: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -211,7 +302,7 @@ def test_a_folder_of_path_that_may_not_be_looked_into_costs_nothing(
 
 def test_no_drop_in_at_all_is_told(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("HAKOBI_PREFIX", str(tmp_path))
-    with pytest.raises(InputError, match=r"no libhakobi_mpiio.so for libmpi(ch)?\.so\.\d+: "):
+    with pytest.raises(InputError, match=r"no libhakobi_mpiio.so for (mpich|libmpi\.so\.40): "):
         drop_in.find_library(drop_in.look_at(["true"]))
 
 
@@ -408,7 +499,7 @@ def test_a_preload_of_the_wrong_mpi_is_one_line_that_names_both(tmp_path: Path) 
     assert len(said) == 1, done.stderr
     assert "libmpich.so.12" in said[0]
     assert "libmpi.so.40" in said[0]
-    assert said[0].endswith("the program runs without it")
+    assert "the program runs without it" in said[0]
 
 
 @built

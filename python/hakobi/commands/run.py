@@ -53,24 +53,34 @@ def command(
         raise InputError("name the program to run, as in: hakobi run -- mpirun -n 8 ./solver")
     if words and not words[0]:
         raise InputError("the program's name is empty: a variable that is not set?")
-    target = drop_in.look_at(words) if words else drop_in.Target((), None, None, None, None, False)
-    variables = _variables(target, hints, profile, explain, record, off)
+    target = drop_in.look_at(words) if words else drop_in.Target((), None, None, None, (), False)
+    variables = _variables(target, hints, profile, explain, record, off, is_printed)
     if is_printed:
         _print(target, variables)
         return 0
     if record and "HAKOBI_RECORD" in variables:
         recorder.remove_old_trace(Path(variables["HAKOBI_RECORD"]))
     # A container's only user is often root, who is not the machine's there.
-    is_root = os.geteuid() == 0 and target.launcher_flavour == "openmpi" and launch.is_in_container()
-    _start(drop_in.forwarded(target, variables), variables | (launch.AS_ROOT if is_root else {}))
+    if os.geteuid() == 0 and target.launcher_flavour == "openmpi" and launch.is_in_container():
+        variables |= launch.AS_ROOT
+    drop_in.check_root(target, os.geteuid(), os.environ | variables)
+    _start(drop_in.forwarded(target, variables), variables)
     return 0
 
 
 def _variables(
-    target: Target, hints: tuple[str, ...], profile: bool, explain: bool, record: Path | None, off: bool
+    target: Target,
+    hints: tuple[str, ...],
+    profile: bool,
+    explain: bool,
+    record: Path | None,
+    off: bool,
+    is_printed: bool,
 ) -> dict[str, str]:
-    """What to set: nothing of the drop-in where it cannot be used, which a line says."""
+    """What to set: nothing of the drop-in where it cannot be used, which a line says, or an error where the
+    settings are all that was asked for."""
     from hakobi import drop_in
+    from hakobi.errors import InputError
     from hakobi.measuring import recorder
 
     variables: dict[str, str] = {}
@@ -89,12 +99,16 @@ def _variables(
     if off and drop_in.LIBRARY in before:
         variables["HAKOBI_MPIIO"] = "off"
     library, why_not = (None, "") if off else _library(target)
+    if why_not and is_printed:
+        raise InputError(why_not)
     if why_not:
-        drop_in.warn(why_not)
+        drop_in.warn(f"{why_not}; the program runs without it")
     if library:
+        drop_in.check_one_installation(library, before)
         preloaded.append(library)
         text = drop_in.hints_text(hints, os.environ.get("HAKOBI_HINTS", ""))
         settings = {"HAKOBI_HINTS": text, "HAKOBI_PROFILE": "1" * profile, "HAKOBI_EXPLAIN": "1" * explain}
+        settings["PNETCDF_HINTS"] = drop_in.pnetcdf_hints_text(os.environ.get("PNETCDF_HINTS", ""))
         variables |= {name: value for name, value in settings.items() if value}
     if preloaded:
         variables["LD_PRELOAD"] = drop_in.preload_text(preloaded, before)
@@ -109,7 +123,7 @@ def _library(target: Target) -> tuple[Path | None, str]:
     try:
         return drop_in.find_library(target)
     except InputError as error:  # none is built or installed at all
-        return None, f"{error}: the program runs without it"
+        return None, str(error)
 
 
 def _print(target: Target, variables: dict[str, str]) -> None:

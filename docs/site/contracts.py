@@ -114,11 +114,12 @@ def _signature(
 def _short(text: str | None) -> str | None:
     """A signature with the names that the sources have for long types.
 
-    >>> _short("(a: ndarray[tuple[Any, ...], dtype[Any]])")
+    >>> _short("(a: ~numpy.ndarray[tuple[~typing.Any, ...], ~numpy.dtype[~typing.Any]])")
     '(a: NDArray[Any])'
     """
     if text is None:
         return None
+    text = re.sub(r"~(?:collections|numpy|os|types|typing)(?:\.\w+)*\.", "", text)
     text = re.sub(r"ndarray\[tuple\[Any, \.\.\.\], dtype\[([\w\[\]]+?)\]\]", r"NDArray[\1]", text)
     return re.sub(r"str \| float \| int \| tuple\[float.*?NDArray\[Any\] \| generic", "AttributeLike", text)
 

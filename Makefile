@@ -85,6 +85,7 @@ SITE := build/docs/html
 docs: setup ## build the documentation site in build/docs/html; warnings are errors
 	@command -v doxygen >/dev/null || { echo 'make docs: doxygen is missing (apt-get install doxygen)' >&2; exit 2; }
 	@mkdir -p build/docs && doxygen docs/site/Doxyfile
+	@sed -i '/<sectiondef kind="private-/,/<\/sectiondef>/d' build/docs/doxygen/xml/*.xml
 	@.venv/bin/sphinx-build -q -E -W --keep-going -c docs/site -d build/docs/doctrees . $(SITE)
 	@echo '$(SITE)/index.html'
 

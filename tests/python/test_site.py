@@ -138,6 +138,13 @@ def test_the_reference_has_every_header_module_and_name_once() -> None:
     assert referenced(r"auto\w+:: hakobi\.(\w+)") == sorted(set(hakobi.__all__) - {"__version__"})
 
 
+def test_the_citation_names_this_version() -> None:
+    found = re.search(r"project\(hakobi VERSION ([\d.]+)", (ROOT / "CMakeLists.txt").read_text())
+    assert found
+    assert f"\nversion: {found.group(1)}\n" in (ROOT / "CITATION.cff").read_text()
+    assert f"version = {{{found.group(1)}}}" in (ROOT / "docs" / "citing.md").read_text()
+
+
 def site_module(name: str, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     monkeypatch.setitem(sys.modules, name, ModuleType(name))
     spec = importlib.util.spec_from_file_location(name, ROOT / "docs" / "site" / f"{name}.py")

@@ -22,7 +22,7 @@ def _escaped(text: str) -> str:
 
 
 def _as_contract(comment: str) -> str:
-    return "/** " + _escaped(comment.removeprefix("/*").strip())
+    return "/** " + _escaped(comment.strip().removeprefix("/*").strip())
 
 
 def filtered(text: str) -> str:
@@ -38,6 +38,14 @@ def filtered(text: str) -> str:
     int b(void);
     <BLANKLINE>
     int c(void);
+    >>> print(filtered("/* Head. */\\nstruct a {\\n    /* Lent. */\\n    int* b; /* or NULL */\\n};"))
+    /** @file
+     *
+     * Head. */
+    struct a {
+    /** Lent. */
+        int* b; /**< or NULL */
+    };
     """
     text = re.sub(r"^typedef struct (\w+) \{(.*?)^\} \1;$", r"struct \1 {\2};", text, flags=re.MULTILINE | re.DOTALL)
     made: list[str] = []

@@ -15,6 +15,7 @@ from typing import Any
 import click
 from docutils import nodes
 from docutils.statemachine import StringList
+from sphinx import addnodes
 from sphinx.util.docutils import SphinxDirective
 
 from fortran_contracts import rst
@@ -124,6 +125,14 @@ def _short(text: str | None) -> str | None:
     return re.sub(r"str \| float \| int \| tuple\[float.*?NDArray\[Any\] \| generic", "AttributeLike", text)
 
 
+def _folders(app: Any, doctree: nodes.document) -> None:
+    """A link to a folder, which a forge shows and the site does not have, is its text."""
+    here = Path(app.env.doc2path(app.env.docname)).parent
+    for link in list(doctree.findall(addnodes.pending_xref)):
+        if link.get("reftype") == "myst" and (here / link["reftarget"]).is_dir():
+            link.replace_self(link.children)
+
+
 def _defaults(_app: Any, _ctx: click.Context, lines: list[str]) -> None:
     """A path for a default is shown as one types it."""
     lines[:] = [re.sub(r"PosixPath\('(.*?)'\)", r"'\1'", line) for line in lines]
@@ -147,6 +156,7 @@ def setup(app: Any) -> dict[str, bool]:
     app.connect("autodoc-process-docstring", _docstring)
     app.connect("autodoc-skip-member", _skip)
     app.connect("autodoc-process-signature", _signature)
+    app.connect("doctree-read", _folders)
     app.connect("sphinx-click-process-description", _examples)
     app.connect("sphinx-click-process-options", _defaults)
     return {"parallel_read_safe": True}

@@ -26,7 +26,7 @@ SHELL := /bin/bash
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
 
-.PHONY: all setup build programs demo test test-cpp test-python fuzz nightly check format install lab clean help
+.PHONY: all setup build programs demo test test-cpp test-python fuzz nightly check format docs install lab clean help
 all: build
 
 help: ## list the targets
@@ -60,7 +60,7 @@ test-python: build ## the tests of the Python package
 fuzz: setup ## the readers of foreign bytes under a fuzzer, FUZZ_S seconds each (default 60); tools/fuzz --help says more
 	@tools/fuzz --seconds $(or $(FUZZ_S),60)
 
-nightly: lab ## sanitizers, the library alone, long sweeps, FUZZ_S seconds of fuzzing a reader (default 600)
+nightly: lab docs ## sanitizers, the library alone, long sweeps, the documentation site, FUZZ_S seconds of fuzzing a reader (default 600)
 	@for preset in asan tsan bare; do tools/build $$preset; done
 	@for preset in asan tsan; do ctest --test-dir build/$$preset $(CTEST_FLAGS) -LE long; done
 	@HAKOBI_CASES=1000 ctest --test-dir $(BUILD) $(CTEST_FLAGS) -L long
@@ -80,6 +80,14 @@ check: setup ## formatting, lint, types and the rules that tools/check holds
 format: setup ## format the C, C++ and Python sources in place
 	@git ls-files '*.h' '*.c' '*.hpp' '*.cpp' | xargs .venv/bin/clang-format -i
 	@.venv/bin/ruff format && .venv/bin/ruff check --fix
+
+SITE := build/docs/html
+docs: setup ## build the documentation site in build/docs/html; warnings are errors
+	@command -v doxygen >/dev/null || { echo 'make docs: doxygen is missing (apt-get install doxygen)' >&2; exit 2; }
+	@mkdir -p build/docs && doxygen docs/site/Doxyfile
+	@sed -i '/<sectiondef kind="private-/,/<\/sectiondef>/d' build/docs/doxygen/xml/*.xml
+	@.venv/bin/sphinx-build -q -E -W --keep-going -c docs/site -d build/docs/doctrees . $(SITE)
+	@echo '$(SITE)/index.html'
 
 install: build ## install into PREFIX (default /usr/local)
 	@cmake --install $(BUILD) --prefix $(or $(PREFIX),/usr/local)

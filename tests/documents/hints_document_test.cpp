@@ -133,25 +133,5 @@ TEST_F(HintsDocument, ListsTheHintsWithoutEffect) {
     }
 }
 
-TEST_F(HintsDocument, HasEveryVariableThatTheEngineExchangeAndTheDropInRead) {
-    const std::set<std::string> said = names_in("Variables");
-    std::set<std::string> read;
-    for (const char* folder : {"src/base", "src/mpi", "src/storage", "src/exchange", "src/io", "src/mpiio",
-                               "bench/storage_model"}) {
-        for (const auto& entry : std::filesystem::directory_iterator(source_folder / folder)) {
-            const std::string name = entry.path().filename().string();
-            const std::string extension = entry.path().extension().string();
-            if ((extension != ".cpp" && extension != ".c") || name.find("_test") != std::string::npos)
-                continue;
-            read.merge(
-                found_in(text_of(entry.path()), R"rx((?:getenv|is_set|variable)\("(HAKOBI_\w+)"\))rx"));
-        }
-    }
-    // How several programs share a model's servers, and the model's own report: bench/storage_model/model.hpp.
-    read.erase("HAKOBI_STORAGE_MODEL_STATE");
-    read.erase("HAKOBI_STORAGE_MODEL_REPORT");
-    EXPECT_EQ(said, read);
-}
-
 }  // namespace
 }  // namespace hakobi

@@ -21,7 +21,7 @@ BUILD = ROOT / "build" / FLAVOUR
 
 needs_build = pytest.mark.skipif(not (BUILD / "lib" / "libhakobi.so").exists(), reason="the library is not built")
 
-SUFFIXES = {"cpp": ".cpp", "fortran": ".f90", "python": ".py"}
+SUFFIXES = {"c": ".c", "cpp": ".cpp", "fortran": ".f90", "python": ".py"}
 
 
 def mpi_flags() -> list[str]:
@@ -51,14 +51,15 @@ def compiled(language: str, text: str) -> Path:
     source = folder / f"program{SUFFIXES[language]}"
     source.write_text(text)
     library = [f"-L{BUILD}/lib", f"-Wl,-rpath,{BUILD}/lib"]
-    if language == "cpp":
+    if language in ("c", "cpp"):
+        compiler = ["cc", "-std=c99"] if language == "c" else ["c++", "-std=c++20"]
         include = [f"-I{ROOT}/include"]
-        command = ["c++", "-std=c++20", "-Wall", "-Werror", source.name, *include, *library, "-lhakobi", *mpi_flags()]
+        command = [*compiler, "-Wall", "-Werror", source.name, *include, *library, "-lhakobi", *mpi_flags()]
     else:
-        compiler = shutil.which(f"mpifort.{FLAVOUR}")
-        if compiler is None or not (BUILD / "lib" / "libhakobi_fortran.so").exists():
+        mpifort = shutil.which(f"mpifort.{FLAVOUR}")
+        if mpifort is None or not (BUILD / "lib" / "libhakobi_fortran.so").exists():
             pytest.skip("no Fortran")
         modules = f"-I{BUILD}/fortran/modules"
-        command = [compiler, source.name, modules, *library, "-lhakobi_fortran", "-lhakobi"]
+        command = [mpifort, source.name, modules, *library, "-lhakobi_fortran", "-lhakobi"]
     subprocess.run([*command, "-O1", "-o", "program"], cwd=folder, check=True, timeout=100)
     return folder / "program"

@@ -137,6 +137,42 @@ def test_a_rule_finds_what_it_is_for(tmp_path: Path, rule: str, path: str, bad: 
         assert findings(tmp_path / "good", rule, {path: good}) == []
 
 
+@pytest.mark.parametrize(
+    ("link", "is_found"),
+    [
+        ("b.md", True),
+        ("b.md#a-heading-of-code-twice", True),
+        ("b.md#a-heading-of-code-twice-1", True),
+        ("b.md#in-a-block", False),
+        ("#here", True),
+        ("#there", False),
+        ("../src/a.cpp", True),
+        ("../src", True),
+        ("c.md", False),
+        ("https://example.org/c.md", True),
+    ],
+)
+def test_a_link_of_a_page_leads_somewhere(tmp_path: Path, link: str, is_found: bool) -> None:
+    files = {
+        "docs/a.md": f"# Here\n\n`[no](link)`, [text]({link})\n\n```\n[code](d.md)\n```\n",
+        "docs/b.md": "# A heading of `code`, twice\n```\n# In a block\n```\n## A [heading](a.md) of `code`, twice\n",
+        "src/a.cpp": "// docs/b.md says why\n",
+    }
+    assert findings(tmp_path, "links", files) == ([] if is_found else ["docs/a.md:3"])
+
+
+def test_a_page_that_code_names_is_there(tmp_path: Path) -> None:
+    assert findings(tmp_path, "links", {"src/a.cpp": "\n// docs/b.md says why\n"}) == ["src/a.cpp:2"]
+
+
+def test_a_page_is_on_a_shelf(tmp_path: Path) -> None:
+    toctree = "```{toctree}\n:hidden:\n\na\nparts/*\n```\n"
+    files = {"docs/index.md": toctree, "docs/a.md": "", "docs/parts/b.md": "", "docs/c.md": ""}
+    assert findings(tmp_path, "shelves", files) == ["docs/c.md:1"]
+    (tmp_path / "docs" / "a.md").unlink()
+    assert findings(tmp_path, "shelves", {}) == ["docs/index.md:1", "docs/c.md:1"]
+
+
 HEADER = "enum class ErrorCode : int {\n    ok = 0,\n    no_space = 9,  ///< full\n};\n"
 
 

@@ -1,0 +1,14 @@
+// Which results of the search come first: Sphinx's weights, and guides before decisions, results and changes.
+"use strict";
+
+var Scorer = {  // var: Sphinx declares it so, too
+    score: ([name, , , , score]) => score - (/decisions\/|results\/|CHANGELOG|changelog\.d/.test(name) ? 20 : 0),
+    objNameMatch: 11,
+    objPartialMatch: 6,
+    objPrio: { 0: 15, 1: 5, 2: -5 },
+    objPrioDefault: 0,
+    title: 15,
+    partialTitle: 7,
+    term: 5,
+    partialTerm: 2,
+};

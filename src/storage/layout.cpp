@@ -30,6 +30,7 @@ std::string servers_text(const std::vector<int>& servers) {
 }
 
 std::string text_of(const Striping& striping) {
+    if (striping.num_stripes == 0) return "on the metadata server";
     std::string text = std::to_string(striping.num_stripes) +
                        (striping.num_stripes == 1 ? " stripe of " : " stripes of ") +
                        size_text(striping.stripe_bytes);

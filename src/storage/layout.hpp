@@ -11,7 +11,8 @@ namespace hakobi::storage {
 /// of an object begins at a multiple of stripe_bytes x num_stripes from the file's begin, also where a part begins behind it.
 struct Striping {
     std::int64_t stripe_bytes = 0;
-    int num_stripes = 0;  ///< objects written side by side; there may be several on a server (overstriping)
+    /// Objects written side by side; there may be several on a server (overstriping). 0: with the metadata, on no such server.
+    int num_stripes = 0;
     /// The server of each object, in stripe order; empty: not known, as before the first byte of a part.
     std::vector<int> servers = {};
     int stripes_per_server = 1;  ///< where `servers` is not known: so many objects are on a server

@@ -13,6 +13,7 @@ namespace hakobi::storage {
 struct LayoutWish {
     int num_stripes = 0;            ///< 0: the folder's; `all`: one on each server
     bool overstripes = false;       ///< several stripes may be on one server
+    int num_servers = 0;            ///< then: on so many; 0: the storage's choice
     std::int64_t stripe_bytes = 0;  ///< 0: the folder's
     int first_server = -1;          ///< of the first stripe, by its id; -1: the storage's choice
 

@@ -5,7 +5,8 @@
 //   composite  magic:4 size:4 generation:4 flags:2 num_parts:2 num_mirrors:2 reserved:14 part...
 //   part       id:4 flags:4 begin:8 end:8 at:4 size:4 reserved:16, where at `at` a plain layout stands
 //
-// A plain layout that has no objects yet, and one that is asked for, has the first server in the place of the generation.
+// A plain layout that has no objects yet, and one that is asked for, has the first server in the place of the generation. One
+// that is asked for on servers of one's choice has a magic number of its own, is like version 3, and names them as its objects.
 #include "storage/lustre_layout.hpp"
 
 #include <algorithm>
@@ -14,7 +15,8 @@
 namespace hakobi::storage::lustre {
 namespace {
 
-constexpr std::uint32_t magic_v1 = 0x0BD10BD0, magic_v3 = 0x0BD30BD0, magic_composite = 0x0BD60BD0;
+constexpr std::uint32_t magic_v1 = 0x0BD10BD0, magic_v3 = 0x0BD30BD0, magic_composite = 0x0BD60BD0,
+                        magic_named = 0x0BD50BD0;
 constexpr std::uint32_t pattern_plain = 0x1, pattern_metadata_server = 0x100, pattern_overstriped = 0x200;
 constexpr std::uint32_t part_has_objects = 0x10;
 constexpr std::uint16_t all_servers = 0xFFFF, any_server = 0xFFFF;
@@ -90,15 +92,18 @@ Layout layout_of(std::span<const std::byte> value, int num_servers) {
     return layout;
 }
 
-std::vector<std::byte> request_of(const LayoutWish& wish) {
-    std::vector<std::byte> request(head_v1_bytes);
-    put_at(request, 0, magic_v1);
+std::vector<std::byte> request_of(const LayoutWish& wish, std::span<const int> servers) {
+    const bool is_named = !servers.empty();
+    std::vector<std::byte> request(is_named ? head_v3_bytes + servers.size() * object_bytes : head_v1_bytes);
+    put_at(request, 0, is_named ? magic_named : magic_v1);
     put_at(request, pattern_at, pattern_plain | (wish.overstripes ? pattern_overstriped : 0U));
     put_at(request, stripe_bytes_at, static_cast<std::uint32_t>(wish.stripe_bytes));
     put_at(request, num_stripes_at,
            wish.num_stripes == LayoutWish::all ? all_servers : static_cast<std::uint16_t>(wish.num_stripes));
-    put_at(request, first_server_at,
-           wish.first_server < 0 ? any_server : static_cast<std::uint16_t>(wish.first_server));
+    const int first = is_named ? servers.front() : wish.first_server;
+    put_at(request, first_server_at, first < 0 ? any_server : static_cast<std::uint16_t>(first));
+    for (std::size_t i = 0; i < servers.size(); ++i)
+        put_at(request, head_v3_bytes + i * object_bytes + server_at, static_cast<std::uint32_t>(servers[i]));
     return request;
 }
 

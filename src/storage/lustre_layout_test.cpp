@@ -138,5 +138,14 @@ TEST(LustreLayout, AWishBecomesARequest) {
     EXPECT_EQ(lustre::request_of({.num_stripes = LayoutWish::all}), expected);
 }
 
+TEST(LustreLayout, ARequestMayNameTheServers) {
+    const std::vector<int> servers = {7, 8, 7, 8};
+    Bytes expected = plain(v3, 0x201, mib, 4, {7, 8, 7, 8});
+    put<std::uint32_t>(expected, 0, 0x0BD50BD0);
+    put<std::uint16_t>(expected, 30, 7);
+    EXPECT_EQ(lustre::request_of({.num_stripes = 4, .overstripes = true, .stripe_bytes = mib}, servers),
+              expected);
+}
+
 }  // namespace
 }  // namespace hakobi::storage

@@ -13,6 +13,7 @@
 
 #include <cerrno>
 #include <cstddef>
+#include <ctime>
 #include <optional>
 #include <span>
 #include <string_view>
@@ -104,17 +105,21 @@ LayoutFacts lustre_facts(int folder) {
     return facts;
 }
 
+/// Files that are made inherit from the nearest folder that has a layout; the root has one that nobody has chosen.
 LayoutFacts cephfs_facts(int folder) {
-    // Files that are made inherit from the nearest folder that has a layout.
-    LayoutFacts facts{.file_system = "cephfs", .unit_bytes = ceph::unit_bytes, .spreads_objects = true};
-    facts.of_folder = Layout::plain({.stripe_bytes = ceph::default_object_bytes,
-                                     .num_stripes = 1,
-                                     .object_bytes = ceph::default_object_bytes});
+    const Layout chosen_by_nobody = Layout::plain({.stripe_bytes = ceph::default_object_bytes,
+                                                   .num_stripes = 1,
+                                                   .object_bytes = ceph::default_object_bytes});
+    LayoutFacts facts{.file_system = "cephfs",
+                      .of_folder = chosen_by_nobody,
+                      .unit_bytes = ceph::unit_bytes,
+                      .spreads_objects = true};
     Descriptor at(::openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     for (;;) {
         if (const auto value = attribute_of(at.get(), ceph::folder_attribute)) {
-            facts.of_folder = ceph::layout_of(text_of(*value));
-            facts.is_folders_own = true;
+            const Layout found = ceph::layout_of(text_of(*value));
+            if (found.is_striped()) facts.of_folder = found;
+            facts.is_folders_own = facts.of_folder != chosen_by_nobody;
             return facts;
         }
         Descriptor parent = parent_of(at.get());
@@ -142,12 +147,33 @@ Folder open_folder(const std::string& path) {
     return folder;
 }
 
+/// Lustre puts stripes on as many servers as it has: those of a wish for fewer are named, from its first or, so that not all files
+/// begin with the same one, from any. None: Lustre chooses.
+std::vector<int> named_servers(const LayoutWish& wish, int num_servers) {
+    std::vector<int> servers;
+    if (!wish.overstripes || wish.num_servers <= 0 || wish.num_servers >= num_servers) return servers;
+    timespec now{};
+    ::clock_gettime(CLOCK_MONOTONIC, &now);
+    const int first =
+        wish.first_server >= 0 ? wish.first_server : static_cast<int>(now.tv_nsec / 64 % num_servers);
+    for (int i = 0; i < wish.num_stripes; ++i)
+        servers.push_back((first + i % wish.num_servers) % num_servers);
+    return servers;
+}
+
 /// 0, or what the storage said.
-int set_layout(int fd, Kind kind, int folder, const LayoutWish& wish) {
-    if (kind == Kind::lustre) {
-        std::vector<std::byte> request = lustre::request_of(wish);
+int set_on_lustre(int fd, int folder, const LayoutWish& wish) {
+    const auto ask = [&](std::span<const int> servers) {
+        std::vector<std::byte> request = lustre::request_of(wish, servers);
         return ::ioctl(fd, lustre::set_layout_request, request.data()) == 0 ? 0 : errno;
-    }
+    };
+    const std::vector<int> servers = named_servers(wish, lustre_facts(folder).num_servers);
+    // One of them may be down, or full.
+    return !servers.empty() && ask(servers) == 0 ? 0 : ask({});
+}
+
+int set_layout(int fd, Kind kind, int folder, const LayoutWish& wish) {
+    if (kind == Kind::lustre) return set_on_lustre(fd, folder, wish);
     const std::string value = ceph::value_of(wish, cephfs_facts(folder).of_folder);
     return ::fsetxattr(fd, ceph::file_attribute, value.data(), value.size(), 0) == 0 ? 0 : errno;
 }
@@ -167,6 +193,13 @@ Layout posix_layout(int fd, const struct statfs& system) {
             break;
     }
     return {};
+}
+
+Layout posix_layout_at(const std::string& path) {
+    struct statfs system {};
+    if (::statfs(path.c_str(), &system) != 0 || kind_of(system) == Kind::none) return {};
+    const Descriptor file(::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
+    return file.get() >= 0 ? posix_layout(file.get(), system) : Layout();
 }
 
 LayoutFacts posix_layout_facts(const std::string& path) {

@@ -24,7 +24,7 @@ from hakobi_lab.testbed.servers import SERVERS
 from hakobi_lab.testbed.wanted import Wanted
 
 #: How long all of it may take to come up.
-START_S = 150.0
+START_S = 200.0
 NODE_MEMORY = "768M"
 
 
@@ -60,6 +60,8 @@ class Testbed:
             "rate": self.wanted.rate,
             "nodes": self.wanted.nodes,
             "size": self.wanted.size,
+            "size_bytes": self.wanted.size_bytes(),
+            "osds": self.wanted.osds,
             "options": self.wanted.mount_options(),
             "memory": NODE_MEMORY,
             "unpacked": str(unpacked.resolve()),

@@ -94,8 +94,8 @@ def _opened(path: Path) -> Iterator[int]:
 
 
 def _ceph_text(value: str) -> str:
-    numbers = {name: int(number) for name, number in re.findall(r"(\w+)=(\d+)(?= |$)", value)}
-    if not {"stripe_unit", "stripe_count", "object_size"} <= set(numbers):
+    numbers = {name: int(number) for name, number in re.findall(r"(\w+)=(\d{1,19})(?= |$)", value)}
+    if not all(numbers.get(name, 0) for name in ("stripe_unit", "stripe_count", "object_size")):
         return ""
     stripes = _stripes_text(numbers["stripe_count"], numbers["stripe_unit"])
     return f"{stripes}, in objects of {binary_text(numbers['object_size'])}"

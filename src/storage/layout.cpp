@@ -1,6 +1,7 @@
 #include "storage/layout.hpp"
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
 namespace hakobi::storage {
@@ -50,11 +51,7 @@ std::string text_of(const Striping& striping) {
 }  // namespace
 
 int Striping::num_servers() const {
-    if (!servers.empty()) {
-        std::vector<int> sorted = servers;
-        std::ranges::sort(sorted);
-        return static_cast<int>(sorted.size() - std::ranges::unique(sorted).size());
-    }
+    if (!servers.empty()) return static_cast<int>(std::set<int>(servers.begin(), servers.end()).size());
     if (object_bytes > 0) return 0;
     const int each = std::max(stripes_per_server, 1);
     return (num_stripes + each - 1) / each;

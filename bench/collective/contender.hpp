@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <fstream>
 #include <memory>
 #include <span>
 #include <string>
@@ -14,6 +15,8 @@ namespace hakobi::bench {
 class Transfer {
   public:
     virtual ~Transfer() = default;
+    /// Makes the file that is then opened for writing: empty, with the layout that this way would give it. Rank 0's, not timed.
+    virtual void make(const std::string& path) { std::ofstream(path, std::ios::binary | std::ios::app); }
     /// Opens `path`, which rank 0 has made (empty for writing).
     virtual void open(const std::string& path, bool is_write) = 0;
     /// All of this rank's part, contiguous in `data`.

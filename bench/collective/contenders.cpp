@@ -6,6 +6,7 @@
 
 #include "base/copy_bytes.hpp"
 #include "contender.hpp"
+#include "io/new_file.hpp"
 #include "mpi/agree.hpp"
 #include "storage/access.hpp"
 
@@ -29,12 +30,16 @@ class EngineTransfer final : public Transfer {
     EngineTransfer(std::string name, const Comm& comm, const Pattern& pattern, const Hints& hints)
         : name_(std::move(name)),
           comm_(Comm::duplicate(comm.handle())),
+          file_bytes_(pattern.file_bytes),
           file_(pattern.files[static_cast<std::size_t>(comm.rank())]) {
         std::vector<std::string> warnings;
         auto options = io::engine_options(hints, warnings);
         if (!options.ok()) throw Error(options.status().code(), options.status().text());
         if (!warnings.empty()) throw Error(ErrorCode::invalid_argument, warnings.front());
         options_ = std::move(options).value();
+    }
+    void make(const std::string& path) override {
+        if (!io::make_with_layout({path, comm_.num_nodes(), file_bytes_}, options_)) Transfer::make(path);
     }
     void open(const std::string& path, bool is_write) override {
         is_write_ = is_write;
@@ -56,6 +61,7 @@ class EngineTransfer final : public Transfer {
   private:
     std::string name_;
     Comm comm_;  // its own, and with it buffers and threads as its hints say
+    std::int64_t file_bytes_;
     Region file_;
     io::EngineOptions options_;
     bool is_write_ = false;

@@ -16,7 +16,6 @@
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
 #include <optional>
 #include <system_error>
 #include <thread>
@@ -137,13 +136,13 @@ class Bench {
     }
 
     // Rank 0 makes the file: for writing, empty unless it is kept; for reading, once, with the expected bytes.
-    std::string prepared_file(bool is_write) {
+    std::string prepared_file(Transfer& transfer, bool is_write) {
         Status status;
         const std::string path = is_write ? path_ : path_ + ".read";
         if (comm_.rank() == 0) {
             if (is_write) {
                 if (!options_.is_file_kept) std::filesystem::remove(path);
-                std::ofstream(path, std::ios::binary | std::ios::app);
+                transfer.make(path);
             } else if (!has_read_file_) {
                 status = write_expected_file(path);
             }
@@ -179,7 +178,7 @@ class Bench {
 
     double sample(Series& series) {
         const int seed = series.is_write ? ++num_samples_ : 0;
-        const std::string path = prepared_file(series.is_write);
+        const std::string path = prepared_file(*series.transfer, series.is_write);
         if (series.is_write) {
             fill_memory(seed);
         } else {

@@ -16,7 +16,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from hakobi import launch, programs
+from hakobi import launch, layout, programs
 from hakobi.words import binary_text, bytes_text
 
 Conditions = dict[str, Any]
@@ -112,7 +112,8 @@ def _count_cpus(text: str) -> int:
 
 def file_system(folder: Path) -> dict[str, Any]:
     """The file system that a folder (or, when it is missing, its nearest existing parent) lies on: type, device,
-    mount point and options, total and free bytes (as an unprivileged user may use them)."""
+    mount point and options, total and free bytes (as an unprivileged user may use them), and the layout of new files
+    where it has stripes."""
     place = folder.absolute()
     while not place.exists():
         place = place.parent
@@ -123,6 +124,8 @@ def file_system(folder: Path) -> dict[str, Any]:
         "total_bytes": space.f_blocks * space.f_frsize,
         "free_bytes": space.f_bavail * space.f_frsize,
     }
+    stripes = layout.of_folder(place) if place.is_dir() else ""
+    result |= {"layout": stripes} if stripes else {}
     return result | _mount_of(place, Path("/proc/self/mountinfo").read_text())
 
 

@@ -218,7 +218,7 @@ mpi::Agreed Engine::open(const Comm& comm, const EngineFile& file, const EngineO
     impl->account.wants = opening.wants;
     impl->account.call_log = CallLog(opening.wants.profile);
     impl->account.explainer = Explainer(comm.rank(), file.shown);
-    if (impl->file.is_open()) impl->account.explainer.storage(impl->file->abilities());
+    if (impl->file.is_open()) impl->account.explainer.storage(impl->file->abilities(), impl->file->layout());
     // Where rank 0 alone accesses the file for others, all know already how that went.
     mpi::Agreed agreed;
     if (opening.has_failed || aggregators.ranks.size() > 1 || comm.num_nodes() > 1)

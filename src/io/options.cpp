@@ -16,6 +16,7 @@ namespace hakobi::io {
 namespace {
 
 constexpr int most_aggregators = 1 << 20;  // of a node: all ranks
+constexpr int most_servers = 65534;        // as Lustre numbers them
 
 // "4M", "512k", "1048576"; nothing when it is no such number.
 std::optional<std::int64_t> parsed_bytes(std::string_view text) {
@@ -57,6 +58,16 @@ Result<int> count(Name name, Value value) {
     return bad_value(name, value, "a number from 0 (chosen) to " + std::to_string(highest));
 }
 
+/// A number, or -1: any (of servers), all of them.
+template <int highest>
+Result<int> count_or_any(Name name, Value value) {
+    if (value == "-1") return -1;
+    const std::optional<std::int64_t> found = parsed_bytes(value);
+    if (found && *found <= highest) return static_cast<int>(*found);
+    return bad_value(name, value, "a number from -1 to " + std::to_string(highest));
+}
+
+constexpr std::array<std::string_view, 2> layouts = {"auto", "folder"};
 constexpr std::array<std::string_view, 3> accesses = {"threads", "uring", "posix"};
 constexpr std::array<std::string_view, 3> shuffles = {"auto", "always", "never"};
 constexpr std::array<std::string_view, 2> treatments = {"auto", "untouched"};
@@ -127,7 +138,7 @@ Status set_sieving(Name name, Value value, EngineOptions& options) {
 }
 
 // A row has no `get` where another hint says the same.
-constexpr std::array<Hint, 14> table = {{
+constexpr std::array<Hint, 18> table = {{
     hint<&EngineOptions::cb_nodes, count<1 << 24>>("cb_nodes"),
     {"cb_config_list", set_config_list, nullptr},
     hint<&EngineOptions::aggregators_per_node, count<most_aggregators>>("hakobi_aggregators_per_node"),
@@ -137,6 +148,10 @@ constexpr std::array<Hint, 14> table = {{
     hint<&EngineOptions::access, word<accesses>>("hakobi_access"),
     hint<&EngineOptions::shuffle, word<shuffles>>("hakobi_shuffle"),
     hint<&EngineOptions::striping_unit_bytes, bytes<gib>>("striping_unit"),
+    hint<&EngineOptions::striping_factor, count_or_any<most_servers>>("striping_factor"),
+    hint<&EngineOptions::start_iodevice, count_or_any<most_servers>>("start_iodevice"),
+    hint<&EngineOptions::overstriping_ratio, count<most_servers>>("overstriping_ratio"),
+    hint<&EngineOptions::layout, word<layouts>>("hakobi_layout"),
     hint<&EngineOptions::async_budget_bytes, bytes<std::numeric_limits<std::int64_t>::max()>>(
         "hakobi_async_budget"),
     hint<&EngineOptions::holes, word<treatments>>("hakobi_holes"),
@@ -145,12 +160,11 @@ constexpr std::array<Hint, 14> table = {{
     hint<&EngineOptions::profile, yes>("hakobi_profile"),
 }};
 
-constexpr std::array<std::string_view, 21> without_effect = {
+constexpr std::array<std::string_view, 19> without_effect = {
     "access_style",         "cb_block_size",  "chunked",       "chunked_item",       "chunked_size",
     "collective_buffering", "file_perm",      "filename",      "ind_rd_buffer_size", "ind_wr_buffer_size",
     "io_node_list",         "nb_proc",        "num_io_nodes",  "romio_cb_alltoall",  "romio_cb_pfr",
-    "romio_cb_read",        "romio_cb_write", "romio_ds_read", "romio_no_indep_rw",  "start_iodevice",
-    "striping_factor"};
+    "romio_cb_read",        "romio_cb_write", "romio_ds_read", "romio_no_indep_rw"};
 
 Status set_one(const std::string& name, const std::string& value, EngineOptions& options,
                std::vector<std::string>& warnings) {

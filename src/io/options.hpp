@@ -20,6 +20,10 @@ struct EngineOptions {
     std::string access = "threads";  ///< "threads", "uring" or "posix" (hakobi_access)
     std::string shuffle = "auto";    ///< "auto", "always" or "never" (hakobi_shuffle)
     std::int64_t striping_unit_bytes = 0;  ///< alignment of file domains; 0: asks the storage
+    int striping_factor = 0;               ///< servers of a new file; -1: all; 0: chosen
+    int start_iodevice = -1;               ///< the first of them; -1: chosen
+    int overstriping_ratio = 0;            ///< a new file's stripes on each server; 0: 1
+    std::string layout = "auto";  ///< of new files without these hints: "auto" or "folder" (hakobi_layout)
     std::int64_t async_budget_bytes =
         256 << 20;  ///< asynchronous writes: collective buffers a node (hakobi_async_budget)
     /// "auto": holes of a write are read and written back under a lock where that is cheaper than an access for each

@@ -83,4 +83,15 @@ constexpr Bytes smallest_cycle = 256 * kib;
 /// What the hint striping_unit takes, and what storage is believed to say of itself.
 constexpr Bytes least_stripe = 4 * kib, most_stripe = 1024 * mib;
 
+// --- The layout of new files (layout_choice.cpp) -----------------------------------------------------------------------
+/// A stripe for each node at least: fewer stripes than nodes is what collective writes on Frontier suffer from (128 nodes, 30
+/// GB/s where nodes and servers could do 370; mpich issue 7935). So many where there are fewer nodes: a node's network takes
+/// what about four servers give (D49).
+constexpr int least_auto_stripes = 4;
+/// A stripe's share of the file, where its size is known: below, a server's part is over before it streams (NERSC's advice is 1
+/// stripe up to 1 GB and 8 up to 10, for one writer; four collective buffers here; D49).
+constexpr Bytes least_auto_stripe_share = 16 * mib;
+/// Lustre's own limit (LOV_MAX_STRIPE_COUNT).
+constexpr int most_stripes = 2000;
+
 }  // namespace hakobi::io::policy

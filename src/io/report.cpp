@@ -57,9 +57,18 @@ bool is_news(const std::string& path, const std::string& text) {
 Explainer::Explainer(int rank, std::string path)
     : is_on_(rank == 0 && is_set("HAKOBI_EXPLAIN")), path_(final_name(std::move(path))) {}
 
-void Explainer::storage(const storage::Abilities& abilities) const {
+void Explainer::storage(const storage::Abilities& abilities, const storage::Layout& layout) const {
+    tell("on " + words_of(abilities) + (layout.is_striped() ? "; " + layout.text() : ""));
+}
+
+void Explainer::tell(const std::string& text) const {
     std::string last;
-    if (is_on_) say(last, "on " + words_of(abilities), "");
+    if (is_on_) say(last, text, "");
+}
+
+void Explainer::warn(const std::string& text) const {
+    std::string last;
+    say(last, text, "");
 }
 
 void Explainer::say(std::string& last, const std::string& text, const std::string& details) const {

@@ -10,6 +10,7 @@
 #include "io/options.hpp"
 #include "io/plan.hpp"
 #include "storage/abilities.hpp"
+#include "storage/layout.hpp"
 
 namespace hakobi::io {
 
@@ -21,7 +22,10 @@ class Explainer {
   public:
     Explainer() = default;
     Explainer(int rank, std::string path);
-    void storage(const storage::Abilities& abilities) const;
+    void storage(const storage::Abilities& abilities, const storage::Layout& layout) const;
+    void tell(const std::string& text) const;
+    /// Said without HAKOBI_EXPLAIN, too, of files whose names differ in digits alone once.
+    void warn(const std::string& text) const;
     void path(const Choice& choice, const RequestTotals& totals, bool is_write);
     /// Of a call without a meeting, of which this rank knows only its own part.
     void alone(Why why, bool is_write, std::int64_t size_bytes);

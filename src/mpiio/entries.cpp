@@ -151,6 +151,7 @@ HAKOBI_EXPORT int hakobi_File_get_info(MPI_File file, MPI_Info* info) {
         const hakobi::io::Engine* const engine = known->engine_side.engine();
         add_to_info(engine != nullptr ? engine->options() : local_options(*known, false), *info);
     }
+    add_layout_to_info(known->facts, *info);
     return error;
 }
 
@@ -214,7 +215,7 @@ HAKOBI_EXPORT int hakobi_File_get_atomicity(MPI_File file, int* flag) {
 
 HAKOBI_EXPORT int hakobi_File_get_amode(MPI_File file, int* mode) {
     using namespace hakobi::mpiio;
-    OpenFile* const known = entered_late(file);
+    OpenFile* const known = entered(file);  // the library may have another mode (new_layout.hpp)
     if (known == nullptr) return pass(file, [&] { return library.File_get_amode(file, mode); });
     *mode = known->facts.mode;
     return MPI_SUCCESS;

@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <sys/stat.h>
-#include <sys/vfs.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -21,13 +20,12 @@
 #include "mpiio/hints.hpp"
 #include "mpiio/imports.hpp"
 #include "mpiio/library_call.hpp"
+#include "mpiio/new_layout.hpp"
 #include "mpiio/placeholder.hpp"
 #include "mpiio/report.hpp"
 
 namespace hakobi::mpiio {
 namespace {
-
-constexpr auto lustre_magic = 0x0bd00bd0;
 
 /// The part of a file name before its colon, in small letters, for the prefixes by which ROMIO names file systems (it
 /// knows them in small and in capital letters); else "".
@@ -81,7 +79,7 @@ struct LateOpen {
 };
 
 /// Rank 0's part of opening a file as the libraries do: it is there on return, or there is some error, which the library
-/// will meet again. Not where a library lays a new file out by hints (Lustre).
+/// will meet again.
 LateOpen make_for_late(const char* name, int mode) {
     const int access = (mode & MPI_MODE_RDONLY) != 0   ? O_RDONLY
                        : (mode & MPI_MODE_WRONLY) != 0 ? O_WRONLY
@@ -93,8 +91,7 @@ LateOpen make_for_late(const char* name, int mode) {
         file = Descriptor(::open(name, access | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
         made.is_made = file.get() >= 0;
     }
-    struct statfs system = {};
-    made.is_there = file.get() >= 0 && ::fstatfs(file.get(), &system) == 0 && system.f_type != lustre_magic;
+    made.is_there = file.get() >= 0;
     return made;
 }
 
@@ -162,20 +159,34 @@ OpenFile& add(FileFacts facts, std::string why_not, unsigned all, MPI_Info info)
     return add_file(std::move(file));
 }
 
-/// Opens the file without the MPI library where all ranks can: rank 0 makes it, the others look it up. Collective. False:
-/// everything is as before.
-bool open_late(MPI_Comm comm, const char* name, int mode, MPI_Info info, MPI_File* handle) {
+/// What rank 0 tells the others of a file that is to be opened: the mode in which it is there, and whether all have to meet, since it
+/// gets a layout by the number of their nodes.
+constexpr std::int64_t not_there = -1, lays_out = std::int64_t{1} << 40;
+
+/// Opens the file without the MPI library where all ranks can: rank 0 makes it, the others look it up. Collective. False: everything
+/// is as before, but that the file may be there, with its layout: `has_layout` on all ranks.
+bool open_late(MPI_Comm comm, const char* name, int mode, MPI_Info info, MPI_File* handle, bool& has_layout) {
     int rank = 0;
     PMPI_Comm_rank(comm, &rank);
     FileFacts facts;
     std::string why_not;
     LateOpen made;
-    std::int64_t word = -1;
-    if (rank == 0 && is_plain_mode(mode) && has_world() && !has_many_files())
-        made = make_for_late(name, mode);
-    if (made.is_there) word = mode;
+    const auto make = [&](int how) {
+        if (is_plain_mode(mode) && !has_many_files()) made = make_for_late(name, how);
+        return made.is_there ? std::int64_t{mode} : not_there;
+    };
+    std::int64_t word = not_there;
+    if (rank == 0 && has_world())
+        word = prefix_of(name).empty() && makes_file_with_layout(name, mode) ? lays_out : make(mode);
     unsigned all = 0;
     const auto look = [&](std::int64_t mode_of_rank_0) -> unsigned {
+        if (mode_of_rank_0 == lays_out) {
+            std::array<std::int64_t, 2> words = {make_file_with_layout(comm, name, info) ? 1 : 0, not_there};
+            if (rank == 0) words[1] = make(words[0] != 0 ? mode & ~MPI_MODE_EXCL : mode);
+            PMPI_Bcast(words.data(), static_cast<int>(words.size()), MPI_INT64_T, 0, comm);
+            has_layout = words[0] != 0;
+            mode_of_rank_0 = words[1];
+        }
         if (mode_of_rank_0 != mode || !has_world() || has_many_files() || !prefix_of(name).empty()) return 0;
         facts.name = name;
         facts.mode = mode;
@@ -189,7 +200,7 @@ bool open_late(MPI_Comm comm, const char* name, int mode, MPI_Info info, MPI_Fil
     facts.comms = take_comm(comm, word, needed, look, all);
     if (facts.comms == nullptr) {
         if (facts.handle != MPI_FILE_NULL) give_back_placeholder(facts.handle, true);
-        if (made.is_made) ::unlink(name);  // the library is to open the file after all
+        if (made.is_made) ::unlink(name);  // the library is to make the file after all
         return false;
     }
     *handle = facts.handle;
@@ -218,11 +229,14 @@ int open_file(MPI_Comm comm, const char* name, int mode, MPI_Info info, MPI_File
     int is_inter = 0;
     const bool is_sane = comm != MPI_COMM_NULL && name != nullptr && handle != nullptr &&
                          PMPI_Comm_test_inter(comm, &is_inter) == MPI_SUCCESS && is_inter == 0;
-    if (is_sane && open_late(comm, name, mode, info, handle)) return MPI_SUCCESS;
+    bool has_layout =
+        false;  // then the file has been made, and the program has been asked for none that was there
+    if (is_sane && open_late(comm, name, mode, info, handle, has_layout)) return MPI_SUCCESS;
+    const int mode_there = has_layout ? mode & ~MPI_MODE_EXCL : mode;
     Descriptor folder;
     const std::string name_there = is_sane ? name_for_library(name, folder) : "";
     const int error = pass(MPI_FILE_NULL, [&] {
-        return library.File_open(comm, is_sane ? name_there.c_str() : name, mode, info, handle);
+        return library.File_open(comm, is_sane ? name_there.c_str() : name, mode_there, info, handle);
     });
     int error_class = MPI_SUCCESS;  // one rank alone may have failed
     if (error != MPI_SUCCESS) PMPI_Error_class(error, &error_class);

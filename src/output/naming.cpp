@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "base/guard.hpp"
+#include "io/new_file.hpp"
 #include "series/receipts.hpp"
 #include "series/step_file.hpp"
 #include "series/step_overview.hpp"
@@ -13,10 +14,12 @@ namespace hakobi::output {
 Status Naming::make_file(const series::Step& step) {
     if (!setup_.method->writes_step_file()) return {};
     if (Status in_the_way = series::check_free(step.path); !in_the_way.ok()) return in_the_way;
+    const bool is_made = io::make_with_layout(
+        {step.part_path, setup_.comm.num_nodes(), step.layout.file_bytes}, setup_.layout_options());
     const std::span<const format::Extent> metadata = step.layout.metadata;
     Status made =
         series::create_file(step.part_path, setup_.method->writes_metadata() ? metadata.first(0) : metadata,
-                            step.layout.file_bytes);
+                            step.layout.file_bytes, is_made);
     if (made.ok()) parts_.push_back(step.part_path);
     return made;
 }

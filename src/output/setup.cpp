@@ -125,6 +125,12 @@ Status Setup::make_method() {
     return check_filters(filters);
 }
 
+io::EngineOptions Setup::layout_options() const {
+    std::vector<std::string> warnings;
+    const Result<io::EngineOptions> read = io::engine_options(options.hints, warnings);
+    return read.ok() ? read.value() : io::EngineOptions();
+}
+
 Status Setup::check_filters(const filter::Filters& asked) const {
     if (asked.codec == filter::Codec::none || format->holds_chunks()) return {};
     return {ErrorCode::unsupported,

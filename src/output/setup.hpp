@@ -6,6 +6,7 @@
 
 #include "filter/filters.hpp"
 #include "format/format.hpp"
+#include "io/options.hpp"
 #include "mpi/agree.hpp"
 #include "output/hidden.hpp"
 #include "output/method.hpp"
@@ -35,6 +36,8 @@ struct Setup {
     [[nodiscard]] mpi::Agreed agree(const Status& local) const;
     /// Makes the method; `hidden` is chosen. unsupported where format, method and options do not go together. Local.
     Status make_method();
+    /// The hints, as far as they can be read here: a method may leave them to the MPI library. Local.
+    [[nodiscard]] io::EngineOptions layout_options() const;
     /// unsupported where files of the format hold no fields that are filtered like that. Local.
     [[nodiscard]] Status check_filters(const filter::Filters& asked) const;
     /// "pipelined, hidden: …", for people: the method in force, and why output is hidden or not. Local.

@@ -40,10 +40,12 @@ Status check_free(const std::string& path, bool is_file_right) {
     return {ErrorCode::exists, "cannot write " + path + ": a " + what + " of that name is in the way"};
 }
 
-Status create_file(const std::string& path, std::span<const format::Extent> metadata,
-                   std::int64_t file_bytes) {
+Status create_file(const std::string& path, std::span<const format::Extent> metadata, std::int64_t file_bytes,
+                   bool is_made) {
     Result<storage::FilePtr> opened = storage::open_file(
-        path, {.read = false, .write = true, .create = true, .exclusive = true, .regular_only = true});
+        path,
+        {.read = false, .write = true, .create = !is_made, .exclusive = !is_made, .regular_only = true});
+    if (!opened.ok() && is_made) storage::discard_file(path);
     if (!opened.ok()) return opened.status();
     Discarding part(path);
     storage::File& file = *opened.value();

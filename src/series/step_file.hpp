@@ -25,10 +25,10 @@ namespace hakobi::series {
 /// `exists` when something has the name; with `is_file_right` a regular file or a link may.
 Status check_free(const std::string& path, bool is_file_right = false);
 
-/// Makes the file at `path`, which must not exist: metadata written, size set, values still zero. Where that fails no
-/// file is left.
-Status create_file(const std::string& path, std::span<const format::Extent> metadata,
-                   std::int64_t file_bytes);
+/// Makes the file at `path`, which must not exist unless it was made, empty, with its layout: metadata written, size set, values
+/// still zero. Where that fails no file is left.
+Status create_file(const std::string& path, std::span<const format::Extent> metadata, std::int64_t file_bytes,
+                   bool is_made = false);
 
 /// Gives the whole file its final name, which nothing has (`exists`); with `sync` after its bytes, and before the name,
 /// are on stable storage.

@@ -8,6 +8,7 @@
 #include "storage/memory.hpp"
 #include "storage/null.hpp"
 #include "storage/posix.hpp"
+#include "storage/posix_layout.hpp"
 
 namespace hakobi::storage {
 namespace {
@@ -16,9 +17,11 @@ namespace {
 constexpr std::array<std::string_view, 6> posix_schemes = {"posix", "ufs", "nfs", "xfs", "lustre", "gpfs"};
 constexpr std::array<std::string_view, 1> null_schemes = {"null"}, memory_schemes = {"memory"};
 
+constexpr Layouts posix_layouts = {posix_layout_facts, make_laid_out_posix};
+
 /// The first serves paths without a scheme.
 constexpr std::array backends = {
-    Backend{posix_schemes, open_posix, commit_posix, remove_posix, list_posix, true},
+    Backend{posix_schemes, open_posix, commit_posix, remove_posix, list_posix, true, &posix_layouts},
     Backend{null_schemes, open_null, commit_null, remove_null, list_null},
     Backend{memory_schemes, open_memory, commit_memory, remove_memory, list_memory},
 };

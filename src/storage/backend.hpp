@@ -7,6 +7,7 @@
 
 #include "base/status.hpp"
 #include "storage/file.hpp"
+#include "storage/layout_wish.hpp"
 
 namespace hakobi::storage {
 
@@ -20,7 +21,8 @@ struct Backend {
     Status (*remove)(const std::string& path) = nullptr;
     /// What is directly in a folder, in no order; not_found where there is no such folder.
     Result<std::vector<Listed>> (*list)(const std::string& folder) = nullptr;
-    bool has_system_paths = false;  ///< the system and its programs know the files by the same paths
+    bool has_system_paths = false;     ///< the system and its programs know the files by the same paths
+    const Layouts* layouts = nullptr;  ///< null: files have no layout that could be chosen
 };
 
 /// What a path names: its backend, and the decorators before it, outermost first.

@@ -119,6 +119,7 @@ class FaultyFile final : public File {
     }
     [[nodiscard]] const std::string& path() const noexcept override { return inner_->path(); }
     [[nodiscard]] const Abilities& abilities() const noexcept override { return inner_->abilities(); }
+    [[nodiscard]] const Layout& layout() const noexcept override { return inner_->layout(); }
 
   private:
     FilePtr inner_;

@@ -10,6 +10,7 @@
 
 #include "storage/backend.hpp"
 #include "storage/faulty.hpp"
+#include "storage/layout_wish.hpp"
 
 namespace hakobi::storage {
 
@@ -63,6 +64,32 @@ Result<std::vector<Listed>> list_folder(const std::string& folder) {
     return location.backend->list(location.path);
 }
 
+namespace {
+
+/// Of the outermost model that has servers, else the backend's. Null: files there have no layout to choose.
+const Layouts* layouts_of(const Location& location) {
+    for (const Location::Decoration& decoration : location.decorations)
+        if (decoration.decorator.layouts != nullptr) return decoration.decorator.layouts;
+    return location.backend->layouts;
+}
+
+}  // namespace
+
+LayoutFacts layout_facts(const std::string& path) {
+    const Location location = locate(path);
+    const Layouts* const layouts = layouts_of(location);
+    return layouts != nullptr ? layouts->facts(location.path) : LayoutFacts();
+}
+
+LaidOut make_laid_out(const std::string& path, const LayoutWish& wish) {
+    const Location location = locate(path);
+    const Layouts* const layouts = layouts_of(location);
+    if (layouts != nullptr) return layouts->make(location.path, wish);
+    LaidOut none;
+    none.refused = {ErrorCode::unsupported, path + ": this storage has no layouts to choose"};
+    return none;
+}
+
 std::string system_path(const std::string& path) {
     Location location = locate(path);
     return location.backend->has_system_paths ? std::move(location.path) : std::string();
@@ -71,6 +98,11 @@ std::string system_path(const std::string& path) {
 const Abilities& File::abilities() const noexcept {
     static constexpr Abilities defaults;
     return defaults;
+}
+
+const Layout& File::layout() const noexcept {
+    static const Layout none;
+    return none;
 }
 
 StorageProfile& File::profile() {

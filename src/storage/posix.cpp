@@ -40,10 +40,10 @@ class PosixFile final : public File {
         : path_(std::move(path)),
           fd_(fd),
           direct_fd_(direct_fd),
-          abilities_(abilities_of(fd)),
+          storage_(look_at(fd)),
           limit_bytes_(size_limit_bytes()) {
-        abilities_.is_direct = direct_fd >= 0;
-        if (is_shared) pass_cache(fd, abilities_);
+        storage_.abilities.is_direct = direct_fd >= 0;
+        if (is_shared) pass_cache(fd, storage_.abilities);
     }
     ~PosixFile() override { (void)close(); }
 
@@ -147,7 +147,7 @@ class PosixFile final : public File {
             return failure(errno, "cannot sync");
         }
         // Or a later write into a page that is still here would bring back what another node has overwritten since.
-        if (abilities_.writer_block_bytes > 1) (void)::posix_fadvise(fd_, 0, 0, POSIX_FADV_DONTNEED);
+        if (storage_.abilities.writer_block_bytes > 1) (void)::posix_fadvise(fd_, 0, 0, POSIX_FADV_DONTNEED);
         return {};
     }
 
@@ -164,7 +164,8 @@ class PosixFile final : public File {
 
     [[nodiscard]] const std::string& path() const noexcept override { return path_; }
     [[nodiscard]] int descriptor() const noexcept override { return direct_fd_ >= 0 ? direct_fd_ : fd_; }
-    [[nodiscard]] const Abilities& abilities() const noexcept override { return abilities_; }
+    [[nodiscard]] const Abilities& abilities() const noexcept override { return storage_.abilities; }
+    [[nodiscard]] const Layout& layout() const noexcept override { return storage_.layout; }
 
   private:
     struct Choice {
@@ -221,7 +222,7 @@ class PosixFile final : public File {
     std::string path_;
     int fd_;         // buffered
     int direct_fd_;  // with O_DIRECT, or -1
-    Abilities abilities_;
+    PosixStorage storage_;
     std::atomic<bool> is_direct_refused_ = false;
     std::int64_t limit_bytes_;
 };

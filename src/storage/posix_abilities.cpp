@@ -4,29 +4,23 @@
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <sys/vfs.h>
-#include <sys/xattr.h>
 
 #include <algorithm>
-#include <cstring>
 #include <fstream>
 #include <initializer_list>
 #include <string>
 #include <vector>
+
+#include "storage/posix_layout.hpp"
 
 namespace hakobi::storage {
 
 namespace {
 
 /// linux/magic.h and the file systems' own sources.
-constexpr unsigned long lustre_magic = 0x0BD00BD0, nfs_magic = 0x6969, smb2_magic = 0xFE534D42,
-                        cifs_magic = 0xFF534D42, fuse_magic = 0x65735546;
+constexpr unsigned long nfs_magic = 0x6969, smb2_magic = 0xFE534D42, cifs_magic = 0xFF534D42;
 /// Caches hold and write back pages.
 constexpr std::int64_t page_bytes = 4096;
-
-/// Of statfs, where it may be sign-extended.
-unsigned long magic_of(long f_type) {
-    return static_cast<unsigned long>(f_type) & 0xFFFFFFFFUL;
-}
 
 std::vector<std::string_view> words_in(std::string_view line) {
     std::vector<std::string_view> words;
@@ -50,26 +44,6 @@ std::string mount_line_of(int fd) {
     return {};
 }
 
-template <class T>
-T value_at(std::span<const std::byte> bytes, std::size_t offset) {
-    T value{};
-    if (offset + sizeof(T) <= bytes.size()) std::memcpy(&value, bytes.data() + offset, sizeof(T));
-    return value;
-}
-
-std::int64_t preferred_bytes(int fd, const struct statfs& system) {
-    if (magic_of(system.f_type) == lustre_magic) {
-        std::vector<std::byte> layout(65536);
-        const ssize_t length = ::fgetxattr(fd, "lustre.lov", layout.data(), layout.size());
-        if (length > 0) {
-            const std::int64_t stripe =
-                lustre_stripe_bytes(std::span(layout).first(static_cast<std::size_t>(length)));
-            if (stripe > 0) return stripe;
-        }
-    }
-    return system.f_bsize > 0 ? static_cast<std::int64_t>(system.f_bsize) : Abilities().stripe_bytes;
-}
-
 }  // namespace
 
 Abilities shared_abilities(long magic, std::string_view mountinfo_line) {
@@ -80,7 +54,7 @@ Abilities shared_abilities(long magic, std::string_view mountinfo_line) {
     Abilities found;
     found.locks_ranges = !words.empty() && !has_any({"nolock", "local_lock=all", "local_lock=posix",
                                                      "localflock", "noflock", "nobrl", "forcenolock"});
-    switch (magic_of(magic)) {
+    switch (static_cast<unsigned long>(magic) & 0xFFFFFFFFUL) {
         case nfs_magic:
             found.file_system = "nfs";
             found.writer_block_bytes = page_bytes;
@@ -94,6 +68,9 @@ Abilities shared_abilities(long magic, std::string_view mountinfo_line) {
             break;
         case lustre_magic:
             found.file_system = "lustre";
+            break;
+        case cephfs_magic:
+            found.file_system = "cephfs";
             break;
         case fuse_magic:
             if (has_any({"fuseblk"})) {  // of this machine
@@ -111,20 +88,33 @@ Abilities shared_abilities(long magic, std::string_view mountinfo_line) {
     return found;
 }
 
-Abilities abilities_of(int fd) {
+PosixStorage look_at(int fd) {
     struct statfs system {};
     if (::fstatfs(fd, &system) != 0) return {};
+    PosixStorage found{{}, posix_layout(fd, system)};
     // One of this machine needs no look at the mounts.
-    Abilities abilities = shared_abilities(system.f_type, {});
+    Abilities& abilities = found.abilities;
+    abilities = shared_abilities(system.f_type, {});
     if (!abilities.file_system.empty()) abilities = shared_abilities(system.f_type, mount_line_of(fd));
-    abilities.stripe_bytes = preferred_bytes(fd, system);
+    if (found.layout.is_striped()) {
+        abilities.stripe_bytes = found.layout.stripe_bytes();
+    } else if (system.f_bsize > 0) {
+        abilities.stripe_bytes = static_cast<std::int64_t>(system.f_bsize);
+    }
     abilities.locks_ranges = abilities.locks_ranges && (::fcntl(fd, F_GETFL) & O_ACCMODE) == O_RDWR;
-    return abilities;
+    return found;
+}
+
+bool is_mounted_whole(int fd) {
+    const std::string line = mount_line_of(fd);
+    const std::vector<std::string_view> words = words_in(line);
+    constexpr std::size_t root = 3;
+    return words.size() > root && words[root] == "/";
 }
 
 bool is_on_nfs(int fd) {
     struct statfs system {};
-    return ::fstatfs(fd, &system) == 0 && magic_of(system.f_type) == nfs_magic;
+    return ::fstatfs(fd, &system) == 0 && magic_of(system) == nfs_magic;
 }
 
 void pass_cache(int fd, Abilities& abilities) {
@@ -145,33 +135,6 @@ std::string words_of(const Abilities& abilities) {
     text += abilities.locks_ranges ? "; locks hold between nodes"
                                    : "; no locks between nodes: holes are not filled";
     return text;
-}
-
-// Lustre's user interface, struct lov_user_md_v1/v3 and lov_comp_md_v1 (lustre_user.h); little-endian on disk
-// and here.
-std::int64_t lustre_stripe_bytes(std::span<const std::byte> layout) {
-    constexpr std::uint32_t magic_v1 = 0x0BD10BD0, magic_v3 = 0x0BD30BD0, magic_composite = 0x0BD60BD0;
-    constexpr std::size_t stripe_size_at = 24;
-    constexpr std::size_t composite_header_bytes = 32, composite_entry_bytes = 48, entry_count_at = 14,
-                          entry_offset_at = 24;
-    switch (value_at<std::uint32_t>(layout, 0)) {
-        case magic_v1:
-        case magic_v3:
-            return value_at<std::uint32_t>(layout, stripe_size_at);
-        case magic_composite: {
-            const auto num_entries = value_at<std::uint16_t>(layout, entry_count_at);
-            if (num_entries == 0) return 0;
-            const std::size_t last = composite_header_bytes + (num_entries - 1U) * composite_entry_bytes;
-            const std::size_t component = value_at<std::uint32_t>(layout, last + entry_offset_at);
-            if (component == 0 || component >= layout.size()) return 0;
-            const auto inner = layout.subspan(component);
-            const auto magic = value_at<std::uint32_t>(inner, 0);
-            return magic == magic_v1 || magic == magic_v3 ? value_at<std::uint32_t>(inner, stripe_size_at)
-                                                          : 0;
-        }
-        default:
-            return 0;
-    }
 }
 
 }  // namespace hakobi::storage

@@ -1,16 +1,22 @@
 #pragma once
 
-#include <cstddef>
-#include <cstdint>
-#include <span>
 #include <string_view>
 
 #include "storage/abilities.hpp"
+#include "storage/layout.hpp"
 
 namespace hakobi::storage {
 
-/// What the file system of an open file allows: by statfs, the mount's options and the file's layout. Local, no file access.
-[[nodiscard]] Abilities abilities_of(int fd);
+struct PosixStorage {
+    Abilities abilities;
+    Layout layout;
+};
+/// What the file system of an open file allows, by statfs, the mount's options and the file's layout, and that layout. Local, no
+/// access of the file's bytes.
+[[nodiscard]] PosixStorage look_at(int fd);
+
+/// Whether the mount that an open file or folder is in shows its file system from the root on. Local.
+[[nodiscard]] bool is_mounted_whole(int fd);
 
 /// What nodes may do to one file, by statfs's f_type and the mount's line of /proc/self/mountinfo ("": unknown): file_system,
 /// locks_ranges and writer_block_bytes. Pure. Sources: nfs(5) on close-to-open consistency, local_lock and noac;
@@ -22,9 +28,5 @@ namespace hakobi::storage {
 /// From now on every access of an open file goes past this node's cache, where the file system takes any bytes so (NFS,
 /// open(2) on O_DIRECT): nodes may then write to one block at any time, and read what others wrote.
 void pass_cache(int fd, Abilities& abilities);
-
-/// The stripe size in the value of Lustre's extended attribute `lustre.lov` (plain layouts, and the last
-/// component of a composite one, which holds the bulk of a large file); 0 where the value is none of these.
-[[nodiscard]] std::int64_t lustre_stripe_bytes(std::span<const std::byte> layout);
 
 }  // namespace hakobi::storage

@@ -121,38 +121,5 @@ TEST_F(PosixFile, KnowsAUsefulAlignment) {
     EXPECT_GE(file.value()->abilities().stripe_bytes, 512);
 }
 
-template <class T>
-void put(std::vector<std::byte>& bytes, std::size_t offset, T value) {
-    bytes.resize(std::max(bytes.size(), offset + sizeof value));
-    std::memcpy(bytes.data() + offset, &value, sizeof value);
-}
-
-TEST(LustreStripe, IsReadFromPlainAndCompositeLayouts) {
-    std::vector<std::byte> plain(32);
-    put<std::uint32_t>(plain, 0, 0x0BD10BD0);
-    put<std::uint32_t>(plain, 24, 4 << 20);
-    EXPECT_EQ(lustre_stripe_bytes(plain), 4 << 20);
-    put<std::uint32_t>(plain, 0, 0x0BD30BD0);
-    EXPECT_EQ(lustre_stripe_bytes(plain), 4 << 20);
-
-    // Two components; the second, for the bulk of the file, lies at byte 200.
-    std::vector<std::byte> composite(32 + 2 * 48);
-    put<std::uint32_t>(composite, 0, 0x0BD60BD0);
-    put<std::uint16_t>(composite, 14, 2);
-    put<std::uint32_t>(composite, 32 + 24, 128);
-    put<std::uint32_t>(composite, 32 + 48 + 24, 200);
-    put<std::uint32_t>(composite, 200, 0x0BD10BD0);
-    put<std::uint32_t>(composite, 200 + 24, 16 << 20);
-    EXPECT_EQ(lustre_stripe_bytes(composite), 16 << 20);
-}
-
-TEST(LustreStripe, IsZeroWhereTheLayoutIsNotUnderstood) {
-    std::vector<std::byte> bytes(32, std::byte{0xff});
-    EXPECT_EQ(lustre_stripe_bytes(bytes), 0);
-    EXPECT_EQ(lustre_stripe_bytes({}), 0);
-    put<std::uint32_t>(bytes, 0, 0x0BD60BD0);  // says 65535 components and holds none
-    EXPECT_EQ(lustre_stripe_bytes(bytes), 0);
-}
-
 }  // namespace
 }  // namespace hakobi::storage

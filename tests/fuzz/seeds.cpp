@@ -3,6 +3,7 @@
 #include <hdf5_hl.h>
 
 #include <algorithm>
+#include <array>
 #include <filesystem>
 #include <fstream>
 #include <iostream>
@@ -17,6 +18,7 @@
 #include "output/held_field.hpp"
 #include "region/region.hpp"
 #include "series/piece.hpp"
+#include "storage/lustre_layout.hpp"
 #include "store/consolidated.hpp"
 #include "store/format.hpp"
 #include "store/schema.hpp"
@@ -187,6 +189,21 @@ void add_texts(Seeds& seeds) {
     seeds.add("hints", "rank=1,operation=write,nth=3,error=ENOSPC,path=run.nc");
     seeds.add("hints", "servers=4,bandwidth=500,latency=2ms,stripe=1M");
     seeds.add("hints", "hypercrossbar:16,16,10");
+    seeds.add("hints", "striping_factor=-1;start_iodevice=3;overstriping_ratio=2;hakobi_layout=folder");
+    seeds.add("layout", "stripe_unit=1048576 stripe_count=3 object_size=4194304 pool=cephfs_data");
+    // Also what Lustre gives: a plain one, and one of two parts.
+    const auto plain = storage::lustre::request_of({.num_stripes = 2, .stripe_bytes = 1 << 20}, {});
+    seeds.add("layout", plain);
+    ByteWriter composite;
+    for (const std::uint32_t word : {0x0BD60BD0U, 0U, 0U, 0x00020000U, 0U, 0U, 0U, 0U}) composite.put(word);
+    for (const std::int64_t begin : {0, 1 << 22}) {
+        composite.put(std::array<std::uint32_t, 2>{1, 0});
+        composite.put(std::array<std::int64_t, 2>{begin, begin == 0 ? 1 << 22 : storage::Layout::no_end});
+        composite.put(std::array<std::uint32_t, 6>{32 + 2 * 48, 32, 0, 0, 0, 0});
+    }
+    Bytes whole = composite.take();
+    whole.insert(whole.end(), plain.begin(), plain.end());
+    seeds.add("layout", whole);
     seeds.add("store",
               "\4step: Step;\n[ class, stream=oper/wave [ type, levtype [ step, levelist?, param ]]]");
     seeds.add("store", "\5param=t/u,levelist=500/850,step=0/to/24/by/6,date=-1,number=*");

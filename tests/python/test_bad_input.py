@@ -7,6 +7,7 @@ import copy
 import io
 import json
 import os
+import struct
 from collections.abc import Iterator
 from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
@@ -15,7 +16,7 @@ from typing import Any
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from hakobi import cli, records
+from hakobi import cli, layout, records
 from hakobi.errors import FormatError, StorageError
 from running import Result
 from traces import halo, write_trace
@@ -24,6 +25,8 @@ DEEP: list[Any] = [[], {}, [0], [[]], ["a"], {"a": 1}, float("nan"), float("inf"
 WEIRD = st.sampled_from(
     [None, True, -1, 0, 1, 3, 2**31, 2**63, 10**300, -0.5, 1e-300, 1.7e308, "", "0", "1e3", "é", "\ud800", *DEEP]
 )
+#: Magic numbers of Lustre's layouts: plain, of two versions, and composite.
+LAYOUTS = (0x0BD10BD0, 0x0BD30BD0, 0x0BD60BD0)
 #: Slow examples and folders that examples share are meant.
 LENIENT = settings(suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow], max_examples=80)
 
@@ -181,3 +184,8 @@ def test_a_trace_that_is_a_pipe_is_refused_at_once(tmp_path: Path) -> None:
     result = run("bench", "replay", tmp_path / "trace")
     assert result.status == 2
     assert "no regular file" in result.line()
+
+
+@given(st.binary(max_size=300), st.sampled_from([b"", b"stripe_unit=", *(struct.pack("<I", m) for m in LAYOUTS)]))
+def test_a_layout_of_any_bytes_is_words_or_none(value: bytes, begin: bytes) -> None:
+    assert "\n" not in layout.text_of(begin + value)

@@ -15,9 +15,10 @@ from pathlib import Path
 import psutil
 import pytest
 
-from building import needs_build
-from hakobi import lab, launch, programs
+from building import BUILD, needs_build
+from hakobi import lab, launch, layout, programs
 from hakobi.errors import HakobiError, InputError
+from hakobi.programs import Program
 from hakobi.studies.output_methods import plan
 from hakobi_lab import testbed
 from hakobi_lab.testbed import UnavailableError, lost_bytes, parse
@@ -34,6 +35,8 @@ from running import Result, children_called
         ("testbed:glusterfs", "did you mean 'gluster'"),
         ("testbed:smb,nodes=9", "give 1 to 8"),
         ("testbed:smb,size=much", "size=much"),
+        ("testbed:smb,osds=4", "'osds=4' is no word of a testbed"),
+        ("testbed:ceph,osds=0", "give 1 to 16"),
     ],
 )
 def test_a_testbed_that_cannot_be_is_refused_by_its_word(text: str, reason: str) -> None:
@@ -170,3 +173,48 @@ def test_two_nodes_keep_what_they_write_and_nothing_is_left() -> None:
         below = _descendants(process.pid)
         process.send_signal(signal.SIGKILL)
     assert psutil.wait_procs(below, timeout=20)[1] == []
+
+
+def _expect_a_layout(bed: testbed.Testbed, name: str, ranks: int, *hints: str) -> dict[str, str]:
+    """What MPI_File_get_info says of a file that a C program makes, writes and reads back under the drop-in."""
+    program = Program(BUILD / "tests" / "layout_mpi_program", programs.flavour())
+    words = [str(bed.on_nodes(bed.folder / name)), "create", *hints]
+    command = bed.command_line(program, words, ranks, preloaded(program))
+    done = launch.run(program, words, ranks, timeout_s=120, command=command)
+    assert done.status == 0, done.stderr
+    return dict(line.split("=") for line in done.stdout.splitlines())
+
+
+@needs_build
+@pytest.mark.long
+@pytest.mark.timeout(400)
+@pytest.mark.parametrize("nodes", [2, 4])
+def test_cephfs_has_the_layout_that_hints_ask_for_and_keeps_what_nodes_write(nodes: int) -> None:
+    if programs.flavour() != "openmpi":
+        pytest.skip("its nodes are reached by Open MPI")
+    try:
+        with testbed.Testbed(parse(f"ceph,osds=4,size=512M,nodes={nodes}")) as bed:
+            assert bed.file_system()["type"] == "ceph"
+            kept = lost_bytes.look(bed, writers=nodes, pieces_each=50, timeout_s=120)
+            assert (kept.pieces, kept.lost_bytes) == (50 * nodes, 0)
+            info = _expect_a_layout(bed, "asked", nodes, "striping_factor=4", "striping_unit=65536")
+            assert (info["striping_factor"], info["striping_unit"]) == ("4", "65536")
+            assert layout.of_file(bed.folder / "asked") == "4 stripes of 64 KiB, in objects of 4 MiB"
+            # What every node wrote, by a client of another kind: blocks of 64 KiB, of the ranks in turn.
+            written = (bed.folder / "asked").read_bytes()
+            block, num_blocks = 64 << 10, 48
+            own = [
+                bytes((i * 7 + rank * 31 + i // block) % 256 for i in range(block * 48 // nodes))
+                for rank in range(nodes)
+            ]
+            places = [(number % nodes, number // nodes * block) for number in range(num_blocks)]
+            assert written == b"".join(own[rank][at : at + block] for rank, at in places)
+            info = _expect_a_layout(bed, "plain", nodes)
+            assert (info["striping_factor"], info["striping_unit"]) == ("1", "4194304")
+            done = _write_by_engine(bed, "--pattern", "cyclic", "--piece", "1009", "--size", "1M")
+            assert done is None or done.status == 0, done.stderr
+            assert children_called("ceph-osd", os.getpid())
+    except UnavailableError as error:
+        pytest.skip(str(error))
+    assert children_called("ceph-osd", os.getpid()) == []
+    assert children_called("linux.uml", os.getpid()) == []

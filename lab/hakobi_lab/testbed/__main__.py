@@ -2,8 +2,9 @@
 
     python -m hakobi_lab.testbed WANTED [--ranks N] [--drop-in] [--fault FAULT] PROGRAM [ARGUMENT ...]
 
-WANTED: nfs, smb or gluster, then rate, nodes, size, options: "nfs,1gbit,nodes=4,options=vers=3:nolock". The server's
-files are below /srv/shared on the nodes; N ranks (one a node) are dealt out to them. --drop-in puts the drop-in in
+WANTED: nfs, smb, gluster or ceph, then rate, nodes, size, options, osds (of ceph):
+"nfs,1gbit,nodes=4,options=vers=3:nolock". The server's files are below /srv/shared on the nodes; N ranks (one a node)
+are dealt out to them. --drop-in puts the drop-in in
 front of the program's MPI-IO, as `hakobi run` does. FAULT: "stop@5+20" stops the server's processes 5 s after the
 program's start and lets them go on 20 s later; "cut@5+20" does so with its link. At the end the server's files are
 listed with their sizes; --verify SCRIPT runs a Python script beside the server, with its folder as the argument,

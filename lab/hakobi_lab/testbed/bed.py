@@ -15,7 +15,7 @@ from pathlib import Path, PurePath
 from types import TracebackType
 from typing import Any
 
-from hakobi import launch, progress
+from hakobi import launch, layout, progress
 from hakobi.errors import InputError, RunError
 from hakobi.programs import Program
 from hakobi_lab.testbed import packages
@@ -24,7 +24,7 @@ from hakobi_lab.testbed.servers import SERVERS
 from hakobi_lab.testbed.wanted import Wanted
 
 #: How long all of it may take to come up.
-START_S = 150.0
+START_S = 200.0
 NODE_MEMORY = "768M"
 
 
@@ -60,6 +60,8 @@ class Testbed:
             "rate": self.wanted.rate,
             "nodes": self.wanted.nodes,
             "size": self.wanted.size,
+            "size_bytes": self.wanted.size_bytes(),
+            "osds": self.wanted.osds,
             "options": self.wanted.mount_options(),
             "memory": NODE_MEMORY,
             "unpacked": str(unpacked.resolve()),
@@ -136,6 +138,7 @@ class Testbed:
         left, _, right = self.mounted[0].partition(" - ")
         kind, device, *options = right.split()
         space = os.statvfs(self.folder)
+        stripes = layout.of_folder(self.folder)
         return {
             "path": f"testbed:{self.wanted.server}",
             "total_bytes": space.f_blocks * space.f_frsize,
@@ -145,6 +148,7 @@ class Testbed:
             "mount": left.split()[4],
             "options": ",".join(sorted({*left.split()[5].split(","), *options[0].split(",")} - {"rw"})),
             "testbed": self.wanted.words(),
+            **({"layout": stripes} if stripes else {}),
         }
 
     def command_line(

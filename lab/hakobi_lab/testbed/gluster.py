@@ -9,7 +9,7 @@ from __future__ import annotations
 import subprocess
 from pathlib import Path
 
-from hakobi_lab.testbed.server import EXPORTED, SERVER, SHARED, TOLD, Server, start_in_network
+from hakobi_lab.testbed.server import EXPORTED, SERVER, SHARED, TOLD, Room, Server, start_in_network
 
 PORT = 24007
 #: Nodes see it too.
@@ -63,7 +63,7 @@ def graph(volumes: list[tuple[str, str, dict[str, str]]]) -> str:
 
 
 class Gluster(Server):
-    def start(self, work: Path, options: str) -> subprocess.Popen[bytes]:
+    def start(self, work: Path, options: str, room: Room) -> subprocess.Popen[bytes]:
         for path, volumes in _GRAPHS.items():
             path.write_text(graph(volumes) + "\n")
         words = ["/usr/sbin/glusterfsd", "-N", "-f", str(_SERVER), "-l", str(work / "gluster.log")]

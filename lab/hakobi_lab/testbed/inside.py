@@ -17,12 +17,12 @@ import time
 from pathlib import Path
 from typing import Any
 
-from hakobi_lab.testbed.server import EXPORTED, HEAD, SERVER, SHARED, TOLD, Server, node_address
+from hakobi_lab.testbed.server import EXPORTED, HEAD, SERVER, SHARED, TOLD, Room, Server, node_address
 from hakobi_lab.testbed.servers import SERVERS
 
 WORK = Path("/srv/work")
-#: How long a server and a node may take to come up; nodes share two processors with all else.
-SERVER_S, NODE_S = 30.0, 90.0
+#: How long a node may take to come up; they share two processors with all else.
+NODE_S = 90.0
 
 
 def say(message: dict[str, object]) -> None:
@@ -78,7 +78,7 @@ def make_network(rate: str, num_nodes: int) -> None:
 
 
 def await_server(server: Server, process: subprocess.Popen[bytes]) -> None:
-    end = time.monotonic() + SERVER_S
+    end = time.monotonic() + server.start_s
     while process.poll() is None and time.monotonic() < end:
         try:
             socket.create_connection((SERVER, server.port), 1).close()
@@ -151,7 +151,7 @@ def main() -> None:
     try:
         make_places(Path(settings["unpacked"]), settings["size"], num_nodes)
         make_network(settings["rate"], num_nodes)
-        server = kind.start(WORK, settings["options"])
+        server = kind.start(WORK, settings["options"], Room(settings["size_bytes"], settings["osds"]))
         await_server(kind, server)
         nodes = [start_node(kind, settings, number) for number in range(num_nodes)]
         end = time.monotonic() + NODE_S

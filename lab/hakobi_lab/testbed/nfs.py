@@ -5,7 +5,7 @@ from __future__ import annotations
 import subprocess
 from pathlib import Path
 
-from hakobi_lab.testbed.server import EXPORTED, SERVER, SHARED, Server, node_address, start_in_network
+from hakobi_lab.testbed.server import EXPORTED, SERVER, SHARED, Room, Server, node_address, start_in_network
 
 _SETTINGS = """
 NFS_CORE_PARAM {{ Protocols = {protocol}; Bind_addr = {address}; NFS_Port = 2049; MNT_Port = 20048; Enable_NLM = false;
@@ -18,7 +18,7 @@ LOG {{ Default_Log_Level = WARN; }}
 
 
 class Nfs(Server):
-    def start(self, work: Path, options: str) -> subprocess.Popen[bytes]:
+    def start(self, work: Path, options: str, room: Room) -> subprocess.Popen[bytes]:
         (work / "recovery").mkdir()
         protocol = 3 if _is_version_3(options) else 4
         if protocol == 3:  # the server registers itself there, and ends where it cannot

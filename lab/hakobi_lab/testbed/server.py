@@ -21,9 +21,17 @@ def node_address(number: int) -> str:
 
 
 @dataclass(frozen=True)
+class Room:
+    """What a server has to keep files in. `osds`: processes that share them, of a server that has such."""
+
+    size_bytes: int
+    osds: int
+
+
+@dataclass(frozen=True)
 class Server:
     """A kind of server. `options`: the mount options where the user names none; `modules`: of the node's kernel, below
-    its folder `kernel`, in the order in which they are loaded."""
+    its folder `kernel`, in the order in which they are loaded; `start_s`: how long it may take to come up."""
 
     name: str
     title: str  #: for reports: "NFS 4.1, nfs-ganesha"
@@ -32,8 +40,9 @@ class Server:
     file_system: str  #: for mount
     options: str
     modules: tuple[str, ...]
+    start_s: float = 30.0
 
-    def start(self, work: Path, options: str) -> subprocess.Popen[bytes]:
+    def start(self, work: Path, options: str, room: Room) -> subprocess.Popen[bytes]:
         """Starts it in the server's network, in a session of its own, with its settings and logs in `work`;
         `options`: those of the mounts."""
         raise NotImplementedError

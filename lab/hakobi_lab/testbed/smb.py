@@ -5,7 +5,7 @@ from __future__ import annotations
 import subprocess
 from pathlib import Path
 
-from hakobi_lab.testbed.server import EXPORTED, SERVER, SHARED, Server, start_in_network
+from hakobi_lab.testbed.server import EXPORTED, SERVER, SHARED, Room, Server, start_in_network
 
 _SETTINGS = """
 [global]
@@ -36,7 +36,7 @@ _SETTINGS = """
 
 
 class Smb(Server):
-    def start(self, work: Path, options: str) -> subprocess.Popen[bytes]:
+    def start(self, work: Path, options: str, room: Room) -> subprocess.Popen[bytes]:
         for folder in ("run", "lock", "private"):
             (work / folder).mkdir(mode=0o755)
         settings = work / "smb.conf"

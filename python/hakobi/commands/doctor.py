@@ -60,7 +60,7 @@ def command(
     from dataclasses import asdict
     from functools import partial
 
-    from hakobi import conditions, files, lab, programs, progress, records
+    from hakobi import conditions, files, lab, layout, programs, progress, records
     from hakobi.errors import StorageError
     from hakobi.measuring import machine
 
@@ -85,6 +85,10 @@ def command(
     ]
     parts.append(("the batch system", machine.batch_system, 0))
     parts += [(name, partial(machine.mpi_library, name, cores), 0) for name in programs.FLAVOURS]
+    for folder in [folder for folder in folders if folder not in beds] or ([] if folders else [Path.cwd()]):
+        if stripes := layout.of_folder(folder):
+            found = [machine.Fact(f"layout of {folder}", f"new files: {stripes}")]
+            parts.append((f"the layout of {folder}", lambda found=found: found, 0))  # type: ignore[misc]
     if not quick:
         from hakobi.measuring import probes
 

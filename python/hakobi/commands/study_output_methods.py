@@ -71,8 +71,8 @@ def command(
 
     A program of your own takes --method, --output and --json, and appends {"time_s": SECONDS} to that file:
     docs/own-study.md has one in C++, Fortran and Python. METHOD+hidden lets a step drain while the next is computed.
-    testbed:nfs, testbed:smb and testbed:gluster bring up a file server and nodes with real clients on this machine:
-    docs/storage.md.
+    testbed:nfs, testbed:smb, testbed:gluster and testbed:ceph bring up a server and nodes with real clients on this
+    machine: docs/storage.md.
     """
     from hakobi.errors import InputError
     from hakobi.studies.output_methods import plan, session

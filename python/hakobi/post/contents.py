@@ -14,6 +14,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from hakobi import layout
 from hakobi.errors import HakobiError
 from hakobi.post.catalogue import Series, Steps, StoreSeries, overview_state
 from hakobi.post.extremes import Extremes, joined, known_extremes, read_extremes
@@ -113,6 +114,8 @@ def _add_files(found: Contents, series: Series, steps: Steps) -> list[int]:
         if rest:
             found.notes.append(f"{count_text(len(rest), 'step')} of further layouts were not looked into")
     readable = [number for number in glances if number not in unreadable]
+    if readable and (stripes := layout.of_file(series.path(readable[-1]))):
+        found.notes.append(f"{'the last file' if len(readable) > 1 else 'the file'} on its servers: {stripes}")
     found.numbers = [number for number in readable if number >= 0]
     found.times = [time for number in readable for time in glances[number].times]
     return readable

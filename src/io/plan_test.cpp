@@ -58,6 +58,26 @@ TEST(Domains, APhaseEndsAtItsMostCyclesAlsoAtTheEndOfTheNumberRange) {
     EXPECT_EQ(high.cycle_end(high.num_cycles - 1), last);
 }
 
+constexpr std::int64_t mib = 1 << 20;
+
+TEST(Division, GivesEveryBufferSomethingToDoWhereThereIsLittle) {
+    const Division division{.num_aggregators = 2,
+                            .num_nodes = 2,
+                            .cb_bytes = 4 * mib,
+                            .depth = 8,
+                            .align_bytes = 4096,
+                            .highest_tag = 32767};
+    EXPECT_EQ(divide(0, 1024 * mib, division).cycle_bytes, 4 * mib);
+    EXPECT_EQ(divide(0, 32 * mib, division).cycle_bytes, 2 * mib);
+    EXPECT_EQ(divide(0, 33 * mib, division).cycle_bytes, 2 * mib + mib / 4);
+    EXPECT_EQ(divide(0, 1, division).cycle_bytes, mib / 4);
+    Division in_memory = division;
+    in_memory.are_short_cycles_wanted = true;
+    EXPECT_EQ(divide(0, 1024 * mib, in_memory).cycle_bytes, mib);
+    in_memory.cb_bytes = mib / 2;
+    EXPECT_EQ(divide(0, 1024 * mib, in_memory).cycle_bytes, mib / 2);
+}
+
 TEST(CycleParts, CoverTheRegionOnceAndGoRoundTheDomains) {
     Random random(3);
     for (int i = 0; i < 3000; ++i) {

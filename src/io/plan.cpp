@@ -44,8 +44,11 @@ Domains divide(std::int64_t begin_bytes, std::int64_t end_bytes, const Division&
     const std::int64_t cycle =
         std::min(division.cb_bytes,
                  (wanted + policy::smallest_cycle - 1) / policy::smallest_cycle * policy::smallest_cycle);
+    // A domain's messages are told apart by tags, one for each of its cycles and a node (between_nodes.cpp).
+    const std::int64_t max_cycles_of_domain =
+        std::max<std::int64_t>(1, division.highest_tag / division.num_nodes);
     const std::int64_t max_cycles =
-        std::min<std::int64_t>(max_cycles_of_phase, division.highest_tag / division.num_nodes);
+        std::min<std::int64_t>(max_cycles_of_phase, max_cycles_of_domain * division.num_aggregators);
     return make_domains(begin_bytes, end_bytes, division.num_aggregators, cycle, division.align_bytes,
                         max_cycles);
 }

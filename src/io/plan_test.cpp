@@ -78,6 +78,26 @@ TEST(Division, GivesEveryBufferSomethingToDoWhereThereIsLittle) {
     EXPECT_EQ(divide(0, 1024 * mib, in_memory).cycle_bytes, mib / 2);
 }
 
+// Messages of other domains have other receivers: 2,047 cycles a phase for 1,024 aggregators left each two.
+TEST(Division, TagsBoundTheCyclesOfADomainOnly) {
+    const std::int64_t end_bytes = std::int64_t{1} << 50;
+    Random random(7);
+    for (int i = 0; i < 1000; ++i) {
+        const Division division{.num_aggregators = static_cast<int>(draw(random, 1, 20000)),
+                                .num_nodes = static_cast<int>(draw(random, 1, 20000)),
+                                .cb_bytes = 4 * mib,
+                                .depth = 8,
+                                .align_bytes = 4096,
+                                .highest_tag = (std::int64_t{1} << draw(random, 15, 31)) - 1};
+        const Domains domains = divide(0, end_bytes, division);
+        // As BetweenNodes::tag_of numbers them.
+        const std::int64_t highest = domains.cycles_per_domain * division.num_nodes - 1;
+        EXPECT_LE(highest, division.highest_tag);
+        EXPECT_TRUE(domains.num_cycles == max_cycles_of_phase ||
+                    highest + division.num_nodes > division.highest_tag);
+    }
+}
+
 TEST(CycleParts, CoverTheRegionOnceAndGoRoundTheDomains) {
     Random random(3);
     for (int i = 0; i < 3000; ++i) {

@@ -301,6 +301,33 @@ class Simulation {
 
 }  // namespace
 
+Owners::InObject Owners::in_object(std::int64_t cycle) const {
+    const std::int64_t first = domains.base_bytes / domains.cycle_bytes, stripe = first + cycle;
+    const std::int64_t object = stripe % num_objects;
+    const std::int64_t own_first = (object - first % num_objects + num_objects) % num_objects;
+    return {object, (cycle - own_first) / num_objects,
+            (domains.num_cycles - own_first - 1) / num_objects + 1};
+}
+
+int Owners::owner_of(std::int64_t cycle) const {
+    if (num_objects == 0) return domains.domain_of(cycle);
+    const InObject at = in_object(cycle);
+    if (num_by_server <= num_objects) return static_cast<int>(at.object * num_by_server / num_objects);
+    const std::int64_t of_object = num_by_server / num_objects;
+    return static_cast<int>(at.object * of_object + at.index * of_object / at.num);
+}
+
+std::int64_t Owners::place_of(std::int64_t cycle) const {
+    if (num_objects == 0)
+        return cycle % domains.cycles_per_domain * domains.num_domains + domains.domain_of(cycle);
+    const InObject at = in_object(cycle);
+    const std::int64_t of_object = std::max(1, num_by_server / num_objects);
+    // The owner's part begins at the first index that is its own.
+    const std::int64_t part = at.index * of_object / at.num;
+    const std::int64_t round = at.index - (part * at.num + of_object - 1) / of_object;
+    return round * domains.num_cycles + cycle;
+}
+
 double simulate_phase(const PhaseSetting& setting, const std::vector<RankParts>& ranks, Storage& storage,
                       Busy& busy) {
     storage.rest();

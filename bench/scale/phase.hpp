@@ -20,21 +20,24 @@ struct RankParts {
     std::vector<Part> parts;
 };
 
-/// Who owns the cycles of a phase: the planner's contiguous domains, or, with `num_by_server`, so many owners in turn.
+/// Who owns the cycles of a phase: the planner's contiguous domains; or, with `num_objects`, by server. Then a cycle is a
+/// stripe, an object is what lies on one server, and the objects stand one behind the other, each with its stripes in order:
+/// every owner has an equal part of that row. So an object has one owner, or a few with a contiguous part of it each.
 struct Owners {
     io::Domains domains;
-    int num_by_server = 0;
+    int num_objects = 0, num_by_server = 0;  ///< objects, and owners: one of the two divides the other
 
-    [[nodiscard]] int num_owners() const { return num_by_server > 0 ? num_by_server : domains.num_domains; }
-    [[nodiscard]] int owner_of(std::int64_t cycle) const {
-        if (num_by_server == 0) return domains.domain_of(cycle);
-        return static_cast<int>((domains.cycle_begin(cycle) / domains.cycle_bytes) % num_by_server);
-    }
-    /// Ranks work on cycles in the order of their places: the first cycle of every owner, then the second of every owner, …
-    [[nodiscard]] std::int64_t place_of(std::int64_t cycle) const {
-        if (num_by_server > 0) return cycle;
-        return cycle % domains.cycles_per_domain * domains.num_domains + domains.domain_of(cycle);
-    }
+    [[nodiscard]] int num_owners() const { return num_objects > 0 ? num_by_server : domains.num_domains; }
+    [[nodiscard]] int owner_of(std::int64_t cycle) const;
+    /// Ranks work on cycles in the order of their places: the first cycle of every owner (by server: of every object of its),
+    /// then the second of every owner, …
+    [[nodiscard]] std::int64_t place_of(std::int64_t cycle) const;
+
+  private:
+    struct InObject {
+        std::int64_t object = 0, index = 0, num = 0;  // of its stripes in the phase
+    };
+    [[nodiscard]] InObject in_object(std::int64_t cycle) const;
 };
 
 /// What the engine does in a phase once all have described their requests: events in the order of time.

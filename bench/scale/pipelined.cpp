@@ -120,11 +120,16 @@ class Call {
             ranks_of_node[static_cast<std::size_t>(job_.node_of(rank))].push_back(rank);
         int count = 0;
         if (is_by_server_) {
-            // A fixed few for each server, as many as it can use.
-            const double needed = machine_.client_rate > 0 ? machine_.server_rate / machine_.client_rate : 1;
-            const int of_server = std::clamp(job_.num_nodes() / layout_.num_stripes, 1,
-                                             std::max(1, static_cast<int>(std::ceil(needed))));
-            count = std::min(job_.num_nodes(), of_server * layout_.num_stripes);
+            // Each has an equal number of servers, or each server a fixed few, as many as it can use.
+            const double useful = machine_.client_rate > 0 ? machine_.server_rate / machine_.client_rate : 1;
+            const int most_of_server = std::max(1, static_cast<int>(std::ceil(useful)));
+            if (job_.num_nodes() >= layout_.num_stripes) {
+                count =
+                    layout_.num_stripes * std::min(job_.num_nodes() / layout_.num_stripes, most_of_server);
+            } else {
+                count = job_.num_nodes();
+                while (layout_.num_stripes % count != 0) --count;
+            }
         }
         aggregators_ = io::choose_aggregators(ranks_of_node, count, 1);
         outcome_.num_aggregators = static_cast<int>(aggregators_.size());
@@ -141,7 +146,9 @@ class Call {
         for (std::int64_t at = totals_.begin_bytes; at < totals_.end_bytes;
              at = phases_.back().domains.end_bytes) {
             phases_.push_back({io::divide(at, totals_.end_bytes, division)});
-            if (is_by_server_) phases_.back().num_by_server = static_cast<int>(aggregators_.size());
+            if (!is_by_server_) continue;
+            phases_.back().num_objects = layout_.num_stripes;
+            phases_.back().num_by_server = static_cast<int>(aggregators_.size());
         }
         outcome_.num_phases = std::ssize(phases_);
     }
@@ -164,7 +171,7 @@ class Call {
                 if (owners.domains.end_bytes <= file.begin_bytes()) continue;
                 if (owners.domains.begin_bytes >= file.end_bytes()) break;
                 double now = 0;
-                if (owners.num_by_server > 0) {
+                if (owners.num_objects > 0) {
                     for (const io::CyclePart& part : io::parts_of(file, owners.domains)) {
                         const auto owner = static_cast<std::size_t>(owners.owner_of(part.cycle));
                         if (told[owner] || job_.node_of(aggregators_[owner]) == job_.node_of(sample.rank))
@@ -224,7 +231,9 @@ class Call {
             RankParts mine{.rank = rank, .parts = {}};
             for (const io::CyclePart& part : io::parts_of(file, owners.domains))
                 mine.parts.push_back({static_cast<int>(part.cycle), part.stream_end - part.stream_begin});
-            if (owners.num_by_server > 0) std::ranges::stable_sort(mine.parts, {}, &Part::cycle);
+            if (owners.num_objects > 0)
+                std::ranges::stable_sort(mine.parts, {},
+                                         [&](const Part& part) { return owners.place_of(part.cycle); });
             if (!mine.parts.empty()) result.push_back(std::move(mine));
         }
         return result;

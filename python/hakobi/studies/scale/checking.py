@@ -35,8 +35,8 @@ from hakobi.words import count_text, percent_text
 WITHIN = 0.15
 RANKS = (2, 4, 8, 16, 32, 64)
 #: Slow enough that two cores are not the limit, and with a latency that tells overlap from none.
-MODEL = StorageModel(servers=4, bandwidth_mb_s=100, latency_s=5e-3)
-_FILE_BYTES = 96 << 20
+MODEL = StorageModel(servers=4, bandwidth_mb_s=60, latency_s=10e-3)
+_FILE_BYTES = 64 << 20
 _SAMPLE_S = 4.0
 
 

@@ -6,13 +6,12 @@
 #include <cstdio>
 #include <cstdlib>
 #include <functional>
+#include <limits>
 #include <random>
 #include <string>
 #include <vector>
 
 #include "io/descriptions.hpp"
-#include "io/policy.hpp"
-#include "io/slots.hpp"
 
 namespace {
 
@@ -70,14 +69,15 @@ Region mesh_of(const Job& job, int rank) {
 }
 
 std::vector<hakobi::io::Domains> phases_of(const Job& job, std::int64_t end_bytes) {
-    namespace policy = hakobi::io::policy;
-    const std::int64_t wanted =
-        end_bytes / job.num_nodes / depth / policy::smallest_cycle * policy::smallest_cycle;
-    const std::int64_t cb_bytes = std::clamp<std::int64_t>(wanted, policy::smallest_cycle, largest_cb_bytes);
+    const hakobi::io::Division division{.num_aggregators = job.num_nodes,
+                                        .num_nodes = job.num_nodes,
+                                        .cb_bytes = largest_cb_bytes,
+                                        .depth = depth,
+                                        .align_bytes = align_bytes,
+                                        .highest_tag = std::numeric_limits<int>::max()};
     std::vector<hakobi::io::Domains> phases;
     for (std::int64_t begin = 0; begin < end_bytes; begin = phases.back().end_bytes)
-        phases.push_back(hakobi::io::make_domains(begin, end_bytes, job.num_nodes, cb_bytes, align_bytes,
-                                                  hakobi::io::max_cycles_of_phase));
+        phases.push_back(hakobi::io::divide(begin, end_bytes, division));
     return phases;
 }
 

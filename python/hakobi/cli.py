@@ -79,6 +79,7 @@ COMMANDS: dict[str, str] = {
     "study field-store": "hakobi.commands.study_field_store",
     "study mpi-cache": "hakobi.commands.study_mpi_cache",
     "study output-methods": "hakobi.commands.study_output_methods",
+    "study scale": "hakobi.commands.study_scale",
 }
 
 if lab.is_here():

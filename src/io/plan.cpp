@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cassert>
 
+#include "io/policy.hpp"
+
 namespace hakobi::io {
 
 std::int64_t Domains::cycle_begin(std::int64_t cycle) const {
@@ -32,6 +34,23 @@ Domains make_domains(std::int64_t begin_bytes, std::int64_t end_bytes, int num_a
     domains.cycles_per_domain = (domains.num_cycles - 1) / num_aggregators + 1;
     domains.num_domains = static_cast<int>((domains.num_cycles - 1) / domains.cycles_per_domain + 1);
     return domains;
+}
+
+Domains divide(std::int64_t begin_bytes, std::int64_t end_bytes, const Division& division) {
+    const std::int64_t span = end_bytes - begin_bytes;
+    std::int64_t wanted = std::max(policy::smallest_cycle, span / division.num_aggregators / division.depth);
+    if (division.are_short_cycles_wanted) wanted = std::min(wanted, policy::cached_cycle);
+    wanted = std::min(wanted, division.cb_bytes);
+    const std::int64_t cycle =
+        std::min(division.cb_bytes,
+                 (wanted + policy::smallest_cycle - 1) / policy::smallest_cycle * policy::smallest_cycle);
+    // A domain's messages are told apart by tags, one for each of its cycles and a node (between_nodes.cpp).
+    const std::int64_t max_cycles_of_domain =
+        std::max<std::int64_t>(1, division.highest_tag / division.num_nodes);
+    const std::int64_t max_cycles =
+        std::min<std::int64_t>(max_cycles_of_phase, max_cycles_of_domain * division.num_aggregators);
+    return make_domains(begin_bytes, end_bytes, division.num_aggregators, cycle, division.align_bytes,
+                        max_cycles);
 }
 
 std::vector<CyclePart> parts_of(const Region& region, const Domains& domains) {

@@ -38,6 +38,23 @@ struct Domains {
 [[nodiscard]] Domains make_domains(std::int64_t begin_bytes, std::int64_t end_bytes, int num_aggregators,
                                    std::int64_t cb_bytes, std::int64_t align_bytes, std::int64_t max_cycles);
 
+/// What one phase covers at most: each node has a tally of every cycle (slots.hpp).
+constexpr std::int64_t max_cycles_of_phase = 4096;
+
+/// What a call is divided among, and by.
+struct Division {
+    int num_aggregators = 1, num_nodes = 1;
+    std::int64_t cb_bytes = 0;  ///< a collective buffer
+    int depth = 1;              ///< of them
+    std::int64_t align_bytes = 1;
+    std::int64_t highest_tag = 0;  ///< MPI_TAG_UB
+    bool are_short_cycles_wanted =
+        false;  ///< the storage serves from memory, and nobody has asked for a cycle's size
+};
+/// The domains of the next phase of a call of which [begin, end) is left: enough cycles that all buffers have something to do,
+/// also when there is little, and no more than the tags of a domain's messages tell apart (one for a cycle and a node).
+[[nodiscard]] Domains divide(std::int64_t begin_bytes, std::int64_t end_bytes, const Division& division);
+
 /// One rank's part of one cycle: the bytes [stream_begin, stream_end) of its region.
 struct CyclePart {
     std::int64_t cycle = 0;

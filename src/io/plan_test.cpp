@@ -58,6 +58,46 @@ TEST(Domains, APhaseEndsAtItsMostCyclesAlsoAtTheEndOfTheNumberRange) {
     EXPECT_EQ(high.cycle_end(high.num_cycles - 1), last);
 }
 
+constexpr std::int64_t mib = 1 << 20;
+
+TEST(Division, GivesEveryBufferSomethingToDoWhereThereIsLittle) {
+    const Division division{.num_aggregators = 2,
+                            .num_nodes = 2,
+                            .cb_bytes = 4 * mib,
+                            .depth = 8,
+                            .align_bytes = 4096,
+                            .highest_tag = 32767};
+    EXPECT_EQ(divide(0, 1024 * mib, division).cycle_bytes, 4 * mib);
+    EXPECT_EQ(divide(0, 32 * mib, division).cycle_bytes, 2 * mib);
+    EXPECT_EQ(divide(0, 33 * mib, division).cycle_bytes, 2 * mib + mib / 4);
+    EXPECT_EQ(divide(0, 1, division).cycle_bytes, mib / 4);
+    Division in_memory = division;
+    in_memory.are_short_cycles_wanted = true;
+    EXPECT_EQ(divide(0, 1024 * mib, in_memory).cycle_bytes, mib);
+    in_memory.cb_bytes = mib / 2;
+    EXPECT_EQ(divide(0, 1024 * mib, in_memory).cycle_bytes, mib / 2);
+}
+
+// Messages of other domains have other receivers: 2,047 cycles a phase for 1,024 aggregators left each two.
+TEST(Division, TagsBoundTheCyclesOfADomainOnly) {
+    const std::int64_t end_bytes = std::int64_t{1} << 50;
+    Random random(7);
+    for (int i = 0; i < 1000; ++i) {
+        const Division division{.num_aggregators = static_cast<int>(draw(random, 1, 20000)),
+                                .num_nodes = static_cast<int>(draw(random, 1, 20000)),
+                                .cb_bytes = 4 * mib,
+                                .depth = 8,
+                                .align_bytes = 4096,
+                                .highest_tag = (std::int64_t{1} << draw(random, 15, 31)) - 1};
+        const Domains domains = divide(0, end_bytes, division);
+        // As BetweenNodes::tag_of numbers them.
+        const std::int64_t highest = domains.cycles_per_domain * division.num_nodes - 1;
+        EXPECT_LE(highest, division.highest_tag);
+        EXPECT_TRUE(domains.num_cycles == max_cycles_of_phase ||
+                    highest + division.num_nodes > division.highest_tag);
+    }
+}
+
 TEST(CycleParts, CoverTheRegionOnceAndGoRoundTheDomains) {
     Random random(3);
     for (int i = 0; i < 3000; ++i) {

@@ -8,6 +8,7 @@
 #include "base/futex.hpp"
 #include "base/thread.hpp"
 #include "io/choice.hpp"
+#include "io/plan.hpp"
 #include "node/team.hpp"
 #include "region/copy.hpp"
 
@@ -17,9 +18,8 @@ namespace hakobi::io {
 // file the control block. The head of engine.cpp says who writes what when; this file is the layout. Everything is plain
 // data and lock-free atomics.
 
-constexpr int max_depth = 256;                      // collective buffers of one aggregator
-constexpr std::int64_t max_cycles_of_phase = 4096;  // what one phase covers at most
-constexpr std::int64_t mailbox_bytes = 16 << 10;    // a small request travels in its rank's mailbox
+constexpr int max_depth = 256;                    // collective buffers of one aggregator
+constexpr std::int64_t mailbox_bytes = 16 << 10;  // a small request travels in its rank's mailbox
 constexpr int mailbox_pieces = 64;
 
 /// A collective buffer's state. A *turn* is the number of a used cycle in its aggregator's order, through all phases of all

@@ -18,6 +18,9 @@ from hakobi.studies.output_methods.plan import Plan
 from hakobi.studies.output_methods.result import Study
 from hakobi.studies.output_methods.runner import Outcome
 from hakobi.studies.output_methods.summary import StudySummary, summarise
+from hakobi.studies.scale import beyond
+from hakobi.studies.scale import simulation as scale
+from hakobi.studies.scale.simulation import Case
 
 
 @pytest.mark.once
@@ -34,6 +37,8 @@ def test_the_smallest_run_has_every_table_and_is_taken_up(
         assert f"<h2>{place}: {what}</h2>" in text
     assert text.count("Not shown") == 1  # without a propeller
     assert "Output TIME on the slow network" in result.stdout
+    assert "SIMULATED output TIME on the slow network" in text
+    assert "1,024 simulated" in result.stdout
     assert not list((tmp_path / "runs").iterdir())
     runs = [line for line in records.read(tmp_path / "r.jsonl") if line.get("study") == "output-methods"]
     again = hakobi(*command)
@@ -107,6 +112,37 @@ def test_the_speed_up_is_against_the_run_without_output() -> None:
     assert lines["none (no output)"] == pytest.approx([1, 8], rel=0.01)
     assert lines["root"] == pytest.approx([8 / 8.4, 8 / 1.5], rel=0.01)
     assert (axes.get_xscale(), axes.get_yscale()) == ("log", "log")
+
+
+def test_ranks_that_no_machine_here_carries_are_marked_as_simulated(monkeypatch: pytest.MonkeyPatch) -> None:
+    def rows_of(cases: list[Case]) -> list[scale.Row]:
+        assert {case.bytes for case in cases} == {4_600_000}
+        busy = dict.fromkeys(scale.LIMITS, 0.0)
+        return [
+            scale.Row(method, case.ranks, case.ranks // 32, case.bytes, 0.04, "servers", busy, 1, 1, 1, 0, 0, 0)
+            for case in cases
+            for method in case.methods
+        ]
+
+    monkeypatch.setattr(scale, "rows_of", rows_of)
+    load = beyond.Load(46_000_000, 10)
+    rows = beyond.output_rows(stream.SLOW, load, (256,))
+    view = beyond.output_table("slow", stream.SLOW, load, rows)
+    assert view.title.startswith("SIMULATED")
+    assert view.rows == [
+        ["256 simulated", "8", "0.400 s", "0.400 s", "0.400 s", "root: servers, parallel: servers, pipelined: servers"]
+    ]
+    assert "not measured" in view.notes[0]
+
+
+@pytest.mark.programs
+@pytest.mark.once
+def test_a_slow_server_is_what_limits_simulated_output() -> None:
+    load = beyond.Load(46_000_000, 10)
+    rows = {row.method: row for row in beyond.output_rows(stream.SLOW, load, (256,))}
+    least_s = load.bytes / (1e9 * stream.SLOW.limit_gb_s)
+    assert least_s < rows["pipelined"].time_s < 1.1 * least_s
+    assert rows["pipelined"].time_s < rows["root"].time_s < 2 * least_s
 
 
 def test_ctrl_c_ends_the_whole_report(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

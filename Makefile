@@ -26,7 +26,7 @@ SHELL := /bin/bash
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
 
-.PHONY: all setup build programs demo test test-cpp test-python fuzz nightly check format docs install lab clean help
+.PHONY: all setup build programs demo test test-cpp test-python fuzz nightly check format docs wheel install lab clean help
 all: build
 
 help: ## list the targets
@@ -88,6 +88,9 @@ docs: setup ## build the documentation site in build/docs/html; warnings are err
 	@sed -i '/<sectiondef kind="private-/,/<\/sectiondef>/d' build/docs/doxygen/xml/*.xml
 	@.venv/bin/sphinx-build -q -E -W --keep-going -c docs/site -d build/docs/doctrees . $(SITE)
 	@echo '$(SITE)/index.html'
+wheel: ## build the wheel for this machine into dist/ (tools/wheel), and try it in empty environments
+	@tools/wheel dist
+	@packaging/wheel/try_wheel.sh dist/hakobi-*manylinux*_$$(uname -m).whl
 
 install: build ## install into PREFIX (default /usr/local)
 	@cmake --install $(BUILD) --prefix $(or $(PREFIX),/usr/local)

@@ -40,7 +40,11 @@ endforeach()
 if(PROJECT_IS_TOP_LEVEL)
     install(PROGRAMS packaging/hakobi.in DESTINATION ${CMAKE_INSTALL_BINDIR} RENAME hakobi)
     install(DIRECTORY python/hakobi DESTINATION lib/python PATTERN __pycache__ EXCLUDE)
+    # What pip would write beside the package: its version, and where xarray and scripts find what it offers.
+    set(_metadata lib/python/hakobi-${PROJECT_VERSION}.dist-info)
     file(CONFIGURE OUTPUT ${CMAKE_BINARY_DIR}/packaging/METADATA @ONLY
          CONTENT "Metadata-Version: 2.1\nName: hakobi\nVersion: @PROJECT_VERSION@\n")
-    install(FILES ${CMAKE_BINARY_DIR}/packaging/METADATA DESTINATION lib/python/hakobi-${PROJECT_VERSION}.dist-info)
+    file(CONFIGURE OUTPUT ${CMAKE_BINARY_DIR}/packaging/entry_points.txt @ONLY
+         CONTENT "[console_scripts]\nhakobi = hakobi.cli:main\n\n[xarray.backends]\nhakobi = hakobi.store.backend:HakobiBackend\n")
+    install(FILES ${CMAKE_BINARY_DIR}/packaging/METADATA ${CMAKE_BINARY_DIR}/packaging/entry_points.txt DESTINATION ${_metadata})
 endif()

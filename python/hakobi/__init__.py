@@ -7,7 +7,11 @@ package loads nothing heavy: names are fetched when they are first used.
 from __future__ import annotations
 
 import importlib
+import sys
 from typing import TYPE_CHECKING, Any
+
+if sys.version_info < (3, 9):  # noqa: UP036 (pip says so itself; a folder in PYTHONPATH does not)
+    raise ImportError(f"hakobi needs Python 3.9 or newer, this is {sys.version.split()[0]}")
 
 if TYPE_CHECKING:  # what _EXPORTS fetches, for type checkers and editors
     from hakobi.collectives import CollectivePlan, Collectives
@@ -99,6 +103,11 @@ def __getattr__(name: str) -> Any:
 
         return VERSION
     if name in _EXPORTS:
+        if sys.version_info < (3, 11):
+            own = sys.version.split()[0]
+            raise ImportError(
+                f"hakobi.{name} needs Python 3.11 or newer, this is {own}; the command hakobi run needs 3.9"
+            )
         try:
             return getattr(importlib.import_module(_EXPORTS[name]), name)
         except ModuleNotFoundError as error:

@@ -29,7 +29,7 @@ import os
 import signal
 import sys
 from pathlib import Path
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import click
 
@@ -85,6 +85,32 @@ COMMANDS: dict[str, str] = {
 if lab.is_here():
     COMMANDS["bench post"] = "hakobi_lab.bench_post"
 
+#: Commands that run under the oldest Python that a machine may have (pyproject.toml); the others need NEWER.
+FOR_ALL_PYTHONS = ("run",)
+NEWER = (3, 11)
+
+#: Words of the subcommand -> the program of Hakobi's without which it does nothing. A wheel has few of them, and nobody
+#: is to install an extra only to hear that.
+PROGRAMS: dict[str, str] = {
+    "bench collective": "hakobi-bench-collective",
+    "bench halo": "hakobi-bench-halo",
+    "bench hypercrossbar": "hakobi-bench-hypercrossbar",
+    "bench mpi": "hakobi-bench-mpi",
+    "bench replay": "hakobi-replay",
+    "bench store": "hakobi-bench-store",
+    "demo": "hakobi-tsunami",
+    "report ha8000": "hakobi-bench-mpi",
+    "report openifs": "hakobi-weather",
+    "report pacs-cs": "hakobi-bench-hypercrossbar",
+    "report stream": "hakobi-tsunami",
+    "report two-phase": "hakobi-bench-collective",
+    "study collectives": "hakobi-simulated-collectives",
+    "study collective-buffer": "hakobi-bench-collective",
+    "study field-store": "hakobi-weather",
+    "study mpi-cache": "hakobi-bench-mpi",
+    "study output-methods": "hakobi-tsunami",
+}
+
 #: First word of two-word commands -> help text.
 GROUPS: dict[str, str] = {
     "bench": "Measure one thing: MPI messages, halos, collective I/O, a replayed program.",
@@ -92,6 +118,18 @@ GROUPS: dict[str, str] = {
     "store": "Find fields by meaning, and keep the store that holds them.",
     "study": "Run an experiment with repetitions and write its table and report.",
 }
+
+
+def is_too_old(words: str) -> bool:
+    """Whether this Python cannot run the command with these words."""
+    return sys.version_info < NEWER and words not in FOR_ALL_PYTHONS
+
+
+def check_python(words: str) -> None:
+    """Raises InputError for a command that this Python cannot run."""
+    if is_too_old(words):
+        newer, own = (".".join(map(str, version)) for version in (NEWER, sys.version_info[:3]))
+        raise InputError(f"needs Python {newer} or newer, this is {own}; hakobi run needs no newer one")
 
 
 class _Group(click.Group):
@@ -108,6 +146,7 @@ class _Group(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         words = self._prefix + cmd_name
         if words in COMMANDS:
+            check_python(words)
             module, _, name = COMMANDS[words].partition(":")
             command = getattr(importlib.import_module(module), name or "command")
             assert isinstance(command, click.Command), f"{COMMANDS[words]}.command is no click command"
@@ -120,6 +159,9 @@ class _Group(click.Group):
         """As click does, with whole sentences: a line that is too long goes on in the next."""
         rows = []
         for name in self.list_commands(ctx):
+            if is_too_old(self._prefix + name):
+                rows.append((name, f"needs Python {'.'.join(map(str, NEWER))}"))
+                continue
             command = self.get_command(ctx, name)
             assert command is not None
             rows.append((name, command.get_short_help_str(limit=1000)))
@@ -134,6 +176,20 @@ class _Group(click.Group):
         if args and not args[0].startswith("-") and args[0] not in self.list_commands(ctx):
             raise unknown_name("command", args[0], self.list_commands(ctx))
         return super().resolve_command(ctx, args)
+
+
+def _missing_program(command: str, arguments: list[str]) -> str:
+    """What is wrong with the program that a command needs; "" where it needs none, has it, or is given another one."""
+    from hakobi import programs
+
+    name = PROGRAMS.get(command)
+    if not name or any(word.startswith("--app") for word in arguments):
+        return ""
+    try:
+        programs.find(name)
+    except InputError as error:
+        return str(error)
+    return ""
 
 
 def _print_version(ctx: click.Context, _param: click.Parameter, value: bool) -> None:
@@ -175,6 +231,9 @@ def _words_of(arguments: list[str]) -> str:
     return " ".join(["hakobi", *words])
 
 
+#: A group without a subcommand; click before 8.2, the last for Python 3.9, prints its help and exits.
+_NO_ARGUMENTS: Any = getattr(click.exceptions, "NoArgsIsHelpError", ())
+
 #: What a shell gives for a command that Ctrl-C has ended.
 INTERRUPTED = 130
 
@@ -200,7 +259,7 @@ def _run(arguments: list[str]) -> int:
         return result if isinstance(result, int) else 0
     except click.exceptions.Exit as stop:
         return stop.exit_code
-    except click.exceptions.NoArgsIsHelpError as error:
+    except _NO_ARGUMENTS as error:
         click.echo(error.format_message(), err=True)
         return 2
     except click.exceptions.Abort:
@@ -213,9 +272,10 @@ def _run(arguments: list[str]) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 2
     except ModuleNotFoundError as error:
-        if not (how := extras.advice(error.name or "")):
+        command = _words_of(arguments).partition(" ")[2]
+        if not (how := extras.advice(error.name or "", command)):
             raise
-        return _fail(arguments, f"needs the Python module {error.name}: {how}")
+        return _fail(arguments, _missing_program(command, arguments) or f"needs the Python module {error.name}: {how}")
     except OSError as error:
         where = f"{error.filename}: " if error.filename else ""
         return _fail(arguments, f"{where}{error.strerror or error}")

@@ -106,8 +106,8 @@ def _linked_with(program: Path) -> tuple[list[MpiLibrary], bool]:
 
 def library_folders() -> Iterator[Path]:
     """Where builds of the drop-in are looked for, in order: as programs are (hakobi.programs)."""
-    if prefix := os.environ.get("HAKOBI_PREFIX"):
-        roots = [Path(prefix)]
+    if prefix := programs.prefix():
+        roots = [prefix]
     else:
         tree = programs.source_tree()
         asked = programs.flavour()

@@ -71,6 +71,10 @@ class Comm:
         Raises InputError if there is no library for the MPI library in use, or if `comm` is not a communicator.
         """
         library = load()
+        if comm is not None and _library.is_serial():
+            raise InputError(
+                "Hakobi was used before mpi4py.MPI was imported, and runs without MPI: import mpi4py.MPI first"
+            )
         handle = ctypes.c_void_p()
         if comm is None:
             check(library, library.hakobi_mpi_init_if_needed())

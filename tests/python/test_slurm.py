@@ -90,14 +90,14 @@ def test_the_drop_in_reaches_the_ranks_of_all_nodes(cluster: Cluster, tmp_path: 
 @pytest.mark.programs
 @pytest.mark.once
 @pytest.mark.long
-@pytest.mark.timeout(400)
+@pytest.mark.timeout(900)
 @needs_build
 def test_the_job_of_the_document_runs_as_it_is_printed(cluster: Cluster, tmp_path: Path) -> None:
     compiled(tmp_path, FLAVOUR).rename(tmp_path / "solver")
     found = re.search(r"```bash\n(.*?)```", (ROOT / "docs" / "slurm.md").read_text(), re.DOTALL)
     assert found
     (tmp_path / "job.sh").write_text(found.group(1).replace("srun --mpi=pmix", SRUN))
-    done = submit(cluster, "sbatch", "--wait", "--output=said", "job.sh", timeout_s=350)
+    done = submit(cluster, "sbatch", "--wait", "--output=said", "job.sh", timeout_s=800)
     said = (tmp_path / "said").read_text()
     assert done.returncode == 0, said
     assert re.search(r"batch system +Slurm job \d+: 4 nodes, 8 processors", said), said

@@ -64,27 +64,15 @@ Result<std::vector<Listed>> list_folder(const std::string& folder) {
     return location.backend->list(location.path);
 }
 
-namespace {
-
-/// Of the outermost model that has servers, else the backend's. Null: files there have no layout to choose.
-const Layouts* layouts_of(const Location& location) {
-    for (const Location::Decoration& decoration : location.decorations)
-        if (decoration.decorator.layouts != nullptr) return decoration.decorator.layouts;
-    return location.backend->layouts;
-}
-
-}  // namespace
-
 LayoutFacts layout_facts(const std::string& path) {
     const Location location = locate(path);
-    const Layouts* const layouts = layouts_of(location);
+    const Layouts* const layouts = location.backend->layouts;
     return layouts != nullptr ? layouts->facts(location.path) : LayoutFacts();
 }
 
 LaidOut make_laid_out(const std::string& path, const LayoutWish& wish) {
     const Location location = locate(path);
-    const Layouts* const layouts = layouts_of(location);
-    if (layouts != nullptr) return layouts->make(location.path, wish);
+    if (location.backend->layouts != nullptr) return location.backend->layouts->make(location.path, wish);
     LaidOut none;
     none.refused = {ErrorCode::unsupported, path + ": this storage has no layouts to choose"};
     return none;

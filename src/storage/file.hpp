@@ -107,16 +107,12 @@ Result<std::vector<Listed>> list_folder(const std::string& folder);
 /// The name by which the system knows the file, without what names its backend; "" where that is not the file system.
 [[nodiscard]] std::string system_path(const std::string& path);
 
-struct Layouts;  // layout_wish.hpp
-
 /// What stands before files of any backend: "NAME:TEXT:PATH" opens PATH, and the function that `read` made of TEXT gets the
 /// file (or `read` says what is wrong with the text, and nothing is opened). Tests and benchmarks have one (a storage
 /// model); the library has none.
 struct Decorator {
     std::string_view name;
     Result<std::function<FilePtr(FilePtr)>> (*read)(std::string_view text) = nullptr;
-    const Layouts* layouts =
-        nullptr;  ///< of a model with servers, in the place of the backend's. Lives for ever
 };
 /// For every open_file from now on. `decorator.name` lives as long as the process.
 void add_decorator(const Decorator& decorator);

@@ -41,8 +41,7 @@ struct LaidOut {
     Status refused = {};
 };
 
-/// A storage's layouts: an ability of a backend, and of a model before it (Decorator::layouts). Paths are as the backend's
-/// other calls get them; all calls are local, none throws.
+/// A storage's layouts: an ability of a backend. Paths are as its other calls get them; all calls are local, none throws.
 struct Layouts {
     LayoutFacts (*facts)(const std::string& path) = nullptr;
     LaidOut (*make)(const std::string& path, const LayoutWish& wish) = nullptr;

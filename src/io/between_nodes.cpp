@@ -66,8 +66,7 @@ int BetweenNodes::aggregator_of(std::int64_t cycle) const {
 }
 
 int BetweenNodes::tag_of(std::int64_t cycle, int node) const {
-    const std::int64_t in_domain = cycle % site_.plan.domains.cycles_per_domain;
-    return static_cast<int>(in_domain * site_.comm.num_nodes() + node);
+    return static_cast<int>(site_.plan.domains.tag_of(cycle, node, site_.comm.num_nodes()));
 }
 
 std::uint32_t BetweenNodes::staging_slot(std::int64_t turn) const {

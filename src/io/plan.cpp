@@ -44,7 +44,7 @@ Domains divide(std::int64_t begin_bytes, std::int64_t end_bytes, const Division&
     const std::int64_t cycle =
         std::min(division.cb_bytes,
                  (wanted + policy::smallest_cycle - 1) / policy::smallest_cycle * policy::smallest_cycle);
-    // A domain's messages are told apart by tags, one for each of its cycles and a node (between_nodes.cpp).
+    // Domains::tag_of: of the cycles of one domain.
     const std::int64_t max_cycles_of_domain =
         std::max<std::int64_t>(1, division.highest_tag / division.num_nodes);
     const std::int64_t max_cycles =

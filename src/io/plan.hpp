@@ -30,6 +30,11 @@ struct Domains {
     [[nodiscard]] int domain_of(std::int64_t cycle) const {
         return static_cast<int>(cycle / cycles_per_domain);
     }
+    /// Of a cycle's message between its aggregator and a node: of one domain's messages no two have the same. `divide` keeps it
+    /// below MPI_TAG_UB by bounding the cycles of a domain.
+    [[nodiscard]] std::int64_t tag_of(std::int64_t cycle, int node, int num_nodes) const {
+        return cycle % cycles_per_domain * num_nodes + node;
+    }
     [[nodiscard]] std::int64_t cycle_of(std::int64_t offset_bytes) const {
         return (offset_bytes - base_bytes) / cycle_bytes;
     }

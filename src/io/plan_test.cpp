@@ -90,8 +90,8 @@ TEST(Division, TagsBoundTheCyclesOfADomainOnly) {
                                 .align_bytes = 4096,
                                 .highest_tag = (std::int64_t{1} << draw(random, 15, 31)) - 1};
         const Domains domains = divide(0, end_bytes, division);
-        // As BetweenNodes::tag_of numbers them.
-        const std::int64_t highest = domains.cycles_per_domain * division.num_nodes - 1;
+        const std::int64_t last = domains.end_cycle(0) - 1;
+        const std::int64_t highest = domains.tag_of(last, division.num_nodes - 1, division.num_nodes);
         EXPECT_LE(highest, division.highest_tag);
         EXPECT_TRUE(domains.num_cycles == max_cycles_of_phase ||
                     highest + division.num_nodes > division.highest_tag);

@@ -67,9 +67,8 @@ class Outcome:
     results: list[Result] = field(default_factory=list)
     end: End = field(default_factory=lambda: End(0))
 
-    @property
-    def limit_gb_s(self) -> float:
-        return self.plan.limit_gb_s or (self.plan.model.limit_gb_s if self.plan.model else 0.0)
+    def limit_gb_s(self, case: Case) -> float:
+        return self.plan.limit_gb_s or (self.plan.model.limit_of(case.ranks) if self.plan.model else 0.0)
 
 
 def run(plan: Plan, json_file: Path | None) -> Outcome:
@@ -103,7 +102,7 @@ def _run_cases(plan: Plan, program: Program, outcome: Outcome, log: Log) -> End:
             [
                 *("--budget", f"{share_s:g}", "--min-samples", str(least)),
                 *(("--compare", "mpi-io", "--mpi-io-name", component.contender) if component else ()),
-                *_arguments(plan, outcome.limit_gb_s, case),
+                *_arguments(plan, outcome.limit_gb_s(case), case),
             ],
             case.ranks,
             plan.folder,
@@ -148,7 +147,7 @@ def summaries(outcome: Outcome) -> Iterator[Record]:
     """One record a case, direction and contender."""
     plan = outcome.plan
     for result in outcome.results:
-        for figure in collective.figures_of(result.samples, outcome.limit_gb_s):
+        for figure in collective.figures_of(result.samples, outcome.limit_gb_s(result.case)):
             yield {
                 "kind": "summary",
                 "benchmark": "collective",
@@ -166,7 +165,7 @@ def summaries(outcome: Outcome) -> Iterator[Record]:
                 "num_jobs": result.num_jobs,
                 "fraction_of_floor": figure.of_floor.median,
                 "fraction_of_limit": figure.of_limit,
-                "limit_gb_s": outcome.limit_gb_s or None,
+                "limit_gb_s": outcome.limit_gb_s(result.case) or None,
                 "cpu_s_per_gb": figure.cpu_s_per_gb,
                 "is_file_kept": result.summary.get("is_file_kept"),
                 "is_synced": result.summary.get("is_synced"),
@@ -187,7 +186,7 @@ def show(outcome: Outcome) -> None:
 def table_of(outcome: Outcome, result: Result) -> Table:
     """The merged table of a case with its verdicts and conditions."""
     plan, case = outcome.plan, result.case
-    figures = collective.figures_of(result.samples, outcome.limit_gb_s)
+    figures = collective.figures_of(result.samples, outcome.limit_gb_s(case))
     piece = f"pieces of {result.summary.get('piece_bytes')} B, " if result.summary.get("piece_bytes") else ""
     title = f"{case.pattern}: {figures[0].bytes / 1e6:.1f} MB, {piece}{count_text(case.ranks, 'rank')}"
     headings = ["<contender", "<", "GB/s", "±", "calls GB/s", "of floor", "of limit", "CPU s/GB", "samples"]

@@ -120,10 +120,14 @@ void BetweenNodes::wait_for(FutexWord& word, std::uint32_t value) {
     }
 }
 
+// A message that leaves moves only while somebody asks. Those that come wait in all lanes at once: to look for them less often
+// leaves the core to others, and holds up none while buffers of other lanes are full.
 void BetweenNodes::wait_for_change(FutexWord& changed, std::uint32_t seen) {
-    mpi::Wait wait(site_.comm, {}, has_duties() ? 50e-6 : mpi::Wait::longest_sleep_s);
-    poll();
-    if (changed.load(std::memory_order_acquire) == seen) wait.pause(changed, seen);
+    mpi::Wait wait(site_.comm), coming_wait(site_.comm, {}, 200e-6), leaving_wait(site_.comm, {}, 50e-6);
+    while (changed.load(std::memory_order_acquire) == seen) {
+        poll();
+        (!sending_.empty() ? leaving_wait : has_duties() ? coming_wait : wait).pause(changed, seen);
+    }
 }
 
 void BetweenNodes::finish() {

@@ -22,7 +22,7 @@ class BetweenNodes {
     [[nodiscard]] FutexWord& awaited(const CyclePart& part) const;
     /// Waits, and moves messages meanwhile, which progress only while somebody asks.
     void wait_for(FutexWord& word, std::uint32_t value);
-    /// The same until `changed` is no longer `seen`, or messages may have changed something.
+    /// The same until `changed` is no longer `seen`.
     void wait_for_change(FutexWord& changed, std::uint32_t seen);
     /// After that wait.
     void write_part(const PhaseData& data, const CyclePart& part, Cursor& file, Cursor& memory);

@@ -395,3 +395,11 @@ def test_the_real_study_has_every_variant(hakobi: Command, tmp_path: Path) -> No
     assert result.status == 0, result.stderr
     contenders = {line["contender"] for line in lines_of(tmp_path / "s.jsonl", "summary")}
     assert contenders == {"floor", "hakobi posix", "hakobi uring", "hakobi threads"}
+
+
+def test_a_profile_is_asked_of_the_job(hakobi: Command, log: Path, tmp_path: Path) -> None:
+    assert hakobi("bench", "collective", "--dir", tmp_path / "new", "--profile").status == 0
+    assert hakobi("bench", "collective", "--dir", tmp_path / "new").status == 0
+    profiled, plain = jobs(log)
+    assert profiled["HAKOBI_PROFILE"] == "1"
+    assert plain["HAKOBI_PROFILE"] == ""

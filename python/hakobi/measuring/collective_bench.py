@@ -39,6 +39,7 @@ class Plan:
     limit_gb_s: float  #: 0: the model's, else the floor's
     arguments: tuple[str, ...]  #: passed to the program as they are
     timeout_s: float
+    is_profiled: bool = False  #: the engine's profile, and what it explains, go to stderr
 
 
 @dataclass(frozen=True)
@@ -97,7 +98,8 @@ def _run_cases(plan: Plan, program: Program, outcome: Outcome, log: Log) -> End:
 
     def execute(job: Job[tuple[Case, Component | None]]) -> Sequence[Record]:
         case, component = job.case
-        lines, _stderr = collective.run_job(
+        told = {"HAKOBI_PROFILE": "1", "HAKOBI_EXPLAIN": "1"} if plan.is_profiled else {}
+        lines, stderr = collective.run_job(
             program,
             [
                 *("--budget", f"{share_s:g}", "--min-samples", str(least)),
@@ -107,9 +109,11 @@ def _run_cases(plan: Plan, program: Program, outcome: Outcome, log: Log) -> End:
             case.ranks,
             plan.folder,
             model=plan.model,
-            environment=component.environment if component else {},
+            environment={**told, **(component.environment if component else {})},
             timeout_s=plan.timeout_s,
         )
+        if plan.is_profiled:
+            sys.stderr.write(stderr)
         if case not in results:
             outcome.results.append(results.setdefault(case, Result(case)))
         _keep(lines, job.round, results[case], log)

@@ -137,6 +137,7 @@ std::shared_ptr<Phase> Crew::begin(const Comm& comm, PhaseTask task) {
 }
 
 Service Crew::service_of(storage::File& file) const {
+    if (!pipeline_) return Service::waits;  // abandoned since
     return file.profile().blocks(pipeline_->access().thread_limit()) ? Service::waits : Service::from_memory;
 }
 

@@ -86,9 +86,11 @@ std::vector<ServerWatch::Late> ServerWatch::newly_late(double least_s, double no
     std::vector<Late> late;
     const std::scoped_lock lock(mutex_);
     for (Server& server : servers_) {
+        bool is_told = false;  // of this server once
         for (InFlight& each : server.in_flight) {
             if (now_s - each.since_s < least_s || std::exchange(each.is_told, true)) continue;
-            late.push_back({server.times.server, now_s - each.since_s, each.request});
+            if (!std::exchange(is_told, true))
+                late.push_back({server.times.server, now_s - each.since_s, each.request});
         }
     }
     return late;

@@ -49,7 +49,7 @@ class ServerWatch {
     };
     /// Takes the requests that have been in flight for `least_s`, and those that wait behind them.
     [[nodiscard]] std::vector<Late> take_late(double least_s, double now_s);
-    /// Requests that have come to be in flight for `least_s` since this was asked last.
+    /// Requests that have come to be in flight for `least_s` since this was asked last, one a server.
     [[nodiscard]] std::vector<Late> newly_late(double least_s, double now_s);
     /// Of all servers that have had requests, with those in flight.
     [[nodiscard]] std::vector<ServerTimes> times(double now_s) const;

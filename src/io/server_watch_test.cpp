@@ -59,6 +59,17 @@ TEST_F(Watched, WhatIsLateIsTakenWithWhatWaitsBehindIt) {
     EXPECT_FALSE(watch.end(requests[1], mib, 9.0).is_taken);
 }
 
+TEST_F(Watched, WhatIsLateIsToldOnceAServer) {
+    ASSERT_TRUE(watch.begin(requests[0], 0, 1.0));
+    ASSERT_TRUE(watch.begin(requests[1], 2, 1.0));
+    ASSERT_TRUE(watch.begin(requests[2], 1, 3.0));
+    ASSERT_EQ(watch.newly_late(1.0, 3.0).size(), 1U);
+    const std::vector<ServerWatch::Late> late = watch.newly_late(1.0, 4.5);
+    ASSERT_EQ(late.size(), 1U);
+    EXPECT_EQ(late[0].server, 8);
+    EXPECT_TRUE(watch.newly_late(1.0, 9.0).empty());
+}
+
 TEST(ServerWatch, RequestsOfNoKnownServerAreOnesOfNone) {
     ServerWatch watch({}, 1);
     std::array<storage::Request, 2> requests;

@@ -6,6 +6,7 @@
 #include <cstdarg>
 #include <cstdlib>
 
+#include "interpose_layout.hpp"
 #include "model.hpp"
 
 using hakobi::storage_model::forget;
@@ -124,8 +125,9 @@ EXPORT ssize_t __pread64_chk(int fd, void* data, size_t length, off64_t offset, 
 // What gives a descriptor another file.
 
 namespace {
-int fresh(int fd) {
+int fresh(int fd, int flags = 0) {
     forget(fd);
+    hakobi::storage_model::made(fd, flags);
     return fd;
 }
 }  // namespace
@@ -136,15 +138,15 @@ int fresh(int fd) {
         va_start(list, flags);                                           \
         const mode_t mode = has_mode(flags) ? va_arg(list, mode_t) : 0U; \
         va_end(list);                                                    \
-        return fresh(HAKOBI_NEXT(name, path, flags, mode));              \
+        return fresh(HAKOBI_NEXT(name, path, flags, mode), flags);       \
     }
-#define OPENAT(name)                                                     \
-    EXPORT int name(int folder, const char* path, int flags, ...) {      \
-        va_list list;                                                    \
-        va_start(list, flags);                                           \
-        const mode_t mode = has_mode(flags) ? va_arg(list, mode_t) : 0U; \
-        va_end(list);                                                    \
-        return fresh(HAKOBI_NEXT(name, folder, path, flags, mode));      \
+#define OPENAT(name)                                                       \
+    EXPORT int name(int folder, const char* path, int flags, ...) {        \
+        va_list list;                                                      \
+        va_start(list, flags);                                             \
+        const mode_t mode = has_mode(flags) ? va_arg(list, mode_t) : 0U;   \
+        va_end(list);                                                      \
+        return fresh(HAKOBI_NEXT(name, folder, path, flags, mode), flags); \
     }
 
 OPEN(open)

@@ -18,6 +18,7 @@
 
 #include "model.hpp"
 #include "storage_model/service_model.hpp"
+#include "workers.hpp"
 
 #define EXPORT extern "C" __attribute__((visibility("default")))
 
@@ -29,6 +30,7 @@ using hakobi::storage::monotonic_ns;
 using hakobi::storage_model::KeepErrno;
 using hakobi::storage_model::sleep_modelled;
 using hakobi::storage_model::Transfer;
+using hakobi::storage_model::Workers;
 
 /// The requests in flight, by their control block, and when the model completes them.
 struct Notes {
@@ -52,6 +54,14 @@ void note(const void* block, std::int64_t time_ns) {
     Notes& notes = Notes::instance();
     std::scoped_lock lock(notes.mutex);
     notes.completion_ns[block] = time_ns;
+}
+
+/// The same, unless the program has given the request up meanwhile.
+void note_if_there(const void* block, std::int64_t time_ns) {
+    Notes& notes = Notes::instance();
+    std::scoped_lock lock(notes.mutex);
+    if (const auto entry = notes.completion_ns.find(block); entry != notes.completion_ns.end())
+        entry->second = time_ns;
 }
 
 /// When the model completes the request; 0 where it is none of ours.
@@ -87,8 +97,13 @@ int submit_modelled(Block* block, bool is_write, Submit submit) {
     note(block, INT64_MAX);
     const int result = submit();
     const KeepErrno keep;
-    if (result == 0) {
-        note(block, transfer.queue(offset, length));
+    if (result == 0 && Transfer::has_stops()) {
+        Workers::instance().take([transfer, block, offset, length] {
+            const std::int64_t completion_ns = transfer.pass(offset, length);
+            note_if_there(block, completion_ns);
+        });
+    } else if (result == 0) {
+        note(block, transfer.pass(offset, length));
     } else {
         end_note(block);
     }

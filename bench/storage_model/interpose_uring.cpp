@@ -14,14 +14,12 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <condition_variable>
 #include <cstring>
-#include <deque>
 #include <mutex>
 #include <string>
-#include <thread>
 
 #include "model.hpp"
+#include "workers.hpp"
 
 #define EXPORT extern "C" __attribute__((visibility("default")))
 
@@ -30,6 +28,7 @@ namespace {
 using hakobi::storage_model::refuse;
 using hakobi::storage_model::sleep_modelled;
 using hakobi::storage_model::Transfer;
+using hakobi::storage_model::Workers;
 
 struct Job {
     Transfer transfer;
@@ -85,44 +84,14 @@ class Messenger {
     io_uring ring_{};
 };
 
-/// Threads that carry transfers out: as many as have been in flight at once.
-class Workers {
-  public:
-    static Workers& instance() {
-        static auto* workers = new Workers;  // never destroyed: its threads live as long as the process
-        return *workers;
-    }
-
-    void take(const Job& job) {
-        std::scoped_lock lock(mutex_);
-        jobs_.push_back(job);
-        if (num_idle_ < static_cast<int>(jobs_.size())) std::thread([this] { work(); }).detach();
-        is_there_.notify_one();
-    }
-
-  private:
-    [[noreturn]] void work() {
-        for (;;) {
-            std::unique_lock lock(mutex_);
-            ++num_idle_;
-            is_there_.wait(lock, [this] { return !jobs_.empty(); });
-            --num_idle_;
-            const Job job = jobs_.front();
-            jobs_.pop_front();
-            lock.unlock();
-            const std::int64_t moved = carry_out(job.entry);
-            if (moved >= 0)
-                sleep_modelled(job.transfer.queue(static_cast<std::int64_t>(job.entry.off), moved));
-            messenger_.post(job.ring_fd, job.entry.user_data, static_cast<std::int32_t>(moved));
-        }
-    }
-
-    std::mutex mutex_;
-    std::condition_variable is_there_;
-    std::deque<Job> jobs_;
-    int num_idle_ = 0;
-    Messenger messenger_;
-};
+/// Carries a transfer out and posts its completion.
+void run(const Job& job) {
+    static auto* const messenger =
+        new Messenger;  // never destroyed: threads post as long as the process lives
+    const std::int64_t moved = carry_out(job.entry);
+    if (moved >= 0) sleep_modelled(job.transfer.pass(static_cast<std::int64_t>(job.entry.off), moved));
+    messenger->post(job.ring_fd, job.entry.user_data, static_cast<std::int32_t>(moved));
+}
 
 /// Takes the modelled transfers among the entries that the next submission hands to the kernel.
 void take_modelled(io_uring* ring) {
@@ -135,7 +104,7 @@ void take_modelled(io_uring* ring) {
         if (!transfer.is_modelled()) continue;
         if ((entry.flags & unknown_flags) != 0 || entry.off == static_cast<std::uint64_t>(-1))
             refuse("io_uring: linked entries, registered files and the file's position are not modelled");
-        Workers::instance().take({transfer, entry, ring->ring_fd});
+        Workers::instance().take([job = Job{transfer, entry, ring->ring_fd}] { run(job); });
         io_uring_prep_nop(&entry);
         entry.flags = IOSQE_CQE_SKIP_SUCCESS;
     }

@@ -19,11 +19,12 @@
 #include <string>
 #include <string_view>
 
-#include "storage_model/service_model.hpp"
+#include "storage_model/service_state.hpp"
 
 namespace hakobi::storage_model {
 
 using storage::ServiceModel;
+using storage::ServiceState;
 
 void refuse(const std::string& why) {
     const std::string line = "hakobi storage model: " + why + "\n";
@@ -34,11 +35,6 @@ void refuse(const std::string& why) {
 }
 
 namespace {
-
-/// In the state file.
-struct SharedState {
-    std::array<storage::Server, ServiceModel::max_servers> servers;
-};
 
 struct Counters {
     std::atomic<std::int64_t> num_reads, bytes_read, num_writes, bytes_written, waited_ns;
@@ -56,6 +52,31 @@ std::string variable(const char* name) {
     return value == nullptr ? "" : value;
 }
 
+/// A number of the environment; `otherwise` where none of these is one.
+int number_of(std::initializer_list<const char*> names, int otherwise) {
+    for (const char* name : names) {
+        const char* const text = std::getenv(name);
+        char* end = nullptr;
+        const long value = text == nullptr ? 0 : std::strtol(text, &end, 10);
+        if (text != nullptr && end != text && value >= 0 && value <= INT_MAX) return static_cast<int>(value);
+    }
+    return otherwise;
+}
+
+/// The node that this process is on: ranks are divided among `num_nodes`, as HAKOBI_RANKS_PER_NODE divides them. What the
+/// launcher says of the rank counts, since nobody has initialised MPI yet.
+int own_node(int num_nodes) {
+    const int rank = number_of({"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID"}, 0);
+    const int num_ranks = number_of({"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_NTASKS"}, 1);
+    if (num_nodes > 0) {
+        const int ranks_per_node = (std::max(1, num_ranks) - 1) / num_nodes + 1;
+        ::setenv("HAKOBI_RANKS_PER_NODE", std::to_string(ranks_per_node).c_str(),
+                 1);  // the library is told, too
+    }
+    const int ranks_per_node = number_of({"HAKOBI_RANKS_PER_NODE"}, 0);
+    return ranks_per_node > 0 ? rank / ranks_per_node % ServiceModel::max_nodes : 0;
+}
+
 struct Model {
     bool is_on = false;
     ServiceModel service;
@@ -64,7 +85,8 @@ struct Model {
     bool is_state_ours = false;  // the last of us removes it
     int state_fd = -1;
     pid_t owner = ::getpid();  // a child of vfork runs in our memory, and leaves without us leaving
-    SharedState* state = nullptr;
+    ServiceState* state = nullptr;
+    int node = 0;
     std::string report_path;
 
     Model() {
@@ -80,6 +102,7 @@ struct Model {
             std::free(canonical);
         }
         while (folder.size() > 1 && folder.back() == '/') folder.pop_back();
+        node = own_node(service.num_nodes);
         report_path = variable("HAKOBI_STORAGE_MODEL_REPORT");
         state_path = variable("HAKOBI_STORAGE_MODEL_STATE");
         is_state_ours = state_path.empty();
@@ -94,8 +117,8 @@ struct Model {
             state_path = name;
         }
         attach();
-        state = static_cast<SharedState*>(
-            ::mmap(nullptr, sizeof(SharedState), PROT_READ | PROT_WRITE, MAP_SHARED, state_fd, 0));
+        state = static_cast<ServiceState*>(
+            ::mmap(nullptr, sizeof(ServiceState), PROT_READ | PROT_WRITE, MAP_SHARED, state_fd, 0));
         if (state == MAP_FAILED) refuse("cannot map " + state_path + ": " + std::strerror(errno));
         is_on = true;
         // A child shares the parent's lock and would lose it with the parent's exit: it takes its own.
@@ -112,7 +135,7 @@ struct Model {
     void attach() {
         for (;;) {
             state_fd = ::open(state_path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-            if (state_fd < 0 || ::ftruncate(state_fd, sizeof(SharedState)) != 0) {
+            if (state_fd < 0 || ::ftruncate(state_fd, sizeof(ServiceState)) != 0) {
                 refuse("cannot make the shared state " + state_path + ": " + std::strerror(errno));
             }
             // Out of the way of programs that count their descriptors.
@@ -176,6 +199,19 @@ bool is_below(std::string_view path, std::string_view folder) {
     return path.size() == folder.size() || folder == "/" || path[folder.size()] == '/';
 }
 
+/// What tells an open regular file from all others, also from a later one of the same number; `unknown` of no file, `not_ours`
+/// of another kind.
+std::uint64_t identity_of(int fd) {
+    struct statx info {};
+    if (::statx(fd, "", AT_EMPTY_PATH, STATX_TYPE | STATX_INO | STATX_BTIME, &info) != 0) return unknown;
+    if (!S_ISREG(info.stx_mode)) return not_ours;
+    std::uint64_t made = 0;
+    if ((info.stx_mask & STATX_BTIME) != 0)
+        made = static_cast<std::uint64_t>(info.stx_btime.tv_sec) * 1'000'000'000U + info.stx_btime.tv_nsec;
+    const std::uint64_t device = static_cast<std::uint64_t>(info.stx_dev_major) << 32 | info.stx_dev_minor;
+    return storage::service::mixed(storage::service::mixed(info.stx_ino ^ device << 8) ^ made) | 2U;
+}
+
 /// Whether `fd` is a regular file below the folder. What was found is kept with the file's identity: a
 /// descriptor that was closed behind our back (libc closes its own without a call that we see) is not
 /// mistaken for the new one.
@@ -185,13 +221,11 @@ std::uint64_t modelled_file(const Model& model, int fd) {
     std::atomic<std::uint64_t>* slot = fd < num_slots ? &slots[static_cast<std::size_t>(fd)] : nullptr;
     const std::uint64_t known = slot != nullptr ? slot->load(std::memory_order_relaxed) : unknown;
     if (known == not_ours) return 0;
-    struct stat info {};
-    if (::fstat(fd, &info) != 0) return 0;
-    const std::uint64_t identity =
-        (static_cast<std::uint64_t>(info.st_ino) * 1099511628211U ^ info.st_dev) | 2U;
+    const std::uint64_t identity = identity_of(fd);
+    if (identity == unknown) return 0;
     if (known == identity) return identity;
     bool is_ours = false;
-    if (S_ISREG(info.st_mode)) {
+    if (identity != not_ours) {
         char link[48], path[PATH_MAX];
         std::snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
         const ssize_t length = ::readlink(link, path, sizeof path);
@@ -211,24 +245,76 @@ Transfer::Transfer(int fd, bool is_write) : is_write_(is_write) {
     if (is_modelled()) arrival_ns_ = storage::monotonic_ns();
 }
 
-std::int64_t Transfer::queue(std::int64_t offset, std::int64_t length) const {
+bool Transfer::has_stops() {
+    const Model& model = Model::instance();
+    return model.is_on && storage::Passage::has_stops(model.service);
+}
+
+std::int64_t Transfer::pass(std::int64_t offset, std::int64_t length) const {
     (is_write_ ? counters.num_writes : counters.num_reads) += 1;
     (is_write_ ? counters.bytes_written : counters.bytes_read) += length;
     const Model& model = Model::instance();
-    return storage::queue_request(model.service, model.state->servers, identity_, arrival_ns_,
-                                  std::max<std::int64_t>(0, offset), length);
+    if (is_write_) lay_out(identity_);
+    const storage::ServiceRequest request{.identity = identity_,
+                                          .node = model.node,
+                                          .is_write = is_write_,
+                                          .arrival_ns = arrival_ns_,
+                                          .offset = std::max<std::int64_t>(0, offset),
+                                          .length = length};
+    return storage::Passage(model.service, *model.state, request).run(sleep_modelled);
 }
 
 void Transfer::wait(std::int64_t offset, std::int64_t length) const {
     if (!is_modelled() || length < 0) return;
     const KeepErrno keep;
-    sleep_modelled(queue(offset, length));
+    sleep_modelled(pass(offset, length));
 }
 
 void sleep_modelled(std::int64_t time_ns) {
     const std::int64_t start_ns = storage::monotonic_ns();
     storage::sleep_until_ns(time_ns);
     counters.waited_ns += storage::monotonic_ns() - start_ns;
+}
+
+std::uint64_t modelled(int fd) {
+    const KeepErrno keep;
+    const Model& model = Model::instance();
+    return model.is_on ? modelled_file(model, fd) : 0;
+}
+
+bool is_below_folder(int fd) {
+    const KeepErrno keep;
+    const Model& model = Model::instance();
+    if (!model.is_on) return false;
+    char link[48], path[PATH_MAX];
+    std::snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
+    const ssize_t length = ::readlink(link, path, sizeof path);
+    return length > 0 && is_below({path, static_cast<std::size_t>(length)}, model.folder);
+}
+
+bool is_modelled(const char* path) {
+    const KeepErrno keep;
+    const Model& model = Model::instance();
+    if (!model.is_on || path == nullptr) return false;
+    char canonical[PATH_MAX];
+    return ::realpath(path, canonical) != nullptr && is_below(canonical, model.folder);
+}
+
+const ServiceModel& service_model() {
+    return Model::instance().service;
+}
+
+ServiceState& service_state() {
+    return *Model::instance().state;
+}
+
+void lay_out(std::uint64_t identity) {
+    const Model& model = Model::instance();
+    if (!model.service.has_layouts()) return;
+    if (storage::FileEntry* const entry = model.state->find(identity)) {
+        std::uint64_t waiting = storage::waits_for_layout;
+        entry->layout.compare_exchange_strong(waiting, 0);
+    }
 }
 
 void forget(int fd) {

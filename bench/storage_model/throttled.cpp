@@ -1,28 +1,24 @@
 #include "storage_model/throttled.hpp"
 
-#include <atomic>
-#include <map>
+#include <functional>
 #include <memory>
 #include <mutex>
-#include <tuple>
+#include <utility>
 #include <vector>
+
+#include "storage_model/service_state.hpp"
 
 namespace hakobi::storage {
 
 namespace {
 
-using Servers = std::vector<Server>;
-
-std::shared_ptr<Servers> servers_of(const ServiceModel& model) {
+std::shared_ptr<ServiceState> state_of(const ServiceModel& model) {
     static std::mutex mutex;
-    static std::map<std::tuple<int, double, std::int64_t, std::int64_t, std::int64_t>,
-                    std::shared_ptr<Servers>>
-        all;
-    std::scoped_lock lock(mutex);
-    std::shared_ptr<Servers>& servers =
-        all[{model.num_servers, model.bandwidth_mb_s, model.latency_ns, model.stripe_bytes, model.seek_ns}];
-    if (!servers) servers = std::make_shared<Servers>(static_cast<std::size_t>(model.num_servers));
-    return servers;
+    static std::vector<std::pair<ServiceModel, std::shared_ptr<ServiceState>>> all;
+    const std::scoped_lock lock(mutex);
+    for (const auto& [known, state] : all)
+        if (known == model) return state;
+    return all.emplace_back(model, std::make_shared<ServiceState>()).second;
 }
 
 class ThrottledFile final : public File {
@@ -31,20 +27,27 @@ class ThrottledFile final : public File {
         : inner_(std::move(inner)),
           abilities_(inner_->abilities()),
           model_(model),
-          servers_(servers_of(model)) {
+          state_(state_of(model)),
+          identity_(std::hash<std::string>()(inner_->path())) {
         abilities_.stripe_bytes = model.stripe_bytes;
+        if (!model.has_layouts()) return;
+        const FileStriping striping = state_->striping_of(model, identity_);
+        Striping shown{striping.stripe_bytes, striping.num_stripes, {}};
+        for (int object = 0; object < striping.num_stripes; ++object)
+            shown.servers.push_back(striping.server_of(object, model));
+        layout_ = Layout::plain(std::move(shown));
     }
 
     Status write_at(std::span<const std::byte> data, std::int64_t offset) override {
         const std::int64_t arrival_ns = monotonic_ns();
         Status status = inner_->write_at(data, offset);
-        if (status.ok()) wait(arrival_ns, offset, static_cast<std::int64_t>(data.size()));
+        if (status.ok()) wait(true, arrival_ns, offset, static_cast<std::int64_t>(data.size()));
         return status;
     }
     Result<std::int64_t> read_at(std::span<std::byte> data, std::int64_t offset) override {
         const std::int64_t arrival_ns = monotonic_ns();
         Result<std::int64_t> bytes = inner_->read_at(data, offset);
-        if (bytes.ok()) wait(arrival_ns, offset, bytes.value());
+        if (bytes.ok()) wait(false, arrival_ns, offset, bytes.value());
         return bytes;
     }
     Result<std::int64_t> size_bytes() override { return inner_->size_bytes(); }
@@ -60,17 +63,24 @@ class ThrottledFile final : public File {
     }
     [[nodiscard]] const std::string& path() const noexcept override { return inner_->path(); }
     [[nodiscard]] const Abilities& abilities() const noexcept override { return abilities_; }
+    [[nodiscard]] const Layout& layout() const noexcept override { return layout_; }
 
   private:
-    void wait(std::int64_t arrival_ns, std::int64_t offset, std::int64_t length) {
-        const auto identity = reinterpret_cast<std::uintptr_t>(this);
-        sleep_until_ns(queue_request(model_, *servers_, identity, arrival_ns, offset, length));
+    void wait(bool is_write, std::int64_t arrival_ns, std::int64_t offset, std::int64_t length) {
+        const ServiceRequest request{.identity = identity_,
+                                     .is_write = is_write,
+                                     .arrival_ns = arrival_ns,
+                                     .offset = offset,
+                                     .length = length};
+        sleep_until_ns(Passage(model_, *state_, request).run(sleep_until_ns));
     }
 
     FilePtr inner_;
     Abilities abilities_;
+    Layout layout_;
     ServiceModel model_;
-    std::shared_ptr<Servers> servers_;
+    std::shared_ptr<ServiceState> state_;
+    const std::uint64_t identity_;
 };
 
 }  // namespace

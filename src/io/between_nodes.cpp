@@ -9,9 +9,9 @@
 //           3. the ranks copy their bytes out.
 // Where a node's ranks overlap so much that packed bytes would not fit a buffer (all ranks read the same, say), the
 // message is the cycle's whole window instead, writing with marks that say which of its bytes count.
-// Only threads that called Hakobi make these calls; a rank that waits for a buffer polls meanwhile. Turns are taken in
-// one order everywhere (PhasePlan::number_turns), so that the earliest unfinished turn always has its buffers: no
-// circle of waiting can close.
+// Only threads that called Hakobi make these calls; a rank that waits for a buffer polls meanwhile. Turns of a lane, and of a
+// staging ring, are taken in one order everywhere (PhasePlan::number_turns), and no rank waits for one lane while another has a
+// buffer for it, so that the earliest unfinished cycle always has its buffers: no circle of waiting can close.
 #include "io/between_nodes.hpp"
 
 #include <algorithm>
@@ -26,11 +26,14 @@
 
 namespace hakobi::io {
 
-BetweenNodes::BetweenNodes(const PhaseSite& site) : site_(site) {
+BetweenNodes::BetweenNodes(const PhaseSite& site)
+    : site_(site), next_reply_(site.plan.staging_cycles.size()) {
     if (site.my_domain < 0) return;
-    const Domains& domains = site.plan.domains;
-    for (std::int64_t c = domains.first_cycle(site.my_domain); c < domains.end_cycle(site.my_domain); ++c)
-        if (site.turn(c) != PhasePlan::no_turn) my_cycles_.push_back(c);
+    lanes_.resize(static_cast<std::size_t>(site.plan.domains.num_lanes));
+    site.plan.domains.for_each_of(site.my_domain, [&](std::int64_t cycle) {
+        if (site.turn(cycle) != PhasePlan::no_turn)
+            lanes_[static_cast<std::size_t>(site.plan.domains.lane_of(cycle))].cycles.push_back(cycle);
+    });
 }
 
 std::int64_t BetweenNodes::window_bytes(std::int64_t cycle) const {
@@ -69,31 +72,42 @@ int BetweenNodes::tag_of(std::int64_t cycle, int node) const {
     return static_cast<int>(site_.plan.domains.tag_of(cycle, node, site_.comm.num_nodes()));
 }
 
-std::uint32_t BetweenNodes::staging_slot(std::int64_t turn) const {
-    return static_cast<std::uint32_t>(turn % site_.buffers.staging_depth);
+std::uint32_t BetweenNodes::staging_slot(std::int64_t cycle) const {
+    return site_.buffers.staging_rings.slot_of(static_cast<int>(site_.plan.staging_ring_of(cycle)),
+                                               site_.turn(cycle));
 }
 
-Slot& BetweenNodes::slot_of(std::int64_t turn) const {
-    return site_.buffers.staging->slots[staging_slot(turn)];
+Slot& BetweenNodes::slot_of(std::int64_t cycle) const {
+    return site_.buffers.staging->slots[staging_slot(cycle)];
 }
 
-std::byte* BetweenNodes::staging_of(std::int64_t turn) const {
-    return site_.buffers.staging_buffers + staging_slot(turn) * site_.buffers.cb_bytes;
+std::byte* BetweenNodes::staging_of(std::int64_t cycle) const {
+    return site_.buffers.staging_of(staging_slot(cycle));
 }
 
-void BetweenNodes::open_for_next(std::int64_t turn) const {
-    Slot& slot = slot_of(turn);
-    slot.num_arrived.store(0, std::memory_order_relaxed);
-    slot.turn.store(static_cast<std::uint32_t>(turn + site_.buffers.staging_depth),
-                    std::memory_order_release);
-    futex_wake_all(slot.turn);
+void BetweenNodes::open_staging(std::int64_t cycle, std::uint32_t turn) const {
+    FutexWord& word = slot_of(cycle).turn;
+    word.store(turn, std::memory_order_release);
+    futex_wake_all(word);
+    if (!site_.plan.domains.is_by_server()) return;
+    site_.buffers.changed->fetch_add(1, std::memory_order_release);
+    futex_wake_all(*site_.buffers.changed);
+}
+
+void BetweenNodes::open_for_next(std::int64_t cycle) const {
+    slot_of(cycle).num_arrived.store(0, std::memory_order_relaxed);
+    open_staging(cycle,
+                 site_.turn(cycle) + static_cast<std::uint32_t>(site_.buffers.staging_rings.num_slots));
 }
 
 bool BetweenNodes::has_duties() const {
     if (!sending_.empty() || !receiving_.empty()) return true;
-    const bool is_write = site_.plan.is_write;
-    if (site_.my_domain >= 0 && (is_write ? next_incoming_ : next_outgoing_) < my_cycles_.size()) return true;
-    return !is_write && next_reply_ < site_.plan.staging_cycles.size();
+    const auto is_open = [](const Lane& lane) { return lane.next < lane.cycles.size(); };
+    if (std::ranges::any_of(lanes_, is_open)) return true;
+    if (site_.plan.is_write) return false;
+    for (std::size_t ring = 0; ring < next_reply_.size(); ++ring)
+        if (next_reply_[ring] < site_.plan.staging_cycles[ring].size()) return true;
+    return false;
 }
 
 void BetweenNodes::wait_for(FutexWord& word, std::uint32_t value) {
@@ -103,6 +117,16 @@ void BetweenNodes::wait_for(FutexWord& word, std::uint32_t value) {
          seen = word.load(std::memory_order_acquire)) {
         poll();
         (has_duties() ? busy_wait : wait).pause(word, seen);
+    }
+}
+
+// A message that leaves moves only while somebody asks. Those that come wait in all lanes at once: to look for them less often
+// leaves the core to others, and holds up none while buffers of other lanes are full.
+void BetweenNodes::wait_for_change(FutexWord& changed, std::uint32_t seen) {
+    mpi::Wait wait(site_.comm), coming_wait(site_.comm, {}, 200e-6), leaving_wait(site_.comm, {}, 50e-6);
+    while (changed.load(std::memory_order_acquire) == seen) {
+        poll();
+        (!sending_.empty() ? leaving_wait : has_duties() ? coming_wait : wait).pause(changed, seen);
     }
 }
 
@@ -132,8 +156,8 @@ void BetweenNodes::poll_sent() {
             ++at;
             continue;
         }
-        if (at->staging_turn >= 0) {
-            open_for_next(at->staging_turn);
+        if (at->staging_cycle >= 0) {
+            open_for_next(at->staging_cycle);
         } else {
             outgoing_bytes_ -= static_cast<std::int64_t>(at->bytes.size());
         }
@@ -142,17 +166,14 @@ void BetweenNodes::poll_sent() {
 }
 
 FutexWord& BetweenNodes::awaited(const CyclePart& part) const {
-    return slot_of(site_.turn(part.cycle)).turn;
+    return slot_of(part.cycle).turn;
 }
 
 void BetweenNodes::write_part(const PhaseData& data, const CyclePart& part, Cursor& file, Cursor& memory) {
-    const std::uint32_t turn = site_.turn(part.cycle);
     const double start_s = now_s();
-    std::byte* const buffer = staging_of(turn);
+    std::byte* const buffer = staging_of(part.cycle);
     const std::int64_t length = part.stream_end - part.stream_begin;
-    ByteMarks marks(
-        site_.buffers.staging_marks + staging_slot(turn) * ByteMarks::num_words(site_.buffers.cb_bytes),
-        window_bytes(part.cycle));
+    ByteMarks marks = site_.buffers.staging_marks_of(staging_slot(part.cycle), window_bytes(part.cycle));
     const bool is_packed = travels_packed(site_.comm.node(), part.cycle);
     if (is_packed) {
         std::byte* const packed = buffer + site_.node.bytes_before(part.cycle);
@@ -165,25 +186,24 @@ void BetweenNodes::write_part(const PhaseData& data, const CyclePart& part, Curs
     }
     site_.counters.copied_bytes += length;
     site_.counters.copy_s += now_s() - start_s;
-    if (is_last_of_node(part)) send_staging(part.cycle, turn, is_packed ? nullptr : &marks);
+    if (is_last_of_node(part)) send_staging(part.cycle, is_packed ? nullptr : &marks);
 }
 
 bool BetweenNodes::is_last_of_node(const CyclePart& part) const {
     const std::uint32_t expected = site_.tally(part.cycle).num_local.load(std::memory_order_relaxed);
-    return slot_of(site_.turn(part.cycle)).num_arrived.fetch_add(1, std::memory_order_acq_rel) + 1 ==
-           expected;
+    return slot_of(part.cycle).num_arrived.fetch_add(1, std::memory_order_acq_rel) + 1 == expected;
 }
 
 // With `marks` the whole window and they; else what is packed.
-void BetweenNodes::send_staging(std::int64_t cycle, std::uint32_t turn, ByteMarks* marks) {
+void BetweenNodes::send_staging(std::int64_t cycle, ByteMarks* marks) {
     Sending sending;
-    sending.staging_turn = turn;
+    sending.staging_cycle = cycle;
     const auto size = static_cast<std::size_t>(message_bytes(site_.comm.node(), cycle));
-    std::span<const std::byte> message(staging_of(turn), size);
+    std::span<const std::byte> message(staging_of(cycle), size);
     if (marks != nullptr) {
         const auto window = static_cast<std::size_t>(window_bytes(cycle));
         sending.bytes.resize(size);
-        copy_bytes(sending.bytes.data(), staging_of(turn), window);
+        copy_bytes(sending.bytes.data(), staging_of(cycle), window);
         std::memcpy(sending.bytes.data() + window, marks->words(), size - window);
         marks->clear();
         message = sending.bytes;
@@ -207,29 +227,32 @@ void BetweenNodes::take_received(Take take) {
     }
 }
 
-void BetweenNodes::receive(std::int64_t cycle, std::uint32_t turn, int node, int from, std::int64_t bytes) {
+void BetweenNodes::receive(std::int64_t cycle, int node, int from, std::int64_t bytes) {
     Receiving receiving;
     receiving.bytes.resize(static_cast<std::size_t>(bytes));
-    receiving.turn = turn;
     receiving.cycle = cycle;
     receiving.node = node;
     receiving.message = mpi::Pending::receive(site_.comm, receiving.bytes, from, tag_of(cycle, node));
     receiving_.push_back(std::move(receiving));
 }
 
-// Posts the receives of every turn whose collective buffer is free for it.
 void BetweenNodes::poll_incoming_data() {
-    for (; next_incoming_ < my_cycles_.size(); ++next_incoming_) {
-        const std::int64_t cycle = my_cycles_[next_incoming_];
+    for (Lane& lane : lanes_) poll_incoming(lane);
+    take_received([this](const Receiving& received) { unpack_into_buffer(received); });
+}
+
+// Posts the receives of every turn whose collective buffer is free for it.
+void BetweenNodes::poll_incoming(Lane& lane) {
+    for (; lane.next < lane.cycles.size(); ++lane.next) {
+        const std::int64_t cycle = lane.cycles[lane.next];
         if (site_.tally(cycle).num_remote.load(std::memory_order_relaxed) == 0) continue;
         const PhaseSite::BufferPlace at = site_.buffer_of(cycle);
-        if (at.awaited().load(std::memory_order_acquire) != at.turn) break;
+        if (at.awaited().load(std::memory_order_acquire) != at.turn) return;
         for (const int node : site_.held.nodes()) {
             if (bytes_of_node(node, cycle) > 0)
-                receive(cycle, at.turn, node, mpi::Pending::any_rank, message_bytes(node, cycle));
+                receive(cycle, node, mpi::Pending::any_rank, message_bytes(node, cycle));
         }
     }
-    take_received([this](const Receiving& received) { unpack_into_buffer(received); });
 }
 
 std::int64_t BetweenNodes::unpack_marked(const Receiving& received, const BufferWindow& window) const {
@@ -296,8 +319,12 @@ std::int64_t BetweenNodes::pack_from_buffer(const Region& region, std::int64_t c
 }
 
 void BetweenNodes::poll_outgoing_data() {
-    for (; next_outgoing_ < my_cycles_.size(); ++next_outgoing_) {
-        const std::int64_t cycle = my_cycles_[next_outgoing_];
+    for (Lane& lane : lanes_) poll_outgoing(lane);
+}
+
+void BetweenNodes::poll_outgoing(Lane& lane) {
+    for (; lane.next < lane.cycles.size(); ++lane.next) {
+        const std::int64_t cycle = lane.cycles[lane.next];
         if (site_.tally(cycle).num_remote.load(std::memory_order_relaxed) == 0) continue;
         const PhaseSite::BufferPlace at = site_.buffer_of(cycle);
         if (at.awaited().load(std::memory_order_acquire) != (Slot::filled | at.turn)) return;
@@ -337,31 +364,32 @@ void BetweenNodes::send_reply(std::int64_t cycle, int node, const BufferWindow& 
 }
 
 void BetweenNodes::poll_staging_replies() {
-    const int node = site_.comm.node();
-    for (; next_reply_ < site_.plan.staging_cycles.size(); ++next_reply_) {
-        const std::int64_t cycle = site_.plan.staging_cycles[next_reply_];
-        if (courier_of(node, cycle) != site_.comm.rank()) continue;
-        const auto turn = static_cast<std::uint32_t>(next_reply_);
-        if (slot_of(turn).turn.load(std::memory_order_acquire) != turn) break;
-        receive(cycle, turn, node, aggregator_of(cycle),
-                message_bytes(node, cycle) + static_cast<std::int64_t>(sizeof(std::int64_t)));
-    }
+    for (std::size_t ring = 0; ring < next_reply_.size(); ++ring) poll_replies(ring);
     take_received([this](const Receiving& received) {
         const std::size_t data_bytes = received.bytes.size() - sizeof(std::int64_t);
-        copy_bytes(staging_of(received.turn), received.bytes.data(), data_bytes);
+        copy_bytes(staging_of(received.cycle), received.bytes.data(), data_bytes);
         std::int64_t end_of_file = 0;
         std::memcpy(&end_of_file, received.bytes.data() + data_bytes, sizeof end_of_file);
         lower(site_.control.end_of_file, end_of_file);
-        Slot& slot = slot_of(received.turn);
-        slot.turn.store(Slot::filled | received.turn, std::memory_order_release);
-        futex_wake_all(slot.turn);
+        open_staging(received.cycle, Slot::filled | site_.turn(received.cycle));
     });
 }
 
+void BetweenNodes::poll_replies(std::size_t ring) {
+    const int node = site_.comm.node();
+    const std::vector<std::uint32_t>& cycles = site_.plan.staging_cycles[ring];
+    for (std::size_t& next = next_reply_[ring]; next < cycles.size(); ++next) {
+        const std::int64_t cycle = cycles[next];
+        if (courier_of(node, cycle) != site_.comm.rank()) continue;
+        if (slot_of(cycle).turn.load(std::memory_order_acquire) != site_.turn(cycle)) return;
+        receive(cycle, node, aggregator_of(cycle),
+                message_bytes(node, cycle) + static_cast<std::int64_t>(sizeof(std::int64_t)));
+    }
+}
+
 void BetweenNodes::read_part(const PhaseData& data, const CyclePart& part, Cursor& file, Cursor& memory) {
-    const std::uint32_t turn = site_.turn(part.cycle);
     const double start_s = now_s();
-    std::byte* const buffer = staging_of(turn);
+    std::byte* const buffer = staging_of(part.cycle);
     const std::int64_t end_of_file = site_.control.end_of_file.load(std::memory_order_acquire);
     const std::int64_t stream_end =
         std::clamp(data.file.bytes_below(end_of_file), part.stream_begin, part.stream_end);
@@ -374,7 +402,7 @@ void BetweenNodes::read_part(const PhaseData& data, const CyclePart& part, Curso
     }
     site_.counters.copied_bytes += stream_end - part.stream_begin;
     site_.counters.copy_s += now_s() - start_s;
-    if (is_last_of_node(part)) open_for_next(turn);
+    if (is_last_of_node(part)) open_for_next(part.cycle);
 }
 
 }  // namespace hakobi::io

@@ -22,6 +22,8 @@ class BetweenNodes {
     [[nodiscard]] FutexWord& awaited(const CyclePart& part) const;
     /// Waits, and moves messages meanwhile, which progress only while somebody asks.
     void wait_for(FutexWord& word, std::uint32_t value);
+    /// The same until `changed` is no longer `seen`.
+    void wait_for_change(FutexWord& changed, std::uint32_t seen);
     /// After that wait.
     void write_part(const PhaseData& data, const CyclePart& part, Cursor& file, Cursor& memory);
     void read_part(const PhaseData& data, const CyclePart& part, Cursor& file, Cursor& memory);
@@ -31,15 +33,20 @@ class BetweenNodes {
   private:
     struct Sending {
         mpi::Pending message;
-        std::vector<std::byte> bytes;    // reading: the packed reply
-        std::int64_t staging_turn = -1;  // writing: the staging buffer that the message leaves free
+        std::vector<std::byte> bytes;     // reading: the packed reply
+        std::int64_t staging_cycle = -1;  // writing: the one whose staging buffer the message leaves free
     };
     struct Receiving {
         mpi::Pending message;
         std::vector<std::byte> bytes;  // writing, at the aggregator
-        std::uint32_t turn = 0;
         std::int64_t cycle = 0;
         int node = 0;
+    };
+    /// An aggregator's used cycles in one lane, by turn.
+    struct Lane {
+        std::vector<std::int64_t> cycles;
+        std::size_t next =
+            0;  // writing: whose receives are posted next; reading: whose replies are sent next
     };
 
     [[nodiscard]] bool has_duties() const;
@@ -48,10 +55,13 @@ class BetweenNodes {
     void poll_incoming_data();    // aggregator, writing
     void poll_outgoing_data();    // aggregator, reading
     void poll_staging_replies();  // courier, reading
-    void receive(std::int64_t cycle, std::uint32_t turn, int node, int from, std::int64_t bytes);
+    void poll_incoming(Lane& lane);
+    void poll_outgoing(Lane& lane);
+    void poll_replies(std::size_t ring);
+    void receive(std::int64_t cycle, int node, int from, std::int64_t bytes);
     template <class Take>
     void take_received(Take take);
-    void send_staging(std::int64_t cycle, std::uint32_t turn, ByteMarks* marks);
+    void send_staging(std::int64_t cycle, ByteMarks* marks);
     void send_reply(std::int64_t cycle, int node, const BufferWindow& window);
     void unpack_into_buffer(const Receiving& received);
     std::int64_t unpack_packed(const Receiving& received, const BufferWindow& window) const;
@@ -66,20 +76,20 @@ class BetweenNodes {
     [[nodiscard]] int tag_of(std::int64_t cycle, int node) const;
     std::int64_t pack_from_buffer(const Region& region, std::int64_t cycle, const BufferWindow& window,
                                   std::byte* packed) const;
-    /// The staging buffer of a turn.
-    [[nodiscard]] std::uint32_t staging_slot(std::int64_t turn) const;
-    [[nodiscard]] Slot& slot_of(std::int64_t turn) const;
-    [[nodiscard]] std::byte* staging_of(std::int64_t turn) const;
-    void open_for_next(std::int64_t turn) const;
+    /// The staging buffer of a cycle.
+    [[nodiscard]] std::uint32_t staging_slot(std::int64_t cycle) const;
+    [[nodiscard]] Slot& slot_of(std::int64_t cycle) const;
+    [[nodiscard]] std::byte* staging_of(std::int64_t cycle) const;
+    void open_staging(std::int64_t cycle, std::uint32_t turn) const;
+    void open_for_next(std::int64_t cycle) const;
 
     const PhaseSite& site_;
     std::deque<Sending> sending_;
     std::deque<Receiving> receiving_;
-    std::vector<std::int64_t> my_cycles_;  // aggregator: its used cycles by turn
-    std::size_t next_incoming_ = 0;        // turn whose receives are posted next
-    std::size_t next_outgoing_ = 0;        // turn whose replies are sent next
-    std::size_t next_reply_ = 0;           // staging turn that this rank looks at next, as courier
-    std::int64_t outgoing_bytes_ = 0;      // replies under way
+    std::vector<Lane> lanes_;  // this aggregator's
+    std::vector<std::size_t>
+        next_reply_;  // of each staging ring: the turn that this rank looks at next, as courier
+    std::int64_t outgoing_bytes_ = 0;  // replies under way
 };
 
 }  // namespace hakobi::io

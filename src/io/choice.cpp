@@ -36,6 +36,7 @@ PathAndWhy in_memory(const FileSetting& setting, const Facts& facts) {
 PathAndWhy path_of(const FileSetting& setting, const Facts& facts) {
     const RequestTotals& totals = facts.totals;
     if (totals.error_code != 0 || totals.size_bytes == 0) return {Path::nothing, Why::no_data};
+    if (setting.has_limit) return {Path::two_phase, Why::has_limit};
     if (are_mailboxes_served(facts)) return {Path::mailbox, Why::fits_mailboxes};
     if (facts.is_write && setting.shares_blocks) return {Path::two_phase, Why::shares_blocks};
     if (setting.shuffle == ShuffleHint::never) return {Path::own_pieces, Why::hint_never};
@@ -64,6 +65,9 @@ const char* text_of(Why why) {
             return "every rank has little";
         case Why::shares_blocks:
             return "nodes may not write to one block of the file at once";
+        case Why::has_limit:
+            return "hakobi_storage_timeout_s limits an access, which then must not be to the program's own "
+                   "memory";
         case Why::hint_never:
             return "hakobi_shuffle=never";
         case Why::hint_always:
@@ -110,7 +114,7 @@ Choice choose(const FileSetting& setting, const Facts& facts) {
 }
 
 bool may_run_ahead(const FileSetting& setting, const Facts& facts) {
-    return setting.has_own_errors && setting.num_ranks > 1 && !facts.is_hidden &&
+    return setting.has_own_errors && !setting.has_limit && setting.num_ranks > 1 && !facts.is_hidden &&
            setting.shuffle == ShuffleHint::automatic && facts.has_one_piece_a_rank;
 }
 
@@ -147,6 +151,7 @@ OwnChoice choose_own(const FileSetting& setting, const OwnRequest& own, bool is_
 bool is_trial_wanted(const FileSetting& setting, const OwnRequest& own, bool is_hidden) {
     return own.service == Service::unknown && own.is_ordered && own.size_bytes > 0 &&
            setting.shuffle != ShuffleHint::always && !is_hidden && !setting.shares_blocks &&
+           !setting.is_striped && !setting.has_limit &&
            own.size_bytes / own.num_pieces >= policy::tried_piece;
 }
 

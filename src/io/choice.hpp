@@ -25,6 +25,10 @@ struct FileSetting {
         false;  ///< nodes may not write to one block of the file at once (storage/abilities.hpp)
     std::int64_t cb_bytes = 4 << 20;
     std::int64_t large_piece_bytes = 1 << 20;  ///< large_piece_bytes()
+    bool is_striped =
+        false;  ///< the file's stripes are known: storage that waits, whatever a first piece seems to show
+    bool has_limit =
+        false;  ///< hakobi_storage_timeout_s: only collective buffers can be left to an access that does not end
 };
 
 /// Pieces from which on no storage gains by the shuffle: 1 MiB, but two stripes at least, so that few stripes have two
@@ -51,6 +55,7 @@ enum class Why : std::int64_t {
     no_data,
     fits_mailboxes,
     shares_blocks,
+    has_limit,
     hint_never,
     hint_always,
     hidden,

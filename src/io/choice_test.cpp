@@ -72,6 +72,8 @@ const FileSetting usual{.num_ranks = 8};
 const FileSetting never{.num_ranks = 8, .shuffle = ShuffleHint::never};
 const FileSetting always{.num_ranks = 8, .shuffle = ShuffleHint::always};
 const FileSetting two_nodes{.num_ranks = 8, .is_one_node = false};
+const FileSetting limited{.num_ranks = 8, .has_own_errors = true, .has_limit = true};
+const FileSetting striped{.num_ranks = 8, .is_striped = true};
 const FileSetting shared_blocks{.num_ranks = 8, .is_one_node = false, .shares_blocks = true};
 
 constexpr auto unknown = Service::unknown, memory = Service::from_memory, waits = Service::waits;
@@ -149,6 +151,10 @@ const Case cases[] = {
      Why::hidden},
     {"hidden_output_without_a_shuffle", never, hidden(facts(memory, write)), Path::own_pieces,
      Why::hint_never},
+    {"a_limit_needs_buffers_for_large_pieces", limited, with_pieces(memory, write, gib), Path::two_phase,
+     Why::has_limit},
+    {"a_limit_needs_buffers_reading", limited, with_pieces(memory, read, gib), Path::two_phase,
+     Why::has_limit},
     {"nodes_may_not_share_blocks", shared_blocks, with_pieces(memory, write, gib), Path::two_phase,
      Why::shares_blocks},
     {"they_may_read_them", shared_blocks, with_pieces(memory, read, gib), Path::own_pieces,
@@ -283,6 +289,8 @@ TEST(Trial, IsMadeOnceOfUnknownStorageWhereItDecides) {
     EXPECT_FALSE(is_trial_wanted(usual, own, true)) << "hidden calls go one way";
     EXPECT_FALSE(is_trial_wanted(always, own, false));
     EXPECT_FALSE(is_trial_wanted(shared_blocks, own, false));
+    EXPECT_FALSE(is_trial_wanted(limited, own, false)) << "an access to the program's memory";
+    EXPECT_FALSE(is_trial_wanted(striped, own, false)) << "it would hold all up where a server stalls";
     own.num_pieces = 257;
     EXPECT_FALSE(is_trial_wanted(usual, own, false)) << "too fine to tell";
     own = {.size_bytes = mib, .num_pieces = 1, .service = waits};

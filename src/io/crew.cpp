@@ -1,9 +1,11 @@
 #include "io/crew.hpp"
 
 #include <algorithm>
+#include <deque>
 #include <exception>
 #include <mutex>
 #include <new>
+#include <utility>
 
 #include "io/plan.hpp"
 #include "mpi/agree.hpp"
@@ -99,7 +101,7 @@ Status Crew::start_pipeline() {
     auto access = storage::make_access(access_options());
     if (!access.ok()) return access.status();
     const Pipeline::Memory memory{buffers_.aggregators[local_], buffers_.buffers[local_],
-                                  buffers_.marks[local_], buffers_.cb_bytes, buffers_.depth};
+                                  buffers_.marks[local_], buffers_.changed, buffers_.rings};
     try {
         pipeline_ = std::make_unique<Pipeline>(std::move(access).value(), memory, cores_);
     } catch (const std::exception& error) {  // no thread, or no memory, to be had
@@ -108,20 +110,23 @@ Status Crew::start_pipeline() {
     return {};
 }
 
-void Crew::keep_turns_in_range(const Comm& comm, node::Team& team) {
+void Crew::prepare_turns(const Comm& comm, node::Team& team, const Rings& rings, const Rings& staging_rings) {
     const bool is_near_the_end =
         std::ranges::any_of(next_turns_, [](std::uint32_t turn) { return turn >= Slot::most_turns; });
-    if (!is_near_the_end) return;
-    if (pipeline_) pipeline_->restart_turns(comm);
-    std::ranges::fill(next_turns_, 0);
+    if (!is_near_the_end && buffers_.rings == rings && buffers_.staging_rings == staging_rings) return;
+    if (pipeline_) pipeline_->divide(comm, rings);
+    buffers_.rings = rings;
+    buffers_.staging_rings = staging_rings;
+    next_turns_.assign(buffers_.aggregators.size() * static_cast<std::size_t>(rings.num), 0);
     team.barrier();
 }
 
 void Crew::reset_staging() {
-    for (int b = 0; b < buffers_.staging_depth; ++b) {
-        Slot& slot = buffers_.staging->slots[static_cast<std::size_t>(b)];
+    if (buffers_.staging == nullptr) return;
+    for (std::uint32_t b = 0; b < static_cast<std::uint32_t>(buffers_.staging_rings.total()); ++b) {
+        Slot& slot = buffers_.staging->slots[b];
         slot.num_arrived.store(0);
-        slot.turn.store(static_cast<std::uint32_t>(b));
+        slot.turn.store(buffers_.staging_rings.first_turn(b));
     }
 }
 
@@ -132,6 +137,7 @@ std::shared_ptr<Phase> Crew::begin(const Comm& comm, PhaseTask task) {
 }
 
 Service Crew::service_of(storage::File& file) const {
+    if (!pipeline_) return Service::waits;  // abandoned since
     return file.profile().blocks(pipeline_->access().thread_limit()) ? Service::waits : Service::from_memory;
 }
 
@@ -170,6 +176,17 @@ Crew::Crew() {
 
 Crew::~Crew() {
     EndAtFinalize::remove(this);
+}
+
+void Crew::abandon() {
+    if (pipeline_) {
+        // Its threads, and what they still write to or read from, stay until the process ends.
+        static auto* const kept = new std::deque<std::pair<std::unique_ptr<Pipeline>, node::NodeWindow>>;
+        kept->emplace_back(std::move(pipeline_), std::move(window_));
+    }
+    buffers_ = {};
+    wishes_ = {};
+    window_.free();
 }
 
 void Crew::free() {

@@ -57,9 +57,10 @@ class Crew final : public mpi::Attachment {
                   const CoreSet& cores);
     [[nodiscard]] bool is_set_up() const { return window_.data() != nullptr; }
 
-    /// Before a phase, by all ranks of the node: numbers turns from 0 again where the numbers come to their end.
-    void keep_turns_in_range(const Comm& comm, node::Team& team);
-    /// Of each local aggregator: the turn that comes next. Equal on the node's ranks.
+    /// Before a phase, by all ranks of the node: divides the buffers so, once what they hold is stored, and numbers turns from 0
+    /// again where that is new or the numbers come to their end.
+    void prepare_turns(const Comm& comm, node::Team& team, const Rings& rings, const Rings& staging_rings);
+    /// Of each local aggregator's lanes: the turn that comes next. Equal on the node's ranks.
     [[nodiscard]] std::vector<std::uint32_t>& next_turns() { return next_turns_; }
     /// The staging buffers' turns begin with the phase. The leader's, while the node's ranks meet.
     void reset_staging();
@@ -69,6 +70,9 @@ class Crew final : public mpi::Attachment {
     [[nodiscard]] Service service_of(storage::File& file) const;
 
     [[nodiscard]] const NodeBuffers& buffers() const { return buffers_; }
+
+    /// Leaves what accesses use that may never end, and makes it anew for the next file. By all ranks alike.
+    void abandon();
 
     void free() override;
 

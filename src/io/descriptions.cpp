@@ -24,27 +24,51 @@ std::vector<std::int64_t> words_of(Holds holds, const Region& region) {
 std::span<const Description> Describer::due(const Domains& domains, std::span<const int> local_index) {
     due_.clear();
     clipped_.clear();
+    shares_.clear();
     if (region_.empty()) return due_;
     const std::int64_t lowest = std::max(region_.begin_bytes(), domains.begin_bytes);
     const std::int64_t highest = std::min(region_.end_bytes(), domains.end_bytes);
     if (lowest >= highest) return due_;
-    const int first = domains.domain_of(domains.cycle_of(lowest));
-    const int last = domains.domain_of(domains.cycle_of(highest - 1));
     has_whole_.resize(std::max(has_whole_.size(), static_cast<std::size_t>(domains.num_domains)));
-    std::int64_t stream_begin = region_.bytes_below(domains.cycle_begin(domains.first_cycle(first)));
-    for (int domain = first; domain <= last; ++domain) {
-        const std::int64_t stream_end = region_.bytes_below(domains.cycle_end(domains.end_cycle(domain) - 1));
-        const auto d = static_cast<std::size_t>(domain);
-        if (stream_end > stream_begin && local_index[d] < 0 && !has_whole_[d])
-            add(domain, stream_begin, stream_end);
-        stream_begin = stream_end;
-    }
+    const std::int64_t first = domains.cycle_of(lowest), last = domains.cycle_of(highest - 1);
+    domains.is_by_server() ? find_by_server(domains, first, last) : find_contiguous(domains, first, last);
+    for (const auto& [domain, streams] : shares_)
+        if (local_index[static_cast<std::size_t>(domain)] < 0 &&
+            !has_whole_[static_cast<std::size_t>(domain)])
+            add(domain, streams);
     return due_;
 }
 
-void Describer::add(int domain, std::int64_t stream_begin, std::int64_t stream_end) {
+void Describer::find_contiguous(const Domains& domains, std::int64_t first, std::int64_t last) {
+    std::int64_t cycle = domains.domain_of(first) * domains.cycles_per_domain;
+    std::int64_t stream_begin = region_.bytes_below(domains.cycle_begin(cycle));
+    for (; cycle <= last; cycle += domains.cycles_per_domain) {
+        const std::int64_t end_cycle = std::min(cycle + domains.cycles_per_domain, domains.num_cycles);
+        const std::int64_t stream_end = region_.bytes_below(domains.cycle_end(end_cycle - 1));
+        if (stream_end > stream_begin)
+            shares_[domains.domain_of(cycle)].push_back({stream_begin, stream_end});
+        stream_begin = stream_end;
+    }
+}
+
+void Describer::find_by_server(const Domains& domains, std::int64_t first, std::int64_t last) {
+    std::int64_t stream_begin = region_.bytes_below(domains.cycle_begin(first));
+    for (std::int64_t cycle = first; cycle <= last; ++cycle) {
+        const std::int64_t stream_end = region_.bytes_below(domains.cycle_end(cycle));
+        if (stream_end > stream_begin)
+            shares_[domains.domain_of(cycle)].push_back({stream_begin, stream_end});
+        stream_begin = stream_end;
+    }
+}
+
+void Describer::add(int domain, std::span<const Share> shares) {
     if (num_words_ > few_words) {
-        const Region part = region_.substream(stream_begin, stream_end - stream_begin);
+        std::vector<Region::Part> parts;
+        parts.reserve(shares.size());
+        for (const Share& share : shares)
+            parts.push_back(
+                {0, region_.substream(share.stream_begin, share.stream_end - share.stream_begin)});
+        const Region part = parts.size() == 1 ? parts.front().region : Region::concatenated(parts);
         if (part.num_words() < num_words_) {
             clipped_.push_back(words_of(for_this_phase, part));
             due_.push_back({domain, clipped_.back()});

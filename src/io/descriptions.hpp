@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <map>
 #include <optional>
 #include <span>
 #include <utility>
@@ -34,12 +35,18 @@ class Describer {
     [[nodiscard]] std::span<const Description> due(const Domains& domains, std::span<const int> local_index);
 
   private:
-    void add(int domain, std::int64_t stream_begin, std::int64_t stream_end);
+    struct Share {
+        std::int64_t stream_begin = 0, stream_end = 0;  // of the region, in a domain
+    };
+    void find_contiguous(const Domains& domains, std::int64_t first, std::int64_t last);
+    void find_by_server(const Domains& domains, std::int64_t first, std::int64_t last);
+    void add(int domain, std::span<const Share> shares);
 
     Region region_;
-    std::int64_t num_words_;           // of the whole
-    std::vector<std::int64_t> whole_;  // written when first needed
-    std::vector<bool> has_whole_;      // by domain
+    std::int64_t num_words_;                    // of the whole
+    std::vector<std::int64_t> whole_;           // written when first needed
+    std::vector<bool> has_whole_;               // by domain
+    std::map<int, std::vector<Share>> shares_;  // by domain, of the phase
     std::deque<std::vector<std::int64_t>> clipped_;
     std::vector<Description> due_;
 };

@@ -80,8 +80,12 @@ TEST(Descriptions, AggregatorsKnowTheBytesInTheirCycles) {
         }
         std::vector<HeldRegions> held(static_cast<std::size_t>(num_ranks));
         while (begin < end) {
-            const Domains domains =
-                make_domains(begin, end, num_ranks, draw(random, 50, 2000), 16, draw(random, 1, 40));
+            const std::int64_t cycle_bytes = draw(random, 50, 2000), max_cycles = draw(random, 1, 40);
+            const StripedPlan striped{cycle_bytes * draw(random, 1, 3), static_cast<int>(draw(random, 1, 7)),
+                                      cycle_bytes, 2};
+            const Domains domains = i % 2 == 0
+                                        ? make_domains(begin, end, num_ranks, cycle_bytes, 16, max_cycles)
+                                        : make_domains(begin, end, num_ranks, striped, max_cycles);
             for (HeldRegions& of_rank : held) of_rank.begin_phase(domains);
             for (int rank = num_ranks - 1; rank >= 0; --rank) {
                 std::vector<int> local_index(static_cast<std::size_t>(num_ranks), -1);

@@ -14,7 +14,8 @@
 //     been another file's. Its pipeline begins the phase: reading, it waits for what it writes and starts to fill buffers.
 //  5. Run. Ranks deposit into (collect from) buffers whose turn has come; the last contributor passes the buffer on. The
 //     dispatcher of the aggregator hands full buffers to the storage; a finished one opens for its next turn. No
-//     rank waits for another here except through a buffer that it needs.
+//     rank waits for another here except through a buffer that it needs. Of a file with stripes each server has buffers of its
+//     own, and a rank takes whichever is open.
 //     Where the file's ranks have errors of their own, a call of own pieces on one node ends here.
 //  6. A phase covers max_cycles_of_phase cycles at most: what lies behind it begins again at 1. A phase in which nobody
 //     has anything left ends the call: its summaries carry the errors of 5, so that all ranks return the same.
@@ -128,8 +129,8 @@ mpi::Agreed Engine::Impl::call(const Request& request, Progress& progress) {
 // Nobody to meet, nothing to gather, and nothing to wait for.
 bool Engine::Impl::is_one_access(const Request& request, const Progress& progress) const {
     return setting.num_ranks == 1 && progress.status.ok() && !request.is_hidden && !two_phase.has_pending() &&
-           file.is_open() && setting.shuffle == ShuffleHint::automatic && !setting.is_direct_io &&
-           paths::is_one_short_piece(request);
+           file.is_open() && setting.shuffle == ShuffleHint::automatic && !setting.has_limit &&
+           !setting.is_direct_io && paths::is_one_short_piece(request);
 }
 
 // Without a meeting (ahead.hpp): an error is this rank's own.
@@ -176,6 +177,7 @@ mpi::Agreed Engine::Impl::run_rounds(const Request& request, Progress& progress)
         account.explainer.path(choice, met.totals, request.is_write);
         if (choice.path == Path::mailbox && !request.is_write)
             progress.bytes_moved = empty_mailbox(control.own_place(), request.memory, request.origin);
+        if (met.totals.has_given_up) two_phase.abandon_buffers();
         if (!met.agreed.status.ok() || choice.path == Path::mailbox || choice.path == Path::nothing)
             return met.agreed;
         if (choice.path == Path::own_pieces || !progress.is_ordered) {
@@ -211,7 +213,7 @@ mpi::Agreed Engine::open(const Comm& comm, const EngineFile& file, const EngineO
     Opening opening = agree_on_opening(comm, asked, impl->file, status);
     impl->options = std::move(opening.options);
     impl->setting = opening.setting;
-    impl->two_phase.choose_aggregators(opening.is_cycle_chosen);
+    impl->two_phase.choose_aggregators(opening.is_cycle_chosen, opening.stripes);
     const Aggregators& aggregators = impl->two_phase.aggregators();
     if (status.ok() && aggregators.my_domain >= 0) status = impl->file.need();
     if (comm.num_nodes() > 1 && !opening.has_failed) status.keep_first(impl->file.agree());
@@ -276,7 +278,7 @@ std::optional<Status> Engine::move_ahead(bool is_write, std::int64_t offset, std
     EngineCounters& counters = impl.account.counters;
     const auto length = static_cast<std::int64_t>(bytes.size());
     const ReportWishes& wants = impl.account.wants;
-    const bool is_plain = impl.file.is_open() && !wants.profile && !wants.trace &&
+    const bool is_plain = impl.file.is_open() && !impl.setting.has_limit && !wants.profile && !wants.trace &&
                           !impl.setting.is_direct_io && length > 0 && length <= most_bytes_ahead;
     if (!is_plain || !impl.ahead.passes_piece(is_write, length)) return {};
     Status status;
@@ -321,6 +323,7 @@ mpi::Agreed Engine::close() {
     Progress progress{.status = impl.two_phase.take_undone()};
     impl.two_phase.wait(progress);
     impl.account.report(impl.comm, impl.file.name().shown);
+    if (impl.setting.has_limit && impl.two_phase.has_any_given_up()) impl.two_phase.abandon_buffers();
     impl.own_pieces.close();
     progress.status.keep_first(impl.file.close());
     mpi::Agreed agreed = mpi::agree(impl.comm, progress.status);

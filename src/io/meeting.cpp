@@ -20,6 +20,7 @@ RequestSummary Meeting::summary_of(const Request& request, const Progress& progr
     RequestSummary mine;
     mine.service = file_.service();
     mine.end_of_file = progress.end_of_file;
+    mine.has_given_up = two_phase_.has_given_up() ? 1 : 0;
     mine.leaves_holes = leaves_holes_.load(std::memory_order_relaxed) ? 1 : 0;
     mine.error_code = static_cast<int>(progress.status.code());
     if (!progress.status.ok()) return mine;
@@ -64,8 +65,8 @@ Met Meeting::between_nodes(const Request& request, const Progress& progress) {
 Met Meeting::on_node(const Request& request, Progress& progress, bool is_first) {
     RankPlace& place = control_.own_place();
     place.request = summary_of(request, progress);
-    const bool is_small = is_first && setting_.shuffle == ShuffleHint::automatic && progress.status.ok() &&
-                          progress.is_ordered && fits_mailbox(request.file);
+    const bool is_small = is_first && setting_.shuffle == ShuffleHint::automatic && !setting_.has_limit &&
+                          progress.status.ok() && progress.is_ordered && fits_mailbox(request.file);
     place.is_small = is_small ? 1 : 0;
     if (is_small) fill_mailbox(place, request.file, request.memory, request.origin, request.is_write);
     if (!progress.status.ok()) place.error_text.set(progress.status.text());

@@ -1,5 +1,7 @@
 #include "io/node_buffers.hpp"
 
+#include <algorithm>
+
 #include "base/copy_bytes.hpp"
 
 namespace hakobi::io {
@@ -15,7 +17,8 @@ std::int64_t NodeBuffers::bytes_needed(int num_aggregators, bool has_staging, st
                                        int depth) {
     const std::int64_t one = cb_bytes + ByteMarks::num_words(cb_bytes) * 8;
     const std::int64_t state = rounded_up(sizeof(AggregatorState), page_bytes);
-    std::int64_t bytes = num_aggregators * (state + rounded_up(one * depth, page_bytes) + page_bytes);
+    std::int64_t bytes =
+        page_bytes + num_aggregators * (state + rounded_up(one * depth, page_bytes) + page_bytes);
     if (has_staging) bytes += state + rounded_up(one * depth, page_bytes) + page_bytes;
     return bytes;
 }
@@ -31,6 +34,7 @@ void NodeBuffers::place(std::byte* memory, int num_aggregators, bool has_staging
     const auto take_state = [&take] {
         return reinterpret_cast<AggregatorState*>(take(sizeof(AggregatorState)));
     };
+    changed = reinterpret_cast<FutexWord*>(take(sizeof(FutexWord)));
     for (int a = 0; a < num_aggregators; ++a) {
         aggregators.push_back(take_state());
         buffers.push_back(take(cb_bytes * depth));
@@ -40,8 +44,16 @@ void NodeBuffers::place(std::byte* memory, int num_aggregators, bool has_staging
         staging = take_state();
         staging_buffers = take(cb_bytes * depth);
         staging_marks = reinterpret_cast<std::uint64_t*>(take(ByteMarks::num_words(cb_bytes) * 8 * depth));
-        staging_depth = depth;
     }
+    rings = staging_rings = {1, depth, cb_bytes};
+}
+
+Rings NodeBuffers::divided(int num, std::int64_t slot_bytes) const {
+    if (num <= 1) return {1, depth, cb_bytes};
+    slot_bytes = rounded_up(slot_bytes, page_bytes);
+    const auto fitting = static_cast<int>(std::min<std::int64_t>(max_depth, cb_bytes * depth / slot_bytes));
+    const int num_rings = std::clamp(num, 1, std::max(1, fitting));
+    return {num_rings, std::max(1, fitting / num_rings), slot_bytes};
 }
 
 }  // namespace hakobi::io

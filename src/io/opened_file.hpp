@@ -32,6 +32,8 @@ class OpenedFile {
     /// Collective where there are several nodes: opens it again until all that have it open have the same one.
     Status agree();
     Status close();
+    /// Leaves it open for an access that may never end. Local.
+    void abandon() { (void)file_.release(); }
 
     [[nodiscard]] const EngineFile& name() const { return name_; }
     [[nodiscard]] bool is_open() const { return file_ != nullptr; }

@@ -16,15 +16,27 @@ int chosen(int asked, int otherwise) {
     return asked > 0 ? asked : otherwise;
 }
 
-EngineOptions resolved(EngineOptions options, const Comm& comm) {
+EngineOptions resolved(EngineOptions options, const Comm& comm, FileStripes& stripes) {
     if (options.access == "posix")
         options.depth = 1;  // the unpipelined original: one buffer, written in line
     options.depth = chosen(options.depth, 8);
-    options.io_threads = chosen(options.io_threads, 4);
     if (options.cb_buffer_bytes == 0) options.cb_buffer_bytes = 4 << 20;
     int largest_node = 1;
     for (const auto& ranks : comm.state().nodes.ranks)
         largest_node = std::max(largest_node, static_cast<int>(ranks.size()));
+    if (options.access == "posix" || !can_go_by_server(stripes, options.cb_buffer_bytes)) stripes = {};
+    if (stripes.num_objects > 0) {
+        if (options.cb_nodes == 0 && options.aggregators_per_node == 0)
+            options.cb_nodes = aggregators_of(stripes, comm.num_nodes(), largest_node);
+        const int num_aggregators =
+            options.cb_nodes > 0 ? std::min(options.cb_nodes, comm.size())
+                                 : comm.num_nodes() * std::min(options.aggregators_per_node, largest_node);
+        options.server_requests =
+            server_requests_of(stripes, options.cb_buffer_bytes, num_aggregators, options.server_requests);
+        options.io_threads =
+            chosen(options.io_threads, striped_threads_of(stripes, num_aggregators, options.server_requests));
+    }
+    options.io_threads = chosen(options.io_threads, 4);
     options.aggregators_per_node = std::min(chosen(options.aggregators_per_node, 1), largest_node);
     if (options.cb_nodes > 0) options.cb_nodes = std::min(options.cb_nodes, comm.size());
     return options;
@@ -42,6 +54,7 @@ FileSetting setting_of(const Comm& comm, const EngineOptions& options, const Eng
     setting.is_direct_io = options.direct_io;
     setting.has_own_errors = file.has_own_errors;
     setting.shares_blocks = shares_blocks;
+    setting.has_limit = options.storage_timeout_s > 0;
     setting.cb_bytes = options.cb_buffer_bytes;
     setting.large_piece_bytes = large_piece_bytes(options.striping_unit_bytes, options.cb_buffer_bytes);
     return setting;
@@ -51,15 +64,32 @@ FileSetting setting_of(const Comm& comm, const EngineOptions& options, const Eng
 
 Opening agree_on_opening(const Comm& comm, const EngineOptions& options, const OpenedFile& file,
                          Status& status) {
-    enum { failed, profile, trace, text, minus_text, stripe, block, num_words };
+    enum {
+        failed,
+        profile,
+        trace,
+        text,
+        minus_text,
+        stripe,
+        block,
+        stripe_of_layout,
+        objects,
+        servers,
+        num_words
+    };
     std::array<std::int64_t, num_words> words{};
     words[failed] = status.ok() ? 0 : 1;
     words[profile] = is_profile_wanted(options) ? 1 : 0;  // variables may be set for some ranks only
     words[trace] = Timeline::is_wanted() ? 1 : 0;
     words[text] = fingerprint(options);
     words[minus_text] = -words[text];
-    if (comm.rank() == 0 && file.is_open())
+    if (comm.rank() == 0 && file.is_open()) {
         words[stripe] = std::clamp(file->abilities().stripe_bytes, policy::least_stripe, policy::most_stripe);
+        const storage::Layout& layout = file->layout();
+        words[stripe_of_layout] = layout.stripe_bytes();
+        words[objects] = layout.num_stripes();
+        words[servers] = layout.num_servers();
+    }
     if (file.is_open() && comm.num_nodes() > 1) words[block] = file->abilities().writer_block_bytes;
     mpi::all_max(comm, words);
     Opening opening;
@@ -78,8 +108,11 @@ Opening agree_on_opening(const Comm& comm, const EngineOptions& options, const O
     const std::int64_t block_bytes = std::max<std::int64_t>(1, words[block]);
     for (std::int64_t* bytes : {&agreed.striping_unit_bytes, &agreed.cb_buffer_bytes})
         *bytes = (*bytes + block_bytes - 1) / block_bytes * block_bytes;
-    opening.options = resolved(std::move(agreed), comm);
+    opening.stripes = {words[stripe_of_layout], static_cast<int>(words[objects]),
+                       static_cast<int>(words[servers])};
+    opening.options = resolved(std::move(agreed), comm, opening.stripes);
     opening.setting = setting_of(comm, opening.options, file.name(), block_bytes > 1);
+    opening.setting.is_striped = opening.stripes.num_objects > 0;
     return opening;
 }
 

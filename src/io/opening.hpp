@@ -8,6 +8,7 @@
 #include "io/opened_file.hpp"
 #include "io/options.hpp"
 #include "io/report.hpp"
+#include "io/striping.hpp"
 
 namespace hakobi::io {
 
@@ -15,6 +16,7 @@ namespace hakobi::io {
 struct Opening {
     EngineOptions options;  ///< in force: rank 0's, with what nobody has chosen
     FileSetting setting;
+    FileStripes stripes;          ///< none where domains are contiguous
     ReportWishes wants;           ///< of some rank
     bool is_cycle_chosen = true;  ///< nobody has asked for a cb_buffer_size
     bool has_failed = false;      ///< something, on some rank

@@ -68,6 +68,14 @@ Result<int> count_or_any(Name name, Value value) {
 }
 
 constexpr std::array<std::string_view, 2> layouts = {"auto", "folder"};
+Result<double> seconds(Name name, Value value) {
+    double found = 0;
+    const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), found);
+    if (error == std::errc() && end == value.data() + value.size() && found >= 0 && found <= 1e9)
+        return found;
+    return bad_value(name, value, "a number of seconds from 0 (no limit) to 1e9");
+}
+
 constexpr std::array<std::string_view, 3> accesses = {"threads", "uring", "posix"};
 constexpr std::array<std::string_view, 3> shuffles = {"auto", "always", "never"};
 constexpr std::array<std::string_view, 2> treatments = {"auto", "untouched"};
@@ -95,6 +103,10 @@ std::string text_of(std::int64_t value) {
 }
 std::string text_of(int value) {
     return std::to_string(value);
+}
+std::string text_of(double value) {
+    char text[32];
+    return {text, std::to_chars(text, text + sizeof text, value).ptr};
 }
 std::string text_of(const std::string& value) {
     return value;
@@ -138,7 +150,7 @@ Status set_sieving(Name name, Value value, EngineOptions& options) {
 }
 
 // A row has no `get` where another hint says the same.
-constexpr std::array<Hint, 18> table = {{
+constexpr std::array<Hint, 20> table = {{
     hint<&EngineOptions::cb_nodes, count<1 << 24>>("cb_nodes"),
     {"cb_config_list", set_config_list, nullptr},
     hint<&EngineOptions::aggregators_per_node, count<most_aggregators>>("hakobi_aggregators_per_node"),
@@ -156,6 +168,8 @@ constexpr std::array<Hint, 18> table = {{
         "hakobi_async_budget"),
     hint<&EngineOptions::holes, word<treatments>>("hakobi_holes"),
     {"romio_ds_write", set_sieving, nullptr},
+    hint<&EngineOptions::server_requests, count<256>>("hakobi_server_requests"),
+    hint<&EngineOptions::storage_timeout_s, seconds>("hakobi_storage_timeout_s"),
     hint<&EngineOptions::direct_io, yes>("hakobi_direct_io"),
     hint<&EngineOptions::profile, yes>("hakobi_profile"),
 }};

@@ -29,6 +29,10 @@ struct EngineOptions {
     /// "auto": holes of a write are read and written back under a lock where that is cheaper than an access for each
     /// run; "untouched": never (hakobi_holes, romio_ds_write).
     std::string holes = "auto";
+    int server_requests =
+        0;  ///< in flight for each server of a file with stripes (hakobi_server_requests); 0: chosen
+    double storage_timeout_s =
+        0;  ///< an access that takes longer is an error; 0: none does (hakobi_storage_timeout_s)
     bool direct_io = false;  ///< O_DIRECT (hakobi_direct_io)
     bool profile = false;    ///< a table of the counters on stderr at close (hakobi_profile)
 };

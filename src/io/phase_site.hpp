@@ -51,16 +51,16 @@ struct PhaseSite {
     };
     [[nodiscard]] BufferPlace buffer_of(std::int64_t cycle) const {
         const int local = local_index(plan.domains.domain_of(cycle));
-        const std::uint32_t slot = turn(cycle) % static_cast<std::uint32_t>(buffers.depth);
+        const std::uint32_t slot = buffers.rings.slot_of(plan.domains.lane_of(cycle), turn(cycle));
         return {local,
                 turn(cycle),
                 slot,
                 aggregator(local),
-                buffers.buffers[static_cast<std::size_t>(local)] + slot * buffers.cb_bytes,
+                buffers.buffer_of(local, slot),
                 plan.domains.cycle_begin(cycle)};
     }
     [[nodiscard]] ByteMarks marks_of(const BufferPlace& place) const {
-        return {buffers.marks_of(place.local, place.slot), buffers.cb_bytes};
+        return {buffers.marks_of(place.local, place.slot), buffers.rings.slot_bytes};
     }
     /// A contribution to the buffer is in (out); the last one passes it on.
     static void arrive(AggregatorState& state, std::uint32_t slot, std::uint32_t expected) {

@@ -36,6 +36,82 @@ Domains make_domains(std::int64_t begin_bytes, std::int64_t end_bytes, int num_a
     return domains;
 }
 
+int most_objects_of_domain(int num_objects, int num_aggregators) {
+    const std::int64_t objects = num_objects, aggregators = num_aggregators;
+    int most = 1;
+    for (std::int64_t d = 0; d < aggregators; ++d) {
+        const std::int64_t first = d * objects / aggregators, last = ((d + 1) * objects - 1) / aggregators;
+        most = std::max(most, static_cast<int>(last - first + 1));
+    }
+    return most;
+}
+
+std::int64_t cycle_of_stripe(std::int64_t stripe_bytes, std::int64_t cb_bytes) {
+    constexpr std::int64_t page_bytes = 4096;
+    if (stripe_bytes <= 0 || cb_bytes < page_bytes) return 0;
+    // Stripes have few divisors that are too small: of a multiple of 64 KiB the 16th part is always whole pages.
+    for (std::int64_t parts = (stripe_bytes - 1) / cb_bytes + 1; stripe_bytes / parts >= page_bytes; ++parts)
+        if (stripe_bytes % (parts * page_bytes) == 0) return stripe_bytes / parts;
+    return 0;
+}
+
+Domains make_domains(std::int64_t begin_bytes, std::int64_t end_bytes, int num_aggregators,
+                     const StripedPlan& striped, std::int64_t max_cycles) {
+    Domains domains = make_domains(begin_bytes, end_bytes, num_aggregators, striped.cycle_bytes,
+                                   striped.cycle_bytes, max_cycles);
+    const std::int64_t objects = striped.num_objects, aggregators = num_aggregators;
+    const std::int64_t cycles_of_stripe = striped.stripe_bytes / striped.cycle_bytes;
+    const std::int64_t first_stripe = domains.base_bytes / striped.stripe_bytes;
+    const std::int64_t first_cycle = domains.base_bytes / striped.cycle_bytes;
+    const std::int64_t num_stripes =
+        (first_cycle + domains.num_cycles - 1) / cycles_of_stripe - first_stripe + 1;
+    domains.num_domains = num_aggregators;
+    domains.num_lanes = striped.num_lanes;
+    domains.cycles_per_domain = 0;
+    domains.places.resize(static_cast<std::size_t>(domains.num_cycles));
+    struct Latest {
+        std::int64_t domain = -1;
+        std::int32_t num_cycles = 0;
+    };
+    std::vector<Latest> latest(static_cast<std::size_t>(objects));
+    std::int64_t num_rounds = 0;
+    for (std::int64_t cycle = 0; cycle < domains.num_cycles; ++cycle) {
+        const std::int64_t stripe = (first_cycle + cycle) / cycles_of_stripe;
+        const std::int64_t object = stripe % objects;
+        // Of the object's stripes in the phase: which one this is, of how many.
+        const std::int64_t before = (stripe - first_stripe) / objects;
+        const std::int64_t own_first = (object - first_stripe % objects + objects) % objects;
+        const std::int64_t num = (num_stripes - own_first - 1) / objects + 1;
+        // The first domain whose end, at (d + 1) * objects / aggregators, lies behind it.
+        std::int64_t domain = object * aggregators / objects;
+        const auto end_of = [&](std::int64_t d) {
+            const std::int64_t end_object = (d + 1) * objects / aggregators;
+            if (end_object > object) return num;
+            return end_object < object ? 0 : num * ((d + 1) * objects % aggregators) / aggregators;
+        };
+        while (end_of(domain) <= before) ++domain;
+        Domains::Place& place = domains.places[static_cast<std::size_t>(cycle)];
+        place.domain = static_cast<std::int32_t>(domain);
+        place.object = static_cast<std::int32_t>(object);
+        place.lane = static_cast<std::int32_t>((object - domain * objects / aggregators) % striped.num_lanes);
+        Latest& of_object = latest[static_cast<std::size_t>(object)];
+        if (of_object.domain != domain) of_object = {domain, 0};
+        place.round = of_object.num_cycles++;
+        num_rounds = std::max<std::int64_t>(num_rounds, of_object.num_cycles);
+    }
+    // By counting: a round's cycles in the file's order.
+    std::vector<std::int32_t> begin_of_round(static_cast<std::size_t>(num_rounds) + 1);
+    for (const Domains::Place& place : domains.places)
+        ++begin_of_round[static_cast<std::size_t>(place.round) + 1];
+    for (std::size_t r = 1; r < begin_of_round.size(); ++r) begin_of_round[r] += begin_of_round[r - 1];
+    domains.order.resize(domains.places.size());
+    for (std::size_t cycle = 0; cycle < domains.places.size(); ++cycle) {
+        std::int32_t& at = begin_of_round[static_cast<std::size_t>(domains.places[cycle].round)];
+        domains.order[static_cast<std::size_t>(at++)] = static_cast<std::int32_t>(cycle);
+    }
+    return domains;
+}
+
 Domains divide(std::int64_t begin_bytes, std::int64_t end_bytes, const Division& division) {
     const std::int64_t span = end_bytes - begin_bytes;
     std::int64_t wanted = std::max(policy::smallest_cycle, span / division.num_aggregators / division.depth);
@@ -44,13 +120,16 @@ Domains divide(std::int64_t begin_bytes, std::int64_t end_bytes, const Division&
     const std::int64_t cycle =
         std::min(division.cb_bytes,
                  (wanted + policy::smallest_cycle - 1) / policy::smallest_cycle * policy::smallest_cycle);
-    // Domains::tag_of: of the cycles of one domain.
-    const std::int64_t max_cycles_of_domain =
-        std::max<std::int64_t>(1, division.highest_tag / division.num_nodes);
-    const std::int64_t max_cycles =
-        std::min<std::int64_t>(max_cycles_of_phase, max_cycles_of_domain * division.num_aggregators);
-    return make_domains(begin_bytes, end_bytes, division.num_aggregators, cycle, division.align_bytes,
-                        max_cycles);
+    // Domains::tag_of: contiguous, of the cycles of one domain; by server, of the phase's.
+    const std::int64_t num_tags = std::max<std::int64_t>(1, division.highest_tag / division.num_nodes);
+    if (division.num_objects == 0) {
+        return make_domains(begin_bytes, end_bytes, division.num_aggregators, cycle, division.align_bytes,
+                            std::min<std::int64_t>(max_cycles_of_phase, num_tags * division.num_aggregators));
+    }
+    const StripedPlan striped{division.stripe_bytes, division.num_objects,
+                              cycle_of_stripe(division.stripe_bytes, cycle), division.num_lanes};
+    return make_domains(begin_bytes, end_bytes, division.num_aggregators, striped,
+                        std::min<std::int64_t>(max_cycles_of_phase, num_tags));
 }
 
 std::vector<CyclePart> parts_of(const Region& region, const Domains& domains) {
@@ -68,7 +147,7 @@ std::vector<CyclePart> parts_of(const Region& region, const Domains& domains) {
         stream_begin = stream_end;
     }
     std::stable_sort(parts.begin(), parts.end(), [&](const CyclePart& a, const CyclePart& b) {
-        return a.cycle % domains.cycles_per_domain < b.cycle % domains.cycles_per_domain;
+        return domains.round_of(a.cycle) < domains.round_of(b.cycle);
     });
     return parts;
 }

@@ -9,39 +9,99 @@
 
 namespace hakobi::io {
 
+/// A file's stripes, as a plan divides them: an *object* is what lies on one server of every num_objects-th stripe. Each domain
+/// is written through `num_lanes` rings of collective buffers, an object through one of them.
+struct StripedPlan {
+    std::int64_t stripe_bytes = 0;
+    int num_objects = 0;
+    std::int64_t cycle_bytes = 0;  ///< divides stripe_bytes
+    int num_lanes = 1;
+    friend bool operator==(const StripedPlan&, const StripedPlan&) = default;
+};
+
 /// The part of the file that one phase of a collective call covers, divided into cycles of one collective buffer, and
-/// the cycles into file domains, one an aggregator: aggregator a owns cycles [a * cycles_per_domain, …). Cycle
-/// boundaries are multiples of the alignment, so that no cycle crosses a stripe that it does not own whole.
+/// the cycles into file domains, one an aggregator.
+///
+/// Contiguous: aggregator a owns cycles [a * cycles_per_domain, …). Cycle boundaries are multiples of the alignment, so that no
+/// cycle crosses a stripe that it does not own whole.
+///
+/// By server: the objects, each with its stripes in order, stand one behind the other, and every aggregator gets an equal part
+/// of that row. So an object has one aggregator, or where these are more than objects a few with a contiguous part of it each;
+/// which ones does not depend on the range, so that what one call has locked the next one finds locked by the same node.
 struct Domains {
     std::int64_t begin_bytes = 0, end_bytes = 0;  ///< clipped to what is asked
     std::int64_t base_bytes = 0;                  ///< begin_bytes rounded down to the alignment
     std::int64_t cycle_bytes = 0;
     std::int64_t num_cycles = 0;
-    std::int64_t cycles_per_domain = 0;
     int num_domains = 0;
+    int num_lanes = 1;                   ///< of a domain
+    std::int64_t cycles_per_domain = 0;  ///< contiguous ones
+    /// By server: of each cycle. Empty: contiguous.
+    struct Place {
+        std::int32_t domain = 0, lane = 0, object = 0;
+        std::int32_t round = 0;  ///< how many cycles of its domain and object come before it
+    };
+    std::vector<Place> places;
+    std::vector<std::int32_t> order;  ///< by server: the cycles by round, those of a round as in the file
 
+    [[nodiscard]] bool is_by_server() const { return !places.empty(); }
     [[nodiscard]] std::int64_t cycle_begin(std::int64_t cycle) const;  ///< clipped to [begin, end)
     [[nodiscard]] std::int64_t cycle_end(std::int64_t cycle) const;
-    /// Domain d owns the cycles [first_cycle(d), end_cycle(d)).
-    [[nodiscard]] std::int64_t first_cycle(int domain) const { return domain * cycles_per_domain; }
-    [[nodiscard]] std::int64_t end_cycle(int domain) const {
-        return std::min((domain + 1) * cycles_per_domain, num_cycles);
-    }
     [[nodiscard]] int domain_of(std::int64_t cycle) const {
-        return static_cast<int>(cycle / cycles_per_domain);
+        return is_by_server() ? place(cycle).domain : static_cast<int>(cycle / cycles_per_domain);
+    }
+    /// The ring of its domain's buffers that a cycle takes its turns in.
+    [[nodiscard]] int lane_of(std::int64_t cycle) const { return is_by_server() ? place(cycle).lane : 0; }
+    /// -1: not known, or several.
+    [[nodiscard]] int object_of(std::int64_t cycle) const {
+        return is_by_server() ? place(cycle).object : -1;
+    }
+    /// Ranks work on all cycles of a round before those of the next.
+    [[nodiscard]] std::int64_t round_of(std::int64_t cycle) const {
+        return is_by_server() ? place(cycle).round : cycle % cycles_per_domain;
     }
     /// Of a cycle's message between its aggregator and a node: of one domain's messages no two have the same. `divide` keeps it
     /// below MPI_TAG_UB by bounding the cycles of a domain.
     [[nodiscard]] std::int64_t tag_of(std::int64_t cycle, int node, int num_nodes) const {
-        return cycle % cycles_per_domain * num_nodes + node;
+        return (is_by_server() ? cycle : cycle % cycles_per_domain) * num_nodes + node;
     }
     [[nodiscard]] std::int64_t cycle_of(std::int64_t offset_bytes) const {
         return (offset_bytes - base_bytes) / cycle_bytes;
+    }
+    /// Calls `visit(cycle)` for all, in the order in which all ranks work.
+    template <class Visit>
+    void for_each_in_order(Visit visit) const {
+        for (const std::int32_t cycle : order) visit(static_cast<std::int64_t>(cycle));
+        if (is_by_server()) return;
+        for (std::int64_t c = 0; c < cycles_per_domain; ++c)
+            for (std::int64_t cycle = c; cycle < num_cycles; cycle += cycles_per_domain) visit(cycle);
+    }
+    /// The same for those of one domain.
+    template <class Visit>
+    void for_each_of(int domain, Visit visit) const {
+        for (const std::int32_t cycle : order)
+            if (place(cycle).domain == domain) visit(static_cast<std::int64_t>(cycle));
+        if (is_by_server()) return;
+        const std::int64_t first = domain * cycles_per_domain;
+        for (std::int64_t cycle = first; cycle < std::min(first + cycles_per_domain, num_cycles); ++cycle)
+            visit(cycle);
+    }
+
+  private:
+    [[nodiscard]] const Place& place(std::int64_t cycle) const {
+        return places[static_cast<std::size_t>(cycle)];
     }
 };
 /// `max_cycles` bounds the phase: what lies behind it is left to the next one.
 [[nodiscard]] Domains make_domains(std::int64_t begin_bytes, std::int64_t end_bytes, int num_aggregators,
                                    std::int64_t cb_bytes, std::int64_t align_bytes, std::int64_t max_cycles);
+/// The same by server.
+[[nodiscard]] Domains make_domains(std::int64_t begin_bytes, std::int64_t end_bytes, int num_aggregators,
+                                   const StripedPlan& striped, std::int64_t max_cycles);
+/// Of `num_aggregators` that share so many objects: the objects that one has bytes of, at most.
+[[nodiscard]] int most_objects_of_domain(int num_objects, int num_aggregators);
+/// The largest part of a stripe, in equal whole pages, that a buffer of `cb_bytes` holds; 0: there is none.
+[[nodiscard]] std::int64_t cycle_of_stripe(std::int64_t stripe_bytes, std::int64_t cb_bytes);
 
 /// What one phase covers at most: each node has a tally of every cycle (slots.hpp).
 constexpr std::int64_t max_cycles_of_phase = 4096;
@@ -55,6 +115,9 @@ struct Division {
     std::int64_t highest_tag = 0;  ///< MPI_TAG_UB
     bool are_short_cycles_wanted =
         false;  ///< the storage serves from memory, and nobody has asked for a cycle's size
+    std::int64_t stripe_bytes = 0;  ///< by server: as in StripedPlan
+    int num_objects = 0;            ///< 0: contiguous
+    int num_lanes = 1;
 };
 /// The domains of the next phase of a call of which [begin, end) is left: enough cycles that all buffers have something to do,
 /// also when there is little, and no more than the tags of a domain's messages tell apart (one for a cycle and a node).
@@ -66,7 +129,7 @@ struct CyclePart {
     std::int64_t stream_begin = 0, stream_end = 0;
 };
 /// The cycles that an ordered region has bytes in, in the order in which all ranks work: the first cycle of every
-/// domain, then the second of every domain, and so on, which keeps all aggregators busy.
+/// domain (by server: of every object of it), then the second, and so on, which keeps all aggregators and servers busy.
 [[nodiscard]] std::vector<CyclePart> parts_of(const Region& region, const Domains& domains);
 
 /// Which ranks aggregate: `count` of them (0: `per_node` a node), spread over the nodes and within each; ascending by

@@ -80,6 +80,23 @@ constexpr Bytes cached_cycle = 1 * mib;
 /// Shorter ones cost more in hand-overs than they overlap.
 constexpr Bytes smallest_cycle = 256 * kib;
 
+// --- Files with stripes (opening.cpp, striping.cpp; D51, D52) -------------------------------------------------------------
+/// Cycles of less would be requests that a server spends on overhead: files of finer stripes have contiguous domains.
+constexpr Bytes least_striped_cycle = 256 * kib;
+/// Aggregators of one server: one where there are no more nodes than servers. A client gets 0.9 to 1.2 GB/s into a shared
+/// Lustre file, a server of disks or flash takes 0.5 to 5.
+constexpr int most_aggregators_of_server = 4;
+/// Servers for which a node has one aggregator; where it has more, it has more aggregators, if it has ranks for them.
+constexpr int servers_of_aggregator = 8, most_aggregators_of_node = 4;
+/// Requests in flight for one server, of one aggregator: as many as have so many bytes, between these. Lustre's clients have 8
+/// of 1 to 4 MiB in flight at most (max_rpcs_in_flight).
+constexpr Bytes bytes_in_flight_of_server = 4 * mib;
+constexpr int least_server_requests = 2, most_server_requests = 4;
+/// I/O threads of an aggregator of a file with stripes: they sleep, one in each request.
+constexpr int most_striped_threads = 64;
+/// An access that takes so long, and so many times as long as the mean of the others, is late.
+constexpr double late_s = 1.0, late_times = 10;
+
 /// What the hint striping_unit takes, and what storage is believed to say of itself.
 constexpr Bytes least_stripe = 4 * kib, most_stripe = 1024 * mib;
 

@@ -16,6 +16,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/clock.hpp"
 #include "io/node_buffers.hpp"
 #include "mpi/messages.hpp"
 
@@ -55,7 +56,9 @@ bool is_news(const std::string& path, const std::string& text) {
 }  // namespace
 
 Explainer::Explainer(int rank, std::string path)
-    : is_on_(rank == 0 && is_set("HAKOBI_EXPLAIN")), path_(final_name(std::move(path))) {}
+    : is_on_(rank == 0 && is_set("HAKOBI_EXPLAIN")),
+      tells_late_(is_set("HAKOBI_EXPLAIN")),
+      path_(final_name(std::move(path))) {}
 
 void Explainer::storage(const storage::Abilities& abilities, const storage::Layout& layout) const {
     tell("on " + words_of(abilities) + (layout.is_striped() ? "; " + layout.text() : ""));
@@ -102,19 +105,30 @@ void Explainer::alone(Why why, bool is_write, std::int64_t size_bytes) {
 void Explainer::phase(const Domains& domains, const NodeBuffers& buffers, const EngineOptions& options,
                       bool is_involved) {
     if (!is_on_ || !is_involved) return;
-    char text[512];
+    char text[512], how[160];
     const double node_bytes =
         static_cast<double>(buffers.cb_bytes) * buffers.depth *
         (static_cast<double>(buffers.aggregators.size()) + (buffers.staging != nullptr ? 1 : 0));
+    if (domains.is_by_server()) {
+        std::snprintf(how, sizeof how, "in stripes by server, at most %d requests in flight for each",
+                      options.server_requests);
+    } else {
+        std::snprintf(how, sizeof how, "aligned to %lld bytes",
+                      static_cast<long long>(options.striping_unit_bytes));
+    }
     std::snprintf(text, sizeof text,
-                  "%d aggregator%s, %lld cycles of %.3f MiB aligned to %lld bytes, %d buffers each, access "
-                  "'%s' with at most %d "
+                  "%d aggregator%s, %lld cycles of %.3f MiB %s, %d buffers each, access '%s' with at most %d "
                   "threads; %.1f MiB of collective buffers on this node",
                   domains.num_domains, domains.num_domains == 1 ? "" : "s",
                   static_cast<long long>(domains.num_cycles), static_cast<double>(domains.cycle_bytes) / mib,
-                  static_cast<long long>(options.striping_unit_bytes), buffers.depth, options.access.c_str(),
-                  options.io_threads, node_bytes / mib);
+                  how, buffers.rings.total(), options.access.c_str(), options.io_threads, node_bytes / mib);
     say(last_phase_, text, "");
+}
+
+void Explainer::servers(const ServerWatch& watch) {
+    if (!tells_late_) return;
+    if (const std::string text = words_of_late(watch.times(now_s())); !text.empty())
+        say(last_late_, text, "");
 }
 
 namespace {
@@ -167,6 +181,26 @@ void print_calls(const std::vector<std::vector<CallProfile>>& ranks, std::int64_
     const auto shown = static_cast<std::int64_t>(std::min(known, most_lines));
     if (num_calls > shown)
         std::fprintf(stderr, "      %lld more calls\n", static_cast<long long>(num_calls - shown));
+}
+
+/// Servers of files with stripes, the slowest first; nothing where none were watched.
+void print_servers(const std::vector<ServerTimes>& servers) {
+    constexpr std::size_t most_lines = 20;
+    if (servers.empty()) return;
+    std::vector<ServerTimes> sorted = servers;
+    std::ranges::sort(sorted, std::ranges::greater{}, &ServerTimes::longest_s);
+    const std::vector<ServerTimes> late = late_of(servers);
+    std::fprintf(stderr, "%7s %9s %10s %9s %9s %9s  (seconds of a request; until the last one)\n", "server",
+                 "requests", "MiB", "mean", "longest", "until");
+    for (const ServerTimes& each : std::span(sorted).first(std::min(most_lines, sorted.size()))) {
+        const bool is_late = std::ranges::find(late, each.server, &ServerTimes::server) != late.end();
+        std::fprintf(stderr, "%7s %9lld %10.2f %9.4f %9.4f %9.4f%s\n",
+                     each.server < 0 ? "-" : std::to_string(each.server).c_str(),
+                     static_cast<long long>(each.num_requests), static_cast<double>(each.num_bytes) / mib,
+                     each.mean_s(), each.longest_s, each.until_s, is_late ? "  late" : "");
+    }
+    if (sorted.size() > most_lines)
+        std::fprintf(stderr, "        %zu more servers, none slower\n", sorted.size() - most_lines);
 }
 
 /// The trace is a whole JSON array after each call: what the files of one run add goes before its end.
@@ -229,6 +263,17 @@ void Account::report(const Comm& comm, const std::string& path) {
                 if (!bytes.empty()) std::memcpy(by_rank.back().data(), bytes.data(), bytes.size());
             }
             print_calls(by_rank, ranks[0].calls);
+        }
+        const std::vector<ServerTimes> own = servers ? servers->times(now_s()) : std::vector<ServerTimes>();
+        const auto times = mpi::gather(comm, std::as_bytes(std::span(own)), 0);
+        if (comm.rank() == 0) {
+            std::vector<ServerTimes> of_all;
+            for (const auto& bytes : times) {
+                const std::size_t first = of_all.size();
+                of_all.resize(first + bytes.size() / sizeof(ServerTimes));
+                if (!bytes.empty()) std::memcpy(&of_all[first], bytes.data(), bytes.size());
+            }
+            print_servers(summed(of_all));
         }
     }
     if (wants.trace) {

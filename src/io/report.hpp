@@ -1,6 +1,7 @@
 #pragma once
 
 #include <hakobi/comm.hpp>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -9,6 +10,7 @@
 #include "io/counters.hpp"
 #include "io/options.hpp"
 #include "io/plan.hpp"
+#include "io/server_watch.hpp"
 #include "storage/abilities.hpp"
 #include "storage/layout.hpp"
 
@@ -31,14 +33,17 @@ class Explainer {
     void alone(Why why, bool is_write, std::int64_t size_bytes);
     void phase(const Domains& domains, const NodeBuffers& buffers, const EngineOptions& options,
                bool is_involved);
+    /// What this rank's accesses say of the servers, on whichever rank that is: only where one was late.
+    void servers(const ServerWatch& watch);
+    [[nodiscard]] bool tells_late() const { return tells_late_; }
 
   private:
     /// Once, until something else is said of it.
     void say(std::string& last, const std::string& text, const std::string& details) const;
 
-    bool is_on_ = false;
+    bool is_on_ = false, tells_late_ = false;
     std::string path_;
-    std::string last_path_, last_phase_;
+    std::string last_path_, last_phase_, last_late_;
 };
 
 /// One collective call as one rank saw it. Plain data: it travels to rank 0 as it is.
@@ -77,6 +82,7 @@ struct Account {
     CallLog call_log;
     Explainer explainer;
     ReportWishes wants;
+    std::shared_ptr<ServerWatch> servers;  ///< of an aggregator, where the storage's servers are watched
 
     /// Collective: on rank 0's stderr the counters by rank and the calls, where that is asked for (hakobi_profile,
     /// HAKOBI_PROFILE=1), and the trace that HAKOBI_TRACE names.

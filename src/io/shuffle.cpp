@@ -60,35 +60,94 @@ std::vector<CyclePart> Shuffle::announce(const PhaseSite& site, const Region& fi
         tally.add(sum);
     }
     if (site.my_domain < 0 || !has_other_nodes) return parts;
-    for (std::int64_t c = domains.first_cycle(site.my_domain); c < domains.end_cycle(site.my_domain); ++c) {
+    domains.for_each_of(site.my_domain, [&](std::int64_t c) {
         const auto num_remote = std::ranges::count_if(site.held.nodes(), [&](int node) {
             return contributes(site.held.of_node(node), site.plan, c, site.tally(c));
         });
         site.tally(c).num_remote.store(static_cast<std::uint32_t>(num_remote), std::memory_order_relaxed);
-    }
+    });
     return parts;
 }
 
 void Shuffle::run(const PhaseData& data, std::span<const CyclePart> parts) {
     Cursor file(data.file);
     Cursor memory(data.memory);
-    const bool is_write = site_.plan.is_write;
-    for (const CyclePart& part : parts) {
-        if (file.stream() != part.stream_begin) {
-            file.seek(part.stream_begin);
-            memory.seek(part.stream_begin);
+    if (site_.plan.domains.is_by_server()) {
+        run_by_lanes(data, parts, file, memory);
+    } else {
+        for (const CyclePart& part : parts) {
+            wait_for(awaited(part), awaited_value(part));
+            move(data, part, file, memory);
         }
-        if (site_.local_index(site_.plan.domains.domain_of(part.cycle)) >= 0) {
-            is_write ? write_part(data, part, file, memory) : read_part(data, part, file, memory);
-        } else {
-            const std::uint32_t turn = site_.turn(part.cycle);
-            wait_for(between_nodes_->awaited(part), is_write ? turn : Slot::filled | turn);
-            is_write ? between_nodes_->write_part(data, part, file, memory)
-                     : between_nodes_->read_part(data, part, file, memory);
-        }
-        ++site_.counters.cycles;
     }
     if (between_nodes_) between_nodes_->finish();
+}
+
+// A part of whichever lane has a buffer open for it: a server that does not answer holds up nobody's part for another. Of a
+// lane the parts are in order, and each sweep goes through the lanes once.
+void Shuffle::run_by_lanes(const PhaseData& data, std::span<const CyclePart> parts, Cursor& file,
+                           Cursor& memory) {
+    const Domains& domains = site_.plan.domains;
+    std::vector<std::vector<const CyclePart*>> lanes(
+        static_cast<std::size_t>(domains.num_domains * domains.num_lanes));
+    for (const CyclePart& part : parts)
+        lanes[static_cast<std::size_t>(domains.domain_of(part.cycle) * domains.num_lanes +
+                                       domains.lane_of(part.cycle))]
+            .push_back(&part);
+    std::erase_if(lanes, [](const auto& lane) { return lane.empty(); });
+    std::vector<std::size_t> next(lanes.size());
+    std::size_t num_left = parts.size();
+    FutexWord& changed = *site_.buffers.changed;
+    while (num_left > 0) {
+        const std::uint32_t seen = changed.load(std::memory_order_acquire);
+        const std::size_t num_before = num_left;
+        for (std::size_t lane = 0; lane < lanes.size(); ++lane) {
+            if (next[lane] == lanes[lane].size()) continue;
+            const CyclePart& part = *lanes[lane][next[lane]];
+            if (awaited(part).load(std::memory_order_acquire) != awaited_value(part)) continue;
+            move(data, part, file, memory);
+            ++next[lane];
+            --num_left;
+        }
+        if (num_left == num_before) wait_for_change(changed, seen);
+    }
+}
+
+FutexWord& Shuffle::awaited(const CyclePart& part) const {
+    return is_here(part) ? site_.buffer_of(part.cycle).awaited() : between_nodes_->awaited(part);
+}
+
+std::uint32_t Shuffle::awaited_value(const CyclePart& part) const {
+    return site_.turn(part.cycle) | (site_.plan.is_write ? 0 : Slot::filled);
+}
+
+void Shuffle::move(const PhaseData& data, const CyclePart& part, Cursor& file, Cursor& memory) {
+    if (file.stream() != part.stream_begin) {
+        file.seek(part.stream_begin);
+        memory.seek(part.stream_begin);
+    }
+    const bool is_write = site_.plan.is_write;
+    if (is_here(part)) {
+        is_write ? write_part(data, part, file, memory) : read_part(data, part, file, memory);
+    } else {
+        is_write ? between_nodes_->write_part(data, part, file, memory)
+                 : between_nodes_->read_part(data, part, file, memory);
+    }
+    ++site_.counters.cycles;
+}
+
+// Until something has changed.
+void Shuffle::wait_for_change(FutexWord& changed, std::uint32_t seen) {
+    const double start_s = now_s();
+    if (between_nodes_) {
+        between_nodes_->wait_for_change(changed, seen);
+    } else {
+        mpi::wait_until(site_.comm, changed, {.spins = spins_, .yields = 0},
+                        [seen](std::uint32_t v) { return v != seen; });
+    }
+    const double end_s = now_s();
+    site_.counters.wait_buffer_s += end_s - start_s;
+    site_.timeline.add({"wait for a buffer", 0, start_s, end_s});
 }
 
 void Shuffle::wait_for(FutexWord& word, std::uint32_t value) {
@@ -107,8 +166,6 @@ void Shuffle::wait_for(FutexWord& word, std::uint32_t value) {
 
 void Shuffle::write_part(const PhaseData& data, const CyclePart& part, Cursor& file, Cursor& memory) {
     const PhaseSite::BufferPlace at = site_.buffer_of(part.cycle);
-    wait_for(at.awaited(), at.turn);
-
     const double start_s = now_s();
     const bool is_dense = site_.plan.is_dense(part.cycle, site_.control.tallies);
     ByteMarks marks = site_.marks_of(at);
@@ -123,15 +180,13 @@ void Shuffle::write_part(const PhaseData& data, const CyclePart& part, Cursor& f
     end_part(at, part.cycle, "deposit", start_s, length);
     // All buffers may be open at first. Where ranks exceed cores one rank would fill its part of each of them before the next
     // rank gets the core, and the storage would wait until the last one has come: take turns while that is so.
-    const std::uint32_t first_turn = site_.plan.first_turns[static_cast<std::size_t>(at.local)];
-    if (takes_turns_ && at.turn - first_turn < static_cast<std::uint32_t>(site_.buffers.depth))
+    const std::uint32_t first_turn = site_.plan.first_turns[site_.plan.lane_index(part.cycle)];
+    if (takes_turns_ && at.turn - first_turn < static_cast<std::uint32_t>(site_.buffers.rings.num_slots))
         takes_turns_ = give_way();
 }
 
 void Shuffle::read_part(const PhaseData& data, const CyclePart& part, Cursor& file, Cursor& memory) {
     const PhaseSite::BufferPlace at = site_.buffer_of(part.cycle);
-    wait_for(at.awaited(), Slot::filled | at.turn);
-
     const double start_s = now_s();
     const std::int64_t end_of_file = site_.control.end_of_file.load(std::memory_order_acquire);
     std::int64_t stream_end = part.stream_end;

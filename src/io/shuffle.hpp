@@ -27,6 +27,16 @@ class Shuffle {
     void run(const PhaseData& data, std::span<const CyclePart> parts);
 
   private:
+    void run_by_lanes(const PhaseData& data, std::span<const CyclePart> parts, Cursor& file, Cursor& memory);
+    [[nodiscard]] bool is_here(const CyclePart& part) const {
+        return site_.local_index(site_.plan.domains.domain_of(part.cycle)) >= 0;
+    }
+    /// What says that the part's buffer is open for this rank, and its value then.
+    [[nodiscard]] FutexWord& awaited(const CyclePart& part) const;
+    [[nodiscard]] std::uint32_t awaited_value(const CyclePart& part) const;
+    void wait_for_change(FutexWord& changed, std::uint32_t seen);
+    /// After that wait.
+    void move(const PhaseData& data, const CyclePart& part, Cursor& file, Cursor& memory);
     void write_part(const PhaseData& data, const CyclePart& part, Cursor& file, Cursor& memory);
     void read_part(const PhaseData& data, const CyclePart& part, Cursor& file, Cursor& memory);
     /// This rank's contribution is made: counts it, and passes the buffer on after the last.

@@ -22,8 +22,27 @@ constexpr int max_depth = 256;                    // collective buffers of one a
 constexpr std::int64_t mailbox_bytes = 16 << 10;  // a small request travels in its rank's mailbox
 constexpr int mailbox_pieces = 64;
 
-/// A collective buffer's state. A *turn* is the number of a used cycle in its aggregator's order, through all phases of all
-/// files; buffer b serves the turns b, b + depth, b + 2 depth, …
+/// How an aggregator's buffers, or a node's staging buffers, are divided into rings, one a lane: each takes its own turns, so that
+/// a ring whose server does not answer holds up no other.
+struct Rings {
+    int num = 1;
+    int num_slots = 0;            ///< of each
+    std::int64_t slot_bytes = 0;  ///< of a buffer
+
+    [[nodiscard]] int total() const { return num * num_slots; }
+    [[nodiscard]] std::uint32_t slot_of(int ring, std::uint32_t turn) const {
+        return static_cast<std::uint32_t>(ring * num_slots) + turn % static_cast<std::uint32_t>(num_slots);
+    }
+    [[nodiscard]] int ring_of(std::uint32_t slot) const { return static_cast<int>(slot) / num_slots; }
+    /// What a slot begins with.
+    [[nodiscard]] std::uint32_t first_turn(std::uint32_t slot) const {
+        return slot % static_cast<std::uint32_t>(num_slots);
+    }
+    friend bool operator==(const Rings&, const Rings&) = default;
+};
+
+/// A collective buffer's state. A *turn* is the number of a used cycle in its lane's order, through all phases of all
+/// files; of n buffers of a ring, the b-th serves the turns b, b + n, b + 2 n, …
 struct alignas(64) Slot {
     /// Writing: the turn that may be deposited. Reading: `filled | turn` when that turn's bytes are in.
     FutexWord turn;

@@ -25,6 +25,7 @@ RequestTotals total_of(std::span<const RequestSummary> requests) {
         }
         totals.service = std::max(totals.service, request.service);
         totals.end_of_file = std::min(totals.end_of_file, request.end_of_file);
+        totals.has_given_up = totals.has_given_up || request.has_given_up != 0;
         totals.leaves_holes = totals.leaves_holes || request.leaves_holes != 0;
         if (request.size_bytes == 0) continue;
         const bool is_first = totals.num_ranks_with_data++ == 0;
@@ -53,6 +54,7 @@ ReducedSummary reduced(const RequestSummary& request, int rank) {
     // Of equal codes the lower rank's is the greater number; 0: no error.
     if (request.error_code > 0)
         maxima[ReducedSummary::error] = request.error_code * ranks_of_error + (ranks_of_error - 1 - rank);
+    maxima[ReducedSummary::given_up] = request.has_given_up;
     maxima[ReducedSummary::holes] = request.leaves_holes;
     result.sums = {request.size_bytes, has_data ? 1 : 0};
     return result;
@@ -74,6 +76,7 @@ RequestTotals total_of(const ReducedSummary& of_all_ranks) {
     const std::int64_t error = maxima[ReducedSummary::error];
     totals.error_code = error / ranks_of_error;
     if (error > 0) totals.error_rank = static_cast<int>(ranks_of_error - 1 - error % ranks_of_error);
+    totals.has_given_up = maxima[ReducedSummary::given_up] != 0;
     totals.leaves_holes = maxima[ReducedSummary::holes] != 0;
     return totals;
 }

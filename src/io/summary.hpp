@@ -21,6 +21,7 @@ struct RequestSummary {
     std::int64_t error_code = 0;         ///< ErrorCode of this rank
     std::int64_t end_of_file =
         std::numeric_limits<std::int64_t>::max();  ///< lowest offset seen behind the file's end
+    std::int64_t has_given_up = 0;                 ///< an access of this rank may never end
     std::int64_t leaves_holes = 0;  ///< this rank may be writing into holes: nobody may fill them
 };
 
@@ -35,6 +36,7 @@ struct RequestTotals {
     std::int64_t error_code = 0;  ///< the most severe
     int error_rank = -1;          ///< the lowest rank with it
     bool leaves_holes = false;    ///< some rank's wish
+    bool has_given_up = false;    ///< some rank
     friend bool operator==(const RequestTotals&, const RequestTotals&) = default;
 };
 [[nodiscard]] RequestTotals total_of(std::span<const RequestSummary> requests);
@@ -50,6 +52,7 @@ struct ReducedSummary {
         service,
         minus_end_of_file,
         error,
+        given_up,
         holes
     };
     enum Sum { size, ranks_with_data };

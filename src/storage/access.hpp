@@ -32,6 +32,8 @@ class Holes {
 /// One file access of a collective buffer: its extents are moved in any order, then `done` is called once.
 struct Request {
     bool is_write = false;
+    bool begins_at_once =
+        false;             ///< where a thread is free, whatever the file's profile says of how many pay
     File* file = nullptr;  ///< must stay open until done is called; null: the Access's own
     std::byte* buffer = nullptr;
     std::vector<Extent> extents;

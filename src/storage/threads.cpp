@@ -61,6 +61,7 @@ class ThreadsAccess final : public Access {
 
     [[nodiscard]] int allowed() const {
         const Request& next = *queue_.front();
+        if (next.begins_at_once) return limit_;
         return file_of(next, file_).profile().allowed_threads(limit_, next.is_write);
     }
     [[nodiscard]] bool may_begin() const { return !queue_.empty() && num_running_ < allowed(); }

@@ -112,6 +112,18 @@ def test_the_model_reaches_every_job_and_its_limit_the_table(hakobi: Command, lo
     assert list((tmp_path / "new").iterdir()) == []
 
 
+def test_a_models_limit_counts_the_nodes_that_the_ranks_are_on(hakobi: Command, log: Path, tmp_path: Path) -> None:
+    model = "servers=16,bandwidth=50,stripes=16,nodes=8,client=80,lock=16M,lock_move=2ms"
+    options = ("--dir", tmp_path / "new", "--ranks", "2,8", "--storage-model", model)
+    assert hakobi("bench", "collective", *options).status == 0
+    two, eight = jobs(log)
+    assert two["HAKOBI_STORAGE_MODEL"] == (
+        "servers=16,bandwidth=50,latency=2000000ns,stripe=1024K,stripes=16,nodes=8,client=80,lock=16384K,lock_move=2000000ns"
+    )
+    limits = [job["arguments"][job["arguments"].index("--limit") + 1] for job in (two, eight)]
+    assert limits == ["0.16", "0.64"]
+
+
 def test_one_job_says_what_it_does_and_about_how_long(hakobi: Command, log: Path) -> None:
     result = hakobi("bench", "collective", "--ranks", "2")
     assert result.status == 0, result.stderr
@@ -152,6 +164,13 @@ def test_several_patterns_and_rank_counts_are_cases(hakobi: Command, log: Path, 
         (["--storage-model", "bandwidth=1e400"], "MB/s of a server"),
         (["--storage-model", "servers"], "not name=number"),
         (["--storage-model", "seek=8"], "a time with its unit"),
+        (["--storage-model", "servers=2,stripes=3"], "no more than the servers"),
+        (["--storage-model", "nodes=0"], "1 to 4096 nodes"),
+        (["--storage-model", "client=0"], "MB/s, above 0"),
+        (["--storage-model", "lock=1T"], "a size"),
+        (["--storage-model", "lock_move=2"], "a time with its unit"),
+        (["--storage-model", "stalled_server=4"], "numbers below servers"),
+        (["--storage-model", "slow_server=1.5"], "a server's number"),
         (["--dir", "file/below"], "a file is in the way"),
         (["--json", "folder"], "a folder is in the way"),
         (["--hint", "nothing=1", "--dir", "."], "unknown hint 'nothing'"),
@@ -376,3 +395,11 @@ def test_the_real_study_has_every_variant(hakobi: Command, tmp_path: Path) -> No
     assert result.status == 0, result.stderr
     contenders = {line["contender"] for line in lines_of(tmp_path / "s.jsonl", "summary")}
     assert contenders == {"floor", "hakobi posix", "hakobi uring", "hakobi threads"}
+
+
+def test_a_profile_is_asked_of_the_job(hakobi: Command, log: Path, tmp_path: Path) -> None:
+    assert hakobi("bench", "collective", "--dir", tmp_path / "new", "--profile").status == 0
+    assert hakobi("bench", "collective", "--dir", tmp_path / "new").status == 0
+    profiled, plain = jobs(log)
+    assert profiled["HAKOBI_PROFILE"] == "1"
+    assert plain["HAKOBI_PROFILE"] == ""

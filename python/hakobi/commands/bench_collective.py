@@ -52,6 +52,7 @@ from hakobi.options import SECONDS, WHOLE_NUMBERS, Number
     help="Least number of samples per contender.",
 )
 @click.option("--json", "json_file", type=click.Path(path_type=Path), help="Append records (JSON lines) to this file.")
+@click.option("--profile", is_flag=True, help="Print what the engine did and why, and its counters at each close.")
 @click.option("--suite", type=click.Choice(["regressions"]), help="Run a suite of cases instead of patterns.")
 @click.option("--case", "cases", default="", help="Cases of the suite, separated by commas (default: all).")
 @click.option("--storage", "storages", default="", help="Storages of the suite: model,tmpfs (both).")
@@ -77,6 +78,7 @@ def command(
     budget_s: float,
     min_samples: int,
     json_file: Path | None,
+    profile: bool,
     suite: str | None,
     cases: str,
     storages: str,
@@ -135,6 +137,7 @@ def command(
         limit_gb_s=limit,
         arguments=(*passed, *arguments),
         timeout_s=timeout_s,
+        is_profiled=profile,
     )
     outcome = collective_bench.run(plan, json_file)
     collective_bench.show(outcome)

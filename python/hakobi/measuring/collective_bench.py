@@ -39,6 +39,7 @@ class Plan:
     limit_gb_s: float  #: 0: the model's, else the floor's
     arguments: tuple[str, ...]  #: passed to the program as they are
     timeout_s: float
+    is_profiled: bool = False  #: the engine's profile, and what it explains, go to stderr
 
 
 @dataclass(frozen=True)
@@ -67,9 +68,8 @@ class Outcome:
     results: list[Result] = field(default_factory=list)
     end: End = field(default_factory=lambda: End(0))
 
-    @property
-    def limit_gb_s(self) -> float:
-        return self.plan.limit_gb_s or (self.plan.model.limit_gb_s if self.plan.model else 0.0)
+    def limit_gb_s(self, case: Case) -> float:
+        return self.plan.limit_gb_s or (self.plan.model.limit_of(case.ranks) if self.plan.model else 0.0)
 
 
 def run(plan: Plan, json_file: Path | None) -> Outcome:
@@ -98,19 +98,22 @@ def _run_cases(plan: Plan, program: Program, outcome: Outcome, log: Log) -> End:
 
     def execute(job: Job[tuple[Case, Component | None]]) -> Sequence[Record]:
         case, component = job.case
-        lines, _stderr = collective.run_job(
+        told = {"HAKOBI_PROFILE": "1", "HAKOBI_EXPLAIN": "1"} if plan.is_profiled else {}
+        lines, stderr = collective.run_job(
             program,
             [
                 *("--budget", f"{share_s:g}", "--min-samples", str(least)),
                 *(("--compare", "mpi-io", "--mpi-io-name", component.contender) if component else ()),
-                *_arguments(plan, outcome.limit_gb_s, case),
+                *_arguments(plan, outcome.limit_gb_s(case), case),
             ],
             case.ranks,
             plan.folder,
             model=plan.model,
-            environment=component.environment if component else {},
+            environment={**told, **(component.environment if component else {})},
             timeout_s=plan.timeout_s,
         )
+        if plan.is_profiled:
+            sys.stderr.write(stderr)
         if case not in results:
             outcome.results.append(results.setdefault(case, Result(case)))
         _keep(lines, job.round, results[case], log)
@@ -148,7 +151,7 @@ def summaries(outcome: Outcome) -> Iterator[Record]:
     """One record a case, direction and contender."""
     plan = outcome.plan
     for result in outcome.results:
-        for figure in collective.figures_of(result.samples, outcome.limit_gb_s):
+        for figure in collective.figures_of(result.samples, outcome.limit_gb_s(result.case)):
             yield {
                 "kind": "summary",
                 "benchmark": "collective",
@@ -166,7 +169,7 @@ def summaries(outcome: Outcome) -> Iterator[Record]:
                 "num_jobs": result.num_jobs,
                 "fraction_of_floor": figure.of_floor.median,
                 "fraction_of_limit": figure.of_limit,
-                "limit_gb_s": outcome.limit_gb_s or None,
+                "limit_gb_s": outcome.limit_gb_s(result.case) or None,
                 "cpu_s_per_gb": figure.cpu_s_per_gb,
                 "is_file_kept": result.summary.get("is_file_kept"),
                 "is_synced": result.summary.get("is_synced"),
@@ -187,7 +190,7 @@ def show(outcome: Outcome) -> None:
 def table_of(outcome: Outcome, result: Result) -> Table:
     """The merged table of a case with its verdicts and conditions."""
     plan, case = outcome.plan, result.case
-    figures = collective.figures_of(result.samples, outcome.limit_gb_s)
+    figures = collective.figures_of(result.samples, outcome.limit_gb_s(case))
     piece = f"pieces of {result.summary.get('piece_bytes')} B, " if result.summary.get("piece_bytes") else ""
     title = f"{case.pattern}: {figures[0].bytes / 1e6:.1f} MB, {piece}{count_text(case.ranks, 'rank')}"
     headings = ["<contender", "<", "GB/s", "±", "calls GB/s", "of floor", "of limit", "CPU s/GB", "samples"]

@@ -8,6 +8,7 @@
 #include "base/clock.hpp"
 #include "mpi/comm_state.hpp"
 #include "mpi/message_context.hpp"
+#include "mpi/messages.hpp"
 #include "mpi/nonblocking.hpp"
 #include "mpi/sparse_exchange.hpp"
 
@@ -17,25 +18,30 @@ TwoPhase::~TwoPhase() {
     if (phase_) (void)Pipeline::wait({}, *phase_);  // the Comm may be free
 }
 
-void TwoPhase::choose_aggregators(bool is_cycle_chosen) {
-    is_cycle_chosen_ = is_cycle_chosen;
+void TwoPhase::choose_aggregators(bool is_cycle_chosen, const FileStripes& stripes) {
+    of_file_.is_cycle_chosen = is_cycle_chosen;
+    of_file_.stripes = stripes;
     aggregators_ = Aggregators::choose(comm_, options_.cb_nodes, options_.aggregators_per_node);
     crew_ = &Crew::of(comm_);
 }
 
-Domains TwoPhase::domains_of(const RequestTotals& totals) const {
-    return divide(totals.begin_bytes, totals.end_bytes,
-                  {.num_aggregators = static_cast<int>(aggregators_.ranks.size()),
-                   .num_nodes = comm_.num_nodes(),
-                   .cb_bytes = options_.cb_buffer_bytes,
-                   .depth = options_.depth,
-                   .align_bytes = options_.striping_unit_bytes,
-                   .highest_tag = mpi::highest_tag(comm_),
-                   .are_short_cycles_wanted = totals.service == Service::from_memory && is_cycle_chosen_});
+Domains TwoPhase::domains_of(const RequestTotals& totals, int num_lanes) const {
+    return divide(
+        totals.begin_bytes, totals.end_bytes,
+        {.num_aggregators = static_cast<int>(aggregators_.ranks.size()),
+         .num_nodes = comm_.num_nodes(),
+         .cb_bytes = options_.cb_buffer_bytes,
+         .depth = options_.depth,
+         .align_bytes = options_.striping_unit_bytes,
+         .highest_tag = mpi::highest_tag(comm_),
+         .are_short_cycles_wanted = totals.service == Service::from_memory && of_file_.is_cycle_chosen,
+         .stripe_bytes = of_file_.stripes.stripe_bytes,
+         .num_objects = of_file_.stripes.num_objects,
+         .num_lanes = num_lanes});
 }
 
 void TwoPhase::prepare(const RequestTotals& totals) {
-    reset(domains_of(totals).num_cycles);
+    reset(domains_of(totals, 1).num_cycles);
 }
 
 void TwoPhase::reset(std::int64_t num_cycles) {
@@ -56,7 +62,7 @@ Status TwoPhase::set_up_buffers(bool is_hidden) {
     const double start_s = now_s();
     Status status = crew_->set_up(comm_, wishes, aggregators_, control_.cores());
     account_.timeline.add({"set up buffers", 0, start_s, now_s()});
-    is_usable_ = status.ok();
+    health_.is_usable = status.ok();
     return status;
 }
 
@@ -85,10 +91,11 @@ void TwoPhase::describe(const Region& file, const PhasePlan& plan, Descriptions&
 
 void TwoPhase::begin_accesses(const Request& request, const Choice& choice, const PhasePlan& plan, int domain,
                               bool is_last) {
-    const auto local = static_cast<std::size_t>(plan.local_index[static_cast<std::size_t>(domain)]);
     PhaseTask task;
-    task.turns = plan.turns_of(domain, control_.block().tallies);
-    task.first_turn = plan.first_turns[local];
+    task.lanes = plan.turns_of(domain, control_.block().tallies);
+    task.servers = watch();
+    task.timeout_s = options_.storage_timeout_s;
+    task.tells_late = account_.explainer.tells_late();
     task.is_write = request.is_write;
     task.may_fill_holes = choice.may_fill_holes && file_->abilities().locks_ranges;
     task.file = file_.get();
@@ -101,6 +108,31 @@ void TwoPhase::begin_accesses(const Request& request, const Choice& choice, cons
     phase_ = crew_->begin(comm_, std::move(task));
 }
 
+std::shared_ptr<ServerWatch> TwoPhase::watch() {
+    if (of_file_.stripes.num_objects == 0 && options_.storage_timeout_s == 0) return nullptr;
+    if (account_.servers) return account_.servers;
+    std::vector<int> servers;
+    const storage::Layout& layout = file_->layout();
+    for (int object = 0; object < of_file_.stripes.num_objects; ++object) {
+        const std::int64_t at = object * of_file_.stripes.stripe_bytes;
+        const int server = layout.is_striped() && layout.parts.size() == 1 ? layout.server_of(at) : -1;
+        servers.push_back(server >= 0 ? server : object);
+    }
+    const int most = of_file_.stripes.num_objects > 0 ? options_.server_requests : max_depth;
+    return account_.servers = std::make_shared<ServerWatch>(std::move(servers), most);
+}
+
+bool TwoPhase::has_any_given_up() const {
+    std::vector<std::int64_t> word{health_.has_given_up ? 1 : 0};
+    mpi::all_max(comm_, word);
+    return word[0] != 0;
+}
+
+void TwoPhase::abandon_buffers() {
+    crew_->abandon();
+    if (std::exchange(health_.has_given_up, false)) file_.abandon();
+}
+
 Status TwoPhase::carry_out(const Request& request, const Choice& choice, const RequestTotals& totals,
                            Progress& progress) {
     Status ready = set_up_buffers(request.is_hidden);
@@ -111,7 +143,12 @@ Status TwoPhase::carry_out(const Request& request, const Choice& choice, const R
     plan.is_write = request.is_write;
     plan.aggregators = aggregators_.ranks;
     plan.local_index = aggregators_.local_index;
-    plan.domains = domains_of(totals);
+    StripedBuffers striped;
+    striped.rings = striped.staging_rings = crew_->buffers().divided(1, 0);
+    if (of_file_.stripes.num_objects > 0)
+        striped =
+            striped_buffers(of_file_.stripes, crew_->buffers(), static_cast<int>(aggregators_.ranks.size()));
+    plan.domains = domains_of(totals, striped.rings.num);
     const bool is_last = request.is_hidden && plan.domains.end_bytes >= totals.end_bytes;
     const int domain = aggregators_.my_domain < plan.domains.num_domains ? aggregators_.my_domain : -1;
     ControlBlock& control = control_.block();
@@ -119,7 +156,7 @@ Status TwoPhase::carry_out(const Request& request, const Choice& choice, const R
     if (comm_.num_nodes() > 1) describe(file, plan, progress.descriptions);
     const double start_s = now_s();
     node::Team& team = control_.team();
-    crew_->keep_turns_in_range(comm_, team);
+    crew_->prepare_turns(comm_, team, striped.rings, striped.staging_rings);
     if (comm_.num_nodes() > 1) team.round([&] { reset(plan.domains.num_cycles); });
     const PhaseSite site{.comm = comm_,
                          .plan = plan,
@@ -132,7 +169,7 @@ Status TwoPhase::carry_out(const Request& request, const Choice& choice, const R
                          .timeline = account_.timeline};
     const std::vector<CyclePart> parts = Shuffle::announce(site, file);
     team.barrier();
-    plan.number_turns(control.tallies, crew_->next_turns());
+    plan.number_turns(control.tallies, crew_->next_turns(), crew_->buffers().staging_rings.num);
     if (domain >= 0) begin_accesses(request, choice, plan, domain, is_last);
     progress.has_writers = is_last;
     const double end_s = now_s();
@@ -155,7 +192,9 @@ void TwoPhase::wait(Progress& progress) {
     progress.status.keep_first(std::move(status));
     // Before the ranks meet again, and another node writes beside what lies in this one's cache.
     if (setting_.shares_blocks && file_.name().is_writable) progress.status.keep_first(file_->sync());
-    if (!phase_->task.turns.empty()) file_.learn(crew_->service_of(*file_));
+    if (account_.servers) account_.explainer.servers(*account_.servers);
+    health_.has_given_up = health_.has_given_up || phase_->has_given_up.load();
+    if (phase_->task.num_turns() > 0) file_.learn(crew_->service_of(*file_));
     add_storage(*std::exchange(phase_, {}), account_.counters);
 }
 

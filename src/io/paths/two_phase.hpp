@@ -14,6 +14,7 @@
 #include "io/request.hpp"
 #include "io/shared_control.hpp"
 #include "io/shuffle.hpp"
+#include "io/striping.hpp"
 
 namespace hakobi::io::paths {
 
@@ -34,8 +35,8 @@ class TwoPhase {
     TwoPhase& operator=(const TwoPhase&) = delete;
 
     /// Who aggregates, once the options are agreed on. `is_cycle_chosen`: nobody has asked for a cb_buffer_size, and cycles may
-    /// be smaller.
-    void choose_aggregators(bool is_cycle_chosen);
+    /// be smaller. `stripes`: none where domains are contiguous.
+    void choose_aggregators(bool is_cycle_chosen, const FileStripes& stripes);
     [[nodiscard]] const Aggregators& aggregators() const { return aggregators_; }
 
     /// The leader's, while the ranks of the only node meet.
@@ -53,11 +54,18 @@ class TwoPhase {
     [[nodiscard]] bool has_pending() const { return phase_ != nullptr || !undone_.ok(); }
     [[nodiscard]] const std::shared_ptr<Phase>& phase() const { return phase_; }
     /// False once buffers or threads could not be had. Equal on all ranks.
-    [[nodiscard]] bool is_usable() const { return is_usable_; }
+    [[nodiscard]] bool is_usable() const { return health_.is_usable; }
+    /// An access of this rank may never end: its error is told, or is about to be. Local.
+    [[nodiscard]] bool has_given_up() const { return health_.has_given_up; }
+    /// The same of any rank. Collective.
+    [[nodiscard]] bool has_any_given_up() const;
+    /// Leaves the buffers, and the file, to such accesses. Collective; all ranks know that there are some.
+    void abandon_buffers();
 
   private:
     Status set_up_buffers(bool is_hidden);
-    [[nodiscard]] Domains domains_of(const RequestTotals& totals) const;
+    [[nodiscard]] Domains domains_of(const RequestTotals& totals, int num_lanes) const;
+    [[nodiscard]] std::shared_ptr<ServerWatch> watch();
     void reset(std::int64_t num_cycles);
     /// Collective, between nodes: sends this rank's region to the aggregators of the phase that need it, and receives.
     void describe(const Region& file, const PhasePlan& plan, Descriptions& descriptions);
@@ -73,8 +81,15 @@ class TwoPhase {
     Account& account_;
     Aggregators aggregators_;
     Crew* crew_ = nullptr;  // the Comm's
-    bool is_cycle_chosen_ = true;
-    bool is_usable_ = true;
+    struct OfFile {
+        bool is_cycle_chosen = true;
+        FileStripes stripes;
+    };
+    struct Health {
+        bool is_usable = true, has_given_up = false;
+    };
+    OfFile of_file_;
+    Health health_;
     std::shared_ptr<Phase> phase_;  // of an aggregator, until it has been waited for
     Status undone_;
 };

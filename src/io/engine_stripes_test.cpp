@@ -1,0 +1,199 @@
+// Files with stripes, of every layout: the same bytes as without. The decorator "throttled" says what layout a file has.
+#include <algorithm>
+#include <random>
+
+#include "engine_fixture.hpp"
+#include "storage_model/throttled.hpp"
+
+namespace hakobi::io {
+namespace {
+
+constexpr std::int64_t kib = 1 << 10;
+
+class StripedTest : public EngineTest {
+  protected:
+    void SetUp() override {
+        storage::register_throttled();
+        EngineTest::SetUp();
+        path_ += std::string(".") + GetParam().name;  // a model's file: it stalls once
+    }
+    /// The same on all ranks.
+    std::int64_t draw(std::int64_t lo, std::int64_t hi) {
+        return std::uniform_int_distribution<std::int64_t>(lo, hi)(random_);
+    }
+    std::string striped(const std::string& words) const {
+        return "throttled:bandwidth=100000,latency=0," + words + ":" + path_;
+    }
+
+    /// Ranks' pieces in turn, with holes between them; the file's offsets begin at `begin`.
+    std::vector<Region> interleaved(std::int64_t begin, std::int64_t num_rounds, std::int64_t piece) {
+        std::vector<std::vector<std::int64_t>> offsets(static_cast<std::size_t>(comm_.size())),
+            lengths = offsets;
+        std::int64_t at = begin;
+        for (std::int64_t round = 0; round < num_rounds; ++round) {
+            for (std::size_t rank = 0; rank < offsets.size(); ++rank) {
+                const std::int64_t length = draw(0, 2) == 0 ? 0 : draw(1, piece);
+                offsets[rank].push_back(at);
+                lengths[rank].push_back(length);
+                at += length + (draw(0, 3) == 0 ? draw(1, piece) : 0);
+            }
+        }
+        std::vector<Region> regions;
+        for (std::size_t rank = 0; rank < offsets.size(); ++rank)
+            regions.push_back(Region::indexed(offsets[rank], lengths[rank]));
+        return regions;
+    }
+
+    std::mt19937_64 random_{20260511};
+};
+
+std::vector<std::byte> values_of(const Region& region, int seed) {
+    std::vector<std::byte> values;
+    for (Cursor at(region); !at.at_end(); at.advance(at.remaining()))
+        for (std::int64_t i = 0; i < at.remaining(); ++i) values.push_back(value_at(at.offset() + i, seed));
+    return values;
+}
+
+void put(const Region& region, int seed, std::vector<std::byte>& image) {
+    for (Cursor at(region); !at.at_end(); at.advance(at.remaining()))
+        for (std::int64_t i = 0; i < at.remaining(); ++i)
+            image[static_cast<std::size_t>(at.offset() + i)] = value_at(at.offset() + i, seed);
+}
+
+TEST_P(StripedTest, EveryLayoutKeepsEveryByte) {
+    for (const char* const words : {"servers=7,stripes=1,stripe=256K", "servers=7,stripes=3,stripe=256K",
+                                    "servers=7,stripes=4,stripe=512K", "servers=7,stripes=7,stripe=320K",
+                                    "servers=4,stripes=4,stripe=64K"}) {
+        const std::int64_t size = 3 << 20;
+        make_file(size);
+        std::vector<std::byte> image(static_cast<std::size_t>(size), untouched);
+        auto engine = open_engine({striped(words), true}, GetParam().hints);
+        for (int call = 0; call < 4; ++call) {
+            std::vector<Region> regions;
+            do {
+                regions = interleaved(draw(0, size / 3), draw(1, 40), draw(1, 60) * kib);
+            } while (
+                std::ranges::any_of(regions, [&](const Region& each) { return each.end_bytes() > size; }));
+            const Region& mine = regions[static_cast<std::size_t>(comm_.rank())];
+            const std::vector<std::byte> values = values_of(mine, comm_.rank());
+            const Region memory = Region::contiguous(0, mine.size_bytes());
+            const bool is_hidden = call == 2;
+            if (is_hidden) {
+                engine->start_write_all(mine, values.data(), memory).throw_if_error();
+            } else {
+                engine->write_all(mine, values.data(), memory).throw_if_error();
+            }
+            for (int rank = 0; rank < comm_.size(); ++rank)
+                put(regions[static_cast<std::size_t>(rank)], rank, image);
+            std::vector<std::byte> read(values.size(), untouched);
+            std::int64_t bytes_read = -1;
+            engine->read_all(mine, read.data(), memory, bytes_read).throw_if_error();
+            ASSERT_EQ(bytes_read, mine.size_bytes()) << words;
+            ASSERT_EQ(read, values) << words;
+        }
+        engine->close().throw_if_error();
+        const std::vector<std::byte> written = file_bytes();
+        ASSERT_EQ(written.size(), image.size());
+        ASSERT_TRUE(written == image)
+            << words << ": first difference at "
+            << std::mismatch(image.begin(), image.end(), written.begin()).first - image.begin();
+    }
+}
+
+TEST_P(StripedTest, FilesOfSeveralLayoutsTakeTurns) {
+    const std::int64_t size = 2 << 20;
+    const std::string paths[] = {path_ + ".a", path_ + ".b", path_ + ".c"};
+    const char* const words[] = {"servers=5,stripes=5,stripe=256K", "servers=5,stripes=2,stripe=256K", ""};
+    std::vector<std::unique_ptr<Engine>> engines;
+    for (int file = 0; file < 3; ++file) {
+        if (comm_.rank() == 0) std::ofstream(paths[file], std::ios::binary);
+        mpi::agree_or_throw(comm_, {});
+        const std::string prefix = "throttled:bandwidth=100000,latency=0," + std::string(words[file]) + ":";
+        engines.push_back(open_engine({(file == 2 ? "" : prefix) + paths[file], true}, GetParam().hints));
+    }
+    const std::int64_t piece = 3000, stride = piece * comm_.size();
+    const Region mine =
+        Region::strided(piece * comm_.rank(), size / stride, stride, Region::contiguous(0, piece));
+    const Region memory = Region::contiguous(0, mine.size_bytes());
+    std::vector<std::vector<std::byte>> values;
+    for (int step = 0; step < 6; ++step) {
+        values.push_back(values_of(mine, comm_.rank() + 100 * step));
+        engines[static_cast<std::size_t>(step % 3)]
+            ->start_write_all(mine, values.back().data(), memory)
+            .throw_if_error();
+    }
+    for (int file = 0; file < 3; ++file) {
+        std::vector<std::byte> read(values.front().size());
+        std::int64_t bytes_read = -1;
+        engines[static_cast<std::size_t>(file)]
+            ->read_all(mine, read.data(), memory, bytes_read)
+            .throw_if_error();
+        EXPECT_EQ(read, values[static_cast<std::size_t>(file + 3)]) << "file " << file;
+        engines[static_cast<std::size_t>(file)]->close().throw_if_error();
+    }
+    mpi::agree_or_throw(comm_, {});
+    if (comm_.rank() == 0)
+        for (const std::string& path : paths) std::filesystem::remove(path);
+}
+
+TEST_P(StripedTest, BehindTheEndOfTheFileNothingIsRead) {
+    make_file(700 * kib);
+    auto engine = open_engine({striped("servers=3,stripes=3,stripe=256K"), false}, GetParam().hints);
+    const std::int64_t piece = 10'000, stride = piece * comm_.size();
+    const Region mine =
+        Region::strided(piece * comm_.rank(), 1 + (1 << 20) / stride, stride, Region::contiguous(0, piece));
+    std::vector<std::byte> read(static_cast<std::size_t>(mine.size_bytes()), std::byte{1});
+    std::int64_t bytes_read = -1;
+    engine->read_all(mine, read.data(), Region::contiguous(0, mine.size_bytes()), bytes_read)
+        .throw_if_error();
+    EXPECT_EQ(bytes_read, mine.bytes_below(700 * kib));
+    for (std::int64_t i = 0; i < mine.size_bytes(); ++i)
+        ASSERT_EQ(read[static_cast<std::size_t>(i)], i < bytes_read ? untouched : std::byte{1}) << i;
+    engine->close().throw_if_error();
+}
+
+// Server 1 does not answer before the limit: the same error everywhere, the buffers are left to it, and the next file is
+// written as if nothing had been.
+TEST_P(StripedTest, AServerThatDoesNotAnswerIsAnErrorOnAllRanks) {
+    make_file(0);
+    Hints hints = GetParam().hints;
+    hints["hakobi_storage_timeout_s"] = "0.3";
+    const std::int64_t piece = 20'000, stride = piece * comm_.size();
+    const Region mine =
+        Region::strided(piece * comm_.rank(), (3 << 20) / stride, stride, Region::contiguous(0, piece));
+    const Region memory = Region::contiguous(0, mine.size_bytes());
+    const std::vector<std::byte> values = values_of(mine, comm_.rank());
+    auto engine =
+        open_engine({striped("servers=4,stripes=4,stripe=256K,stalled_server=1,stall=3s"), true}, hints);
+    const mpi::Agreed agreed = engine->write_all(mine, values.data(), memory);
+    EXPECT_EQ(agreed.status.code(), ErrorCode::io);
+    EXPECT_NE(agreed.status.text().find("server 1 has not answered for"), std::string::npos)
+        << agreed.status.text();
+    EXPECT_TRUE(engine->close().status.ok());
+    auto next = open_engine({striped("servers=3,stripes=3,stripe=256K"), true}, hints);
+    next->write_all(mine, values.data(), memory).throw_if_error();
+    std::vector<std::byte> read(values.size());
+    std::int64_t bytes_read = -1;
+    next->read_all(mine, read.data(), memory, bytes_read).throw_if_error();
+    EXPECT_EQ(read, values);
+    next->close().throw_if_error();
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Striped, StripedTest,
+    testing::Values(Setting{"one_node", {{"hakobi_shuffle", "always"}}},
+                    Setting{"small_buffers",
+                            {{"hakobi_shuffle", "always"}, {"cb_buffer_size", "256K"}, {"hakobi_depth", "3"}},
+                            2},
+                    Setting{"a_rank_a_node", {{"hakobi_shuffle", "always"}}, 1},
+                    Setting{"all_aggregate",
+                            {{"hakobi_shuffle", "always"},
+                             {"cb_config_list", "*:*"},
+                             {"cb_buffer_size", "512K"},
+                             {"hakobi_depth", "1"},
+                             {"hakobi_server_requests", "1"}},
+                            1}),
+    [](const auto& one) { return std::string(one.param.name); });
+
+}  // namespace
+}  // namespace hakobi::io

@@ -158,6 +158,10 @@ def unpack_mpi(tools: Toolchain, flavour: str, python: Path, cache: Path) -> Pat
                 target = prefix / found[1]
                 target.parent.mkdir(parents=True, exist_ok=True)
                 target.write_bytes(wheel.read(info))
+    # There libmpi.so is a script of the linker's, which names a file beside it; not every linker looks there.
+    library = next((prefix / "lib").glob("libmpi.so.*"))
+    (prefix / "lib" / "libmpi.so").unlink()
+    (prefix / "lib" / "libmpi.so").symlink_to(library.name)
     (prefix / "bin").mkdir()
     flags = {"compile": f"-I{prefix}/include", "link": f"-L{prefix}/lib -lmpi"}
     (prefix / "bin" / "mpicc").write_text(

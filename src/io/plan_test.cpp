@@ -90,11 +90,30 @@ TEST(Division, TagsBoundTheCyclesOfADomainOnly) {
                                 .align_bytes = 4096,
                                 .highest_tag = (std::int64_t{1} << draw(random, 15, 31)) - 1};
         const Domains domains = divide(0, end_bytes, division);
-        const std::int64_t last = domains.end_cycle(0) - 1;
+        const std::int64_t last = std::min(domains.cycles_per_domain, domains.num_cycles) - 1;
         const std::int64_t highest = domains.tag_of(last, division.num_nodes - 1, division.num_nodes);
         EXPECT_LE(highest, division.highest_tag);
         EXPECT_TRUE(domains.num_cycles == max_cycles_of_phase ||
                     highest + division.num_nodes > division.highest_tag);
+    }
+}
+
+TEST(Division, TagsBoundThePhaseByServer) {
+    for (const int num_nodes : {1, 512, 20000}) {
+        const Division division{.num_aggregators = 16,
+                                .num_nodes = num_nodes,
+                                .cb_bytes = 4 * mib,
+                                .depth = 8,
+                                .align_bytes = mib,
+                                .highest_tag = (std::int64_t{1} << 21) - 1,
+                                .stripe_bytes = mib,
+                                .num_objects = 16};
+        const Domains domains = divide(0, std::int64_t{1} << 40, division);
+        ASSERT_TRUE(domains.is_by_server());
+        std::int64_t highest = 0;
+        for (std::int64_t cycle = 0; cycle < domains.num_cycles; ++cycle)
+            highest = std::max(highest, domains.tag_of(cycle, num_nodes - 1, num_nodes));
+        EXPECT_LE(highest, division.highest_tag) << num_nodes;
     }
 }
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     "--hints",
     "file",
     type=click.Path(path_type=Path),
-    help="A hints file; --hint overrides it.",
+    help="A hints file, as `hakobi tune` writes; --hint overrides it.",
 )
 @click.option("--profile", is_flag=True, help="Print a table for each file on stderr when it is closed.")
 @click.option(

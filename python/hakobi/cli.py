@@ -80,6 +80,7 @@ COMMANDS: dict[str, str] = {
     "study mpi-cache": "hakobi.commands.study_mpi_cache",
     "study output-methods": "hakobi.commands.study_output_methods",
     "study scale": "hakobi.commands.study_scale",
+    "tune": "hakobi.commands.tune",
 }
 
 if lab.is_here():

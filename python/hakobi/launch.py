@@ -290,7 +290,8 @@ def run(
                 raise InputError(f"cannot start {command[0]}: {error.strerror}") from error
         stdout, stderr = process.communicate(timeout=timeout_s)
     except subprocess.TimeoutExpired as error:
-        raise RunError(f"{program.name} on {ranks} ranks took longer than {timeout_s:g} s and was ended") from error
+        on = f" on {ranks} ranks" if ranks else ""  # 0: the user's own command says
+        raise RunError(f"{program.name}{on} took longer than {timeout_s:g} s and was ended") from error
     finally:
         if process is not None:
             end_session(process)

@@ -162,6 +162,21 @@ def compare_interleaved(
     return Comparison(float(np.median(differences)), interval, not interval.contains(0.0))
 
 
+#: Of two that were never measured together.
+UNKNOWN_RATIO = Comparison(math.nan, Interval(0.0, math.inf, 1.0), False)
+
+
+def compare_ratios(a: Sequence[float], b: Sequence[float], confidence: float = COMPARISON_CONFIDENCE) -> Comparison:
+    """a / b from samples of the same rounds, all values positive: `compare_interleaved` of their logarithms."""
+    logs = compare_interleaved(list(np.log(a)), list(np.log(b)), confidence)
+    interval = Interval(math.exp(logs.interval.low), _exp(logs.interval.high), logs.interval.confidence)
+    return Comparison(math.exp(logs.estimate), interval, logs.differs)
+
+
+def _exp(value: float) -> float:
+    return math.exp(value) if value < 700 else math.inf
+
+
 def compare_separate(a: ArrayLike, b: ArrayLike, confidence: float = COMPARISON_CONFIDENCE) -> Comparison:
     """a / b from samples that were not interleaved, all values positive (rule 4). `estimate` is the ratio of medians.
     With fewer than two values on a side nothing differs."""

@@ -9,6 +9,7 @@
 
 #include "base/nearest.hpp"
 #include "io/hint_table.hpp"
+#include "io/hints_file.hpp"
 #include "io/options.hpp"
 #include "mpi/messages.hpp"
 
@@ -222,6 +223,11 @@ Result<EngineOptions> options_of(const Hints& hints, std::vector<std::string>& w
 
 Result<EngineOptions> engine_options(const Hints& hints, std::vector<std::string>& warnings) {
     Hints in_force;
+    if (const char* path = std::getenv("HAKOBI_HINTS_FILE"); path != nullptr && *path != '\0') {
+        Result<Hints> read = hints_of_file(path);
+        if (!read.ok()) return Status(read.status().code(), "HAKOBI_HINTS_FILE: " + read.status().text());
+        in_force = std::move(read).value();
+    }
     if (const char* text = std::getenv("HAKOBI_HINTS")) {
         Status status = add_hints(text, in_force);
         if (!status.ok()) return Status(status.code(), "HAKOBI_HINTS: " + status.text());

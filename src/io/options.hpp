@@ -41,8 +41,9 @@ struct EngineOptions {
 [[nodiscard]] Result<EngineOptions> options_of_rank_0(const Comm& comm, const EngineOptions& options);
 /// Equal for equal options, and hardly for others; not negative. Local.
 [[nodiscard]] std::int64_t fingerprint(const EngineOptions& options);
-/// Options from hints over HAKOBI_HINTS over the defaults. invalid_argument for a value that cannot be read; unknown
-/// names are appended to `warnings`, names that MPI-IO reserves but the engine has no use for are not.
+/// Options from hints over HAKOBI_HINTS over HAKOBI_HINTS_FILE over the defaults. invalid_argument for a value that
+/// cannot be read, `io` for such a file; unknown names are appended to `warnings`, names that MPI-IO reserves but the
+/// engine has no use for are not.
 Result<EngineOptions> engine_options(const Hints& hints, std::vector<std::string>& warnings);
 /// The values in force as hints: the same names, all of them set.
 [[nodiscard]] Hints hints_of(const EngineOptions& options);

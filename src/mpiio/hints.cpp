@@ -47,7 +47,7 @@ io::EngineOptions options_of(const Hints& given, std::vector<std::string>& said)
     Result<io::EngineOptions> options = io::engine_options({}, said);
     if (!options.ok()) {
         unread.push_back(options.status().text() +
-                         "; no hint is used, neither of HAKOBI_HINTS nor of the program");
+                         "; no hint is used, neither of the environment nor of the program");
         options = io::EngineOptions{};
     } else if (!given.empty()) {
         Hints hints;

@@ -77,7 +77,10 @@ std::set<std::string> names_in(const std::string& title) {
 class HintsDocument : public testing::Test {
   protected:
     // The user's own hints are none of the document's business.
-    void SetUp() override { unsetenv("HAKOBI_HINTS"); }
+    void SetUp() override {
+        unsetenv("HAKOBI_HINTS");
+        unsetenv("HAKOBI_HINTS_FILE");
+    }
 };
 
 TEST_F(HintsDocument, HasEveryHintOfTheEngineAndNoOther) {

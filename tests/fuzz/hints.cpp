@@ -1,9 +1,10 @@
-// Texts that users give: hints, HAKOBI_FAULT, the storage model, a network's shape.
+// Texts that users give: hints, a file of them, HAKOBI_FAULT, the storage model, a network's shape.
 #include <hakobi/error.hpp>
 #include <hakobi/network_shape.hpp>
 
 #include "input.hpp"
 #include "io/engine.hpp"
+#include "io/hints_file.hpp"
 #include "storage/faulty.hpp"
 #include "storage_model/service_model.hpp"
 
@@ -13,6 +14,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     const std::string_view text = fuzz::Input(data, size).text();
     if (text.find('\0') != std::string_view::npos) return 0;  // no variable and no argument has one
     (void)storage::parse_fault(text);
+    (void)io::parse_hints_file(text, "hints");
     try {
         const NetworkShape shape = NetworkShape::parse(text);
         fuzz::require(NetworkShape::parse(shape.to_string()) == shape && shape.num_nodes() >= 0);

@@ -461,7 +461,7 @@ def test_a_bad_hint_is_one_line_that_says_what_is_used(tmp_path: Path, monkeypat
     result = launched(tmp_path, FLAVOUR)
     said = [line for line in result.stderr.splitlines() if line.startswith("hakobi")]
     wrong = "hint cb_nodes: 'x' is not a number from 0 (chosen) to 16777216"
-    assert said == [f"hakobi: {wrong}; no hint is used, neither of HAKOBI_HINTS nor of the program"]
+    assert said == [f"hakobi: {wrong}; no hint is used, neither of the environment nor of the program"]
 
 
 @built

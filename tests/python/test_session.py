@@ -42,6 +42,18 @@ def test_what_ended_a_session_is_told_and_the_jobs_before_it_count(ends: BaseExc
     assert end.check() is end
 
 
+def test_a_job_that_is_no_longer_wanted_is_none_of_the_sessions() -> None:
+    done: list[str] = []
+
+    def execute(job: Job[str]) -> list[Record]:
+        done.append(job.case)
+        return []
+
+    end = Session(in_rounds("ab", 3), str, wanted=lambda job: job.case == "a" or done.count("b") < 1).run(execute)
+    assert (done.count("a"), done.count("b")) == (3, 1)
+    assert (end.num_done, end.num_jobs, end.is_complete) == (4, 4, True)
+
+
 class Failing:
     """Jobs that fail at given attempts: case -> how often before it ends well."""
 

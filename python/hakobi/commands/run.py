@@ -15,6 +15,12 @@ if TYPE_CHECKING:
 
 @click.command(context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})
 @click.option("--hint", "hints", multiple=True, metavar="NAME=VALUE", help="A hint of docs/hints.md; repeatable.")
+@click.option(
+    "--hints",
+    "file",
+    type=click.Path(path_type=Path),
+    help="A hints file, as `hakobi tune` writes; --hint overrides it.",
+)
 @click.option("--profile", is_flag=True, help="Print a table for each file on stderr when it is closed.")
 @click.option(
     "--explain",
@@ -27,6 +33,7 @@ if TYPE_CHECKING:
 @click.argument("program", nargs=-1, type=click.UNPROCESSED, metavar="[--] PROGRAM [ARGUMENT]...")
 def command(
     hints: tuple[str, ...],
+    file: Path | None,
     profile: bool,
     explain: bool,
     record: Path | None,
@@ -39,12 +46,13 @@ def command(
     \b
     hakobi run -- mpirun -n 8 ./solver input.nml
     hakobi run --profile --hint cb_buffer_size=8M -- srun ./solver
+    hakobi run --hints tuned.hints -- mpirun -n 8 ./solver input.nml
     hakobi run --print -- mpirun ./solver
 
     PROGRAM is the usual command, with its launcher. It replaces this process: output, exit status and signals are the
     program's.
     """
-    from hakobi import drop_in, launch
+    from hakobi import drop_in, hints_file, launch
     from hakobi.errors import InputError
     from hakobi.measuring import recorder
 
@@ -54,7 +62,9 @@ def command(
     if words and not words[0]:
         raise InputError("the program's name is empty: a variable that is not set?")
     target = drop_in.look_at(words) if words else drop_in.Target((), None, None, None, (), False)
-    variables = _variables(target, hints, profile, explain, record, off, is_printed)
+    if file:
+        hints_file.read(file)  # or every rank would say what is wrong
+    variables = _variables(target, hints, file, profile, explain, record, off, is_printed)
     if is_printed:
         _print(target, variables)
         return 0
@@ -71,6 +81,7 @@ def command(
 def _variables(
     target: Target,
     hints: tuple[str, ...],
+    file: Path | None,
     profile: bool,
     explain: bool,
     record: Path | None,
@@ -79,7 +90,7 @@ def _variables(
 ) -> dict[str, str]:
     """What to set: nothing of the drop-in where it cannot be used, which a line says, or an error where the
     settings are all that was asked for."""
-    from hakobi import drop_in
+    from hakobi import drop_in, hints_file
     from hakobi.errors import InputError
     from hakobi.measuring import recorder
 
@@ -107,7 +118,13 @@ def _variables(
         drop_in.check_one_installation(library, before)
         preloaded.append(library)
         text = drop_in.hints_text(hints, os.environ.get("HAKOBI_HINTS", ""))
-        settings = {"HAKOBI_HINTS": text, "HAKOBI_PROFILE": "1" * profile, "HAKOBI_EXPLAIN": "1" * explain}
+        named = str(file.absolute()) if file else ""
+        settings = {
+            "HAKOBI_HINTS": text,
+            hints_file.VARIABLE: named,
+            "HAKOBI_PROFILE": "1" * profile,
+            "HAKOBI_EXPLAIN": "1" * explain,
+        }
         settings["PNETCDF_HINTS"] = drop_in.pnetcdf_hints_text(os.environ.get("PNETCDF_HINTS", ""))
         variables |= {name: value for name, value in settings.items() if value}
     if preloaded:

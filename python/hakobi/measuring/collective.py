@@ -25,7 +25,7 @@ from hakobi.measuring import session, transports
 from hakobi.measuring.storage_model import StorageModel
 from hakobi.programs import Program
 from hakobi.records import Record
-from hakobi.statistics import Comparison, Interval, Summary
+from hakobi.statistics import Comparison, Summary
 from hakobi.words import bytes_text
 
 PROGRAM = "hakobi-bench-collective"
@@ -241,17 +241,12 @@ def ratio(samples: Sequence[Sample], operation: str, first: str, second: str) ->
         a, b = ([value for job in times[name].values() for value in job] for name in (second, first))
         return statistics.compare_separate(a, b)
     a, b = ([value for job in shared for value in times[name][job]] for name in (second, first))
-    logs = statistics.compare_interleaved(list(np.log(a)), list(np.log(b)))
-    low, high = math.exp(logs.interval.low), _exp(logs.interval.high)
-    return Comparison(math.exp(logs.estimate), Interval(low, high, logs.interval.confidence), logs.differs)
-
-
-def _exp(value: float) -> float:
-    return math.exp(value) if value < 700 else math.inf
+    return statistics.compare_ratios(a, b)
 
 
 def ratio_words(comparison: Comparison, first: str, second: str) -> str:
     """
+    >>> from hakobi.statistics import Interval
     >>> ratio_words(Comparison(1.5, Interval(1.4, 1.6, 0.98), True), "hakobi threads", "mpi-io (ROMIO)")
     'hakobi threads is 1.50 times as fast as mpi-io (ROMIO) (1.40 to 1.60)'
     >>> ratio_words(Comparison(1.05, Interval(0.9, 1.2, 0.98), False), "a", "b")

@@ -7,7 +7,8 @@
    of the rounds that follow. So is, at once, one that the program refuses after it took others. `End` has the reasons.
 4. Ctrl-C ends a session early, and so does what would meet every job: an option that the first is refused for, a
    storage that fails, a failed warm-up. So does its budget: no job is started for which the time left is shorter than
-   the shortest of its like. `End` says which; the study reports what was finished until then.
+   the shortest of its like. `End` says which; the study reports what was finished until then. A job that is no longer
+   `wanted` when its turn comes is none of the session's.
 5. The records of a job reach the file as a whole, when it has ended. The conditions come first: what is known before
    them waits.
 6. A later session of the same key into the same file takes up the jobs that it finds there whole. Each of a job's lines
@@ -158,8 +159,10 @@ class Session(Generic[CaseT]):
         budget_s: float = math.inf,
         expected_s: float | None = None,
         log: Log | None = None,
+        wanted: Callable[[Job[CaseT]], bool] = lambda _job: True,
     ) -> None:
         self._jobs = list(jobs)
+        self._wanted = wanted
         self._words = words
         self._alike = alike or words
         self._budget_s = budget_s
@@ -227,6 +230,9 @@ class Session(Generic[CaseT]):
         for index, job in enumerate(self._jobs):
             name = self._words(job.case)
             self._num_left = len(self._jobs) - index
+            if not self._wanted(job):
+                self._ended.num_jobs -= 1
+                continue
             if name in self._ended.gaps and name not in self._finished:
                 self._ended.gaps[name].rounds.append(job.round)
                 continue

@@ -213,7 +213,7 @@ def test_no_launcher_is_one_line_that_says_how_to_get_one(
 
 
 @pytest.mark.parametrize(
-    ("launcher", "system"), [("srun", "Slurm"), ("flux", "Flux"), ("jsrun", "LSF's job step manager")]
+    ("launcher", "system"), [("srun", "Slurm's srun"), ("flux", "Flux's run"), ("jsrun", "IBM's jsrun")]
 )
 def test_a_scheduler_that_is_not_there_is_named(
     hakobi: Command, installed: Path, monkeypatch: pytest.MonkeyPatch, launcher: str, system: str
@@ -311,7 +311,7 @@ def test_without_any_drop_in_the_program_runs_and_a_sentence_says_so(tmp_path: P
     stdout, stderr = process.communicate(timeout=60)
     assert (process.returncode, stdout) == (3, "ran\n")
     assert stderr.startswith("hakobi run: no libhakobi_mpiio.so for libmpi")
-    assert stderr.endswith(": the program runs without it\n")
+    assert stderr.endswith("; the program runs without it\n")
 
 
 @pytest.mark.parametrize("is_container", [True, False])

@@ -173,5 +173,5 @@ def _how_to_get(word: str, error: OSError) -> str:
     if not isinstance(error, FileNotFoundError) or not launchers.is_launcher(word):
         return ""
     if kind := launchers.of_batch_system(word):
-        return f": {kind.title} is there on the machines of a batch system only"
+        return f": {kind.title} is not on this machine; load its module, run where it is, or start with mpirun"
     return f": {drop_in.NO_LAUNCHER}"

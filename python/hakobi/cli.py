@@ -80,6 +80,7 @@ COMMANDS: dict[str, str] = {
     "study mpi-cache": "hakobi.commands.study_mpi_cache",
     "study output-methods": "hakobi.commands.study_output_methods",
     "study scale": "hakobi.commands.study_scale",
+    "study stripes": "hakobi.commands.study_stripes",
     "tune": "hakobi.commands.tune",
 }
 
@@ -110,6 +111,7 @@ PROGRAMS: dict[str, str] = {
     "study field-store": "hakobi-weather",
     "study mpi-cache": "hakobi-bench-mpi",
     "study output-methods": "hakobi-tsunami",
+    "study stripes": "hakobi-weather",
 }
 
 #: First word of two-word commands -> help text.

@@ -118,8 +118,8 @@ def test_stripes_are_set_before_the_run_where_there_are_any(tmp_path: Path, monk
     (tmp_path / "lfs").chmod(0o755)
     monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
     monkeypatch.setattr(conditions, "file_system", lambda folder: {"type": "lustre"})
-    plan = Plan({"scratch": tmp_path}, (MODEL,), stripings=((4, 2),))
-    case = plan.with_stripes("scratch", 4, 2)
+    plan = Plan({"scratch": tmp_path}, (MODEL,), stripings=(plans.Striping(4, 2),))
+    case = plan.with_stripes("scratch", plans.Striping(4, 2))
     assert case in plan.cases()
     session.stripe(tmp_path, case)
     assert (tmp_path / "called").read_text() == f"setstripe -c 4 -S 2M {tmp_path}\n"

@@ -40,7 +40,7 @@ def test_the_smallest_has_every_figure_and_table(hakobi: Command) -> None:
     page = Path("page.html").read_text()
     for place in OPENIFS.items:
         assert f">{place}: " in page
-    assert page.count("<svg") == 5
+    assert page.count("<svg") == 7
     assert "Not shown" not in page
     assert ">gap<" not in page
     assert ">not run<" not in page

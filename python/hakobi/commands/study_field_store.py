@@ -50,9 +50,7 @@ from hakobi.options import SECONDS, WHOLE_NUMBERS
     show_default=True,
     help="Number of rounds; each runs every case once.",
 )
-@click.option(
-    "--striping", default="1x1,4x4", show_default=True, help="On Lustre: striping_factor x striping_unit MiB."
-)
+@click.option("--striping", default="1x1,4x4", show_default=True, help="On Lustre and on a model: stripes x MiB.")
 @click.option("--json", "json_file", type=click.Path(path_type=Path), help="Records (JSON lines); resumes from them.")
 @click.option("--report", type=click.Path(path_type=Path), help="Write an HTML report: one file, no network needed.")
 @click.option(
@@ -82,8 +80,9 @@ def command(
 
     Runs hakobi-weather without output, with two files a step through one task and with the field store, at each
     resolution, rank count and number of threads. At the last of each also: by stride of the writers, by number and size
-    of asynchronous buffers, with each other parameter of the store changed, on Lustre by striping. Prints forecast days
-    per day, sizes, and what the writing of each file took. Fields are read back and compared.
+    of asynchronous buffers, with each other parameter of the store changed, on Lustre and on storage models by
+    striping. Prints forecast days per day, sizes, and what the writing of each file took. Fields are read back and
+    compared.
 
     \b
     hakobi study field-store --ranks 1,2,4 --storage fast=/dev/shm/me --storage disk=/scratch/me --report report.html
@@ -110,7 +109,7 @@ def command(
         models=models,
         strides=plans.useful_strides(strides, models[-1].ranks),
         settings=plans.settings_of(plans.parse_pairs("--buffers", buffers, least=2)),
-        stripings=plans.parse_pairs("--striping", striping, least=1),
+        stripings=tuple(plans.Striping(*pair) for pair in plans.parse_pairs("--striping", striping, least=1)),
         rounds=repetitions,
         timeout_s=timeout_s,
         arguments=("--levels", str(levels), "--hours", str(hours)),

@@ -53,7 +53,8 @@ OPENIFS = Published(
         "Table 8": "parameters of the store",
         "Figure 1": "forecast days per day over ranks",
         "Figure 2": "forecast days per day during the forecast: now, mean, peak",
-        "Figures 6, 7 and 9": "stripes of the files on the storage's servers, by stride of the writers",
+        "Figures 6, 7 and 9": "forecast days per day over number and size of stripes and stride of the writers, in two "
+        "directories",
         "Figure 8": "page sizes over the forecast",
         "Threads": "ranks x threads",
         "Bit identity": "fields by either way compared",

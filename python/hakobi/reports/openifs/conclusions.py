@@ -6,7 +6,7 @@ Every verdict comes from a comparison of runs of the same rounds (hakobi.statist
 from __future__ import annotations
 
 from hakobi import statistics
-from hakobi.reports.openifs.parts import FIRST, Measured
+from hakobi.reports.openifs.parts import Measured
 from hakobi.reports.page import Finding
 from hakobi.studies.field_store import identity, tables
 from hakobi.studies.field_store.plan import Case, Settings
@@ -118,14 +118,18 @@ def variation_finding(published: str, noun: str, compared: Compared, *, is_known
 
 
 def stripes_finding(part: Measured) -> Finding:
-    """The fewest servers against each other number, at each stride."""
+    """A file's fewest stripes against every other layout on the same storage, at each stride."""
     compared: Compared = {}
-    first, *others = part.plan.storages
-    for stride in part.plan.strides:
-        usual = part.outcomes.get(Case("store", part.plan.base, first, stride))
-        for storage in others:
-            one = part.outcomes.get(Case("store", part.plan.base, storage, stride))
-            compared[f"{storage}, stride {stride}"] = tables.paired(one, usual, "wall_s")
+    for storage in part.plan.storages:
+        first = {one.stride: part.plan.with_stripes(storage, one) for one in reversed(part.plan.stripings)}
+        for one in part.plan.stripings:
+            case = part.plan.with_stripes(storage, one)
+            usual = first[one.stride]
+            if case != usual:
+                layout = f"{case.settings.striping_factor} x {case.settings.striping_unit_mib} MiB"
+                compared[f"{layout} on {storage}, stride {one.stride}"] = tables.paired(
+                    part.outcomes.get(case), part.outcomes.get(usual), "wall_s"
+                )
     return variation_finding(
         "What Lustre's parameters change is hardly noticed beside the variation between runs.", "setting", compared
     )
@@ -153,12 +157,11 @@ def _strides_compared(part: Measured) -> Compared:
 
 
 def _pages_compared(part: Measured) -> Compared:
-    usual = part.outcomes.get(Case("store", part.plan.base, FIRST))
-    return {
-        "huge pages for the buffers": tables.paired(
-            part.outcomes.get(part.plan.with_settings(Settings(has_huge_pages=True))), usual, "wall_s"
-        ),
-        "huge pages everywhere": tables.paired(
-            part.outcomes.get(Case("store", part.plan.models[0], FIRST)), usual, "wall_s"
-        ),
-    }
+    """Each page size that the machine has against the smallest, which is the first of the plan's further cases."""
+    small, *huge = part.plan.further
+    usual = part.outcomes.get(small)
+    found: Compared = {}
+    for case in huge:
+        where = f"everywhere by {case.model.huge_heap}" if case.model.huge_heap else "for the buffers"
+        found[f"huge pages {where}"] = tables.paired(part.outcomes.get(case), usual, "wall_s")
+    return found

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from hakobi.measuring import machine
-from hakobi.reports.openifs.parts import FIRST, SECOND, SLOW, STRIPES, Measured
+from hakobi.measuring import huge_pages
+from hakobi.reports.openifs.parts import FIRST, SECOND, SERVERS, SLOW, Measured
 from hakobi.reports.page import Content, Drawing
-from hakobi.studies.field_store import figures, identity, session, tables
-from hakobi.studies.field_store.plan import Case, Model, Settings
+from hakobi.studies.field_store import figures, identity, session, stripe_figures, stripe_pages, stripes, tables
+from hakobi.studies.field_store.plan import Case, Model
 from hakobi.table import Table
 from hakobi.words import count_text, list_text
 
@@ -123,25 +123,20 @@ def files_by_stride(part: Measured) -> Table:
 
 
 def _add_pages(content: Content, part: Measured) -> None:
-    usual, huge = part.plan.base, part.plan.models[0]
-    store = Case("store", usual, FIRST)
-    cases = [
-        ("none", store),
-        ("the store's buffers", part.plan.with_settings(Settings(has_huge_pages=True))),
-        ("all memory that the program allocates", Case("store", huge, FIRST)),
-    ]
+    usual = part.plan.base
+    lacking = huge_pages.lacking()
+    cases = stripes.page_cases(usual, FIRST, lacking)
     item = content.item("Table 6")
-    item.shown.append(tables.pages_table(cases, part.outcomes))
-    item.notes += [f"{fact.topic}: {fact.finding}" for fact in machine.pages() if fact.topic.startswith("huge")]
+    item.shown.append(tables.pages_table(cases, part.outcomes, lacking))
+    item.notes += stripe_pages.pages_said()
     item.stand_in = (
-        "Linux's transparent huge pages of 2 MiB, by madvise and by glibc's allocator, stand for the modules of page "
-        "sizes on a Cray."
+        "Linux's transparent huge pages of 2 MiB, by madvise, and reserved ones (hugetlbfs) stand for the modules of "
+        "page sizes on a Cray."
     )
-    labels = ("small pages", "huge pages for the buffers", "huge pages everywhere")
-    runs = {label: part.outcomes.get(case) for label, (_, case) in zip(labels, cases, strict=True)}
+    runs = {words: part.outcomes.get(case) for words, case in cases.items()}
     _add_forecast(content, "Figure 8", runs, ["days_per_day"], usual)
-    runs = {"files": part.outcomes.get(Case("files", usual, FIRST)), "store": part.outcomes.get(store)}
-    _add_forecast(content, "Figure 2", runs, ["days_per_day", figures.MEAN, "peak_days_per_day"], usual)
+    runs = {kind: part.outcomes.get(Case(kind, usual, FIRST)) for kind in ("files", "store")}
+    _add_forecast(content, "Figure 2", runs, ["days_per_day", figures.MEAN, figures.PEAK], usual)
 
 
 def _add_forecast(
@@ -179,21 +174,21 @@ def _add_ranks(content: Content, part: Measured) -> None:
 def _add_stripes(content: Content, part: Measured) -> None:
     item = content.item("Figures 6, 7 and 9")
     item.stand_in = (
-        f"There is no Lustre here: storages of {list_text([str(count) for count in STRIPES])} modelled servers, each "
-        f"of {SLOW.bandwidth_mb_s:g} MB/s, stand for files with so many stripes. On Lustre hakobi study field-store "
-        "--striping sets the stripes themselves."
+        f"No Lustre is used: modelled storages of {list_text([str(count) for count in SERVERS])} servers, each of "
+        f"{SLOW.bandwidth_mb_s:g} MB/s, stand for the two directories; a file's stripes are on so many of "
+        "them. On Lustre hakobi study stripes --storage NAME=DIR sets the stripes themselves."
     )
-    item.shown.append(
-        Drawing(
-            figures.stride_figure(part.plan, part.outcomes),
-            f"Mean speed over the stride of the writers by number of servers, {part.plan.base.words()}.",
-            "Line chart of forecast days per day over the stride of the writers, a line a number of servers.",
-            "openifs-stripes",
-            figures.stride_data(part.plan, part.outcomes),
+    for over in stripe_figures.OVER:
+        item.shown.append(
+            Drawing(
+                stripe_figures.stripes_figure(over, part.plan, part.outcomes),
+                stripe_pages.caption(over, part.plan),
+                stripe_pages.alt(over),
+                f"openifs-{over.name}",
+                stripe_figures.stripes_data(over, part.plan, part.outcomes),
+            )
         )
-    )
-    for storage in part.plan.storages:
-        item.shown.append(tables.stride_table(part.plan, part.outcomes, storage))
+    item.shown.append(tables.striping_table(part.plan, part.outcomes))
 
 
 def identity_table(measured: dict[str, Measured]) -> Table:

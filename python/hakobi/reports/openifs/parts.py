@@ -1,4 +1,4 @@
-"""What the report runs: parts, each a plan of hakobi.studies.field_store. Pure.
+"""What the report runs: parts, each a plan of hakobi.studies.field_store.
 
 A part has a session of its own, so its comparisons are between runs of the same rounds.
 """
@@ -8,18 +8,18 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from hakobi.measuring import huge_pages
 from hakobi.measuring.session import End
-from hakobi.measuring.storage_model import StorageModel
 from hakobi.reports.running import Order
+from hakobi.studies.field_store import stripes
 from hakobi.studies.field_store.plan import OTHER_SETTINGS, Model, Plan, Settings, settings_of, useful_strides
 from hakobi.studies.field_store.tables import Outcomes
-from hakobi.words import count_text
 
 #: The two directories, and the storage that stands for the slower one.
 FIRST, SECOND = "directory 1", "directory 2"
-SLOW = StorageModel(servers=2, bandwidth_mb_s=60.0, latency_s=2e-3)
-#: Servers that a file's stripes lie on: what stands for a count of stripes.
-STRIPES = (1, 4, 16)
+SLOW = replace(stripes.SERVER, servers=2)
+#: Servers of the two directories whose files have stripes.
+SERVERS = (4, 84)
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,7 @@ SHORT_S = 900.0
 
 
 def parts(order: Order) -> dict[str, Part]:
-    """What is run, by name. Pure."""
+    """What is run, by name. Looks at the machine's pages alone."""
     if order.smallest:
         return _smallest(order)
     size = SHORT if order.budget.left_s() < SHORT_S else USUAL
@@ -136,29 +136,30 @@ def _resolutions(seconds: float) -> tuple[str, ...]:
 
 
 def _forecast_plan(order: Order, ranks: int, arguments: tuple[str, ...], rounds: int) -> Plan:
-    """A long forecast, with small and with huge pages; the last model is as users run it."""
-    usual = Model("T63", ranks)
+    """A long forecast, with small and with huge pages, as far as the machine has them."""
+    model = Model("T63", ranks)
+    cases = stripes.page_cases(model, FIRST, huge_pages.lacking())
     return Plan(
         {FIRST: order.folder},
-        (replace(usual, has_huge_heap=True), usual),
-        settings=(Settings(has_huge_pages=True),),
+        (model,),
         rounds=rounds,
         arguments=arguments,
         kinds=("store",) if order.smallest else ("files", "store"),
+        further=tuple(cases.values()),
     )
 
 
 def _stripes_plan(order: Order, ranks: int, strides: tuple[int, ...], arguments: tuple[str, ...], rounds: int) -> Plan:
-    """The same total bandwidth for every count of servers would hide what stripes are for: each server has its own."""
-    names = {f"{count_text(count, 'server')}": count for count in (STRIPES[:1] if order.smallest else STRIPES)}
-    return Plan(
-        dict.fromkeys(names, order.folder),
-        (Model("T63", ranks),),
-        strides=strides,
+    """The two directories are models: stripes need servers."""
+    models = stripes.modelled(SERVERS)
+    counts, units_mib = ((1,), (1,)) if order.smallest else ((1, 4, 84), (1, 4))
+    return stripes.make_plan(
+        dict.fromkeys(models, order.folder),
+        models,
+        Model("T63", ranks),
+        stripes.few_stripings(counts, units_mib, strides),
         rounds=rounds,
         arguments=arguments,
-        storage_models={name: replace(SLOW, servers=count) for name, count in names.items()},
-        kinds=("store",),
     )
 
 

@@ -4,7 +4,8 @@ without a figure is not drawn; an axes without any says so."""
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from hakobi import plots, statistics
@@ -18,18 +19,25 @@ if TYPE_CHECKING:
 
 Outcomes = dict[Case, Outcome]
 
-MEAN = "mean_days_per_day"
-_LABEL = "forecast days per day"
+MEAN, PEAK = "mean_days_per_day", "peak_days_per_day"
+LABEL = "forecast days per day"
 
 
-def _known(cases: Sequence[Case], outcomes: Outcomes, name: str = MEAN) -> list[tuple[int, statistics.Summary]]:
+def known(cases: Sequence[Case], outcomes: Outcomes, name: str = MEAN) -> list[tuple[int, statistics.Summary]]:
     """Places of the cases that ran, and their figure."""
     found = [(place, outcomes.get(case)) for place, case in enumerate(cases)]
     return [(place, one.summary(name)) for place, one in found if one is not None and one.summaries]
 
 
-def _line(
-    axes: Axes, points: Sequence[tuple[float, statistics.Summary]], colour: str, marker: str, label: str, **style: str
+def line(
+    axes: Axes,
+    points: Sequence[tuple[float, statistics.Summary]],
+    colour: str,
+    marker: str,
+    label: str,
+    *,
+    has_bars: bool = True,
+    **style: str,
 ) -> None:
     """Medians, at markers with bars between the quartiles; no bar where there are no rounds to have quartiles of."""
     if not points:
@@ -38,7 +46,7 @@ def _line(
     middle = [one.median for _, one in points]
     told = [one if one.count > 1 else None for _, one in points]
     bars = None
-    if marker and any(told):
+    if marker and has_bars and any(told):
         bars = [
             [one.median - one.quartile_low if one else math.nan for one in told],
             [one.quartile_high - one.median if one else math.nan for one in told],
@@ -46,16 +54,19 @@ def _line(
     axes.errorbar(places, middle, yerr=bars, color=colour, marker=marker, capsize=3, label=label, **style)  # type: ignore[arg-type]
 
 
-def _finish(figure: Figure, all_axes: Sequence[Axes], columns: int) -> None:
-    """What all figures have: the scale from zero, one legend for all axes, words in an empty one."""
+def finish(
+    figure: Figure, all_axes: Sequence[Axes], columns: int, more: Mapping[str, Artist] = MappingProxyType({})
+) -> None:
+    """What all figures have: the scale from zero, one legend for all axes with `more` in it, words in an empty one."""
     named: dict[str, Artist] = {}
     for axes in all_axes:
         handles, labels = axes.get_legend_handles_labels()
         named |= dict(zip(labels, handles, strict=True))
         if not axes.has_data():
             axes.text(0.5, 0.5, "no run has finished", transform=axes.transAxes, ha="center", va="center")
-    all_axes[0].set_ylabel(_LABEL)
+    all_axes[0].set_ylabel(LABEL)
     if named:
+        named |= more
         all_axes[0].set_ylim(0, 1.05 * all_axes[0].get_ylim()[1])  # a marker at the top is whole
         legend_columns = min(columns, len(named))
         figure.legend(list(named.values()), list(named), loc="outside lower center", ncols=legend_columns)
@@ -64,27 +75,27 @@ def _finish(figure: Figure, all_axes: Sequence[Axes], columns: int) -> None:
 def stride_figure(plan: Plan, outcomes: Outcomes) -> Figure:
     """Mean speed over the stride, a line a storage; without output and with files as levels."""
     figure, (axes,) = plots.new_figure(7.6, 4.0)
-    for _, level in _known([Case("none", plan.base)], outcomes):
+    for _, level in known([Case("none", plan.base)], outcomes):
         axes.axhline(level.median, color=plots.BASELINE_COLOUR, linestyle="--", label="no output")
     for storage, (colour, marker) in plots.series_style(list(plan.storages)).items():
         cases = [Case("store", plan.base, storage, stride) for stride in plan.strides]
-        _line(axes, _known(cases, outcomes), colour, marker, f"store, {storage}")
-        for _, level in _known([Case("files", plan.base, storage)], outcomes):
+        line(axes, known(cases, outcomes), colour, marker, f"store, {storage}")
+        for _, level in known([Case("files", plan.base, storage)], outcomes):
             axes.axhline(level.median, color=colour, linestyle=":", label=f"files, {storage}")
     axes.set_xticks(range(len(plan.strides)), [str(stride) for stride in plan.strides])
     axes.set_xlim(-0.3, len(plan.strides) - 0.7)
     axes.set_xlabel("stride of the writers")
-    _finish(figure, [axes], columns=3)
+    finish(figure, [axes], columns=3)
     return figure
 
 
 def stride_data(plan: Plan, outcomes: Outcomes) -> plots.Data:
     """What `stride_figure` shows; mean and peak."""
-    data = plots.Data("stride", _LABEL)
+    data = plots.Data("stride", LABEL)
     for storage in plan.storages:
         for stride in plan.strides:
             one = outcomes.get(Case("store", plan.base, storage, stride))
-            for name in (MEAN, "peak_days_per_day"):
+            for name in (MEAN, PEAK):
                 summary = one.summary(name) if one and one.summaries else None
                 data.add(storage, f"store, {name.partition('_')[0]}", stride, summary, "" if summary else "no run")
     return data
@@ -98,18 +109,18 @@ def ranks_figure(models: Sequence[Model], storages: Sequence[str], outcomes: Out
         for kind, marker in (("none", "x"), ("files", "s"), ("store", "o")):
             cases = [Case(kind, model, "" if kind == "none" else storage) for model in models]
             label = "no output" if kind == "none" else "two files a step" if kind == "files" else "store"
-            _line(axes, _known(cases, outcomes), colours[kind], marker, label)
+            line(axes, known(cases, outcomes), colours[kind], marker, label)
         axes.set_xticks(range(len(models)), [str(model.ranks) for model in models])
         axes.set_xlim(-0.3, len(models) - 0.7)
         axes.set_xlabel("ranks")
         axes.set_title(storage)
-    _finish(figure, all_axes, columns=3)
+    finish(figure, all_axes, columns=3)
     return figure
 
 
 def ranks_data(models: Sequence[Model], storages: Sequence[str], outcomes: Outcomes) -> plots.Data:
     """What `ranks_figure` shows."""
-    data = plots.Data("ranks", _LABEL)
+    data = plots.Data("ranks", LABEL)
     for storage in storages:
         for kind in ("none", "files", "store"):
             for model in models:
@@ -123,7 +134,7 @@ def ranks_data(models: Sequence[Model], storages: Sequence[str], outcomes: Outco
 _OVER = {
     "days_per_day": ("now", "-"),
     MEAN: ("mean", "--"),
-    "peak_days_per_day": ("peak", ":"),
+    PEAK: ("peak", ":"),
 }
 
 
@@ -138,16 +149,16 @@ def forecast_figure(runs: dict[str, Outcome | None], names: Sequence[str]) -> Fi
             words, dashes = _OVER[name]
             label = f"{run}, {words}" if len(names) > 1 else run
             points = outcome.over_forecast(name) if outcome else []
-            _line(axes, points, colour, marker if name == "days_per_day" else "", label, linestyle=dashes)
+            line(axes, points, colour, marker if name == "days_per_day" else "", label, linestyle=dashes)
     axes.xaxis.set_major_locator(MaxNLocator(integer=True))
     axes.set_xlabel("hours of forecast")
-    _finish(figure, [axes], columns=3 if len(names) > 1 else 2)
+    finish(figure, [axes], columns=3 if len(names) > 1 else 2)
     return figure
 
 
 def forecast_data(runs: dict[str, Outcome | None], names: Sequence[str]) -> plots.Data:
     """What `forecast_figure` shows."""
-    data = plots.Data("hours of forecast", _LABEL)
+    data = plots.Data("hours of forecast", LABEL)
     for run, outcome in runs.items():
         for name in names:
             for hour, summary in outcome.over_forecast(name) if outcome else []:

@@ -20,6 +20,8 @@ from hakobi.words import binary_text, count_text
 #: Where output goes; "none" is the baseline.
 KINDS = ("none", "files", "store")
 RESOLUTIONS = ("T63", "T95", "T159", "T255", "T511")
+#: Ways to huge pages, and what glibc's tunable malloc.hugetlb calls them.
+HEAPS = {"madvise": 1, "hugetlbfs": 2 << 20}
 
 
 @dataclass(frozen=True)
@@ -29,7 +31,7 @@ class Model:
     resolution: str = "T159"
     ranks: int = 2
     threads: int = 1  #: of each rank
-    has_huge_heap: bool = False  #: all memory that the program allocates in huge pages, where the kernel has them
+    huge_heap: str = ""  #: a way in HEAPS: all memory that the program allocates is in huge pages, where there are any
 
     def words(self) -> str:
         """
@@ -37,7 +39,7 @@ class Model:
         ('T63, 2 ranks', 'T63, 1 rank x 2 threads')
         """
         threads = f" x {count_text(self.threads, 'thread')}" if self.threads > 1 else ""
-        heap = ", huge pages everywhere" if self.has_huge_heap else ""
+        heap = f", huge pages everywhere by {self.huge_heap}" if self.huge_heap else ""
         return f"{self.resolution}, {count_text(self.ranks, 'rank')}{threads}{heap}"
 
     def arguments(self) -> list[str]:
@@ -46,7 +48,7 @@ class Model:
     def environment(self) -> dict[str, str]:
         """Threads that wait sleep: where ranks x threads are more than the cores, others need these. glibc 2.35 and
         later asks the kernel for huge pages for all that malloc gives."""
-        pages = {"GLIBC_TUNABLES": "glibc.malloc.hugetlb=1"} if self.has_huge_heap else {}
+        pages = {"GLIBC_TUNABLES": f"glibc.malloc.hugetlb={HEAPS[self.huge_heap]}"} if self.huge_heap else {}
         return {"OMP_WAIT_POLICY": "passive", **pages}
 
 
@@ -131,6 +133,15 @@ assert set(_PARAMETERS) <= {one.name for one in fields(Settings)}
 
 
 @dataclass(frozen=True)
+class Striping:
+    """How a run's files lie on the servers, and which ranks write them."""
+
+    factor: int
+    unit_mib: int
+    stride: int = 1
+
+
+@dataclass(frozen=True)
 class Case:
     """One setting. `storage` is "" for the run without output."""
 
@@ -174,12 +185,13 @@ class Plan:
     models: tuple[Model, ...]
     strides: tuple[int, ...] = (1,)
     settings: tuple[Settings, ...] = ()
-    stripings: tuple[tuple[int, int], ...] = ()  #: striping_factor, and striping_unit in MiB
+    stripings: tuple[Striping, ...] = ()  #: on each storage that has stripes
     rounds: int = 3
     timeout_s: float = 3600.0
     arguments: tuple[str, ...] = ()
     storage_models: dict[str, StorageModel] = field(default_factory=dict)  #: laid over a storage's files
     kinds: tuple[str, ...] = KINDS  #: of each model's runs
+    further: tuple[Case, ...] = ()
 
     @property
     def base(self) -> Model:
@@ -200,16 +212,33 @@ class Plan:
         for storage in self.storages:
             cases += [Case("store", self.base, storage, stride) for stride in self.strides]
         cases += [self.with_settings(one) for one in self.settings]
-        for storage, folder in self.storages.items():
-            if has_striping(folder):
-                cases += [self.with_stripes(storage, *one) for one in self.stripings]
-        return list(dict.fromkeys(cases))
+        for storage in self.storages:
+            cases += [self.with_stripes(storage, one) for one in self.stripings if self.has_stripes(storage)]
+        return list(dict.fromkeys([*cases, *self.further]))
 
     def with_settings(self, settings: Settings) -> Case:
         return Case("store", self.base, self.first_storage, settings=settings)
 
-    def with_stripes(self, storage: str, factor: int, unit_mib: int) -> Case:
-        return Case("store", self.base, storage, settings=Settings(striping_factor=factor, striping_unit_mib=unit_mib))
+    def has_stripes(self, storage: str) -> bool:
+        """Whether they can be chosen there: on Lustre, and on a modelled storage."""
+        return storage in self.storage_models or has_striping(self.storages[storage])
+
+    def clamped(self, storage: str, factor: int) -> int:
+        """As many stripes as a file gets: no more than a modelled storage's servers. Lustre clamps by itself."""
+        model = self.storage_models.get(storage)
+        return min(factor, model.servers) if model else factor
+
+    def with_stripes(self, storage: str, one: Striping) -> Case:
+        settings = Settings(striping_factor=self.clamped(storage, one.factor), striping_unit_mib=one.unit_mib)
+        return Case("store", self.base, storage, one.stride, settings)
+
+    def storage_model_of(self, case: Case) -> StorageModel | None:
+        """What is laid over the case's files; its stripes are those of a new file."""
+        model = self.storage_models.get(case.storage)
+        if model is None or not case.settings.striping_factor:
+            return model
+        unit_bytes = case.settings.striping_unit_mib << 20
+        return replace(model, stripes=case.settings.striping_factor, stripe_bytes=unit_bytes)
 
 
 def has_striping(folder: Path) -> bool:
@@ -232,11 +261,14 @@ def parse_resolutions(text: str) -> tuple[str, ...]:
     >>> parse_resolutions("T63, T159")
     ('T63', 'T159')
     """
-    names = tuple(dict.fromkeys(word.strip() for word in text.split(",")))
-    for name in names:
-        if name not in RESOLUTIONS:
-            raise InputError(f"--resolution {name}: {', '.join(RESOLUTIONS)} are there")
-    return names
+    return tuple(dict.fromkeys(parse_resolution(word.strip()) for word in text.split(",")))
+
+
+def parse_resolution(name: str) -> str:
+    """Itself. Raises InputError."""
+    if name not in RESOLUTIONS:
+        raise InputError(f"--resolution {name}: {', '.join(RESOLUTIONS)} are there")
+    return name
 
 
 def parse_pairs(option: str, text: str, least: int) -> tuple[tuple[int, int], ...]:

@@ -2,7 +2,7 @@
 
 1. A case is a run of hakobi-weather: how the model computes, where its output goes and with what settings. Every case
    once a round, in an empty folder that is removed afterwards. Striping is set on that folder before (Lustre's lfs), so
-   that every file in it has it. A storage may have a model laid over its files.
+   that every file in it has it. A storage may have a model laid over its files, which then has the stripes.
 2. A case's figure is the median over the rounds; what the program counted for each file is of the last round.
 3. In its first round a case's fields are read back. Runs of one resolution must have written the same fields, bit for
    bit: with any output, stride, settings, ranks and threads.
@@ -116,7 +116,9 @@ def _run_case(plan: Plan, job: Job[Case], program: Program) -> list[records.Reco
         files.prepare_folder(base)
     with launch.own_folder(program.flavour, base) as name:
         folder = Path(name).resolve()
-        stripe(folder, case)
+        model = plan.storage_model_of(case)
+        if model is None:
+            stripe(folder, case)
         arguments = [*case.arguments(folder), *plan.arguments]
         what = f"hakobi-weather {' '.join(arguments)}"
         read, _done = run_recorded(
@@ -126,7 +128,7 @@ def _run_case(plan: Plan, job: Job[Case], program: Program) -> list[records.Reco
             what=what,
             timeout_s=plan.timeout_s,
             environment=case.model.environment(),
-            model=plan.storage_models.get(case.storage),
+            model=model,
             folder=folder,
         )
         written = files.files_below(folder)

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from hakobi import conditions, statistics
 from hakobi.measuring.session import End
-from hakobi.studies.field_store.plan import Case, Plan, Settings, has_striping
+from hakobi.studies.field_store.plan import Case, Plan, Settings
 from hakobi.studies.field_store.session import Outcome, has_every_case
 from hakobi.table import Table
 from hakobi.words import count_text, list_text
@@ -67,7 +65,7 @@ def step_bytes(outcome: Outcome) -> float:
 def tables(plan: Plan, outcomes: Outcomes, end: End) -> list[Table]:
     """All of them, in reading order."""
     if not has_every_case(outcomes) and (end.is_interrupted or end.failure):
-        return [_finished_table(outcomes)]
+        return [finished_table(outcomes)]
     costs = cost_table(plan, outcomes)
     costs.notes += end.gap_notes()
     return [
@@ -75,12 +73,12 @@ def tables(plan: Plan, outcomes: Outcomes, end: End) -> list[Table]:
         costs,
         *(stride_table(plan, outcomes, storage) for storage in plan.storages),
         *([settings_table(plan, outcomes)] if plan.settings else []),
-        _striping_table(plan, outcomes),
+        striping_table(plan, outcomes),
         *(_profile_table(case, outcome) for case, outcome in _profiled(plan, outcomes)),
     ]
 
 
-def _finished_table(outcomes: Outcomes) -> Table:
+def finished_table(outcomes: Outcomes) -> Table:
     """What a study that was ended in its first round has."""
     table = Table("Finished runs of a study that was ended early", ["<run", *SPEEDS])
     for case, one in outcomes.items():
@@ -165,26 +163,38 @@ def settings_table(plan: Plan, outcomes: Outcomes) -> Table:
     return table
 
 
-def _striping_table(plan: Plan, outcomes: Outcomes) -> Table:
-    columns = ["<storage", "striping_factor", "striping_unit MiB", *SPEEDS]
-    table = Table("Striping, stride 1", columns)
+def striping_table(plan: Plan, outcomes: Outcomes) -> Table:
+    """Each layout that a storage can have, once; layouts of more stripes than servers are said below."""
+    columns = ["<storage", "stripes", "MiB", "stride", *SPEEDS]
+    table = Table("Striping", columns)
     for storage, folder in plan.storages.items():
-        if not has_striping(folder):
+        if not plan.has_stripes(storage):
             kind = str(conditions.file_system(folder).get("type", "unknown"))
             why = "lfs is not installed" if kind == "lustre" else f"{kind}, not Lustre"
             table.notes.append(f"{storage}: no striping to choose ({why})")
             continue
-        for factor, mib in plan.stripings:
-            one = outcomes.get(plan.with_stripes(storage, factor, mib))
-            table.add(storage, str(factor), str(mib), *speeds(one))
+        if table.rows:
+            table.rules.add(len(table.rows))
+        for case in dict.fromkeys(plan.with_stripes(storage, one) for one in plan.stripings):
+            settings = case.settings
+            head = [str(settings.striping_factor), str(settings.striping_unit_mib), str(case.stride)]
+            table.add(storage, *head, *speeds(outcomes.get(case)))
+        more = [str(one.factor) for one in plan.stripings if plan.clamped(storage, one.factor) < one.factor]
+        if more:
+            servers = count_text(plan.storage_models[storage].servers, "server")
+            table.notes.append(
+                f"{storage}: {list_text(list(dict.fromkeys(more)))} stripes: a file has one on each of {servers}"
+            )
     return table
 
 
-def pages_table(cases: Sequence[tuple[str, Case]], outcomes: Outcomes) -> Table:
-    """Runs that differ in the size of the pages behind their memory, by their words."""
-    table = Table("Page sizes", ["<huge pages (2 MiB)", *SPEEDS])
-    for words, case in cases:
+def pages_table(cases: dict[str, Case], outcomes: Outcomes, lacking: dict[str, str]) -> Table:
+    """Runs that differ in the pages behind their memory, by their words, and why other ways are not here
+    (hakobi.measuring.huge_pages)."""
+    table = Table("Page sizes", ["<pages", *SPEEDS])
+    for words, case in cases.items():
         table.add(words, *speeds(outcomes.get(case)))
+    table.notes += [f"no 2 MiB by {way}: {why}" for way, why in lacking.items()]
     return table
 
 

@@ -12,6 +12,7 @@ from hakobi import programs, records
 from hakobi.errors import InputError
 from hakobi.measuring import huge_pages, storage_model
 from hakobi.measuring.session import End
+from hakobi.report import Report
 from hakobi.studies.field_store import session, stripe_figures, stripe_pages, stripes, tables
 from hakobi.studies.field_store.plan import Case, Model, Plan
 from running import Result
@@ -197,3 +198,16 @@ def test_the_smallest_has_every_table_and_figure(hakobi: Command) -> None:
     summaries = [one for one in records.read("runs.jsonl") if one["kind"] == "field-store-summary"]
     assert len({one["fields_sha256"] for one in summaries if "fields_sha256" in one}) == 1
     assert not list(Path("out").glob("**/hakobi-run-*"))
+
+
+def test_a_study_out_of_time_draws_what_it_has_of_every_storage(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Report, "conditions", lambda *_: None)
+    plan = plan_of(4, 84)
+    assert [case.storage for case in plan.cases() if case.settings.striping_factor][:2] == ["4 servers", "84 servers"]
+    outcomes = {case: session.Outcome() for case in plan.cases()} | dict(list(pretend(plan).items())[:5])
+    end = End(20, 5, is_out_of_time=True)
+    made = stripe_pages.make_report(plan, outcomes, end, {}, None)
+    assert len(made.write_figures(tmp_path)) == 9
+    assert "the time ran out after 5 of 20 runs" in made.to_html()

@@ -212,8 +212,10 @@ class Plan:
         for storage in self.storages:
             cases += [Case("store", self.base, storage, stride) for stride in self.strides]
         cases += [self.with_settings(one) for one in self.settings]
-        for storage in self.storages:
-            cases += [self.with_stripes(storage, one) for one in self.stripings if self.has_stripes(storage)]
+        striped = [storage for storage in self.storages if self.has_stripes(storage)]
+        cases += [
+            self.with_stripes(storage, one) for one in self.stripings for storage in striped
+        ]  # a budget ends alike
         return list(dict.fromkeys([*cases, *self.further]))
 
     def with_settings(self, settings: Settings) -> Case:

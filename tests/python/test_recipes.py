@@ -49,7 +49,7 @@ def test_spack_installs_the_python_that_the_command_needs(recipe: Any) -> None:
     _package, said = recipe
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     extras = project["optional-dependencies"]
-    wanted = {*project["dependencies"], *extras["output"], *extras["measure"], *extras["plots"]}
+    wanted = {*project["dependencies"], *extras["measure"], *extras["plots"]}
     wanted = {word.replace(">=", "@") for word in wanted if not word.startswith("hakobi[")}
     depended = [words[0] for name, words in said if name == "depends_on" and words[0].startswith("py-")]
     assert {re.sub(r":.*", "", word.removeprefix("py-")) for word in depended} == wanted

@@ -91,7 +91,7 @@ def test_the_lock_of_the_programs_has_what_the_extras_want() -> None:
     """Whatever `hakobi[plots,post]` asks for stands above the tests' part of requirements.lock."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     extras = project["optional-dependencies"]
-    wanted = [*project["dependencies"], *extras["output"], *extras["measure"], *extras["plots"], *extras["post"]]
+    wanted = [*project["dependencies"], *extras["measure"], *extras["plots"], *extras["post"]]
     above, _, below = (ROOT / "requirements.lock").read_text().partition("\n# Tests")
     assert below
     locked = {line.partition("==")[0].lower() for line in above.splitlines()}

@@ -137,6 +137,7 @@ def _library(target: Target) -> tuple[Path | None, str]:
     from hakobi import drop_in
     from hakobi.errors import InputError
 
+    drop_in.check_one_library(target)
     try:
         return drop_in.find_library(target)
     except InputError as error:  # none is built or installed at all

@@ -159,11 +159,13 @@ def _start(words: list[str], variables: dict[str, str]) -> None:
     """Becomes the program. Does not return."""
     from hakobi.errors import InputError
 
-    for number in (signal.SIGPIPE, signal.SIGXFSZ):  # which Python ignores, and the program would inherit that
-        signal.signal(number, signal.SIG_DFL)
+    # Python ignores these, and the program would inherit that.
+    ignored = {number: signal.signal(number, signal.SIG_DFL) for number in (signal.SIGPIPE, signal.SIGXFSZ)}
     try:
         os.execvpe(words[0], words, os.environ | variables)
     except OSError as error:
+        for number, handler in ignored.items():
+            signal.signal(number, handler)
         raise InputError(f"cannot start {words[0]}: {error.strerror}{_how_to_get(words[0], error)}") from error
 
 

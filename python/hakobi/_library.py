@@ -103,6 +103,7 @@ def load() -> ctypes.CDLL:
     of another installation."""
     is_wheels = programs.is_wheel() and not os.environ.get("HAKOBI_LIBRARY") and programs.prefix() is None
     path, build = _in_wheel() if is_wheels else (_locate(), "")
+    in_use = None if is_wheels else _mpi.in_use()  # before the library, which brings its own
     _refuse_second(path)
     # Deeply bound, it calls its own MPI, whatever the process loads later.
     mode = os.RTLD_DEEPBIND if build == SERIAL else ctypes.DEFAULT_MODE
@@ -122,7 +123,7 @@ def load() -> ctypes.CDLL:
         return library
     built_with = library.hakobi_mpi_name().decode()
     # In a source tree the user has a choice, and may have made it wrongly; an installation has one library.
-    flavour = _mpi.in_use() or (programs.flavour() if programs.source_tree() else built_with)
+    flavour = in_use or (programs.flavour() if programs.source_tree() else built_with)
     if built_with in _mpi.SONAMES and built_with != flavour:
         raise InputError(f"{path} is built with {built_with}, but this process runs with {flavour}")
     for soname in _mpi.SONAMES.get(built_with, ()):

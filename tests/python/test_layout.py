@@ -62,6 +62,7 @@ class Lustre:
             "FAKE_LUSTRE_ROOT": str(self.root),
             "FAKE_LUSTRE_STATE": str(self.state),
             "HAKOBI_EXPLAIN": "1",
+            "COLUMNS": "300",  # tables wrap nothing
         }
         return settings | self.settings | more
 

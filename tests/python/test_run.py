@@ -310,7 +310,7 @@ def test_without_any_drop_in_the_program_runs_and_a_sentence_says_so(tmp_path: P
     process = start("run", "--", "sh", "-c", "echo ran; exit 3", env=os.environ | {"HAKOBI_PREFIX": str(tmp_path)})
     stdout, stderr = process.communicate(timeout=60)
     assert (process.returncode, stdout) == (3, "ran\n")
-    assert stderr.startswith("hakobi run: no libhakobi_mpiio.so for libmpi")
+    assert stderr.startswith("hakobi run: no libhakobi_mpiio.so for ")
     assert stderr.endswith("; the program runs without it\n")
 
 
@@ -497,7 +497,7 @@ def test_a_preload_of_the_wrong_mpi_is_one_line_that_names_both(tmp_path: Path) 
     assert (done.returncode, done.stdout) == (0, "error 0\n")
     said = [line for line in done.stderr.splitlines() if "hakobi" in line]
     assert len(said) == 1, done.stderr
-    assert "libmpich.so.12" in said[0]
+    assert "mpich" in said[0]  # libmpich.so.12, or the ABI
     assert "libmpi.so.40" in said[0]
     assert "the program runs without it" in said[0]
 

@@ -9,6 +9,7 @@
 #include "region/cursor.hpp"
 #include "series/assemble.hpp"
 #include "series/receipts.hpp"
+#include "series/step_file.hpp"
 
 namespace hakobi::output {
 namespace {
@@ -153,10 +154,7 @@ Status Collector::write_fields(const Step& step, std::vector<std::int64_t>& owed
     HiddenFile* const hidden = hidden_.has_writer() ? &hidden_.take(std::move(opened).value()) : nullptr;
     storage::File& file = hidden != nullptr ? *hidden : *opened.value();
     Status status;
-    if (hidden != nullptr) {
-        for (const format::Extent& extent : step.layout.metadata)
-            status.keep_first(file.write_at(extent.bytes, extent.offset_bytes));
-    }
+    if (hidden != nullptr) status = series::write_metadata(file, step.layout.metadata);
     for (std::size_t p = 0; p < regions_.size() && status.ok(); ++p) {
         Group group(comm_, step.parts[p].memory, owed);
         status = series::assemble(regions_[p], group, file,

@@ -40,6 +40,14 @@ Status check_free(const std::string& path, bool is_file_right) {
     return {ErrorCode::exists, "cannot write " + path + ": a " + what + " of that name is in the way"};
 }
 
+Status write_metadata(storage::File& file, std::span<const format::Extent> metadata) {
+    Status status;
+    for (const format::Extent& extent : metadata) {
+        if (status.ok()) status = file.write_at(extent.bytes, extent.offset_bytes);
+    }
+    return status;
+}
+
 Status create_file(const std::string& path, std::span<const format::Extent> metadata, std::int64_t file_bytes,
                    bool is_made) {
     Result<storage::FilePtr> opened = storage::open_file(
@@ -49,10 +57,7 @@ Status create_file(const std::string& path, std::span<const format::Extent> meta
     if (!opened.ok()) return opened.status();
     Discarding part(path);
     storage::File& file = *opened.value();
-    Status status;
-    for (const format::Extent& extent : metadata) {
-        if (status.ok()) status = file.write_at(extent.bytes, extent.offset_bytes);
-    }
+    Status status = write_metadata(file, metadata);
     if (status.ok()) status = file.set_size(file_bytes);
     status.keep_first(file.close());
     if (status.ok()) part.keep();

@@ -25,6 +25,9 @@ namespace hakobi::series {
 /// `exists` when something has the name; with `is_file_right` a regular file or a link may.
 Status check_free(const std::string& path, bool is_file_right = false);
 
+/// Writes a layout's metadata to its places, up to the first error.
+[[nodiscard]] Status write_metadata(storage::File& file, std::span<const format::Extent> metadata);
+
 /// Makes the file at `path`, which must not exist unless it was made, empty, with its layout: metadata written, size set, values
 /// still zero. Where that fails no file is left.
 Status create_file(const std::string& path, std::span<const format::Extent> metadata, std::int64_t file_bytes,

@@ -15,10 +15,10 @@ import subprocess
 import sys
 from pathlib import Path
 
-from hakobi.errors import HakobiError, InputError
+from hakobi.errors import InputError
 from hakobi_lab.slurm.cluster import Cluster, end, enter, is_first_process
 from hakobi_lab.testbed import packages
-from hakobi_lab.testbed.bed import UnavailableError
+from hakobi_lab.testbed.ending import end_with
 
 MOST_NODES = 16
 
@@ -90,13 +90,4 @@ def main(words: list[str]) -> int:
 
 
 if __name__ == "__main__":
-    try:
-        sys.exit(main(sys.argv[1:]))
-    except UnavailableError as error:
-        sys.stdout.write(f"skipped: {error}\n")
-        sys.exit(77)
-    except HakobiError as error:
-        sys.stderr.write(f"testbed: {error}\n")
-        sys.exit(2)
-    except KeyboardInterrupt:
-        sys.exit(130)
+    end_with(lambda: main(sys.argv[1:]))

@@ -15,8 +15,7 @@ from typing import IO
 
 from hakobi import launch, progress
 from hakobi.errors import RunError
-from hakobi_lab.testbed import packages
-from hakobi_lab.testbed.bed import UnavailableError, check_namespaces
+from hakobi_lab.testbed.bed import await_end, check_namespaces, end_namespaces, fetch
 
 PACKAGES = ("slurmctld", "slurmd", "slurm-client", "munge", "libpmix2")
 #: How long all of it may take to come up: a second, on a machine with nothing else to do.
@@ -40,12 +39,7 @@ class Cluster:
 
     def __enter__(self) -> Cluster:
         check_namespaces("Slurm's nodes", ("apt-get", "dpkg-deb"))
-        try:
-            with progress.phase(f"fetching Debian's {', '.join(PACKAGES)}", 20):
-                unpacked = packages.unpack(PACKAGES)
-        except (OSError, subprocess.CalledProcessError) as error:
-            text = getattr(error, "stderr", "") or str(error)
-            raise UnavailableError(f"cannot fetch {', '.join(PACKAGES)}: {text.strip().splitlines()[-1]}") from error
+        unpacked = fetch(PACKAGES)
         settings = {
             "nodes": self.nodes,
             "cpus": self.cpus,
@@ -83,14 +77,8 @@ class Cluster:
         """Ends it with all that is in it."""
         with launch.uninterrupted():
             process, self._process = self._process, None
-            if process is None:
-                return
-            process.kill()  # takes the namespaces' first process along, and that everything in them
-            process.wait()
-            for stream in (process.stdin, process.stdout):
-                if stream is not None:
-                    stream.close()
-            _await_end(self.pid)
+            if process is not None:
+                end_namespaces(process, self.pid)
 
     def command_line(self, command: Sequence[str]) -> list[str]:
         """What runs a command on the head, in the current folder."""
@@ -107,7 +95,7 @@ def enter(pid: int, command: Sequence[str]) -> list[str]:
 def end(pid: int) -> None:
     """Ends the cluster whose first process is `pid`, and everything in it."""
     os.kill(pid, 9)
-    _await_end(pid)
+    await_end(pid)
 
 
 def is_first_process(pid: int) -> bool:
@@ -116,12 +104,6 @@ def is_first_process(pid: int) -> bool:
         return b"hakobi_lab.slurm.inside" in Path(f"/proc/{pid}/cmdline").read_bytes()
     except OSError:
         return False
-
-
-def _await_end(pid: int) -> None:
-    until = time.monotonic() + 10
-    while is_first_process(pid) and time.monotonic() < until:
-        time.sleep(0.01)
 
 
 def _told(answers: IO[str], name: str) -> str:

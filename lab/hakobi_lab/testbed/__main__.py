@@ -23,9 +23,10 @@ import time
 from pathlib import Path
 
 from hakobi import drop_in, files, launch, programs
-from hakobi.errors import HakobiError, InputError
+from hakobi.errors import InputError
 from hakobi.programs import Program
-from hakobi_lab.testbed import Testbed, UnavailableError, parse
+from hakobi_lab.testbed import Testbed, parse
+from hakobi_lab.testbed.ending import end_with
 
 #: What undoes a fault.
 UNDONE = {"stop": "continue", "cut": "restore"}
@@ -101,13 +102,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    try:
-        sys.exit(main())
-    except UnavailableError as error:
-        sys.stdout.write(f"skipped: {error}\n")
-        sys.exit(77)
-    except HakobiError as error:
-        sys.stderr.write(f"testbed: {error}\n")
-        sys.exit(2)
-    except KeyboardInterrupt:
-        sys.exit(130)
+    end_with(main)

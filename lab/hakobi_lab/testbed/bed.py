@@ -32,6 +32,34 @@ class UnavailableError(RunError):
     """This machine lets nobody make a testbed: no root, no namespaces, no packages."""
 
 
+def fetch(names: tuple[str, ...]) -> Path:
+    """The folder with Debian's packages unpacked. Raises UnavailableError where they are not to be had."""
+    try:
+        with progress.phase(f"fetching Debian's {', '.join(names)}", 20):
+            return packages.unpack(names)
+    except (OSError, subprocess.CalledProcessError) as error:
+        text = getattr(error, "stderr", "") or str(error)
+        raise UnavailableError(f"cannot fetch {', '.join(names)}: {text.strip().splitlines()[-1]}") from error
+
+
+def end_namespaces(process: subprocess.Popen[str], pid: int) -> None:
+    """Ends what `unshare --kill-child` started: the namespaces' first process (`pid`; 0: it never said), and that
+    everything in them."""
+    process.kill()
+    process.wait()
+    for stream in (process.stdin, process.stdout):
+        if stream is not None:
+            stream.close()
+    await_end(pid)
+
+
+def await_end(pid: int) -> None:
+    """Ten seconds at most, for a process that was killed."""
+    end = time.monotonic() + 10
+    while pid and Path(f"/proc/{pid}").exists() and time.monotonic() < end:
+        time.sleep(0.01)
+
+
 class Testbed:
     """A server and its clients, up between `with` and its end.
 
@@ -48,13 +76,7 @@ class Testbed:
     def __enter__(self) -> Testbed:
         check_machine()
         kind = SERVERS[self.wanted.server]
-        names = (*packages.COMMON, *kind.packages)
-        try:
-            with progress.phase(f"fetching Debian's {', '.join(names)}", 20):
-                unpacked = packages.unpack(names)
-        except (OSError, subprocess.CalledProcessError) as error:
-            text = getattr(error, "stderr", "") or str(error)
-            raise UnavailableError(f"cannot fetch {', '.join(names)}: {text.strip().splitlines()[-1]}") from error
+        unpacked = fetch((*packages.COMMON, *kind.packages))
         settings = {
             "server": self.wanted.server,
             "rate": self.wanted.rate,
@@ -96,16 +118,8 @@ class Testbed:
         """Ends it with all that is in it."""
         with launch.uninterrupted():
             process, self._process = self._process, None
-            if process is None:
-                return
-            process.kill()  # takes the namespaces' first process along, and that everything in them
-            process.wait()
-            for stream in (process.stdin, process.stdout):
-                if stream is not None:
-                    stream.close()
-            end = time.monotonic() + 10
-            while self._pid and Path(f"/proc/{self._pid}").exists() and time.monotonic() < end:
-                time.sleep(0.01)
+            if process is not None:
+                end_namespaces(process, self._pid)
 
     @property
     def folder(self) -> Path:

@@ -36,6 +36,10 @@ NO_LAUNCHER = (
 )
 
 
+class NoDropInError(InputError):
+    """No build of the drop-in is installed, for any MPI library."""
+
+
 @dataclass(frozen=True)
 class Target:
     """What a command starts, as far as can be seen."""
@@ -123,7 +127,7 @@ def library_folders() -> Iterator[Path]:
 
 def find_library(target: Target) -> tuple[Path | None, str]:
     """The `libhakobi_mpiio.so` that fits the program's MPI library, or None and one line that says why there is none.
-    Raises InputError when there is no drop-in at all."""
+    Raises NoDropInError when there is no drop-in at all, InputError for a program with two MPI libraries."""
     check_one_library(target)
     wanted = target.abi or _USUAL_ABI[target.flavour]
     known: list[str] = []
@@ -135,7 +139,7 @@ def find_library(target: Target) -> tuple[Path | None, str]:
         known += [path.name[len(prefix) : -len(suffix)] for path in sorted(folder.glob(f"{prefix}*{suffix}"))]
     if not folders:
         how = "build it with 'make'" if programs.source_tree() else "install Hakobi's libraries or set HAKOBI_PREFIX"
-        raise InputError(f"no {LIBRARY} for {wanted}: {how}")
+        raise NoDropInError(f"no {LIBRARY} for {wanted}: {how}")
     if not target.libraries:  # the drop-in itself looks at what the program loads later
         return folders[0] / LIBRARY, ""
     there = ", ".join(dict.fromkeys(known)) or "none"

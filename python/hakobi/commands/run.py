@@ -135,12 +135,10 @@ def _variables(
 def _library(target: Target) -> tuple[Path | None, str]:
     """The drop-in for the program, or why it runs without one."""
     from hakobi import drop_in
-    from hakobi.errors import InputError
 
-    drop_in.check_one_library(target)
     try:
         return drop_in.find_library(target)
-    except InputError as error:  # none is built or installed at all
+    except drop_in.NoDropInError as error:
         return None, str(error)
 
 

@@ -18,7 +18,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from hakobi import programs
+from hakobi import mpi_library, programs
 from hakobi.errors import InputError
 
 #: The names under which a library's loader finds it: MPICH's ABI has two.
@@ -27,8 +27,6 @@ SONAMES = {"openmpi": ("libmpi.so.40",), "mpich": ("libmpi.so.12", "libmpich.so.
 _SIZES = {"OMPI_COMM_WORLD_SIZE": "openmpi", "PMI_SIZE": "mpich"}
 #: How a library of MPICH's ABI begins its version: its own, its relatives', Intel's.
 _MPICH_ABI = ("MPICH", "MVAPICH", "Intel(R) MPI")
-#: Open MPI's, MPICH's, a vendor's (libmpi_cray.so.12); not the bindings of other languages.
-_FILE = r"libmpi(ch)?(_(?!cxx|mpifh|usempi|java)\w+)?\.so[\d.]*|libmpt\.so[\d.]*"
 
 
 def in_use() -> str | None:
@@ -62,7 +60,7 @@ def loaded() -> list[Path]:
     with contextlib.suppress(OSError), Path("/proc/self/maps").open() as maps:
         files = (line.rstrip("\n").partition("/") for line in maps)
         paths = dict.fromkeys(Path(slash + rest) for _, slash, rest in files if slash)
-        return [path for path in paths if re.fullmatch(_FILE, path.name)]
+        return [path for path in paths if re.fullmatch(mpi_library.NAME, path.name)]
     return []
 
 

@@ -21,8 +21,8 @@ _MPICH = "MPIR_Dup_fn"  # in the ABI's header: MPI_DUP_FN
 _STANDARD = "PMPI_Abi_get_version"
 _OPEN_MPI = "ompi_mpi_comm_world"
 
-#: Names of libraries whose file cannot be read: MPI libraries by name, not the bindings of other languages.
-_MPI_NAME = r"(?:libmpi(?:ch)?(?:_(?!cxx|mpifh|usempi|java)\w+)?|libmpt)\.so(?:\.\d+)*"
+#: MPI libraries by their file's name, not the bindings of other languages.
+NAME = r"(?:libmpi(?:ch)?(?:_(?!cxx|mpifh|usempi|java)\w+)?|libmpt)\.so(?:\.\d+)*"
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ def of_program(ldd_text: str) -> list[MpiLibrary]:
     found: dict[Path | str, MpiLibrary] = {}
     for soname, path in _libraries(ldd_text):
         abi = _abi_of_file(soname, path) if path else None
-        if abi is None and not (path and path.is_file()) and re.fullmatch(_MPI_NAME, soname):
+        if abi is None and not (path and path.is_file()) and re.fullmatch(NAME, soname):
             abi = _abi_of_name(soname)
         if abi is not None:
             found.setdefault(path.resolve() if path else soname, MpiLibrary(soname, path, abi))

@@ -14,10 +14,13 @@ import re
 import subprocess
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from hakobi import launch, layout, programs
 from hakobi.words import binary_text, bytes_text
+
+if TYPE_CHECKING:
+    from hakobi.measuring.storage_model import StorageModel
 
 Conditions = dict[str, Any]
 
@@ -29,6 +32,12 @@ def collect(flavour: str | None = None, storages: Mapping[str, Path] | None = No
     if storages:
         result["storage"] = {name: file_system(folder) for name, folder in storages.items()}
     return result
+
+
+def add_models(facts: Conditions, models: Mapping[str, StorageModel]) -> None:
+    """Says of described storages, by name, what model each has."""
+    for name, model in models.items():
+        facts["storage"][name]["model"] = model.words()
 
 
 def machine() -> Conditions:

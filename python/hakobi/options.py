@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable
+from pathlib import Path
 from typing import Any, TypeVar
 
 import click
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
+#: What adds an option to a command or its function.
+Option = Callable[[Any], Any]
 
 
 class Number(click.FloatRange):
@@ -41,9 +44,45 @@ WHOLE_NUMBERS = WholeNumbers()
 SECONDS = Number(min=0, min_open=True)
 
 
+# Options of several commands.
+#: As `json_file`.
+RECORDS: Option = click.option(
+    "--json", "json_file", type=click.Path(path_type=Path), help="Records (JSON lines); resumes from them."
+)
+REPORT: Option = click.option(
+    "--report", type=click.Path(path_type=Path), help="Write an HTML report: one file, no network needed."
+)
+FIGURES: Option = click.option(
+    "--figures", type=click.Path(path_type=Path), help="Write each figure as SVG and PDF with its data as CSV."
+)
+#: As `model_text`.
+STORAGE_MODEL: Option = click.option(
+    "--storage-model", "model_text", default="", metavar="MODEL", help="Storage model, as in `hakobi bench collective`."
+)
+
+
+def run_timeout(default_s: float) -> Option:
+    """`--timeout` as `timeout_s`."""
+    return click.option(
+        "--timeout",
+        "timeout_s",
+        type=SECONDS,
+        default=default_s,
+        show_default=True,
+        help="Time limit per run in seconds.",
+    )
+
+
 def json_option(text: str) -> Callable[[_Command], _Command]:
     """`--json [FILE]` as `json_file`, for what `write_json` takes: "-" is the standard output, None not asked for."""
     return click.option("--json", "json_file", is_flag=False, flag_value="-", metavar="[FILE]", help=text)
+
+
+def say_written(**files: Path | None) -> None:
+    """A line for each file or folder that there is: "report: r.html"."""
+    for what, path in files.items():
+        if path:
+            click.echo(f"{what}: {path}")
 
 
 def write_json(file: str, records: Iterable[dict[str, Any]]) -> None:

@@ -113,6 +113,13 @@ class Report:
             title=self.title, lead=self.lead, warnings=self._warnings, parts=self._parts
         )
 
+    def save(self, page: Path | None, figures: Path | None) -> None:
+        """Writes the page, and the figures for a paper: what is not None. Raises StorageError."""
+        if page is not None:
+            self.write(page)
+        if figures is not None:
+            self.write_figures(figures)
+
     def write_figures(self, folder: Path) -> list[Path]:
         """Writes each figure as NAME.svg and NAME.pdf with its data as NAME.csv, and returns the files. Raises
         StorageError."""

@@ -2,26 +2,22 @@
 
 from __future__ import annotations
 
+import functools
 import importlib
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
 import click
 
-from hakobi.options import SECONDS, WHOLE_NUMBERS
+from hakobi.options import FIGURES, RECORDS, SECONDS, WHOLE_NUMBERS, Option, say_written
 
-_OPTIONS: list[Callable[[click.Command], click.Command]] = [
+_OPTIONS: list[Option] = [
     click.option(
         "--budget", "budget_s", type=SECONDS, default=1800.0, show_default=True, help="Time for all of it in seconds."
     ),
-    click.option(
-        "--json", "json_file", type=click.Path(path_type=Path), help="Records (JSON lines); resumes from them."
-    ),
+    RECORDS,
     click.option("--page", type=click.Path(path_type=Path), help="Write the page (HTML): one file, no network needed."),
-    click.option(
-        "--figures", type=click.Path(path_type=Path), help="Write each figure as SVG and PDF with its data as CSV."
-    ),
+    FIGURES,
     click.option(
         "--dir",
         "folder",
@@ -34,24 +30,13 @@ _OPTIONS: list[Callable[[click.Command], click.Command]] = [
 ]
 
 
-_RANKS: Callable[[click.Command], click.Command] = click.option(
+_RANKS: Option = click.option(
     "--ranks", type=WHOLE_NUMBERS, help="Rank counts instead of the usual ones, separated by commas."
 )
 
 
 def _command(name: str, help_text: str, over_ranks: bool = False) -> click.Command:
-    def run(
-        budget_s: float,
-        json_file: Path | None,
-        page: Path | None,
-        figures: Path | None,
-        folder: Path,
-        smallest: bool,
-        ranks: tuple[int, ...] | None = None,
-    ) -> int:
-        return _run(name, budget_s, json_file, page, figures, folder, smallest, ranks or ())
-
-    command: click.Command = click.command(name.replace("_", "-"), help=help_text)(run)
+    command = click.Command(name, callback=functools.partial(_run, name), help=help_text)
     for option in [*_OPTIONS, _RANKS] if over_ranks else _OPTIONS:
         command = option(command)
     return command
@@ -65,7 +50,7 @@ def _run(
     figures: Path | None,
     folder: Path,
     smallest: bool,
-    ranks: tuple[int, ...],
+    ranks: tuple[int, ...] | None = None,
 ) -> int:
     from hakobi import files, records
     from hakobi.reports import page as pages
@@ -79,7 +64,7 @@ def _run(
         files.prepare_folder(place)
     command = f"hakobi report {name}"
     module = importlib.import_module(f"hakobi.reports.{name.replace('-', '_')}")
-    content: pages.Content = module.measure(Order(Budget(budget_s), folder, json_file, smallest, ranks))
+    content: pages.Content = module.measure(Order(Budget(budget_s), folder, json_file, smallest, ranks or ()))
     if smallest:
         content.warnings.insert(0, "the smallest cases: they fill the tables and conclude nothing")
         content.findings = [replace(finding, agrees=None) for finding in content.findings]
@@ -89,12 +74,8 @@ def _run(
             records.append(json_file, record)
     if page is not None or figures is not None:
         made = pages.make(published, content, f"{command} --budget {budget_s:g}{' --smallest' if smallest else ''}")
-        if page is not None:
-            made.write(page)
-            click.echo(f"page: {page}")
-        if figures is not None:
-            made.write_figures(figures)
-            click.echo(f"figures: {figures}")
+        made.save(page, figures)
+        say_written(page=page, figures=figures)
     return content.exit_status
 
 

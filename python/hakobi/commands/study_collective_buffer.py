@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from hakobi.options import SECONDS, WHOLE_NUMBERS
+from hakobi.options import FIGURES, RECORDS, REPORT, SECONDS, STORAGE_MODEL, WHOLE_NUMBERS, run_timeout, say_written
 
 
 @click.command(context_settings={"ignore_unknown_options": True})
@@ -25,9 +25,7 @@ from hakobi.options import SECONDS, WHOLE_NUMBERS
 @click.option("--piece", default="512", show_default=True, help="Bytes of a piece of the cyclic pattern.")
 @click.option("--size", default="256M", show_default=True, help="Approximate size of the file.")
 @click.option("--depth", type=click.IntRange(min=1), default=4, show_default=True, help="Number of buffers in flight.")
-@click.option(
-    "--storage-model", "model_text", default="", metavar="MODEL", help="Storage model, as in `hakobi bench collective`."
-)
+@STORAGE_MODEL
 @click.option(
     "--dir",
     "folder",
@@ -46,14 +44,10 @@ from hakobi.options import SECONDS, WHOLE_NUMBERS
 @click.option(
     "--budget", "budget_s", type=SECONDS, default=900.0, show_default=True, help="Time budget of the study in seconds."
 )
-@click.option("--json", "json_file", type=click.Path(path_type=Path), help="Records (JSON lines); resumes from them.")
-@click.option("--report", type=click.Path(path_type=Path), help="Write an HTML report: one file, no network needed.")
-@click.option(
-    "--figures", type=click.Path(path_type=Path), help="Write each figure as SVG and PDF with its data as CSV."
-)
-@click.option(
-    "--timeout", "timeout_s", type=SECONDS, default=900.0, show_default=True, help="Time limit per run in seconds."
-)
+@RECORDS
+@REPORT
+@FIGURES
+@run_timeout(900.0)
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED, metavar="[OPTIONS OF hakobi-bench-collective]")
 def command(
     ranks: tuple[int, ...],
@@ -123,7 +117,5 @@ def command(
             sys.stderr.write(f"hakobi study collective-buffer: {' '.join(warning.split())}\n")
     if report or figures:
         pages.write_report(report, outcome, figures)
-    for what, written in (("report", report), ("figures", figures)):
-        if written:
-            sys.stdout.write(f"{what}: {written}\n")
+    say_written(report=report, figures=figures)
     return outcome.end.exit_status()

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from hakobi.options import SECONDS, Number
+from hakobi.options import RECORDS, SECONDS, Number
 
 
 @click.command()
@@ -37,7 +37,7 @@ from hakobi.options import SECONDS, Number
     show_default=True,
     help="Processor time per message, on each side.",
 )
-@click.option("--json", "json_file", type=click.Path(path_type=Path), help="Records (JSON lines); resumes from them.")
+@RECORDS
 @click.option(
     "--timeout",
     "timeout_s",

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from hakobi.options import SECONDS, WHOLE_NUMBERS
+from hakobi.options import FIGURES, RECORDS, REPORT, WHOLE_NUMBERS, run_timeout, say_written
 
 
 @click.command()
@@ -51,14 +51,10 @@ from hakobi.options import SECONDS, WHOLE_NUMBERS
     help="Number of rounds; each runs every case once.",
 )
 @click.option("--striping", default="1x1,4x4", show_default=True, help="On Lustre and on a model: stripes x MiB.")
-@click.option("--json", "json_file", type=click.Path(path_type=Path), help="Records (JSON lines); resumes from them.")
-@click.option("--report", type=click.Path(path_type=Path), help="Write an HTML report: one file, no network needed.")
-@click.option(
-    "--figures", type=click.Path(path_type=Path), help="Write each figure as SVG and PDF with its data as CSV."
-)
-@click.option(
-    "--timeout", "timeout_s", type=SECONDS, default=3600.0, show_default=True, help="Time limit per run in seconds."
-)
+@RECORDS
+@REPORT
+@FIGURES
+@run_timeout(3600.0)
 def command(
     storages: tuple[str, ...],
     storage_models: tuple[str, ...],
@@ -119,8 +115,7 @@ def command(
     if figures is not None:
         files.prepare_folder(figures)
     facts = conditions.collect(programs.find("hakobi-weather").flavour, plan.storages)
-    for name, model in plan.storage_models.items():
-        facts["storage"][name]["model"] = model.words()
+    conditions.add_models(facts, plan.storage_models)
 
     outcomes, end = session.run(plan, facts, json_file)
     end.check()
@@ -131,11 +126,7 @@ def command(
         from hakobi.studies.field_store import pages
 
         made = pages.make_report(plan, outcomes, end, facts)
-        if report:
-            made.write(report)
-            click.echo(f"report: {report}")
-        if figures:
-            made.write_figures(figures)
-            click.echo(f"figures: {figures}")
+        made.save(report, figures)
+        say_written(report=report, figures=figures)
     say_warnings("hakobi study field-store", end)
     return end.exit_status()

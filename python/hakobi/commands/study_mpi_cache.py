@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from hakobi.options import SECONDS, Number
+from hakobi.options import RECORDS, REPORT, Number, run_timeout
 
 
 @click.command()
@@ -28,11 +28,9 @@ from hakobi.options import SECONDS, Number
 )
 @click.option("--window", default="", help="Size of the memory window of cold buffers.")
 @click.option("--no-hwloc", is_flag=True, help="Do not use hwloc to find the cache sizes.")
-@click.option("--json", "json_file", type=click.Path(path_type=Path), help="Records (JSON lines); resumes from them.")
-@click.option("--report", type=click.Path(path_type=Path), help="Write an HTML report: one file, no network needed.")
-@click.option(
-    "--timeout", "timeout_s", type=SECONDS, default=900.0, show_default=True, help="Time limit per run in seconds."
-)
+@RECORDS
+@REPORT
+@run_timeout(900.0)
 def command(
     ranks: int,
     pattern: str,

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from hakobi.options import SECONDS, WHOLE_NUMBERS
+from hakobi.options import FIGURES, RECORDS, REPORT, WHOLE_NUMBERS, run_timeout
 
 
 @click.command(context_settings={"ignore_unknown_options": False})
@@ -28,17 +28,13 @@ from hakobi.options import SECONDS, WHOLE_NUMBERS
 @click.option(
     "--repetitions", type=int, default=5, show_default=True, help="Number of rounds; each runs every case once."
 )
-@click.option("--json", "json_file", type=click.Path(path_type=Path), help="Records (JSON lines); resumes from them.")
-@click.option("--report", type=click.Path(path_type=Path), help="Write an HTML report: one file, no network needed.")
-@click.option(
-    "--figures", type=click.Path(path_type=Path), help="Write each figure as SVG and PDF with its data as CSV."
-)
+@RECORDS
+@REPORT
+@FIGURES
 @click.option("--sync", is_flag=True, help="Count the time until storage has the data.")
 @click.option("--keep", is_flag=True, help="Leave the runs' files on the storages.")
 @click.option("--seed", type=int, default=1, show_default=True, help="Seed for the order within the rounds.")
-@click.option(
-    "--timeout", "timeout_s", type=SECONDS, default=3600.0, show_default=True, help="Time limit per run in seconds."
-)
+@run_timeout(3600.0)
 @click.argument("arguments", nargs=-1, metavar="[-- APP OPTIONS]")
 def command(
     app: str,

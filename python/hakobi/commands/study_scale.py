@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 import click
 
-from hakobi.options import SECONDS
+from hakobi.options import FIGURES, RECORDS, REPORT, run_timeout, say_written
 
 
 @click.command()
@@ -35,14 +34,10 @@ from hakobi.options import SECONDS
     type=click.Path(path_type=Path),
     help="Where the runs of --check write.",
 )
-@click.option("--json", "json_file", type=click.Path(path_type=Path), help="Records (JSON lines); resumes from them.")
-@click.option("--report", type=click.Path(path_type=Path), help="Write an HTML report: one file, no network needed.")
-@click.option(
-    "--figures", type=click.Path(path_type=Path), help="Write each figure as SVG and PDF with its data as CSV."
-)
-@click.option(
-    "--timeout", "timeout_s", type=SECONDS, default=600.0, show_default=True, help="Time limit per run in seconds."
-)
+@RECORDS
+@REPORT
+@FIGURES
+@run_timeout(600.0)
 def command(
     machine_file: str,
     ranks: str,
@@ -97,7 +92,5 @@ def command(
     say_warnings("hakobi study scale", outcome.end)
     if report or figures:
         pages.write_report(report, outcome, figures, checked.tables() if checked else ())
-    for what, written in (("report", report), ("figures", figures)):
-        if written:
-            sys.stdout.write(f"{what}: {written}\n")
+    say_written(report=report, figures=figures)
     return max(outcome.end.exit_status(), checked.exit_status() if checked else 0)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from hakobi.options import SECONDS, WHOLE_NUMBERS
+from hakobi.options import FIGURES, RECORDS, REPORT, SECONDS, WHOLE_NUMBERS, run_timeout, say_written
 
 
 @click.command()
@@ -49,14 +49,10 @@ from hakobi.options import SECONDS, WHOLE_NUMBERS
     help="Number of rounds; each runs every case once.",
 )
 @click.option("--budget", "budget_s", type=SECONDS, help="Seconds that the study may take. Default: no limit.")
-@click.option("--json", "json_file", type=click.Path(path_type=Path), help="Records (JSON lines); resumes from them.")
-@click.option("--report", type=click.Path(path_type=Path), help="Write an HTML report: one file, no network needed.")
-@click.option(
-    "--figures", type=click.Path(path_type=Path), help="Write each figure as SVG and PDF with its data as CSV."
-)
-@click.option(
-    "--timeout", "timeout_s", type=SECONDS, default=3600.0, show_default=True, help="Time limit per run in seconds."
-)
+@RECORDS
+@REPORT
+@FIGURES
+@run_timeout(3600.0)
 def command(
     storages: tuple[str, ...],
     storage_models: tuple[str, ...],
@@ -122,8 +118,7 @@ def command(
     if figures is not None:
         files.prepare_folder(figures)
     facts = conditions.collect(programs.find("hakobi-weather").flavour, plan.storages)
-    for name, model in plan.storage_models.items():
-        facts["storage"][name]["model"] = model.words()
+    conditions.add_models(facts, plan.storage_models)
 
     budget_s = math.inf if budget_s is None else budget_s
     outcomes, end = session.run(plan, facts, json_file, budget_s, study="stripes")
@@ -133,12 +128,8 @@ def command(
         click.echo()
     if report or figures:
         made = stripe_pages.make_report(plan, outcomes, end, facts, lacking)
-        if report:
-            made.write(report)
-            click.echo(f"report: {report}")
-        if figures:
-            made.write_figures(figures)
-            click.echo(f"figures: {figures}")
+        made.save(report, figures)
+        say_written(report=report, figures=figures)
     if end.is_out_of_time:
         click.echo(f"the time ran out after {end.num_done} of {end.num_jobs} runs")
     say_warnings("hakobi study stripes", end)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from hakobi.options import SECONDS
+from hakobi.options import RECORDS, SECONDS, STORAGE_MODEL, run_timeout
 
 
 @click.command(context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})
@@ -30,9 +30,7 @@ from hakobi.options import SECONDS
     help="A hint to try, with its values or the usual ones; repeatable (default: aggregators, buffer, depth, access; "
     "stripes where the storage has them).",
 )
-@click.option(
-    "--storage-model", "model_text", default="", metavar="MODEL", help="Storage model, as in `hakobi bench collective`."
-)
+@STORAGE_MODEL
 @click.option(
     "--dir",
     "folder",
@@ -45,10 +43,8 @@ from hakobi.options import SECONDS
     "--budget", "budget_s", type=SECONDS, default=300.0, show_default=True, help="Time budget in seconds, all together."
 )
 @click.option("--output", type=click.Path(path_type=Path), help="Write the choice as a hints file.")
-@click.option("--json", "json_file", type=click.Path(path_type=Path), help="Records (JSON lines); resumes from them.")
-@click.option(
-    "--timeout", "timeout_s", type=SECONDS, default=900.0, show_default=True, help="Time limit per run in seconds."
-)
+@RECORDS
+@run_timeout(900.0)
 @click.argument("program", nargs=-1, type=click.UNPROCESSED, metavar="[-- PROGRAM [ARGUMENT]...]")
 def command(
     pattern: str,

@@ -47,8 +47,7 @@ def _facts(order: Order, planned: dict[str, Part]) -> Conditions:
     storages = {name: folder for part in planned.values() for name, folder in part.plan.storages.items()}
     facts = conditions.collect(programs.find("hakobi-weather").flavour, storages)
     for part in planned.values():
-        for name, model in part.plan.storage_models.items():
-            facts["storage"][name]["model"] = model.words()
+        conditions.add_models(facts, part.plan.storage_models)
     return facts
 
 

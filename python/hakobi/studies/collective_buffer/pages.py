@@ -135,10 +135,7 @@ def write_report(path: Path | None, outcome: Outcome, figures_folder: Path | Non
     report.conditions(outcome.conditions)
     pieces = [f"{size} B on {ranks} ranks" for ranks, size in outcome.piece_bytes.items() if size]
     report.terms([("pieces in the file", list_text(pieces)), ("options", " ".join(plan.arguments) or "none further")])
-    if path is not None:
-        report.write(path)
-    if figures_folder is not None:
-        report.write_figures(figures_folder)
+    report.save(path, figures_folder)
 
 
 def _in_words(outcome: Outcome, operation: str) -> list[str]:

@@ -30,11 +30,7 @@ def write_report(
 ) -> None:
     """Writes the report of a study that has a summary, and its figures for a paper. `wave`: for the pictures. Raises
     StorageError."""
-    report = make_report(study, wave, gauges)
-    if path is not None:
-        report.write(path)
-    if figures_folder is not None:
-        report.write_figures(figures_folder)
+    make_report(study, wave, gauges).save(path, figures_folder)
 
 
 def make_report(study: Study, wave: Wave | None, gauges: Gauges | None = None) -> Report:

@@ -66,8 +66,7 @@ def _execute(
         name: beds[name].file_system() if name in beds else conditions.file_system(folder)
         for name, folder in plan.storages.items()
     }
-    for name, model in plan.models.items():
-        facts["storage"][name]["model"] = model.words()
+    conditions.add_models(facts, plan.models)
     outcome = work.run(*filter(None, [observer]))
     summary = summarise(outcome.records, plan.methods)
     return Study(plan, outcome, summary, facts, runner.mismatches(outcome.records))

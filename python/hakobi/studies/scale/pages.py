@@ -152,10 +152,7 @@ def write_report(
     report.heading("The machine")
     report.table(machine_table(plan.machine))
     report.conditions(outcome.conditions)
-    if path is not None:
-        report.write(path)
-    if figures_folder is not None:
-        report.write_figures(figures_folder)
+    report.save(path, figures_folder)
 
 
 def machine_table(of: machine.Machine) -> Table:

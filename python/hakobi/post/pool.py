@@ -94,9 +94,9 @@ class _Process:
         return self._process.is_alive()
 
     def end(self) -> None:
+        """A thread in `ask` sees the line's end: that is closed with its last user, never under one."""
         self._process.kill()
         self._process.join(0.5)  # one that waits for dead storage ends when the kernel lets it
-        self._line.close()
         self._lifeline.close()
 
 

@@ -10,6 +10,7 @@
 #include <hakobi/buffer_array.hpp>
 #include <hakobi/collectives.hpp>
 #include <hakobi/comm.hpp>
+#include <hakobi/device.hpp>
 #include <hakobi/error.hpp>
 #include <hakobi/grib.hpp>
 #include <hakobi/halo.hpp>

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <hakobi/block.hpp>
 #include <hakobi/comm.hpp>
+#include <hakobi/device.hpp>
 #include <hakobi/export.hpp>
 #include <hakobi/hints.hpp>
 #include <hakobi/input_field.hpp>
@@ -38,6 +39,9 @@ struct FieldRead {
     /// Distance between neighbouring elements in memory, in elements, one entry of at least 1 per dimension. No two elements
     /// may coincide. `data` begins with the block's first element.
     std::vector<std::int64_t> strides = {};
+    /// Where `data` is; device memory is written after what `stream` holds at the call, and before `read` returns.
+    Memory memory = Memory::automatic;
+    DeviceStream stream = nullptr;
 };
 
 /// Size of a step's mesh, and its number of pieces: one per rank that wrote it.

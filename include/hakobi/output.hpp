@@ -5,6 +5,7 @@
 #include <hakobi/axis.hpp>
 #include <hakobi/block.hpp>
 #include <hakobi/comm.hpp>
+#include <hakobi/device.hpp>
 #include <hakobi/export.hpp>
 #include <hakobi/gather.hpp>
 #include <hakobi/hints.hpp>
@@ -118,6 +119,10 @@ struct Field {
     /// Distance between neighbouring elements in memory, in elements, one non-negative entry per dimension. `data` begins
     /// with the block's first element and includes its last.
     std::vector<std::int64_t> strides = {};
+    /// Where `data` is: device memory is copied straight to where it is stored from, ghosts and strides on the way.
+    Memory memory = Memory::automatic;
+    /// Device memory: the stream whose work makes the values. They are copied when what it holds at `put` is done.
+    DeviceStream stream = nullptr;
     /// Further attributes, CF's or your own: "valid_range", "cell_methods", "flag_meanings", …
     Attributes attributes = {};
     /// Value of elements that no rank puts, of data's type; readers treat it as missing (`_FillValue`). Unset: NaN for

@@ -30,7 +30,7 @@ Spread spread_of(std::vector<double> times_s) {
 
 }  // namespace
 
-std::vector<std::pair<std::string, Spread>> measure_spread(Timing& timing, HaloContender& contender,
+std::vector<std::pair<std::string, Spread>> measure_spread(measure::Timing& timing, HaloContender& contender,
                                                            const HaloCase& halo_case, int num) {
     std::vector<std::pair<std::string, Spread>> result;
     double* const values = contender.values();
@@ -39,11 +39,10 @@ std::vector<std::pair<std::string, Spread>> measure_spread(Timing& timing, HaloC
         std::vector<double> times_s;
         mpi::check(MPI_Barrier(timing.comm().state().internal), "MPI_Barrier");
         for (int i = 0; i < num; ++i) {
-            times_s.push_back(timing.sample_alone(contender, [&] {
-                // A step's worth of memory traffic: every value is read and written.
-                for (std::int64_t v = 0; is_alternating && v < num_values; ++v)
-                    values[v] = 0.999 * values[v] + 1e-3;
-            }));
+            // A step's worth of memory traffic: every value is read and written.
+            for (std::int64_t v = 0; is_alternating && v < num_values; ++v)
+                values[v] = 0.999 * values[v] + 1e-3;
+            times_s.push_back(measure::Timing::sample_alone([&] { contender.exchange(); }));
         }
         result.emplace_back(is_alternating ? "alternating" : "alone", spread_of(std::move(times_s)));
     }

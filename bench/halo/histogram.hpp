@@ -6,7 +6,7 @@
 
 #include "contender.hpp"
 #include "measure/record.hpp"
-#include "timing.hpp"
+#include "measure/timing.hpp"
 
 namespace hakobi::bench {
 
@@ -18,7 +18,7 @@ struct Spread {
 };
 
 /// Collective: `num` exchanges one after the other, "alone" and "alternating" with a sweep over the field.
-[[nodiscard]] std::vector<std::pair<std::string, Spread>> measure_spread(Timing& timing,
+[[nodiscard]] std::vector<std::pair<std::string, Spread>> measure_spread(measure::Timing& timing,
                                                                          HaloContender& contender,
                                                                          const HaloCase& halo_case, int num);
 [[nodiscard]] std::string spread_line(const std::string& name, const std::string& what, const Spread& spread);

@@ -11,11 +11,11 @@
 #include "contender.hpp"
 #include "histogram.hpp"
 #include "measure/record.hpp"
+#include "measure/timing.hpp"
 #include "measure/window.hpp"
 #include "mpi/agree.hpp"
 #include "mpi/comm_state.hpp"
 #include "options.hpp"
-#include "timing.hpp"
 
 namespace hakobi::bench {
 namespace {
@@ -86,7 +86,8 @@ class Benchmark {
         }
         std::vector<measure::Contender> contenders;
         for (Entrant& entrant : entrants)
-            contenders.push_back({entrant.name, [&] { return timing_.sample(*entrant.contender); }});
+            contenders.push_back(
+                {entrant.name, [&] { return timing_.sample([&] { entrant.contender->exchange(); }); }});
         const auto rank_0_decides = [this](bool more) {
             int decision = more ? 1 : 0;
             mpi::check(MPI_Bcast(&decision, 1, MPI_INT, 0, comm_.state().internal), "MPI_Bcast");
@@ -173,7 +174,7 @@ class Benchmark {
     Comm comm_;
     HaloOptionsOfBench options_;
     measure::Topology topology_;
-    Timing timing_;
+    measure::Timing timing_;
     std::unique_ptr<measure::RecordWriter> writer_;
     std::vector<measure::Record> summaries_;
     bool all_right_ = true;

@@ -51,9 +51,9 @@ def command(
 ) -> int:
     """Show what on this machine distorts measurements, and which settings help.
 
-    Caches, NUMA, huge pages, single copy, oversubscription, clock, steal time, storage limits, MPI libraries. Each
-    measurement takes at most ten seconds; one of a storage writes up to 1 GiB there and removes it. Ctrl-C ends it and
-    prints what was found until then. Exit status 0 also when traps are found: they are facts, not failures; 2
+    Caches, NUMA, huge pages, single copy, oversubscription, clock, steal time, storage limits, MPI libraries, GPUs.
+    Each measurement takes at most ten seconds; one of a storage writes up to 1 GiB there and removes it. Ctrl-C ends
+    it and prints what was found until then. Exit status 0 also when traps are found: they are facts, not failures; 2
     when a folder of --storage cannot be measured, after the rest of the page, and 1 when --writers found lost bytes.
     """
     from collections.abc import Callable, Sequence
@@ -62,7 +62,7 @@ def command(
 
     from hakobi import conditions, files, lab, layout, programs, progress, records
     from hakobi.errors import StorageError
-    from hakobi.measuring import machine
+    from hakobi.measuring import devices, machine
 
     if writers and not folders:
         raise click.UsageError("--writers looks at a folder: name one by --storage")
@@ -85,6 +85,7 @@ def command(
     ]
     parts.append(("the batch system", machine.batch_system, 0))
     parts += [(name, partial(machine.mpi_library, name, cores), 0) for name in programs.FLAVOURS]
+    parts.append(("devices", devices.found, 1))
     for folder in [folder for folder in folders if folder not in beds] or ([] if folders else [Path.cwd()]):
         if stripes := layout.of_folder(folder):
             found = [machine.Fact(f"layout of {folder}", f"new files: {stripes}")]

@@ -56,6 +56,8 @@ expect 2 '4x4x4x8' --start c.nersc --lattice 4,4,4,4
 expect 2 'neither a NERSC' --start picture
 expect 2 'torn' --start torn.lime
 expect 2 'mpi-datatypes' --exchange pigeon
+has_driver=$(ldconfig -p 2>/dev/null | grep -c -e libcuda.so.1 -e libamdhip64)
+[ "$has_driver" -gt 0 ] || expect 2 'no GPU' --exchange hakobi-device
 expect 2 'unknwon' --unknwon
 expect 2 'record' --json no/such/folder/r.jsonl
 expect 0 'c.lime: right by' --start c.lime

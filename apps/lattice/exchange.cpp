@@ -16,7 +16,8 @@ struct Entry {
 };
 constexpr std::array entries{
     Entry{"hakobi", &make_hakobi_exchange, false}, Entry{"hakobi-halves", &make_hakobi_exchange, true},
-    Entry{"mpi-datatypes", &make_mpi_exchange, false}, Entry{"mpi-halves", &make_mpi_exchange, true}};
+    Entry{"mpi-datatypes", &make_mpi_exchange, false}, Entry{"mpi-halves", &make_mpi_exchange, true},
+    Entry{"hakobi-device", &make_device_exchange, false}};
 
 constexpr auto names = [] {
     std::array<std::string_view, entries.size()> list;

@@ -57,7 +57,8 @@ class Exchange {
 
 /// The names that make_exchange takes.
 [[nodiscard]] std::span<const std::string_view> exchange_names();
-/// Collective over `comm`; `geometry` and `comm` are lent. Throws invalid_argument for an unknown name.
+/// Collective over `comm`; `geometry` and `comm` are lent. Throws invalid_argument for an unknown name, not_found for
+/// "hakobi-device" where a rank has no GPU.
 [[nodiscard]] std::unique_ptr<Exchange> make_exchange(std::string_view name, const Comm& comm,
                                                       const Geometry& geometry);
 

@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <hakobi/halo.hpp>
 #include <hakobi/shared_array.hpp>
 #include <optional>
 
@@ -76,15 +75,7 @@ class HakobiHalves final : public Halves {
 class HakobiExchange final : public Exchange {
   public:
     HakobiExchange(const Comm& comm, const Geometry& geometry, bool sends_halves)
-        : comm_(comm), geometry_(geometry), sends_halves_(sends_halves) {
-        for (int mu = num_directions; mu-- > 0;) {  // t is the slowest
-            const std::int64_t ghosts = geometry.num_ghosts(mu);
-            grid_.extents.push_back(geometry.count()[at(mu)]);
-            grid_.ghosts.push_back({ghosts, ghosts});
-            grid_.ranks.push_back(geometry.grid()[at(mu)]);
-            grid_.is_periodic.push_back(true);
-        }
-    }
+        : comm_(comm), geometry_(geometry), sends_halves_(sends_halves), grid_(halo_grid_of(geometry)) {}
 
     std::shared_ptr<double> allocate(std::int64_t num_doubles) override {
         auto memory = std::make_shared<SharedArray>(
@@ -112,6 +103,18 @@ class HakobiExchange final : public Exchange {
 };
 
 }  // namespace
+
+HaloGrid halo_grid_of(const Geometry& geometry) {
+    HaloGrid grid;
+    for (int mu = num_directions; mu-- > 0;) {
+        const std::int64_t ghosts = geometry.num_ghosts(mu);
+        grid.extents.push_back(geometry.count()[at(mu)]);
+        grid.ghosts.push_back({ghosts, ghosts});
+        grid.ranks.push_back(geometry.grid()[at(mu)]);
+        grid.is_periodic.push_back(true);
+    }
+    return grid;
+}
 
 std::unique_ptr<Exchange> make_hakobi_exchange(const Comm& comm, const Geometry& geometry,
                                                bool sends_halves) {

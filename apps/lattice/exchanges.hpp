@@ -1,5 +1,7 @@
 #pragma once
 
+#include <hakobi/halo.hpp>
+
 #include "exchange.hpp"
 
 namespace hakobi::lattice {
@@ -13,5 +15,12 @@ namespace hakobi::lattice {
 /// without a message.
 [[nodiscard]] std::unique_ptr<Exchange> make_hakobi_exchange(const Comm& comm, const Geometry& geometry,
                                                              bool sends_halves);
+
+/// hakobi::Halo on copies of the fields in a GPU's memory. Collective; throws not_found where a rank has no GPU.
+[[nodiscard]] std::unique_ptr<Exchange> make_device_exchange(const Comm& comm, const Geometry& geometry,
+                                                             bool sends_halves);
+
+/// The lattice as Halo sees it: t is the slowest dimension.
+[[nodiscard]] HaloGrid halo_grid_of(const Geometry& geometry);
 
 }  // namespace hakobi::lattice

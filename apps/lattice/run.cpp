@@ -98,7 +98,7 @@ struct Lane {
 };
 
 Lane make_lane(const std::string& name, const Comm& comm, const Gauge& gauge, const Quark& quark) {
-    Lane lane{.exchange = make_exchange(name, comm, gauge.geometry())};
+    Lane lane{.exchange = as_input([&] { return make_exchange(name, comm, gauge.geometry()); })};
     lane.wilson = std::make_unique<Wilson>(*lane.exchange, gauge, quark);
     lane.in = std::make_unique<Spinor>(*lane.exchange, gauge.geometry());
     lane.out = std::make_unique<Spinor>(*lane.exchange, gauge.geometry());
@@ -138,7 +138,7 @@ void run(const Comm& comm, const Options& options) {
 
     ScalarSums sums(comm);
     const AddUp add_up = sums.function();
-    const auto exchange = make_exchange(options.exchanges.front(), comm, geometry);
+    const auto exchange = as_input([&] { return make_exchange(options.exchanges.front(), comm, geometry); });
     const Configuration configuration = configure(comm, options, layout, *exchange, geometry, add_up);
     const Gauge& gauge = *configuration.gauge;
     if (!options.write_path.empty()) {

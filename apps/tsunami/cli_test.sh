@@ -45,6 +45,8 @@ expect 2 'sea floor' --region 100,130,20,30
 expect 2 'steps-out' --steps-out 0
 expect 2 'interval' --output-interval 30 --hours 0.1
 expect 2 'gauges' --gauges none.json
+has_driver=$(ldconfig -p 2>/dev/null | grep -c -e libcuda.so.1 -e libamdhip64)
+[ "$has_driver" -gt 0 ] || expect 2 'no GPU' --device
 expect 2 'record' --json no/such/folder/r.jsonl
 echo 'a file' >in_the_way
 expect 2 'in_the_way' --method root --output in_the_way/t

@@ -109,6 +109,9 @@ ParsedOptions parse_options(int argc, char** argv, bool prints) {
         ->capture_default_str()
         ->check(CLI::Range(0.0, 1.0));
     model->add_flag("!--no-coriolis", options.with_coriolis, "leave the earth's rotation out");
+    model->add_flag(
+        "--device", options.is_on_device,
+        "exchange and write the fields from a GPU's memory; they are computed on the host and copied there");
     model->add_option("--seafloor", options.seafloor,
                       "NetCDF-4 file with lat, lon, z; default: ETOPO5's North Pacific");
 

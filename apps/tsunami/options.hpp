@@ -27,6 +27,7 @@ struct Options {
     SolverOptions solver;
     double courant = 0.8;
     bool with_coriolis = true;
+    bool is_on_device = false;  ///< ghosts are exchanged, and steps put, from a GPU's memory
 
     std::string seafloor;       ///< path
     std::string rupture;        ///< path

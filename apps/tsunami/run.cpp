@@ -27,9 +27,14 @@ namespace {
 template <class T>
 class StepWriter {
   public:
-    explicit StepWriter(const Simulation& simulation)
-        : simulation_(simulation), values_(static_cast<std::size_t>(simulation.block().num_elements())) {
-        for (auto* field : {&eta_, &u_, &v_, &eta_max_}) field->resize(values_);
+    /// Collective over `comm`.
+    StepWriter(const Comm& comm, const Simulation& simulation) : simulation_(simulation) {
+        const std::int64_t num = simulation.block().num_elements();
+        for (auto* field : {&eta_, &u_, &v_, &eta_max_}) {
+            field->on_host.resize(static_cast<std::size_t>(num));
+            if (const auto& gpu = simulation.gpu())
+                field->on_gpu = gpu->allocate(comm, num * static_cast<std::int64_t>(sizeof(T)));
+        }
     }
 
     /// With the state where there is one.
@@ -37,13 +42,21 @@ class StepWriter {
         fill();
         const Block& block = simulation_.block();
         const auto put = [&](const char* name, const char* units, const char* long_name,
-                             const char* standard_name, const std::vector<T>& data) {
+                             const char* standard_name, const Values& values) {
+            const auto& gpu = simulation_.gpu();
+            const T* data = values.on_host.data();
+            if (gpu != nullptr) {
+                gpu->copy(values.on_gpu.get(), data, std::ssize(values.on_host) * std::int64_t{sizeof(T)});
+                data = reinterpret_cast<const T*>(values.on_gpu.get());
+            }
             output.put({.name = name,
                         .units = units,
                         .long_name = long_name,
                         .standard_name = standard_name,
                         .block = block,
-                        .data = std::span<const T>(data)});
+                        .data = std::span<const T>(data, values.on_host.size()),
+                        .memory = gpu != nullptr ? Memory::device : Memory::host,
+                        .stream = gpu != nullptr ? gpu->stream() : nullptr});
         };
         output.begin_step(simulation_.time_s());
         put("eta", "m", "height of the sea surface above mean sea level, NaN where it is dry",
@@ -67,17 +80,20 @@ class StepWriter {
                 const double h = solver.eta.row(r)[c] - solver.bed.row(r)[c];
                 const bool is_wet = h > solver.options().dry_depth_m;
                 const double eta_max = solver.eta_max.row(r)[c];
-                eta_[at] = is_wet ? static_cast<T>(solver.eta.row(r)[c]) : dry;
-                u_[at] = is_wet ? static_cast<T>(solver.momentum_x.row(r)[c] / h) : T{0};
-                v_[at] = is_wet ? static_cast<T>(solver.momentum_y.row(r)[c] / h) : T{0};
-                eta_max_[at] = std::isfinite(eta_max) ? static_cast<T>(eta_max) : dry;
+                eta_.on_host[at] = is_wet ? static_cast<T>(solver.eta.row(r)[c]) : dry;
+                u_.on_host[at] = is_wet ? static_cast<T>(solver.momentum_x.row(r)[c] / h) : T{0};
+                v_.on_host[at] = is_wet ? static_cast<T>(solver.momentum_y.row(r)[c] / h) : T{0};
+                eta_max_.on_host[at] = std::isfinite(eta_max) ? static_cast<T>(eta_max) : dry;
             }
         }
     }
 
+    struct Values {
+        std::vector<T> on_host;
+        std::shared_ptr<std::byte> on_gpu;  ///< a copy, which is what is put; null without a GPU
+    };
     const Simulation& simulation_;
-    std::size_t values_;
-    std::vector<T> eta_, u_, v_, eta_max_;
+    Values eta_, u_, v_, eta_max_;
 };
 
 std::vector<double> output_times_s(const Options& options) {
@@ -249,8 +265,8 @@ void run(const Comm& comm, const Options& options) {
     }
     const double restarted_at_s = simulation->time_s();
     Output output = as_input([&] { return Output::create(comm, options.prefix, output_options); });
-    StepWriter<double> writer_double(*simulation);
-    StepWriter<float> writer_single(*simulation);
+    StepWriter<double> writer_double(comm, *simulation);
+    StepWriter<float> writer_single(comm, *simulation);
 
     MPI_Barrier(comm.handle());
     const double from_s = now_s();
@@ -306,6 +322,13 @@ void run(const Comm& comm, const Options& options) {
                 options.hours, static_cast<long long>(simulation->num_steps()), comm.size(), from.data(),
                 written.data(), to_s - from_s);
     if (output.method() != "none") std::printf("tsunami: output by %s\n", output.explain().c_str());
+    const std::string device = simulation->gpu() != nullptr ? simulation->gpu()->name() : "";
+    if (!device.empty()) {
+        std::printf(
+            "tsunami: ghosts and steps from the memory of %s, which holds copies of fields that the host "
+            "computes\n",
+            device.c_str());
+    }
     if (!gauges.empty()) print_gauges(gauges);
     if (!options.gauge_records.empty()) write_gauge_records(options.gauge_records, recorder, records);
     if (options.json.empty()) return;
@@ -322,6 +345,7 @@ void run(const Comm& comm, const Options& options) {
                                         {"grid", {grid.num_rows, grid.num_columns}},
                                         {"output_times", output_times},
                                         {"output_explained", output.explain()},
+                                        {"device", device},
                                         {"mass_relative_change", change},
                                         {"eta_checksum", hash.data()},
                                         {"mpi", mpi_name()},

@@ -37,9 +37,10 @@ Simulation::Simulation(const Comm& comm, const Options& options, const Inputs& i
       grid_(make_grid(options.region, options.resolution_arcmin)),
       dims_(dims_that_fit(grid_, comm.size())),
       block_(split({grid_.num_rows, grid_.num_columns}, comm.size(), comm.rank())),
+      gpu_(options.is_on_device ? apps::Gpu::open(comm) : nullptr),
       solver_(comm, dims_, block_, options.boundary,
               Metric::on_sphere(grid_, block_.start[0], block_.count[0], options.with_coriolis),
-              options.solver),
+              options.solver, gpu_),
       ground_(comm, inputs.rupture) {
     set_sea_at_rest(inputs.seafloor);
     solver_.start();

@@ -18,7 +18,7 @@ class Simulation {
     /// Lays the grid out, takes this rank's block of it, sets the sea at rest and prepares the rupture that
     /// will move its floor. Collective over `comm`, arguments equal on all ranks; `inputs` are only read.
     /// Throws invalid_argument alike on every rank (a region that does not fit, ranks that do not fit the
-    /// grid).
+    /// grid), and not_found where a rank is to use a GPU and has none.
     Simulation(const Comm& comm, const Options& options, const Inputs& inputs);
 
     Simulation(const Simulation&) = delete;
@@ -31,6 +31,8 @@ class Simulation {
     /// Goes on at `time_s` after `num_steps` time steps from a state that was set in solver(). Collective.
     void go_on(double time_s, std::int64_t num_steps);
 
+    /// The GPU whose memory has copies of the fields; null without Options::is_on_device.
+    [[nodiscard]] const std::shared_ptr<apps::Gpu>& gpu() const { return gpu_; }
     [[nodiscard]] const Grid& grid() const { return grid_; }
     [[nodiscard]] const Block& block() const { return block_; }
     [[nodiscard]] const Solver& solver() const { return solver_; }
@@ -54,6 +56,7 @@ class Simulation {
     Grid grid_;
     std::vector<int> dims_;
     Block block_;
+    std::shared_ptr<apps::Gpu> gpu_;
     Solver solver_;
     GroundMotion ground_;
     double time_s_ = 0;

@@ -63,12 +63,13 @@ Solver::FaceRow::FaceRow(std::size_t size)
     : mass(size), tangential(size), push_left(size), push_right(size) {}
 
 Solver::Solver(const Comm& comm, std::span<const int> dims, const Block& block, Boundary boundary,
-               Metric metric, SolverOptions options)
-    : bed(comm, block.count[0], block.count[1]),
-      eta(comm, block.count[0], block.count[1]),
-      momentum_x(comm, block.count[0], block.count[1]),
-      momentum_y(comm, block.count[0], block.count[1]),
-      eta_max(comm, block.count[0], block.count[1], -std::numeric_limits<double>::infinity()),
+               Metric metric, SolverOptions options, const std::shared_ptr<apps::Gpu>& gpu)
+    : bed(comm, gpu, block.count[0], block.count[1]),
+      eta(comm, gpu, block.count[0], block.count[1]),
+      momentum_x(comm, gpu, block.count[0], block.count[1]),
+      momentum_y(comm, gpu, block.count[0], block.count[1]),
+      eta_max(comm, gpu, block.count[0], block.count[1], -std::numeric_limits<double>::infinity()),
+      gpu_(gpu),
       num_rows_(block.count[0]),
       num_columns_(block.count[1]),
       edges_(dims, comm.rank(), boundary),
@@ -87,8 +88,17 @@ Solver::Solver(const Comm& comm, std::span<const int> dims, const Block& block, 
     }
 }
 
+// On a GPU all of it is in the order of one stream, which the host waits for at the end.
+void Solver::exchange(Halo& halo, std::initializer_list<CellField*> fields) {
+    if (gpu_ == nullptr) return halo.exchange();
+    for (CellField* field : fields) field->to_gpu();
+    halo.exchange(gpu_->stream());
+    for (CellField* field : fields) field->to_host();
+    gpu_->synchronize();
+}
+
 void Solver::refresh_bed() {
-    bed_halo_.exchange();
+    exchange(bed_halo_, {&bed});
     edges_.fill_columns(bed);
     edges_.fill_rows(bed);
 }
@@ -133,7 +143,7 @@ void Solver::step(double dt_s) {
 }
 
 void Solver::sweep_x(double dt_s) {
-    column_halo_.exchange();
+    exchange(column_halo_, {&eta, &momentum_x, &momentum_y});
     edges_.fill_columns(eta);
     edges_.fill_columns(momentum_x, -1);
     edges_.fill_columns(momentum_y);
@@ -179,7 +189,7 @@ void Solver::sweep_x(double dt_s) {
 }
 
 void Solver::sweep_y(double dt_s) {
-    row_halo_.exchange();
+    exchange(row_halo_, {&eta, &momentum_y, &momentum_x});
     edges_.fill_rows(eta);
     edges_.fill_rows(momentum_y, -1);
     edges_.fill_rows(momentum_x);

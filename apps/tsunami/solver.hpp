@@ -47,8 +47,9 @@ class Solver {
   public:
     /// Collective over `comm`. `block` is this rank's of `dims[0]` x `dims[1]` blocks, `metric` that of its rows. Throws
     /// invalid_argument, alike on all ranks, where a block has fewer than num_ghosts rows or columns.
+    /// With a `gpu` ghosts are exchanged between copies of the fields there.
     Solver(const Comm& comm, std::span<const int> dims, const Block& block, Boundary boundary, Metric metric,
-           SolverOptions options);
+           SolverOptions options, const std::shared_ptr<apps::Gpu>& gpu = nullptr);
 
     // The state, to be set before `start` and read after it. A dry cell's eta is its bed.
     CellField bed;                     ///< m, above mean sea level
@@ -93,11 +94,14 @@ class Solver {
         explicit FaceRow(std::size_t size);
     };
 
+    /// Collective: the fields of a halo.
+    void exchange(Halo& halo, std::initializer_list<CellField*> fields);
     void sweep_x(double dt_s);
     void sweep_y(double dt_s);
     [[nodiscard]] double tan_over_radius(std::int64_t row) const;
     void apply_friction(double dt_s);
 
+    std::shared_ptr<apps::Gpu> gpu_;
     std::int64_t num_rows_, num_columns_;
     Edges edges_;
     Halo bed_halo_, column_halo_, row_halo_;  ///< a sweep needs ghosts along its own direction only

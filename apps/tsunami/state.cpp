@@ -22,10 +22,10 @@ static_assert(Edges::west == 0 && Edges::east == 1 && Edges::south == 2 && Edges
 
 constexpr const char* num_steps_name = "state_num_steps";
 
-/// A block's cells in memory, without the ghosts around them.
-std::span<double> cells_of(CellField& field) {
+/// A block's cells from `first` on, without the ghosts around them.
+std::span<double> cells_of(const CellField& field, double* first) {
     const std::int64_t size = (field.num_rows() - 1) * field.pitch() + field.num_columns();
-    return {field.row(0), static_cast<std::size_t>(size)};
+    return {first, static_cast<std::size_t>(size)};
 }
 
 /// This rank's part of one side of the region; none where the block does not touch it.
@@ -45,12 +45,15 @@ void State::put(Output& output) {
     const Block& block = simulation_.block();
     for (const CellName& cell : cell_names) {
         CellField& field = solver.*cell.field;
+        field.to_gpu();
         output.put({.name = cell.name,
                     .units = cell.units,
                     .dims = {"lat", "lon"},
                     .block = block,
-                    .data = std::span<const double>(cells_of(field)),
-                    .strides = {field.pitch(), 1}});
+                    .data = std::span<const double>(cells_of(field, field.shown())),
+                    .strides = {field.pitch(), 1},
+                    .memory = field.shown_memory(),
+                    .stream = field.stream()});
     }
     for (const int side : {Edges::west, Edges::east, Edges::south, Edges::north}) {
         const auto at = static_cast<std::size_t>(side);
@@ -86,7 +89,7 @@ void State::restore(Input& input, std::int64_t step) {
         input.read({.name = cell.name,
                     .step = step,
                     .block = block,
-                    .data = cells_of(field),
+                    .data = cells_of(field, field.row(0)),
                     .strides = {field.pitch(), 1}});
     }
     for (const int side : {Edges::west, Edges::east, Edges::south, Edges::north}) {

@@ -74,6 +74,10 @@ constexpr int most_waiting_ranks = 8;
 /// request of many fine pieces that a rank carries out alone costs as much as 10 of its calls by the shuffle.
 constexpr std::int64_t most_calls_before_ahead = 1024;
 
+// --- Memory of devices (shuffle.cpp) -----------------------------------------------------------------
+/// Collective buffers that a rank has copies under way to: the device has the next ones while the first are waited for.
+constexpr std::size_t most_copied_parts = 4;
+
 // --- Cycles (paths/two_phase.cpp) ---------------------------------------------------------------------------------------
 /// Of storage that serves from memory: what was deposited is still in the processor's cache when it is written (decision 5).
 constexpr Bytes cached_cycle = 1 * mib;

@@ -6,6 +6,7 @@
 
 #include "base/clock.hpp"
 #include "base/copy_bytes.hpp"
+#include "io/policy.hpp"
 #include "mpi/wait.hpp"
 
 namespace hakobi::io {
@@ -29,6 +30,8 @@ DeviceMemory::~DeviceMemory() {
 void DeviceMemory::leave_device() noexcept {
     if (queue_) (void)queue_->finish();
     release_room();
+    if (scratch_.memory != nullptr) device_->release(scratch_.memory);
+    scratch_ = {};
     queue_.reset();
 }
 
@@ -150,11 +153,61 @@ void DeviceMemory::flush() {
         }
         return;
     }
+    const auto& on_host = is_from_device_ ? copy.to_strides_bytes : copy.from_strides_bytes;
+    const bool is_packed_on_host = copy.num[1] > 1 && on_host[1] == copy.length_bytes;
+    const bool is_packed_on_device =
+        (is_from_device_ ? copy.from_strides_bytes : copy.to_strides_bytes)[1] == copy.length_bytes;
+    if (copy.length_bytes < policy::short_device_run && is_packed_on_host && !is_packed_on_device)
+        return start_packed(copy);
     start(copy);
 }
 
 void DeviceMemory::start(const device::Copy& copy) {
     if (status_.ok()) status_ = queue_->start(copy);
+}
+
+// By device memory in which they lie as on the host. The queue's order keeps its uses apart.
+void DeviceMemory::start_packed(const device::Copy& copy) {
+    if (scratch_.memory == nullptr && !scratch_.is_refused) {
+        Result<std::byte*> made = device_->allocate(policy::device_scratch);
+        scratch_.is_refused = !made.ok();
+        if (made.ok()) scratch_.memory = made.value();
+    }
+    if (scratch_.memory == nullptr) return start(copy);
+    const std::int64_t most = policy::device_scratch / copy.length_bytes;
+    const std::int64_t most_inner = std::min(copy.num[1], most);
+    const std::int64_t most_outer = std::max<std::int64_t>(1, most / copy.num[1]);
+    for (std::int64_t i = 0; i < copy.num[0]; i += most_outer) {
+        for (std::int64_t j = 0; j < copy.num[1]; j += most_inner) {
+            device::Copy part = copy;
+            part.num = {std::min(most_outer, copy.num[0] - i), std::min(most_inner, copy.num[1] - j)};
+            part.to += i * copy.to_strides_bytes[0] + j * copy.to_strides_bytes[1];
+            part.from += i * copy.from_strides_bytes[0] + j * copy.from_strides_bytes[1];
+            const std::int64_t row_bytes = part.num[1] * copy.length_bytes;
+            device::Copy apart = part;  // runs, on the device
+            device::Copy rows{.to = part.to,
+                              .from = part.from,
+                              .length_bytes = row_bytes,
+                              .num = {1, part.num[0]},
+                              .to_strides_bytes = {0, copy.to_strides_bytes[0]},
+                              .from_strides_bytes = {0, copy.from_strides_bytes[0]}};
+            if (is_from_device_) {
+                apart.to = scratch_.memory;
+                apart.to_strides_bytes = {row_bytes, copy.length_bytes};
+                rows.from = scratch_.memory;
+                rows.from_strides_bytes = {0, row_bytes};
+                start(apart);
+                start(rows);
+            } else {
+                apart.from = scratch_.memory;
+                apart.from_strides_bytes = {row_bytes, copy.length_bytes};
+                rows.to = scratch_.memory;
+                rows.to_strides_bytes = {0, row_bytes};
+                start(rows);
+                start(apart);
+            }
+        }
+    }
 }
 
 Result<std::unique_ptr<device::Mark>> DeviceMemory::mark() {

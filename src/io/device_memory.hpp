@@ -65,6 +65,7 @@ class DeviceMemory final : public RunMover {
     void join(const Series& series, bool is_from_device);
     void flush();
     void start(const device::Copy& copy);
+    void start_packed(const device::Copy& copy);
     void release_room() noexcept;
 
     device::Device* device_ = nullptr;
@@ -75,6 +76,11 @@ class DeviceMemory final : public RunMover {
     std::size_t joined_range_ = 0;
     bool is_from_device_ = false;
     Status status_;  // of what was taken since the last mark
+    /// Device memory in which short runs are packed.
+    struct Scratch {
+        std::byte* memory = nullptr;
+        bool is_refused = false;
+    } scratch_;
     struct Room {
         Mapping memory;
         bool is_locked = false, is_used = false;

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <vector>
 
 #include "device/program.hpp"
@@ -11,6 +12,9 @@ namespace hakobi::io {
 namespace {
 
 using device_test::Array;
+
+/// So little that there is none for packing short runs; before the driver is loaded.
+const int is_small = setenv("HAKOBI_FAKE_DEVICE_BYTES", "1000000", 1);
 
 std::vector<std::byte> numbered(std::size_t size) {
     std::vector<std::byte> bytes(size);
@@ -61,6 +65,23 @@ TEST(DeviceMemory, ArraysThatOverlapAreOne) {
         EXPECT_TRUE(memory.add(array.data() + begin, 500, Memory::automatic, nullptr).value());
     const Region all = Region::contiguous(0, 1000);
     EXPECT_EQ(packed(all, array.data(), &memory), values);
+}
+
+TEST(DeviceMemory, ShortRunsAreCopiedWithoutMemoryToSpareOnTheDevice) {
+    const std::vector<std::byte> values = numbered(9000);
+    const Array<std::byte> array(values);
+    DeviceMemory memory;
+    EXPECT_TRUE(memory.add(array.data(), 9000, Memory::device, nullptr).value());
+    const Region component = Region::strided(8, 300, 24, Region::contiguous(0, 8));
+    EXPECT_EQ(packed(component, array.data(), &memory), packed(component, values.data(), nullptr));
+    const std::vector<std::byte> changed(2400, std::byte{7});
+    Cursor cursor(component);
+    unpack(cursor, array.data(), 2400, changed.data(), &memory);
+    EXPECT_TRUE(memory.finish({}).ok());
+    std::vector<std::byte> expected = values;
+    Cursor same(component);
+    unpack(same, expected.data(), 2400, changed.data());
+    EXPECT_EQ(array.values(), expected);
 }
 
 TEST(DeviceMemory, KeepsItsRoomOnTheHostWhileItIsUsed) {

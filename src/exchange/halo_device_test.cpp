@@ -202,6 +202,29 @@ TEST_P(HaloOnDevice, WaitsForNoDeviceOnTheHost) {
     program_.destroy(stream);
 }
 
+TEST_P(HaloOnDevice, StartReturnsWhileTheStreamIsBusy) {
+    if (GetParam().where != Where::all) GTEST_SKIP() << "streams are of devices";
+    const HaloCase made = private_case(7, comm_);
+    HaloValues values(comm_, made, 0, device());
+    const HaloField field = values.field();
+    Halo halo = Halo::plan(comm_, made.grid, {&field, 1}, {.corners = made.corners, .path = GetParam().path});
+    values.fill(1);
+    const DeviceStream stream = program_.make_stream();
+    const device_test::Array<int> one(std::vector<int>{1}), other(std::vector<int>{0});
+    device::Buffer is_over = device::Buffer::locked(*device(), sizeof(int)).value();
+    auto& flag = *reinterpret_cast<volatile int*>(is_over.data());
+    flag = 0;
+    for (int i = 0; i < 2000; ++i) program_.copy(other.data(), one.data(), sizeof(int), stream);
+    program_.copy(is_over.data(), other.data(), sizeof(int), stream);
+    halo.start(stream);
+    EXPECT_EQ(flag, 0);
+    halo.wait();
+    EXPECT_EQ(flag, 1) << "the exchange begins after the stream's work";
+    EXPECT_EQ(values.num_wrong(1), 0) << halo.explain();
+    program_.finish(stream);
+    program_.destroy(stream);
+}
+
 TEST_P(HaloOnDevice, PlanningLeavesGhostsAsTheyWere) {
     const HaloGrid grid{{6, 5}, {{1, 2}, {2, 1}}, {comm_.size(), 1}, {true, true}};
     std::vector<double> values(static_cast<std::size_t>(HaloField::dense_bytes(grid, 8) / 8));
@@ -212,6 +235,16 @@ TEST_P(HaloOnDevice, PlanningLeavesGhostsAsTheyWere) {
     { const Halo halo = Halo::plan(comm_, grid, {&field, 1}, {.path = GetParam().path}); }
     if (on_device) values = on_device->values();
     for (std::size_t i = 0; i < values.size(); ++i) ASSERT_EQ(values[i], static_cast<double>(i));
+}
+
+/// The device fails at a copy that the environment names: run by a test of its own.
+TEST(HaloDeviceDeath, DISABLED_ADeviceThatFailsInAnExchangeEndsTheProgram) {
+    const Comm comm = comm_of(0);
+    const Program program;
+    const HaloGrid grid{{6}, {{1, 1}}, {comm.size()}, {true}};
+    const HaloField field = HaloField::dense(program.allocate<double>(8), grid, 8);
+    Halo halo = Halo::plan(comm, grid, {&field, 1});
+    for (;;) halo.exchange();
 }
 
 TEST(HaloPathsOnDevice, AreTheDriversWhereItSharesAndStagedElse) {

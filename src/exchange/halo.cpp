@@ -99,6 +99,7 @@ struct HAKOBI_HIDDEN Halo::Impl final : mpi::UnderWay {
         [[nodiscard]] bool is_over() const { return is_copied && is_released && !has_messages(); }
     };
     std::vector<State> states;
+    std::string measured;  // for explain
     // On a device: has posted the receives; has said that it is ready.
     bool is_expecting = false, is_ready = false;
     mpi::DeviceMark staged, unpacked;  // what `ready` waits for; the exchange before
@@ -384,7 +385,7 @@ Halo Halo::plan(const Comm& comm, const HaloGrid& grid, std::span<const HaloFiel
         best = std::move(other);
     }
     ghosts->restore();
-    best->plan->measured = measured + " (on the node/between nodes)\n";
+    best->measured = measured + " (on the node/between nodes)\n";
     return Halo(std::move(best));
 }
 
@@ -412,7 +413,7 @@ std::string Halo::explain() const {
                       static_cast<long long>(peer.bytes_in), static_cast<long long>(peer.pieces_in));
         text += line;
     }
-    return text + plan.measured;
+    return text + impl_->measured;
 }
 
 std::int64_t Halo::bytes() const noexcept {

@@ -146,7 +146,7 @@ SIGNATURES: tuple[tuple[tuple[Any, tuple[Any, ...]], str], ...] = (
     ((c_char_p, ()), "error_text version mpi_name"),
     ((c_int, ()), "error_rank mpi_init_if_needed mpi_finalize_if_ours"),
     ((None, (c_char_p, c_int,)), "end_with_error"),
-    ((c_char_p, (c_int,)), "error_name output_method_name"),
+    ((c_char_p, (c_int,)), "error_name output_method_name device_text device_refused"),
     ((c_int, (c_int, POINTER(c_void_p),)), "comm_duplicate_f"),
     ((c_int, (c_void_p,)),
         "comm_free comm_rank comm_size comm_num_nodes comm_node comm_handle_f output_end_step output_close "

@@ -46,7 +46,7 @@ module hakobi_c_interface
     end type
 
     type, bind(c) :: field_c
-        integer(c_size_t) :: struct_size = 344
+        integer(c_size_t) :: struct_size = 360
         type(c_ptr) :: name = c_null_ptr, units = c_null_ptr, long_name = c_null_ptr, standard_name = c_null_ptr
         type(c_ptr) :: dims = c_null_ptr, coordinates = c_null_ptr, compression = c_null_ptr
         type(block_c) :: block
@@ -58,6 +58,8 @@ module hakobi_c_interface
         type(c_ptr) :: fill_value = c_null_ptr
         integer(c_int) :: is_static = 0, on = 0
         integer(c_int64_t) :: num_components = 0
+        integer(c_int) :: memory = 0
+        type(c_ptr) :: stream = c_null_ptr
     end type
 
     type, bind(c) :: output_times_c

@@ -165,6 +165,11 @@ enum {
     HAKOBI_COMPLEX128 = 0x410
 };
 
+/* Where an array is (hakobi::Memory). HAKOBI_MEMORY_AUTOMATIC: an address of a GPU's memory is recognised; HAKOBI_MEMORY_HOST: nobody is
+ * asked; HAKOBI_MEMORY_DEVICE: it is an error if no driver knows the address. A `stream` is a cudaStream_t or hipStream_t, NULL the
+ * default stream: docs/gpu.md. */
+enum { HAKOBI_MEMORY_AUTOMATIC = 0, HAKOBI_MEMORY_HOST = 1, HAKOBI_MEMORY_DEVICE = 2 };
+
 /* An attribute: exactly one of `text`, `doubles` and `integers` is not NULL. */
 typedef struct hakobi_attribute {
     size_t struct_size;
@@ -255,6 +260,8 @@ typedef struct hakobi_field {
     int on; /* HAKOBI_ON_POINTS, HAKOBI_ON_CELLS: a field on the mesh, with empty `block` and `dims` */
     int64_t
         num_components; /* of a field on the mesh: 3 for a vector, 9 for a tensor; 0: 1. `strides`: two entries */
+    int memory;         /* where `data` is: HAKOBI_MEMORY_AUTOMATIC, ... */
+    void* stream;       /* of memory of a GPU: values are copied when what it holds at put is done */
 } hakobi_field;
 
 /* Where a field's values are (hakobi::On), and how a mesh changes from step to step (hakobi::Motion). */
@@ -385,6 +392,8 @@ typedef struct hakobi_field_read {
     int64_t num_values;               /* elements of memory, checked against the block; 0: not checked */
     int64_t ghosts[HAKOBI_MAX_DIMS];  /* layers of ghost elements around the block in memory; not changed */
     int64_t strides[HAKOBI_MAX_DIMS]; /* distance between neighbouring elements in memory; all 0: no gaps */
+    int memory;                       /* where `data` is: HAKOBI_MEMORY_AUTOMATIC, ... */
+    void* stream; /* of memory of a GPU: it is written after what the stream holds, before read returns */
 } hakobi_field_read;
 /* Reads into the memory. Collective. `in` stays usable after an error. */
 HAKOBI_API int hakobi_input_read(hakobi_input* in, const hakobi_field_read* read);

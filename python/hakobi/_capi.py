@@ -14,10 +14,10 @@ CONSTANTS = {
     "YES": 1, "NO": -1, "OK": 0, "INTERRUPTED": 1, "INVALID_ARGUMENT": 2, "NOT_FOUND": 3, "EXISTS": 4,
     "PERMISSION": 5, "UNSUPPORTED": 6, "FORMAT": 7, "OUT_OF_MEMORY": 8, "NO_SPACE": 9, "IO": 10, "FAILED": 11,
     "INTERNAL": 12, "INT8": 257, "INT16": 258, "INT32": 260, "INT64": 264, "UINT8": 513, "UINT16": 514, "UINT32": 516,
-    "UINT64": 520, "FLOAT32": 772, "FLOAT64": 776, "COMPLEX64": 1032, "COMPLEX128": 1040, "IF_EXISTS_FAIL": 0,
-    "IF_EXISTS_REPLACE": 1, "IF_EXISTS_RESUME": 2, "ON_GRID": 0, "ON_POINTS": 1, "ON_CELLS": 2, "MESH_FIXED": 0,
-    "MESH_MOVES": 1, "MESH_CHANGES": 2, "SUM": 0, "PRODUCT": 1, "MINIMUM": 2, "MAXIMUM": 3, "ORDER_KEY": 0,
-    "ORDER_FILE": 1,
+    "UINT64": 520, "FLOAT32": 772, "FLOAT64": 776, "COMPLEX64": 1032, "COMPLEX128": 1040, "MEMORY_AUTOMATIC": 0,
+    "MEMORY_HOST": 1, "MEMORY_DEVICE": 2, "IF_EXISTS_FAIL": 0, "IF_EXISTS_REPLACE": 1, "IF_EXISTS_RESUME": 2,
+    "ON_GRID": 0, "ON_POINTS": 1, "ON_CELLS": 2, "MESH_FIXED": 0, "MESH_MOVES": 1, "MESH_CHANGES": 2, "SUM": 0,
+    "PRODUCT": 1, "MINIMUM": 2, "MAXIMUM": 3, "ORDER_KEY": 0, "ORDER_FILE": 1,
 }
 
 class _Sized(Structure):
@@ -59,7 +59,8 @@ class FieldC(_Sized):  # hakobi_field
         ("dims", c_char_p), ("coordinates", c_char_p), ("compression", c_char_p), ("block", BlockC), ("type", c_int),
         ("significant_bits", c_int), ("data", c_void_p), ("num_values", c_int64), ("ghosts", POINTER(c_int64)),
         ("strides", POINTER(c_int64)), ("attributes", POINTER(AttributeC)), ("num_attributes", c_int64),
-        ("fill_value", c_void_p), ("is_static", c_int), ("on", c_int), ("num_components", c_int64),)
+        ("fill_value", c_void_p), ("is_static", c_int), ("on", c_int), ("num_components", c_int64), ("memory", c_int),
+        ("stream", c_void_p),)
 
 class MeshC(_Sized):  # hakobi_mesh
     _fields_ = (
@@ -85,7 +86,8 @@ class InputFieldC(_Sized):  # hakobi_input_field
 class FieldReadC(_Sized):  # hakobi_field_read
     _fields_ = (
         ("name", c_char_p), ("step", c_int64), ("block", BlockC), ("type", c_int), ("data", c_void_p),
-        ("num_values", c_int64), ("ghosts", c_int64 * 8), ("strides", c_int64 * 8),)
+        ("num_values", c_int64), ("ghosts", c_int64 * 8), ("strides", c_int64 * 8), ("memory", c_int),
+        ("stream", c_void_p),)
 
 class InputMeshC(_Sized):  # hakobi_input_mesh
     _fields_ = (

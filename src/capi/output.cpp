@@ -123,6 +123,8 @@ hakobi::Field field_of(const hakobi_field& field, std::int64_t num_elements) {
     result.strides = entries(field.strides);
     result.compression = text_or(field.compression);
     result.significant_bits = field.significant_bits;
+    result.memory = hakobi::capi::memory_called(field.memory);
+    result.stream = field.stream;
     switch (field.type) {
         case HAKOBI_FLOAT64:
             take<double>(field, num_elements, result);

@@ -13,6 +13,7 @@ import numpy.typing as npt
 from hakobi._capi import CONSTANTS, FieldC, InputMeshC, MeshC, MeshPartC
 from hakobi._library import TYPES, shown
 from hakobi.attributes import text_for_c
+from hakobi.device_arrays import Lent
 from hakobi.errors import InputError
 
 MOTIONS = {name: CONSTANTS[f"MESH_{name.upper()}"] for name in ("fixed", "moves", "changes")}
@@ -79,12 +80,11 @@ def _check(name: str, array: npt.NDArray[Any], dtypes: tuple[str, ...]) -> None:
         raise InputError(f"the mesh: its {name} are not contiguous: numpy.ascontiguousarray makes such a copy")
 
 
-def field_for_c(name: str, units: str, on: str, values: npt.NDArray[Any], num_elements: int) -> FieldC:
+def field_for_c(name: str, units: str, on: str, lent: Lent, num_elements: int) -> FieldC:
     """A field on the mesh for C, of `num_elements` points or cells. Raises InputError for what cannot be lent."""
     if on not in PLACES:
         raise InputError(f"it is on {on!r}, not on {' or '.join(PLACES)}")
-    if not isinstance(values, np.ndarray):
-        raise InputError(f"a {type(values).__name__}, not a numpy array")
+    values = lent.array
     if values.dtype.name not in TYPES or not values.dtype.isnative:
         raise InputError(f"dtype {values.dtype.str}, not native {', '.join(TYPES)}")
     if values.ndim < 1 or values.shape[0] != num_elements:
@@ -97,7 +97,7 @@ def field_for_c(name: str, units: str, on: str, values: npt.NDArray[Any], num_el
         or (values.ndim == 2 and components == 1)
         or any(step < 0 or step % values.itemsize for step in values.strides)
     ):
-        raise InputError(f"the array's strides {values.strides} cannot be lent: numpy.ascontiguousarray makes a copy")
+        raise InputError(f"the array's strides {values.strides} cannot be lent: ascontiguousarray makes a copy")
     reach = sum((count - 1) * step for count, step in zip(values.shape, strides, strict=True))
     return FieldC(
         name=text_for_c("name", name),
@@ -108,6 +108,8 @@ def field_for_c(name: str, units: str, on: str, values: npt.NDArray[Any], num_el
         strides=None if is_flat or not values.size else (ctypes.c_int64 * len(strides))(*strides),
         on=PLACES[on],
         num_components=components,
+        memory=lent.memory,
+        stream=lent.stream,
     )
 
 

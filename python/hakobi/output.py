@@ -40,6 +40,7 @@ from hakobi.attributes import (
     text_for_c,
     yes_or_no,
 )
+from hakobi.device_arrays import AnyArray, Lent, lend
 from hakobi.errors import InputError, unknown_name
 from hakobi.mesh import field_for_c, mesh_for_c, points_for_c
 
@@ -218,7 +219,7 @@ class Output:
         self._library = load()
         self._handle = handle
         self._prefix = prefix
-        self._lent: list[npt.NDArray[Any]] = []  # the open step's arrays: alive until end_step returns
+        self._lent: list[object] = []  # the open step's arrays: alive until end_step returns
         self._mesh_counts = (0, 0)  # this rank's points and cells
         self._is_open = False  # between begin_step and end_step
         self._last_times: OutputTimes | None = None  # these: what close has left
@@ -310,7 +311,7 @@ class Output:
         name: str,
         units: str,
         block: Block | None,
-        values: npt.NDArray[Any],
+        values: AnyArray,
         *,
         on: str = "grid",
         long_name: str = "",
@@ -322,6 +323,7 @@ class Output:
         fill_value: float | np.generic | None = None,
         coordinates: Iterable[str] = (),
         is_static: bool = False,
+        stream: Any = None,
     ) -> None:
         """Adds a field to the open step. All ranks put the same fields in the same order; it does not communicate.
 
@@ -339,22 +341,27 @@ class Output:
         `on`: "points" or "cells" of the mesh (`put_mesh`). Then `block` is None, and `values` have the shape (n,), (n,
         3) for a vector, or (n, 9) or (n, 3, 3) for a tensor, where n is this rank's number of points or cells.
 
+        `values` may be a GPU's: an array of CuPy, PyTorch, JAX or another library with `__cuda_array_interface__` or
+        DLPack. They are copied when what the stream holds now is done. `stream`: CuPy's, PyTorch's or a number; None:
+        the one that the array names, or the default stream.
+
         `end_step` raises errors in the field, on every rank; raising them here would leave the other ranks waiting.
         Only a missing begin_step raises InputError immediately.
         """
         self._require_step("put")
         try:
+            array = lend(values, stream)
             if on == "grid":
-                lent = _field_of(name, units, tuple(dims), block, values)
+                lent = _field_of(name, units, tuple(dims), block, array)
             elif block is not None or tuple(dims):
                 raise InputError("a field on the mesh has no block and no dims: put(name, units, None, values)")
             else:
-                lent = field_for_c(name, units, on, values, self._mesh_counts[on == "cells"])
+                lent = field_for_c(name, units, on, array, self._mesh_counts[on == "cells"])
             lent.long_name = text_for_c("long_name", long_name)
             lent.standard_name = text_for_c("standard_name", standard_name)
             lent.compression = text_for_c("compression", compression)
             lent.significant_bits = int_for_c(significant_bits)
-            fill = fill_value_for_c(fill_value, values.dtype) if fill_value is not None else None
+            fill = fill_value_for_c(fill_value, array.array.dtype) if fill_value is not None else None
             lent.attributes = attributes_for_c(attributes or {})
             lent.num_attributes = len(attributes or {})
             lent.fill_value = fill.ctypes.data if fill is not None else None
@@ -363,7 +370,7 @@ class Output:
         except (InputError, TypeError) as error:
             self._library.hakobi_output_refuse(self._handle, printable(f"field {name}: {error}"))
             return
-        self._lent.append(values)
+        self._lent.append(array.keep)
         self._library.hakobi_output_put(self._handle, lent)  # its code is end_step's to report
 
     def put_mesh(
@@ -541,11 +548,11 @@ def _axis_for_c(axis: Axis) -> AxisC:
     )
 
 
-def _field_of(name: str, units: str, dims: tuple[str, ...], block: Block | None, values: npt.NDArray[Any]) -> FieldC:
+def _field_of(name: str, units: str, dims: tuple[str, ...], block: Block | None, lent: Lent) -> FieldC:
     """What put lends to C. Raises InputError for what cannot be lent."""
     if block is None:
         raise InputError("it has no block: None is for fields on a mesh (on)")
-    block_c = _block_of(block)
+    block_c, values = _block_of(block), lent.array
     problem = _problem_with(block, values)
     if problem:
         raise InputError(problem)
@@ -561,6 +568,8 @@ def _field_of(name: str, units: str, dims: tuple[str, ...], block: Block | None,
         num_values=values.size if is_flat or not values.size else reach + 1,
         strides=None if is_flat else (ctypes.c_int64 * _library.MAX_DIMS)(*strides),
         dims=b",".join(text_for_c("a dimension's name", dim) for dim in dims),
+        memory=lent.memory,
+        stream=lent.stream,
     )
 
 
@@ -581,8 +590,6 @@ def _block_of(block: Block) -> BlockC:
 
 def _problem_with(block: Block, values: npt.NDArray[Any]) -> str:
     """Why `values` cannot be lent as the block's values, or ""."""
-    if not isinstance(values, np.ndarray):
-        return f"a {type(values).__name__}, not a numpy array"
     if isinstance(values, np.ma.MaskedArray):
         return "a MaskedArray, whose mask would not be written: put values.filled(fill_value)"
     if values.dtype.name not in TYPES or not values.dtype.isnative:
@@ -593,9 +600,7 @@ def _problem_with(block: Block, values: npt.NDArray[Any]) -> str:
     if values.flags.c_contiguous:
         return ""
     if values.shape != count:
-        return "a flat array is contiguous: numpy.ascontiguousarray makes such a copy"
+        return "a flat array is contiguous: ascontiguousarray makes such a copy"
     if any(step < 0 or step % values.itemsize for step in values.strides):
-        return (
-            f"the array's strides {values.strides} go backwards or split values: numpy.ascontiguousarray makes a copy"
-        )
+        return f"the array's strides {values.strides} go backwards or split values: ascontiguousarray makes a copy"
     return ""

@@ -4,9 +4,9 @@ module hakobi_c_interface
     implicit none
 
     integer, parameter :: max_dims = 8, max_halo_dims = 5
-    integer(c_int), parameter :: hakobi_yes = 1, hakobi_no = -1, hakobi_int32 = 260, hakobi_int64 = 264, hakobi_float32 = 772, &
-        hakobi_float64 = 776, hakobi_complex64 = 1032, hakobi_complex128 = 1040, hakobi_if_exists_fail = 0, hakobi_sum = 0, &
-        hakobi_product = 1, hakobi_minimum = 2, hakobi_maximum = 3
+    integer(c_int), parameter :: hakobi_yes = 1, hakobi_no = -1, hakobi_int8 = 257, hakobi_int16 = 258, hakobi_int32 = 260, &
+        hakobi_int64 = 264, hakobi_float32 = 772, hakobi_float64 = 776, hakobi_complex64 = 1032, hakobi_complex128 = 1040, &
+        hakobi_if_exists_fail = 0, hakobi_sum = 0, hakobi_product = 1, hakobi_minimum = 2, hakobi_maximum = 3
 
     type, bind(c) :: block_c
         integer(c_int) :: num_dims = 0

@@ -375,7 +375,7 @@ class Output:
 
     def put_mesh(
         self,
-        points: npt.NDArray[Any],
+        points: AnyArray,
         connectivity: npt.NDArray[Any],
         offsets: npt.NDArray[Any],
         types: npt.NDArray[np.uint8],
@@ -386,9 +386,10 @@ class Output:
     ) -> None:
         """Sets the open step's mesh, before its first field; format "vtkhdf" only. Every rank puts its own part.
 
-        `points`: (n, 3) floats of 32 or 64 bits. `types`: VTK's type of each cell, uint8. `connectivity`: the points of
-        each cell, in this rank's numbering from `first_number` (0 or 1); `offsets`: where each cell begins in it,
-        number of cells + 1 entries; both int64 or int32. `ghosts`: uint8, 1 for a copy of another rank's cell.
+        `points`: (n, 3) floats of 32 or 64 bits; they alone may be a GPU's, made on its default stream. `types`: VTK's
+        type of each cell, uint8. `connectivity`: the points of each cell, in this rank's numbering from `first_number`
+        (0 or 1); `offsets`: where each cell begins in it, number of cells + 1 entries; both int64 or int32. `ghosts`:
+        uint8, 1 for a copy of another rank's cell.
 
         `motion`: "fixed": put once; "moves": the points are put again in every step (`put_points`); "changes": put in
         every step. Do not change the arrays before end_step returns; it raises errors in them on every rank.
@@ -397,26 +398,28 @@ class Output:
         """
         self._require_step("put_mesh")
         try:
-            mesh = mesh_for_c(points, connectivity, offsets, types, ghosts, motion, first_number)
+            lent = points_for_c(points)
+            mesh = mesh_for_c(lent, connectivity, offsets, types, ghosts, motion, first_number)
         except (InputError, TypeError) as error:
             self._library.hakobi_output_refuse(self._handle, printable(str(error)))
             return
-        self._mesh_counts = (points.shape[0], types.size)
-        self._lent += [points, connectivity, offsets, types, *([] if ghosts is None else [ghosts])]
+        self._mesh_counts = (lent.array.shape[0], types.size)
+        self._lent += [lent.keep, connectivity, offsets, types, *([] if ghosts is None else [ghosts])]
         self._library.hakobi_output_put_mesh(self._handle, mesh)
 
-    def put_points(self, points: npt.NDArray[Any]) -> None:
+    def put_points(self, points: AnyArray) -> None:
         """New coordinates of a moving mesh's points, (n, 3), in every step after the one with put_mesh."""
         self._require_step("put_points")
         try:
-            points_type = points_for_c(points)
-            if points.shape[0] != self._mesh_counts[0]:
-                raise InputError(f"the mesh: {points.shape[0]} points are put of its {self._mesh_counts[0]}")
+            lent = points_for_c(points)
+            if lent.array.shape[0] != self._mesh_counts[0]:
+                raise InputError(f"the mesh: {lent.array.shape[0]} points are put of its {self._mesh_counts[0]}")
         except InputError as error:
             self._library.hakobi_output_refuse(self._handle, printable(str(error)))
             return
-        self._lent.append(points)
-        self._library.hakobi_output_put_points(self._handle, points_type, points.ctypes.data, points.shape[0])
+        self._lent.append(lent.keep)
+        dtype, address, num = TYPES[lent.array.dtype.name], lent.array.ctypes.data, lent.array.shape[0]
+        self._library.hakobi_output_put_points(self._handle, dtype, address, num)
 
     def _require_step(self, call: str) -> None:
         if not self._is_open:

@@ -28,7 +28,6 @@ _ON_HOST, _ON_DEVICE, _ON_ROCM = (1, 3, 11), (2, 10, 13), 10
 #: dlpack.h's DLDataTypeCode -> NumPy's kind; bfloat16 (4) and smaller ones are not NumPy's.
 _KINDS = {0: "i", 1: "u", 2: "f", 5: "c", 6: "b"}
 _READ_ONLY = 1  # DLPACK_FLAG_BITMASK_READ_ONLY
-_NO_ORDER = -1  # __dlpack__'s stream: the values are not read yet
 #: What a library raises for an array that it does not show, such as PyTorch for one with a gradient.
 _UNSHOWN = (AttributeError, BufferError, RuntimeError, TypeError, ValueError)
 
@@ -60,9 +59,9 @@ class Lent:
         return self.memory == _DEVICE
 
 
-def lend(values: Any, stream: Any = None, *, ordered: bool = True) -> Lent:
-    """What C is told of an array. `stream`: the caller's, which counts before the array's own. `ordered`: the call
-    reads or writes the values. Raises InputError for what is no array, and for one that its library does not show."""
+def lend(values: Any, stream: Any = None) -> Lent:
+    """What C is told of an array. `stream`: the caller's, which counts before the array's own. Raises InputError for
+    what is no array, and for one that its library does not show."""
     handle = stream_handle(stream)
     if isinstance(values, np.ndarray):
         return Lent(values, _AUTOMATIC, handle, values)
@@ -71,7 +70,7 @@ def lend(values: Any, stream: Any = None, *, ordered: bool = True) -> Lent:
         if interface is not None and (interface.get("stream") is not None or not hasattr(values, "__dlpack__")):
             return _by_interface(values, interface, handle)
         if hasattr(values, "__dlpack__"):
-            return _by_dlpack(values, handle, interface, ordered)
+            return _by_dlpack(values, handle, interface)
     except _UNSHOWN as error:
         raise InputError(f"a {type(values).__name__} that cannot be lent: {error}") from error
     raise InputError(f"a {type(values).__name__}, not a numpy array or an array of a GPU")
@@ -182,15 +181,15 @@ _pointer_of = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object, ctypes.c_char
 )
 
 
-def _by_dlpack(values: Any, handle: int | None, interface: dict[str, Any] | None, ordered: bool) -> Lent:
+def _by_dlpack(values: Any, handle: int | None, interface: dict[str, Any] | None) -> Lent:
     kind = int(values.__dlpack_device__()[0])
     if kind in _ON_HOST:
         array = np.from_dlpack(values)
         return Lent(array, _AUTOMATIC, handle, array)
     if kind not in _ON_DEVICE:
         raise InputError(f"a {type(values).__name__} on a device that is neither CUDA's nor ROCm's ({kind} in DLPack)")
-    default = 0 if kind == _ON_ROCM else 1  # the standard's numbers of the default stream
-    order = (handle or default) if ordered else _NO_ORDER
+    # The standard's numbers of the default stream. Its -1, no order, is an address to JAX.
+    order = handle or (0 if kind == _ON_ROCM else 1)
     try:
         capsule = values.__dlpack__(stream=order, max_version=(1, 0))
     except TypeError:  # of before version 1

@@ -204,7 +204,7 @@ class BufferArray:
         """Adds a contiguous array of any shape and dtype, writeable for a receive; it may be a GPU's, as for
         Output.put. Do not change it during an operation. Raises InputError for another array, or while an operation is
         in progress."""
-        piece = lend(array, ordered=False)
+        piece = lend(array)
         flags, place = piece.array.flags, (piece.array.ctypes.data, piece.array.nbytes)
         if not (flags.c_contiguous or flags.f_contiguous):
             raise InputError("BufferArray: a piece is no numpy array that is contiguous")
@@ -313,7 +313,7 @@ def _lent(fields: Sequence[AnyArray]) -> tuple[list[Lent], str]:
     lent: list[Lent] = []
     for i, field in enumerate(fields):
         try:
-            lent.append(lend(field, ordered=False))
+            lent.append(lend(field))
         except InputError as error:
             return lent, f"field {i} is {error}"
     return lent, ""

@@ -104,8 +104,7 @@ def test_a_library_with_dlpack_is_told_our_stream(device: int, default: int) -> 
     values = DLPackArray(ADDRESS, (2,), device=device)
     assert lend(values).stream is None
     assert lend(values, 0x7F66).stream == 0x7F66
-    lend(values, ordered=False)
-    assert values.asked == [default, 0x7F66, -1]
+    assert values.asked == [default, 0x7F66]
 
 
 def test_an_interface_that_names_no_stream_yields_to_dlpack() -> None:

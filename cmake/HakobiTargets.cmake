@@ -60,17 +60,18 @@ if(HAKOBI_MPI_FLAVOUR STREQUAL openmpi)
     set(HAKOBI_RANKS_CORES 1)
 endif()
 
-# hakobi_test(name SOURCES a_test.cpp … [LIBS …] [RANKS 1 2 3 4] [TIMEOUT_S 120] [HEAVY])
+# hakobi_test(name SOURCES a_test.cpp … [LIBS …] [RANKS 1 2 3 4] [TIMEOUT_S 120] [HEAVY] [FAKE_DEVICE])
 # One executable, one CTest entry for each rank count; without RANKS it runs without MPI's launcher. A program with
 # RANKS gets tests/mpi_main.cpp's main, one without gets GoogleTest's.
 # HEAVY: with MPICH at most 2 ranks (it spins while it waits, and more ranks than cores then take minutes).
 # What `make test` has no time for has the label long, and `make nightly` runs it: of HEAVY tests all rank counts but 1 and 3
 # with Open MPI, and but 2 with MPICH; of others those above 3 with MPICH.
+# FAKE_DEVICE: the drivers that it finds are those of tests/device.
 function(hakobi_test name)
     if(NOT HAKOBI_TESTS)
         return()
     endif()
-    cmake_parse_arguments(arg "HEAVY" "TIMEOUT_S" "SOURCES;LIBS;RANKS" ${ARGN})
+    cmake_parse_arguments(arg "HEAVY;FAKE_DEVICE" "TIMEOUT_S" "SOURCES;LIBS;RANKS" ${ARGN})
     if(NOT arg_TIMEOUT_S)
         set(arg_TIMEOUT_S 120)
     endif()
@@ -84,9 +85,14 @@ function(hakobi_test name)
     set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
     # The library that they test is built as users build it; the tests' own code need not be fast, but soon compiled.
     target_compile_options(${name} PRIVATE $<$<CONFIG:Release,RelWithDebInfo>:-O1>)
+    set(environment "")
+    if(arg_FAKE_DEVICE)
+        add_dependencies(${name} hakobi_fake_drivers)
+        set(environment ENVIRONMENT_MODIFICATION LD_LIBRARY_PATH=path_list_prepend:${CMAKE_BINARY_DIR}/fake_device)
+    endif()
     if(NOT arg_RANKS)
         add_test(NAME ${name} COMMAND ${name} --gtest_shuffle)
-        set_tests_properties(${name} PROPERTIES TIMEOUT ${arg_TIMEOUT_S})
+        set_tests_properties(${name} PROPERTIES TIMEOUT ${arg_TIMEOUT_S} ${environment})
         return()
     endif()
     set(long "")
@@ -109,7 +115,7 @@ function(hakobi_test name)
             set(cores 1)
         endif()
         add_test(NAME ${name}.${ranks} COMMAND ${line} $<TARGET_FILE:${name}>)
-        set_tests_properties(${name}.${ranks} PROPERTIES TIMEOUT ${arg_TIMEOUT_S} PROCESSORS ${cores})
+        set_tests_properties(${name}.${ranks} PROPERTIES TIMEOUT ${arg_TIMEOUT_S} PROCESSORS ${cores} ${environment})
         if(ranks IN_LIST long AND NOT arg_RANKS STREQUAL ranks)  # not the only one
             set_tests_properties(${name}.${ranks} PROPERTIES LABELS long)
         endif()

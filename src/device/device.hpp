@@ -31,7 +31,8 @@ class Mark {
     [[nodiscard]] virtual Result<bool> is_over() = 0;
 };
 
-/// A stream of Hakobi's own on one device. Copies begin in their order, while the program goes on. For one thread.
+/// A stream of Hakobi's own on one device. Copies begin in their order, while the program goes on. For one thread. Its end
+/// waits for everything.
 class Queue {
   public:
     virtual ~Queue() = default;

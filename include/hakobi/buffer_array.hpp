@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <hakobi/comm.hpp>
+#include <hakobi/device.hpp>
 #include <hakobi/export.hpp>
 #include <memory>
 #include <span>
@@ -16,7 +17,7 @@ inline namespace v0 {
 struct BufferArrayOptions {
     /// "auto": "cma" for lists whose pieces have 4 KiB or more on average, else "packed"; "cma": the kernel copies piece to piece from the sender's memory to the receiver's (within a node);
     /// "packed": messages of `pack_bytes`, one packed while the previous one is sent; between nodes shorter ones, at most
-    /// 2 * pack_bytes of them under way. "packed" is also used where "cma" is not possible.
+    /// 2 * pack_bytes of them under way. "packed" is also used where "cma" is not possible, and for memory of a device.
     std::string path = "auto";
     std::int64_t pack_bytes = 1 << 20;
 };
@@ -38,22 +39,32 @@ class HAKOBI_EXPORT BufferArray {
     ~BufferArray();
 
     /// Adds a piece, which may be empty. Its memory must stay valid during operations. Local. Throws invalid_argument for a
-    /// negative size, or while an operation is in progress.
+    /// negative size, while an operation is in progress, or for a piece that lies only partly on a device; unsupported where
+    /// the list's pieces are not all on the host or on one device.
     void append(void* data, std::int64_t bytes);
+    /// The same, and where the piece is.
+    void append(void* data, std::int64_t bytes, Memory memory);
     /// Removes all pieces. Local; throws as `append`.
     void release();
     [[nodiscard]] std::int64_t bytes() const noexcept;
 
     /// Start to send the list to a rank, or to receive into it from one, and return immediately. Between two ranks, the k-th
     /// send with a tag matches the k-th receive with that tag; tags are 0 to 10,000. Local. Throw invalid_argument for an
-    /// argument out of range, or while an operation of this list is in progress.
+    /// argument out of range, or while an operation of this list is in progress. Pieces on a device are used when what its
+    /// default stream holds is done.
     void send(int to, int tag = 0);
     void receive(int from, int tag = 0);
+    /// The same for pieces on a device: they are used when what `stream` holds is done. Throw invalid_argument for a stream of
+    /// another device, too.
+    void send(int to, int tag, DeviceStream stream);
+    void receive(int from, int tag, DeviceStream stream);
     /// Progresses the operation; true if it is complete or there is none. Throws format on both sides if their total sizes
     /// differ; the receiver's memory is then undefined.
     [[nodiscard]] bool done();
     /// Waits until the operation is complete. Throws as `done`.
     void wait();
+    /// The same without waiting for the device: what `stream` is given from here on begins when the pieces may be used.
+    void wait(DeviceStream stream);
 
   private:
     friend class BufferArrays;

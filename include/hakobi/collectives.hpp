@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <hakobi/comm.hpp>
+#include <hakobi/device.hpp>
 #include <hakobi/export.hpp>
 #include <hakobi/network_shape.hpp>
 #include <hakobi/reduction.hpp>
@@ -33,6 +34,9 @@ struct CollectivesOptions {
 };
 
 /// One planned operation. Copies are cheap and refer to the same plan. Destruction never communicates.
+///
+/// Input and output may be on a device, both or one of them: they are recognised, and go by page-locked memory of the plan.
+/// Values on a device are used when what its default stream holds is done.
 class HAKOBI_EXPORT CollectivePlan {
   public:
     CollectivePlan() = default;
@@ -43,10 +47,15 @@ class HAKOBI_EXPORT CollectivePlan {
     /// The same in two steps; the memory must stay valid until `wait` returns or `test` returns true. Ranks start the plans
     /// of one Collectives in the same order, and a plan only after its previous operation has completed. They may wait for
     /// them in any order: all operations of this rank that are in progress, of halos and buffer arrays too, progress in
-    /// `test` and `wait` of any of them, but not in the program's own calls of MPI. Throws invalid_argument immediately for a plan in progress or a null pointer to data.
+    /// `test` and `wait` of any of them, but not in the program's own calls of MPI. Throws invalid_argument immediately for a
+    /// plan in progress, a null pointer to data or memory that is only partly on a device; unsupported for two devices.
     void start(const void* input, void* output);
     [[nodiscard]] bool test();
     void wait();
+    /// The same for values on a device, without waiting for it: they are used when what `stream` holds is done, and what it is
+    /// given after `wait` begins when the output is there. Throw invalid_argument for a stream of another device, too.
+    void start(const void* input, void* output, DeviceStream stream);
+    void wait(DeviceStream stream);
     /// Memory that the plan has allocated.
     [[nodiscard]] std::int64_t scratch_bytes() const noexcept;
     /// The chosen algorithm and why, for people: "allreduce of 16 B: ours, whole vectors, 16 x 16 x 10: 12 us (mpi 19 us)".

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <hakobi/comm.hpp>
+#include <hakobi/device.hpp>
 #include <hakobi/export.hpp>
 #include <memory>
 #include <span>
@@ -34,6 +35,8 @@ struct HaloField {
         strides_bytes;  ///< distance between neighbouring elements, one entry per dimension
     std::int64_t num_components = 1;
     std::int64_t component_stride_bytes = 0;
+    /// Where the array is, ghosts included. All fields of a rank are on the host, or on one device; ranks may differ.
+    Memory memory = Memory::automatic;
 
     enum class Components { last, first };
     /// An array without gaps whose extents are the grid's with ghosts, in C order; components vary fastest (`last`: an
@@ -67,15 +70,18 @@ struct HaloOptions {
 ///
 /// All directions are exchanged at the same time, with at most one message per neighbour. Between neighbours on one node
 /// whose fields are in memory of hakobi::allocate_shared, data is copied once, from memory to memory, without a message.
+/// The same holds for fields on devices, where the driver shares their memory between processes.
 ///
 /// Errors: `plan` throws the same Error on every rank or on none. `start` and `wait` throw invalid_argument when called out
-/// of order; a failure of MPI communication in them aborts the program.
+/// of order, or for a stream of another device; a failure of MPI communication or of the device in them aborts the program.
 class HAKOBI_EXPORT Halo {
   public:
     /// Collective over `comm`. `options`, `grid` except for its extents, and each field's element size and components are
     /// equal on all ranks. Ranks at the same position of a dimension have the same extent in it. The fields' memory must
-    /// stay valid as long as the Halo; it is accessed only between `start` and `wait`. Throws invalid_argument if these
-    /// arguments differ, if the ranks do not form the grid, or if a rank has fewer elements than a neighbour has ghosts.
+    /// stay valid as long as the Halo; it is accessed only between `start` and `wait`, and here: on a device, what its streams
+    /// do with the fields is over. Throws invalid_argument if these arguments differ, if the ranks do not form the grid, if a
+    /// rank has fewer elements than a neighbour has ghosts, or for memory that lies only partly on a device; unsupported if a
+    /// rank's fields are not all on the host or on one device; out_of_memory.
     [[nodiscard]] static Halo plan(const Comm& comm, const HaloGrid& grid, std::span<const HaloField> fields,
                                    const HaloOptions& options = {});
     Halo(Halo&&) noexcept;
@@ -85,13 +91,24 @@ class HAKOBI_EXPORT Halo {
 
     /// Begins an exchange. Until `wait` returns, do not write own elements that are ghosts of a neighbour, and neither read
     /// nor write ghosts. Every rank calls it, in the same order for several halos; ranks may wait for them in
-    /// any order. Does not wait for other ranks.
+    /// any order. Does not wait for other ranks. Fields on a device are read when what the default stream holds is done.
     void start();
     /// Completes it: the ghosts hold the neighbours' values, and this rank's own elements may be written again.
     void wait();
     void exchange() {
         start();
         wait();
+    }
+
+    /// The same for fields on a device, without waiting for it; fields on the host take them as `start()` and `wait()`. The
+    /// exchange begins when all that `stream` holds is done. Returns at once.
+    void start(DeviceStream stream);
+    /// Returns when everything from other ranks has come and they have read what they read from this rank's memory. What
+    /// `stream` is given from here on begins when the ghosts hold the values.
+    void wait(DeviceStream stream);
+    void exchange(DeviceStream stream) {
+        start(stream);
+        wait(stream);
     }
 
     /// One line per neighbour: rank, path, bytes, pieces, and the measured times if the plan had a choice. Local.

@@ -110,6 +110,7 @@ struct HAKOBI_HIDDEN Collectives::State {
     CollectivesOptions options;
     mpi::MessageContext context;
     int num_plans = 0;
+    std::shared_ptr<collectives::Turn::All> turns = std::make_shared<collectives::Turn::All>();
 };
 
 Collectives Collectives::create(const Comm& comm, const CollectivesOptions& options) {
@@ -146,7 +147,8 @@ bool can_be_planned(const collectives::Request& request, int num_ranks) {
 }
 
 CollectivePlan plan(Comm comm, const CollectivesOptions& options, mpi::MessageContext context,
-                    int plan_number, const collectives::Request& request, std::string_view call) {
+                    const std::shared_ptr<collectives::Turn::All>& turns, int plan_number,
+                    const collectives::Request& request, std::string_view call) {
     const auto refuse = [&](std::string text) {
         return Status(ErrorCode::invalid_argument, std::string(call) + ": " + std::move(text));
     };
@@ -170,6 +172,7 @@ CollectivePlan plan(Comm comm, const CollectivesOptions& options, mpi::MessageCo
     state->comm = comm;
     state->context = context;
     state->request = request;
+    state->turn = collectives::Turn(turns);
     state->tag = plan_number % (context.highest_tag() / tags_a_plan) * tags_a_plan;
     collectives::choose(*state, options);
     return CollectivePlan(std::move(state));
@@ -179,25 +182,25 @@ CollectivePlan plan(Comm comm, const CollectivesOptions& options, mpi::MessageCo
 
 CollectivePlan Collectives::allreduce(ElementType type, Reduction reduction, std::int64_t count) {
     State& state = *state_;
-    return plan(state.comm, state.options, state.context, state.num_plans++,
+    return plan(state.comm, state.options, state.context, state.turns, state.num_plans++,
                 {Operation::allreduce, type, reduction, count, 0}, "Collectives::allreduce");
 }
 
 CollectivePlan Collectives::alltoall(std::int64_t block_bytes) {
     State& state = *state_;
-    return plan(state.comm, state.options, state.context, state.num_plans++,
+    return plan(state.comm, state.options, state.context, state.turns, state.num_plans++,
                 {Operation::alltoall, {}, {}, block_bytes, 0}, "Collectives::alltoall");
 }
 
 CollectivePlan Collectives::allgather(std::int64_t block_bytes) {
     State& state = *state_;
-    return plan(state.comm, state.options, state.context, state.num_plans++,
+    return plan(state.comm, state.options, state.context, state.turns, state.num_plans++,
                 {Operation::allgather, {}, {}, block_bytes, 0}, "Collectives::allgather");
 }
 
 CollectivePlan Collectives::broadcast(std::int64_t bytes, int root) {
     State& state = *state_;
-    return plan(state.comm, state.options, state.context, state.num_plans++,
+    return plan(state.comm, state.options, state.context, state.turns, state.num_plans++,
                 {Operation::broadcast, {}, {}, bytes, root}, "Collectives::broadcast");
 }
 

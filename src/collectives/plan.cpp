@@ -7,6 +7,7 @@
 #include "collectives/plan_state.hpp"
 #include "mpi/agree.hpp"
 #include "mpi/messages.hpp"
+#include "mpi/wait.hpp"
 
 namespace hakobi {
 namespace collectives {
@@ -229,21 +230,50 @@ void choose(CollectivePlan::State& plan, const CollectivesOptions& options) {
 
 }  // namespace collectives
 
-void CollectivePlan::State::start(const void* input, void* output) {
+void CollectivePlan::State::start(const collectives::Ends& with, DeviceStream stream) {
+    if (!with.are_on_host()) {
+        device::Device& device = *with.device();
+        if (!on_device || &on_device->device() != &device)
+            on_device = std::make_unique<collectives::DeviceEnds>(
+                device, collectives::lent_bytes(request, comm.size()));
+        on_device->begin(with, stream);
+    }
+    ends = with;
+    const bool begins_now = [&] {
+        const auto locked = lock();
+        if (ends.are_on_host() && !turn.is_any()) return true;
+        turn.take();
+        return false;
+    }();
+    has_begun = begins_now;
+    if (begins_now) begin(ends.input, ends.output);
+    enter();
+}
+
+void CollectivePlan::State::begin(const void* input, void* output) {
     if (own) {
         own->start(static_cast<const std::byte*>(input), static_cast<std::byte*>(output));
     } else {
         delegated->start(input, output);
     }
-    enter();
 }
 
 mpi::UnderWay::Look CollectivePlan::State::look() {
-    return (own ? own->test() : delegated->test()) ? Look::over : Look::nothing;
+    const bool is_on_host = ends.are_on_host();
+    if (!has_begun) {
+        if (!turn.is_next() || (!is_on_host && !on_device->has_input())) return Look::nothing;
+        turn.end();
+        has_begun = true;
+        begin(is_on_host ? ends.input : on_device->input(), is_on_host ? ends.output : on_device->output());
+        return Look::moved;
+    }
+    if (!(own ? own->test() : delegated->test())) return Look::nothing;
+    if (!is_on_host) on_device->take_output();
+    return Look::over;
 }
 
 void CollectivePlan::State::wait() {
-    if (!may_block()) return wait_until_over(comm);
+    if (!ends.are_on_host() || !may_block()) return wait_until_over(comm);
     if (own) {
         own->wait();
     } else {
@@ -254,49 +284,77 @@ void CollectivePlan::State::wait() {
 
 void CollectivePlan::State::execute(const void* input, void* output) {
     if (!own && !is_any()) return delegated->execute(input, output);
-    start(input, output);
+    start({.input = input, .output = output}, nullptr);
     wait();
 }
 
 namespace {
 
-CollectivePlan::State& ready(const std::shared_ptr<CollectivePlan::State>& state, const void* input,
-                             void* output) {
+/// Of a plan that may be started.
+collectives::Ends ends_of(const std::shared_ptr<CollectivePlan::State>& state, const void* input,
+                          void* output) {
     const auto refuse = [](const char* text) { throw Error(ErrorCode::invalid_argument, text); };
     if (!state) refuse("CollectivePlan: an empty plan is started");
     if (state->is_started) refuse("CollectivePlan: started again before it is complete");
-    const collectives::Lent lent = collectives::lent_bytes(state->request, state->comm.size());
+    const collectives::Request& request = state->request;
+    const collectives::Lent lent = collectives::lent_bytes(request, state->comm.size());
     if ((input == nullptr && lent.input_bytes > 0) || (output == nullptr && lent.output_bytes > 0))
         refuse("CollectivePlan: a null pointer where there is data");
-    return *state;
+    collectives::Ends ends = collectives::Ends::of(input, output, lent);
+    ends.is_output_read =
+        request.operation == collectives::Operation::broadcast && request.root == state->comm.rank();
+    return ends;
 }
 
 }  // namespace
 
 void CollectivePlan::execute(const void* input, void* output) {
-    ready(state_, input, output).execute(input, output);
+    const collectives::Ends ends = ends_of(state_, input, output);
+    if (ends.are_on_host()) return state_->execute(input, output);
+    start(input, output, nullptr);
+    wait();
 }
 
 void CollectivePlan::start(const void* input, void* output) {
-    ready(state_, input, output).start(input, output);
+    start(input, output, nullptr);
+}
+
+void CollectivePlan::start(const void* input, void* output, DeviceStream stream) {
+    const collectives::Ends ends = ends_of(state_, input, output);
+    state_->start(ends, stream);
     state_->is_started = true;
 }
 
 bool CollectivePlan::test() {
     if (!state_ || !state_->is_started) return true;
     mpi::UnderWay::look_at_all();
-    state_->is_started = state_->is_under_way();
+    state_->is_started =
+        state_->is_under_way() || (!state_->ends.are_on_host() && !state_->on_device->has_output());
     return !state_->is_started;
 }
 
 void CollectivePlan::wait() {
     if (!state_ || !state_->is_started) return;
     state_->wait();
+    if (!state_->ends.are_on_host()) {
+        mpi::Wait wait(state_->comm);
+        while (!state_->on_device->has_output())
+            if (!mpi::progress(state_->comm)) wait.yield();
+    }
+    state_->is_started = false;
+}
+
+void CollectivePlan::wait(DeviceStream stream) {
+    if (!state_ || !state_->is_started) return;
+    state_->wait();
+    if (!state_->ends.are_on_host()) state_->on_device->hold_back(stream).throw_if_error();
     state_->is_started = false;
 }
 
 std::int64_t CollectivePlan::scratch_bytes() const noexcept {
-    return state_ && state_->own ? state_->own->scratch_bytes() : 0;
+    if (!state_) return 0;
+    return (state_->own ? state_->own->scratch_bytes() : 0) +
+           (state_->on_device ? state_->on_device->size_bytes() : 0);
 }
 
 std::string CollectivePlan::explain() const {

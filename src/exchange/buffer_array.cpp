@@ -78,6 +78,10 @@ struct HAKOBI_HIDDEN BufferArray::Impl final : mpi::UnderWay {
     exchange::Handshake handshake;
     exchange::Parts parts;
 
+    device::Device *device = nullptr, *device_of_queue = nullptr;  // of the pieces; of the latest such
+    mpi::DeviceQueue queue;  // ends before the parts that it copies from and to
+    mpi::DeviceMark landed;  // what was received is in the pieces
+
     ~Impl() override {
         if (!is_under_way()) return;
         std::fprintf(stderr, "hakobi: a buffer array was destroyed while it was sent or received\n");
@@ -95,19 +99,24 @@ struct HAKOBI_HIDDEN BufferArray::Impl final : mpi::UnderWay {
     }
     Look finish(Status result) {
         status = std::move(result);
+        if (device != nullptr && kind == Kind::receives) landed = queue.mark();
         end_turn();
         return Look::over;
     }
-    void begin(Kind what, int other, int list_tag) {
+    void begin(Kind what, int other, int list_tag, DeviceStream stream) {
         if (is_under_way()) refuse("an operation of this list is in progress");
         if (other < 0 || other >= shared->comm.size()) refuse("there is no rank " + std::to_string(other));
         if (list_tag < 0 || list_tag > highest_list_tag) refuse("tags go from 0 to 10000");
+        // Two of pack_bytes, or as many bytes in shorter ones.
+        parts
+            .begin(pieces, num_bytes, shared->part_bytes(other), 2 * shared->pack_bytes, device,
+                   device != nullptr ? &queue : nullptr)
+            .throw_if_error();
+        if (device != nullptr) queue.begin_after(stream).throw_if_error();
         kind = what;
         link = {.context = &shared->context, .rank = other, .tag = list_tag};
         status = {};
         handshake.reset();
-        // Two of pack_bytes, or as many bytes in shorter ones.
-        parts.begin(pieces, num_bytes, shared->part_bytes(other), 2 * shared->pack_bytes);
         if (kind == Kind::receives) {
             const auto locked = lock();
             turn().push_back(this);
@@ -117,12 +126,24 @@ struct HAKOBI_HIDDEN BufferArray::Impl final : mpi::UnderWay {
         enter();
         look_at_all();
     }
-    void wait() const { wait_until_over(shared->comm, {.spins = 200}); }
+    static constexpr Patience patience{.spins = 200};
+    void wait() {
+        wait_until_over(shared->comm, patience);
+        mpi::Wait wait(shared->comm, patience);
+        while (!landed.is_over())
+            if (!mpi::progress(shared->comm)) wait.yield();
+    }
+    void wait(DeviceStream stream) {
+        wait_until_over(shared->comm, patience);
+        if (device != nullptr) queue.hold_back(stream).throw_if_error();
+    }
+    /// So few bytes, in memory that this thread reads.
+    [[nodiscard]] bool is_inline() const { return num_bytes <= inline_bytes && device == nullptr; }
     void announce() {
         Announcement head{.bytes = num_bytes, .process = shared->own_probe.process};
-        head.is_inline = num_bytes <= inline_bytes;
+        head.is_inline = is_inline() ? 1 : 0;
         const auto num_pieces = static_cast<std::int64_t>(pieces.size());
-        if (head.is_inline == 0 && is_near() && shared->may_read &&
+        if (head.is_inline == 0 && device == nullptr && is_near() && shared->may_read &&
             (shared->must_read || num_bytes / num_pieces >= least_read_piece_bytes))
             head.num_pieces = num_pieces;
         std::vector<std::byte>& announcement = handshake.announcement;
@@ -140,6 +161,22 @@ struct HAKOBI_HIDDEN BufferArray::Impl final : mpi::UnderWay {
         handshake.announce(link);
     }
 
+    /// Finds out where a piece is; it must be where the others are.
+    void use_memory(const void* data, std::int64_t bytes, Memory memory) {
+        const auto found = device::device_of(data, bytes, memory);
+        if (!found.ok())
+            Status(found.status().code(), "BufferArray: " + found.status().text()).throw_if_error();
+        if (num_bytes > 0 && found.value() != device)
+            throw Error(ErrorCode::unsupported,
+                        "BufferArray: pieces on the host and on a device, or on two devices");
+        if (num_bytes == 0) device = found.value();
+        if (device == nullptr || device == device_of_queue) return;
+        queue = {};  // waits for what it had
+        parts = {};
+        queue = mpi::DeviceQueue::of(*device);
+        device_of_queue = device;
+    }
+
     static Status differs(std::int64_t sent, std::int64_t room) {
         return {ErrorCode::format, "BufferArray: the sender has " +
                                        (sent < 0 ? std::string("another number of") : std::to_string(sent)) +
@@ -153,7 +190,7 @@ struct HAKOBI_HIDDEN BufferArray::Impl final : mpi::UnderWay {
     [[nodiscard]] Answer answer_of_word() const {
         if (is_near()) return static_cast<Answer>(handshake.word);
         if (handshake.word != num_bytes) return Answer::differs;
-        return num_bytes <= inline_bytes ? Answer::taken : Answer::pack;
+        return is_inline() ? Answer::taken : Answer::pack;
     }
 
     Look look_at_send() {
@@ -189,16 +226,19 @@ struct HAKOBI_HIDDEN BufferArray::Impl final : mpi::UnderWay {
         if (head.bytes != num_bytes) {
             answer = Answer::differs;
             status = differs(head.bytes, num_bytes);
+        } else if (head.is_inline != 0 && device != nullptr) {
+            answer = Answer::taken;
+            parts.take({at, static_cast<std::size_t>(num_bytes)});
         } else if (head.is_inline != 0) {
             answer = Answer::taken;
             ListCursor(pieces).next(num_bytes, [&](std::byte* to, std::size_t bytes) {
                 std::memcpy(to, at, bytes);
                 at += bytes;
             });
-        } else if (head.num_pieces > 0 && read(head, at)) {
+        } else if (head.num_pieces > 0 && device == nullptr && read(head, at)) {
             answer = Answer::taken;
         } else {
-            parts.expect(link);
+            parts.receive(link);
         }
         handshake.answer = answer;
         if (!handshake.has_given) handshake.give_word(link, static_cast<std::int64_t>(answer));
@@ -223,10 +263,15 @@ BufferArray& BufferArray::operator=(BufferArray&&) noexcept = default;
 BufferArray::~BufferArray() = default;
 
 void BufferArray::append(void* data, std::int64_t bytes) {
+    append(data, bytes, Memory::automatic);
+}
+
+void BufferArray::append(void* data, std::int64_t bytes, Memory memory) {
     if (impl_->is_under_way()) refuse("an operation of this list is in progress");
     const auto num_bytes = checked_add(impl_->num_bytes, bytes);
     if (bytes < 0 || (data == nullptr && bytes > 0) || !num_bytes)
         refuse("a piece of " + std::to_string(bytes) + " bytes");
+    if (bytes > 0) impl_->use_memory(data, bytes, memory);
     impl_->pieces.push_back({data, static_cast<std::size_t>(bytes)});
     impl_->num_bytes = *num_bytes;
 }
@@ -235,6 +280,7 @@ void BufferArray::release() {
     if (impl_->is_under_way()) refuse("an operation of this list is in progress");
     impl_->pieces.clear();
     impl_->num_bytes = 0;
+    impl_->device = nullptr;
 }
 
 std::int64_t BufferArray::bytes() const noexcept {
@@ -242,16 +288,24 @@ std::int64_t BufferArray::bytes() const noexcept {
 }
 
 void BufferArray::send(int to, int tag) {
-    impl_->begin(Impl::Kind::sends, to, tag);
+    impl_->begin(Impl::Kind::sends, to, tag, nullptr);
 }
 
 void BufferArray::receive(int from, int tag) {
-    impl_->begin(Impl::Kind::receives, from, tag);
+    impl_->begin(Impl::Kind::receives, from, tag, nullptr);
+}
+
+void BufferArray::send(int to, int tag, DeviceStream stream) {
+    impl_->begin(Impl::Kind::sends, to, tag, stream);
+}
+
+void BufferArray::receive(int from, int tag, DeviceStream stream) {
+    impl_->begin(Impl::Kind::receives, from, tag, stream);
 }
 
 bool BufferArray::done() {
     if (impl_->is_under_way()) mpi::UnderWay::look_at_all();
-    if (impl_->is_under_way()) return false;
+    if (impl_->is_under_way() || !impl_->landed.is_over()) return false;
     std::exchange(impl_->status, Status()).throw_if_error();
     return true;
 }
@@ -259,6 +313,11 @@ bool BufferArray::done() {
 void BufferArray::wait() {
     impl_->wait();
     (void)done();
+}
+
+void BufferArray::wait(DeviceStream stream) {
+    impl_->wait(stream);
+    std::exchange(impl_->status, Status()).throw_if_error();
 }
 
 BufferArrays BufferArrays::get(const Comm& comm, const BufferArrayOptions& options) {

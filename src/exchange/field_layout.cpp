@@ -44,10 +44,9 @@ FieldLayout layout_of(const HaloField& field) {
     return layout;
 }
 
-void find_shared(FieldLayout& layout, const HaloGrid& grid) {
+Reach reach_of(const FieldLayout& layout, const HaloGrid& grid) {
     const std::size_t num_dims = grid.extents.size();
-    std::int64_t low = 0,
-                 high = layout.element_bytes;  // bytes that the array takes around its first own element
+    std::int64_t low = 0, high = layout.element_bytes;  // around its first own element
     const auto reach = [&](std::int64_t stride, std::int64_t first, std::int64_t last) {
         low += std::min(stride * first, stride * last);
         high += std::max(stride * first, stride * last);
@@ -55,9 +54,14 @@ void find_shared(FieldLayout& layout, const HaloGrid& grid) {
     for (std::size_t d = 0; d < num_dims; ++d)
         reach(layout.strides[d], -grid.ghosts[d].low, grid.extents[d] + grid.ghosts[d].high - 1);
     reach(layout.strides[num_dims], 0, layout.num_components - 1);
-    const SharedPlace place = place_of(reinterpret_cast<const std::byte*>(layout.address) + low, high - low);
+    return {reinterpret_cast<const std::byte*>(layout.address) + low, high - low};
+}
+
+void find_shared(FieldLayout& layout, const HaloGrid& grid) {
+    const Reach reach = reach_of(layout, grid);
+    const SharedPlace place = place_of(reach.first, reach.bytes);
     layout.shared_id = place.id;
-    layout.shared_offset = place.offset - low;
+    layout.shared_offset = place.offset + (reinterpret_cast<const std::byte*>(layout.address) - reach.first);
 }
 
 Order order_of(const FieldLayout& layout, std::size_t num_dims) {

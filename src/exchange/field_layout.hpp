@@ -21,6 +21,12 @@ struct FieldLayout {
     std::array<std::int64_t, most_halo_dims + 1> strides{};
 };
 [[nodiscard]] FieldLayout layout_of(const HaloField& field);
+/// All bytes that the array takes, ghosts included.
+struct Reach {
+    const std::byte* first = nullptr;
+    std::int64_t bytes = 0;
+};
+[[nodiscard]] Reach reach_of(const FieldLayout& layout, const HaloGrid& grid);
 /// Says where in memory of allocate_shared the whole field lies, ghosts included; none where it does not. Local.
 void find_shared(FieldLayout& layout, const HaloGrid& grid);
 

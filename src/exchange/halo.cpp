@@ -1,24 +1,37 @@
-// One exchange, for each rank:
+// One exchange, for each rank whose fields are on the host:
 //  1. start: post the receives; pack and send what goes by message; pack what is staged; then say "ready" to the ranks of
 //     the node.
 //  2. wait: copy within the rank, then look, again and again, for whatever can be done: a peer that is ready (copy from or
 //     to its memory, and tell it), a message that has come (unpack), a peer that says it is done.
 //  3. wait returns when all of that is done: node_channel.hpp says why nothing is then read or written by others.
+//
+// Where the fields are on a device, its two queues copy, and the host never waits for them: a mark behind copies is asked in
+// each look whether they are done.
+//  1. start: both queues begin after the caller's stream. The out queue gets what is staged, a mark, and for each peer the
+//     packing of its message and a mark; the in queue gets the copies within the rank.
+//  2. Each look, in wait and in every other wait of ours: a message is sent when the mark behind its packing is over; "ready" is
+//     said when the one behind what is staged is over, which is behind the caller's stream too: the peers' devices may
+//     read this rank's fields from then on. From a peer that is ready the in queue copies, and that mark tells it "done". What
+//     a message brought the in queue unpacks.
+//  3. wait(stream) returns when all messages have come and gone, all "done" of others and ours are said, and the in queue has
+//     all copies; the stream is held back until they are over. The host thus waits for the peers' devices as far as it waits
+//     for their data, and until they no longer read this rank's fields, which the stream may then overwrite. A peer
+//     that has returned has said "done" before: nobody waits for a rank that computes or waits for somebody else.
+//  4. Copies to the ghosts may then still read the buffers of messages: the next exchange posts its receives when the in queue's
+//     mark is over. wait() without a stream asks for that mark instead of holding a stream back.
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <hakobi/halo.hpp>
-#include <limits>
 #include <optional>
 #include <utility>
 #include <vector>
 
-#include "base/checked.hpp"
 #include "base/clock.hpp"
 #include "base/guard.hpp"
 #include "base/thread.hpp"
-#include "exchange/field_layout.hpp"
 #include "exchange/halo_plan.hpp"
+#include "exchange/saved_ghosts.hpp"
 #include "exchange/shared_array.hpp"
 #include "mpi/agree.hpp"
 #include "mpi/comm_state.hpp"
@@ -70,6 +83,8 @@ class Waiting {
 
 }  // namespace
 
+using Way = exchange::HaloDevice::Way;
+
 struct HAKOBI_HIDDEN Halo::Impl final : mpi::UnderWay {
     std::unique_ptr<HaloPlan> plan;
     std::uint32_t number = 0;  // of the latest exchange
@@ -77,10 +92,16 @@ struct HAKOBI_HIDDEN Halo::Impl final : mpi::UnderWay {
     struct State {
         bool is_copied = true, is_released = true;
         int num_to_receive = 0, num_to_send = 0;  // messages
+        // On a device: has given the copies; has started the sends.
+        bool is_given = false, is_sent = false;
+        mpi::DeviceMark packed = {}, copied = {};
         [[nodiscard]] bool has_messages() const { return num_to_receive > 0 || num_to_send > 0; }
         [[nodiscard]] bool is_over() const { return is_copied && is_released && !has_messages(); }
     };
     std::vector<State> states;
+    // On a device: has posted the receives; has said that it is ready.
+    bool is_expecting = false, is_ready = false;
+    mpi::DeviceMark staged, unpacked;  // what `ready` waits for; the exchange before
 
     explicit Impl(std::unique_ptr<HaloPlan> made) : plan(std::move(made)), states(plan->peers.size()) {}
     ~Impl() {
@@ -101,7 +122,7 @@ struct HAKOBI_HIDDEN Halo::Impl final : mpi::UnderWay {
     std::int64_t measure(int num_exchanges) {
         const double began_s = now_s();
         for (int i = 0; i < num_exchanges; ++i) {
-            start();
+            start(nullptr);
             wait();
         }
         auto time_ns = static_cast<std::int64_t>(1e9 * (now_s() - began_s));
@@ -113,45 +134,110 @@ struct HAKOBI_HIDDEN Halo::Impl final : mpi::UnderWay {
         for (const std::int64_t id : plan->shared_ids) change(id);
     }
 
-    void start() {
+    void start(DeviceStream stream) {
         if (is_started) throw Error(ErrorCode::invalid_argument, "Halo::start: an exchange is in progress");
+        if (plan->device) plan->device->begin_after(stream).throw_if_error();
         is_started = true;
         use_fields(&exchange::add_use);
         ++number;
-        for (const HaloPeer& peer : plan->peers) start_all(peer.receives);
         for (std::size_t i = 0; i < states.size(); ++i) {
-            HaloPeer& peer = plan->peers[i];
-            for (const Work& work : peer.pack) work();
-            start_all(peer.sends);
-            for (const Work& work : peer.stage) work();
+            const HaloPeer& peer = plan->peers[i];
             states[i] = {.is_copied = peer.copies.empty() && !peer.remote,
                          .is_released = !peer.waits_for_peer,
                          .num_to_receive = peer.receives.num,
                          .num_to_send = peer.sends.num};
         }
+        plan->device ? begin_on_device(*plan->device) : begin_on_host();
         enter();
-        if (!plan->has_channel) return;
-        plan->channel.set_ready(number);
-        for (const HaloPeer& peer : plan->peers)
-            if (peer.node_rank >= 0 && peer.rank != plan->comm.rank()) plan->channel.ring(peer.node_rank);
+    }
+
+    void begin_on_host() {
+        for (const HaloPeer& peer : plan->peers) start_all(peer.receives);
+        for (const HaloPeer& peer : plan->peers) {
+            run(peer.pack);
+            start_all(peer.sends);
+            run(peer.stage);
+        }
+        tell_ready();
+    }
+
+    void begin_on_device(exchange::HaloDevice& device) {
+        is_expecting = false;
+        is_ready = !plan->has_channel;  // nobody waits for it
+        for (const HaloPeer& peer : plan->peers) device.give(Way::out, peer.stage);
+        staged = device.mark(Way::out);
+        for (std::size_t i = 0; i < states.size(); ++i) {
+            const HaloPeer& peer = plan->peers[i];
+            if (peer.sends.num > 0) {
+                device.give(Way::out, peer.pack);
+                states[i].packed = device.mark(Way::out);
+            }
+            if (peer.rank != plan->comm.rank()) continue;
+            device.give(Way::in, peer.copies);
+            states[i].is_copied = true;
+        }
+    }
+
+    static void run(const std::vector<Work>& works) {
+        for (const Work& work : works) work();
+    }
+    /// Copies to ghosts, and the point when they are done.
+    void fill_ghosts(const std::vector<Work>& works) const {
+        if (plan->device) {
+            plan->device->give(Way::in, works);
+        } else {
+            run(works);
+        }
     }
 
     void start_all(const HaloPeer::Messages& messages) const {
         for (int i = 0; i < messages.num; ++i) plan->messages->start(messages.first + i);
     }
 
+    void tell_ready() {
+        if (!plan->has_channel) return;
+        plan->channel.set_ready(number);
+        for (const HaloPeer& peer : plan->peers)
+            if (peer.node_rank >= 0 && peer.rank != plan->comm.rank()) plan->channel.ring(peer.node_rank);
+    }
+
+    /// What a device's marks let begin; whether it was anything.
+    bool look_at_marks() {
+        bool did = false;
+        if (!is_expecting && unpacked.is_over()) {
+            for (const HaloPeer& peer : plan->peers) start_all(peer.receives);
+            is_expecting = did = true;
+        }
+        if (!is_ready && staged.is_over()) {
+            tell_ready();
+            is_ready = did = true;
+        }
+        for (std::size_t i = 0; i < states.size(); ++i) {
+            State& state = states[i];
+            if (state.is_sent || !state.packed.is_over()) continue;
+            start_all(plan->peers[i].sends);
+            state.is_sent = did = true;
+        }
+        return did;
+    }
+
     /// What can be done for one peer now; whether it was anything.
     bool look_at(std::size_t i) {
-        HaloPeer& peer = plan->peers[i];
+        const HaloPeer& peer = plan->peers[i];
         State& state = states[i];
         bool did = false;
         const bool is_self = peer.rank == plan->comm.rank();
-        if (!state.is_copied && (is_self || plan->channel.is_ready(peer.node_rank, number))) {
-            for (const Work& work : peer.copies) work();
+        if (!state.is_copied && !state.is_given &&
+            (is_self || plan->channel.is_ready(peer.node_rank, number))) {
+            fill_ghosts(peer.copies);
             if (peer.remote && !run_remote(*peer.remote)) {
                 mpi::end_program("halo exchange: the kernel no longer copies from rank " +
                                  std::to_string(peer.rank) + "'s memory");
             }
+            if (plan->device) state.copied = plan->device->mark(Way::in);
+            state.is_given = did = true;
+        }
+        if (!state.is_copied && state.is_given && state.copied.is_over()) {
             if (!is_self) {
                 plan->channel.set_done(peer.node_rank, number);
                 plan->channel.ring(peer.node_rank);
@@ -170,8 +256,7 @@ struct HAKOBI_HIDDEN Halo::Impl final : mpi::UnderWay {
                 const HaloPeer& peer = plan->peers[i];
                 if (peer.sends.contains(message)) --states[i].num_to_send;
                 if (!peer.receives.contains(message)) continue;
-                if (--states[i].num_to_receive == 0)
-                    for (const Work& work : peer.unpack) work();
+                if (--states[i].num_to_receive == 0) fill_ghosts(peer.unpack);
             }
         }
         return !completed.empty();
@@ -183,7 +268,8 @@ struct HAKOBI_HIDDEN Halo::Impl final : mpi::UnderWay {
     }
 
     Look look() override {
-        bool did = has_messages() && look_at_messages(), is_over = true;
+        bool did = plan->device && look_at_marks(), is_over = !plan->device || is_ready;
+        did = (has_messages() && look_at_messages()) || did;
         for (std::size_t i = 0; i < states.size(); ++i) {
             if (states[i].is_over()) continue;
             did = look_at(i) || did;
@@ -193,7 +279,8 @@ struct HAKOBI_HIDDEN Halo::Impl final : mpi::UnderWay {
         return is_over ? Look::over : did ? Look::moved : Look::nothing;
     }
 
-    void wait() {
+    /// Until nothing is left to be done but what a device was given.
+    void wait_until_given() {
         if (!is_started) throw Error(ErrorCode::invalid_argument, "Halo::wait: no exchange is in progress");
         Waiting waiting(*plan);
         for (;;) {
@@ -201,8 +288,27 @@ struct HAKOBI_HIDDEN Halo::Impl final : mpi::UnderWay {
             const bool did = look_at_all();
             if (!is_under_way()) break;
             if (did) continue;
-            waiting.pause(bell, has_messages(), is_alone());
+            waiting.pause(bell, plan->device || has_messages(), is_alone());
             if (waiting.is_too_long()) name_who_is_late();
+        }
+    }
+
+    void wait() {
+        wait_until_given();
+        if (plan->device) {
+            unpacked = plan->device->mark(Way::in);
+            mpi::Wait wait(plan->comm, {.spins = spins_alone});
+            while (!unpacked.is_over())
+                if (!mpi::progress(plan->comm)) wait.yield();
+        }
+        is_started = false;
+    }
+
+    void wait(DeviceStream stream) {
+        wait_until_given();
+        if (plan->device) {
+            plan->device->hold_back(stream).throw_if_error();
+            unpacked = plan->device->mark(Way::in);
         }
         is_started = false;
     }
@@ -225,51 +331,6 @@ Halo::~Halo() = default;
 
 namespace {
 
-/// This rank's ghosts, put aside for as long as trial exchanges fill them.
-class SavedGhosts {
-  public:
-    explicit SavedGhosts(const HaloPlan& plan) {
-        for (const HaloField& field : plan.fields) layouts_.push_back(exchange::layout_of(field));
-        for (const auto& transfer : plan.geometry.received_by(plan.comm.rank()))
-            ghosts_.push_back(transfer.ghost);
-        for (std::size_t f = 0; f < layouts_.size(); ++f)
-            data_.push_back(static_cast<std::byte*>(plan.fields[f].data));
-        num_dims_ = plan.geometry.num_dims();
-        std::int64_t bytes = 0;
-        each([&](std::size_t f, const exchange::Box& box, std::int64_t) {
-            bytes += exchange::bytes_of(layouts_[f], box, num_dims_);
-        });
-        bytes_.resize(static_cast<std::size_t>(bytes));
-        each([&](std::size_t f, const exchange::Box& box, std::int64_t at) {
-            run(exchange::copy_to_packed(layouts_[f], box, num_dims_, order_of(layouts_[f], num_dims_), at),
-                data_[f], bytes_.data());
-        });
-    }
-    void restore() {
-        each([&](std::size_t f, const exchange::Box& box, std::int64_t at) {
-            run(exchange::copy_from_packed(layouts_[f], box, num_dims_, order_of(layouts_[f], num_dims_), at),
-                bytes_.data(), data_[f]);
-        });
-    }
-
-  private:
-    template <class Visit>
-    void each(Visit visit) {
-        std::int64_t at = 0;
-        for (std::size_t f = 0; f < layouts_.size(); ++f) {
-            for (const exchange::Box& box : ghosts_) {
-                visit(f, box, at);
-                at += exchange::bytes_of(layouts_[f], box, num_dims_);
-            }
-        }
-    }
-    std::vector<exchange::FieldLayout> layouts_;
-    std::vector<exchange::Box> ghosts_;
-    std::vector<std::byte*> data_;
-    std::vector<std::byte> bytes_;
-    std::size_t num_dims_ = 0;
-};
-
 /// Collective: whether some rank reaches its neighbours otherwise than in each of the plans that were measured.
 bool is_new(const Comm& comm, const std::vector<exchange::Path>& paths,
             const std::vector<std::vector<exchange::Path>>& measured) {
@@ -288,20 +349,24 @@ Halo Halo::plan(const Comm& comm, const HaloGrid& grid, std::span<const HaloFiel
     mpi::all_max(comm, std::span(&num_choosers, 1));
     if (num_choosers == 0) return Halo(std::move(best));
     using exchange::Path;
-    std::vector<exchange::HaloChoice> others{
-        {Path::cma, Path::parts}, {Path::packed, Path::packed}, {Path::datatype, Path::datatype}};
+    std::vector<exchange::HaloChoice> others{{Path::cma, Path::parts, false},
+                                             {Path::packed, Path::packed, false},
+                                             {Path::datatype, Path::datatype, false}};
     if (comm.num_nodes() > 1) {
-        others.push_back({Path::staged, Path::packed});
-        others.push_back({Path::staged, Path::datatype});
+        others.push_back({Path::staged, Path::packed, false});
+        others.push_back({Path::staged, Path::datatype, false});
     }
-    std::optional<SavedGhosts> ghosts;
+    std::optional<exchange::SavedGhosts> ghosts;
     mpi::agree_or_throw(comm, guarded("Halo::plan", [&] { ghosts.emplace(*best->plan); }));
     std::string measured = "measured:";
     const auto time_of = [&](Impl& impl, const exchange::HaloChoice& choice) {
         const std::int64_t time_ns = impl.measure();
+        const std::vector<Path> paths = impl.plan->paths();
+        const bool is_aware = std::find(paths.begin(), paths.end(), Path::aware) != paths.end();
         char text[96];
         std::snprintf(text, sizeof text, " %s/%s %.1f us", std::string(to_string(choice.on_node)).c_str(),
-                      std::string(to_string(choice.by_message)).c_str(), static_cast<double>(time_ns) / 1e3);
+                      std::string(to_string(is_aware ? Path::aware : choice.by_message)).c_str(),
+                      static_cast<double>(time_ns) / 1e3);
         measured += text;
         return time_ns;
     };
@@ -324,10 +389,16 @@ Halo Halo::plan(const Comm& comm, const HaloGrid& grid, std::span<const HaloFiel
 }
 
 void Halo::start() {
-    impl_->start();
+    impl_->start(nullptr);
 }
 void Halo::wait() {
     impl_->wait();
+}
+void Halo::start(DeviceStream stream) {
+    impl_->start(stream);
+}
+void Halo::wait(DeviceStream stream) {
+    impl_->wait(stream);
 }
 
 std::string Halo::explain() const {
@@ -359,52 +430,6 @@ std::int64_t Halo::bytes_from_others() const noexcept {
 
 std::span<const std::string_view> v0::halo_paths() {
     return exchange::path_names();
-}
-
-namespace {
-
-// What does not exist stays larger than any memory: Halo::plan refuses it, on all ranks alike.
-constexpr std::int64_t no_memory_bytes = std::numeric_limits<std::int64_t>::max();
-
-std::int64_t product(std::int64_t a, std::int64_t b) {
-    return checked_multiply(a, b).value_or(no_memory_bytes);
-}
-
-std::int64_t length_of(const HaloGrid& grid, std::size_t d) {
-    if (d >= grid.ghosts.size()) return grid.extents[d];
-    const auto own = checked_add(grid.extents[d], grid.ghosts[d].low);
-    return own ? checked_add(*own, grid.ghosts[d].high).value_or(no_memory_bytes) : no_memory_bytes;
-}
-
-}  // namespace
-
-HaloField HaloField::dense(void* array, const HaloGrid& grid, std::int64_t element_bytes,
-                           std::int64_t num_components, Components components) {
-    const std::size_t num_dims = grid.extents.size();
-    HaloField field{.element_bytes = element_bytes,
-                    .strides_bytes = std::vector<std::int64_t>(num_dims),
-                    .num_components = num_components,
-                    .component_stride_bytes = element_bytes};
-    std::int64_t bytes =
-        components == Components::last ? product(element_bytes, num_components) : element_bytes;
-    std::int64_t offset = 0;
-    for (std::size_t d = num_dims; d-- > 0;) {
-        field.strides_bytes[d] = bytes;
-        const std::int64_t low = d < grid.ghosts.size() ? grid.ghosts[d].low : 0;
-        offset = checked_add(offset, product(low, bytes)).value_or(no_memory_bytes);
-        bytes = product(bytes, length_of(grid, d));
-    }
-    if (components == Components::first) field.component_stride_bytes = bytes;
-    const bool is_there = array != nullptr && offset >= 0 && offset < no_memory_bytes;
-    field.data = is_there ? static_cast<std::byte*>(array) + offset : array;
-    return field;
-}
-
-std::int64_t HaloField::dense_bytes(const HaloGrid& grid, std::int64_t element_bytes,
-                                    std::int64_t num_components) {
-    std::int64_t bytes = product(element_bytes, num_components);
-    for (std::size_t d = 0; d < grid.extents.size(); ++d) bytes = product(bytes, length_of(grid, d));
-    return bytes;
 }
 
 }  // namespace hakobi

@@ -3,10 +3,13 @@
 #include <cstring>
 #include <hakobi/halo.hpp>
 #include <hakobi/shared_array.hpp>
+#include <memory>
 #include <numeric>
 #include <random>
 #include <string>
 #include <vector>
+
+#include "device/buffer.hpp"
 
 namespace hakobi::exchange {
 
@@ -75,7 +78,9 @@ class HaloValues {
   public:
     static constexpr double untouched = -1;
 
-    HaloValues(const Comm& comm, const HaloCase& halo_case, std::size_t number)
+    /// With a device the field is there; `fill` and `num_wrong` then move all of it.
+    HaloValues(const Comm& comm, const HaloCase& halo_case, std::size_t number,
+               device::Device* device = nullptr)
         : case_(halo_case), number_(number) {
         const HaloGrid& grid = case_.grid;
         const std::size_t num_dims = grid.extents.size();
@@ -103,10 +108,15 @@ class HaloValues {
             values_ = own_.data();
         }
         for (std::size_t d = 0; d < num_dims; ++d) origin_ += grid.ghosts[d].low * strides_[d];
+        if (device == nullptr) return;
+        on_device_ = device::Buffer::on(*device, size_bytes()).value();
+        queue_ = device->make_queue().value();
     }
 
     [[nodiscard]] HaloField field() {
-        HaloField field{.data = values_ + origin_,
+        auto* const values =
+            on_device_.data() == nullptr ? values_ : reinterpret_cast<double*>(on_device_.data());
+        HaloField field{.data = values + origin_,
                         .element_bytes = 8,
                         .num_components = case_.num_components,
                         .component_stride_bytes = 8 * component_stride_};
@@ -120,10 +130,20 @@ class HaloValues {
             [&](double& value, const std::vector<std::int64_t>& at, std::int64_t component, int num_outside) {
                 if (num_outside == 0) value = expected(at, component, round);
             });
+        if (on_device_.data() != nullptr) move(on_device_.data(), reinterpret_cast<std::byte*>(values_));
     }
 
     /// Number of values that are not as they should be after an exchange.
     [[nodiscard]] int num_wrong(int round) {
+        if (on_device_.data() != nullptr) move(reinterpret_cast<std::byte*>(values_), on_device_.data());
+        return num_wrong_on_host(round);
+    }
+
+    // For tests that move the values on streams of their own.
+    [[nodiscard]] std::byte* host_bytes() { return reinterpret_cast<std::byte*>(values_); }
+    [[nodiscard]] std::byte* device_bytes() { return on_device_.data(); }
+    [[nodiscard]] std::int64_t size_bytes() const { return 8 * num_values_; }
+    [[nodiscard]] int num_wrong_on_host(int round) {
         int wrong = 0;
         each([&](double& value, std::vector<std::int64_t> at, std::int64_t component, int num_outside) {
             bool is_filled = num_outside <= 1 || case_.corners;
@@ -138,6 +158,10 @@ class HaloValues {
     }
 
   private:
+    void move(std::byte* to, const std::byte* from) {
+        queue_->start({.to = to, .from = from, .length_bytes = size_bytes()}).throw_if_error();
+        queue_->finish().throw_if_error();
+    }
     [[nodiscard]] double expected(const std::vector<std::int64_t>& at, std::int64_t component,
                                   int round) const {
         double value = static_cast<double>(number_) * 7 + static_cast<double>(component);
@@ -172,6 +196,8 @@ class HaloValues {
     std::vector<double> own_;
     SharedArray shared_;
     double* values_ = nullptr;
+    device::Buffer on_device_;
+    std::unique_ptr<device::Queue> queue_;
 };
 
 }  // namespace hakobi::exchange

@@ -19,147 +19,35 @@
 #include "base/guard.hpp"
 #include "base/nearest.hpp"
 #include "exchange/field_layout.hpp"
+#include "exchange/halo_notes.hpp"
+#include "exchange/halo_record.hpp"
 #include "exchange/remote_copy.hpp"
 #include "exchange/shared_array.hpp"
 #include "mpi/agree.hpp"
 #include "mpi/comm_state.hpp"
+#include "mpi/gpu_aware.hpp"
 #include "mpi/messages.hpp"
 #include "mpi/nonblocking.hpp"
 
 namespace hakobi::exchange {
 namespace {
 
-constexpr std::string_view names[] = {"direct", "deposit", "cma", "staged", "packed", "parts", "datatype"};
-constexpr int any_path = -1;
+constexpr std::string_view names[] = {"direct", "deposit", "cma",   "ipc",     "staged",
+                                      "aware",  "packed",  "parts", "datatype"};
 /// MPI libraries send messages of this size at once: Open MPI over TCP up to 64 KiB.
 constexpr std::size_t part_bytes = std::size_t{32} << 10;
-constexpr double most_timeout_s = 1e9;
-
-Status invalid(const std::string& text) {
-    return {ErrorCode::invalid_argument, "Halo::plan: " + text};
-}
-
-/// The options with what the environment says in the place of defaults.
-struct Wishes {
-    int path = any_path;
-    double timeout_s = 0;
-
-    static Result<Wishes> of(const HaloOptions& options) {
-        std::string path = options.path;
-        const char* const named = std::getenv("HAKOBI_HALO_PATH");
-        if (path == "auto" && named != nullptr && *named != '\0') path = named;
-        Wishes wishes{.timeout_s = options.timeout_s};
-        const char* const timeout = std::getenv("HAKOBI_HALO_TIMEOUT_S");
-        if (wishes.timeout_s == 0 && timeout != nullptr) wishes.timeout_s = std::atof(timeout);
-        if (!(wishes.timeout_s >= 0 && wishes.timeout_s <= most_timeout_s))
-            return invalid("timeout_s is not between 0 and 10^9");
-        if (path == "auto") return wishes;
-        const auto at = std::find(std::begin(names), std::end(names), path);
-        if (at == std::end(names)) {
-            const std::string near = nearest_name(path, names);
-            return invalid("no path '" + path + "'" + (near.empty() ? "" : "; did you mean '" + near + "'?"));
-        }
-        wishes.path = static_cast<int>(at - std::begin(names));
-        return wishes;
-    }
-};
-
-/// What ranks compare: entries that must be equal first, then the extents.
-struct GridRecord {
-    static constexpr std::size_t num_equal = 5 + 2 * most_halo_dims + 2 * most_halo_dims + 1;
-    static constexpr std::size_t num_words = num_equal + most_halo_dims;
-    std::vector<std::int64_t> words;
-
-    static const char* name_of(std::size_t word) {
-        static constexpr const char* heads[] = {"the number of dimensions", "corners", "path", "timeout_s",
-                                                "the number of fields"};
-        if (word < 5) return heads[word];
-        word -= 5;
-        if (word < 2 * most_halo_dims) return "ghosts";
-        word -= 2 * most_halo_dims;
-        if (word < most_halo_dims) return "ranks";
-        return word < 2 * most_halo_dims ? "is_periodic" : "the fields' element sizes or components";
-    }
-};
-
-GridRecord record_of(const HaloGrid& grid, std::span<const HaloField> fields, bool corners,
-                     const Wishes& wishes) {
-    const auto num_dims = grid.extents.size();
-    GridRecord record;
-    auto& words = record.words;
-    words = {static_cast<std::int64_t>(num_dims), corners, wishes.path,
-             static_cast<std::int64_t>(wishes.timeout_s * 1e6), static_cast<std::int64_t>(fields.size())};
-    for (std::size_t d = 0; d < most_halo_dims; ++d) {
-        words.push_back(d < num_dims ? grid.ghosts[d].low : 0);
-        words.push_back(d < num_dims ? grid.ghosts[d].high : 0);
-    }
-    for (std::size_t d = 0; d < most_halo_dims; ++d) words.push_back(d < num_dims ? grid.ranks[d] : 0);
-    for (std::size_t d = 0; d < most_halo_dims; ++d)
-        words.push_back(d < num_dims && !grid.is_periodic.empty() && grid.is_periodic[d]);
-    std::uint64_t sizes = 0;  // of all fields, mixed (FNV)
-    for (const HaloField& field : fields) {
-        for (const std::int64_t value : {field.element_bytes, field.num_components})
-            sizes = (sizes ^ static_cast<std::uint64_t>(value)) * 0x100000001b3ULL;
-    }
-    words.push_back(static_cast<std::int64_t>(sizes));
-    for (std::size_t d = 0; d < most_halo_dims; ++d) words.push_back(d < num_dims ? grid.extents[d] : 0);
-    return record;
-}
-
-/// Compares all ranks' records; the same answer everywhere.
-Status check_equal(std::span<const std::int64_t> all, int num_ranks) {
-    for (std::size_t r = 1; r < static_cast<std::size_t>(num_ranks); ++r) {
-        for (std::size_t w = 0; w < GridRecord::num_equal; ++w) {
-            const std::int64_t theirs = all[r * GridRecord::num_words + w];
-            if (theirs == all[w]) continue;
-            return invalid(std::string(GridRecord::name_of(w)) + " of rank " + std::to_string(r) +
-                           (w + 1 < GridRecord::num_equal
-                                ? " (" + std::to_string(theirs) + ") differ from rank 0's (" +
-                                      std::to_string(all[w]) + ")"
-                                : " differ from rank 0's"));
-        }
-    }
-    return {};
-}
-
-/// What the ranks of a node tell each other, in NodeChannel's notes.
-class Notes {
-  public:
-    Notes(const Comm& comm, const NodeChannel& channel, std::size_t num_fields)
-        : node_size_(static_cast<std::size_t>(comm.node_size())),
-          num_fields_(num_fields),
-          channel_(channel) {}
-    static std::int64_t bytes(int node_size, std::size_t num_fields) {
-        return static_cast<std::int64_t>(sizeof(Probe) + num_fields * sizeof(FieldLayout)) + 2 * node_size;
-    }
-
-    [[nodiscard]] Probe& probe(int node_rank) const {
-        return *reinterpret_cast<Probe*>(channel_.note(node_rank));
-    }
-    [[nodiscard]] std::span<FieldLayout> layouts(int node_rank) const {
-        return {reinterpret_cast<FieldLayout*>(channel_.note(node_rank) + sizeof(Probe)), num_fields_};
-    }
-    /// Whether `by` reaches the memory of `of`: through a mapping, through the kernel.
-    [[nodiscard]] std::byte& maps(int by, int of) const { return flags(by)[of]; }
-    [[nodiscard]] std::byte& reads(int by, int of) const {
-        return flags(by)[static_cast<int>(node_size_) + of];
-    }
-
-  private:
-    [[nodiscard]] std::byte* flags(int node_rank) const {
-        return channel_.note(node_rank) + sizeof(Probe) + num_fields_ * sizeof(FieldLayout);
-    }
-    std::size_t node_size_, num_fields_;
-    const NodeChannel& channel_;
-};
+/// A device copies runs of this size to and from the host as fast as long ones.
+constexpr std::int64_t least_run_bytes = 1024;
 
 class Planner {
   public:
-    Planner(HaloPlan& plan, const HaloGrid& grid, const Wishes& wishes, const HaloChoice& choice)
+    Planner(HaloPlan& plan, const HaloGrid& grid, const Wishes& wishes, const HaloChoice& choice,
+            std::vector<Place> places)
         : plan_(plan),
           comm_(plan.comm),
           wishes_(wishes),
           choice_(choice),
+          places_(std::move(places)),
           num_dims_(plan.geometry.num_dims()) {
         for (const HaloField& field : plan.fields) {
             layouts_.push_back(layout_of(field));
@@ -169,9 +57,9 @@ class Planner {
 
     void make() {
         choose_orders();
-        mpi::agree_or_throw(comm_, meets_on_node() ? leave_notes() : Status());
         received_ = plan_.geometry.received_by(comm_.rank());
         sent_ = plan_.geometry.sent_by(comm_.rank());
+        mpi::agree_or_throw(comm_, meets_on_node() ? leave_notes() : Status());
         for (const Transfer& transfer : received_) peer(transfer.peer);
         for (const Transfer& transfer : sent_) peer(transfer.peer);
         mpi::agree_or_throw(comm_, guarded("Halo::plan", [&] { return describe(); }));
@@ -190,7 +78,7 @@ class Planner {
   private:
     [[nodiscard]] static bool is_by_message(int path) {
         return path == static_cast<int>(Path::packed) || path == static_cast<int>(Path::parts) ||
-               path == static_cast<int>(Path::datatype);
+               path == static_cast<int>(Path::datatype) || path == static_cast<int>(Path::aware);
     }
     /// Whether any path through the node's memory may be taken.
     [[nodiscard]] bool meets_on_node() const { return comm_.node_size() > 1 && !is_by_message(wishes_.path); }
@@ -217,6 +105,7 @@ class Planner {
         own_probe_ = Probe::own();
         notes_->probe(me) = own_probe_.told();
         std::copy(layouts_.begin(), layouts_.end(), notes_->layouts(me).begin());
+        notes_->on_device(me) = share();
         node::NodeWindow::barrier(comm_);
         for (int other = 0; other < comm_.node_size(); ++other) {
             const auto theirs = notes_->layouts(other);
@@ -226,9 +115,40 @@ class Planner {
             });
             notes_->maps(me, other) = std::byte(is_mapped);
             notes_->reads(me, other) = std::byte(can_read(notes_->probe(other)));
+            notes_->opens(me, other) = std::byte(open(other));
         }
         node::NodeWindow::barrier(comm_);
         return {};
+    }
+
+    /// Whether the node's ranks may look at each other's memory by the driver.
+    [[nodiscard]] bool may_open() const {
+        return plan_.device && (wishes_.path == any_path || wishes_.path == static_cast<int>(Path::ipc));
+    }
+    /// Leaves handles of this rank's fields in its note.
+    [[nodiscard]] OnDevice share() const {
+        OnDevice shared{.is_shared = may_open()};
+        if (!shared.is_shared) return shared;
+        shared.uuid = plan_.device->device().uuid();
+        for (std::size_t f = 0; f < layouts_.size(); ++f) {
+            const auto handle = plan_.device->device().share(static_cast<std::byte*>(plan_.fields[f].data));
+            shared.is_shared = shared.is_shared && handle.ok();
+            if (handle.ok()) notes_->handles(comm_.node_rank())[f] = handle.value();
+        }
+        return shared;
+    }
+    /// Opens the fields of a rank of the node that this one receives from; whether the driver lets it.
+    bool open(int node_rank) {
+        const int rank = comm_.state().nodes.own_ranks()[static_cast<std::size_t>(node_rank)];
+        const OnDevice& theirs = notes_->on_device(node_rank);
+        const bool is_sender = std::any_of(received_.begin(), received_.end(),
+                                           [&](const Transfer& transfer) { return transfer.peer == rank; });
+        if (!may_open() || !theirs.is_shared || !is_sender || rank == comm_.rank()) return false;
+        if (!plan_.device->sees(theirs.uuid)) return false;
+        std::vector<std::int64_t>& addresses = opened_[node_rank];
+        for (const device::SharedHandle& handle : notes_->handles(node_rank))
+            addresses.push_back(reinterpret_cast<std::int64_t>(plan_.device->open(handle)));
+        return std::find(addresses.begin(), addresses.end(), 0) == addresses.end();
     }
 
     [[nodiscard]] int node_rank_of(int rank) const {
@@ -238,14 +158,33 @@ class Planner {
         return static_cast<int>(std::lower_bound(ranks.begin(), ranks.end(), rank) - ranks.begin());
     }
 
+    [[nodiscard]] Place place_of_rank(int rank) const { return places_[static_cast<std::size_t>(rank)]; }
+    [[nodiscard]] bool are_on_host(int sender, int receiver) const {
+        return place_of_rank(sender) == Place::host && place_of_rank(receiver) == Place::host;
+    }
+    /// Whether the MPI library takes the memory of those of the two that are on a device.
+    [[nodiscard]] bool are_aware(int sender, int receiver) const {
+        return !are_on_host(sender, receiver) && place_of_rank(sender) != Place::device &&
+               place_of_rank(receiver) != Place::device;
+    }
+
+    /// How a message goes from one rank to another; the same answer on both.
+    [[nodiscard]] Path message_between(int sender, int receiver) const {
+        const auto wished = is_by_message(wishes_.path) ? static_cast<Path>(wishes_.path)
+                            : wishes_.path == any_path  ? choice_.by_message
+                                                        : Path::packed;
+        if (wishes_.path == any_path && choice_.is_aware && are_aware(sender, receiver)) return Path::aware;
+        if (wished == Path::aware && !are_aware(sender, receiver)) return Path::packed;
+        return wished == Path::datatype && !are_on_host(sender, receiver) ? Path::packed : wished;
+    }
+
     /// The path from one rank to another; the same answer on both, and on every rank of their node.
     [[nodiscard]] Path path_between(int sender, int receiver) const {
         if (sender == receiver) return Path::self;
-        const auto by_message = is_by_message(wishes_.path) ? static_cast<Path>(wishes_.path)
-                                : wishes_.path == any_path  ? choice_.by_message
-                                                            : Path::packed;
+        const Path by_message = message_between(sender, receiver);
         const int from = node_rank_of(sender), to = node_rank_of(receiver);
         if (!notes_ || from < 0 || to < 0) return by_message;
+        if (!are_on_host(sender, receiver)) return path_by_device(from, to, by_message);
         const bool pulls = notes_->maps(to, from) != std::byte{0};
         const bool deposits = notes_->maps(from, to) != std::byte{0};
         const bool reads = notes_->reads(to, from) != std::byte{0};
@@ -256,12 +195,24 @@ class Planner {
                 return deposits ? Path::deposit : by_message;
             case static_cast<int>(Path::cma):
                 return reads ? Path::cma : by_message;
+            case static_cast<int>(Path::ipc):
+                return by_message;
             case static_cast<int>(Path::staged):
                 return Path::staged;
             default:
                 if (pulls) return Path::direct;
                 return choice_.on_node == Path::cma && !reads ? Path::staged : choice_.on_node;
         }
+    }
+    /// The same for ranks of a node of which at least one has its fields on a device.
+    [[nodiscard]] Path path_by_device(int from, int to, Path by_message) const {
+        const bool is_any = wishes_.path == any_path;
+        if ((is_any || wishes_.path == static_cast<int>(Path::ipc)) &&
+            notes_->opens(to, from) != std::byte{0})
+            return Path::ipc;
+        const bool is_staged = is_any ? choice_.on_node == Path::staged || choice_.on_node == Path::cma
+                                      : wishes_.path == static_cast<int>(Path::staged);
+        return is_staged ? Path::staged : by_message;
     }
 
     HaloPeer& peer(int rank) {
@@ -292,12 +243,20 @@ class Planner {
         }
         return layouts;
     }
+    /// The same as this rank's device sees them.
+    [[nodiscard]] std::vector<FieldLayout> opened_layouts(int node_rank) const {
+        const auto theirs = notes_->layouts(node_rank);
+        std::vector<FieldLayout> layouts(theirs.begin(), theirs.end());
+        const std::vector<std::int64_t>& addresses = opened_.at(node_rank);
+        for (std::size_t f = 0; f < layouts.size(); ++f) layouts[f].address = addresses[f];
+        return layouts;
+    }
 
     /// All copies of `transfers` with `peer`, from fields laid out as `from` to those laid out as `to`.
     [[nodiscard]] std::vector<StridedCopy> copies_of(std::span<const Transfer> transfers, int peer,
                                                      std::span<const FieldLayout> from,
                                                      std::span<const FieldLayout> to) const {
-        std::vector<StridedCopy> copies;
+        std::vector<StridedCopy> copies, all;
         for (std::size_t f = 0; f < from.size(); ++f) {
             for (const Transfer& transfer : transfers) {
                 if (transfer.peer != peer) continue;
@@ -306,13 +265,35 @@ class Planner {
                 copy.to_offset += from_first(to[f], to[0].address);
                 copies.push_back(simplified(std::move(copy)));
             }
+            // A device's copy stays within one allocation, and each field may have its own.
+            if (!plan_.device) continue;
+            for (StridedCopy& copy : fused(std::exchange(copies, {}))) all.push_back(std::move(copy));
         }
+        if (plan_.device) return all;
         return fused(copies);
     }
 
-    /// Packing of what goes to (`is_send`) or unpacking of what comes from a peer.
+    /// Packing of what goes to (`is_send`) or unpacking of what comes from a peer. Between a device and the host short runs
+    /// take long: the device packs them in its own memory, and all go in one piece.
     [[nodiscard]] std::vector<Work> packing(std::span<const Transfer> transfers, int peer, bool is_send,
                                             std::byte* packed) const {
+        std::vector<Work> works = packing_by_runs(transfers, peer, is_send, packed);
+        const bool has_short_runs = std::any_of(works.begin(), works.end(), [](const Work& work) {
+            return work.copy.piece_bytes < least_run_bytes && work.copy.num_pieces() > 1;
+        });
+        if (!plan_.device || !has_short_runs) return works;
+        const StridedCopy whole{.piece_bytes = bytes_with(transfers, peer)};
+        std::byte* const on_device = plan_.device->device_memory(whole.piece_bytes);
+        works = packing_by_runs(transfers, peer, is_send, on_device);
+        if (is_send) {
+            works.push_back({whole, on_device, packed});
+        } else {
+            works.insert(works.begin(), {whole, packed, on_device});
+        }
+        return works;
+    }
+    [[nodiscard]] std::vector<Work> packing_by_runs(std::span<const Transfer> transfers, int peer,
+                                                    bool is_send, std::byte* packed) const {
         std::vector<Work> works;
         std::int64_t at = 0;
         for (std::size_t f = 0; f < layouts_.size(); ++f) {
@@ -364,13 +345,18 @@ class Planner {
                     notes_->probe(made.node_rank).process, theirs[0].address, own_data(),
                     copies_of(received_, rank, theirs, layouts_));
             }
+            if (made.in == Path::ipc && made.bytes_in > 0) {
+                const auto theirs = opened_layouts(made.node_rank);
+                add(copies_of(received_, rank, theirs, layouts_),
+                    reinterpret_cast<const std::byte*>(theirs[0].address), own_data());
+            }
             if (made.out == Path::deposit && made.bytes_out > 0) {
                 const auto theirs = layouts_here(made.node_rank, true);
                 add(copies_of(sent_, rank, layouts_, theirs), own_data(),
                     reinterpret_cast<std::byte*>(theirs[0].address));
             }
             const auto is_pulled = [](Path path) {
-                return path == Path::direct || path == Path::cma || path == Path::staged;
+                return path == Path::direct || path == Path::cma || path == Path::ipc || path == Path::staged;
             };
             made.waits_for_peer = (is_pulled(made.out) && made.bytes_out > 0) ||
                                   (made.in == Path::deposit && made.bytes_in > 0);
@@ -408,6 +394,7 @@ class Planner {
         if (Status status = node::NodeWindow::allocate(comm_, bytes, plan_.staging); !status.ok())
             return status;
         return guarded("Halo::plan", [&] {
+            if (plan_.device) plan_.device->lock(plan_.staging.data(), bytes);
             for (auto& [rank, made] : peers_) {
                 if (made.out == Path::staged)
                     made.stage =
@@ -448,21 +435,36 @@ class Planner {
         if (messages.num++ == 0) messages.first = number;
     }
 
+    /// Memory for a message: where the MPI library takes it, on the device; else page-locked, or any.
+    [[nodiscard]] std::byte* room(std::vector<std::byte>& on_host, std::int64_t bytes, Path path) const {
+        if (plan_.device)
+            return path == Path::aware ? plan_.device->device_memory(bytes)
+                                       : plan_.device->locked_memory(bytes);
+        on_host.resize(static_cast<std::size_t>(bytes));
+        return on_host.data();
+    }
+
     void add_messages(HaloPeer& made) {
-        const auto is_packed = [](Path path) { return path == Path::packed || path == Path::parts; };
+        const auto is_packed = [](Path path) {
+            return path == Path::packed || path == Path::parts || path == Path::aware;
+        };
         if (is_packed(made.in) && made.bytes_in > 0) {
-            made.receive_buffer.resize(static_cast<std::size_t>(made.bytes_in));
-            made.unpack = packing(received_, made.rank, false, made.receive_buffer.data());
-            for (const auto& part : parts_of(std::span(made.receive_buffer), made.in))
+            std::byte* const buffer = room(made.receive_buffer, made.bytes_in, made.in);
+            made.unpack = made.in == Path::aware ? packing_by_runs(received_, made.rank, false, buffer)
+                                                 : packing(received_, made.rank, false, buffer);
+            for (const auto& part :
+                 parts_of(std::span(buffer, static_cast<std::size_t>(made.bytes_in)), made.in))
                 add(made.receives, plan_.messages->add_receive(part, made.rank));
         } else if (made.in == Path::datatype && made.bytes_in > 0) {
             add(made.receives,
                 plan_.messages->add_receive(all_pieces(received_, made.rank, false), made.rank));
         }
         if (is_packed(made.out) && made.bytes_out > 0) {
-            made.send_buffer.resize(static_cast<std::size_t>(made.bytes_out));
-            made.pack = packing(sent_, made.rank, true, made.send_buffer.data());
-            for (const auto& part : parts_of(std::span<const std::byte>(made.send_buffer), made.out))
+            std::byte* const buffer = room(made.send_buffer, made.bytes_out, made.out);
+            made.pack = made.out == Path::aware ? packing_by_runs(sent_, made.rank, true, buffer)
+                                                : packing(sent_, made.rank, true, buffer);
+            for (const auto& part : parts_of(
+                     std::span<const std::byte>(buffer, static_cast<std::size_t>(made.bytes_out)), made.out))
                 add(made.sends, plan_.messages->add_send(part, made.rank));
         } else if (made.out == Path::datatype && made.bytes_out > 0) {
             add(made.sends, plan_.messages->add_send(all_pieces(sent_, made.rank, true), made.rank));
@@ -473,6 +475,7 @@ class Planner {
     const Comm& comm_;
     Wishes wishes_;
     HaloChoice choice_;
+    std::vector<Place> places_;  // by rank
     std::size_t num_dims_;
     std::vector<FieldLayout> layouts_;
     std::vector<Order> orders_;
@@ -480,6 +483,7 @@ class Planner {
     Probe own_probe_;
     std::vector<Transfer> received_, sent_;
     std::map<int, HaloPeer> peers_;
+    std::map<int, std::vector<std::int64_t>> opened_;  // by node rank: its fields, as this device sees them
 };
 
 }  // namespace
@@ -494,7 +498,8 @@ std::span<const std::string_view> path_names() {
 
 bool HaloPlan::has_choice() const {
     return is_auto && std::any_of(peers.begin(), peers.end(), [](const HaloPeer& peer) {
-               return peer.in != Path::self && peer.in != Path::direct && peer.bytes_in > 0;
+               return peer.in != Path::self && peer.in != Path::direct && peer.in != Path::ipc &&
+                      peer.bytes_in > 0;
            });
 }
 
@@ -511,14 +516,24 @@ std::unique_ptr<HaloPlan> HaloPlan::make(const Comm& comm, const HaloGrid& grid,
                                          std::span<const HaloField> fields, const HaloOptions& options,
                                          const HaloChoice& choice) {
     const auto wishes = Wishes::of(options);
+    auto plan = std::make_unique<HaloPlan>();
     Status local = check_arguments(grid, fields, comm.size());
     if (!wishes.ok()) local.keep_first(wishes.status());
+    if (local.ok())
+        local = guarded("Halo::plan", [&] {
+            const auto device = device_of_fields(grid, fields);
+            if (!device.ok()) return device.status();
+            if (device.value() != nullptr) plan->device = std::make_unique<HaloDevice>(*device.value());
+            return Status();
+        });
     mpi::agree_or_throw(comm, local);
-    const GridRecord record = record_of(grid, fields, options.corners, wishes.value());
+    const Place place = !plan->device                                  ? Place::host
+                        : mpi::takes_memory_of(plan->device->device()) ? Place::aware_device
+                                                                       : Place::device;
+    const GridRecord record = GridRecord::of(grid, fields, options.corners, wishes.value(), place);
     const std::vector<std::int64_t> all = mpi::all_gather(comm, record.words);
     check_equal(all, comm.size()).throw_if_error();
 
-    auto plan = std::make_unique<HaloPlan>();
     plan->comm = comm;
     plan->fields.assign(fields.begin(), fields.end());
     plan->timeout_s = wishes.value().timeout_s;
@@ -527,14 +542,16 @@ std::unique_ptr<HaloPlan> HaloPlan::make(const Comm& comm, const HaloGrid& grid,
                       .is_periodic = grid.is_periodic,
                       .corners = options.corners};
     plan->geometry.is_periodic.resize(grid.extents.size());
+    std::vector<Place> places;
     for (std::size_t r = 0; r < static_cast<std::size_t>(comm.size()); ++r) {
+        places.push_back(static_cast<Place>(all[r * GridRecord::num_words + GridRecord::place]));
         const auto first =
             all.begin() + static_cast<std::ptrdiff_t>(r * GridRecord::num_words + GridRecord::num_equal);
         plan->geometry.extents.emplace_back(first, first + static_cast<std::ptrdiff_t>(grid.extents.size()));
     }
     plan->geometry.check().throw_if_error();
     plan->is_auto = wishes.value().path == any_path;
-    Planner(*plan, grid, wishes.value(), choice).make();
+    Planner(*plan, grid, wishes.value(), choice, std::move(places)).make();
     return plan;
 }
 

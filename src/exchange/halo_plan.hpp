@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/status.hpp"
+#include "exchange/halo_device.hpp"
 #include "exchange/halo_geometry.hpp"
 #include "exchange/node_channel.hpp"
 #include "exchange/strided_copy.hpp"
@@ -19,12 +20,15 @@
 
 namespace hakobi::exchange {
 
-/// How bytes go from one rank to another. The first four need a common node.
+/// How bytes go from one rank to another. The first five need a common node. Where a rank's fields are on a device it goes
+/// `ipc`, `staged`, `aware`, `packed` or `parts`.
 enum class Path {
     direct,   ///< the receiver copies from the sender's memory, which both have mapped
     deposit,  ///< the sender copies into the receiver's memory
     cma,      ///< the receiver has the kernel copy from the sender's memory (process_vm_readv)
+    ipc,      ///< the receiver's device copies from the sender's, whose memory the driver shares
     staged,   ///< the sender packs into memory that both have mapped, the receiver unpacks
+    aware,    ///< a message of packed bytes in a device's memory, which the MPI library takes
     packed,   ///< a message of packed bytes
     parts,  ///< packed bytes in messages so short that the MPI library sends them without asking the receiver
     datatype,  ///< a message of an MPI datatype
@@ -33,14 +37,6 @@ enum class Path {
 [[nodiscard]] std::string_view to_string(Path path);
 /// The names that a caller may ask for, in the order of the enum.
 [[nodiscard]] std::span<const std::string_view> path_names();
-
-/// A copy with the addresses that it starts from.
-struct Work {
-    StridedCopy copy;
-    const std::byte* from = nullptr;
-    std::byte* to = nullptr;
-    void operator()() const { run(copy, from, to); }
-};
 
 /// What one rank has to do with another in every exchange.
 struct HaloPeer {
@@ -54,7 +50,7 @@ struct HaloPeer {
     struct Remote;
     std::shared_ptr<Remote> remote;  ///< `cma`: done with the copies
 
-    std::vector<std::byte> send_buffer, receive_buffer;
+    std::vector<std::byte> send_buffer, receive_buffer;  ///< of fields on the host
     std::vector<Work> pack, unpack;
     /// Numbers of messages, one after the other.
     struct Messages {
@@ -68,6 +64,7 @@ struct HaloPeer {
 struct HaloChoice {
     Path on_node = Path::staged;
     Path by_message = Path::parts;
+    bool is_aware = true;  ///< messages of device memory where the MPI library takes them
 };
 
 /// A halo's parts on one rank, ready to be used.
@@ -82,7 +79,8 @@ struct HaloPlan {
     std::unique_ptr<mpi::PersistentMessages> messages;
     std::vector<std::int64_t> shared_ids;  ///< allocations of the fields
     double timeout_s = 0;
-    std::string measured;  ///< for explain
+    std::string measured;                ///< for explain
+    std::unique_ptr<HaloDevice> device;  ///< none: the fields are on the host
 
     /// Collective over `comm`; throws the same Error on all ranks.
     static std::unique_ptr<HaloPlan> make(const Comm& comm, const HaloGrid& grid,

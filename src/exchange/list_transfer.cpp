@@ -1,5 +1,7 @@
 #include "exchange/list_transfer.hpp"
 
+#include <utility>
+
 #include "base/copy_bytes.hpp"
 
 namespace hakobi::exchange {
@@ -14,58 +16,156 @@ bool Handshake::has_announcement(const Link& link) {
     return announced.test();
 }
 
-void Parts::begin(const std::vector<::iovec>& pieces, std::int64_t num_bytes, std::int64_t part_bytes,
-                  std::int64_t most_bytes) {
+Status Parts::begin(const std::vector<::iovec>& pieces, std::int64_t num_bytes, std::int64_t part_bytes,
+                    std::int64_t most_bytes, device::Device* device, mpi::DeviceQueue* queue) {
     cursor_ = ListCursor(pieces);
     left_bytes_ = num_bytes;
     part_bytes_ = part_bytes;
-    parts_.resize(static_cast<std::size_t>(
-        std::clamp((num_bytes + part_bytes - 1) / part_bytes, std::int64_t{1}, most_bytes / part_bytes)));
-    next_ = 0;
+    queue_ = queue;
+    next_ = free_ = 0;
+    const auto num_parts = static_cast<std::size_t>(
+        std::clamp((num_bytes + part_bytes - 1) / part_bytes, std::int64_t{1}, most_bytes / part_bytes));
+    const std::int64_t bytes = std::min(num_bytes, part_bytes);
+    const auto fits = [&](const Part& part) { return queue == nullptr || part.locked.size_bytes() >= bytes; };
+    if (parts_.size() == num_parts && std::all_of(parts_.begin(), parts_.end(), fits)) return {};
+    if (queue != nullptr && !parts_.empty()) queue->finish();  // it may still unpack the list before
+    parts_.resize(num_parts);
+    for (Part& part : parts_) {
+        if (fits(part)) continue;
+        auto locked = device::Buffer::locked(*device, bytes);
+        if (!locked.ok()) return locked.status();
+        part.locked = std::move(locked).value();
+    }
+    return {};
 }
 
-bool Parts::send(const Link& link) {
-    bool has_moved = false;
-    while (left_bytes_ > 0 && parts_[next_].message.test()) {
-        Part& part = parts_[next_];
-        std::byte* at = room(part).data();
+void Parts::make_room(Part& part, std::int64_t bytes) {
+    left_bytes_ -= bytes;
+    if (queue_ == nullptr) part.on_host.resize(static_cast<std::size_t>(bytes));
+    part.bytes = {queue_ == nullptr ? part.on_host.data() : part.locked.data(),
+                  static_cast<std::size_t>(bytes)};
+    part.is_full = true;
+}
+
+namespace {
+
+/// Joins a device's copies of pieces of one length at equal distances, as rows of an array are, into one.
+class Series {
+  public:
+    explicit Series(mpi::DeviceQueue& queue) : queue_(queue) {}
+    ~Series() { queue_.give(copy_); }
+    Series(const Series&) = delete;
+    Series& operator=(const Series&) = delete;
+    void add(std::byte* to, const std::byte* from, std::size_t bytes) {
+        const std::int64_t to_stride = to - last_to_, from_stride = from - last_from_;
+        const bool is_second = copy_.num[1] == 1;
+        const bool follows = static_cast<std::int64_t>(bytes) == copy_.length_bytes &&
+                             (is_second ? to_stride >= copy_.length_bytes && from_stride >= copy_.length_bytes
+                                        : to_stride == copy_.to_strides_bytes[1] &&
+                                              from_stride == copy_.from_strides_bytes[1]);
+        if (follows) {
+            copy_.to_strides_bytes[1] = to_stride;
+            copy_.from_strides_bytes[1] = from_stride;
+            ++copy_.num[1];
+        } else {
+            queue_.give(copy_);
+            copy_ = {.to = to, .from = from, .length_bytes = static_cast<std::int64_t>(bytes)};
+        }
+        last_to_ = to;
+        last_from_ = from;
+    }
+
+  private:
+    mpi::DeviceQueue& queue_;
+    device::Copy copy_;
+    std::byte* last_to_ = nullptr;
+    const std::byte* last_from_ = nullptr;
+};
+
+}  // namespace
+
+void Parts::pack(Part& part) {
+    std::byte* at = part.bytes.data();
+    if (queue_ == nullptr) {
         cursor_.next(std::ssize(part.bytes), [&](const std::byte* from, std::size_t bytes) {
             copy_bytes(at, from, bytes);
             at += bytes;
         });
-        part.message = link.send(3, part.bytes);
-        next_ = (next_ + 1) % parts_.size();
-        has_moved = true;
+        return;
     }
-    return has_moved;
+    {
+        Series series(*queue_);
+        cursor_.next(std::ssize(part.bytes), [&](const std::byte* from, std::size_t bytes) {
+            series.add(at, from, bytes);
+            at += bytes;
+        });
+    }
+    part.copied = queue_->mark();
 }
 
-bool Parts::is_sent() {
-    return left_bytes_ == 0 &&
-           std::all_of(parts_.begin(), parts_.end(), [](Part& part) { return part.message.test(); });
-}
-
-bool Parts::receive(const Link& link) {
-    bool has_moved = false;
-    while (parts_[next_].is_expected && parts_[next_].message.test()) {
-        Part& part = parts_[next_];
-        const std::byte* at = part.bytes.data();
+void Parts::unpack(Part& part) {
+    const std::byte* at = part.bytes.data();
+    part.is_full = false;
+    if (queue_ == nullptr) {
         cursor_.next(std::ssize(part.bytes), [&](std::byte* to, std::size_t bytes) {
             copy_bytes(to, at, bytes);
             at += bytes;
         });
-        part.is_expected = false;
-        expect(link, part);
-        next_ = (next_ + 1) % parts_.size();
-        has_moved = true;
+        return;
     }
-    return has_moved;
+    {
+        Series series(*queue_);
+        cursor_.next(std::ssize(part.bytes), [&](std::byte* to, std::size_t bytes) {
+            series.add(to, at, bytes);
+            at += bytes;
+        });
+    }
+    part.copied = queue_->mark();
 }
 
-void Parts::expect(const Link& link, Part& part) {
-    if (left_bytes_ == 0) return;
-    part.message = link.receive(3, room(part));
-    part.is_expected = true;
+bool Parts::send(const Link& link) {
+    for (bool has_moved = false;; has_moved = true) {
+        Part& free = parts_[free_];
+        const bool is_free = left_bytes_ > 0 && !free.is_full && free.message.test() && free.copied.is_over();
+        if (is_free) {
+            make_room(free);
+            pack(follow(free_));
+        }
+        Part& packed = parts_[next_];
+        const bool is_packed = packed.is_full && packed.copied.is_over();
+        if (is_packed) {
+            packed.message = link.send(3, packed.bytes);
+            follow(next_).is_full = false;
+        }
+        if (!is_free && !is_packed) return has_moved;
+    }
+}
+
+bool Parts::is_sent() {
+    return left_bytes_ == 0 && std::all_of(parts_.begin(), parts_.end(),
+                                           [](Part& part) { return !part.is_full && part.message.test(); });
+}
+
+bool Parts::receive(const Link& link) {
+    for (bool has_moved = false;; has_moved = true) {
+        Part& free = parts_[free_];
+        const bool is_free = left_bytes_ > 0 && !free.is_full && free.copied.is_over();
+        if (is_free) {
+            make_room(free);
+            free.message = link.receive(3, follow(free_).bytes);
+        }
+        Part& come = parts_[next_];
+        const bool has_come = come.is_full && come.message.test();
+        if (has_come) unpack(follow(next_));
+        if (!is_free && !has_come) return has_moved;
+    }
+}
+
+void Parts::take(std::span<const std::byte> bytes) {
+    Part& part = parts_[0];
+    make_room(part, std::ssize(bytes));
+    copy_bytes(part.bytes.data(), bytes.data(), part.bytes.size());
+    unpack(part);
 }
 
 }  // namespace hakobi::exchange

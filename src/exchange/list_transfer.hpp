@@ -8,6 +8,9 @@
 #include <span>
 #include <vector>
 
+#include "base/status.hpp"
+#include "device/buffer.hpp"
+#include "mpi/device_queue.hpp"
 #include "mpi/probed.hpp"
 
 // How a list goes from one rank to another; each list tag has three message tags.
@@ -19,6 +22,8 @@
 //     word would otherwise wait behind the bytes that go the same way, and these for nothing.
 //  3. Asked to pack, the sender sends parts (tag + 2), some under way at a time; the receiver unpacks each. On a common node
 //     a part is of pack_bytes, between nodes it is so short that the MPI library sends it without asking the receiver.
+// Of a list on a device nothing comes along and the kernel copies nothing. Parts are then page-locked: a queue of the device fills
+// and empties them, and a part goes on its way, or is used again, when the mark behind its copies is over.
 // A list's turn is over before the next of its pair and tag begins: parts of two lists never mix.
 
 namespace hakobi::exchange {
@@ -105,40 +110,48 @@ struct Handshake {
 /// Step 3: a list's bytes in parts, in order, in buffers that are used in turn.
 class Parts {
   public:
-    /// At the first byte of `pieces`, which stay as they are; `part_bytes` a part, `most_bytes` under way at a time.
-    void begin(const std::vector<::iovec>& pieces, std::int64_t num_bytes, std::int64_t part_bytes,
-               std::int64_t most_bytes);
+    /// At the first byte of `pieces`, which stay as they are; `part_bytes` a part, `most_bytes` under way at a time. With `queue`,
+    /// which stays, pieces are on `device`; out_of_memory where its driver locks no pages.
+    Status begin(const std::vector<::iovec>& pieces, std::int64_t num_bytes, std::int64_t part_bytes,
+                 std::int64_t most_bytes, device::Device* device, mpi::DeviceQueue* queue);
 
-    /// Packs and sends into the buffers that are free; whether there was one.
+    /// Packs into the buffers that are free and sends what is packed; whether there was anything.
     bool send(const Link& link);
     bool is_sent();
 
-    /// Posts receives for the first parts, one for each buffer.
-    void expect(const Link& link) {
-        for (Part& part : parts_) expect(link, part);
-    }
-    /// Unpacks what has come; whether anything has.
+    /// Posts receives into the buffers that are free, and unpacks what has come; whether there was anything.
     bool receive(const Link& link);
-    [[nodiscard]] bool is_received() const { return !parts_[next_].is_expected; }
+    /// Everything has come. A device may still have to unpack.
+    [[nodiscard]] bool is_received() const { return left_bytes_ == 0 && !parts_[next_].is_full; }
+    /// Takes all of the list's bytes, of a device's list and a page at most, from memory.
+    void take(std::span<const std::byte> bytes);
 
   private:
     struct Part {
-        std::vector<std::byte> bytes;
+        std::vector<std::byte> on_host;
+        device::Buffer locked;
+        std::span<std::byte> bytes;
         mpi::ProbedMessage message;
-        bool is_expected = false;  ///< receiving: not unpacked yet
+        /// Sending: packed, or being packed, and not yet sent. Receiving: being received, or not yet unpacked.
+        bool is_full = false;
+        mpi::DeviceMark copied;
     };
 
-    /// The buffer, as long as the next part of what is left.
-    std::span<std::byte> room(Part& part) {
-        const std::int64_t bytes = std::min(left_bytes_, part_bytes_);
-        left_bytes_ -= bytes;
-        part.bytes.resize(static_cast<std::size_t>(bytes));
-        return part.bytes;
+    /// Its bytes, so many of what is left.
+    void make_room(Part& part, std::int64_t bytes);
+    void make_room(Part& part) { make_room(part, std::min(left_bytes_, part_bytes_)); }
+    void pack(Part& part);
+    void unpack(Part& part);
+    [[nodiscard]] Part& follow(std::size_t& number) {
+        Part& part = parts_[number];
+        number = (number + 1) % parts_.size();
+        return part;
     }
-    void expect(const Link& link, Part& part);
 
     std::vector<Part> parts_;
-    std::size_t next_ = 0;
+    /// The oldest full part, and the next free one.
+    std::size_t next_ = 0, free_ = 0;
+    mpi::DeviceQueue* queue_ = nullptr;
     ListCursor cursor_;
     std::int64_t left_bytes_ = 0;  ///< of the list, in no part yet
     std::int64_t part_bytes_ = 0;

@@ -48,4 +48,12 @@ void for_each_piece(const StridedCopy& copy, Visit visit) {
 inline constexpr std::size_t most_dims = 7;
 void run(const StridedCopy& copy, const std::byte* from, std::byte* to);
 
+/// A copy with the addresses that it starts from.
+struct Work {
+    StridedCopy copy;
+    const std::byte* from = nullptr;
+    std::byte* to = nullptr;
+    void operator()() const { run(copy, from, to); }
+};
+
 }  // namespace hakobi::exchange

@@ -86,6 +86,10 @@ class Program {
         check(call<int(void*, std::size_t, unsigned)>("cuMemHostRegister_v2", "hipHostRegister")(memory,
                                                                                                  bytes, 1));
     }
+    /// How often the host has waited for this process's devices: the fake driver counts.
+    [[nodiscard]] std::int64_t num_waits() const {
+        return call<std::int64_t()>("hakobi_fake_num_waits", "hakobi_fake_num_waits")();
+    }
     void unlock(void* memory) const {
         check(call<int(void*)>("cuMemHostUnregister", "hipHostUnregister")(memory));
     }

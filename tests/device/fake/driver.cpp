@@ -94,7 +94,7 @@ struct State {
     std::mutex mutex;
     bool is_up = false;
     std::atomic<bool> is_down = false, is_broken = false;
-    std::atomic<std::int64_t> num_copies = 0;
+    std::atomic<std::int64_t> num_copies = 0, num_waits = 0;
     std::vector<std::unique_ptr<Device>> devices;
     std::map<const char*, Allocation> allocations;                  // by where they are seen
     std::map<const char*, std::pair<std::size_t, int>> registered;  // bytes, device
@@ -472,6 +472,7 @@ void finish(Stream* stream) {
         const std::lock_guard lock(the().mutex);
         ticket = give(stream, {});
     }
+    ++the().num_waits;
     ticket->wait();
 }
 
@@ -538,8 +539,15 @@ int copy(const Box& box, std::array<Side, 2> sides, Stream* stream) {
                       [&] { copy_rows(box, begin); });
         });
     }
-    if (must_wait) ticket->wait();
+    if (must_wait) {
+        ++the().num_waits;
+        ticket->wait();
+    }
     return success;
 }
 
 }  // namespace fake
+
+extern "C" __attribute__((visibility("default"))) std::int64_t hakobi_fake_num_waits() {
+    return fake::the().num_waits;
+}

@@ -94,3 +94,6 @@ enum class Side { host, device, any };
 [[nodiscard]] int copy(const Box& box, std::array<Side, 2> sides, Stream* stream);
 
 }  // namespace fake
+
+/// How often the host has waited for a stream, or for a copy with memory that is not registered: for tests that ask for it by name.
+extern "C" std::int64_t hakobi_fake_num_waits();

@@ -1,0 +1,33 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "base/status.hpp"
+#include "device/device.hpp"
+
+namespace hakobi::device {
+
+/// Memory that copies go by: page-locked memory of the host, or memory of the device.
+class Buffer {
+  public:
+    Buffer() = default;
+    /// Of at least one page. out_of_memory.
+    [[nodiscard]] static Result<Buffer> locked(Device& device, std::int64_t bytes);
+    [[nodiscard]] static Result<Buffer> on(Device& device, std::int64_t bytes);
+    Buffer(Buffer&& other) noexcept;
+    Buffer& operator=(Buffer&& other) noexcept;
+    /// No copy from or to it may be under way.
+    ~Buffer();
+
+    [[nodiscard]] std::byte* data() const noexcept { return data_; }
+    [[nodiscard]] std::int64_t size_bytes() const noexcept { return size_bytes_; }
+
+  private:
+    Device* device_ = nullptr;
+    std::byte* data_ = nullptr;
+    std::int64_t size_bytes_ = 0;
+    bool is_on_host_ = false;
+};
+
+}  // namespace hakobi::device

@@ -32,6 +32,9 @@ HAKOBI_API int hakobi_comm_duplicate_world(hakobi_comm** comm);
  * needed"): number `index` from 0, NULL after the last one. They load the drivers. Local; valid until the process ends. */
 HAKOBI_API const char* hakobi_device_text(int index);
 HAKOBI_API const char* hakobi_device_refused(int index);
+/* HAKOBI_YES if the MPI library sends from and receives into memory of GPU number `index` (HAKOBI_GPU_AWARE, or what it says itself);
+ * HAKOBI_NO if not, and if there is no such GPU. Local; after MPI_Init. */
+HAKOBI_API int hakobi_mpi_takes_device_memory(int index);
 
 /* The values of one keyword: codes[i] is the index of field i's value among the *num_values distinct ones, sorted in the
  * keyword's order. hakobi_listing_value returns these until the next call of this function. Local. */

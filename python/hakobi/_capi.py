@@ -114,7 +114,7 @@ class HaloGridC(_Sized):  # hakobi_halo_grid
 class HaloFieldC(_Sized):  # hakobi_halo_field
     _fields_ = (
         ("data", c_void_p), ("element_bytes", c_int64), ("strides_bytes", c_int64 * 5), ("num_components", c_int64),
-        ("component_stride_bytes", c_int64),)
+        ("component_stride_bytes", c_int64), ("memory", c_int64),)
 
 class HaloOptionsC(_Sized):  # hakobi_halo_options
     _fields_ = (
@@ -188,13 +188,17 @@ SIGNATURES: tuple[tuple[tuple[Any, tuple[Any, ...]], str], ...] = (
     ((c_int, (c_void_p, c_int64, c_int, POINTER(c_void_p),)), "collectives_broadcast"),
     ((c_int, (c_void_p, c_void_p, c_void_p,)), "collective_plan_execute collective_plan_start"),
     ((c_int, (c_void_p, POINTER(c_int),)), "collective_plan_test buffer_array_done"),
+    ((c_int, (c_void_p, c_void_p, c_void_p, c_void_p,)), "collective_plan_start_on store_retrieve"),
+    ((c_int, (c_void_p, c_void_p,)), "collective_plan_wait_on halo_start_on halo_wait_on buffer_array_wait_on"),
     ((c_void_p, (c_void_p,)), "shared_data"),
     ((c_int, (c_void_p, POINTER(HaloGridC), c_int, POINTER(HaloFieldC), POINTER(HaloOptionsC), POINTER(c_void_p),)),
         "halo_plan"),
     ((c_int, (c_void_p, POINTER(BufferArraysOptionsC), POINTER(c_void_p),)), "buffer_arrays_get"),
     ((c_int, (c_void_p, POINTER(c_void_p),)), "buffer_array_make topology_discover"),
     ((c_int, (c_void_p, c_void_p, c_int64,)), "buffer_array_append store_archive_grib"),
+    ((c_int, (c_void_p, c_void_p, c_int64, c_int,)), "buffer_array_append_memory"),
     ((c_int, (c_void_p, c_int, c_int,)), "buffer_array_send buffer_array_receive"),
+    ((c_int, (c_void_p, c_int, c_int, c_void_p,)), "buffer_array_send_on buffer_array_receive_on"),
     ((c_int, (c_int, c_void_p, c_void_p, POINTER(c_void_p),)), "topology_declare"),
     ((c_int, (c_void_p, c_int,)), "topology_node_of topology_socket_of"),
     ((c_int, (c_void_p, c_int, c_void_p, c_void_p, c_void_p, POINTER(c_int), POINTER(TrafficC),)),
@@ -205,13 +209,13 @@ SIGNATURES: tuple[tuple[tuple[Any, tuple[Any, ...]], str], ...] = (
     ((c_int, (c_void_p, c_char_p, POINTER(SelectionC), POINTER(c_void_p),)), "store_list"),
     ((c_int, (c_void_p, c_int64, POINTER(FieldInfoC),)), "listing_get"),
     ((c_int, (c_void_p, POINTER(c_char_p),)), "listing_keywords"),
-    ((c_int, (c_void_p, c_void_p, c_void_p, c_void_p,)), "store_retrieve"),
     ((c_int, (c_void_p, c_char_p, c_void_p, c_int64,)), "store_retrieve_one"),
     ((c_int, (c_void_p, c_void_p, c_int64, c_int64, c_void_p, c_int64,)), "store_read"),
     ((c_int, (c_void_p, c_int64, c_void_p, c_int64, POINTER(c_int64),)), "grib_values"),
     ((c_int, (c_void_p, c_int64, c_char_p, c_void_p, c_int64, POINTER(c_int64),)), "grib_array"),
     ((c_int, (c_void_p, c_char_p,)), "comm_refuse output_refuse input_refuse"),
     ((c_int, (POINTER(c_void_p),)), "comm_duplicate_world"),
+    ((c_int, (c_int,)), "mpi_takes_device_memory"),
     ((c_int, (c_void_p, c_char_p, c_void_p, POINTER(c_int64),)), "listing_column"),
     ((c_char_p, (c_void_p, c_int64,)), "listing_value"),
     ((c_int, (c_void_p, c_int64, c_char_p, POINTER(c_char_p),)), "grib_texts"),

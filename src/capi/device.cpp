@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "capi/guard.hpp"
+#include "mpi/gpu_aware.hpp"
 
 namespace {
 
@@ -33,4 +34,14 @@ const char* hakobi_device_text(int index) {
 
 const char* hakobi_device_refused(int index) {
     return text_of(index, hakobi::device::refused_drivers);
+}
+
+int hakobi_mpi_takes_device_memory(int index) {
+    int answer = HAKOBI_NO;
+    hakobi::capi::guarded([&] {
+        const auto devices = hakobi::device::all_devices();
+        if (index < 0 || index >= std::ssize(devices)) return;
+        if (hakobi::mpi::takes_memory_of(*devices[static_cast<std::size_t>(index)])) answer = HAKOBI_YES;
+    });
+    return answer;
 }

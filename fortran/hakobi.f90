@@ -18,6 +18,10 @@
 !> Without stat= all ranks end with the text and status 1. `put` is an exception: `end_step` reports errors in a field, on every
 !> rank, so call it after a failed `put`. A `put` outside a step does stop the program.
 !>
+!> Memory of a GPU is put and read as memory of the host is. An array inside `!$acc host_data use_device(eta)` or `!$omp target
+!> data use_device_addr(eta)` goes like any other, and so does an address (acc_deviceptr, omp_get_mapped_ptr, a type(c_ptr) of
+!> CUDA or HIP), which comes with its type: call out%put("eta", "m", block, address, type=hakobi_float64, ghosts=[1, 1]).
+!>
 !> Objects hold a handle; a copy refers to the same object. Only explicit calls close or free an object.
 module hakobi
     use, intrinsic :: iso_c_binding
@@ -26,6 +30,7 @@ module hakobi
     implicit none
     private
     public :: hakobi_comm, hakobi_block, hakobi_axis, hakobi_attribute, hakobi_output, hakobi_output_times
+    public :: hakobi_float64, hakobi_float32, hakobi_int8, hakobi_int16, hakobi_int32, hakobi_int64
     public :: hakobi_split, hakobi_dims_of_ranks, hakobi_gather_pieces, hakobi_error_name, hakobi_version
 
     !> A private duplicate of a communicator. `free` is collective, after every object that uses it is closed.
@@ -281,8 +286,12 @@ contains
     !> `fill_value`: a scalar of the values' type. `coordinates`: "lon,lat". A block without dimensions is a scalar: rank 0's
     !> value is written. `on`: "points" or "cells" of the mesh; then the block is hakobi_block(), and `values` have an element
     !> per point or cell, with their components in the dimensions before: U(3, num_cells).
+    !>
+    !> `values` may be the address of an array, too, a type(c_ptr): `type` is then that of its values (hakobi_float64), and
+    !> `ghosts` how many layers it has around the block, one number a dimension. `stream`: of a GPU; what it holds now makes the
+    !> values. Without it that is the default stream.
     subroutine output_put(self, name, units, block, values, long_name, standard_name, dims, compression, significant_bits, &
-                          attributes, fill_value, coordinates, is_static, on, stat, errmsg)
+                          attributes, fill_value, coordinates, is_static, on, type, ghosts, stream, stat, errmsg)
         class(hakobi_output), intent(inout) :: self
         character(len=*), intent(in) :: name, units
         type(hakobi_block), intent(in) :: block
@@ -292,10 +301,13 @@ contains
         type(*), intent(in), optional, target :: fill_value(..)
         logical, intent(in), optional :: is_static
         integer, intent(in), optional :: significant_bits
+        integer(c_int), intent(in), optional :: type
+        integer, intent(in), optional :: ghosts(:)
+        type(c_ptr), intent(in), optional :: stream
         integer, intent(out), optional :: stat
         character(len=*), intent(inout), optional :: errmsg
         integer, parameter :: max_rank = 15, is_strided = 1, is_backwards = 2, is_of_no_type = 3
-        integer(int64), target :: strides(max_rank)
+        integer(int64), target :: strides(max_rank), c_ghosts(max_dims)
         integer(int64) :: extents(max_rank)
         integer :: form
         character(kind=c_char), allocatable, target :: c_name(:), c_units(:), c_long_name(:), c_standard_name(:), c_dims(:)
@@ -311,11 +323,31 @@ contains
                         decimal(int(max_dims, int64)))
             return
         end if
-        form = c_fortran_describe(values, field, strides, extents)
+        if (present(type)) then
+            form = c_fortran_take_address(values, type, field)
+        else
+            form = c_fortran_describe(values, field, strides, extents)
+        end if
         if (form == is_of_no_type) then
-            call refuse("the array is of a type that no field has")
+            if (present(type)) then
+                call refuse("type= is for an address, a type(c_ptr)")
+            else
+                call refuse("the array is of a type that no field has, or an address without type=")
+            end if
             return
         end if
+        if (present(ghosts) .and. (.not. present(type) .or. n == 0)) then
+            call refuse("ghosts= is for an address, a type(c_ptr): of an array put the part that is the block")
+            return
+        else if (present(ghosts)) then
+            if (size(ghosts) /= n) then
+                call refuse("it has ghosts of "//decimal(size(ghosts, kind=int64))//" dimensions, not "//decimal(int(n, int64)))
+                return
+            end if
+            c_ghosts(:n) = ghosts(n:1:-1)
+            field%ghosts = c_loc(c_ghosts)
+        end if
+        if (present(stream)) field%stream = stream
         if (present(on)) then
             field%on = findloc([character(len=6) :: "points", "cells"], on, dim=1)
             if (n > 0 .or. field%on == 0 .or. rank(values) == 0) then
@@ -325,6 +357,8 @@ contains
             field%num_components = product(extents(:rank(values) - 1))
             n = rank(values)
             if (n > 2 .and. form == is_strided) form = is_backwards  ! components have one stride
+        else if (present(type)) then
+            if (n == 0) field%num_values = 1
         else if (rank(values) /= 1 .and. .not. same_extents(extents(:rank(values)), block%count(:n))) then
             ! A rank-1 array may hold the block's values in order; any other has the block's own shape.
             call refuse("the array's shape is not the block's")

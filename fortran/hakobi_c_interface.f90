@@ -4,9 +4,9 @@ module hakobi_c_interface
     implicit none
 
     integer, parameter :: max_dims = 8, max_halo_dims = 5
-    integer(c_int), parameter :: hakobi_yes = 1, hakobi_no = -1, hakobi_int32 = 260, hakobi_int64 = 264, hakobi_float32 = 772, &
-        hakobi_float64 = 776, hakobi_complex64 = 1032, hakobi_complex128 = 1040, hakobi_if_exists_fail = 0, hakobi_sum = 0, &
-        hakobi_product = 1, hakobi_minimum = 2, hakobi_maximum = 3
+    integer(c_int), parameter :: hakobi_yes = 1, hakobi_no = -1, hakobi_int8 = 257, hakobi_int16 = 258, hakobi_int32 = 260, &
+        hakobi_int64 = 264, hakobi_float32 = 772, hakobi_float64 = 776, hakobi_complex64 = 1032, hakobi_complex128 = 1040, &
+        hakobi_if_exists_fail = 0, hakobi_sum = 0, hakobi_product = 1, hakobi_minimum = 2, hakobi_maximum = 3
 
     type, bind(c) :: block_c
         integer(c_int) :: num_dims = 0
@@ -46,7 +46,7 @@ module hakobi_c_interface
     end type
 
     type, bind(c) :: field_c
-        integer(c_size_t) :: struct_size = 344
+        integer(c_size_t) :: struct_size = 360
         type(c_ptr) :: name = c_null_ptr, units = c_null_ptr, long_name = c_null_ptr, standard_name = c_null_ptr
         type(c_ptr) :: dims = c_null_ptr, coordinates = c_null_ptr, compression = c_null_ptr
         type(block_c) :: block
@@ -58,6 +58,8 @@ module hakobi_c_interface
         type(c_ptr) :: fill_value = c_null_ptr
         integer(c_int) :: is_static = 0, on = 0
         integer(c_int64_t) :: num_components = 0
+        integer(c_int) :: memory = 0
+        type(c_ptr) :: stream = c_null_ptr
     end type
 
     type, bind(c) :: output_times_c
@@ -106,9 +108,9 @@ module hakobi_c_interface
     end type
 
     type, bind(c) :: halo_field_c
-        integer(c_size_t) :: struct_size = 80
+        integer(c_size_t) :: struct_size = 88
         type(c_ptr) :: data = c_null_ptr
-        integer(c_int64_t) :: element_bytes = 0, strides_bytes(5) = 0, num_components = 1, component_stride_bytes = 0
+        integer(c_int64_t) :: element_bytes = 0, strides_bytes(5) = 0, num_components = 1, component_stride_bytes = 0, memory = 0
     end type
 
     type, bind(c) :: halo_options_c
@@ -386,6 +388,15 @@ module hakobi_c_interface
             import
             type(c_ptr), value :: plan
         end function
+        integer(c_int) function c_collective_plan_start_on(plan, input, output, stream) bind(c, &
+            name="hakobi_collective_plan_start_on")
+            import
+            type(c_ptr), value :: plan, input, output, stream
+        end function
+        integer(c_int) function c_collective_plan_wait_on(plan, stream) bind(c, name="hakobi_collective_plan_wait_on")
+            import
+            type(c_ptr), value :: plan, stream
+        end function
         type(c_ptr) function c_collective_plan_explain(plan) bind(c, name="hakobi_collective_plan_explain")
             import
             type(c_ptr), value :: plan
@@ -424,6 +435,14 @@ module hakobi_c_interface
         integer(c_int) function c_halo_wait(halo) bind(c, name="hakobi_halo_wait")
             import
             type(c_ptr), value :: halo
+        end function
+        integer(c_int) function c_halo_start_on(halo, stream) bind(c, name="hakobi_halo_start_on")
+            import
+            type(c_ptr), value :: halo, stream
+        end function
+        integer(c_int) function c_halo_wait_on(halo, stream) bind(c, name="hakobi_halo_wait_on")
+            import
+            type(c_ptr), value :: halo, stream
         end function
         type(c_ptr) function c_halo_explain(halo) bind(c, name="hakobi_halo_explain")
             import
@@ -484,6 +503,23 @@ module hakobi_c_interface
         integer(c_int) function c_buffer_array_wait(list) bind(c, name="hakobi_buffer_array_wait")
             import
             type(c_ptr), value :: list
+        end function
+        integer(c_int) function c_buffer_array_send_on(list, to, tag, stream) bind(c, name="hakobi_buffer_array_send_on")
+            import
+            type(c_ptr), value :: list
+            integer(c_int), value :: to, tag
+            type(c_ptr), value :: stream
+        end function
+        integer(c_int) function c_buffer_array_receive_on(list, from, tag, stream) bind(c, &
+            name="hakobi_buffer_array_receive_on")
+            import
+            type(c_ptr), value :: list
+            integer(c_int), value :: from, tag
+            type(c_ptr), value :: stream
+        end function
+        integer(c_int) function c_buffer_array_wait_on(list, stream) bind(c, name="hakobi_buffer_array_wait_on")
+            import
+            type(c_ptr), value :: list, stream
         end function
         subroutine c_buffer_array_free(list) bind(c, name="hakobi_buffer_array_free")
             import

@@ -9,7 +9,9 @@
 !>     call dot%free(); call group%free()                                        ! free of the group: collective
 !>
 !> Memory is given by c_loc, since plans take arrays of every type and rank: it must be contiguous (and have the target
-!> attribute), and has the sizes that hakobi.h states. Errors are those of the module hakobi: stat= and errmsg=.
+!> attribute), and has the sizes that hakobi.h states. It may be a GPU's: it is used when what `stream` holds at `start` is done,
+!> and what that is given after `wait` begins when the output is there. Without `stream` it is the default one, and `wait` waits
+!> itself. Errors are those of the module hakobi: stat= and errmsg=.
 module hakobi_collectives
     use, intrinsic :: iso_c_binding
     use, intrinsic :: iso_fortran_env, only: int64
@@ -124,19 +126,29 @@ contains
     end subroutine
 
     !> The memory is lent until `wait` returns; give it the asynchronous attribute.
-    subroutine plan_start(self, input, output, stat, errmsg)
+    subroutine plan_start(self, input, output, stream, stat, errmsg)
         class(hakobi_collective_plan), intent(in) :: self
         type(c_ptr), intent(in) :: input, output
+        type(c_ptr), intent(in), optional :: stream
         integer, intent(out), optional :: stat
         character(len=*), intent(inout), optional :: errmsg
-        call report(c_collective_plan_start(self%handle, input, output), stat, errmsg)
+        if (present(stream)) then
+            call report(c_collective_plan_start_on(self%handle, input, output, stream), stat, errmsg)
+        else
+            call report(c_collective_plan_start(self%handle, input, output), stat, errmsg)
+        end if
     end subroutine
 
-    subroutine plan_wait(self, stat, errmsg)
+    subroutine plan_wait(self, stream, stat, errmsg)
         class(hakobi_collective_plan), intent(in) :: self
+        type(c_ptr), intent(in), optional :: stream
         integer, intent(out), optional :: stat
         character(len=*), intent(inout), optional :: errmsg
-        call report(c_collective_plan_wait(self%handle), stat, errmsg)
+        if (present(stream)) then
+            call report(c_collective_plan_wait_on(self%handle, stream), stat, errmsg)
+        else
+            call report(c_collective_plan_wait(self%handle), stat, errmsg)
+        end if
     end subroutine
 
     function plan_explain(self) result(text)

@@ -14,6 +14,10 @@
 !> extents with its ghosts, with the target attribute; one dimension more holds components: the first (eta(3, nx, ny)), or
 !> the last with components_last=.true. (eta(nx, ny, 3)). Ranks count from 0, the first dimension varying fastest.
 !>
+!> Fields and pieces may be in memory of a GPU, as for the module hakobi; `add` takes an address, too, with the bytes of an
+!> element. They are used when what `stream` holds at `start` is done, and what that is given after `wait` begins when the ghosts
+!> are there. Without `stream` it is the default one, and `wait` waits itself.
+!>
 !> Errors are those of the module hakobi: stat= and errmsg=. What `add` refuses `plan` reports on every rank. Objects hold
 !> a handle: a copy names the same object; nothing is freed without a call that says so.
 module hakobi_exchange
@@ -61,13 +65,13 @@ module hakobi_exchange
         type(halo_field_c), allocatable :: fields(:)
         character(len=:), allocatable :: refused
     contains
-        generic :: add => add_real64, add_real32, add_int32, add_int64
+        generic :: add => add_real64, add_real32, add_int32, add_int64, add_address
         procedure :: plan => halo_plan
         procedure :: start => halo_start
         procedure :: wait => halo_wait
         procedure :: explain => halo_explain
         procedure :: free => halo_free
-        procedure, private :: add_real64, add_real32, add_int32, add_int64
+        procedure, private :: add_real64, add_real32, add_int32, add_int64, add_address
     end type
 
     !> Where a communicator's buffer arrays come from.
@@ -216,6 +220,25 @@ contains
                  [(size(values, d, int64), d=1, rank(values))], components_last)
     end subroutine
 
+    subroutine add_address(self, grid, address, element_bytes, num_components, components_last)
+        class(hakobi_halo), intent(inout) :: self
+        type(hakobi_halo_grid), intent(in) :: grid
+        type(c_ptr), intent(in) :: address
+        integer(int64), intent(in) :: element_bytes
+        integer, intent(in), optional :: num_components
+        logical, intent(in), optional :: components_last
+        integer(int64), allocatable :: shape(:)
+        logical :: is_last
+        is_last = .false.
+        if (present(components_last)) is_last = components_last
+        shape = grid_shape(grid)
+        if (present(num_components)) then
+            if (is_last) shape = [shape, int(num_components, int64)]
+            if (.not. is_last) shape = [int(num_components, int64), shape]
+        end if
+        call add(self, grid, address, element_bytes, shape, components_last)
+    end subroutine
+
     function address_of(is_contiguous, address) result(found)
         logical, intent(in) :: is_contiguous
         type(c_ptr), intent(in) :: address
@@ -317,18 +340,28 @@ contains
     end subroutine
 
     !> Until `wait` has returned, ghosts are neither read nor written, own elements that are ghosts elsewhere not written.
-    subroutine halo_start(self, stat, errmsg)
+    subroutine halo_start(self, stream, stat, errmsg)
         class(hakobi_halo), intent(in) :: self
+        type(c_ptr), intent(in), optional :: stream
         integer, intent(out), optional :: stat
         character(len=*), intent(inout), optional :: errmsg
-        call report(c_halo_start(self%handle), stat, errmsg)
+        if (present(stream)) then
+            call report(c_halo_start_on(self%handle, stream), stat, errmsg)
+        else
+            call report(c_halo_start(self%handle), stat, errmsg)
+        end if
     end subroutine
 
-    subroutine halo_wait(self, stat, errmsg)
+    subroutine halo_wait(self, stream, stat, errmsg)
         class(hakobi_halo), intent(in) :: self
+        type(c_ptr), intent(in), optional :: stream
         integer, intent(out), optional :: stat
         character(len=*), intent(inout), optional :: errmsg
-        call report(c_halo_wait(self%handle), stat, errmsg)
+        if (present(stream)) then
+            call report(c_halo_wait_on(self%handle, stream), stat, errmsg)
+        else
+            call report(c_halo_wait(self%handle), stat, errmsg)
+        end if
     end subroutine
 
     function halo_explain(self) result(text)
@@ -405,22 +438,32 @@ contains
     end function
 
     !> Begin and return at once; tags go from 0 to 10,000. Give the pieces the asynchronous attribute.
-    subroutine list_send(self, to, tag, stat, errmsg)
+    subroutine list_send(self, to, tag, stream, stat, errmsg)
         class(hakobi_buffer_array), intent(in) :: self
         integer, intent(in) :: to
         integer, intent(in), optional :: tag
+        type(c_ptr), intent(in), optional :: stream
         integer, intent(out), optional :: stat
         character(len=*), intent(inout), optional :: errmsg
-        call report(c_buffer_array_send(self%handle, int(to, c_int), tag_of(tag)), stat, errmsg)
+        if (present(stream)) then
+            call report(c_buffer_array_send_on(self%handle, int(to, c_int), tag_of(tag), stream), stat, errmsg)
+        else
+            call report(c_buffer_array_send(self%handle, int(to, c_int), tag_of(tag)), stat, errmsg)
+        end if
     end subroutine
 
-    subroutine list_receive(self, from, tag, stat, errmsg)
+    subroutine list_receive(self, from, tag, stream, stat, errmsg)
         class(hakobi_buffer_array), intent(in) :: self
         integer, intent(in) :: from
         integer, intent(in), optional :: tag
+        type(c_ptr), intent(in), optional :: stream
         integer, intent(out), optional :: stat
         character(len=*), intent(inout), optional :: errmsg
-        call report(c_buffer_array_receive(self%handle, int(from, c_int), tag_of(tag)), stat, errmsg)
+        if (present(stream)) then
+            call report(c_buffer_array_receive_on(self%handle, int(from, c_int), tag_of(tag), stream), stat, errmsg)
+        else
+            call report(c_buffer_array_receive(self%handle, int(from, c_int), tag_of(tag)), stat, errmsg)
+        end if
     end subroutine
 
     pure integer(c_int) function tag_of(tag)
@@ -441,11 +484,16 @@ contains
         call report(code, stat, errmsg)
     end subroutine
 
-    subroutine list_wait(self, stat, errmsg)
+    subroutine list_wait(self, stream, stat, errmsg)
         class(hakobi_buffer_array), intent(in) :: self
+        type(c_ptr), intent(in), optional :: stream
         integer, intent(out), optional :: stat
         character(len=*), intent(inout), optional :: errmsg
-        call report(c_buffer_array_wait(self%handle), stat, errmsg)
+        if (present(stream)) then
+            call report(c_buffer_array_wait_on(self%handle, stream), stat, errmsg)
+        else
+            call report(c_buffer_array_wait(self%handle), stat, errmsg)
+        end if
     end subroutine
 
     subroutine list_free(self)

@@ -60,13 +60,17 @@ module hakobi_input_module
     end type
 
     interface
-        integer(c_int) function c_fortran_input_read(in, name, step, block, values) bind(c, name="hakobi_fortran_input_read")
+        integer(c_int) function c_fortran_input_read(in, name, step, block, values, type, ghosts, stream) &
+            bind(c, name="hakobi_fortran_input_read")
             import :: block_c, c_char, c_int, c_int64_t, c_ptr
             type(c_ptr), value :: in
             character(kind=c_char), intent(in) :: name(*)
             integer(c_int64_t), value :: step
             type(block_c), intent(in) :: block
             type(*), intent(inout) :: values(..)
+            integer(c_int), value :: type
+            integer(c_int64_t), intent(in) :: ghosts(*)
+            type(c_ptr), value :: stream
         end function
     end interface
 
@@ -206,15 +210,25 @@ contains
 
     !> Reads this rank's block of a field into `values`: an array or a section of one, of the field's type and the block's
     !> extents. Collective; `name` and `step` equal on all ranks.
-    subroutine input_read(self, name, step, block, values, stat, errmsg)
+    !>
+    !> `values` may be the address of an array, too, a type(c_ptr): `type` is then that of its values (hakobi_float64), and
+    !> `ghosts` how many layers it has around the block, one number a dimension; they are not changed. `stream`: of a GPU, whose
+    !> memory is written after what the stream holds now, before this returns. Without it that is the default stream.
+    subroutine input_read(self, name, step, block, values, type, ghosts, stream, stat, errmsg)
         class(hakobi_input), intent(in) :: self
         character(len=*), intent(in) :: name
         integer(int64), intent(in) :: step
         type(hakobi_block), intent(in) :: block
         type(*), intent(inout) :: values(..)
+        integer(c_int), intent(in), optional :: type
+        integer, intent(in), optional :: ghosts(:)
+        type(c_ptr), intent(in), optional :: stream
         integer, intent(out), optional :: stat
         character(len=*), intent(inout), optional :: errmsg
         type(block_c) :: wanted
+        type(c_ptr) :: on
+        integer(c_int64_t) :: layers(max_dims)
+        integer(c_int) :: of_address
         integer :: n
         n = block%num_dims
         wanted%num_dims = int(n, c_int)
@@ -223,7 +237,17 @@ contains
             wanted%start(:n) = block%start(n:1:-1) - 1
             wanted%count(:n) = block%count(n:1:-1)
         end if
-        call report(c_fortran_input_read(self%handle, c_text(trim(name)), step, wanted, values), stat, errmsg)
+        of_address = 0
+        if (present(type)) of_address = type
+        layers = 0
+        if (present(ghosts)) then
+            layers = -1  ! which is refused on all ranks, as is one of another number of dimensions
+            if (present(type) .and. size(ghosts) == n) layers(:n) = ghosts(n:1:-1)
+        end if
+        on = c_null_ptr
+        if (present(stream)) on = stream
+        call report(c_fortran_input_read(self%handle, c_text(trim(name)), step, wanted, values, of_address, layers, on), &
+                    stat, errmsg)
     end subroutine
 
     !> How large a step's mesh is. Local.

@@ -165,6 +165,11 @@ enum {
     HAKOBI_COMPLEX128 = 0x410
 };
 
+/* Where an array is (hakobi::Memory). HAKOBI_MEMORY_AUTOMATIC: an address of a GPU's memory is recognised; HAKOBI_MEMORY_HOST: nobody is
+ * asked; HAKOBI_MEMORY_DEVICE: it is an error if no driver knows the address. A `stream` is a cudaStream_t or hipStream_t, NULL the
+ * default stream: docs/gpu.md. */
+enum { HAKOBI_MEMORY_AUTOMATIC = 0, HAKOBI_MEMORY_HOST = 1, HAKOBI_MEMORY_DEVICE = 2 };
+
 /* An attribute: exactly one of `text`, `doubles` and `integers` is not NULL. */
 typedef struct hakobi_attribute {
     size_t struct_size;
@@ -255,6 +260,8 @@ typedef struct hakobi_field {
     int on; /* HAKOBI_ON_POINTS, HAKOBI_ON_CELLS: a field on the mesh, with empty `block` and `dims` */
     int64_t
         num_components; /* of a field on the mesh: 3 for a vector, 9 for a tensor; 0: 1. `strides`: two entries */
+    int memory;         /* where `data` is: HAKOBI_MEMORY_AUTOMATIC, ... */
+    void* stream;       /* of memory of a GPU: values are copied when what it holds at put is done */
 } hakobi_field;
 
 /* Where a field's values are (hakobi::On), and how a mesh changes from step to step (hakobi::Motion). */
@@ -385,6 +392,8 @@ typedef struct hakobi_field_read {
     int64_t num_values;               /* elements of memory, checked against the block; 0: not checked */
     int64_t ghosts[HAKOBI_MAX_DIMS];  /* layers of ghost elements around the block in memory; not changed */
     int64_t strides[HAKOBI_MAX_DIMS]; /* distance between neighbouring elements in memory; all 0: no gaps */
+    int memory;                       /* where `data` is: HAKOBI_MEMORY_AUTOMATIC, ... */
+    void* stream; /* of memory of a GPU: it is written after what the stream holds, before read returns */
 } hakobi_field_read;
 /* Reads into the memory. Collective. `in` stays usable after an error. */
 HAKOBI_API int hakobi_input_read(hakobi_input* in, const hakobi_field_read* read);
@@ -485,6 +494,11 @@ HAKOBI_API int hakobi_collective_plan_execute(hakobi_collective_plan* plan, cons
 HAKOBI_API int hakobi_collective_plan_start(hakobi_collective_plan* plan, const void* input, void* output);
 HAKOBI_API int hakobi_collective_plan_test(hakobi_collective_plan* plan, int* is_complete);
 HAKOBI_API int hakobi_collective_plan_wait(hakobi_collective_plan* plan);
+/* The same for memory of a GPU: input is read when what `stream` holds at start_on is done, and what it is given after wait_on finds the
+ * output. */
+HAKOBI_API int hakobi_collective_plan_start_on(hakobi_collective_plan* plan, const void* input, void* output,
+                                               void* stream);
+HAKOBI_API int hakobi_collective_plan_wait_on(hakobi_collective_plan* plan, void* stream);
 /* The chosen algorithm and why; valid as long as `plan`. */
 HAKOBI_API const char* hakobi_collective_plan_explain(const hakobi_collective_plan* plan);
 /* Never communicates. */
@@ -518,6 +532,7 @@ typedef struct hakobi_halo_field {
     int64_t strides_bytes[HAKOBI_MAX_HALO_DIMS];
     int64_t num_components; /* 0: 1 */
     int64_t component_stride_bytes;
+    int64_t memory; /* where `data` is: HAKOBI_MEMORY_AUTOMATIC, ... */
 } hakobi_halo_field;
 
 /* Options of hakobi_halo_plan (hakobi::HaloOptions); equal on every rank. */
@@ -542,6 +557,10 @@ HAKOBI_API int hakobi_halo_plan(hakobi_comm* comm, const hakobi_halo_grid* grid,
  * Every rank calls them; a call out of order returns HAKOBI_INVALID_ARGUMENT and changes nothing. */
 HAKOBI_API int hakobi_halo_start(hakobi_halo* halo);
 HAKOBI_API int hakobi_halo_wait(hakobi_halo* halo);
+/* The same for fields of a GPU's memory: own elements are sent when what `stream` holds at start_on is done, and what it is given after
+ * wait_on finds the ghosts (hakobi::Halo::start). */
+HAKOBI_API int hakobi_halo_start_on(hakobi_halo* halo, void* stream);
+HAKOBI_API int hakobi_halo_wait_on(hakobi_halo* halo, void* stream);
 /* How data reaches each neighbour; valid as long as `halo`. */
 HAKOBI_API const char* hakobi_halo_explain(const hakobi_halo* halo);
 /* Never communicates. */
@@ -571,6 +590,9 @@ HAKOBI_API void hakobi_buffer_arrays_free(hakobi_buffer_arrays* arrays);
  * remove all pieces. */
 HAKOBI_API int hakobi_buffer_array_make(const hakobi_buffer_arrays* arrays, hakobi_buffer_array** list);
 HAKOBI_API int hakobi_buffer_array_append(hakobi_buffer_array* list, void* data, int64_t bytes);
+/* The same, and where the piece is: HAKOBI_MEMORY_AUTOMATIC, as above, ... */
+HAKOBI_API int hakobi_buffer_array_append_memory(hakobi_buffer_array* list, void* data, int64_t bytes,
+                                                 int memory);
 HAKOBI_API int hakobi_buffer_array_release(hakobi_buffer_array* list);
 HAKOBI_API int64_t hakobi_buffer_array_bytes(const hakobi_buffer_array* list);
 /* Start an operation and return immediately. Between two ranks, the k-th send with a tag (0 to 10000) matches the k-th
@@ -579,6 +601,11 @@ HAKOBI_API int hakobi_buffer_array_send(hakobi_buffer_array* list, int to, int t
 HAKOBI_API int hakobi_buffer_array_receive(hakobi_buffer_array* list, int from, int tag);
 HAKOBI_API int hakobi_buffer_array_done(hakobi_buffer_array* list, int* is_done);
 HAKOBI_API int hakobi_buffer_array_wait(hakobi_buffer_array* list);
+/* The same for pieces of a GPU's memory: they are read or written when what `stream` holds at the call is done, and what it is given
+ * after wait_on finds them received. */
+HAKOBI_API int hakobi_buffer_array_send_on(hakobi_buffer_array* list, int to, int tag, void* stream);
+HAKOBI_API int hakobi_buffer_array_receive_on(hakobi_buffer_array* list, int from, int tag, void* stream);
+HAKOBI_API int hakobi_buffer_array_wait_on(hakobi_buffer_array* list, void* stream);
 HAKOBI_API void hakobi_buffer_array_free(hakobi_buffer_array* list);
 
 /* ---- Where ranks are ------------------------------------------------------------------------------------------ */

@@ -28,6 +28,14 @@ HAKOBI_API int hakobi_mpi_finalize_if_ours(void);
 /* Duplicates MPI_COMM_WORLD. Collective over it. */
 HAKOBI_API int hakobi_comm_duplicate_world(hakobi_comm** comm);
 
+/* This machine's GPUs for people ("CUDA device 0 (NVIDIA H100 80GB HBM3)"), and why a driver that is there gives none ("CUDA 10.1: 11.2 is
+ * needed"): number `index` from 0, NULL after the last one. They load the drivers. Local; valid until the process ends. */
+HAKOBI_API const char* hakobi_device_text(int index);
+HAKOBI_API const char* hakobi_device_refused(int index);
+/* HAKOBI_YES if the MPI library sends from and receives into memory of GPU number `index` (HAKOBI_GPU_AWARE, or what it says itself);
+ * HAKOBI_NO if not, and if there is no such GPU. Local; after MPI_Init. */
+HAKOBI_API int hakobi_mpi_takes_device_memory(int index);
+
 /* The values of one keyword: codes[i] is the index of field i's value among the *num_values distinct ones, sorted in the
  * keyword's order. hakobi_listing_value returns these until the next call of this function. Local. */
 HAKOBI_API int hakobi_listing_column(hakobi_listing* listing, const char* keyword, int32_t* codes,

@@ -138,10 +138,10 @@ class HAKOBI_EXPORT Store {
     /// Discards fields that were archived but not flushed.
     ~Store();
 
-    /// Adds a field of at least one byte; flush makes it visible. `bytes` may be reused on return. `form` describes them
-    /// (FieldInfo::form). Throws invalid_argument for a key for which the schema has no rule, naming the nearest keyword and
+    /// Adds a field of at least one byte; flush makes it visible. `bytes`, memory of the host, may be reused on return. `form`
+    /// describes them (FieldInfo::form). Throws invalid_argument for a key for which the schema has no rule, naming the nearest keyword and
     /// its level, and for a value that a request cannot ask for: `*`, `all`, or one with ',', '=', '/', a control character,
-    /// or a blank at an end.
+    /// or a blank at an end; unsupported for memory of a device.
     void archive(const Key& key, std::span<const std::byte> bytes, std::string_view form = {});
     /// Adds each field of a GRIB message under its own keywords (grib_key), with form "grib"; of a message with several
     /// fields each as a message of its own. Throws as archive and grib_key. If you know the key, archive is faster.

@@ -14,10 +14,10 @@ CONSTANTS = {
     "YES": 1, "NO": -1, "OK": 0, "INTERRUPTED": 1, "INVALID_ARGUMENT": 2, "NOT_FOUND": 3, "EXISTS": 4,
     "PERMISSION": 5, "UNSUPPORTED": 6, "FORMAT": 7, "OUT_OF_MEMORY": 8, "NO_SPACE": 9, "IO": 10, "FAILED": 11,
     "INTERNAL": 12, "INT8": 257, "INT16": 258, "INT32": 260, "INT64": 264, "UINT8": 513, "UINT16": 514, "UINT32": 516,
-    "UINT64": 520, "FLOAT32": 772, "FLOAT64": 776, "COMPLEX64": 1032, "COMPLEX128": 1040, "IF_EXISTS_FAIL": 0,
-    "IF_EXISTS_REPLACE": 1, "IF_EXISTS_RESUME": 2, "ON_GRID": 0, "ON_POINTS": 1, "ON_CELLS": 2, "MESH_FIXED": 0,
-    "MESH_MOVES": 1, "MESH_CHANGES": 2, "SUM": 0, "PRODUCT": 1, "MINIMUM": 2, "MAXIMUM": 3, "ORDER_KEY": 0,
-    "ORDER_FILE": 1,
+    "UINT64": 520, "FLOAT32": 772, "FLOAT64": 776, "COMPLEX64": 1032, "COMPLEX128": 1040, "MEMORY_AUTOMATIC": 0,
+    "MEMORY_HOST": 1, "MEMORY_DEVICE": 2, "IF_EXISTS_FAIL": 0, "IF_EXISTS_REPLACE": 1, "IF_EXISTS_RESUME": 2,
+    "ON_GRID": 0, "ON_POINTS": 1, "ON_CELLS": 2, "MESH_FIXED": 0, "MESH_MOVES": 1, "MESH_CHANGES": 2, "SUM": 0,
+    "PRODUCT": 1, "MINIMUM": 2, "MAXIMUM": 3, "ORDER_KEY": 0, "ORDER_FILE": 1,
 }
 
 class _Sized(Structure):
@@ -59,7 +59,8 @@ class FieldC(_Sized):  # hakobi_field
         ("dims", c_char_p), ("coordinates", c_char_p), ("compression", c_char_p), ("block", BlockC), ("type", c_int),
         ("significant_bits", c_int), ("data", c_void_p), ("num_values", c_int64), ("ghosts", POINTER(c_int64)),
         ("strides", POINTER(c_int64)), ("attributes", POINTER(AttributeC)), ("num_attributes", c_int64),
-        ("fill_value", c_void_p), ("is_static", c_int), ("on", c_int), ("num_components", c_int64),)
+        ("fill_value", c_void_p), ("is_static", c_int), ("on", c_int), ("num_components", c_int64), ("memory", c_int),
+        ("stream", c_void_p),)
 
 class MeshC(_Sized):  # hakobi_mesh
     _fields_ = (
@@ -85,7 +86,8 @@ class InputFieldC(_Sized):  # hakobi_input_field
 class FieldReadC(_Sized):  # hakobi_field_read
     _fields_ = (
         ("name", c_char_p), ("step", c_int64), ("block", BlockC), ("type", c_int), ("data", c_void_p),
-        ("num_values", c_int64), ("ghosts", c_int64 * 8), ("strides", c_int64 * 8),)
+        ("num_values", c_int64), ("ghosts", c_int64 * 8), ("strides", c_int64 * 8), ("memory", c_int),
+        ("stream", c_void_p),)
 
 class InputMeshC(_Sized):  # hakobi_input_mesh
     _fields_ = (
@@ -112,7 +114,7 @@ class HaloGridC(_Sized):  # hakobi_halo_grid
 class HaloFieldC(_Sized):  # hakobi_halo_field
     _fields_ = (
         ("data", c_void_p), ("element_bytes", c_int64), ("strides_bytes", c_int64 * 5), ("num_components", c_int64),
-        ("component_stride_bytes", c_int64),)
+        ("component_stride_bytes", c_int64), ("memory", c_int64),)
 
 class HaloOptionsC(_Sized):  # hakobi_halo_options
     _fields_ = (
@@ -146,7 +148,7 @@ SIGNATURES: tuple[tuple[tuple[Any, tuple[Any, ...]], str], ...] = (
     ((c_char_p, ()), "error_text version mpi_name"),
     ((c_int, ()), "error_rank mpi_init_if_needed mpi_finalize_if_ours"),
     ((None, (c_char_p, c_int,)), "end_with_error"),
-    ((c_char_p, (c_int,)), "error_name output_method_name"),
+    ((c_char_p, (c_int,)), "error_name output_method_name device_text device_refused"),
     ((c_int, (c_int, POINTER(c_void_p),)), "comm_duplicate_f"),
     ((c_int, (c_void_p,)),
         "comm_free comm_rank comm_size comm_num_nodes comm_node comm_handle_f output_end_step output_close "
@@ -186,13 +188,17 @@ SIGNATURES: tuple[tuple[tuple[Any, tuple[Any, ...]], str], ...] = (
     ((c_int, (c_void_p, c_int64, c_int, POINTER(c_void_p),)), "collectives_broadcast"),
     ((c_int, (c_void_p, c_void_p, c_void_p,)), "collective_plan_execute collective_plan_start"),
     ((c_int, (c_void_p, POINTER(c_int),)), "collective_plan_test buffer_array_done"),
+    ((c_int, (c_void_p, c_void_p, c_void_p, c_void_p,)), "collective_plan_start_on store_retrieve"),
+    ((c_int, (c_void_p, c_void_p,)), "collective_plan_wait_on halo_start_on halo_wait_on buffer_array_wait_on"),
     ((c_void_p, (c_void_p,)), "shared_data"),
     ((c_int, (c_void_p, POINTER(HaloGridC), c_int, POINTER(HaloFieldC), POINTER(HaloOptionsC), POINTER(c_void_p),)),
         "halo_plan"),
     ((c_int, (c_void_p, POINTER(BufferArraysOptionsC), POINTER(c_void_p),)), "buffer_arrays_get"),
     ((c_int, (c_void_p, POINTER(c_void_p),)), "buffer_array_make topology_discover"),
     ((c_int, (c_void_p, c_void_p, c_int64,)), "buffer_array_append store_archive_grib"),
+    ((c_int, (c_void_p, c_void_p, c_int64, c_int,)), "buffer_array_append_memory"),
     ((c_int, (c_void_p, c_int, c_int,)), "buffer_array_send buffer_array_receive"),
+    ((c_int, (c_void_p, c_int, c_int, c_void_p,)), "buffer_array_send_on buffer_array_receive_on"),
     ((c_int, (c_int, c_void_p, c_void_p, POINTER(c_void_p),)), "topology_declare"),
     ((c_int, (c_void_p, c_int,)), "topology_node_of topology_socket_of"),
     ((c_int, (c_void_p, c_int, c_void_p, c_void_p, c_void_p, POINTER(c_int), POINTER(TrafficC),)),
@@ -203,13 +209,13 @@ SIGNATURES: tuple[tuple[tuple[Any, tuple[Any, ...]], str], ...] = (
     ((c_int, (c_void_p, c_char_p, POINTER(SelectionC), POINTER(c_void_p),)), "store_list"),
     ((c_int, (c_void_p, c_int64, POINTER(FieldInfoC),)), "listing_get"),
     ((c_int, (c_void_p, POINTER(c_char_p),)), "listing_keywords"),
-    ((c_int, (c_void_p, c_void_p, c_void_p, c_void_p,)), "store_retrieve"),
     ((c_int, (c_void_p, c_char_p, c_void_p, c_int64,)), "store_retrieve_one"),
     ((c_int, (c_void_p, c_void_p, c_int64, c_int64, c_void_p, c_int64,)), "store_read"),
     ((c_int, (c_void_p, c_int64, c_void_p, c_int64, POINTER(c_int64),)), "grib_values"),
     ((c_int, (c_void_p, c_int64, c_char_p, c_void_p, c_int64, POINTER(c_int64),)), "grib_array"),
     ((c_int, (c_void_p, c_char_p,)), "comm_refuse output_refuse input_refuse"),
     ((c_int, (POINTER(c_void_p),)), "comm_duplicate_world"),
+    ((c_int, (c_int,)), "mpi_takes_device_memory"),
     ((c_int, (c_void_p, c_char_p, c_void_p, POINTER(c_int64),)), "listing_column"),
     ((c_char_p, (c_void_p, c_int64,)), "listing_value"),
     ((c_int, (c_void_p, c_int64, c_char_p, POINTER(c_char_p),)), "grib_texts"),

@@ -1,4 +1,4 @@
-"""Collective operations on a declared network, for numpy arrays: the calls of C++'s hakobi::Collectives.
+"""Collective operations on a declared network, for arrays of numpy and of GPUs: C++'s hakobi::Collectives.
 
     collectives = hakobi.Collectives.create(comm, "hypercrossbar:16,16,10")      # collective over comm
     dot = collectives.allreduce(np.complex128, 1)                                # collective: planning
@@ -19,6 +19,7 @@ import numpy.typing as npt
 from hakobi._capi import CONSTANTS, CollectivesOptionsC
 from hakobi._library import check, load, shown
 from hakobi.attributes import yes_or_no
+from hakobi.device_arrays import AnyArray, Lent, lend, stream_handle
 from hakobi.errors import InputError, unknown_name
 from hakobi.output import Comm
 from hakobi.words import count_text
@@ -39,26 +40,38 @@ class CollectivePlan:
         self._library = load()
         self._handle = handle
         self._sizes = (input_bytes, output_bytes)
-        self._lent: tuple[Array | None, Array] | None = None
+        self._lent: tuple[Lent | None, Lent] | None = None
         self.explanation: str = self._library.hakobi_collective_plan_explain(handle).decode()
 
     def __repr__(self) -> str:
         state = "" if self._lent is None else "under way; "
         return shown(self, f"{state}{self.explanation.splitlines()[0]}")
 
-    def execute(self, input_: Array | None, output: Array) -> None:
-        """Executes the operation. Collective. `input_` may be `output`; for a broadcast it is None.
+    def execute(self, input_: AnyArray | None, output: AnyArray, *, stream: Any = None) -> None:
+        """Executes the operation. Collective. `input_` may be `output`; for a broadcast it is None. Either may be a
+        GPU's, as for Output.put, and `stream` is the one whose work makes the input.
 
         Raises InputError, on this rank, for an array of another size or one that is not contiguous.
         """
-        places = self._places(input_, output)
-        check(self._library, self._library.hakobi_collective_plan_execute(self._handle, *places))
+        lent = self._for_c(input_, output, stream)
+        if any(each and each.is_on_device for each in lent):
+            self._start(lent)
+            self.wait()
+        else:
+            check(self._library, self._library.hakobi_collective_plan_execute(self._handle, *_places(lent)))
 
-    def start(self, input_: Array | None, output: Array) -> None:
-        """Starts it. Do not change the arrays until `wait` returns or `test` returns True."""
-        places = self._places(input_, output)
-        check(self._library, self._library.hakobi_collective_plan_start(self._handle, *places))
-        self._lent = (input_, output)
+    def start(self, input_: AnyArray | None, output: AnyArray, *, stream: Any = None) -> None:
+        """Starts it. Do not change the arrays until `wait` returns or `test` returns True. `stream`: as in execute;
+        None: the one that an array names, or the default stream."""
+        self._start(self._for_c(input_, output, stream))
+
+    def _start(self, lent: tuple[Lent | None, Lent]) -> None:
+        on = next((each.stream for each in lent if each and each.is_on_device and each.stream), None)
+        if on is None:
+            check(self._library, self._library.hakobi_collective_plan_start(self._handle, *_places(lent)))
+        else:
+            check(self._library, self._library.hakobi_collective_plan_start_on(self._handle, *_places(lent), on))
+        self._lent = lent
 
     def test(self) -> bool:
         """Progresses the operation; True if it is complete."""
@@ -68,24 +81,27 @@ class CollectivePlan:
             self._lent = None
         return bool(done.value)
 
-    def wait(self) -> None:
-        check(self._library, self._library.hakobi_collective_plan_wait(self._handle))
+    def wait(self, stream: Any = None) -> None:
+        """Completes it. With a `stream` it is that stream that waits for an output of a GPU."""
+        if stream is None:
+            check(self._library, self._library.hakobi_collective_plan_wait(self._handle))
+        else:
+            check(self._library, self._library.hakobi_collective_plan_wait_on(self._handle, stream_handle(stream)))
         self._lent = None
 
     def __del__(self) -> None:
         if self._lent is None:  # else MPI still writes there: leave it to the end of the program
             self._library.hakobi_collective_plan_free(self._handle)
 
-    def _places(self, input_: Array | None, output: Array) -> tuple[int | None, int]:
+    def _for_c(self, input_: AnyArray | None, output: AnyArray, stream: Any) -> tuple[Lent | None, Lent]:
         input_bytes, output_bytes = self._sizes
-        if input_ is not None:
-            _check_array("input", input_, input_bytes)
-        elif input_bytes > 0:
+        if input_ is None and input_bytes > 0:
             raise InputError("input is None where there is data to send")
-        _check_array("output", output, output_bytes)
-        if not output.flags.writeable:
+        taken = None if input_ is None else _lent_for_c("input", input_, input_bytes, stream)
+        given = _lent_for_c("output", output, output_bytes, stream)
+        if not given.array.flags.writeable:
             raise InputError("output is read-only")
-        return (None if input_ is None else input_.ctypes.data), output.ctypes.data
+        return taken, given
 
 
 class Collectives:
@@ -156,8 +172,14 @@ class Collectives:
         return CollectivePlan(handle, input_bytes, output_bytes)
 
 
-def _check_array(what: str, array: Array, num_bytes: int) -> None:
-    if not isinstance(array, np.ndarray) or not array.flags.c_contiguous:
-        raise InputError(f"{what} is no numpy array that is contiguous in C order")
-    if array.nbytes != num_bytes:
-        raise InputError(f"{what} has {array.nbytes} bytes where the plan has {num_bytes}")
+def _places(lent: tuple[Lent | None, Lent]) -> list[int | None]:
+    return [None if each is None else each.array.ctypes.data for each in lent]
+
+
+def _lent_for_c(what: str, values: AnyArray, num_bytes: int, stream: Any) -> Lent:
+    lent = lend(values, stream)
+    if not lent.array.flags.c_contiguous:
+        raise InputError(f"{what} is no array that is contiguous in C order")
+    if lent.array.nbytes != num_bytes:
+        raise InputError(f"{what} has {lent.array.nbytes} bytes where the plan has {num_bytes}")
+    return lent

@@ -1,4 +1,4 @@
-"""Exchange between the ranks of a grid, for numpy arrays: the calls of C++'s hakobi::Halo and hakobi::BufferArrays.
+"""Exchange between the ranks of a grid, for arrays of numpy and of GPUs: C++'s hakobi::Halo and hakobi::BufferArrays.
 
     grid = hakobi.HaloGrid(extents=(ny, nx), ghosts=1, ranks=(2, 1), is_periodic=True)
     eta = hakobi.allocate_shared(comm, (ny + 2, nx + 2), np.float64)             # collective
@@ -22,6 +22,7 @@ import numpy.typing as npt
 from hakobi._capi import BufferArraysOptionsC, HaloFieldC, HaloGridC, HaloOptionsC
 from hakobi._library import MAX_HALO_DIMS, check, load, shown
 from hakobi.attributes import printable, yes_or_no
+from hakobi.device_arrays import AnyArray, Lent, lend, stream_handle
 from hakobi.errors import InputError
 from hakobi.output import Comm
 from hakobi.words import count_text
@@ -105,7 +106,7 @@ class HaloGrid:
 class Halo:
     """Exchanges ghost layers of fields between the ranks of a grid; planned once, executed many times."""
 
-    def __init__(self, handle: ctypes.c_void_p, fields: list[Array]) -> None:
+    def __init__(self, handle: ctypes.c_void_p, fields: list[Lent]) -> None:
         self._library = load()
         self._handle = handle
         self._fields = fields  # lent for as long as this lives
@@ -121,7 +122,7 @@ class Halo:
         cls,
         comm: Comm,
         grid: HaloGrid,
-        fields: Sequence[Array],
+        fields: Sequence[AnyArray],
         *,
         components: str = "last",
         corners: bool = True,
@@ -133,15 +134,16 @@ class Halo:
         The grid without its extents, the options and each field's dtype and components are equal on all ranks.
 
         A field is an array of `grid.shape()` with any strides. It may have one more dimension, for components, in the
-        place that `components` names ("last" or "first"). `path`, `corners` (False: faces only) and `timeout_s` are
-        those of C++.
+        place that `components` names ("last" or "first"). It may be a GPU's, as for Output.put. `path`, `corners`
+        (False: faces only) and `timeout_s` are those of C++.
 
         Raises InputError if arguments differ between ranks, if the ranks do not form the grid, if a rank has fewer
         elements than a neighbour has ghosts, and for an array of another shape.
         """
         library = load()
         handle = ctypes.c_void_p()
-        if refused := _refused(grid, fields, components):
+        lent, refused = _lent(fields)
+        if refused := refused or _refused(grid, [each.array for each in lent], components):
             check(library, library.hakobi_comm_refuse(comm._handle, printable(f"Halo::plan: {refused}")))
         options = HaloOptionsC(
             corners=yes_or_no(corners),
@@ -149,25 +151,36 @@ class Halo:
             timeout_s=timeout_s,
         )
         grid_c = _grid_c(grid)
-        fields_c = (HaloFieldC * len(fields))(*(_field_c(grid, field, components) for field in fields))
+        fields_c = (HaloFieldC * len(lent))(*(_field_c(grid, each, components) for each in lent))
         check(library, library.hakobi_halo_plan(comm._handle, grid_c, len(fields), fields_c, options, handle))
-        return cls(handle, list(fields))
+        return cls(handle, lent)
 
-    def start(self) -> None:
+    def start(self, stream: Any = None) -> None:
         """Begins an exchange. Until `wait` returns, neither read nor write ghosts, and do not write own elements that
-        are ghosts of a neighbour. Does not wait for other ranks. Raises InputError if an exchange is in progress."""
-        check(self._library, self._library.hakobi_halo_start(self._handle))
+        are ghosts of a neighbour. Does not wait for other ranks. Raises InputError if an exchange is in progress.
+
+        `stream`, for fields of a GPU (CuPy's, PyTorch's or a number): their values are sent when what it holds now is
+        done. None: the default stream."""
+        if stream is None:
+            check(self._library, self._library.hakobi_halo_start(self._handle))
+        else:
+            check(self._library, self._library.hakobi_halo_start_on(self._handle, stream_handle(stream)))
         self._is_under_way = True
 
-    def wait(self) -> None:
-        """Completes it: the ghosts hold the neighbours' values. Raises InputError if none is in progress."""
-        check(self._library, self._library.hakobi_halo_wait(self._handle))
+    def wait(self, stream: Any = None) -> None:
+        """Completes it: the ghosts hold the neighbours' values. Raises InputError if none is in progress.
+
+        With a `stream` it is that stream that waits: what it is given from now on finds the ghosts."""
+        if stream is None:
+            check(self._library, self._library.hakobi_halo_wait(self._handle))
+        else:
+            check(self._library, self._library.hakobi_halo_wait_on(self._handle, stream_handle(stream)))
         self._is_under_way = False
 
-    def exchange(self) -> None:
+    def exchange(self, stream: Any = None) -> None:
         """`start` and `wait`."""
-        self.start()
-        self.wait()
+        self.start(stream)
+        self.wait(stream)
 
     def __del__(self) -> None:
         if not self._is_under_way:  # else others still copy: leave it to the end of the program
@@ -180,20 +193,23 @@ class BufferArray:
     def __init__(self, handle: ctypes.c_void_p) -> None:
         self._library = load()
         self._handle = handle
-        self._pieces: list[Array] = []
+        self._pieces: list[Lent] = []
         self._is_over = True
 
     def __repr__(self) -> str:
         state = "" if self._is_over else ", under way"
         return shown(self, f"{count_text(len(self._pieces), 'piece')}, {self.num_bytes} bytes{state}")
 
-    def append(self, array: Array) -> None:
-        """Adds a contiguous array of any shape and dtype, writeable for a receive. Do not change it during an
-        operation. Raises InputError for another array, or while an operation is in progress."""
-        if not isinstance(array, np.ndarray) or not (array.flags.c_contiguous or array.flags.f_contiguous):
+    def append(self, array: AnyArray) -> None:
+        """Adds a contiguous array of any shape and dtype, writeable for a receive; it may be a GPU's, as for
+        Output.put. Do not change it during an operation. Raises InputError for another array, or while an operation is
+        in progress."""
+        piece = lend(array)
+        flags, place = piece.array.flags, (piece.array.ctypes.data, piece.array.nbytes)
+        if not (flags.c_contiguous or flags.f_contiguous):
             raise InputError("BufferArray: a piece is no numpy array that is contiguous")
-        check(self._library, self._library.hakobi_buffer_array_append(self._handle, array.ctypes.data, array.nbytes))
-        self._pieces.append(array)
+        check(self._library, self._library.hakobi_buffer_array_append_memory(self._handle, *place, piece.memory))
+        self._pieces.append(piece)
 
     def release(self) -> None:
         """Removes all pieces. Raises as `append`."""
@@ -204,16 +220,26 @@ class BufferArray:
     def num_bytes(self) -> int:
         return int(self._library.hakobi_buffer_array_bytes(self._handle))
 
-    def send(self, to: int, tag: int = 0) -> None:
-        """Starts to send the list, and returns. Raises InputError for an invalid rank, or a tag outside 0 to 10,000."""
-        check(self._library, self._library.hakobi_buffer_array_send(self._handle, to, tag))
+    def send(self, to: int, tag: int = 0, stream: Any = None) -> None:
+        """Starts to send the list, and returns. Raises InputError for an invalid rank, or a tag outside 0 to 10,000.
+        `stream`, for pieces of a GPU: they are read when what it holds now is done; None: the default stream."""
+        if stream is None:
+            check(self._library, self._library.hakobi_buffer_array_send(self._handle, to, tag))
+        else:
+            handle = stream_handle(stream)
+            check(self._library, self._library.hakobi_buffer_array_send_on(self._handle, to, tag, handle))
         self._is_over = False
 
-    def receive(self, source: int, tag: int = 0) -> None:
-        """Starts to receive into the list, and returns. Raises as `send`."""
-        if any(not piece.flags.writeable for piece in self._pieces):
+    def receive(self, source: int, tag: int = 0, stream: Any = None) -> None:
+        """Starts to receive into the list, and returns. Raises as `send`. `stream`: pieces of a GPU are written when
+        what it holds now is done."""
+        if any(not piece.array.flags.writeable for piece in self._pieces):
             raise InputError("BufferArray: a piece to receive into is read-only")
-        check(self._library, self._library.hakobi_buffer_array_receive(self._handle, source, tag))
+        if stream is None:
+            check(self._library, self._library.hakobi_buffer_array_receive(self._handle, source, tag))
+        else:
+            handle = stream_handle(stream)
+            check(self._library, self._library.hakobi_buffer_array_receive_on(self._handle, source, tag, handle))
         self._is_over = False
 
     def done(self) -> bool:
@@ -224,9 +250,13 @@ class BufferArray:
         check(self._library, code)
         return self._is_over
 
-    def wait(self) -> None:
-        """Waits until the operation is complete. Raises as `done`."""
-        code = self._library.hakobi_buffer_array_wait(self._handle)
+    def wait(self, stream: Any = None) -> None:
+        """Waits until the operation is complete. Raises as `done`. With a `stream` it is that stream that waits for
+        pieces of a GPU."""
+        if stream is None:
+            code = self._library.hakobi_buffer_array_wait(self._handle)
+        else:
+            code = self._library.hakobi_buffer_array_wait_on(self._handle, stream_handle(stream))
         self._is_over = True
         check(self._library, code)
 
@@ -278,6 +308,17 @@ class BufferArrays:
         self._library.hakobi_buffer_arrays_free(self._handle)
 
 
+def _lent(fields: Sequence[AnyArray]) -> tuple[list[Lent], str]:
+    """The fields for C, and what is wrong with the first one that cannot be lent, or ""."""
+    lent: list[Lent] = []
+    for i, field in enumerate(fields):
+        try:
+            lent.append(lend(field))
+        except InputError as error:
+            return lent, f"field {i} is {error}"
+    return lent, ""
+
+
 def _refused(grid: HaloGrid, fields: Sequence[Array], components: str) -> str:
     """What is wrong with this rank's arguments, as far as C cannot see it; "": nothing."""
     num_dims = len(grid.extents)
@@ -289,8 +330,8 @@ def _refused(grid: HaloGrid, fields: Sequence[Array], components: str) -> str:
     if components not in ("last", "first"):
         return f"components is '{components}', not 'last' or 'first'"
     for i, array in enumerate(fields):
-        if not isinstance(array, np.ndarray) or not array.flags.writeable:
-            return f"field {i} is no numpy array that can be written to"
+        if not array.flags.writeable:
+            return f"field {i} is no array that can be written to"
         if array.dtype.hasobject:
             return f"field {i} holds Python objects"
         shape = array.shape
@@ -309,7 +350,8 @@ def _grid_c(grid: HaloGrid) -> HaloGridC:
     return made
 
 
-def _field_c(grid: HaloGrid, array: Array, components: str) -> HaloFieldC:
+def _field_c(grid: HaloGrid, lent: Lent, components: str) -> HaloFieldC:
+    array = lent.array
     by_component = array if array.ndim > len(grid.extents) else array[..., np.newaxis]
     if components == "first" and array.ndim > len(grid.extents):
         by_component = np.moveaxis(array, 0, -1)
@@ -319,6 +361,7 @@ def _field_c(grid: HaloGrid, array: Array, components: str) -> HaloFieldC:
         element_bytes=array.itemsize,
         num_components=by_component.shape[-1],
         component_stride_bytes=by_component.strides[-1] or array.itemsize,
+        memory=lent.memory,
     )
     for d in range(len(grid.extents)):
         made.strides_bytes[d] = by_component.strides[d]

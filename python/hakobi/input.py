@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from functools import cached_property, partial
 from os import PathLike, fspath
 from types import TracebackType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -28,6 +28,7 @@ import numpy.typing as npt
 from hakobi._capi import AttributeC, AxisC, FieldReadC, InputFieldC, InputMeshC, InputOptionsC, MeshPartC
 from hakobi._library import MAX_DIMS, TYPES, check, load, shown
 from hakobi.attributes import Attribute, attribute_of_c, hints_for_c, printable, text_for_c
+from hakobi.device_arrays import AnyArray, lend
 from hakobi.errors import HakobiError, InputError
 from hakobi.mesh import InputMesh, MeshPart, input_mesh_of_c, mesh_part_of_c
 from hakobi.output import Axis, Block, Comm, _block_of
@@ -35,6 +36,7 @@ from hakobi.output import Axis, Block, Comm, _block_of
 if TYPE_CHECKING:
     import xarray
 
+_Out = TypeVar("_Out", bound=AnyArray)
 _DTYPES = {code: np.dtype(name) for name, code in TYPES.items()}
 
 
@@ -147,26 +149,32 @@ class Input:
         """The last step's own attributes. Local."""
         return self._attributes(-1, None)
 
+    @overload
+    def read(self, name: str, *, step: int = -1, block: Block | None = None) -> npt.NDArray[Any]: ...
+    @overload
+    def read(self, name: str, *, step: int = -1, block: Block | None = None, out: _Out, stream: Any = None) -> _Out: ...
     def read(
         self,
         name: str,
         *,
         step: int = -1,
         block: Block | None = None,
-        out: npt.NDArray[Any] | None = None,
-    ) -> npt.NDArray[Any]:
+        out: AnyArray | None = None,
+        stream: Any = None,
+    ) -> AnyArray:
         """A step's field, or this rank's block of it, as an array with the block's shape and the field's type.
 
         Collective if opened with a communicator: `name` and `step` (-1: the last) are equal on all ranks, blocks are
         arbitrary. `out`: an array to read into, with the block's shape and the field's type; it may be any view without
-        overlaps and negative strides, such as the inside of an array with ghosts.
+        overlaps and negative strides, such as the inside of an array with ghosts. It may be a GPU's, of CuPy or
+        PyTorch: it is written after what the stream holds now, before this returns (`stream`: as in Output.put).
 
         Raises InputError for a step or field that does not exist, a block outside the field, or an unsuitable `out`;
         FormatError for a file that has become shorter.
         """
         handle = self._open("read")
         try:
-            wanted, values = self._wanted(name, step, block, out)
+            wanted, values, _keep = self._wanted(name, step, block, out, stream)
         except (InputError, TypeError) as error:
             check(self._library, self._library.hakobi_input_refuse(handle, printable(f"field {name}: {error}")))
             raise
@@ -247,33 +255,36 @@ class Input:
         return attributes
 
     def _wanted(
-        self, name: str, step: int, block: Block | None, out: npt.NDArray[Any] | None
-    ) -> tuple[FieldReadC, npt.NDArray[Any] | None]:
-        """The read for C, and the array that it fills. Raises InputError for what C cannot be asked."""
+        self, name: str, step: int, block: Block | None, out: AnyArray | None, stream: Any
+    ) -> tuple[FieldReadC, AnyArray | None, object]:
+        """The read for C, the array that it fills, and what keeps its memory. Raises InputError for what C cannot be
+        asked."""
         wanted = FieldReadC(name=text_for_c("name", name), step=step)
         try:
             field = self.field(name, step)
         except HakobiError:
-            return wanted, None  # the library says so, on every rank
+            return wanted, None, None  # the library says so, on every rank
         if field.dtype is None:
             raise InputError(f"values of type {field.type} cannot be read")
         if block is not None:
             wanted.block = _block_of(block)
         shape = tuple(block.count) if block is not None else field.shape
         if min(shape, default=0) < 0:
-            return wanted, None  # as above
-        values = np.empty(shape, field.dtype) if out is None else out
+            return wanted, None, None  # as above
         wanted.type = TYPES[field.dtype.name]
+        values = np.empty(shape, field.dtype) if out is None else out
+        lent = lend(values, stream)
         if out is not None:
-            wanted.strides = (ctypes.c_int64 * MAX_DIMS)(*_strides(out, shape, field.dtype))
-        wanted.data = values.ctypes.data if values.size else None
-        return wanted, values
+            wanted.strides = (ctypes.c_int64 * MAX_DIMS)(*_strides(lent.array, shape, field.dtype))
+        wanted.data = lent.array.ctypes.data if lent.array.size else None
+        wanted.memory, wanted.stream = lent.memory, lent.stream
+        return wanted, values, lent.keep
 
 
 def _strides(out: npt.NDArray[Any], shape: tuple[int, ...], dtype: np.dtype[Any]) -> tuple[int, ...]:
     """Elements from one to the next. Raises InputError for an array that cannot be read into."""
-    if not isinstance(out, np.ndarray) or isinstance(out, np.ma.MaskedArray):
-        raise InputError(f"out is a {type(out).__name__}, not a numpy array")
+    if isinstance(out, np.ma.MaskedArray):
+        raise InputError("out is a MaskedArray, not a numpy array")
     if out.dtype != dtype or not out.dtype.isnative:
         raise InputError(f"out is of dtype {out.dtype.str}, the field of {dtype.str}")
     if out.shape != shape:

@@ -13,6 +13,7 @@ import numpy.typing as npt
 from hakobi._capi import CONSTANTS, FieldC, InputMeshC, MeshC, MeshPartC
 from hakobi._library import TYPES, shown
 from hakobi.attributes import text_for_c
+from hakobi.device_arrays import AnyArray, Lent, lend
 from hakobi.errors import InputError
 
 MOTIONS = {name: CONSTANTS[f"MESH_{name.upper()}"] for name in ("fixed", "moves", "changes")}
@@ -20,7 +21,7 @@ PLACES = {name: CONSTANTS[f"ON_{name.upper()}"] for name in ("points", "cells")}
 
 
 def mesh_for_c(
-    points: npt.NDArray[Any],
+    points: Lent,
     connectivity: npt.NDArray[Any],
     offsets: npt.NDArray[Any],
     types: npt.NDArray[Any],
@@ -28,10 +29,10 @@ def mesh_for_c(
     motion: str,
     first_number: int,
 ) -> MeshC:
-    """The mesh for C, whose arrays stay the caller's. Raises InputError for what cannot be lent."""
+    """The mesh for C, whose arrays stay the caller's. `points`: of points_for_c. Raises InputError for what cannot be
+    lent."""
     if motion not in MOTIONS:
         raise InputError(f"the mesh: its motion is {motion!r}, not {', '.join(MOTIONS)}")
-    points_type = points_for_c(points)
     for name, array, dtypes in (
         ("connectivity", connectivity, ("int64", "int32")),
         ("offsets", offsets, ("int64", "int32")),
@@ -47,9 +48,9 @@ def mesh_for_c(
         raise InputError(f"the mesh: it has {types.size} cells, and ghosts for {ghosts.size}")
     return MeshC(
         motion=MOTIONS[motion],
-        points_type=points_type,
-        num_points=points.shape[0],
-        points=points.ctypes.data if points.size else None,
+        points_type=TYPES[points.array.dtype.name],
+        num_points=points.array.shape[0],
+        points=points.array.ctypes.data if points.array.size else None,
         num_cells=types.size,
         types=types.ctypes.data if types.size else None,
         offsets_type=TYPES[offsets.dtype.name],
@@ -62,12 +63,19 @@ def mesh_for_c(
     )
 
 
-def points_for_c(points: npt.NDArray[Any]) -> int:
-    """The type of points for C. Raises InputError where they are not (n, 3) of it."""
-    _check("points", points, ("float64", "float32"))
-    if points.ndim != 2 or points.shape[1] != 3:
-        raise InputError(f"the mesh: its points have the shape {points.shape}, not (points, 3)")
-    return TYPES[points.dtype.name]
+def points_for_c(points: AnyArray) -> Lent:
+    """Points for C. Raises InputError where they are not (n, 3) floats, or another stream's than the default one's."""
+    try:
+        lent = lend(points)
+    except InputError as error:
+        raise InputError(f"the mesh: its points are {error}") from error
+    array = lent.array
+    _check("points", array, ("float64", "float32"))
+    if array.ndim != 2 or array.shape[1] != 3:
+        raise InputError(f"the mesh: its points have the shape {array.shape}, not (points, 3)")
+    if lent.stream is not None:
+        raise InputError("the mesh: its points are made on a stream, and only the default one is waited for")
+    return lent
 
 
 def _check(name: str, array: npt.NDArray[Any], dtypes: tuple[str, ...]) -> None:
@@ -79,12 +87,11 @@ def _check(name: str, array: npt.NDArray[Any], dtypes: tuple[str, ...]) -> None:
         raise InputError(f"the mesh: its {name} are not contiguous: numpy.ascontiguousarray makes such a copy")
 
 
-def field_for_c(name: str, units: str, on: str, values: npt.NDArray[Any], num_elements: int) -> FieldC:
+def field_for_c(name: str, units: str, on: str, lent: Lent, num_elements: int) -> FieldC:
     """A field on the mesh for C, of `num_elements` points or cells. Raises InputError for what cannot be lent."""
     if on not in PLACES:
         raise InputError(f"it is on {on!r}, not on {' or '.join(PLACES)}")
-    if not isinstance(values, np.ndarray):
-        raise InputError(f"a {type(values).__name__}, not a numpy array")
+    values = lent.array
     if values.dtype.name not in TYPES or not values.dtype.isnative:
         raise InputError(f"dtype {values.dtype.str}, not native {', '.join(TYPES)}")
     if values.ndim < 1 or values.shape[0] != num_elements:
@@ -97,7 +104,7 @@ def field_for_c(name: str, units: str, on: str, values: npt.NDArray[Any], num_el
         or (values.ndim == 2 and components == 1)
         or any(step < 0 or step % values.itemsize for step in values.strides)
     ):
-        raise InputError(f"the array's strides {values.strides} cannot be lent: numpy.ascontiguousarray makes a copy")
+        raise InputError(f"the array's strides {values.strides} cannot be lent: ascontiguousarray makes a copy")
     reach = sum((count - 1) * step for count, step in zip(values.shape, strides, strict=True))
     return FieldC(
         name=text_for_c("name", name),
@@ -108,6 +115,8 @@ def field_for_c(name: str, units: str, on: str, values: npt.NDArray[Any], num_el
         strides=None if is_flat or not values.size else (ctypes.c_int64 * len(strides))(*strides),
         on=PLACES[on],
         num_components=components,
+        memory=lent.memory,
+        stream=lent.stream,
     )
 
 

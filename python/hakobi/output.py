@@ -40,6 +40,7 @@ from hakobi.attributes import (
     text_for_c,
     yes_or_no,
 )
+from hakobi.device_arrays import AnyArray, Lent, lend
 from hakobi.errors import InputError, unknown_name
 from hakobi.mesh import field_for_c, mesh_for_c, points_for_c
 
@@ -218,7 +219,7 @@ class Output:
         self._library = load()
         self._handle = handle
         self._prefix = prefix
-        self._lent: list[npt.NDArray[Any]] = []  # the open step's arrays: alive until end_step returns
+        self._lent: list[object] = []  # the open step's arrays: alive until end_step returns
         self._mesh_counts = (0, 0)  # this rank's points and cells
         self._is_open = False  # between begin_step and end_step
         self._last_times: OutputTimes | None = None  # these: what close has left
@@ -310,7 +311,7 @@ class Output:
         name: str,
         units: str,
         block: Block | None,
-        values: npt.NDArray[Any],
+        values: AnyArray,
         *,
         on: str = "grid",
         long_name: str = "",
@@ -322,6 +323,7 @@ class Output:
         fill_value: float | np.generic | None = None,
         coordinates: Iterable[str] = (),
         is_static: bool = False,
+        stream: Any = None,
     ) -> None:
         """Adds a field to the open step. All ranks put the same fields in the same order; it does not communicate.
 
@@ -339,22 +341,27 @@ class Output:
         `on`: "points" or "cells" of the mesh (`put_mesh`). Then `block` is None, and `values` have the shape (n,), (n,
         3) for a vector, or (n, 9) or (n, 3, 3) for a tensor, where n is this rank's number of points or cells.
 
+        `values` may be a GPU's: an array of CuPy, PyTorch, JAX or another library with `__cuda_array_interface__` or
+        DLPack. They are copied when what the stream holds now is done. `stream`: CuPy's, PyTorch's or a number; None:
+        the one that the array names, or the default stream.
+
         `end_step` raises errors in the field, on every rank; raising them here would leave the other ranks waiting.
         Only a missing begin_step raises InputError immediately.
         """
         self._require_step("put")
         try:
+            array = lend(values, stream)
             if on == "grid":
-                lent = _field_of(name, units, tuple(dims), block, values)
+                lent = _field_of(name, units, tuple(dims), block, array)
             elif block is not None or tuple(dims):
                 raise InputError("a field on the mesh has no block and no dims: put(name, units, None, values)")
             else:
-                lent = field_for_c(name, units, on, values, self._mesh_counts[on == "cells"])
+                lent = field_for_c(name, units, on, array, self._mesh_counts[on == "cells"])
             lent.long_name = text_for_c("long_name", long_name)
             lent.standard_name = text_for_c("standard_name", standard_name)
             lent.compression = text_for_c("compression", compression)
             lent.significant_bits = int_for_c(significant_bits)
-            fill = fill_value_for_c(fill_value, values.dtype) if fill_value is not None else None
+            fill = fill_value_for_c(fill_value, array.array.dtype) if fill_value is not None else None
             lent.attributes = attributes_for_c(attributes or {})
             lent.num_attributes = len(attributes or {})
             lent.fill_value = fill.ctypes.data if fill is not None else None
@@ -363,12 +370,12 @@ class Output:
         except (InputError, TypeError) as error:
             self._library.hakobi_output_refuse(self._handle, printable(f"field {name}: {error}"))
             return
-        self._lent.append(values)
+        self._lent.append(array.keep)
         self._library.hakobi_output_put(self._handle, lent)  # its code is end_step's to report
 
     def put_mesh(
         self,
-        points: npt.NDArray[Any],
+        points: AnyArray,
         connectivity: npt.NDArray[Any],
         offsets: npt.NDArray[Any],
         types: npt.NDArray[np.uint8],
@@ -379,9 +386,10 @@ class Output:
     ) -> None:
         """Sets the open step's mesh, before its first field; format "vtkhdf" only. Every rank puts its own part.
 
-        `points`: (n, 3) floats of 32 or 64 bits. `types`: VTK's type of each cell, uint8. `connectivity`: the points of
-        each cell, in this rank's numbering from `first_number` (0 or 1); `offsets`: where each cell begins in it,
-        number of cells + 1 entries; both int64 or int32. `ghosts`: uint8, 1 for a copy of another rank's cell.
+        `points`: (n, 3) floats of 32 or 64 bits; they alone may be a GPU's, made on its default stream. `types`: VTK's
+        type of each cell, uint8. `connectivity`: the points of each cell, in this rank's numbering from `first_number`
+        (0 or 1); `offsets`: where each cell begins in it, number of cells + 1 entries; both int64 or int32. `ghosts`:
+        uint8, 1 for a copy of another rank's cell.
 
         `motion`: "fixed": put once; "moves": the points are put again in every step (`put_points`); "changes": put in
         every step. Do not change the arrays before end_step returns; it raises errors in them on every rank.
@@ -390,26 +398,28 @@ class Output:
         """
         self._require_step("put_mesh")
         try:
-            mesh = mesh_for_c(points, connectivity, offsets, types, ghosts, motion, first_number)
+            lent = points_for_c(points)
+            mesh = mesh_for_c(lent, connectivity, offsets, types, ghosts, motion, first_number)
         except (InputError, TypeError) as error:
             self._library.hakobi_output_refuse(self._handle, printable(str(error)))
             return
-        self._mesh_counts = (points.shape[0], types.size)
-        self._lent += [points, connectivity, offsets, types, *([] if ghosts is None else [ghosts])]
+        self._mesh_counts = (lent.array.shape[0], types.size)
+        self._lent += [lent.keep, connectivity, offsets, types, *([] if ghosts is None else [ghosts])]
         self._library.hakobi_output_put_mesh(self._handle, mesh)
 
-    def put_points(self, points: npt.NDArray[Any]) -> None:
+    def put_points(self, points: AnyArray) -> None:
         """New coordinates of a moving mesh's points, (n, 3), in every step after the one with put_mesh."""
         self._require_step("put_points")
         try:
-            points_type = points_for_c(points)
-            if points.shape[0] != self._mesh_counts[0]:
-                raise InputError(f"the mesh: {points.shape[0]} points are put of its {self._mesh_counts[0]}")
+            lent = points_for_c(points)
+            if lent.array.shape[0] != self._mesh_counts[0]:
+                raise InputError(f"the mesh: {lent.array.shape[0]} points are put of its {self._mesh_counts[0]}")
         except InputError as error:
             self._library.hakobi_output_refuse(self._handle, printable(str(error)))
             return
-        self._lent.append(points)
-        self._library.hakobi_output_put_points(self._handle, points_type, points.ctypes.data, points.shape[0])
+        self._lent.append(lent.keep)
+        dtype, address, num = TYPES[lent.array.dtype.name], lent.array.ctypes.data, lent.array.shape[0]
+        self._library.hakobi_output_put_points(self._handle, dtype, address, num)
 
     def _require_step(self, call: str) -> None:
         if not self._is_open:
@@ -541,11 +551,11 @@ def _axis_for_c(axis: Axis) -> AxisC:
     )
 
 
-def _field_of(name: str, units: str, dims: tuple[str, ...], block: Block | None, values: npt.NDArray[Any]) -> FieldC:
+def _field_of(name: str, units: str, dims: tuple[str, ...], block: Block | None, lent: Lent) -> FieldC:
     """What put lends to C. Raises InputError for what cannot be lent."""
     if block is None:
         raise InputError("it has no block: None is for fields on a mesh (on)")
-    block_c = _block_of(block)
+    block_c, values = _block_of(block), lent.array
     problem = _problem_with(block, values)
     if problem:
         raise InputError(problem)
@@ -561,6 +571,8 @@ def _field_of(name: str, units: str, dims: tuple[str, ...], block: Block | None,
         num_values=values.size if is_flat or not values.size else reach + 1,
         strides=None if is_flat else (ctypes.c_int64 * _library.MAX_DIMS)(*strides),
         dims=b",".join(text_for_c("a dimension's name", dim) for dim in dims),
+        memory=lent.memory,
+        stream=lent.stream,
     )
 
 
@@ -581,8 +593,6 @@ def _block_of(block: Block) -> BlockC:
 
 def _problem_with(block: Block, values: npt.NDArray[Any]) -> str:
     """Why `values` cannot be lent as the block's values, or ""."""
-    if not isinstance(values, np.ndarray):
-        return f"a {type(values).__name__}, not a numpy array"
     if isinstance(values, np.ma.MaskedArray):
         return "a MaskedArray, whose mask would not be written: put values.filled(fill_value)"
     if values.dtype.name not in TYPES or not values.dtype.isnative:
@@ -593,9 +603,7 @@ def _problem_with(block: Block, values: npt.NDArray[Any]) -> str:
     if values.flags.c_contiguous:
         return ""
     if values.shape != count:
-        return "a flat array is contiguous: numpy.ascontiguousarray makes such a copy"
+        return "a flat array is contiguous: ascontiguousarray makes such a copy"
     if any(step < 0 or step % values.itemsize for step in values.strides):
-        return (
-            f"the array's strides {values.strides} go backwards or split values: numpy.ascontiguousarray makes a copy"
-        )
+        return f"the array's strides {values.strides} go backwards or split values: ascontiguousarray makes a copy"
     return ""

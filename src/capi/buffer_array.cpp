@@ -5,6 +5,7 @@
 #include "base/guard.hpp"
 #include "capi/guard.hpp"
 #include "capi/handles.hpp"
+#include "capi/options.hpp"
 #include "capi/sized.hpp"
 #include "mpi/agree.hpp"
 
@@ -73,6 +74,10 @@ int hakobi_buffer_array_append(hakobi_buffer_array* list, void* data, int64_t by
     return guarded([&] { of(list).append(data, bytes); });
 }
 
+int hakobi_buffer_array_append_memory(hakobi_buffer_array* list, void* data, int64_t bytes, int memory) {
+    return guarded([&] { of(list).append(data, bytes, hakobi::capi::memory_called(memory)); });
+}
+
 int hakobi_buffer_array_release(hakobi_buffer_array* list) {
     return guarded([&] { of(list).release(); });
 }
@@ -100,6 +105,18 @@ int hakobi_buffer_array_done(hakobi_buffer_array* list, int* is_done) {
 
 int hakobi_buffer_array_wait(hakobi_buffer_array* list) {
     return guarded([&] { of(list).wait(); });
+}
+
+int hakobi_buffer_array_send_on(hakobi_buffer_array* list, int to, int tag, void* stream) {
+    return guarded([&] { of(list).send(to, tag, stream); });
+}
+
+int hakobi_buffer_array_receive_on(hakobi_buffer_array* list, int from, int tag, void* stream) {
+    return guarded([&] { of(list).receive(from, tag, stream); });
+}
+
+int hakobi_buffer_array_wait_on(hakobi_buffer_array* list, void* stream) {
+    return guarded([&] { of(list).wait(stream); });
 }
 
 void hakobi_buffer_array_free(hakobi_buffer_array* list) {

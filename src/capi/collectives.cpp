@@ -143,6 +143,16 @@ int hakobi_collective_plan_wait(hakobi_collective_plan* plan) {
     return guarded([&] { required(plan, "hakobi_collective_plan_wait").plan.wait(); });
 }
 
+int hakobi_collective_plan_start_on(hakobi_collective_plan* plan, const void* input, void* output,
+                                    void* stream) {
+    return guarded(
+        [&] { required(plan, "hakobi_collective_plan_start_on").plan.start(input, output, stream); });
+}
+
+int hakobi_collective_plan_wait_on(hakobi_collective_plan* plan, void* stream) {
+    return guarded([&] { required(plan, "hakobi_collective_plan_wait_on").plan.wait(stream); });
+}
+
 const char* hakobi_collective_plan_explain(const hakobi_collective_plan* plan) {
     return plan != nullptr ? plan->explanation.c_str() : nullptr;
 }

@@ -7,6 +7,7 @@
 #include "base/guard.hpp"
 #include "capi/guard.hpp"
 #include "capi/handles.hpp"
+#include "capi/options.hpp"
 #include "capi/sized.hpp"
 #include "mpi/agree.hpp"
 
@@ -44,7 +45,8 @@ hakobi::HaloField field_of(const hakobi_halo_field& field, int num_dims) {
             .element_bytes = field.element_bytes,
             .strides_bytes = std::vector<std::int64_t>(field.strides_bytes, field.strides_bytes + num_dims),
             .num_components = field.num_components != 0 ? field.num_components : 1,
-            .component_stride_bytes = field.component_stride_bytes};
+            .component_stride_bytes = field.component_stride_bytes,
+            .memory = hakobi::capi::memory_called(field.memory)};
 }
 
 void require(const void* object, const char* text) {
@@ -113,6 +115,20 @@ int hakobi_halo_wait(hakobi_halo* halo) {
     return guarded([&] {
         require(halo, "hakobi_halo_wait: halo is NULL");
         halo->halo.wait();
+    });
+}
+
+int hakobi_halo_start_on(hakobi_halo* halo, void* stream) {
+    return guarded([&] {
+        require(halo, "hakobi_halo_start_on: halo is NULL");
+        halo->halo.start(stream);
+    });
+}
+
+int hakobi_halo_wait_on(hakobi_halo* halo, void* stream) {
+    return guarded([&] {
+        require(halo, "hakobi_halo_wait_on: halo is NULL");
+        halo->halo.wait(stream);
     });
 }
 

@@ -21,7 +21,9 @@ TEST(HaloCApi, ExchangesARingOfRanks) {
     grid.ghosts_low[0] = grid.ghosts_high[0] = 1;
     grid.ranks[0] = size;
     grid.is_periodic[0] = 1;
-    const hakobi_halo_field field{sizeof(hakobi_halo_field), values + 1, 8, {8}, 1, 8};
+    auto field = HAKOBI_INIT(hakobi_halo_field);
+    field.data = values + 1;
+    field.element_bytes = field.strides_bytes[0] = field.component_stride_bytes = 8;
     hakobi_halo* halo = nullptr;
     ASSERT_EQ(hakobi_halo_plan(comm, &grid, 1, &field, nullptr, &halo), HAKOBI_OK) << hakobi_error_text();
     EXPECT_EQ(hakobi_halo_wait(halo), HAKOBI_INVALID_ARGUMENT);

@@ -72,6 +72,8 @@ std::int64_t elements_needed(const hakobi::FieldRead& read, std::span<const std:
 /// The read in C++'s words. Throws what put is not asked for: the memory's type.
 hakobi::FieldRead translated(const hakobi::Input& input, const hakobi_field_read& from) {
     hakobi::FieldRead read{.name = text_or(from.name), .step = from.step, .block = {}, .data = {}};
+    read.memory = hakobi::capi::memory_called(from.memory);
+    read.stream = from.stream;
     const int num_dims = from.block.num_dims;
     if (num_dims < 0 || num_dims > HAKOBI_MAX_DIMS) {
         throw Error(ErrorCode::invalid_argument, "field " + read.name + ": num_dims of its block is " +

@@ -69,6 +69,12 @@ Attributes attributes_of(const hakobi_attribute* first, std::int64_t num) {
     return attributes;
 }
 
+Memory memory_called(std::int64_t value) {
+    if (value < HAKOBI_MEMORY_AUTOMATIC || value > HAKOBI_MEMORY_DEVICE)
+        refuse("memory is " + std::to_string(value) + ", no value of HAKOBI_MEMORY_...");
+    return static_cast<Memory>(value);
+}
+
 OutputOptions output_options_of(const hakobi_output_options* given) {
     const hakobi_output_options from = taken(given, "hakobi_output_options");
     OutputOptions options;
@@ -100,6 +106,10 @@ InputOptions input_options_of(const hakobi_input_options* given) {
     const hakobi_input_options from = taken(given, "hakobi_input_options");
     return {.hints = hints_of(from.hints, from.num_hints)};
 }
+
+static_assert(HAKOBI_MEMORY_AUTOMATIC == static_cast<int>(Memory::automatic));
+static_assert(HAKOBI_MEMORY_HOST == static_cast<int>(Memory::host));
+static_assert(HAKOBI_MEMORY_DEVICE == static_cast<int>(Memory::device));
 
 static_assert(HAKOBI_IF_EXISTS_FAIL == static_cast<int>(IfExists::fail));
 static_assert(HAKOBI_IF_EXISTS_REPLACE == static_cast<int>(IfExists::replace));

@@ -123,6 +123,8 @@ hakobi::Field field_of(const hakobi_field& field, std::int64_t num_elements) {
     result.strides = entries(field.strides);
     result.compression = text_or(field.compression);
     result.significant_bits = field.significant_bits;
+    result.memory = hakobi::capi::memory_called(field.memory);
+    result.stream = field.stream;
     switch (field.type) {
         case HAKOBI_FLOAT64:
             take<double>(field, num_elements, result);
@@ -201,10 +203,11 @@ hakobi::Mesh mesh_of(const hakobi_mesh& mesh) {
     const bool has_offsets = mesh.num_cells > 0 || mesh.offsets != nullptr;
     result.offsets =
         numbers_of(mesh.offsets_type, mesh.offsets, has_offsets ? mesh.num_cells + 1 : 0, "offsets");
-    const std::int64_t last = std::visit(
-        [](auto offsets) { return offsets.empty() ? 0 : static_cast<std::int64_t>(offsets.back()); },
-        result.offsets);
-    const std::int64_t num_ids = mesh.num_connectivity != 0 ? mesh.num_connectivity : last;
+    const auto last = [](auto offsets) {
+        return offsets.empty() ? 0 : static_cast<std::int64_t>(offsets.back());
+    };
+    const std::int64_t num_ids =
+        mesh.num_connectivity != 0 ? mesh.num_connectivity : std::visit(last, result.offsets);
     result.connectivity =
         numbers_of(mesh.connectivity_type, mesh.connectivity, num_ids, "numbers in its connectivity");
     return result;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "device/device.hpp"
 #include "store/request.hpp"
 
 namespace hakobi {
@@ -36,6 +37,15 @@ void check_values(const store::SplitKey& split) {
     }
 }
 
+/// A processor reads the bytes.
+void check_memory(std::span<const std::byte> bytes, const Key& key) {
+    const Result<device::Device*> found = device::device_of(bytes.data(), std::ssize(bytes));
+    if (found.ok() && found.value() == nullptr) return;
+    if (!found.ok()) throw Error(found.status().code(), "field " + key.text() + ": " + found.status().text());
+    throw Error(ErrorCode::unsupported, "field " + key.text() + ": it is in memory of " +
+                                            found.value()->text() + ", and archive takes memory of the host");
+}
+
 }  // namespace
 
 Store::Store(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
@@ -57,6 +67,7 @@ Store Store::open(std::string_view path, StoreOptions options) {
 void Store::archive(const Key& key, std::span<const std::byte> bytes, std::string_view form) {
     if (bytes.empty()) throw Error(ErrorCode::invalid_argument, "a field of no bytes: " + key.text());
     check_key_text(key);
+    check_memory(bytes, key);
     store::SplitKey split;
     impl_->folder.schema().split(key, split).throw_if_error();
     check_values(split);

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "device/program.hpp"
 #include "store/store_folder.hpp"
 
 namespace hakobi {
@@ -39,6 +40,23 @@ TEST(Store, GivesBackWhatWasArchivedAndFlushed) {
     });
     EXPECT_EQ(count, 6);
     EXPECT_EQ(reader.retrieve(weather_key(6, 500, 131)), field_of(1006, 131));
+}
+
+TEST(Store, RefusesMemoryOfADevice) {
+    const StoreFolder folder;
+    Store writer = Store::open(folder.path(), {.schema = "weather"});
+    const device_test::Array<std::byte> on_device(field_of(1000, 1));
+    try {
+        writer.archive(weather_key(0, 500, 130), {on_device.data(), on_device.size()});
+        FAIL() << "archived";
+    } catch (const Error& error) {
+        EXPECT_EQ(error.code(), ErrorCode::unsupported);
+        EXPECT_NE(std::string(error.what()).find("archive takes memory of the host"), std::string::npos)
+            << error.what();
+    }
+    writer.archive(weather_key(0, 500, 130), on_device.values());
+    writer.flush();
+    EXPECT_EQ(writer.retrieve(weather_key(0, 500, 130)), field_of(1000, 1));
 }
 
 TEST(Store, ShowsNothingBeforeTheFlushAndAllAfterIt) {

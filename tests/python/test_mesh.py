@@ -21,8 +21,10 @@ import pytest
 
 import hakobi
 from hakobi import launch, programs
+from hakobi._capi import MeshC
+from hakobi.device_arrays import lend
 from hakobi.errors import FormatError, InputError
-from hakobi.mesh import field_for_c, mesh_for_c
+from hakobi.mesh import field_for_c, mesh_for_c, points_for_c
 from hakobi.programs import Program
 from running import run_python
 
@@ -133,17 +135,21 @@ def test_what_cannot_be_lent_is_refused(change: dict[str, Any], text: str) -> No
         "motion": "fixed",
         "first_number": 0,
     }
-    assert mesh_for_c(**lent).num_cells == 1
+
+    def made(points: Any, **others: Any) -> MeshC:
+        return mesh_for_c(points_for_c(points), **others)
+
+    assert made(**lent).num_cells == 1
     with pytest.raises(InputError) as refused:
-        mesh_for_c(**{**lent, **change})
+        made(**{**lent, **change})
     assert text in str(refused.value)
 
 
 def test_fields_of_another_length_are_refused() -> None:
     with pytest.raises(InputError, match="5 cells"):
-        field_for_c("p", "Pa", "cells", np.zeros(4), 5)
+        field_for_c("p", "Pa", "cells", lend(np.zeros(4)), 5)
     with pytest.raises(InputError, match="points or cells"):
-        field_for_c("p", "Pa", "faces", np.zeros(4), 4)
+        field_for_c("p", "Pa", "faces", lend(np.zeros(4)), 4)
 
 
 WRITE = """

@@ -365,7 +365,6 @@ def test_a_missing_library_is_one_line_that_helps(tmp_path: Path) -> None:
         (np.zeros(12)[::2], "a flat array is contiguous"),
         (np.zeros((2, 3), dtype=np.float16), "dtype <f2"),
         (np.zeros((2, 3), dtype=">f8"), "dtype >f8"),
-        ([[0.0] * 3] * 2, "a list, not a numpy array"),
         (np.ma.masked_less(np.arange(6.0), 3), "put values.filled("),
         (np.ma.masked_array(np.zeros((2, 3))), "put values.filled("),
     ],

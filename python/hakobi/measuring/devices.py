@@ -11,6 +11,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 from hakobi import programs
 from hakobi.measuring.machine import Fact
@@ -30,8 +31,13 @@ from hakobi._capi import CONSTANTS
 library = _library.load()
 def all_of(function):
     return [text.decode() for text in itertools.takewhile(bool, map(function, itertools.count()))]
-print(json.dumps({"devices": all_of(library.hakobi_device_text), "refused": all_of(library.hakobi_device_refused),
-                  "is_aware": library.hakobi_mpi_takes_device_memory() == CONSTANTS["YES"]}))
+devices = all_of(library.hakobi_device_text)
+print(json.dumps({"devices": devices, "refused": all_of(library.hakobi_device_refused)}), flush=True)
+if devices:  # MPI is asked last: it may end the process
+    library.hakobi_mpi_init_if_needed()
+    told = [library.hakobi_mpi_takes_device_memory(i) == CONSTANTS["YES"] for i in range(len(devices))]
+    print(json.dumps({"is_aware": all(told)}), flush=True)
+    library.hakobi_mpi_finalize_if_ours()
 """
 
 
@@ -41,7 +47,7 @@ class Answer:
 
     devices: tuple[str, ...] = ()
     refused: tuple[str, ...] = ()
-    is_aware: bool = False
+    is_aware: bool | None = None  #: None: MPI could not be asked
     failure: str = ""
 
 
@@ -54,13 +60,15 @@ def ask(flavour: str) -> Answer | None:
         )
     except (OSError, subprocess.TimeoutExpired) as error:
         return Answer(failure=str(error))
-    if done.returncode != 0:
-        lines = done.stderr.strip().splitlines()
-        return Answer(failure=lines[-1] if lines else f"it ended with status {done.returncode}")
-    if not done.stdout.strip():
+    said: dict[str, Any] = {}
+    for line in done.stdout.splitlines():
+        said |= json.loads(line) if line.startswith("{") else {}
+    if said:
+        return Answer(tuple(said["devices"]), tuple(said["refused"]), said.get("is_aware"))
+    if done.returncode == 0:
         return None
-    said = json.loads(done.stdout)
-    return Answer(tuple(said["devices"]), tuple(said["refused"]), said["is_aware"])
+    lines = done.stderr.strip().splitlines()
+    return Answer(failure=lines[-1] if lines else f"it ended with status {done.returncode}")
 
 
 def found(ask: Callable[[str], Answer | None] = ask) -> list[Fact]:
@@ -85,7 +93,9 @@ def found(ask: Callable[[str], Answer | None] = ask) -> list[Fact]:
         return facts or [Fact("devices", "none: the driver has no device")]
     for flavour, answer in told.items():
         topic = f"devices ({flavour})"
-        if answer.is_aware:
+        if answer.is_aware is None:
+            facts.append(Fact(topic, "the MPI library does not start, and was not asked", "note"))
+        elif answer.is_aware:
             facts.append(Fact(topic, "the MPI library takes device memory"))
         else:
             facts.append(

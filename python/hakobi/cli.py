@@ -39,6 +39,7 @@ from hakobi.errors import HakobiError, InputError, unknown_name
 #: Words of the subcommand -> module that defines `command`, or module:name.
 COMMANDS: dict[str, str] = {
     "bench collective": "hakobi.commands.bench_collective",
+    "bench device": "hakobi.commands.bench_device",
     "bench halo": "hakobi.commands.bench_halo",
     "bench hypercrossbar": "hakobi.commands.bench_hypercrossbar",
     "bench mpi": "hakobi.commands.bench_mpi",
@@ -95,6 +96,7 @@ NEWER = (3, 11)
 #: is to install an extra only to hear that.
 PROGRAMS: dict[str, str] = {
     "bench collective": "hakobi-bench-collective",
+    "bench device": "hakobi-bench-device",
     "bench halo": "hakobi-bench-halo",
     "bench hypercrossbar": "hakobi-bench-hypercrossbar",
     "bench mpi": "hakobi-bench-mpi",
@@ -116,7 +118,7 @@ PROGRAMS: dict[str, str] = {
 
 #: First word of two-word commands -> help text.
 GROUPS: dict[str, str] = {
-    "bench": "Measure one thing: MPI messages, halos, collective I/O, a replayed program.",
+    "bench": "Measure one thing: MPI messages, halos, devices, collective I/O, a replayed program.",
     "report": "Measure what a published report measured, on one page beside it.",
     "store": "Find fields by meaning, and keep the store that holds them.",
     "study": "Run an experiment with repetitions and write its table and report.",

@@ -289,7 +289,9 @@ struct HAKOBI_HIDDEN Halo::Impl final : mpi::UnderWay {
             const bool did = look_at_all();
             if (!is_under_way()) break;
             if (did) continue;
-            waiting.pause(bell, plan->device || has_messages(), is_alone());
+            const bool is_device =
+                plan->device != nullptr;  // its looks may call nothing of MPI, and nobody rings
+            waiting.pause(bell, !is_device && has_messages(), !is_device && is_alone());
             if (waiting.is_too_long()) name_who_is_late();
         }
     }

@@ -167,7 +167,7 @@ void Shuffle::wait_for(FutexWord& word, std::uint32_t value) {
 void Shuffle::write_part(const PhaseData& data, const CyclePart& part, Cursor& file, Cursor& memory) {
     const PhaseSite::BufferPlace at = site_.buffer_of(part.cycle);
     const double start_s = now_s();
-    const bool is_dense = site_.plan.is_dense(part.cycle, site_.control.tallies);
+    const bool is_dense = site_.plan.is_dense(part.cycle, site_.tallies);
     ByteMarks marks = site_.marks_of(at);
     const BufferWindow window{at.buffer, at.begin_bytes, is_dense ? nullptr : &marks};
     const std::int64_t length = part.stream_end - part.stream_begin;

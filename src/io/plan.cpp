@@ -98,6 +98,11 @@ Domains make_domains(std::int64_t begin_bytes, std::int64_t end_bytes, int num_a
         place.round = of_object.num_cycles++;
         num_rounds = std::max<std::int64_t>(num_rounds, of_object.num_cycles);
     }
+    // Each domain begins elsewhere in the range: a file's neighbouring parts are on few nodes, whose network would be the limit.
+    for (Domains::Place& place : domains.places) {
+        const std::int64_t first = place.domain * num_rounds / aggregators;
+        place.round = static_cast<std::int32_t>((place.round - first + num_rounds) % num_rounds);
+    }
     // By counting: a round's cycles in the file's order.
     std::vector<std::int32_t> begin_of_round(static_cast<std::size_t>(num_rounds) + 1);
     for (const Domains::Place& place : domains.places)

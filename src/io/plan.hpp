@@ -39,7 +39,8 @@ struct Domains {
     /// By server: of each cycle. Empty: contiguous.
     struct Place {
         std::int32_t domain = 0, lane = 0, object = 0;
-        std::int32_t round = 0;   ///< how many cycles of its domain and object come before it
+        std::int32_t round =
+            0;  ///< ranks work on one after the other; each domain begins elsewhere in its objects
         std::int32_t number = 0;  ///< how many of its domain come before it
     };
     std::vector<Place> places;

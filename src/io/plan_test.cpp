@@ -127,6 +127,27 @@ TEST(Division, TagsBoundEachDomainByServer) {
     EXPECT_EQ(divided(512, 16, 16).num_cycles, max_cycles_of_phase);
 }
 
+// A layer of a cube, which few nodes have, is in no round the only one.
+TEST(Division, ByServerEachDomainBeginsElsewhere) {
+    const Domains domains = divide(0, std::int64_t{1} << 30,
+                                   {.num_aggregators = 4,
+                                    .num_nodes = 4,
+                                    .cb_bytes = 4 * mib,
+                                    .depth = 8,
+                                    .align_bytes = mib,
+                                    .highest_tag = (std::int64_t{1} << 21) - 1,
+                                    .stripe_bytes = mib,
+                                    .num_objects = 8});
+    ASSERT_EQ(domains.num_cycles, 1024);
+    for (int d = 0; d < 4; ++d) {
+        std::int64_t first = -1;
+        domains.for_each_in_order([&](std::int64_t cycle) {
+            if (first < 0 && domains.domain_of(cycle) == d) first = cycle;
+        });
+        EXPECT_EQ(first / 256, d);
+    }
+}
+
 TEST(CycleParts, CoverTheRegionOnceAndGoRoundTheDomains) {
     Random random(3);
     for (int i = 0; i < 3000; ++i) {

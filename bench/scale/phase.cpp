@@ -24,23 +24,37 @@ struct Serial {
 /// What a node's ranks have of a cycle.
 struct Group {
     int node = 0, cycle = 0;
+    int staging_ring = 0;
     std::int64_t staging_turn = -1;  // -1: the aggregator is here
     int num_expected = 0, num_in = 0;
     std::int64_t bytes = 0;
 };
 
 struct Cycle {
-    int domain = -1;
-    std::int64_t turn = 0;  // its aggregator's
-    int num_expected = 0, num_in = 0;
+    int domain = -1, ring = 0;
+    std::int64_t turn = 0;  // the ring's
+    std::vector<int> groups;
+    int num_in = 0;
     bool is_stored = false;
 };
 
 struct Aggregator {
-    std::vector<int> cycles;  // by turn
+    std::vector<std::vector<int>> rings;  // cycles by turn
     int num_idle_threads = 0;
     std::queue<int> ready;     // cycles
     std::vector<int> waiting;  // groups that are packed, and whose turn is not open
+    Serial core;
+};
+
+/// A rank's parts that wait for each other: all of them, or by server those of one lane.
+struct Line {
+    std::vector<std::size_t> parts;
+    std::size_t next = 0;
+};
+struct RankWork {
+    std::vector<int> groups;  // by part
+    std::vector<Line> lines;
+    std::size_t line = 0;  // that is looked at first
     Serial core;
 };
 
@@ -52,11 +66,12 @@ class Simulation {
         out_.resize(num_nodes);
         in_.resize(num_nodes);
         memory_.resize(num_nodes);
-        staging_sent_.resize(num_nodes);
+        staging_sent_.resize(num_nodes * static_cast<std::size_t>(setting.staging_rings.num));
         blocked_.resize(num_nodes);
-        next_part_.resize(ranks.size());
-        cores_.resize(ranks.size());
+        work_.resize(ranks.size());
+        form_groups();
         number_turns();
+        form_lines();
     }
 
     double run() {
@@ -97,13 +112,15 @@ class Simulation {
         for (const Aggregator& aggregator : aggregators_) {
             aggregating_s = std::max(aggregating_s, aggregator.core.busy_s);
             std::int64_t bytes = 0;
-            for (const int cycle : aggregator.cycles)
-                bytes +=
-                    setting_.owners.domains.cycle_end(cycle) - setting_.owners.domains.cycle_begin(cycle);
+            for (const std::vector<int>& ring : aggregator.rings)
+                for (const int cycle : ring)
+                    bytes += setting_.domains.cycle_end(cycle) - setting_.domains.cycle_begin(cycle);
             const double stream_s = seconds(static_cast<double>(bytes), setting_.machine.stream_rate);
             threads_s = std::max(threads_s, stream_s / setting_.io_threads);
         }
-        busy.memory_s += std::max({most(memory_), most(cores_), aggregating_s});
+        double copying_s = 0;
+        for (const RankWork& work : work_) copying_s = std::max(copying_s, work.core.busy_s);
+        busy.memory_s += std::max({most(memory_), copying_s, aggregating_s});
         Busy stored;
         storage_.add_to(stored);
         stored.client_s = std::max(stored.client_s, threads_s);
@@ -121,90 +138,130 @@ class Simulation {
         return setting_.job.node_of(setting_.aggregators[static_cast<std::size_t>(domain)]);
     }
 
-    // PhasePlan::number_turns: the first cycle of every domain, then the second of every domain, …
-    void number_turns() {
-        const Owners& owners = setting_.owners;
-        const io::Domains& domains = owners.domains;
+    void form_groups() {
+        const io::Domains& domains = setting_.domains;
         cycles_.resize(static_cast<std::size_t>(domains.num_cycles));
-        aggregators_.resize(static_cast<std::size_t>(owners.num_owners()));
-        group_of_.resize(ranks_.size());
         std::unordered_map<std::int64_t, int> known;
         for (std::size_t r = 0; r < ranks_.size(); ++r) {
             const int node = setting_.job.node_of(ranks_[r].rank);
             for (const Part& part : ranks_[r].parts) {
                 const std::int64_t key = std::int64_t{node} * domains.num_cycles + part.cycle;
                 const auto [at, is_new] = known.emplace(key, static_cast<int>(groups_.size()));
+                Cycle& cycle = cycles_[static_cast<std::size_t>(part.cycle)];
                 if (is_new) {
                     groups_.push_back({.node = node, .cycle = part.cycle});
-                    ++cycles_[static_cast<std::size_t>(part.cycle)].num_expected;
+                    cycle.groups.push_back(at->second);
                 }
                 Group& group = groups_[static_cast<std::size_t>(at->second)];
                 ++group.num_expected;
                 group.bytes += part.bytes;
-                group_of_[r].push_back(at->second);
+                work_[r].groups.push_back(at->second);
             }
         }
-        std::vector<int> order;
-        for (int c = 0; c < static_cast<int>(domains.num_cycles); ++c)
-            if (cycles_[static_cast<std::size_t>(c)].num_expected > 0) order.push_back(c);
-        std::ranges::stable_sort(order, {}, [&](int c) { return owners.place_of(c); });
-        std::vector<std::int64_t> place(cycles_.size());
-        for (std::size_t i = 0; i < order.size(); ++i) {
-            const int c = order[i];
-            place[static_cast<std::size_t>(c)] = static_cast<std::int64_t>(i);
-            Cycle& cycle = cycles_[static_cast<std::size_t>(c)];
-            cycle.domain = owners.owner_of(c);
-            Aggregator& aggregator = aggregators_[static_cast<std::size_t>(cycle.domain)];
-            cycle.turn = std::ssize(aggregator.cycles);
-            aggregator.cycles.push_back(c);
+    }
+
+    // PhasePlan::number_turns, of all nodes.
+    void number_turns() {
+        const io::Domains& domains = setting_.domains;
+        aggregators_.resize(static_cast<std::size_t>(domains.num_domains));
+        for (Aggregator& aggregator : aggregators_) {
+            aggregator.num_idle_threads = setting_.io_threads;
+            aggregator.rings.resize(static_cast<std::size_t>(domains.num_lanes));
         }
-        for (Aggregator& aggregator : aggregators_) aggregator.num_idle_threads = setting_.io_threads;
-        std::vector<int> by_place(groups_.size());
-        for (std::size_t g = 0; g < groups_.size(); ++g) by_place[g] = static_cast<int>(g);
-        std::ranges::sort(by_place, {}, [&](int g) {
-            return place[static_cast<std::size_t>(groups_[static_cast<std::size_t>(g)].cycle)];
+        domains.for_each_in_order([&](std::int64_t c) {
+            Cycle& cycle = cycles_[static_cast<std::size_t>(c)];
+            if (cycle.groups.empty()) return;
+            cycle.domain = domains.domain_of(c);
+            cycle.ring = domains.lane_of(c);
+            std::vector<int>& ring = ring_of(cycle);
+            cycle.turn = std::ssize(ring);
+            ring.push_back(static_cast<int>(c));
+            for (const int g : cycle.groups) {
+                Group& group = groups_[static_cast<std::size_t>(g)];
+                if (node_of_domain(cycle.domain) == group.node) continue;
+                group.staging_ring =
+                    (cycle.domain * domains.num_lanes + cycle.ring) % setting_.staging_rings.num;
+                std::vector<bool>& sent = staging_of(group);
+                group.staging_turn = std::ssize(sent);
+                sent.push_back(false);
+            }
         });
-        for (const int g : by_place) {
-            Group& group = groups_[static_cast<std::size_t>(g)];
-            auto& sent = staging_sent_[static_cast<std::size_t>(group.node)];
-            if (node_of_domain(cycles_[static_cast<std::size_t>(group.cycle)].domain) == group.node) continue;
-            group.staging_turn = std::ssize(sent);
-            sent.push_back(false);
+    }
+
+    void form_lines() {
+        const io::Domains& domains = setting_.domains;
+        for (std::size_t r = 0; r < ranks_.size(); ++r) {
+            std::unordered_map<int, std::size_t> line_of;
+            for (std::size_t i = 0; i < ranks_[r].parts.size(); ++i) {
+                const int c = ranks_[r].parts[i].cycle;
+                const int lane = domains.is_by_server()
+                                     ? domains.domain_of(c) * domains.num_lanes + domains.lane_of(c)
+                                     : 0;
+                const auto [at, is_new] = line_of.emplace(lane, work_[r].lines.size());
+                if (is_new) work_[r].lines.emplace_back();
+                work_[r].lines[at->second].parts.push_back(i);
+            }
         }
     }
 
-    // A buffer serves the turn `depth` behind its last one.
-    bool is_open(const Cycle& cycle) const {
-        if (cycle.turn < setting_.depth) return true;
-        const Aggregator& aggregator = aggregators_[static_cast<std::size_t>(cycle.domain)];
-        const int before = aggregator.cycles[static_cast<std::size_t>(cycle.turn - setting_.depth)];
+    std::vector<int>& ring_of(const Cycle& cycle) {
+        return aggregators_[static_cast<std::size_t>(cycle.domain)]
+            .rings[static_cast<std::size_t>(cycle.ring)];
+    }
+    std::vector<bool>& staging_of(const Group& group) {
+        return staging_sent_[static_cast<std::size_t>(group.node * setting_.staging_rings.num +
+                                                      group.staging_ring)];
+    }
+
+    // A buffer serves every num_slots-th turn of its ring.
+    bool is_open(const Cycle& cycle) {
+        const int num_slots = setting_.rings.num_slots;
+        if (cycle.turn < num_slots) return true;
+        const int before = ring_of(cycle)[static_cast<std::size_t>(cycle.turn - num_slots)];
         return cycles_[static_cast<std::size_t>(before)].is_stored;
     }
-    bool may_copy(const Group& group) const {
+    bool may_copy(const Group& group) {
         if (group.staging_turn < 0) return is_open(cycles_[static_cast<std::size_t>(group.cycle)]);
-        const auto& sent = staging_sent_[static_cast<std::size_t>(group.node)];
-        return group.staging_turn < setting_.depth ||
-               sent[static_cast<std::size_t>(group.staging_turn - setting_.depth)];
+        const int num_slots = setting_.staging_rings.num_slots;
+        return group.staging_turn < num_slots ||
+               staging_of(group)[static_cast<std::size_t>(group.staging_turn - num_slots)];
     }
 
+    // Of the first line, from the one behind the last part's on, whose next part has a buffer open.
     void start_part(double now_s, int r) {
-        const auto at = static_cast<std::size_t>(r);
-        if (next_part_[at] == group_of_[at].size()) return;
-        const Group& group = groups_[static_cast<std::size_t>(group_of_[at][next_part_[at]])];
-        const auto node = static_cast<std::size_t>(group.node);
-        if (!may_copy(group)) {
-            blocked_[node].push_back(r);
+        RankWork& work = work_[static_cast<std::size_t>(r)];
+        bool has_parts = false;
+        for (std::size_t i = 0; i < work.lines.size(); ++i) {
+            const std::size_t number = (work.line + i) % work.lines.size();
+            const Line& line = work.lines[number];
+            if (line.next == line.parts.size()) continue;
+            has_parts = true;
+            const std::size_t part = line.parts[line.next];
+            const Group& group = groups_[static_cast<std::size_t>(work.groups[part])];
+            if (!may_copy(group)) continue;
+            work.line = number;
+            copy_part(now_s, r, group,
+                      static_cast<double>(ranks_[static_cast<std::size_t>(r)].parts[part].bytes));
             return;
         }
-        const auto bytes = static_cast<double>(ranks_[at].parts[next_part_[at]].bytes);
-        const double own_s = cores_[at].take(now_s, copy_s(setting_.machine, bytes, setting_.piece_bytes));
-        push(std::max(own_s, memory_[node].take(now_s, seconds(bytes, setting_.machine.memory_rate))),
-             Kind::copied, r);
+        if (has_parts)
+            blocked_[static_cast<std::size_t>(setting_.job.node_of(ranks_[static_cast<std::size_t>(r)].rank))]
+                .push_back(r);
+    }
+
+    void copy_part(double now_s, int r, const Group& group, double bytes) {
+        Serial& core = work_[static_cast<std::size_t>(r)].core;
+        Serial& memory = memory_[static_cast<std::size_t>(group.node)];
+        const double own_s = core.take(now_s, copy_s(setting_.machine, bytes, setting_.piece_bytes));
+        push(std::max(own_s, memory.take(now_s, seconds(bytes, setting_.machine.memory_rate))), Kind::copied,
+             r);
     }
 
     void end_part(double now_s, int r) {
-        const auto at = static_cast<std::size_t>(r);
-        const int g = group_of_[at][next_part_[at]++];
+        RankWork& work = work_[static_cast<std::size_t>(r)];
+        Line& line = work.lines[work.line];
+        const int g = work.groups[line.parts[line.next++]];
+        work.line = (work.line + 1) % work.lines.size();
         push(now_s, Kind::rank, r);
         Group& group = groups_[static_cast<std::size_t>(g)];
         if (++group.num_in < group.num_expected) return;
@@ -233,8 +290,7 @@ class Simulation {
 
     void unpack(double now_s, int g) {
         const Group& group = groups_[static_cast<std::size_t>(g)];
-        staging_sent_[static_cast<std::size_t>(group.node)][static_cast<std::size_t>(group.staging_turn)] =
-            true;
+        staging_of(group)[static_cast<std::size_t>(group.staging_turn)] = true;
         wake(now_s, group.node);
         const Cycle& cycle = cycles_[static_cast<std::size_t>(group.cycle)];
         Aggregator& aggregator = aggregators_[static_cast<std::size_t>(cycle.domain)];
@@ -253,7 +309,7 @@ class Simulation {
 
     void contribute(double now_s, int c) {
         Cycle& cycle = cycles_[static_cast<std::size_t>(c)];
-        if (++cycle.num_in < cycle.num_expected) return;
+        if (++cycle.num_in < static_cast<int>(cycle.groups.size())) return;
         Aggregator& aggregator = aggregators_[static_cast<std::size_t>(cycle.domain)];
         aggregator.ready.push(c);
         start_access(now_s, aggregator, cycle.domain);
@@ -264,8 +320,8 @@ class Simulation {
         --aggregator.num_idle_threads;
         const int c = aggregator.ready.front();
         aggregator.ready.pop();
-        push(storage_.write(node_of_domain(domain), now_s, setting_.owners.domains.cycle_begin(c),
-                            setting_.owners.domains.cycle_end(c)) +
+        push(storage_.write(node_of_domain(domain), now_s, setting_.domains.cycle_begin(c),
+                            setting_.domains.cycle_end(c)) +
                  setting_.machine.storage_latency_s,
              Kind::stored, c);
     }
@@ -286,13 +342,11 @@ class Simulation {
     const std::vector<RankParts>& ranks_;
     Storage& storage_;
     std::vector<Group> groups_;
-    std::vector<std::vector<int>> group_of_;  // by rank and part
+    std::vector<RankWork> work_;
     std::vector<Cycle> cycles_;
     std::vector<Aggregator> aggregators_;
-    std::vector<std::size_t> next_part_;           // by rank
-    std::vector<Serial> cores_;                    // by rank
     std::vector<Serial> out_, in_, memory_;        // by node
-    std::vector<std::vector<bool>> staging_sent_;  // by node and staging turn
+    std::vector<std::vector<bool>> staging_sent_;  // by node and staging ring, and by turn
     std::vector<std::vector<int>> blocked_;        // by node: ranks whose buffer is not open
     std::priority_queue<Event, std::vector<Event>, std::greater<>> events_;
     std::int64_t num_events_ = 0;
@@ -300,33 +354,6 @@ class Simulation {
 };
 
 }  // namespace
-
-Owners::InObject Owners::in_object(std::int64_t cycle) const {
-    const std::int64_t first = domains.base_bytes / domains.cycle_bytes, stripe = first + cycle;
-    const std::int64_t object = stripe % num_objects;
-    const std::int64_t own_first = (object - first % num_objects + num_objects) % num_objects;
-    return {object, (cycle - own_first) / num_objects,
-            (domains.num_cycles - own_first - 1) / num_objects + 1};
-}
-
-int Owners::owner_of(std::int64_t cycle) const {
-    if (num_objects == 0) return domains.domain_of(cycle);
-    const InObject at = in_object(cycle);
-    if (num_by_server <= num_objects) return static_cast<int>(at.object * num_by_server / num_objects);
-    const std::int64_t of_object = num_by_server / num_objects;
-    return static_cast<int>(at.object * of_object + at.index * of_object / at.num);
-}
-
-std::int64_t Owners::place_of(std::int64_t cycle) const {
-    if (num_objects == 0)
-        return cycle % domains.cycles_per_domain * domains.num_domains + domains.domain_of(cycle);
-    const InObject at = in_object(cycle);
-    const std::int64_t of_object = std::max(1, num_by_server / num_objects);
-    // The owner's part begins at the first index that is its own.
-    const std::int64_t part = at.index * of_object / at.num;
-    const std::int64_t round = at.index - (part * at.num + of_object - 1) / of_object;
-    return round * domains.num_cycles + cycle;
-}
 
 double simulate_phase(const PhaseSetting& setting, const std::vector<RankParts>& ranks, Storage& storage,
                       Busy& busy) {

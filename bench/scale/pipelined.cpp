@@ -16,6 +16,8 @@
 #include "io/node_buffers.hpp"
 #include "io/plan.hpp"
 #include "io/policy.hpp"
+#include "io/shared_control.hpp"
+#include "io/striping.hpp"
 #include "methods.hpp"
 #include "phase.hpp"
 
@@ -24,7 +26,7 @@ namespace {
 
 // The engine's defaults (io/opening.cpp).
 constexpr std::int64_t cb_bytes = 4 << 20;
-constexpr int depth = 8, io_threads = 4;
+constexpr int depth = 8;
 
 /// Region::bytes_below of a block of three dimensions, on one core of an AMD EPYC.
 constexpr double lookup_s = 6e-8;
@@ -59,7 +61,8 @@ class Call {
           job_(job),
           machine_(machine),
           layout_(layout),
-          is_by_server_(is_by_server),
+          stripes_(is_by_server ? io::FileStripes{layout.stripe_bytes, layout.num_stripes, layout.num_stripes}
+                                : io::FileStripes{}),
           storage_(machine, layout, job.num_nodes()) {
         outcome_.layout = layout;
         meet();
@@ -76,8 +79,8 @@ class Call {
         double time_s = 0;
         for (int i = 0; i < num_simulated; ++i) {
             const int p = num_simulated == 1 ? 0 : i * (num_phases - 1) / (num_simulated - 1);
-            const io::Domains& domains = phases_[static_cast<std::size_t>(p)].domains;
-            time_s += run_phase(phases_[static_cast<std::size_t>(p)], busy);
+            const io::Domains& domains = phases_[static_cast<std::size_t>(p)];
+            time_s += run_phase(domains, busy);
             simulated_bytes += static_cast<double>(domains.end_bytes - domains.begin_bytes);
         }
         const auto all_bytes = static_cast<double>(totals_.end_bytes - totals_.begin_bytes);
@@ -118,21 +121,23 @@ class Call {
         std::vector<std::vector<int>> ranks_of_node(static_cast<std::size_t>(job_.num_nodes()));
         for (int rank = 0; rank < job_.num_ranks; ++rank)
             ranks_of_node[static_cast<std::size_t>(job_.node_of(rank))].push_back(rank);
-        int count = 0;
-        if (is_by_server_) {
-            // Each has an equal number of servers, or each server a fixed few, as many as it can use.
-            const double useful = machine_.client_rate > 0 ? machine_.server_rate / machine_.client_rate : 1;
-            const int most_of_server = std::max(1, static_cast<int>(std::ceil(useful)));
-            if (job_.num_nodes() >= layout_.num_stripes) {
-                count =
-                    layout_.num_stripes * std::min(job_.num_nodes() / layout_.num_stripes, most_of_server);
-            } else {
-                count = job_.num_nodes();
-                while (layout_.num_stripes % count != 0) --count;
-            }
-        }
+        const int count = stripes_.num_objects == 0
+                              ? 0
+                              : io::aggregators_of(stripes_, job_.num_nodes(),
+                                                   std::min(job_.ranks_per_node, job_.num_ranks));
         aggregators_ = io::choose_aggregators(ranks_of_node, count, 1);
-        outcome_.num_aggregators = static_cast<int>(aggregators_.size());
+        const auto num_aggregators = static_cast<int>(aggregators_.size());
+        outcome_.num_aggregators = num_aggregators;
+        io::NodeBuffers buffers;
+        buffers.cb_bytes = cb_bytes;
+        buffers.depth = depth;
+        rings_ = staging_rings_ = buffers.divided(1, 0);
+        if (stripes_.num_objects == 0) return;
+        const io::StripedBuffers striped = io::striped_buffers(stripes_, buffers, num_aggregators);
+        rings_ = striped.rings;
+        staging_rings_ = striped.staging_rings;
+        io_threads_ = io::striped_threads_of(stripes_, num_aggregators,
+                                             io::server_requests_of(stripes_, cb_bytes, num_aggregators, 0));
     }
 
     void divide() {
@@ -142,14 +147,12 @@ class Call {
                                     .depth = depth,
                                     .align_bytes = std::clamp(layout_.stripe_bytes, io::policy::least_stripe,
                                                               io::policy::most_stripe),
-                                    .highest_tag = machine_.highest_tag};
-        for (std::int64_t at = totals_.begin_bytes; at < totals_.end_bytes;
-             at = phases_.back().domains.end_bytes) {
-            phases_.push_back({io::divide(at, totals_.end_bytes, division)});
-            if (!is_by_server_) continue;
-            phases_.back().num_objects = layout_.num_stripes;
-            phases_.back().num_by_server = static_cast<int>(aggregators_.size());
-        }
+                                    .highest_tag = machine_.highest_tag,
+                                    .stripe_bytes = stripes_.stripe_bytes,
+                                    .num_objects = stripes_.num_objects,
+                                    .num_lanes = rings_.num};
+        for (std::int64_t at = totals_.begin_bytes; at < totals_.end_bytes; at = phases_.back().end_bytes)
+            phases_.push_back(io::divide(at, totals_.end_bytes, division));
         outcome_.num_phases = std::ssize(phases_);
     }
 
@@ -165,32 +168,17 @@ class Call {
             const Region& file = pattern_.files[static_cast<std::size_t>(sample.rank)];
             io::Describer describer(file);
             double sent = 0, sent_messages = 0;
-            std::vector<bool> told(aggregators_.size());
             for (std::size_t p = 0; p < phases_.size(); ++p) {
-                const Owners& owners = phases_[p];
-                if (owners.domains.end_bytes <= file.begin_bytes()) continue;
-                if (owners.domains.begin_bytes >= file.end_bytes()) break;
+                if (phases_[p].end_bytes <= file.begin_bytes()) continue;
+                if (phases_[p].begin_bytes >= file.end_bytes()) break;
                 double now = 0;
-                if (owners.num_objects > 0) {
-                    for (const io::CyclePart& part : io::parts_of(file, owners.domains)) {
-                        const auto owner = static_cast<std::size_t>(owners.owner_of(part.cycle));
-                        if (told[owner] || job_.node_of(aggregators_[owner]) == job_.node_of(sample.rank))
-                            continue;
-                        told[owner] = true;
-                        now += static_cast<double>(file.num_words() + 1);
-                        ++sent_messages;
-                    }
-                } else {
-                    for (const io::Description& each :
-                         describer.due(owners.domains, local_index(sample.rank))) {
-                        now += static_cast<double>(each.words.size());
-                        ++sent_messages;
-                    }
+                for (const io::Description& each : describer.due(phases_[p], local_index(sample.rank))) {
+                    now += static_cast<double>(each.words.size());
+                    ++sent_messages;
                 }
                 sent += now;
                 // A whole region is held until its end.
-                for (std::size_t q = p;
-                     q < phases_.size() && phases_[q].domains.begin_bytes < file.end_bytes(); ++q)
+                for (std::size_t q = p; q < phases_.size() && phases_[q].begin_bytes < file.end_bytes(); ++q)
                     held[q] += sample.weight * now;
             }
             words += sample.weight * sent;
@@ -200,7 +188,7 @@ class Call {
         outcome_.mean_words_sent = words / job_.num_ranks;
         outcome_.mean_messages = messages / job_.num_ranks;
         for (std::size_t p = 0; p < phases_.size(); ++p)
-            outcome_.most_words_held = std::max(outcome_.most_words_held, held[p] / phases_[p].num_owners());
+            outcome_.most_words_held = std::max(outcome_.most_words_held, held[p] / phases_[p].num_domains);
         fill_memory();
     }
 
@@ -214,53 +202,49 @@ class Call {
     void fill_memory() {
         const bool has_staging = job_.num_nodes() > 1;
         const int of_node = (static_cast<int>(aggregators_.size()) - 1) / job_.num_nodes() + 1;
+        const int node_size = std::min(job_.ranks_per_node, job_.num_ranks);
         const auto shared =
             static_cast<double>(io::NodeBuffers::bytes_needed(of_node, has_staging, cb_bytes, depth) +
-                                static_cast<std::int64_t>(sizeof(io::ControlBlock)));
-        outcome_.memory_of_rank = shared / std::min(job_.ranks_per_node, job_.num_ranks) +
-                                  static_cast<double>(sizeof(io::RankPlace)) + 8 * outcome_.most_words_held;
+                                io::SharedControl::bytes_needed(node_size));
+        outcome_.memory_of_rank = shared / node_size + 8 * outcome_.most_words_held;
     }
 
-    std::vector<RankParts> parts_of(const Owners& owners) const {
+    std::vector<RankParts> parts_of(const io::Domains& domains) const {
         std::vector<RankParts> result;
         for (int rank = 0; rank < job_.num_ranks; ++rank) {
             const Region& file = pattern_.files[static_cast<std::size_t>(rank)];
-            if (file.end_bytes() <= owners.domains.begin_bytes ||
-                file.begin_bytes() >= owners.domains.end_bytes)
-                continue;
+            if (file.end_bytes() <= domains.begin_bytes || file.begin_bytes() >= domains.end_bytes) continue;
             RankParts mine{.rank = rank, .parts = {}};
-            for (const io::CyclePart& part : io::parts_of(file, owners.domains))
+            for (const io::CyclePart& part : io::parts_of(file, domains))
                 mine.parts.push_back({static_cast<int>(part.cycle), part.stream_end - part.stream_begin});
-            if (owners.num_objects > 0)
-                std::ranges::stable_sort(mine.parts, {},
-                                         [&](const Part& part) { return owners.place_of(part.cycle); });
             if (!mine.parts.empty()) result.push_back(std::move(mine));
         }
         return result;
     }
 
-    double run_phase(const Owners& owners, Busy& busy) {
+    double run_phase(const io::Domains& domains, Busy& busy) {
         const double met_s = meeting_s(job_, machine_);
         busy.latency_s += met_s;
-        const std::vector<RankParts> ranks = parts_of(owners);
-        const double told_s = describing_s(owners, ranks);
+        const std::vector<RankParts> ranks = parts_of(domains);
+        const double told_s = describing_s(domains, ranks);
         busy.descriptions_s += told_s;
         return met_s + told_s +
                simulate_phase({.job = job_,
                                .machine = machine_,
-                               .owners = owners,
+                               .domains = domains,
                                .aggregators = aggregators_,
-                               .piece_bytes = pattern_.piece_bytes,
-                               .depth = depth,
-                               .io_threads = io_threads},
+                               .rings = rings_,
+                               .staging_rings = staging_rings_,
+                               .io_threads = io_threads_,
+                               .piece_bytes = pattern_.piece_bytes},
                               ranks, storage_, busy);
     }
 
     /// Describing, and then counting who contributes: each rank looks up its cycles, each aggregator those of all whose
     /// regions it holds.
-    double describing_s(const Owners& owners, const std::vector<RankParts>& ranks) const {
+    double describing_s(const io::Domains& domains, const std::vector<RankParts>& ranks) const {
         const auto num_active = static_cast<double>(ranks.size());
-        const auto cycles = static_cast<double>(owners.domains.num_cycles);
+        const auto cycles = static_cast<double>(domains.num_cycles);
         double most_parts = 0, parts = 0;
         for (const RankParts& rank : ranks) {
             most_parts = std::max(most_parts, static_cast<double>(rank.parts.size()));
@@ -271,13 +255,13 @@ class Call {
         const auto num_phases = static_cast<double>(phases_.size());
         const double all_messages = outcome_.mean_messages * job_.num_ranks / num_phases;
         const double sent_s = all_messages / num_active * machine_.message_s;
-        const double held = all_messages / owners.num_owners();
+        const double held = all_messages / domains.num_domains;
         const double words = outcome_.mean_words_sent / std::max(1.0, outcome_.mean_messages);
         const double received_s = held * (2 * machine_.message_s + seconds(8 * words, machine_.core_rate));
         // A message of a (node, cycle) is looked up three times for each region of that node (io/between_nodes.cpp).
-        const double cycles_of_one = cycles / owners.num_owners();
+        const double cycles_of_one = cycles / domains.num_domains;
         const double held_s =
-            2 * lookup_s * held * cycles_of_one + 6 * lookup_s * parts / owners.num_owners();
+            2 * lookup_s * held * cycles_of_one + 6 * lookup_s * parts / domains.num_domains;
         const double barrier_s = log2_of(job_.num_ranks) * machine_.network_latency_s;
         return std::max(sent_s, received_s) + 2 * machine_.network_latency_s + barrier_s +
                std::max(own_s, held_s);
@@ -287,11 +271,13 @@ class Call {
     const Job& job_;
     const Machine& machine_;
     Layout layout_;
-    bool is_by_server_;
+    io::FileStripes stripes_;  // none: domains are contiguous
     bool is_direct_ = false;
     io::RequestTotals totals_;
     std::vector<int> aggregators_;
-    std::vector<Owners> phases_;
+    io::Rings rings_, staging_rings_;  // of an aggregator, of a node
+    int io_threads_ = 4;               // of an aggregator; the engine's default
+    std::vector<io::Domains> phases_;
     Storage storage_;
     Outcome outcome_;
 };

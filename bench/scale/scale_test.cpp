@@ -79,30 +79,6 @@ TEST(ScalePhase, AccessesOverlapWithTheCopiesOfTheNextCycles) {
     EXPECT_EQ(outcome.busy.longest(), "servers");
 }
 
-TEST(ScaleOwners, AnObjectHasOneOwnerOrAFewWithAPartEach) {
-    io::Domains domains = io::make_domains(3 * mib, 100 * mib, 1, mib, mib, 4096);
-    for (const auto& [objects, owners] : {std::pair{8, 4}, {8, 8}, {4, 12}}) {
-        const Owners by_server{domains, objects, owners};
-        std::vector<std::vector<int>> owners_of(static_cast<std::size_t>(objects));
-        std::vector<std::int64_t> places;
-        for (std::int64_t cycle = 0; cycle < domains.num_cycles; ++cycle) {
-            const int owner = by_server.owner_of(cycle);
-            ASSERT_GE(owner, 0);
-            ASSERT_LT(owner, owners);
-            auto& of_object = owners_of[static_cast<std::size_t>((3 + cycle) % objects)];
-            if (of_object.empty() || of_object.back() != owner) of_object.push_back(owner);
-            places.push_back(by_server.place_of(cycle));
-        }
-        for (const auto& of_object : owners_of) {
-            EXPECT_EQ(std::ssize(of_object), std::max(1, owners / objects));  // none comes back
-            EXPECT_TRUE(std::ranges::is_sorted(of_object));
-        }
-        std::ranges::sort(places);
-        EXPECT_TRUE(std::ranges::adjacent_find(places) == places.end());
-        EXPECT_LT(places[static_cast<std::size_t>(std::max(objects, owners)) - 1], domains.num_cycles);
-    }
-}
-
 // Every byte is stored once, whoever aggregates: nobody waits for a buffer that never opens.
 TEST(ScalePhase, EndsWithAllStored) {
     for (const char* name : {"block3d", "cyclic", "tile2d", "lattice4d"}) {

@@ -303,7 +303,7 @@ void BetweenNodes::unpack_into_buffer(const Receiving& received) {
     // Bytes that other nodes bring are not in the tally's sum: such a cycle counts as dense only where this node's
     // ranks fill it alone, and needs marks otherwise.
     ByteMarks marks = site_.marks_of(at);
-    const bool is_dense = site_.plan.is_dense(received.cycle, site_.control.tallies);
+    const bool is_dense = site_.plan.is_dense(received.cycle, site_.tallies);
     const BufferWindow window{at.buffer, at.begin_bytes, is_dense ? nullptr : &marks};
     site_.counters.copied_bytes += travels_packed(received.node, received.cycle)
                                        ? unpack_packed(received, window)

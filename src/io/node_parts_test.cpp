@@ -2,16 +2,14 @@
 
 #include <gtest/gtest.h>
 
-#include <memory>
+#include <vector>
 
 namespace hakobi::io {
 namespace {
 
 TEST(NodeParts, ARankPacksBehindTheLowerOnes) {
-    const auto places = std::make_unique<RankPlace[]>(3);
-    const auto parts_of_rank = [&](int node_rank) {
-        return NodeParts(std::span(places.get(), 3), node_rank);
-    };
+    std::vector<NodeParts::Bytes> words(3 * max_cycles_of_phase);
+    const auto parts_of_rank = [&](int node_rank) { return NodeParts(words, node_rank); };
     const CyclePart first[] = {{0, 0, 100}, {2, 100, 130}};
     const CyclePart second[] = {{2, 0, 7}, {1, 7, 8}};
     parts_of_rank(0).set(first, 3);
@@ -28,11 +26,10 @@ TEST(NodeParts, ARankPacksBehindTheLowerOnes) {
 }
 
 TEST(NodeParts, TheLastCycleOfAFullPhaseHasItsPlace) {
-    const auto places = std::make_unique<RankPlace[]>(2);
+    std::vector<NodeParts::Bytes> words(2 * max_cycles_of_phase);
     const CyclePart last[] = {{max_cycles_of_phase - 1, 0, std::int64_t{1} << 30}};
-    NodeParts(std::span(places.get(), 2), 0).set(last, max_cycles_of_phase);
-    EXPECT_EQ(NodeParts(std::span(places.get(), 2), 1).bytes_before(max_cycles_of_phase - 1),
-              std::int64_t{1} << 30);
+    NodeParts(words, 0).set(last, max_cycles_of_phase);
+    EXPECT_EQ(NodeParts(words, 1).bytes_before(max_cycles_of_phase - 1), std::int64_t{1} << 30);
 }
 
 }  // namespace

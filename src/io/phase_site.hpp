@@ -22,6 +22,7 @@ struct PhaseSite {
     const PhasePlan& plan;
     const NodeBuffers& buffers;
     ControlBlock& control;
+    std::span<CycleTally> tallies;
     const HeldRegions& held;  ///< as aggregator, of other nodes' ranks; on a single node none
     NodeParts node;           ///< of this node's ranks; on a single node not used
     int my_domain = -1;       ///< this rank's, when it aggregates
@@ -29,7 +30,7 @@ struct PhaseSite {
     Timeline& timeline;
 
     [[nodiscard]] CycleTally& tally(std::int64_t cycle) const {
-        return control.tallies[static_cast<std::size_t>(cycle)];
+        return tallies[static_cast<std::size_t>(cycle)];
     }
     [[nodiscard]] std::uint32_t turn(std::int64_t cycle) const {
         return plan.turns[static_cast<std::size_t>(cycle)];

@@ -67,7 +67,6 @@ Domains make_domains(std::int64_t begin_bytes, std::int64_t end_bytes, int num_a
         (first_cycle + domains.num_cycles - 1) / cycles_of_stripe - first_stripe + 1;
     domains.num_domains = num_aggregators;
     domains.num_lanes = striped.num_lanes;
-    domains.cycles_per_domain = 0;
     domains.places.resize(static_cast<std::size_t>(domains.num_cycles));
     struct Latest {
         std::int64_t domain = -1;
@@ -99,6 +98,11 @@ Domains make_domains(std::int64_t begin_bytes, std::int64_t end_bytes, int num_a
         place.round = of_object.num_cycles++;
         num_rounds = std::max<std::int64_t>(num_rounds, of_object.num_cycles);
     }
+    // Each domain begins elsewhere in the range: a file's neighbouring parts are on few nodes, whose network would be the limit.
+    for (Domains::Place& place : domains.places) {
+        const std::int64_t first = place.domain * num_rounds / aggregators;
+        place.round = static_cast<std::int32_t>((place.round - first + num_rounds) % num_rounds);
+    }
     // By counting: a round's cycles in the file's order.
     std::vector<std::int32_t> begin_of_round(static_cast<std::size_t>(num_rounds) + 1);
     for (const Domains::Place& place : domains.places)
@@ -109,6 +113,12 @@ Domains make_domains(std::int64_t begin_bytes, std::int64_t end_bytes, int num_a
         std::int32_t& at = begin_of_round[static_cast<std::size_t>(domains.places[cycle].round)];
         domains.order[static_cast<std::size_t>(at++)] = static_cast<std::int32_t>(cycle);
     }
+    std::vector<std::int32_t> num_of_domain(static_cast<std::size_t>(aggregators));
+    for (const std::int32_t cycle : domains.order) {
+        Domains::Place& place = domains.places[static_cast<std::size_t>(cycle)];
+        place.number = num_of_domain[static_cast<std::size_t>(place.domain)]++;
+    }
+    domains.cycles_per_domain = *std::ranges::max_element(num_of_domain);
     return domains;
 }
 
@@ -120,16 +130,22 @@ Domains divide(std::int64_t begin_bytes, std::int64_t end_bytes, const Division&
     const std::int64_t cycle =
         std::min(division.cb_bytes,
                  (wanted + policy::smallest_cycle - 1) / policy::smallest_cycle * policy::smallest_cycle);
-    // Domains::tag_of: contiguous, of the cycles of one domain; by server, of the phase's.
     const std::int64_t num_tags = std::max<std::int64_t>(1, division.highest_tag / division.num_nodes);
+    std::int64_t max_cycles =
+        std::min<std::int64_t>(max_cycles_of_phase, num_tags * division.num_aggregators);
     if (division.num_objects == 0) {
         return make_domains(begin_bytes, end_bytes, division.num_aggregators, cycle, division.align_bytes,
-                            std::min<std::int64_t>(max_cycles_of_phase, num_tags * division.num_aggregators));
+                            max_cycles);
     }
     const StripedPlan striped{division.stripe_bytes, division.num_objects,
                               cycle_of_stripe(division.stripe_bytes, cycle), division.num_lanes};
-    return make_domains(begin_bytes, end_bytes, division.num_aggregators, striped,
-                        std::min<std::int64_t>(max_cycles_of_phase, num_tags));
+    for (;;) {
+        Domains domains = make_domains(begin_bytes, end_bytes, division.num_aggregators, striped, max_cycles);
+        if (domains.cycles_per_domain <= num_tags) return domains;
+        // Objects are not shared evenly: fewer cycles, until those of the fullest domain have a tag each.
+        max_cycles = std::max<std::int64_t>(
+            1, std::min(max_cycles, domains.num_cycles) * num_tags / domains.cycles_per_domain);
+    }
 }
 
 std::vector<CyclePart> parts_of(const Region& region, const Domains& domains) {

@@ -35,11 +35,13 @@ struct Domains {
     std::int64_t num_cycles = 0;
     int num_domains = 0;
     int num_lanes = 1;                   ///< of a domain
-    std::int64_t cycles_per_domain = 0;  ///< contiguous ones
+    std::int64_t cycles_per_domain = 0;  ///< by server: of the domain that has most
     /// By server: of each cycle. Empty: contiguous.
     struct Place {
         std::int32_t domain = 0, lane = 0, object = 0;
-        std::int32_t round = 0;  ///< how many cycles of its domain and object come before it
+        std::int32_t round =
+            0;  ///< ranks work on one after the other; each domain begins elsewhere in its objects
+        std::int32_t number = 0;  ///< how many of its domain come before it
     };
     std::vector<Place> places;
     std::vector<std::int32_t> order;  ///< by server: the cycles by round, those of a round as in the file
@@ -63,7 +65,7 @@ struct Domains {
     /// Of a cycle's message between its aggregator and a node: of one domain's messages no two have the same. `divide` keeps it
     /// below MPI_TAG_UB by bounding the cycles of a domain.
     [[nodiscard]] std::int64_t tag_of(std::int64_t cycle, int node, int num_nodes) const {
-        return (is_by_server() ? cycle : cycle % cycles_per_domain) * num_nodes + node;
+        return (is_by_server() ? place(cycle).number : cycle % cycles_per_domain) * num_nodes + node;
     }
     [[nodiscard]] std::int64_t cycle_of(std::int64_t offset_bytes) const {
         return (offset_bytes - base_bytes) / cycle_bytes;
@@ -103,8 +105,9 @@ struct Domains {
 /// The largest part of a stripe, in equal whole pages, that a buffer of `cb_bytes` holds; 0: there is none.
 [[nodiscard]] std::int64_t cycle_of_stripe(std::int64_t stripe_bytes, std::int64_t cb_bytes);
 
-/// What one phase covers at most: each node has a tally of every cycle (slots.hpp).
-constexpr std::int64_t max_cycles_of_phase = 4096;
+/// What one phase covers at most: each node has a tally of every cycle (slots.hpp). A phase fills and drains the aggregators' buffers,
+/// of which 1,800 aggregators (450 servers of Frontier with four each) have 14,400.
+constexpr std::int64_t max_cycles_of_phase = 16384;
 
 /// What a call is divided among, and by.
 struct Division {

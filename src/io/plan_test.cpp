@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <limits>
 #include <random>
 #include <set>
@@ -98,22 +99,52 @@ TEST(Division, TagsBoundTheCyclesOfADomainOnly) {
     }
 }
 
-TEST(Division, TagsBoundThePhaseByServer) {
-    for (const int num_nodes : {1, 512, 20000}) {
-        const Division division{.num_aggregators = 16,
-                                .num_nodes = num_nodes,
-                                .cb_bytes = 4 * mib,
-                                .depth = 8,
-                                .align_bytes = mib,
-                                .highest_tag = (std::int64_t{1} << 21) - 1,
-                                .stripe_bytes = mib,
-                                .num_objects = 16};
-        const Domains domains = divide(0, std::int64_t{1} << 40, division);
+TEST(Division, TagsBoundEachDomainByServer) {
+    const auto divided = [](int num_nodes, int num_aggregators, int num_objects) {
+        return divide(0, std::int64_t{1} << 40,
+                      {.num_aggregators = num_aggregators,
+                       .num_nodes = num_nodes,
+                       .cb_bytes = 4 * mib,
+                       .depth = 8,
+                       .align_bytes = mib,
+                       .highest_tag = (std::int64_t{1} << 21) - 1,
+                       .stripe_bytes = mib,
+                       .num_objects = num_objects});
+    };
+    for (const auto& [nodes, aggregators, objects] :
+         {std::array{1, 16, 16}, {512, 16, 16}, {20000, 16, 16}, {20000, 7, 24}, {20000, 60, 24}}) {
+        const Domains domains = divided(nodes, aggregators, objects);
         ASSERT_TRUE(domains.is_by_server());
-        std::int64_t highest = 0;
-        for (std::int64_t cycle = 0; cycle < domains.num_cycles; ++cycle)
-            highest = std::max(highest, domains.tag_of(cycle, num_nodes - 1, num_nodes));
-        EXPECT_LE(highest, division.highest_tag) << num_nodes;
+        std::set<std::pair<int, std::int64_t>> tags;
+        for (std::int64_t cycle = 0; cycle < domains.num_cycles; ++cycle) {
+            const std::int64_t tag = domains.tag_of(cycle, nodes - 1, nodes);
+            EXPECT_LE(tag, (std::int64_t{1} << 21) - 1);
+            EXPECT_TRUE(tags.emplace(domains.domain_of(cycle), tag).second) << cycle;
+        }
+    }
+    // 104 tags a node: as many cycles for each of the aggregators.
+    EXPECT_EQ(divided(20000, 16, 16).num_cycles, 16 * 104);
+    EXPECT_EQ(divided(512, 16, 16).num_cycles, max_cycles_of_phase);
+}
+
+// A layer of a cube, which few nodes have, is in no round the only one.
+TEST(Division, ByServerEachDomainBeginsElsewhere) {
+    const Domains domains = divide(0, std::int64_t{1} << 30,
+                                   {.num_aggregators = 4,
+                                    .num_nodes = 4,
+                                    .cb_bytes = 4 * mib,
+                                    .depth = 8,
+                                    .align_bytes = mib,
+                                    .highest_tag = (std::int64_t{1} << 21) - 1,
+                                    .stripe_bytes = mib,
+                                    .num_objects = 8});
+    ASSERT_EQ(domains.num_cycles, 1024);
+    for (int d = 0; d < 4; ++d) {
+        std::int64_t first = -1;
+        domains.for_each_in_order([&](std::int64_t cycle) {
+            if (first < 0 && domains.domain_of(cycle) == d) first = cycle;
+        });
+        EXPECT_EQ(first / 256, d);
     }
 }
 

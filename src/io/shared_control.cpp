@@ -23,11 +23,18 @@ void clear(RankPlace& place) {
 
 }  // namespace
 
+std::int64_t SharedControl::bytes_needed(int node_size) {
+    constexpr auto cycles = static_cast<std::size_t>(max_cycles_of_phase);
+    const std::size_t of_rank = sizeof(RankPlace) + cycles * sizeof(NodeParts::Bytes);
+    const auto num_ranks = static_cast<std::size_t>(node_size);
+    return static_cast<std::int64_t>(sizeof(ControlBlock) + cycles * sizeof(CycleTally) +
+                                     of_rank * num_ranks + 64);
+}
+
 Status SharedControl::set_up(const Comm& comm) {
     comm_ = comm;
     const auto num_ranks = static_cast<std::size_t>(comm.node_size());
-    const auto bytes = static_cast<std::int64_t>(sizeof(ControlBlock) + sizeof(RankPlace) * num_ranks + 64);
-    Status status = node::NodeWindow::take(comm, bytes, window_);
+    Status status = node::NodeWindow::take(comm, bytes_needed(comm.node_size()), window_);
     if (!status.ok()) return status;
     std::byte* memory = window_.data();
     memory += (64 - reinterpret_cast<std::intptr_t>(memory) % 64) % 64;
@@ -37,6 +44,10 @@ Status SharedControl::set_up(const Comm& comm) {
         for (RankPlace& place : places_) clear(place);
     }
     block_ = reinterpret_cast<ControlBlock*>(memory);
+    std::byte* const behind = reinterpret_cast<std::byte*>(places_.data() + num_ranks);
+    tallies_ = {reinterpret_cast<CycleTally*>(behind), static_cast<std::size_t>(max_cycles_of_phase)};
+    words_of_parts_ = {reinterpret_cast<NodeParts::Bytes*>(behind + tallies_.size_bytes()),
+                       num_ranks * static_cast<std::size_t>(max_cycles_of_phase)};
     own_place().cores = own_cores();
     return {};
 }

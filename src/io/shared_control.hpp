@@ -5,6 +5,7 @@
 
 #include "base/status.hpp"
 #include "base/thread.hpp"
+#include "io/node_parts.hpp"
 #include "io/slots.hpp"
 #include "node/node_window.hpp"
 #include "node/team.hpp"
@@ -17,6 +18,8 @@ class SharedControl {
     /// Collective over the node's ranks: the leader lays the memory out. Nobody uses it before `join`, which follows a meeting
     /// of all ranks. Returns the same on the node.
     Status set_up(const Comm& comm);
+    /// What it takes on a node of so many ranks. Of what only long phases use, pages are not touched.
+    [[nodiscard]] static std::int64_t bytes_needed(int node_size);
     void join();
     /// Local: gives the memory back, or puts it aside for the Comm's next file (collective over the node's ranks).
     void free() { window_.free(); }
@@ -25,6 +28,9 @@ class SharedControl {
     [[nodiscard]] bool is_set_up() const { return block_ != nullptr; }
     [[nodiscard]] ControlBlock& block() const { return *block_; }
     [[nodiscard]] std::span<RankPlace> places() const { return places_; }
+    /// Of each cycle of a phase. Nothing of it is set at first.
+    [[nodiscard]] std::span<CycleTally> tallies() const { return tallies_; }
+    [[nodiscard]] NodeParts node_parts() const { return {words_of_parts_, comm_.node_rank()}; }
     [[nodiscard]] RankPlace& own_place() const {
         return places_[static_cast<std::size_t>(comm_.node_rank())];
     }
@@ -37,6 +43,8 @@ class SharedControl {
     node::NodeWindow window_;
     ControlBlock* block_ = nullptr;
     std::span<RankPlace> places_;
+    std::span<CycleTally> tallies_;
+    std::span<NodeParts::Bytes> words_of_parts_;
     CoreSet cores_ = {};
     node::Team team_;
 };

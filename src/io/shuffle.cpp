@@ -189,7 +189,7 @@ void Shuffle::wait_for(FutexWord& word, std::uint32_t value) {
 
 std::int64_t Shuffle::write_part(const PhaseData& data, const CyclePart& part, Cursor& file, Cursor& memory) {
     const PhaseSite::BufferPlace at = site_.buffer_of(part.cycle);
-    const bool is_dense = site_.plan.is_dense(part.cycle, site_.control.tallies);
+    const bool is_dense = site_.plan.is_dense(part.cycle, site_.tallies);
     ByteMarks marks = site_.marks_of(at);
     const BufferWindow window{at.buffer, at.begin_bytes, is_dense ? nullptr : &marks};
     const std::int64_t length = part.stream_end - part.stream_begin;

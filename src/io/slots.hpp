@@ -149,8 +149,7 @@ struct ControlBlock {
     std::atomic<std::int64_t> meets_from;  ///< the call from which they meet again, once it is closed
     alignas(64)
         std::atomic<std::int64_t> end_of_file;  ///< reading: lowest offset known to lie behind the file's end
-    std::array<CycleTally, static_cast<std::size_t>(max_cycles_of_phase)> tallies;
-    // RankPlace[node_size] follows
+    // RankPlace[node_size], CycleTally[max_cycles_of_phase] and NodeParts::Bytes[node_size][max_cycles_of_phase] follow.
 };
 
 }  // namespace hakobi::io

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,15 @@ def test_prefix_is_the_only_place_when_it_is_set(waves: Path) -> None:
     assert programs.names() == ["hakobi-waves"]
     with pytest.raises(InputError, match=r"no program hakobi-tsunami in .*: HAKOBI_PREFIX names no finished"):
         programs.find("hakobi-tsunami")
+
+
+def test_the_target_programs_has_all_that_the_command_runs() -> None:
+    root = Path(__file__).resolve().parents[2]
+    built = (root / "CMakeLists.txt").read_text().split("add_custom_target(programs)")[1]
+    sources = "".join(path.read_text() for path in (root / "python/hakobi").rglob("*.py"))
+    asked = set(re.findall(r"hakobi-bench-[a-z-]+[a-z]", sources))
+    assert len(asked) >= 7
+    assert asked <= set(re.findall(r"hakobi-[a-z-]+[a-z]", built))
 
 
 def test_an_unknown_mpi_library_is_told(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -47,7 +47,7 @@ void TwoPhase::prepare(const RequestTotals& totals) {
 
 void TwoPhase::reset(std::int64_t num_cycles) {
     ControlBlock& control = control_.block();
-    for (std::int64_t c = 0; c < num_cycles; ++c) control.tallies[static_cast<std::size_t>(c)].reset();
+    for (CycleTally& tally : control_.tallies().first(static_cast<std::size_t>(num_cycles))) tally.reset();
     control.end_of_file.store(no_end);
     crew_->reset_staging();
 }
@@ -93,7 +93,7 @@ void TwoPhase::describe(const Region& file, const PhasePlan& plan, Descriptions&
 void TwoPhase::begin_accesses(const Request& request, const Choice& choice, const RequestTotals& totals,
                               const PhasePlan& plan, int domain, bool is_last) {
     PhaseTask task;
-    task.lanes = plan.turns_of(domain, control_.block().tallies);
+    task.lanes = plan.turns_of(domain, control_.tallies());
     task.servers = watch();
     task.timeout_s = options_.storage_timeout_s;
     task.tells_late = account_.explainer.tells_late();
@@ -178,14 +178,15 @@ Status TwoPhase::carry_out(const Request& request, const Choice& choice, const R
                          .plan = plan,
                          .buffers = crew_->buffers(),
                          .control = control,
+                         .tallies = control_.tallies(),
                          .held = progress.descriptions.held,
-                         .node = {control_.places(), comm_.node_rank()},
+                         .node = control_.node_parts(),
                          .my_domain = domain,
                          .counters = account_.counters,
                          .timeline = account_.timeline};
     const std::vector<CyclePart> parts = Shuffle::announce(site, file);
     team.barrier();
-    plan.number_turns(control.tallies, crew_->next_turns(), crew_->buffers().staging_rings.num);
+    plan.number_turns(control_.tallies(), crew_->next_turns(), crew_->buffers().staging_rings.num);
     if (domain >= 0) begin_accesses(request, choice, totals, plan, domain, is_last);
     progress.has_writers = is_last;
     const double end_s = now_s();

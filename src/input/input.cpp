@@ -196,6 +196,7 @@ Status Input::Impl::read_on_host(const Destination& to, Read read) {
     const std::int64_t bytes = to.memory.size_bytes();
     Result<std::byte*> room = device.host_room(bytes);
     if (!room.ok()) return room.status();
+    if (Status streams = device.finish(comm); !streams.ok()) return streams;
     Status status = read(Destination{to.block, Region::contiguous(0, bytes), room.value(), to.element_bytes});
     if (!status.ok()) return status;
     Cursor memory(to.memory);

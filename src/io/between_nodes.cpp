@@ -173,9 +173,10 @@ std::int64_t BetweenNodes::write_part(const PhaseData& data, const CyclePart& pa
                                       Cursor& memory) {
     std::byte* const buffer = staging_of(part.cycle);
     const std::int64_t length = part.stream_end - part.stream_begin;
+    if (data.device != nullptr) site_.buffers.lock_staging(*data.device->device(), staging_slot(part.cycle));
     if (travels_packed(site_.comm.node(), part.cycle)) {
         std::byte* const packed = buffer + site_.node.bytes_before(part.cycle);
-        site_.buffers.window->map_pages(packed, length, 0, 1);
+        site_.buffers.mapped.window->map_pages(packed, length, 0, 1);
         pack(memory, data.origin, part.stream_end, packed, data.device);
         file.seek(part.stream_end);
     } else {
@@ -401,6 +402,7 @@ std::int64_t BetweenNodes::read_part(const PhaseData& data, const CyclePart& par
     const std::int64_t end_of_file = site_.control.end_of_file.load(std::memory_order_acquire);
     const std::int64_t stream_end =
         std::clamp(data.file.bytes_below(end_of_file), part.stream_begin, part.stream_end);
+    if (data.device != nullptr) site_.buffers.lock_staging(*data.device->device(), staging_slot(part.cycle));
     if (travels_packed(site_.comm.node(), part.cycle)) {
         unpack(memory, data.origin, stream_end, buffer + site_.node.bytes_before(part.cycle), data.device);
         file.seek(stream_end);

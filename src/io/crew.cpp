@@ -61,7 +61,7 @@ Status Crew::set_up(const Comm& comm, const Wishes& wishes, const Aggregators& a
     cores_ = cores;
     buffers_.cb_bytes = wishes.cb_bytes;
     buffers_.depth = wishes.depth;
-    buffers_.window = &window_;
+    buffers_.mapped = {&window_, &locks_};
     buffers_.place(window_.data(), aggregators.num_local, has_staging);
     next_turns_.assign(static_cast<std::size_t>(aggregators.num_local), 0);
     Status failed;
@@ -114,6 +114,7 @@ void Crew::prepare_turns(const Comm& comm, node::Team& team, const Rings& rings,
     const bool is_near_the_end =
         std::ranges::any_of(next_turns_, [](std::uint32_t turn) { return turn >= Slot::most_turns; });
     if (!is_near_the_end && buffers_.rings == rings && buffers_.staging_rings == staging_rings) return;
+    locks_.clear();  // they are of whole buffers
     if (pipeline_) pipeline_->divide(comm, rings);
     buffers_.rings = rings;
     buffers_.staging_rings = staging_rings;
@@ -183,23 +184,15 @@ void Crew::abandon() {
         // Its threads, and what they still write to or read from, stay until the process ends.
         static auto* const kept = new std::deque<std::pair<std::unique_ptr<Pipeline>, node::NodeWindow>>;
         kept->emplace_back(std::move(pipeline_), std::move(window_));
-        locked_.clear();
+        locks_.leave();
     }
     buffers_ = {};
     wishes_ = {};
     free_window();
 }
 
-void Crew::lock_pages(device::Device& device) {
-    if (std::ranges::find(asked_, &device) != asked_.end()) return;
-    asked_.push_back(&device);
-    if (device.lock_pages(window_.data(), window_.size_bytes()).ok()) locked_.push_back(&device);
-}
-
 void Crew::free_window() {
-    for (device::Device* const device : locked_) device->unlock_pages(window_.data());
-    locked_.clear();
-    asked_.clear();
+    locks_.clear();
     window_.free();
 }
 

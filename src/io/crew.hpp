@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "base/thread.hpp"
-#include "device/device.hpp"
 #include "io/node_buffers.hpp"
 #include "io/pipeline.hpp"
 #include "mpi/comm_state.hpp"
@@ -71,9 +70,6 @@ class Crew final : public mpi::Attachment {
     [[nodiscard]] Service service_of(storage::File& file) const;
 
     [[nodiscard]] const NodeBuffers& buffers() const { return buffers_; }
-    /// Locks the buffers' pages in this process, once, for a device that copies to and from them. Where that cannot be had its
-    /// copies are slower. Local.
-    void lock_pages(device::Device& device);
 
     /// Leaves what accesses use that may never end, and makes it anew for the next file. By all ranks alike.
     void abandon();
@@ -90,8 +86,7 @@ class Crew final : public mpi::Attachment {
 
     // The pipeline's threads use the memory until they end: it goes last.
     node::NodeWindow window_;
-    std::vector<device::Device*> asked_;  // to lock its pages
-    std::vector<device::Device*> locked_;
+    PageLocks locks_;  // in it
     NodeBuffers buffers_;
     Wishes wishes_;
     CoreSet cores_ = {};

@@ -138,20 +138,13 @@ void DeviceMemory::join(const Series& series, bool is_from_device) {
 }
 
 void DeviceMemory::flush() {
-    const device::Copy copy = joined_.take();
-    if (copy.length_bytes == 0 || !status_.ok()) return;
+    if (!joined_.empty()) give(joined_.take());
+}
+
+void DeviceMemory::give(const device::Copy& copy) {
     // Runs that meet, of an array with a stride of 0, say: the queue wants them apart.
-    const auto meet = [&](std::size_t d) {
-        return copy.num[d] > 1 && copy.from_strides_bytes[d] < copy.length_bytes;
-    };
-    if (meet(0) || meet(1)) {
-        for (std::int64_t i = 0; i < copy.num[0]; ++i) {
-            for (std::int64_t j = 0; j < copy.num[1]; ++j)
-                start({.to = copy.to + i * copy.to_strides_bytes[0] + j * copy.to_strides_bytes[1],
-                       .from = copy.from + i * copy.from_strides_bytes[0] + j * copy.from_strides_bytes[1],
-                       .length_bytes = copy.length_bytes});
-        }
-        return;
+    for (std::size_t d = 0; d < copy.num.size(); ++d) {
+        if (copy.num[d] > 1 && copy.from_strides_bytes[d] < copy.length_bytes) return start_apart(copy, d);
     }
     const auto& on_host = is_from_device_ ? copy.to_strides_bytes : copy.from_strides_bytes;
     const bool is_packed_on_host = copy.num[1] > 1 && on_host[1] == copy.length_bytes;
@@ -160,6 +153,16 @@ void DeviceMemory::flush() {
     if (copy.length_bytes < policy::short_device_run && is_packed_on_host && !is_packed_on_device)
         return start_packed(copy);
     start(copy);
+}
+
+void DeviceMemory::start_apart(const device::Copy& copy, std::size_t dimension) {
+    device::Copy one = copy;
+    one.num[dimension] = 1;
+    for (std::int64_t i = 0; i < copy.num[dimension]; ++i) {
+        give(one);
+        one.to += copy.to_strides_bytes[dimension];
+        one.from += copy.from_strides_bytes[dimension];
+    }
 }
 
 void DeviceMemory::start(const device::Copy& copy) {

@@ -64,6 +64,8 @@ class DeviceMemory final : public RunMover {
     void take_in_pieces(const Series& series);
     void join(const Series& series, bool is_from_device);
     void flush();
+    void give(const device::Copy& copy);
+    void start_apart(const device::Copy& copy, std::size_t dimension);
     void start(const device::Copy& copy);
     void start_packed(const device::Copy& copy);
     void release_room() noexcept;

@@ -112,6 +112,9 @@ mpi::Agreed Engine::Impl::call(const Request& request, Progress& progress) {
     const EngineCounters before = account.counters;
     ++account.counters.calls;
     progress.status.keep_first(request_error(request, file.name()));
+    // First what the program's streams do: a fault of theirs ends the call before anything is written, and a driver that copies
+    // to memory that is not page-locked waits for them without progressing MPI.
+    if (request.device != nullptr) progress.status.keep_first(request.device->finish(comm));
     if (progress.status.ok()) {
         account.counters.user_bytes += request.file.size_bytes();
         account.counters.pieces += request.file.num_pieces();

@@ -48,6 +48,23 @@ void NodeBuffers::place(std::byte* memory, int num_aggregators, bool has_staging
     rings = staging_rings = {1, depth, cb_bytes};
 }
 
+// Buffers of whole pages one by one, as they are used: they may be many. Others have pages in common.
+void NodeBuffers::lock_buffer(device::Device& device, int aggregator, std::int64_t slot) const {
+    if (rings.slot_bytes % page_bytes == 0) {
+        mapped.locks->lock(device, buffer_of(aggregator, slot), rings.slot_bytes);
+    } else {
+        mapped.locks->lock(device, buffer_of(aggregator, 0), rounded_up(cb_bytes * depth, page_bytes));
+    }
+}
+
+void NodeBuffers::lock_staging(device::Device& device, std::int64_t slot) const {
+    if (staging_rings.slot_bytes % page_bytes == 0) {
+        mapped.locks->lock(device, staging_of(slot), staging_rings.slot_bytes);
+    } else {
+        mapped.locks->lock(device, staging_of(0), rounded_up(cb_bytes * depth, page_bytes));
+    }
+}
+
 Rings NodeBuffers::divided(int num, std::int64_t slot_bytes) const {
     if (num <= 1) return {1, depth, cb_bytes};
     slot_bytes = rounded_up(slot_bytes, page_bytes);

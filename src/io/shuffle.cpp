@@ -195,9 +195,10 @@ std::int64_t Shuffle::write_part(const PhaseData& data, const CyclePart& part, C
     const std::int64_t length = part.stream_end - part.stream_begin;
     const std::int64_t end_bytes =
         file.remaining() >= length ? file.offset() + length : site_.plan.domains.cycle_end(part.cycle);
-    site_.buffers.window->map_pages(window.buffer + (file.offset() - window.file_begin_bytes),
-                                    end_bytes - file.offset(), site_.comm.node_rank(),
-                                    site_.comm.node_size());
+    site_.buffers.mapped.window->map_pages(window.buffer + (file.offset() - window.file_begin_bytes),
+                                           end_bytes - file.offset(), site_.comm.node_rank(),
+                                           site_.comm.node_size());
+    if (data.device != nullptr) site_.buffers.lock_buffer(*data.device->device(), at.local, at.slot);
     copy_to_window(file, memory, data.origin, part.stream_end, window, data.device);
     return length;
 }
@@ -209,6 +210,7 @@ std::int64_t Shuffle::read_part(const PhaseData& data, const CyclePart& part, Cu
     if (end_of_file < site_.plan.domains.cycle_end(part.cycle)) {
         stream_end = std::clamp(data.file.bytes_below(end_of_file), part.stream_begin, part.stream_end);
     }
+    if (data.device != nullptr) site_.buffers.lock_buffer(*data.device->device(), at.local, at.slot);
     copy_from_window(file, memory, data.origin, stream_end, {at.buffer, at.begin_bytes, nullptr},
                      data.device);
     return stream_end - part.stream_begin;
@@ -216,14 +218,16 @@ std::int64_t Shuffle::read_part(const PhaseData& data, const CyclePart& part, Cu
 
 void Shuffle::end_part(const Copying& copied) {
     const CyclePart& part = *copied.part;
-    const double end_s = now_s();
-    site_.counters.copy_s += end_s - copied.start_s;
+    // A device copies them one after the other.
+    const double start_s = std::max(copied.start_s, copied_until_s_), end_s = now_s();
+    copied_until_s_ = end_s;
+    site_.counters.copy_s += end_s - start_s;
     site_.counters.copied_bytes += copied.bytes;
     if (!is_here(part)) return between_nodes_->end_part(part);
     const PhaseSite::BufferPlace at = site_.buffer_of(part.cycle);
     PhaseSite::arrive(at.state, at.slot, site_.tally(part.cycle).num_contributions());
     const bool is_write = site_.plan.is_write;
-    site_.timeline.add({is_write ? "deposit" : "collect", 0, copied.start_s, end_s, part.cycle});
+    site_.timeline.add({is_write ? "deposit" : "collect", 0, start_s, end_s, part.cycle});
     // All buffers may be open at first. Where ranks exceed cores one rank would fill its part of each of them before the next
     // rank gets the core, and the storage would wait until the last one has come: take turns while that is so.
     const std::uint32_t first_turn = site_.plan.first_turns[site_.plan.lane_index(part.cycle)];

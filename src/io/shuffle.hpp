@@ -64,6 +64,7 @@ class Shuffle {
     std::optional<BetweenNodes> between_nodes_;
     std::deque<Copying> copying_;  // by a device, in its order
     Status status_;                // of these
+    double copied_until_s_ = 0;
 };
 
 }  // namespace hakobi::io

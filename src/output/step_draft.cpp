@@ -176,7 +176,7 @@ std::int64_t StepDraft::end() {
 Status StepDraft::keep_static(std::size_t field) {
     const FieldDescription& description = fields()[field];
     const std::int64_t element_bytes = format::bytes_of(description.type);
-    // To memory that is not page-locked the device's queue would copy at once, and the program's stream may be far behind.
+    // The program's streams first: Engine::Impl::call says why.
     const bool is_on_device = std::ranges::any_of(held_[field], &HeldBlock::is_on_device);
     if (is_on_device) {
         if (Status status = device_.finish(setup_.comm); !status.ok()) return status;
@@ -290,6 +290,7 @@ Status StepDraft::bring_to_host(bool all) {
     if (all_bytes == 0) return {};
     Result<std::byte*> room = device_.host_room(all_bytes);
     if (!room.ok()) return room.status();
+    if (Status streams = device_.finish(setup_.comm); !streams.ok()) return streams;
     std::byte* at = room.value();
     for_each_brought([&](HeldBlock& held, std::int64_t element_bytes, std::int64_t bytes) {
         held = copied(held, element_bytes, at, &device_);

@@ -152,7 +152,6 @@ Status TwoPhase::carry_out(const Request& request, const Choice& choice, const R
                            Progress& progress) {
     Status ready = set_up_buffers(request.is_hidden);
     if (!ready.ok()) return ready;
-    if (request.device != nullptr) crew_->lock_pages(*request.device->device());
     const Region nothing;
     const Region& file = progress.has_moved_own ? nothing : request.file;
     PhasePlan plan;

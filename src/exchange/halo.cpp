@@ -182,7 +182,7 @@ struct HAKOBI_HIDDEN Halo::Impl final : mpi::UnderWay {
     static void run(const std::vector<Work>& works) {
         for (const Work& work : works) work();
     }
-    /// Copies to ghosts, and the point when they are done.
+    /// Copies to ghosts: now, or on the device's queue.
     void fill_ghosts(const std::vector<Work>& works) const {
         if (plan->device) {
             plan->device->give(Way::in, works);

@@ -24,7 +24,8 @@ struct Mesh {
     using Numbers = std::variant<std::span<const std::int64_t>, std::span<const std::int32_t>>;
 
     /// x, y, z of each point, including the points of ghost cells. The type is equal on all ranks. A point that several
-    /// ranks share is in each rank's part.
+    /// ranks share is in each rank's part. They may be in memory of a device, whose default stream then makes them; the
+    /// mesh's other arrays may not.
     Points points;
     /// Each cell's points, in VTK's order.
     Numbers connectivity;

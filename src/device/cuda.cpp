@@ -47,13 +47,13 @@ class Cuda final : public Driver {
   public:
     [[nodiscard]] std::string_view name() const override { return "CUDA"; }
 
-    int enter(int device, int* /*before*/) override {
+    int enter(int device, Before* /*before*/) override {
         void* context = nullptr;
         const int result = primary_context(device, &context);
         return result ? result : push_(context);
     }
 
-    int enter_stream(void* stream, int device, int* before, int* stream_device) override {
+    int enter_stream(void* stream, int device, Before* before, int* stream_device) override {
         void* context = nullptr;
         if (is_default_stream(stream)) {
             // Of the program's context if that is of this device.
@@ -71,7 +71,7 @@ class Cuda final : public Driver {
         return result;
     }
 
-    void leave(int /*before*/) override {
+    void leave(const Before& /*before*/) override {
         void* context = nullptr;
         pop_(&context);
     }
@@ -85,6 +85,7 @@ class Cuda final : public Driver {
         const int result = attributes_(attributes.size(), attributes.data(), places.data(), address);
         if (result) return result;
         pointer->is_device = values[0] == memory_device || values[1] != 0;
+        pointer->is_locked_host = values[0] == memory_host && !pointer->is_device;
         pointer->device = static_cast<int>(values[2]);
         pointer->can_be_shared = values[3] != 0;
         pointer->begin = reinterpret_cast<const std::byte*>(values[4]);
@@ -113,7 +114,7 @@ class Cuda final : public Driver {
     [[nodiscard]] int max_pitch_attribute() const override { return max_pitch; }
 
   private:
-    [[nodiscard]] const char* library() const override { return "libcuda.so.1"; }
+    [[nodiscard]] std::vector<const char*> libraries() const override { return {"libcuda.so.1"}; }
     [[nodiscard]] int needed_version() const override { return 11020; }
     [[nodiscard]] std::string version_text(int version) const override {
         return std::to_string(version / 1000) + '.' + std::to_string(version % 1000 / 10);

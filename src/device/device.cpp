@@ -13,8 +13,8 @@ namespace hakobi::device {
 
 namespace {
 
-std::array<Driver*, 1> drivers() {
-    return {&cuda_driver()};
+std::array<Driver*, 2> drivers() {
+    return {&cuda_driver(), &hip_driver()};
 }
 
 /// How many libraries this process has loaded so far.

@@ -30,6 +30,21 @@ ErrorCode code_of(int error) {
     }
 }
 
+/// Errors of a question about an address that mean: the program does not use this driver, or the address is not its.
+bool is_ignorance(int error) {
+    switch (error) {
+        case invalid_value:
+        case not_initialized:
+        case deinitialized:
+        case no_device:
+        case invalid_device:
+        case invalid_context:
+            return true;
+        default:
+            return false;
+    }
+}
+
 /// The device, or a stream's, is the current one of this thread while this lives.
 class Current {
   public:
@@ -46,8 +61,9 @@ class Current {
 
   private:
     Driver& driver_;
-    int before_ = 0, stream_device_ = -1;
-    int result_;
+    Before before_;
+    int stream_device_ = -1;
+    int result_;  // last: made by what is before it
 };
 
 /// An event of a driver.
@@ -194,7 +210,7 @@ class DriverDevice final : public Device {
         if (!result)
             result = driver_.calls().device_attribute(&pitch, driver_.max_pitch_attribute(), number_);
         text_ = std::string(driver_.name()) + " device " + std::to_string(number_) + " (" + name.data() + ")";
-        max_pitch_bytes_ = pitch;
+        max_pitch_bytes_ = pitch - 1;  // HIP wants less than it says
         return driver_.status_of(result, "asking for a device");
     }
 
@@ -252,8 +268,9 @@ class DriverDevice final : public Device {
         Pointer pointer;
         int result = current.result() ? current.result() : driver_.point(memory, &pointer);
         IpcBytes bytes{};
-        if (!result && pointer.is_device && !pointer.can_be_shared) result = not_supported;
-        if (!result) result = driver_.calls().ipc_get(&bytes, const_cast<std::byte*>(memory));
+        if (!result && !pointer.is_device) result = invalid_value;
+        if (!result && !pointer.can_be_shared) result = not_supported;
+        if (!result) result = driver_.calls().ipc_get(&bytes, const_cast<std::byte*>(pointer.begin));
         if (Status status = driver_.status_of(result, "sharing memory of " + text_); !status.ok())
             return status;
         return SharedHandle{.bytes = bytes.bytes, .offset_bytes = memory - pointer.begin, .device = number_};
@@ -296,7 +313,8 @@ bool Driver::find(bool load) {
     if (is_found_) return true;
     const std::lock_guard lock(mutex_);
     if (is_found_) return true;
-    library_ = ::dlopen(library(), RTLD_NOW | RTLD_LOCAL | (load ? 0 : RTLD_NOLOAD));
+    for (const char* library : libraries())
+        if (!library_) library_ = ::dlopen(library, RTLD_NOW | RTLD_LOCAL | (load ? 0 : RTLD_NOLOAD));
     if (!library_) return false;
     int version = 0;
     const char* missing = resolve(calls_, &version);
@@ -322,10 +340,7 @@ Result<Device*> Driver::device_of(const std::byte* address, std::int64_t bytes) 
     Pointer pointer;
     for (const std::byte* end : {address, address + bytes - 1}) {
         const int result = point(end, &pointer);
-        // The program does not use this driver (any more), or knows nothing of the address.
-        if (result == not_initialized || result == deinitialized || result == invalid_context ||
-            result == invalid_value)
-            return nullptr;
+        if (is_ignorance(result)) return nullptr;
         if (Status status = status_of(result, "asking whose memory this is"); !status.ok()) return status;
         if (pointer.is_device) break;
     }

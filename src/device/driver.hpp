@@ -63,11 +63,18 @@ enum : int {
 
 /// What a driver knows of an address.
 struct Pointer {
-    bool is_device = false;  ///< managed memory, too
+    bool is_device = false;       ///< managed memory, too
+    bool is_locked_host = false;  ///< page-locked memory of the host
     int device = 0;
     const std::byte* begin = nullptr;  ///< of its allocation
     std::int64_t size_bytes = 0;       ///< of its allocation; 0: not known
     bool can_be_shared = false;        ///< with other processes
+};
+
+/// What was current in a thread, where the driver keeps no stack of it.
+struct Before {
+    int device = 0;
+    bool had_error = false;
 };
 
 /// A device driver, loaded at run time. Stays as long as the process. Thread-safe.
@@ -94,9 +101,9 @@ class Driver {
 
     /// Makes a device, or a stream's device, the current one of this thread; `leave` restores what was, and must follow success.
     /// Null and other names of a default stream mean that of `device`.
-    [[nodiscard]] virtual int enter(int device, int* before) = 0;
-    [[nodiscard]] virtual int enter_stream(void* stream, int device, int* before, int* stream_device) = 0;
-    virtual void leave(int before) = 0;
+    [[nodiscard]] virtual int enter(int device, Before* before) = 0;
+    [[nodiscard]] virtual int enter_stream(void* stream, int device, Before* before, int* stream_device) = 0;
+    virtual void leave(const Before& before) = 0;
     [[nodiscard]] virtual int point(const void* address, Pointer* pointer) const = 0;
     /// `is_device`: of the sides, as in Rows.
     [[nodiscard]] virtual int copy(const Rows& rows, std::array<bool, 2> is_device, void* stream) const = 0;
@@ -110,10 +117,11 @@ class Driver {
     }
 
   private:
-    [[nodiscard]] virtual const char* library() const = 0;  ///< its name for dlopen
+    [[nodiscard]] virtual std::vector<const char*> libraries()
+        const = 0;  ///< names for dlopen, the best first
     [[nodiscard]] virtual int needed_version() const = 0;
     [[nodiscard]] virtual std::string version_text(int version) const = 0;
-    /// Looks all functions up. Returns the first that is missing, or null.
+    /// Looks all functions up. Returns one that is missing, or null.
     [[nodiscard]] virtual const char* resolve(Calls& calls, int* version) = 0;
     [[nodiscard]] virtual std::string error_text(int error) const = 0;
     [[nodiscard]] void* symbol_address(const char* symbol) const;

@@ -23,6 +23,7 @@
 #include "input/piece_table.hpp"
 #include "input/steps.hpp"
 #include "input/windowed.hpp"
+#include "io/device_memory.hpp"
 #include "io/engine.hpp"
 #include "mpi/messages.hpp"
 #include "region/copy.hpp"
@@ -48,6 +49,7 @@ struct HAKOBI_HIDDEN Input::Impl {
     bool is_closed = false;
     std::unique_ptr<io::Engine> engine;  // of the file at engine_path
     std::string engine_path;
+    io::DeviceMemory device;
     storage::FilePtr file;  // alone: the one at file_path, read last
     std::string file_path;
     input::PieceTable pieces;
@@ -71,6 +73,9 @@ struct HAKOBI_HIDDEN Input::Impl {
     Status read_alone(const std::string& path, std::int64_t offset_bytes, const Destination& to);
     static Status read_by_library(const std::string& path, const format::FoundField& field,
                                   const Destination& to);
+    /// Where the destination is on a device: has `read` read to the host, and copies. Local.
+    template <class Read>
+    Status read_on_host(const Destination& to, Read read);
 };
 
 void Input::Impl::throw_if_closed(const char* call) const {
@@ -145,7 +150,8 @@ mpi::Agreed Input::Impl::read_by_engine(const std::string& path, std::int64_t of
             Region::subarray(offset_bytes, to.block.global, to.block.start, to.block.count, to.element_bytes);
     });
     std::int64_t bytes_read = 0;
-    mpi::Agreed agreed = engine->read_all(region, to.origin, to.memory, bytes_read, local);
+    mpi::Agreed agreed =
+        engine->read_all(region, to.origin, to.memory, bytes_read, local, device.empty() ? nullptr : &device);
     if (!agreed.status.ok()) {
         static_cast<void>(close_engine());  // the error is said; the next read begins anew
         return agreed;
@@ -184,6 +190,19 @@ Status Input::Impl::read_by_library(const std::string& path, const format::Found
     return {};
 }
 
+template <class Read>
+Status Input::Impl::read_on_host(const Destination& to, Read read) {
+    if (device.empty()) return read(to);
+    const std::int64_t bytes = to.memory.size_bytes();
+    Result<std::byte*> room = device.host_room(bytes);
+    if (!room.ok()) return room.status();
+    Status status = read(Destination{to.block, Region::contiguous(0, bytes), room.value(), to.element_bytes});
+    if (!status.ok()) return status;
+    Cursor memory(to.memory);
+    unpack(memory, to.origin, bytes, room.value(), &device);
+    return device.finish(comm);
+}
+
 mpi::Agreed Input::Impl::run_read(const FieldRead& read) noexcept {
     std::size_t step = 0, field = 0;
     Destination to;
@@ -197,6 +216,14 @@ mpi::Agreed Input::Impl::run_read(const FieldRead& read) noexcept {
         Result<Destination> made = input::destination_of(read, found(step).fields[field]);
         if (!made.ok()) return made.status();
         to = std::move(made).value();
+        device.forget();
+        if (to.memory.empty()) return {};
+        const Region& memory = to.memory;
+        Result<bool> is_device =
+            device.add(to.origin + memory.begin_bytes(), memory.end_bytes() - memory.begin_bytes(),
+                       read.memory, read.stream);
+        if (!is_device.ok())
+            return {is_device.status().code(), "field " + read.name + ": " + is_device.status().text()};
         return {};
     });
     if (mpi::Agreed agreed = agree_on_read(status, read); !agreed.status.ok()) return agreed;
@@ -208,15 +235,23 @@ mpi::Agreed Input::Impl::run_read(const FieldRead& read) noexcept {
             if (mpi::Agreed agreed = input::read_piece_table(comm, path, pieces); !agreed.status.ok())
                 return agreed;
         }
-        status =
-            guarded("reading pieces", [&] { return input::read_from_pieces(pieces, field, backend, to); });
+        status = guarded("reading pieces", [&] {
+            return read_on_host(to, [&](const Destination& at) {
+                return input::read_from_pieces(pieces, field, backend, at);
+            });
+        });
     } else if (source.offset_bytes < 0) {
-        status = guarded("reading " + path, [&] { return read_by_library(path, source, to); });
+        status = guarded("reading " + path, [&] {
+            return read_on_host(to, [&](const Destination& at) { return read_by_library(path, source, at); });
+        });
     } else if (comm) {
         return read_by_engine(backend + path, source.offset_bytes, to);
     } else {
-        status =
-            guarded("reading " + path, [&] { return read_alone(backend + path, source.offset_bytes, to); });
+        status = guarded("reading " + path, [&] {
+            return read_on_host(to, [&](const Destination& at) {
+                return read_alone(backend + path, source.offset_bytes, at);
+            });
+        });
     }
     return input::agree(comm, status);
 }
@@ -348,7 +383,12 @@ MeshPart Input::read_mesh(std::int64_t step) {
     // As read does first: a rank that refuses takes part in either.
     impl_->agree_on_read(local, {.name = "the mesh", .step = step}).throw_if_error();
     const auto read = [&](std::string_view name, FieldRead::Data data, Block block) {
-        impl_->run_read({.name = std::string(name), .step = step, .block = std::move(block), .data = data})
+        impl_
+            ->run_read({.name = std::string(name),
+                        .step = step,
+                        .block = std::move(block),
+                        .data = data,
+                        .memory = Memory::host})
             .throw_if_error();
     };
     // Numbers that come from a file may be any: all ranks look at the same before they make room for them.

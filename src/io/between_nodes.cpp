@@ -169,24 +169,32 @@ FutexWord& BetweenNodes::awaited(const CyclePart& part) const {
     return slot_of(part.cycle).turn;
 }
 
-void BetweenNodes::write_part(const PhaseData& data, const CyclePart& part, Cursor& file, Cursor& memory) {
-    const double start_s = now_s();
+std::int64_t BetweenNodes::write_part(const PhaseData& data, const CyclePart& part, Cursor& file,
+                                      Cursor& memory) {
     std::byte* const buffer = staging_of(part.cycle);
     const std::int64_t length = part.stream_end - part.stream_begin;
-    ByteMarks marks = site_.buffers.staging_marks_of(staging_slot(part.cycle), window_bytes(part.cycle));
-    const bool is_packed = travels_packed(site_.comm.node(), part.cycle);
-    if (is_packed) {
+    if (travels_packed(site_.comm.node(), part.cycle)) {
         std::byte* const packed = buffer + site_.node.bytes_before(part.cycle);
         site_.buffers.window->map_pages(packed, length, 0, 1);
-        pack(memory, data.origin, part.stream_end, packed);
+        pack(memory, data.origin, part.stream_end, packed, data.device);
         file.seek(part.stream_end);
     } else {
+        ByteMarks marks = marks_of(part.cycle);
         copy_to_window(file, memory, data.origin, part.stream_end,
-                       {buffer, site_.plan.domains.cycle_begin(part.cycle), &marks});
+                       {buffer, site_.plan.domains.cycle_begin(part.cycle), &marks}, data.device);
     }
-    site_.counters.copied_bytes += length;
-    site_.counters.copy_s += now_s() - start_s;
-    if (is_last_of_node(part)) send_staging(part.cycle, is_packed ? nullptr : &marks);
+    return length;
+}
+
+void BetweenNodes::end_part(const CyclePart& part) {
+    if (!is_last_of_node(part)) return;
+    if (!site_.plan.is_write) return open_for_next(part.cycle);
+    ByteMarks marks = marks_of(part.cycle);
+    send_staging(part.cycle, travels_packed(site_.comm.node(), part.cycle) ? nullptr : &marks);
+}
+
+ByteMarks BetweenNodes::marks_of(std::int64_t cycle) const {
+    return site_.buffers.staging_marks_of(staging_slot(cycle), window_bytes(cycle));
 }
 
 bool BetweenNodes::is_last_of_node(const CyclePart& part) const {
@@ -387,22 +395,20 @@ void BetweenNodes::poll_replies(std::size_t ring) {
     }
 }
 
-void BetweenNodes::read_part(const PhaseData& data, const CyclePart& part, Cursor& file, Cursor& memory) {
-    const double start_s = now_s();
+std::int64_t BetweenNodes::read_part(const PhaseData& data, const CyclePart& part, Cursor& file,
+                                     Cursor& memory) {
     std::byte* const buffer = staging_of(part.cycle);
     const std::int64_t end_of_file = site_.control.end_of_file.load(std::memory_order_acquire);
     const std::int64_t stream_end =
         std::clamp(data.file.bytes_below(end_of_file), part.stream_begin, part.stream_end);
     if (travels_packed(site_.comm.node(), part.cycle)) {
-        unpack(memory, data.origin, stream_end, buffer + site_.node.bytes_before(part.cycle));
+        unpack(memory, data.origin, stream_end, buffer + site_.node.bytes_before(part.cycle), data.device);
         file.seek(stream_end);
     } else {
         copy_from_window(file, memory, data.origin, stream_end,
-                         {buffer, site_.plan.domains.cycle_begin(part.cycle), nullptr});
+                         {buffer, site_.plan.domains.cycle_begin(part.cycle), nullptr}, data.device);
     }
-    site_.counters.copied_bytes += stream_end - part.stream_begin;
-    site_.counters.copy_s += now_s() - start_s;
-    if (is_last_of_node(part)) open_for_next(part.cycle);
+    return stream_end - part.stream_begin;
 }
 
 }  // namespace hakobi::io

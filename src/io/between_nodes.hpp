@@ -24,9 +24,11 @@ class BetweenNodes {
     void wait_for(FutexWord& word, std::uint32_t value);
     /// The same until `changed` is no longer `seen`.
     void wait_for_change(FutexWord& changed, std::uint32_t seen);
-    /// After that wait.
-    void write_part(const PhaseData& data, const CyclePart& part, Cursor& file, Cursor& memory);
-    void read_part(const PhaseData& data, const CyclePart& part, Cursor& file, Cursor& memory);
+    /// After that wait: the bytes that are copied, or, by a device, will be.
+    std::int64_t write_part(const PhaseData& data, const CyclePart& part, Cursor& file, Cursor& memory);
+    std::int64_t read_part(const PhaseData& data, const CyclePart& part, Cursor& file, Cursor& memory);
+    /// They have been copied.
+    void end_part(const CyclePart& part);
     /// Until no message needs this rank.
     void finish();
 
@@ -80,6 +82,7 @@ class BetweenNodes {
     [[nodiscard]] std::uint32_t staging_slot(std::int64_t cycle) const;
     [[nodiscard]] Slot& slot_of(std::int64_t cycle) const;
     [[nodiscard]] std::byte* staging_of(std::int64_t cycle) const;
+    [[nodiscard]] ByteMarks marks_of(std::int64_t cycle) const;
     void open_staging(std::int64_t cycle, std::uint32_t turn) const;
     void open_for_next(std::int64_t cycle) const;
 

@@ -36,6 +36,7 @@ PathAndWhy in_memory(const FileSetting& setting, const Facts& facts) {
 PathAndWhy path_of(const FileSetting& setting, const Facts& facts) {
     const RequestTotals& totals = facts.totals;
     if (totals.error_code != 0 || totals.size_bytes == 0) return {Path::nothing, Why::no_data};
+    if (totals.any.has_device_memory) return {Path::two_phase, Why::device_memory};
     if (setting.has_limit) return {Path::two_phase, Why::has_limit};
     if (are_mailboxes_served(facts)) return {Path::mailbox, Why::fits_mailboxes};
     if (facts.is_write && setting.shares_blocks) return {Path::two_phase, Why::shares_blocks};
@@ -61,6 +62,8 @@ const char* text_of(Why why) {
     switch (why) {
         case Why::no_data:
             return "no rank has any data";
+        case Why::device_memory:
+            return "values of a device go through buffers of the host, which it copies to or from";
         case Why::fits_mailboxes:
             return "every rank has little";
         case Why::shares_blocks:
@@ -102,6 +105,7 @@ const char* text_of(Why why) {
 bool are_mailboxes_served(const Facts& facts) {
     const bool waits_for_each = facts.is_write && facts.totals.service != Service::from_memory;
     return facts.totals.error_code == 0 && facts.totals.size_bytes > 0 && facts.are_all_in_mailboxes &&
+           !facts.totals.any.has_device_memory &&
            (!waits_for_each || (!facts.is_hidden && facts.num_written_runs <= policy::most_waiting_runs));
 }
 
@@ -110,7 +114,7 @@ Choice choose(const FileSetting& setting, const Facts& facts) {
     // Two-phase writes lock the range; of ranks with their own pieces no other may write meanwhile.
     const bool is_safe = path == Path::two_phase || facts.totals.num_ranks_with_data == 1;
     return {path, why, facts.totals.service != Service::from_memory,
-            setting.may_fill_holes && !facts.totals.leaves_holes && is_safe};
+            setting.may_fill_holes && !facts.totals.any.leaves_holes && is_safe};
 }
 
 bool may_run_ahead(const FileSetting& setting, const Facts& facts) {
@@ -121,6 +125,7 @@ bool may_run_ahead(const FileSetting& setting, const Facts& facts) {
 AheadTerms terms_after(const FileSetting& setting, const Facts& facts, bool has_waited) {
     const RequestTotals& totals = facts.totals;
     if (!may_run_ahead(setting, facts) || totals.error_code != 0 || totals.size_bytes == 0) return {};
+    if (totals.any.has_device_memory) return {};
     if (totals.service == Service::from_memory) return {.is_granted = true};
     const bool is_waiting = totals.service == Service::waits;
     if (totals.smallest_mean_piece_bytes >= setting.large_piece_bytes)

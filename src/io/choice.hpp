@@ -53,6 +53,7 @@ enum class Path : std::int64_t { nothing, mailbox, own_pieces, two_phase };
 /// Why a call goes its way; `text_of` has the words that HAKOBI_EXPLAIN=1 prints.
 enum class Why : std::int64_t {
     no_data,
+    device_memory,
     fits_mailboxes,
     shares_blocks,
     has_limit,

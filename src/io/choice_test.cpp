@@ -58,6 +58,10 @@ Facts granted(Facts of) {
     of.is_ahead_granted = true;
     return of;
 }
+Facts on_device(Facts of) {
+    of.totals.any.has_device_memory = true;
+    return of;
+}
 Facts failed(Facts of) {
     of.totals.error_code = 1;
     return of;
@@ -155,6 +159,17 @@ const Case cases[] = {
      Why::has_limit},
     {"a_limit_needs_buffers_reading", limited, with_pieces(memory, read, gib), Path::two_phase,
      Why::has_limit},
+    // The processor must not touch memory of a device, on any path.
+    {"a_device_needs_buffers", usual, on_device(with_pieces(memory, write, gib)), Path::two_phase,
+     Why::device_memory},
+    {"a_device_needs_buffers_reading", never, on_device(with_pieces(waits, read, gib)), Path::two_phase,
+     Why::device_memory},
+    {"a_device_needs_buffers_for_little", usual, on_device(mailboxes(memory, write, 1)), Path::two_phase,
+     Why::device_memory},
+    {"a_device_needs_buffers_of_one_rank", usual, on_device(of_one_rank(memory)), Path::two_phase,
+     Why::device_memory},
+    {"a_device_does_not_run_ahead", usual, on_device(granted(facts(waits, write))), Path::two_phase,
+     Why::device_memory},
     {"nodes_may_not_share_blocks", shared_blocks, with_pieces(memory, write, gib), Path::two_phase,
      Why::shares_blocks},
     {"they_may_read_them", shared_blocks, with_pieces(memory, read, gib), Path::own_pieces,
@@ -176,7 +191,7 @@ TEST(Choice, FillsHolesWhereNobodyElseWritesMeanwhile) {
     EXPECT_TRUE(choose(usual, of_one_rank(memory)).may_fill_holes);
     EXPECT_FALSE(choose(usual, with_pieces(memory, write, mib)).may_fill_holes) << "others write, too";
     Facts left = facts(waits, write);
-    left.totals.leaves_holes = true;
+    left.totals.any.leaves_holes = true;
     EXPECT_FALSE(choose(usual, left).may_fill_holes);
     EXPECT_FALSE(choose({.may_fill_holes = false}, facts(waits, write)).may_fill_holes);
 }

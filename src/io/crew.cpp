@@ -47,14 +47,14 @@ Status Crew::set_up(const Comm& comm, const Wishes& wishes, const Aggregators& a
     pipeline_.reset();
     buffers_ = {};
     // All ranks of the node are behind their last use of it: this call follows a meeting.
-    window_.free();
+    free_window();
     const bool has_staging = comm.num_nodes() > 1;
     const std::int64_t bytes =
         NodeBuffers::bytes_needed(aggregators.num_local, has_staging, wishes.cb_bytes, wishes.depth);
     Status status = node::NodeWindow::allocate(comm, bytes + 4096, window_);
     if (comm.num_nodes() > 1) status = mpi::agree(comm, status).status;
     if (!status.ok()) {
-        window_.free();
+        free_window();
         return status;
     }
     wishes_ = wishes;
@@ -78,7 +78,7 @@ Status Crew::set_up(const Comm& comm, const Wishes& wishes, const Aggregators& a
     if (!failed.ok()) {
         pipeline_.reset();
         buffers_ = {};
-        window_.free();
+        free_window();
     }
     return failed;
 }
@@ -183,9 +183,23 @@ void Crew::abandon() {
         // Its threads, and what they still write to or read from, stay until the process ends.
         static auto* const kept = new std::deque<std::pair<std::unique_ptr<Pipeline>, node::NodeWindow>>;
         kept->emplace_back(std::move(pipeline_), std::move(window_));
+        locked_.clear();
     }
     buffers_ = {};
     wishes_ = {};
+    free_window();
+}
+
+void Crew::lock_pages(device::Device& device) {
+    if (std::ranges::find(asked_, &device) != asked_.end()) return;
+    asked_.push_back(&device);
+    if (device.lock_pages(window_.data(), window_.size_bytes()).ok()) locked_.push_back(&device);
+}
+
+void Crew::free_window() {
+    for (device::Device* const device : locked_) device->unlock_pages(window_.data());
+    locked_.clear();
+    asked_.clear();
     window_.free();
 }
 
@@ -193,7 +207,7 @@ void Crew::free() {
     pipeline_.reset();
     buffers_ = {};
     wishes_ = {};
-    window_.free();
+    free_window();
 }
 
 }  // namespace hakobi::io

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/thread.hpp"
+#include "device/device.hpp"
 #include "io/node_buffers.hpp"
 #include "io/pipeline.hpp"
 #include "mpi/comm_state.hpp"
@@ -70,6 +71,9 @@ class Crew final : public mpi::Attachment {
     [[nodiscard]] Service service_of(storage::File& file) const;
 
     [[nodiscard]] const NodeBuffers& buffers() const { return buffers_; }
+    /// Locks the buffers' pages in this process, once, for a device that copies to and from them. Where that cannot be had its
+    /// copies are slower. Local.
+    void lock_pages(device::Device& device);
 
     /// Leaves what accesses use that may never end, and makes it anew for the next file. By all ranks alike.
     void abandon();
@@ -78,6 +82,7 @@ class Crew final : public mpi::Attachment {
 
   private:
     Status start_pipeline();
+    void free_window();
     [[nodiscard]] storage::AccessOptions access_options() const;
     /// Ends the threads of all crews of the process when MPI_Finalize begins: it may take memory away that MPI has given.
     /// Local.
@@ -85,6 +90,8 @@ class Crew final : public mpi::Attachment {
 
     // The pipeline's threads use the memory until they end: it goes last.
     node::NodeWindow window_;
+    std::vector<device::Device*> asked_;  // to lock its pages
+    std::vector<device::Device*> locked_;
     NodeBuffers buffers_;
     Wishes wishes_;
     CoreSet cores_ = {};

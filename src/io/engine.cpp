@@ -26,6 +26,9 @@
 //
 // Where the ranks run ahead (ahead.hpp) there is no step but the access of a rank's own piece.
 //
+// Memory of a device is never touched by the processor: requests with some go through 3 to 5, where the device copies to and from
+// collective buffers (device_memory.hpp).
+//
 // What a hidden write leaves undone (its last file accesses) is waited for at the start of the file's next call, whose
 // first summary carries the error. Calls on other files of the Comm go on meanwhile: buffers and threads are the crew's
 // (crew.hpp).
@@ -64,6 +67,10 @@ Status request_error(const Request& request, const EngineFile& name) {
                                                  " bytes of the file and " +
                                                  std::to_string(memory.size_bytes()) + " of memory"};
     }
+    // A rank without order, or one that runs ahead, moves its pieces by itself.
+    if (request.device != nullptr && (!file.is_ordered() || name.has_own_errors))
+        return {ErrorCode::unsupported,
+                "memory of a device in a request that the ranks do not carry out together"};
     if (request.is_write && !name.is_writable)
         return {ErrorCode::permission, name.shown + ": the file is open for reading only"};
     return {};
@@ -128,9 +135,10 @@ mpi::Agreed Engine::Impl::call(const Request& request, Progress& progress) {
 
 // Nobody to meet, nothing to gather, and nothing to wait for.
 bool Engine::Impl::is_one_access(const Request& request, const Progress& progress) const {
-    return setting.num_ranks == 1 && progress.status.ok() && !request.is_hidden && !two_phase.has_pending() &&
-           file.is_open() && setting.shuffle == ShuffleHint::automatic && !setting.has_limit &&
-           !setting.is_direct_io && paths::is_one_short_piece(request);
+    return setting.num_ranks == 1 && progress.status.ok() && !request.is_hidden &&
+           request.device == nullptr && !two_phase.has_pending() && file.is_open() &&
+           setting.shuffle == ShuffleHint::automatic && !setting.has_limit && !setting.is_direct_io &&
+           paths::is_one_short_piece(request);
 }
 
 // Without a meeting (ahead.hpp): an error is this rank's own.
@@ -177,7 +185,7 @@ mpi::Agreed Engine::Impl::run_rounds(const Request& request, Progress& progress)
         account.explainer.path(choice, met.totals, request.is_write);
         if (choice.path == Path::mailbox && !request.is_write)
             progress.bytes_moved = empty_mailbox(control.own_place(), request.memory, request.origin);
-        if (met.totals.has_given_up) two_phase.abandon_buffers();
+        if (met.totals.any.has_given_up) two_phase.abandon_buffers();
         if (!met.agreed.status.ok() || choice.path == Path::mailbox || choice.path == Path::nothing)
             return met.agreed;
         if (choice.path == Path::own_pieces || !progress.is_ordered) {
@@ -193,6 +201,11 @@ mpi::Agreed Engine::Impl::run_rounds(const Request& request, Progress& progress)
         Status ready = two_phase.carry_out(request, choice, met.totals, progress);
         if (!ready.ok()) return {std::move(ready), 0};
         if (progress.has_writers) {
+            if (met.totals.any.has_device_memory) {
+                mpi::Agreed copied = mpi::agree(comm, progress.status);
+                if (!copied.status.ok()) return copied;
+                two_phase.confirm();
+            }
             two_phase.leave_undone(std::move(progress.status));
             return {};
         }
@@ -240,22 +253,27 @@ Engine::Engine(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 Engine::~Engine() = default;
 
 mpi::Agreed Engine::write_all(const Region& file, const std::byte* origin, const Region& memory,
-                              const Status& local) {
+                              const Status& local, DeviceMemory* device) {
     Progress progress{.status = local};
-    return impl_->call(
-        {.is_write = true, .file = file, .memory = memory, .origin = const_cast<std::byte*>(origin)},
-        progress);
+    return impl_->call({.is_write = true,
+                        .file = file,
+                        .memory = memory,
+                        .origin = const_cast<std::byte*>(origin),
+                        .device = device},
+                       progress);
 }
 
 mpi::Agreed Engine::start_write_all(const Region& file, const std::byte* origin, const Region& memory,
-                                    const Status& local, const WhenStored& when_stored) {
+                                    const Status& local, const WhenStored& when_stored,
+                                    DeviceMemory* device) {
     Progress progress{.status = local};
     mpi::Agreed agreed = impl_->call({.is_write = true,
                                       .is_hidden = true,
                                       .file = file,
                                       .memory = memory,
                                       .origin = const_cast<std::byte*>(origin),
-                                      .stored = when_stored ? &when_stored : nullptr},
+                                      .stored = when_stored ? &when_stored : nullptr,
+                                      .device = device},
                                      progress);
     // Where nothing went through buffers, all is stored by now.
     if (agreed.status.ok() && when_stored && !progress.has_writers && impl_->comm.rank() == 0)
@@ -264,9 +282,9 @@ mpi::Agreed Engine::start_write_all(const Region& file, const std::byte* origin,
 }
 
 mpi::Agreed Engine::read_all(const Region& file, std::byte* origin, const Region& memory,
-                             std::int64_t& bytes_read, const Status& local) {
+                             std::int64_t& bytes_read, const Status& local, DeviceMemory* device) {
     Progress progress{.status = local};
-    const Request request{.file = file, .memory = memory, .origin = origin};
+    const Request request{.file = file, .memory = memory, .origin = origin, .device = device};
     mpi::Agreed agreed = impl_->call(request, progress);
     bytes_read = agreed.status.ok() ? progress.bytes_read(request) : 0;
     return agreed;

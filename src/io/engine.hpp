@@ -37,14 +37,16 @@ class Engine {
     /// Writes the n-th byte of `memory` (offsets from `origin`, which may be null when the region holds absolute
     /// addresses) to the n-th byte of `file` (offsets from the start of the file, ordered): sizes equal, else
     /// invalid_argument. `local` is an error that this rank brings along: it takes part with nothing and everybody
-    /// gets the error. Bytes outside the regions are not touched. Where ranks overlap, one of them wins a byte.
+    /// gets the error. Bytes outside the regions are not touched. Where ranks overlap, one of them wins a byte. `device`: what of
+    /// the memory is a device's, on this rank, which copies it; null: nothing. It has copied when the call returns.
     mpi::Agreed write_all(const Region& file, const std::byte* origin, const Region& memory,
-                          const Status& local = {});
+                          const Status& local = {}, DeviceMemory* device = nullptr);
     /// The same without the wait for storage: returns when this rank's bytes are out of its memory. The next
     /// collective call, or `wait`, reports what storage said. `when_stored`: on all ranks or on none; the writers are some of
     /// the ranks, and once each of them was told, all bytes of the call are stored.
     mpi::Agreed start_write_all(const Region& file, const std::byte* origin, const Region& memory,
-                                const Status& local = {}, const WhenStored& when_stored = {});
+                                const Status& local = {}, const WhenStored& when_stored = {},
+                                DeviceMemory* device = nullptr);
     mpi::Agreed wait();
     /// Whether this rank's accesses for such a call are over. Local.
     [[nodiscard]] bool is_stored() const;
@@ -54,7 +56,7 @@ class Engine {
     /// The other direction. `bytes_read` is this rank's count, less than the region's size where the file ends
     /// earlier; memory behind it is left as it was.
     mpi::Agreed read_all(const Region& file, std::byte* origin, const Region& memory,
-                         std::int64_t& bytes_read, const Status& local = {});
+                         std::int64_t& bytes_read, const Status& local = {}, DeviceMemory* device = nullptr);
     /// A collective call of which this rank has one contiguous piece, where it may go without a meeting (ahead.hpp) and is
     /// short: carried out, with this rank's own error. Without a value nothing was done: the call is write_all's or read_all's.
     /// `bytes` is only read from by a write.

@@ -27,6 +27,7 @@ RequestSummary Meeting::summary_of(const Request& request, const Progress& progr
     const Region& file = request.file;
     const std::int64_t done = progress.bytes_done(request);
     if (done >= file.size_bytes()) return mine;
+    mine.has_device_memory = request.device != nullptr ? 1 : 0;
     mine.begin_bytes = file.begin_bytes();
     mine.end_bytes = file.end_bytes();
     mine.size_bytes = file.size_bytes() - done;
@@ -66,7 +67,8 @@ Met Meeting::on_node(const Request& request, Progress& progress, bool is_first) 
     RankPlace& place = control_.own_place();
     place.request = summary_of(request, progress);
     const bool is_small = is_first && setting_.shuffle == ShuffleHint::automatic && !setting_.has_limit &&
-                          progress.status.ok() && progress.is_ordered && fits_mailbox(request.file);
+                          progress.status.ok() && progress.is_ordered && request.device == nullptr &&
+                          fits_mailbox(request.file);
     place.is_small = is_small ? 1 : 0;
     if (is_small) fill_mailbox(place, request.file, request.memory, request.origin, request.is_write);
     if (!progress.status.ok()) place.error_text.set(progress.status.text());
@@ -116,7 +118,9 @@ void Meeting::try_storage(const Request& request, Progress& progress) {
                          .size_bytes = request.file.size_bytes(),
                          .num_pieces = request.file.num_pieces(),
                          .service = file_.service()};
-    if (!progress.status.ok() || !is_trial_wanted(setting_, own, request.is_hidden)) return;
+    if (!progress.status.ok() || request.device != nullptr ||
+        !is_trial_wanted(setting_, own, request.is_hidden))
+        return;
     progress.status = file_.need();
     if (!progress.status.ok()) return;
     const std::int64_t length = std::min<std::int64_t>(Cursor(request.file).remaining(), policy::tried);

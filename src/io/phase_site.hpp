@@ -7,6 +7,7 @@
 #include "base/timeline.hpp"
 #include "io/counters.hpp"
 #include "io/descriptions.hpp"
+#include "io/device_memory.hpp"
 #include "io/node_buffers.hpp"
 #include "io/node_parts.hpp"
 #include "io/phase_plan.hpp"
@@ -74,6 +75,7 @@ struct PhaseData {
     const Region& file;
     const Region& memory;
     std::byte* origin;
+    DeviceMemory* device;  ///< null: all memory is the host's
 };
 
 }  // namespace hakobi::io

@@ -74,6 +74,16 @@ constexpr int most_waiting_ranks = 8;
 /// request of many fine pieces that a rank carries out alone costs as much as 10 of its calls by the shuffle.
 constexpr std::int64_t most_calls_before_ahead = 1024;
 
+// --- Memory of devices (device_memory.cpp, shuffle.cpp) -----------------------------------------------------------------
+/// Shorter runs are packed on the device, which then copies them as one: an H200's copies to page-locked memory, of every third
+/// run of 8 bytes 6.1 GB/s as they are, 26.7 on the device and 53.8 from there; of 32 bytes 24.1, 105 and 53.8; of 64 bytes 44.5,
+/// which is as much as both together. The other way the same.
+constexpr Bytes short_device_run = 64;
+/// Device memory for that: a collective buffer's part at a time.
+constexpr Bytes device_scratch = 4 * mib;
+/// Collective buffers that a rank has copies under way to: the device has the next ones while the first are waited for.
+constexpr std::size_t most_copied_parts = 4;
+
 // --- Cycles (paths/two_phase.cpp) ---------------------------------------------------------------------------------------
 /// Of storage that serves from memory: what was deposited is still in the processor's cache when it is written (decision 5).
 constexpr Bytes cached_cycle = 1 * mib;

@@ -8,6 +8,7 @@
 
 #include "base/status.hpp"
 #include "io/descriptions.hpp"
+#include "io/device_memory.hpp"
 #include "region/region.hpp"
 #include "storage/file.hpp"
 
@@ -26,6 +27,7 @@ struct Request {
     const Region& memory;                ///< offsets from `origin`
     std::byte* origin = nullptr;         ///< only read from by a write
     const WhenStored* stored = nullptr;  ///< of hidden writes; null: nobody wants to know
+    DeviceMemory* device = nullptr;      ///< copies what of `memory` is a device's; null: all is the host's
 };
 
 constexpr std::int64_t no_end = std::numeric_limits<std::int64_t>::max();

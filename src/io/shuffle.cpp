@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/clock.hpp"
+#include "io/policy.hpp"
 #include "mpi/wait.hpp"
 #include "region/copy.hpp"
 
@@ -69,18 +70,21 @@ std::vector<CyclePart> Shuffle::announce(const PhaseSite& site, const Region& fi
     return parts;
 }
 
-void Shuffle::run(const PhaseData& data, std::span<const CyclePart> parts) {
+Status Shuffle::run(const PhaseData& data, std::span<const CyclePart> parts) {
     Cursor file(data.file);
     Cursor memory(data.memory);
     if (site_.plan.domains.is_by_server()) {
         run_by_lanes(data, parts, file, memory);
     } else {
         for (const CyclePart& part : parts) {
+            if (!copying_.empty() && !is_open(part)) complete_copies(0);
             wait_for(awaited(part), awaited_value(part));
             move(data, part, file, memory);
         }
     }
+    complete_copies(0);
     if (between_nodes_) between_nodes_->finish();
+    return std::move(status_);
 }
 
 // A part of whichever lane has a buffer open for it: a server that does not answer holds up nobody's part for another. Of a
@@ -104,12 +108,14 @@ void Shuffle::run_by_lanes(const PhaseData& data, std::span<const CyclePart> par
         for (std::size_t lane = 0; lane < lanes.size(); ++lane) {
             if (next[lane] == lanes[lane].size()) continue;
             const CyclePart& part = *lanes[lane][next[lane]];
-            if (awaited(part).load(std::memory_order_acquire) != awaited_value(part)) continue;
+            if (!is_open(part)) continue;
             move(data, part, file, memory);
             ++next[lane];
             --num_left;
         }
-        if (num_left == num_before) wait_for_change(changed, seen);
+        if (num_left < num_before) continue;
+        complete_copies(0);
+        wait_for_change(changed, seen);
     }
 }
 
@@ -126,14 +132,31 @@ void Shuffle::move(const PhaseData& data, const CyclePart& part, Cursor& file, C
         file.seek(part.stream_begin);
         memory.seek(part.stream_begin);
     }
+    Copying copying{&part, now_s()};
     const bool is_write = site_.plan.is_write;
     if (is_here(part)) {
-        is_write ? write_part(data, part, file, memory) : read_part(data, part, file, memory);
+        copying.bytes = is_write ? write_part(data, part, file, memory) : read_part(data, part, file, memory);
     } else {
-        is_write ? between_nodes_->write_part(data, part, file, memory)
-                 : between_nodes_->read_part(data, part, file, memory);
+        copying.bytes = is_write ? between_nodes_->write_part(data, part, file, memory)
+                                 : between_nodes_->read_part(data, part, file, memory);
     }
     ++site_.counters.cycles;
+    if (data.device == nullptr) return end_part(copying);
+    if (Result<std::unique_ptr<device::Mark>> mark = data.device->mark(); mark.ok()) {
+        copying.mark = std::move(mark).value();
+    } else {
+        status_.keep_first(mark.status());
+    }
+    copying_.push_back(std::move(copying));
+    complete_copies(policy::most_copied_parts);
+}
+
+void Shuffle::complete_copies(std::size_t most_left) {
+    for (; copying_.size() > most_left; copying_.pop_front()) {
+        const Copying& first = copying_.front();
+        if (first.mark) status_.keep_first(DeviceMemory::wait(site_.comm, *first.mark));
+        end_part(first);
+    }
 }
 
 // Until something has changed.
@@ -164,9 +187,8 @@ void Shuffle::wait_for(FutexWord& word, std::uint32_t value) {
     site_.timeline.add({"wait for a buffer", 0, start_s, end_s});
 }
 
-void Shuffle::write_part(const PhaseData& data, const CyclePart& part, Cursor& file, Cursor& memory) {
+std::int64_t Shuffle::write_part(const PhaseData& data, const CyclePart& part, Cursor& file, Cursor& memory) {
     const PhaseSite::BufferPlace at = site_.buffer_of(part.cycle);
-    const double start_s = now_s();
     const bool is_dense = site_.plan.is_dense(part.cycle, site_.control.tallies);
     ByteMarks marks = site_.marks_of(at);
     const BufferWindow window{at.buffer, at.begin_bytes, is_dense ? nullptr : &marks};
@@ -176,34 +198,38 @@ void Shuffle::write_part(const PhaseData& data, const CyclePart& part, Cursor& f
     site_.buffers.window->map_pages(window.buffer + (file.offset() - window.file_begin_bytes),
                                     end_bytes - file.offset(), site_.comm.node_rank(),
                                     site_.comm.node_size());
-    copy_to_window(file, memory, data.origin, part.stream_end, window);
-    end_part(at, part.cycle, "deposit", start_s, length);
-    // All buffers may be open at first. Where ranks exceed cores one rank would fill its part of each of them before the next
-    // rank gets the core, and the storage would wait until the last one has come: take turns while that is so.
-    const std::uint32_t first_turn = site_.plan.first_turns[site_.plan.lane_index(part.cycle)];
-    if (takes_turns_ && at.turn - first_turn < static_cast<std::uint32_t>(site_.buffers.rings.num_slots))
-        takes_turns_ = give_way();
+    copy_to_window(file, memory, data.origin, part.stream_end, window, data.device);
+    return length;
 }
 
-void Shuffle::read_part(const PhaseData& data, const CyclePart& part, Cursor& file, Cursor& memory) {
+std::int64_t Shuffle::read_part(const PhaseData& data, const CyclePart& part, Cursor& file, Cursor& memory) {
     const PhaseSite::BufferPlace at = site_.buffer_of(part.cycle);
-    const double start_s = now_s();
     const std::int64_t end_of_file = site_.control.end_of_file.load(std::memory_order_acquire);
     std::int64_t stream_end = part.stream_end;
     if (end_of_file < site_.plan.domains.cycle_end(part.cycle)) {
         stream_end = std::clamp(data.file.bytes_below(end_of_file), part.stream_begin, part.stream_end);
     }
-    copy_from_window(file, memory, data.origin, stream_end, {at.buffer, at.begin_bytes, nullptr});
-    end_part(at, part.cycle, "collect", start_s, stream_end - part.stream_begin);
+    copy_from_window(file, memory, data.origin, stream_end, {at.buffer, at.begin_bytes, nullptr},
+                     data.device);
+    return stream_end - part.stream_begin;
 }
 
-void Shuffle::end_part(const PhaseSite::BufferPlace& at, std::int64_t cycle, const char* name, double start_s,
-                       std::int64_t copied_bytes) {
-    PhaseSite::arrive(at.state, at.slot, site_.tally(cycle).num_contributions());
+void Shuffle::end_part(const Copying& copied) {
+    const CyclePart& part = *copied.part;
     const double end_s = now_s();
-    site_.counters.copy_s += end_s - start_s;
-    site_.counters.copied_bytes += copied_bytes;
-    site_.timeline.add({name, 0, start_s, end_s, cycle});
+    site_.counters.copy_s += end_s - copied.start_s;
+    site_.counters.copied_bytes += copied.bytes;
+    if (!is_here(part)) return between_nodes_->end_part(part);
+    const PhaseSite::BufferPlace at = site_.buffer_of(part.cycle);
+    PhaseSite::arrive(at.state, at.slot, site_.tally(part.cycle).num_contributions());
+    const bool is_write = site_.plan.is_write;
+    site_.timeline.add({is_write ? "deposit" : "collect", 0, copied.start_s, end_s, part.cycle});
+    // All buffers may be open at first. Where ranks exceed cores one rank would fill its part of each of them before the next
+    // rank gets the core, and the storage would wait until the last one has come: take turns while that is so.
+    const std::uint32_t first_turn = site_.plan.first_turns[site_.plan.lane_index(part.cycle)];
+    if (is_write && takes_turns_ &&
+        at.turn - first_turn < static_cast<std::uint32_t>(site_.buffers.rings.num_slots))
+        takes_turns_ = give_way();
 }
 
 }  // namespace hakobi::io

@@ -25,9 +25,10 @@ RequestTotals total_of(std::span<const RequestSummary> requests) {
         }
         totals.service = std::max(totals.service, request.service);
         totals.end_of_file = std::min(totals.end_of_file, request.end_of_file);
-        totals.has_given_up = totals.has_given_up || request.has_given_up != 0;
-        totals.leaves_holes = totals.leaves_holes || request.leaves_holes != 0;
+        totals.any.has_given_up = totals.any.has_given_up || request.has_given_up != 0;
+        totals.any.leaves_holes = totals.any.leaves_holes || request.leaves_holes != 0;
         if (request.size_bytes == 0) continue;
+        totals.any.has_device_memory = totals.any.has_device_memory || request.has_device_memory != 0;
         const bool is_first = totals.num_ranks_with_data++ == 0;
         totals.begin_bytes =
             is_first ? request.begin_bytes : std::min(totals.begin_bytes, request.begin_bytes);
@@ -56,6 +57,7 @@ ReducedSummary reduced(const RequestSummary& request, int rank) {
         maxima[ReducedSummary::error] = request.error_code * ranks_of_error + (ranks_of_error - 1 - rank);
     maxima[ReducedSummary::given_up] = request.has_given_up;
     maxima[ReducedSummary::holes] = request.leaves_holes;
+    maxima[ReducedSummary::device] = has_data ? request.has_device_memory : 0;
     result.sums = {request.size_bytes, has_data ? 1 : 0};
     return result;
 }
@@ -76,8 +78,9 @@ RequestTotals total_of(const ReducedSummary& of_all_ranks) {
     const std::int64_t error = maxima[ReducedSummary::error];
     totals.error_code = error / ranks_of_error;
     if (error > 0) totals.error_rank = static_cast<int>(ranks_of_error - 1 - error % ranks_of_error);
-    totals.has_given_up = maxima[ReducedSummary::given_up] != 0;
-    totals.leaves_holes = maxima[ReducedSummary::holes] != 0;
+    totals.any.has_given_up = maxima[ReducedSummary::given_up] != 0;
+    totals.any.leaves_holes = maxima[ReducedSummary::holes] != 0;
+    totals.any.has_device_memory = maxima[ReducedSummary::device] != 0;
     return totals;
 }
 

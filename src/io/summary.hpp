@@ -22,7 +22,8 @@ struct RequestSummary {
     std::int64_t end_of_file =
         std::numeric_limits<std::int64_t>::max();  ///< lowest offset seen behind the file's end
     std::int64_t has_given_up = 0;                 ///< an access of this rank may never end
-    std::int64_t leaves_holes = 0;  ///< this rank may be writing into holes: nobody may fill them
+    std::int64_t leaves_holes = 0;       ///< this rank may be writing into holes: nobody may fill them
+    std::int64_t has_device_memory = 0;  ///< of the request, some memory is a device's
 };
 
 /// What all ranks know of all requests.
@@ -35,8 +36,12 @@ struct RequestTotals {
     std::int64_t end_of_file = std::numeric_limits<std::int64_t>::max();
     std::int64_t error_code = 0;  ///< the most severe
     int error_rank = -1;          ///< the lowest rank with it
-    bool leaves_holes = false;    ///< some rank's wish
-    bool has_given_up = false;    ///< some rank
+    /// Where it is so of some rank.
+    struct Any {
+        bool leaves_holes = false, has_given_up = false;
+        bool has_device_memory = false;  ///< of a rank with data
+        friend bool operator==(const Any&, const Any&) = default;
+    } any;
     friend bool operator==(const RequestTotals&, const RequestTotals&) = default;
 };
 [[nodiscard]] RequestTotals total_of(std::span<const RequestSummary> requests);
@@ -53,10 +58,11 @@ struct ReducedSummary {
         minus_end_of_file,
         error,
         given_up,
-        holes
+        holes,
+        device
     };
     enum Sum { size, ranks_with_data };
-    std::array<std::int64_t, holes + 1> maxima{};
+    std::array<std::int64_t, device + 1> maxima{};
     std::array<std::int64_t, ranks_with_data + 1> sums{};
 };
 [[nodiscard]] ReducedSummary reduced(const RequestSummary& request, int rank);

@@ -162,13 +162,14 @@ class Automatic final : public Method {
         trial_ = {.is_on = true,
                   .interval_s = interval_s,
                   .begin_s = begin_s,
-                  .called_s = now_s() - begin_s,
+                  .called_s = now_s() - begin_s + step.brought_s,
                   .returned_cpu_s = io_threads_cpu_s()};
         if (current().num_hidden() == 0) judge(now_s(), 0);
         return agreed;
     }
 
     [[nodiscard]] bool writes_metadata() const override { return current().writes_metadata(); }
+    [[nodiscard]] bool takes_device_memory() const override { return current().takes_device_memory(); }
     [[nodiscard]] int num_hidden() const override { return last().num_hidden(); }
     [[nodiscard]] int num_stored() const override { return last().num_stored(); }
     [[nodiscard]] int most_hidden() const override {

@@ -7,17 +7,10 @@
 
 #include "base/checked.hpp"
 #include "region/block.hpp"
-
-#include "region/copy.hpp"
 #include "region/cursor.hpp"
 
 namespace hakobi::output {
 namespace {
-
-/// One where there are no dimensions: a scalar.
-std::int64_t num_values_of(const Block& block) {
-    return block.count.empty() ? 1 : block.num_elements();
-}
 
 Region memory_of(const HeldBlock& held, std::int64_t element_bytes) {
     if (num_values_of(held.block) == 0) return {};
@@ -77,6 +70,18 @@ Status by_strides(const Field& field, std::int64_t num_given, std::int64_t eleme
 
 }  // namespace
 
+std::int64_t num_values_of(const Block& block) {
+    return block.count.empty() ? 1 : block.num_elements();
+}
+
+std::int64_t reach_bytes(const HeldBlock& held, std::int64_t element_bytes) {
+    if (num_values_of(held.block) == 0) return 0;
+    std::int64_t bytes = element_bytes;
+    for (std::size_t d = 0; d < held.block.count.size(); ++d)
+        bytes += (held.block.count[d] - 1) * held.strides_bytes[d];
+    return bytes;
+}
+
 Result<HeldBlock> held_block(const Field& field) {
     if (Status status = check_block(field.block); !status.ok()) return status;
     const std::size_t num_dims = field.block.count.size();
@@ -110,12 +115,11 @@ Result<HeldBlock> held_block(const Field& field) {
     return held;
 }
 
-HeldBlock copied(const HeldBlock& held, std::int64_t element_bytes, std::vector<std::byte>& values) {
+HeldBlock copied(const HeldBlock& held, std::int64_t element_bytes, std::byte* values, RunMover* mover) {
     const Region memory = memory_of(held, element_bytes);
-    values.resize(static_cast<std::size_t>(memory.size_bytes()));
     Cursor cursor(memory);
-    pack(cursor, nullptr, memory.size_bytes(), values.data());
-    return {held.block, values.data(), packed_strides(held.block.count, element_bytes)};
+    pack(cursor, nullptr, memory.size_bytes(), values, mover);
+    return {held.block, values, packed_strides(held.block.count, element_bytes)};
 }
 
 HeldBlock filled(const Block& block, std::span<const std::byte> value, std::vector<std::byte>& row) {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "output/method.hpp"
+#include "region/copy.hpp"
 
 namespace hakobi::output {
 
@@ -15,7 +16,13 @@ struct HeldBlock {
     Block block;
     const std::byte* first = nullptr;         ///< of the block's values
     std::vector<std::int64_t> strides_bytes;  ///< from a value to its neighbour, one a dimension
+    bool is_on_device = false;                ///< the processor must not touch the values
 };
+
+/// Number of the block's values: one of a scalar, which has no dimensions.
+[[nodiscard]] std::int64_t num_values_of(const Block& block);
+/// Bytes of memory from the first to behind the last of the block's values; 0 of none.
+[[nodiscard]] std::int64_t reach_bytes(const HeldBlock& held, std::int64_t element_bytes);
 
 /// This rank's part of a field: blocks that do not overlap.
 using HeldField = std::vector<HeldBlock>;
@@ -35,9 +42,9 @@ struct StaticField {
 /// do not fit each other. Pure.
 Result<HeldBlock> held_block(const Field& field);
 
-/// Copies the block's values to `values`, in C order, and returns the block that is there.
-[[nodiscard]] HeldBlock copied(const HeldBlock& held, std::int64_t element_bytes,
-                               std::vector<std::byte>& values);
+/// Copies the block's values to `values`, in C order, and returns the block that is there. What the mover takes comes later.
+[[nodiscard]] HeldBlock copied(const HeldBlock& held, std::int64_t element_bytes, std::byte* values,
+                               RunMover* mover = nullptr);
 
 /// Returns the block with one value everywhere: `row` becomes a row of it, which all its rows are. `row` must stay.
 [[nodiscard]] HeldBlock filled(const Block& block, std::span<const std::byte> value,

@@ -99,9 +99,10 @@ void MeshState::begin_step() noexcept {
     lent_.clear();
 }
 
-Status MeshState::put(const Mesh& mesh) {
+Status MeshState::put(const Mesh& mesh, bool are_points_on_device) {
     if (is_put_) return bad("it was put before in this step");
     lent_.mesh = mesh;
+    lent_.are_points_on_device = are_points_on_device;
     motion_ = mesh.motion;
     is_set_ = is_put_ = true;
     are_points_put_ = true;
@@ -126,12 +127,13 @@ Status MeshState::put(const Mesh& mesh) {
     return check_connectivity(lent_.connectivity, lent_.offsets, mine_.points, mesh.first_number);
 }
 
-Status MeshState::put_points(Mesh::Points points) {
+Status MeshState::put_points(Mesh::Points points, bool are_on_device) {
     if (!is_set_) return bad("points are put, but no mesh has been (put_mesh)");
     if (are_points_put_) return bad("its points were put before in this step");
     if (motion_ != Motion::moves) return bad("put_points is for a mesh whose motion is 'moves'");
     are_points_put_ = true;
     lent_.mesh.points = points;
+    lent_.are_points_on_device = are_on_device;
     if (num_values(points) == 3 * mine_.points) return {};
     return bad(std::to_string(num_values(points)) + " coordinates are put of its " +
                std::to_string(mine_.points) + " points");
@@ -266,6 +268,7 @@ void MeshState::add_piece_counts(Arrays& arrays) const {
 void MeshState::add_points(Arrays& arrays) const {
     add(arrays, format::points_array, Place::mesh, points_type_,
         {{among_.all.points, 3}, {among_.before.points, 0}, {mine_.points, 3}}, points().data());
+    arrays.held.back().front().is_on_device = lent_.are_points_on_device;
 }
 
 void MeshState::add_cells(Arrays& arrays) const {

@@ -23,9 +23,10 @@ class MeshState {
   public:
     void begin_step() noexcept;
 
-    /// Local: looks at a mesh in one pass and keeps where it is. invalid_argument says what is wrong with it.
-    Status put(const Mesh& mesh);
-    Status put_points(Mesh::Points points);
+    /// Local: looks at a mesh in one pass and keeps where it is. invalid_argument says what is wrong with it. Its points alone may
+    /// be on a device: they are not looked at.
+    Status put(const Mesh& mesh, bool are_points_on_device);
+    Status put_points(Mesh::Points points, bool are_on_device);
 
     /// Where a field on the mesh has this rank's values: a block of this rank's elements alone. invalid_argument or unsupported, in
     /// words that follow "field x: ", where the field cannot be on it. Local.
@@ -74,6 +75,7 @@ class MeshState {
     /// Lent until the step has ended, or made here.
     struct Lent {
         Mesh mesh;
+        bool are_points_on_device = false;
         std::span<const std::int64_t> connectivity, offsets;
         std::span<const std::uint8_t> ghosts;
         std::vector<std::int64_t> own_connectivity, own_offsets;

@@ -38,6 +38,9 @@ class Method {
     /// Whether `write` stores the layout's metadata as well, which rank 0 otherwise writes before it. Of a hidden step they would
     /// wait for the values of the steps before. Local, equal on all ranks; asked for each step.
     [[nodiscard]] virtual bool writes_metadata() const { return false; }
+    /// Whether `write` takes parts in memory of a device (Step::device). Else they are copied to the host before `prepare`. Local,
+    /// equal on all ranks; asked for each step.
+    [[nodiscard]] virtual bool takes_device_memory() const { return false; }
     /// Whether anything is written at all. Local, equal on all ranks.
     [[nodiscard]] virtual bool writes() const { return true; }
     /// Does what may fail while no other rank waits for this one: allocates buffers, makes folders. Local.

@@ -60,6 +60,16 @@ void Output::Impl::throw_if_unusable(const char* call, bool needs_step) const {
     if (needs_step && !draft.is_open()) throw bad(": no step is open (begin_step)");
 }
 
+std::string Output::Impl::text() const {
+    std::string text = setup.text();
+    if (const device::Device* device = draft.device(); device != nullptr && setup.method->writes()) {
+        text += setup.method->takes_device_memory()
+                    ? "; values of " + device->text() + " are copied straight to collective buffers"
+                    : "; values of " + device->text() + " are copied to the host first";
+    }
+    return text + timing.waited();
+}
+
 void Output::Impl::say_how() const {
     const char* const wanted = std::getenv("HAKOBI_EXPLAIN");
     if (!setup.is_rank_0() || wanted == nullptr || std::string_view(wanted).empty() ||
@@ -136,6 +146,11 @@ mpi::Agreed Output::Impl::write_step() noexcept {
 mpi::Agreed Output::Impl::agree_on_draft(bool& are_blocks_new) noexcept {
     Stopwatch stopwatch(timing.phases().layout_s);
     draft.keep_mistake(guarded("end_step", [&]() -> Status {
+        if (!draft.mistake().ok()) return {};
+        if (setup.method->writes()) {
+            Status brought = draft.bring_to_host(!setup.method->takes_device_memory());
+            if (!brought.ok()) return brought;
+        }
         if (known.has_layout_of(draft.fields())) return {};
         Status status = format::check_description(draft.step().description);
         return status.ok() ? setup.format->check(draft.step().description) : status;

@@ -49,7 +49,7 @@ struct HAKOBI_HIDDEN Output::Impl final : series::Unclosed {
     /// Throws where the object is closed or failed; with `needs_step` also where no step is open. Local.
     void throw_if_unusable(const char* call, bool needs_step = false) const;
     /// How output is written, for people. Local.
-    [[nodiscard]] std::string text() const { return setup.text() + timing.waited(); }
+    [[nodiscard]] std::string text() const;
     /// On rank 0's stderr with HAKOBI_EXPLAIN=1. Local.
     void say_how() const;
 

@@ -21,6 +21,7 @@ class Pipelined final : public Method {
           engine_options_(std::move(engine_options)) {}
 
     [[nodiscard]] bool writes_metadata() const override { return is_hidden_; }
+    [[nodiscard]] bool takes_device_memory() const override { return true; }
 
     mpi::Agreed write(const Step& step) override {
         std::unique_ptr<io::Engine> engine;
@@ -34,13 +35,13 @@ class Pipelined final : public Method {
                                          storage::File& file, int writer, int num_writers) {
                 series::write_receipt(file, of, writer, num_writers, sync);
             };
-            agreed = engine->start_write_all(all.file, nullptr, all.memory, local, when_stored);
+            agreed = engine->start_write_all(all.file, nullptr, all.memory, local, when_stored, step.device);
             if (agreed.status.ok()) {
                 hidden_.push_back(std::move(engine));
                 return agreed;
             }
         } else {
-            agreed = engine->write_all(all.file, nullptr, all.memory, local);
+            agreed = engine->write_all(all.file, nullptr, all.memory, local, step.device);
         }
         return end_file(*engine, std::move(agreed));
     }

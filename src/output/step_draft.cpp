@@ -4,13 +4,43 @@
 #include <cmath>
 #include <utility>
 
+#include "base/clock.hpp"
 #include "base/guard.hpp"
+#include "device/device.hpp"
 #include "output/uncovered.hpp"
 #include "series/step_file.hpp"
 
 namespace hakobi::output {
 
 using format::FieldDescription;
+
+namespace {
+
+/// Of a mesh everything but its points is looked at.
+Status check_on_host(const Mesh& mesh) {
+    const auto bytes_of = [](const Mesh::Numbers& numbers) {
+        return std::visit([](auto values) { return std::as_bytes(values); }, numbers);
+    };
+    const std::pair<const char*, std::span<const std::byte>> arrays[] = {
+        {"connectivity", bytes_of(mesh.connectivity)},
+        {"offsets", bytes_of(mesh.offsets)},
+        {"types", std::as_bytes(mesh.types)},
+        {"ghosts", std::as_bytes(mesh.ghosts)}};
+    for (const auto& [name, bytes] : arrays) {
+        if (bytes.empty()) continue;
+        const Result<device::Device*> found = device::device_of(bytes.data(), std::ssize(bytes));
+        if (!found.ok())
+            return {found.status().code(),
+                    std::string("the mesh: its ") + name + ": " + found.status().text()};
+        if (found.value() != nullptr)
+            return {ErrorCode::unsupported, std::string("the mesh: its ") + name + " are in memory of " +
+                                                found.value()->text() +
+                                                ": only its points, and fields, may be"};
+    }
+    return {};
+}
+
+}  // namespace
 
 void StepDraft::begin(const OwnSeries& series, double time) {
     is_open_ = true;
@@ -22,6 +52,7 @@ void StepDraft::begin(const OwnSeries& series, double time) {
     step_.description.fields.clear();
     held_.clear();
     mesh_.begin_step();
+    device_.forget();
 }
 
 Result<HeldBlock> StepDraft::block_of(const Field& field) const {
@@ -32,12 +63,23 @@ Result<HeldBlock> StepDraft::block_of(const Field& field) const {
                       ", and files of the format " + std::string(setup_.format->name()) + " hold no meshes");
 }
 
+Result<HeldBlock> StepDraft::located_block_of(const Field& field) {
+    Result<HeldBlock> held = block_of(field);
+    if (!held.ok()) return held;
+    const std::int64_t bytes =
+        reach_bytes(held.value(), format::bytes_of(static_cast<format::ValueType>(field.data.index())));
+    Result<bool> found = device_.add(held.value().first, bytes, field.memory, field.stream);
+    if (!found.ok()) return found.status();
+    held.value().is_on_device = found.value();
+    return held;
+}
+
 void StepDraft::put(const Field& field) {
     const bool is_on_mesh = field.on != On::grid;
     const auto keep = [&](const Status& status) {
         keep_mistake({status.code(), "field " + field.name + ": " + status.text()});
     };
-    Result<HeldBlock> held = block_of(field);
+    Result<HeldBlock> held = located_block_of(field);
     if (!held.ok()) {
         keep(held.status());
         held = HeldBlock{.block = field.block, .first = nullptr, .strides_bytes = {}};
@@ -97,7 +139,27 @@ void StepDraft::put_mesh(const Mesh& mesh) {
     }
     if (!fields().empty())
         keep_mistake({ErrorCode::invalid_argument, "the mesh: fields were put before it in this step"});
-    keep_mistake(guarded("put_mesh", [&] { return mesh_.put(mesh); }));
+    keep_mistake(guarded("put_mesh", [&]() -> Status {
+        if (Status status = check_on_host(mesh); !status.ok()) return status;
+        Result<bool> are_points_on_device = are_on_device(mesh.points);
+        if (!are_points_on_device.ok()) return are_points_on_device.status();
+        return mesh_.put(mesh, are_points_on_device.value());
+    }));
+}
+
+void StepDraft::put_points(Mesh::Points points) {
+    keep_mistake(guarded("put_points", [&]() -> Status {
+        Result<bool> are_points_on_device = are_on_device(points);
+        if (!are_points_on_device.ok()) return are_points_on_device.status();
+        return mesh_.put_points(points, are_points_on_device.value());
+    }));
+}
+
+Result<bool> StepDraft::are_on_device(const Mesh::Points& points) {
+    const auto bytes = std::visit([](auto values) { return std::as_bytes(values); }, points);
+    Result<bool> found = device_.add(bytes.data(), std::ssize(bytes), Memory::automatic, nullptr);
+    if (found.ok()) return found;
+    return Status(found.status().code(), "the mesh: its points: " + found.status().text());
 }
 
 std::int64_t StepDraft::end() {
@@ -111,12 +173,23 @@ std::int64_t StepDraft::end() {
     return bytes;
 }
 
-void StepDraft::keep_static(std::size_t field) {
+Status StepDraft::keep_static(std::size_t field) {
     const FieldDescription& description = fields()[field];
+    const std::int64_t element_bytes = format::bytes_of(description.type);
+    // To memory that is not page-locked the device's queue would copy at once, and the program's stream may be far behind.
+    const bool is_on_device = std::ranges::any_of(held_[field], &HeldBlock::is_on_device);
+    if (is_on_device) {
+        if (Status status = device_.finish(setup_.comm); !status.ok()) return status;
+    }
     StaticField kept{.description = description, .held = {}, .values = {}};
-    kept.values.resize(held_[field].size());
-    for (std::size_t b = 0; b < held_[field].size(); ++b)
-        kept.held.push_back(copied(held_[field][b], format::bytes_of(description.type), kept.values[b]));
+    for (const HeldBlock& held : held_[field]) {
+        const auto bytes = static_cast<std::size_t>(num_values_of(held.block) * element_bytes);
+        std::byte* const values = kept.values.emplace_back(bytes).data();
+        kept.held.push_back(copied(held, element_bytes, values, held.is_on_device ? &device_ : nullptr));
+    }
+    if (is_on_device) {
+        if (Status status = device_.finish(setup_.comm); !status.ok()) return status;
+    }
     held_[field] = kept.held;
     const auto before = std::ranges::find_if(
         statics_, [&](const StaticField& one) { return one.description.name == description.name; });
@@ -125,12 +198,15 @@ void StepDraft::keep_static(std::size_t field) {
     } else {
         *before = std::move(kept);
     }
+    return {};
 }
 
 Status StepDraft::add_statics() {
     std::vector<FieldDescription>& fields = step_.description.fields;
-    for (std::size_t f = 0; f < fields.size(); ++f)
-        if (fields[f].is_static) keep_static(f);
+    for (std::size_t f = 0; f < fields.size(); ++f) {
+        if (!fields[f].is_static) continue;
+        if (Status status = keep_static(f); !status.ok()) return status;
+    }
     for (const StaticField& kept : statics_) {
         const std::string& name = kept.description.name;
         const auto put = std::ranges::find(fields, name, &FieldDescription::name);
@@ -195,8 +271,41 @@ void StepDraft::add_fill(const std::vector<std::vector<Block>>& uncovered) {
     }
 }
 
+Status StepDraft::bring_to_host(bool all) {
+    step_.brought_s = 0;
+    if (device_.empty()) return {};
+    const double begin_s = now_s();
+    const auto for_each_brought = [&](auto visit) {
+        for (std::size_t f = 0; f < held_.size(); ++f) {
+            if (!all && !format::is_chunked(fields()[f])) continue;
+            const std::int64_t element_bytes = format::bytes_of(fields()[f].type);
+            for (HeldBlock& held : held_[f])
+                if (held.is_on_device) visit(held, element_bytes, num_values_of(held.block) * element_bytes);
+        }
+    };
+    const auto rounded_up = [](std::int64_t bytes) { return (bytes + 63) / 64 * 64; };
+    std::int64_t all_bytes = 0;
+    for_each_brought(
+        [&](const HeldBlock&, std::int64_t, std::int64_t bytes) { all_bytes += rounded_up(bytes); });
+    if (all_bytes == 0) return {};
+    Result<std::byte*> room = device_.host_room(all_bytes);
+    if (!room.ok()) return room.status();
+    std::byte* at = room.value();
+    for_each_brought([&](HeldBlock& held, std::int64_t element_bytes, std::int64_t bytes) {
+        held = copied(held, element_bytes, at, &device_);
+        at += rounded_up(bytes);
+    });
+    Status status = device_.finish(setup_.comm);
+    if (all) step_.brought_s = now_s() - begin_s;
+    return status;
+}
+
 void StepDraft::place_fields(const ChunkEncoder* encoder) {
     step_.parts.clear();
+    const auto is_on_device = [](const HeldField& held) {
+        return std::ranges::any_of(held, &HeldBlock::is_on_device);
+    };
+    step_.device = std::ranges::any_of(held_, is_on_device) ? &device_ : nullptr;
     for (std::size_t f = 0; f < held_.size(); ++f) {
         if (format::is_chunked(fields()[f])) {
             step_.parts.push_back(encoder->part_of(f, step_.layout.chunk_offsets_bytes[f]));

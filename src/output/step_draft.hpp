@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/status.hpp"
+#include "io/device_memory.hpp"
 #include "output/chunk_encoder.hpp"
 #include "output/held_field.hpp"
 #include "output/mesh.hpp"
@@ -32,7 +33,7 @@ class StepDraft {
     /// Adds a field, or another block of it.
     void put(const Field& field);
     void put_mesh(const Mesh& mesh);
-    void put_points(Mesh::Points points) { keep_mistake(mesh_.put_points(points)); }
+    void put_points(Mesh::Points points);
     /// Ends the putting: keeps the step's static fields, and adds those of earlier steps. The size of the values that this rank
     /// put in it, in bytes.
     std::int64_t end();
@@ -49,6 +50,8 @@ class StepDraft {
     }
     [[nodiscard]] std::span<const HeldField> held() const noexcept { return held_; }
     [[nodiscard]] MeshState& mesh() noexcept { return mesh_; }
+    /// The device that had values put last; null: none ever had.
+    [[nodiscard]] const device::Device* device() const noexcept { return device_.device(); }
 
     // A mesh that later steps share goes into a file of its own, which is written as a step:
     /// What is put aside meanwhile.
@@ -64,6 +67,9 @@ class StepDraft {
 
     /// Adds this rank's share of the elements that nobody put (one list a field), with the fields' fill values.
     void add_fill(const std::vector<std::vector<Block>>& uncovered);
+    /// Copies to the host what is on a device of fields that are stored in chunks, or, with `all`, of any. What is lent is not
+    /// needed for these any more.
+    Status bring_to_host(bool all);
     /// Says where this rank's bytes are and where they go, by the layout. `encoder` has the chunked fields' bytes; it may be null
     /// where there are none.
     void place_fields(const ChunkEncoder* encoder);
@@ -72,8 +78,11 @@ class StepDraft {
 
   private:
     [[nodiscard]] Result<HeldBlock> block_of(const Field& field) const;
+    /// The same, and whether a device has it: then copies begin after what the field's stream holds now.
+    [[nodiscard]] Result<HeldBlock> located_block_of(const Field& field);
+    Result<bool> are_on_device(const Mesh::Points& points);
     void add(format::FieldDescription field, HeldBlock block);
-    void keep_static(std::size_t field);
+    Status keep_static(std::size_t field);
     Status add_statics();
 
     const Setup& setup_;
@@ -82,6 +91,7 @@ class StepDraft {
     series::Step step_;     // its layout is kept from step to step
     std::vector<HeldField> held_;
     MeshState mesh_;
+    io::DeviceMemory device_;
     std::vector<std::vector<std::byte>> fill_rows_;  // what `held_` has of fill values
     std::vector<StaticField> statics_;               // put so far, in the order of their first step
 };

@@ -130,6 +130,20 @@ void copy_pieces(Side to, Source from, std::int64_t length, std::int64_t num) {
     }
 }
 
+// Walks with what copies a series. Whether there is a mover is asked once a walk, not once a series.
+template <class Walk>
+void with_copies_of(RunMover* mover, Walk walk) {
+    if (mover == nullptr) {
+        return walk([](Side to, Source from, std::int64_t length, std::int64_t num) {
+            copy_pieces(to, from, length, num);
+        });
+    }
+    walk([mover](Side to, Source from, std::int64_t length, std::int64_t num) {
+        if (!mover->take({to.bytes, from.bytes, to.stride, from.stride, length, num}))
+            copy_pieces(to, from, length, num);
+    });
+}
+
 std::uint64_t bits(std::int64_t from, std::int64_t to) {  // [from, to) of one word
     const std::uint64_t high = to == 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << to) - 1;
     return high & ~((std::uint64_t{1} << from) - 1);
@@ -224,42 +238,51 @@ void ByteMarks::clear() {
 }
 
 void copy_to_window(Cursor& file, Cursor& memory, const std::byte* origin, std::int64_t stream_end,
-                    const BufferWindow& window) {
-    for_each_series(file, memory, stream_end,
-                    [&](std::int64_t file_offset, std::int64_t memory_offset, const Runs& runs) {
-                        const std::int64_t at = file_offset - window.file_begin_bytes;
-                        copy_pieces({window.buffer + at, runs.file_stride},
-                                    {origin + memory_offset, runs.memory_stride}, runs.length, runs.num);
-                        if (window.marks != nullptr)
-                            window.marks->mark(at, runs.length, runs.file_stride, runs.num);
-                    });
+                    const BufferWindow& window, RunMover* mover) {
+    with_copies_of(mover, [&](auto copy) {
+        for_each_series(file, memory, stream_end,
+                        [&](std::int64_t file_offset, std::int64_t memory_offset, const Runs& runs) {
+                            const std::int64_t at = file_offset - window.file_begin_bytes;
+                            copy({window.buffer + at, runs.file_stride},
+                                 {origin + memory_offset, runs.memory_stride}, runs.length, runs.num);
+                            if (window.marks != nullptr)
+                                window.marks->mark(at, runs.length, runs.file_stride, runs.num);
+                        });
+    });
 }
 
 void copy_from_window(Cursor& file, Cursor& memory, std::byte* origin, std::int64_t stream_end,
-                      const BufferWindow& window) {
-    for_each_series(file, memory, stream_end,
-                    [&](std::int64_t file_offset, std::int64_t memory_offset, const Runs& runs) {
-                        copy_pieces(
-                            {origin + memory_offset, runs.memory_stride},
-                            {window.buffer + (file_offset - window.file_begin_bytes), runs.file_stride},
-                            runs.length, runs.num);
-                    });
+                      const BufferWindow& window, RunMover* mover) {
+    with_copies_of(mover, [&](auto copy) {
+        for_each_series(file, memory, stream_end,
+                        [&](std::int64_t file_offset, std::int64_t memory_offset, const Runs& runs) {
+                            copy({origin + memory_offset, runs.memory_stride},
+                                 {window.buffer + (file_offset - window.file_begin_bytes), runs.file_stride},
+                                 runs.length, runs.num);
+                        });
+    });
 }
 
-void pack(Cursor& memory, const std::byte* origin, std::int64_t stream_end, std::byte* packed) {
-    for_each_memory_series(memory, stream_end,
-                           [&](std::int64_t offset, std::int64_t at, const Cursor::Series& series) {
-                               copy_pieces({packed + at, series.length}, {origin + offset, series.stride},
-                                           series.length, series.num);
-                           });
+void pack(Cursor& memory, const std::byte* origin, std::int64_t stream_end, std::byte* packed,
+          RunMover* mover) {
+    with_copies_of(mover, [&](auto copy) {
+        for_each_memory_series(memory, stream_end,
+                               [&](std::int64_t offset, std::int64_t at, const Cursor::Series& series) {
+                                   copy({packed + at, series.length}, {origin + offset, series.stride},
+                                        series.length, series.num);
+                               });
+    });
 }
 
-void unpack(Cursor& memory, std::byte* origin, std::int64_t stream_end, const std::byte* packed) {
-    for_each_memory_series(memory, stream_end,
-                           [&](std::int64_t offset, std::int64_t at, const Cursor::Series& series) {
-                               copy_pieces({origin + offset, series.stride}, {packed + at, series.length},
-                                           series.length, series.num);
-                           });
+void unpack(Cursor& memory, std::byte* origin, std::int64_t stream_end, const std::byte* packed,
+            RunMover* mover) {
+    with_copies_of(mover, [&](auto copy) {
+        for_each_memory_series(memory, stream_end,
+                               [&](std::int64_t offset, std::int64_t at, const Cursor::Series& series) {
+                                   copy({origin + offset, series.stride}, {packed + at, series.length},
+                                        series.length, series.num);
+                               });
+    });
 }
 
 Coverage whole_window(std::int64_t begin_bytes, std::int64_t end_bytes) {

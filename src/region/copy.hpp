@@ -42,15 +42,32 @@ struct BufferWindow {
     ByteMarks* marks = nullptr;  ///< marked by copies into the buffer where given
 };
 
+/// Copies what the processor must not touch: memory of a device.
+class RunMover {
+  public:
+    /// `num` runs of `length` bytes, of each side so far apart.
+    struct Series {
+        std::byte* to;
+        const std::byte* from;
+        std::int64_t to_stride, from_stride, length, num;
+    };
+    virtual ~RunMover() = default;
+    /// Takes the copy over, to be made later; or returns false: the processor may touch both sides, and copies.
+    virtual bool take(const Series& series) = 0;
+};
+
 /// Walk `file` and `memory` in lockstep, both at the same stream position, up to `stream_end`, and copy memory
-/// (offsets from `origin`) into the window, or the other way. Both cursors stand at stream_end afterwards.
+/// (offsets from `origin`) into the window, or the other way. Both cursors stand at stream_end afterwards. What a `mover` takes
+/// has not been copied then: it says when it has.
 void copy_to_window(Cursor& file, Cursor& memory, const std::byte* origin, std::int64_t stream_end,
-                    const BufferWindow& window);
+                    const BufferWindow& window, RunMover* mover = nullptr);
 void copy_from_window(Cursor& file, Cursor& memory, std::byte* origin, std::int64_t stream_end,
-                      const BufferWindow& window);
+                      const BufferWindow& window, RunMover* mover = nullptr);
 /// The same with one side packed: consecutive bytes in stream order.
-void pack(Cursor& memory, const std::byte* origin, std::int64_t stream_end, std::byte* packed);
-void unpack(Cursor& memory, std::byte* origin, std::int64_t stream_end, const std::byte* packed);
+void pack(Cursor& memory, const std::byte* origin, std::int64_t stream_end, std::byte* packed,
+          RunMover* mover = nullptr);
+void unpack(Cursor& memory, std::byte* origin, std::int64_t stream_end, const std::byte* packed,
+            RunMover* mover = nullptr);
 
 /// What one request puts into one window, in a form that adds up over ranks: two sums of this kind are equal to the
 /// window's own (`whole_window`) exactly when every byte of the window is written once. `boundaries` sums a hash of

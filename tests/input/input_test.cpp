@@ -51,7 +51,7 @@ class InputTest : public RanksTest {
     static std::vector<std::byte> read_as(Input& in, const TestField& field, std::int64_t step,
                                           const Block& block, std::size_t num) {
         std::vector<T> values(num);
-        in.read({.name = field.name, .step = step, .block = block, .data = std::span(values)});
+        placed.read(in, {.name = field.name, .step = step, .block = block, .data = std::span(values)});
         const auto bytes = std::as_bytes(std::span(values));
         return {bytes.begin(), bytes.end()};
     }
@@ -114,8 +114,8 @@ TEST_F(InputTest, ReadsByAnyDecomposition) {
     }
     // All ranks the whole: overlapping blocks, and a block left out is the whole field.
     std::vector<double> whole(23 * 37), again(23 * 37);
-    in.read({.name = "eta", .block = {{23, 37}, {0, 0}, {23, 37}}, .data = std::span(whole)});
-    in.read({.name = "eta", .data = std::span(again)});
+    placed.read(in, {.name = "eta", .block = {{23, 37}, {0, 0}, {23, 37}}, .data = std::span(whole)});
+    placed.read(in, {.name = "eta", .data = std::span(again)});
     EXPECT_EQ(whole[100], static_cast<double>(value_at(0, 2, 100)));
     EXPECT_EQ(whole, again);
     in.close();
@@ -202,11 +202,11 @@ TEST_F(InputTest, ReadsPiecesThatAreNotGathered) {
     write(1, {.method = "per-process", .if_exists = IfExists::replace, .keep_pieces = true}, inner);
     Input holes = Input::open(comm, prefix());
     std::vector<double> values(11 * 13, 7.0);
-    holes.read({.name = "inner", .data = std::span(values)});
+    placed.read(holes, {.name = "inner", .data = std::span(values)});
     EXPECT_TRUE(std::isnan(values[5]));
     EXPECT_EQ(values[14], static_cast<double>(value_at(0, 0, 14)));
     std::vector<std::int32_t> numbers(11 * 13, 7);
-    holes.read({.name = "numbers", .data = std::span(numbers)});
+    placed.read(holes, {.name = "numbers", .data = std::span(numbers)});
     EXPECT_EQ(numbers[5], 0);
     holes.close();
 }
@@ -253,7 +253,7 @@ TEST_F(InputTest, ReadsIntoMemoryWithGhosts) {
         const Block block = split({23, 37}, comm.size(), comm.rank());
         const std::int64_t ny = block.count[0] + 2, nx = block.count[1] + 4;
         std::vector<double> memory(static_cast<std::size_t>(ny * nx), -1.5);
-        in.read({.name = "eta", .block = block, .data = std::span(memory), .ghosts = {1, 2}});
+        placed.read(in, {.name = "eta", .block = block, .data = std::span(memory), .ghosts = {1, 2}});
         for (std::int64_t y = 0; y < ny; ++y) {
             for (std::int64_t x = 0; x < nx; ++x) {
                 const bool is_own = y >= 1 && y <= block.count[0] && x >= 2 && x < block.count[1] + 2;
@@ -336,10 +336,10 @@ TEST_F(InputTest, RefusesFilesThatAreNotWhatTheyShouldBe) {
     std::vector<double> values(23 * 37);
     const Error error = error_of([&] {
         for (const TestField& field : fields) {
-            if (field.name == "eta") in.read({.name = "eta", .data = std::span(values)});
+            if (field.name == "eta") placed.read(in, {.name = "eta", .data = std::span(values)});
         }
         std::vector<float> u(5 * 23 * 37);
-        in.read({.name = "u", .data = std::span(u)});
+        placed.read(in, {.name = "u", .data = std::span(u)});
     });
     expect_same_error(ErrorCode::format, "has become shorter", error);
     in.close();

@@ -170,7 +170,7 @@ TEST_P(EveryWay, WritesTheReferenceBytesFromGhostsStridesAndManyBlocks) {
     }
     ghosted.data = with_ghosts;
     ghosted.ghosts = {2, 3};
-    out.put(ghosted);
+    out.put(placed.field(ghosted));
 
     Field spaced = given(1);
     const auto dense = std::get<std::span<const std::int32_t>>(spaced.data);
@@ -178,7 +178,7 @@ TEST_P(EveryWay, WritesTheReferenceBytesFromGhostsStridesAndManyBlocks) {
     for (std::size_t n = 0; n < dense.size(); ++n) every_second[2 * n] = dense[n];
     spaced.data = every_second;
     spaced.strides = {2 * spaced.block.count[1], 2};
-    out.put(spaced);
+    out.put(placed.field(spaced));
 
     // Quarters side by side: their rows alternate in the file.
     const Field whole = given(2);
@@ -195,10 +195,11 @@ TEST_P(EveryWay, WritesTheReferenceBytesFromGhostsStridesAndManyBlocks) {
             part.data = part.block.num_elements() == 0 ? std::span<const float>()
                                                        : data.subspan(static_cast<std::size_t>(first));
             part.strides = {columns, 1};
-            out.put(part);
+            out.put(placed.field(part));
         }
     }
     out.end_step();
+    placed.end_step();
     out.close();
     if (is_rank_0()) {
         EXPECT_TRUE(bytes_of_file(folder + "/" + file(0)) == reference_file(options, 0, fields, comm.size()));

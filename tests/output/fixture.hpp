@@ -7,6 +7,7 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <hakobi/hakobi.hpp>
 #include <iterator>
 #include <limits>
@@ -193,6 +194,19 @@ class Values {
     std::vector<std::byte> bytes_;
 };
 
+/// Where tests have their arrays when they put and read them: where they are made, unless on_device.cpp is linked in, which has
+/// them on a device.
+struct Placement {
+    std::function<Field(const Field&)> field = [](const Field& given) { return given; };
+    std::function<Mesh::Points(Mesh::Points)> points = [](Mesh::Points given) { return given; };
+    /// end_step has returned: what was placed is changed, and freed.
+    std::function<void()> end_step = [] {};
+    std::function<void(Input& in, const FieldRead& read)> read = [](Input& in, const FieldRead& what) {
+        in.read(what);
+    };
+};
+inline Placement placed;
+
 /// Puts and ends one step of the fields; the step's time is its number / 4.
 inline void write_step(Output& out, const Comm& comm, std::int64_t step,
                        const std::vector<TestField>& fields) {
@@ -203,9 +217,11 @@ inline void write_step(Output& out, const Comm& comm, std::int64_t step,
     }
     out.begin_step(0.25 * static_cast<double>(step));
     for (std::size_t f = 0; f < fields.size(); ++f) {
-        out.put({.name = fields[f].name, .units = "m", .block = values[f].block(), .data = values[f].data()});
+        out.put(placed.field(
+            {.name = fields[f].name, .units = "m", .block = values[f].block(), .data = values[f].data()}));
     }
     out.end_step();
+    placed.end_step();
 }
 
 /// A field's whole array, every rank's values one by one at their places: made without the code that moves values.

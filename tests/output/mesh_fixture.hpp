@@ -44,7 +44,7 @@ struct RankMesh {
         return on == On::points ? std::ssize(points) / 3 : std::ssize(types);
     }
     [[nodiscard]] Mesh mesh(Motion motion) const {
-        return {.points = std::span<const double>(points),
+        return {.points = placed.points(std::span<const double>(points)),
                 .connectivity = std::span<const std::int64_t>(connectivity),
                 .offsets = std::span<const std::int64_t>(offsets),
                 .types = types,
@@ -85,11 +85,11 @@ inline void put_mesh_fields(Output& out, const RankMesh& mine, std::int64_t step
     for (std::size_t f = 0; f < mesh_fields.size(); ++f) {
         const MeshField& field = mesh_fields[f];
         kept.push_back(values_on_mesh(f, field, step, mine));
-        out.put({.name = field.name,
-                 .units = "m",
-                 .data = kept.back().data(),
-                 .on = field.on,
-                 .components = field.components});
+        out.put(placed.field({.name = field.name,
+                              .units = "m",
+                              .data = kept.back().data(),
+                              .on = field.on,
+                              .components = field.components}));
     }
 }
 
@@ -207,10 +207,11 @@ inline void write_moving_steps(Output& out, const Comm& comm, std::int64_t num_s
         if (step == 0) {
             out.put_mesh(mine.mesh(Motion::moves));
         } else {
-            out.put_points(std::span<const double>(mine.points));
+            out.put_points(placed.points(std::span<const double>(mine.points)));
         }
         put_mesh_fields(out, mine, step, kept);
         out.end_step();
+        placed.end_step();
     }
 }
 

@@ -30,6 +30,7 @@ class EveryMeshWay : public RanksTest, public ::testing::WithParamInterface<Way>
             if (step == mesh_step) out.put_mesh(mine.mesh(Motion::fixed));
             put_mesh_fields(out, mine, step, kept);
             out.end_step();
+            placed.end_step();
         }
         out.close();
         if (is_rank_0()) {
@@ -102,6 +103,7 @@ TEST_P(EveryMeshWay, WritesAllOfAChangingMeshInEveryStep) {
         out.put_mesh(mine.mesh(Motion::changes));
         put_mesh_fields(out, mine, step, kept);
         out.end_step();
+        placed.end_step();
     }
     out.close();
     if (is_rank_0()) {
@@ -149,9 +151,10 @@ TEST_P(EveryMeshWay, TakesNarrowNumbersFromOneAndComponentsApart) {
             put.data = std::span<const float>(values);
             put.strides = {1, static_cast<std::int64_t>(num)};
         }
-        out.put(put);
+        out.put(placed.field(put));
     }
     out.end_step();
+    placed.end_step();
     out.close();
     if (is_rank_0()) {
         ReferenceMesh reference(comm.size(), 0);

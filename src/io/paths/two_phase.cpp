@@ -1,6 +1,7 @@
 #include "io/paths/two_phase.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <string>
 #include <utility>
 #include <vector>
@@ -89,8 +90,8 @@ void TwoPhase::describe(const Region& file, const PhasePlan& plan, Descriptions&
     account_.timeline.add({"describe requests", 0, start_s, end_s});
 }
 
-void TwoPhase::begin_accesses(const Request& request, const Choice& choice, const PhasePlan& plan, int domain,
-                              bool is_last) {
+void TwoPhase::begin_accesses(const Request& request, const Choice& choice, const RequestTotals& totals,
+                              const PhasePlan& plan, int domain, bool is_last) {
     PhaseTask task;
     task.lanes = plan.turns_of(domain, control_.block().tallies);
     task.servers = watch();
@@ -104,8 +105,22 @@ void TwoPhase::begin_accesses(const Request& request, const Choice& choice, cons
     if (request.stored != nullptr && is_last) {
         task.when_stored = [told = *request.stored, file = file_.get(), domain,
                             num = plan.domains.num_domains] { told(*file, domain, num); };
+        if (totals.any.has_device_memory) task.when_stored = both(std::move(task.when_stored));
     }
     phase_ = crew_->begin(comm_, std::move(task));
+}
+
+// A device may fail to give what is being stored: told by the last of the storage and of `confirm`.
+std::function<void()> TwoPhase::both(std::function<void()> tell) {
+    const auto num_left = std::make_shared<std::atomic<int>>(2);
+    hidden_.when_confirmed = [num_left, tell = std::move(tell)] {
+        if (num_left->fetch_sub(1) == 1) tell();
+    };
+    return hidden_.when_confirmed;
+}
+
+void TwoPhase::confirm() {
+    if (auto confirmed = std::exchange(hidden_.when_confirmed, {})) confirmed();
 }
 
 std::shared_ptr<ServerWatch> TwoPhase::watch() {
@@ -137,6 +152,7 @@ Status TwoPhase::carry_out(const Request& request, const Choice& choice, const R
                            Progress& progress) {
     Status ready = set_up_buffers(request.is_hidden);
     if (!ready.ok()) return ready;
+    if (request.device != nullptr) crew_->lock_pages(*request.device->device());
     const Region nothing;
     const Region& file = progress.has_moved_own ? nothing : request.file;
     PhasePlan plan;
@@ -170,14 +186,15 @@ Status TwoPhase::carry_out(const Request& request, const Choice& choice, const R
     const std::vector<CyclePart> parts = Shuffle::announce(site, file);
     team.barrier();
     plan.number_turns(control.tallies, crew_->next_turns(), crew_->buffers().staging_rings.num);
-    if (domain >= 0) begin_accesses(request, choice, plan, domain, is_last);
+    if (domain >= 0) begin_accesses(request, choice, totals, plan, domain, is_last);
     progress.has_writers = is_last;
     const double end_s = now_s();
     account_.counters.plan_s += end_s - start_s;
     account_.timeline.add({"plan", 0, start_s, end_s});
     account_.explainer.phase(plan.domains, crew_->buffers(), options_, domain >= 0 || comm_.rank() == 0);
 
-    Shuffle(site, team.patience()).run({file, request.memory, request.origin}, parts);
+    progress.status.keep_first(
+        Shuffle(site, team.patience()).run({file, request.memory, request.origin, request.device}, parts));
     progress.position = plan.domains.end_bytes;
     if (!is_last) wait(progress);
     progress.end_of_file = std::min(progress.end_of_file, control.end_of_file.load());

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <hakobi/comm.hpp>
 #include <memory>
 
@@ -47,11 +48,13 @@ class TwoPhase {
     /// Waits until this rank's accesses are over; what storage said goes to the progress. Local.
     void wait(Progress& progress);
 
+    /// All ranks have got their values out of devices, for a hidden call whose writers are told only then. Local.
+    void confirm();
     /// What a hidden call could not report any more: for the file's next call, once.
-    void leave_undone(Status status) { undone_ = std::move(status); }
-    [[nodiscard]] Status take_undone() { return std::exchange(undone_, {}); }
+    void leave_undone(Status status) { hidden_.undone = std::move(status); }
+    [[nodiscard]] Status take_undone() { return std::exchange(hidden_.undone, {}); }
     /// Local: this rank has accesses under way, or an error that nobody has heard of.
-    [[nodiscard]] bool has_pending() const { return phase_ != nullptr || !undone_.ok(); }
+    [[nodiscard]] bool has_pending() const { return phase_ != nullptr || !hidden_.undone.ok(); }
     [[nodiscard]] const std::shared_ptr<Phase>& phase() const { return phase_; }
     /// False once buffers or threads could not be had. Equal on all ranks.
     [[nodiscard]] bool is_usable() const { return health_.is_usable; }
@@ -65,13 +68,14 @@ class TwoPhase {
   private:
     Status set_up_buffers(bool is_hidden);
     [[nodiscard]] Domains domains_of(const RequestTotals& totals, int num_lanes) const;
+    std::function<void()> both(std::function<void()> tell);
     [[nodiscard]] std::shared_ptr<ServerWatch> watch();
     void reset(std::int64_t num_cycles);
     /// Collective, between nodes: sends this rank's region to the aggregators of the phase that need it, and receives.
     void describe(const Region& file, const PhasePlan& plan, Descriptions& descriptions);
     /// This aggregator's accesses begin.
-    void begin_accesses(const Request& request, const Choice& choice, const PhasePlan& plan, int domain,
-                        bool is_last);
+    void begin_accesses(const Request& request, const Choice& choice, const RequestTotals& totals,
+                        const PhasePlan& plan, int domain, bool is_last);
 
     const Comm& comm_;
     const FileSetting& setting_;
@@ -91,7 +95,11 @@ class TwoPhase {
     OfFile of_file_;
     Health health_;
     std::shared_ptr<Phase> phase_;  // of an aggregator, until it has been waited for
-    Status undone_;
+    /// Of a hidden call.
+    struct Hidden {
+        Status undone;
+        std::function<void()> when_confirmed;
+    } hidden_;
 };
 
 }  // namespace hakobi::io::paths

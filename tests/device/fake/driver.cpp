@@ -241,8 +241,12 @@ const char* text_of(int error) {
             return "initialization error";
         case deinitialized:
             return "driver shutting down";
+        case no_device:
+            return "no device is detected";
         case invalid_handle:
             return "invalid resource handle";
+        case context_is_destroyed:
+            return "context is destroyed";
         case illegal_address:
             return "an illegal memory access was encountered";
         default:
@@ -253,20 +257,22 @@ const char* text_of(int error) {
 const Settings& settings() {
     static const Settings settings{
         .num_devices = static_cast<int>(number("HAKOBI_FAKE_DEVICES", 1)),
+        .num_hip_devices = static_cast<int>(number("HAKOBI_FAKE_HIP_DEVICES", 0)),
         .memory_bytes = static_cast<std::int64_t>(number("HAKOBI_FAKE_DEVICE_BYTES", 1 << 30)) / 4096 * 4096,
         .delay_s = number("HAKOBI_FAKE_DEVICE_DELAY_S", 0),
         .bytes_s = number("HAKOBI_FAKE_DEVICE_BYTES_S", 0),
         .version = static_cast<int>(number("HAKOBI_FAKE_DRIVER_VERSION", 12040)),
+        .hip_version = static_cast<int>(number("HAKOBI_FAKE_HIP_VERSION", 60'241'133)),
         .fails_at = static_cast<std::int64_t>(number("HAKOBI_FAKE_DEVICE_FAILS_AT", 0)),
     };
     return settings;
 }
 
-int init() {
+int init(int num_devices) {
     const std::lock_guard lock(the().mutex);
     if (the().is_down) return deinitialized;
     if (the().is_up) return success;
-    for (int device = 0; device < settings().num_devices; ++device)
+    for (int device = 0; device < num_devices; ++device)
         if (const int error = add_device()) return error;
     std::atexit([] { the().is_down = true; });
     the().is_up = true;

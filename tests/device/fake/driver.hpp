@@ -24,28 +24,31 @@ enum Error : int {
     out_of_memory = 2,
     not_initialized = 3,
     deinitialized = 4,
+    no_device = 100,
     invalid_device = 101,
     invalid_context = 201,
     map_failed = 205,
     invalid_handle = 400,
+    not_found = 500,
     not_ready = 600,
     illegal_address = 700,
+    context_is_destroyed = 709,
     already_registered = 712,
     not_registered = 713,
 };
 [[nodiscard]] const char* text_of(int error);
 
 struct Settings {
-    int num_devices = 1;
+    int num_devices = 1, num_hip_devices = 0;
     std::int64_t memory_bytes = std::int64_t{1} << 30;
     double delay_s = 0, bytes_s = 0;
-    int version = 12040;
+    int version = 12040, hip_version = 60'241'133;
     std::int64_t fails_at = 0;
 };
 /// Of the environment; docs: CONTRIBUTING.md.
 [[nodiscard]] const Settings& settings();
 
-[[nodiscard]] int init();
+[[nodiscard]] int init(int num_devices);
 /// not_initialized, deinitialized, illegal_address, or success.
 [[nodiscard]] int state();
 

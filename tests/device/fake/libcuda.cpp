@@ -70,7 +70,7 @@ struct Memcpy3d {
 }  // namespace
 
 CALL cuInit(unsigned flags) {
-    return flags ? fake::invalid_value : fake::init();
+    return flags ? int{fake::invalid_value} : fake::init(fake::settings().num_devices);
 }
 CALL cuDriverGetVersion(int* version) {
     *version = fake::settings().version;

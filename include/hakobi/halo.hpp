@@ -100,11 +100,11 @@ class HAKOBI_EXPORT Halo {
         wait();
     }
 
-    /// The same for fields on a device, without waiting for it; fields on the host take them as `start()` and `wait()`. The
+    /// The same for fields on a device, in the order of a stream; fields on the host take them as `start()` and `wait()`. The
     /// exchange begins when all that `stream` holds is done. Returns at once.
     void start(DeviceStream stream);
-    /// Returns when everything from other ranks has come and they have read what they read from this rank's memory. What
-    /// `stream` is given from here on begins when the ghosts hold the values.
+    /// Returns when everything from other ranks has come and no rank reads another's memory any more, without waiting for the
+    /// copies to the ghosts: what `stream` is given from here on begins when these hold the values.
     void wait(DeviceStream stream);
     void exchange(DeviceStream stream) {
         start(stream);

@@ -273,7 +273,8 @@ mpi::UnderWay::Look CollectivePlan::State::look() {
 }
 
 void CollectivePlan::State::wait() {
-    if (!ends.are_on_host() || !may_block()) return wait_until_over(comm);
+    if (!ends.are_on_host() || !may_block())
+        return wait_until_over(comm, {}, ends.are_on_host() && has_begun);
     if (own) {
         own->wait();
     } else {

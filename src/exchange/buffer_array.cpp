@@ -128,13 +128,13 @@ struct HAKOBI_HIDDEN BufferArray::Impl final : mpi::UnderWay {
     }
     static constexpr Patience patience{.spins = 200};
     void wait() {
-        wait_until_over(shared->comm, patience);
+        wait_until_over(shared->comm, patience, device == nullptr);
         mpi::Wait wait(shared->comm, patience);
         while (!landed.is_over())
             if (!mpi::progress(shared->comm)) wait.yield();
     }
     void wait(DeviceStream stream) {
-        wait_until_over(shared->comm, patience);
+        wait_until_over(shared->comm, patience, device == nullptr);
         if (device != nullptr) queue.hold_back(stream).throw_if_error();
     }
     /// So few bytes, in memory that this thread reads.

@@ -6,20 +6,17 @@
 //  5. (*) Memory for what is staged; messages.
 #include "exchange/halo_plan.hpp"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <climits>
-#include <cstdlib>
 #include <cstring>
 #include <map>
 #include <utility>
 
 #include "base/bytes.hpp"
 #include "base/guard.hpp"
-#include "base/nearest.hpp"
 #include "exchange/field_layout.hpp"
 #include "exchange/halo_notes.hpp"
+#include "exchange/halo_paths.hpp"
 #include "exchange/halo_record.hpp"
 #include "exchange/remote_copy.hpp"
 #include "exchange/shared_array.hpp"
@@ -32,23 +29,13 @@
 namespace hakobi::exchange {
 namespace {
 
-constexpr std::string_view names[] = {"direct", "deposit", "cma",   "ipc",     "staged",
-                                      "aware",  "packed",  "parts", "datatype"};
 /// MPI libraries send messages of this size at once: Open MPI over TCP up to 64 KiB.
 constexpr std::size_t part_bytes = std::size_t{32} << 10;
-/// A device copies runs of this size to and from the host as fast as long ones.
-constexpr std::int64_t least_run_bytes = 1024;
 
 class Planner {
   public:
-    Planner(HaloPlan& plan, const HaloGrid& grid, const Wishes& wishes, const HaloChoice& choice,
-            std::vector<Place> places)
-        : plan_(plan),
-          comm_(plan.comm),
-          wishes_(wishes),
-          choice_(choice),
-          places_(std::move(places)),
-          num_dims_(plan.geometry.num_dims()) {
+    Planner(HaloPlan& plan, const HaloGrid& grid, PathRules rules)
+        : plan_(plan), comm_(plan.comm), rules_(std::move(rules)), num_dims_(plan.geometry.num_dims()) {
         for (const HaloField& field : plan.fields) {
             layouts_.push_back(layout_of(field));
             find_shared(layouts_.back(), grid);
@@ -59,7 +46,7 @@ class Planner {
         choose_orders();
         received_ = plan_.geometry.received_by(comm_.rank());
         sent_ = plan_.geometry.sent_by(comm_.rank());
-        mpi::agree_or_throw(comm_, meets_on_node() ? leave_notes() : Status());
+        mpi::agree_or_throw(comm_, rules_.meets_on_node() ? leave_notes() : Status());
         for (const Transfer& transfer : received_) peer(transfer.peer);
         for (const Transfer& transfer : sent_) peer(transfer.peer);
         mpi::agree_or_throw(comm_, guarded("Halo::plan", [&] { return describe(); }));
@@ -76,13 +63,6 @@ class Planner {
     }
 
   private:
-    [[nodiscard]] static bool is_by_message(int path) {
-        return path == static_cast<int>(Path::packed) || path == static_cast<int>(Path::parts) ||
-               path == static_cast<int>(Path::datatype) || path == static_cast<int>(Path::aware);
-    }
-    /// Whether any path through the node's memory may be taken.
-    [[nodiscard]] bool meets_on_node() const { return comm_.node_size() > 1 && !is_by_message(wishes_.path); }
-
     /// Collective: rank 0's.
     void choose_orders() {
         std::vector<std::byte> bytes(layouts_.size() * sizeof(Order));
@@ -101,6 +81,7 @@ class Planner {
         if (Status status = NodeChannel::create(comm_, note_bytes, plan_.channel); !status.ok())
             return status;
         notes_ = std::make_unique<Notes>(comm_, plan_.channel, layouts_.size());
+        rules_.set_notes(*notes_);
         const int me = comm_.node_rank();
         own_probe_ = Probe::own();
         notes_->probe(me) = own_probe_.told();
@@ -121,10 +102,8 @@ class Planner {
         return {};
     }
 
-    /// Whether the node's ranks may look at each other's memory by the driver.
-    [[nodiscard]] bool may_open() const {
-        return plan_.device && (wishes_.path == any_path || wishes_.path == static_cast<int>(Path::ipc));
-    }
+    /// Whether other ranks of the node may look at this one's memory by the driver.
+    [[nodiscard]] bool may_open() const { return plan_.device && rules_.may_open(); }
     /// Leaves handles of this rank's fields in its note.
     [[nodiscard]] OnDevice share() const {
         OnDevice shared{.is_shared = may_open()};
@@ -151,77 +130,13 @@ class Planner {
         return std::find(addresses.begin(), addresses.end(), 0) == addresses.end();
     }
 
-    [[nodiscard]] int node_rank_of(int rank) const {
-        const mpi::Nodes& nodes = comm_.state().nodes;
-        if (!nodes.is_own(rank)) return -1;
-        const auto& ranks = nodes.own_ranks();
-        return static_cast<int>(std::lower_bound(ranks.begin(), ranks.end(), rank) - ranks.begin());
-    }
-
-    [[nodiscard]] Place place_of_rank(int rank) const { return places_[static_cast<std::size_t>(rank)]; }
-    [[nodiscard]] bool are_on_host(int sender, int receiver) const {
-        return place_of_rank(sender) == Place::host && place_of_rank(receiver) == Place::host;
-    }
-    /// Whether the MPI library takes the memory of those of the two that are on a device.
-    [[nodiscard]] bool are_aware(int sender, int receiver) const {
-        return !are_on_host(sender, receiver) && place_of_rank(sender) != Place::device &&
-               place_of_rank(receiver) != Place::device;
-    }
-
-    /// How a message goes from one rank to another; the same answer on both.
-    [[nodiscard]] Path message_between(int sender, int receiver) const {
-        const auto wished = is_by_message(wishes_.path) ? static_cast<Path>(wishes_.path)
-                            : wishes_.path == any_path  ? choice_.by_message
-                                                        : Path::packed;
-        if (wishes_.path == any_path && choice_.is_aware && are_aware(sender, receiver)) return Path::aware;
-        if (wished == Path::aware && !are_aware(sender, receiver)) return Path::packed;
-        return wished == Path::datatype && !are_on_host(sender, receiver) ? Path::packed : wished;
-    }
-
-    /// The path from one rank to another; the same answer on both, and on every rank of their node.
-    [[nodiscard]] Path path_between(int sender, int receiver) const {
-        if (sender == receiver) return Path::self;
-        const Path by_message = message_between(sender, receiver);
-        const int from = node_rank_of(sender), to = node_rank_of(receiver);
-        if (!notes_ || from < 0 || to < 0) return by_message;
-        if (!are_on_host(sender, receiver)) return path_by_device(from, to, by_message);
-        const bool pulls = notes_->maps(to, from) != std::byte{0};
-        const bool deposits = notes_->maps(from, to) != std::byte{0};
-        const bool reads = notes_->reads(to, from) != std::byte{0};
-        switch (wishes_.path) {
-            case static_cast<int>(Path::direct):
-                return pulls ? Path::direct : by_message;
-            case static_cast<int>(Path::deposit):
-                return deposits ? Path::deposit : by_message;
-            case static_cast<int>(Path::cma):
-                return reads ? Path::cma : by_message;
-            case static_cast<int>(Path::ipc):
-                return by_message;
-            case static_cast<int>(Path::staged):
-                return Path::staged;
-            default:
-                if (pulls) return Path::direct;
-                return choice_.on_node == Path::cma && !reads ? Path::staged : choice_.on_node;
-        }
-    }
-    /// The same for ranks of a node of which at least one has its fields on a device.
-    [[nodiscard]] Path path_by_device(int from, int to, Path by_message) const {
-        const bool is_any = wishes_.path == any_path;
-        if ((is_any || wishes_.path == static_cast<int>(Path::ipc)) &&
-            notes_->opens(to, from) != std::byte{0})
-            return Path::ipc;
-        const bool is_staged = is_any ? choice_.on_node == Path::staged || choice_.on_node == Path::cma
-                                      : wishes_.path == static_cast<int>(Path::staged);
-        return is_staged ? Path::staged : by_message;
-    }
-
     HaloPeer& peer(int rank) {
         const auto [at, is_new] = peers_.try_emplace(rank);
         if (is_new) {
             at->second.rank = rank;
-            at->second.node_rank = node_rank_of(rank);
-            at->second.in = path_between(rank, comm_.rank());
-            at->second.out = path_between(comm_.rank(), rank);
+            at->second.node_rank = rules_.node_rank_of(rank);
+            at->second.in = rules_.between(rank, comm_.rank());
+            at->second.out = rules_.between(comm_.rank(), rank);
         }
         return at->second;
     }
@@ -273,27 +188,9 @@ class Planner {
         return fused(copies);
     }
 
-    /// Packing of what goes to (`is_send`) or unpacking of what comes from a peer. Between a device and the host short runs
-    /// take long: the device packs them in its own memory, and all go in one piece.
+    /// Packing of what goes to (`is_send`) or unpacking of what comes from a peer.
     [[nodiscard]] std::vector<Work> packing(std::span<const Transfer> transfers, int peer, bool is_send,
                                             std::byte* packed) const {
-        std::vector<Work> works = packing_by_runs(transfers, peer, is_send, packed);
-        const bool has_short_runs = std::any_of(works.begin(), works.end(), [](const Work& work) {
-            return work.copy.piece_bytes < least_run_bytes && work.copy.num_pieces() > 1;
-        });
-        if (!plan_.device || !has_short_runs) return works;
-        const StridedCopy whole{.piece_bytes = bytes_with(transfers, peer)};
-        std::byte* const on_device = plan_.device->device_memory(whole.piece_bytes);
-        works = packing_by_runs(transfers, peer, is_send, on_device);
-        if (is_send) {
-            works.push_back({whole, on_device, packed});
-        } else {
-            works.insert(works.begin(), {whole, packed, on_device});
-        }
-        return works;
-    }
-    [[nodiscard]] std::vector<Work> packing_by_runs(std::span<const Transfer> transfers, int peer,
-                                                    bool is_send, std::byte* packed) const {
         std::vector<Work> works;
         std::int64_t at = 0;
         for (std::size_t f = 0; f < layouts_.size(); ++f) {
@@ -376,7 +273,7 @@ class Planner {
             std::map<int, std::int64_t> bytes;
             const auto transfers = plan_.geometry.sent_by(from);
             for (const Transfer& transfer : transfers) {
-                if (path_between(from, transfer.peer) == Path::staged) bytes[transfer.peer] = 0;
+                if (rules_.between(from, transfer.peer) == Path::staged) bytes[transfer.peer] = 0;
             }
             for (auto& [to, num] : bytes) {
                 if (from == sender && to == receiver) return at;
@@ -450,8 +347,7 @@ class Planner {
         };
         if (is_packed(made.in) && made.bytes_in > 0) {
             std::byte* const buffer = room(made.receive_buffer, made.bytes_in, made.in);
-            made.unpack = made.in == Path::aware ? packing_by_runs(received_, made.rank, false, buffer)
-                                                 : packing(received_, made.rank, false, buffer);
+            made.unpack = packing(received_, made.rank, false, buffer);
             for (const auto& part :
                  parts_of(std::span(buffer, static_cast<std::size_t>(made.bytes_in)), made.in))
                 add(made.receives, plan_.messages->add_receive(part, made.rank));
@@ -461,8 +357,7 @@ class Planner {
         }
         if (is_packed(made.out) && made.bytes_out > 0) {
             std::byte* const buffer = room(made.send_buffer, made.bytes_out, made.out);
-            made.pack = made.out == Path::aware ? packing_by_runs(sent_, made.rank, true, buffer)
-                                                : packing(sent_, made.rank, true, buffer);
+            made.pack = packing(sent_, made.rank, true, buffer);
             for (const auto& part : parts_of(
                      std::span<const std::byte>(buffer, static_cast<std::size_t>(made.bytes_out)), made.out))
                 add(made.sends, plan_.messages->add_send(part, made.rank));
@@ -473,9 +368,7 @@ class Planner {
 
     HaloPlan& plan_;
     const Comm& comm_;
-    Wishes wishes_;
-    HaloChoice choice_;
-    std::vector<Place> places_;  // by rank
+    PathRules rules_;
     std::size_t num_dims_;
     std::vector<FieldLayout> layouts_;
     std::vector<Order> orders_;
@@ -487,14 +380,6 @@ class Planner {
 };
 
 }  // namespace
-
-std::string_view to_string(Path path) {
-    return path == Path::self ? "a copy" : names[static_cast<std::size_t>(path)];
-}
-
-std::span<const std::string_view> path_names() {
-    return names;
-}
 
 bool HaloPlan::has_choice() const {
     return is_auto && std::any_of(peers.begin(), peers.end(), [](const HaloPeer& peer) {
@@ -551,7 +436,7 @@ std::unique_ptr<HaloPlan> HaloPlan::make(const Comm& comm, const HaloGrid& grid,
     }
     plan->geometry.check().throw_if_error();
     plan->is_auto = wishes.value().path == any_path;
-    Planner(*plan, grid, wishes.value(), choice, std::move(places)).make();
+    Planner(*plan, grid, PathRules(comm, wishes.value(), choice, std::move(places))).make();
     return plan;
 }
 

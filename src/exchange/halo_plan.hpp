@@ -6,37 +6,18 @@
 #include <hakobi/halo.hpp>
 #include <memory>
 #include <span>
-#include <string>
-#include <string_view>
 #include <vector>
 
 #include "base/status.hpp"
 #include "exchange/halo_device.hpp"
 #include "exchange/halo_geometry.hpp"
+#include "exchange/halo_paths.hpp"
 #include "exchange/node_channel.hpp"
 #include "exchange/strided_copy.hpp"
 #include "mpi/persistent.hpp"
 #include "node/node_window.hpp"
 
 namespace hakobi::exchange {
-
-/// How bytes go from one rank to another. The first five need a common node. Where a rank's fields are on a device it goes
-/// `ipc`, `staged`, `aware`, `packed` or `parts`.
-enum class Path {
-    direct,   ///< the receiver copies from the sender's memory, which both have mapped
-    deposit,  ///< the sender copies into the receiver's memory
-    cma,      ///< the receiver has the kernel copy from the sender's memory (process_vm_readv)
-    ipc,      ///< the receiver's device copies from the sender's, whose memory the driver shares
-    staged,   ///< the sender packs into memory that both have mapped, the receiver unpacks
-    aware,    ///< a message of packed bytes in a device's memory, which the MPI library takes
-    packed,   ///< a message of packed bytes
-    parts,  ///< packed bytes in messages so short that the MPI library sends them without asking the receiver
-    datatype,  ///< a message of an MPI datatype
-    self,      ///< within one rank: a copy
-};
-[[nodiscard]] std::string_view to_string(Path path);
-/// The names that a caller may ask for, in the order of the enum.
-[[nodiscard]] std::span<const std::string_view> path_names();
 
 /// What one rank has to do with another in every exchange.
 struct HaloPeer {
@@ -60,13 +41,6 @@ struct HaloPeer {
     Messages sends, receives;
 };
 
-/// What "auto" takes where memory is not shared: within a node, and between nodes.
-struct HaloChoice {
-    Path on_node = Path::staged;
-    Path by_message = Path::parts;
-    bool is_aware = true;  ///< messages of device memory where the MPI library takes them
-};
-
 /// A halo's parts on one rank, ready to be used.
 struct HaloPlan {
     Comm comm;
@@ -79,7 +53,6 @@ struct HaloPlan {
     std::unique_ptr<mpi::PersistentMessages> messages;
     std::vector<std::int64_t> shared_ids;  ///< allocations of the fields
     double timeout_s = 0;
-    std::string measured;                ///< for explain
     std::unique_ptr<HaloDevice> device;  ///< none: the fields are on the host
 
     /// Collective over `comm`; throws the same Error on all ranks.

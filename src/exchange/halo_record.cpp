@@ -5,7 +5,7 @@
 #include <string>
 
 #include "base/nearest.hpp"
-#include "exchange/halo_plan.hpp"
+#include "exchange/halo_paths.hpp"
 
 namespace hakobi::exchange {
 namespace {

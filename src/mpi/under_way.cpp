@@ -84,10 +84,11 @@ void UnderWay::leave() {
     is_under_way_.store(false, std::memory_order_relaxed);
 }
 
-void UnderWay::wait_until_over(const Comm& comm, Patience patience) const {
+void UnderWay::wait_until_over(const Comm& comm, Patience patience, bool do_looks_call_mpi) const {
     Wait wait(comm, patience);
     while (is_under_way()) {
-        if (!look_at_all()) wait.yield();  // messages move only while somebody looks
+        const bool did = do_looks_call_mpi ? look_at_all() : progress(comm);
+        if (!did) wait.yield();  // messages move only while somebody looks
     }
 }
 

@@ -98,3 +98,41 @@ class DLPackArray:
         destructor = _DESTRUCTOR(end)
         self.held += [managed, name, destructor]
         return _new(ctypes.addressof(managed), name, destructor)
+
+
+class Device:
+    """What a library of GPUs does itself, by CUDA's driver: here the one of tests/device, in LD_LIBRARY_PATH."""
+
+    def __init__(self) -> None:
+        self._driver = ctypes.CDLL("libcuda.so.1")
+        context = ctypes.c_void_p()
+        self._call("cuInit", ctypes.c_uint(0))
+        self._call("cuDevicePrimaryCtxRetain", ctypes.byref(context), ctypes.c_int(0))
+        self._call("cuCtxSetCurrent", context)
+
+    def stream(self) -> int:
+        made = ctypes.c_void_p()
+        self._call("cuStreamCreate", ctypes.byref(made), ctypes.c_uint(1))
+        return made.value or 0
+
+    def place(self, values: np.ndarray[Any, Any]) -> int:
+        """The address of a copy of them, in C order."""
+        made = ctypes.c_void_p()
+        self._call("cuMemAlloc_v2", ctypes.byref(made), ctypes.c_size_t(values.nbytes))
+        self.copy(made.value or 0, values.ctypes.data, values.nbytes)
+        return made.value or 0
+
+    def values(self, address: int, shape: tuple[int, ...], dtype: str = "<f8") -> np.ndarray[Any, Any]:
+        """Of an array there."""
+        values = np.empty(shape, dtype)
+        self.copy(values.ctypes.data, address, values.nbytes)
+        return values
+
+    def copy(self, to: int, source: int, num_bytes: int, stream: int = 0) -> None:
+        where = (ctypes.c_void_p(to), ctypes.c_void_p(source), ctypes.c_size_t(num_bytes), ctypes.c_void_p(stream))
+        self._call("cuMemcpyAsync", *where)
+        self._call("cuStreamSynchronize", ctypes.c_void_p(stream))
+
+    def _call(self, name: str, *arguments: Any) -> None:
+        if error := getattr(self._driver, name)(*arguments):
+            raise RuntimeError(f"{name}: error {error}")

@@ -63,7 +63,7 @@ module hakobi
     contains
         procedure :: create => output_create
         procedure :: begin_step => output_begin_step
-        procedure :: put => output_put
+        generic :: put => output_put, output_put_address
         procedure :: put_mesh => output_put_mesh
         procedure :: put_points => output_put_points
         procedure :: end_step => output_end_step
@@ -71,7 +71,10 @@ module hakobi
         procedure :: method => output_method
         procedure :: times => output_times
         procedure :: explain => output_explain
+        procedure, private :: output_put, output_put_address
     end type
+
+    integer, parameter :: max_rank = 15  ! of Fortran's arrays
 
     !> The block of `rank` when an array of `global` extents (fastest first) is split over `num_ranks`. Local.
     interface hakobi_split
@@ -285,13 +288,10 @@ contains
     !> in a one-dimensional array. Do not change them before end_step returns, and give the array the TARGET attribute.
     !> `fill_value`: a scalar of the values' type. `coordinates`: "lon,lat". A block without dimensions is a scalar: rank 0's
     !> value is written. `on`: "points" or "cells" of the mesh; then the block is hakobi_block(), and `values` have an element
-    !> per point or cell, with their components in the dimensions before: U(3, num_cells).
-    !>
-    !> `values` may be the address of an array, too, a type(c_ptr): `type` is then that of its values (hakobi_float64), and
-    !> `ghosts` how many layers it has around the block, one number a dimension. `stream`: of a GPU; what it holds now makes the
-    !> values. Without it that is the default stream.
+    !> per point or cell, with their components in the dimensions before: U(3, num_cells). `stream`: of a GPU; what it holds now
+    !> makes the values. Without it that is the default stream.
     subroutine output_put(self, name, units, block, values, long_name, standard_name, dims, compression, significant_bits, &
-                          attributes, fill_value, coordinates, is_static, on, type, ghosts, stream, stat, errmsg)
+                          attributes, fill_value, coordinates, is_static, on, stream, stat, errmsg)
         class(hakobi_output), intent(inout) :: self
         character(len=*), intent(in) :: name, units
         type(hakobi_block), intent(in) :: block
@@ -301,82 +301,136 @@ contains
         type(*), intent(in), optional, target :: fill_value(..)
         logical, intent(in), optional :: is_static
         integer, intent(in), optional :: significant_bits
-        integer(c_int), intent(in), optional :: type
-        integer, intent(in), optional :: ghosts(:)
         type(c_ptr), intent(in), optional :: stream
         integer, intent(out), optional :: stat
         character(len=*), intent(inout), optional :: errmsg
-        integer, parameter :: max_rank = 15, is_strided = 1, is_backwards = 2, is_of_no_type = 3
-        integer(int64), target :: strides(max_rank), c_ghosts(max_dims)
+        integer, parameter :: is_strided = 1, is_backwards = 2, is_of_no_type = 3
+        integer(int64), target :: strides(max_rank)
         integer(int64) :: extents(max_rank)
-        integer :: form
-        character(kind=c_char), allocatable, target :: c_name(:), c_units(:), c_long_name(:), c_standard_name(:), c_dims(:)
-        character(kind=c_char), allocatable, target :: c_coordinates(:), c_compression(:)
-        type(attributes_for_c), target :: c_attributes
-        type(field_c), target :: field, fill
-        integer(c_int) :: code
+        type(field_c) :: field
+        character(len=:), allocatable :: refused
+
+        refused = bad_values()
+        call put_field(self, name, units, block, field, refused, long_name, standard_name, dims, compression, &
+                       significant_bits, attributes, fill_value, coordinates, is_static, stream, stat, errmsg)
+    contains
+        !> Why the values cannot be put, or "": then `field` has them.
+        function bad_values() result(why)
+            character(len=:), allocatable :: why
+            integer :: form, n
+            n = block%num_dims
+            why = bad_num_dims(n, merge(0, 1, rank(values) == 0 .or. present(on)))
+            if (len(why) > 0) return
+            form = c_fortran_describe(values, field, strides, extents)
+            if (form == is_of_no_type) then
+                why = "the array is of a type that no field has, or an address without type="
+                return
+            end if
+            if (present(on)) then
+                field%on = findloc([character(len=6) :: "points", "cells"], on, dim=1)
+                if (n > 0 .or. field%on == 0 .or. rank(values) == 0) then
+                    why = "a field on points or cells has an array, and hakobi_block() for a block"
+                    return
+                end if
+                field%num_components = product(extents(:rank(values) - 1))
+                n = rank(values)
+                if (n > 2 .and. form == is_strided) form = is_backwards  ! components have one stride
+            else if (rank(values) /= 1 .and. .not. same_extents(extents(:rank(values)), block%count(:n))) then
+                ! A rank-1 array may hold the block's values in order; any other has the block's own shape.
+                why = "the array's shape is not the block's"
+                return
+            end if
+            if (form == is_backwards .or. (form == is_strided .and. rank(values) /= n)) &
+                why = "the array runs backwards, is a part of a derived type, or a section of another rank"
+            if (form == is_strided) field%strides = c_loc(strides)
+        end function
+    end subroutine
+
+    !> The same for the values at an address, of `type` (hakobi_float64), in an array of the block's extents with `ghosts` layers
+    !> around it, one number a dimension.
+    subroutine output_put_address(self, name, units, block, address, type, ghosts, long_name, standard_name, dims, compression, &
+                                  significant_bits, attributes, fill_value, coordinates, is_static, stream, stat, errmsg)
+        class(hakobi_output), intent(inout) :: self
+        character(len=*), intent(in) :: name, units
+        type(hakobi_block), intent(in) :: block
+        type(c_ptr), intent(in) :: address
+        integer(c_int), intent(in) :: type
+        integer, intent(in), optional :: ghosts(:)
+        character(len=*), intent(in), optional :: long_name, standard_name, dims, compression, coordinates
+        type(hakobi_attribute), intent(in), optional, target :: attributes(:)
+        type(*), intent(in), optional, target :: fill_value(..)
+        logical, intent(in), optional :: is_static
+        integer, intent(in), optional :: significant_bits
+        type(c_ptr), intent(in), optional :: stream
+        integer, intent(out), optional :: stat
+        character(len=*), intent(inout), optional :: errmsg
+        integer(int64), target :: layers(max_dims)
+        type(field_c) :: field
+        character(len=:), allocatable :: refused
         integer :: n
 
         n = block%num_dims
-        if (n < merge(0, 1, rank(values) == 0 .or. present(on)) .or. n > max_dims) then
-            call refuse("num_dims of its block is "//decimal(int(n, int64))//", not 1 to "// &
-                        decimal(int(max_dims, int64)))
-            return
-        end if
-        if (present(type)) then
-            form = c_fortran_take_address(values, type, field)
-        else
-            form = c_fortran_describe(values, field, strides, extents)
-        end if
-        if (form == is_of_no_type) then
-            if (present(type)) then
-                call refuse("type= is for an address, a type(c_ptr)")
+        refused = bad_num_dims(n, 0)
+        field%type = type
+        field%data = address
+        if (n == 0) field%num_values = 1
+        if (present(ghosts) .and. len(refused) == 0) then
+            if (size(ghosts) == n) then
+                layers(:n) = ghosts(n:1:-1)
+                field%ghosts = c_loc(layers)
             else
-                call refuse("the array is of a type that no field has, or an address without type=")
+                refused = "it has ghosts of "//decimal(size(ghosts, kind=int64))//" dimensions, not "//decimal(int(n, int64))
             end if
+        end if
+        call put_field(self, name, units, block, field, refused, long_name, standard_name, dims, compression, &
+                       significant_bits, attributes, fill_value, coordinates, is_static, stream, stat, errmsg)
+    end subroutine
+
+    function bad_num_dims(num_dims, least) result(refused)
+        integer, intent(in) :: num_dims, least
+        character(len=:), allocatable :: refused
+        refused = ""
+        if (num_dims < least .or. num_dims > max_dims) &
+            refused = "num_dims of its block is "//decimal(int(num_dims, int64))//", not 1 to "//decimal(int(max_dims, int64))
+    end function
+
+    !> `field` has the values; the rest is as in `put`. `refused`: why they cannot be put, or "".
+    subroutine put_field(self, name, units, block, field, refused, long_name, standard_name, dims, compression, &
+                         significant_bits, attributes, fill_value, coordinates, is_static, stream, stat, errmsg)
+        class(hakobi_output), intent(inout) :: self
+        character(len=*), intent(in) :: name, units, refused
+        type(hakobi_block), intent(in) :: block
+        type(field_c), intent(inout) :: field
+        character(len=*), intent(in), optional :: long_name, standard_name, dims, compression, coordinates
+        type(hakobi_attribute), intent(in), optional, target :: attributes(:)
+        type(*), intent(in), optional, target :: fill_value(..)
+        logical, intent(in), optional :: is_static
+        integer, intent(in), optional :: significant_bits
+        type(c_ptr), intent(in), optional :: stream
+        integer, intent(out), optional :: stat
+        character(len=*), intent(inout), optional :: errmsg
+        integer, parameter :: is_of_no_type = 3
+        integer(int64) :: strides(max_rank), extents(max_rank)
+        character(kind=c_char), allocatable, target :: c_name(:), c_units(:), c_long_name(:), c_standard_name(:), c_dims(:)
+        character(kind=c_char), allocatable, target :: c_coordinates(:), c_compression(:)
+        type(attributes_for_c), target :: c_attributes
+        type(field_c) :: fill
+        integer(c_int) :: code
+        integer :: n
+
+        if (len(refused) > 0) then
+            call refuse(refused)
             return
         end if
-        if (present(ghosts) .and. (.not. present(type) .or. n == 0)) then
-            call refuse("ghosts= is for an address, a type(c_ptr): of an array put the part that is the block")
-            return
-        else if (present(ghosts)) then
-            if (size(ghosts) /= n) then
-                call refuse("it has ghosts of "//decimal(size(ghosts, kind=int64))//" dimensions, not "//decimal(int(n, int64)))
-                return
-            end if
-            c_ghosts(:n) = ghosts(n:1:-1)
-            field%ghosts = c_loc(c_ghosts)
-        end if
-        if (present(stream)) field%stream = stream
-        if (present(on)) then
-            field%on = findloc([character(len=6) :: "points", "cells"], on, dim=1)
-            if (n > 0 .or. field%on == 0 .or. rank(values) == 0) then
-                call refuse("a field on points or cells has an array, and hakobi_block() for a block")
-                return
-            end if
-            field%num_components = product(extents(:rank(values) - 1))
-            n = rank(values)
-            if (n > 2 .and. form == is_strided) form = is_backwards  ! components have one stride
-        else if (present(type)) then
-            if (n == 0) field%num_values = 1
-        else if (rank(values) /= 1 .and. .not. same_extents(extents(:rank(values)), block%count(:n))) then
-            ! A rank-1 array may hold the block's values in order; any other has the block's own shape.
-            call refuse("the array's shape is not the block's")
-            return
-        end if
-        if (form == is_backwards .or. (form == is_strided .and. rank(values) /= n)) then
-            call refuse("the array runs backwards, is a part of a derived type, or a section of another rank")
-            return
-        end if
-        if (form == is_strided) field%strides = c_loc(strides)
         if (present(fill_value)) then
-            form = c_fortran_describe(fill_value, fill, strides, extents)
-            if (rank(fill_value) /= 0 .or. form == is_of_no_type .or. fill%type /= field%type) then
+            if (c_fortran_describe(fill_value, fill, strides, extents) == is_of_no_type .or. rank(fill_value) /= 0 .or. &
+                fill%type /= field%type) then
                 call refuse("its fill value is no scalar of its values' type")
                 return
             end if
             field%fill_value = fill%data
         end if
+        if (present(stream)) field%stream = stream
         c_name = c_text(trim(name))
         c_units = c_text(trim(units))
         field%name = c_loc(c_name)

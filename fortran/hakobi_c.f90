@@ -50,13 +50,6 @@ module hakobi_c
             type(field_c), intent(inout) :: field
             integer(c_int64_t), intent(out) :: strides(*), extents(*)
         end function
-        !> 0, or 3 for what is no address.
-        integer(c_int) function c_fortran_take_address(values, type, field) bind(c, name="hakobi_fortran_take_address")
-            import :: c_int, field_c
-            type(*), intent(in) :: values(..)
-            integer(c_int), value :: type
-            type(field_c), intent(inout) :: field
-        end function
         !> `first`: what the connectivity calls the first point.
         integer(c_int) function c_fortran_put_mesh(out, points, connectivity, offsets, types, ghosts, motion, first) &
             bind(c, name="hakobi_fortran_put_mesh")

@@ -76,6 +76,18 @@ module hakobi_c_interface
         integer(c_int64_t) :: shape(8) = 0
     end type
 
+    type, bind(c) :: field_read_c
+        integer(c_size_t) :: struct_size = 392
+        type(c_ptr) :: name = c_null_ptr
+        integer(c_int64_t) :: step = 0
+        type(block_c) :: block
+        integer(c_int) :: type = 0
+        type(c_ptr) :: data = c_null_ptr
+        integer(c_int64_t) :: num_values = 0, ghosts(8) = 0, strides(8) = 0
+        integer(c_int) :: memory = 0
+        type(c_ptr) :: stream = c_null_ptr
+    end type
+
     type, bind(c) :: input_mesh_c
         integer(c_size_t) :: struct_size = 40
         integer(c_int64_t) :: num_points = 0, num_cells = 0, num_pieces = 0
@@ -292,6 +304,11 @@ module hakobi_c_interface
             type(c_ptr), value :: field
             integer(c_int), value :: index
             type(attribute_c), intent(inout) :: attribute
+        end function
+        integer(c_int) function c_input_read(in, read) bind(c, name="hakobi_input_read")
+            import
+            type(c_ptr), value :: in
+            type(field_read_c), intent(in) :: read
         end function
         integer(c_int) function c_input_get_mesh(in, step, mesh) bind(c, name="hakobi_input_get_mesh")
             import
@@ -628,6 +645,11 @@ module hakobi_c_interface
         integer(c_int) function c_output_refuse(out, text) bind(c, name="hakobi_output_refuse")
             import
             type(c_ptr), value :: out
+            character(kind=c_char), intent(in) :: text(*)
+        end function
+        integer(c_int) function c_input_refuse(in, text) bind(c, name="hakobi_input_refuse")
+            import
+            type(c_ptr), value :: in
             character(kind=c_char), intent(in) :: text(*)
         end function
     end interface

@@ -35,10 +35,11 @@ module hakobi_input_module
         procedure :: type_name => input_type_name
         procedure :: shape => input_shape
         procedure :: attribute => input_attribute
-        procedure :: read => input_read
+        generic :: read => input_read, input_read_address
         procedure :: mesh => input_mesh
         procedure :: read_mesh => input_read_mesh
         procedure :: close => input_close
+        procedure, private :: input_read, input_read_address
     end type
 
     !> How large the mesh of a step is, in pieces of which each rank that wrote it made one.
@@ -60,7 +61,7 @@ module hakobi_input_module
     end type
 
     interface
-        integer(c_int) function c_fortran_input_read(in, name, step, block, values, type, ghosts, stream) &
+        integer(c_int) function c_fortran_input_read(in, name, step, block, values, stream) &
             bind(c, name="hakobi_fortran_input_read")
             import :: block_c, c_char, c_int, c_int64_t, c_ptr
             type(c_ptr), value :: in
@@ -68,8 +69,6 @@ module hakobi_input_module
             integer(c_int64_t), value :: step
             type(block_c), intent(in) :: block
             type(*), intent(inout) :: values(..)
-            integer(c_int), value :: type
-            integer(c_int64_t), intent(in) :: ghosts(*)
             type(c_ptr), value :: stream
         end function
     end interface
@@ -209,46 +208,70 @@ contains
     end function
 
     !> Reads this rank's block of a field into `values`: an array or a section of one, of the field's type and the block's
-    !> extents. Collective; `name` and `step` equal on all ranks.
-    !>
-    !> `values` may be the address of an array, too, a type(c_ptr): `type` is then that of its values (hakobi_float64), and
-    !> `ghosts` how many layers it has around the block, one number a dimension; they are not changed. `stream`: of a GPU, whose
-    !> memory is written after what the stream holds now, before this returns. Without it that is the default stream.
-    subroutine input_read(self, name, step, block, values, type, ghosts, stream, stat, errmsg)
+    !> extents. Collective; `name` and `step` equal on all ranks. `stream`: of a GPU, whose memory is written after what it holds
+    !> now, before this returns. Without it that is the default stream.
+    subroutine input_read(self, name, step, block, values, stream, stat, errmsg)
         class(hakobi_input), intent(in) :: self
         character(len=*), intent(in) :: name
         integer(int64), intent(in) :: step
         type(hakobi_block), intent(in) :: block
         type(*), intent(inout) :: values(..)
-        integer(c_int), intent(in), optional :: type
+        type(c_ptr), intent(in), optional :: stream
+        integer, intent(out), optional :: stat
+        character(len=*), intent(inout), optional :: errmsg
+        type(c_ptr) :: on
+        on = c_null_ptr
+        if (present(stream)) on = stream
+        call report(c_fortran_input_read(self%handle, c_text(trim(name)), step, block_for_c(block), values, on), stat, errmsg)
+    end subroutine
+
+    !> The same to an address, of values of `type` (hakobi_float64), in an array of the block's extents with `ghosts` layers around
+    !> it, one number a dimension; these are not changed.
+    subroutine input_read_address(self, name, step, block, address, type, ghosts, stream, stat, errmsg)
+        class(hakobi_input), intent(in) :: self
+        character(len=*), intent(in) :: name
+        integer(int64), intent(in) :: step
+        type(hakobi_block), intent(in) :: block
+        type(c_ptr), intent(in) :: address
+        integer(c_int), intent(in) :: type
         integer, intent(in), optional :: ghosts(:)
         type(c_ptr), intent(in), optional :: stream
         integer, intent(out), optional :: stat
         character(len=*), intent(inout), optional :: errmsg
-        type(block_c) :: wanted
-        type(c_ptr) :: on
-        integer(c_int64_t) :: layers(max_dims)
-        integer(c_int) :: of_address
+        character(kind=c_char), allocatable, target :: c_name(:)
+        type(field_read_c) :: read
         integer :: n
         n = block%num_dims
-        wanted%num_dims = int(n, c_int)
-        if (n >= 1 .and. n <= max_dims) then
-            wanted%global(:n) = block%global(n:1:-1)
-            wanted%start(:n) = block%start(n:1:-1) - 1
-            wanted%count(:n) = block%count(n:1:-1)
-        end if
-        of_address = 0
-        if (present(type)) of_address = type
-        layers = 0
         if (present(ghosts)) then
-            layers = -1  ! which is refused on all ranks, as is one of another number of dimensions
-            if (present(type) .and. size(ghosts) == n) layers(:n) = ghosts(n:1:-1)
+            if (size(ghosts) /= n .or. n > max_dims) then
+                call report(c_input_refuse(self%handle, c_text("field "//trim(name)// &
+                            ": ghosts= has not one number a dimension of the block")), stat, errmsg)
+                return
+            end if
+            read%ghosts(:n) = ghosts(n:1:-1)
         end if
-        on = c_null_ptr
-        if (present(stream)) on = stream
-        call report(c_fortran_input_read(self%handle, c_text(trim(name)), step, wanted, values, of_address, layers, on), &
-                    stat, errmsg)
+        c_name = c_text(trim(name))
+        read%name = c_loc(c_name)
+        read%step = step
+        read%block = block_for_c(block)
+        read%type = type
+        read%data = address
+        if (present(stream)) read%stream = stream
+        call report(c_input_read(self%handle, read), stat, errmsg)
     end subroutine
+
+    !> The slowest dimension first, from 0. C refuses a block of more dimensions than there are.
+    pure function block_for_c(block) result(made)
+        type(hakobi_block), intent(in) :: block
+        type(block_c) :: made
+        integer :: n
+        n = block%num_dims
+        made%num_dims = int(n, c_int)
+        if (n < 1 .or. n > max_dims) return
+        made%global(:n) = block%global(n:1:-1)
+        made%start(:n) = block%start(n:1:-1) - 1
+        made%count(:n) = block%count(n:1:-1)
+    end function
 
     !> How large a step's mesh is. Local.
     function input_mesh(self, step, stat, errmsg) result(mesh)

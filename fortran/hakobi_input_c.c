@@ -2,14 +2,11 @@
 #include <ISO_Fortran_binding.h>
 #include <hakobi/bindings.h>
 #include <stdio.h>
-#include <string.h>
 
 /* Takes the values' type, extents and strides from their descriptor, whose first dimension is the fastest; `block` has the
- * slowest first, and no dimension where the whole field is meant. With a `type` other than 0 `values` is an address, a type(c_ptr),
- * of memory with `ghosts` around the block. Collective as hakobi_input_read. */
+ * slowest first, and no dimension where the whole field is meant. Collective as hakobi_input_read. */
 HAKOBI_API int hakobi_fortran_input_read(hakobi_input* in, const char* name, int64_t step,
-                                         const hakobi_block* block, CFI_cdesc_t* values, int type,
-                                         const int64_t* ghosts, void* stream);
+                                         const hakobi_block* block, CFI_cdesc_t* values, void* stream);
 
 static int type_of(CFI_type_t type) {
     if (type == CFI_type_double) return HAKOBI_FLOAT64;
@@ -28,7 +25,7 @@ static int refuse(hakobi_input* in, const char* name, const char* reason) {
 }
 
 int hakobi_fortran_input_read(hakobi_input* in, const char* name, int64_t step, const hakobi_block* block,
-                              CFI_cdesc_t* values, int type, const int64_t* ghosts, void* stream) {
+                              CFI_cdesc_t* values, void* stream) {
     hakobi_field_read read = {.struct_size = sizeof(read),
                               .name = name,
                               .step = step,
@@ -42,16 +39,6 @@ int hakobi_fortran_input_read(hakobi_input* in, const char* name, int64_t step, 
 
     if (num_dims < 0 || num_dims > HAKOBI_MAX_DIMS)
         return refuse(in, name, "num_dims of its block is not 0 to 8");
-    if (ghosts[0] < 0)
-        return refuse(in, name, "ghosts= is for an address, a type(c_ptr), with one number a dimension");
-    if (type != 0) {
-        if (values->rank != 0 || values->elem_len != sizeof read.data || read.type != 0)
-            return refuse(in, name, "type= is for an address, a type(c_ptr)");
-        read.type = type;
-        memcpy(&read.data, values->base_addr, sizeof read.data);
-        memcpy(read.ghosts, ghosts, sizeof read.ghosts);
-        return hakobi_input_read(in, &read);
-    }
     if (num_dims == 0) {
         if (hakobi_input_get_field(in, step, name, &field) != HAKOBI_OK) return hakobi_input_read(in, &read);
         num_dims = field.num_dims;

@@ -10,9 +10,6 @@
 HAKOBI_API int hakobi_fortran_describe(const CFI_cdesc_t* values, hakobi_field* field, int64_t* strides,
                                        int64_t* extents);
 
-/* Sets data and type of `field` where `values` is an address, a type(c_ptr). 0, or 3: it is none. */
-HAKOBI_API int hakobi_fortran_take_address(const CFI_cdesc_t* values, int type, hakobi_field* field);
-
 /* As hakobi_output_put_mesh; `ghosts` may be NULL. What C cannot be lent is refused, for end_step to report. */
 HAKOBI_API int hakobi_fortran_put_mesh(hakobi_output* out, const CFI_cdesc_t* points,
                                        const CFI_cdesc_t* connectivity, const CFI_cdesc_t* offsets,
@@ -58,16 +55,6 @@ int hakobi_fortran_describe(const CFI_cdesc_t* values, hakobi_field* field, int6
     field->data = values->base_addr;
     field->num_values = is_strided ? last + 1 : num_values;
     return is_backwards ? 2 : is_strided ? 1 : 0;
-}
-
-/* Compilers differ in what they call the type of a type(c_ptr). */
-int hakobi_fortran_take_address(const CFI_cdesc_t* values, int type, hakobi_field* field) {
-    void* address;
-    if (values->rank != 0 || values->elem_len != sizeof address || type_of(values->type) != 0) return 3;
-    memcpy(&address, values->base_addr, sizeof address);
-    field->type = type;
-    field->data = address;
-    return 0;
 }
 
 /* How many elements a contiguous array has; -1 where it is not. */

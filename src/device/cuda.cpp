@@ -3,6 +3,7 @@
 
 #include <map>
 
+#include "device/copy_list.hpp"
 #include "device/driver.hpp"
 
 namespace hakobi::device {
@@ -29,6 +30,7 @@ enum : unsigned { memory_host = 1, memory_device = 2, memory_unified = 4 };  // 
 enum : int { max_pitch = 11 };                                               // CUdevice_attribute
 enum : int {
     memory_type = 2,
+    device_pointer,
     is_managed = 8,
     ordinal,
     ipc_capable,
@@ -113,6 +115,28 @@ class Cuda final : public Driver {
 
     [[nodiscard]] int max_pitch_attribute() const override { return max_pitch; }
 
+    [[nodiscard]] void* copy_kernel(int device) override {
+        const std::lock_guard lock(contexts_mutex_);
+        const auto [known, is_new] = kernels_.try_emplace(device, nullptr);
+        void *&kernel = known->second, *module = nullptr;
+        if (is_new && load_module_ && get_function_ && launch_ && attribute_ &&
+            load_module_(&module, copy_kernel_ptx()) == 0 &&
+            get_function_(&kernel, module, copy_kernel_name) != 0)
+            kernel = nullptr;
+        return kernel;
+    }
+
+    [[nodiscard]] bool is_reached_by_kernels(const void* address) const override {
+        void* by_kernels = nullptr;
+        return attribute_(&by_kernels, device_pointer, address) == 0 && by_kernels == address;
+    }
+
+    [[nodiscard]] int launch(void* kernel, unsigned num_blocks, const void* argument,
+                             void* stream) const override {
+        std::array<void*, 1> arguments{&argument};
+        return launch_(kernel, num_blocks, 1, 1, tile_threads, 1, 1, 0, stream, arguments.data(), nullptr);
+    }
+
   private:
     [[nodiscard]] std::vector<const char*> libraries() const override { return {"libcuda.so.1"}; }
     [[nodiscard]] int needed_version() const override { return 11020; }
@@ -166,6 +190,10 @@ class Cuda final : public Driver {
         need(stream_context_, "cuStreamGetCtx");
         need(copy_, "cuMemcpyAsync");
         need(copy_3d_, "cuMemcpy3DAsync_v2");
+        look_up(attribute_, "cuPointerGetAttribute");
+        look_up(load_module_, "cuModuleLoadData");
+        look_up(get_function_, "cuModuleGetFunction");
+        look_up(launch_, "cuLaunchKernel");
         return missing;
     }
 
@@ -188,9 +216,15 @@ class Cuda final : public Driver {
     int (*stream_context_)(void* stream, void** context) = nullptr;
     int (*copy_)(void* to, const void* from, std::size_t bytes, void* stream) = nullptr;
     int (*copy_3d_)(const Memcpy3d* copy, void* stream) = nullptr;
+    int (*attribute_)(void* value, int attribute, const void* address) = nullptr;
+    int (*load_module_)(void** module, const void* image) = nullptr;
+    int (*get_function_)(void** function, void* module, const char* name) = nullptr;
+    int (*launch_)(void* function, unsigned blocks_x, unsigned blocks_y, unsigned blocks_z,
+                   unsigned threads_x, unsigned threads_y, unsigned threads_z, unsigned shared_bytes,
+                   void* stream, void** arguments, void** extra) = nullptr;
 
     std::mutex contexts_mutex_;
-    std::map<int, void*> contexts_;
+    std::map<int, void*> contexts_, kernels_;  // by device
 };
 
 }  // namespace

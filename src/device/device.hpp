@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <hakobi/device.hpp>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -21,6 +22,13 @@ struct Copy {
     std::int64_t length_bytes = 0;
     std::array<std::int64_t, 2> num{1, 1}, to_strides_bytes{0, 0}, from_strides_bytes{0, 0};
     [[nodiscard]] std::int64_t size_bytes() const noexcept { return num[0] * num[1] * length_bytes; }
+};
+
+/// Copies that are given together, again and again: in one launch of a kernel where that is faster. No copy reads or writes what
+/// another one writes, since they run in no order or at once. When it ends, no queue may have it still to do.
+class CopyList {
+  public:
+    virtual ~CopyList() = default;
 };
 
 /// A point in a queue.
@@ -43,6 +51,8 @@ class Queue {
     virtual Status hold_back(DeviceStream stream) = 0;
     /// Gives a copy. It has been done when `finish` or a later mark says so, or an error of theirs says why not.
     virtual Status start(const Copy& copy) = 0;
+    /// The same with all copies of a list, which is of this queue's device.
+    virtual Status start(const CopyList& list) = 0;
     virtual Result<std::unique_ptr<Mark>> mark() = 0;
     /// Waits for everything.
     virtual Status finish() = 0;
@@ -63,6 +73,8 @@ class Device {
     [[nodiscard]] virtual std::string text() const = 0;  ///< "CUDA device 0 (NVIDIA H100 80GB HBM3)"
     [[nodiscard]] virtual std::array<std::byte, 16> uuid() const = 0;  ///< the same in every process
     [[nodiscard]] virtual Result<std::unique_ptr<Queue>> make_queue() = 0;
+    /// Looks now at what the copies' memory is, which has to stay. Waits for the device.
+    [[nodiscard]] virtual Result<std::unique_ptr<CopyList>> prepare(std::span<const Copy> copies) = 0;
 
     /// Device memory of Hakobi's own. out_of_memory.
     [[nodiscard]] virtual Result<std::byte*> allocate(std::int64_t bytes) = 0;

@@ -5,13 +5,16 @@
 #include <map>
 #include <utility>
 
+#include "device/buffer.hpp"
+#include "device/copy_list.hpp"
+
 namespace hakobi::device {
 
 namespace {
 
 // Flags with the same value in CUDA and HIP.
-constexpr unsigned stream_non_blocking = 1, event_without_timing = 2, register_portable = 1,
-                   ipc_lazy_peer_access = 1;
+constexpr unsigned stream_non_blocking = 1, event_without_timing = 2, ipc_lazy_peer_access = 1;
+constexpr unsigned register_portable = 1, register_mapped = 2;  // the latter: for kernels
 
 ErrorCode code_of(int error) {
     switch (error) {
@@ -98,6 +101,13 @@ class Event final : public Mark {
     void* event_ = nullptr;
 };
 
+struct DriverCopyList final : CopyList {
+    void* kernel = nullptr;
+    Buffer tiles;  // on the device
+    unsigned num_tiles = 0;
+    std::vector<Copy> commands;
+};
+
 class DriverQueue final : public Queue {
   public:
     DriverQueue(Driver& driver, int device, std::int64_t max_pitch_bytes)
@@ -148,6 +158,18 @@ class DriverQueue final : public Queue {
                                  "holding a stream back");
     }
 
+    Status start(const CopyList& given) override {
+        const auto& list = static_cast<const DriverCopyList&>(given);
+        if (list.num_tiles > 0) {
+            const Current current(driver_, device_);
+            int result = current.result();
+            if (!result) result = driver_.launch(list.kernel, list.num_tiles, list.tiles.data(), stream_);
+            if (Status status = driver_.status_of(result, "copying"); !status.ok()) return status;
+        }
+        for (const Copy& copy : list.commands)
+            if (Status status = start(copy); !status.ok()) return status;
+        return {};
+    }
     Status start(const Copy& copy) override {
         if (copy.size_bytes() <= 0) return {};
         const Current current(driver_, device_);
@@ -224,6 +246,36 @@ class DriverDevice final : public Device {
         return Result<std::unique_ptr<Queue>>(std::move(queue));
     }
 
+    Result<std::unique_ptr<CopyList>> prepare(std::span<const Copy> copies) override {
+        auto list = std::make_unique<DriverCopyList>();
+        Division division;
+        {
+            const Current current(driver_, number_);
+            if (!current.result()) list->kernel = driver_.copy_kernel(number_);
+            std::vector<Placed> placed;
+            for (const Copy& copy : copies) placed.push_back(place(copy, list->kernel != nullptr));
+            division = divide(placed, max_pitch_bytes_);
+        }
+        const auto bytes = static_cast<std::int64_t>(division.tiles.size() * sizeof(Tile));
+        auto tiles = bytes > 0 ? Buffer::on(*this, bytes) : Result<Buffer>(Buffer());
+        if (bytes == 0 || !tiles.ok()) {  // commands need no memory
+            list->commands.assign(copies.begin(), copies.end());
+            return Result<std::unique_ptr<CopyList>>(std::move(list));
+        }
+        auto queue = make_queue();
+        if (!queue.ok()) return queue.status();
+        Status status =
+            queue.value()->start({.to = tiles.value().data(),
+                                  .from = reinterpret_cast<const std::byte*>(division.tiles.data()),
+                                  .length_bytes = bytes});
+        status.keep_first(queue.value()->finish());
+        if (!status.ok()) return status;
+        list->tiles = std::move(tiles).value();
+        list->num_tiles = static_cast<unsigned>(division.tiles.size());
+        list->commands = std::move(division.commands);
+        return Result<std::unique_ptr<CopyList>>(std::move(list));
+    }
+
     Result<std::byte*> allocate(std::int64_t bytes) override {
         const Current current(driver_, number_);
         void* memory = nullptr;
@@ -248,8 +300,8 @@ class DriverDevice final : public Device {
         }
         int result = current.result();
         if (!result)
-            result =
-                driver_.calls().host_register(memory, static_cast<std::size_t>(bytes), register_portable);
+            result = driver_.calls().host_register(memory, static_cast<std::size_t>(bytes),
+                                                   register_portable | register_mapped);
         if (result == already_registered) return {};
         if (!result) locked_[memory] = 1;
         return driver_.status_of(result, "locking " + std::to_string(bytes) + " bytes of host memory");
@@ -297,6 +349,16 @@ class DriverDevice final : public Device {
     }
 
   private:
+    /// What it cannot learn is the engine's to report. The device is current.
+    [[nodiscard]] Placed place(const Copy& copy, bool has_kernel) const {
+        Pointer to, from;
+        const bool is_known = has_kernel && driver_.point(copy.to, &to) == 0 &&
+                              driver_.point(copy.from, &from) == 0 && (to.is_device || from.is_device);
+        const bool is_reached =
+            is_known && driver_.is_reached_by_kernels(copy.to) && driver_.is_reached_by_kernels(copy.from);
+        return {copy, !to.is_device || !from.is_device, is_reached};
+    }
+
     Driver& driver_;
     int number_;
     std::string text_;

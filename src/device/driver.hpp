@@ -109,6 +109,16 @@ class Driver {
     [[nodiscard]] virtual int copy(const Rows& rows, std::array<bool, 2> is_device, void* stream) const = 0;
     [[nodiscard]] virtual int max_pitch_attribute() const = 0;
 
+    // Kernels, on the device that is current; a driver may have none.
+
+    /// The one of copy_list.hpp, which stays; null where the driver cannot compile it.
+    [[nodiscard]] virtual void* copy_kernel(int /*device*/) { return nullptr; }
+    [[nodiscard]] virtual bool is_reached_by_kernels(const void* /*address*/) const { return false; }
+    [[nodiscard]] virtual int launch(void* /*kernel*/, unsigned /*num_blocks*/, const void* /*argument*/,
+                                     void* /*stream*/) const {
+        return not_supported;
+    }
+
   protected:
     /// The symbol's address, or null.
     template <class Function>

@@ -11,7 +11,6 @@ namespace {
 struct Dimension {
     std::int64_t num = 1;
     std::array<std::int64_t, 2> strides_bytes{0, 0};  // where it is written, where it is read
-    [[nodiscard]] bool follows(std::int64_t bytes) const { return strides_bytes == std::array{bytes, bytes}; }
     [[nodiscard]] bool can_be_rows(std::int64_t max_pitch_bytes) const {
         return num > 1 && *std::max_element(strides_bytes.begin(), strides_bytes.end()) <= max_pitch_bytes;
     }
@@ -26,20 +25,28 @@ struct Dimension {
 
 }  // namespace
 
-RowParts::RowParts(const Copy& copy, std::int64_t max_pitch_bytes) {
-    Dimension outer{copy.num[0], {copy.to_strides_bytes[0], copy.from_strides_bytes[0]}};
-    Dimension inner{copy.num[1], {copy.to_strides_bytes[1], copy.from_strides_bytes[1]}};
-    first_ = {.to = copy.to, .from = copy.from, .row_bytes = copy.length_bytes};
-    if (copy.size_bytes() <= 0) {
+Copy joined(Copy copy) {
+    for (int dimension : {1, 0, 1}) {
+        std::int64_t &num = copy.num[dimension], &to_stride = copy.to_strides_bytes[dimension],
+                     &from_stride = copy.from_strides_bytes[dimension];
+        if (num > 1 && (to_stride != copy.length_bytes || from_stride != copy.length_bytes)) continue;
+        copy.length_bytes *= num;
+        num = 1;
+        to_stride = from_stride = 0;
+    }
+    return copy;
+}
+
+RowParts::RowParts(const Copy& whole, std::int64_t max_pitch_bytes) {
+    if (whole.size_bytes() <= 0) {
         num_ = {0, 0};
         return;
     }
     // 1.
-    for (Dimension* dimension : {&inner, &outer, &inner}) {
-        if (dimension->num > 1 && !dimension->follows(first_.row_bytes)) continue;
-        first_.row_bytes *= dimension->num;
-        *dimension = {};
-    }
+    const Copy copy = joined(whole);
+    Dimension outer{copy.num[0], {copy.to_strides_bytes[0], copy.from_strides_bytes[0]}};
+    Dimension inner{copy.num[1], {copy.to_strides_bytes[1], copy.from_strides_bytes[1]}};
+    first_ = {.to = copy.to, .from = copy.from, .row_bytes = copy.length_bytes};
     // 2. and 3., where each dimension may have the rows
     const auto have_rows = [&](const Dimension& dimension) { return dimension.can_be_rows(max_pitch_bytes); };
     const auto have_planes = [&](const Dimension& planes, const Dimension& rows) {

@@ -2,11 +2,13 @@
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 
+#include <algorithm>
 #include <chrono>
 #include <random>
 #include <set>
 #include <thread>
 
+#include "device/buffer.hpp"
 #include "device/program.hpp"
 
 namespace hakobi::device {
@@ -19,6 +21,7 @@ using device_test::Program;
 const bool is_set = [] {
     ::setenv("HAKOBI_FAKE_DEVICES", "2", 1);
     ::setenv("HAKOBI_FAKE_HIP_DEVICES", "2", 1);
+    ::setenv("HAKOBI_FAKE_NUM_COMPILING", "1", 1);  // the second device has no kernels
     ::setenv("HAKOBI_FAKE_DEVICE_BYTES", "67108864", 1);
     ::setenv("HAKOBI_FAKE_DEVICE_DELAY_S", "0.002", 1);
     return true;
@@ -191,6 +194,139 @@ TEST_P(DeviceContract, CopiesOfEveryShapeAndDirection) {
             device().unlock_pages(from.data());
         }
     }
+}
+
+/// Boxes of random shapes and alignments beside each other, and what has to be in the target then.
+class Boxes {
+  public:
+    static constexpr std::int64_t size_bytes = 1 << 14;
+    Boxes(std::mt19937& random, std::byte* to, const std::byte* from) {
+        const auto below = [&](int end) {
+            return static_cast<std::int64_t>(random() % static_cast<unsigned>(end));
+        };
+        std::array<std::int64_t, 2> at{};  // in the target and the source
+        for (;;) {
+            const std::int64_t unit = std::int64_t{1} << below(5);
+            Copy copy{.length_bytes = unit * (1 + below(9)), .num = {1 + below(4), 1 + below(9)}};
+            std::array<std::int64_t, 2> extent{};
+            for (int side : {0, 1}) {
+                auto& strides = side == 0 ? copy.to_strides_bytes : copy.from_strides_bytes;
+                strides[1] = copy.length_bytes + (below(2) ? unit * below(4) : 0);
+                strides[0] = strides[1] * copy.num[1] + (below(2) ? unit * below(5) : 0);
+                extent[side] = strides[0] * copy.num[0];
+                at[side] = (at[side] + unit - 1) / unit * unit;
+            }
+            if (std::max(at[0] + extent[0], at[1] + extent[1]) > size_bytes) return;
+            copy.to = to + at[0];
+            copy.from = from + at[1];
+            for (int side : {0, 1}) at[side] += extent[side] + below(7);
+            copies_.push_back(copy);
+        }
+    }
+    [[nodiscard]] const std::vector<Copy>& copies() const { return copies_; }
+    /// The same by plain loops, on the host's copies of what is at `to` and `from`.
+    void run(std::vector<std::byte>& target, const std::byte* to, const std::vector<std::byte>& source,
+             const std::byte* from) const {
+        for (const Copy& copy : copies_)
+            for (std::int64_t plane = 0; plane < copy.num[0]; ++plane)
+                for (std::int64_t row = 0; row < copy.num[1]; ++row)
+                    std::copy_n(source.begin() + (copy.from - from) + plane * copy.from_strides_bytes[0] +
+                                    row * copy.from_strides_bytes[1],
+                                copy.length_bytes,
+                                target.begin() + (copy.to - to) + plane * copy.to_strides_bytes[0] +
+                                    row * copy.to_strides_bytes[1]);
+    }
+
+  private:
+    std::vector<Copy> copies_;
+};
+
+/// To the device, within it, and to the host again, by three lists that only their order on the queue keeps apart.
+TEST_P(DeviceContract, PreparedCopiesOfEveryShapeInTheirOrder) {
+    std::mt19937 random(static_cast<unsigned>(testing::UnitTest::GetInstance()->random_seed()));
+    constexpr std::int64_t size = Boxes::size_bytes;
+    for (Device* device : devices_) {
+        Array<std::byte> first(std::vector<std::byte>(size), *device),
+            second(std::vector<std::byte>(size), *device);
+        auto from = Buffer::locked(*device, size).value(), to = Buffer::locked(*device, size).value();
+        const Boxes in(random, first.data(), from.data()), within(random, second.data(), first.data()),
+            out(random, to.data(), second.data());
+        const auto list_in = device->prepare(in.copies()), list_within = device->prepare(within.copies()),
+                   list_out = device->prepare(out.copies());
+        const auto queue = device->make_queue().value();
+        std::vector<std::byte> source(size), at_first(size), at_second(size), target(size);
+        const std::int64_t launches = is_fake() ? program_->num_launches() : 0;
+        std::fill_n(to.data(), size, std::byte{0});
+        for (int round = 0; round < 3; ++round) {
+            for (std::byte& byte : source) byte = static_cast<std::byte>(random());
+            std::copy(source.begin(), source.end(), from.data());
+            ASSERT_TRUE(queue->start(*list_in.value()).ok());
+            ASSERT_TRUE(queue->start(*list_within.value()).ok());
+            ASSERT_TRUE(queue->start(*list_out.value()).ok());
+            const auto mark = queue->mark().value();
+            if (is_fake()) {
+                EXPECT_FALSE(mark->is_over().value());
+            }
+            while (!mark->is_over().value()) std::this_thread::yield();
+            in.run(at_first, first.data(), source, from.data());
+            within.run(at_second, second.data(), at_first, first.data());
+            out.run(target, to.data(), at_second, second.data());
+            ASSERT_TRUE(std::equal(target.begin(), target.end(), to.data())) << "round " << round;
+        }
+        EXPECT_EQ(first.values(), at_first);
+        EXPECT_EQ(second.values(), at_second);
+        if (is_fake()) {
+            const bool has_kernel = GetParam() == "CUDA" && device == devices_[0];
+            EXPECT_EQ(program_->num_launches() - launches, has_kernel ? 9 : 0);
+        }
+    }
+}
+
+/// The program's stream makes what a list copies, and overwrites it afterwards.
+TEST_P(DeviceContract, PreparedCopiesInOrderWithAStream) {
+    DeviceStream stream = program_->make_stream();
+    const Array<int> ones(std::vector<int>(100, 1), device()), twos(std::vector<int>(100, 2), device()),
+        field(std::vector<int>(100, 0), device()), copied(std::vector<int>(100, 0), device());
+    std::vector<Copy> copies;
+    for (std::size_t i = 0; i < 100; ++i)
+        copies.push_back(
+            {.to = bytes_of(copied.data() + i), .from = bytes_of(field.data() + i), .length_bytes = 4});
+    const auto list = device().prepare(copies).value();
+    program_->copy(field.data(), ones.data(), 400, stream);
+    ASSERT_TRUE(queue_->begin_after(stream).ok());
+    ASSERT_TRUE(queue_->start(*list).ok());
+    ASSERT_TRUE(queue_->hold_back(stream).ok());
+    program_->copy(field.data(), twos.data(), 400, stream);
+    program_->finish(stream);
+    EXPECT_EQ(copied.values(), std::vector<int>(100, 1));
+    EXPECT_EQ(field.values(), std::vector<int>(100, 2));
+    program_->destroy(stream);
+}
+
+/// Memory that the program locked without mapping it, and memory that nobody locked.
+TEST_P(DeviceContract, PreparedCopiesToMemoryThatNoKernelReaches) {
+    std::vector<int> locked(64), plain(64);
+    const Array<int> array(std::vector<int>(64, 5), device());
+    program_->lock(locked.data(), 256);
+    std::vector<Copy> copies;
+    for (std::size_t i = 0; i < 64; ++i)
+        for (int* to : {&locked[i], &plain[i]})
+            copies.push_back({.to = bytes_of(to), .from = bytes_of(array.data() + i), .length_bytes = 4});
+    const auto list = device().prepare(copies).value();
+    ASSERT_TRUE(queue_->start(*list).ok());
+    ASSERT_TRUE(queue_->finish().ok());
+    program_->unlock(locked.data());
+    EXPECT_EQ(locked, std::vector<int>(64, 5));
+    EXPECT_EQ(plain, std::vector<int>(64, 5));
+}
+
+TEST_P(DeviceContract, NothingPreparedIsNothing) {
+    const std::vector<Copy> none, empty{{}};
+    for (const auto& copies : {none, empty}) {
+        const auto list = device().prepare(copies).value();
+        EXPECT_TRUE(queue_->start(*list).ok());
+    }
+    EXPECT_TRUE(queue_->finish().ok());
 }
 
 TEST_P(DeviceContract, CopiesGoOnLaterInTheirOrder) {

@@ -90,6 +90,10 @@ class Program {
     [[nodiscard]] std::int64_t num_waits() const {
         return call<std::int64_t()>("hakobi_fake_num_waits", "hakobi_fake_num_waits")();
     }
+    /// How often a kernel was launched: the fake driver of CUDA counts.
+    [[nodiscard]] std::int64_t num_launches() const {
+        return call<std::int64_t()>("hakobi_fake_num_launches", "hakobi_fake_num_launches")();
+    }
     void unlock(void* memory) const {
         check(call<int(void*)>("cuMemHostUnregister", "hipHostUnregister")(memory));
     }

@@ -19,6 +19,8 @@
 #include <thread>
 #include <vector>
 
+#include "device/copy_list.hpp"
+
 namespace fake {
 
 namespace {
@@ -42,6 +44,13 @@ struct Allocation {
     bool is_managed = false;
     int times_opened = 0;  // 0: of this process
     Handle handle{};
+};
+
+/// Memory of the host.
+struct Registered {
+    std::size_t bytes = 0;
+    int device = 0;
+    bool is_mapped = false;
 };
 
 /// Work that a stream was given.
@@ -94,10 +103,10 @@ struct State {
     std::mutex mutex;
     bool is_up = false;
     std::atomic<bool> is_down = false, is_broken = false;
-    std::atomic<std::int64_t> num_copies = 0, num_waits = 0;
+    std::atomic<std::int64_t> num_copies = 0, num_waits = 0, num_launches = 0;
     std::vector<std::unique_ptr<Device>> devices;
-    std::map<const char*, Allocation> allocations;                  // by where they are seen
-    std::map<const char*, std::pair<std::size_t, int>> registered;  // bytes, device
+    std::map<const char*, Allocation> allocations;  // by where they are seen
+    std::map<const char*, Registered> registered;
     std::map<Stream*, std::shared_ptr<Stream>> streams;
     std::set<Event*> events;
 };
@@ -119,7 +128,7 @@ auto find_allocation(const char* address) {
                       [](const Allocation& allocation) { return allocation.bytes; });
 }
 auto find_registered(const char* address) {
-    return containing(the().registered, address, [](const auto& range) { return range.first; });
+    return containing(the().registered, address, [](const Registered& range) { return range.bytes; });
 }
 
 void run(const std::shared_ptr<Stream>& stream) {
@@ -213,6 +222,14 @@ void copy_rows(const Box& box, const std::array<char*, 2>& begin) {
     }
 }
 
+/// Whether the device is still well after what passes before each copy.
+bool may_begin() {
+    if (settings().delay_s > 0)
+        std::this_thread::sleep_for(std::chrono::duration<double>(settings().delay_s));
+    if (++the().num_copies == settings().fails_at) the().is_broken = true;
+    return !the().is_broken;
+}
+
 /// Keeps the caller until a copy of so many bytes would have ended, had it begun now.
 void take_time(Engine& engine, std::size_t bytes, const std::function<void()>& copy) {
     if (settings().bytes_s <= 0) return copy();
@@ -264,6 +281,7 @@ const Settings& settings() {
         .version = static_cast<int>(number("HAKOBI_FAKE_DRIVER_VERSION", 12040)),
         .hip_version = static_cast<int>(number("HAKOBI_FAKE_HIP_VERSION", 60'241'133)),
         .fails_at = static_cast<std::int64_t>(number("HAKOBI_FAKE_DEVICE_FAILS_AT", 0)),
+        .num_compiling = static_cast<int>(number("HAKOBI_FAKE_NUM_COMPILING", 1'000'000)),
     };
     return settings;
 }
@@ -299,9 +317,10 @@ Known find(const void* address) {
     }
     if (const auto found = find_registered(at); found != the().registered.end())
         return {.is_registered = true,
-                .device = found->second.second,
+                .is_mapped = found->second.is_mapped,
+                .device = found->second.device,
                 .begin = const_cast<char*>(found->first),
-                .bytes = found->second.first};
+                .bytes = found->second.bytes};
     return {};
 }
 
@@ -355,7 +374,7 @@ int release(void* memory) {
     return success;
 }
 
-int register_host(void* memory, std::size_t bytes, int device) {
+int register_host(void* memory, std::size_t bytes, int device, bool is_mapped) {
     const std::lock_guard lock(the().mutex);
     const auto* begin = static_cast<const char*>(memory);
     if (!memory || bytes == 0 || find_allocation(begin) != the().allocations.end()) return invalid_value;
@@ -363,7 +382,7 @@ int register_host(void* memory, std::size_t bytes, int device) {
     if (find_registered(begin) != the().registered.end() ||
         (next != the().registered.end() && next->first < begin + bytes))
         return already_registered;
-    the().registered[begin] = {bytes, device};
+    the().registered[begin] = {bytes, device, is_mapped};
     return success;
 }
 
@@ -536,10 +555,7 @@ int copy(const Box& box, std::array<Side, 2> sides, Stream* stream) {
         Engine* engine =
             is_with_host ? &the().devices[stream->device]->engines[is_device[0] ? 1 : 0] : nullptr;
         ticket = give(stream, [box, begin, engine] {
-            if (settings().delay_s > 0)
-                std::this_thread::sleep_for(std::chrono::duration<double>(settings().delay_s));
-            if (++the().num_copies == settings().fails_at) the().is_broken = true;
-            if (the().is_broken) return;
+            if (!may_begin()) return;
             if (!engine) return copy_rows(box, begin);
             take_time(*engine, box.width_bytes * box.num_rows * box.num_planes,
                       [&] { copy_rows(box, begin); });
@@ -552,8 +568,70 @@ int copy(const Box& box, std::array<Side, 2> sides, Stream* stream) {
     return success;
 }
 
+namespace {
+
+using hakobi::device::Tile;
+
+/// Where the driver accesses bytes that a kernel touches; null: the kernel may not.
+char* touched(std::uint64_t address, std::size_t bytes, bool& is_host) {
+    auto* const begin = reinterpret_cast<char*>(address);
+    const std::lock_guard lock(the().mutex);
+    const auto fits = [&](const char* memory, std::size_t size) { return begin + bytes <= memory + size; };
+    if (const auto found = find_allocation(begin); found != the().allocations.end())
+        return fits(found->first, found->second.bytes) ? found->second.own + (begin - found->first) : nullptr;
+    const auto found = find_registered(begin);
+    is_host = true;
+    const bool is_allowed = found != the().registered.end() && found->second.is_mapped;
+    return is_allowed && fits(found->first, found->second.bytes) ? begin : nullptr;
+}
+
+/// What the threads of a block do, one after the other; false where a real one ends by an illegal or misaligned address.
+bool run_block(const Tile& tile, std::array<std::size_t, 2>& host_bytes) {
+    for (std::uint32_t i = tile.first; i < tile.end; ++i) {
+        const std::uint64_t rows = i / tile.row_units, in_row = i % tile.row_units * tile.unit_bytes;
+        const std::uint64_t plane = rows / tile.num_rows, row = rows % tile.num_rows;
+        const std::uint64_t to = tile.to + in_row + row * tile.to_row_stride + plane * tile.to_plane_stride;
+        const std::uint64_t from =
+            tile.from + in_row + row * tile.from_row_stride + plane * tile.from_plane_stride;
+        std::array<bool, 2> is_host{};
+        char* const target = touched(to, tile.unit_bytes, is_host[0]);
+        const char* const source = touched(from, tile.unit_bytes, is_host[1]);
+        if (!target || !source || (to | from) % tile.unit_bytes != 0) return false;
+        std::memcpy(target, source, tile.unit_bytes);
+        for (int side : {0, 1})
+            if (is_host[side]) host_bytes[side] += tile.unit_bytes;
+    }
+    return true;
+}
+
+void run_kernel(int device, const Tile* tiles, std::size_t num_tiles) {
+    if (!may_begin()) return;
+    std::array<std::size_t, 2> host_bytes{};
+    for (std::size_t block = 0; block < num_tiles; ++block)
+        if (!run_block(tiles[block], host_bytes)) the().is_broken = true;
+    for (int side : {0, 1}) take_time(the().devices[device]->engines[side], host_bytes[side], [] {});
+}
+
+}  // namespace
+
+int launch(const void* tiles, std::size_t num_tiles, Stream* stream) {
+    const std::lock_guard lock(the().mutex);
+    const auto* seen = static_cast<const char*>(tiles);
+    const auto found = find_allocation(seen);
+    if (num_tiles == 0 || found == the().allocations.end()) return invalid_value;
+    const auto offset = static_cast<std::size_t>(seen - found->first);
+    if (found->second.bytes - offset < num_tiles * sizeof(Tile)) return invalid_value;
+    const auto* own = reinterpret_cast<const Tile*>(found->second.own + offset);
+    ++the().num_launches;
+    give(stream, [device = stream->device, own, num_tiles] { run_kernel(device, own, num_tiles); });
+    return success;
+}
+
 }  // namespace fake
 
 extern "C" __attribute__((visibility("default"))) std::int64_t hakobi_fake_num_waits() {
     return fake::the().num_waits;
+}
+extern "C" __attribute__((visibility("default"))) std::int64_t hakobi_fake_num_launches() {
+    return fake::the().num_launches;
 }

@@ -14,7 +14,9 @@
 // 3. As on a real device, a copy with host memory that is not registered has been done when the call returns.
 // 4. An IPC handle names the file by the process that shares it (/proc/PID/fd). Opened memory has no access either.
 // 5. Once the process ends, calls return `deinitialized`.
-// 6. From copy HAKOBI_FAKE_DEVICE_FAILS_AT on (the first is 1) the device is broken, as after a kernel's illegal access.
+// 6. CUDA's driver compiles no program but the library's own kernel, and that on the first HAKOBI_FAKE_NUM_COMPILING devices. Its
+//    launch copies what its table says, as a kernel does: from and to memory of devices and registered memory that is mapped.
+// 7. From copy (launch) HAKOBI_FAKE_DEVICE_FAILS_AT on (the first is 1) the device is broken, as after a kernel's illegal access.
 namespace fake {
 
 /// As in CUDA and HIP.
@@ -29,9 +31,11 @@ enum Error : int {
     invalid_context = 201,
     map_failed = 205,
     invalid_handle = 400,
+    invalid_program = 218,
     not_found = 500,
     not_ready = 600,
     illegal_address = 700,
+    misaligned_address = 716,
     context_is_destroyed = 709,
     already_registered = 712,
     not_registered = 713,
@@ -44,6 +48,7 @@ struct Settings {
     double delay_s = 0, bytes_s = 0;
     int version = 12040, hip_version = 60'241'133;
     std::int64_t fails_at = 0;
+    int num_compiling = 1'000'000;
 };
 /// Of the environment; docs: CONTRIBUTING.md.
 [[nodiscard]] const Settings& settings();
@@ -54,7 +59,7 @@ struct Settings {
 
 /// What is known of an address.
 struct Known {
-    bool is_device = false, is_managed = false, is_registered = false, is_opened = false;
+    bool is_device = false, is_managed = false, is_registered = false, is_mapped = false, is_opened = false;
     int device = 0;
     char* begin = nullptr;
     std::size_t bytes = 0;
@@ -63,7 +68,7 @@ struct Known {
 
 [[nodiscard]] int allocate(int device, std::size_t bytes, bool is_managed, void** memory);
 [[nodiscard]] int release(void* memory);
-[[nodiscard]] int register_host(void* memory, std::size_t bytes, int device);
+[[nodiscard]] int register_host(void* memory, std::size_t bytes, int device, bool is_mapped);
 [[nodiscard]] int unregister_host(void* memory);
 
 using Handle = std::array<char, 64>;
@@ -96,7 +101,12 @@ struct Box {
 enum class Side { host, device, any };
 [[nodiscard]] int copy(const Box& box, std::array<Side, 2> sides, Stream* stream);
 
+/// The library's kernel: a block takes one of the tiles, which are on the device.
+[[nodiscard]] int launch(const void* tiles, std::size_t num_tiles, Stream* stream);
+
 }  // namespace fake
 
 /// How often the host has waited for a stream, or for a copy with memory that is not registered: for tests that ask for it by name.
 extern "C" std::int64_t hakobi_fake_num_waits();
+/// How often a kernel was launched.
+extern "C" std::int64_t hakobi_fake_num_launches();

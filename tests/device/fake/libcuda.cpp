@@ -1,8 +1,10 @@
 // libcuda.so.1 over the fake driver: what the library and the tests call of CUDA's driver interface, as cuda.h declares it.
 
 #include <algorithm>
+#include <cstring>
 #include <vector>
 
+#include "device/copy_list.hpp"
 #include "driver.hpp"
 
 #define CALL extern "C" __attribute__((visibility("default"))) int
@@ -177,6 +179,16 @@ CALL cuPointerGetAttributes(unsigned num, int* attributes, void** values, char* 
     return 0;
 }
 
+CALL cuPointerGetAttribute(void* value, int attribute, char* address) {
+    const Here here;
+    if (here.error) return here.error;
+    const fake::Known known = fake::find(address);
+    const bool is_reached = known.is_device || known.is_mapped;
+    if (attribute != 3 || !is_reached) return fake::invalid_value;  // DEVICE_POINTER
+    *static_cast<char**>(value) = address;
+    return 0;
+}
+
 CALL cuMemAlloc_v2(void** memory, std::size_t bytes) {
     const Here here;
     return here.error ? here.error : fake::allocate(here.device, bytes, false, memory);
@@ -189,9 +201,9 @@ CALL cuMemFree_v2(void* memory) {
     const Here here;
     return here.error ? here.error : fake::release(memory);
 }
-CALL cuMemHostRegister_v2(void* memory, std::size_t bytes, unsigned /*flags*/) {
+CALL cuMemHostRegister_v2(void* memory, std::size_t bytes, unsigned flags) {
     const Here here;
-    return here.error ? here.error : fake::register_host(memory, bytes, here.device);
+    return here.error ? here.error : fake::register_host(memory, bytes, here.device, (flags & 2) != 0);
 }
 CALL cuMemHostUnregister(void* memory) {
     const Here here;
@@ -305,4 +317,31 @@ CALL cuMemcpy3DAsync_v2(const Memcpy3d* copy, void* name) {
                         .num_planes = copy->depth};
     if (copy->dst.pitch > 0x7fffffff || copy->src.pitch > 0x7fffffff) return fake::invalid_value;
     return fake::copy(box, {kind(copy->dst), kind(copy->src)}, here.stream);
+}
+
+// The one program that is compiled, and its kernel, have the name of the kernel for a handle.
+CALL cuModuleLoadData(void** module, const char* image) {
+    const Here here;
+    if (here.error) return here.error;
+    const bool is_ours = std::strcmp(image, hakobi::device::copy_kernel_ptx()) == 0;
+    if (!is_ours || here.device >= fake::settings().num_compiling) return fake::invalid_program;
+    *module = const_cast<char*>(hakobi::device::copy_kernel_name);
+    return 0;
+}
+CALL cuModuleGetFunction(void** function, void* module, const char* name) {
+    const Here here;
+    if (here.error) return here.error;
+    if (std::strcmp(name, static_cast<const char*>(module)) != 0) return fake::not_found;
+    *function = module;
+    return 0;
+}
+CALL cuLaunchKernel(void* function, unsigned blocks_x, unsigned blocks_y, unsigned blocks_z,
+                    unsigned threads_x, unsigned threads_y, unsigned threads_z, unsigned /*shared_bytes*/,
+                    void* stream, void** arguments, void** extra) {
+    const Streamed here(stream);
+    if (here.error) return here.error;
+    const bool is_flat = blocks_y == 1 && blocks_z == 1 && threads_y == 1 && threads_z == 1;
+    if (!is_flat || threads_x == 0 || threads_x > 1024 || extra) return fake::invalid_value;
+    if (function != hakobi::device::copy_kernel_name) return fake::invalid_handle;
+    return fake::launch(*static_cast<void**>(arguments[0]), blocks_x, here.stream);
 }

@@ -176,7 +176,7 @@ CALL hipFree(void* memory) {
     return in_hip([&] { return fake::release(memory); });
 }
 CALL hipHostRegister(void* memory, std::size_t bytes, unsigned /*flags*/) {
-    return in_hip([&] { return fake::register_host(memory, bytes, current_device); });
+    return in_hip([&] { return fake::register_host(memory, bytes, current_device, true); });
 }
 CALL hipHostUnregister(void* memory) {
     return in_hip([&] { return fake::unregister_host(memory); });

@@ -165,16 +165,16 @@ struct HAKOBI_HIDDEN Halo::Impl final : mpi::UnderWay {
     void begin_on_device(exchange::HaloDevice& device) {
         is_expecting = false;
         is_ready = !plan->has_channel;  // nobody waits for it
-        for (const HaloPeer& peer : plan->peers) device.give(Way::out, peer.stage);
+        for (const HaloPeer& peer : plan->peers) device.give(Way::out, *peer.prepared.stage);
         staged = device.mark(Way::out);
         for (std::size_t i = 0; i < states.size(); ++i) {
             const HaloPeer& peer = plan->peers[i];
             if (peer.sends.num > 0) {
-                device.give(Way::out, peer.pack);
+                device.give(Way::out, *peer.prepared.pack);
                 states[i].packed = device.mark(Way::out);
             }
             if (peer.rank != plan->comm.rank()) continue;
-            device.give(Way::in, peer.copies);
+            device.give(Way::in, *peer.prepared.copies);
             states[i].is_copied = true;
         }
     }
@@ -183,9 +183,10 @@ struct HAKOBI_HIDDEN Halo::Impl final : mpi::UnderWay {
         for (const Work& work : works) work();
     }
     /// Copies to ghosts: now, or on the device's queue.
-    void fill_ghosts(const std::vector<Work>& works) const {
+    void fill_ghosts(const std::vector<Work>& works,
+                     const std::unique_ptr<device::CopyList>& prepared) const {
         if (plan->device) {
-            plan->device->give(Way::in, works);
+            plan->device->give(Way::in, *prepared);
         } else {
             run(works);
         }
@@ -230,7 +231,7 @@ struct HAKOBI_HIDDEN Halo::Impl final : mpi::UnderWay {
         const bool is_self = peer.rank == plan->comm.rank();
         if (!state.is_copied && !state.is_given &&
             (is_self || plan->channel.is_ready(peer.node_rank, number))) {
-            fill_ghosts(peer.copies);
+            fill_ghosts(peer.copies, peer.prepared.copies);
             if (peer.remote && !run_remote(*peer.remote)) {
                 mpi::end_program("halo exchange: the kernel no longer copies from rank " +
                                  std::to_string(peer.rank) + "'s memory");
@@ -257,7 +258,7 @@ struct HAKOBI_HIDDEN Halo::Impl final : mpi::UnderWay {
                 const HaloPeer& peer = plan->peers[i];
                 if (peer.sends.contains(message)) --states[i].num_to_send;
                 if (!peer.receives.contains(message)) continue;
-                if (--states[i].num_to_receive == 0) fill_ghosts(peer.unpack);
+                if (--states[i].num_to_receive == 0) fill_ghosts(peer.unpack, peer.prepared.unpack);
             }
         }
         return !completed.empty();

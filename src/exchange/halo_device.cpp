@@ -64,9 +64,13 @@ Status HaloDevice::hold_back(DeviceStream stream) {
     return in_.hold_back(stream);
 }
 
-void HaloDevice::give(Way way, std::span<const Work> works) {
-    for (const Work& work : works)
-        for (const device::Copy& copy : device_copies(work.copy, work.from, work.to)) queue(way).give(copy);
+std::unique_ptr<device::CopyList> HaloDevice::prepare(std::span<const Work> works) {
+    std::vector<device::Copy> all;
+    for (const Work& work : works) {
+        const auto copies = device_copies(work.copy, work.from, work.to);
+        all.insert(all.end(), copies.begin(), copies.end());
+    }
+    return value_of(device_.prepare(all));
 }
 
 Result<device::Device*> device_of_fields(const HaloGrid& grid, std::span<const HaloField> fields) {

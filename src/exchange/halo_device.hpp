@@ -34,6 +34,8 @@ class HaloDevice {
     void lock(std::byte* memory, std::int64_t bytes);
     /// The address here of another process's memory; null where the driver does not let us.
     [[nodiscard]] std::byte* open(const device::SharedHandle& handle);
+    /// What `give` then starts as often as it is asked to.
+    [[nodiscard]] std::unique_ptr<device::CopyList> prepare(std::span<const Work> works);
     /// Whether this process knows the device of another one, by the same driver.
     [[nodiscard]] bool sees(const std::array<std::byte, 16>& uuid) const;
     [[nodiscard]] device::Device& device() const { return device_; }
@@ -44,7 +46,7 @@ class HaloDevice {
     enum class Way { out, in };
     Status begin_after(DeviceStream stream);
     Status hold_back(DeviceStream stream);
-    void give(Way way, std::span<const Work> works);
+    void give(Way way, const device::CopyList& list) { queue(way).give(list); }
     [[nodiscard]] mpi::DeviceMark mark(Way way) { return queue(way).mark(); }
     void finish() { in_.finish(); }
 

@@ -202,6 +202,21 @@ TEST_P(HaloOnDevice, WaitsForNoDeviceOnTheHost) {
     program_.destroy(stream);
 }
 
+TEST_P(HaloOnDevice, CopiesFromANeighbourAreOneLaunch) {
+    if (GetParam().path != std::string("ipc") || GetParam().ranks_per_node != 0)
+        GTEST_SKIP() << "other paths take more";
+    if (getenv("HAKOBI_FAKE_NUM_COMPILING") != nullptr) GTEST_SKIP() << "the device has no kernels";
+    const HaloGrid grid{{6, 6, 6}, {{1, 1}, {1, 1}, {1, 1}}, {comm_.size(), 1, 1}, {true, true, true}};
+    auto* const memory = program_.allocate<double>(8 * 8 * 8);
+    const HaloField field = HaloField::dense(memory, grid, sizeof(double));
+    Halo halo = Halo::plan(comm_, grid, {&field, 1}, {.path = GetParam().path});
+    const std::int64_t num_launches = program_.num_launches();
+    halo.exchange();
+    // Of this rank itself, and of one or two others.
+    EXPECT_EQ(program_.num_launches() - num_launches, std::min(comm_.size(), 3)) << halo.explain();
+    program_.release(memory);
+}
+
 TEST_P(HaloOnDevice, StartReturnsWhileTheStreamIsBusy) {
     if (GetParam().where != Where::all) GTEST_SKIP() << "streams are of devices";
     const HaloCase made = private_case(7, comm_);

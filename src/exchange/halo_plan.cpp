@@ -56,6 +56,8 @@ class Planner {
         plan_.messages = std::make_unique<mpi::PersistentMessages>(std::move(context), tag);
         mpi::agree_or_throw(comm_, guarded("Halo::plan", [&] {
                                 for (auto& [rank, made] : peers_) add_messages(made);
+                                if (plan_.device)
+                                    for (auto& [rank, made] : peers_) prepare(*plan_.device, made);
                             }));
         for (auto& [rank, made] : peers_) plan_.peers.push_back(std::move(made));
         for (const FieldLayout& layout : layouts_)
@@ -364,6 +366,13 @@ class Planner {
         } else if (made.out == Path::datatype && made.bytes_out > 0) {
             add(made.sends, plan_.messages->add_send(all_pieces(sent_, made.rank, true), made.rank));
         }
+    }
+
+    static void prepare(HaloDevice& device, HaloPeer& made) {
+        made.prepared = {.stage = device.prepare(made.stage),
+                         .copies = device.prepare(made.copies),
+                         .pack = device.prepare(made.pack),
+                         .unpack = device.prepare(made.unpack)};
     }
 
     HaloPlan& plan_;

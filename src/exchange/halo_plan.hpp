@@ -33,6 +33,10 @@ struct HaloPeer {
 
     std::vector<std::byte> send_buffer, receive_buffer;  ///< of fields on the host
     std::vector<Work> pack, unpack;
+    /// All of these as a device is given them.
+    struct Prepared {
+        std::unique_ptr<device::CopyList> stage, copies, pack, unpack;
+    } prepared;
     /// Numbers of messages, one after the other.
     struct Messages {
         int first = 0, num = 0;

@@ -34,7 +34,8 @@ void SavedGhosts::run(const std::vector<Work>& works) {
         for (const Work& work : works) work();
         return;
     }
-    device_->give(HaloDevice::Way::in, works);
+    const auto list = device_->prepare(works);
+    device_->give(HaloDevice::Way::in, *list);
     device_->finish();
 }
 

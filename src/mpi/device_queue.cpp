@@ -47,6 +47,10 @@ void DeviceQueue::give(const device::Copy& copy) {
     if (copy.size_bytes() > 0) end_where_it_failed(queue_->start(copy));
 }
 
+void DeviceQueue::give(const device::CopyList& list) {
+    end_where_it_failed(queue_->start(list));
+}
+
 DeviceMark DeviceQueue::mark() {
     auto mark = queue_->mark();
     if (!mark.ok()) end_where_it_failed(mark.status());

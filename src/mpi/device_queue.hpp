@@ -41,6 +41,7 @@ class DeviceQueue {
     Status begin_after(DeviceStream stream);
     Status hold_back(DeviceStream stream);
     void give(const device::Copy& copy);
+    void give(const device::CopyList& list);
     [[nodiscard]] DeviceMark mark();
     /// Waits for everything.
     void finish();

@@ -11,8 +11,9 @@
 
 namespace hakobi::bench {
 
-/// Ways to fill the ghosts of a field on a device, beside the floor "copies alone": as many values as ghosts are, copied dimension
-/// after dimension from this rank's own elements.
+/// Ways to fill the ghosts of a field on a device, beside the floor "copies alone": as many values as ghosts are, copied from
+/// this rank's own elements: dimension after dimension by single copies, or all directions at once as one prepared list, whichever
+/// the device does faster.
 ///
 /// "mpi-pinned", "mpi-packed", "mpi-aware", "mpi-kernel", "mpi-kernel-aware": plain MPI (plain_mpi.hpp), the first also dimension
 /// after dimension, "mpi-phases". "hakobi" (the library chooses), "hakobi-<path>" for each of halo_paths() that has a meaning on

@@ -173,7 +173,7 @@ class Cuda final : public Driver {
         need(calls.ipc_get, "cuIpcGetMemHandle");
         need(calls.ipc_open, "cuIpcOpenMemHandle_v2");
         need(calls.ipc_close, "cuIpcCloseMemHandle");
-        need(calls.stream_create, "cuStreamCreate");
+        need(calls.stream_create, "cuStreamCreateWithPriority");
         need(calls.stream_destroy, "cuStreamDestroy_v2");
         need(calls.stream_synchronize, "cuStreamSynchronize");
         need(calls.stream_wait_event, "cuStreamWaitEvent");

@@ -14,6 +14,8 @@ namespace {
 
 // Flags with the same value in CUDA and HIP.
 constexpr unsigned stream_non_blocking = 1, event_without_timing = 2, ipc_lazy_peer_access = 1;
+/// Both drivers clamp it to their range. Our kernel then begins between the blocks of a program's kernel, not behind them.
+constexpr int highest_priority = -1000;
 constexpr unsigned register_portable = 1, register_mapped = 2;  // the latter: for kernels
 
 ErrorCode code_of(int error) {
@@ -124,7 +126,7 @@ class DriverQueue final : public Queue {
     Status open() {
         const Current current(driver_, device_);
         int result = current.result();
-        if (!result) result = driver_.calls().stream_create(&stream_, stream_non_blocking);
+        if (!result) result = driver_.calls().stream_create(&stream_, stream_non_blocking, highest_priority);
         return driver_.status_of(result, "making a stream");
     }
 

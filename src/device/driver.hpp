@@ -33,7 +33,7 @@ struct Calls {
     int (*ipc_get)(IpcBytes* handle, void* memory);
     int (*ipc_open)(void** memory, IpcBytes handle, unsigned flags);
     int (*ipc_close)(void* memory);
-    int (*stream_create)(void** stream, unsigned flags);
+    int (*stream_create)(void** stream, unsigned flags, int priority);
     int (*stream_destroy)(void* stream);
     int (*stream_synchronize)(void* stream);
     int (*stream_wait_event)(void* stream, void* event, unsigned flags);

@@ -156,7 +156,7 @@ class Hip final : public Driver {
         need(calls.ipc_get, "hipIpcGetMemHandle");
         need(calls.ipc_open, "hipIpcOpenMemHandle");
         need(calls.ipc_close, "hipIpcCloseMemHandle");
-        need(calls.stream_create, "hipStreamCreateWithFlags");
+        need(calls.stream_create, "hipStreamCreateWithPriority");
         need(calls.stream_destroy, "hipStreamDestroy");
         need(calls.stream_synchronize, "hipStreamSynchronize");
         need(calls.stream_wait_event, "hipStreamWaitEvent");

@@ -229,6 +229,9 @@ CALL cuStreamCreate(fake::Stream** stream, unsigned flags) {
     if (!here.error) *stream = fake::make_stream(here.device, flags == 0);
     return here.error;
 }
+CALL cuStreamCreateWithPriority(fake::Stream** stream, unsigned flags, int /*priority*/) {
+    return cuStreamCreate(stream, flags);
+}
 CALL cuStreamDestroy_v2(void* name) {
     const Streamed here(name);
     if (!here.error) fake::destroy(here.stream);

@@ -200,6 +200,9 @@ CALL hipStreamCreateWithFlags(fake::Stream** stream, unsigned flags) {
         return 0;
     });
 }
+CALL hipStreamCreateWithPriority(fake::Stream** stream, unsigned flags, int /*priority*/) {
+    return hipStreamCreateWithFlags(stream, flags);
+}
 CALL hipStreamDestroy(void* name) {
     return with_stream(name, [](fake::Stream* stream) {
         fake::destroy(stream);

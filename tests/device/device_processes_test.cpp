@@ -76,6 +76,10 @@ void load_a_driver_late() {
     const Program program;
     int* memory = program.allocate<int>(10);
     EXPECT_NE(device_of(memory, 40).value(), nullptr);
+    const int after_first = num_dlopen;
+    EXPECT_NE(device_of(memory, 40).value(), nullptr);
+    EXPECT_EQ(device_of(host.data(), 40).value(), nullptr);
+    EXPECT_EQ(num_dlopen, after_first);  // nor for the drivers that are not there
 }
 
 TEST(DeviceProcesses, ADriverThatTheProgramLoadsLaterIsFound) {

@@ -306,6 +306,43 @@ TEST_P(MistakeOnADevice, AnotherDeviceInTheNextStepIsNone) {
 
 INSTANTIATE_TEST_SUITE_P(Output, MistakeOnADevice, ::testing::ValuesIn(writing_methods()), name_of_method);
 
+class DeviceInputTest : public RanksTest {};
+
+/// One error on all ranks; the object stays usable.
+TEST_F(DeviceInputTest, MistakesOfOneRankAreErrorsOfAll) {
+    {
+        Output out = Output::create(comm, folder + "/run");
+        write_step(out, comm, 0, fields);
+        out.close();
+    }
+    const Program program;
+    program.use(1);
+    const DeviceStream stream_of_another = program.make_stream();
+    program.use(0);
+    std::vector<double> values(23 * 37);
+    const Array<double> array(values);
+    auto* const short_one = program.allocate<double>(512);
+    const bool is_last = comm.rank() == comm.size() - 1;
+    const FieldRead good{.name = "eta", .data = std::span<double>(array.data(), array.size())};
+    FieldRead host = good, of_another = good, half = good;
+    host.data = std::span(values);
+    host.memory = Memory::device;
+    of_another.stream = stream_of_another;
+    half.data = std::span(short_one, values.size());
+    Input in = Input::open(comm, folder + "/run");
+    for (const FieldRead& bad : {host, of_another, half}) {
+        const Error error = error_of([&] { in.read(is_last ? bad : good); });
+        EXPECT_EQ(error.code(), ErrorCode::invalid_argument) << error.what();
+        EXPECT_NE(std::string(error.what()).find("field eta: "), std::string::npos) << error.what();
+        EXPECT_TRUE(is_same_everywhere(comm, error)) << error.what();
+    }
+    in.read(good);
+    EXPECT_EQ(array.values()[100], static_cast<double>(value_at(0, 0, 100)));
+    in.close();
+    program.release(short_one);
+    program.destroy(stream_of_another);
+}
+
 class DeviceMeshTest : public RanksTest {};
 
 TEST_F(DeviceMeshTest, CellsOnADeviceAreAnError) {

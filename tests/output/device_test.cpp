@@ -238,7 +238,8 @@ TEST_P(MistakeOnADevice, HostMemoryThatIsSaidToBeTheDevicesIsAnError) {
 }
 
 TEST_P(MistakeOnADevice, FreedMemoryIsAnError) {
-    auto* const freed = program.allocate<double>(64);
+    auto* const freed =
+        program.allocate<double>(1 << 22);  // too large for a driver to give it to the next who asks
     program.release(freed);
     expect_error(ErrorCode::invalid_argument, "field eta: ", [&](Field& field) {
         field.data = std::span<const double>(freed, 64);
@@ -264,6 +265,7 @@ TEST_P(MistakeOnADevice, AFieldThatReachesBeyondTheDevicesMemoryIsAnError) {
 }
 
 TEST_P(MistakeOnADevice, AStreamOfAnotherDeviceIsAnError) {
+    if (device::all_devices().size() < 2) GTEST_SKIP() << "there is one device";
     program.use(1);
     const DeviceStream stream = program.make_stream();
     program.use(0);
@@ -272,6 +274,7 @@ TEST_P(MistakeOnADevice, AStreamOfAnotherDeviceIsAnError) {
 }
 
 TEST_P(MistakeOnADevice, TwoDevicesInOneStepAreAnError) {
+    if (device::all_devices().size() < 2) GTEST_SKIP() << "there is one device";
     const Array<double> first(ramp(8)), second(ramp(8), *device::all_devices().at(1));
     Output out = Output::create(comm, folder + "/run", options());
     write_step(out, comm, 0, fields);
@@ -291,6 +294,7 @@ TEST_P(MistakeOnADevice, TwoDevicesInOneStepAreAnError) {
 
 /// In one step after the other they are none.
 TEST_P(MistakeOnADevice, AnotherDeviceInTheNextStepIsNone) {
+    if (device::all_devices().size() < 2) GTEST_SKIP() << "there is one device";
     expect_same_files([&](Output& out, bool is_on_device) {
         for (int step = 0; step < 3; ++step) {
             const std::vector<double> values = ramp(40 + step);
@@ -310,6 +314,7 @@ class DeviceInputTest : public RanksTest {};
 
 /// One error on all ranks; the object stays usable.
 TEST_F(DeviceInputTest, MistakesOfOneRankAreErrorsOfAll) {
+    if (device::all_devices().size() < 2) GTEST_SKIP() << "there is one device";
     {
         Output out = Output::create(comm, folder + "/run");
         write_step(out, comm, 0, fields);

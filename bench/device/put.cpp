@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdio>
 #include <hakobi/block.hpp>
 #include <hakobi/input.hpp>
 #include <hakobi/output.hpp>
@@ -314,7 +315,9 @@ DeviceCase hidden_case(DeviceSite& site, const PutShape& shape, const HiddenRun&
     const SharedMemory memory = PutMemory::make(site, shape);
     const std::int64_t bytes = memory->block_bytes() * site.comm.size() * run.num_steps;
     DeviceCase made = case_of(*memory, "a run with hidden steps");
-    made.text += ", " + std::to_string(run.num_steps) + " steps of " + std::to_string(run.compute_s) + " s";
+    char steps[64];
+    std::snprintf(steps, sizeof steps, ", %d steps of %g s", run.num_steps, run.compute_s);
+    made.text += steps;
     made.facts["steps"] = run.num_steps;
     made.facts["compute_s"] = run.compute_s;
     made.is_run = true;

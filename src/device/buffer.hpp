@@ -5,6 +5,7 @@
 
 #include "base/status.hpp"
 #include "device/device.hpp"
+#include "device/pinned.hpp"
 
 namespace hakobi::device {
 
@@ -24,10 +25,10 @@ class Buffer {
     [[nodiscard]] std::int64_t size_bytes() const noexcept { return size_bytes_; }
 
   private:
-    Device* device_ = nullptr;
+    Device* device_ = nullptr;  // of memory of the device
     std::byte* data_ = nullptr;
     std::int64_t size_bytes_ = 0;
-    bool is_on_host_ = false;
+    Pinned locked_;
 };
 
 }  // namespace hakobi::device

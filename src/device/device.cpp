@@ -29,18 +29,14 @@ std::uint64_t num_loaded() {
     return num;
 }
 
-/// Whether the process has one of the drivers. A look for a library that is not there opens files, so it is repeated only
-/// when the process has loaded some library since.
-bool has_driver() {
-    static std::atomic<bool> is_there = false;
+/// Finds the drivers that the process has. A look for a library that is not there opens files, so it is repeated only when the
+/// process has loaded some library since.
+void look_for_drivers() {
     static std::atomic<std::uint64_t> num_looked_at = 0;
-    if (is_there) return true;
     const std::uint64_t num = num_loaded();
-    if (num_looked_at == num) return false;
-    for (Driver* driver : drivers())
-        if (driver->find(false)) is_there = true;
+    if (num_looked_at == num) return;
+    for (Driver* driver : drivers()) static_cast<void>(driver->find(false));
     num_looked_at = num;
-    return is_there;
 }
 
 /// Whether this process may read the bytes at both addresses: false only if the system says no.
@@ -59,13 +55,12 @@ Result<Device*> device_of(const void* address, std::int64_t bytes, Memory said) 
     if (said == Memory::host || bytes <= 0) return nullptr;
     const auto* first = static_cast<const std::byte*>(address);
     bool is_asked = false;
-    if (has_driver()) {
-        for (Driver* driver : drivers()) {
-            if (!driver->find(false)) continue;
-            is_asked = true;
-            auto found = driver->device_of(first, bytes);
-            if (!found.ok() || found.value()) return found;
-        }
+    look_for_drivers();
+    for (Driver* driver : drivers()) {
+        if (!driver->is_found()) continue;
+        is_asked = true;
+        auto found = driver->device_of(first, bytes);
+        if (!found.ok() || found.value()) return found;
     }
     if (said == Memory::device)
         return Status(ErrorCode::invalid_argument,

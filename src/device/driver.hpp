@@ -87,6 +87,7 @@ class Driver {
 
     /// Whether the process has the library; `load`: loads it if the machine has it.
     [[nodiscard]] bool find(bool load);
+    [[nodiscard]] bool is_found() const noexcept { return is_found_; }
     /// As device::device_of, for this driver's devices; null also for memory that nobody knows. `find()` was true.
     [[nodiscard]] Result<Device*> device_of(const std::byte* address, std::int64_t bytes);
     /// Initialises the driver. An error if it gives none although there may be some. `find()` was true.

@@ -97,6 +97,7 @@ struct Fields {
 
 TEST_P(HaloOnDevice, FillsAllGhostsOfRandomGrids) {
     const unsigned num_grids = comm_.size() > 2 ? 4 : 6;  // each copy takes its time
+    const DeviceStream stream = program_.make_stream();
     for (unsigned seed = 1; seed <= num_grids; ++seed) {
         const HaloCase made = private_case(seed, comm_);
         Fields on(comm_, made, device());
@@ -104,12 +105,18 @@ TEST_P(HaloOnDevice, FillsAllGhostsOfRandomGrids) {
             Halo::plan(comm_, made.grid, on.fields, {.corners = made.corners, .path = GetParam().path});
         for (int round = 0; round < 3; ++round) {
             on.fill(round);
-            halo.start();
-            halo.wait();
+            if (round == 1) {  // ranks on the host have nothing to do with the stream
+                halo.exchange(stream);
+                program_.finish(stream);
+            } else {
+                halo.start();
+                halo.wait();
+            }
             ASSERT_EQ(on.num_wrong(round), 0) << "seed " << seed << ", round " << round << "\n"
                                               << halo.explain();
         }
     }
+    program_.destroy(stream);
 }
 
 /// A field that a stream of the program's fills and reads in each round, without ever waiting for it: the device alone keeps
@@ -212,8 +219,10 @@ TEST_P(HaloOnDevice, CopiesFromANeighbourAreOneLaunch) {
     Halo halo = Halo::plan(comm_, grid, {&field, 1}, {.path = GetParam().path});
     const std::int64_t num_launches = program_.num_launches();
     halo.exchange();
-    // Of this rank itself, and of one or two others.
-    EXPECT_EQ(program_.num_launches() - num_launches, std::min(comm_.size(), 3)) << halo.explain();
+    // Of this rank itself, and of one or two others; a real driver does not count.
+    if (num_launches >= 0) {
+        EXPECT_EQ(program_.num_launches() - num_launches, std::min(comm_.size(), 3)) << halo.explain();
+    }
     program_.release(memory);
 }
 
@@ -348,6 +357,7 @@ TEST_F(HaloDeviceErrors, MemoryThatIsNotWhatItIsSaidToBe) {
 }
 
 TEST_F(HaloDeviceErrors, FieldsAtSeveralPlaces) {
+    if (device::all_devices().size() < 2) GTEST_SKIP() << "there is one device";
     double* const other = program_.allocate<double>(36);
     EXPECT_EQ(refused({field(good_), field(is_last() ? host_.data() : other)}), ErrorCode::unsupported);
     const Program second(1);
@@ -358,6 +368,7 @@ TEST_F(HaloDeviceErrors, FieldsAtSeveralPlaces) {
 }
 
 TEST_F(HaloDeviceErrors, AStreamOfAnotherDeviceIsRefusedAtOnce) {
+    if (device::all_devices().size() < 2) GTEST_SKIP() << "there is one device";
     const Program second(1);
     const DeviceStream foreign = second.make_stream();
     const HaloField on = field(good_);

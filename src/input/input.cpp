@@ -19,11 +19,11 @@
 #include "base/nearest.hpp"
 #include "format/netcdf4/reader.hpp"
 #include "input/destination.hpp"
+#include "input/device_destination.hpp"
 #include "input/mesh_reading.hpp"
 #include "input/piece_table.hpp"
 #include "input/steps.hpp"
 #include "input/windowed.hpp"
-#include "io/device_memory.hpp"
 #include "io/engine.hpp"
 #include "mpi/messages.hpp"
 #include "region/copy.hpp"
@@ -73,9 +73,6 @@ struct HAKOBI_HIDDEN Input::Impl {
     Status read_alone(const std::string& path, std::int64_t offset_bytes, const Destination& to);
     static Status read_by_library(const std::string& path, const format::FoundField& field,
                                   const Destination& to);
-    /// Where the destination is on a device: has `read` read to the host, and copies. Local.
-    template <class Read>
-    Status read_on_host(const Destination& to, Read read);
 };
 
 void Input::Impl::throw_if_closed(const char* call) const {
@@ -190,20 +187,6 @@ Status Input::Impl::read_by_library(const std::string& path, const format::Found
     return {};
 }
 
-template <class Read>
-Status Input::Impl::read_on_host(const Destination& to, Read read) {
-    if (device.empty()) return read(to);
-    const std::int64_t bytes = to.memory.size_bytes();
-    Result<std::byte*> room = device.host_room(bytes);
-    if (!room.ok()) return room.status();
-    if (Status streams = device.finish(comm); !streams.ok()) return streams;
-    Status status = read(Destination{to.block, Region::contiguous(0, bytes), room.value(), to.element_bytes});
-    if (!status.ok()) return status;
-    Cursor memory(to.memory);
-    unpack(memory, to.origin, bytes, room.value(), &device);
-    return device.finish(comm);
-}
-
 mpi::Agreed Input::Impl::run_read(const FieldRead& read) noexcept {
     std::size_t step = 0, field = 0;
     Destination to;
@@ -217,42 +200,29 @@ mpi::Agreed Input::Impl::run_read(const FieldRead& read) noexcept {
         Result<Destination> made = input::destination_of(read, found(step).fields[field]);
         if (!made.ok()) return made.status();
         to = std::move(made).value();
-        device.forget();
-        if (to.memory.empty()) return {};
-        const Region& memory = to.memory;
-        Result<bool> is_device =
-            device.add(to.origin + memory.begin_bytes(), memory.end_bytes() - memory.begin_bytes(),
-                       read.memory, read.stream);
-        if (!is_device.ok())
-            return {is_device.status().code(), "field " + read.name + ": " + is_device.status().text()};
-        return {};
+        return input::locate(read, to, device);
     });
     if (mpi::Agreed agreed = agree_on_read(status, read); !agreed.status.ok()) return agreed;
     const format::FoundField& source = found(step).fields[field];
     const std::string& folder = steps.paths[step];
     const std::string path = source.file.empty() ? folder : series::folder_of(folder) + "/" + source.file;
+    const auto read_here = [&](auto how) {
+        return guarded("reading " + path, [&] { return input::read_by_host(comm, to, device, how); });
+    };
     if (steps.are_pieces[step] != 0) {
         if (pieces.folder != path) {
             if (mpi::Agreed agreed = input::read_piece_table(comm, path, pieces); !agreed.status.ok())
                 return agreed;
         }
-        status = guarded("reading pieces", [&] {
-            return read_on_host(to, [&](const Destination& at) {
-                return input::read_from_pieces(pieces, field, backend, at);
-            });
-        });
+        status = read_here(
+            [&](const Destination& at) { return input::read_from_pieces(pieces, field, backend, at); });
     } else if (source.offset_bytes < 0) {
-        status = guarded("reading " + path, [&] {
-            return read_on_host(to, [&](const Destination& at) { return read_by_library(path, source, at); });
-        });
+        status = read_here([&](const Destination& at) { return read_by_library(path, source, at); });
     } else if (comm) {
         return read_by_engine(backend + path, source.offset_bytes, to);
     } else {
-        status = guarded("reading " + path, [&] {
-            return read_on_host(to, [&](const Destination& at) {
-                return read_alone(backend + path, source.offset_bytes, at);
-            });
-        });
+        status = read_here(
+            [&](const Destination& at) { return read_alone(backend + path, source.offset_bytes, at); });
     }
     return input::agree(comm, status);
 }

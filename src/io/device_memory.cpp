@@ -29,7 +29,7 @@ DeviceMemory::~DeviceMemory() {
 
 void DeviceMemory::leave_device() noexcept {
     if (queue_) (void)queue_->finish();
-    release_room();
+    room_ = {};
     if (scratch_.memory != nullptr) device_->release(scratch_.memory);
     scratch_ = {};
     queue_.reset();
@@ -78,7 +78,7 @@ void DeviceMemory::forget() noexcept {
     last_ = joined_range_ = 0;
     (void)joined_.take();
     status_ = {};
-    if (!std::exchange(room_.is_used, false)) release_room();
+    room_ = {};
 }
 
 DeviceMemory::Place DeviceMemory::place_of(const std::byte* begin, const std::byte* end) {
@@ -237,20 +237,11 @@ Status DeviceMemory::finish(const Comm& comm) {
 }
 
 Result<std::byte*> DeviceMemory::host_room(std::int64_t bytes) {
-    room_.is_used = true;
-    if (room_.memory.size_bytes() >= bytes) return room_.memory.data();
-    release_room();
-    room_.memory = Mapping::of(bytes, huge_page_bytes);
-    if (room_.memory.data() == nullptr)
-        return Status(ErrorCode::out_of_memory,
-                      "no " + std::to_string(bytes) + " bytes for values that come from a device");
-    room_.is_locked = device_->lock_pages(room_.memory.data(), bytes).ok();
-    return room_.memory.data();
-}
-
-void DeviceMemory::release_room() noexcept {
-    if (std::exchange(room_.is_locked, false)) device_->unlock_pages(room_.memory.data());
-    room_.memory = {};
+    room_ = {};
+    Result<device::Pinned> made = device::Pinned::of(*device_, bytes);
+    if (!made.ok()) return made.status();
+    room_ = std::move(made).value();
+    return room_.data();
 }
 
 }  // namespace hakobi::io

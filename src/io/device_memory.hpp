@@ -7,9 +7,9 @@
 #include <memory>
 #include <vector>
 
-#include "base/mapping.hpp"
 #include "base/status.hpp"
 #include "device/device.hpp"
+#include "device/pinned.hpp"
 #include "io/joined_copy.hpp"
 #include "region/copy.hpp"
 
@@ -48,7 +48,7 @@ class DeviceMemory final : public RunMover {
     /// Both, for everything.
     Status finish(const Comm& comm);
 
-    /// Host memory of so many bytes, page-locked for the device where that can be had, until `forget` finds it unused.
+    /// Host memory of so many bytes, page-locked for the device where that can be had, until the next call or `forget`.
     /// out_of_memory.
     Result<std::byte*> host_room(std::int64_t bytes);
 
@@ -68,7 +68,6 @@ class DeviceMemory final : public RunMover {
     void start_apart(const device::Copy& copy, std::size_t dimension);
     void start(const device::Copy& copy);
     void start_packed(const device::Copy& copy);
-    void release_room() noexcept;
 
     device::Device* device_ = nullptr;
     std::unique_ptr<device::Queue> queue_;
@@ -83,10 +82,7 @@ class DeviceMemory final : public RunMover {
         std::byte* memory = nullptr;
         bool is_refused = false;
     } scratch_;
-    struct Room {
-        Mapping memory;
-        bool is_locked = false, is_used = false;
-    } room_;
+    device::Pinned room_;
 };
 
 }  // namespace hakobi::io

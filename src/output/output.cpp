@@ -57,6 +57,7 @@ void Output::end_step() {
     impl_->throw_if_unusable("end_step", true);
     const std::int64_t bytes = impl_->draft.end();
     mpi::Agreed agreed = impl_->run_step();
+    impl_->draft.release();
     if (!agreed.status.ok()) {
         impl_->fail(agreed);
         agreed.throw_if_error();

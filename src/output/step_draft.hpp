@@ -37,6 +37,8 @@ class StepDraft {
     /// Ends the putting: keeps the step's static fields, and adds those of earlier steps. The size of the values that this rank
     /// put in it, in bytes.
     std::int64_t end();
+    /// The step has ended, well or not: what was lent for it is the program's again.
+    void release() noexcept { device_.forget(); }
     /// Closes an open step, which is lost.
     void drop() noexcept { is_open_ = false; }
 

@@ -36,7 +36,7 @@ struct Step {
     format::Layout layout;    ///< offsets and size on every rank, metadata on rank 0 only
     std::vector<Part> parts;  ///< one an array of the file, as many on every rank
     io::DeviceMemory* device =
-        nullptr;  ///< copies what of their memory is a device's; null: all is the host's
+        nullptr;           ///< copies what of their memory is a device's; null: all is the host's
     double brought_s = 0;  ///< that copies of such memory to the host took, for a method that takes none
     bool are_regions_new =
         true;  ///< on some rank a part goes elsewhere than in the step before; equal on all ranks

@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "device/buffer.hpp"
+#include "device/pinned.hpp"
 #include "device/program.hpp"
 
 namespace hakobi::device {
@@ -138,11 +139,11 @@ TEST_P(DeviceContract, HalfOnTheHostIsInvalid) {
 
 TEST_P(DeviceContract, APlainAccessIsAFault) {
     NEEDS(is_fake());
-    const Array<int> array(std::vector<int>(10, 1), device());
+    const Array<int> array(std::vector<int>(10, 77), device());
     const volatile int* plain = array.data();
     GTEST_FLAG_SET(death_test_style, "threadsafe");
     EXPECT_EXIT(
-        std::exit(*plain), [](int status) { return !WIFEXITED(status) || WEXITSTATUS(status) != 1; }, "");
+        std::exit(*plain), [](int status) { return !WIFEXITED(status) || WEXITSTATUS(status) != 77; }, "");
 }
 
 /// Copies boxes of random shapes and compares with a plain loop, which is given host copies.
@@ -255,7 +256,7 @@ TEST_P(DeviceContract, PreparedCopiesOfEveryShapeInTheirOrder) {
                    list_out = device->prepare(out.copies());
         const auto queue = device->make_queue().value();
         std::vector<std::byte> source(size), at_first(size), at_second(size), target(size);
-        const std::int64_t launches = is_fake() ? program_->num_launches() : 0;
+        const std::int64_t launches = program_->num_launches();
         std::fill_n(to.data(), size, std::byte{0});
         for (int round = 0; round < 3; ++round) {
             for (std::byte& byte : source) byte = static_cast<std::byte>(random());
@@ -465,6 +466,42 @@ TEST_P(DeviceContract, PagesAreLockedOncePerCaller) {
     EXPECT_TRUE(device().lock_pages(host.data(), 10'000).ok());
     device().unlock_pages(host.data());
     program_->unlock(host.data());  // still registered: it is the program's
+}
+
+TEST_P(DeviceContract, PinnedMemoryIsReused) {
+    std::byte* data = nullptr;
+    {
+        Pinned pinned = Pinned::of(device(), 100'000).value();
+        ASSERT_GE(pinned.size_bytes(), 100'000);
+        data = pinned.data();
+        const Array<std::byte> array(std::vector<std::byte>(100'000, std::byte{3}), device());
+        ASSERT_TRUE(queue_->start({.to = data, .from = array.data(), .length_bytes = 100'000}).ok());
+        if (is_fake()) {
+            EXPECT_FALSE(queue_->mark().value()->is_over().value());  // locked: the copy goes on
+        }
+        ASSERT_TRUE(queue_->finish().ok());
+        EXPECT_EQ(data[99'999], std::byte{3});
+        EXPECT_NE(Pinned::of(device(), 100'000).value().data(), data);
+    }
+    const Pinned again = Pinned::of(device(), 99'000).value();
+    EXPECT_EQ(again.data(), data);
+    EXPECT_EQ(Pinned::of(device(), std::int64_t{1} << 60).status().code(), ErrorCode::out_of_memory);
+}
+
+int num_locked(const std::vector<Pinned>& all) {
+    int num = 0;
+    for (const Pinned& pinned : all) num += pinned.is_locked() ? 1 : 0;
+    return num;
+}
+
+TEST_P(DeviceContract, MorePinnedMemoryThanIsKeptIsFreed) {
+    for (int round = 0; round < 2; ++round) {
+        std::vector<Pinned> all;
+        for (int i = 0; i < 70; ++i) all.push_back(Pinned::of(device(), 8 << 20).value());
+        EXPECT_EQ(num_locked(all), 70);
+    }
+    EXPECT_EQ(Pinned::of(device(), 2 * Pinned::max_kept_bytes).value().size_bytes(),
+              2 * Pinned::max_kept_bytes);
 }
 
 }  // namespace

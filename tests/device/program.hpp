@@ -68,7 +68,8 @@ class Program {
         check(call<int(void*)>("cuStreamDestroy_v2", "hipStreamDestroy")(stream));
     }
     void capture(DeviceStream stream) const {
-        check(call<int(void*, int)>("cuStreamBeginCapture_v2", "hipStreamBeginCapture")(stream, 0));
+        check(call<int(void*, int)>("cuStreamBeginCapture_v2", "hipStreamBeginCapture")(
+            stream, 2));  // relaxed: other streams go on
     }
     void finish(DeviceStream stream) const {
         check(call<int(void*)>("cuStreamSynchronize", "hipStreamSynchronize")(stream));
@@ -86,13 +87,15 @@ class Program {
         check(call<int(void*, std::size_t, unsigned)>("cuMemHostRegister_v2", "hipHostRegister")(memory,
                                                                                                  bytes, 1));
     }
-    /// How often the host has waited for this process's devices: the fake driver counts.
+    /// How often the host has waited for this process's devices, as the fake driver counts; a real one does not.
     [[nodiscard]] std::int64_t num_waits() const {
-        return call<std::int64_t()>("hakobi_fake_num_waits", "hakobi_fake_num_waits")();
+        void* const count = ::dlsym(library_, "hakobi_fake_num_waits");
+        return count ? reinterpret_cast<std::int64_t (*)()>(count)() : 0;
     }
-    /// How often a kernel was launched: the fake driver of CUDA counts.
+    /// How often a kernel was launched, as the fake driver of CUDA counts; -1: nobody does.
     [[nodiscard]] std::int64_t num_launches() const {
-        return call<std::int64_t()>("hakobi_fake_num_launches", "hakobi_fake_num_launches")();
+        void* const count = ::dlsym(library_, "hakobi_fake_num_launches");
+        return count ? reinterpret_cast<std::int64_t (*)()>(count)() : -1;
     }
     void unlock(void* memory) const {
         check(call<int(void*)>("cuMemHostUnregister", "hipHostUnregister")(memory));

@@ -7,7 +7,6 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
-#include <functional>
 #include <hakobi/hakobi.hpp>
 #include <iterator>
 #include <limits>
@@ -17,6 +16,7 @@
 #include "filter/codec.hpp"
 #include "format/chunks.hpp"
 #include "format/registry.hpp"
+#include "output/placement.hpp"
 
 namespace hakobi::test {
 
@@ -193,19 +193,6 @@ class Values {
     format::ValueType type_;
     std::vector<std::byte> bytes_;
 };
-
-/// Where tests have their arrays when they put and read them: where they are made, unless on_device.cpp is linked in, which has
-/// them on a device.
-struct Placement {
-    std::function<Field(const Field&)> field = [](const Field& given) { return given; };
-    std::function<Mesh::Points(Mesh::Points)> points = [](Mesh::Points given) { return given; };
-    /// end_step has returned: what was placed is changed, and freed.
-    std::function<void()> end_step = [] {};
-    std::function<void(Input& in, const FieldRead& read)> read = [](Input& in, const FieldRead& what) {
-        in.read(what);
-    };
-};
-inline Placement placed;
 
 /// Puts and ends one step of the fields; the step's time is its number / 4.
 inline void write_step(Output& out, const Comm& comm, std::int64_t step,

@@ -16,10 +16,15 @@ namespace {
 struct Context {
     int device;
 };
-std::vector<Context*>& contexts() {
-    thread_local std::vector<Context*> stack;
-    return stack;
-}
+/// A thread's current contexts, the last one on top. Without a destructor: static objects may end after the thread's.
+struct Stack {
+    std::array<Context*, 64> contexts;
+    std::size_t size;
+    [[nodiscard]] Context* top() const { return size ? contexts.at(size - 1) : nullptr; }
+    void push(Context* context) { contexts.at(size++) = context; }
+};
+thread_local Stack stack{};
+
 Context* primary(int device) {
     static std::vector<Context*>& all = *new std::vector<Context*>([] {
         std::vector<Context*> made;
@@ -39,10 +44,10 @@ struct Here {
     int device = -1;
     Here() {
         if (error) return;
-        if (contexts().empty() || !contexts().back())
+        if (!stack.top())
             error = fake::invalid_context;
         else
-            device = contexts().back()->device;
+            device = stack.top()->device;
     }
 };
 /// The same with a stream.
@@ -119,23 +124,22 @@ CALL cuDevicePrimaryCtxRetain(Context** context, int device) {
 CALL cuCtxPushCurrent_v2(Context* context) {
     if (state()) return state();
     if (!context) return fake::invalid_context;
-    contexts().push_back(context);
+    stack.push(context);
     return 0;
 }
 CALL cuCtxPopCurrent_v2(Context** context) {
-    if (contexts().empty()) return fake::invalid_context;
-    *context = contexts().back();
-    contexts().pop_back();
+    if (!stack.top()) return fake::invalid_context;
+    *context = stack.contexts.at(--stack.size);
     return 0;
 }
 CALL cuCtxGetCurrent(Context** context) {
-    *context = contexts().empty() ? nullptr : contexts().back();
+    *context = stack.top();
     return state();
 }
 CALL cuCtxSetCurrent(Context* context) {
     if (state()) return state();
-    if (!contexts().empty()) contexts().pop_back();
-    if (context) contexts().push_back(context);
+    if (stack.top()) --stack.size;
+    if (context) stack.push(context);
     return 0;
 }
 CALL cuCtxGetDevice(int* device) {
@@ -253,7 +257,7 @@ CALL cuStreamGetCtx(void* name, Context** context) {
     if (state()) return state();
     if (reinterpret_cast<std::uintptr_t>(name) <= 2) {
         const Here here;
-        if (!here.error) *context = contexts().back();
+        if (!here.error) *context = stack.top();
         return here.error;
     }
     const fake::Stream* stream = fake::stream_of(name, 0);

@@ -58,9 +58,12 @@ class Toolchain:
     def write(self, zig: Path) -> None:
         """Makes the folder's files where they are not yet."""
         (self.folder / "bin").mkdir(parents=True, exist_ok=True)
+        # What ccache knows of the compiler is this text: it names zig's version, and no checkout's folder.
+        head = f"#!/bin/sh\n# zig {call(zig, 'version').strip()}\n"
+        place = os.path.relpath(zig, self.folder / "bin")
         for name, driver in _TOOLS.items():
             target = f" -target {self.machine}-linux-gnu.{GLIBC}" if name.startswith("clang") else ""
-            self._keep(self.tool(name), f'#!/bin/sh\nexec "{zig}" {driver}{target} "$@"\n')
+            self._keep(self.tool(name), f'{head}exec "${{0%/*}}/{place}" {driver}{target} "$@"\n')
             self.tool(name).chmod(0o755)
         self._keep(self.folder / "toolchain.cmake", self._toolchain_text())
 

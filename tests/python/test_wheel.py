@@ -109,3 +109,24 @@ def test_an_mpi_librarys_lock_has_a_checksum_for_each_machine(
     assert found == version
     assert requirement.startswith(f"{flavour}=={version} ")
     assert requirement.count("--hash=sha256:") == 2
+
+
+def test_the_compiler_is_found_from_its_folder_and_tells_its_version(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What ccache hashes of the compiler: the same in each checkout, another one for another zig."""
+    monkeypatch.syspath_prepend(str(WHEEL))
+    toolchain = importlib.import_module("toolchain")
+    texts = []
+    for checkout in ("a", "b"):
+        zig = tmp_path / checkout / "venv" / "zig"
+        zig.parent.mkdir(parents=True)
+        zig.write_text('#!/bin/sh\n[ "$1" = version ] && echo 0.17.1 || echo "$@"\n')
+        zig.chmod(0o755)
+        tools = toolchain.Toolchain("aarch64", tmp_path / checkout / "aarch64")
+        tools.write(zig)
+        done = subprocess.run([tools.tool("clang++"), "-c", "x.cpp"], capture_output=True, text=True, check=True)
+        assert done.stdout == "c++ -target aarch64-linux-gnu.2.28 -c x.cpp\n"
+        texts.append(tools.tool("clang++").read_text())
+    assert texts[0] == texts[1]
+    assert "# zig 0.17.1" in texts[0]

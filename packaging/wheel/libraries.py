@@ -64,7 +64,7 @@ def _compile(tools: Toolchain, flavour: str, mpi: Path) -> Path:
         arguments = [f"-D{name}={value}" for name, value in given.items()]
         call("cmake", "--preset", "bare", "-B", folder, *tools.cmake, *arguments, folder=ROOT)
     print(f"hakobi wheel: building {folder}", flush=True)
-    call("ninja", "-C", folder, *_TARGETS[flavour], CCACHE_BASEDIR=str(ROOT), CCACHE_COMPILERCHECK="content")
+    call("ninja", "-C", folder, *_TARGETS[flavour])
     return folder
 
 

@@ -42,7 +42,7 @@ int main(int argc, char** argv) {
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Errhandler thrower;
     MPI_File_create_errhandler(fail, &thrower);
-    for (const int mode : {MPI_MODE_CREATE | MPI_MODE_WRONLY, MPI_MODE_RDONLY}) {
+    for (const int mode : {int{MPI_MODE_CREATE | MPI_MODE_WRONLY}, int{MPI_MODE_RDONLY}}) {
         MPI_File file;
         MPI_File_open(MPI_COMM_WORLD, name, mode, MPI_INFO_NULL, &file);
         MPI_File_set_errhandler(file, thrower);

@@ -14,8 +14,8 @@
 namespace hakobi::device {
 
 /// A copy between a device's memory and the host's or itself: `num[0]` times `num[1]` runs of `length_bytes`. Each side has a
-/// distance between neighbouring runs, one a dimension, slowest first. Distances are not negative, and runs of one side do not
-/// overlap. Either address may be of host memory, which should be page-locked: otherwise the driver waits for the copy.
+/// distance between neighbouring runs, one a dimension, slowest first. Distances are not negative; a run lies in one allocation of
+/// a device, and all of them may be in several. Either address may be of host memory, which should be page-locked: otherwise the driver waits for the copy.
 struct Copy {
     std::byte* to = nullptr;
     const std::byte* from = nullptr;

@@ -2,6 +2,7 @@
 
 #include <dlfcn.h>
 
+#include <algorithm>
 #include <map>
 #include <utility>
 
@@ -48,6 +49,16 @@ bool is_ignorance(int error) {
         default:
             return false;
     }
+}
+
+/// From the first byte of a side to behind its last.
+std::int64_t span_bytes(const Copy& copy, const std::array<std::int64_t, 2>& strides_bytes) {
+    return (copy.num[0] - 1) * strides_bytes[0] + (copy.num[1] - 1) * strides_bytes[1] + copy.length_bytes;
+}
+/// Whether bytes from an address on are in its allocation, as far as the driver knows.
+bool holds(const Pointer& pointer, const std::byte* address, std::int64_t bytes) {
+    return !pointer.is_device || pointer.size_bytes == 0 ||
+           address + bytes <= pointer.begin + pointer.size_bytes;
 }
 
 /// The device, or a stream's, is the current one of this thread while this lives.
@@ -174,6 +185,11 @@ class DriverQueue final : public Queue {
     }
     Status start(const Copy& copy) override {
         if (copy.size_bytes() <= 0) return {};
+        for (const std::size_t dimension : {0, 1}) {
+            const std::int64_t nearest =
+                std::min(copy.to_strides_bytes[dimension], copy.from_strides_bytes[dimension]);
+            if (copy.num[dimension] > 1 && nearest < copy.length_bytes) return start_apart(copy, dimension);
+        }
         const Current current(driver_, device_);
         Pointer to, from;
         int result = current.result();
@@ -182,6 +198,11 @@ class DriverQueue final : public Queue {
         // The driver would take an address that it does not know for the host's, and access it.
         if (!result && !to.is_device && !from.is_device)
             return {ErrorCode::invalid_argument, "copying: none of the addresses is the device's (any more)"};
+        const bool is_one_run = copy.num[0] * copy.num[1] == 1;
+        if (!result && !is_one_run &&
+            !(holds(to, copy.to, span_bytes(copy, copy.to_strides_bytes)) &&
+              holds(from, copy.from, span_bytes(copy, copy.from_strides_bytes))))
+            return start_apart(copy, copy.num[0] > 1 ? 0 : 1);
         const RowParts parts(copy, max_pitch_bytes_);
         for (std::int64_t part = 0; part < parts.num() && !result; ++part)
             result = driver_.copy(parts[part], {to.is_device, from.is_device}, stream_);
@@ -203,6 +224,17 @@ class DriverQueue final : public Queue {
     }
 
   private:
+    /// What a driver does not copy at once: runs that meet, or that lie in several allocations.
+    Status start_apart(Copy copy, std::size_t dimension) {
+        Status status;
+        for (std::int64_t left = std::exchange(copy.num[dimension], 1); left > 0 && status.ok(); --left) {
+            status = start(copy);
+            copy.to += copy.to_strides_bytes[dimension];
+            copy.from += copy.from_strides_bytes[dimension];
+        }
+        return status;
+    }
+
     /// Whether `stream`, which is current as `theirs`, may be put in an order with this queue.
     Status check(const Current& theirs, void* stream) const {
         int status = 0, result = theirs.result();

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <cstdlib>
+#include <deque>
 #include <hakobi/buffer_array.hpp>
 #include <hakobi/error.hpp>
 #include <memory>
@@ -160,6 +161,32 @@ TEST_P(BufferArrayOnDevice, KeepsTheOrderOfAStream) {
         program_.unlock(used[static_cast<std::size_t>(round)].data());
     }
     program_.destroy(stream);
+}
+
+// At equal distances as rows are, and twice the same one: no single copy of the driver.
+TEST_P(BufferArrayOnDevice, PiecesMayLieInSeveralAllocationsAndMeet) {
+    constexpr std::int64_t num_arrays = 3, bytes = 300;
+    std::deque<Array<unsigned char>> from, to;
+    BufferArray out = arrays_.make(), in = arrays_.make();
+    for (int a = 0; a < num_arrays; ++a) {
+        from.emplace_back(bytes_of(comm_.rank(), bytes, a));
+        to.emplace_back(std::vector<unsigned char>(2 * bytes, 9));
+    }
+    for (std::size_t a = 0; a < num_arrays; ++a) {
+        for (int twice = 0; twice < 2; ++twice) {
+            out.append(from[a].data(), bytes);
+            in.append(to[a].data() + twice * bytes, bytes);
+        }
+    }
+    in.receive(previous());
+    out.send(next());
+    out.wait();
+    in.wait();
+    for (int a = 0; a < num_arrays; ++a) {
+        std::vector<unsigned char> sent = bytes_of(previous(), bytes, a);
+        sent.insert(sent.end(), sent.begin(), sent.begin() + bytes);
+        EXPECT_EQ(to[static_cast<std::size_t>(a)].values(), sent) << a;
+    }
 }
 
 TEST_P(BufferArrayOnDevice, RefusesWhatCannotBe) {

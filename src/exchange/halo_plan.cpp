@@ -173,7 +173,7 @@ class Planner {
     [[nodiscard]] std::vector<StridedCopy> copies_of(std::span<const Transfer> transfers, int peer,
                                                      std::span<const FieldLayout> from,
                                                      std::span<const FieldLayout> to) const {
-        std::vector<StridedCopy> copies, all;
+        std::vector<StridedCopy> copies;
         for (std::size_t f = 0; f < from.size(); ++f) {
             for (const Transfer& transfer : transfers) {
                 if (transfer.peer != peer) continue;
@@ -182,11 +182,7 @@ class Planner {
                 copy.to_offset += from_first(to[f], to[0].address);
                 copies.push_back(simplified(std::move(copy)));
             }
-            // A device's copy stays within one allocation, and each field may have its own.
-            if (!plan_.device) continue;
-            for (StridedCopy& copy : fused(std::exchange(copies, {}))) all.push_back(std::move(copy));
         }
-        if (plan_.device) return all;
         return fused(copies);
     }
 

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "base/copy_bytes.hpp"
+#include "device/joined_copy.hpp"
 
 namespace hakobi::exchange {
 
@@ -49,37 +50,22 @@ void Parts::make_room(Part& part, std::int64_t bytes) {
 
 namespace {
 
-/// Joins a device's copies of pieces of one length at equal distances, as rows of an array are, into one.
-class Series {
+/// Copies of a device, joined where pieces lie as rows of an array do.
+class JoinedCopies {
   public:
-    explicit Series(mpi::DeviceQueue& queue) : queue_(queue) {}
-    ~Series() { queue_.give(copy_); }
-    Series(const Series&) = delete;
-    Series& operator=(const Series&) = delete;
-    void add(std::byte* to, const std::byte* from, std::size_t bytes) {
-        const std::int64_t to_stride = to - last_to_, from_stride = from - last_from_;
-        const bool is_second = copy_.num[1] == 1;
-        const bool follows = static_cast<std::int64_t>(bytes) == copy_.length_bytes &&
-                             (is_second ? to_stride >= copy_.length_bytes && from_stride >= copy_.length_bytes
-                                        : to_stride == copy_.to_strides_bytes[1] &&
-                                              from_stride == copy_.from_strides_bytes[1]);
-        if (follows) {
-            copy_.to_strides_bytes[1] = to_stride;
-            copy_.from_strides_bytes[1] = from_stride;
-            ++copy_.num[1];
-        } else {
-            queue_.give(copy_);
-            copy_ = {.to = to, .from = from, .length_bytes = static_cast<std::int64_t>(bytes)};
-        }
-        last_to_ = to;
-        last_from_ = from;
+    explicit JoinedCopies(mpi::DeviceQueue& queue) : queue_(queue) {}
+    ~JoinedCopies() { queue_.give(joined_.take()); }
+    JoinedCopies(const JoinedCopies&) = delete;
+    JoinedCopies& operator=(const JoinedCopies&) = delete;
+    void add(const device::Copy& piece) {
+        if (joined_.add(piece)) return;
+        queue_.give(joined_.take());
+        joined_.add(piece);
     }
 
   private:
     mpi::DeviceQueue& queue_;
-    device::Copy copy_;
-    std::byte* last_to_ = nullptr;
-    const std::byte* last_from_ = nullptr;
+    device::JoinedCopy joined_;
 };
 
 }  // namespace
@@ -94,9 +80,9 @@ void Parts::pack(Part& part) {
         return;
     }
     {
-        Series series(*queue_);
+        JoinedCopies copies(*queue_);
         cursor_.next(std::ssize(part.bytes), [&](const std::byte* from, std::size_t bytes) {
-            series.add(at, from, bytes);
+            copies.add({.to = at, .from = from, .length_bytes = static_cast<std::int64_t>(bytes)});
             at += bytes;
         });
     }
@@ -114,9 +100,9 @@ void Parts::unpack(Part& part) {
         return;
     }
     {
-        Series series(*queue_);
+        JoinedCopies copies(*queue_);
         cursor_.next(std::ssize(part.bytes), [&](std::byte* to, std::size_t bytes) {
-            series.add(to, at, bytes);
+            copies.add({.to = to, .from = at, .length_bytes = static_cast<std::int64_t>(bytes)});
             at += bytes;
         });
     }

@@ -75,7 +75,7 @@ void DeviceMemory::add_range(const std::byte* begin, const std::byte* end) {
 
 void DeviceMemory::forget() noexcept {
     ranges_.clear();
-    last_ = joined_range_ = 0;
+    last_ = 0;
     (void)joined_.take();
     status_ = {};
     room_ = {};
@@ -128,13 +128,16 @@ void DeviceMemory::take_in_pieces(const Series& series) {
 }
 
 void DeviceMemory::join(const Series& series, bool is_from_device) {
-    // A driver copies within one allocation at a time.
-    const bool is_beside = is_from_device == is_from_device_ && last_ == joined_range_;
-    if (is_beside && joined_.add(series)) return;
+    const device::Copy copy{.to = series.to,
+                            .from = series.from,
+                            .length_bytes = series.length,
+                            .num = {1, series.num},
+                            .to_strides_bytes = {0, series.to_stride},
+                            .from_strides_bytes = {0, series.from_stride}};
+    if (is_from_device == is_from_device_ && joined_.add(copy)) return;
     flush();
     is_from_device_ = is_from_device;
-    joined_range_ = last_;
-    joined_.add(series);
+    joined_.add(copy);
 }
 
 void DeviceMemory::flush() {
@@ -142,10 +145,6 @@ void DeviceMemory::flush() {
 }
 
 void DeviceMemory::give(const device::Copy& copy) {
-    // Runs that meet, of an array with a stride of 0, say: the queue wants them apart.
-    for (std::size_t d = 0; d < copy.num.size(); ++d) {
-        if (copy.num[d] > 1 && copy.from_strides_bytes[d] < copy.length_bytes) return start_apart(copy, d);
-    }
     const auto& on_host = is_from_device_ ? copy.to_strides_bytes : copy.from_strides_bytes;
     const bool is_packed_on_host = copy.num[1] > 1 && on_host[1] == copy.length_bytes;
     const bool is_packed_on_device =
@@ -153,16 +152,6 @@ void DeviceMemory::give(const device::Copy& copy) {
     if (copy.length_bytes < policy::short_device_run && is_packed_on_host && !is_packed_on_device)
         return start_packed(copy);
     start(copy);
-}
-
-void DeviceMemory::start_apart(const device::Copy& copy, std::size_t dimension) {
-    device::Copy one = copy;
-    one.num[dimension] = 1;
-    for (std::int64_t i = 0; i < copy.num[dimension]; ++i) {
-        give(one);
-        one.to += copy.to_strides_bytes[dimension];
-        one.from += copy.from_strides_bytes[dimension];
-    }
 }
 
 void DeviceMemory::start(const device::Copy& copy) {

@@ -9,8 +9,8 @@
 
 #include "base/status.hpp"
 #include "device/device.hpp"
+#include "device/joined_copy.hpp"
 #include "device/pinned.hpp"
-#include "io/joined_copy.hpp"
 #include "region/copy.hpp"
 
 namespace hakobi::io {
@@ -65,7 +65,6 @@ class DeviceMemory final : public RunMover {
     void join(const Series& series, bool is_from_device);
     void flush();
     void give(const device::Copy& copy);
-    void start_apart(const device::Copy& copy, std::size_t dimension);
     void start(const device::Copy& copy);
     void start_packed(const device::Copy& copy);
 
@@ -73,8 +72,7 @@ class DeviceMemory final : public RunMover {
     std::unique_ptr<device::Queue> queue_;
     std::vector<Range> ranges_;  // ascending, apart
     std::size_t last_ = 0;       // the range found last
-    JoinedCopy joined_;          // not given to the queue yet
-    std::size_t joined_range_ = 0;
+    device::JoinedCopy joined_;  // not given to the queue yet
     bool is_from_device_ = false;
     Status status_;  // of what was taken since the last mark
     /// Device memory in which short runs are packed.

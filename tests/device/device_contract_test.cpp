@@ -434,6 +434,33 @@ TEST_P(DeviceContract, TheProgramsDeviceStaysCurrent) {
     program_->use(0);
 }
 
+TEST_P(DeviceContract, RunsMayMeetAndLieInSeveralAllocations) {
+    std::array<int*, 2> arrays{program_->allocate<int>(2), program_->allocate<int>(2)};
+    std::ranges::sort(arrays);
+    std::array<int, 4> values{1, 2, 3, 4}, found{};
+    const std::int64_t apart = bytes_of(arrays[1]) - bytes_of(arrays[0]);
+    ASSERT_TRUE(queue_
+                    ->start({.to = bytes_of(arrays[0]),
+                             .from = bytes_of(values.data()),
+                             .length_bytes = 8,
+                             .num = {1, 2},
+                             .to_strides_bytes = {0, apart},
+                             .from_strides_bytes = {0, 8}})
+                    .ok());
+    // The second int of each array, twice.
+    ASSERT_TRUE(queue_
+                    ->start({.to = bytes_of(found.data()),
+                             .from = bytes_of(arrays[0] + 1),
+                             .length_bytes = 4,
+                             .num = {2, 2},
+                             .to_strides_bytes = {8, 4},
+                             .from_strides_bytes = {apart, 0}})
+                    .ok());
+    ASSERT_TRUE(queue_->finish().ok());
+    EXPECT_EQ(found, (std::array{2, 2, 4, 4}));
+    for (int* const array : arrays) program_->release(array);
+}
+
 TEST_P(DeviceContract, CopiesWithoutADeviceAreInvalid) {
     std::vector<std::byte> a(10), b(10);
     EXPECT_EQ(queue_->start({.to = a.data(), .from = b.data(), .length_bytes = 10}).code(),

@@ -1,27 +1,34 @@
-#include "io/joined_copy.hpp"
+#include "device/joined_copy.hpp"
 
 #include <gtest/gtest.h>
 
 #include <random>
 #include <vector>
 
+#include "region/copy.hpp"
 #include "region/cursor.hpp"
 
-namespace hakobi::io {
+namespace hakobi::device {
 namespace {
 
 /// Joins what a walk gives, and carries it out byte by byte.
 class Copies final : public RunMover {
   public:
     bool take(const Series& series) override {
-        if (!joined_.add(series)) {
+        const Copy copy{.to = series.to,
+                        .from = series.from,
+                        .length_bytes = series.length,
+                        .num = {1, series.num},
+                        .to_strides_bytes = {0, series.to_stride},
+                        .from_strides_bytes = {0, series.from_stride}};
+        if (!joined_.add(copy)) {
             flush();
-            EXPECT_TRUE(joined_.add(series));
+            EXPECT_TRUE(joined_.add(copy));
         }
         return true;
     }
     int flush() {
-        const device::Copy copy = joined_.take();
+        const Copy copy = joined_.take();
         if (copy.length_bytes > 0) ++num_;
         for (std::int64_t i = 0; i < copy.num[0]; ++i) {
             for (std::int64_t j = 0; j < copy.num[1]; ++j) {
@@ -124,4 +131,4 @@ TEST(JoinedCopy, AnySeriesAreCopiedAsByTheProcessor) {
 }
 
 }  // namespace
-}  // namespace hakobi::io
+}  // namespace hakobi::device

@@ -27,9 +27,10 @@ Status Naming::make_file(const series::Step& step) {
 Status Naming::finish_file(const series::Step& step, bool was_hidden) const {
     return guarded("finishing the step", [&] {
         const bool sync = setup_.options.sync;
-        Status status = was_hidden ? series::cut_receipts(step.part_path, step.layout.file_bytes) : Status();
-        if (status.ok() && setup_.options.overview) status = series::write_overview(step, sync);
-        return status.ok() ? series::finish_file(step.part_path, step.path, sync) : status;
+        Status status = setup_.options.overview ? series::write_overview(step, sync) : Status();
+        if (!status.ok()) return status;
+        return was_hidden ? series::finish_stored(step.part_path, step.path, step.layout.file_bytes, sync)
+                          : series::finish_file(step.part_path, step.path, sync);
     });
 }
 
@@ -84,7 +85,10 @@ mpi::Agreed Naming::end_finishing() noexcept {
 void Naming::discard() noexcept {
     is_finishing_ = false;
     (void)work_.wait();
-    for (const std::string& part : parts_) storage::discard_file(part);
+    for (const std::string& part : parts_) {
+        storage::discard_file(part);
+        storage::discard_file(series::whole_path(part));
+    }
     parts_.clear();
 }
 

@@ -129,7 +129,7 @@ struct Work {
     void look_at(const fs::path& path) {
         if (const auto folder = pieces_folder_of(path)) folders.insert(*folder);
         const StepName name = parse_step_name(path.string());
-        if (name.step >= 0 && name.suffix.ends_with(".part")) prefixes.insert(name.prefix);
+        if (name.step >= 0 && token_in(name.suffix)) prefixes.insert(name.prefix);
     }
 };
 
@@ -178,7 +178,7 @@ class SeriesLock {
         lock_ = std::move(taken).value();
         const Result<Series> series = find_series(prefix);
         if (!series.ok()) return {};
-        Result<Unfinished> unfinished = complete_steps(prefix, series.value());
+        Result<Unfinished> unfinished = complete_steps(prefix, series.value(), Gaps::left);
         if (!unfinished.ok()) return status_ = unfinished.status();
         for (const std::string& part : series.value().parts) storage::discard_file(part);
         unfinished_ = std::move(unfinished).value();

@@ -4,10 +4,8 @@
 
 #include <array>
 #include <cerrno>
-#include <charconv>
 #include <cstring>
 #include <span>
-#include <string_view>
 
 #include "base/checksum.hpp"
 #include "series/step_file.hpp"
@@ -40,17 +38,6 @@ std::int64_t first_block(std::int64_t file_bytes) {
     return (file_bytes + block_bytes - 1) / block_bytes * block_bytes;
 }
 
-/// The 16 digits of a temporary name; 0 where it is none.
-std::uint64_t token_in(const std::string& part) {
-    constexpr std::string_view suffix = ".part";
-    constexpr std::size_t num_digits = 16;
-    std::uint64_t token = 0;
-    if (part.size() < suffix.size() + num_digits) return 0;
-    const char* const digits = part.data() + part.size() - suffix.size() - num_digits;
-    const auto [end, error] = std::from_chars(digits, digits + num_digits, token, 16);
-    return error == std::errc() && end == digits + num_digits ? token : 0;
-}
-
 /// Whether a receipt of the step stands at `offset`.
 Result<bool> read_at(storage::File& file, std::int64_t offset, std::uint64_t token, Receipt& receipt) {
     const Result<std::int64_t> read = file.read_at(std::as_writable_bytes(std::span(&receipt, 1)), offset);
@@ -81,6 +68,15 @@ Result<Receipts> read_all(storage::File& file, std::uint64_t token) {
     return receipts;
 }
 
+Status cut_receipts(const std::string& path, std::int64_t file_bytes) {
+    Result<storage::FilePtr> file =
+        storage::open_file(path, {.read = false, .write = true, .regular_only = true});
+    if (!file.ok()) return file.status();
+    Status status = file.value()->set_size(file_bytes);
+    status.keep_first(file.value()->close());
+    return status;
+}
+
 }  // namespace
 
 ReceiptOf receipt_of(const Step& step) {
@@ -102,19 +98,21 @@ void write_receipt(storage::File& file, const ReceiptOf& of, int writer, int num
     }
 }
 
-Result<Receipts> read_receipts(const std::string& part) {
-    Result<storage::FilePtr> file = storage::open_file(part, {.regular_only = true});
+Result<Receipts> read_receipts(const std::string& path) {
+    Result<storage::FilePtr> file = storage::open_file(path, {.regular_only = true});
     if (!file.ok()) return file.status();
-    return read_all(*file.value(), token_in(part));
+    return read_all(*file.value(), token_in(path).value_or(0));
 }
 
-Status cut_receipts(const std::string& part, std::int64_t file_bytes) {
-    Result<storage::FilePtr> file =
-        storage::open_file(part, {.read = false, .write = true, .regular_only = true});
-    if (!file.ok()) return file.status();
-    Status status = file.value()->set_size(file_bytes);
-    status.keep_first(file.value()->close());
-    return status;
+Status finish_stored(const std::string& part, const std::string& path, std::int64_t file_bytes, bool sync) {
+    if (Status status = check_free(path); !status.ok()) return status;
+    std::string whole = part;
+    if (!part.ends_with(whole_suffix)) {
+        whole = whole_path(part);
+        if (Status status = storage::rename_file(part, whole); !status.ok()) return status;
+    }
+    if (Status status = cut_receipts(whole, file_bytes); !status.ok()) return status;
+    return finish_file(whole, path, sync);
 }
 
 }  // namespace hakobi::series

@@ -16,8 +16,9 @@ namespace hakobi::series {
 //  1. A hidden step's writers are numbered, and each knows how many there are.
 //  2. When all accesses of a writer are over, it writes its receipt behind the end of the step's file: block w of the receipts
 //     is writer w's alone, so that nodes do not write to one block at once.
-//  3. When all ranks have stored their values, rank 0 cuts the receipts off and gives the file its name.
-//  4. A file that still has its temporary name and a receipt of each writer is whole: whoever finds it (unfinished.hpp) does 3.
+//  3. When all ranks have stored their values, rank 0 says so in the file's temporary name (whole_path), cuts the receipts off,
+//     and gives the file its final name.
+//  4. A file that has a receipt of each writer, or that name, is whole: whoever finds it (unfinished.hpp) does 3, or its rest.
 //
 // A receipt stands behind the bytes that it speaks of as long as the system lives, and with `sync` also if it does not. Decision 32.
 
@@ -39,10 +40,11 @@ struct Receipts {
     std::int64_t num_stored = 0;   ///< writers that have stored their part
     [[nodiscard]] bool are_all_there() const noexcept { return num_writers > 0 && num_stored == num_writers; }
 };
-/// Of the file with the temporary name `part`. Local.
-Result<Receipts> read_receipts(const std::string& part);
+/// Of the file with the temporary name `path`. Local.
+Result<Receipts> read_receipts(const std::string& path);
 
-/// Cuts them off. Local.
-Status cut_receipts(const std::string& part, std::int64_t file_bytes);
+/// Takes the file whose bytes are all stored, at `part` or already at its whole_path, to its final name `path`, without receipts
+/// behind its `file_bytes`. Killed between, it leaves a file that 4 completes. As finish_file otherwise. Local.
+Status finish_stored(const std::string& part, const std::string& path, std::int64_t file_bytes, bool sync);
 
 }  // namespace hakobi::series

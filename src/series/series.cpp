@@ -24,7 +24,6 @@
 namespace hakobi::series {
 namespace {
 
-constexpr std::string_view part_suffix = ".part";
 /// A run that goes on after it does not run out of numbers.
 constexpr std::int64_t last_resumed_step = std::numeric_limits<std::int64_t>::max() / 2;
 
@@ -32,9 +31,7 @@ bool is_part_suffix(std::string_view suffix) {
     for (const std::string_view before : {overview::suffix, mesh_suffix}) {
         if (suffix.starts_with(before)) suffix.remove_prefix(before.size());
     }
-    if (!suffix.starts_with(".") || !suffix.ends_with(part_suffix)) return false;
-    suffix = suffix.substr(1, suffix.size() - 1 - part_suffix.size());
-    return suffix.size() == 16 && suffix.find_first_not_of("0123456789abcdef") == std::string_view::npos;
+    return suffix.find('.', 1) == suffix.rfind('.') && suffix.find('.') == 0 && token_in(suffix);
 }
 
 /// Proves that a file can be made: permission bits do not tell (root, read-only mounts, quotas).
@@ -327,7 +324,8 @@ Result<Claim> claim_series(std::string_view prefix_as_given, std::string_view ex
     Result<Series> series = find_series(prefix);
     if (!series.ok()) return series.status();
     if (if_exists != IfExists::replace) {
-        const Result<Unfinished> unfinished = complete_steps(prefix, series.value());
+        const Gaps gaps = if_exists == IfExists::resume ? Gaps::none : Gaps::left;
+        const Result<Unfinished> unfinished = complete_steps(prefix, series.value(), gaps);
         if (!unfinished.ok()) return unfinished.status();
         tell(prefix, unfinished.value(), "is removed");
     }

@@ -16,6 +16,7 @@ namespace hakobi::series {
 //
 //   run_000012.nc                         step 12, whole
 //   run_000012.nc.0123456789abcdef.part   its file until it is whole; 16 hexadecimal digits that nobody can foretell
+//   run_000012.nc.0123456789abcdef.whole  the same between its last byte and its final name, where it was hidden
 //   run_000012.nc.pieces/                 its pieces (per-process)
 //   run_000012.nc.pieces.gathered/        pieces that are in the step's file, while they are removed
 //   run.series.nc                         all whole steps as one data set (series_view.hpp)
@@ -53,7 +54,7 @@ struct Series {
     std::vector<Entry> pieces;       ///< folders of pieces, also those that are being removed
     std::vector<Entry> meshes;       ///< files of steps' meshes
     std::vector<Entry> mesh_pieces;  ///< folders of a mesh's pieces
-    std::vector<std::string> parts;  ///< files of steps and views that never became whole
+    std::vector<std::string> parts;  ///< files of steps and views that have no final name
     std::vector<std::string> views;  ///< files that show the steps as one data set, by their names
 
     [[nodiscard]] bool holds_steps() const noexcept { return !files.empty() || !pieces.empty(); }

@@ -22,7 +22,24 @@ std::string part_path(const std::string& path, std::uint64_t token) {
     std::array<char, 16> text{};
     const auto [end, error] = std::to_chars(text.data(), text.data() + text.size(), token, 16);
     std::copy_backward(text.data(), end, digits.end());
-    return path + "." + std::string(digits.data(), digits.size()) + ".part";
+    return path + "." + std::string(digits.data(), digits.size()).append(part_suffix);
+}
+
+std::string whole_path(const std::string& part) {
+    return part.substr(0, part.size() - part_suffix.size()).append(whole_suffix);
+}
+
+std::optional<std::uint64_t> token_in(std::string_view path) {
+    constexpr std::size_t num_digits = 16;
+    const auto suffix = path.ends_with(part_suffix) ? part_suffix : whole_suffix;
+    if (!path.ends_with(suffix) || path.size() < 1 + num_digits + suffix.size()) return std::nullopt;
+    path.remove_suffix(suffix.size());
+    if (path[path.size() - num_digits - 1] != '.') return std::nullopt;
+    const std::string_view digits = path.substr(path.size() - num_digits);
+    if (digits.find_first_not_of("0123456789abcdef") != std::string_view::npos) return std::nullopt;
+    std::uint64_t token = 0;
+    std::from_chars(digits.data(), digits.data() + digits.size(), token, 16);
+    return token;
 }
 
 std::string folder_of(const std::string& path) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -17,8 +18,13 @@ namespace hakobi::series {
 
 /// "<prefix>_000012.nc" with a format's extension, and the name it has until it is whole; series.hpp has the table of
 /// names. Whoever may write to the folder could make that name a trap: `token` is one that nobody can foretell.
+inline constexpr std::string_view part_suffix = ".part", whole_suffix = ".whole";
 [[nodiscard]] std::string step_path(std::string_view prefix, std::int64_t step, std::string_view extension);
 [[nodiscard]] std::string part_path(const std::string& path, std::uint64_t token);
+/// The name of a hidden step's file between `part`, once all its bytes are stored, and the final one.
+[[nodiscard]] std::string whole_path(const std::string& part);
+/// The token in a name that ends with 16 digits and one of the suffixes; nothing where it is no such name.
+[[nodiscard]] std::optional<std::uint64_t> token_in(std::string_view path);
 /// The folder a file is in: "." for a bare name.
 [[nodiscard]] std::string folder_of(const std::string& path);
 

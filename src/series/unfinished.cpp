@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <optional>
 #include <utility>
 
 #include "base/guard.hpp"
@@ -32,8 +33,7 @@ std::vector<LeftFile> left_files(const Series& series) {
         std::string_view suffix = name.suffix;
         const bool is_mesh = suffix.starts_with(mesh_suffix);
         if (is_mesh) suffix.remove_prefix(mesh_suffix.size());
-        const std::string behind = part_path("", 0);
-        if (suffix.size() != behind.size()) continue;  // of an overview
+        if (suffix.find('.', 1) != suffix.rfind('.')) continue;  // of an overview
         parts.push_back(
             {name.step, is_mesh, name.extension, path, path.substr(0, path.size() - suffix.size())});
     }
@@ -47,6 +47,15 @@ std::string what_is(const LeftFile& left) {
     return (left.is_mesh ? "the mesh of step " : "step ") + std::to_string(left.step);
 }
 
+/// What keeps the file from being whole, in words; "" where nothing does.
+std::string what_lacks(const LeftFile& left, const Result<Receipts>& receipts) {
+    if (!receipts.ok()) return receipts.status().text();
+    if (left.path.ends_with(whole_suffix) || receipts.value().are_all_there()) return {};
+    if (receipts.value().num_writers == 0) return "none of its writers had stored its part";
+    return std::to_string(receipts.value().num_stored) + " of its " +
+           std::to_string(receipts.value().num_writers) + " writers had stored their parts";
+}
+
 std::string numbers(const std::vector<Series::Entry>& steps) {
     std::string text = steps.size() == 1 ? "step " : "steps ";
     for (std::size_t i = 0; i < steps.size(); ++i)
@@ -56,31 +65,30 @@ std::string numbers(const std::vector<Series::Entry>& steps) {
 
 }  // namespace
 
-Result<Unfinished> complete_steps(const std::string& prefix, const Series& series) {
+Result<Unfinished> complete_steps(const std::string& prefix, const Series& series, Gaps gaps) {
     Unfinished result;
-    bool is_mesh_lost = false;  // steps link to it, up to the next mesh
+    bool is_mesh_lost = false;      // steps link to it, up to the next mesh
+    std::optional<LeftFile> first;  // that is lost
     for (const LeftFile& left : left_files(series)) {
         const Result<Receipts> receipts = read_receipts(left.path);
-        std::string why;
-        if (!receipts.ok()) {
-            why = receipts.status().text();
-        } else if (!receipts.value().are_all_there()) {
-            why = receipts.value().num_writers == 0
-                      ? "none of its writers had stored its part"
-                      : std::to_string(receipts.value().num_stored) + " of its " +
-                            std::to_string(receipts.value().num_writers) + " writers had stored their parts";
-        } else if (!left.is_mesh && is_mesh_lost) {
-            why = "its mesh is not whole";
-        } else if (Status taken = check_free(left.final_path); !taken.ok()) {
-            why = taken.text();
-        }
+        std::string why = what_lacks(left, receipts);
+        if (why.empty() && !left.is_mesh && is_mesh_lost) why = "its mesh is not whole";
+        if (Status taken = check_free(left.final_path); why.empty() && !taken.ok()) why = taken.text();
         if (left.is_mesh) is_mesh_lost = !why.empty();
         if (!why.empty()) {
             result.lost.push_back(what_is(left) + " was not stored whole when its run ended: " + why);
+            if (!first) first = left;
             continue;
         }
-        Status status = cut_receipts(left.path, receipts.value().file_bytes);
-        if (status.ok()) status = finish_file(left.path, left.final_path, false);
+        if (first && gaps == Gaps::none) {
+            result.lost.push_back(what_is(left) + " was stored whole, but not " + what_is(*first) +
+                                  " before it");
+            continue;
+        }
+        const bool has_receipts = receipts.value().num_writers > 0;
+        Status status = has_receipts
+                            ? finish_stored(left.path, left.final_path, receipts.value().file_bytes, false)
+                            : finish_file(left.path, left.final_path, false);
         if (!status.ok())
             return Status(status.code(), prefix + ": completing " + what_is(left) + ": " + status.text());
         if (!left.is_mesh) result.completed.push_back({left.step, left.final_path, left.extension});
@@ -105,7 +113,7 @@ void complete_for_reading(const std::string& prefix) noexcept {
         if (!lock.ok() || !lock.value().is_held()) return {};
         const Result<Series> series = find_series(prefix);
         if (!series.ok()) return series.status();
-        const Result<Unfinished> unfinished = complete_steps(prefix, series.value());
+        const Result<Unfinished> unfinished = complete_steps(prefix, series.value(), Gaps::none);
         if (!unfinished.ok()) return unfinished.status();
         tell(prefix, unfinished.value(), "is left as it is");
         if (!unfinished.value().completed.empty()) show_series(prefix);

@@ -14,14 +14,18 @@ struct Unfinished {
     std::vector<std::string> lost;         ///< of each other one a sentence that names it
 };
 
-/// Gives each step among `series.parts` that is whole its name. All others stay as they are. Local: the caller holds the
-/// prefix's lock and has found `series` since. An error is of a step that is whole and could not be given its name.
-Result<Unfinished> complete_steps(const std::string& prefix, const Series& series);
+/// Steps that are whole behind one that is not: a run that goes on behind them never fills the gap.
+enum class Gaps { none, left };
+
+/// Gives each step among `series.parts` that is whole its name; with Gaps::none only up to the first that is not. All others
+/// stay as they are. Local: the caller holds the prefix's lock and has found `series` since. An error is of a step that is
+/// whole and could not be given its name.
+Result<Unfinished> complete_steps(const std::string& prefix, const Series& series, Gaps gaps);
 
 /// Says it on stderr. `becomes`: what happens to the others ("is removed").
 void tell(const std::string& prefix, const Unfinished& unfinished, const char* becomes);
 
-/// For who is going to read the prefix: completes its steps where no run writes it and this process may, and says what it did
+/// For who is going to read the prefix: completes its steps, without gaps, where no run writes it and this process may, and says what it did
 /// and what is not whole. Local.
 void complete_for_reading(const std::string& prefix) noexcept;
 

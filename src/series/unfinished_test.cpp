@@ -37,8 +37,8 @@ class UnfinishedTest : public ::testing::Test {
                           false);
         return part;
     }
-    Unfinished complete() {
-        Result<Unfinished> result = complete_steps(prefix_, find_series(prefix_).value());
+    Unfinished complete(Gaps gaps = Gaps::left) {
+        Result<Unfinished> result = complete_steps(prefix_, find_series(prefix_).value(), gaps);
         EXPECT_TRUE(result.ok()) << result.status().text();
         return result.ok() ? std::move(result).value() : Unfinished();
     }
@@ -90,15 +90,35 @@ TEST_F(UnfinishedTest, ReceiptsOfAnotherStepOrDamagedOnesDoNotCount) {
     EXPECT_EQ(done.lost.size(), 2U);
 }
 
-TEST_F(UnfinishedTest, AStepBehindAGapIsCompletedAndTheGapNamed) {
+TEST_F(UnfinishedTest, AStepBehindAGapIsCompletedWhereGapsMayBeLeft) {
     leave(1, 2, {0, 1});
     leave(2, 2, {1});
-    leave(3, 2, {0, 1});
-    const Unfinished done = complete();
-    ASSERT_EQ(done.completed.size(), 2U);
-    EXPECT_EQ(done.completed[1].step, 3);
+    const std::string behind = leave(3, 2, {0, 1});
+    const Unfinished without = complete(Gaps::none);
+    ASSERT_EQ(without.completed.size(), 1U);
+    EXPECT_EQ(without.completed[0].step, 1);
+    ASSERT_EQ(without.lost.size(), 2U);
+    EXPECT_EQ(without.lost[1], "step 3 was stored whole, but not step 2 before it");
+    EXPECT_TRUE(fs::exists(behind));
+    const Unfinished done = complete(Gaps::left);
+    ASSERT_EQ(done.completed.size(), 1U);
+    EXPECT_EQ(done.completed[0].step, 3);
     ASSERT_EQ(done.lost.size(), 1U);
     EXPECT_NE(done.lost[0].find("step 2 "), std::string::npos);
+}
+
+TEST_F(UnfinishedTest, AFileOnItsWayToItsNameIsCompletedWhereverItsRunWasKilled) {
+    // With its receipts, and without.
+    const std::string with = leave(1, 2, {0, 1});
+    fs::rename(with, whole_path(with));
+    const std::string cut = leave(2, 2, {0, 1});
+    fs::resize_file(cut, file_bytes);
+    fs::rename(cut, whole_path(cut));
+    const Unfinished done = complete(Gaps::none);
+    ASSERT_EQ(done.completed.size(), 2U);
+    EXPECT_TRUE(done.lost.empty());
+    for (const std::int64_t step : {1, 2})
+        EXPECT_EQ(bytes_of(path_of(step)), std::string(static_cast<std::size_t>(file_bytes), 'v'));
 }
 
 TEST_F(UnfinishedTest, StepsOnAMeshThatIsLostAreLostToo) {

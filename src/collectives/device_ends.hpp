@@ -47,6 +47,7 @@ class DeviceEnds {
     /// Gives the queue the copy of the output.
     void take_output();
     [[nodiscard]] bool has_output() { return landed_.is_over(); }
+    void wait_for_output(const Comm& comm) { landed_.wait(comm); }
     Status hold_back(DeviceStream stream) { return queue_.hold_back(stream); }
 
   private:

@@ -337,11 +337,7 @@ bool CollectivePlan::test() {
 void CollectivePlan::wait() {
     if (!state_ || !state_->is_started) return;
     state_->wait();
-    if (!state_->ends.are_on_host()) {
-        mpi::Wait wait(state_->comm);
-        while (!state_->on_device->has_output())
-            if (!mpi::progress(state_->comm)) wait.yield();
-    }
+    if (!state_->ends.are_on_host()) state_->on_device->wait_for_output(state_->comm);
     state_->is_started = false;
 }
 

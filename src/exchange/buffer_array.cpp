@@ -129,9 +129,7 @@ struct HAKOBI_HIDDEN BufferArray::Impl final : mpi::UnderWay {
     static constexpr Patience patience{.spins = 200};
     void wait() {
         wait_until_over(shared->comm, patience, device == nullptr);
-        mpi::Wait wait(shared->comm, patience);
-        while (!landed.is_over())
-            if (!mpi::progress(shared->comm)) wait.yield();
+        landed.wait(shared->comm, patience);
     }
     void wait(DeviceStream stream) {
         wait_until_over(shared->comm, patience, device == nullptr);

@@ -301,9 +301,7 @@ struct HAKOBI_HIDDEN Halo::Impl final : mpi::UnderWay {
         wait_until_given();
         if (plan->device) {
             unpacked = plan->device->mark(Way::in);
-            mpi::Wait wait(plan->comm, {.spins = spins_alone});
-            while (!unpacked.is_over())
-                if (!mpi::progress(plan->comm)) wait.yield();
+            unpacked.wait(plan->comm, {.spins = spins_alone});
         }
         is_started = false;
     }

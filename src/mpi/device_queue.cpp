@@ -1,6 +1,7 @@
 #include "mpi/device_queue.hpp"
 
 #include "mpi/comm_state.hpp"
+#include "mpi/wait.hpp"
 
 namespace hakobi::mpi {
 namespace {
@@ -23,6 +24,12 @@ bool DeviceMark::is_over() {
     if (!is_over.ok()) end_where_it_failed(is_over.status());
     if (is_over.value()) mark_.reset();
     return !mark_;
+}
+
+void DeviceMark::wait(const Comm& comm, Patience patience) {
+    Wait turns(comm, patience);
+    while (!is_over())
+        if (!progress(comm)) turns.yield();
 }
 
 DeviceQueue DeviceQueue::of(device::Device& device) {

@@ -1,8 +1,10 @@
 #pragma once
 
+#include <hakobi/comm.hpp>
 #include <memory>
 #include <utility>
 
+#include "base/futex.hpp"
 #include "base/status.hpp"
 #include "device/device.hpp"
 
@@ -18,6 +20,8 @@ class DeviceMark {
     explicit DeviceMark(std::unique_ptr<device::Mark> mark) : mark_(std::move(mark)) {}
     /// Asks the device until it says yes. Does not wait.
     [[nodiscard]] bool is_over();
+    /// Waits for that. MPI and what is under way go on.
+    void wait(const Comm& comm, Patience patience = {});
 
   private:
     std::unique_ptr<device::Mark> mark_;

@@ -77,7 +77,7 @@ class Hip final : public Gpu {
 
 std::shared_ptr<Gpu> open_hip(int place) {
     void* library = nullptr;
-    for (const char* name : {"libamdhip64.so.6", "libamdhip64.so.5", "libamdhip64.so"}) {
+    for (const char* name : {"libamdhip64.so.7", "libamdhip64.so.6", "libamdhip64.so.5", "libamdhip64.so"}) {
         if (library == nullptr) library = ::dlopen(name, RTLD_NOW | RTLD_GLOBAL);
     }
     const Functions functions(library);

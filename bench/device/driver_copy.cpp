@@ -2,6 +2,8 @@
 
 #include <string>
 
+#include "device/driver.hpp"
+
 namespace hakobi::bench {
 namespace {
 
@@ -52,7 +54,7 @@ class HipCopy final : public DriverCopy {
     static Result<std::unique_ptr<DriverCopy>> make(int number) {
         auto copy = std::make_unique<HipCopy>();
         Set* set = nullptr;
-        for (const char* library : {"libamdhip64.so.6", "libamdhip64.so.5", "libamdhip64.so"}) {
+        for (const char* library : device::hip_libraries) {
             set = driver_function<Set>(library, "hipSetDevice");
             copy->copy_ = driver_function<Copy>(library, "hipMemcpyAsync");
             copy->wait_ = driver_function<Wait>(library, "hipStreamSynchronize");
@@ -88,8 +90,7 @@ Status driver_failure(const char* call, int code) {
 }
 
 Result<std::unique_ptr<DriverCopy>> DriverCopy::of(const device::Device& device) {
-    return device.text().starts_with("CUDA") ? CudaCopy::make(device.number())
-                                             : HipCopy::make(device.number());
+    return device.driver() == "CUDA" ? CudaCopy::make(device.number()) : HipCopy::make(device.number());
 }
 
 }  // namespace hakobi::bench

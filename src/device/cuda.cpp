@@ -40,11 +40,6 @@ enum : int {
 
 // An ordinal is also the device's CUdevice: cuDeviceGet gives nothing else.
 
-/// CU_STREAM_LEGACY, CU_STREAM_PER_THREAD and null are streams of every context.
-bool is_default_stream(const void* stream) {
-    return reinterpret_cast<std::uintptr_t>(stream) <= 2;
-}
-
 class Cuda final : public Driver {
   public:
     [[nodiscard]] std::string_view name() const override { return "CUDA"; }

@@ -7,6 +7,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/status.hpp"
@@ -69,8 +70,9 @@ struct SharedHandle {
 class Device {
   public:
     virtual ~Device() = default;
-    [[nodiscard]] virtual int number() const = 0;        ///< among the driver's, as this process counts
-    [[nodiscard]] virtual std::string text() const = 0;  ///< "CUDA device 0 (NVIDIA H100 80GB HBM3)"
+    [[nodiscard]] virtual int number() const = 0;  ///< among the driver's, as this process counts
+    [[nodiscard]] virtual std::string_view driver() const = 0;  ///< "CUDA" or "HIP"
+    [[nodiscard]] virtual std::string text() const = 0;         ///< "CUDA device 0 (NVIDIA H100 80GB HBM3)"
     [[nodiscard]] virtual std::array<std::byte, 16> uuid() const = 0;  ///< the same in every process
     [[nodiscard]] virtual Result<std::unique_ptr<Queue>> make_queue() = 0;
     /// Looks now at what the copies' memory is, which has to stay. Waits for the device.

@@ -271,6 +271,7 @@ class DriverDevice final : public Device {
     }
 
     [[nodiscard]] int number() const override { return number_; }
+    [[nodiscard]] std::string_view driver() const override { return driver_.name(); }
     [[nodiscard]] std::string text() const override { return text_; }
     [[nodiscard]] std::array<std::byte, 16> uuid() const override { return uuid_; }
 

@@ -13,6 +13,14 @@
 
 namespace hakobi::device {
 
+/// HIP's, the best first.
+inline constexpr std::array hip_libraries{"libamdhip64.so.7", "libamdhip64.so.6", "libamdhip64.so.5"};
+
+/// Null, and CUDA's and HIP's names for the legacy default stream and the thread's: streams of every device.
+[[nodiscard]] inline bool is_default_stream(const void* stream) {
+    return reinterpret_cast<std::uintptr_t>(stream) <= 2;
+}
+
 /// What an IPC call hands over by value.
 struct IpcBytes {
     std::array<std::byte, 64> bytes;

@@ -45,10 +45,6 @@ int kind_of(std::array<bool, 2> is_device) {
     return is_device[1] ? 2 : 0;
 }
 
-bool is_default_stream(const void* stream) {
-    return reinterpret_cast<std::uintptr_t>(stream) <= 2;
-}
-
 class Hip final : public Driver {
   public:
     [[nodiscard]] std::string_view name() const override { return "HIP"; }
@@ -123,7 +119,7 @@ class Hip final : public Driver {
 
   private:
     [[nodiscard]] std::vector<const char*> libraries() const override {
-        return {"libamdhip64.so.7", "libamdhip64.so.6", "libamdhip64.so.5"};
+        return {hip_libraries.begin(), hip_libraries.end()};
     }
     [[nodiscard]] int needed_version() const override { return 60'000'000; }
     [[nodiscard]] std::string version_text(int version) const override {

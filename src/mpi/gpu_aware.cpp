@@ -19,7 +19,7 @@ Function* found(const char* name) {
 bool takes_memory_of(const device::Device& device) {
     const char* const said = std::getenv("HAKOBI_GPU_AWARE");
     if (said != nullptr && *said != '\0') return std::string_view(said) != "0";
-    const bool is_cuda = device.text().starts_with("CUDA");
+    const bool is_cuda = device.driver() == "CUDA";
     // Open MPI's names, and MPICH's.
     constexpr const char* names[] = {"MPIX_Query_cuda_support", "MPIX_Query_rocm_support",
                                      "MPIX_Query_hip_support"};

@@ -179,8 +179,7 @@ class Simulation {
             for (const int g : cycle.groups) {
                 Group& group = groups_[static_cast<std::size_t>(g)];
                 if (node_of_domain(cycle.domain) == group.node) continue;
-                group.staging_ring =
-                    (cycle.domain * domains.num_lanes + cycle.ring) % setting_.staging_rings.num;
+                group.staging_ring = domains.lane_number(c) % setting_.staging_rings.num;
                 std::vector<bool>& sent = staging_of(group);
                 group.staging_turn = std::ssize(sent);
                 sent.push_back(false);
@@ -194,9 +193,7 @@ class Simulation {
             std::unordered_map<int, std::size_t> line_of;
             for (std::size_t i = 0; i < ranks_[r].parts.size(); ++i) {
                 const int c = ranks_[r].parts[i].cycle;
-                const int lane = domains.is_by_server()
-                                     ? domains.domain_of(c) * domains.num_lanes + domains.lane_of(c)
-                                     : 0;
+                const int lane = domains.is_by_server() ? domains.lane_number(c) : 0;
                 const auto [at, is_new] = line_of.emplace(lane, work_[r].lines.size());
                 if (is_new) work_[r].lines.emplace_back();
                 work_[r].lines[at->second].parts.push_back(i);

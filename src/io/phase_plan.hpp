@@ -36,8 +36,7 @@ struct PhasePlan {
     }
     /// The staging ring of a cycle of another node's aggregator: a lane's cycles are in one.
     [[nodiscard]] std::size_t staging_ring_of(std::int64_t cycle) const {
-        const int lane = domains.domain_of(cycle) * domains.num_lanes + domains.lane_of(cycle);
-        return static_cast<std::size_t>(lane) % staging_cycles.size();
+        return static_cast<std::size_t>(domains.lane_number(cycle)) % staging_cycles.size();
     }
     [[nodiscard]] bool is_dense(std::int64_t cycle, std::span<const CycleTally> tallies) const;
 };

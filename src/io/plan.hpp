@@ -54,6 +54,10 @@ struct Domains {
     }
     /// The ring of its domain's buffers that a cycle takes its turns in.
     [[nodiscard]] int lane_of(std::int64_t cycle) const { return is_by_server() ? place(cycle).lane : 0; }
+    /// Its number among those of all domains.
+    [[nodiscard]] int lane_number(std::int64_t cycle) const {
+        return domain_of(cycle) * num_lanes + lane_of(cycle);
+    }
     /// -1: not known, or several.
     [[nodiscard]] int object_of(std::int64_t cycle) const {
         return is_by_server() ? place(cycle).object : -1;

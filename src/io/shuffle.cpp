@@ -95,9 +95,7 @@ void Shuffle::run_by_lanes(const PhaseData& data, std::span<const CyclePart> par
     std::vector<std::vector<const CyclePart*>> lanes(
         static_cast<std::size_t>(domains.num_domains * domains.num_lanes));
     for (const CyclePart& part : parts)
-        lanes[static_cast<std::size_t>(domains.domain_of(part.cycle) * domains.num_lanes +
-                                       domains.lane_of(part.cycle))]
-            .push_back(&part);
+        lanes[static_cast<std::size_t>(domains.lane_number(part.cycle))].push_back(&part);
     std::erase_if(lanes, [](const auto& lane) { return lane.empty(); });
     std::vector<std::size_t> next(lanes.size());
     std::size_t num_left = parts.size();

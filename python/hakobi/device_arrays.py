@@ -98,23 +98,8 @@ def stream_handle(stream: Any) -> int | None:
 class _Described:
     """What numpy takes an array's address from; the array keeps it alive."""
 
-    def __init__(
-        self,
-        address: int,
-        shape: tuple[int, ...],
-        strides: tuple[int, ...] | None,
-        dtype: np.dtype[Any],
-        *,
-        read_only: bool,
-        keep: object,
-    ) -> None:
-        self.__array_interface__ = {
-            "version": 3,
-            "shape": shape,
-            "typestr": dtype.str,
-            "data": (address, read_only),
-            "strides": strides,
-        }
+    def __init__(self, interface: dict[str, Any], keep: object) -> None:
+        self.__array_interface__ = interface
         self._keep = keep
 
 
@@ -129,7 +114,14 @@ def _described(
 ) -> npt.NDArray[Any]:
     if 0 in shape:  # has no address
         return np.empty(shape, dtype)
-    return np.asarray(_Described(address, shape, strides, dtype, read_only=read_only, keep=keep))
+    interface = {
+        "version": 3,
+        "shape": shape,
+        "typestr": dtype.str,
+        "data": (address, read_only),
+        "strides": strides,
+    }
+    return np.asarray(_Described(interface, keep))
 
 
 def _by_interface(values: Any, interface: dict[str, Any], handle: int | None) -> Lent:

@@ -137,7 +137,7 @@ class Benchmark {
 int run(const Result<DeviceOptions>& options) {
     const Comm comm = Comm::duplicate(MPI_COMM_WORLD);
     const bool is_speaker = comm.rank() == 0;
-    if (options.ok() && options.value().is_help) {
+    if (options.ok() && !options.value().help_text.empty()) {
         if (is_speaker) std::fputs(options.value().help_text.c_str(), stdout);
         return 0;
     }

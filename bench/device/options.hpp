@@ -26,8 +26,7 @@ struct DeviceOptions {
     bool is_hot = false, explain = false;
     measure::RepetitionRule rule{.relative_width = 0.05, .budget_s = 10.0};
     std::string json_path;
-    bool is_help = false;
-    std::string help_text;
+    std::string help_text;  ///< not empty: it was asked for, and nothing else counts
 
     [[nodiscard]] bool has(const std::string& part) const;
     /// The halos that the options ask for, for so many ranks.

@@ -7,6 +7,7 @@
 
 #include "base/nearest.hpp"
 #include "contender.hpp"
+#include "measure/command_line.hpp"
 
 namespace hakobi::bench {
 namespace {
@@ -127,27 +128,12 @@ Result<HaloOptionsOfBench> parse_halo_options(int argc, const char* const* argv)
                    "time so many exchanges one by one, alone and alternating with computing, and print how "
                    "they spread")
         ->check(CLI::Range(1, 10000000));
-    app.add_option("--width", options.rule.relative_width,
-                   "asked width of the median's 95 % interval, relative")
-        ->check(CLI::Range(1e-4, 10.0))
-        ->capture_default_str();
-    app.add_option("--budget", options.rule.budget_s,
-                   "seconds for one case at most; what is wider then is marked")
-        ->check(CLI::Range(0.0, 86400.0))
-        ->capture_default_str();
-    app.add_option("--samples", options.rule.min_samples, "samples of each contender at least")
-        ->check(CLI::Range(1, 10000))
-        ->capture_default_str();
+    measure::add_rule_options(app, options.rule);
     app.add_option("--json", options.json_path, "append records (JSON lines) to this file");
-    try {
-        app.parse(argc, argv);
-    } catch (const CLI::CallForHelp&) {
-        options.is_help = true;
-        options.help_text = app.help();
-        return options;
-    } catch (const CLI::ParseError& error) {
-        return Status(ErrorCode::invalid_argument, error.what());
-    }
+    auto help = measure::parsed(app, argc, argv);
+    if (!help.ok()) return help.status();
+    options.help_text = std::move(help).value();
+    if (!options.help_text.empty()) return options;
     if (options.contenders.empty())
         options.contenders.assign(std::begin(default_contenders), std::end(default_contenders));
     for (const std::string& part :

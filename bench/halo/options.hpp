@@ -24,8 +24,7 @@ struct HaloOptionsOfBench {
     int num_histogram = 0;
     measure::RepetitionRule rule{.relative_width = 0.05, .budget_s = 10.0};
     std::string json_path;
-    bool is_help = false;
-    std::string help_text;
+    std::string help_text;  ///< not empty: it was asked for, and nothing else counts
 
     /// Every case that the options ask for, for so many ranks.
     [[nodiscard]] Result<std::vector<HaloCase>> cases(int num_ranks) const;

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "measure/command_line.hpp"
 #include "transfer.hpp"
 
 namespace hakobi::bench {
@@ -97,14 +98,10 @@ Result<HypercrossbarOptions> parse_hypercrossbar_options(int argc, const char* c
            "MB/s spread")
         ->check(CLI::Range(1, 10000000));
     app.add_option("--json", options.json_path, "append records (JSON lines) to this file");
-    try {
-        app.parse(argc, argv);
-    } catch (const CLI::CallForHelp&) {
-        help = app.help();
-        return options;
-    } catch (const CLI::ParseError& error) {
-        return Status(ErrorCode::invalid_argument, error.what());
-    }
+    auto asked = measure::parsed(app, argc, argv);
+    if (!asked.ok()) return asked.status();
+    help = std::move(asked).value();
+    if (!help.empty()) return options;
     auto parsed = contenders_of(contenders);
     if (!parsed.ok()) return parsed.status();
     options.contenders = std::move(parsed).value();

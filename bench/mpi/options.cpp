@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "base/nearest.hpp"
+#include "measure/command_line.hpp"
 
 namespace hakobi::bench {
 namespace {
@@ -177,17 +178,7 @@ Result<Options> parse_options(int argc, const char* const* argv) {
                    "received data is read after the clock stops, or within the time: after, timed")
         ->check(CLI::IsMember({"after", "timed"}))
         ->capture_default_str();
-    app.add_option("--width", options.rule.relative_width,
-                   "asked width of the median's 95 % interval, relative")
-        ->check(CLI::Range(1e-4, 10.0))
-        ->capture_default_str();
-    app.add_option("--budget", options.rule.budget_s,
-                   "seconds for one row at most; what is wider then is marked")
-        ->check(CLI::Range(0.0, 86400.0))
-        ->capture_default_str();
-    app.add_option("--samples", options.rule.min_samples, "samples of each contender at least")
-        ->check(CLI::Range(1, 10000))
-        ->capture_default_str();
+    measure::add_rule_options(app, options.rule, "row");
     app.add_option("--sample-time", options.sampling.sample_s, "seconds a sample lasts about")
         ->check(CLI::Range(0.0, 10.0))
         ->capture_default_str();
@@ -200,15 +191,10 @@ Result<Options> parse_options(int argc, const char* const* argv) {
     app.add_option("--json", options.json_path, "append records (JSON lines) to this file")->check(named);
     app.add_option("--transport", options.transport,
                    "what moves the bytes, said in the table and in the records");
-    try {
-        app.parse(argc, argv);
-    } catch (const CLI::CallForHelp&) {
-        options.is_help = true;
-        options.help_text = app.help();
-        return options;
-    } catch (const CLI::ParseError& error) {
-        return Status(ErrorCode::invalid_argument, error.what());
-    }
+    auto help = measure::parsed(app, argc, argv);
+    if (!help.ok()) return help.status();
+    options.help_text = std::move(help).value();
+    if (!options.help_text.empty()) return options;
     Status status = interpret(texts, options);
     if (!status.ok()) return status;
     return options;

@@ -25,8 +25,7 @@ struct Options {
     std::string json_path;
     std::string transport;     ///< what the caller says that moves the bytes, for the table and the records
     bool is_funneled = false;  ///< ask for MPI_THREAD_FUNNELED, as Hakobi's applications do
-    bool is_help = false;
-    std::string help_text;
+    std::string help_text;     ///< not empty: it was asked for, and nothing else counts
 };
 
 /// Local and pure; equal on all ranks. invalid_argument with one line that a user can act on.

@@ -20,14 +20,14 @@ struct CopyMemory {
     DeviceSite& site;
     BlockShape shape;
     LockedArray host_array, host_block;
-    DeviceArray device_array, device_block;
+    device::Buffer device_array, device_block;
 
     static std::shared_ptr<CopyMemory> make(DeviceSite& site, const BlockShape& shape) {
         const auto locked = [&](std::int64_t bytes) {
             return agreed(site.comm, LockedArray::make(site.device, bytes));
         };
         const auto on_device = [&](std::int64_t bytes) {
-            return agreed(site.comm, DeviceArray::make(site.device, bytes));
+            return agreed(site.comm, device::Buffer::on(site.device, bytes));
         };
         return std::make_shared<CopyMemory>(CopyMemory{site, shape, locked(shape.array_bytes()),
                                                        locked(shape.bytes()), on_device(shape.array_bytes()),

@@ -41,7 +41,7 @@ OnDevice::OnDevice(DeviceSite& site, const HaloCase& made)
     : site_(site),
       case_(made),
       host_(static_cast<std::size_t>(made.num_values())),
-      field_(agreed(site.comm, DeviceArray::make(site.device, bytes()))) {
+      field_(agreed(site.comm, device::Buffer::on(site.device, bytes()))) {
     fill(0);
 }
 

@@ -40,7 +40,7 @@ class OnDevice : public DeviceEntrant {
     DeviceSite& site_;
     HaloCase case_;
     std::vector<double> host_;
-    DeviceArray field_;
+    device::Buffer field_;
 };
 
 }  // namespace hakobi::bench

@@ -10,18 +10,13 @@ void must(const Status& status) {
     MPI_Abort(MPI_COMM_WORLD, 2);
 }
 
-Result<DeviceArray> DeviceArray::make(device::Device& device, std::int64_t bytes) {
-    auto data = device.allocate(bytes);
-    if (!data.ok()) return data.status();
-    return DeviceArray(device, data.value());
-}
-
 Result<LockedArray> LockedArray::make(device::Device& device, std::int64_t bytes) {
-    Mapping memory = Mapping::of(bytes, huge_page_bytes);
-    if (memory.data() == nullptr)
-        return Status(ErrorCode::out_of_memory, "no " + std::to_string(bytes) + " bytes of memory");
-    if (Status status = device.lock_pages(memory.data(), memory.size_bytes()); !status.ok()) return status;
-    return LockedArray(device, std::move(memory));
+    auto memory = device::Pinned::of(device, bytes);
+    if (!memory.ok()) return memory.status();
+    if (!memory.value().is_locked())
+        return Status(ErrorCode::out_of_memory,
+                      device.text() + " locks no " + std::to_string(bytes) + " bytes of host memory");
+    return LockedArray(std::move(memory).value());
 }
 
 device::Device& own_device(const Comm& comm) {

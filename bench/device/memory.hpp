@@ -6,8 +6,9 @@
 #include <string>
 #include <utility>
 
-#include "base/mapping.hpp"
+#include "device/buffer.hpp"
 #include "device/device.hpp"
+#include "device/pinned.hpp"
 #include "mpi/agree.hpp"
 
 namespace hakobi::bench {
@@ -27,33 +28,11 @@ template <class T>
     return std::move(result).value();
 }
 
-/// Memory of a device.
-class DeviceArray {
-  public:
-    [[nodiscard]] static Result<DeviceArray> make(device::Device& device, std::int64_t bytes);
-    DeviceArray(DeviceArray&& other) noexcept
-        : device_(other.device_), data_(std::exchange(other.data_, nullptr)) {}
-    DeviceArray& operator=(DeviceArray&&) = delete;
-    ~DeviceArray() {
-        if (data_ != nullptr) device_->release(data_);
-    }
-    [[nodiscard]] std::byte* data() const { return data_; }
-
-  private:
-    DeviceArray(device::Device& device, std::byte* data) : device_(&device), data_(data) {}
-    device::Device* device_;
-    std::byte* data_;
-};
-
 /// Page-locked memory of the host.
 class LockedArray {
   public:
+    /// An error where the driver does not lock it: copies would be slower, and the figures wrong.
     [[nodiscard]] static Result<LockedArray> make(device::Device& device, std::int64_t bytes);
-    LockedArray(LockedArray&&) noexcept = default;
-    LockedArray& operator=(LockedArray&&) = delete;
-    ~LockedArray() {
-        if (memory_.data() != nullptr) device_->unlock_pages(memory_.data());
-    }
     [[nodiscard]] std::byte* data() const { return memory_.data(); }
     template <class T>
     [[nodiscard]] T* as() const {
@@ -61,9 +40,8 @@ class LockedArray {
     }
 
   private:
-    LockedArray(device::Device& device, Mapping memory) : device_(&device), memory_(std::move(memory)) {}
-    device::Device* device_;
-    Mapping memory_;
+    explicit LockedArray(device::Pinned memory) : memory_(std::move(memory)) {}
+    device::Pinned memory_;
 };
 
 /// This rank's device: number (rank on its node) modulo their number. Collective; not_found alike on all ranks where one has

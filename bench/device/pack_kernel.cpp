@@ -69,7 +69,7 @@ std::string program() {
 Result<std::unique_ptr<PackKernel>> PackKernel::make(DeviceSite& site,
                                                      const std::vector<PackRegion>& regions) {
     const auto bytes = static_cast<std::int64_t>(regions.size() * sizeof(PackRegion));
-    auto memory = DeviceArray::make(site.device, std::max<std::int64_t>(bytes, 1));
+    auto memory = device::Buffer::on(site.device, std::max<std::int64_t>(bytes, 1));
     if (!memory.ok()) return memory.status();
     if (Status status = site.driver->copy(memory.value().data(),
                                           reinterpret_cast<const std::byte*>(regions.data()), bytes);

@@ -31,11 +31,11 @@ class PackKernel {
     using Launch = int(void* function, unsigned blocks_x, unsigned blocks_y, unsigned blocks_z,
                        unsigned threads_x, unsigned threads_y, unsigned threads_z, unsigned shared_bytes,
                        void* stream, void** arguments, void** extra);
-    PackKernel(DeviceArray regions, unsigned num_regions)
+    PackKernel(device::Buffer regions, unsigned num_regions)
         : regions_(std::move(regions)), num_regions_(num_regions) {}
     Status launch(void* kernel, double* field, double* buffer);
 
-    DeviceArray regions_;
+    device::Buffer regions_;
     unsigned num_regions_;
     Launch* launch_ = nullptr;
     void *pack_ = nullptr, *unpack_ = nullptr;

@@ -24,7 +24,7 @@ class Messages {
     Messages(DeviceSite& site, const HaloCase& made, const std::vector<Direction>& directions, bool is_sent)
         : all_(of(made, directions, is_sent)),
           host_(agreed(site.comm, LockedArray::make(site.device, buffer_bytes()))),
-          device_(agreed(site.comm, DeviceArray::make(site.device, buffer_bytes()))) {}
+          device_(agreed(site.comm, device::Buffer::on(site.device, buffer_bytes()))) {}
 
     [[nodiscard]] const std::vector<Message>& all() const { return all_; }
     [[nodiscard]] std::int64_t bytes() const {
@@ -67,7 +67,7 @@ class Messages {
 
     std::vector<Message> all_;
     LockedArray host_;
-    DeviceArray device_;
+    device::Buffer device_;
 };
 
 /// Messages that are under way together.

@@ -33,7 +33,7 @@ struct PutMemory {
     Block block;
     std::vector<double> host;
     LockedArray locked;
-    DeviceArray device;
+    device::Buffer device;
 
     static std::shared_ptr<PutMemory> make(DeviceSite& site, const PutShape& shape) {
         const std::int64_t n = shape.extent, side = n + 2 * shape.ghost;
@@ -51,7 +51,7 @@ struct PutMemory {
         return std::make_shared<PutMemory>(
             PutMemory{site, shape, std::move(block), std::vector<double>(static_cast<std::size_t>(values)),
                       agreed(site.comm, LockedArray::make(site.device, values * value_bytes)),
-                      agreed(site.comm, DeviceArray::make(site.device, values * value_bytes))});
+                      agreed(site.comm, device::Buffer::on(site.device, values * value_bytes))});
     }
 
     [[nodiscard]] std::int64_t num_values() const { return std::ssize(host); }

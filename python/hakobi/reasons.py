@@ -19,29 +19,32 @@ _CAUSES = (
     ),
 )
 #: How a rank's end by a signal is told: by Open MPI and MPICH with its number, by Slurm in the C library's words.
+#: MPICH gives an exit code in the same words ("Hangup (signal 1)" for 1), but is then itself ended with that code.
 _SIGNAL_NUMBER = r"exited on signal (\d+)|EXIT CODE: (\d+)"
 _SIGNAL_WORDS = {
     text: number for number in signal.valid_signals() if number < signal.SIGRTMIN and (text := signal.strsignal(number))
 }
+_WARNING = r"hakobi[\w-]*: warning: (.*)"
 _SRUN_TASK = re.compile(r"srun: error: [^:]+: tasks? [\d,-]+: (.+)")
 
 
 def reason_of(stderr: str, status: int) -> str:
-    """One line out of a failed program's stderr: the first line that one of Hakobi's programs wrote ("hakobi-x: …" or
-    "hakobi: …"), else the last line that is not the launcher's, else the launcher's, else the signal or exit status."""
-    lines = _without_launcher(stderr)
-    own = [line for line in lines if re.match(r"hakobi[\w-]*: ", line)]
+    """One line out of a failed program's stderr: the first error that one of Hakobi's programs wrote ("hakobi-x: …"),
+    else a signal, else the last line that is not the launcher's, else the launcher's, else the exit status. What the
+    library says ("hakobi: …") may be an explanation, and counts like any other line."""
+    lines = [line for line in _without_launcher(stderr) if not re.match(_WARNING, line)]
+    own = next((line for line in lines if re.match(r"hakobi-[\w-]+: ", line)), None)
     if own:
-        return own[0].split(": ", 1)[1]
+        return own.split(": ", 1)[1]
     if cause := next((text for pattern, text in _CAUSES if re.search(pattern, stderr)), ""):
         return cause
-    if number := _signal_in(stderr):
+    if (number := _signal_in(stderr)) and number != status:
         text = f"a rank ended by signal {signal.Signals(number).name}"
         if number == signal.SIGKILL:
             text += ", which the system sends when memory runs out"
         return f"{text} ({lines[-1]})" if lines else text
     if lines:
-        return lines[-1]
+        return lines[-1].removeprefix("hakobi: ")
     if refused := re.search(r"^srun: (?:error|fatal): (?!.*: tasks? [\d,-]+: )(.+)", stderr, re.MULTILINE):
         return f"srun: {refused.group(1).strip()}"
     return f"ended by signal {signal.Signals(-status).name}" if status < 0 else f"exit status {status}"
@@ -62,7 +65,7 @@ def warnings_of(stderr: str) -> list[str]:
     >>> warnings_of("hakobi: warning: bytes may be lost\\nhakobi: f: 2 aggregators\\n")
     ['bytes may be lost']
     """
-    found = [re.match(r"hakobi[\w-]*: warning: (.*)", line) for line in stderr.splitlines()]
+    found = [re.match(_WARNING, line) for line in stderr.splitlines()]
     return list(dict.fromkeys(match.group(1) for match in found if match))
 
 

@@ -154,6 +154,7 @@ MPICH_KILLED = """
 ===================================================================================
 YOUR APPLICATION TERMINATED WITH THE EXIT STRING: Segmentation fault (signal 11)
 """
+MPICH_ENDED = MPICH_KILLED.replace("11\n", "1\n").replace("Segmentation fault (signal 11)", "Hangup (signal 1)")
 
 
 @pytest.mark.parametrize(
@@ -163,6 +164,11 @@ YOUR APPLICATION TERMINATED WITH THE EXIT STRING: Segmentation fault (signal 11)
         ("terminate called\n  what():  bad\n" + OPEN_MPI_TAIL, 1, "what(): bad"),
         (OPEN_MPI_KILLED, 137, "a rank ended by signal SIGKILL, which the system sends when memory runs out"),
         (MPICH_KILLED, 139, "a rank ended by signal SIGSEGV"),
+        (MPICH_ENDED, 1, "exit status 1"),
+        ("hakobi: run_000001.nc: 2 aggregators\nValueError: bad\n" + MPICH_ENDED, 1, "ValueError: bad"),
+        ("hakobi: run_000001.nc: 2 aggregators\nhakobi-waves: bad\n", 1, "bad"),
+        ("hakobi: warning: bytes may be lost\n" + MPICH_KILLED, 139, "a rank ended by signal SIGSEGV"),
+        ("hakobi: no program of that name\nhakobi: warning: bytes may be lost\n", 2, "no program of that name"),
         ("", -15, "ended by signal SIGTERM"),
         ("", 7, "exit status 7"),
         (OPEN_MPI_TAIL, 2, "exit status 2"),

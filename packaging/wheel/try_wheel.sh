@@ -2,7 +2,9 @@
 # Installs a wheel in an empty environment, and runs README's six lines in Python: alone, and on 2 ranks of PyPI's Open MPI and
 # MPICH; opens a store and a step by xarray; runs an unmodified MPI-IO program under the drop-in, and one that throws through it,
 # with MPICH also one of MPI 5's ABI.
-# Needed here: a C++ compiler.
+# Needed here: a C++ compiler. A wheel for aarch64 is tried in a root of that machine (debootstrap --arch=arm64) by qemu-user, with
+# /dev, /proc and /sys mounted there, PRTE_MCA_rmaps_default_mapping_policy=:OVERSUBSCRIBE:HWTCPUS and
+# PRTE_MCA_hwloc_default_binding_policy=none: Open MPI finds no cores under qemu.
 # Usage: try_wheel.sh <wheel> [<folder to work in>]
 set -eu
 wheel=$(readlink -f "$1")

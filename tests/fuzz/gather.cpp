@@ -85,7 +85,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     }
     fuzz::require(fs::exists(path) == !result.files.empty());
     for (const auto& entry : fs::directory_iterator(folder.path)) {
-        fuzz::require(entry.path().string().find(".part") == std::string::npos);
+        const fs::path extension = entry.path().extension();
+        fuzz::require(extension != ".part" && extension != ".whole");
         fs::remove_all(entry.path());
     }
     return 0;

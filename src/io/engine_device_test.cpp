@@ -1,6 +1,5 @@
 // Requests whose memory is a device's, on some of the ranks: by every layout of a file, within a node and between nodes.
 #include <algorithm>
-#include <random>
 
 #include "device/program.hpp"
 #include "engine_fixture.hpp"
@@ -16,35 +15,6 @@ class EngineDeviceTest : public EngineTest {
     void SetUp() override {
         storage::register_throttled();
         EngineTest::SetUp();
-    }
-    /// The same on all ranks.
-    std::int64_t draw(std::int64_t lo, std::int64_t hi) {
-        return std::uniform_int_distribution<std::int64_t>(lo, hi)(random_);
-    }
-    /// Ranks' pieces in turn, with holes between them.
-    std::vector<Region> interleaved(std::int64_t num_rounds, std::int64_t piece) {
-        std::vector<std::vector<std::int64_t>> offsets(static_cast<std::size_t>(comm_.size())),
-            lengths = offsets;
-        std::int64_t at = draw(0, 10000);
-        for (std::int64_t round = 0; round < num_rounds; ++round) {
-            for (std::size_t rank = 0; rank < offsets.size(); ++rank) {
-                const std::int64_t length = draw(0, 2) == 0 ? 0 : 8 * draw(1, piece / 8);
-                offsets[rank].push_back(at);
-                lengths[rank].push_back(length);
-                at += length + (draw(0, 3) == 0 ? draw(1, piece) : 0);
-            }
-        }
-        std::vector<Region> regions;
-        for (std::size_t rank = 0; rank < offsets.size(); ++rank)
-            regions.push_back(Region::indexed(offsets[rank], lengths[rank]));
-        return regions;
-    }
-    [[nodiscard]] static std::vector<std::byte> values_of(const Region& region, int seed) {
-        std::vector<std::byte> values;
-        for (Cursor at(region); !at.at_end(); at.advance(at.remaining()))
-            for (std::int64_t i = 0; i < at.remaining(); ++i)
-                values.push_back(value_at(at.offset() + i, seed));
-        return values;
     }
     /// Memory of every second eight bytes.
     [[nodiscard]] static Region spread(std::int64_t size) {
@@ -82,7 +52,7 @@ class EngineDeviceTest : public EngineTest {
         ASSERT_EQ(is_on_device ? array.values() : target, source);
     }
 
-    std::mt19937_64 random_{20261126};
+    Draws draw{20261126};
 };
 
 TEST_P(EngineDeviceTest, EveryLayoutKeepsEveryByte) {
@@ -96,7 +66,8 @@ TEST_P(EngineDeviceTest, EveryLayoutKeepsEveryByte) {
                            : "throttled:bandwidth=100000,latency=0," + std::string(words) + ":" + path_;
         auto engine = open_engine({name, true}, GetParam().hints);
         for (int call = 0; call < 4; ++call) {
-            const std::vector<Region> regions = interleaved(draw(1, 30), draw(8, 30000));
+            const std::vector<Region> regions =
+                draw.interleaved(comm_.size(), draw(0, 10000), draw(1, 30), draw(8, 30000), 8);
             round_trip_of(*engine, regions[static_cast<std::size_t>(comm_.rank())], comm_.rank(), call,
                           call == 2);
             for (int rank = 0; rank < comm_.size(); ++rank) {

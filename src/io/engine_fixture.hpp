@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <random>
 
 #include "io/engine.hpp"
 #include "mpi/messages.hpp"
@@ -19,6 +20,45 @@ inline std::byte value_at(std::int64_t offset, int rank) {
     return static_cast<std::byte>(
         (static_cast<std::uint64_t>(offset) * 2654435761u + static_cast<unsigned>(rank) * 97u) >> 7);
 }
+
+/// What a request of `rank` writes there.
+inline std::vector<std::byte> values_of(const Region& region, int rank) {
+    std::vector<std::byte> values;
+    for (Cursor at(region); !at.at_end(); at.advance(at.remaining()))
+        for (std::int64_t i = 0; i < at.remaining(); ++i) values.push_back(value_at(at.offset() + i, rank));
+    return values;
+}
+
+/// The same on all ranks.
+class Draws {
+  public:
+    explicit Draws(std::uint64_t seed) : random_(seed) {}
+    std::int64_t operator()(std::int64_t lo, std::int64_t hi) {
+        return std::uniform_int_distribution<std::int64_t>(lo, hi)(random_);
+    }
+    /// Ranks' pieces of a file in turn, each a multiple of `unit` or nothing, with holes between them.
+    std::vector<Region> interleaved(int num_ranks, std::int64_t begin, std::int64_t num_rounds,
+                                    std::int64_t piece, std::int64_t unit = 1) {
+        std::vector<std::vector<std::int64_t>> offsets(static_cast<std::size_t>(num_ranks)),
+            lengths = offsets;
+        std::int64_t at = begin;
+        for (std::int64_t round = 0; round < num_rounds; ++round) {
+            for (std::size_t rank = 0; rank < offsets.size(); ++rank) {
+                const std::int64_t length = (*this)(0, 2) == 0 ? 0 : unit * (*this)(1, piece / unit);
+                offsets[rank].push_back(at);
+                lengths[rank].push_back(length);
+                at += length + ((*this)(0, 3) == 0 ? (*this)(1, piece) : 0);
+            }
+        }
+        std::vector<Region> regions;
+        for (std::size_t rank = 0; rank < offsets.size(); ++rank)
+            regions.push_back(Region::indexed(offsets[rank], lengths[rank]));
+        return regions;
+    }
+
+  private:
+    std::mt19937_64 random_;
+};
 
 struct Setting {
     const char* name;

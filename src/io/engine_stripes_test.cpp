@@ -1,6 +1,5 @@
 // Files with stripes, of every layout: the same bytes as without. The decorator "throttled" says what layout a file has.
 #include <algorithm>
-#include <random>
 
 #include "engine_fixture.hpp"
 #include "storage_model/throttled.hpp"
@@ -17,42 +16,12 @@ class StripedTest : public EngineTest {
         EngineTest::SetUp();
         path_ += std::string(".") + GetParam().name;  // a model's file: it stalls once
     }
-    /// The same on all ranks.
-    std::int64_t draw(std::int64_t lo, std::int64_t hi) {
-        return std::uniform_int_distribution<std::int64_t>(lo, hi)(random_);
-    }
     std::string striped(const std::string& words) const {
         return "throttled:bandwidth=100000,latency=0," + words + ":" + path_;
     }
 
-    /// Ranks' pieces in turn, with holes between them; the file's offsets begin at `begin`.
-    std::vector<Region> interleaved(std::int64_t begin, std::int64_t num_rounds, std::int64_t piece) {
-        std::vector<std::vector<std::int64_t>> offsets(static_cast<std::size_t>(comm_.size())),
-            lengths = offsets;
-        std::int64_t at = begin;
-        for (std::int64_t round = 0; round < num_rounds; ++round) {
-            for (std::size_t rank = 0; rank < offsets.size(); ++rank) {
-                const std::int64_t length = draw(0, 2) == 0 ? 0 : draw(1, piece);
-                offsets[rank].push_back(at);
-                lengths[rank].push_back(length);
-                at += length + (draw(0, 3) == 0 ? draw(1, piece) : 0);
-            }
-        }
-        std::vector<Region> regions;
-        for (std::size_t rank = 0; rank < offsets.size(); ++rank)
-            regions.push_back(Region::indexed(offsets[rank], lengths[rank]));
-        return regions;
-    }
-
-    std::mt19937_64 random_{20260511};
+    Draws draw{20260511};
 };
-
-std::vector<std::byte> values_of(const Region& region, int seed) {
-    std::vector<std::byte> values;
-    for (Cursor at(region); !at.at_end(); at.advance(at.remaining()))
-        for (std::int64_t i = 0; i < at.remaining(); ++i) values.push_back(value_at(at.offset() + i, seed));
-    return values;
-}
 
 void put(const Region& region, int seed, std::vector<std::byte>& image) {
     for (Cursor at(region); !at.at_end(); at.advance(at.remaining()))
@@ -71,7 +40,7 @@ TEST_P(StripedTest, EveryLayoutKeepsEveryByte) {
         for (int call = 0; call < 4; ++call) {
             std::vector<Region> regions;
             do {
-                regions = interleaved(draw(0, size / 3), draw(1, 40), draw(1, 60) * kib);
+                regions = draw.interleaved(comm_.size(), draw(0, size / 3), draw(1, 40), draw(1, 60) * kib);
             } while (
                 std::ranges::any_of(regions, [&](const Region& each) { return each.end_bytes() > size; }));
             const Region& mine = regions[static_cast<std::size_t>(comm_.rank())];

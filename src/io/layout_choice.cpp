@@ -116,8 +116,7 @@ LayoutChoice left(std::string why) {
 
 LayoutChoice automatic(const LayoutFacts& facts, int num_nodes, std::int64_t size_bytes) {
     const int nodes = std::max(num_nodes, 1);
-    const int each = std::max(1, (policy::least_auto_stripes + nodes - 1) / nodes);
-    std::int64_t stripes = std::int64_t{nodes} * each;
+    std::int64_t stripes = std::int64_t{nodes} * policy::auto_stripes_a_node;
     std::string why = "for " + count_text(nodes, "node");
     if (stripes > facts.num_servers) {
         stripes = facts.num_servers;

@@ -40,8 +40,8 @@ TEST(LayoutChoice, AutoGivesEachNodeAsManyStripes) {
         return choose_layout({}, lustre(servers), nodes, 0).wish.value_or(LayoutWish()).num_stripes;
     };
     EXPECT_EQ(stripes(1, 100), 4);
-    EXPECT_EQ(stripes(3, 100), 6);
-    EXPECT_EQ(stripes(128, 1000), 128);
+    EXPECT_EQ(stripes(3, 100), 12);
+    EXPECT_EQ(stripes(128, 1000), 512);
     EXPECT_EQ(stripes(128, 100), 100);
     EXPECT_EQ(stripes(1, 2), 2);
     EXPECT_EQ(stripes(8, 1), 0);  // as the folder has
@@ -50,17 +50,18 @@ TEST(LayoutChoice, AutoGivesEachNodeAsManyStripes) {
 
 TEST(LayoutChoice, AutoGivesASmallFileFewerStripes) {
     EXPECT_EQ(choose_layout({}, lustre(100), 64, gib).wish->num_stripes, 64);
+    EXPECT_EQ(choose_layout({}, lustre(1000), 64, 100 * gib).wish->num_stripes, 256);
     EXPECT_EQ(choose_layout({}, lustre(100), 64, 100 * mib).wish->num_stripes, 6);
     EXPECT_FALSE(choose_layout({}, lustre(100), 64, 20 * mib).wish);
 }
 
 TEST(LayoutChoice, AutoLeavesALayoutThatDoesAsWell) {
-    EXPECT_FALSE(choose_layout({}, lustre(100, Layout::plain({mib, 16})), 8, 0).wish);
+    EXPECT_FALSE(choose_layout({}, lustre(100, Layout::plain({mib, 32})), 8, 0).wish);
     const Layout composite{{{0, gib, {mib, 1}}, {gib, Layout::no_end, {4 * mib, 32}}}};
     EXPECT_FALSE(choose_layout({}, lustre(100, composite), 8, 0).wish);
     const std::optional<LayoutWish> wish = choose_layout({}, lustre(100, composite), 64, 0).wish;
     ASSERT_TRUE(wish);
-    EXPECT_EQ(*wish, (LayoutWish{.num_stripes = 64, .stripe_bytes = 4 * mib}));
+    EXPECT_EQ(*wish, (LayoutWish{.num_stripes = 100, .stripe_bytes = 4 * mib}));
 }
 
 TEST(LayoutChoice, AutoLeavesAFoldersOwnLayout) {

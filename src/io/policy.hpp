@@ -111,10 +111,10 @@ constexpr double late_s = 1.0, late_times = 10;
 constexpr Bytes least_stripe = 4 * kib, most_stripe = 1024 * mib;
 
 // --- The layout of new files (layout_choice.cpp) -----------------------------------------------------------------------
-/// A stripe for each node at least: fewer stripes than nodes is what collective writes on Frontier suffer from (128 nodes, 30
-/// GB/s where nodes and servers could do 370; mpich issue 7935). So many where there are fewer nodes: a node's network takes
-/// what about four servers give (D49).
-constexpr int least_auto_stripes = 4;
+/// Stripes for each node: its link takes what about four servers give, and PnetCDF 1.15 takes as many. One a node leaves the
+/// links idle (8 nodes of 27 MB/s, 16 servers of 15: 0.113 GB/s with 8 stripes, 0.200 with 16); fewer than nodes is what
+/// collective writes on Frontier suffer from (128 nodes, 30 GB/s where nodes and servers could do 370; mpich issue 7935; D49).
+constexpr int auto_stripes_a_node = 4;
 /// A stripe's share of the file, where its size is known: below, a server's part is over before it streams (NERSC's advice is 1
 /// stripe up to 1 GB and 8 up to 10, for one writer; four collective buffers here; D49).
 constexpr Bytes least_auto_stripe_share = 16 * mib;

@@ -137,10 +137,10 @@ def test_every_method_writes_the_same_bytes_into_a_file_with_a_layout(
     assert values_of_steps(lustre.root) == values_of_steps(elsewhere.root)
 
 
-def test_auto_gives_each_node_a_stripe_and_says_why(lustre: Lustre) -> None:
+def test_auto_gives_each_node_four_stripes_and_says_why(lustre: Lustre) -> None:
     _, said = write_by_mpi_io(lustre, ranks=3, HAKOBI_RANKS_PER_NODE="1", FAKE_LUSTRE_SERVERS="20")
-    assert lustre.asked() == ["file pattern=0x1 stripe=1048576 count=6 first=-1"]
-    assert "layout: 6 stripes of 1 MiB, chosen for 3 nodes" in said
+    assert lustre.asked() == ["file pattern=0x1 stripe=1048576 count=12 first=-1"]
+    assert "layout: 12 stripes of 1 MiB, chosen for 3 nodes" in said
 
 
 def test_auto_leaves_a_small_step_with_the_folders_layout(lustre: Lustre) -> None:

@@ -97,7 +97,9 @@ def link_findings(rates: Rates) -> list[Finding]:
         lowest = {name: value for name in CONTENDERS if (value := rates.lowest(name, ways)) is not None}
         ours = [value for name, value in lowest.items() if name in OURS]
         words = [f"{NAMES[name]} {value:.1f} %" for name, value in lowest.items()]
-        because = f"The least: {list_text(words)}." if words else "Not every case was measured."
+        because = f"The least of each, of which the better of ours counts: {list_text(words)}."
+        if not words:
+            because = "Not every case was measured."
         findings.append(Finding(published, max(ours) >= least - 0.05 if ours else None, because))
     findings.append(_three_times_one(rates))
     return findings

@@ -192,7 +192,9 @@ class Runner:
 
     def _check_written(self, case: Case, written: list[Path]) -> None:
         what = self._words(case)
-        unfinished = [path.name for path in written if path.name.endswith((".part", ".whole")) or ".pieces" in str(path)]
+        unfinished = [
+            path.name for path in written if path.name.endswith((".part", ".whole")) or ".pieces" in str(path)
+        ]
         if unfinished:
             raise RunError(f"{what}: ended well but left {unfinished[0]} behind")
         if case.method == BASELINE and written:

@@ -27,10 +27,10 @@ Status Naming::make_file(const series::Step& step) {
 Status Naming::finish_file(const series::Step& step, bool was_hidden) const {
     return guarded("finishing the step", [&] {
         const bool sync = setup_.options.sync;
-        Status status = setup_.options.overview ? series::write_overview(step, sync) : Status();
-        if (!status.ok()) return status;
-        return was_hidden ? series::finish_stored(step.part_path, step.path, step.layout.file_bytes, sync)
-                          : series::finish_file(step.part_path, step.path, sync);
+        const std::string source = was_hidden ? series::whole_path(step.part_path) : step.part_path;
+        Status status = was_hidden ? series::call_whole(step.part_path, step.layout.file_bytes) : Status();
+        if (status.ok() && setup_.options.overview) status = series::write_overview(step, source, sync);
+        return status.ok() ? series::finish_file(source, step.path, sync) : status;
     });
 }
 

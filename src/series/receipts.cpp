@@ -68,15 +68,6 @@ Result<Receipts> read_all(storage::File& file, std::uint64_t token) {
     return receipts;
 }
 
-Status cut_receipts(const std::string& path, std::int64_t file_bytes) {
-    Result<storage::FilePtr> file =
-        storage::open_file(path, {.read = false, .write = true, .regular_only = true});
-    if (!file.ok()) return file.status();
-    Status status = file.value()->set_size(file_bytes);
-    status.keep_first(file.value()->close());
-    return status;
-}
-
 }  // namespace
 
 ReceiptOf receipt_of(const Step& step) {
@@ -104,15 +95,19 @@ Result<Receipts> read_receipts(const std::string& path) {
     return read_all(*file.value(), token_in(path).value_or(0));
 }
 
-Status finish_stored(const std::string& part, const std::string& path, std::int64_t file_bytes, bool sync) {
-    if (Status status = check_free(path); !status.ok()) return status;
-    std::string whole = part;
-    if (!part.ends_with(whole_suffix)) {
-        whole = whole_path(part);
-        if (Status status = storage::rename_file(part, whole); !status.ok()) return status;
-    }
-    if (Status status = cut_receipts(whole, file_bytes); !status.ok()) return status;
-    return finish_file(whole, path, sync);
+Status call_whole(const std::string& part, std::int64_t file_bytes) {
+    const std::string whole = whole_path(part);
+    Status status = storage::rename_file(part, whole);
+    return status.ok() ? cut_receipts(whole, file_bytes) : status;
+}
+
+Status cut_receipts(const std::string& path, std::int64_t file_bytes) {
+    Result<storage::FilePtr> file =
+        storage::open_file(path, {.read = false, .write = true, .regular_only = true});
+    if (!file.ok()) return file.status();
+    Status status = file.value()->set_size(file_bytes);
+    status.keep_first(file.value()->close());
+    return status;
 }
 
 }  // namespace hakobi::series

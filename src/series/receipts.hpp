@@ -43,8 +43,11 @@ struct Receipts {
 /// Of the file with the temporary name `path`. Local.
 Result<Receipts> read_receipts(const std::string& path);
 
-/// Takes the file whose bytes are all stored, at `part` or already at its whole_path, to its final name `path`, without receipts
-/// behind its `file_bytes`. Killed between, it leaves a file that 4 completes. As finish_file otherwise. Local.
-Status finish_stored(const std::string& part, const std::string& path, std::int64_t file_bytes, bool sync);
+/// Gives the file at `part`, whose bytes are all stored, its whole_path, and cuts the receipts behind its `file_bytes` off. Killed
+/// in between, it leaves a file that 4 completes. Local.
+Status call_whole(const std::string& part, std::int64_t file_bytes);
+
+/// Cuts them off. Local.
+Status cut_receipts(const std::string& path, std::int64_t file_bytes);
 
 }  // namespace hakobi::series

@@ -69,12 +69,12 @@ std::vector<overview::Field> fields_of(const Step& step, const format::Dimension
 
 }  // namespace
 
-Status write_overview(const Step& step, bool sync) {
+Status write_overview(const Step& step, const std::string& source_path, bool sync) {
     Result<format::Dimensions> dimensions = format::dimensions_of(step.description);
     if (!dimensions.ok()) return dimensions.status();
     std::vector<overview::Field> fields = fields_of(step, dimensions.value());
     if (fields.empty()) return {};
-    const std::string source = storage::system_path(step.part_path);
+    const std::string source = storage::system_path(source_path);
     const std::string final = storage::system_path(step.path) + std::string(overview::suffix);
     const std::string path = part_path(final, token(step.run, step.number));
     const Descriptor from(::open(source.c_str(), O_RDONLY | O_CLOEXEC));

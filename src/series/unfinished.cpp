@@ -85,10 +85,15 @@ Result<Unfinished> complete_steps(const std::string& prefix, const Series& serie
                                   " before it");
             continue;
         }
-        const bool has_receipts = receipts.value().num_writers > 0;
-        Status status = has_receipts
-                            ? finish_stored(left.path, left.final_path, receipts.value().file_bytes, false)
-                            : finish_file(left.path, left.final_path, false);
+        const bool is_called_whole = left.path.ends_with(whole_suffix);
+        Status status;
+        if (!is_called_whole) {
+            status = call_whole(left.path, receipts.value().file_bytes);
+        } else if (receipts.value().num_writers > 0) {
+            status = cut_receipts(left.path, receipts.value().file_bytes);
+        }
+        if (status.ok())
+            status = finish_file(is_called_whole ? left.path : whole_path(left.path), left.final_path, false);
         if (!status.ok())
             return Status(status.code(), prefix + ": completing " + what_is(left) + ": " + status.text());
         if (!left.is_mesh) result.completed.push_back({left.step, left.final_path, left.extension});

@@ -31,7 +31,7 @@ bool is_part_suffix(std::string_view suffix) {
     for (const std::string_view before : {overview::suffix, mesh_suffix}) {
         if (suffix.starts_with(before)) suffix.remove_prefix(before.size());
     }
-    return suffix.find('.', 1) == suffix.rfind('.') && suffix.find('.') == 0 && token_in(suffix);
+    return suffix.starts_with('.') && suffix.find('.', 1) == suffix.rfind('.') && token_in(suffix);
 }
 
 /// Proves that a file can be made: permission bits do not tell (root, read-only mounts, quotas).

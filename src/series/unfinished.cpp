@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/guard.hpp"
+#include "overview/overview.hpp"
 #include "series/receipts.hpp"
 #include "series/series_view.hpp"
 #include "series/step_file.hpp"
@@ -33,7 +34,7 @@ std::vector<LeftFile> left_files(const Series& series) {
         std::string_view suffix = name.suffix;
         const bool is_mesh = suffix.starts_with(mesh_suffix);
         if (is_mesh) suffix.remove_prefix(mesh_suffix.size());
-        if (suffix.find('.', 1) != suffix.rfind('.')) continue;  // of an overview
+        if (suffix.starts_with(overview::suffix)) continue;
         parts.push_back(
             {name.step, is_mesh, name.extension, path, path.substr(0, path.size() - suffix.size())});
     }

@@ -16,6 +16,8 @@ struct Store {
 constexpr std::array stores = {
     Store{"memory:", open_memory_objects, false},
     Store{"posix:", open_folder_objects, false},
+    Store{"s3:", open_s3_objects},
+    Store{"rados:", open_rados_objects},
 };
 
 const Store* find_store(std::string_view root) {

@@ -314,7 +314,8 @@ TEST_P(RangesContract, ANumberIsRaisedByMany) {
     RangedObjects* const ranged = store->ranged();
     if (ranged == nullptr) GTEST_SKIP() << "objects are written whole";
     EXPECT_EQ(ranged->number("object").status().code(), ErrorCode::not_found);
-    ASSERT_TRUE(ranged->raise_number("object", 5).ok());
+    const Status raised = ranged->raise_number("object", 5);
+    ASSERT_TRUE(raised.ok()) << raised.text();
     ASSERT_TRUE(ranged->raise_number("object", 3).ok());
     EXPECT_EQ(ranged->number("object").value(), 5);
     std::vector<std::thread> threads;
@@ -327,6 +328,10 @@ TEST_P(RangesContract, ANumberIsRaisedByMany) {
     }
     for (std::thread& thread : threads) thread.join();
     EXPECT_EQ(ranged->number("object").value(), 1'900'000'000'003);
+    ASSERT_TRUE(ranged->write("written", 0, bytes_of(10, 1)).ok());
+    EXPECT_EQ(ranged->number("written").value(), 0);
+    ASSERT_TRUE(ranged->raise_number("written", 4).ok());
+    EXPECT_EQ(ranged->number("written").value(), 4);
     ASSERT_TRUE(ranged->set_number("object", 7).ok());
     EXPECT_EQ(ranged->number("object").value(), 7);
 }

@@ -147,16 +147,27 @@ class RadosObjects final : public RangedObjects {
     }
     Status raise_number(const std::string& name, std::int64_t number) override {
         const std::string text = number_text(number);
-        int error = 0;
-        Status status = change(
-            "write", name,
-            [&](Rados::Op op) {
-                rados_.add_create(op, Rados::create_idempotent, nullptr);
-                rados_.add_compare(op, number_attribute, Rados::compare_greater, text.data(), text.size());
-                rados_.add_attribute(op, number_attribute, text.data(), text.size());
-            },
-            &error);
-        return error == -ECANCELED ? Status() : status;  // it is as high already
+        for (;;) {
+            int error = 0;
+            Status status = change(
+                "write", name,
+                [&](Rados::Op op) {
+                    rados_.add_compare(op, number_attribute, Rados::compare_greater, text.data(),
+                                       text.size());
+                    rados_.add_attribute(op, number_attribute, text.data(), text.size());
+                },
+                &error);
+            if (error == -ECANCELED) return {};  // it is as high already
+            if (error != -ENOENT) return status;
+            status = change(
+                "write", name,
+                [&](Rados::Op op) {
+                    rados_.add_create(op, Rados::create_exclusive, nullptr);
+                    rados_.add_attribute(op, number_attribute, text.data(), text.size());
+                },
+                &error);
+            if (error != -EEXIST) return status;
+        }
     }
     Result<std::int64_t> number(const std::string& name) override {
         if (Status status = check_object_name(name); !status.ok()) return status;

@@ -81,11 +81,16 @@ std::string without_quotes(std::string text) {
     return text;
 }
 
+/// A part's ETag and, where there is one, its checksum: completing an upload names both.
+std::string tag_of(const std::string& etag, const std::string& checksum) {
+    return without_quotes(etag) + (checksum.empty() ? "" : " " + checksum);
+}
+
 /// The ETag that an upload of these parts has when it is complete.
 std::string etag_of_parts(std::span<const UploadedPart> parts) {
     std::vector<std::byte> digests;
     for (const UploadedPart& part : parts) {
-        for (std::size_t i = 0; i + 1 < part.tag.size(); i += 2) {
+        for (std::size_t i = 0; i + 1 < std::min(part.tag.size(), part.tag.find(' ')); i += 2) {
             unsigned value = 0;
             std::from_chars(part.tag.data() + i, part.tag.data() + i + 2, value, 16);
             digests.push_back(std::byte(value));
@@ -245,7 +250,9 @@ class S3Objects final : public Objects {
         Result<S3Answer> sent = send_with_checksums(request);
         if (!sent.ok()) return sent.status();
         if (!sent.value().ok()) return client_.failure(request, sent.value());
-        return UploadedPart{number, without_quotes(sent.value().header("etag")), std::ssize(bytes)};
+        return UploadedPart{number,
+                            tag_of(sent.value().header("etag"), sent.value().header("x-amz-checksum-crc32c")),
+                            std::ssize(bytes)};
     }
 
     Result<std::vector<UploadedPart>> parts(const std::string& name, const std::string& upload) override {
@@ -261,7 +268,8 @@ class S3Objects final : public Objects {
             const std::string& xml = sent.value().text;
             for (const std::string_view part : xml_elements(xml, "Part")) {
                 all.push_back({static_cast<int>(number_of(xml_text(part, "PartNumber"))),
-                               without_quotes(xml_text(part, "ETag")), number_of(xml_text(part, "Size"))});
+                               tag_of(xml_text(part, "ETag"), xml_text(part, "ChecksumCRC32C")),
+                               number_of(xml_text(part, "Size"))});
             }
             marker = xml_text(xml, "IsTruncated") == "true" ? xml_text(xml, "NextPartNumberMarker") : "";
         } while (!marker.empty());
@@ -273,8 +281,12 @@ class S3Objects final : public Objects {
                            std::span<const UploadedPart> parts, const PutMode& mode) override {
         std::string body = "<CompleteMultipartUpload xmlns=\"http://s3.amazonaws.com/doc/2006-03-01/\">";
         for (const UploadedPart& part : parts) {
+            const std::size_t space = part.tag.find(' ');
             body += "<Part><PartNumber>" + std::to_string(part.number) + "</PartNumber><ETag>&quot;" +
-                    xml_escaped(part.tag) + "&quot;</ETag></Part>";
+                    xml_escaped(part.tag.substr(0, space)) + "&quot;</ETag>";
+            if (space != std::string::npos)
+                body += "<ChecksumCRC32C>" + part.tag.substr(space + 1) + "</ChecksumCRC32C>";
+            body += "</Part>";
         }
         body += "</CompleteMultipartUpload>";
         S3Request request = {.method = "POST",

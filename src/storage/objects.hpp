@@ -124,7 +124,7 @@ class RangedObjects : public Objects {
     virtual Status write(const std::string& name, std::int64_t offset, std::span<const std::byte> bytes) = 0;
     /// Cuts or extends the object; makes it where it is missing.
     virtual Status resize(const std::string& name, std::int64_t size_bytes) = 0;
-    /// A number that belongs to an object, from 0: set, or only raised. Makes the object where it is missing.
+    /// A number that belongs to an object, from 0: set, or only raised. Makes the object where it is missing; `put` leaves it.
     virtual Status set_number(const std::string& name, std::int64_t number) = 0;
     virtual Status raise_number(const std::string& name, std::int64_t number) = 0;
     virtual Result<std::int64_t> number(const std::string& name) = 0;

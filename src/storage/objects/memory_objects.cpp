@@ -205,7 +205,6 @@ class MemoryObjects final : public RangedObjects {
             return status_of_errno(EEXIST, "cannot create", place(name));
         MemoryObject& object = touch(name);
         object.bytes = std::move(bytes);
-        object.number = 0;
         return {};
     }
     MemoryUpload* find_upload(const std::string& name, const std::string& id) {

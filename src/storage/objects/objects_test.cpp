@@ -332,6 +332,8 @@ TEST_P(RangesContract, ANumberIsRaisedByMany) {
     EXPECT_EQ(ranged->number("written").value(), 0);
     ASSERT_TRUE(ranged->raise_number("written", 4).ok());
     EXPECT_EQ(ranged->number("written").value(), 4);
+    ASSERT_TRUE(store->put("written", bytes_of(3, 2)).ok());
+    EXPECT_EQ(ranged->number("written").value(), 4);
     ASSERT_TRUE(ranged->set_number("object", 7).ok());
     EXPECT_EQ(ranged->number("object").value(), 7);
 }

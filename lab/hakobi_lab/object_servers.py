@@ -4,9 +4,9 @@
     python -m hakobi_lab.object_servers rados -- COMMAND …     a pool at $HAKOBI_TEST_RADOS
     python -m hakobi_lab.object_servers s3 rados -- COMMAND …  both
 
-S3 is Versity's gateway over a folder: a real server, which checks signatures, clocks, checksums and conditions. It is built once
-from the Go module below into the user's cache, where Go is here. Ceph is Debian's: a monitor and three OSDs that keep objects in
-memory, with keys (cephx). What is started ends with the command, or with this process.
+S3 is Versity's gateway over a folder: a real server, which checks signatures, clocks, checksums and conditions. It
+is built once from the Go module below into the user's cache, where Go is here. Ceph is Debian's: a monitor and three
+OSDs that keep objects in memory, with keys (cephx). What is started ends with the command, or with this process.
 
 Exit status: the command's; 77 (skipped, with a line that says why) where a server is missing.
 """
@@ -134,6 +134,7 @@ class S3Server:
     port: int = field(default_factory=_free_port)
     access_key: str = field(default_factory=lambda: "AKIA" + secrets.token_hex(8).upper())
     secret_key: str = field(default_factory=lambda: secrets.token_urlsafe(30))
+    size_bytes: int = 0  #: of a disk of its own, in memory, which root alone can make; 0: as large as the folder's
     process: subprocess.Popen[bytes] | None = None
 
     @property
@@ -156,8 +157,12 @@ class S3Server:
         except OSError:  # a memory file system of an old kernel
             (self.folder / "attributes").mkdir(exist_ok=True)
             words += ["--sidecar", str(self.folder / "attributes")]
+        words.append(str(self.folder / "data"))
+        if self.size_bytes:
+            disk = f'mount -t tmpfs -o size={self.size_bytes} none "$0" && mkdir "$0/{BUCKET}" && exec "$@"'
+            words = ["unshare", "-m", "sh", "-c", disk, str(self.folder / "data"), *words]
         self.process = _start(
-            [*words, str(self.folder / "data")],
+            words,
             self.folder / "log",
             ROOT_ACCESS_KEY=self.access_key,
             ROOT_SECRET_KEY=self.secret_key,
@@ -178,9 +183,9 @@ class S3Server:
 
 
 @contextlib.contextmanager
-def s3(folder: Path) -> Iterator[S3Server]:
+def s3(folder: Path, size_bytes: int = 0) -> Iterator[S3Server]:
     """Raises UnavailableError."""
-    server = S3Server(folder)
+    server = S3Server(folder, size_bytes=size_bytes)
     server.start()
     try:
         yield server

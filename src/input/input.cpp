@@ -228,7 +228,7 @@ mpi::Agreed Input::Impl::run_read(const FieldRead& read) noexcept {
 }
 
 Status Input::Impl::set_prefix(std::string_view given) {
-    prefix = storage::system_path(std::string(given));
+    prefix = storage::lasting_path(std::string(given));
     if (prefix.empty())
         return {ErrorCode::invalid_argument, "Input::open: '" + std::string(given) + "' names no files"};
     backend = given.substr(0, given.size() - prefix.size());

@@ -7,6 +7,7 @@
 #include "mpi/messages.hpp"
 #include "series/series.hpp"
 #include "series/step_file.hpp"
+#include "storage/file.hpp"
 
 namespace hakobi::output {
 
@@ -30,6 +31,9 @@ mpi::Agreed OwnSeries::claim(const Setup& setup, Status local) noexcept {
 Status OwnSeries::claim_here(const Setup& setup) {
     run_ = series::random_run_id();
     if (!setup.method->writes()) return {};
+    if (setup.options.overview && storage::system_path(prefix_).empty())
+        return {ErrorCode::unsupported,
+                "output prefix '" + prefix_ + "': overviews are made beside files, not in an object store"};
     Result<series::Claim> claimed =
         series::claim_series(prefix_, extension_, setup.options.if_exists, setup.options.buffer_bytes);
     if (!claimed.ok()) return claimed.status();

@@ -309,14 +309,15 @@ Result<storage::LockFile> lock_series(const std::string& prefix) {
 Result<Claim> claim_series(std::string_view prefix_as_given, std::string_view extension, IfExists if_exists,
                            std::int64_t buffer_bytes) {
     const std::string given(prefix_as_given);
-    const std::string prefix = storage::system_path(given);
+    const std::string prefix = storage::lasting_path(given);
     if (prefix.empty()) {
         return Status(ErrorCode::invalid_argument,
                       "output prefix '" + given +
                           "' names storage that keeps no files: use the method none to write nothing, or ./" +
                           given + " for files of that name in this folder");
     }
-    if (Status status = make_folder(folder_of(prefix)); !status.ok()) return status;
+    const bool has_folders = !storage::system_path(given).empty();
+    if (Status status = has_folders ? make_folder(folder_of(prefix)) : Status(); !status.ok()) return status;
     if (Status status = probe(given, extension); !status.ok()) return status;
     Result<storage::LockFile> lock = lock_series(prefix);
     if (!lock.ok()) return lock.status();

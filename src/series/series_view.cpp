@@ -47,7 +47,9 @@ std::vector<format::FieldDescription> with_dims(const format::StepDescription& s
 }  // namespace
 
 SeriesView::SeriesView(std::string prefix, const format::Format& format, std::span<const Series::Entry> whole)
-    : prefix_(std::move(prefix)), format_(format.shows_series() ? &format : nullptr) {
+    : prefix_(std::move(prefix)),
+      // Who opens it are other programs, which know files only.
+      format_(format.shows_series() && !storage::system_path(prefix_).empty() ? &format : nullptr) {
     if (format_ == nullptr || take_earlier(whole)) return;
     series_ = {};
     has_before_.clear();

@@ -49,7 +49,6 @@ Result<StripedPlace> pool_of(const std::string& pool) {
     });
 }
 
-// The variables may change from file to file in one process (tests do that): the connection is for one endpoint.
 Result<ObjectsPtr> bucket_of(const std::string& bucket) {
     return kept<ObjectsPtr>(bucket, open_s3_objects);
 }

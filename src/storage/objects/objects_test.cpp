@@ -4,6 +4,7 @@
 #include <cstring>
 #include <thread>
 
+#include "storage/file.hpp"
 #include "storage/objects/objects_contract.hpp"
 
 namespace hakobi::storage::contract {
@@ -288,6 +289,25 @@ TEST_P(ObjectsContract, AnUploadSparesWhatHasTheName) {
     EXPECT_TRUE(store->uploads("").value().empty());
     EXPECT_TRUE(store->abort_upload("object", id).ok());
     EXPECT_EQ(store->put_part("object", id, 1, bytes_of(500, 2)).status().code(), ErrorCode::not_found);
+}
+
+TEST_P(ObjectsContract, AnObjectIsReadAsAFile) {
+    OpenedStore store(GetParam());
+    if (store->abilities().kind != "s3") GTEST_SKIP() << "has files of its own";
+    ASSERT_TRUE(store->put("folder/object", bytes_of(10'000, 1)).ok());
+    const std::string path = store.root() + "/folder/object";
+    FilePtr file = open_file(path, {}).value();
+    EXPECT_EQ(file->size_bytes().value(), 10'000);
+    EXPECT_FALSE(file->abilities().has_ranges);
+    Bytes into(5'000);
+    ASSERT_EQ(file->read_at(into, 7'000).value(), 3'000);
+    EXPECT_TRUE(std::equal(into.begin(), into.begin() + 3'000, bytes_of(10'000, 1).begin() + 7'000));
+    EXPECT_EQ(list_folder(store.root() + "/folder").value().size(), 1U);
+    EXPECT_EQ(list_folder(store.root() + "/none").status().code(), ErrorCode::not_found);
+    EXPECT_EQ(open_file(path, {.write = true}).status().code(), ErrorCode::unsupported);
+    EXPECT_EQ(open_file(path + "2", {}).status().code(), ErrorCode::not_found);
+    ASSERT_TRUE(store->put("folder/object", bytes_of(10'000, 2)).ok());
+    EXPECT_EQ(file->read_at(into, 0).status().code(), ErrorCode::io) << "bytes of another object";
 }
 
 class RangesContract : public ::testing::TestWithParam<Store> {};

@@ -8,13 +8,13 @@ import dataclasses
 import math
 import threading
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from hakobi.errors import FormatError
 from hakobi.post.curvilinear import on_maps
+from hakobi.post.place import OpenFile
 from hakobi.post.source import (
     MOST_COORDINATES,
     MOST_FIELDS,
@@ -41,17 +41,17 @@ _given_up: collections.deque[Any] = collections.deque()
 ERRORS = (OSError, RuntimeError, KeyError, ValueError, TypeError, OverflowError)
 
 
-def open_hdf5(fd: int, name: str) -> Any:
-    """An h5py file through its descriptor: what was checked is what is read. Called with LOCK held.
+def open_hdf5(file: OpenFile) -> Any:
+    """An h5py file. Called with LOCK held.
 
     Raises FormatError.
     """
     import h5py
 
     try:
-        return h5py.File(f"/proc/self/fd/{fd}", "r", locking=False)
+        return h5py.File(file.for_hdf5(), "r", locking=False)
     except OSError as error:
-        raise FormatError(f"{name} is no whole NetCDF-4 or HDF5 file") from error
+        raise FormatError(f"{file.path.name} is no whole NetCDF-4 or HDF5 file") from error
 
 
 def give_up(file: Any) -> None:
@@ -72,16 +72,16 @@ def _close_given_up() -> None:
             _given_up.popleft().close()
 
 
-def survey(fd: int, path: Path, mesh_in: Callable[[Any], Found | None]) -> Found:
+def survey(opened: OpenFile, mesh_in: Callable[[Any], Found | None]) -> Found:
     """What is in the file: a mesh, where `mesh_in` finds one in it, or fields. Raises FormatError."""
     with LOCK:
         _close_given_up()
-        file = open_hdf5(fd, path.name)
+        file = open_hdf5(opened)
         try:
-            found = mesh_in(file) or _Survey(file, path.name).take()
+            found = mesh_in(file) or _Survey(file, opened.path.name).take()
         except ERRORS as error:
             file.close()
-            raise FormatError(f"{path.name} is damaged: HDF5 cannot read what it holds") from error
+            raise FormatError(f"{opened.path.name} is damaged: HDF5 cannot read what it holds") from error
         except BaseException:
             file.close()
             raise
@@ -89,7 +89,7 @@ def survey(fd: int, path: Path, mesh_in: Callable[[Any], Found | None]) -> Found
         if found.mesh is None and all(f.offset_bytes is not None for f in shown):
             file.close()
         elif found.mesh is None:
-            found.reader = _Packed(file, path.name)
+            found.reader = _Packed(file, opened.path.name)
     return found
 
 

@@ -108,7 +108,8 @@ class _Call:
     """One call of the library for a step: its arguments, and the values that it asks for."""
 
     def __init__(self, step: Step) -> None:
-        self._step = step
+        assert step.file is not None
+        self._step, self._file = step, step.file
         self._fields = [
             this.on_map[1] if this.on_map else this for this in step.fields.values()
         ]  # as they are in the file
@@ -119,10 +120,10 @@ class _Call:
         """Fills the overview's file. Raises HakobiError, OSError, MemoryError."""
         identity = self._step.identities[0]
         boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
-        head = json.dumps([identity.num_bytes, identity.mtime_ns, fingerprint(self._step.fileno()), boot, unit_bytes])
+        head = json.dumps([identity.num_bytes, identity.mtime_ns, fingerprint(self._file), boot, unit_bytes])
         fields = (_Field * len(self._fields))(*map(self._describe, self._fields))
         name, text = os.fsencode(self._step.path.name), os.fsencode(journal)
-        job = _Job(name, text, head.encode(), fields, len(fields), self._step.fileno(), fd, unit_bytes, threads)
+        job = _Job(name, text, head.encode(), fields, len(fields), self._file.fileno(), fd, unit_bytes, threads)
         job.read, job.stop = self._read, ctypes.pointer(stop)
         code = _load().hakobi_overview_make(ctypes.byref(job))
         if self._error is not None:
@@ -162,6 +163,10 @@ class _Call:
         return 0
 
 
+def _final(path: Path) -> Path:
+    return path.with_name(path_of(path).name)
+
+
 def _rests_of(final: Path) -> tuple[Path, Path]:
     """Where an overview is until it is whole, and the journal of a long run."""
     return final.with_name(f".{final.name}.part"), final.with_name(f".{final.name}.journal")
@@ -172,10 +177,10 @@ def _remove_rests(final: Path) -> None:
         path.unlink(missing_ok=True)
 
 
-def _write(step: Step, unit_bytes: int, threads: int, stop: c_int) -> int:
+def _write(step: Step, path: Path, unit_bytes: int, threads: int, stop: c_int) -> int:
     """Makes a step's overview and returns its size. Raises HakobiError, OSError; what is left is gone on with by the
     next run."""
-    final = path_of(step.path)
+    final = _final(path)
     part, journal = _rests_of(final)
     fd = os.open(part, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o666)
     try:
@@ -211,7 +216,7 @@ def _is_whole(path: Path, step: Step) -> bool:
     except (HakobiError, OSError):
         return False
     try:
-        return found.is_of(step.fileno()) and set(found.fields) == set(step.fields)
+        return step.file is not None and found.is_of(step.file) and set(found.fields) == set(step.fields)
     finally:
         found.close()
 
@@ -226,12 +231,12 @@ def make_overview(path: Path, unit_bytes: int = 128 << 20, threads: int = 1, sto
                 return Outcome(path, "kept", num_bytes)
             if not step.fields:
                 return Outcome(path, "failed", num_bytes, reason=f"{path.name} has no field in 2-D or 3-D")
-            final = path_of(path)
+            final = _final(path)
             if final.exists() and _is_whole(final, step):
                 _remove_rests(final)
                 return Outcome(path, "kept", num_bytes, final.stat().st_size)
             return Outcome(
-                path, "made", num_bytes, _write(step, unit_bytes, threads, c_int() if stop is None else stop)
+                path, "made", num_bytes, _write(step, path, unit_bytes, threads, c_int() if stop is None else stop)
             )
     except HakobiError as error:
         return Outcome(path, "failed", num_bytes, reason=str(error))

@@ -5,9 +5,10 @@ from __future__ import annotations
 import collections
 import contextlib
 import dataclasses
+import itertools
 import math
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -89,15 +90,15 @@ def survey(opened: OpenFile, mesh_in: Callable[[Any], Found | None]) -> Found:
         if found.mesh is None and all(f.offset_bytes is not None for f in shown):
             file.close()
         elif found.mesh is None:
-            found.reader = _Packed(file, opened.path.name)
+            found.reader = _Packed(file, opened)
     return found
 
 
 class _Packed:
     """Reads chunked and compressed values, and those of fields with more directions than three."""
 
-    def __init__(self, file: Any, name: str) -> None:
-        self._file, self._name = file, name
+    def __init__(self, file: Any, opened: OpenFile) -> None:
+        self._file, self._opened, self._name = file, opened, opened.path.name
 
     def read(self, this: Field, time: int, box: Box) -> Array:
         slices = tuple(slice(start, stop) for start, stop in box)
@@ -108,6 +109,8 @@ class _Packed:
             lead = dataset.ndim - len(box)
             place = ((time,) if this.num_times else ()) + (0,) * (lead - bool(this.num_times))
             try:
+                if self._opened.fileno() < 0 and dataset.chunks:
+                    self._opened.will_read(_chunks_of(dataset, place, box))
                 values: Array = np.asarray(dataset[place + slices])
             except (OSError, RuntimeError, ValueError) as error:
                 raise FormatError(f"{self._name}: HDF5 cannot read {this.name!r}") from error
@@ -117,6 +120,16 @@ class _Packed:
         file, self._file = self._file, None
         if file is not None:
             give_up(file)
+
+
+def _chunks_of(dataset: Any, place: tuple[int, ...], box: Box) -> Iterator[tuple[int, int]]:
+    """Offset and length in the file of each chunk that a box touches."""
+    starts = (*((at, at + 1) for at in place), *box)
+    grids = [range(a // size * size, b, size) for (a, b), size in zip(starts, dataset.chunks, strict=True)]
+    for at in itertools.product(*grids):
+        chunk = dataset.id.get_chunk_info_by_coord(at)
+        if chunk.byte_offset is not None:
+            yield chunk.byte_offset, chunk.size
 
 
 class _Survey:

@@ -29,6 +29,7 @@ from hakobi.errors import FormatError, HakobiError, InputError, StorageError
 from hakobi.file_lock import lock
 from hakobi.post.opening import open_step
 from hakobi.post.overview import Overview, fingerprint, path_of
+from hakobi.post.place import Location
 from hakobi.post.source import Field, Step
 
 LIBRARY = "libhakobi_overview.so"
@@ -163,8 +164,10 @@ class _Call:
         return 0
 
 
-def _final(path: Path) -> Path:
-    return path.with_name(path_of(path).name)
+def _final(step: Location) -> Path:
+    final = path_of(step)
+    assert isinstance(final, Path)
+    return final
 
 
 def _rests_of(final: Path) -> tuple[Path, Path]:
@@ -177,10 +180,10 @@ def _remove_rests(final: Path) -> None:
         path.unlink(missing_ok=True)
 
 
-def _write(step: Step, path: Path, unit_bytes: int, threads: int, stop: c_int) -> int:
+def _write(step: Step, unit_bytes: int, threads: int, stop: c_int) -> int:
     """Makes a step's overview and returns its size. Raises HakobiError, OSError; what is left is gone on with by the
     next run."""
-    final = _final(path)
+    final = _final(step.path)
     part, journal = _rests_of(final)
     fd = os.open(part, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o666)
     try:
@@ -236,7 +239,7 @@ def make_overview(path: Path, unit_bytes: int = 128 << 20, threads: int = 1, sto
                 _remove_rests(final)
                 return Outcome(path, "kept", num_bytes, final.stat().st_size)
             return Outcome(
-                path, "made", num_bytes, _write(step, path, unit_bytes, threads, c_int() if stop is None else stop)
+                path, "made", num_bytes, _write(step, unit_bytes, threads, c_int() if stop is None else stop)
             )
     except HakobiError as error:
         return Outcome(path, "failed", num_bytes, reason=str(error))

@@ -21,6 +21,7 @@ from collections import OrderedDict
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from datetime import timedelta
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -33,6 +34,9 @@ _MOST_REQUEST = 8 << 20
 _REQUESTS = 8
 #: What HDF5 reads of metadata comes by blocks.
 _BLOCK, _MOST_BLOCKS = 256 << 10, 128
+#: Compressed chunks of one view, which are asked for together.
+_MOST_FETCHED = 64 << 20
+_RETRIES: Any = {"max_retries": 5, "retry_timeout": timedelta(seconds=20)}
 #: How long it is believed that an object is still the one that was seen.
 _BELIEVED_S = 2.0
 _ADDRESS = re.compile(r"([a-z][a-z0-9+.-]*)://([^/]*)/*(.*)", re.DOTALL)
@@ -142,6 +146,9 @@ class OpenFile(Protocol):
     def for_hdf5(self) -> Any:
         """What h5py opens."""
 
+    def will_read(self, ranges: Iterable[tuple[int, int]]) -> None:
+        """HDF5 reads these (offset, length) next: of an object, all are asked for at once. Raises as `fill`."""
+
     def fileno(self) -> int:
         """The descriptor; -1 of an object."""
 
@@ -210,6 +217,9 @@ class _LocalFile:
     def for_hdf5(self) -> Any:
         return f"/proc/self/fd/{self._fd}"  # what was checked is what is read
 
+    def will_read(self, ranges: Iterable[tuple[int, int]]) -> None:
+        pass
+
     def fileno(self) -> int:
         return self._fd
 
@@ -240,7 +250,7 @@ def _store(address: str) -> Any:
     config: Any = {"endpoint": endpoint} if address.startswith("s3") and endpoint else None
     try:
         with _told(ObjectPath(address, "")):
-            return from_url(address, config=config, client_options=options)
+            return from_url(address, config=config, client_options=options, retry_config=_RETRIES)
     except OSError as error:
         raise InputError(f"{address}: {error.strerror}") from error
 
@@ -259,17 +269,24 @@ def _told(path: ObjectPath) -> Iterator[None]:
     except exceptions.PreconditionError as error:
         raise FormatError(f"{path.name} was replaced while it was read: open it again") from error
     except exceptions.BaseError as error:
-        raise OSError(5, _one_line(str(error)), str(path)) from error
+        raise _error_of(str(error), path) from error
 
 
-def _one_line(text: str) -> str:
-    """The innermost reason of what obstore says, without addresses, which may have signatures in them.
+def _error_of(text: str, path: ObjectPath) -> OSError:
+    """By the status and the code of S3 that stand in what obstore says. Addresses in it, which may be signed, are left
+    out.
 
-    >>> _one_line("Generic S3 error: Error performing GET http://h/b?X-Amz=1 in 2s - Server returned 500: x\\n\\nDebug")
-    'Error performing GET … in 2s - Server returned 500: x'
+    >>> _error_of("Generic S3 error: GET http://h/b?X-Amz=1 in 2s - 403 Forbidden: <Code>RequestTimeTooSkewed</Code>",
+    ...           ObjectPath("s3://b", "k"))
+    PermissionError(13, 'the server refuses: RequestTimeTooSkewed')
     """
-    text = re.sub(r"[a-z0-9+.-]+://\S+", "…", text.partition("\n")[0])
-    return text.partition(": ")[2][:300] or text[:300]
+    code = re.search(r"<Code>(\w+)</Code>", text)
+    if re.search(r"\b40[13] ", text):
+        return PermissionError(13, f"the server refuses: {code[1] if code else 'these credentials'}", str(path))
+    if "404 Not Found" in text:
+        return FileNotFoundError(2, "there is no such object or bucket", str(path))
+    line = re.sub(r"[a-z0-9+.-]+://\S+", "…", text.partition("\n")[0])
+    return OSError(5, (line.partition(": ")[2] or line)[:300], str(path))
 
 
 def _identity(path: ObjectPath, said: Any) -> Identity:
@@ -380,6 +397,10 @@ class _Object:
             self._source = _Blocks(self)
         return self._source
 
+    def will_read(self, ranges: Iterable[tuple[int, int]]) -> None:
+        if self._source is not None:
+            self._source.fetch(ranges)
+
     def fileno(self) -> int:
         return -1
 
@@ -418,6 +439,17 @@ class _Blocks(io.RawIOBase):
         super().__init__()
         self._file, self._at = file, 0
         self._kept: OrderedDict[int, bytes] = OrderedDict()
+        self._fetched: dict[tuple[int, int], bytearray] = {}
+
+    def fetch(self, ranges: Iterable[tuple[int, int]]) -> None:
+        """Ranges that will be read as they are, once each: of the first 64 MiB."""
+        self._fetched, most = {}, _MOST_FETCHED
+        for offset, length in ranges:
+            most -= length
+            if most < 0:
+                break
+            self._fetched[offset, length] = bytearray(length)
+        self._file.fill([(memoryview(data), offset) for (offset, _), data in self._fetched.items()])
 
     def readable(self) -> bool:
         return True
@@ -436,7 +468,9 @@ class _Blocks(io.RawIOBase):
     def readinto(self, buffer: Any) -> int:
         view = memoryview(buffer).cast("B")
         view = view[: max(0, min(len(view), self._file.identity.num_bytes - self._at))]
-        if len(view) > _BLOCK:
+        if (fetched := self._fetched.pop((self._at, len(view)), None)) is not None:
+            view[:] = fetched
+        elif len(view) > _BLOCK:
             self._file.fill([(view, self._at)])
         else:
             at = self._at

@@ -29,7 +29,6 @@ from hakobi.errors import FormatError, HakobiError, InputError, StorageError
 from hakobi.file_lock import lock
 from hakobi.post.opening import open_step
 from hakobi.post.overview import Overview, fingerprint, path_of
-from hakobi.post.place import Location
 from hakobi.post.source import Field, Step
 
 LIBRARY = "libhakobi_overview.so"
@@ -164,12 +163,6 @@ class _Call:
         return 0
 
 
-def _final(step: Location) -> Path:
-    final = path_of(step)
-    assert isinstance(final, Path)
-    return final
-
-
 def _rests_of(final: Path) -> tuple[Path, Path]:
     """Where an overview is until it is whole, and the journal of a long run."""
     return final.with_name(f".{final.name}.part"), final.with_name(f".{final.name}.journal")
@@ -183,7 +176,8 @@ def _remove_rests(final: Path) -> None:
 def _write(step: Step, unit_bytes: int, threads: int, stop: c_int) -> int:
     """Makes a step's overview and returns its size. Raises HakobiError, OSError; what is left is gone on with by the
     next run."""
-    final = _final(step.path)
+    assert isinstance(step.path, Path)
+    final = path_of(step.path)
     part, journal = _rests_of(final)
     fd = os.open(part, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o666)
     try:
@@ -234,7 +228,7 @@ def make_overview(path: Path, unit_bytes: int = 128 << 20, threads: int = 1, sto
                 return Outcome(path, "kept", num_bytes)
             if not step.fields:
                 return Outcome(path, "failed", num_bytes, reason=f"{path.name} has no field in 2-D or 3-D")
-            final = _final(path)
+            final = path_of(path)
             if final.exists() and _is_whole(final, step):
                 _remove_rests(final)
                 return Outcome(path, "kept", num_bytes, final.stat().st_size)

@@ -20,7 +20,8 @@ import math
 import struct
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from pathlib import Path
+from typing import Any, overload
 
 import google_crc32c
 import numpy as np
@@ -38,6 +39,10 @@ _BRICKS = 32
 _LARGEST_ATTRIBUTES = 64 << 20
 
 
+@overload
+def path_of(step: Path) -> Path: ...
+@overload
+def path_of(step: Location) -> Location: ...
 def path_of(step: Location) -> Location:
     """Where a step's overview is."""
     return step.with_name(step.name + SUFFIX)

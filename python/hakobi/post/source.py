@@ -194,7 +194,10 @@ class Step:
         # The last direction that the box does not take whole; everything behind it is contiguous.
         cut = max((d for d, (a, b) in enumerate(box) if (a, b) != (0, shape[d])), default=-1)
         result = np.empty([b - a for a, b in box], this.dtype)
-        if 0 < cut == len(shape) - 1 and shape[-1] * item <= _ROW_BYTES and box[-2] != (0, 1):
+        if self.file is None:
+            raise FormatError(f"{self.path.name} was closed")
+        is_short = shape[-1] * item <= _ROW_BYTES and self.file.fileno() >= 0  # of objects, `fill` joins what is near
+        if is_short and 0 < cut == len(shape) - 1 and box[-2] != (0, 1):
             d = len(shape) - 2  # rows read whole, some at a time: they may be much more than what is wanted
             most = max(1, _ROWS_BYTES // (shape[-1] * item))
             for outer in np.ndindex(*result.shape[:d]):
@@ -214,8 +217,6 @@ class Step:
                     at = at * extent + position
                 yield memoryview(row.view(np.uint8).data), start + at * item
 
-        if self.file is None:
-            raise FormatError(f"{self.path.name} was closed")
         self.file.fill(parts())
         return result
 

@@ -21,7 +21,7 @@ from collections import OrderedDict
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -262,13 +262,9 @@ def _told(path: ObjectPath) -> Iterator[None]:
 
     try:
         yield
-    except (exceptions.NotFoundError, FileNotFoundError) as error:
-        raise FileNotFoundError(2, "there is no such object or bucket", str(path)) from error
-    except (exceptions.PermissionDeniedError, exceptions.UnauthenticatedError) as error:
-        raise PermissionError(13, "the server refuses these credentials", str(path)) from error
     except exceptions.PreconditionError as error:
         raise FormatError(f"{path.name} was replaced while it was read: open it again") from error
-    except exceptions.BaseError as error:
+    except (exceptions.BaseError, FileNotFoundError) as error:
         raise _error_of(str(error), path) from error
 
 
@@ -281,7 +277,7 @@ def _error_of(text: str, path: ObjectPath) -> OSError:
     PermissionError(13, 'the server refuses: RequestTimeTooSkewed')
     """
     code = re.search(r"<Code>(\w+)</Code>", text)
-    if re.search(r"\b40[13] ", text):
+    if re.search(r"\b40[13] |<Code>InvalidAccessKeyId", text):
         return PermissionError(13, f"the server refuses: {code[1] if code else 'these credentials'}", str(path))
     if "404 Not Found" in text:
         return FileNotFoundError(2, "there is no such object or bucket", str(path))
@@ -362,6 +358,8 @@ class _Object:
         options: Any = {"range": (start, stop)}
         if self.identity.tag:
             options["if_match"] = self.identity.tag
+        else:  # as of a file that was put behind a gateway
+            options["if_unmodified_since"] = datetime.fromtimestamp(self.identity.mtime_ns // 10**9 + 1, UTC)
         with _told(self._path):
             data = memoryview(obstore.get(_store(self._path.store), self._path.key, options=options).bytes())
         if len(data) != stop - start:

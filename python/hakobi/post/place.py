@@ -277,10 +277,10 @@ def _error_of(text: str, path: ObjectPath) -> OSError:
     PermissionError(13, 'the server refuses: RequestTimeTooSkewed')
     """
     code = re.search(r"<Code>(\w+)</Code>", text)
-    if re.search(r"\b40[13] |<Code>InvalidAccessKeyId", text):
-        return PermissionError(13, f"the server refuses: {code[1] if code else 'these credentials'}", str(path))
-    if "404 Not Found" in text:
+    if "404 Not Found" in text and (code is None or code[1] in ("NoSuchBucket", "NoSuchKey")):
         return FileNotFoundError(2, "there is no such object or bucket", str(path))
+    if re.search(r"\b40[134] ", text):
+        return PermissionError(13, f"the server refuses: {code[1] if code else 'these credentials'}", str(path))
     line = re.sub(r"[a-z0-9+.-]+://\S+", "…", text.partition("\n")[0])
     return OSError(5, (line.partition(": ")[2] or line)[:300], str(path))
 

@@ -15,6 +15,7 @@ struct DriverInfo {
 struct ImageFile : DriverFile {
     SparseImage* image;
     Placement* placement;
+    bool is_begun;  // has a superblock; where one is placed, it has no end before
     haddr_t end_of_file;
 };
 
@@ -79,9 +80,11 @@ haddr_t allocate(H5FD_t* base, H5FD_mem_t type, hid_t, hsize_t size) {
     const auto bytes = static_cast<std::int64_t>(size);
     std::int64_t offset = 0;  // of the superblock
     try {
-        if (type == H5FD_MEM_DRAW) {
+        if (type == H5FD_MEM_SUPER) {
+            file.is_begun = true;
+        } else if (type == H5FD_MEM_DRAW && file.placement->is_any_expected()) {  // others are heaps'
             offset = file.placement->take_expected(bytes);
-        } else if (type != H5FD_MEM_SUPER) {
+        } else {
             offset = file.placement->allocate(bytes);
             if (type == H5FD_MEM_BTREE) file.placement->note_node(offset);
         }
@@ -92,10 +95,15 @@ haddr_t allocate(H5FD_t* base, H5FD_mem_t type, hid_t, hsize_t size) {
 }
 
 haddr_t get_placed_end(const H5FD_t* base, H5FD_mem_t) {
-    return static_cast<haddr_t>(file_of<ImageFile>(base).placement->end_bytes());
+    const auto& file = file_of<ImageFile>(base);
+    return file.is_begun ? static_cast<haddr_t>(file.placement->end_bytes()) : 0;
 }
 
-herr_t set_placed_end(H5FD_t*, H5FD_mem_t, haddr_t) {
+/// What stands last is made longer.
+herr_t set_placed_end(H5FD_t* base, H5FD_mem_t, haddr_t address) {
+    Placement& placement = *file_of<ImageFile>(base).placement;
+    const std::int64_t more = static_cast<std::int64_t>(address) - placement.end_bytes();
+    if (more > 0) (void)placement.allocate(more);
     return 0;
 }
 

@@ -110,7 +110,8 @@ void GrowingHdf5::place_values(const StepDescription& step, std::span<const std:
             continue;
         }
         const std::int64_t bytes = field.size_bytes();
-        const std::int64_t offset = allocate(bytes, bytes >= alignment ? std::max<std::int64_t>(8, alignment) : 8);
+        const std::int64_t offset =
+            allocate(bytes, bytes >= alignment ? std::max<std::int64_t>(8, alignment) : 8);
         layout.offsets_bytes.back() = offset;
         if (field.is_static) {
             array.offset_bytes = offset;
@@ -128,8 +129,7 @@ void GrowingHdf5::place_values(const StepDescription& step, std::span<const std:
         });
     }
     end_bytes_ = rounded_up(end_bytes_, block_bytes);
-    for (const ToAdd& each : to_add)
-        each.array->tree.add(each.chunk, [this](std::int64_t bytes) { return allocate(bytes, 8); }, nodes_);
+    for (const ToAdd& each : to_add) add_chunk(each.array->tree, each.chunk);
 }
 
 /// 3.
@@ -143,13 +143,17 @@ void GrowingHdf5::place_scalars(const StepDescription& step, Layout& layout) {
             scalars.offset_bytes = allocate(bytes, block_bytes);
             std::vector<std::uint64_t> start(scalars.chunk.size(), 0);
             start[0] = static_cast<std::uint64_t>(num_steps_);
-            scalars.tree.add(
-                {.start = start, .bytes = bytes, .skipped = 0, .offset_bytes = scalars.offset_bytes},
-                [this](std::int64_t size) { return allocate(size, 8); }, nodes_);
+            add_chunk(scalars.tree,
+                      {.start = start, .bytes = bytes, .skipped = 0, .offset_bytes = scalars.offset_bytes});
         }
         const auto bytes = std::as_bytes(std::span(&values[s], 1));
         layout.commit.push_back({scalars.offset_bytes + 8 * at, {bytes.begin(), bytes.end()}});
     }
+}
+
+void GrowingHdf5::add_chunk(ChunkTree& tree, const PlacedChunk& chunk) {
+    tree.add(
+        chunk, [this](std::int64_t bytes) { return allocate(bytes, 8); }, nodes_);
 }
 
 void GrowingHdf5::give_chunks(hid_t dataset, const ChunkTree& tree, Placement& placement) {
@@ -174,7 +178,6 @@ Result<Layout> GrowingHdf5::append(const StepDescription& step,
     const QuietErrors quiet;
     try {
         Layout layout;
-        nodes_.clear();
         place_values(step, chunks, layout);
         place_scalars(step, layout);
         if (num_steps_++ == 0) {
@@ -186,6 +189,7 @@ Result<Layout> GrowingHdf5::append(const StepDescription& step,
         if (placement.is_any_expected()) throw Hdf5Failure("the library has put data elsewhere");
         end_bytes_ = placement.end_bytes();
         for (const Extent& node : nodes_) image.write(node.offset_bytes, node.bytes);
+        nodes_.clear();
         image.set_size(end_bytes_);
         std::vector<std::byte> superblock(static_cast<std::size_t>(superblock_bytes));
         image.read(0, superblock);

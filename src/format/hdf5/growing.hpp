@@ -39,10 +39,10 @@ class GrowingHdf5 : public GrowingFile {
   protected:
     /// One field of the first step, in its order.
     struct Array {
-        std::vector<hsize_t> chunk;      ///< shape; empty of static fields that are not in chunks
+        std::vector<hsize_t> chunk;  ///< shape; empty of static fields that are not in chunks
         bool is_filtered = false;
         ChunkTree tree{{}};
-        std::int64_t offset_bytes = 0;   ///< without chunks: where it is
+        std::int64_t offset_bytes = 0;  ///< without chunks: where it is
     };
     /// Numbers of 8 bytes, one a step.
     struct Scalars {
@@ -68,6 +68,9 @@ class GrowingHdf5 : public GrowingFile {
     /// Gives a data set, made by Builder::create_in_chunks, the chunks of a tree.
     void give_chunks(hid_t dataset, const ChunkTree& tree, Placement& placement);
 
+    /// Adds a chunk that the file has to a tree.
+    void add_chunk(ChunkTree& tree, const PlacedChunk& chunk);
+
     [[nodiscard]] bool is_first() const { return num_steps_ == 1; }  // in `build`
     /// Takes the fields and shapes of the first step. dimensions_of's errors.
     Status begin(const StepDescription& first);
@@ -86,7 +89,8 @@ class GrowingHdf5 : public GrowingFile {
     void place_scalars(const StepDescription& step, Layout& layout);
     [[nodiscard]] std::int64_t allocate(std::int64_t bytes, std::int64_t alignment);
 
-    std::vector<Extent> nodes_;                                       // full ones, and roots with their places
+    std::vector<Extent>
+        nodes_;  // that are not in the file yet: full ones, and those of the step that is appended
 };
 
 /// The shape of the chunks in which a step's array without filters is stored: all of it, but that a chunk has less than 4 GiB. They lie in the order

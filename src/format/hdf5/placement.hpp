@@ -14,7 +14,9 @@ class Placement {
     explicit Placement(std::int64_t begin_bytes) : end_bytes_(begin_bytes) {}
 
     /// The next raw data, of that size, are at `offset_bytes`: somebody has stored them, or will. To be called just before they are made.
-    void expect(std::int64_t bytes, std::int64_t offset_bytes) { expected_.emplace_back(bytes, offset_bytes); }
+    void expect(std::int64_t bytes, std::int64_t offset_bytes) {
+        expected_.emplace_back(bytes, offset_bytes);
+    }
     /// Where they are; -1 where others are expected.
     [[nodiscard]] std::int64_t take_expected(std::int64_t bytes) {
         if (expected_.empty() || expected_.front().first != bytes) return -1;

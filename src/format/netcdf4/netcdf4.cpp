@@ -144,6 +144,10 @@ class Netcdf4 final : public Format {
     [[nodiscard]] Result<std::unique_ptr<GrowingFile>> begin_file() const override {
         return begin_file_netcdf4();
     }
+    [[nodiscard]] Result<std::unique_ptr<GrowingFile>> resume_file(
+        const std::string& path, const StepDescription& next) const override {
+        return resume_file_netcdf4(path, next);
+    }
     [[nodiscard]] Result<FoundStep> read(const std::string& path) const override {
         return read_netcdf4(path);
     }

@@ -151,9 +151,13 @@ Comm Comm::duplicate(MPI_Comm comm) {
     MPI_Comm_size(state->comm, &state->size);
     state->node = mpi::own_node(*state);
     state->nodes = mpi::all_nodes(*state);
-    Comm result;
-    result.state_ = std::move(state);
-    return result;
+    return mpi::CommState::as_comm(std::move(state));
+}
+
+Comm mpi::CommState::as_comm(std::shared_ptr<CommState> state) {
+    Comm comm;
+    comm.state_ = std::move(state);
+    return comm;
 }
 
 void Comm::free() {
@@ -161,9 +165,13 @@ void Comm::free() {
     for (std::size_t i = 0; i < state_->attachments.size(); ++i) state_->attachments[i]->finish(*state_);
     for (const auto& attachment : state_->attachments) attachment->free();
     state_->attachments.clear();
-    MPI_Comm_free(&state_->node.comm);
-    MPI_Comm_free(&state_->internal);
-    MPI_Comm_free(&state_->comm);
+    if (state_->apart) {
+        state_->apart.reset();
+    } else {
+        MPI_Comm_free(&state_->node.comm);
+        MPI_Comm_free(&state_->internal);
+        MPI_Comm_free(&state_->comm);
+    }
     state_.reset();
 }
 

@@ -1,8 +1,10 @@
 #pragma once
 
 #include <concepts>
+#include <cstddef>
 #include <hakobi/comm.hpp>
 #include <memory>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -28,6 +30,14 @@ struct OwnNode {
     std::vector<ProcessId> processes;  ///< one a rank of `comm`
 };
 
+/// What the ranks of a Comm that is apart from MPI (node/apart.hpp) do in place of MPI's collective calls.
+class NodeExchange {
+  public:
+    virtual ~NodeExchange() = default;
+    /// What each rank brings, in their order. Collective over the Comm; no call of MPI.
+    [[nodiscard]] virtual std::vector<std::vector<std::byte>> all_gather(std::span<const std::byte> mine) = 0;
+};
+
 /// Which ranks share memory. Nodes are in the order of their lowest ranks.
 struct Nodes {
     int own = 0;                          ///< this rank's
@@ -49,6 +59,10 @@ struct CommState {
     OwnNode node;
     Nodes nodes;
     std::vector<std::unique_ptr<Attachment>> attachments;  ///< in the same order on all ranks
+    /// Of a Comm that is apart from MPI: its ranks' threads may not call MPI, and its communicators are null.
+    std::unique_ptr<NodeExchange> apart;
+
+    [[nodiscard]] static Comm as_comm(std::shared_ptr<CommState> state);
 
     /// The one of this type. Makes it where there is none: all ranks ask for it first in the same order.
     template <std::derived_from<Attachment> T>

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <utility>
 
 #include "mpi/comm_state.hpp"
 
@@ -35,6 +36,14 @@ extern "C" void reduce_max_and_sum(void* in, void* in_out, int* count, MPI_Datat
     }
 }
 
+/// Of a Comm that is apart from MPI.
+void all_max_apart(NodeExchange& exchange, std::span<std::int64_t> values) {
+    for (const std::vector<std::byte>& each : exchange.all_gather(std::as_bytes(values))) {
+        const auto* const theirs = reinterpret_cast<const std::int64_t*>(each.data());
+        for (std::size_t i = 0; i < values.size(); ++i) values[i] = std::max(values[i], theirs[i]);
+    }
+}
+
 struct PairReduction {
     MPI_Datatype type = MPI_DATATYPE_NULL;
     MPI_Op op = MPI_OP_NULL;
@@ -60,6 +69,7 @@ void all_max_and_sum(const Comm& comm, std::span<std::int64_t> maxima, std::span
 }
 
 void all_max(const Comm& comm, std::span<std::int64_t> values) {
+    if (comm.state().apart) return all_max_apart(*comm.state().apart, values);
     check(MPI_Allreduce(MPI_IN_PLACE, values.data(), static_cast<int>(values.size()), MPI_INT64_T, MPI_MAX,
                         comm.state().internal),
           "MPI_Allreduce");
@@ -82,7 +92,34 @@ void node_bit_or(const Comm& comm, std::span<std::byte> bytes) {
           "MPI_Allreduce");
 }
 
+void node_broadcast(const Comm& comm, std::span<std::byte> bytes) {
+    if (NodeExchange* const exchange = comm.state().apart.get()) {
+        const auto all = exchange->all_gather(comm.node_rank() == 0 ? bytes : bytes.first(0));
+        std::ranges::copy(all[0], bytes.begin());
+        return;
+    }
+    check(MPI_Bcast(bytes.data(), static_cast<int>(bytes.size()), MPI_BYTE, 0, comm.state().node.comm),
+          "MPI_Bcast");
+}
+
+int node_max(const Comm& comm, int value) {
+    if (NodeExchange* const exchange = comm.state().apart.get()) {
+        std::int64_t word = value;
+        all_max_apart(*exchange, {&word, 1});
+        return static_cast<int>(word);
+    }
+    check(MPI_Allreduce(MPI_IN_PLACE, &value, 1, MPI_INT, MPI_MAX, comm.state().node.comm), "MPI_Allreduce");
+    return value;
+}
+
 void broadcast(const Comm& comm, std::vector<std::byte>& bytes, int root) {
+    if (NodeExchange* const exchange = comm.state().apart.get()) {
+        const bool is_root = comm.rank() == root;
+        auto all =
+            exchange->all_gather(is_root ? std::span<const std::byte>(bytes) : std::span<const std::byte>());
+        bytes = std::move(all[static_cast<std::size_t>(root)]);
+        return;
+    }
     auto size = static_cast<std::int64_t>(bytes.size());
     check(MPI_Bcast(&size, 1, MPI_INT64_T, root, comm.state().internal), "MPI_Bcast");
     bytes.resize(static_cast<std::size_t>(size));
@@ -94,6 +131,11 @@ void broadcast(const Comm& comm, std::vector<std::byte>& bytes, int root) {
 std::vector<std::vector<std::byte>> gather(const Comm& comm, std::span<const std::byte> bytes, int root) {
     constexpr int tag = 7001;
     const bool is_root = comm.rank() == root;
+    if (NodeExchange* const exchange = comm.state().apart.get()) {
+        auto all = exchange->all_gather(bytes);
+        if (!is_root) all.clear();
+        return all;
+    }
     const auto mine = static_cast<std::int64_t>(bytes.size());
     std::vector<std::int64_t> sizes(is_root ? static_cast<std::size_t>(comm.size()) : 0);
     check(MPI_Gather(&mine, 1, MPI_INT64_T, sizes.data(), 1, MPI_INT64_T, root, comm.state().internal),

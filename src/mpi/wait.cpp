@@ -16,6 +16,7 @@ namespace {
 
 // A round of a node's ranks that share cores takes less: there a wait seldom gets as far as MPI.
 constexpr double first_sleep_s = 1e-4;
+constexpr double longest_apart_s = 0.1;
 constexpr double between_looks_s = 1.0;  // at the other processes
 // A poll that finds nothing takes 0.3 us (Open MPI 4.1) to 1 us (MPICH 4.0). One that worked so long may have moved something,
 // and there may be more of it: a long message's fragments come a few with each poll. Its own time alone counts: where cores are
@@ -46,22 +47,25 @@ void sleep_for(double seconds) {
 }  // namespace
 
 bool progress(const Comm& comm) {
-    if (!comm || !is_mpi_up()) return false;
+    if (!comm || comm.state().apart || !is_mpi_up()) return false;
     poll(comm.state());
     return UnderWay::look_at_all();
 }
 
 void Wait::doze(FutexWord* word, std::uint32_t seen) {
+    // Apart from MPI there is nothing to look after between wake-ups.
+    const double most_sleep_s =
+        comm_ && comm_.state().apart && word != nullptr ? longest_apart_s : most_sleep_s_;
     if (sleep_s_ > 0) {
         const double start_s = thread_cpu_s();
         if (progress(comm_)) return;
         if (thread_cpu_s() - start_s > busy_poll_s && ++num_busy_polls_ < most_polls) return;
         num_busy_polls_ = 0;
         look_for_the_dead(now_s());
-        sleep_s_ = std::min(2 * sleep_s_, most_sleep_s_);
+        sleep_s_ = std::min(2 * sleep_s_, most_sleep_s);
     } else {
         looked_s_ = now_s();
-        sleep_s_ = std::min(first_sleep_s, most_sleep_s_);
+        sleep_s_ = std::min(first_sleep_s, most_sleep_s);
     }
     if (word != nullptr) {
         futex_wait(*word, seen, sleep_s_);
@@ -79,7 +83,7 @@ void Wait::yield() {
     const double at_s = now_s();
     if (looked_s_ == 0) looked_s_ = at_s;
     look_for_the_dead(at_s);
-    if (!comm_ || !UnderWay::look_at_all()) sched_yield();
+    if (!comm_ || comm_.state().apart || !UnderWay::look_at_all()) sched_yield();
 }
 
 void Wait::look_for_the_dead(double at_s) {

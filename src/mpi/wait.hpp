@@ -7,7 +7,7 @@
 // Every wait on the thread that called us goes through here: MPI lets a program have messages pending across any call,
 // and some of them arrive only while their receiver, or their sender, is in MPI. A rank that slept here without looking
 // after MPI would hang such a program. I/O threads and dispatchers never call MPI and wait by base/futex.hpp alone; a
-// wait inside a blocking call of MPI needs none of this. The same holds for our own operations: what was started and not yet
+// wait inside a blocking call of MPI needs none of this, and a wait with a Comm that is apart from MPI (node/apart.hpp) does not call it. The same holds for our own operations: what was started and not yet
 // waited for (under_way.hpp) goes on in every wait.
 
 namespace hakobi::mpi {

@@ -5,12 +5,14 @@
 #include <algorithm>
 #include <atomic>
 #include <cassert>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "base/copy_bytes.hpp"
 #include "mpi/comm_state.hpp"
+#include "mpi/messages.hpp"
 
 namespace hakobi::node {
 namespace {
@@ -51,12 +53,9 @@ Status NodeWindow::allocate(const Comm& comm, std::int64_t bytes, NodeWindow& wi
         status = SharedMemory::create(with_states(bytes), memory);
         name = memory.name();
     }
-    check(MPI_Bcast(&name, sizeof name, MPI_BYTE, 0, state.node.comm), "MPI_Bcast");
+    mpi::node_broadcast(comm, std::as_writable_bytes(std::span(&name, 1)));
     if (state.node.rank != 0) status = SharedMemory::attach(name, memory);
-    const int mine = static_cast<int>(status.code());
-    int worst = 0;
-    check(MPI_Allreduce(&mine, &worst, 1, MPI_INT, MPI_MAX, state.node.comm), "MPI_Allreduce");
-    const auto code = static_cast<ErrorCode>(worst);
+    const auto code = static_cast<ErrorCode>(mpi::node_max(comm, static_cast<int>(status.code())));
     if (code == ErrorCode::out_of_memory)
         return {code, "no " + std::to_string(bytes) + " bytes of memory that a node's ranks share"};
     if (code != ErrorCode::ok) return {code, "a rank of this node can no longer map the other ranks' memory"};

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/process.hpp"
+#include "mpi/node_round.hpp"
 
 namespace hakobi::mpi {
 
@@ -26,6 +27,7 @@ struct OwnNode {
     MPI_Comm comm = MPI_COMM_NULL;
     int rank = 0, size = 0;
     std::vector<ProcessId> processes;  ///< one a rank of `comm`
+    NodeRound round;                   ///< there where these ranks exceed the machine's cores
 };
 
 /// Which ranks share memory. Nodes are in the order of their lowest ranks.
@@ -48,6 +50,10 @@ struct CommState {
     int rank = 0, size = 0;
     OwnNode node;
     Nodes nodes;
+    /// For collectives of few words: null where the MPI library's own are as fast, or ranks are on several nodes.
+    [[nodiscard]] NodeRound* round() {
+        return nodes.count() == 1 && node.round.is_there() ? &node.round : nullptr;
+    }
     std::vector<std::unique_ptr<Attachment>> attachments;  ///< in the same order on all ranks
 
     /// The one of this type. Makes it where there is none: all ranks ask for it first in the same order.

@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <cstring>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "mpi/comm_state.hpp"
+#include "mpi/messages.hpp"
 
 namespace hakobi::mpi {
 namespace {
@@ -30,9 +32,8 @@ Agreed agree(const Comm& comm, const Status& local) {
     if (state.apart) return agree_apart(*state.apart, local);
     // Code above, rank below: the maximum picks the most severe code, and of those the lowest rank.
     const std::int64_t code = static_cast<int>(local.code());
-    std::int64_t mine = local.ok() ? 0 : (code << 32) | (0x7fffffff - state.rank);
-    std::int64_t worst = 0;
-    check(MPI_Allreduce(&mine, &worst, 1, MPI_INT64_T, MPI_MAX, state.internal), "MPI_Allreduce");
+    std::int64_t worst = local.ok() ? 0 : (code << 32) | (0x7fffffff - state.rank);
+    all_max(comm, std::span(&worst, 1));
     if (worst == 0) return {};
     Agreed agreed;
     agreed.rank = 0x7fffffff - static_cast<int>(worst & 0xffffffff);

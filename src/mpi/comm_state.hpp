@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/process.hpp"
+#include "mpi/node_round.hpp"
 
 namespace hakobi::mpi {
 
@@ -28,6 +29,7 @@ struct OwnNode {
     MPI_Comm comm = MPI_COMM_NULL;
     int rank = 0, size = 0;
     std::vector<ProcessId> processes;  ///< one a rank of `comm`
+    NodeRound round;                   ///< there where these ranks exceed the machine's cores
 };
 
 /// What the ranks of a Comm that is apart from MPI (node/apart.hpp) do in place of MPI's collective calls.
@@ -58,6 +60,10 @@ struct CommState {
     int rank = 0, size = 0;
     OwnNode node;
     Nodes nodes;
+    /// For collectives of few words: null where the MPI library's own are as fast, or ranks are on several nodes.
+    [[nodiscard]] NodeRound* round() {
+        return nodes.count() == 1 && node.round.is_there() ? &node.round : nullptr;
+    }
     std::vector<std::unique_ptr<Attachment>> attachments;  ///< in the same order on all ranks
     /// Of a Comm that is apart from MPI: its ranks' threads may not call MPI, and its communicators are null.
     std::unique_ptr<NodeExchange> apart;

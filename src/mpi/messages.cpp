@@ -1,6 +1,8 @@
 #include "mpi/messages.hpp"
 
 #include <algorithm>
+#include <array>
+#include <cstring>
 #include <limits>
 #include <utility>
 
@@ -44,6 +46,15 @@ void all_max_apart(NodeExchange& exchange, std::span<std::int64_t> values) {
     }
 }
 
+void greater_into(std::span<std::byte> most, std::span<const std::byte> row) {
+    for (std::size_t at = 0; at < most.size(); at += sizeof(std::int64_t)) {
+        std::int64_t a = 0, b = 0;
+        std::memcpy(&a, &most[at], sizeof a);
+        std::memcpy(&b, &row[at], sizeof b);
+        if (b > a) std::memcpy(&most[at], &b, sizeof b);
+    }
+}
+
 struct PairReduction {
     MPI_Datatype type = MPI_DATATYPE_NULL;
     MPI_Op op = MPI_OP_NULL;
@@ -70,6 +81,10 @@ void all_max_and_sum(const Comm& comm, std::span<std::int64_t> maxima, std::span
 
 void all_max(const Comm& comm, std::span<std::int64_t> values) {
     if (comm.state().apart) return all_max_apart(*comm.state().apart, values);
+    NodeRound* const round = comm.state().round();
+    if (round != nullptr && values.size_bytes() <= NodeRound::row_bytes) {
+        return round->reduce(comm, std::as_writable_bytes(values), greater_into);
+    }
     check(MPI_Allreduce(MPI_IN_PLACE, values.data(), static_cast<int>(values.size()), MPI_INT64_T, MPI_MAX,
                         comm.state().internal),
           "MPI_Allreduce");
@@ -87,6 +102,12 @@ void sum_before(const Comm& comm, std::span<std::int64_t> values, std::span<std:
 }
 
 void node_bit_or(const Comm& comm, std::span<std::byte> bytes) {
+    NodeRound& round = comm.state().node.round;
+    if (round.is_there() && bytes.size() <= NodeRound::row_bytes) {
+        return round.reduce(comm, bytes, [](std::span<std::byte> sum, std::span<const std::byte> row) {
+            for (std::size_t i = 0; i < sum.size(); ++i) sum[i] |= row[i];
+        });
+    }
     check(MPI_Allreduce(MPI_IN_PLACE, bytes.data(), static_cast<int>(bytes.size()), MPI_BYTE, MPI_BOR,
                         comm.state().node.comm),
           "MPI_Allreduce");
@@ -121,8 +142,26 @@ void broadcast(const Comm& comm, std::vector<std::byte>& bytes, int root) {
         return;
     }
     auto size = static_cast<std::int64_t>(bytes.size());
-    check(MPI_Bcast(&size, 1, MPI_INT64_T, root, comm.state().internal), "MPI_Bcast");
-    bytes.resize(static_cast<std::size_t>(size));
+    if (NodeRound* const round = comm.state().round()) {
+        // Its size and as much of it as fits go in one round.
+        constexpr std::size_t most = NodeRound::most_bytes - sizeof size;
+        std::array<std::byte, NodeRound::most_bytes> message;
+        if (comm.rank() == root) {
+            std::memcpy(message.data(), &size, sizeof size);
+            if (!bytes.empty())
+                std::memcpy(message.data() + sizeof size, bytes.data(), std::min(bytes.size(), most));
+        }
+        round->broadcast(comm, message, root);
+        std::memcpy(&size, message.data(), sizeof size);
+        bytes.resize(static_cast<std::size_t>(size));
+        if (bytes.size() <= most) {
+            if (!bytes.empty()) std::memcpy(bytes.data(), message.data() + sizeof size, bytes.size());
+            return;
+        }
+    } else {
+        check(MPI_Bcast(&size, 1, MPI_INT64_T, root, comm.state().internal), "MPI_Bcast");
+        bytes.resize(static_cast<std::size_t>(size));
+    }
     for_each_part(std::span(bytes), [&](std::byte* data, int length) {
         check(MPI_Bcast(data, length, MPI_BYTE, root, comm.state().internal), "MPI_Bcast");
     });

@@ -22,9 +22,10 @@ bool progress(const Comm& comm);
 ///     while (!is_there()) wait.pause(word, seen);
 ///
 /// First the patience is spent, as in futex_wait_until. Then each pause sleeps, on the word or for a time, longer and
-/// longer up to `longest_sleep_s`, and progresses MPI and what is under way before the next. A message that needs this rank is late by one such
-/// sleep at most. After a second, and each second from then on, it looks whether the node's other ranks are alive: where
-/// one has died without an end to the program, it ends it and names the rank.
+/// longer up to `longest_sleep_s`, and progresses MPI and what is under way before the next. A message that needs this rank is
+/// late by one such sleep at most. Sleeps are longer where a core has more than eight ranks: in proportion. After a second, and
+/// each second from then on, it looks whether the node's other ranks are alive: where one has died without an end to the program,
+/// it ends it and names the rank.
 class Wait {
   public:
     static constexpr double longest_sleep_s = 1e-3;

@@ -266,8 +266,8 @@ class Output:
         "resume" (continue after the last complete one). `overview` writes an overview next to each step's file, as
         `hakobi index` does.
 
-        `steps_per_file`: how many steps a file takes, or "all"; None: HAKOBI_STEPS_PER_FILE, else 1. Every reader finds a
-        step in its file once it is complete; the file is called after its first step (format netcdf4).
+        `steps_per_file`: how many steps a file takes, or "all"; None: HAKOBI_STEPS_PER_FILE, or 1. A step is in its
+        file, for every reader, once it is complete; the file is called after its first step (format netcdf4).
 
         `compression`: "deflate" or "zstd", optionally with a level ("deflate:4"), compresses fields of at least 16 KiB.
         `significant_bits` rounds their floating-point values to that many mantissa bits before.

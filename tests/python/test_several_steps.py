@@ -10,6 +10,7 @@ import random
 import signal
 import subprocess
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import h5py
@@ -20,10 +21,11 @@ import xarray
 
 from hakobi import launch, programs
 from hakobi.programs import Program
-from running import run_python
+from running import Result, run_python
 
 FLAVOUR = programs.flavour()
 RUN = Path(__file__).resolve().parents[2] / "build" / FLAVOUR / "tests" / "endless_run"
+Command = Callable[..., Result]
 NUM_KILLS = int(os.environ.get("HAKOBI_KILLS", "20"))
 
 
@@ -103,6 +105,14 @@ def test_python_says_how_many_steps_a_file_takes(tmp_path: Path) -> None:
     done = run_python(WRITE.format(steps="'all'").replace('"run"', '"all"'), tmp_path)
     assert done.returncode == 0, done.stderr
     assert [p.name for p in tmp_path.glob("all_*.nc")] == ["all_000000.nc"]
+
+
+@pytest.mark.programs
+def test_files_of_several_steps_are_listed_by_their_steps(tmp_path: Path, hakobi: Command) -> None:
+    assert run_python(WRITE.format(steps="2"), tmp_path).returncode == 0
+    lines = hakobi("ls", tmp_path).stdout.splitlines()
+    assert lines[0].startswith("run_######.nc: 5 steps (0 to 4), NetCDF-4")
+    assert "times: 0 to 4 s, every 1" in lines
 
 
 @pytest.mark.programs

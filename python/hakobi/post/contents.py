@@ -103,7 +103,8 @@ def _add_files(found: Contents, series: Series, steps: Steps) -> list[int]:
         while rest and num_surveys < _MOST_LAYOUTS:
             num_surveys += 1
             fields = _survey(found, series, steps, rest[0])
-            sizes_tell = fields is None or all(this.stored == "contiguous" for this in fields)
+            is_one = glances[rest[0]].num_steps == 1  # the sizes of others tell how many they have
+            sizes_tell = is_one and (fields is None or all(this.stored == "contiguous" for this in fields))
             size = glances[rest[0]].num_bytes
             alike = [number for number in rest if not sizes_tell or glances[number].num_bytes == size]
             rest = [number for number in rest if sizes_tell and glances[number].num_bytes != size]
@@ -111,13 +112,13 @@ def _add_files(found: Contents, series: Series, steps: Steps) -> list[int]:
                 found.problems[-1] += f" (and {count_text(len(alike) - 1, 'step')} like it)" if len(alike) > 1 else ""
                 unreadable.update(alike if fields is None else ())
             for this in fields or ():
-                found.fields.setdefault(this.name, this).num_steps += len(alike)
+                found.fields.setdefault(this.name, this).num_steps += sum(glances[n].num_steps for n in alike)
         if rest:
             found.notes.append(f"{count_text(len(rest), 'step')} of further layouts were not looked into")
     readable = [number for number in glances if number not in unreadable]
     if readable and (stripes := _stripes(series.path(readable[-1]))):
         found.notes.append(f"{'the last file' if len(readable) > 1 else 'the file'} on its servers: {stripes}")
-    found.numbers = [number for number in readable if number >= 0]
+    found.numbers = [number + s for number in readable if number >= 0 for s in range(glances[number].num_steps)]
     found.times = [time for number in readable for time in glances[number].times]
     return readable
 

@@ -25,11 +25,13 @@ _GROUPS = (b"VTKHDF/PointData", b"VTKHDF/CellData", b"VTKHDF/FieldData")
 
 @dataclass(frozen=True)
 class Glance:
-    """`times` is empty where the file has none. Files of one series with equal `layout` hold the same fields."""
+    """`times` is empty where the file has none. Files of one series with equal `layout` hold the same fields.
+    `num_steps`: those whose numbers follow the file's (Output's steps_per_file)."""
 
     times: tuple[float, ...]
     layout: tuple[str, ...]
     num_bytes: int
+    num_steps: int = 1
 
 
 def glance(path: Location) -> Glance:
@@ -61,7 +63,7 @@ def _without_locks() -> Any:
 
 def _of_hdf5(opened: OpenFile) -> Glance:
     """By HDF5's own calls: h5py's objects take several times as long."""
-    from h5py import h5f, h5g
+    from h5py import h5a, h5f, h5g
 
     if opened.fileno() >= 0:
         file = h5f.open(opened.for_hdf5().encode(), h5f.ACC_RDONLY, _without_locks())
@@ -76,9 +78,10 @@ def _of_hdf5(opened: OpenFile) -> Glance:
             names = [group + b"/" + name for group in groups for name in h5g.open(file, group)]
             times = _times(file, [b"VTKHDF/Steps/Values"] if b"Steps" in root else [])
         times = times or _times(file, names)
+        num_steps = len(times) if times and h5a.exists(file, b"hakobi_steps") else 1
     finally:
         file.close()
-    return Glance(times, tuple(name.decode(errors="replace") for name in names), opened.identity.num_bytes)
+    return Glance(times, tuple(name.decode(errors="replace") for name in names), opened.identity.num_bytes, num_steps)
 
 
 def _times(file: Any, names: list[bytes]) -> tuple[float, ...]:

@@ -116,6 +116,7 @@ TEST_P(ObjectsContract, OfRacingConditionalPutsJustOneSucceeds) {
                     own->put("r" + std::to_string(round), bytes_of(1'000, static_cast<unsigned>(t)),
                              {.only_if_absent = true});
                 if (status.ok()) winner = t;
+                EXPECT_TRUE(status.ok() || status.code() == ErrorCode::exists) << status.text();
                 num_ok += status.ok();
                 num_exists += status.code() == ErrorCode::exists;
             });

@@ -78,7 +78,8 @@ class _Handler(BaseHTTPRequestHandler):
         if status != 204:
             self.send_header("Content-Length", str(length))
         self.end_headers()
-        self.wfile.write(content)
+        if self.command != "HEAD":
+            self.wfile.write(content)
 
     do_GET = do_PUT = do_POST = do_DELETE = do_HEAD = _carry  # noqa: N815 (http.server's names)
 

@@ -21,7 +21,7 @@ from hakobi_lab.unreliable_line import unreliable_line
 
 FLAVOUR = programs.flavour()
 BUILD = Path(__file__).resolve().parents[2] / "build" / FLAVOUR
-COPY = BUILD / "bench" / "hakobi-bench-objects"
+COPY = BUILD / "bin" / "hakobi-bench-objects"
 WAVE = BUILD / "examples" / "wave_cpp"
 
 pytestmark = [pytest.mark.programs, pytest.mark.once]

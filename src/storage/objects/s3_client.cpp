@@ -260,7 +260,6 @@ Result<S3Answer> S3Client::send(const S3Request& request) {
         return Status(ErrorCode::out_of_memory, request.what + ": no memory for a connection");
     Retry retry(Retry::patience());
     Exchange exchange;
-    bool may_have_happened = false;
     for (;;) {
         const int error = exchange_once(easy, request, exchange);
         S3Answer& answer = exchange.answer;
@@ -269,7 +268,6 @@ Result<S3Answer> S3Client::send(const S3Request& request) {
         if (!is_answer && is_final(error)) break;
         // Bytes that have arrived are not asked for again: the caller goes on behind them.
         if (!is_answer && answer.ok() && answer.num_bytes > 0) break;
-        may_have_happened = may_have_happened || !is_answer || answer.http_status >= 500;
         if (retry.wait(is_answer, has_answered_)) continue;
         give_back(easy);
         if (is_answer) {
@@ -289,7 +287,6 @@ Result<S3Answer> S3Client::send(const S3Request& request) {
         return Status(ErrorCode::io, request.what + ": " + settings_.without_secrets(why));
     }
     give_back(easy);
-    exchange.answer.may_have_happened = may_have_happened;
     return std::move(exchange.answer);
 }
 

@@ -30,8 +30,6 @@ struct S3Answer {
     std::string text;                            ///< the body, up to 64 MiB
     std::int64_t num_bytes = 0;                  ///< in S3Request::into
     std::string code;                            ///< S3's own word for an error: "NoSuchKey"
-    bool may_have_happened =
-        false;  ///< an earlier try ended without an answer: what was asked may be done already
 
     [[nodiscard]] bool ok() const noexcept { return http_status >= 200 && http_status < 300; }
     [[nodiscard]] std::string header(const std::string& name) const;

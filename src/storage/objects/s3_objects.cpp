@@ -1,7 +1,8 @@
 // Objects of a bucket of Amazon's S3, or of a server that speaks its protocol (MinIO, Ceph's gateway, Versity's).
 //
 // What the protocol leaves to its clients, and how it is met here:
-//  1. A request whose answer is lost may have been carried out. Repeating is harmless but for what must happen once: a conditional put
+//  1. A request whose answer is lost may have been carried out, and is repeated: by us or, where a kept connection ends, by curl, which
+//     does not tell. Repeating is harmless but for what must happen once: a conditional put
 //     carries a random word, by which its own object is told from another's when the repeated one finds the name taken; a completed
 //     upload is known by its ETag.
 //  2. A server that ignores If-None-Match would overwrite. Before its first conditional put a process creates an object of its own
@@ -133,8 +134,7 @@ class S3Objects final : public Objects {
         };
         Result<S3Answer> sent = send_with_checksums(request);
         if (!sent.ok()) return sent.status();
-        if (sent.value().http_status == 412 && sent.value().may_have_happened)
-            return is_ours(request, is_own);
+        if (sent.value().http_status == 412) return is_ours(request, sent.value(), is_own);
         if (!sent.value().ok()) return client_.failure(request, sent.value());
         return {};
     }
@@ -307,10 +307,11 @@ class S3Objects final : public Objects {
         if (!sent.ok()) return sent.status();
         const S3Answer& answer = sent.value();
         if (answer.ok()) return {};
-        if (answer.may_have_happened && (answer.http_status == 404 || answer.http_status == 412)) {
+        if (answer.http_status == 404 || answer.http_status == 412) {
             const std::string etag = etag_of_parts(parts);
-            return is_ours(
-                request, [&](const S3Answer& there) { return without_quotes(there.header("etag")) == etag; });
+            return is_ours(request, answer, [&](const S3Answer& there) {
+                return without_quotes(there.header("etag")) == etag;
+            });
         }
         return client_.failure(request, answer);
     }
@@ -377,14 +378,14 @@ class S3Objects final : public Objects {
         return client_.send(request);
     }
 
-    /// After a request that may have been carried out before it was repeated and refused.
+    /// After a refusal: the request may have been carried out before it was repeated.
     template <class IsOwn>
-    Status is_ours(const S3Request& request, const IsOwn& is_own) {
+    Status is_ours(const S3Request& request, const S3Answer& refused, const IsOwn& is_own) {
         const Result<S3Answer> there =
             client_.send({.method = "HEAD", .key = request.key, .what = request.what});
         if (!there.ok()) return there.status();
         if (there.value().ok() && is_own(there.value())) return {};
-        return {ErrorCode::exists, request.what + ": it exists"};
+        return client_.failure(request, refused);
     }
     /// Whether the server heeds If-None-Match, found out once.
     Status check_conditions(const std::string& what) {

@@ -61,8 +61,8 @@ struct StoreOptions {
 struct FieldInfo {
     Key key;           ///< all keywords that the field has, in the schema's order, dataset first
     std::string form;  ///< what the bytes are, as given to archive: "", "grib", "float64[180,360]"
-    std::string file;  ///< path of the data file
-    std::int64_t offset_bytes = 0;  ///< in the data file
+    std::string file;  ///< path of the data file, or of the object
+    std::int64_t offset_bytes = 0;  ///< in it
     std::int64_t length_bytes = 0;
     std::uint64_t checksum = 0;   ///< XXH3 (64 bits) of the bytes
     std::int64_t flushed_ns = 0;  ///< time of its flush, since 1970
@@ -130,7 +130,8 @@ struct StoreCounters {
 class HAKOBI_EXPORT Store {
   public:
     /// Opens the store in the folder `path`, or makes one (StoreOptions::schema). Several processes may do this at the same
-    /// time. A writer's files are made by its first archive.
+    /// time. A writer's files are made by its first archive. "s3://bucket/prefix" and "rados:pool/prefix" are stores on object
+    /// storage (docs/store.md); they throw unsupported where libcurl or librados is missing.
     [[nodiscard]] static Store open(std::string_view path, StoreOptions options = {});
 
     Store(Store&&) noexcept;

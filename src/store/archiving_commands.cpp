@@ -60,8 +60,10 @@ std::string counted(std::int64_t number, const char* noun) {
 int run_archive(const ArchivingArguments& arguments) {
     constexpr std::int64_t most_lines = 20;
     namespace fs = std::filesystem;
-    const bool is_new =
-        !fs::exists(arguments.path) || (fs::is_directory(arguments.path) && fs::is_empty(arguments.path));
+    const bool is_new = is_on_objects(arguments.path)
+                            ? !Folder::is_there(arguments.path)
+                            : !fs::exists(arguments.path) ||
+                                  (fs::is_directory(arguments.path) && fs::is_empty(arguments.path));
     const std::string schema = is_new && arguments.schema.empty() ? "grib" : arguments.schema;
     for (const std::string& file : arguments.files) {  // before a store is made for nothing
         if (!fs::exists(file)) throw Error(ErrorCode::not_found, "no file " + file);
@@ -127,7 +129,7 @@ void print_table(const Schema& schema) {
 
 void run_schema(const ArchivingArguments& arguments) {
     std::string text;
-    if (std::filesystem::is_directory(arguments.path)) {
+    if (is_on_objects(arguments.path) || std::filesystem::is_directory(arguments.path)) {
         text = Folder::open(arguments.path, "").schema().text();
     } else {
         text = schema_text(arguments.path);
@@ -147,7 +149,9 @@ void add_archiving_commands(CLI::App& app, int& exit_status) {
     const auto shared = std::make_shared<ArchivingArguments>();
     const auto add = [&](const char* name, const char* text) {
         CLI::App* command = app.add_subcommand(name, text);
-        command->add_option("STORE", shared->path, "the store's folder")->required();
+        command
+            ->add_option("STORE", shared->path, "the store: a folder, s3://bucket/prefix, rados:pool/prefix")
+            ->required();
         return command;
     };
     CLI::App* create = add("create", "Make an empty store.");
@@ -176,7 +180,7 @@ void add_archiving_commands(CLI::App& app, int& exit_status) {
     CLI::App* schema = app.add_subcommand("schema", "Print a schema: as its text, or as a table.");
     schema
         ->add_option("STORE", shared->path,
-                     "a store's folder, a shipped schema (weather, grib, flow, lattice), or a file")
+                     "a store, a shipped schema (weather, grib, flow, lattice), or a file")
         ->required();
     schema->add_flag("--table", shared->is_table, "levels, keywords, types and defaults");
     schema->callback([shared] { run_schema(*shared); });

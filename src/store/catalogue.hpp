@@ -8,9 +8,11 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "store/format.hpp"
+#include "store/place.hpp"
 
 namespace hakobi::store {
 
@@ -89,11 +91,12 @@ struct Catalogue {
     std::vector<std::unique_ptr<Group>> groups;
     std::unordered_map<std::string, std::uint32_t> group_numbers;  ///< by identity
     std::vector<DataFile> files;
-    std::string folder;
+    PlacePtr place;                               ///< where the data lies
     std::vector<std::vector<std::string>> rules;  ///< the keywords of each of the schema's rules
 
-    [[nodiscard]] std::string data_path(std::uint32_t file) const {
-        return folder + "/" + files[file].stem + ".data";
+    [[nodiscard]] std::pair<std::string, std::int64_t> data_place(std::uint32_t file,
+                                                                  std::int64_t offset_bytes) const {
+        return place->data_place(files[file].stem, offset_bytes);
     }
     Group& group(const GroupName& name);
     [[nodiscard]] std::int64_t num_rows() const;

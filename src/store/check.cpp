@@ -1,15 +1,14 @@
 #include <algorithm>
-#include <atomic>
-#include <filesystem>
+#include <map>
 #include <mutex>
-#include <thread>
+#include <set>
 
 #include "base/checksum.hpp"
 #include "base/guard.hpp"
-#include "base/thread.hpp"
 #include "store/consolidated.hpp"
 #include "store/index_reader.hpp"
 #include "store/maintenance.hpp"
+#include "store/parallel.hpp"
 #include "store/store.hpp"
 #include "store/survey.hpp"
 
@@ -37,51 +36,35 @@ void check_contents(const Folder& folder, int num_threads, CheckReport& report) 
         }
     }
     const std::vector<Chunk> chunks = plan_chunks(places, 64 << 10, 8 << 20);
-    FieldReader reader(num_threads);
+    FieldReader reader(folder, num_threads);
     std::mutex mutex;
-    std::atomic<std::size_t> next = 0;
     const auto lose = [&](std::size_t field, std::string_view why) {
         const std::shared_lock shared(catalogue->mutex);
         std::string key;
         append_key_text(*catalogue, listing->rows[field], key);
         const std::scoped_lock lock(mutex);
         ++report.num_lost;
-        report.problems.push_back(catalogue->data_path(places[field].file) + ": " + key + " " +
-                                  std::string(why));
+        report.problems.push_back(
+            catalogue->data_place(places[field].file, places[field].offset_bytes).first + ": " + key + " " +
+            std::string(why));
     };
-    const auto work = [&] {
+    for_each_parallel(chunks.size(), num_threads, "hakobi-check", [&](std::size_t number) -> Status {
+        const Chunk& chunk = chunks[number];
         std::vector<std::byte> bytes;
-        for (std::size_t number = next++; number < chunks.size(); number = next++) {
-            const Chunk& chunk = chunks[number];
-            bytes.resize(static_cast<std::size_t>(chunk.length_bytes));
-            const Status status = guarded("reading", [&] {
-                std::string path;
-                {
-                    const std::shared_lock shared(catalogue->mutex);
-                    path = catalogue->data_path(chunk.file);
-                }
-                reader.read_part(path, chunk.offset_bytes, bytes);
-            });
-            for (const std::size_t field : chunk.fields) {
-                const FieldPlace& place = places[field];
-                const auto part = std::span<const std::byte>(bytes).subspan(
-                    static_cast<std::size_t>(place.offset_bytes - chunk.offset_bytes),
-                    static_cast<std::size_t>(place.length_bytes));
-                if (!status.ok()) {
-                    lose(field, "cannot be read: " + status.text());
-                } else if (checksum_of(part) != place.checksum) {
-                    lose(field, "is not as it was written (its checksum differs)");
-                }
+        const Status status = guarded("reading", [&] { reader.read_chunk(*catalogue, chunk, bytes); });
+        for (const std::size_t field : chunk.fields) {
+            const FieldPlace& place = places[field];
+            const auto part = std::span<const std::byte>(bytes).subspan(
+                static_cast<std::size_t>(place.offset_bytes - chunk.offset_bytes),
+                static_cast<std::size_t>(place.length_bytes));
+            if (!status.ok()) {
+                lose(field, "cannot be read: " + status.text());
+            } else if (checksum_of(part) != place.checksum) {
+                lose(field, "is not as it was written (its checksum differs)");
             }
         }
-    };
-    std::vector<std::thread> threads;
-    for (int i = 1; i < num_threads; ++i) {
-        if (auto thread = start_thread("hakobi-check", CoreSet{}, work))
-            threads.push_back(std::move(*thread));
-    }
-    work();
-    for (std::thread& thread : threads) thread.join();
+        return {};
+    }).throw_if_error();
 }
 
 }  // namespace
@@ -93,37 +76,48 @@ CheckReport check(const Folder& folder, bool deep, int num_threads) {
         report.orphans.push_back(folder.path() + "/" + name + ": a temporary file");
         report.orphan_bytes += file_size(folder.path() + "/" + name);
     }
+    std::vector<Survey> surveys;
+    std::map<std::uint64_t, std::set<std::int64_t>> wiped;
     for (const WriterFiles& files : contents.writers) {
-        const Survey survey = survey_writer(folder, files);
+        surveys.push_back(survey_writer(folder, files, SurveyFor::looking));
+        for (const Wiped& file : surveys.back().wiped)
+            wiped[file.id].insert(file.offsets.begin(), file.offsets.end());
+    }
+    for (std::size_t i = 0; i < surveys.size(); ++i) {
+        const WriterFiles& files = contents.writers[i];
+        const Survey& survey = surveys[i];
         if (survey.is_alive) ++report.num_alive;
         for (const std::string& problem : survey.problems) report.problems.push_back(problem);
         report.num_fields += survey.num_fields;
-        if (survey.num_beyond_end > 0) {
+        const std::string data = folder.place().data_path(files.stem);
+        const std::string index = folder.place().index_path(files.stem);
+        // What is wiped has lost its data by right.
+        const std::int64_t num_missing = std::ranges::count_if(
+            survey.missing, [&](std::int64_t offset) { return !wiped[files.id].contains(offset); });
+        if (num_missing > 0) {
             // A deep check names them one by one.
-            report.num_lost += deep ? 0 : survey.num_beyond_end;
+            report.num_lost += deep ? 0 : num_missing;
             report.problems.push_back(
-                folder.data_path(files.stem) + " ends at byte " + std::to_string(survey.data_bytes) + " of " +
-                std::to_string(survey.data_end_bytes) + ": " + fields_text(survey.num_beyond_end) + " lost");
+                data + " has not all of its bytes: it ends at " + std::to_string(survey.data_bytes) + " of " +
+                std::to_string(survey.data_end_bytes) + ": " + fields_text(num_missing) + " lost");
         }
         if (survey.is_alive) continue;
-        if (survey.orphan_data_bytes > 0) {
-            report.orphan_bytes += survey.orphan_data_bytes;
-            report.orphans.push_back(folder.data_path(files.stem) + ": " +
-                                     std::to_string(survey.orphan_data_bytes) +
+        if (!files.has_index && !files.log_offsets.empty())
+            report.orphans.push_back(index + ": what is left of an index");
+        if (survey.orphan_data_bytes() > 0) {
+            report.orphan_bytes += survey.orphan_data_bytes();
+            report.orphans.push_back(data + ": " + std::to_string(survey.orphan_data_bytes()) +
                                      " bytes that were never flushed");
         }
         if (survey.scan.torn_bytes > 0 && !survey.scan.is_tail_damaged) {
             report.orphan_bytes += survey.scan.torn_bytes;
-            report.orphans.push_back(folder.index_path(files.stem) + ": " +
-                                     std::to_string(survey.scan.torn_bytes) +
+            report.orphans.push_back(index + ": " + std::to_string(survey.scan.torn_bytes) +
                                      " bytes of an unfinished flush");
         }
-        if (survey.is_empty)
-            report.orphans.push_back(folder.index_path(files.stem) + ": a writer that flushed nothing");
+        if (survey.is_empty) report.orphans.push_back(index + ": a writer that flushed nothing");
     }
     if (contents.has_catalogue) {
         Catalogue catalogue;
-        catalogue.folder = folder.path();
         if (const Status status = read_consolidated(folder, catalogue); !status.ok()) {
             report.problems.push_back(status.text());
         }

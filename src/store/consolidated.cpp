@@ -78,7 +78,7 @@ bool is_sound(const Group& group, std::size_t num_files) {
     for (std::size_t i = 0; i < rows.codes.size(); ++i) {
         if (rows.codes[i] >= group.dictionaries[i % num_keywords].num_values()) return false;
     }
-    constexpr std::int64_t limit = std::int64_t{1} << 60;
+    constexpr std::int64_t limit = most_offset_bytes;
     for (std::size_t row = 0; row < rows.num_rows(); ++row) {
         if (rows.forms[row] >= group.forms.num_values() || rows.files[row] >= num_files) return false;
         if (rows.offsets[row] < 0 || rows.offsets[row] > limit) return false;
@@ -167,7 +167,7 @@ Status decode_consolidated(std::span<const std::byte> bytes, Catalogue& catalogu
 
 Status read_consolidated(const Folder& folder, Catalogue& catalogue) {
     const std::string path = folder.catalogue_path();
-    const auto bytes = read_whole(path);
+    const auto bytes = folder.place().read(catalogue_name);
     if (!bytes.ok()) return bytes.status();
     const Status status = decode_consolidated(bytes.value(), catalogue);
     if (status.ok()) return {};

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/clock.hpp"
+#include "store/format.hpp"
 
 namespace hakobi::store {
 
@@ -22,17 +23,27 @@ constexpr std::int64_t part_bytes = 4 << 20;
 constexpr std::int64_t large_bytes = 1'000'000;
 constexpr std::int64_t direct_alignment_bytes = 4096;
 constexpr std::int64_t least_buffer_bytes = 64 << 10;
+// Objects: a buffer goes out when it has so much. AWS advises requests of 8 to 16 MB ("Performance guidelines for Amazon S3");
+// more requests of fewer bytes keep more of them under way.
+constexpr std::int64_t object_bytes = 8 << 20;
+// And is so large, since a field lies in one object; of memory it takes what is filled.
+constexpr std::int64_t object_buffer_bytes = 32 << 20;
 
 }  // namespace
 
-DataStream::DataStream(storage::FilePtr file, const StoreOptions& options, StoreCounters& counters)
-    : counters_(counters), is_direct_(options.direct), file_(std::move(file)) {
-    if (!options.asynchronous) return;
+DataStream::DataStream(storage::FilePtr file, std::int64_t most_object_bytes, const StoreOptions& options,
+                       StoreCounters& counters)
+    : counters_(counters),
+      most_object_bytes_(most_object_bytes),
+      is_direct_(options.direct),
+      file_(std::move(file)) {
+    if (!options.asynchronous && !makes_objects()) return;
     if (options.num_buffers < 2 || options.buffer_bytes < least_buffer_bytes) {
         throw Error(ErrorCode::invalid_argument,
                     "asynchronous writing takes at least 2 buffers of at least 64 KiB");
     }
-    const std::int64_t num_parts = std::max<std::int64_t>(1, options.buffer_bytes / part_bytes);
+    const std::int64_t num_parts = std::max<std::int64_t>(
+        1, options.buffer_bytes / (makes_objects() ? object_buffer_bytes : part_bytes));
     buffers_.resize(static_cast<std::size_t>(options.num_buffers * num_parts));
     for (Buffer& buffer : buffers_) {
         buffer.stream = this;
@@ -54,6 +65,28 @@ DataStream::DataStream(storage::FilePtr file, const StoreOptions& options, Store
 
 DataStream::~DataStream() {
     if (access_) access_->drain();
+}
+
+Status DataStream::begin_field(std::int64_t length_bytes, std::int64_t pad_bytes) {
+    return makes_objects() ? begin_in_object(length_bytes) : pad_to(pad_bytes);
+}
+
+/// Where it does not fit into the current buffer, or that has enough, it begins the next object.
+Status DataStream::begin_in_object(std::int64_t length_bytes) {
+    if (length_bytes > most_object_bytes_) {
+        return {ErrorCode::unsupported, file_->path() + ": a field of " + std::to_string(length_bytes) +
+                                            " bytes, and an object has at most " +
+                                            std::to_string(most_object_bytes_)};
+    }
+    if (current_ != nullptr) {
+        const std::int64_t most = std::min(current_->memory.size_bytes(), most_object_bytes_);
+        if (current_->filled_bytes < object_bytes && current_->filled_bytes + length_bytes <= most) return {};
+        leave_buffer();
+    }
+    end_bytes_ = (end_bytes_ + segment_span_bytes - 1) / segment_span_bytes * segment_span_bytes;
+    if (end_bytes_ < most_offset_bytes) return {};
+    return {ErrorCode::no_space,
+            file_->path() + ": a writer has no more objects than this: open another one"};
 }
 
 Status DataStream::pad_to(std::int64_t multiple) {
@@ -130,6 +163,7 @@ void DataStream::leave_buffer() {
     assert(buffer.skipped_bytes < buffer.filled_bytes && buffer.filled_bytes <= buffer.memory.size_bytes());
     buffer.request = {};
     buffer.request.is_write = true;
+    buffer.request.begins_at_once = makes_objects();
     buffer.request.buffer = buffer.memory.data();
     buffer.request.extents = {{.buffer_bytes = buffer.skipped_bytes,
                                .file_bytes = buffer.begin_bytes + buffer.skipped_bytes,
@@ -162,6 +196,7 @@ Status DataStream::drain() {
 }
 
 bool DataStream::goes_through(std::int64_t length_bytes) const {
+    if (makes_objects()) return current_ == nullptr && length_bytes > buffers_[0].memory.size_bytes();
     return length_bytes >= large_bytes && !is_direct_ && !file_->profile().blocks(1) &&
            !file_->profile().blocks(access_->thread_limit());
 }

@@ -18,14 +18,17 @@ namespace hakobi::store {
 /// page cache), since a copy would only cost. Not asynchronous: all are. One thread at a time.
 class DataStream {
   public:
-    /// `file` is empty. Throws out_of_memory, invalid_argument.
-    DataStream(storage::FilePtr file, const StoreOptions& options, StoreCounters& counters);
+    /// `file` is empty. With `most_object_bytes` every write is an object, and no field lies in two (O1 of format.hpp); the
+    /// stream is then asynchronous, since a field by itself makes too small an object. Throws out_of_memory, invalid_argument.
+    DataStream(storage::FilePtr file, std::int64_t most_object_bytes, const StoreOptions& options,
+               StoreCounters& counters);
     ~DataStream();
 
     /// Where the next byte goes, in the file.
     [[nodiscard]] std::int64_t end_bytes() const noexcept { return end_bytes_; }
-    /// Appends zeros up to the next multiple.
-    Status pad_to(std::int64_t multiple);
+    /// Brings the end to where a field of this length may begin: appends zeros up to the next multiple of `pad_bytes`, or
+    /// begins an object (which is not padded).
+    Status begin_field(std::int64_t length_bytes, std::int64_t pad_bytes);
     /// Appends; `checksum` is that of `bytes`. What the I/O threads met earlier is returned here.
     Status append(std::span<const std::byte> bytes, std::uint64_t& checksum);
     /// Returns when all of it is written.
@@ -43,6 +46,9 @@ class DataStream {
         bool is_free = true;
         storage::Request request;
     };
+    [[nodiscard]] bool makes_objects() const noexcept { return most_object_bytes_ > 0; }
+    Status pad_to(std::int64_t multiple);
+    Status begin_in_object(std::int64_t length_bytes);
     Status fill(std::span<const std::byte> bytes);
     Status next_buffer();
     void leave_buffer();
@@ -51,6 +57,7 @@ class DataStream {
     Status write_through(std::span<const std::byte> bytes);
 
     StoreCounters& counters_;
+    std::int64_t most_object_bytes_;
     bool is_direct_;
     storage::FilePtr file_;
     std::vector<Buffer> buffers_;

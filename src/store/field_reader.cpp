@@ -1,14 +1,11 @@
 #include "store/field_reader.hpp"
 
 #include <algorithm>
-#include <atomic>
 #include <mutex>
 #include <numeric>
-#include <thread>
 
 #include "base/checksum.hpp"
-#include "base/guard.hpp"
-#include "base/thread.hpp"
+#include "store/parallel.hpp"
 
 namespace hakobi::store {
 
@@ -22,10 +19,12 @@ constexpr std::size_t window_fields = 65536;
 constexpr std::int64_t parallel_bytes = 1 << 20;  // less is read before a thread has begun
 constexpr std::size_t most_open_files = 128;
 
-Status not_as_written(const std::string& path, const FieldPlace& place, std::string_view why) {
-    return {ErrorCode::format, path + ": the field at byte " + std::to_string(place.offset_bytes) + " (" +
-                                   std::to_string(place.length_bytes) + " bytes) " + std::string(why) +
-                                   ": see 'hakobi store check --deep'"};
+Status not_as_written(const Catalogue& catalogue, const FieldPlace& place) {
+    const std::shared_lock lock(catalogue.mutex);
+    const auto [path, offset_bytes] = catalogue.data_place(place.file, place.offset_bytes);
+    return {ErrorCode::format, path + ": the field at byte " + std::to_string(offset_bytes) + " (" +
+                                   std::to_string(place.length_bytes) +
+                                   " bytes) is not as it was written: see 'hakobi store check --deep'"};
 }
 
 }  // namespace
@@ -57,7 +56,7 @@ std::vector<Chunk> plan_chunks(std::span<const FieldPlace> fields, std::int64_t 
 std::shared_ptr<storage::File> FieldReader::open(const std::string& path) {
     const std::scoped_lock lock(mutex_);
     if (const auto found = open_files_.find(path); found != open_files_.end()) return found->second;
-    auto opened = storage::open_file(path, {});
+    auto opened = place_.open_data(path);
     opened.status().throw_if_error();
     if (open_files_.size() >= most_open_files) open_files_.clear();
     return open_files_[path] = std::move(opened).value();
@@ -73,21 +72,27 @@ void FieldReader::read_part(const std::string& path, std::int64_t offset_bytes, 
     }
 }
 
+void FieldReader::read_chunk(const Catalogue& catalogue, const Chunk& chunk, std::vector<std::byte>& bytes) {
+    std::pair<std::string, std::int64_t> place;
+    {
+        const std::shared_lock lock(catalogue.mutex);
+        place = catalogue.data_place(chunk.file, chunk.offset_bytes);
+    }
+    bytes.resize(static_cast<std::size_t>(chunk.length_bytes));
+    read_part(place.first, place.second, bytes);
+}
+
 void FieldReader::read_field(const Catalogue& catalogue, RowReference reference,
                              std::vector<std::byte>& bytes) {
-    std::string path;
     FieldPlace place;
     {
         const std::shared_lock lock(catalogue.mutex);
         const Columns& rows = catalogue.groups[reference.group]->rows;
         place = {rows.files[reference.row], rows.offsets[reference.row], rows.lengths[reference.row],
                  rows.checksums[reference.row]};
-        path = catalogue.data_path(place.file);
     }
-    bytes.resize(static_cast<std::size_t>(place.length_bytes));
-    read_part(path, place.offset_bytes, bytes);
-    if (checksum_of(bytes) != place.checksum)
-        not_as_written(path, place, "is not as it was written").throw_if_error();
+    read_chunk(catalogue, {place.file, place.offset_bytes, place.length_bytes, {}}, bytes);
+    if (checksum_of(bytes) != place.checksum) not_as_written(catalogue, place).throw_if_error();
 }
 
 void FieldReader::read_window(const Catalogue& catalogue, std::span<const FieldPlace> places,
@@ -98,50 +103,24 @@ void FieldReader::read_window(const Catalogue& catalogue, std::span<const FieldP
     fields.resize(places.size());
     std::int64_t total = 0;
     for (const Chunk& chunk : chunks) total += chunk.length_bytes;
-
-    std::atomic<std::size_t> next = 0;
-    std::mutex status_mutex;
-    Status first;
-    const auto read_chunk = [&](std::size_t number) {
-        const Chunk& chunk = chunks[number];
-        std::string path;
-        {
-            const std::shared_lock lock(catalogue.mutex);
-            path = catalogue.data_path(chunk.file);
-        }
-        std::vector<std::byte>& bytes = memory[number];
-        bytes.resize(static_cast<std::size_t>(chunk.length_bytes));
-        read_part(path, chunk.offset_bytes, bytes);
-        for (const std::size_t i : chunk.fields) {
-            const FieldPlace& place = places[i];
-            fields[i] = std::span<const std::byte>(bytes).subspan(
-                static_cast<std::size_t>(place.offset_bytes - chunk.offset_bytes),
-                static_cast<std::size_t>(place.length_bytes));
-            if (checksum_of(fields[i]) != place.checksum) {
-                not_as_written(path, place, "is not as it was written").throw_if_error();
-            }
-        }
-    };
-    const auto work = [&] {
-        for (std::size_t number = next++; number < chunks.size(); number = next++) {
-            Status status = guarded("reading fields", [&] { read_chunk(number); });
-            if (status.ok()) continue;
-            const std::scoped_lock lock(status_mutex);
-            first.keep_first(std::move(status));
-            next = chunks.size();
-        }
-    };
-    std::vector<std::thread> threads;
-    if (total >= parallel_bytes) {
-        const auto most = std::min(chunks.size(), static_cast<std::size_t>(std::max(1, num_threads_)));
-        for (std::size_t i = 1; i < most; ++i) {
-            if (auto thread = start_thread("hakobi-read", CoreSet{}, work))
-                threads.push_back(std::move(*thread));
-        }
-    }
-    work();
-    for (std::thread& thread : threads) thread.join();
-    first.throw_if_error();
+    // On object storage a request is long, however small.
+    const bool is_parallel = total >= parallel_bytes || place_.most_object_bytes() > 0;
+    for_each_parallel(chunks.size(), is_parallel ? num_threads_ : 1, "hakobi-read",
+                      [&](std::size_t number) -> Status {
+                          const Chunk& chunk = chunks[number];
+                          std::vector<std::byte>& bytes = memory[number];
+                          read_chunk(catalogue, chunk, bytes);
+                          for (const std::size_t i : chunk.fields) {
+                              const FieldPlace& place = places[i];
+                              fields[i] = std::span<const std::byte>(bytes).subspan(
+                                  static_cast<std::size_t>(place.offset_bytes - chunk.offset_bytes),
+                                  static_cast<std::size_t>(place.length_bytes));
+                              if (checksum_of(fields[i]) != place.checksum)
+                                  return not_as_written(catalogue, place);
+                          }
+                          return {};
+                      })
+        .throw_if_error();
 }
 
 void FieldReader::read_all(const Listing::Impl& listing, const Store::Receiver& receive) {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "storage/file.hpp"
+#include "store/folder.hpp"
 #include "store/listing.hpp"
 
 namespace hakobi::store {
@@ -37,7 +38,7 @@ std::vector<Chunk> plan_chunks(std::span<const FieldPlace> fields, std::int64_t 
 /// Reads fields from data files. Thread-safe.
 class FieldReader {
   public:
-    explicit FieldReader(int num_threads) : num_threads_(num_threads) {}
+    FieldReader(const Folder& folder, int num_threads) : place_(folder.place()), num_threads_(num_threads) {}
 
     /// Hands every field of the listing to `receive`, in its order, on this thread; memory is bounded by windows of the
     /// listing. Throws format (a checksum differs, the file is short), not_found (removed meanwhile), io.
@@ -45,6 +46,8 @@ class FieldReader {
     /// One whole field, verified, or a part of it, not verified.
     void read_field(const Catalogue& catalogue, RowReference reference, std::vector<std::byte>& bytes);
     void read_part(const std::string& path, std::int64_t offset_bytes, std::span<std::byte> bytes);
+    /// The bytes of a chunk.
+    void read_chunk(const Catalogue& catalogue, const Chunk& chunk, std::vector<std::byte>& bytes);
 
   private:
     std::shared_ptr<storage::File> open(const std::string& path);
@@ -52,6 +55,7 @@ class FieldReader {
                      std::vector<std::vector<std::byte>>& memory,
                      std::vector<std::span<const std::byte>>& fields);
 
+    Place& place_;
     int num_threads_;
     std::mutex mutex_;
     std::map<std::string, std::shared_ptr<storage::File>> open_files_;

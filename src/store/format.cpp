@@ -113,7 +113,7 @@ bool unpack_rows(Unpacker& unpacker, GroupRows& group) {
         if (form >= group.forms.size()) return false;
         if ((changes & length_changes) != 0) length = static_cast<std::int64_t>(unpacker.get());
         const std::int64_t gap = (changes & has_gap) != 0 ? unpacker.get_signed() : 0;
-        constexpr std::int64_t limit = std::int64_t{1} << 60;
+        constexpr std::int64_t limit = most_offset_bytes;
         if (length <= 0 || length > limit || gap < -limit || gap > limit || end + gap < 0 ||
             end + gap > limit) {
             return false;
@@ -143,6 +143,7 @@ std::vector<std::byte> encode_header(const IndexHeader& header) {
     packer.put_text(header.writer);
     packer.put_text(header.host);
     packer.put_signed(header.pid);
+    if (!header.process.empty()) packer.put_text(header.process);
     std::vector<std::byte> bytes = std::move(packer.bytes());
     const auto length = static_cast<std::uint32_t>(bytes.size());
     std::memcpy(bytes.data() + length_at, &length, sizeof length);
@@ -178,6 +179,7 @@ Result<DecodedHeader> decode_header(std::span<const std::byte> file) {
     decoded.header.writer = rest.get_text();
     decoded.header.host = rest.get_text();
     decoded.header.pid = rest.get_signed();
+    if (!rest.at_end()) decoded.header.process = rest.get_text();
     if (!rest.ok()) return damaged("its header is damaged");
     decoded.length_bytes = length;
     return decoded;

@@ -41,6 +41,33 @@
 //     their blocks are given back. Files of dead writers that are left without a field are deleted, the index first
 //     (maintenance.hpp).
 //
+// On object storage nothing is appended to, renamed or locked; an object comes into being whole, or not at all, and of several
+// puts that ask for a new name just one succeeds. There the same bytes lie in objects, and what 1 to 8 say holds:
+//
+//     STORE/hakobi-store, schema, catalogue      as above; the first two are put only if they are absent
+//     STORE/index/<writer>.<id>/<offset>         the log: its header at 0, then one object a flush, at the offset where the last ends
+//     STORE/data/<writer>.<id>/<number>          a segment: fields one after the other; the k-th has the offsets from k << 36 on
+//     STORE/moving/<id>                          while the store is being moved
+//
+//  O1. A flush puts its segments first and then one commit object, its records, which is the commit (3). So a data file has gaps
+//      between its segments, no field lies in two of them, and a field's offset names its object: a reader asks nobody for it.
+//      The fields of a segment are all of one flush.
+//  O2. A commit object is put under the log's end, and only if that name is absent: a log is a chain in which each name follows
+//      from the one before, and whoever puts something at its end, be it the writer or another, is the only one to do so.
+//  O3. A log ends with a record of the kind `end`. Its writer puts it when it closes. After that nothing can be added, ever: the
+//      writer's next commit finds the name taken, and is an error that says so.
+//  O4. Whether a writer lives, O3 says, and where there is no end: its process, which the header names, if it was one of this
+//      machine; else the age of its newest object, ten minutes. That is a guess: a request of a dead process may still be on its
+//      way, and a slow writer may only seem dead. Hence whoever goes by it puts the end himself first (Place::is_over), and
+//      reads then. A guess that was wrong costs a writer its unflushed fields, and it is told; nothing flushed is lost.
+//  O5. A put whose answer is lost is asked for again. `exists` is then held against the bytes that lie there: they may be ours. A
+//      writer that cannot find out puts the end, and goes by which of the two is there (OwnLog::cut).
+//  O6. A reader lists STORE/index/ once a look, and reads the commit objects that are new; a name that is missing between two is
+//      asked for, since a listing may lag, and else told as damage.
+//  O7. A log is removed by its header first, its end last. A writer looks for its header after each commit: none, and it was ended
+//      though the end is gone again. What is left without a header `recover` removes. Segments go whole, when no field is left.
+//  O8. What a dead writer has put behind its last commit are whole segments, at offsets from its last data_end_bytes on.
+//
 // Numbers in headers are little-endian (`order` tells), in payloads packed (pack.hpp).
 
 namespace hakobi::store {
@@ -49,8 +76,12 @@ inline constexpr std::uint32_t format_version = 1;
 inline constexpr std::uint64_t index_magic = 0x3158444e4249'4b48;  // "HKIBNDX1"
 inline constexpr std::uint64_t record_magic = 0x0a54494d4d4f4b48;  // "HKOMMIT\n"
 inline constexpr std::uint32_t byte_order_mark = 0x01020304;
+/// Offsets from one segment to the next: more than any object has bytes. A writer has room for 2^24 of them below the largest
+/// offset that a record may hold.
+inline constexpr std::int64_t segment_span_bytes = std::int64_t{1} << 36;
+inline constexpr std::int64_t most_offset_bytes = std::int64_t{1} << 60;
 
-enum class RecordKind : std::uint32_t { commit = 1, wipe = 2 };
+enum class RecordKind : std::uint32_t { commit = 1, wipe = 2, end = 3 };
 
 /// The head of an index file: magic, checksum of the rest, then these.
 struct IndexHeader {
@@ -60,6 +91,7 @@ struct IndexHeader {
     std::string writer;
     std::string host;
     std::int64_t pid = 0;
+    std::string process = {};  ///< on object storage: tells the process from all others, also later ones
 };
 std::vector<std::byte> encode_header(const IndexHeader& header);
 struct DecodedHeader {

@@ -1,9 +1,6 @@
 #include "store/index_reader.hpp"
 
-#include <sys/stat.h>
-
 #include <algorithm>
-#include <array>
 
 #include "store/consolidated.hpp"
 
@@ -11,12 +8,9 @@ namespace hakobi::store {
 
 namespace {
 
-/// A folder's time of change may stand still for this long while it changes: the kernel's clock tick, twice.
-constexpr std::int64_t mtime_grain_ns = 20'000'000;
-
 std::shared_ptr<Catalogue> empty_catalogue(const Folder& folder) {
     auto catalogue = std::make_shared<Catalogue>();
-    catalogue->folder = folder.path();
+    catalogue->place = folder.shared_place();
     for (const Rule& rule : folder.schema().rules()) {
         std::vector<std::string>& keywords = catalogue->rules.emplace_back();
         for (const auto& level : rule.levels) {
@@ -72,21 +66,11 @@ void IndexReader::warn(std::string text) {
     warnings_.insert(std::move(text));
 }
 
-bool IndexReader::folder_changed() {
-    struct stat info {};
-    if (::stat(folder_.path().c_str(), &info) != 0) return true;
-    const std::int64_t mtime_ns = info.st_mtim.tv_sec * 1'000'000'000LL + info.st_mtim.tv_nsec;
-    const bool is_same = mtime_ns == folder_mtime_ns_;
-    // Kept only when it is old enough that a later change must differ.
-    folder_mtime_ns_ = wall_clock_ns() - mtime_ns > mtime_grain_ns ? mtime_ns : 0;
-    return !is_same;
-}
-
 /// False when what was read is no longer right: fields were wiped.
 bool IndexReader::update() {
     std::vector<Tail> tails;
     for (auto& [stem, source] : sources_) source.is_read = false;
-    if (!(folder_changed() ? read_folder(tails) : read_tails(tails))) return false;
+    if (!(folder_.place().has_changed(place_stamp_) ? read_folder(tails) : read_tails(tails))) return false;
     return apply(tails);
 }
 
@@ -99,14 +83,12 @@ void IndexReader::rebuild(Base base) {
         wiped_.clear();
         wiped_files_.clear();
         warnings_.clear();
-        folder_mtime_ns_ = 0;
-        (void)folder_changed();
-        if (base == Base::catalogue && folder_.contents().has_catalogue) {
+        place_stamp_ = 0;
+        (void)folder_.place().has_changed(place_stamp_);
+        if (base == Base::catalogue) {
             const Status status = read_consolidated(folder_, *catalogue_);
-            if (!status.ok()) {
-                warn(status.text());
-                catalogue_ = empty_catalogue(folder_);
-            }
+            if (!status.ok() && status.code() != ErrorCode::not_found) warn(status.text());
+            if (!status.ok()) catalogue_ = empty_catalogue(folder_);
         }
         for (const DataFile& file : catalogue_->files) listed_.insert(file.stem);
         std::vector<Tail> tails;
@@ -122,11 +104,15 @@ bool IndexReader::read_folder(std::vector<Tail>& tails) {
     for (;;) {
         bool has_new = false;
         std::set<std::string> present;
-        for (const WriterFiles& files : folder_.contents().writers) {
+        for (WriterFiles& files : folder_.place().contents(Place::Look::logs).writers) {
             if (!files.has_index) continue;
             present.insert(files.stem);
-            if (sources_.contains(files.stem) || passed_over_.contains(files.stem)) continue;
-            if (!begin_source(files)) return false;
+            if (passed_over_.contains(files.stem)) continue;
+            if (const auto known = sources_.find(files.stem); known != sources_.end()) {
+                known->second.files = std::move(files);
+                continue;
+            }
+            begin_source(files);
             has_new = true;
         }
         if (!std::ranges::includes(present, listed_)) return false;
@@ -136,71 +122,65 @@ bool IndexReader::read_folder(std::vector<Tail>& tails) {
     }
 }
 
-/// Reads them of every source that has not been read in this look.
+/// Reads what every log has had added that has not been read in this look. False where one is gone, or has lost something.
 bool IndexReader::read_tails(std::vector<Tail>& tails) {
+    std::vector<LogTail> logs;
+    std::vector<Source*> sources;
     for (auto& [stem, source] : sources_) {
-        if (source.is_read || !source.file) continue;
-        if (!read_tail(source, stem, tails)) return false;
+        if (source.is_read || source.is_final) continue;
+        // Asked before reading, once: a writer that ends in between has written all of it by then.
+        const bool is_first = source.seen_bytes == 0 && !folder_.place().ends_logs();
+        source.is_final = is_first && !folder_.place().is_alive(source.files);
+        logs.push_back({.files = &source.files,
+                        .begin_bytes = source.end_bytes,
+                        .file = &source.file,
+                        .is_latest = false,
+                        .size_bytes = source.seen_bytes});
+        sources.push_back(&source);
+    }
+    folder_.place().read_logs(logs);
+    for (std::size_t i = 0; i < logs.size(); ++i) {
+        Source& source = *sources[i];
+        logs[i].status.throw_if_error();
+        if (logs[i].is_gone) return false;
         source.is_read = true;
+        source.seen_bytes = logs[i].size_bytes;
         if (source.is_final) source.file.reset();
+        if (!source.is_known && !begin_log(source, logs[i].bytes)) continue;
+        if (logs[i].bytes.empty()) continue;
+        tails.push_back({source.files.stem, std::move(logs[i].bytes)});
     }
+    std::erase_if(sources_, [&](const auto& source) { return passed_over_.contains(source.first); });
     return true;
 }
 
-/// False where the index is gone.
-bool IndexReader::begin_source(const WriterFiles& files) {
-    const std::string path = folder_.index_path(files.stem);
-    auto opened = storage::open_file(path, {});
-    if (!opened.ok()) {
-        if (opened.status().code() == ErrorCode::not_found) return false;
-        opened.status().throw_if_error();
-    }
-    Source source;
-    source.file = std::move(opened).value();
-    // Asked before reading: a writer that ends in between has written all of it by then.
-    source.is_final = !is_writer_alive(folder_, files);
+void IndexReader::begin_source(const WriterFiles& files) {
+    Source& source = sources_[files.stem];
+    source.files = files;
     const auto known = std::ranges::find(catalogue_->files, files.stem, &DataFile::stem);
-    if (known != catalogue_->files.end()) {
-        source.number = static_cast<std::uint32_t>(known - catalogue_->files.begin());
-        source.end_bytes = known->index_bytes;
-    } else {
-        std::array<std::byte, 4096> head{};
-        const Result<std::int64_t> length = source.file->read_at(head, 0);
-        length.status().throw_if_error();
-        const auto header = decode_header(std::span(head).first(static_cast<std::size_t>(length.value())));
-        if (!header.ok()) {
-            if (header.status().code() == ErrorCode::unsupported) {
-                throw Error(ErrorCode::unsupported, path + ": " + header.status().text());
-            }
-            warn(path + ": " + header.status().text() + ": its fields are not listed");
-            passed_over_.insert(files.stem);
-            return true;
-        }
-        if (header.value().header.id != files.id) {
-            warn(path + " belongs to another writer than its name says: its fields are not listed");
-            passed_over_.insert(files.stem);
-            return true;
-        }
-        source.number = static_cast<std::uint32_t>(catalogue_->files.size());
-        source.end_bytes = header.value().length_bytes;
-        catalogue_->files.push_back({files.stem, files.id, source.end_bytes, 0, 0});
-    }
-    sources_[files.stem] = std::move(source);
-    return true;
+    if (known == catalogue_->files.end()) return;
+    source.is_known = true;
+    source.number = static_cast<std::uint32_t>(known - catalogue_->files.begin());
+    source.end_bytes = known->index_bytes;
 }
 
-/// What an index has had added. False where it has lost something.
-bool IndexReader::read_tail(Source& source, const std::string& stem, std::vector<Tail>& tails) {
-    const Result<std::int64_t> size = source.file->size_bytes();
-    size.status().throw_if_error();
-    if (size.value() < source.end_bytes) return false;
-    if (size.value() == source.seen_bytes || size.value() == source.end_bytes) return true;
-    Tail tail{stem, std::vector<std::byte>(static_cast<std::size_t>(size.value() - source.end_bytes))};
-    const Result<std::int64_t> read = source.file->read_at(tail.bytes, source.end_bytes);
-    read.status().throw_if_error();
-    tail.bytes.resize(static_cast<std::size_t>(read.value()));
-    source.seen_bytes = size.value();
-    tails.push_back(std::move(tail));
+/// Reads a log's header, from its beginning. False where it is none: the log is passed over.
+bool IndexReader::begin_log(Source& source, std::span<const std::byte> bytes) {
+    const std::string path = folder_.place().index_path(source.files.stem);
+    const auto header = decode_header(bytes);
+    if (header.status().code() == ErrorCode::unsupported) {
+        throw Error(ErrorCode::unsupported, path + ": " + header.status().text());
+    }
+    const bool is_own = header.ok() && header.value().header.id == source.files.id;
+    if (!is_own) {
+        warn(header.ok() ? path + " belongs to another writer than its name says: its fields are not listed"
+                         : path + ": " + header.status().text() + ": its fields are not listed");
+        passed_over_.insert(source.files.stem);
+        return false;
+    }
+    source.is_known = true;
+    source.number = static_cast<std::uint32_t>(catalogue_->files.size());
+    catalogue_->files.push_back({source.files.stem, source.files.id, header.value().length_bytes, 0, 0});
     return true;
 }
 
@@ -217,17 +197,20 @@ bool IndexReader::apply(std::vector<Tail>& tails) {
     for (const Tail& tail : tails) {
         Part part{&sources_.at(tail.stem), {}, {}};
         DataFile& file = catalogue_->files[part.source->number];
-        part.scan = scan_log(tail.bytes, part.source->end_bytes, file.id,
-                             [&](const Record& record) { part.records.push_back(record); });
+        // The header's, where the log is new.
+        const std::int64_t begin_bytes = std::max(part.source->end_bytes, file.index_bytes);
+        part.scan = scan_log(
+            std::span(tail.bytes).subspan(static_cast<std::size_t>(begin_bytes - part.source->end_bytes)),
+            begin_bytes, file.id, [&](const Record& record) { part.records.push_back(record); });
         for (const Record& record : part.records) {
-            if (record.kind == RecordKind::commit) continue;
+            if (record.kind == RecordKind::commit || record.kind == RecordKind::end) continue;
             if (record.kind != RecordKind::wipe) {
                 throw Error(ErrorCode::unsupported,
-                            folder_.index_path(tail.stem) + ": written by a newer version");
+                            folder_.place().index_path(tail.stem) + ": written by a newer version");
             }
             auto wipes = decode_wipe(record.payload);
             if (!wipes.ok()) {
-                warn(folder_.index_path(tail.stem) + ": " + wipes.status().text());
+                warn(folder_.place().index_path(tail.stem) + ": " + wipes.status().text());
                 continue;
             }
             has_wipes = true;
@@ -244,7 +227,7 @@ bool IndexReader::apply(std::vector<Tail>& tails) {
     for (std::size_t i = 0; i < parts.size(); ++i) {
         Part& part = parts[i];
         DataFile& file = catalogue_->files[part.source->number];
-        const std::string path = folder_.index_path(tails[i].stem);
+        const std::string path = folder_.place().index_path(tails[i].stem);
         for (const std::int64_t offset : part.scan.damaged) {
             warn(path + ": damaged at byte " + std::to_string(offset) +
                  ": the fields of one flush or more are lost; see 'hakobi store check'");

@@ -30,11 +30,13 @@ class IndexReader {
 
   private:
     struct Source {
-        storage::FilePtr file;        ///< open while its writer lives
+        WriterFiles files;            ///< by the last look that listed it
+        storage::FilePtr file;        ///< open while its writer lives, where there is a file
         bool is_read = false;         ///< in this look
+        bool is_known = false;        ///< `number` is set: its header was read, or a catalogue knows it
         std::uint32_t number = 0;     ///< in Catalogue::files
-        std::int64_t end_bytes = 0;   ///< of the last whole record
-        std::int64_t seen_bytes = 0;  ///< the file's size at the last look
+        std::int64_t end_bytes = 0;   ///< of the last whole record; 0: not even the header was read
+        std::int64_t seen_bytes = 0;  ///< the log's size when it was read last
         bool is_final = false;        ///< its writer is dead
     };
     struct Tail {
@@ -45,10 +47,9 @@ class IndexReader {
     bool update();
     bool read_folder(std::vector<Tail>& tails);
     bool read_tails(std::vector<Tail>& tails);
-    bool begin_source(const WriterFiles& files);
-    bool folder_changed();
+    void begin_source(const WriterFiles& files);
+    bool begin_log(Source& source, std::span<const std::byte> bytes);
     void rebuild(Base base);
-    bool read_tail(Source& source, const std::string& stem, std::vector<Tail>& tails);
     bool apply(std::vector<Tail>& tails);
     void warn(std::string text);
     void sort();
@@ -63,7 +64,7 @@ class IndexReader {
     std::set<std::uint64_t> wiped_files_;
     std::shared_ptr<Catalogue> sorted_;  // whose orders are up to date,
     std::int64_t num_sorted_ = 0;        // when it had so many rows
-    std::int64_t folder_mtime_ns_ = 0;
+    std::int64_t place_stamp_ = 0;       // Place::has_changed
     std::set<std::string> warnings_;
 };
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <mutex>
 #include <numeric>
+#include <tuple>
 
 #include "store/pack.hpp"
 
@@ -106,8 +107,8 @@ FieldInfo describe(const Catalogue& catalogue, RowReference reference) {
         }
     }
     info.form = group.forms.value(rows.forms[reference.row]);
-    info.file = catalogue.data_path(rows.files[reference.row]);
-    info.offset_bytes = rows.offsets[reference.row];
+    std::tie(info.file, info.offset_bytes) =
+        catalogue.data_place(rows.files[reference.row], rows.offsets[reference.row]);
     info.length_bytes = rows.lengths[reference.row];
     info.checksum = rows.checksums[reference.row];
     info.flushed_ns = rows.stamps[reference.row];

@@ -11,7 +11,7 @@
 #include "store/folder.hpp"
 
 // How fields and files are removed from a store whose writers go on (format.hpp describes the files; the numbers there are
-// F1, F2, …).
+// F1, F2, …, and O1, O2, … on object storage).
 //
 // The rule of all maintenance: nothing is removed that was not asked for, or copied and read back, in a look that has it; and
 // no file is deleted that was read before its writer died.
@@ -34,7 +34,12 @@
 //     and however often.
 //  8. A store moves as a whole while nobody writes: it is closed to writers (gate.hpp). On another file system the copy gets
 //     its name when it is whole, verified and on stable storage; then the source's marker goes, and then the rest of it. A
-//     kill before the marker is gone leaves the source as it was, open again.
+//     kill before the marker is gone leaves the source as it was, open again. Where one of the two is on object storage, all
+//     fields are written anew, by one flush, and read back; until that flush the target is a store without fields.
+//
+// On object storage the same holds, by O3 and O4: "finds a writer dead" is Place::is_over, which makes it so; "given back" are segments
+// in which no field is left, as a look after the record shows (the fields of a segment are all of one flush, so that none comes
+// later); and a record's own index ends with `end`, as every other's.
 
 namespace hakobi::store {
 
@@ -71,7 +76,7 @@ struct WipePlan {
     struct Part {
         std::string stem;
         std::uint64_t id = 0;
-        std::vector<std::pair<std::int64_t, std::int64_t>> extents;  ///< offset and length, rising
+        std::vector<Extent> extents;  ///< rising
     };
     std::int64_t num_fields = 0, num_bytes = 0;
     std::vector<Part> parts;

@@ -219,11 +219,15 @@ int run_stats(const Arguments& arguments) {
     const FolderContents contents = folder.contents();
     std::int64_t data_bytes = 0, index_bytes = 0, num_data = 0;
     for (const WriterFiles& files : contents.writers) {
-        data_bytes += file_size(folder.data_path(files.stem));
-        index_bytes += file_size(folder.index_path(files.stem));
+        for (const Extent& extent : folder.place().data_extents(files.stem))
+            data_bytes += extent.length_bytes;
+        LogTail log{.files = &files};
+        folder.place().read_logs(std::span(&log, 1));
+        index_bytes += log.size_bytes;
         num_data += files.has_data ? 1 : 0;
     }
-    const std::int64_t catalogue_bytes = contents.has_catalogue ? file_size(folder.catalogue_path()) : 0;
+    const auto catalogue = folder.place().size_of(catalogue_name);
+    const std::int64_t catalogue_bytes = catalogue.ok() ? catalogue.value().value_or(0) : 0;
     std::printf("\n%lld data files, %s; indexes %s", whole(num_data),
                 bytes_text(static_cast<double>(data_bytes)).c_str(),
                 bytes_text(static_cast<double>(index_bytes)).c_str());
@@ -283,7 +287,8 @@ void add_maintenance_commands(CLI::App& app, int& exit_status) {
     CLI::App* moving =
         app.add_subcommand("move", "Move a store, or the fields that a request selects to another store.");
     shared->add_to(*moving, false);
-    moving->add_option("TARGET", shared->target, "the folder to move to, on any file system")->required();
+    moving->add_option("TARGET", shared->target, "the folder to move to, on any file system, or objects")
+        ->required();
     shared->add_request_to(*moving);
     moving->callback([shared, &exit_status] { exit_status = run_move(*shared); });
 

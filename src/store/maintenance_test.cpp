@@ -17,6 +17,17 @@ namespace {
 
 namespace fs = std::filesystem;
 
+class Consolidate : public AtEachPlace {};
+class Wipe : public AtEachPlace {};
+class Move : public AtEachPlace {};
+class Follow : public AtEachPlace {};
+class Ensemble : public AtEachPlace {};
+HAKOBI_AT_EACH_PLACE(Consolidate);
+HAKOBI_AT_EACH_PLACE(Wipe);
+HAKOBI_AT_EACH_PLACE(Move);
+HAKOBI_AT_EACH_PLACE(Follow);
+HAKOBI_AT_EACH_PLACE(Ensemble);
+
 void archive_step(Store& store, int step, int num_fields, int seed) {
     for (int level = 0; level < num_fields; ++level) {
         store.archive(weather_key(step, level, 130), field_of(8000, seed + level));
@@ -24,8 +35,8 @@ void archive_step(Store& store, int step, int num_fields, int seed) {
     store.flush();
 }
 
-TEST(Consolidate, IsSafeBesideAWriterAndReplacesNothing) {
-    const StoreFolder folder;
+TEST_P(Consolidate, IsSafeBesideAWriterAndReplacesNothing) {
+    const StoreFolder folder(GetParam());
     Store writer = Store::open(folder.path(), {.schema = "weather"});
     const Folder opened = Folder::open(folder.path(), "");
     for (int step = 0; step < 4; ++step) {
@@ -46,9 +57,9 @@ TEST(Consolidate, IsSafeBesideAWriterAndReplacesNothing) {
                   std::stoi(all[i].key.text().substr(all[i].key.text().find("step=") + 5)));
 }
 
-TEST(Wipe, RemovesPartsAndWholeFilesAlsoForReadersThatAreOpen) {
+TEST_P(Wipe, RemovesPartsAndWholeFilesAlsoForReadersThatAreOpen) {
     for (const bool is_consolidated : {false, true}) {
-        const StoreFolder folder;
+        const StoreFolder folder(GetParam());
         Store alive = Store::open(folder.path(), {.schema = "weather", .writer = "alive"});
         {
             Store dead = Store::open(folder.path(), {.writer = "dead"});
@@ -80,8 +91,8 @@ TEST(Wipe, RemovesPartsAndWholeFilesAlsoForReadersThatAreOpen) {
 }
 
 // What is flushed after the look that a wipe or a move goes by is nobody's to remove, also where its writer is dead by then.
-TEST(Wipe, LeavesWhatWasFlushedAfterTheLook) {
-    const StoreFolder folder;
+TEST_P(Wipe, LeavesWhatWasFlushedAfterTheLook) {
+    const StoreFolder folder(GetParam());
     Store writer = Store::open(folder.path(), {.schema = "weather"});
     archive_step(writer, 1, 5, 1);
     const Store reader = Store::open(folder.path());
@@ -93,8 +104,8 @@ TEST(Wipe, LeavesWhatWasFlushedAfterTheLook) {
     EXPECT_EQ(Store::open(folder.path()).retrieve(weather_key(2, 4, 130)), field_of(8000, 6));
 }
 
-TEST(Wipe, LeavesASmallFieldBetweenLargeOnesWhole) {
-    const StoreFolder folder;
+TEST_P(Wipe, LeavesASmallFieldBetweenLargeOnesWhole) {
+    const StoreFolder folder(GetParam());
     Store store = Store::open(folder.path(), {.schema = "weather"});
     const int sizes[] = {20'000, 100, 20'000};
     for (int step = 0; step < 3; ++step)
@@ -104,24 +115,15 @@ TEST(Wipe, LeavesASmallFieldBetweenLargeOnesWhole) {
     EXPECT_EQ(store.retrieve(weather_key(1, 500, 130)), field_of(100, 1));
 }
 
-std::string names_in(const std::string& path) {
-    std::vector<std::string> names;
-    for (const auto& entry : fs::directory_iterator(path)) names.push_back(entry.path().filename());
-    std::ranges::sort(names);
-    std::string text;
-    for (const std::string& name : names) text += name + " ";
-    return text;
-}
-
-TEST(Wipe, DeletesEmptiedFilesAndItsOwnRecordWhenTheirWriterIsDead) {
-    const StoreFolder folder;
+TEST_P(Wipe, DeletesEmptiedFilesAndItsOwnRecordWhenTheirWriterIsDead) {
+    const StoreFolder folder(GetParam());
     Store alive = Store::open(folder.path(), {.schema = "weather"});
     archive_step(alive, 1, 5, 1);
     const Folder opened = Folder::open(folder.path(), "");
     wipe(opened, plan_wipe(alive.list()));
     consolidate(opened);  // of groups without a field
-    fs::remove(opened.catalogue_path());
-    EXPECT_NE(names_in(folder.path()).find(".data"), std::string::npos);
+    ASSERT_TRUE(opened.place().remove("catalogue").ok());
+    EXPECT_NE(names_in(folder.path()), "hakobi-store schema ");
     alive.close();
     const RecoverReport report = recover(opened, {});
     EXPECT_EQ(report.actions.size(), 1U);
@@ -129,13 +131,18 @@ TEST(Wipe, DeletesEmptiedFilesAndItsOwnRecordWhenTheirWriterIsDead) {
 }
 
 // A wipe that was killed behind its record, which removes all of its fields: what it left is no field of anybody.
-TEST(Wipe, BringsNoOldValueBackWhereItIsKilledBehindItsRecord) {
-    const StoreFolder folder, kept;
+TEST_P(Wipe, BringsNoOldValueBackWhereItIsKilledBehindItsRecord) {
+    const StoreFolder folder(GetParam()), kept(GetParam());
+    const auto file_of = [](const std::string& path) {
+        return path.substr(path.starts_with("objects:") ? 8 : 0);
+    };
+    if (!fs::is_directory(fs::path(file_of(kept.path())).parent_path()))
+        GTEST_SKIP() << "a server has no copies";
     for (const int seed : {1, 2}) {
         Store store = Store::open(folder.path(), {.schema = "weather"});
         archive_step(store, 1, 3, seed);
     }
-    fs::copy(folder.path(), kept.path());
+    fs::copy(file_of(folder.path()), file_of(kept.path()), fs::copy_options::recursive);
     const Folder opened = Folder::open(folder.path(), "");
     wipe(opened, plan_wipe(Store::open(folder.path()).list("", {.with_replaced = true})));
     EXPECT_EQ(names_in(folder.path()), "hakobi-store schema ");
@@ -145,7 +152,7 @@ TEST(Wipe, BringsNoOldValueBackWhereItIsKilledBehindItsRecord) {
     const WipePlan plan = plan_wipe(Store::open(kept.path()).list("", {.with_replaced = true}));
     for (const WipePlan::Part& part : plan.parts) {
         wiped.push_back({part.id, {}});
-        for (const auto& [offset, length] : part.extents) wiped.back().offsets.push_back(offset);
+        for (const Extent& extent : part.extents) wiped.back().offsets.push_back(extent.offset_bytes);
     }
     ASSERT_EQ(wiped.size(), 2U);
     Record record;
@@ -155,14 +162,14 @@ TEST(Wipe, BringsNoOldValueBackWhereItIsKilledBehindItsRecord) {
     ASSERT_TRUE(index.append(std::span(&record, 1), true).ok());
     EXPECT_EQ(Store::open(kept.path()).list().size(), 0);
     const std::vector<WriterFiles> writers = Folder::open(kept.path(), "").contents().writers;
-    fs::remove(kept.path() + "/" + writers[1].stem + ".index");
+    ASSERT_TRUE(Folder::open(kept.path(), "").place().remove_log(writers[1].stem).ok());
     EXPECT_EQ(Store::open(kept.path()).list().size(), 0);
     consolidate(Folder::open(kept.path(), ""));
     EXPECT_EQ(Store::open(kept.path()).list().size(), 0);
 }
 
-TEST(Move, TakesAWholeStoreOrSomeFields) {
-    const StoreFolder folder, other, third;
+TEST_P(Move, TakesAWholeStoreOrSomeFields) {
+    const StoreFolder folder(GetParam()), other(GetParam()), third(GetParam());
     {
         Store store = Store::open(folder.path(), {.schema = "weather"});
         archive_step(store, 1, 5, 1);
@@ -171,7 +178,7 @@ TEST(Move, TakesAWholeStoreOrSomeFields) {
                   ErrorCode::exists);
     }
     move_store(Folder::open(folder.path(), ""), other.path());
-    EXPECT_FALSE(fs::exists(folder.path()));
+    EXPECT_FALSE(Folder::is_there(folder.path()));
     Store moved = Store::open(other.path());
     EXPECT_EQ(moved.list().size(), 10);
     EXPECT_EQ(move_fields(moved, "step=2", third.path()), 5);
@@ -181,8 +188,8 @@ TEST(Move, TakesAWholeStoreOrSomeFields) {
     EXPECT_EQ(target.retrieve(weather_key(2, 3, 130)), field_of(8000, 5));
 }
 
-TEST(Move, LeavesWhatWasFlushedAfterTheLook) {
-    const StoreFolder folder, target;
+TEST_P(Move, LeavesWhatWasFlushedAfterTheLook) {
+    const StoreFolder folder(GetParam()), target(GetParam());
     Store writer = Store::open(folder.path(), {.schema = "weather"});
     archive_step(writer, 1, 5, 1);
     const Store source = Store::open(folder.path());
@@ -199,9 +206,9 @@ TEST(Move, LeavesWhatWasFlushedAfterTheLook) {
     EXPECT_EQ(Store::open(target.path()).retrieve(weather_key(1, 0, 130)), field_of(8000, 7));
 }
 
-TEST(Move, TakesReplacedValuesAlongAndKeepsTheirOrderAndTimes) {
+TEST_P(Move, TakesReplacedValuesAlongAndKeepsTheirOrderAndTimes) {
     for (const bool is_consolidated : {false, true}) {
-        const StoreFolder folder, target;
+        const StoreFolder folder(GetParam()), target(GetParam());
         Store writer = Store::open(folder.path(), {.schema = "weather", .writer = "first"});
         const Key key = weather_key(1, 500, 130);
         for (int seed = 1; seed <= 3; ++seed) {
@@ -227,8 +234,8 @@ TEST(Move, TakesReplacedValuesAlongAndKeepsTheirOrderAndTimes) {
 }
 
 // A move that looked earlier may end later than another one, whose later value then still counts.
-TEST(Move, HidesNoLaterValueOfTheTarget) {
-    const StoreFolder folder, target;
+TEST_P(Move, HidesNoLaterValueOfTheTarget) {
+    const StoreFolder folder(GetParam()), target(GetParam());
     Store writer = Store::open(folder.path(), {.schema = "weather"});
     archive_step(writer, 1, 1, 1);
     Store other = Store::open(target.path(), {.schema = "weather"});
@@ -240,8 +247,8 @@ TEST(Move, HidesNoLaterValueOfTheTarget) {
     EXPECT_EQ(Store::open(folder.path()).list().size(), 0);
 }
 
-TEST(Move, IsClosedToWritersAndRefusesWhereOneIsAtWork) {
-    const StoreFolder folder;
+TEST_P(Move, IsClosedToWritersAndRefusesWhereOneIsAtWork) {
+    const StoreFolder folder(GetParam());
     Store early = Store::open(folder.path(), {.schema = "weather", .writer = "early"});
     Store late = Store::open(folder.path(), {.writer = "late"});
     archive_step(early, 1, 1, 1);
@@ -272,19 +279,19 @@ TEST(Move, IsClosedToWritersAndRefusesWhereOneIsAtWork) {
     int status = -1;
     ::waitpid(mover, &status, 0);
     ASSERT_EQ(status, 0);
-    ASSERT_TRUE(fs::exists(opened.gate_path()));
+    ASSERT_NE(names_in(folder.path()).find("moving"), std::string::npos);
     Store third = Store::open(folder.path());
     archive_step(third, 3, 1, 1);
     third.close();
     EXPECT_EQ(recover(opened, {}).actions.size(), 1U);
-    EXPECT_FALSE(fs::exists(opened.gate_path()));
+    EXPECT_EQ(names_in(folder.path()).find("moving"), std::string::npos);
     // A store that was moved under an open object takes no field more.
     Store fourth = Store::open(folder.path());
-    fs::remove(folder.path() + "/hakobi-store");
+    ASSERT_TRUE(opened.place().remove(marker_name).ok());
     EXPECT_EQ(folder.code_of([&] { archive_step(fourth, 4, 1, 1); }), ErrorCode::not_found);
 }
 
-TEST(Move, CrossesFileSystems) {
+TEST(MoveOfAFolder, CrossesFileSystems) {
     const StoreFolder folder;
     const std::string target = "/dev/shm/hakobi-store-test." + std::to_string(::getpid());
     if (!fs::is_directory("/dev/shm")) GTEST_SKIP() << "no second file system";
@@ -298,8 +305,30 @@ TEST(Move, CrossesFileSystems) {
     fs::remove_all(target);
 }
 
-TEST(Follow, FindsEachFlushOnce) {
-    const StoreFolder folder;
+TEST(MoveOfAStore, GoesFromAFolderToObjectsAndBack) {
+    const StoreFolder folder, objects("objects:"), back;
+    {
+        Store store = Store::open(folder.path(), {.schema = "weather"});
+        archive_step(store, 1, 5, 1);
+        archive_step(store, 1, 1, 9);  // replaces one
+    }
+    const Listing before = Store::open(folder.path()).list("", {.with_replaced = true});
+    move_store(Folder::open(folder.path(), ""), objects.path());
+    EXPECT_FALSE(Folder::is_there(folder.path()));
+    move_store(Folder::open(objects.path(), ""), back.path());
+    EXPECT_EQ(names_in(objects.path()), "");
+    const Store moved = Store::open(back.path());
+    const Listing after = moved.list("", {.with_replaced = true});
+    ASSERT_EQ(after.size(), before.size());
+    for (std::int64_t i = 0; i < after.size(); ++i) {
+        EXPECT_EQ(after[i].checksum, before[i].checksum);
+        EXPECT_EQ(after[i].flushed_ns, before[i].flushed_ns);
+    }
+    EXPECT_EQ(moved.retrieve(weather_key(1, 0, 130)), field_of(8000, 9));
+}
+
+TEST_P(Follow, FindsEachFlushOnce) {
+    const StoreFolder folder(GetParam());
     Store first = Store::open(folder.path(), {.schema = "weather", .writer = "first"});
     archive_step(first, 0, 2, 1);
     const Store reader = Store::open(folder.path());
@@ -368,8 +397,8 @@ int run_member(const std::string& path, int member) {
 }
 
 // Each is a process of its own; all of them find no store and make it.
-TEST(Ensemble, OfFiftyJobsAtOnceIsWholeAndEachMemberIsFound) {
-    const StoreFolder folder;
+TEST_P(Ensemble, OfFiftyJobsAtOnceIsWholeAndEachMemberIsFound) {
+    const StoreFolder folder(GetParam());
     std::vector<pid_t> jobs;
     for (int member = 0; member < 50; ++member) {
         const pid_t job = ::fork();

@@ -61,7 +61,7 @@ void copy_store(const std::string& from, const std::string& to) {
     std::vector<std::string> names;
     for (const fs::directory_entry& entry : fs::directory_iterator(from)) {
         std::string name = entry.path().filename();
-        const bool is_nothing = name.ends_with(".tmp") || entry.path() == Folder::gate_path(from);
+        const bool is_nothing = name.ends_with(".tmp") || name == "moving";
         if (!is_nothing) names.push_back(std::move(name));
     }
     std::ranges::sort(names, {},
@@ -84,8 +84,8 @@ Listing in_order_of_flushes(const Listing& fields) {
     return Listing(ordered);
 }
 
-/// All fields in one data file, in its order.
-Listing fields_of(const Store& store, const std::string& data_file) {
+/// All fields of one writer, in the order of its data.
+Listing fields_of(const Store& store, const std::string& stem) {
     const Listing all =
         store.list("", {.order = FieldOrder::file, .with_replaced = true, .is_strict = false});
     const Catalogue& catalogue = *all.impl().catalogue;
@@ -94,16 +94,63 @@ Listing fields_of(const Store& store, const std::string& data_file) {
     const std::shared_lock lock(catalogue.mutex);
     std::ranges::copy_if(
         all.impl().rows, std::back_inserter(found->rows), [&](const RowReference& reference) {
-            return catalogue.data_path(catalogue.groups[reference.group]->rows.files[reference.row]) ==
-                   data_file;
+            return catalogue.files[catalogue.groups[reference.group]->rows.files[reference.row]].stem == stem;
         });
     return Listing(found);
+}
+
+/// Copies these fields with the times of their flushes into another store by one flush, and reads them back.
+void copy_fields(const Store& source, const Listing& fields, const Folder& to) {
+    const Listing ordered = in_order_of_flushes(fields);
+    Writer writer(to, {});
+    std::int64_t stamp_ns = 0;
+    std::vector<std::uint64_t> checksums;
+    SplitKey split;
+    source.retrieve(ordered, [&](const FieldInfo& info, std::span<const std::byte> bytes) {
+        if (info.flushed_ns != stamp_ns) writer.end_batch(stamp_ns);
+        stamp_ns = info.flushed_ns;
+        to.schema().split(info.key, split).throw_if_error();
+        writer.archive(split, info.form, bytes);
+        checksums.push_back(info.checksum);
+    });
+    writer.end_batch(stamp_ns);
+    writer.flush();
+    writer.close();
+    // Read back before anything is removed.
+    const Store arrived = Store::open(to.path());
+    std::size_t count = 0;
+    arrived.retrieve(fields_of(arrived, writer.stem()),
+                     [&](const FieldInfo& info, std::span<const std::byte>) {
+                         if (count < checksums.size() && info.checksum == checksums[count]) ++count;
+                     });
+    if (count != checksums.size()) {
+        throw Error(ErrorCode::io, "a field in " + to.path() +
+                                       " is not as it was written: nothing is removed from " + source.path());
+    }
+}
+
+/// Where one of the two is on object storage, whose data lies in other pieces: the fields are written anew.
+void move_store_by_fields(const Folder& folder, const std::string& target) {
+    const bool is_there = Folder::is_there(target);
+    // What a killed move has made, and not yet filled, is taken.
+    if (is_there && Store::open(target).list("", {.with_replaced = true}).size() > 0)
+        throw Error(ErrorCode::exists, "cannot move the store to " + target + ": it has fields");
+    const Gate gate(folder, target);
+    const Folder to = Folder::open_with(target, folder.schema().text(), "the store " + folder.path());
+    const Store source = Store::open(folder.path());
+    const Listing fields = source.list("", {.with_replaced = true});
+    if (fields.size() > 0) copy_fields(source, fields, to);
+    // The copy is whole and in place. The marker goes first: what is left of the source is no store any more.
+    folder.place().remove(marker_name).throw_if_error();
+    folder.place().sync_names();
+    folder.place().remove_all().throw_if_error();
 }
 
 }  // namespace
 
 void move_store(const Folder& folder, const std::string& where) {
     const std::string target = where.substr(0, where.find_last_not_of('/') + 1);
+    if (is_on_objects(folder.path()) || is_on_objects(target)) return move_store_by_fields(folder, target);
     if (fs::exists(target))
         throw Error(ErrorCode::exists, "cannot move the store to " + target + ": it exists");
     const std::string parent = fs::absolute(target).parent_path().string();
@@ -132,13 +179,9 @@ void move_store(const Folder& folder, const std::string& where) {
         throw;
     }
     // The copy is whole and in place. The marker goes first: what is left of the source is no store any more.
-    storage::remove_file(folder.path() + "/hakobi-store").throw_if_error();
-    sync_folder(folder.path());
-    std::error_code error;
-    fs::remove_all(folder.path(), error);
-    if (error)
-        status_of_errno(error.value(), "the store is moved, but not all could be removed of", folder.path())
-            .throw_if_error();
+    folder.place().remove(marker_name).throw_if_error();
+    folder.place().sync_names();
+    folder.place().remove_all().throw_if_error();
 }
 
 std::int64_t move_fields(const Store& source, std::string_view request, const std::string& target) {
@@ -148,39 +191,16 @@ std::int64_t move_fields(const Store& source, std::string_view request, const st
 std::int64_t move_fields(const Store& source, const Listing& fields, const std::string& target) {
     if (fields.size() == 0) return 0;
     const Folder from = Folder::open(source.path(), "");
-    const bool is_new = !fs::exists(target + "/hakobi-store");
-    // The schema's own file is what a new store is made of.
-    const Folder to = Folder::open(target, is_new ? source.path() + "/schema" : std::string());
-    if (fs::equivalent(source.path(), target)) {
+    // A new store gets the source's schema, one that is there keeps its own.
+    const Folder to = Folder::is_there(target)
+                          ? Folder::open(target, "")
+                          : Folder::open_with(target, from.schema().text(), "the store " + from.path());
+    const bool are_folders = from.place().is_folder() && to.place().is_folder();
+    if (are_folders ? fs::equivalent(from.path(), to.path()) : from.path() == to.path()) {
         throw Error(ErrorCode::invalid_argument, "fields cannot be moved to the store that holds them");
     }
-    const Listing ordered = in_order_of_flushes(fields);
-    Writer writer(to, {});
-    std::int64_t stamp_ns = 0;
-    std::vector<std::uint64_t> checksums;
-    SplitKey split;
-    source.retrieve(ordered, [&](const FieldInfo& info, std::span<const std::byte> bytes) {
-        if (info.flushed_ns != stamp_ns) writer.end_batch(stamp_ns);
-        stamp_ns = info.flushed_ns;
-        to.schema().split(info.key, split).throw_if_error();
-        writer.archive(split, info.form, bytes);
-        checksums.push_back(info.checksum);
-    });
-    writer.end_batch(stamp_ns);
-    writer.flush();
-    writer.close();
-    // Read back before anything is removed.
-    const Store arrived = Store::open(target);
-    std::size_t count = 0;
-    arrived.retrieve(fields_of(arrived, writer.counters().data_file),
-                     [&](const FieldInfo& info, std::span<const std::byte>) {
-                         if (count < checksums.size() && info.checksum == checksums[count]) ++count;
-                     });
-    if (count != checksums.size()) {
-        throw Error(ErrorCode::io, "a field in " + target +
-                                       " is not as it was written: nothing is removed from " + source.path());
-    }
-    wipe(from, plan_wipe(ordered));
+    copy_fields(source, fields, to);
+    wipe(from, plan_wipe(fields));
     return fields.size() - std::ranges::count(fields.impl().is_replaced, true);
 }
 

@@ -144,7 +144,8 @@ void get_fields(const ListArguments& arguments) {
 }  // namespace
 
 void CommandArguments::add_to(CLI::App& command, bool takes_request) {
-    command.add_option("STORE", path, "the store's folder")->required();
+    command.add_option("STORE", path, "the store: a folder, s3://bucket/prefix, rados:pool/prefix")
+        ->required();
     if (takes_request) add_request_to(command);
 }
 

@@ -12,119 +12,108 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// A temporary file that is younger may be a writer's that is just being made.
-constexpr double leftover_age_s = 2;
-
-void copy_part(const std::string& from, std::int64_t begin_bytes, std::int64_t end_bytes,
-               const std::string& to) {
-    auto source = storage::open_file(from, {});
-    source.status().throw_if_error();
+/// Copies what lies from `begin_bytes` on, gaps left out.
+void copy_rest(Place& place, const std::string& stem, std::int64_t begin_bytes, const std::string& to) {
     auto target = storage::open_file(to, {.read = false, .write = true, .create = true, .truncate = true});
     target.status().throw_if_error();
-    std::vector<std::byte> bytes(
-        static_cast<std::size_t>(std::min<std::int64_t>(8 << 20, end_bytes - begin_bytes)));
-    for (std::int64_t at = begin_bytes; at < end_bytes;) {
-        const std::span part(bytes.data(),
-                             static_cast<std::size_t>(std::min(std::ssize(bytes), end_bytes - at)));
-        const Result<std::int64_t> length = source.value()->read_at(part, at);
-        length.status().throw_if_error();
-        if (length.value() == 0) break;
-        target.value()
-            ->write_at(part.first(static_cast<std::size_t>(length.value())), at - begin_bytes)
-            .throw_if_error();
-        at += length.value();
+    std::vector<std::byte> bytes(8 << 20);
+    std::int64_t written_bytes = 0;
+    for (const Extent& extent : place.data_extents(stem)) {
+        const std::int64_t end_bytes = extent.offset_bytes + extent.length_bytes;
+        for (std::int64_t at = std::max(begin_bytes, extent.offset_bytes); at < end_bytes;) {
+            const auto [path, offset_bytes] = place.data_place(stem, at);
+            auto source = place.open_data(path);
+            source.status().throw_if_error();
+            const std::span part(bytes.data(),
+                                 static_cast<std::size_t>(std::min(std::ssize(bytes), end_bytes - at)));
+            const Result<std::int64_t> length = source.value()->read_at(part, offset_bytes);
+            length.status().throw_if_error();
+            if (length.value() == 0) break;
+            target.value()
+                ->write_at(part.first(static_cast<std::size_t>(length.value())), written_bytes)
+                .throw_if_error();
+            at += length.value();
+            written_bytes += length.value();
+        }
     }
     target.value()->sync().throw_if_error();
     target.value()->close().throw_if_error();
 }
 
-void cut(const std::string& path, std::int64_t bytes) {
-    auto file = storage::open_file(path, {.read = true, .write = true});
-    if (file.status().code() == ErrorCode::not_found) return;  // emptied by somebody else's wipe
-    file.status().throw_if_error();
-    file.value()->set_size(bytes).throw_if_error();
-    file.value()->sync().throw_if_error();
-    file.value()->close().throw_if_error();
-}
-
 class Recovery {
   public:
-    Recovery(const Folder& folder, const RecoverOptions& options) : folder_(folder), options_(options) {}
+    Recovery(const Folder& folder, const RecoverOptions& options)
+        : folder_(folder), place_(folder.place()), options_(options) {}
 
     RecoverReport run() {
         if (Gate::remove_dead(folder_)) {
             report_.actions.push_back("opened the store again: a move of it was killed");
         }
         const FolderContents contents = folder_.contents();
-        for (const std::string& name : contents.leftovers) remove_leftover(folder_.path() + "/" + name);
+        for (const std::string& name : contents.leftovers) {
+            if (const auto bytes = place_.remove_leftover(name))
+                done(*bytes, "removed " + folder_.path() + "/" + name);
+        }
         for (const WriterFiles& files : contents.writers) recover_writer(files);
         for (const std::string& path : remove_emptied(folder_)) done(0, "removed " + path + ": all wiped");
-        sync_folder(folder_.path());
+        place_.sync_names();
         // It may name an index that is gone: then nobody reads it.
         if (contents.has_catalogue && !report_.actions.empty()) consolidate(folder_);
         return std::move(report_);
     }
 
   private:
-    void remove_leftover(const std::string& path) {
-        std::error_code error;
-        const auto changed = fs::last_write_time(path, error);
-        if (error ||
-            fs::file_time_type::clock::now() - changed < std::chrono::duration<double>(leftover_age_s))
-            return;
-        const std::int64_t bytes = file_size(path);
-        if (storage::remove_file(path).ok()) done(bytes, "removed " + path);
-    }
-
     void recover_writer(const WriterFiles& files) {
         // An index may have been made while the folder was listed; before its data file it is.
-        if (!files.has_index && fs::exists(folder_.index_path(files.stem))) return;
-        Survey survey = survey_writer(folder_, files);
+        if (!files.has_index && place_.has_log(files.stem)) return;
+        const Survey survey = survey_writer(folder_, files, SurveyFor::removing);
         if (survey.is_alive) {
             report_.left.push_back(files.stem + ": its writer is at work");
             return;
         }
-        const std::string data = folder_.data_path(files.stem), index = folder_.index_path(files.stem);
+        const std::string data = place_.data_path(files.stem), index = place_.index_path(files.stem);
         if (!files.has_index) {
-            keep(files.stem, 0, survey.data_bytes);
-            remove_if_there(data).throw_if_error();
-            done(survey.data_bytes, "removed " + data + ", which no index knows");
+            keep(files.stem, 0);
+            place_.remove_data(files.stem).throw_if_error();
+            if (files.has_data) done(survey.unrecorded_bytes, "removed " + data + ", which no index knows");
+            if (files.log_offsets.empty()) return;
+            place_.remove_log(files.stem).throw_if_error();
+            done(0, "removed " + index + ": what was left of an index");
             return;
         }
-        if (!survey.is_readable) {
+        if (!survey.is_readable()) {
             report_.left.push_back(files.stem + ": its index cannot be read");
             return;
         }
-        if (survey.scan.is_tail_damaged) {
+        if (!survey.is_end_known) {
             if (!options_.also_damaged) {
                 report_.left.push_back(
                     files.stem + ": its last record is damaged, not unfinished; --damaged gives up its data");
                 return;
             }
-            survey.orphan_data_bytes = std::max<std::int64_t>(0, survey.data_bytes - survey.data_end_bytes);
         }
-        if (survey.orphan_data_bytes > 0) {
-            keep(files.stem, survey.data_end_bytes, survey.data_bytes);
-            if (!survey.is_empty) cut(data, survey.data_end_bytes);
-            done(survey.orphan_data_bytes,
-                 "freed " + std::to_string(survey.orphan_data_bytes) + " bytes of " + data);
+        if (survey.unrecorded_bytes > 0) {
+            keep(files.stem, survey.data_end_bytes);
+            if (!survey.is_empty) place_.cut_data(files.stem, survey.data_end_bytes).throw_if_error();
+            done(survey.unrecorded_bytes,
+                 "freed " + std::to_string(survey.unrecorded_bytes) + " bytes of " + data);
         }
         if (survey.scan.torn_bytes > 0) {
-            if (!survey.is_empty) cut(index, survey.scan.end_bytes);
+            if (!survey.is_empty) place_.cut_log(files.stem, survey.scan.end_bytes).throw_if_error();
             done(survey.scan.torn_bytes,
                  "freed " + std::to_string(survey.scan.torn_bytes) + " bytes of " + index);
         }
         if (survey.is_empty) {
-            remove_if_there(index).throw_if_error();
-            remove_if_there(data).throw_if_error();
+            place_.remove_log(files.stem).throw_if_error();
+            place_.remove_data(files.stem).throw_if_error();
             done(survey.header_bytes, "removed " + files.stem + ", which flushed nothing");
         }
     }
 
-    void keep(const std::string& stem, std::int64_t begin_bytes, std::int64_t end_bytes) {
-        if (options_.keep_in.empty() || begin_bytes >= end_bytes) return;
+    void keep(const std::string& stem, std::int64_t begin_bytes) {
+        if (options_.keep_in.empty()) return;
         fs::create_directories(options_.keep_in);
-        copy_part(folder_.data_path(stem), begin_bytes, end_bytes, options_.keep_in + "/" + stem + ".lost");
+        copy_rest(place_, stem, begin_bytes, options_.keep_in + "/" + stem + ".lost");
     }
 
     void done(std::int64_t bytes, std::string what) {
@@ -133,6 +122,7 @@ class Recovery {
     }
 
     const Folder& folder_;
+    Place& place_;
     const RecoverOptions& options_;
     RecoverReport report_;
 };

@@ -70,17 +70,22 @@ std::vector<std::byte> value_of(int field, int version) {
 
 class Round {
   public:
-    Round(std::mt19937& random, Shared& shared) : random_(random), shared_(shared) {
+    Round(const std::string& base, std::mt19937& random, Shared& shared)
+        : folder_(base, is_server(base)), random_(random), shared_(shared) {
         // The second place is on another file system where there is one.
-        const bool is_elsewhere = fs::is_directory("/dev/shm") && random_() % 2 == 0;
+        const bool is_elsewhere = base.empty() && fs::is_directory("/dev/shm") && random_() % 2 == 0;
         places_ = {
             folder_.path() + ".0",
             (is_elsewhere ? "/dev/shm/hakobi-rounds." + std::to_string(::getpid()) : folder_.path()) + ".1",
             folder_.path() + ".target"};
-        remove();
-        (void)Store::open(places_[0], {.schema = "flow"});
+        (void)in_child([&] {
+            (void)Store::open(places_[0], {.schema = "flow"});
+            return std::string();
+        });
     }
-    ~Round() { remove(); }
+    ~Round() {
+        if (!is_server(places_[0])) remove();
+    }
 
     std::string run() {
         std::vector<pid_t> children;
@@ -106,6 +111,18 @@ class Round {
         }
         if (shared_.is_wrong) return shared_.text;
         if (!problem.empty()) return problem;
+        // A server may still be about to carry out what a dead process asked it for.
+        if (is_server(places_[0])) std::this_thread::sleep_for(std::chrono::milliseconds(200));
+        return in_child([this] {
+            std::string found = verify_twice();
+            if (is_server(places_[0])) remove();
+            return found;
+        });
+    }
+
+  private:
+    std::string verify_twice() {
+        std::string problem;
         for (const char* const when : {"before recover", "after recover"}) {
             if (problem = verify(); !problem.empty()) return std::string(when) + ": " + problem;
             for (const std::string& place : places_) {
@@ -123,13 +140,11 @@ class Round {
         return "";
     }
 
-  private:
-    static bool is_store(const std::string& place) { return fs::exists(place + "/hakobi-store"); }
+    static bool is_store(const std::string& place) { return Folder::is_there(place); }
     void remove() const {
-        std::error_code ignored;
         for (const std::string& place : places_) {
-            fs::remove_all(place, ignored);
-            fs::remove_all(place + ".part", ignored);
+            remove_store(place);
+            if (!is_on_objects(place)) remove_store(place + ".part");
         }
     }
 
@@ -303,7 +318,10 @@ class Round {
     std::array<std::string, num_places> places_;
 };
 
-TEST(MaintenanceBesideWriters, LosesNothingFlushedAndBringsNothingOldBack) {
+class MaintenanceBesideWriters : public AtEachPlace {};
+HAKOBI_AT_EACH_PLACE(MaintenanceBesideWriters);
+
+TEST_P(MaintenanceBesideWriters, LosesNothingFlushedAndBringsNothingOldBack) {
     const char* const asked = std::getenv("HAKOBI_STORE_ROUNDS");
     const int num_rounds = asked != nullptr ? std::atoi(asked) : 20;
     const auto seed = static_cast<unsigned>(::testing::UnitTest::GetInstance()->random_seed());
@@ -313,7 +331,7 @@ TEST(MaintenanceBesideWriters, LosesNothingFlushedAndBringsNothingOldBack) {
     for (int i = 0; i < num_rounds; ++i) {
         std::mt19937 random(seed * 1'000'003 + static_cast<unsigned>(i));
         Shared& shared = *new (memory) Shared();
-        ASSERT_EQ(Round(random, shared).run(), "") << "round " << i << " of seed " << seed;
+        ASSERT_EQ(Round(GetParam(), random, shared).run(), "") << "round " << i << " of seed " << seed;
     }
     ::munmap(memory, sizeof(Shared));
 }

@@ -14,7 +14,10 @@ namespace hakobi {
 /// Behind hakobi::Store.
 struct HAKOBI_HIDDEN Store::Impl {
     Impl(store::Folder opened, StoreOptions given)
-        : options(std::move(given)), folder(std::move(opened)), index(folder), reader(options.num_threads) {}
+        : options(std::move(given)),
+          folder(std::move(opened)),
+          index(folder),
+          reader(folder, options.num_threads) {}
 
     StoreOptions options;
     store::Folder folder;

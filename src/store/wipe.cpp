@@ -1,15 +1,9 @@
-#include <fcntl.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <cassert>
 #include <iterator>
 #include <map>
 #include <set>
 #include <shared_mutex>
 
-#include "base/descriptor.hpp"
-#include "storage/file.hpp"
 #include "store/consolidated.hpp"
 #include "store/index_reader.hpp"
 #include "store/listing.hpp"
@@ -19,30 +13,6 @@
 
 namespace hakobi::store {
 
-namespace {
-
-constexpr std::int64_t block_bytes = 4096;
-
-/// Gives the blocks back that lie wholly within removed fields. Where the file system cannot, the space stays taken until
-/// all fields of the file are gone.
-void give_back(const std::string& path, const std::vector<std::pair<std::int64_t, std::int64_t>>& extents) {
-    assert(std::ranges::is_sorted(extents));
-    const Descriptor file(::open(path.c_str(), O_RDWR | O_CLOEXEC));
-    if (file.get() < 0) return;
-    for (std::size_t i = 0; i < extents.size();) {
-        const std::int64_t begin = extents[i].first;
-        std::int64_t end = begin + extents[i].second;
-        // No further: what lies between may be a field, however small.
-        while (++i < extents.size() && extents[i].first == end) end += extents[i].second;
-        const std::int64_t first = (begin + block_bytes - 1) / block_bytes * block_bytes;
-        const std::int64_t last = end / block_bytes * block_bytes;
-        if (last > first)
-            (void)::fallocate(file.get(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, first, last - first);
-    }
-}
-
-}  // namespace
-
 WipePlan plan_wipe(const Listing& fields) {
     const Listing::Impl& listing = fields.impl();
     const Catalogue& catalogue = *listing.catalogue;
@@ -51,19 +21,48 @@ WipePlan plan_wipe(const Listing& fields) {
     std::map<std::uint32_t, WipePlan::Part> parts;
     for (const RowReference& reference : listing.rows) {
         const Columns& rows = catalogue.groups[reference.group]->rows;
-        parts[rows.files[reference.row]].extents.emplace_back(rows.offsets[reference.row],
-                                                              rows.lengths[reference.row]);
+        parts[rows.files[reference.row]].extents.push_back(
+            {rows.offsets[reference.row], rows.lengths[reference.row]});
         ++plan.num_fields;
         plan.num_bytes += rows.lengths[reference.row];
     }
     for (auto& [file, part] : parts) {
         part.stem = catalogue.files[file].stem;
         part.id = catalogue.files[file].id;
-        std::ranges::sort(part.extents);
+        std::ranges::sort(part.extents, {}, &Extent::offset_bytes);
         plan.parts.push_back(std::move(part));
     }
     return plan;
 }
+
+namespace {
+
+/// The offsets of all fields by their data file, rising.
+std::map<std::uint64_t, std::vector<std::int64_t>> offsets_by_file(const Catalogue& catalogue) {
+    const std::shared_lock lock(catalogue.mutex);
+    std::map<std::uint64_t, std::vector<std::int64_t>> offsets;
+    for (const auto& group : catalogue.groups) {
+        for (std::size_t row = 0; row < group->rows.num_rows(); ++row)
+            offsets[catalogue.files[group->rows.files[row]].id].push_back(group->rows.offsets[row]);
+    }
+    for (auto& [id, sorted] : offsets) std::ranges::sort(sorted);
+    return offsets;
+}
+
+void give_back(const Folder& folder, const WipePlan& plan) {
+    std::map<std::uint64_t, std::vector<std::int64_t>> left;
+    // Where no place is used again and a segment's fields are all of one flush, what is not there now never will be.
+    if (folder.place().most_object_bytes() > 0) left = offsets_by_file(*IndexReader(folder).reread());
+    for (const WipePlan::Part& part : plan.parts) {
+        const std::vector<std::int64_t>& offsets = left[part.id];
+        folder.place().give_back(part.stem, part.extents, [&](std::int64_t begin, std::int64_t end) {
+            const auto first = std::ranges::lower_bound(offsets, begin);
+            return first != offsets.end() && *first < end;
+        });
+    }
+}
+
+}  // namespace
 
 void wipe(const Folder& folder, const WipePlan& plan) {
     if (plan.parts.empty()) return;
@@ -71,7 +70,7 @@ void wipe(const Folder& folder, const WipePlan& plan) {
     for (const WipePlan::Part& part : plan.parts) {
         Wiped& file = wiped.emplace_back();
         file.id = part.id;
-        for (const auto& [offset, length] : part.extents) file.offsets.push_back(offset);
+        for (const Extent& extent : part.extents) file.offsets.push_back(extent.offset_bytes);
     }
     {
         IndexFile index(folder, "wipe", true, IndexFile::Kind::records_of_others);
@@ -80,10 +79,10 @@ void wipe(const Folder& folder, const WipePlan& plan) {
         record.kind = RecordKind::wipe;
         record.payload = payload;
         index.append(std::span(&record, 1), true).throw_if_error();
-        sync_folder(folder.path());
+        folder.place().sync_names();
     }
     (void)remove_emptied(folder);
-    for (const WipePlan::Part& part : plan.parts) give_back(folder.data_path(part.stem), part.extents);
+    give_back(folder, plan);
     if (folder.contents().has_catalogue) consolidate(folder);
 }
 
@@ -111,26 +110,26 @@ std::vector<std::string> remove_emptied(const Folder& folder) {
     std::map<std::uint64_t, std::vector<std::uint64_t>> wiped_by;
     for (const WriterFiles& files : without_fields(*index.reread(), folder.contents().writers)) {
         if (!files.has_index) continue;
-        const Survey survey = survey_writer(folder, files);
+        const Survey survey = survey_writer(folder, files, SurveyFor::removing);
         // What is damaged or was never flushed is for `recover`.
-        const bool is_intact = !survey.is_alive && survey.is_readable && survey.problems.empty() &&
-                               survey.scan.torn_bytes == 0 && survey.orphan_data_bytes == 0;
+        const bool is_intact = !survey.is_alive && survey.is_readable() && survey.problems.empty() &&
+                               survey.scan.torn_bytes == 0 && survey.orphan_data_bytes() == 0;
         if (is_intact && survey.num_fields > 0) dead.push_back(files);
-        if (is_intact && survey.num_fields == 0 && !survey.wiped_ids.empty()) {
+        if (is_intact && survey.num_fields == 0 && !survey.wiped.empty()) {
             wipes.push_back(files);
-            wiped_by[files.id] = survey.wiped_ids;
+            for (const Wiped& wiped : survey.wiped) wiped_by[files.id].push_back(wiped.id);
         }
     }
     // Read again now that they are dead.
     dead = without_fields(*index.refreshed(), dead);
     for (const WriterFiles& files : dead) {
-        remove_if_there(folder.index_path(files.stem)).throw_if_error();
+        folder.place().remove_log(files.stem).throw_if_error();
     }
     // Gone for good, before their data and the records that remove them go.
-    if (!dead.empty() || !wipes.empty()) sync_folder(folder.path());
+    if (!dead.empty() || !wipes.empty()) folder.place().sync_names();
     for (const WriterFiles& files : dead) {
-        remove_if_there(folder.data_path(files.stem)).throw_if_error();
-        removed.push_back(folder.data_path(files.stem));
+        folder.place().remove_data(files.stem).throw_if_error();
+        removed.push_back(folder.place().data_path(files.stem));
     }
     std::set<std::uint64_t> present;
     for (const WriterFiles& files : folder.contents().writers) {
@@ -139,7 +138,7 @@ std::vector<std::string> remove_emptied(const Folder& folder) {
     for (const WriterFiles& files : wipes) {
         const auto is_present = [&](std::uint64_t id) { return present.contains(id); };
         if (std::ranges::any_of(wiped_by[files.id], is_present)) continue;
-        remove_if_there(folder.index_path(files.stem)).throw_if_error();
+        folder.place().remove_log(files.stem).throw_if_error();
     }
     return removed;
 }
@@ -152,7 +151,7 @@ void consolidate(const Folder& folder) {
         const std::shared_lock lock(catalogue->mutex);
         bytes = encode_consolidated(*catalogue);
     }
-    write_whole(folder.catalogue_path(), bytes, IfExists::replace);
+    folder.place().write(catalogue_name, bytes, Place::IfExists::replace).throw_if_error();
 }
 
 Follower::Follower(const Store& store, std::string_view request, bool from_beginning)

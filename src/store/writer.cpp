@@ -1,13 +1,9 @@
 #include "store/writer.hpp"
 
-#include <fcntl.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cassert>
-#include <cerrno>
-#include <cstdio>
 
 #include "base/clock.hpp"
 #include "store/gate.hpp"
@@ -81,54 +77,51 @@ void PendingFields::clear() {
     num_fields_ = 0;
 }
 
-IndexFile::IndexFile(const Folder& folder, std::string_view writer, bool sync, Kind kind) : id_(random_id()) {
+IndexFile::IndexFile(const Folder& folder, std::string_view writer, bool sync, Kind kind)
+    : id_(random_id()), is_ended_(!folder.place().ends_logs()) {
     const std::string name = writer.empty() ? default_writer_name() : std::string(writer);
     if (!is_writer_name(name)) {
         throw Error(ErrorCode::invalid_argument, "a writer cannot be called '" + name +
                                                      "': letters, digits, '.', '_' and '-', at most 100");
     }
-    std::array<char, 18> suffix{};
-    std::snprintf(suffix.data(), suffix.size(), ".%016llx", static_cast<unsigned long long>(id_));
-    stem_ = name + suffix.data();
-    path_ = folder.index_path(stem_);
-    const std::vector<std::byte> header = encode_header(
-        {.id = id_, .created_ns = wall_clock_ns(), .writer = name, .host = host_name(), .pid = ::getpid()});
-
-    // Locked and whole before anybody can see it.
-    const std::string temporary = path_ + ".tmp";
-    auto opened = storage::open_file(
-        temporary, {.read = true, .write = true, .create = true, .exclusive = true, .name = path_});
-    opened.status().throw_if_error();
-    file_ = std::move(opened).value();
-    lock_ = Descriptor(::open(temporary.c_str(), O_RDWR | O_CLOEXEC));
-    // Without its lock it would pass for dead.
-    Status status = lock_.get() >= 0 ? Status() : status_of_errno(errno, "cannot open", temporary);
-    if (status.ok()) (void)lock_as_owner(lock_);
-    if (status.ok()) status = file_->write_at(header, 0);
-    if (status.ok() && sync) status = file_->sync();
-    if (status.ok()) status = storage::rename_file(temporary, path_);
-    if (!status.ok()) {
-        (void)storage::remove_file(temporary);
-        status.throw_if_error();
-    }
+    stem_ = name + "." + hexadecimal(id_);
+    const std::vector<std::byte> header = encode_header({.id = id_,
+                                                         .created_ns = wall_clock_ns(),
+                                                         .writer = name,
+                                                         .host = host_name(),
+                                                         .pid = ::getpid(),
+                                                         .process = folder.place().own_process()});
+    log_ = folder.place().make_log(stem_, header, sync);
     end_bytes_ = std::ssize(header);
 
     try {
         Gate::refuse_closed(folder);
+        if (kind == Kind::records_of_others) return;
+        // Of two that begin at the same time each may see the other; one at least does.
+        for (const WriterFiles& other : folder.place().contents(Place::Look::logs).writers) {
+            const bool is_same = other.stem.substr(0, other.stem.size() - 17) == name && other.id != id_;
+            if (is_same && other.has_index && folder.place().is_alive(other)) {
+                throw Error(ErrorCode::exists, "a writer called " + name + " is at work in " + folder.path() +
+                                                   ": give each writer a name of its own");
+            }
+        }
     } catch (...) {
         remove();
         throw;
     }
-    if (kind == Kind::records_of_others) return;
-    // Of two that begin at the same time each may see the other; one at least does.
-    for (const WriterFiles& other : folder.contents().writers) {
-        const bool is_same = other.stem.substr(0, other.stem.size() - 17) == name && other.id != id_;
-        if (is_same && other.has_index && is_writer_alive(folder, other)) {
-            remove();
-            throw Error(ErrorCode::exists, "a writer called " + name + " is at work in " + folder.path() +
-                                               ": give each writer a name of its own");
-        }
-    }
+}
+
+IndexFile::~IndexFile() {
+    // Whoever finds no end takes its time to believe that the writer is dead, and puts it then.
+    if (!is_ended_) (void)log_->append(end_record(), end_bytes_, false);
+}
+
+std::vector<std::byte> IndexFile::end_record() const {
+    Record end;
+    end.kind = RecordKind::end;
+    end.sequence = sequence_;
+    end.stamp_ns = std::max(wall_clock_ns(), stamp_ns_ + 1);
+    return encode_record(end, id_);
 }
 
 Status IndexFile::append(std::span<Record> records, bool sync) {
@@ -143,9 +136,7 @@ Status IndexFile::append(std::span<Record> records, bool sync) {
         const std::vector<std::byte> encoded = encode_record(record, id_);
         bytes.insert(bytes.end(), encoded.begin(), encoded.end());
     }
-    Status status = file_->write_at(bytes, end_bytes_);
-    if (status.ok() && sync) status = file_->sync();
-    if (!status.ok()) return status;
+    if (Status status = log_->append(bytes, end_bytes_, sync); !status.ok()) return status;
     end_bytes_ += std::ssize(bytes);
     stamp_ns_ = stamp_ns;
     sequence_ = sequence;
@@ -153,13 +144,13 @@ Status IndexFile::append(std::span<Record> records, bool sync) {
 }
 
 Status IndexFile::cut() {
-    Status status = file_->set_size(end_bytes_);
-    if (status.ok()) status = file_->sync();
-    return status;
+    is_ended_ = true;  // by this, or the next who comes
+    return log_->cut(end_bytes_, end_record());
 }
 
 void IndexFile::remove() {
-    (void)storage::remove_file(path_);
+    is_ended_ = true;
+    log_->remove();
 }
 
 Writer::Writer(const Folder& folder, const StoreOptions& options) : folder_(folder), options_(options) {}
@@ -173,13 +164,13 @@ Writer::~Writer() {
 
 void Writer::begin() {
     index_ = std::make_unique<IndexFile>(folder_, options_.writer, options_.sync);
-    counters_.index_file = folder_.index_path(index_->stem());
-    counters_.data_file = folder_.data_path(index_->stem());
-    auto file = storage::open_file(
-        counters_.data_file,
-        {.read = false, .write = true, .create = true, .exclusive = true, .direct = options_.direct});
+    stem_ = index_->stem();
+    counters_.index_file = folder_.place().index_path(index_->stem());
+    counters_.data_file = folder_.place().data_path(index_->stem());
+    auto file = folder_.place().make_data(index_->stem(), options_.direct);
     file.status().throw_if_error();
-    data_ = std::make_unique<DataStream>(std::move(file).value(), options_, counters_);
+    data_ = std::make_unique<DataStream>(std::move(file).value(), folder_.place().most_object_bytes(),
+                                         options_, counters_);
 }
 
 void Writer::require_usable() const {
@@ -197,7 +188,7 @@ void Writer::fail(Status status) {
 void Writer::archive(const SplitKey& key, std::string_view form, std::span<const std::byte> bytes) {
     require_usable();
     if (!data_) begin();
-    fail(data_->pad_to(options_.pad_bytes));
+    fail(data_->begin_field(std::ssize(bytes), options_.pad_bytes));
     const std::int64_t offset = data_->end_bytes();
     std::uint64_t checksum = 0;
     fail(data_->append(bytes, checksum));
@@ -225,7 +216,7 @@ void Writer::flush() {
         fail(data_->file().sync());
         ++counters_.num_data_syncs;
         if (options_.sync_directory && counters_.num_directory_syncs == 0) {
-            sync_folder(folder_.path());
+            folder_.place().sync_names();
             ++counters_.num_directory_syncs;
         }
     }
@@ -268,7 +259,7 @@ void Writer::close() {
     }
     if (index_ && index_->num_records() == 0) {
         index_->remove();
-        (void)storage::remove_file(counters_.data_file);
+        (void)folder_.place().remove_data(index_->stem());
     }
     index_.reset();
     status.throw_if_error();

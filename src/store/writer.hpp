@@ -9,7 +9,6 @@
 #include <unordered_map>
 #include <vector>
 
-#include "base/descriptor.hpp"
 #include "storage/file.hpp"
 #include "store/data_stream.hpp"
 #include "store/folder.hpp"
@@ -52,10 +51,13 @@ class IndexFile {
     /// Makes the file under its final name with its header in it and our lock on it. Throws exists for a writer of that
     /// name who lives, or where the store is being moved.
     IndexFile(const Folder& folder, std::string_view writer, bool sync, Kind kind = Kind::records_of_fields);
+    ~IndexFile();  ///< ends the log where nothing else says that its writer is done
+    IndexFile(const IndexFile&) = delete;
+    IndexFile& operator=(const IndexFile&) = delete;
     /// Appends records by one write (steps 3 and 4 of format.hpp); their sequence is set here, and the stamp of those that
     /// have none. A stamp that would not rise is made to.
     Status append(std::span<Record> records, bool sync);
-    /// Cuts off what a failed append left behind the last record.
+    /// Settles what a failed append has left behind the last record: afterwards nothing. An error where it may still be there.
     Status cut();
     /// Takes the file away: nothing was recorded in it.
     void remove();
@@ -65,11 +67,12 @@ class IndexFile {
     [[nodiscard]] std::uint64_t num_records() const noexcept { return sequence_; }
 
   private:
+    [[nodiscard]] std::vector<std::byte> end_record() const;
+
     std::string stem_;
-    std::string path_;
     std::uint64_t id_ = 0;
-    Descriptor lock_;
-    storage::FilePtr file_;
+    std::unique_ptr<OwnLog> log_;
+    bool is_ended_ = false;  // or needs no end
     std::int64_t end_bytes_ = 0;
     std::uint64_t sequence_ = 0;
     std::int64_t stamp_ns_ = 0;
@@ -87,6 +90,8 @@ class Writer {
     void flush();
     void close();
     [[nodiscard]] const StoreCounters& counters() const noexcept { return counters_; }
+    /// Of its files, once it has archived.
+    [[nodiscard]] const std::string& stem() const noexcept { return stem_; }
 
   private:
     struct Batch {
@@ -102,6 +107,7 @@ class Writer {
     const Folder& folder_;
     StoreOptions options_;
     StoreCounters counters_;
+    std::string stem_;
     std::unique_ptr<IndexFile> index_;
     std::unique_ptr<DataStream> data_;
     PendingFields pending_;

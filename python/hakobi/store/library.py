@@ -293,6 +293,8 @@ class Store:
 def open_store(path: str | PathLike[str], schema: str = "", **options: str | int | bool) -> Store:
     """Opens the store at `path`, or makes one with `schema`: weather, grib, flow, lattice, or a schema file.
 
+    `path` is a folder, or as a text a place on object storage: "s3://bucket/prefix", "rados:pool/prefix".
+
     `options` are those of C++'s StoreOptions: writer, asynchronous, num_buffers, buffer_bytes, num_threads, pad_bytes,
     sync, sync_directory, huge_pages, direct. Raises InputError, StorageError or FormatError.
     """

@@ -93,6 +93,7 @@ void StepDraft::put(const Field& field) {
         keep(status);
         filters = filter::Filters();
     }
+    filters.value().frame = setup_.format->frame();
     std::vector<std::int64_t> global = is_on_mesh ? held.value().block.global : field.block.global;
     const auto type = static_cast<format::ValueType>(field.data.index());
     add({.name = field.name,
@@ -211,6 +212,7 @@ Status StepDraft::add_statics() {
         const std::string& name = kept.description.name;
         const auto put = std::ranges::find(fields, name, &FieldDescription::name);
         if (put == fields.end()) {
+            if (setup_.format->has_store()) continue;  // which has it from the step in which it was put
             fields.push_back(kept.description);
             held_.push_back(kept.held);
         } else if (!put->is_static) {
@@ -321,6 +323,7 @@ series::Step StepDraft::names(bool is_whole) const {
     series::Step names{
         .run = step_.run, .number = step_.number, .path = step_.path, .part_path = step_.part_path};
     names.layout.file_bytes = step_.layout.file_bytes;
+    names.layout.members = step_.layout.members;
     if (!is_whole) return names;
     names.description = step_.description;
     names.layout.offsets_bytes = step_.layout.offsets_bytes;

@@ -5,6 +5,7 @@
 #include <mutex>
 #include <optional>
 
+#include "storage/joined.hpp"
 #include "storage/memory.hpp"
 #include "storage/null.hpp"
 #include "storage/posix.hpp"
@@ -15,15 +16,17 @@ namespace {
 
 // ROMIO's names of file systems that are all reached by the same calls.
 constexpr std::array<std::string_view, 6> posix_schemes = {"posix", "ufs", "nfs", "xfs", "lustre", "gpfs"};
-constexpr std::array<std::string_view, 1> null_schemes = {"null"}, memory_schemes = {"memory"};
+constexpr std::array<std::string_view, 1> null_schemes = {"null"}, memory_schemes = {"memory"},
+                                          joined_schemes = {"joined"};
 
 constexpr Layouts posix_layouts = {posix_layout_facts, make_laid_out_posix};
 
 /// The first serves paths without a scheme.
 constexpr std::array backends = {
-    Backend{posix_schemes, open_posix, commit_posix, remove_posix, list_posix, true, &posix_layouts},
+    Backend{posix_schemes, open_posix, commit_posix, remove_posix, list_posix, true, false, &posix_layouts},
     Backend{null_schemes, open_null, commit_null, remove_null, list_null},
     Backend{memory_schemes, open_memory, commit_memory, remove_memory, list_memory},
+    Backend{joined_schemes, open_joined, commit_joined, remove_joined, list_joined, false, true},
 };
 
 struct Decorators {

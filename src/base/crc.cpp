@@ -1,10 +1,10 @@
-#include "overview/checksum.hpp"
+#include "base/crc.hpp"
 
 #include <array>
 #include <bit>
 #include <cstring>
 
-namespace hakobi::overview {
+namespace hakobi {
 
 namespace {
 
@@ -79,4 +79,4 @@ std::uint32_t crc32c(std::span<const std::byte> bytes) {
     return of_castagnoli.of(bytes, 0);
 }
 
-}  // namespace hakobi::overview
+}  // namespace hakobi

@@ -57,7 +57,8 @@ class Format {
     // files (Layout::members) in a folder of their own, until whoever holds the prefix's lock adds them to the store: whole, or
     // not at all, whenever that one is killed.
     [[nodiscard]] virtual bool has_store() const { return false; }
-    /// The whole steps in it, ascending; none where it is missing. Returns format for what is no such store.
+    /// The whole steps in it, ascending; none where it is missing. Returns unsupported for what is no store of Hakobi's,
+    /// format for a damaged one.
     [[nodiscard]] virtual Result<std::vector<std::int64_t>> steps_in(const std::string& /*store*/) const {
         return std::vector<std::int64_t>();
     }

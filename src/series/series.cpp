@@ -273,7 +273,7 @@ Status check_store(const std::string& prefix, std::string_view extension) {
     Status status = S_ISDIR(info.st_mode) ? format->steps_in(store).status()
                                           : Status(ErrorCode::format, store + ": it is no folder");
     if (status.ok()) return format->mend_store(store);
-    if (status.code() != ErrorCode::format) return status;
+    if (status.code() != ErrorCode::format && status.code() != ErrorCode::unsupported) return status;
     return {ErrorCode::exists, "cannot write the steps of " + prefix + ": " + status.text()};
 }
 
@@ -297,7 +297,7 @@ Result<Series> find_series(const std::string& prefix) {
         if (const format::Format* format = storing_format(std::string_view(name).substr(base.size()))) {
             // What is no store of ours is nobody's steps.
             const Result<std::vector<std::int64_t>> steps = format->steps_in(before + name);
-            if (!steps.ok() && steps.status().code() != ErrorCode::format) return steps.status();
+            if (!steps.ok() && steps.status().code() != ErrorCode::unsupported) return steps.status();
             for (const std::int64_t step : steps.ok() ? steps.value() : std::vector<std::int64_t>())
                 series.files.push_back(
                     {step, step_path(prefix, step, format->extension()), format->extension()});

@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hakobi.errors import HakobiError, InputError
+from hakobi.post import zarr_store
 from hakobi.post.opening import open_step
 from hakobi.post.overview import Overview, path_of
 from hakobi.post.source import Array, Step
@@ -111,7 +112,7 @@ class Catalogue:
         path = path.resolve() if path.is_file() else path.absolute()  # a link that was named is followed
         self._only: str | None = None
         self._with_parts = False
-        if path.is_dir():
+        if path.is_dir() and not zarr_store.is_store(path):
             self.root = path.resolve()
         elif path.parent.is_dir():
             self.root = path.parent.resolve()
@@ -156,6 +157,8 @@ class Catalogue:
                     if name.endswith(SUFFIXES):
                         if entry.is_file(follow_symlinks=False):
                             self._add(found, folder, name)
+                    elif name.endswith(zarr_store.SUFFIX) and zarr_store.is_store(folder / name):
+                        self._add(found, folder, name)
                     elif self._only is None and len(folders) < _MOST_FOLDERS and entry.is_dir(follow_symlinks=False):
                         folders.append(folder / name)
         self._leave_views_out(found)

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from hakobi.errors import FormatError
-from hakobi.post import classic
+from hakobi.post import classic, zarr_store
 from hakobi.post.hdf5 import ERRORS, LOCK
 from hakobi.post.source import MOST_COORDINATES, TIME_NAMES, open_file
 
@@ -35,6 +35,10 @@ class Glance:
 
 def glance(path: Path) -> Glance:
     """Raises FormatError (torn, still being written, of another kind), OSError."""
+    if zarr_store.is_store(path):
+        store = zarr_store.Store(path)
+        size = sum(file.lstat().st_size for file in path.rglob("*") if file.is_file())
+        return Glance(tuple(store.times), tuple(store.arrays), size)
     fd = open_file(path)
     try:
         size = os.fstat(fd).st_size

@@ -6,13 +6,16 @@ import os
 from functools import partial
 from pathlib import Path
 
-from hakobi.post import classic, hdf5, vtkhdf
+from hakobi.post import classic, hdf5, vtkhdf, zarr_store
 from hakobi.post.source import Identity, Step, open_file
 
 
 def open_step(path: Path, root: Path | None = None) -> Step:
     """Opens a step's file. Files that it names by links of its own (VTKHDF) must lie below `root`, by default its
     folder. Raises FileNotFoundError, PermissionError, FormatError (torn, still being written, of another kind)."""
+    if zarr_store.is_store(path):
+        metadata = path / zarr_store.METADATA
+        return Step(path, zarr_store.survey(path), -1, (Identity.of(metadata, metadata.lstat()),))
     fd = open_file(path)
     try:
         identity = Identity.of(path, os.fstat(fd))

@@ -161,7 +161,7 @@ Result<std::optional<Group>> read_group(const std::string& store) {
         const Json root = Json::parse(text, text + bytes.value()->size());
         Group group{.attributes = root.at("attributes"), .arrays = Json::object(), .times = {}};
         if (group.attributes.value(mark, 0) != mark_version)
-            return damaged(store, "it is a Zarr group, but no series of Hakobi's");
+            return Status(ErrorCode::unsupported, store + ": it is a Zarr group, but no series of Hakobi's");
         group.arrays = root.at("consolidated_metadata").at("metadata");
         if (!group.arrays.contains("time")) return Found(std::move(group));
         Result<std::vector<double>> times =

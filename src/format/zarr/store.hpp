@@ -35,7 +35,8 @@ namespace hakobi::format::zarr {
 
 inline constexpr std::int64_t times_a_chunk = 1024;
 
-/// What a group says of itself. Functions are local; they return format for what is no group of Hakobi's.
+/// What a group says of itself. Functions are local; they return unsupported for what is no group of Hakobi's, format
+/// for a damaged one.
 struct Group {
     nlohmann::ordered_json attributes, arrays;  ///< arrays: zarr.json of each by its name
     std::vector<double> times;

@@ -11,7 +11,5 @@ namespace hakobi {
 /// The CRC-32 of two pieces, one behind the other, from theirs and the second's length.
 [[nodiscard]] std::uint32_t combined_crc32(std::uint32_t first, std::uint32_t second,
                                            std::int64_t second_bytes);
-/// Castagnoli's CRC-32, Zarr's codec crc32c.
-[[nodiscard]] std::uint32_t crc32c(std::span<const std::byte> bytes);
 
 }  // namespace hakobi

@@ -1,10 +1,12 @@
 #pragma once
 
 #include <hakobi/block.hpp>
+#include <memory>
 #include <span>
 #include <string_view>
 
 #include "base/status.hpp"
+#include "format/growing_file.hpp"
 #include "format/layout.hpp"
 #include "format/series.hpp"
 #include "format/step.hpp"
@@ -42,6 +44,18 @@ class Format {
     /// in such, none otherwise; it may be empty where no field is. Returns out_of_memory, or internal with the library's text.
     [[nodiscard]] virtual Result<Layout> lay_out(
         const StepDescription& step, std::span<const std::vector<StoredChunk>> chunks = {}) const = 0;
+    /// Whether a file can take one step after another (OutputOptions::steps_per_file).
+    [[nodiscard]] virtual bool holds_steps() const { return false; }
+    /// A new such file. Returns unsupported where holds_steps is false.
+    [[nodiscard]] virtual Result<std::unique_ptr<GrowingFile>> begin_file() const {
+        return Status(ErrorCode::unsupported, "a file of this format holds one step");
+    }
+    /// One that has steps already, for a run that goes on behind them with steps like `next`. invalid_argument, saying why, where the
+    /// file is no such file, was changed by others, or has other fields: a new file takes the step then. Else as `read`.
+    [[nodiscard]] virtual Result<std::unique_ptr<GrowingFile>> resume_file(
+        const std::string& /*path*/, const StepDescription& /*next*/) const {
+        return Status(ErrorCode::unsupported, "a file of this format holds one step");
+    }
     /// Reads what a step's file says of its fields; their values are not read. Returns not_found or permission; format where it
     /// is no file of this format, or is damaged; unsupported where such files are not read back.
     [[nodiscard]] virtual Result<FoundStep> read(const std::string& path) const = 0;
@@ -51,7 +65,8 @@ class Format {
     /// Reads a block of values that are not contiguous in their file; `values` get its elements in C order. Returns what `read`
     /// does, and unsupported for a codec that is not there.
     [[nodiscard]] virtual Status read_values(const std::string& path, const FoundField& field,
-                                             const Block& block, std::span<std::byte> values) const = 0;
+                                             const Block& block, std::span<std::byte> values,
+                                             std::int64_t step_in_file) const = 0;
 
     // A format may keep all steps of a series in one store, PREFIX + extension, rather than a file each. A step is then several
     // files (Layout::members) in a folder of their own, until whoever holds the prefix's lock adds them to the store: whole, or

@@ -35,6 +35,9 @@ struct Layout {
     /// Where the step is several files, which lie behind each other in these addresses: field i's alone.
     std::vector<storage::Member> members = {};
     std::int64_t time_offset_bytes = 0;  ///< where the metadata hold the step's time as a double; 0: nowhere
+    /// Of a step that a file with several gets (growing_file.hpp): what makes it a part of the file, in the order of writing, once
+    /// the values are stored. `metadata` is empty then. Rank 0's.
+    std::vector<Extent> commit;
 };
 
 /// Takes the bytes that are values out of `layout.metadata`: a format's pages may hold both. `chunks` as in Format::lay_out.

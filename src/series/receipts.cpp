@@ -71,13 +71,14 @@ Result<Receipts> read_all(storage::File& file, std::uint64_t token) {
 }  // namespace
 
 ReceiptOf receipt_of(const Step& step) {
+    if (step.step_in_file >= 0) return {};
     return {.token = token(step.run, step.number), .file_bytes = step.layout.file_bytes};
 }
 
 void write_receipt(storage::File& file, const ReceiptOf& of, int writer, int num_writers,
                    bool sync) noexcept {
     const int descriptor = file.descriptor_behind();
-    if (descriptor < 0 || (sync && !file.sync().ok())) return;
+    if (!of.is_wanted() || descriptor < 0 || (sync && !file.sync().ok())) return;
     Block block;
     block.receipt = {.magic = magic,
                      .token = of.token,

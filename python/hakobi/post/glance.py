@@ -8,17 +8,16 @@ from __future__ import annotations
 
 import functools
 import math
-import os
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from hakobi.errors import FormatError
 from hakobi.post import classic, zarr_store
-from hakobi.post.hdf5 import ERRORS, LOCK
-from hakobi.post.source import MOST_COORDINATES, TIME_NAMES, open_file
+from hakobi.post.hdf5 import ERRORS, LOCK, open_hdf5
+from hakobi.post.place import Location, OpenFile, open_location
+from hakobi.post.source import MOST_COORDINATES, TIME_NAMES
 
 #: Where a VTKHDF file has the names of its fields, and its time.
 _GROUPS = (b"VTKHDF/PointData", b"VTKHDF/CellData", b"VTKHDF/FieldData")
@@ -33,26 +32,26 @@ class Glance:
     num_bytes: int
 
 
-def glance(path: Path) -> Glance:
+def glance(path: Location) -> Glance:
     """Raises FormatError (torn, still being written, of another kind), OSError."""
-    if zarr_store.is_store(path):
+    if isinstance(path, Path) and zarr_store.is_store(path):
         store = zarr_store.Store(path)
         size = sum(file.lstat().st_size for file in path.rglob("*") if file.is_file())
         return Glance(tuple(store.times), tuple(store.arrays), size)
-    fd = open_file(path)
+    file = open_location(path)
     try:
-        size = os.fstat(fd).st_size
-        if os.pread(fd, 3, 0) == b"CDF":
-            found = classic.survey(fd, path)
+        size = file.identity.num_bytes
+        if file.read(3, 0) == b"CDF":
+            found = classic.survey(file)
             shapes = (f"{this.name} {this.shape} {this.dtype}" for this in found.fields.values())
             return Glance(found.times, (*shapes, *found.undrawn), size)
         with LOCK:
             try:
-                return _of_hdf5(fd, size)
+                return _of_hdf5(file)
             except ERRORS as error:
                 raise FormatError(f"{path.name} is no whole NetCDF-4 or HDF5 file") from error
     finally:
-        os.close(fd)
+        file.close()
 
 
 @functools.cache
@@ -64,11 +63,14 @@ def _without_locks() -> Any:
     return access
 
 
-def _of_hdf5(fd: int, size: int) -> Glance:
+def _of_hdf5(opened: OpenFile) -> Glance:
     """By HDF5's own calls: h5py's objects take several times as long."""
     from h5py import h5f, h5g
 
-    file = h5f.open(b"/proc/self/fd/%d" % fd, h5f.ACC_RDONLY, _without_locks())
+    if opened.fileno() >= 0:
+        file = h5f.open(opened.for_hdf5().encode(), h5f.ACC_RDONLY, _without_locks())
+    else:
+        file = open_hdf5(opened).id
     try:
         names = list(h5g.open(file, b"/"))
         times: tuple[float, ...] = ()
@@ -80,7 +82,7 @@ def _of_hdf5(fd: int, size: int) -> Glance:
         times = times or _times(file, names)
     finally:
         file.close()
-    return Glance(times, tuple(name.decode(errors="replace") for name in names), size)
+    return Glance(times, tuple(name.decode(errors="replace") for name in names), opened.identity.num_bytes)
 
 
 def _times(file: Any, names: list[bytes]) -> tuple[float, ...]:

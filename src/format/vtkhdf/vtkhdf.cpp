@@ -192,7 +192,8 @@ class Vtkhdf final : public Format {
     }
     [[nodiscard]] Result<FoundStep> read(const std::string& path) const override { return read_vtkhdf(path); }
     [[nodiscard]] Status read_values(const std::string& path, const FoundField& field, const Block& block,
-                                     std::span<std::byte> values) const override {
+                                     std::span<std::byte> values,
+                                     std::int64_t /*step_in_file*/) const override {
         return read_values_netcdf4(path, field, block, values);
     }
 };

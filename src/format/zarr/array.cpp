@@ -10,7 +10,7 @@
 #include <numeric>
 #include <span>
 
-#include "base/crc.hpp"
+#include "base/crc32c.hpp"
 #include "format/chunks.hpp"
 #include "region/block.hpp"
 

@@ -5,7 +5,7 @@
 #include <cstring>
 #include <set>
 
-#include "base/crc.hpp"
+#include "base/crc32c.hpp"
 #include "filter/blosc.hpp"
 #include "format/calendar.hpp"
 #include "format/zarr/files.hpp"

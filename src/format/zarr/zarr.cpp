@@ -93,7 +93,8 @@ class Zarr final : public Format {
         return zarr::remove_store(store);
     }
     [[nodiscard]] Status read_values(const std::string& path, const FoundField& /*field*/, const Block& block,
-                                     std::span<std::byte> values) const override {
+                                     std::span<std::byte> values,
+                                     std::int64_t /*step_in_file*/) const override {
         return zarr::read_values(path, block, values);
     }
 };

@@ -97,6 +97,10 @@ def _cli11(tools: Toolchain, folder: Path) -> None:
     _cmake(tools, folder, *off, "-DCLI11_SINGLE_FILE=OFF")
 
 
+def _nlohmann(tools: Toolchain, folder: Path) -> None:
+    _cmake(tools, folder, "-DJSON_BuildTests=OFF")
+
+
 def _cmake(tools: Toolchain, folder: Path, *arguments: str, more_flags: str = "") -> None:
     common = [
         f"-DCMAKE_C_FLAGS={_FLAGS} {more_flags}",
@@ -126,6 +130,7 @@ _BUILDS = {
     "xxhash": _xxhash,
     "liburing": _liburing,
     "cli11": _cli11,
+    "nlohmann": _nlohmann,
     "hdf5": _hdf5,
 }
 

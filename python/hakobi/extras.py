@@ -9,7 +9,7 @@ EXTRAS: dict[str, tuple[str, tuple[str, ...]]] = {
     "plots": ("studies and reports", ("h5py", "jinja2", "matplotlib", "mpl_toolkits", "PIL")),
     "post": (
         "looking at results: post, ls and index",
-        ("google_crc32c", "h5py", "matplotlib", "obstore", "starlette", "uvicorn"),
+        ("google_crc32c", "h5py", "matplotlib", "numcodecs", "obstore", "starlette", "uvicorn"),
     ),
     "fdb": ("copies to and from ECMWF's FDB", ("fdb5lib",)),
     "xarray": ("opening results with xarray", ("dask", "h5netcdf", "h5py", "xarray")),

@@ -7,6 +7,7 @@
 #include <new>
 #include <string>
 
+#include "filter/blosc.hpp"
 #include "filter/round.hpp"
 #include "filter/shuffle.hpp"
 
@@ -85,7 +86,13 @@ Result<Encoded> Coder::encode(const Filters& filters, Element element, std::int6
         const std::size_t bytes = state_->pack(filters, shuffled);
         if (bytes > 0) shuffled = std::span(state_->packed).first(bytes);
         if (bytes == 0) encoded.skipped = is_shuffled ? 2 : 1;
-        encoded.bytes.assign(shuffled.begin(), shuffled.end());
+        if (filters.frame == Frame::blosc) {
+            const BloscHeader header =
+                blosc_header(filters.codec, element_bytes, std::ssize(values), std::ssize(shuffled));
+            encoded.bytes.assign(header.begin(), header.end());
+            encoded.skipped = 0;
+        }
+        encoded.bytes.insert(encoded.bytes.end(), shuffled.begin(), shuffled.end());
         return encoded;
     } catch (const std::bad_alloc&) {
         return Status(ErrorCode::out_of_memory, "packing a chunk: no memory");

@@ -88,7 +88,8 @@ bool is_valid(const Filters& filters) {
     if (static_cast<std::size_t>(filters.codec) >= entries.size()) return false;
     const Entry& entry = entries[static_cast<std::size_t>(filters.codec)];
     return filters.level >= std::min(1, entry.most_level) && filters.level <= entry.most_level &&
-           filters.significant_bits >= 0 && filters.significant_bits <= bits_of_double;
+           filters.significant_bits >= 0 && filters.significant_bits <= bits_of_double &&
+           filters.frame <= Frame::blosc;
 }
 
 int hdf5_filter_of(Codec codec) {

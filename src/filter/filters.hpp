@@ -10,6 +10,9 @@ namespace hakobi::filter {
 
 enum class Codec : std::uint8_t { none = 0, deflate = 1, zstd = 2 };
 
+/// What a packed chunk says of itself: nothing, as HDF5 has it, or what Blosc's own header says (blosc.hpp).
+enum class Frame : std::uint8_t { none = 0, blosc = 1 };
+
 /// What happens to the values of a chunk before they are stored, in this order: rounded (significant_bits), shuffled (the
 /// first bytes of all values, then the second, …: with every codec), packed by the codec.
 struct Filters {
@@ -17,6 +20,7 @@ struct Filters {
     std::int8_t level = 0;
     /// Explicit bits of a floating-point value's mantissa that are kept; 0: all. Values of other types are never rounded.
     std::int8_t significant_bits = 0;
+    Frame frame = Frame::none;
 
     friend bool operator==(const Filters&, const Filters&) = default;
 };

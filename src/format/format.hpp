@@ -1,5 +1,6 @@
 #pragma once
 
+#include <hakobi/block.hpp>
 #include <memory>
 #include <span>
 #include <string_view>
@@ -12,6 +13,7 @@
 
 namespace hakobi::format {
 
+struct FoundField;
 struct FoundStep;
 
 /// A file format: what a step's file holds around its values. A format only lays files out: whoever moves values needs to
@@ -36,6 +38,8 @@ class Format {
     [[nodiscard]] virtual bool holds_chunks() const { return false; }
     /// Whether the files hold fields on a mesh (mesh_arrays.hpp) rather than on axes.
     [[nodiscard]] virtual bool holds_meshes() const { return false; }
+    /// What a packed chunk says of itself.
+    [[nodiscard]] virtual filter::Frame frame() const { return filter::Frame::none; }
     /// Lays out the file of a step that passed both checks. `chunks` has one entry a field: all its chunks where it is stored
     /// in such, none otherwise; it may be empty where no field is. Returns out_of_memory, or internal with the library's text.
     [[nodiscard]] virtual Result<Layout> lay_out(
@@ -57,6 +61,41 @@ class Format {
     [[nodiscard]] virtual Result<FoundStep> read(const std::string& path) const = 0;
     /// Turns what `read` found into a description for lay_out_series. Fields that the format could not write are left out.
     [[nodiscard]] virtual StepDescription description_of(const FoundStep& /*found*/) const { return {}; }
+
+    /// Reads a block of values that are not contiguous in their file; `values` get its elements in C order. Returns what `read`
+    /// does, and unsupported for a codec that is not there.
+    [[nodiscard]] virtual Status read_values(const std::string& path, const FoundField& field,
+                                             const Block& block, std::span<std::byte> values,
+                                             std::int64_t step_in_file) const = 0;
+
+    // A format may keep all steps of a series in one store, PREFIX + extension, rather than a file each. A step is then several
+    // files (Layout::members) in a folder of their own, until whoever holds the prefix's lock adds them to the store: whole, or
+    // not at all, whenever that one is killed.
+    [[nodiscard]] virtual bool has_store() const { return false; }
+    /// The whole steps in it, ascending; none where it is missing. Returns unsupported for what is no store of Hakobi's,
+    /// format for a damaged one.
+    [[nodiscard]] virtual Result<std::vector<std::int64_t>> steps_in(const std::string& /*store*/) const {
+        return std::vector<std::int64_t>();
+    }
+    /// As `read`; where values are in files of the store, FoundField::file leads to them from the store's folder.
+    [[nodiscard]] virtual Result<FoundStep> read_stored(const std::string& store,
+                                                        std::int64_t /*number*/) const;
+    /// Returns invalid_argument, naming the field, where the step does not go with those in the store.
+    [[nodiscard]] virtual Status check_like(const std::string& /*store*/,
+                                            const StepDescription& /*step*/) const {
+        return {};
+    }
+    /// Adds the step whose members are in `folder`, which goes, from an add that was killed, too. `sync`: it is on stable storage
+    /// on return.
+    [[nodiscard]] virtual Status add_step(const std::string& /*folder*/, const std::string& /*store*/,
+                                          std::int64_t /*number*/, const StepDescription& /*step*/,
+                                          bool /*sync*/) const {
+        return {};
+    }
+    /// Ends what a killed run has left undone that readers of the store could notice.
+    [[nodiscard]] virtual Status mend_store(const std::string& /*store*/) const { return {}; }
+    /// Removes it, but for what others put into it.
+    [[nodiscard]] virtual Status remove_store(const std::string& /*store*/) const { return {}; }
 
     /// Whether a file of the format can show a whole series, whose values stay in the steps' files.
     [[nodiscard]] virtual bool shows_series() const { return false; }

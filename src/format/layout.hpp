@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "format/step.hpp"
+#include "storage/joined.hpp"
 
 namespace hakobi::format {
 
@@ -31,6 +32,8 @@ struct Layout {
     /// Of a field in filtered chunks (chunks.hpp): where each goes. Its entry in offsets_bytes means nothing.
     std::vector<std::vector<std::int64_t>> chunk_offsets_bytes;
     std::int64_t file_bytes = 0;
+    /// Where the step is several files, which lie behind each other in these addresses: field i's alone.
+    std::vector<storage::Member> members = {};
     std::int64_t time_offset_bytes = 0;  ///< where the metadata hold the step's time as a double; 0: nowhere
     /// Of a step that a file with several gets (growing_file.hpp): what makes it a part of the file, in the order of writing, once
     /// the values are stored. `metadata` is empty then. Rank 0's.

@@ -5,14 +5,20 @@
 #include <vector>
 
 #include "base/nearest.hpp"
+#include "format/found_step.hpp"
 #include "format/netcdf4/netcdf4.hpp"
 #include "format/vtkhdf/vtkhdf.hpp"
+#include "format/zarr/zarr.hpp"
 
 namespace hakobi::format {
 
 std::span<const Format* const> formats() {
-    static const std::array<const Format*, 2> entries = {&netcdf4(), &vtkhdf()};
+    static const std::array<const Format*, 3> entries = {&netcdf4(), &vtkhdf(), &zarr_v3()};
     return entries;
+}
+
+Result<FoundStep> Format::read_stored(const std::string& store, std::int64_t /*number*/) const {
+    return Status(ErrorCode::unsupported, store + ": this format has no stores");
 }
 
 Result<const Format*> find_format(std::string_view name) {

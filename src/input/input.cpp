@@ -2,7 +2,7 @@
 //
 //  1. Asked for: all ranks want the same field of the same step, and each one's block and memory fit it.
 //  2. Contiguous values come by the engine, which stays open for the step's next field. Others this rank reads by itself:
-//     through the HDF5 library, or from pieces (whose places rank 0 has told).
+//     as the format does (NetCDF-4: through the HDF5 library), or from pieces (whose places rank 0 has told).
 //  3. All ranks agree on how it went.
 //
 // One process alone goes the same way, without the engine and without agreements.
@@ -17,7 +17,7 @@
 #include "base/checksum.hpp"
 #include "base/guard.hpp"
 #include "base/nearest.hpp"
-#include "format/netcdf4/reader.hpp"
+#include "format/format.hpp"
 #include "input/destination.hpp"
 #include "input/device_destination.hpp"
 #include "input/mesh_reading.hpp"
@@ -78,8 +78,9 @@ struct HAKOBI_HIDDEN Input::Impl {
     mpi::Agreed read_by_engine(const std::string& path, std::int64_t offset_bytes, const Destination& to);
     mpi::Agreed close_engine() noexcept;
     Status read_alone(const std::string& path, std::int64_t offset_bytes, const Destination& to);
-    static Status read_by_library(const std::string& path, const format::FoundField& field,
-                                  std::int64_t step_in_file, const Destination& to);
+    static Status read_by_format(const format::Format& format, const std::string& path,
+                                 const format::FoundField& field, std::int64_t step_in_file,
+                                 const Destination& to);
 };
 
 void Input::Impl::throw_if_closed(const char* call) const {
@@ -178,17 +179,18 @@ Status Input::Impl::read_alone(const std::string& path, std::int64_t offset_byte
     return input::read_region(*file, region, to.origin, to.memory);
 }
 
-Status Input::Impl::read_by_library(const std::string& path, const format::FoundField& field,
-                                    std::int64_t step_in_file, const Destination& to) {
+Status Input::Impl::read_by_format(const format::Format& format, const std::string& path,
+                                   const format::FoundField& field, std::int64_t step_in_file,
+                                   const Destination& to) {
     if (to.memory.empty()) return {};
     Block block = to.block;
     if (field.shown.shape.empty()) block = {};
     const auto bytes = static_cast<std::size_t>(to.memory.size_bytes());
     if (to.is_dense())
-        return format::read_values_netcdf4(path, field, block, {to.origin + to.memory.begin_bytes(), bytes},
-                                           step_in_file);
+        return format.read_values(path, field, block, {to.origin + to.memory.begin_bytes(), bytes},
+                                  step_in_file);
     const auto values = std::make_unique_for_overwrite<std::byte[]>(bytes);
-    Status status = format::read_values_netcdf4(path, field, block, {values.get(), bytes}, step_in_file);
+    Status status = format.read_values(path, field, block, {values.get(), bytes}, step_in_file);
     if (!status.ok()) return status;
     Cursor memory(to.memory);
     unpack(memory, to.origin, to.memory.size_bytes(), values.get());
@@ -225,8 +227,9 @@ mpi::Agreed Input::Impl::run_read(const FieldRead& read) noexcept {
         status = read_here(
             [&](const Destination& at) { return input::read_from_pieces(pieces, field, backend, at); });
     } else if (source.offset_bytes < 0) {
+        const format::Format& format = *series::format_of_step(folder);
         status = read_here([&](const Destination& at) {
-            return read_by_library(path, source, steps.steps_in_file[step], at);
+            return read_by_format(format, path, source, steps.steps_in_file[step], at);
         });
     } else if (comm) {
         return read_by_engine(backend + path, offset_of(step, source), to);
@@ -391,6 +394,8 @@ std::string Input::explain(std::string_view name, std::int64_t step) const {
     const format::FoundField& field = impl_->found(at).fields[index];
     const std::string which = std::string(name) + " in " + impl_->steps.paths[at] + ": ";
     if (impl_->steps.are_pieces[at] != 0) return which + "each rank reads the pieces that have its block";
+    if (field.offset_bytes < 0 && !series::store_of(impl_->steps.paths[at]).empty())
+        return which + field.why_library + ": each rank reads and unpacks those of its block";
     if (field.offset_bytes < 0)
         return which + field.why_library + ": each rank reads its block through the HDF5 library";
     const std::string where = "contiguous at byte " + std::to_string(impl_->offset_of(at, field));

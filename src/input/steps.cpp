@@ -14,7 +14,6 @@
 #include "base/nearest.hpp"
 #include "format/calendar.hpp"
 #include "format/dimensions.hpp"
-#include "format/registry.hpp"
 #include "mpi/messages.hpp"
 #include "series/piece_set.hpp"
 #include "series/series.hpp"
@@ -178,11 +177,6 @@ struct Told {
     }
 };
 
-const format::Format& format_of(const std::string& path) {
-    const std::string_view extension = series::parse_step_name(path).extension;
-    return **std::ranges::find(format::formats(), extension, &format::Format::extension);
-}
-
 /// 2.
 Status read_own(const Comm& comm, std::span<const Listed> listed, Told& told) {
     const std::size_t first = comm ? static_cast<std::size_t>(comm.rank()) : 0;
@@ -190,7 +184,7 @@ Status read_own(const Comm& comm, std::span<const Listed> listed, Told& told) {
     for (std::size_t i = first; i < listed.size(); i += stride) {
         const Listed& step = listed[i];
         Result<format::FoundStep> found =
-            step.is_pieces ? read_pieces(step.path) : format_of(step.path).read(step.path);
+            step.is_pieces ? read_pieces(step.path) : series::read_step(step.path);
         if (!found.ok()) {
             const ErrorCode code = found.status().code();
             if (!step.is_pieces || (code != ErrorCode::format && code != ErrorCode::not_found))

@@ -173,12 +173,14 @@ void share_layout(const Comm& comm, format::Layout& layout) {
     ByteWriter writer;
     writer.put(layout.file_bytes);
     writer.put_all(layout.offsets_bytes);
+    writer.put_all(layout.members);
     for (const std::vector<std::int64_t>& offsets : layout.chunk_offsets_bytes) writer.put_all(offsets);
     std::vector<std::byte> bytes = writer.take();
     mpi::broadcast(comm, bytes, 0);
     ByteReader reader(bytes);
     layout.file_bytes = reader.get<std::int64_t>();
     layout.offsets_bytes = reader.get_all<std::int64_t>();
+    layout.members = reader.get_all<storage::Member>();
     layout.chunk_offsets_bytes.resize(layout.offsets_bytes.size());
     for (std::vector<std::int64_t>& offsets : layout.chunk_offsets_bytes)
         offsets = reader.get_all<std::int64_t>();

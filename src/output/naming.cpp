@@ -18,9 +18,9 @@ Status Naming::make_file(const series::Step& step) {
     const bool is_made = io::make_with_layout(
         {step.part_path, setup_.comm.num_nodes(), step.layout.file_bytes}, setup_.layout_options());
     const std::span<const format::Extent> metadata = step.layout.metadata;
-    Status made =
-        series::create_file(step.part_path, setup_.method->writes_metadata() ? metadata.first(0) : metadata,
-                            step.layout.file_bytes, is_made);
+    Status made = series::create_step(step.part_path, step.layout,
+                                      setup_.method->writes_metadata() ? metadata.first(0) : metadata,
+                                      step.description, is_made);
     if (made.ok()) parts_.push_back(step.part_path);
     return made;
 }
@@ -46,7 +46,7 @@ Status Naming::finish_file(const series::Step& step, bool was_hidden) {
         const std::string source = was_hidden ? series::whole_path(step.part_path) : step.part_path;
         Status status = was_hidden ? series::call_whole(step.part_path, step.layout.file_bytes) : Status();
         if (status.ok() && setup_.options.overview) status = series::write_overview(step, source, sync);
-        return status.ok() ? series::finish_file(source, step.path, sync) : status;
+        return status.ok() ? series::finish_step(source, step.path, sync) : status;
     });
 }
 

@@ -8,11 +8,13 @@
 #include "series/series.hpp"
 #include "series/step_file.hpp"
 #include "storage/file.hpp"
+#include "storage/joined.hpp"
 
 namespace hakobi::output {
 
 mpi::Agreed OwnSeries::claim(const Setup& setup, Status local) noexcept {
     prefix_ = setup.prefix;
+    format_ = setup.format;
     extension_ = setup.format->extension();
     is_rank_0_ = setup.is_rank_0();
     if (is_rank_0_ && local.ok()) local = guarded("Output::create", [&] { return claim_here(setup); });
@@ -58,10 +60,14 @@ void OwnSeries::name_next(series::Step& step) const {
     step.number = next_step_;
     step.path = series::step_path(prefix_, next_step_, extension_);
     step.part_path = series::part_path(step.path, series::token(run_, next_step_));
+    if (format_ != nullptr && format_->has_store()) step.part_path.insert(0, storage::joined_scheme);
 }
 
 Status OwnSeries::check(const format::StepDescription& step) {
     if (Status differs = resumed_.check(step); !differs.ok()) return differs;
+    if (format_->has_store()) {
+        if (Status differs = format_->check_like(prefix_ + extension_, step); !differs.ok()) return differs;
+    }
     resumed_ = {};
     return {};
 }

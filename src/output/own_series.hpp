@@ -31,7 +31,8 @@ class OwnSeries {
     void count_step() noexcept { ++next_step_; }
 
     // Rank 0's:
-    /// invalid_argument where the first step that is put does not go with those that the run resumes after.
+    /// invalid_argument where the first step that is put does not go with those that the run resumes after, or any with those
+    /// in its format's store.
     Status check(const format::StepDescription& step);
     /// A step is on its way to its name.
     void expect(const series::Step& step);
@@ -45,6 +46,7 @@ class OwnSeries {
     Status claim_here(const Setup& setup);
 
     std::string prefix_, extension_;
+    const format::Format* format_ = nullptr;
     bool is_rank_0_ = false;
     series::RunId run_{};
     std::int64_t next_step_ = 0;

@@ -8,7 +8,9 @@
 
 #include "mpi/messages.hpp"
 #include "mpi/mpi_file.hpp"
+#include "series/step_file.hpp"
 #include "storage/file.hpp"
+#include "storage/joined.hpp"
 
 namespace hakobi::output {
 namespace {
@@ -25,7 +27,7 @@ class Parallel final : public Method {
                     "MPI-IO knows no " + step.part_path + ": use another method than parallel"};
         if (!std::exchange(is_storage_known_, true)) warn_of_storage(step.part_path);
         struct statvfs space {};
-        if (::statvfs(storage::system_path(step.part_path).c_str(), &space) != 0)
+        if (::statvfs(series::folder_of(storage::system_path(step.path)).c_str(), &space) != 0)
             return status_of_errno(errno, "cannot stat", step.part_path);
         const auto free_blocks = static_cast<std::uint64_t>(space.f_bavail);
         if (free_blocks > static_cast<std::uint64_t>(step.layout.file_bytes) / space.f_frsize) return {};
@@ -38,20 +40,31 @@ class Parallel final : public Method {
 
     mpi::Agreed write(const Step& step) override {
         if (step.are_regions_new) find_largest_parts(step);
+        const std::string folder = storage::joined_folder(step.part_path);
+        if (folder.empty()) return write_parts(step, step.part_path, 0, step.parts.size());
+        mpi::Agreed agreed;
+        for (std::size_t p = 0; p < step.parts.size() && agreed.status.ok(); ++p)
+            agreed = write_parts(step, storage::member_path(folder, p), p, p + 1);
+        return agreed;
+    }
+
+  private:
+    /// Writes parts of the step to a file: the step's own, or the member that has one part.
+    mpi::Agreed write_parts(const Step& step, const std::string& path, std::size_t first, std::size_t last) {
         std::unique_ptr<mpi::MpiFile> file;
-        Status status = mpi::MpiFile::open(comm_, storage::system_path(step.part_path), options_.hints, file);
+        Status status = mpi::MpiFile::open(comm_, storage::system_path(path), options_.hints, file);
         if (mpi::Agreed agreed = mpi::agree(comm_, status); !agreed.status.ok()) return agreed;
-        for (std::size_t p = 0; p < step.parts.size(); ++p) {
+        for (std::size_t p = first; p < last; ++p) {
+            const std::int64_t begin = step.layout.members.empty() ? 0 : step.layout.members[p].begin;
             const std::int64_t num_rounds = (largest_bytes_[p] + round_bytes_ - 1) / round_bytes_;
-            status.keep_first(
-                file->write_region_all(step.parts[p].file, step.parts[p].memory, num_rounds, round_bytes_));
+            status.keep_first(file->write_region_all(step.parts[p].file.moved(-begin), step.parts[p].memory,
+                                                     num_rounds, round_bytes_));
         }
         if (options_.sync) status.keep_first(file->sync_all());
         status.keep_first(file->close_all());
         return mpi::agree(comm_, status);
     }
 
-  private:
     /// The library's own method takes no notice of what nodes may do to one file. Open MPI 4's guards shared blocks by locks.
     void warn_of_storage(const std::string& path) const {
         if (comm_.num_nodes() == 1) return;

@@ -94,8 +94,12 @@ class PerProcess final : public Method {
         const double start_s = now_s();
         Status status;
         // A step that cannot be gathered keeps its pieces and does not stop the others from being gathered.
-        for (std::size_t step = static_cast<std::size_t>(comm_.rank()); step < folders_.size();
-             step += static_cast<std::size_t>(comm_.size())) {
+        // A store is one process's.
+        const bool is_one_rank = !folders_.empty() && !series::store_of(folders_[0]).empty();
+        const auto first = static_cast<std::size_t>(comm_.rank());
+        const auto stride = static_cast<std::size_t>(is_one_rank ? 1 : comm_.size());
+        const std::size_t end = is_one_rank && comm_.rank() != 0 ? 0 : folders_.size();
+        for (std::size_t step = first; step < end; step += stride) {
             status.keep_first(series::gather_folder(folders_[step], options_.buffer_bytes, options_.sync));
         }
         mpi::Agreed agreed = mpi::agree(comm_, status);

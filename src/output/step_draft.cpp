@@ -94,6 +94,7 @@ void StepDraft::put(const Field& field) {
         keep(status);
         filters = filter::Filters();
     }
+    filters.value().frame = setup_.format->frame();
     std::vector<std::int64_t> global = is_on_mesh ? held.value().block.global : field.block.global;
     const auto type = static_cast<format::ValueType>(field.data.index());
     add({.name = field.name,
@@ -222,6 +223,7 @@ Status StepDraft::add_statics() {
         const std::string& name = kept.description.name;
         const auto put = std::ranges::find(fields, name, &FieldDescription::name);
         if (put == fields.end()) {
+            if (setup_.format->has_store()) continue;  // which has it from the step in which it was put
             fields.push_back(kept.description);
             held_.push_back(kept.held);
         } else if (!put->is_static) {
@@ -333,6 +335,7 @@ series::Step StepDraft::names(bool is_whole) const {
         .run = step_.run, .number = step_.number, .path = step_.path, .part_path = step_.part_path};
     names.step_in_file = step_.step_in_file;
     names.layout.file_bytes = step_.layout.file_bytes;
+    names.layout.members = step_.layout.members;
     names.layout.commit = step_.layout.commit;
     if (!is_whole) return names;
     names.description = step_.description;

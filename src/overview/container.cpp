@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cerrno>
 
-#include "overview/checksum.hpp"
+#include "base/crc.hpp"
 
 namespace hakobi::overview {
 

@@ -6,7 +6,7 @@
 #include <cerrno>
 #include <cstring>
 
-#include "overview/checksum.hpp"
+#include "base/crc.hpp"
 #include "overview/container.hpp"
 
 namespace hakobi::overview {

@@ -16,7 +16,7 @@
 #include <numeric>
 #include <thread>
 
-#include "overview/checksum.hpp"
+#include "base/crc.hpp"
 #include "overview/fingerprint.hpp"
 #include "overview/journal.hpp"
 #include "overview/zarr.hpp"

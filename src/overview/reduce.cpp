@@ -7,7 +7,7 @@
 #include <optional>
 #include <type_traits>
 
-#include "overview/checksum.hpp"
+#include "base/crc32c.hpp"
 #include "overview/half.hpp"
 #include "overview/strips.hpp"
 

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <cstring>
 
-#include "overview/checksum.hpp"
+#include "base/crc32c.hpp"
 
 namespace hakobi::overview {
 

@@ -27,6 +27,7 @@
 #include "series/step_file.hpp"
 #include "series/unfinished.hpp"
 #include "storage/file.hpp"
+#include "storage/joined.hpp"
 #include "storage/lock_file.hpp"
 
 namespace hakobi {
@@ -42,9 +43,15 @@ std::string file_of(const std::string& folder) {
     return folder.substr(0, folder.size() - folder_suffix.size());
 }
 
-bool is_regular(const std::string& path) {
+/// Whether the step's store has it.
+bool is_stored(const std::string& path) {
+    return !store_of(path).empty() && read_step(path).ok();
+}
+
+/// Whether the step's file is there, or its store has it.
+bool is_made(const std::string& path) {
     std::error_code ignored;
-    return fs::is_regular_file(fs::symlink_status(path, ignored));
+    return fs::is_regular_file(fs::symlink_status(path, ignored)) || is_stored(path);
 }
 
 Result<storage::LockFile> lock_pieces(const std::string& folder) {
@@ -55,18 +62,23 @@ Result<storage::LockFile> lock_pieces(const std::string& folder) {
 Status remove_gathered(const std::string& gathered, const std::string& path) {
     Result<storage::LockFile> lock = lock_pieces(gathered);
     if (!lock.ok()) return lock.status().code() == ErrorCode::not_found ? Status() : lock.status();
-    if (is_regular(path)) return remove_pieces(gathered, std::move(lock).value());
+    if (is_made(path)) return remove_pieces(gathered, std::move(lock).value());
     return {ErrorCode::format, gathered + ": its file " + path + " is gone"};
 }
 
 /// 2 to 4.
 Status write_file(const PieceSet& set, const std::string& path, std::int64_t buffer_bytes, bool sync) {
-    const std::string part = part_path(path, random_run_id()[0]);
-    if (Status status = create_file(part, set.metadata(), set.file_bytes()); !status.ok()) return status;
+    std::string part = part_path(path, random_run_id()[0]);
+    if (!store_of(path).empty()) part.insert(0, storage::joined_scheme);
+    format::Layout layout;
+    layout.file_bytes = set.file_bytes();
+    layout.members = set.pieces[0].header.members;
+    if (Status status = create_step(part, layout, set.metadata(), set.description); !status.ok())
+        return status;
     Discarding discarding(part);
     if (Status status = write_values(set, part, buffer_bytes); !status.ok()) return status;
     if (Status status = prove_file(set, part, buffer_bytes); !status.ok()) return status;
-    Status status = finish_file(part, path, sync);
+    Status status = finish_step(part, path, sync);
     if (status.ok()) discarding.keep();
     return status;
 }
@@ -81,7 +93,7 @@ Status make_file(const std::string& folder, std::int64_t buffer_bytes, bool sync
     Result<storage::LockFile> lock = lock_pieces(folder);
     if (!lock.ok()) {
         // Another gathering has come before.
-        const bool is_done = lock.status().code() == ErrorCode::not_found && is_regular(path);
+        const bool is_done = lock.status().code() == ErrorCode::not_found && is_made(path);
         return is_done ? Status() : lock.status();
     }
     Result<PieceSet> set = read_piece_set(folder);
@@ -90,7 +102,7 @@ Status make_file(const std::string& folder, std::int64_t buffer_bytes, bool sync
     Status status;
     if (fs::exists(fs::symlink_status(path, ignored))) {
         status = prove_file(set.value(), path, buffer_bytes);
-    } else {
+    } else if (!is_stored(path)) {
         status = write_file(set.value(), path, buffer_bytes, sync);
     }
     if (!status.ok()) return status;

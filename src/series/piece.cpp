@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::array<char, 8> magic = {'h', 'a', 'k', 'o', 'b', 'i', ':', 'p'};
 constexpr std::array<char, 8> whole = {'w', 'h', 'o', 'l', 'e', ':', 'p', '\n'};
-constexpr std::uint32_t version = 4, byte_order = 0x01020304;
+constexpr std::uint32_t version = 5, byte_order = 0x01020304;
 
 struct Preamble {
     std::array<char, 8> magic;
@@ -55,6 +55,7 @@ std::vector<std::byte> encode_header(const PieceHeader& header) {
     writer.put_all(header.description);
     writer.put_all(header.offsets_bytes);
     writer.put(header.file_bytes);
+    writer.put_all(header.members);
     writer.put(static_cast<std::int64_t>(header.metadata.size()));
     for (const format::Extent& extent : header.metadata) {
         writer.put(extent.offset_bytes);
@@ -76,6 +77,7 @@ Result<PieceHeader> decode_header(std::span<const std::byte> bytes) {
     header.description = reader.get_all<std::byte>();
     header.offsets_bytes = reader.get_all<std::int64_t>();
     header.file_bytes = reader.get<std::int64_t>();
+    header.members = reader.get_all<storage::Member>();
     header.metadata.resize(static_cast<std::size_t>(reader.get_count(2 * sizeof(std::int64_t))));
     for (format::Extent& extent : header.metadata) {
         extent.offset_bytes = reader.get<std::int64_t>();
@@ -93,6 +95,12 @@ Result<PieceHeader> decode_header(std::span<const std::byte> bytes) {
             return bad(": part " + std::to_string(p + 1) + " has no place in a file");
     }
     if (header.file_bytes < 0 || header.file_bytes > max_values_bytes) return bad(": the file's size");
+    std::int64_t before = 0;
+    for (const storage::Member& member : header.members) {
+        if (member.begin < before || member.end < member.begin || member.end > header.file_bytes)
+            return bad(": members beyond the file's end");
+        before = member.end;
+    }
     for (const format::Extent& extent : header.metadata) {
         if (extent.offset_bytes < 0 || extent.offset_bytes > header.file_bytes - std::ssize(extent.bytes))
             return bad(": metadata beyond the file's end");
@@ -182,6 +190,7 @@ Status fill_piece(storage::File& file, const Step& step, int rank, int num_ranks
         header.description = std::move(description);
         header.offsets_bytes = step.layout.offsets_bytes;
         header.file_bytes = step.layout.file_bytes;
+        header.members = step.layout.members;
         header.metadata = step.layout.metadata;
     }
     const std::vector<std::byte> encoded = encode_header(header);

@@ -9,6 +9,7 @@
 #include "series/series.hpp"
 #include "series/step.hpp"
 #include "storage/file.hpp"
+#include "storage/joined.hpp"
 
 namespace hakobi::series {
 
@@ -36,6 +37,7 @@ struct PieceHeader {
     std::vector<std::byte> description;       ///< format::encode_step
     std::vector<std::int64_t> offsets_bytes;  ///< where the file has each field (format::Layout)
     std::int64_t file_bytes = 0;
+    std::vector<storage::Member> members;  ///< format::Layout
     std::vector<format::Extent> metadata;
 };
 

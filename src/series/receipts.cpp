@@ -77,7 +77,8 @@ ReceiptOf receipt_of(const Step& step) {
 
 void write_receipt(storage::File& file, const ReceiptOf& of, int writer, int num_writers,
                    bool sync) noexcept {
-    if (!of.is_wanted() || file.descriptor() < 0 || (sync && !file.sync().ok())) return;
+    const int descriptor = file.descriptor_behind();
+    if (!of.is_wanted() || descriptor < 0 || (sync && !file.sync().ok())) return;
     Block block;
     block.receipt = {.magic = magic,
                      .token = of.token,
@@ -86,7 +87,7 @@ void write_receipt(storage::File& file, const ReceiptOf& of, int writer, int num
                      .num_writers = num_writers};
     block.receipt.check = block.receipt.sum();
     const std::int64_t offset = first_block(of.file_bytes) + writer * block_bytes;
-    while (::pwrite(file.descriptor(), &block, sizeof block, offset) < 0 && errno == EINTR) {
+    while (::pwrite(descriptor, &block, sizeof block, offset) < 0 && errno == EINTR) {
     }
 }
 

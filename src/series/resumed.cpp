@@ -7,6 +7,7 @@
 #include "format/dimensions.hpp"
 #include "format/mesh_arrays.hpp"
 #include "format/names.hpp"
+#include "series/step_file.hpp"
 
 namespace hakobi::series {
 namespace {
@@ -111,11 +112,10 @@ Result<Resumed> Resumed::read(const format::Format& format, std::vector<Series::
             ErrorCode::invalid_argument,
             "cannot resume after " + last.path + ": the format of this run is " + std::string(format.name()));
     }
-    Result<format::FoundStep> found = format.read(last.path);
+    Result<format::FoundStep> found = read_step(last.path);
     if (found.status().code() == ErrorCode::unsupported) return resumed;
     if (!found.ok())
         return Status(found.status().code(), "cannot resume after the last step: " + found.status().text());
-    resumed.format_ = &format;
     resumed.files_ = std::move(files);
     resumed.last_ = std::move(found).value();
     return resumed;
@@ -127,7 +127,7 @@ Status Resumed::check(const format::StepDescription& first) const {
     if (text.empty()) return {};
     // Nobody pays for reading the others but who is refused otherwise.
     for (std::size_t i = files_.size() - 1; i-- > 0;) {
-        const Result<format::FoundStep> found = format_->read(files_[i].path);
+        const Result<format::FoundStep> found = read_step(files_[i].path);
         if (found.ok() && difference(first, found.value()).empty()) return {};
     }
     return {ErrorCode::invalid_argument, "the step matches neither " + file_name(files_.back().path) +

@@ -23,7 +23,6 @@ class Resumed {
     [[nodiscard]] Status check(const format::StepDescription& first) const;
 
   private:
-    const format::Format* format_ = nullptr;
     std::vector<Series::Entry> files_;  ///< none: nothing is resumed
     format::FoundStep last_;
 };

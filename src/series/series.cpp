@@ -21,6 +21,7 @@
 #include "series/step_file.hpp"
 #include "series/unfinished.hpp"
 #include "storage/file.hpp"
+#include "storage/joined.hpp"
 
 namespace hakobi::series {
 namespace {
@@ -89,7 +90,11 @@ std::string describe(const Series& series) {
 
 Status remove_steps(const Series& series) {
     for (const Series::Entry& file : series.files) {
-        if (Status status = storage::remove_file(file.path); !status.ok()) return status;
+        const std::string store = store_of(file.path);
+        // With the first of its steps all are gone.
+        Status status =
+            store.empty() ? storage::remove_file(file.path) : format_of_step(file.path)->remove_store(store);
+        if (!status.ok()) return status;
         storage::discard_file(file.path + std::string(overview::suffix));
     }
     for (const Series::Entry& folder : series.pieces) {
@@ -250,6 +255,32 @@ Status check_views(std::string_view prefix, const Series& series) {
     return {};
 }
 
+namespace {
+
+/// The format whose stores have names that end so behind their prefix.
+const format::Format* storing_format(std::string_view rest) {
+    for (const format::Format* format : format::formats()) {
+        if (format->has_store() && rest == format->extension()) return format;
+    }
+    return nullptr;
+}
+
+/// exists where something else has the name of the series' store; else what a killed run left in it is put right.
+Status check_store(const std::string& prefix, std::string_view extension) {
+    const format::Format* const format = storing_format(extension);
+    if (format == nullptr) return {};
+    const std::string store = prefix + std::string(extension);
+    struct stat info {};
+    if (::lstat(store.c_str(), &info) != 0) return {};
+    Status status = S_ISDIR(info.st_mode) ? format->steps_in(store).status()
+                                          : Status(ErrorCode::format, store + ": it is no folder");
+    if (status.ok()) return format->mend_store(store);
+    if (status.code() != ErrorCode::format && status.code() != ErrorCode::unsupported) return status;
+    return {ErrorCode::exists, "cannot write the steps of " + prefix + ": " + status.text()};
+}
+
+}  // namespace
+
 Result<Series> find_series(const std::string& prefix) {
     Series series;
     const std::string folder = folder_of(prefix);
@@ -265,6 +296,15 @@ Result<Series> find_series(const std::string& prefix) {
             if (is_part_suffix(*suffix) && kind == storage::Listed::Kind::file)
                 series.parts.push_back(before + name);
         }
+        if (const format::Format* format = storing_format(std::string_view(name).substr(base.size()))) {
+            // What is no store of ours is nobody's steps.
+            const Result<std::vector<std::int64_t>> steps = format->steps_in(before + name);
+            if (!steps.ok() && steps.status().code() != ErrorCode::unsupported) return steps.status();
+            for (const std::int64_t step : steps.ok() ? steps.value() : std::vector<std::int64_t>())
+                series.files.push_back(
+                    {step, step_path(prefix, step, format->extension()), format->extension()});
+            continue;
+        }
         const StepName parsed = parse_step_name(name);
         if (parsed.step < 0 || parsed.prefix != base) continue;
         const Series::Entry found{parsed.step, before + name, parsed.extension};
@@ -278,6 +318,9 @@ Result<Series> find_series(const std::string& prefix) {
                 (is_of_mesh ? series.mesh_pieces : series.pieces).push_back(found);
         } else if (is_part_suffix(parsed.suffix) && kind == storage::Listed::Kind::file) {
             series.parts.push_back(before + name);
+        } else if (is_part_suffix(parsed.suffix) && !store_of(before + name).empty() &&
+                   kind == storage::Listed::Kind::folder) {
+            series.parts.push_back(storage::joined_scheme + before + name);
         }
     }
     const auto by_step = [](const Series::Entry& a, const Series::Entry& b) {
@@ -351,6 +394,7 @@ Result<Claim> claim_series(std::string_view prefix_as_given, std::string_view ex
     if (!series.ok()) return series.status();
     if (Status status = check_free(step_path(prefix, 0, extension), true); !status.ok()) return status;
     if (Status status = check_views(prefix, series.value()); !status.ok()) return status;
+    if (Status status = check_store(prefix, extension); !status.ok()) return status;
     if (!series.value().holds_steps()) {
         if (Status status = remove_views(series.value()); !status.ok()) return status;
         // Without a step, what a killed run left of its first mesh is nobody's.

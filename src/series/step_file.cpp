@@ -8,7 +8,10 @@
 #include <vector>
 
 #include "base/guard.hpp"
+#include "format/registry.hpp"
+#include "series/series.hpp"
 #include "storage/file.hpp"
+#include "storage/joined.hpp"
 
 namespace hakobi::series {
 
@@ -129,6 +132,10 @@ void cut_file(const std::string& path, std::int64_t file_bytes) noexcept {
 
 namespace {
 
+std::string description_path(const std::string& folder) {
+    return folder + "/step";
+}
+
 Status sync_file(const std::string& path) {
     Result<storage::FilePtr> file =
         storage::open_file(path, {.read = true, .write = true, .regular_only = true});
@@ -144,6 +151,61 @@ Status finish_file(const std::string& part, const std::string& path, bool sync) 
     if (Status status = check_free(path); !status.ok()) return status;
     if (Status status = sync ? sync_file(part) : Status(); !status.ok()) return status;
     return storage::commit_file(part, path, {.is_durable = sync});
+}
+
+Status create_step(const std::string& path, const format::Layout& layout,
+                   std::span<const format::Extent> metadata, const format::StepDescription& step,
+                   bool is_made) {
+    const std::string folder = storage::joined_folder(path);
+    if (folder.empty()) return create_file(path, metadata, layout.file_bytes, is_made);
+    if (Status made = storage::make_joined(folder, layout.members); !made.ok()) return made;
+    Discarding part(path);
+    Status status = create_file(path, metadata, layout.file_bytes, true);
+    const format::Extent description{0, format::encode_step(step)};
+    if (status.ok())
+        status =
+            create_file(description_path(folder), std::span(&description, 1), std::ssize(description.bytes));
+    if (status.ok()) part.keep();
+    return status;
+}
+
+Status finish_step(const std::string& part, const std::string& path, bool sync) {
+    const std::string folder = storage::joined_folder(part);
+    if (folder.empty()) return finish_file(part, path, sync);
+    Result<storage::FilePtr> file = storage::open_file(description_path(folder), {.regular_only = true});
+    if (!file.ok()) return file.status();
+    const Result<std::int64_t> size = file.value()->size_bytes();
+    if (!size.ok()) return size.status();
+    std::vector<std::byte> bytes(static_cast<std::size_t>(size.value()));
+    const Result<std::int64_t> read = file.value()->read_at(bytes, 0);
+    if (!read.ok()) return read.status();
+    const Result<format::StepDescription> step = format::decode_step(bytes);
+    if (!step.ok()) return Status(step.status().code(), folder + ": " + step.status().text());
+    if (Status status = format::check_description(step.value()); !status.ok())
+        return {ErrorCode::format, folder + ": " + status.text()};
+    if (Status status = sync ? sync_file(part) : Status(); !status.ok()) return status;
+    return format_of_step(path)->add_step(folder, store_of(path), parse_step_name(path).step, step.value(),
+                                          sync);
+}
+
+const format::Format* format_of_step(const std::string& path) {
+    const StepName name = parse_step_name(path);
+    const auto found = std::ranges::find(format::formats(), name.extension, &format::Format::extension);
+    return found == format::formats().end() ? nullptr : *found;
+}
+
+std::string store_of(const std::string& path) {
+    const format::Format* const format = format_of_step(path);
+    if (format == nullptr || !format->has_store()) return {};
+    const StepName name = parse_step_name(path);
+    return name.prefix + std::string(name.extension);
+}
+
+Result<format::FoundStep> read_step(const std::string& path) {
+    const format::Format* const format = format_of_step(path);
+    if (format == nullptr) return Status(ErrorCode::format, path + ": it has no name of a step");
+    return format->has_store() ? format->read_stored(store_of(path), parse_step_name(path).step)
+                               : format->read(path);
 }
 
 Status replace_file(const std::string& part, const std::string& path, bool sync) {

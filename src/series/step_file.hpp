@@ -8,6 +8,8 @@
 #include <utility>
 
 #include "base/status.hpp"
+#include "format/format.hpp"
+#include "format/found_step.hpp"
 #include "format/layout.hpp"
 #include "storage/file.hpp"
 
@@ -39,6 +41,12 @@ Status check_free(const std::string& path, bool is_file_right = false);
 Status create_file(const std::string& path, std::span<const format::Extent> metadata, std::int64_t file_bytes,
                    bool is_made = false);
 
+/// The same for the step of a layout: of one that has members (format/layout.hpp) the folder of them, "joined:" and `path`, in
+/// which the step's description tells who adds it to its store.
+Status create_step(const std::string& path, const format::Layout& layout,
+                   std::span<const format::Extent> metadata, const format::StepDescription& step,
+                   bool is_made = false);
+
 /// Makes a step part of a file that takes several, whose values are stored: writes format::Layout::commit; with `sync` each part is on
 /// stable storage before the last one is written, and that one on return. `before`: how the file must begin; empty: anyhow. exists where it does not:
 /// somebody else has written to it.
@@ -52,6 +60,17 @@ void cut_file(const std::string& path, std::int64_t file_bytes) noexcept;
 /// Gives the whole file its final name, which nothing has (`exists`); with `sync` after its bytes, and before the name,
 /// are on stable storage.
 Status finish_file(const std::string& part, const std::string& path, bool sync);
+
+/// The same for a step's file; the members of a step that its format keeps in a store go there, as the folder's description
+/// says.
+Status finish_step(const std::string& part, const std::string& path, bool sync);
+
+/// What a step's file, or its format's store, says of the step with that name. Returns what Format::read does.
+Result<format::FoundStep> read_step(const std::string& path);
+/// The format of a step's file, by its name; null where it is none of a step.
+[[nodiscard]] const format::Format* format_of_step(const std::string& path);
+/// The store that has the step with that name; "" where its format keeps a file a step.
+[[nodiscard]] std::string store_of(const std::string& path);
 
 /// The same for a file that replaces the one of that name, in one step.
 Status replace_file(const std::string& part, const std::string& path, bool sync);

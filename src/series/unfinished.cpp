@@ -11,6 +11,7 @@
 #include "series/series_view.hpp"
 #include "series/step_file.hpp"
 #include "storage/file.hpp"
+#include "storage/joined.hpp"
 #include "storage/lock_file.hpp"
 
 namespace hakobi::series {
@@ -35,8 +36,10 @@ std::vector<LeftFile> left_files(const Series& series) {
         const bool is_mesh = suffix.starts_with(mesh_suffix);
         if (is_mesh) suffix.remove_prefix(mesh_suffix.size());
         if (suffix.starts_with(overview::suffix)) continue;
-        parts.push_back(
-            {name.step, is_mesh, name.extension, path, path.substr(0, path.size() - suffix.size())});
+        std::string final_path = path.substr(0, path.size() - suffix.size());
+        if (std::string of_store = storage::joined_folder(final_path); !of_store.empty())
+            final_path = std::move(of_store);
+        parts.push_back({name.step, is_mesh, name.extension, path, std::move(final_path)});
     }
     std::ranges::sort(parts, [](const LeftFile& a, const LeftFile& b) {
         return std::pair(a.step, !a.is_mesh) < std::pair(b.step, !b.is_mesh);
@@ -70,7 +73,15 @@ Result<Unfinished> complete_steps(const std::string& prefix, const Series& serie
     Unfinished result;
     bool is_mesh_lost = false;      // steps link to it, up to the next mesh
     std::optional<LeftFile> first;  // that is lost
+    const auto is_in_store = [&](const LeftFile& left) {
+        const auto is_it = [&](const Series::Entry& file) { return file.path == left.final_path; };
+        return !store_of(left.final_path).empty() && std::ranges::any_of(series.files, is_it);
+    };
     for (const LeftFile& left : left_files(series)) {
+        if (is_in_store(left)) {  // killed after the step was added
+            storage::discard_file(left.path);
+            continue;
+        }
         const Result<Receipts> receipts = read_receipts(left.path);
         std::string why = what_lacks(left, receipts);
         if (why.empty() && !left.is_mesh && is_mesh_lost) why = "its mesh is not whole";
@@ -94,7 +105,7 @@ Result<Unfinished> complete_steps(const std::string& prefix, const Series& serie
             status = cut_receipts(left.path, receipts.value().file_bytes);
         }
         if (status.ok())
-            status = finish_file(is_called_whole ? left.path : whole_path(left.path), left.final_path, false);
+            status = finish_step(is_called_whole ? left.path : whole_path(left.path), left.final_path, false);
         if (!status.ok())
             return Status(status.code(), prefix + ": completing " + what_is(left) + ": " + status.text());
         if (!left.is_mesh) result.completed.push_back({left.step, left.final_path, left.extension});

@@ -23,6 +23,7 @@ struct Backend {
     Result<std::vector<Listed>> (*list)(const std::string& folder) = nullptr;
     bool has_system_paths = false;     ///< the system and its programs know the files by the same paths
     bool keeps_names = false;          ///< other processes find the files by their names
+    bool is_of_files = false;          ///< opens files of other backends, which meet HAKOBI_FAULT each
     const Layouts* layouts = nullptr;  ///< null: files have no layout that could be chosen
 };
 

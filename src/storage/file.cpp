@@ -15,11 +15,12 @@
 namespace hakobi::storage {
 
 Result<FilePtr> open_file(const std::string& path, const OpenMode& mode) {
+    const Location location = locate(path);
+    if (location.backend->is_of_files) return location.backend->open(location.path, mode);
     if (Status status = admit(FileOperation::open, path); !status.ok()) return status;
     if (!mode.read && !mode.write)
         return Status(ErrorCode::invalid_argument,
                       "cannot open " + path + ": neither for reading nor for writing");
-    const Location location = locate(path);
     std::vector<std::function<FilePtr(FilePtr)>> decorate;
     for (const auto& [decorator, text] : location.decorations) {
         auto read = decorator.read(text);

@@ -64,6 +64,8 @@ class File {
     [[nodiscard]] virtual const std::string& path() const noexcept = 0;
     /// The kernel's descriptor where the backend has one (io_uring needs it), else -1.
     [[nodiscard]] virtual int descriptor() const noexcept { return -1; }
+    /// The same for what stands behind the file's last byte (series/receipts.hpp), which may be another file.
+    [[nodiscard]] virtual int descriptor_behind() const noexcept { return descriptor(); }
     /// As they were found when the file was opened.
     [[nodiscard]] virtual const Abilities& abilities() const noexcept;
     /// Where its bytes lie, as it was found when the file was opened; no stripes where the storage has none or does not say.

@@ -17,6 +17,8 @@
 #include "format/chunks.hpp"
 #include "format/registry.hpp"
 #include "output/placement.hpp"
+#include "series/series.hpp"
+#include "series/step_file.hpp"
 
 namespace hakobi::test {
 
@@ -277,6 +279,35 @@ inline std::vector<filter::Encoded> reference_chunks(const format::FieldDescript
     return chunks;
 }
 
+/// The name of a step's file, without its folder.
+inline std::string file_name(const std::string& format, int step) {
+    return "run_00000" + std::to_string(step) + std::string(format::find_format(format).value()->extension());
+}
+
+/// The bytes of the step with that name: its file's, or of a step in a store those of its files at their addresses.
+inline std::vector<char> bytes_of_step(const std::string& path, const std::vector<TestField>& fields) {
+    const std::string store = series::store_of(path);
+    if (store.empty()) return bytes_of_file(path);
+    std::vector<char> bytes;
+    for (const TestField& field : fields) {
+        std::string shard =
+            store + "/" + field.name + "/c." + std::to_string(series::parse_step_name(path).step);
+        for (std::size_t d = 0; d < field.global.size(); ++d) shard += ".0";
+        const std::vector<char> own = bytes_of_file(shard);
+        bytes.resize((bytes.size() + 4095) / 4096 * 4096);
+        bytes.insert(bytes.end(), own.begin(), own.end());
+    }
+    return bytes;
+}
+
+/// The names of what has `num_steps` steps of the prefix "run".
+inline std::vector<std::string> names_of_steps(const std::string& format, int num_steps) {
+    if (format::find_format(format).value()->has_store()) return {"run.zarr"};
+    std::vector<std::string> names;
+    for (int step = 0; step < num_steps; ++step) names.push_back(file_name(format, step));
+    return names;
+}
+
 /// The bytes that the step's file must have: the layout's, and every field's values.
 inline std::vector<char> reference_file(const OutputOptions& options, std::int64_t step,
                                         const std::vector<TestField>& fields, int num_ranks) {
@@ -287,8 +318,8 @@ inline std::vector<char> reference_file(const OutputOptions& options, std::int64
                                         .fields = {},
                                         .attributes = {},
                                         .calendar = options.calendar};
-    const filter::Filters filters =
-        filter::parse_filters(options.compression, options.significant_bits).value();
+    filter::Filters filters = filter::parse_filters(options.compression, options.significant_bits).value();
+    filters.frame = format::find_format(options.format).value()->frame();
     std::vector<std::vector<std::byte>> arrays;
     std::vector<std::vector<filter::Encoded>> encoded;
     std::vector<std::vector<format::StoredChunk>> stored;
@@ -381,11 +412,6 @@ inline std::string name_of_way(const ::testing::TestParamInfo<Way>& info) {
     std::replace(name.begin(), name.end(), '-', '_');
     return name;
 }
-/// The name of a step's file, without its folder.
-inline std::string file_name(const std::string& format, int step) {
-    return "run_00000" + std::to_string(step) + std::string(format::find_format(format).value()->extension());
-}
-
 inline std::string name_of_method(const ::testing::TestParamInfo<std::string>& info) {
     std::string name = info.param;
     std::replace(name.begin(), name.end(), '-', '_');

@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hakobi.errors import HakobiError, InputError
+from hakobi.post import zarr_store
 from hakobi.post.opening import open_step
 from hakobi.post.overview import Overview, path_of
 from hakobi.post.place import Location, ObjectPath, below, entries_of, seen
@@ -114,7 +115,7 @@ class Catalogue:
             self._begin_with_objects(path)
         else:
             path = path.resolve() if path.is_file() else path.absolute()  # a link that was named is followed
-            if path.is_dir():
+            if path.is_dir() and not zarr_store.is_store(path):
                 self.root = path.resolve()
             elif path.parent.is_dir():
                 self.root, self._only = path.parent.resolve(), path.name
@@ -169,6 +170,8 @@ class Catalogue:
                     if entry.name.endswith(SUFFIXES):
                         if entry.is_file:
                             self._add(found, folder, entry.name)
+                    elif isinstance(folder, Path) and zarr_store.is_store(folder / entry.name):
+                        self._add(found, folder, entry.name)
                     elif self._only is None and len(folders) < _MOST_FOLDERS and entry.is_folder:
                         folders.append(folder / entry.name)
         self._leave_views_out(found)

@@ -9,12 +9,13 @@ from __future__ import annotations
 import functools
 import math
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from hakobi.errors import FormatError
-from hakobi.post import classic
+from hakobi.post import classic, zarr_store
 from hakobi.post.hdf5 import ERRORS, LOCK, open_hdf5
 from hakobi.post.place import Location, OpenFile, open_location
 from hakobi.post.source import MOST_COORDINATES, TIME_NAMES
@@ -36,6 +37,10 @@ class Glance:
 
 def glance(path: Location) -> Glance:
     """Raises FormatError (torn, still being written, of another kind), OSError."""
+    if isinstance(path, Path) and zarr_store.is_store(path):
+        store = zarr_store.Store(path)
+        size = sum(file.lstat().st_size for file in path.rglob("*") if file.is_file())
+        return Glance(tuple(store.times), tuple(store.arrays), size)
     file = open_location(path)
     try:
         size = file.identity.num_bytes

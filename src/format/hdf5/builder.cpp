@@ -131,9 +131,9 @@ hid_t Builder::create_in_chunks(hid_t where, const std::string& name, hid_t type
         if (filters->codec == filter::Codec::deflate) {
             check(H5Pset_deflate(creation, level), "H5Pset_deflate");
         } else {
-            check(H5Pset_filter(creation, filter::hdf5_filter_of(filters->codec), H5Z_FLAG_OPTIONAL, 1,
-                                &level),
-                  "H5Pset_filter");
+            check(
+                H5Pset_filter(creation, filter::hdf5_filter_of(filters->codec), H5Z_FLAG_OPTIONAL, 1, &level),
+                "H5Pset_filter");
         }
     }
     return H5Dcreate2(where, name.c_str(), type, space, H5P_DEFAULT, creation, H5P_DEFAULT);

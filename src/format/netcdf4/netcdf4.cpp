@@ -151,6 +151,10 @@ class Netcdf4 final : public Format {
     [[nodiscard]] Result<FoundStep> read(const std::string& path) const override {
         return read_netcdf4(path);
     }
+    [[nodiscard]] Status read_values(const std::string& path, const FoundField& field, const Block& block,
+                                     std::span<std::byte> values, std::int64_t step_in_file) const override {
+        return read_values_netcdf4(path, field, block, values, step_in_file);
+    }
     [[nodiscard]] StepDescription description_of(const FoundStep& found) const override {
         return described(found);
     }

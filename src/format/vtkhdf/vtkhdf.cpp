@@ -19,6 +19,7 @@
 #include "format/alignment.hpp"
 #include "format/hdf5/builder.hpp"
 #include "format/mesh_arrays.hpp"
+#include "format/netcdf4/reader.hpp"
 #include "format/vtkhdf/reader.hpp"
 
 namespace hakobi::format {
@@ -190,6 +191,11 @@ class Vtkhdf final : public Format {
         }
     }
     [[nodiscard]] Result<FoundStep> read(const std::string& path) const override { return read_vtkhdf(path); }
+    [[nodiscard]] Status read_values(const std::string& path, const FoundField& field, const Block& block,
+                                     std::span<std::byte> values,
+                                     std::int64_t /*step_in_file*/) const override {
+        return read_values_netcdf4(path, field, block, values);
+    }
 };
 
 }  // namespace

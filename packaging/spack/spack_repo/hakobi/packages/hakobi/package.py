@@ -37,7 +37,7 @@ class Hakobi(CMakePackage):
     depends_on("xxhash", type="build")
     depends_on("hwloc", when="+programs")
     depends_on("cli11", type="build", when="+programs")
-    depends_on("nlohmann-json", type="build", when="+programs")
+    depends_on("nlohmann-json", type="build")
     depends_on("fftw", when="+programs")
     # Loaded when a GRIB message needs it, not linked.
     depends_on("eccodes", type="run", when="+eccodes")

@@ -1,10 +1,10 @@
-#include "overview/checksum.hpp"
+#include "base/crc.hpp"
 
 #include <array>
 #include <bit>
 #include <cstring>
 
-namespace hakobi::overview {
+namespace hakobi {
 
 namespace {
 
@@ -48,7 +48,7 @@ class Crc {
 };
 
 constexpr std::uint32_t zip = 0xedb88320U;
-constexpr Crc of_zip(zip), of_castagnoli(0x82f63b78U);
+constexpr Crc of_zip(zip);
 
 /// Product of two polynomials modulo CRC-32's, bits reflected (bit 31 is x^0).
 std::uint32_t times(std::uint32_t a, std::uint32_t b) {
@@ -75,8 +75,4 @@ std::uint32_t combined_crc32(std::uint32_t first, std::uint32_t second, std::int
     return times(power, first) ^ second;
 }
 
-std::uint32_t crc32c(std::span<const std::byte> bytes) {
-    return of_castagnoli.of(bytes, 0);
-}
-
-}  // namespace hakobi::overview
+}  // namespace hakobi

@@ -1,0 +1,205 @@
+// Steps read back from a group; store.hpp says how they got into it.
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstring>
+#include <set>
+
+#include "base/crc32c.hpp"
+#include "filter/blosc.hpp"
+#include "format/calendar.hpp"
+#include "format/zarr/files.hpp"
+#include "format/zarr/reading.hpp"
+#include "format/zarr/store.hpp"
+#include "region/copy.hpp"
+#include "region/cursor.hpp"
+#include "region/region.hpp"
+#include "storage/file.hpp"
+
+namespace hakobi::format::zarr {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+std::string name_of(const std::string& path) {
+    return path.substr(path.rfind('/') + 1);
+}
+
+Result<Axis> read_axis(const std::string& store, const std::string& name, std::int64_t length,
+                       Attributes attributes) {
+    Axis axis{.name = name, .units = {}, .values = {}, .attributes = std::move(attributes)};
+    const auto take = [&](const char* what, std::string& text) {
+        const auto entry = axis.attributes.find(what);
+        if (entry == axis.attributes.end()) return;
+        if (const auto* value = std::get_if<std::string>(&entry->second)) text = *value;
+        axis.attributes.erase(entry);
+    };
+    take("units", axis.units);
+    take("standard_name", axis.standard_name);
+    const std::string path = store + "/" + name + "/c.0";
+    const Result<std::optional<std::vector<std::byte>>> bytes = get(path);
+    if (!bytes.ok()) return bytes.status();
+    if (!bytes.value() || std::ssize(*bytes.value()) != length * std::ssize(std::array<double, 8>{}))
+        return damaged(path, "the coordinates of axis " + name + " are not there");
+    axis.values.resize(static_cast<std::size_t>(length));
+    std::memcpy(axis.values.data(), bytes.value()->data(), bytes.value()->size());
+    return axis;
+}
+
+/// Where a shard's chunks are.
+struct Place {
+    std::int64_t offset_bytes = 0, bytes = 0;
+};
+
+Result<std::vector<Place>> places_in(storage::File& file, const Array& array) {
+    const Result<std::int64_t> size = file.size_bytes();
+    if (!size.ok()) return size.status();
+    if (!array.is_sharded()) return std::vector<Place>{{0, size.value()}};
+    const std::int64_t num = array.num_chunks_in_all(), length = index_bytes(num);
+    if (num > size.value() / 16 || size.value() < length) return damaged(file.path(), "the shard is torn");
+    std::vector<std::byte> index(static_cast<std::size_t>(length));
+    const Result<std::int64_t> read = file.read_at(index, size.value() - length);
+    if (!read.ok()) return read.status();
+    std::uint32_t sum = 0;
+    std::memcpy(&sum, index.data() + index.size() - sizeof sum, sizeof sum);
+    if (read.value() != length || sum != crc32c(std::span(index).first(index.size() - sizeof sum)))
+        return damaged(file.path(), "the shard's index is damaged");
+    std::vector<Place> places(static_cast<std::size_t>(num));
+    std::memcpy(places.data(), index.data(), index.size() - sizeof sum);
+    for (const Place& place : places) {
+        const bool is_in_file = place.offset_bytes >= 0 && place.bytes >= 0 &&
+                                place.offset_bytes <= size.value() - length - place.bytes;
+        if (!is_in_file) return damaged(file.path(), "the shard's index leads out of it");
+    }
+    return places;
+}
+
+/// The values of one chunk.
+Status read_chunk(storage::File& file, const Array& array, const Place& place, filter::Coder& coder,
+                  std::span<std::byte> values) {
+    std::vector<std::byte> packed(static_cast<std::size_t>(place.bytes));
+    const Result<std::int64_t> read = file.read_at(packed, place.offset_bytes);
+    if (!read.ok()) return read.status();
+    if (read.value() != place.bytes) return damaged(file.path(), "the shard is torn");
+    if (array.is_packed()) {
+        Status status = filter::unpack_blosc(coder, packed, values);
+        return status.ok() ? status : Status(status.code(), file.path() + ": " + status.text());
+    }
+    if (packed.size() != values.size()) return damaged(file.path(), "a chunk has another size");
+    std::ranges::copy(packed, values.begin());
+    return {};
+}
+
+Status read_packed(const std::string& path, const Block& block, std::span<std::byte> values) {
+    const std::string folder = path.substr(0, path.rfind('/'));
+    const Result<std::optional<std::vector<std::byte>>> text = get(folder + "/zarr.json");
+    if (!text.ok()) return text.status();
+    if (!text.value()) return damaged(folder, "it has no zarr.json");
+    const auto* const begin = reinterpret_cast<const char*>(text.value()->data());
+    Result<Array> made = Array::from_json(name_of(folder), Json::parse(begin, begin + text.value()->size()));
+    if (!made.ok()) return made.status();
+    const Array& array = made.value();
+    if (array.shape != block.global)
+        return damaged(folder, "its array has another shape than its group says");
+    Result<storage::FilePtr> file = storage::open_file(path, {.regular_only = true});
+    if (!file.ok()) return file.status();
+    Result<std::vector<Place>> places = places_in(*file.value(), array);
+    if (!places.ok()) return places.status();
+    const std::int64_t element_bytes = bytes_of(array.type);
+    filter::Coder coder;
+    std::vector<std::byte> chunk(static_cast<std::size_t>(array.chunk_bytes())), part;
+    for (std::int64_t c = 0; c < array.num_chunks_in_all(); ++c) {
+        std::vector<std::int64_t> in_chunk(block.count.size()), in_block = in_chunk, count = in_chunk;
+        bool is_empty = false;
+        std::int64_t rest = c;
+        for (std::size_t d = count.size(); d-- > 0; rest /= array.num_chunks[d]) {
+            const std::int64_t from = rest % array.num_chunks[d] * array.chunk[d];
+            const std::int64_t first = std::max(from, block.start[d]);
+            count[d] = std::min(from + array.chunk[d], block.start[d] + block.count[d]) - first;
+            in_chunk[d] = first - from;
+            in_block[d] = first - block.start[d];
+            is_empty = is_empty || count[d] <= 0;
+        }
+        if (is_empty) continue;
+        Status status =
+            read_chunk(*file.value(), array, places.value()[static_cast<std::size_t>(c)], coder, chunk);
+        if (!status.ok()) return status;
+        const Region from = Region::subarray(0, array.chunk, in_chunk, count, element_bytes);
+        const Region to = Region::subarray(0, block.count, in_block, count, element_bytes);
+        part.resize(static_cast<std::size_t>(from.size_bytes()));
+        Cursor source(from), target(to);
+        pack(source, chunk.data(), from.size_bytes(), part.data());
+        unpack(target, values.data(), to.size_bytes(), part.data());
+    }
+    return {};
+}
+
+}  // namespace
+
+Result<FoundStep> read_stored(const std::string& store, std::int64_t number) {
+    Result<std::optional<Group>> found = read_group(store);
+    if (!found.ok()) return found.status();
+    const auto at = static_cast<std::size_t>(number);
+    if (!found.value() || number < 0 || at >= found.value()->times.size() ||
+        std::isnan(found.value()->times[at]))
+        return Status(ErrorCode::not_found, store + " has no step " + std::to_string(number));
+    const Group& group = *found.value();
+    return reading(store, [&]() -> Result<FoundStep> {
+        FoundStep step{.time = group.times[at], .title = {}, .time_units = {}};
+        step.attributes = attributes_of(group.attributes);
+        step.attributes.erase(mark);
+        const auto text = [](const Attributes& attributes, const char* name) {
+            const auto entry = attributes.find(name);
+            const auto* value =
+                entry == attributes.end() ? nullptr : std::get_if<std::string>(&entry->second);
+            return value == nullptr ? std::string() : *value;
+        };
+        step.title = text(step.attributes, "title");
+        for (const auto& [name, document] : group.arrays.items()) {
+            const Json& dims = document.at("dimension_names");
+            const Attributes attributes = attributes_of(document.at("attributes"));
+            if (name == "time") {
+                step.time_units = text(attributes, "units");
+                step.calendar = calendar_of(step.time_units, text(attributes, "calendar"));
+                continue;
+            }
+            if (dims.size() == 1 && dims[0] == name) {
+                Result<Axis> axis =
+                    read_axis(store, name, document.at("shape").at(0).get<std::int64_t>(), attributes);
+                if (!axis.ok()) return axis.status();
+                step.axes.push_back(std::move(axis).value());
+                continue;
+            }
+            Result<Array> array = Array::from_json(name, document);
+            if (!array.ok()) return array.status();
+            const Array& is = array.value();
+            const std::string file = name + "/" + is.key(number);
+            if (!is_there(store + "/" + file)) continue;  // not put in this step
+            FoundField field{.shown = {.name = name,
+                                       .type = std::string(format::name_of(is.type)),
+                                       .dims = is.dims,
+                                       .shape = is.shape,
+                                       .is_static = !is.has_time},
+                             .type = is.type};
+            field.shown.attributes = is.attributes;
+            if (is.fill) field.shown.attributes["_FillValue"] = attribute_of(*is.fill);
+            field.file = name_of(store) + "/" + file;
+            field.offset_bytes = is.is_contiguous() ? 0 : -1;
+            if (!is.is_contiguous()) field.why_library = "it is packed in chunks";
+            step.fields.push_back(std::move(field));
+        }
+        std::set<std::string> known;
+        for (const Axis& axis : step.axes) known.insert(axis.name);
+        for (const FoundField& field : step.fields) {
+            for (const std::string& dim : field.shown.dims)
+                if (known.insert(dim).second) step.axes.push_back({.name = dim, .units = {}, .values = {}});
+        }
+        return step;
+    });
+}
+
+Status read_values(const std::string& path, const Block& block, std::span<std::byte> values) {
+    return reading(path, [&]() -> Status { return read_packed(path, block, values); });
+}
+
+}  // namespace hakobi::format::zarr

@@ -1,0 +1,63 @@
+#pragma once
+
+#include <cstdint>
+#include <hakobi/block.hpp>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/status.hpp"
+#include "format/found_step.hpp"
+#include "format/step.hpp"
+#include "format/zarr/array.hpp"
+
+namespace hakobi::format::zarr {
+
+// A series as one group of Zarr 3, PREFIX.zarr:
+//
+//   zarr.json            the group, with the metadata of all arrays ("consolidated")
+//   eta/zarr.json        the array of a field; eta/c.12.0.0 is its shard of step 12, mask/c.0.0 that of a static field
+//   time/zarr.json       times of steps; time/c.0 has those of the first 1024. NaN: no such step
+//   lat/zarr.json        coordinates of an axis, in lat/c.0
+//
+// How a step gets into it, by the one process that holds the prefix's lock:
+//
+//  1. Its shards are whole, in a folder of their own (storage/joined.hpp). Each gets its place by a rename; nobody looks there,
+//     since the arrays end before.
+//  2. The chunk of times is replaced, behind the end of what readers take for the array.
+//  3. The group's zarr.json is replaced by one with longer arrays: the step is there, all of it.
+//  4. Each array's own zarr.json follows. Who opens arrays by themselves sees the step a moment later.
+//
+// A file is replaced by a rename. Killed in 1 or 2, it leaves shards that the next step of that number replaces; in 4, arrays that
+// `mend` makes longer.
+
+inline constexpr std::int64_t times_a_chunk = 1024;
+
+/// What a group says of itself. Functions are local; they return unsupported for what is no group of Hakobi's, format
+/// for a damaged one.
+struct Group {
+    nlohmann::ordered_json attributes, arrays;  ///< arrays: zarr.json of each by its name
+    std::vector<double> times;
+};
+
+/// Nothing where there is no group.
+Result<std::optional<Group>> read_group(const std::string& store);
+/// Step `number` without its values; `file` of its fields is relative to the store's folder.
+Result<FoundStep> read_stored(const std::string& store, std::int64_t number);
+
+/// invalid_argument, naming the field, where the step's fields are not like those of the same name in the group.
+Status check_like(const Group& group, const StepDescription& step);
+/// 1 to 4; `folder` is gone afterwards. Done before as far as it was killed, it is done to the end.
+Status add_step(const std::string& folder, const std::string& store, std::int64_t number,
+                const StepDescription& step, bool sync);
+/// 4, where it was killed.
+Status mend(const std::string& store);
+/// Removes what 1 to 4 have made, and no other file.
+Status remove_store(const std::string& store);
+
+/// Reads a block of a field's values from its shard at `path`. Throws nothing but for memory.
+Status read_values(const std::string& path, const Block& block, std::span<std::byte> values);
+
+}  // namespace hakobi::format::zarr

@@ -1,0 +1,109 @@
+// A step as files of a Zarr group, one a field: the addresses of all are those of one file (storage/joined.hpp), so that
+// methods write regions as they do of any format.
+#include "format/zarr/zarr.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "format/chunks.hpp"
+#include "format/zarr/array.hpp"
+#include "format/zarr/store.hpp"
+
+namespace hakobi::format {
+namespace {
+
+/// Members begin at whole pages, so that accesses that are aligned in the step are in its files.
+constexpr std::int64_t alignment_bytes = 4096;
+
+/// Places a field's member behind those before it.
+void add_member(Layout& layout, const FieldDescription& field, std::span<const StoredChunk> chunks) {
+    const std::int64_t begin = (layout.file_bytes + alignment_bytes - 1) / alignment_bytes * alignment_bytes;
+    const zarr::Array array = zarr::array_of(field, field.dims);
+    const std::int64_t num_chunks = array.num_chunks_in_all();
+    std::vector<std::int64_t> offsets(static_cast<std::size_t>(num_chunks)), lengths = offsets, places;
+    std::int64_t end = begin;
+    for (std::size_t c = 0; c < offsets.size(); ++c) {
+        offsets[c] = end - begin;
+        lengths[c] = array.is_packed() ? chunks[c].bytes : array.chunk_bytes();
+        if (array.is_packed()) places.push_back(end);
+        end += lengths[c];
+    }
+    if (array.is_sharded()) {
+        layout.metadata.push_back({end, zarr::shard_index(offsets, lengths)});
+        end += zarr::index_bytes(num_chunks);
+    }
+    layout.offsets_bytes.push_back(array.is_packed() ? 0 : begin);
+    layout.chunk_offsets_bytes.push_back(std::move(places));
+    layout.members.push_back({begin, end});
+    layout.file_bytes = end;
+}
+
+class Zarr final : public Format {
+  public:
+    [[nodiscard]] std::string_view name() const override { return "zarr"; }
+    [[nodiscard]] std::string_view extension() const override { return ".zarr"; }
+    [[nodiscard]] bool holds_chunks() const override { return true; }
+    [[nodiscard]] bool has_store() const override { return true; }
+    [[nodiscard]] filter::Frame frame() const override { return filter::Frame::blosc; }
+
+    [[nodiscard]] Status check(const StepDescription& step) const override {
+        for (const Axis& axis : step.axes) {
+            if (axis.name == "time")
+                return {ErrorCode::invalid_argument, "axis time: format zarr has an array of that name"};
+        }
+        return {};
+    }
+    [[nodiscard]] Result<Layout> lay_out(const StepDescription& step,
+                                         std::span<const std::vector<StoredChunk>> chunks) const override {
+        Layout layout;
+        for (std::size_t f = 0; f < step.fields.size(); ++f)
+            add_member(layout, step.fields[f],
+                       chunks.empty() ? std::span<const StoredChunk>() : std::span(chunks[f]));
+        return layout;
+    }
+    [[nodiscard]] Result<FoundStep> read(const std::string& path) const override {
+        return Status(ErrorCode::unsupported, path + ": steps of the format zarr are in their series' group");
+    }
+
+    [[nodiscard]] Result<std::vector<std::int64_t>> steps_in(const std::string& store) const override {
+        Result<std::optional<zarr::Group>> group = zarr::read_group(store);
+        if (!group.ok()) return group.status();
+        std::vector<std::int64_t> steps;
+        if (!group.value()) return steps;
+        for (std::size_t i = 0; i < group.value()->times.size(); ++i) {
+            if (!std::isnan(group.value()->times[i])) steps.push_back(static_cast<std::int64_t>(i));
+        }
+        return steps;
+    }
+    [[nodiscard]] Result<FoundStep> read_stored(const std::string& store,
+                                                std::int64_t number) const override {
+        return zarr::read_stored(store, number);
+    }
+    [[nodiscard]] Status check_like(const std::string& store, const StepDescription& step) const override {
+        const Result<std::optional<zarr::Group>> group = zarr::read_group(store);
+        if (!group.ok()) return group.status();
+        return group.value() ? zarr::check_like(*group.value(), step) : Status();
+    }
+    [[nodiscard]] Status add_step(const std::string& folder, const std::string& store, std::int64_t number,
+                                  const StepDescription& step, bool sync) const override {
+        return zarr::add_step(folder, store, number, step, sync);
+    }
+    [[nodiscard]] Status mend_store(const std::string& store) const override { return zarr::mend(store); }
+    [[nodiscard]] Status remove_store(const std::string& store) const override {
+        return zarr::remove_store(store);
+    }
+    [[nodiscard]] Status read_values(const std::string& path, const FoundField& /*field*/, const Block& block,
+                                     std::span<std::byte> values,
+                                     std::int64_t /*step_in_file*/) const override {
+        return zarr::read_values(path, block, values);
+    }
+};
+
+}  // namespace
+
+const Format& zarr_v3() {
+    static const Zarr format;
+    return format;
+}
+
+}  // namespace hakobi::format

@@ -1,5 +1,8 @@
 #include "output/setup.hpp"
 
+#include <array>
+#include <utility>
+
 #include "base/bytes.hpp"
 #include "format/registry.hpp"
 #include "mpi/messages.hpp"
@@ -12,7 +15,8 @@ namespace {
 constexpr std::int64_t least_buffer_bytes = 4096;
 constexpr std::int64_t least_asynchronous_bytes = 1 << 20;
 
-std::vector<std::byte> encode_options(std::string_view prefix, const OutputOptions& options) {
+std::vector<std::byte> encode_options(std::string_view prefix, const OutputOptions& options,
+                                      const StageOptions& stage) {
     ByteWriter writer;
     writer.put_text(std::string(prefix));
     writer.put_text(options.method);
@@ -27,6 +31,8 @@ std::vector<std::byte> encode_options(std::string_view prefix, const OutputOptio
     writer.put(options.keep_pieces);
     writer.put(options.if_exists);
     writer.put(options.overview);
+    writer.put_text(stage.folder);
+    writer.put(std::array{stage.bytes, stage.bytes_s, stage.patience_s});
     for (const auto& [name, value] : options.hints) {
         writer.put_text(name);
         writer.put_text(value);
@@ -67,6 +73,9 @@ Status check_options(std::string_view prefix, const OutputOptions& options) {
 
 Status Setup::find() {
     if (Status status = check_options(prefix, options); !status.ok()) return status;
+    Result<StageOptions> asked_stage = take_stage_options(options.hints);
+    if (!asked_stage.ok()) return asked_stage.status();
+    stage = std::move(asked_stage).value();
     if (Status status = format::check_description(description()); !status.ok()) return status;
     Result<const format::Format*> found = format::find_format(options.format);
     if (!found.ok()) return found.status();
@@ -98,7 +107,7 @@ mpi::Agreed Setup::agree(const Status& local) const {
     if (StepAgreement found = agree_on_step(comm, local, description(), false); !found.error.status.ok()) {
         return found.error;
     }
-    std::vector<std::byte> first = encode_options(prefix, options);
+    std::vector<std::byte> first = encode_options(prefix, options, stage);
     const std::vector<std::byte> mine = first;
     mpi::broadcast(comm, first, 0);
     if (mine == first) return mpi::agree(comm, {});
@@ -122,7 +131,22 @@ Status Setup::make_method() {
                     " and compression " + options.compression +
                     " values do not lie as they are in the step's file; run hakobi index afterwards"};
     }
+    if (Status status = check_stage(); !status.ok()) return status;
     return check_filters(filters);
+}
+
+Status Setup::check_stage() const {
+    if (!has_stage()) return {};
+    const std::string asked = "stage " + stage.folder + ": ";
+    if (comm.num_nodes() > 1) {
+        return {ErrorCode::unsupported, asked + "the ranks are on " + std::to_string(comm.num_nodes()) +
+                                            " nodes, and a stage takes the steps of one"};
+    }
+    if (!method->writes_step_file()) {
+        return {ErrorCode::unsupported, asked + "the method " + std::string(entry->name) +
+                                            " writes no step's file that could be carried"};
+    }
+    return {};
 }
 
 io::EngineOptions Setup::layout_options() const {

@@ -22,6 +22,7 @@ namespace hakobi::series {
 //   run.series.nc                         all whole steps as one data set (series_view.hpp)
 //   run.series.000256.nc                  a part of what that shows: steps 256 and later
 //   run_000012.hdf.mesh                   the mesh that was put in step 12; it may stand in temporary names and pieces, too
+//   run.staged                            where steps are that have not arrived (stage.hpp)
 //   run.lock                              who writes at present: a run, or a gathering (storage/lock_file.hpp)
 
 /// Behind the name of a step's file: that of its mesh, where that has one.

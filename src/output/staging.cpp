@@ -75,7 +75,8 @@ Staging::Staging(series::Stage stage, StageOptions options, std::string prefix, 
     : stage_(std::move(stage)),
       options_(std::move(options)),
       prefix_(std::move(prefix)),
-      carrier_(std::make_unique<series::Carrier>(prefix_, options_.bytes_s, sync)) {}
+      carrier_(std::make_unique<series::Carrier>(
+          series::Carrier::Options{.name = prefix_, .bytes_s = options_.bytes_s, .sync = sync})) {}
 
 Result<std::unique_ptr<Staging>> Staging::make(const StageOptions& options, const std::string& prefix,
                                                const series::RunId& run, bool sync) {

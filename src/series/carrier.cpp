@@ -153,7 +153,7 @@ void Carrier::run() {
         if (is_ending_) return;
         const Carried next = waiting_.front();
         lock.unlock();
-        Status status = carry(next, sync_, [this](std::int64_t bytes) { return pace(bytes); });
+        Status status = carry(next, options_.sync, [this](std::int64_t bytes) { return pace(bytes); });
         lock.lock();
         if (is_ending_) {
             // What has arrived is not told any more; the stage says it.
@@ -161,7 +161,7 @@ void Carrier::run() {
         }
         if (status.ok()) {
             if (!failing_.ok())
-                std::fprintf(stderr, "hakobi: %s: step %lld has arrived\n", name_.c_str(),
+                std::fprintf(stderr, "hakobi: %s: step %lld has arrived\n", options_.name.c_str(),
                              static_cast<long long>(next.step));
             failing_ = {};
             pause_s = first_pause_s;
@@ -185,18 +185,19 @@ void Carrier::run() {
 void Carrier::note_failure(const Carried& carried, Status status) {
     if (failing_.ok())
         std::fprintf(stderr, "hakobi: %s: step %lld stays on the stage for now, and is tried again: %s\n",
-                     name_.c_str(), static_cast<long long>(carried.step), status.text().c_str());
+                     options_.name.c_str(), static_cast<long long>(carried.step), status.text().c_str());
     failing_ = std::move(status);
 }
 
 bool Carrier::pace(std::int64_t bytes) {
     std::unique_lock lock(mutex_);
-    if (bytes_s_ > 0 && !is_sprinting_) {
+    if (options_.bytes_s > 0 && !is_sprinting_) {
         const double wait_s = due_s_ - now_s();
         if (wait_s > 0)
             changed_.wait_for(lock, std::chrono::duration<double>(wait_s),
                               [&] { return is_ending_ || is_sprinting_; });
-        due_s_ = std::max(due_s_, now_s()) + static_cast<double>(bytes) / bytes_s_;
+        due_s_ =
+            std::max(due_s_, now_s()) + static_cast<double>(bytes) / static_cast<double>(options_.bytes_s);
     }
     if (failing_.ok()) copied_s_ = now_s();
     return !is_ending_;

@@ -37,9 +37,12 @@ Status carry(const Carried& carried, bool sync, const Pace& pace);
 /// those behind it wait; what is damaged or in the way ends it. All local, for one thread.
 class Carrier {
   public:
-    /// `bytes_s`: of carrying, in the mean; 0: no limit. `name`: for messages.
-    Carrier(std::string name, std::int64_t bytes_s, bool sync)
-        : name_(std::move(name)), bytes_s_(static_cast<double>(bytes_s)), sync_(sync) {}
+    struct Options {
+        std::string name;          ///< for messages
+        std::int64_t bytes_s = 0;  ///< of carrying, in the mean; 0: no limit
+        bool sync = false;
+    };
+    explicit Carrier(Options options) : options_(std::move(options)) {}
     /// Leaves what has not arrived on the stage.
     ~Carrier();
     Carrier(const Carrier&) = delete;
@@ -66,9 +69,7 @@ class Carrier {
     [[nodiscard]] bool pace(std::int64_t bytes);
     void note_failure(const Carried& carried, Status status);
 
-    const std::string name_;
-    const double bytes_s_;
-    const bool sync_;
+    const Options options_;
     mutable std::mutex mutex_;
     std::condition_variable changed_;
     std::deque<Carried> waiting_;

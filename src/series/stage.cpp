@@ -184,18 +184,15 @@ Result<Stage> Stage::make(const std::string& stage, const std::string& prefix, c
     made.prefix_ = prefix;
     const std::string staged = prefix_on(whole, prefix, run);
     made.folder_ = folder_of(staged);
-    if (Status status = write_marker(prefix, {node_name(), made.folder_}); !status.ok()) return status;
-    Status status;
     if (::mkdir(made.folder_.c_str(), 0777) != 0)
-        status = status_of_errno(errno, "cannot make the stage's folder", made.folder_);
-    if (status.ok()) {
-        Result<storage::LockFile> lock = lock_series(staged);
-        status = lock.status();
-        if (lock.ok()) made.lock_ = std::move(lock).value();
-    }
+        return status_of_errno(errno, "cannot make the stage's folder", made.folder_);
+    Result<storage::LockFile> lock = lock_series(staged);
+    Status status = lock.status();
+    if (lock.ok()) made.lock_ = std::move(lock).value();
+    if (status.ok()) status = write_marker(prefix, {node_name(), made.folder_});
     if (status.ok()) return made;
+    made.lock_.release();
     (void)remove_folder(made.folder_);
-    storage::discard_file(marker_path(prefix));
     return status;
 }
 
@@ -210,13 +207,11 @@ Carried Stage::carried(std::int64_t step, const std::string& from, std::int64_t 
 }
 
 void Stage::end() noexcept {
+    storage::discard_file(marker_path(prefix_));
     lock_.release();
-    if (remove_folder(folder_)) {
-        storage::discard_file(marker_path(prefix_));
-    } else {
+    if (!remove_folder(folder_))
         std::fprintf(stderr, "hakobi: %s: something is left on the stage, in %s\n", prefix_.c_str(),
                      folder_.c_str());
-    }
 }
 
 Result<std::optional<Marker>> read_marker(const std::string& prefix) {
@@ -277,10 +272,13 @@ Result<Unfinished> bring_home(const std::string& prefix, Gaps gaps, bool removes
     series = find_series(staged);
     if (!series.ok()) return series.status();
     if (Status status = carry_all(prefix, staged, series.value(), gaps, result); !status.ok()) return status;
+    series = find_series(staged);
+    if (!series.ok()) return series.status();
+    const bool is_empty = staged_files(series.value()).empty() && series.value().parts.empty();
+    if (!is_empty && !removes) return result;
+    storage::discard_file(marker_path(prefix));
     lock.value().release();
-    const bool is_empty = remove_folder(marker.folder);
-    if (is_empty || removes) storage::discard_file(marker_path(prefix));
-    if (!is_empty && removes)
+    if (!remove_folder(marker.folder))
         std::fprintf(stderr, "hakobi: %s: something is left on the stage, in %s\n", prefix.c_str(),
                      marker.folder.c_str());
     return result;
@@ -302,13 +300,14 @@ Status discard_stage(const std::string& prefix) {
             storage::discard_file(file.path);
         }
         for (const std::string& part : series.value().parts) storage::discard_file(part);
+        if (Status status = storage::remove_file(marker_path(prefix)); !status.ok()) return status;
         lock.value().release();
         (void)remove_folder(marker.folder);
-    } else {
-        std::fprintf(stderr,
-                     "hakobi: %s: the steps that are replaced are partly on the stage %s, and stay there\n",
-                     prefix.c_str(), where(marker).c_str());
+        return {};
     }
+    std::fprintf(stderr,
+                 "hakobi: %s: the steps that are replaced are partly on the stage %s, and stay there\n",
+                 prefix.c_str(), where(marker).c_str());
     return storage::remove_file(marker_path(prefix));
 }
 

@@ -20,11 +20,11 @@ namespace hakobi::series {
 //   /local/nvme/run.0123456789abcdef.stage/run_000012.nc and all other names of a series (series.hpp), its lock among them
 //   folder/run.staged                           the marker: a text that names that folder and its node
 //
-//  1. `make` writes the marker, then makes the folder. From here until all steps have arrived both are there.
+//  1. `make` makes the folder, then writes the marker. From here until all steps have arrived both are there.
 //  2. A step is written on the stage as any step is anywhere: temporary name, receipts, final name. What has its final name is whole.
 //  3. A whole file is copied to its place (Carrier), under a temporary name there, gets its final name, and is removed from the
 //     stage: a step is whole in at least one of the two at any time. What has a final name at its place is whole, as ever.
-//  4. `end` removes the folder and the marker, when all have arrived.
+//  4. `end` removes the marker and then the folder, when all have arrived: a kill leaves an empty folder at most.
 //  5. Whoever takes the series' lock and finds a marker brings home what the stage holds (`bring_home`): 2 for what is whole under a
 //     temporary name, then 3 in the order of the steps, then 4. Where the folder is not to be seen, on another node, nothing is
 //     changed, and the error says where the steps are.

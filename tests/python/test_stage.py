@@ -31,7 +31,7 @@ NUM_KILLS = int(os.environ.get("HAKOBI_STAGE_KILLS", "4"))
 SHAPE = (256, 512)  # 1 MiB a step
 
 WRITER = """
-import sys, time
+import os, sys, time
 import numpy as np
 import hakobi
 prefix, num_steps, pause_s, if_exists = sys.argv[1], int(sys.argv[2]), float(sys.argv[3]), sys.argv[4]
@@ -48,14 +48,15 @@ for step in range(first, num_steps):
     out.put("eta", "1", block, np.full(block.count, step + 0.5))
     out.end_step()
     if comm.rank == 0:
-        with open(prefix + ".accepted", "a") as file:
+        with open(os.path.dirname(prefix) + ".accepted", "a") as file:
             print(step, file=file)
     time.sleep(pause_s)
 print(out.explain() if comm.rank == 0 else "", file=sys.stderr)
 out.close()
 """
+UNCLOSED = WRITER.replace("out.close()", "time.sleep(120)")
 GATHER = "import sys, hakobi; print(hakobi.gather_pieces(sys.argv[1]).incomplete, file=sys.stderr)"
-READ = "import sys, hakobi; print(hakobi.Input.open(sys.argv[1]).num_steps)"
+READ = "import sys, hakobi; print(hakobi.Input.open(sys.argv[1]).read('eta')[0, 0])"
 
 
 @pytest.fixture
@@ -79,8 +80,10 @@ def write(
     return run_python(WRITER, home, *arguments, HAKOBI_STAGE=str(stage), **environment)
 
 
-def start(home: Path, stage: Path, num_steps: int, pause_s: float, **environment: str) -> subprocess.Popen[str]:
-    command = [sys.executable, "-c", WRITER, str(home / "run"), str(num_steps), str(pause_s), "fail"]
+def start(
+    home: Path, stage: Path, num_steps: int, pause_s: float, text_of_it: str = WRITER, **environment: str
+) -> subprocess.Popen[str]:
+    command = [sys.executable, "-c", text_of_it, str(home / "run"), str(num_steps), str(pause_s), "fail"]
     text = launch.environment(FLAVOUR, {"HAKOBI_STAGE": str(stage), **environment})
     return subprocess.Popen(command, text=True, stderr=subprocess.PIPE, env=text, cwd=home)
 
@@ -99,13 +102,13 @@ def whole_steps(folder: Path) -> set[int]:
 
 
 def accepted_steps(home: Path) -> set[int]:
-    path = home / "run.accepted"
+    path = home.with_name(home.name + ".accepted")
     return {int(line) for line in path.read_text().split()} if path.exists() else set()
 
 
 def leave_on_stage(home: Path, stage: Path, num_steps: int = 4) -> None:
     """A run that was killed when all its steps were on the stage: its place could not be written."""
-    process = start(home, stage, num_steps, 0, HAKOBI_STAGE_RATE="1", HAKOBI_ASYNCHRONOUS="0")
+    process = start(home, stage, num_steps, 0, UNCLOSED, HAKOBI_STAGE_RATE="1", HAKOBI_ASYNCHRONOUS="0")
     wait_until(lambda: len(accepted_steps(home)) == num_steps)
     process.kill()
     process.communicate()
@@ -196,24 +199,22 @@ def test_a_killed_run_loses_nothing_that_it_accepted(home: Path, stage: Path, se
 
 def test_what_has_not_arrived_is_listed_and_not_read(hakobi: object, home: Path, stage: Path) -> None:
     assert write(home, stage, 2).returncode == 0
-    (home / "run.accepted").unlink()
+    home.with_name("home.accepted").unlink()
     process = start_resumed(home, stage)
     try:
-        wait_until(lambda: len(accepted_steps(home)) == 3)
+        wait_until(lambda: len(accepted_steps(home)) == 3 and (home / "run_000002.nc").exists())
         result: Result = hakobi("ls", home / "run")  # type: ignore[operator]
-        assert "steps 2 to 4 have not arrived: they are on the stage" in result.stdout + result.stderr
-        assert whole_steps(home) == {0, 1}
-        assert run_python(READ, home, str(home / "run")).stdout.split() == ["2"]
+        assert "steps 3 to 4 have not arrived: they are on the stage" in result.stdout + result.stderr
+        assert whole_steps(home) == {0, 1, 2}
+        assert run_python(READ, home, str(home / "run")).stdout.split() == ["2.5"]
     finally:
         process.kill()
         process.communicate()
 
 
 def start_resumed(home: Path, stage: Path) -> subprocess.Popen[str]:
-    command = [sys.executable, "-c", WRITER, str(home / "run"), "5", "0", "resume"]
+    command = [sys.executable, "-c", UNCLOSED, str(home / "run"), "5", "0", "resume"]
     settings = {"HAKOBI_STAGE": str(stage), "HAKOBI_STAGE_RATE": "1", "HAKOBI_ASYNCHRONOUS": "0"}
-    text = WRITER.replace("out.close()", "time.sleep(60)")
-    command[2] = text
     return subprocess.Popen(
         command, text=True, stderr=subprocess.PIPE, env=launch.environment(FLAVOUR, settings), cwd=home
     )
@@ -225,12 +226,12 @@ def test_a_place_that_cannot_be_written_for_a_while_is_tried_again(home: Path, s
     home.rename(home.with_name("away"))  # as a server that answers with errors
     away = home.with_name("away")
     try:
-        wait_until(lambda: len(accepted_steps(away)) >= 3 or process.poll() is not None)
-        time.sleep(1)
+        wait_until(lambda: len(accepted_steps(home)) >= 5)
     finally:
         away.rename(home)
     _, told = process.communicate(timeout=120)
-    assert process.returncode == 0 or "accepted" in told, told
+    assert process.returncode == 0, told
+    assert whole_steps(home) == set(range(8))
     assert "and is tried again" in told
     assert "has arrived" in told
 
@@ -268,7 +269,6 @@ def test_a_second_run_of_the_prefix_is_refused(home: Path, stage: Path) -> None:
     process = start_resumed(home, stage)
     try:
         wait_until(lambda: (home / "run.staged").exists())
-        assert "at work" in write(home, stage, if_exists="replace").stderr or True
         assert write(home, stage, if_exists="replace").returncode != 0
         assert (home / "run.staged").exists()
     finally:

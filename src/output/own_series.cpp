@@ -31,11 +31,13 @@ mpi::Agreed OwnSeries::claim(const Setup& setup, Status local) noexcept {
     ByteWriter writer;
     writer.put(run_);
     writer.put(next_step_);
+    writer.put(last_file_);
     std::vector<std::byte> bytes = writer.take();
     mpi::broadcast(setup.comm, bytes, 0);
     ByteReader reader(bytes);
     run_ = reader.get<series::RunId>();
     next_step_ = reader.get<std::int64_t>();
+    last_file_ = reader.get<std::int64_t>();
     written_prefix_ = prefix_;
     if (!setup.has_stage()) return {};
     written_prefix_ =
@@ -54,13 +56,20 @@ mpi::Agreed OwnSeries::claim(const Setup& setup, Status local) noexcept {
 Status OwnSeries::claim_here(const Setup& setup) {
     run_ = series::random_run_id();
     if (!setup.method->writes()) return {};
+    if (setup.options.overview && storage::system_path(prefix_).empty())
+        return {ErrorCode::unsupported,
+                "output prefix '" + prefix_ + "': overviews are made beside files, not in an object store"};
     Result<series::Claim> claimed =
         series::claim_series(prefix_, extension_, setup.options.if_exists, setup.options.buffer_bytes);
     if (!claimed.ok()) return claimed.status();
     series::Claim& claim = claimed.value();
     lock_ = std::move(claim.lock);
     next_step_ = claim.next_step();
+    const bool takes_several = setup.steps_per_file > 1;
+    if (takes_several && !claim.earlier.empty() && claim.earlier.back().num_steps < setup.steps_per_file)
+        last_file_ = claim.earlier.back().step;
     view_ = series::SeriesView(prefix_, *setup.format, claim.earlier);
+    if (takes_several) view_.let_last_grow();
     Result<series::Resumed> last = series::Resumed::read(*setup.format, std::move(claim.earlier));
     if (!last.ok()) return last.status();
     resumed_ = std::move(last).value();
@@ -81,7 +90,7 @@ Status OwnSeries::check(const format::StepDescription& step) {
 }
 
 void OwnSeries::expect(const series::Step& step) {
-    if (is_rank_0_) view_.expect(step.number, step.description);
+    if (is_rank_0_) view_.expect(step.number, step.path, step.description);
 }
 
 Status OwnSeries::make_room(const Comm& comm, const series::Step& step) {

@@ -32,6 +32,9 @@ class PerProcess final : public Method {
         if (comm_.rank() != 0) return {};
         if (Status status = series::check_free(step.path); !status.ok()) return status;
         const std::string folder = series::pieces_folder(storage::system_path(step.path));
+        if (storage::system_path(step.path).empty())
+            return {ErrorCode::unsupported,
+                    step.path + ": pieces need folders: use another method than per-process"};
         bool may_be_ours = false;
         while (::mkdir(folder.c_str(), 0777) != 0) {
             if (errno == EINTR) {  // some file systems have made it all the same

@@ -28,6 +28,7 @@ struct Setup {
     std::unique_ptr<Method> method = nullptr;
     filter::Filters filters = {};  ///< of fields that do not ask for others
     StageOptions stage = {};       ///< taken out of the options' hints
+    std::int64_t steps_per_file = 1;
 
     [[nodiscard]] bool has_stage() const { return !stage.folder.empty() && method->writes(); }
     [[nodiscard]] bool is_rank_0() const { return comm.rank() == 0; }
@@ -45,6 +46,8 @@ struct Setup {
     [[nodiscard]] Status check_stage() const;
     /// unsupported where files of the format hold no fields that are filtered like that. Local.
     [[nodiscard]] Status check_filters(const filter::Filters& asked) const;
+    /// unsupported where several steps are to go into one file and cannot. Local.
+    Status check_steps_per_file();
     /// "pipelined, hidden: …", for people: the method in force, and why output is hidden or not. Local.
     [[nodiscard]] std::string text() const;
 };

@@ -13,6 +13,7 @@
 
 #include "base/bytes.hpp"
 #include "base/checksum.hpp"
+#include "format/found_step.hpp"
 #include "format/registry.hpp"
 #include "overview/overview.hpp"
 #include "series/gather.hpp"
@@ -137,13 +138,14 @@ Result<std::vector<Series::Entry>> resume_steps(const std::string& prefix, const
     }
     Result<Series> now = find_series(prefix);
     if (!now.ok()) return now.status();
+    count_steps(now.value().files);
     if (!now.value().files.empty() && now.value().files.back().step > last_resumed_step) {
         return Status(ErrorCode::exists, "cannot continue " + prefix + " after " +
                                              now.value().files.back().path +
                                              ": its step's number leaves none for those that follow: give "
                                              "it another name, or move it");
     }
-    const std::int64_t next = now.value().files.empty() ? 0 : now.value().files.back().step + 1;
+    const std::int64_t next = now.value().files.empty() ? 0 : now.value().files.back().next_step();
     for (const auto& [entry, why] : incomplete) {
         if (entry.step < next) continue;
         std::fprintf(stderr, "hakobi: %s is removed, step %lld was not whole (%s)\n", entry.path.c_str(),
@@ -289,6 +291,20 @@ Result<Series> find_series(const std::string& prefix) {
     return series;
 }
 
+void count_steps(std::vector<Series::Entry>& files) {
+    for (std::size_t i = 0; i < files.size(); ++i) {
+        Series::Entry& file = files[i];
+        if (i + 1 < files.size() && files[i + 1].step <= file.step + 1) continue;
+        const auto is_its = [&](const format::Format* format) {
+            return format->extension() == file.extension && format->holds_steps();
+        };
+        const auto format = std::ranges::find_if(format::formats(), is_its);
+        if (format == format::formats().end()) continue;
+        const Result<format::FoundStep> found = (*format)->read(file.path);
+        if (found.ok()) file.num_steps = format::num_steps_of(found.value());
+    }
+}
+
 std::string lock_path(const std::string& prefix) {
     return prefix + ".lock";
 }
@@ -323,14 +339,15 @@ Status take_stage(const std::string& prefix, IfExists if_exists) {
 Result<Claim> claim_series(std::string_view prefix_as_given, std::string_view extension, IfExists if_exists,
                            std::int64_t buffer_bytes) {
     const std::string given(prefix_as_given);
-    const std::string prefix = storage::system_path(given);
+    const std::string prefix = storage::lasting_path(given);
     if (prefix.empty()) {
         return Status(ErrorCode::invalid_argument,
                       "output prefix '" + given +
                           "' names storage that keeps no files: use the method none to write nothing, or ./" +
                           given + " for files of that name in this folder");
     }
-    if (Status status = make_folder(folder_of(prefix)); !status.ok()) return status;
+    const bool has_folders = !storage::system_path(given).empty();
+    if (Status status = has_folders ? make_folder(folder_of(prefix)) : Status(); !status.ok()) return status;
     if (Status status = probe(given, extension); !status.ok()) return status;
     Result<storage::LockFile> lock = lock_series(prefix);
     if (!lock.ok()) return lock.status();

@@ -7,6 +7,7 @@
 
 #include "storage/memory.hpp"
 #include "storage/null.hpp"
+#include "storage/objects/object_files.hpp"
 #include "storage/posix.hpp"
 #include "storage/posix_layout.hpp"
 
@@ -15,15 +16,18 @@ namespace {
 
 // ROMIO's names of file systems that are all reached by the same calls.
 constexpr std::array<std::string_view, 6> posix_schemes = {"posix", "ufs", "nfs", "xfs", "lustre", "gpfs"};
-constexpr std::array<std::string_view, 1> null_schemes = {"null"}, memory_schemes = {"memory"};
+constexpr std::array<std::string_view, 1> null_schemes = {"null"}, memory_schemes = {"memory"},
+                                          rados_schemes = {"rados"}, s3_schemes = {"s3"};
 
 constexpr Layouts posix_layouts = {posix_layout_facts, make_laid_out_posix};
 
 /// The first serves paths without a scheme.
 constexpr std::array backends = {
-    Backend{posix_schemes, open_posix, commit_posix, remove_posix, list_posix, true, &posix_layouts},
+    Backend{posix_schemes, open_posix, commit_posix, remove_posix, list_posix, true, true, &posix_layouts},
     Backend{null_schemes, open_null, commit_null, remove_null, list_null},
     Backend{memory_schemes, open_memory, commit_memory, remove_memory, list_memory},
+    Backend{rados_schemes, open_rados, commit_rados, remove_rados, list_rados, false, true},
+    Backend{s3_schemes, open_s3, commit_s3, remove_s3, list_s3, false, true},
 };
 
 struct Decorators {

@@ -22,6 +22,7 @@ struct Backend {
     /// What is directly in a folder, in no order; not_found where there is no such folder.
     Result<std::vector<Listed>> (*list)(const std::string& folder) = nullptr;
     bool has_system_paths = false;     ///< the system and its programs know the files by the same paths
+    bool keeps_names = false;          ///< other processes find the files by their names
     const Layouts* layouts = nullptr;  ///< null: files have no layout that could be chosen
 };
 

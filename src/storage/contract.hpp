@@ -59,7 +59,7 @@ inline void PrintTo(const Backend& backend, std::ostream* out) {
 
 inline const std::vector<Backend>& backends() {
     [[maybe_unused]] static const bool is_registered = (register_throttled(), true);
-    static const std::vector<Backend> all = {
+    static std::vector<Backend> all = {
         {"posix", "posix:"},
         {"direct", "", true},
         {"null", "null:"},
@@ -68,6 +68,9 @@ inline const std::vector<Backend>& backends() {
         {"throttled_memory", "throttled:bandwidth=20000,latency=0:memory:"},
         {"faulty", "", false, true},
     };
+    // Where one runs (object_servers.py).
+    static const char* const rados = std::getenv("HAKOBI_TEST_RADOS");
+    if (rados != nullptr && all.back().name != "rados") all.push_back({"rados", rados});
     return all;
 }
 

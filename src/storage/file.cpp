@@ -83,6 +83,13 @@ std::string system_path(const std::string& path) {
     return location.backend->has_system_paths ? std::move(location.path) : std::string();
 }
 
+std::string lasting_path(const std::string& path) {
+    Location location = locate(path);
+    if (location.backend->has_system_paths) return std::move(location.path);
+    if (!location.backend->keeps_names) return "";
+    return std::string(location.backend->schemes.front()) + ":" + location.path;
+}
+
 const Abilities& File::abilities() const noexcept {
     static constexpr Abilities defaults;
     return defaults;

@@ -106,6 +106,9 @@ Result<std::vector<Listed>> list_folder(const std::string& folder);
 
 /// The name by which the system knows the file, without what names its backend; "" where that is not the file system.
 [[nodiscard]] std::string system_path(const std::string& path);
+/// The name by which other processes find the file: the system's, or that of an object store with its scheme, without decorators;
+/// "" where nothing is found by a name.
+[[nodiscard]] std::string lasting_path(const std::string& path);
 
 /// What stands before files of any backend: "NAME:TEXT:PATH" opens PATH, and the function that `read` made of TEXT gets the
 /// file (or `read` says what is wrong with the text, and nothing is opened). Tests and benchmarks have one (a storage

@@ -11,6 +11,8 @@
 #include <ctime>
 #include <utility>
 
+#include "storage/file.hpp"
+
 namespace hakobi::storage {
 namespace {
 
@@ -91,6 +93,7 @@ Result<LockFile> LockFile::take(const std::string& path, std::string_view whose)
         return Status(ErrorCode::exists,
                       "cannot lock " + std::string(whose) + ": " + path + " is " + std::string(what));
     };
+    if (system_path(path).empty()) return LockFile();
     const std::size_t slash = path.rfind('/');
     const std::string folder =
         slash == std::string::npos ? "." : path.substr(0, std::max<std::size_t>(slash, 1));

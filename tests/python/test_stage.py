@@ -239,7 +239,7 @@ def test_a_place_that_cannot_be_written_for_a_while_is_tried_again(home: Path, s
 def test_a_full_stage_pushes_back(home: Path, stage: Path) -> None:
     limits = {"HAKOBI_STAGE_BYTES": "3M", "HAKOBI_STAGE_RATE": "1M"}
     began_s = time.monotonic()
-    finished = write(home, stage, 6, HAKOBI_ASYNCHRONOUS="0", **limits)
+    finished = write(home, stage, 6, 0, "fail", HAKOBI_ASYNCHRONOUS="0", **limits)
     assert finished.returncode == 0, finished.stderr
     assert time.monotonic() - began_s > 1.5
     assert "the stage is full (4 MB): step" in finished.stderr

@@ -41,7 +41,7 @@ template <class Body>
 Status with_file(const std::string& path, const char* kind, Body&& body) {
     const QuietErrors quiet;
     try {
-        const OpenFile file(storage::system_path(path));
+        const OpenFile file(storage::lasting_path(path));
         body(file.id());
         return {};
     } catch (const Hdf5Failure& failure) {

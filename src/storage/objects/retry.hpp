@@ -1,0 +1,34 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+
+namespace hakobi::storage {
+
+/// How long to wait before a request is sent again, and when to give up. A server that has answered before is waited for through a
+/// restart; one that never has is more likely to be none.
+class Retry {
+  public:
+    struct Patience {
+        double known_s = 120;   ///< for a server that has answered this process
+        double unknown_s = 10;  ///< for one that has not
+        int max_answers = 8;    ///< tries that a server answered with an error that may pass
+    };
+    /// HAKOBI_OBJECT_PATIENCE_S (for both) or the defaults.
+    static Patience patience();
+
+    explicit Retry(const Patience& patience);
+    /// Sleeps before the next try; false: it is time to give up. `was_answered`: the server is there, and said no.
+    bool wait(bool was_answered, bool is_server_known);
+    [[nodiscard]] int num_tries() const noexcept { return num_tries_; }
+    [[nodiscard]] double waited_s() const;
+
+  private:
+    Patience patience_;
+    std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
+    std::uint64_t random_;
+    int num_tries_ = 1;
+    int num_answers_ = 0;
+};
+
+}  // namespace hakobi::storage

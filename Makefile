@@ -68,6 +68,7 @@ nightly: lab docs ## sanitizers, the library alone, long sweeps, the documentati
 	@tests/store/kills $(HAKOBI_MPI) 200
 	@tests/store/rounds $(HAKOBI_MPI) 1000
 	@HAKOBI_ENDINGS=200 HAKOBI_SEED=$$RANDOM $(PYTHON) -m pytest -q tests/python/test_endings.py
+	@HAKOBI_STAGE_KILLS=200 HAKOBI_SEED=$$RANDOM $(PYTHON) -m pytest -q tests/python/test_stage.py -k killed
 	@$(PYTHON) tests/python/pixels_post.py --fields 50
 	@tools/fuzz --seconds $(or $(FUZZ_S),600)
 

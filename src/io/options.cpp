@@ -14,12 +14,7 @@
 #include "mpi/messages.hpp"
 
 namespace hakobi::io {
-namespace {
 
-constexpr int most_aggregators = 1 << 20;  // of a node: all ranks
-constexpr int most_servers = 65534;        // as Lustre numbers them
-
-// "4M", "512k", "1048576"; nothing when it is no such number.
 std::optional<std::int64_t> parsed_bytes(std::string_view text) {
     std::int64_t value = 0;
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
@@ -36,6 +31,11 @@ std::optional<std::int64_t> parsed_bytes(std::string_view text) {
     if (value > (std::numeric_limits<std::int64_t>::max() >> shift)) return {};
     return value << shift;
 }
+
+namespace {
+
+constexpr int most_aggregators = 1 << 20;  // of a node: all ranks
+constexpr int most_servers = 65534;        // as Lustre numbers them
 
 Status bad_value(const std::string& name, const std::string& value, const std::string& wanted) {
     return {ErrorCode::invalid_argument, "hint " + name + ": '" + value + "' is not " + wanted};

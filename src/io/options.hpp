@@ -3,7 +3,9 @@
 #include <cstdint>
 #include <hakobi/comm.hpp>
 #include <hakobi/hints.hpp>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/status.hpp"
@@ -42,6 +44,8 @@ struct EngineOptions {
 
 /// Collective: rank 0's, on every rank. `internal` on a rank that cannot read them.
 [[nodiscard]] Result<EngineOptions> options_of_rank_0(const Comm& comm, const EngineOptions& options);
+/// "4M", "512k", "1048576"; nothing when it is no such number. Pure.
+[[nodiscard]] std::optional<std::int64_t> parsed_bytes(std::string_view text);
 /// Equal for equal options, and hardly for others; not negative. Local.
 [[nodiscard]] std::int64_t fingerprint(const EngineOptions& options);
 /// Options from hints over HAKOBI_HINTS over HAKOBI_HINTS_FILE over the defaults. invalid_argument for a value that

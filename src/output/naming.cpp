@@ -52,7 +52,7 @@ Status Naming::finish_file(const series::Step& step, bool was_hidden) {
 
 void Naming::has_name(const series::Step& step) noexcept {
     std::erase(parts_, step.part_path);
-    series_.show(step.number, setup_.options.sync);
+    series_.show(step, setup_.options.sync);
 }
 
 mpi::Agreed Naming::finish(const series::Step& step) noexcept {

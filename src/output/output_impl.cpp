@@ -19,6 +19,7 @@
 // all ranks. Without a close, steps between 5 and 6 are finished all the same: unclosed.hpp says how.
 #include "output/output_impl.hpp"
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <string_view>
@@ -48,7 +49,8 @@ void Output::Impl::create() {
     timing.start();
     say_how();
     series::add_unclosed(*this);
-    if (setup.is_rank_0() && setup.method->writes() && setup.hidden.is_on) last_words.speak_of(setup.prefix);
+    if (setup.is_rank_0() && setup.method->writes() && (setup.hidden.is_on || setup.has_stage()))
+        last_words.speak_of(setup.prefix);
 }
 
 void Output::Impl::throw_if_unusable(const char* call, bool needs_step) const {
@@ -67,7 +69,7 @@ std::string Output::Impl::text() const {
                     ? "; values of " + device->text() + " are copied straight to collective buffers"
                     : "; values of " + device->text() + " are copied to the host first";
     }
-    return text + timing.waited();
+    return text + own_series.text() + timing.waited();
 }
 
 void Output::Impl::say_how() const {
@@ -83,13 +85,17 @@ mpi::Agreed Output::Impl::run_step() noexcept {
     const int most_left = setup.method->most_hidden() - 1;
     if (mpi::Agreed agreed = finish_hidden(most_left); !agreed.status.ok()) return agreed;
     draft.keep_mistake(naming.take_unagreed());
+    draft.keep_mistake(own_series.carrying());
     mpi::Agreed agreed = setup.format->holds_meshes() ? write_mesh() : mpi::Agreed();
     if (agreed.status.ok() && draft.mesh().needs_file()) {
         // What fails of hidden steps is not waited for again.
         if (mpi::Agreed finished = finish_hidden(most_left); !finished.status.ok()) return finished;
     }
     if (agreed.status.ok()) agreed = write_step();
-    if (agreed.status.ok()) return agreed;
+    if (agreed.status.ok()) {
+        if (setup.has_stage()) note_unnamed();
+        return agreed;
+    }
     mpi::Agreed earlier = finish_all();
     return earlier.status.ok() ? agreed : earlier;
 }
@@ -232,6 +238,7 @@ Status Output::Impl::make_file(bool has_chunks, bool is_layout_new) {
         step.layout = std::move(layout).value();
     }
     format::set_time(step.layout, step.description.time);
+    if (Status status = own_series.make_room(setup.comm, step); !status.ok()) return status;
     return naming.make_file(step);
 }
 
@@ -285,8 +292,11 @@ mpi::Agreed Output::Impl::finish_all() noexcept {
 
 void Output::Impl::note_unnamed() noexcept {
     const bool is_any = naming.is_finishing() || !hidden.empty();
-    if (!setup.is_rank_0() || !is_any) return last_words.set_steps(0, -1);
-    last_words.set_steps(naming.is_finishing() ? naming.finishing_number() : hidden.oldest().number,
+    if (!setup.is_rank_0()) return;
+    const std::int64_t staged = own_series.first_staged(), last = own_series.last_staged();
+    if (!is_any) return last_words.set_steps(std::max<std::int64_t>(staged, 0), last);
+    const std::int64_t first = naming.is_finishing() ? naming.finishing_number() : hidden.oldest().number;
+    last_words.set_steps(staged >= 0 ? staged : first,
                          hidden.empty() ? naming.finishing_number() : hidden.youngest().number);
 }
 
@@ -295,6 +305,7 @@ mpi::Agreed Output::Impl::run_close() noexcept {
     mpi::Agreed agreed = finish_all();
     if (!agreed.status.ok()) fail(agreed);
     if (mpi::Agreed closed = setup.method->close(timing.phases()); agreed.status.ok()) agreed = closed;
+    if (mpi::Agreed arrived = own_series.arrive(setup); agreed.status.ok()) agreed = arrived;
     end_series();
     Status status;
     if (draft.is_open()) {

@@ -42,7 +42,8 @@ struct HAKOBI_HIDDEN Output::Impl final : series::Unclosed {
     [[nodiscard]] const Comm& own_comm() const noexcept override { return setup.comm; }
     [[nodiscard]] const std::string& own_prefix() const noexcept override { return setup.prefix; }
     [[nodiscard]] bool has_pending() const noexcept override {
-        return !hidden.empty() || naming.is_finishing() || setup.method->has_work_at_close();
+        return !hidden.empty() || naming.is_finishing() || setup.method->has_work_at_close() ||
+               setup.has_stage();
     }
     void finish() noexcept override;
 

@@ -1,5 +1,6 @@
 #include "output/own_series.hpp"
 
+#include <filesystem>
 #include <utility>
 
 #include "base/bytes.hpp"
@@ -11,6 +12,16 @@
 #include "storage/joined.hpp"
 
 namespace hakobi::output {
+namespace {
+
+/// What steps that arrive in a thread are called, wherever the program goes meanwhile.
+std::string absolute(const std::string& path) {
+    std::error_code error;
+    const std::string whole = std::filesystem::absolute(path, error).string();
+    return error ? path : whole;
+}
+
+}  // namespace
 
 mpi::Agreed OwnSeries::claim(const Setup& setup, Status local) noexcept {
     prefix_ = setup.prefix;
@@ -29,7 +40,19 @@ mpi::Agreed OwnSeries::claim(const Setup& setup, Status local) noexcept {
     run_ = reader.get<series::RunId>();
     next_step_ = reader.get<std::int64_t>();
     last_file_ = reader.get<std::int64_t>();
-    return {};
+    written_prefix_ = prefix_;
+    if (!setup.has_stage()) return {};
+    written_prefix_ =
+        series::Stage::prefix_on(absolute(setup.stage.folder), storage::system_path(prefix_), run_);
+    if (is_rank_0_) {
+        local = guarded("Output::create", [&]() -> Status {
+            Result<std::unique_ptr<Staging>> made =
+                Staging::make(setup.stage, absolute(storage::system_path(prefix_)), run_, setup.options.sync);
+            if (made.ok()) staging_ = std::move(made).value();
+            return made.status();
+        });
+    }
+    return mpi::agree(setup.comm, local);
 }
 
 Status OwnSeries::claim_here(const Setup& setup) {
@@ -58,7 +81,7 @@ Status OwnSeries::claim_here(const Setup& setup) {
 void OwnSeries::name_next(series::Step& step) const {
     step.run = run_;
     step.number = next_step_;
-    step.path = series::step_path(prefix_, next_step_, extension_);
+    step.path = series::step_path(written_prefix_, next_step_, extension_);
     step.part_path = series::part_path(step.path, series::token(run_, next_step_));
     if (format_ != nullptr && format_->has_store()) step.part_path.insert(0, storage::joined_scheme);
 }
@@ -76,10 +99,49 @@ void OwnSeries::expect(const series::Step& step) {
     if (is_rank_0_) view_.expect(step.number, step.path, step.description);
 }
 
-void OwnSeries::show(std::int64_t number, bool sync) noexcept {
+Status OwnSeries::make_room(const Comm& comm, const series::Step& step) {
+    return staging_ ? staging_->make_room(comm, step) : Status();
+}
+
+void OwnSeries::show(const series::Step& step, bool sync) noexcept {
     if (!is_rank_0_) return;
-    view_.complete(number);
+    if (staging_) {
+        staging_->carry(step);
+        return show_arrived(sync);
+    }
+    view_.complete(step.number);
     view_.write_now_and_then(sync);
+}
+
+void OwnSeries::show_arrived(bool sync) noexcept {
+    for (const std::int64_t number : staging_->take_arrived()) view_.complete(number);
+    view_.write_now_and_then(sync);
+}
+
+Status OwnSeries::carrying() const noexcept {
+    return staging_ ? staging_->state().ended : Status();
+}
+
+std::int64_t OwnSeries::first_staged() const noexcept {
+    return staging_ ? staging_->state().oldest : -1;
+}
+
+std::int64_t OwnSeries::last_staged() const noexcept {
+    return staging_ ? staging_->state().youngest : -1;
+}
+
+std::string OwnSeries::text() const {
+    return staging_ ? staging_->text() : "";
+}
+
+mpi::Agreed OwnSeries::arrive(const Setup& setup) noexcept {
+    if (!setup.has_stage()) return {};
+    Status status;
+    if (staging_) {
+        status = staging_->arrive(setup.comm);
+        show_arrived(setup.options.sync);
+    }
+    return mpi::agree(setup.comm, status);
 }
 
 void OwnSeries::end(const Setup& setup) noexcept {
@@ -87,6 +149,7 @@ void OwnSeries::end(const Setup& setup) noexcept {
         if (!setup.method->writes_step_file()) view_.complete_found();
         view_.write(setup.options.sync);
     }
+    staging_.reset();
     lock_.release();
 }
 

@@ -1,10 +1,12 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 
 #include "mpi/agree.hpp"
 #include "output/setup.hpp"
+#include "output/staging.hpp"
 #include "series/resumed.hpp"
 #include "series/series_view.hpp"
 #include "series/step.hpp"
@@ -36,14 +38,25 @@ class OwnSeries {
     Status check(const format::StepDescription& step);
     /// A step is on its way to its name.
     void expect(const series::Step& step);
-    /// It has its name. Shows it now and then.
-    void show(std::int64_t number, bool sync) noexcept;
+    /// Waits for room on the stage, where there is one (Staging::make_room). Progresses MPI.
+    Status make_room(const Comm& comm, const series::Step& step);
+    /// It has its name. Shows it now and then; on a stage, carries it, and shows those that have arrived.
+    void show(const series::Step& step, bool sync) noexcept;
+    /// Why steps do not arrive any more, if so.
+    [[nodiscard]] Status carrying() const noexcept;
+    /// The first step on the stage that has not arrived; -1: none. Rank 0's.
+    [[nodiscard]] std::int64_t first_staged() const noexcept;
+    [[nodiscard]] std::int64_t last_staged() const noexcept;
+    [[nodiscard]] std::string text() const;
+    /// Waits until all steps on the stage have arrived. Collective where there is a stage.
+    mpi::Agreed arrive(const Setup& setup) noexcept;
 
     /// Shows all whole steps and releases the prefix. Local.
     void end(const Setup& setup) noexcept;
 
   private:
     Status claim_here(const Setup& setup);
+    void show_arrived(bool sync) noexcept;
 
     std::string prefix_, extension_;
     const format::Format* format_ = nullptr;
@@ -52,8 +65,10 @@ class OwnSeries {
     std::int64_t next_step_ = 0;
     std::int64_t last_file_ = -1;
     storage::LockFile lock_;
-    series::Resumed resumed_;  // what the first step is compared with
-    series::SeriesView view_;  // shows the steps as one data set
+    series::Resumed resumed_;           // what the first step is compared with
+    series::SeriesView view_;           // shows the steps as one data set
+    std::string written_prefix_;        // of the files that are written: on the stage, or prefix_
+    std::unique_ptr<Staging> staging_;  // rank 0's, with a stage
 };
 
 }  // namespace hakobi::output

@@ -1,8 +1,10 @@
 #include "output/setup.hpp"
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <cstdlib>
+#include <utility>
 
 #include "base/bytes.hpp"
 #include "format/registry.hpp"
@@ -37,7 +39,8 @@ Result<std::int64_t> asked_steps_per_file(const OutputOptions& options) {
     return number;
 }
 
-std::vector<std::byte> encode_options(std::string_view prefix, const OutputOptions& options) {
+std::vector<std::byte> encode_options(std::string_view prefix, const OutputOptions& options,
+                                      const StageOptions& stage) {
     ByteWriter writer;
     writer.put_text(std::string(prefix));
     writer.put_text(options.method);
@@ -52,6 +55,8 @@ std::vector<std::byte> encode_options(std::string_view prefix, const OutputOptio
     writer.put(options.keep_pieces);
     writer.put(options.if_exists);
     writer.put(options.overview);
+    writer.put_text(stage.folder);
+    writer.put(std::array{stage.bytes, stage.bytes_s, stage.patience_s});
     writer.put(options.steps_per_file);
     for (const auto& [name, value] : options.hints) {
         writer.put_text(name);
@@ -93,6 +98,9 @@ Status check_options(std::string_view prefix, const OutputOptions& options) {
 
 Status Setup::find() {
     if (Status status = check_options(prefix, options); !status.ok()) return status;
+    Result<StageOptions> asked_stage = take_stage_options(options.hints);
+    if (!asked_stage.ok()) return asked_stage.status();
+    stage = std::move(asked_stage).value();
     if (Status status = format::check_description(description()); !status.ok()) return status;
     Result<const format::Format*> found = format::find_format(options.format);
     if (!found.ok()) return found.status();
@@ -127,7 +135,7 @@ mpi::Agreed Setup::agree(const Status& local) const {
     if (StepAgreement found = agree_on_step(comm, local, description(), false); !found.error.status.ok()) {
         return found.error;
     }
-    std::vector<std::byte> first = encode_options(prefix, options);
+    std::vector<std::byte> first = encode_options(prefix, options, stage);
     const std::vector<std::byte> mine = first;
     mpi::broadcast(comm, first, 0);
     if (mine == first) return mpi::agree(comm, {});
@@ -152,6 +160,7 @@ Status Setup::make_method() {
                     " values do not lie as they are in the step's file; run hakobi index afterwards"};
     }
     if (Status status = check_steps_per_file(); !status.ok()) return status;
+    if (Status status = check_stage(); !status.ok()) return status;
     return check_filters(filters);
 }
 
@@ -168,6 +177,23 @@ Status Setup::check_steps_per_file() {
     if (why.empty()) return {};
     if (options.steps_per_file != 0) return {ErrorCode::unsupported, "option steps_per_file: " + why};
     steps_per_file = 1;  // the environment speaks of all outputs, and not all can
+    return {};
+}
+
+Status Setup::check_stage() const {
+    if (!has_stage()) return {};
+    const std::string asked = "stage " + stage.folder + ": ";
+    if (comm.num_nodes() > 1) {
+        return {ErrorCode::unsupported, asked + "the ranks are on " + std::to_string(comm.num_nodes()) +
+                                            " nodes, and a stage takes the steps of one"};
+    }
+    if (steps_per_file != 1)
+        return {ErrorCode::unsupported,
+                asked + "a file that takes several steps is not carried while it grows"};
+    if (!method->writes_step_file()) {
+        return {ErrorCode::unsupported, asked + "the method " + std::string(entry->name) +
+                                            " writes no step's file that could be carried"};
+    }
     return {};
 }
 

@@ -10,6 +10,7 @@
 #include "mpi/agree.hpp"
 #include "output/hidden.hpp"
 #include "output/method.hpp"
+#include "output/staging.hpp"
 
 namespace hakobi::output {
 
@@ -26,8 +27,10 @@ struct Setup {
     Hidden hidden = {};
     std::unique_ptr<Method> method = nullptr;
     filter::Filters filters = {};  ///< of fields that do not ask for others
+    StageOptions stage = {};       ///< taken out of the options' hints
     std::int64_t steps_per_file = 1;
 
+    [[nodiscard]] bool has_stage() const { return !stage.folder.empty() && method->writes(); }
     [[nodiscard]] bool is_rank_0() const { return comm.rank() == 0; }
     /// Finds the format and the method, and looks at all other options. invalid_argument says which is wrong. Local.
     Status find();
@@ -39,6 +42,8 @@ struct Setup {
     Status make_method();
     /// The hints, as far as they can be read here: a method may leave them to the MPI library. Local.
     [[nodiscard]] io::EngineOptions layout_options() const;
+    /// unsupported where steps cannot go over the stage that is asked for. Local.
+    [[nodiscard]] Status check_stage() const;
     /// unsupported where files of the format hold no fields that are filtered like that. Local.
     [[nodiscard]] Status check_filters(const filter::Filters& asked) const;
     /// unsupported where several steps are to go into one file and cannot. Local.

@@ -24,6 +24,7 @@
 #include "series/piece_set.hpp"
 #include "series/series.hpp"
 #include "series/series_view.hpp"
+#include "series/stage.hpp"
 #include "series/step_file.hpp"
 #include "series/unfinished.hpp"
 #include "storage/file.hpp"
@@ -142,6 +143,7 @@ struct Work {
         if (const auto folder = pieces_folder_of(path)) folders.insert(*folder);
         const StepName name = parse_step_name(path.string());
         if (name.step >= 0 && token_in(name.suffix)) prefixes.insert(name.prefix);
+        if (const auto prefix = prefix_of_marker(path.string())) prefixes.insert(*prefix);
     }
 };
 
@@ -161,8 +163,9 @@ Work find_work(std::string path) {
     if (!work.empty()) return work;
     const std::string listed = is_folder ? path : folder_of(path);
     for (fs::directory_iterator entry(listed, error), end; !error && entry != end; entry.increment(error)) {
-        if (is_folder || parse_step_name(entry->path().string()).prefix ==
-                             (fs::path(listed) / fs::path(path).filename()).string())
+        const std::string wanted = (fs::path(listed) / fs::path(path).filename()).string();
+        const std::string each = entry->path().string();
+        if (is_folder || parse_step_name(each).prefix == wanted || prefix_of_marker(each) == wanted)
             work.look_at(entry->path());
     }
     if (error) status_of_errno(error.value(), "cannot list folder", listed).throw_if_error();
@@ -188,12 +191,17 @@ class SeriesLock {
         status_ = taken.ok() ? Status() : taken.status();
         if (!taken.ok()) return status_;
         lock_ = std::move(taken).value();
+        Result<Unfinished> home = bring_home(prefix, Gaps::left, true);
+        if (!home.ok()) return status_ = home.status();
         const Result<Series> series = find_series(prefix);
         if (!series.ok()) return {};
         Result<Unfinished> unfinished = complete_steps(prefix, series.value(), Gaps::left);
         if (!unfinished.ok()) return status_ = unfinished.status();
         for (const std::string& part : series.value().parts) storage::discard_file(part);
-        unfinished_ = std::move(unfinished).value();
+        unfinished_ = std::move(home).value();
+        for (Series::Entry& step : unfinished.value().completed)
+            unfinished_.completed.push_back(std::move(step));
+        for (std::string& lost : unfinished.value().lost) unfinished_.lost.push_back(std::move(lost));
         return {};
     }
     /// Of the prefix that was locked last: what became of steps that no pieces are of. Told once.

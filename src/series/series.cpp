@@ -18,6 +18,7 @@
 #include "overview/overview.hpp"
 #include "series/gather.hpp"
 #include "series/piece.hpp"
+#include "series/stage.hpp"
 #include "series/step_file.hpp"
 #include "series/unfinished.hpp"
 #include "storage/file.hpp"
@@ -365,6 +366,19 @@ Result<storage::LockFile> lock_series(const std::string& prefix) {
     return lock;
 }
 
+namespace {
+
+/// What an earlier run has on a stage comes home, or goes.
+Status take_stage(const std::string& prefix, IfExists if_exists) {
+    if (if_exists == IfExists::replace) return discard_stage(prefix);
+    const Gaps gaps = if_exists == IfExists::resume ? Gaps::none : Gaps::left;
+    const Result<Unfinished> home = bring_home(prefix, gaps, true);
+    if (home.ok()) tell(prefix, home.value(), "is given up");
+    return home.status();
+}
+
+}  // namespace
+
 Result<Claim> claim_series(std::string_view prefix_as_given, std::string_view extension, IfExists if_exists,
                            std::int64_t buffer_bytes) {
     const std::string given(prefix_as_given);
@@ -381,6 +395,7 @@ Result<Claim> claim_series(std::string_view prefix_as_given, std::string_view ex
     Result<storage::LockFile> lock = lock_series(prefix);
     if (!lock.ok()) return lock.status();
     Claim claim{.lock = std::move(lock).value()};
+    if (Status status = take_stage(prefix, if_exists); !status.ok()) return status;
     Result<Series> series = find_series(prefix);
     if (!series.ok()) return series.status();
     if (if_exists != IfExists::replace) {

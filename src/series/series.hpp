@@ -24,6 +24,7 @@ namespace hakobi::series {
 //   run.zarr/                             all whole steps of a format that has a store (format/format.hpp); there run_000012.zarr
 //                                         is a step's name, and of no file but the folder of its members until they are in it
 //   run_000012.hdf.mesh                   the mesh that was put in step 12; it may stand in temporary names and pieces, too
+//   run.staged                            where steps are that have not arrived (stage.hpp)
 //   run.lock                              who writes at present: a run, or a gathering (storage/lock_file.hpp)
 
 /// Behind the name of a step's file: that of its mesh, where that has one.

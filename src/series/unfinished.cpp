@@ -9,6 +9,7 @@
 #include "overview/overview.hpp"
 #include "series/receipts.hpp"
 #include "series/series_view.hpp"
+#include "series/stage.hpp"
 #include "series/step_file.hpp"
 #include "storage/file.hpp"
 #include "storage/joined.hpp"
@@ -128,13 +129,16 @@ void complete_for_reading(const std::string& prefix) noexcept {
             storage::LockFile::take(lock_path(prefix), "the steps of " + prefix);
         // A run writes them, or nobody can know that none does.
         if (!lock.ok() || !lock.value().is_held()) return {};
+        const Result<Unfinished> home = bring_home(prefix, Gaps::none, false);
+        if (home.ok()) tell(prefix, home.value(), "is left as it is");
         const Result<Series> series = find_series(prefix);
         if (!series.ok()) return series.status();
         const Result<Unfinished> unfinished = complete_steps(prefix, series.value(), Gaps::none);
         if (!unfinished.ok()) return unfinished.status();
         tell(prefix, unfinished.value(), "is left as it is");
-        if (!unfinished.value().completed.empty()) show_series(prefix);
-        return {};
+        if (!unfinished.value().completed.empty() || (home.ok() && !home.value().completed.empty()))
+            show_series(prefix);
+        return home.status();
     });
     if (!status.ok()) std::fprintf(stderr, "hakobi: %s\n", status.text().c_str());
 }

@@ -28,6 +28,7 @@ BY_NAME = {
     "bench/storage_model/model.cpp",
     "python/hakobi/measuring/lost_bytes.py",
     "src/io/report.cpp",
+    "src/output/staging.cpp",
     "src/mpiio/front_library.c",
     "python/hakobi/launch.py",
     "python/hakobi/_mpi.py",

@@ -24,6 +24,7 @@ from hakobi.post.opening import open_step
 from hakobi.post.overview import Overview, path_of
 from hakobi.post.place import Location, ObjectPath, below, entries_of, seen
 from hakobi.post.source import Array, Step
+from hakobi.post.staged import staged_text
 from hakobi.post.stored import MARK, Archive, StoredStep
 
 SUFFIXES = (".nc", ".nc4", ".h5", ".hdf5", ".hdf", ".he5")
@@ -130,7 +131,9 @@ class Catalogue:
             self._with_parts = True
             self.scan()
         if self._only is not None and not self.series:
-            raise InputError(f"{path}: there is no such file, nor steps {path.name}_….nc", code="not_found")
+            staged = staged_text(path)
+            text = f"there is no such file, nor steps {path.name}_….nc"
+            raise InputError(f"{path}: {f'{text} ({staged})' if staged else text}", code="not_found")
 
     def _begin_with_objects(self, path: ObjectPath) -> None:
         """What has something below it is a folder. Raises InputError where the bucket is not there or not readable."""

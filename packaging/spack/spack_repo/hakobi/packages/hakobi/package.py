@@ -32,6 +32,7 @@ class Hakobi(CMakePackage):
     depends_on("mpi")
     depends_on("hdf5+hl~mpi")
     depends_on("libdeflate")
+    depends_on("isa-l")
     depends_on("zstd")
     depends_on("liburing")
     depends_on("xxhash", type="build")

@@ -1,0 +1,314 @@
+#include "series/stage.hpp"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <filesystem>
+#include <utility>
+#include <vector>
+
+#include "base/checksum.hpp"
+#include "format/found_step.hpp"
+#include "format/registry.hpp"
+#include "overview/overview.hpp"
+#include "series/step_file.hpp"
+#include "storage/file.hpp"
+
+namespace hakobi::series {
+namespace {
+
+constexpr std::string_view marker_suffix = ".staged", folder_suffix = ".stage";
+constexpr std::string_view head = "hakobi stage\n", node_word = "node ", folder_word = "folder ";
+constexpr std::int64_t most_marker_bytes = 8192;
+constexpr std::size_t num_digits = 16;
+
+std::string name_of(std::string_view path) {
+    return std::string(path.substr(path.rfind('/') + 1));
+}
+
+/// The series on the stage whose folder this is: "…/run.0123456789abcdef.stage/run". "" where it is no such folder.
+std::string series_in(const std::string& folder) {
+    const std::string name = name_of(folder);
+    const std::size_t behind = 1 + num_digits + folder_suffix.size();
+    if (folder.empty() || folder[0] != '/' || name.size() <= behind) return {};
+    const std::string_view ending = std::string_view(name).substr(name.size() - behind);
+    if (ending[0] != '.' || !ending.ends_with(folder_suffix) ||
+        ending.substr(1, num_digits).find_first_not_of("0123456789abcdef") != std::string_view::npos)
+        return {};
+    return folder + "/" + name.substr(0, name.size() - behind);
+}
+
+std::string node_name() {
+    std::array<char, 256> name{};
+    return ::gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "unknown";
+}
+
+Status write_marker(const std::string& prefix, const Marker& marker) {
+    const std::string path = marker_path(prefix), part = part_path(path, random_run_id()[0]);
+    const std::string text = std::string(head)
+                                 .append(node_word)
+                                 .append(marker.node)
+                                 .append("\n")
+                                 .append(folder_word)
+                                 .append(marker.folder)
+                                 .append("\n");
+    Result<storage::FilePtr> file = storage::open_file(
+        part, {.read = false, .write = true, .create = true, .exclusive = true, .regular_only = true});
+    if (!file.ok()) return file.status();
+    Discarding discarding(part);
+    Status status = file.value()->write_at(std::as_bytes(std::span(text)), 0);
+    // The marker is all that leads to the steps.
+    if (status.ok()) status = file.value()->sync();
+    status.keep_first(file.value()->close());
+    if (status.ok()) status = finish_file(part, path, true);
+    if (status.ok()) discarding.keep();
+    return status;
+}
+
+bool is_folder(const std::string& path) {
+    struct stat info {};
+    return ::stat(path.c_str(), &info) == 0 && S_ISDIR(info.st_mode);
+}
+
+std::string where(const Marker& marker) {
+    return marker.folder + " of node " + marker.node;
+}
+
+/// A file that is whole on the stage.
+struct Staged {
+    std::int64_t step = 0;
+    bool is_mesh = false;
+    std::string_view extension;
+    std::string path;
+};
+
+/// In the order in which a run names them: a step's mesh before the step.
+std::vector<Staged> staged_files(const Series& series) {
+    std::vector<Staged> files;
+    for (const Series::Entry& mesh : series.meshes)
+        files.push_back({mesh.step, true, mesh.extension, mesh.path});
+    for (const Series::Entry& file : series.files)
+        files.push_back({file.step, false, file.extension, file.path});
+    std::ranges::sort(files, [](const Staged& a, const Staged& b) {
+        return std::pair(a.step, !a.is_mesh) < std::pair(b.step, !b.is_mesh);
+    });
+    return files;
+}
+
+/// What its format says of a file that may have been damaged since.
+Status look_into(const Staged& file) {
+    if (file.is_mesh) return {};
+    for (const format::Format* format : format::formats()) {
+        if (format->extension() == file.extension) return format->read(file.path).status();
+    }
+    return {};
+}
+
+std::int64_t size_of(const std::string& path) {
+    struct stat info {};
+    return ::stat(path.c_str(), &info) == 0 ? info.st_size : -1;
+}
+
+/// 3 of 5.
+Status carry_all(const std::string& prefix, const std::string& staged_prefix, const Series& series, Gaps gaps,
+                 Unfinished& result) {
+    const std::uint64_t run = checksum_of(std::as_bytes(std::span(staged_prefix)));
+    bool is_gap = false;
+    for (const Staged& file : staged_files(series)) {
+        const std::string what = (file.is_mesh ? "the mesh of step " : "step ") + std::to_string(file.step);
+        if (is_gap && gaps == Gaps::none) {
+            result.lost.push_back(what + " is whole on the stage (" + file.path + "), but not one before it");
+            continue;
+        }
+        const std::string place = prefix + file.path.substr(staged_prefix.size());
+        Status status = look_into(file);
+        if (status.ok()) {
+            status = carry({.step = file.step,
+                            .from = file.path,
+                            .to = place,
+                            .token = token({run, run}, file.step),
+                            .file_bytes = size_of(file.path),
+                            .may_be_there = true},
+                           true, [](std::int64_t) { return true; });
+        }
+        if (status.code() == ErrorCode::format || status.code() == ErrorCode::exists) {
+            result.lost.push_back(what + " did not come from the stage: " + status.text());
+            is_gap = true;
+            continue;
+        }
+        if (!status.ok()) return {status.code(), what + " stays on the stage: " + status.text()};
+        if (!file.is_mesh) result.completed.push_back({file.step, place, file.extension});
+    }
+    return {};
+}
+
+/// Whether it has gone: what is not ours keeps it.
+bool remove_folder(const std::string& folder) {
+    return ::rmdir(folder.c_str()) == 0 || errno == ENOENT;
+}
+
+}  // namespace
+
+std::string marker_path(std::string_view prefix) {
+    return std::string(prefix).append(marker_suffix);
+}
+
+std::optional<std::string> prefix_of_marker(std::string_view path) {
+    if (!path.ends_with(marker_suffix)) return std::nullopt;
+    path.remove_suffix(marker_suffix.size());
+    if (path.empty() || path.ends_with('/')) return std::nullopt;
+    return std::string(path);
+}
+
+std::string Stage::prefix_on(std::string_view stage, std::string_view prefix, const RunId& run) {
+    while (stage.size() > 1 && stage.ends_with('/')) stage.remove_suffix(1);
+    const std::string name = name_of(prefix);
+    const std::string part = part_path(name, token(run, -1));  // run.0123456789abcdef.part
+    return std::string(stage)
+        .append("/")
+        .append(part.substr(0, part.size() - part_suffix.size()))
+        .append(folder_suffix)
+        .append("/")
+        .append(name);
+}
+
+Result<Stage> Stage::make(const std::string& stage, const std::string& prefix, const RunId& run) {
+    std::error_code error;
+    const std::string whole = std::filesystem::absolute(stage, error).string();
+    if (error || !is_folder(whole))
+        return Status(ErrorCode::not_found, "stage " + stage + ": there is no such folder");
+    Stage made;
+    made.prefix_ = prefix;
+    const std::string staged = prefix_on(whole, prefix, run);
+    made.folder_ = folder_of(staged);
+    if (::mkdir(made.folder_.c_str(), 0777) != 0)
+        return status_of_errno(errno, "cannot make the stage's folder", made.folder_);
+    Result<storage::LockFile> lock = lock_series(staged);
+    Status status = lock.status();
+    if (lock.ok()) made.lock_ = std::move(lock).value();
+    if (status.ok()) status = write_marker(prefix, {node_name(), made.folder_});
+    if (status.ok()) return made;
+    made.lock_.release();
+    (void)remove_folder(made.folder_);
+    return status;
+}
+
+Carried Stage::carried(std::int64_t step, const std::string& from, std::int64_t file_bytes) const {
+    const std::string staged = series_in(folder_);
+    const std::uint64_t run = checksum_of(std::as_bytes(std::span(staged)));
+    return {.step = step,
+            .from = from,
+            .to = prefix_ + from.substr(staged.size()),
+            .token = token({run, run}, step),
+            .file_bytes = file_bytes};
+}
+
+void Stage::end() noexcept {
+    storage::discard_file(marker_path(prefix_));
+    lock_.release();
+    if (!remove_folder(folder_))
+        std::fprintf(stderr, "hakobi: %s: something is left on the stage, in %s\n", prefix_.c_str(),
+                     folder_.c_str());
+}
+
+Result<std::optional<Marker>> read_marker(const std::string& prefix) {
+    const std::string path = marker_path(prefix);
+    Result<storage::FilePtr> file = storage::open_file(path, {.read = true, .regular_only = true});
+    if (!file.ok()) {
+        if (file.status().code() == ErrorCode::not_found) return std::optional<Marker>();
+        return file.status();
+    }
+    std::string text(most_marker_bytes, '\0');
+    const Result<std::int64_t> read = file.value()->read_at(std::as_writable_bytes(std::span(text)), 0);
+    if (!read.ok()) return read.status();
+    text.resize(static_cast<std::size_t>(read.value()));
+    std::string_view rest = text;
+    const auto line_after = [&rest](std::string_view word) -> std::string {
+        const std::size_t end = rest.find('\n');
+        if (!rest.starts_with(word) || end == std::string_view::npos) return {};
+        const std::string line(rest.substr(word.size(), end - word.size()));
+        rest.remove_prefix(end + 1);
+        return line;
+    };
+    if (rest.starts_with(head)) {
+        rest.remove_prefix(head.size());
+        Marker marker;
+        marker.node = line_after(node_word);
+        marker.folder = line_after(folder_word);
+        if (!series_in(marker.folder).empty()) return std::optional(marker);
+    }
+    return Status(ErrorCode::format, path + " does not say where its steps are staged: look for " +
+                                         name_of(prefix) +
+                                         ".*.stage on the nodes of the run, or remove it to give them up");
+}
+
+Result<Unfinished> bring_home(const std::string& prefix, Gaps gaps, bool removes) {
+    const Result<std::optional<Marker>> found = read_marker(prefix);
+    if (!found.ok()) return found.status();
+    if (!found.value()) return Unfinished();
+    const Marker& marker = *found.value();
+    const std::string staged = series_in(marker.folder);
+    if (!is_folder(marker.folder)) {
+        return Status(ErrorCode::not_found, "steps of " + prefix + " are on the stage " + where(marker) +
+                                                ", which is not to be seen on node " + node_name() +
+                                                ": hakobi gather " + prefix +
+                                                " on that node brings them here; without " +
+                                                marker_path(prefix) + " they are given up");
+    }
+    Result<storage::LockFile> lock = lock_series(staged);
+    if (!lock.ok()) return lock.status();
+    Result<Series> series = find_series(staged);
+    if (!series.ok()) return series.status();
+    Result<Unfinished> unfinished = complete_steps(staged, series.value(), gaps);
+    if (!unfinished.ok()) return unfinished.status();
+    Unfinished result;
+    result.lost = std::move(unfinished.value().lost);
+    if (removes) {
+        for (const std::string& part : series.value().parts) storage::discard_file(part);
+    }
+    series = find_series(staged);
+    if (!series.ok()) return series.status();
+    if (Status status = carry_all(prefix, staged, series.value(), gaps, result); !status.ok()) return status;
+    series = find_series(staged);
+    if (!series.ok()) return series.status();
+    const bool is_empty = staged_files(series.value()).empty() && series.value().parts.empty();
+    if (!is_empty && !removes) return result;
+    storage::discard_file(marker_path(prefix));
+    lock.value().release();
+    if (!remove_folder(marker.folder))
+        std::fprintf(stderr, "hakobi: %s: something is left on the stage, in %s\n", prefix.c_str(),
+                     marker.folder.c_str());
+    return result;
+}
+
+Status discard_stage(const std::string& prefix) {
+    const Result<std::optional<Marker>> found = read_marker(prefix);
+    if (!found.ok()) return found.status();
+    if (!found.value()) return {};
+    const Marker& marker = *found.value();
+    if (is_folder(marker.folder)) {
+        const std::string staged = series_in(marker.folder);
+        Result<storage::LockFile> lock = lock_series(staged);
+        if (!lock.ok()) return lock.status();
+        const Result<Series> series = find_series(staged);
+        if (!series.ok()) return series.status();
+        for (const Staged& file : staged_files(series.value())) {
+            storage::discard_file(file.path + std::string(overview::suffix));
+            storage::discard_file(file.path);
+        }
+        for (const std::string& part : series.value().parts) storage::discard_file(part);
+        if (Status status = storage::remove_file(marker_path(prefix)); !status.ok()) return status;
+        lock.value().release();
+        (void)remove_folder(marker.folder);
+        return {};
+    }
+    std::fprintf(stderr,
+                 "hakobi: %s: the steps that are replaced are partly on the stage %s, and stay there\n",
+                 prefix.c_str(), where(marker).c_str());
+    return storage::remove_file(marker_path(prefix));
+}
+
+}  // namespace hakobi::series

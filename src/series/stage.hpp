@@ -1,0 +1,76 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/status.hpp"
+#include "series/carrier.hpp"
+#include "series/series.hpp"
+#include "series/unfinished.hpp"
+#include "storage/lock_file.hpp"
+
+namespace hakobi::series {
+
+// A stage is a folder on a node's own storage where a run's steps are written first. Here of the series "folder/run", with the
+// stage "/local/nvme":
+//
+//   /local/nvme/run.0123456789abcdef.stage/     the run's own folder there: random digits, so that runs share a stage
+//   /local/nvme/run.0123456789abcdef.stage/run_000012.nc and all other names of a series (series.hpp), its lock among them
+//   folder/run.staged                           the marker: a text that names that folder and its node
+//
+//  1. `make` makes the folder, then writes the marker. From here until all steps have arrived both are there.
+//  2. A step is written on the stage as any step is anywhere: temporary name, receipts, final name. What has its final name is whole.
+//  3. A whole file is copied to its place (Carrier), under a temporary name there, gets its final name, and is removed from the
+//     stage: a step is whole in at least one of the two at any time. What has a final name at its place is whole, as ever.
+//  4. `end` removes the marker and then the folder, when all have arrived: a kill leaves an empty folder at most.
+//  5. Whoever takes the series' lock and finds a marker brings home what the stage holds (`bring_home`): 2 for what is whole under a
+//     temporary name, then 3 in the order of the steps, then 4. Where the folder is not to be seen, on another node, nothing is
+//     changed, and the error says where the steps are.
+//
+// The marker moves with the steps, so a series may be moved to another folder, or renamed: the file names on the stage keep the old
+// name, and steps arrive by the new one. Decision 70. All local.
+
+class Stage {
+  public:
+    Stage() = default;
+    Stage(Stage&&) noexcept = default;
+    Stage& operator=(Stage&&) noexcept = default;
+
+    /// 1, for the run that has claimed `prefix`, which is absolute. not_found where there is no folder `stage`.
+    static Result<Stage> make(const std::string& stage, const std::string& prefix, const RunId& run);
+    /// Where the run's steps are written. Pure.
+    [[nodiscard]] static std::string prefix_on(std::string_view stage, std::string_view prefix,
+                                               const RunId& run);
+
+    [[nodiscard]] const std::string& folder() const noexcept { return folder_; }
+    /// 3, of a file that is whole on the stage.
+    [[nodiscard]] Carried carried(std::int64_t step, const std::string& from, std::int64_t file_bytes) const;
+    /// 4.
+    void end() noexcept;
+
+  private:
+    std::string prefix_, folder_;
+    storage::LockFile lock_;  // of the series on the stage
+};
+
+/// What stands in a marker.
+struct Marker {
+    std::string node, folder;
+};
+[[nodiscard]] std::string marker_path(std::string_view prefix);
+/// The prefix whose marker has that name; nothing where it is no marker's name.
+[[nodiscard]] std::optional<std::string> prefix_of_marker(std::string_view path);
+/// Nothing where the series has none; format where it cannot be read.
+Result<std::optional<Marker>> read_marker(const std::string& prefix);
+
+/// 5. `gaps` as in complete_steps. With `removes` what never became whole goes, and the stage with it; else it stays, with the marker.
+/// What is damaged is among the lost, and stays on the stage in any case. The caller holds the lock of `prefix`. not_found where the stage
+/// is not to be seen here.
+Result<Unfinished> bring_home(const std::string& prefix, Gaps gaps, bool removes);
+
+/// For a run that replaces the series: removes what the stage holds, and the marker.
+Status discard_stage(const std::string& prefix);
+
+}  // namespace hakobi::series

@@ -1,0 +1,348 @@
+"""Steps that go over a stage: each is whole on the stage or at its place, whatever ends, and comes home later.
+
+HAKOBI_STAGE_KILLS=200 kills so many runs at random moments; without it the suite kills a few.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import netCDF4
+import numpy as np
+import pytest
+
+import hakobi
+from hakobi import launch, programs
+from hakobi.programs import Program
+from running import Result, run_python
+
+pytestmark = pytest.mark.programs
+
+FLAVOUR = programs.flavour()
+NUM_KILLS = int(os.environ.get("HAKOBI_STAGE_KILLS", "4"))
+SHAPE = (256, 512)  # 1 MiB a step
+
+WRITER = """
+import os, sys, time
+import numpy as np
+import hakobi
+prefix, num_steps, pause_s, if_exists = sys.argv[1], int(sys.argv[2]), float(sys.argv[3]), sys.argv[4]
+comm = hakobi.Comm.duplicate()
+block = hakobi.split((256, 512), comm.size, comm.rank)
+out = hakobi.Output.create(comm, prefix, if_exists=if_exists, method=sys.argv[5] if len(sys.argv) > 5 else "auto")
+first = 0
+if if_exists == "resume":
+    from pathlib import Path
+    numbers = [int(path.stem[-6:]) for path in Path(prefix).parent.glob("run_??????.nc")]
+    first = max(numbers, default=-1) + 1
+for step in range(first, num_steps):
+    out.begin_step(step)
+    out.put("eta", "1", block, np.full(block.count, step + 0.5))
+    out.end_step()
+    if comm.rank == 0:
+        with open(os.path.dirname(prefix) + ".accepted", "a") as file:
+            print(step, file=file)
+    time.sleep(pause_s)
+print(out.explain() if comm.rank == 0 else "", file=sys.stderr)
+out.close()
+"""
+UNCLOSED = WRITER.replace("out.close()", "time.sleep(120)")
+GATHER = "import sys, hakobi; print(hakobi.gather_pieces(sys.argv[1]).incomplete, file=sys.stderr)"
+READ = "import sys, hakobi; print(hakobi.Input.open(sys.argv[1]).read('eta')[0, 0])"
+
+
+@pytest.fixture
+def stage(tmp_path: Path) -> Path:
+    folder = tmp_path / "nvme"
+    folder.mkdir()
+    return folder
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    folder = tmp_path / "home"
+    folder.mkdir()
+    return folder
+
+
+def write(
+    home: Path, stage: Path | str, num_steps: int = 6, pause_s: float = 0, if_exists: str = "fail", **environment: str
+) -> subprocess.CompletedProcess[str]:
+    arguments = [str(home / "run"), str(num_steps), str(pause_s), if_exists]
+    return run_python(WRITER, home, *arguments, HAKOBI_STAGE=str(stage), **environment)
+
+
+def start(
+    home: Path, stage: Path, num_steps: int, pause_s: float, text_of_it: str = WRITER, **environment: str
+) -> subprocess.Popen[str]:
+    command = [sys.executable, "-c", text_of_it, str(home / "run"), str(num_steps), str(pause_s), "fail"]
+    text = launch.environment(FLAVOUR, {"HAKOBI_STAGE": str(stage), **environment})
+    return subprocess.Popen(command, text=True, stderr=subprocess.PIPE, env=text, cwd=home)
+
+
+def whole_steps(folder: Path) -> set[int]:
+    """The steps that have their name; a wrong value in one of them is an error."""
+    found = set()
+    for path in folder.glob("run_??????.nc"):
+        step = int(path.stem[-6:])
+        with netCDF4.Dataset(path) as data:
+            values = np.ma.filled(data["eta"][0], np.nan)
+        assert values.shape == SHAPE, path
+        assert np.all(values == step + 0.5), f"{path.name} is not whole"
+        found.add(step)
+    return found
+
+
+def accepted_steps(home: Path) -> set[int]:
+    path = home.with_name(home.name + ".accepted")
+    return {int(line) for line in path.read_text().split()} if path.exists() else set()
+
+
+def leave_on_stage(home: Path, stage: Path, num_steps: int = 4) -> None:
+    """A run that was killed when all its steps were on the stage: its place could not be written."""
+    process = start(home, stage, num_steps, 0, UNCLOSED, HAKOBI_STAGE_RATE="1", HAKOBI_ASYNCHRONOUS="0")
+    wait_until(lambda: len(accepted_steps(home)) == num_steps)
+    process.kill()
+    process.communicate()
+
+
+def wait_until(is_so, longest_s: float = 120) -> None:  # type: ignore[no-untyped-def]
+    end = time.monotonic() + longest_s
+    while not is_so():
+        assert time.monotonic() < end
+        time.sleep(0.01)
+
+
+@pytest.mark.parametrize(
+    ("method", "ranks"), [("auto", 1), ("pipelined", 3), ("root", 2), ("writers", 4), ("parallel", 2)]
+)
+def test_steps_arrive_as_if_there_were_no_stage(
+    home: Path, stage: Path, mpi4py_environment: dict[str, str], method: str, ranks: int
+) -> None:
+    (home / "writer.py").write_text(WRITER)
+    for name, folder in (("over", str(stage)), ("plain", "")):
+        (home / name).mkdir()
+        arguments = [str(home / "writer.py"), str(home / name / "run"), "4", "0", "fail", method]
+        environment = mpi4py_environment | ({"HAKOBI_STAGE": folder} if folder else {})
+        finished = launch.run(
+            Program(Path(sys.executable), FLAVOUR), arguments, ranks, timeout_s=120, extra_environment=environment
+        )
+        assert finished.status == 0, finished.stderr
+    assert whole_steps(home / "over") == set(range(4))
+    names = sorted(path.name for path in (home / "plain").iterdir())
+    assert sorted(path.name for path in (home / "over").iterdir()) == names
+    for name in names:
+        if name.startswith("run_"):
+            assert (home / "over" / name).read_bytes() == (home / "plain" / name).read_bytes(), name
+    assert not list(stage.iterdir())
+
+
+def test_a_stage_on_another_file_system(home: Path) -> None:
+    other = Path("/dev/shm") / f"hakobi-stage-{os.getpid()}"
+    other.mkdir()
+    try:
+        assert other.stat().st_dev != home.stat().st_dev or pytest.skip("/dev/shm is no file system of its own here")
+        assert write(home, other).returncode == 0
+        assert whole_steps(home) == set(range(6))
+        assert not list(other.iterdir())
+    finally:
+        shutil.rmtree(other)
+
+
+def test_the_hint_says_what_the_variable_says(home: Path, stage: Path) -> None:
+    comm = hakobi.Comm.duplicate()
+    hints = {"hakobi_stage": str(stage), "hakobi_stage_bytes": "1G", "hakobi_stage_rate": "500M"}
+    with hakobi.Output.create(comm, home / "run", hints=hints) as out:
+        assert "steps go over the stage" in out.explain()
+        assert "at most 1074 MB, at 525 MB/s until close" in out.explain()
+        assert (home / "run.staged").exists()
+        out.begin_step(0)
+        out.put("eta", "1", hakobi.split(SHAPE, 1, 0), np.full(SHAPE, 0.5))
+        out.end_step()
+    assert whole_steps(home) == {0}
+    assert not (home / "run.staged").exists()
+
+
+@pytest.mark.parametrize("seed", range(NUM_KILLS))
+def test_a_killed_run_loses_nothing_that_it_accepted(home: Path, stage: Path, seed: int) -> None:
+    draw = random.Random(int(os.environ.get("HAKOBI_SEED", "0")) * 1000 + seed)
+    settings = {"HAKOBI_ASYNCHRONOUS": draw.choice("01"), "HAKOBI_STAGE_RATE": draw.choice(["0", "20M", "5M"])}
+    process = start(home, stage, 20, draw.choice([0, 0.02]), **settings)
+    wait_until(lambda: accepted_steps(home) or process.poll() is not None)
+    time.sleep(draw.uniform(0, 0.6))
+    process.send_signal(draw.choice([signal.SIGKILL, signal.SIGTERM]))
+    _, told = process.communicate()
+    accepted = accepted_steps(home)
+    whole_steps(home)  # what has a name is whole
+    opener = draw.choice(["gather", "resume", "read"])
+    if opener == "resume":
+        opened = write(home, stage, 20, if_exists="resume")
+        assert opened.returncode == 0, opened.stderr
+        assert whole_steps(home) == set(range(20)), opened.stderr
+        return
+    opened = run_python(GATHER if opener == "gather" else READ, home, str(home / "run"))
+    missing = accepted - whole_steps(home)
+    # A hidden step is whole when its values are stored, and named where they were not.
+    named = {step for step in missing if f"step {step} was not stored whole" in opened.stderr + told}
+    assert settings["HAKOBI_ASYNCHRONOUS"] == "1" or not missing, opened.stderr
+    assert missing == named, opened.stderr
+    assert opened.returncode == 0 or not whole_steps(home), opened.stderr
+
+
+def test_what_has_not_arrived_is_listed_and_not_read(hakobi: object, home: Path, stage: Path) -> None:
+    assert write(home, stage, 2).returncode == 0
+    home.with_name("home.accepted").unlink()
+    process = start_resumed(home, stage)
+    try:
+        wait_until(lambda: len(accepted_steps(home)) == 3 and (home / "run_000002.nc").exists())
+        result: Result = hakobi("ls", home / "run")  # type: ignore[operator]
+        assert "steps 3 to 4 have not arrived: they are on the stage" in result.stdout + result.stderr
+        assert whole_steps(home) == {0, 1, 2}
+        assert run_python(READ, home, str(home / "run")).stdout.split() == ["2.5"]
+    finally:
+        process.kill()
+        process.communicate()
+
+
+def start_resumed(home: Path, stage: Path) -> subprocess.Popen[str]:
+    command = [sys.executable, "-c", UNCLOSED, str(home / "run"), "5", "0", "resume"]
+    settings = {"HAKOBI_STAGE": str(stage), "HAKOBI_STAGE_RATE": "1", "HAKOBI_ASYNCHRONOUS": "0"}
+    return subprocess.Popen(
+        command, text=True, stderr=subprocess.PIPE, env=launch.environment(FLAVOUR, settings), cwd=home
+    )
+
+
+def test_a_place_that_cannot_be_written_for_a_while_is_tried_again(home: Path, stage: Path) -> None:
+    process = start(home, stage, 8, 0.2, HAKOBI_ASYNCHRONOUS="0")
+    wait_until(lambda: (home / "run_000001.nc").exists())
+    home.rename(home.with_name("away"))  # as a server that answers with errors
+    away = home.with_name("away")
+    try:
+        wait_until(lambda: len(accepted_steps(home)) >= 5)
+    finally:
+        away.rename(home)
+    _, told = process.communicate(timeout=120)
+    assert process.returncode == 0, told
+    assert whole_steps(home) == set(range(8))
+    assert "and is tried again" in told
+    assert "has arrived" in told
+
+
+def test_a_full_stage_pushes_back(home: Path, stage: Path) -> None:
+    limits = {"HAKOBI_STAGE_BYTES": "3M", "HAKOBI_STAGE_RATE": "1M"}
+    began_s = time.monotonic()
+    finished = write(home, stage, 6, 0, "fail", HAKOBI_ASYNCHRONOUS="0", **limits)
+    assert finished.returncode == 0, finished.stderr
+    assert time.monotonic() - began_s > 1.5
+    assert "the stage is full (4 MB): step" in finished.stderr
+    assert "s for room on it" in finished.stderr
+    assert whole_steps(home) == set(range(6))
+
+
+def test_a_step_larger_than_the_stage_is_one_error(home: Path, stage: Path) -> None:
+    finished = write(home, stage, HAKOBI_STAGE_BYTES="500k")
+    assert finished.returncode != 0
+    assert "step 0 has 2 MB, and the stage" in finished.stderr
+    assert "may hold 1 MB (hakobi_stage_bytes)" in finished.stderr
+
+
+def test_two_runs_share_a_stage(home: Path, stage: Path, tmp_path: Path) -> None:
+    other = tmp_path / "other"
+    other.mkdir()
+    processes = [start(folder, stage, 6, 0.05) for folder in (home, other)]
+    for process in processes:
+        assert process.wait(120) == 0, process.communicate()
+        process.communicate()
+    assert whole_steps(home) == whole_steps(other) == set(range(6))
+    assert not list(stage.iterdir())
+
+
+def test_a_second_run_of_the_prefix_is_refused(home: Path, stage: Path) -> None:
+    process = start_resumed(home, stage)
+    try:
+        wait_until(lambda: (home / "run.staged").exists())
+        assert write(home, stage, if_exists="replace").returncode != 0
+        assert (home / "run.staged").exists()
+    finally:
+        process.kill()
+        process.communicate()
+
+
+def test_a_series_that_was_moved_comes_home_where_it_is(home: Path, stage: Path, tmp_path: Path) -> None:
+    leave_on_stage(home, stage)
+    moved = tmp_path / "moved"
+    home.rename(moved)
+    gathered = run_python(GATHER, moved, str(moved))
+    assert gathered.returncode == 0, gathered.stderr
+    assert whole_steps(moved) == set(range(4)), gathered.stderr
+    assert not list(stage.iterdir())
+    assert not (moved / "run.staged").exists()
+
+
+@pytest.mark.parametrize("damage", ["short", "empty", "other"])
+def test_a_step_that_was_damaged_on_the_stage_is_named_and_kept(home: Path, stage: Path, damage: str) -> None:
+    leave_on_stage(home, stage)
+    damaged = next(stage.glob("*.stage/run_000002.nc"))
+    size = damaged.stat().st_size
+    damaged.write_bytes({"short": damaged.read_bytes()[: size // 2], "empty": b"", "other": b"x" * size}[damage])
+    gathered = run_python(GATHER, home, str(home / "run"))
+    assert gathered.returncode == 0, gathered.stderr
+    assert "step 2 did not come from the stage" in gathered.stderr
+    assert whole_steps(home) == {0, 1, 3}
+    assert damaged.exists()
+
+
+def test_a_stage_of_another_node_is_one_error_and_nothing_changes(home: Path, stage: Path) -> None:
+    leave_on_stage(home, stage)
+    hidden = stage.with_name("elsewhere")
+    stage.rename(hidden)
+    for text in (write(home, hidden, if_exists="resume"), run_python(GATHER, home, str(home / "run"))):
+        assert text.returncode != 0
+        assert f"of node {socket.gethostname()}, which is not to be seen on node" in text.stderr
+    assert (home / "run.staged").exists()
+    hidden.rename(stage)
+    assert run_python(GATHER, home, str(home / "run")).returncode == 0
+    assert whole_steps(home) == set(range(4))
+
+
+def test_replace_discards_what_is_on_the_stage(home: Path, stage: Path) -> None:
+    leave_on_stage(home, stage)
+    finished = write(home, stage, 2, if_exists="replace")
+    assert finished.returncode == 0, finished.stderr
+    assert whole_steps(home) == {0, 1}
+    assert not list(stage.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("settings", "line"),
+    [
+        ({"HAKOBI_STAGE": "/nowhere"}, "stage /nowhere: there is no such folder"),
+        ({"HAKOBI_STAGE_RATE": "fast"}, "hakobi_stage_rate (HAKOBI_STAGE_RATE): 'fast' is not a number"),
+    ],
+)
+def test_bad_settings_are_one_error(home: Path, stage: Path, settings: dict[str, str], line: str) -> None:
+    values = {"HAKOBI_STAGE": str(stage)} | settings
+    finished = run_python(WRITER, home, str(home / "run"), "1", "0", "fail", **values)
+    assert finished.returncode != 0
+    assert line in finished.stderr
+    assert not list(home.glob("run*"))
+
+
+def test_methods_without_a_file_of_the_step_are_refused(home: Path, stage: Path) -> None:
+    finished = run_python(WRITER, home, str(home / "run"), "1", "0", "fail", "per-process", HAKOBI_STAGE=str(stage))
+    assert "the method per-process writes no step's file" in finished.stderr
+
+
+def test_a_damaged_marker_is_one_error(home: Path, stage: Path) -> None:
+    (home / "run.staged").write_text("hakobi stage\nnode x\nfolder /etc\n")
+    finished = write(home, stage, if_exists="resume")
+    assert finished.returncode != 0
+    assert "run.staged does not say where its steps are staged" in finished.stderr

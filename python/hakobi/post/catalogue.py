@@ -131,7 +131,7 @@ class Catalogue:
             self._with_parts = True
             self.scan()
         if self._only is not None and not self.series:
-            staged = staged_text(path)
+            staged = staged_text(path) if isinstance(path, Path) else ""
             text = f"there is no such file, nor steps {path.name}_….nc"
             raise InputError(f"{path}: {f'{text} ({staged})' if staged else text}", code="not_found")
 

@@ -196,8 +196,8 @@ class Step:
         result = np.empty([b - a for a, b in box], this.dtype)
         if self.file is None:
             raise FormatError(f"{self.path.name} was closed")
-        is_short = shape[-1] * item <= _ROW_BYTES and self.file.fileno() >= 0  # of objects, `fill` joins what is near
-        if is_short and 0 < cut == len(shape) - 1 and box[-2] != (0, 1):
+        is_here = self.file.fileno() >= 0  # of objects, `fill` joins what is near
+        if is_here and 0 < cut == len(shape) - 1 and shape[-1] * item <= _ROW_BYTES and box[-2] != (0, 1):
             d = len(shape) - 2  # rows read whole, some at a time: they may be much more than what is wanted
             most = max(1, _ROWS_BYTES // (shape[-1] * item))
             for outer in np.ndindex(*result.shape[:d]):

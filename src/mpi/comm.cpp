@@ -39,6 +39,12 @@ void check(int mpi_error, const char* call) {
 
 namespace {
 
+#ifdef HAKOBI_SIMULATED  // the simulator's ranks take turns in one process: one that waits in memory stops all
+constexpr bool is_simulated = true;
+#else
+constexpr bool is_simulated = false;
+#endif
+
 /// Collective: sets `node.comm` to those of the ranks of `comm`, which is freed, that share memory with this one. MPI calls ranks
 /// of one host a node, but they may be in containers that do not see each other's processes: whoever cannot map what the first
 /// rank has made is on another node, with those of the others that can share. That memory serves their rounds from then on.
@@ -58,7 +64,7 @@ void find_sharing(MPI_Comm comm, OwnNode& node) {
         if (node.rank == 0) {
             offer.code = SharedMemory::create(NodeRound::bytes_needed(node.size), memory).code();
             offer.name = memory.name();
-            offer.is_crowded = node.size > num_cores();
+            offer.is_crowded = !is_simulated && node.size > num_cores();
         }
         check(MPI_Bcast(&offer, sizeof offer, MPI_BYTE, 0, comm), "MPI_Bcast");
         ErrorCode code = offer.code;

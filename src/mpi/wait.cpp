@@ -40,7 +40,7 @@ bool is_mpi_up() {
 }
 
 // Waking and looking after MPI takes some 4 us of a core. Beyond so many ranks a core they sleep longer, so that together they take
-// no more of it: 256 ranks on two cores took 1.3 s of each second (decision 68).
+// no more of it: 256 ranks on two cores would need more than one (decision 68).
 constexpr int ranks_of_a_core = 8;
 
 double crowding_of(const Comm& comm) {

@@ -31,6 +31,8 @@ module hakobi
     private
     public :: hakobi_comm, hakobi_block, hakobi_axis, hakobi_attribute, hakobi_output, hakobi_output_times
     public :: hakobi_float64, hakobi_float32, hakobi_int8, hakobi_int16, hakobi_int32, hakobi_int64
+    !> steps_per_file of output_create: no limit.
+    integer(int64), parameter, public :: hakobi_all_steps = huge(0_int64)
     public :: hakobi_split, hakobi_dims_of_ranks, hakobi_gather_pieces, hakobi_error_name, hakobi_version
 
     !> A private duplicate of a communicator. `free` is collective, after every object that uses it is closed.
@@ -209,11 +211,12 @@ contains
     end function
 
     !> Collective over `comm`; everything but stat and errmsg equal on all ranks. `axes`: the fastest dimension first.
+    !> `steps_per_file`: hakobi_all_steps has no limit.
     !> `if_exists`: "fail", "replace" or "resume". `hints`: "name=value;name=value". The others are the fields of
     !> hakobi::OutputOptions, with the same defaults.
     subroutine output_create(self, comm, prefix, method, axes, title, time_units, sync, asynchronous, writer_stride, &
                              buffer_bytes, keep_pieces, hints, if_exists, format, compression, significant_bits, &
-                             asynchronous_bytes, attributes, overview, calendar, stat, errmsg)
+                             asynchronous_bytes, attributes, overview, calendar, steps_per_file, stat, errmsg)
         class(hakobi_output), intent(inout) :: self
         type(hakobi_comm), intent(in) :: comm
         character(len=*), intent(in) :: prefix
@@ -222,7 +225,7 @@ contains
         type(hakobi_attribute), intent(in), optional, target :: attributes(:)
         logical, intent(in), optional :: sync, asynchronous, keep_pieces, overview
         integer, intent(in), optional :: writer_stride, significant_bits
-        integer(int64), intent(in), optional :: buffer_bytes, asynchronous_bytes
+        integer(int64), intent(in), optional :: buffer_bytes, asynchronous_bytes, steps_per_file
         integer, intent(out), optional :: stat
         character(len=*), intent(inout), optional :: errmsg
         type(output_options_c) :: options
@@ -244,6 +247,7 @@ contains
         if (present(writer_stride)) options%writer_stride = int(writer_stride, c_int)
         if (present(buffer_bytes)) options%buffer_bytes = buffer_bytes
         if (present(asynchronous_bytes)) options%asynchronous_bytes = asynchronous_bytes
+        if (present(steps_per_file)) options%steps_per_file = steps_per_file
         options%sync = yes_or_no(sync)
         options%asynchronous = yes_or_no(asynchronous)
         options%overview = yes_or_no(overview)

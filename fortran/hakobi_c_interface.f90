@@ -32,7 +32,7 @@ module hakobi_c_interface
     end type
 
     type, bind(c) :: output_options_c
-        integer(c_size_t) :: struct_size = 152
+        integer(c_size_t) :: struct_size = 160
         integer(c_int) :: if_exists = 0
         type(c_ptr) :: method = c_null_ptr, format = c_null_ptr, title = c_null_ptr, axes = c_null_ptr
         integer(c_int64_t) :: num_axes = 0
@@ -43,6 +43,7 @@ module hakobi_c_interface
         type(c_ptr) :: hints = c_null_ptr
         integer(c_int64_t) :: num_hints = 0
         integer(c_int) :: significant_bits = 0, writer_stride = 0, asynchronous = 0, sync = 0, overview = 0, keep_pieces = 0
+        integer(c_int64_t) :: steps_per_file = 0
     end type
 
     type, bind(c) :: field_c

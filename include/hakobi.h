@@ -203,6 +203,9 @@ typedef struct hakobi_hint {
 /* What hakobi_output_create does where its prefix holds steps (hakobi::IfExists). */
 enum { HAKOBI_IF_EXISTS_FAIL = 0, HAKOBI_IF_EXISTS_REPLACE = 1, HAKOBI_IF_EXISTS_RESUME = 2 };
 
+/* hakobi_output_options.steps_per_file: no limit. */
+#define HAKOBI_ALL_STEPS INT64_MAX
+
 /* Options of hakobi_output_create (hakobi::OutputOptions, which says more of each); equal on every rank. All is copied. */
 typedef struct hakobi_output_options {
     size_t struct_size;
@@ -221,12 +224,13 @@ typedef struct hakobi_output_options {
     int64_t buffer_bytes;       /* 0: 64 MiB */
     const hakobi_hint* hints;   /* num_hints of them */
     int64_t num_hints;
-    int significant_bits; /* 0: all */
-    int writer_stride;    /* 0: one in four, at least one per node */
-    int asynchronous;     /* HAKOBI_YES, HAKOBI_NO; 0: if the method supports it and memory suffices */
-    int sync;             /* 0: no */
-    int overview;         /* 0: no */
-    int keep_pieces;      /* 0: no */
+    int significant_bits;   /* 0: all */
+    int writer_stride;      /* 0: one in four, at least one per node */
+    int asynchronous;       /* HAKOBI_YES, HAKOBI_NO; 0: if the method supports it and memory suffices */
+    int sync;               /* 0: no */
+    int overview;           /* 0: no */
+    int keep_pieces;        /* 0: no */
+    int64_t steps_per_file; /* HAKOBI_ALL_STEPS: all; 0: HAKOBI_STEPS_PER_FILE, else 1 */
 } hakobi_output_options;
 
 /* Name number `index` (from 0) for the option "method", besides "auto"; NULL after the last one. */

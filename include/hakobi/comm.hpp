@@ -49,6 +49,7 @@ class HAKOBI_EXPORT Comm {
     [[nodiscard]] mpi::CommState& state() const noexcept { return *state_; }
 
   private:
+    friend struct mpi::CommState;
     std::shared_ptr<mpi::CommState> state_;
 };
 

@@ -22,6 +22,9 @@
 namespace hakobi {
 inline namespace v0 {
 
+/// OutputOptions::steps_per_file: no limit.
+inline constexpr std::int64_t all_steps = INT64_MAX;
+
 /// Options of Output::create; equal on every rank.
 struct OutputOptions {
     /// A name from output_methods(), or "auto": the first steps try `pipelined` and `root`, hidden and not hidden, and the
@@ -65,6 +68,11 @@ struct OutputOptions {
     std::int64_t buffer_bytes = 64 << 20;
     /// What create does where the prefix already holds steps (if_exists.hpp).
     IfExists if_exists = IfExists::fail;
+    /// How many steps a file takes; all_steps: all of the run. The file is called after its first step, and each step is in it, for every
+    /// reader, when its own file would have its name: a kill costs what has not been committed, and no step before. A step with other
+    /// fields, or other values of a static one, begins a new file. 0: HAKOBI_STEPS_PER_FILE (a number or "all"); without it, or where
+    /// the format cannot, 1. More than 1 throws `unsupported` with format vtkhdf, method `per-process`, and `overview`.
+    std::int64_t steps_per_file = 0;
     /// Writes an overview next to each step's file: its 2-D and 3-D fields at lower resolutions
     /// (`<file>.overview.zip`, as `hakobi index` makes it). The overview is complete before the step gets its final name.
     /// Rank 0 makes it from the file, in end_step or, with hidden output, while the program continues. Fields with their own

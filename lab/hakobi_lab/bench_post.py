@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 from pathlib import Path
 
@@ -30,6 +31,13 @@ _ALL = ("loopback", "1gbit", "100mbit", "slow")
 @click.option(
     "--threads", type=click.IntRange(1, 64), default=2, show_default=True, help="Threads that make the index."
 )
+@click.option(
+    "--storage",
+    type=click.Choice(("file", "s3")),
+    default="file",
+    show_default=True,
+    help="s3: the step lies in a bucket (Versity's gateway), and the links are between that and `hakobi post`.",
+)
 @click.option("--json", "json_path", type=click.Path(path_type=Path), help="Append records to this file.")
 @click.option("--part", type=click.Choice(("all", "index", "pictures")), default="all", show_default=True)
 @click.option("--keep", is_flag=True, help="Leave the step in the folder for the next run.")
@@ -40,6 +48,7 @@ def command(
     viewers: int,
     links: tuple[str, ...],
     threads: int,
+    storage: str,
     json_path: Path | None,
     part: str,
     keep: bool,
@@ -51,7 +60,7 @@ def command(
     """
     from hakobi import conditions, files, records
     from hakobi.post.overview import path_of
-    from hakobi_lab import first_pictures
+    from hakobi_lab import first_pictures, object_servers
     from hakobi_lab.browser import why_not
 
     found = re.fullmatch(r"(\d+(?:\.\d+)?)([MGT]?)", size)
@@ -72,7 +81,11 @@ def command(
         if json_path:
             records.append(json_path, {**record, "commit": conditions.commit() or ""})
 
-    run = first_pictures.Bench(folder, int(float(found[1]) * _UNITS[found[2]]), rounds)
+    bucket = folder / "data" / object_servers.BUCKET
+    if storage == "s3":
+        links = tuple(name for name in links or _ALL if name != "slow")
+        bucket.mkdir(parents=True, exist_ok=True)
+    run = first_pictures.Bench(bucket if storage == "s3" else folder, int(float(found[1]) * _UNITS[found[2]]), rounds)
     try:
         if part != "pictures":
             tell(run.index(threads))
@@ -80,9 +93,13 @@ def command(
             run.prepare(threads)
         for name in () if part == "index" else links or _ALL:
             try:
-                with first_pictures.shaped(name) as link:
+                with contextlib.ExitStack() as stack:
+                    link = stack.enter_context(first_pictures.shaped(name))
+                    store = None
+                    if storage == "s3":
+                        store = stack.enter_context(object_servers.s3(folder, link.server))
                     for count in dict.fromkeys((1, viewers)):
-                        for record in run.pictures(link, count):
+                        for record in run.pictures(link, count, store):
                             tell(record)
             except RunError as error:
                 click.echo(f"not run: {error}", err=True)

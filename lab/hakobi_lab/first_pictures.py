@@ -5,6 +5,7 @@
 2. For each round, link and axis in turn: what the page cache holds of step and overview is dropped, a browser opens a
    plane that nobody has asked for, and the page says when the first picture was drawn and when the view was complete.
 3. Links are a pair of virtual interfaces into a network namespace, shaped both ways, by root; `slow` is a relay.
+4. With an object store the link is between that and `hakobi post`, which runs beside the browser.
 """
 
 from __future__ import annotations
@@ -31,6 +32,7 @@ from hakobi.post import indexing
 from hakobi.post.catalogue import Catalogue
 from hakobi.post.overview import path_of
 from hakobi_lab.browser import Browser
+from hakobi_lab.object_servers import S3Server
 from hakobi_lab.slow_line import slow_line
 
 AXES = ("z", "y", "x")
@@ -154,17 +156,24 @@ class Served:
 
 
 @contextlib.contextmanager
-def served(path: Path, link: Link) -> Iterator[Served]:
-    """`hakobi post` as a process of its own, as people start it: what asks the browsers is not in its way."""
-    command = [sys.executable, "-m", "hakobi", "post", str(path), "--host", link.server, "--name", link.server]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:
+def served(path: Path, link: Link, store: S3Server | None = None) -> Iterator[Served]:
+    """`hakobi post` as a process of its own, as people start it: what asks the browsers is not in its way. Of an object
+    store it runs beside the browser, and the link is between them and the store."""
+    host, address, enter = link.server, str(path), []
+    environment = dict(os.environ)
+    if store is not None:
+        host, address = "127.0.0.1", f"{store.environment['HAKOBI_TEST_S3']}/{path.name}"
+        enter = ["nsenter", f"--net=/run/netns/{link.namespace}"] if link.namespace else []
+        environment |= store.environment
+    command = [*enter, sys.executable, "-m", "hakobi", "post", address, "--host", host, "--name", host]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment) as server:
         assert server.stdout is not None
         try:
             told = urlsplit(server.stdout.readline().strip())
             if told.port is None:
                 raise RunError(f"the server did not start: status {server.wait()}")
             with slow_line(told.port, *SLOW) if link.name == "slow" else contextlib.nullcontext(told.port) as port:
-                yield Served(f"http://{link.server}:{port}/?{told.query}", server.pid)
+                yield Served(f"http://{host}:{port}/?{told.query}", server.pid)
         finally:
             server.terminate()
 
@@ -209,14 +218,14 @@ class Bench:
             "overview_bytes": path_of(self.step).stat().st_size,
         }  # fmt: skip
 
-    def pictures(self, link: Link, viewers: int) -> list[dict[str, Any]]:
+    def pictures(self, link: Link, viewers: int, store: S3Server | None = None) -> list[dict[str, Any]]:
         """First picture and complete view, for each axis, of the whole plane and of a part of it at a cell a pixel;
         beside them an empty page in the same browsers."""
         found: dict[str, list[list[float]]] = {axis: [] for axis in AXES}
         near: dict[str, list[list[float]]] = {axis: [] for axis in AXES}
         floor: list[float] = []
         series = next(iter(Catalogue(self.step).series.values())).id
-        with served(self.step, link) as server, contextlib.ExitStack() as stack:
+        with served(self.step, link, store) as server, contextlib.ExitStack() as stack:
             browsers = [stack.enter_context(Browser(1600, 900, link.namespace, link.browser)) for _ in range(viewers)]
             for browser in browsers:  # the cookie and the page's modules, as for who has looked before
                 browser.go(server.address)
@@ -234,6 +243,8 @@ class Bench:
         for record in told:
             record["server_peak_bytes"] = peak_bytes
         common = {"kind": "summary", "what": "empty_page", "viewers": viewers, "link": link.name}
+        for record in (*told, common):
+            record["storage"] = "s3" if store else "file"
         return [*told, {**common, "median_s": statistics.median(floor), "samples_s": floor}]
 
     def _hash(self, series: str, axis: int) -> str:

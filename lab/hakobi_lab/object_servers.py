@@ -131,6 +131,7 @@ class S3Server:
     """A gateway with one bucket. `environment` is what a client needs."""
 
     folder: Path
+    host: str = "127.0.0.1"
     port: int = field(default_factory=_free_port)
     access_key: str = field(default_factory=lambda: "AKIA" + secrets.token_hex(8).upper())
     secret_key: str = field(default_factory=lambda: secrets.token_urlsafe(30))
@@ -140,7 +141,7 @@ class S3Server:
     @property
     def environment(self) -> dict[str, str]:
         return {
-            "AWS_ENDPOINT_URL_S3": f"http://127.0.0.1:{self.port}",
+            "AWS_ENDPOINT_URL_S3": f"http://{self.host}:{self.port}",
             "AWS_ACCESS_KEY_ID": self.access_key,
             "AWS_SECRET_ACCESS_KEY": self.secret_key,
             "AWS_REGION": "us-east-1",
@@ -151,7 +152,7 @@ class S3Server:
 
     def start(self) -> None:
         (self.folder / "data" / BUCKET).mkdir(parents=True, exist_ok=True)
-        words = [gateway(), "--port", f"127.0.0.1:{self.port}", "--keep-alive", "--quiet", "posix"]
+        words = [gateway(), "--port", f"{self.host}:{self.port}", "--keep-alive", "--quiet", "posix"]
         try:
             os.setxattr(self.folder / "data", "user.hakobi", b"")
         except OSError:  # a memory file system of an old kernel
@@ -170,7 +171,7 @@ class S3Server:
         for _ in range(300):
             if self.process.poll() is not None:
                 break
-            with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", self.port), 1):
+            with contextlib.suppress(OSError), socket.create_connection((self.host, self.port), 1):
                 return
             time.sleep(0.1)
         raise UnavailableError(f"the S3 server did not start: {(self.folder / 'log').read_text()[-500:]}")
@@ -183,9 +184,9 @@ class S3Server:
 
 
 @contextlib.contextmanager
-def s3(folder: Path, size_bytes: int = 0) -> Iterator[S3Server]:
+def s3(folder: Path, host: str = "127.0.0.1", size_bytes: int = 0) -> Iterator[S3Server]:
     """Raises UnavailableError."""
-    server = S3Server(folder, size_bytes=size_bytes)
+    server = S3Server(folder, host, size_bytes=size_bytes)
     server.start()
     try:
         yield server

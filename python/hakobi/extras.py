@@ -7,7 +7,10 @@ from __future__ import annotations
 EXTRAS: dict[str, tuple[str, tuple[str, ...]]] = {
     "measure": ("benchmarks, compare and doctor", ("psutil", "rich", "scipy")),
     "plots": ("studies and reports", ("h5py", "jinja2", "matplotlib", "mpl_toolkits", "PIL")),
-    "post": ("looking at results: post, ls and index", ("google_crc32c", "h5py", "matplotlib", "starlette", "uvicorn")),
+    "post": (
+        "looking at results: post, ls and index",
+        ("google_crc32c", "h5py", "matplotlib", "obstore", "starlette", "uvicorn"),
+    ),
     "fdb": ("copies to and from ECMWF's FDB", ("fdb5lib",)),
     "xarray": ("opening results with xarray", ("dask", "h5netcdf", "h5py", "xarray")),
 }

@@ -252,6 +252,7 @@ class Output:
         keep_pieces: bool = False,
         if_exists: str = "fail",
         overview: bool = False,
+        steps_per_file: int | str | None = None,
         hints: Mapping[str, str] | None = None,
     ) -> Output:
         """Collective over `comm`; all arguments equal on all ranks. `axes`: the grid's dimensions, slowest first.
@@ -264,6 +265,9 @@ class Output:
         `if_exists`: what to do with steps that the prefix holds: "fail" (raise ExistsError), "replace" (remove them) or
         "resume" (continue after the last complete one). `overview` writes an overview next to each step's file, as
         `hakobi index` does.
+
+        `steps_per_file`: how many steps a file takes, or "all"; None: HAKOBI_STEPS_PER_FILE, or 1. A step is in its
+        file, for every reader, once it is complete; the file is called after its first step (format netcdf4).
 
         `compression`: "deflate" or "zstd", optionally with a level ("deflate:4"), compresses fields of at least 16 KiB.
         `significant_bits` rounds their floating-point values to that many mantissa bits before.
@@ -294,6 +298,7 @@ class Output:
             options.writer_stride = int_for_c(writer_stride)
             options.asynchronous_bytes = int_for_c(asynchronous_bytes, 64)
             options.buffer_bytes = int_for_c(buffer_bytes, 64)
+            options.steps_per_file = _steps_per_file_for_c(steps_per_file)
         except (InputError, TypeError) as error:
             check(library, library.hakobi_comm_refuse(comm._handle, printable(str(error))))
         options.sync, options.overview = yes_or_no(sync), yes_or_no(overview)
@@ -505,6 +510,17 @@ def _texts(entry: Any) -> Iterable[str]:
     while (text := entry(index)) is not None:
         yield text.decode()
         index += 1
+
+
+def _steps_per_file_for_c(steps: int | str | None) -> int:
+    """HAKOBI_ALL_STEPS of "all"; 0 of None."""
+    if steps is None:
+        return 0
+    if steps == "all":
+        return (1 << 63) - 1
+    if isinstance(steps, str) or int_for_c(steps, 64) < 1:
+        raise InputError(f"steps_per_file is {steps!r}: give a number of steps, at least 1, or 'all'")
+    return int_for_c(steps, 64)
 
 
 def _options_for_c(

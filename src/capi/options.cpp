@@ -99,6 +99,7 @@ OutputOptions output_options_of(const hakobi_output_options* given) {
     options.sync = yes(from.sync, false, "sync");
     options.overview = yes(from.overview, false, "overview");
     options.keep_pieces = yes(from.keep_pieces, false, "keep_pieces");
+    options.steps_per_file = from.steps_per_file;
     return options;
 }
 
@@ -110,6 +111,8 @@ InputOptions input_options_of(const hakobi_input_options* given) {
 static_assert(HAKOBI_MEMORY_AUTOMATIC == static_cast<int>(Memory::automatic));
 static_assert(HAKOBI_MEMORY_HOST == static_cast<int>(Memory::host));
 static_assert(HAKOBI_MEMORY_DEVICE == static_cast<int>(Memory::device));
+
+static_assert(HAKOBI_ALL_STEPS == all_steps);
 
 static_assert(HAKOBI_IF_EXISTS_FAIL == static_cast<int>(IfExists::fail));
 static_assert(HAKOBI_IF_EXISTS_REPLACE == static_cast<int>(IfExists::replace));

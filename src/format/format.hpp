@@ -1,9 +1,11 @@
 #pragma once
 
+#include <memory>
 #include <span>
 #include <string_view>
 
 #include "base/status.hpp"
+#include "format/growing_file.hpp"
 #include "format/layout.hpp"
 #include "format/series.hpp"
 #include "format/step.hpp"
@@ -38,6 +40,18 @@ class Format {
     /// in such, none otherwise; it may be empty where no field is. Returns out_of_memory, or internal with the library's text.
     [[nodiscard]] virtual Result<Layout> lay_out(
         const StepDescription& step, std::span<const std::vector<StoredChunk>> chunks = {}) const = 0;
+    /// Whether a file can take one step after another (OutputOptions::steps_per_file).
+    [[nodiscard]] virtual bool holds_steps() const { return false; }
+    /// A new such file. Returns unsupported where holds_steps is false.
+    [[nodiscard]] virtual Result<std::unique_ptr<GrowingFile>> begin_file() const {
+        return Status(ErrorCode::unsupported, "a file of this format holds one step");
+    }
+    /// One that has steps already, for a run that goes on behind them with steps like `next`. invalid_argument, saying why, where the
+    /// file is no such file, was changed by others, or has other fields: a new file takes the step then. Else as `read`.
+    [[nodiscard]] virtual Result<std::unique_ptr<GrowingFile>> resume_file(
+        const std::string& /*path*/, const StepDescription& /*next*/) const {
+        return Status(ErrorCode::unsupported, "a file of this format holds one step");
+    }
     /// Reads what a step's file says of its fields; their values are not read. Returns not_found or permission; format where it
     /// is no file of this format, or is damaged; unsupported where such files are not read back.
     [[nodiscard]] virtual Result<FoundStep> read(const std::string& path) const = 0;

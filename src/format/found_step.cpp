@@ -53,6 +53,7 @@ std::vector<std::byte> encode_found(const FoundStep& step) {
         writer.put(field.has_record);
         writer.put(field.shown.is_static);
         writer.put(field.offset_bytes);
+        writer.put_all(field.offsets_of_steps);
         writer.put_all(field.shown.shape);
         for (const std::string& dim : field.shown.dims) writer.put_text(dim);
         put_attributes(writer, field.shown.attributes);
@@ -76,7 +77,7 @@ Result<FoundStep> decode_found(std::span<const std::byte> bytes) {
         axis.attributes = get_attributes(reader);
         step.axes.push_back(std::move(axis));
     }
-    for (auto n = reader.get_count(68); n > 0; --n) {
+    for (auto n = reader.get_count(76); n > 0; --n) {
         FoundField field;
         field.shown.name = reader.get_text();
         field.shown.type = reader.get_text();
@@ -89,6 +90,7 @@ Result<FoundStep> decode_found(std::span<const std::byte> bytes) {
         field.has_record = reader.get<bool>();
         field.shown.is_static = reader.get<bool>();
         field.offset_bytes = reader.get<std::int64_t>();
+        field.offsets_of_steps = reader.get_all<std::int64_t>();
         field.shown.shape = reader.get_all<std::int64_t>();
         for (std::size_t d = 0; d < field.shown.shape.size() && reader.ok(); ++d)
             field.shown.dims.push_back(reader.get_text());

@@ -24,11 +24,14 @@ struct FoundField {
     std::string why_library = {};
     bool is_of_mesh = false;  ///< a part of the mesh itself (mesh_arrays.hpp), by VTKHDF's name
     std::string file = {};    ///< that has the values, of the same folder; "": the step's own
+    /// Of a file with several steps: offset_bytes of each; empty where the field is static, or only the HDF5 library finds them.
+    std::vector<std::int64_t> offsets_of_steps = {};
 };
 
-/// A step's file without its fields' values.
+/// A step's file without its fields' values; or one of several steps, whose numbers follow that in the file's name.
 struct FoundStep {
-    double time = 0;  ///< NaN where the file has none
+    double time = 0;  ///< NaN where the file has none; of several steps the first one's
+    std::vector<double> times = {};  ///< of each step of a file that may have several; empty: there is one, at `time`
     std::string title, time_units;
     std::string calendar = {};  ///< calendar_of(time_units, what the file says)
     Attributes attributes = {};
@@ -36,7 +39,15 @@ struct FoundStep {
     std::vector<FoundField> fields;
 };
 
-/// A step as bytes for messages, without its time, and back. decode_found returns internal for bytes that are no encoding. Pure.
+/// How many steps the file has, and the time of one of them.
+[[nodiscard]] inline std::int64_t num_steps_of(const FoundStep& found) {
+    return found.times.empty() ? 1 : static_cast<std::int64_t>(found.times.size());
+}
+[[nodiscard]] inline double time_of(const FoundStep& found, std::int64_t step_in_file) {
+    return found.times.empty() ? found.time : found.times[static_cast<std::size_t>(step_in_file)];
+}
+
+/// A step as bytes for messages, without its time or times, and back. decode_found returns internal for bytes that are no encoding. Pure.
 [[nodiscard]] std::vector<std::byte> encode_found(const FoundStep& step);
 Result<FoundStep> decode_found(std::span<const std::byte> bytes);
 

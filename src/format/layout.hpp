@@ -32,6 +32,9 @@ struct Layout {
     std::vector<std::vector<std::int64_t>> chunk_offsets_bytes;
     std::int64_t file_bytes = 0;
     std::int64_t time_offset_bytes = 0;  ///< where the metadata hold the step's time as a double; 0: nowhere
+    /// Of a step that a file with several gets (growing_file.hpp): what makes it a part of the file, in the order of writing, once
+    /// the values are stored. `metadata` is empty then. Rank 0's.
+    std::vector<Extent> commit;
 };
 
 /// Takes the bytes that are values out of `layout.metadata`: a format's pages may hold both. `chunks` as in Format::lay_out.

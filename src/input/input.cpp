@@ -65,6 +65,13 @@ struct HAKOBI_HIDDEN Input::Impl {
         return steps.found[static_cast<std::size_t>(steps.descriptions[step])];
     }
 
+    /// Where the step's file has the values of a field that is contiguous.
+    std::int64_t offset_of(std::size_t step, const format::FoundField& field) const {
+        return field.offsets_of_steps.empty()
+                   ? field.offset_bytes
+                   : field.offsets_of_steps[static_cast<std::size_t>(steps.steps_in_file[step])];
+    }
+
     mpi::Agreed agree_on_read(const Status& local, const FieldRead& read) const;
     // Collective, and noexcept for the reason that Output's are.
     mpi::Agreed run_read(const FieldRead& read) noexcept;
@@ -72,7 +79,7 @@ struct HAKOBI_HIDDEN Input::Impl {
     mpi::Agreed close_engine() noexcept;
     Status read_alone(const std::string& path, std::int64_t offset_bytes, const Destination& to);
     static Status read_by_library(const std::string& path, const format::FoundField& field,
-                                  const Destination& to);
+                                  std::int64_t step_in_file, const Destination& to);
 };
 
 void Input::Impl::throw_if_closed(const char* call) const {
@@ -172,15 +179,16 @@ Status Input::Impl::read_alone(const std::string& path, std::int64_t offset_byte
 }
 
 Status Input::Impl::read_by_library(const std::string& path, const format::FoundField& field,
-                                    const Destination& to) {
+                                    std::int64_t step_in_file, const Destination& to) {
     if (to.memory.empty()) return {};
     Block block = to.block;
     if (field.shown.shape.empty()) block = {};
     const auto bytes = static_cast<std::size_t>(to.memory.size_bytes());
     if (to.is_dense())
-        return format::read_values_netcdf4(path, field, block, {to.origin + to.memory.begin_bytes(), bytes});
+        return format::read_values_netcdf4(path, field, block, {to.origin + to.memory.begin_bytes(), bytes},
+                                           step_in_file);
     const auto values = std::make_unique_for_overwrite<std::byte[]>(bytes);
-    Status status = format::read_values_netcdf4(path, field, block, {values.get(), bytes});
+    Status status = format::read_values_netcdf4(path, field, block, {values.get(), bytes}, step_in_file);
     if (!status.ok()) return status;
     Cursor memory(to.memory);
     unpack(memory, to.origin, to.memory.size_bytes(), values.get());
@@ -217,12 +225,14 @@ mpi::Agreed Input::Impl::run_read(const FieldRead& read) noexcept {
         status = read_here(
             [&](const Destination& at) { return input::read_from_pieces(pieces, field, backend, at); });
     } else if (source.offset_bytes < 0) {
-        status = read_here([&](const Destination& at) { return read_by_library(path, source, at); });
+        status = read_here([&](const Destination& at) {
+            return read_by_library(path, source, steps.steps_in_file[step], at);
+        });
     } else if (comm) {
-        return read_by_engine(backend + path, source.offset_bytes, to);
+        return read_by_engine(backend + path, offset_of(step, source), to);
     } else {
         status = read_here(
-            [&](const Destination& at) { return read_alone(backend + path, source.offset_bytes, at); });
+            [&](const Destination& at) { return read_alone(backend + path, offset_of(step, source), at); });
     }
     return input::agree(comm, status);
 }
@@ -383,7 +393,7 @@ std::string Input::explain(std::string_view name, std::int64_t step) const {
     if (impl_->steps.are_pieces[at] != 0) return which + "each rank reads the pieces that have its block";
     if (field.offset_bytes < 0)
         return which + field.why_library + ": each rank reads its block through the HDF5 library";
-    const std::string where = "contiguous at byte " + std::to_string(field.offset_bytes);
+    const std::string where = "contiguous at byte " + std::to_string(impl_->offset_of(at, field));
     return which + where + (impl_->comm ? ": read by the engine" : ": read by this process");
 }
 

@@ -137,23 +137,26 @@ Result<format::FoundStep> read_pieces(const std::string& folder) {
 
 /// Steps as they travel: descriptions as bytes, so that equal ones are seen at once.
 struct Told {
-    std::vector<std::int64_t> numbers, descriptions;
+    std::vector<std::int64_t> numbers, steps_in_file, descriptions;
     std::vector<double> times;
     std::vector<std::vector<std::byte>> encoded;
     std::map<std::string, std::int64_t> known;  // the same bytes, and where they are
     std::string left_out;                       ///< why the last step that is not whole is not
 
-    void add(std::int64_t number, double time, std::vector<std::byte> description) {
+    void add(std::int64_t number, std::int64_t step_in_file, double time,
+             std::vector<std::byte> description) {
         const std::string key(reinterpret_cast<const char*>(description.data()), description.size());
         const auto [at, is_new] = known.emplace(key, std::ssize(encoded));
         if (is_new) encoded.push_back(std::move(description));
         numbers.push_back(number);
+        steps_in_file.push_back(step_in_file);
         times.push_back(time);
         descriptions.push_back(at->second);
     }
     [[nodiscard]] std::vector<std::byte> encode() const {
         ByteWriter writer;
         writer.put_all(numbers);
+        writer.put_all(steps_in_file);
         writer.put_all(times);
         writer.put_all(descriptions);
         writer.put_text(left_out);
@@ -163,13 +166,15 @@ struct Told {
     void take(std::span<const std::byte> bytes) {
         ByteReader reader(bytes);
         const auto their_numbers = reader.get_all<std::int64_t>();
+        const auto theirs_in_file = reader.get_all<std::int64_t>();
         const auto their_times = reader.get_all<double>();
         const auto their_descriptions = reader.get_all<std::int64_t>();
         if (std::string why = reader.get_text(); !why.empty()) left_out = std::move(why);
         std::vector<std::vector<std::byte>> theirs;
         while (reader.ok() && !reader.at_end()) theirs.push_back(reader.get_all<std::byte>());
         for (std::size_t i = 0; i < their_numbers.size(); ++i)
-            add(their_numbers[i], their_times[i], theirs[static_cast<std::size_t>(their_descriptions[i])]);
+            add(their_numbers[i], theirs_in_file[i], their_times[i],
+                theirs[static_cast<std::size_t>(their_descriptions[i])]);
     }
 };
 
@@ -193,7 +198,9 @@ Status read_own(const Comm& comm, std::span<const Listed> listed, Told& told) {
             told.left_out = found.status().text();
             continue;
         }
-        told.add(step.number, found.value().time, format::encode_found(found.value()));
+        const std::vector<std::byte> encoded = format::encode_found(found.value());
+        for (std::int64_t s = 0; s < format::num_steps_of(found.value()); ++s)
+            told.add(step.number + s, s, format::time_of(found.value(), s), encoded);
     }
     return {};
 }
@@ -221,14 +228,15 @@ void broadcast_list(const Comm& comm, std::vector<Listed>& listed) {
 Status decode(const Told& told, std::span<const Listed> listed, Steps& steps) {
     std::map<std::int64_t, std::size_t> order;
     for (std::size_t i = 0; i < told.numbers.size(); ++i) order[told.numbers[i]] = i;
-    for (const Listed& step : listed) {
-        const auto at = order.find(step.number);
-        if (at == order.end()) continue;
-        steps.numbers.push_back(step.number);
-        steps.times.push_back(told.times[at->second]);
-        steps.paths.push_back(step.path);
-        steps.are_pieces.push_back(step.is_pieces ? 1 : 0);
-        steps.descriptions.push_back(told.descriptions[at->second]);
+    for (const auto& [number, i] : order) {
+        const auto file =
+            std::ranges::lower_bound(listed, number - told.steps_in_file[i], {}, &Listed::number);
+        steps.numbers.push_back(number);
+        steps.times.push_back(told.times[i]);
+        steps.paths.push_back(file->path);
+        steps.are_pieces.push_back(file->is_pieces ? 1 : 0);
+        steps.steps_in_file.push_back(told.steps_in_file[i]);
+        steps.descriptions.push_back(told.descriptions[i]);
     }
     for (const std::vector<std::byte>& encoded : told.encoded) {
         Result<format::FoundStep> found = format::decode_found(encoded);

@@ -15,9 +15,10 @@ namespace hakobi::input {
 struct Steps {
     std::vector<std::int64_t> numbers;
     std::vector<double> times;
-    std::vector<std::string> paths;          ///< a file, or a folder of pieces
-    std::vector<char> are_pieces;            ///< one a step
-    std::vector<std::int64_t> descriptions;  ///< index into `found`, one a step
+    std::vector<std::string> paths;           ///< a file, or a folder of pieces
+    std::vector<char> are_pieces;             ///< one a step
+    std::vector<std::int64_t> steps_in_file;  ///< which of its file's steps each is, from 0
+    std::vector<std::int64_t> descriptions;   ///< index into `found`, one a step
     std::vector<format::FoundStep> found;
 };
 

@@ -19,8 +19,8 @@ Status OpenedFile::need() {
     mode.write = name_.is_writable;
     mode.direct = is_direct_io_;
     mode.name = name_.shown;
-    mode.is_shared = name_.is_writable && comm_.num_nodes() > 1;
-    mode.is_others = comm_.num_nodes() > 1;
+    mode.is_others = comm_.num_nodes() > 1 || name_.has_other_nodes;
+    mode.is_shared = name_.is_writable && mode.is_others;
     auto opened = storage::open_file(name_.path, mode);
     if (!opened.ok() && mode.write && opened.status().code() == ErrorCode::permission) {
         // The file may only be written: without reading, nobody fills holes (Abilities::locks_ranges).

@@ -18,6 +18,7 @@ struct EngineFile {
     /// Ranks of one node that move their own pieces do not wait for each other's errors, as MPI lets them: what such a call
     /// returns is the rank's own (Agreed::is_own). Equal on all ranks.
     bool has_own_errors = false;
+    bool has_other_nodes = false;  ///< nodes that the engine's Comm does not have use the file, too
 };
 
 /// An engine's file on one rank, opened when this rank has to access it, and what is known of its storage: as much as any file of

@@ -19,7 +19,7 @@ int chosen(int asked, int otherwise) {
 EngineOptions resolved(EngineOptions options, const Comm& comm, FileStripes& stripes) {
     if (options.access == "posix")
         options.depth = 1;  // the unpipelined original: one buffer, written in line
-    options.depth = chosen(options.depth, 8);
+    options.depth = chosen(options.depth, policy::usual_depth);
     if (options.cb_buffer_bytes == 0) options.cb_buffer_bytes = 4 << 20;
     int largest_node = 1;
     for (const auto& ranks : comm.state().nodes.ranks)

@@ -33,6 +33,9 @@ struct EngineOptions {
         0;  ///< in flight for each server of a file with stripes (hakobi_server_requests); 0: chosen
     double storage_timeout_s =
         0;  ///< an access that takes longer is an error; 0: none does (hakobi_storage_timeout_s)
+    std::string nonblocking =
+        "auto";              ///< the drop-in's nonblocking and split collectives: "auto", or "library"
+                             ///< (hakobi_nonblocking)
     bool direct_io = false;  ///< O_DIRECT (hakobi_direct_io)
     bool profile = false;    ///< a table of the counters on stderr at close (hakobi_profile)
 };

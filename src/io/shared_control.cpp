@@ -2,6 +2,8 @@
 
 #include <new>
 
+#include "mpi/comm_state.hpp"
+
 namespace hakobi::io {
 namespace {
 
@@ -54,7 +56,9 @@ Status SharedControl::set_up(const Comm& comm) {
 
 void SharedControl::join() {
     for (const RankPlace& place : places_) cores_ = united(cores_, place.cores);
-    team_ = node::Team(comm_, &block_->team, patience_for(comm_.node_size()));
+    // Threads beside a program that computes leave it the cores.
+    const bool is_apart = comm_.state().apart != nullptr;
+    team_ = node::Team(comm_, &block_->team, is_apart ? Patience{} : patience_for(comm_.node_size()));
 }
 
 }  // namespace hakobi::io

@@ -5,9 +5,11 @@
 #include <hakobi/error.hpp>
 #include <string>
 #include <thread>
+#include <utility>
 
 #include "base/copy_bytes.hpp"
 #include "base/shared_memory.hpp"
+#include "base/thread.hpp"
 #include "mpi/comm_state.hpp"
 
 namespace hakobi {
@@ -37,38 +39,45 @@ void check(int mpi_error, const char* call) {
 
 namespace {
 
-/// Collective: of the ranks of `comm`, which is freed, those that share memory with this one. MPI calls ranks of one host a
-/// node, but they may be in containers that do not see each other's processes: whoever cannot map what the first rank has
-/// made is on another node, with those of the others that can share.
-MPI_Comm sharing(MPI_Comm comm) {
+/// Collective: sets `node.comm` to those of the ranks of `comm`, which is freed, that share memory with this one. MPI calls ranks
+/// of one host a node, but they may be in containers that do not see each other's processes: whoever cannot map what the first
+/// rank has made is on another node, with those of the others that can share. That memory serves their rounds from then on.
+void find_sharing(MPI_Comm comm, OwnNode& node) {
     struct Offer {
         SharedMemory::Name name;
         ErrorCode code = ErrorCode::ok;
+        bool is_crowded = false;  // equal on all ranks, as a rank's number of cores may not be
     };
-    for (;;) {
-        int rank = 0, size = 0;
-        MPI_Comm_rank(comm, &rank);
-        MPI_Comm_size(comm, &size);
-        if (size == 1) return comm;
+    for (bool is_found = false;; comm = node.comm) {
+        node.comm = comm;
+        MPI_Comm_rank(comm, &node.rank);
+        MPI_Comm_size(comm, &node.size);
+        if (is_found || node.size == 1) return;
         SharedMemory memory;
         Offer offer;
-        if (rank == 0) {
-            offer.code = SharedMemory::create(page_bytes, memory).code();
+        if (node.rank == 0) {
+            offer.code = SharedMemory::create(NodeRound::bytes_needed(node.size), memory).code();
             offer.name = memory.name();
+            offer.is_crowded = node.size > num_cores();
         }
         check(MPI_Bcast(&offer, sizeof offer, MPI_BYTE, 0, comm), "MPI_Bcast");
         ErrorCode code = offer.code;
-        if (rank != 0 && code == ErrorCode::ok) code = SharedMemory::attach(offer.name, memory).code();
-        // A lack of memory, or of descriptors, says nothing: who needs a window will say so.
-        const int is_apart = rank != 0 && code != ErrorCode::ok && code != ErrorCode::out_of_memory ? 1 : 0;
-        int is_any_apart = 0;
-        check(MPI_Allreduce(&is_apart, &is_any_apart, 1, MPI_INT, MPI_MAX, comm), "MPI_Allreduce");
-        if (is_any_apart == 0) return comm;
-        MPI_Comm part = MPI_COMM_NULL;
-        check(MPI_Comm_split(comm, is_apart, rank, &part), "MPI_Comm_split");
+        if (node.rank != 0 && code == ErrorCode::ok) code = SharedMemory::attach(offer.name, memory).code();
+        // A lack of memory, or of descriptors, does not tell nodes apart: who needs a window will say so.
+        enum { shares, lacks_memory, is_apart };
+        int own = shares, worst = shares;
+        if (code != ErrorCode::ok)
+            own = node.rank == 0 || code == ErrorCode::out_of_memory ? lacks_memory : is_apart;
+        check(MPI_Allreduce(&own, &worst, 1, MPI_INT, MPI_MAX, comm), "MPI_Allreduce");
+        if (worst != is_apart) {
+            memory.forget_name();
+            if (worst == shares && offer.is_crowded)
+                node.round = NodeRound(std::move(memory), node.rank, node.size);
+            return;
+        }
+        check(MPI_Comm_split(comm, own == is_apart ? 1 : 0, node.rank, &node.comm), "MPI_Comm_split");
         MPI_Comm_free(&comm);
-        comm = part;
-        if (is_apart == 0) return comm;
+        is_found = own != is_apart;
     }
 }
 
@@ -80,20 +89,16 @@ OwnNode own_node(const CommState& state) {
     MPI_Comm shared = MPI_COMM_NULL;
     check(MPI_Comm_split_type(state.internal, MPI_COMM_TYPE_SHARED, state.rank, MPI_INFO_NULL, &shared),
           "MPI_Comm_split_type");
-    OwnNode node;
     if (ranks_per_node > 0) {
-        int shared_rank = 0;
-        MPI_Comm_rank(shared, &shared_rank);
-        check(MPI_Comm_split(shared, shared_rank / ranks_per_node, shared_rank, &node.comm),
-              "MPI_Comm_split");
-        MPI_Comm_free(&shared);
-    } else {
-        node.comm = shared;
+        MPI_Comm whole = std::exchange(shared, MPI_COMM_NULL);
+        int rank = 0;
+        MPI_Comm_rank(whole, &rank);
+        check(MPI_Comm_split(whole, rank / ranks_per_node, rank, &shared), "MPI_Comm_split");
+        MPI_Comm_free(&whole);
     }
-    node.comm = sharing(node.comm);
+    OwnNode node;
+    find_sharing(shared, node);
     MPI_Comm_set_errhandler(node.comm, MPI_ERRORS_RETURN);
-    MPI_Comm_rank(node.comm, &node.rank);
-    MPI_Comm_size(node.comm, &node.size);
     const ProcessId own = own_process();
     node.processes.resize(static_cast<std::size_t>(node.size));
     check(MPI_Allgather(&own, sizeof own, MPI_BYTE, node.processes.data(), sizeof own, MPI_BYTE, node.comm),
@@ -151,9 +156,13 @@ Comm Comm::duplicate(MPI_Comm comm) {
     MPI_Comm_size(state->comm, &state->size);
     state->node = mpi::own_node(*state);
     state->nodes = mpi::all_nodes(*state);
-    Comm result;
-    result.state_ = std::move(state);
-    return result;
+    return mpi::CommState::as_comm(std::move(state));
+}
+
+Comm mpi::CommState::as_comm(std::shared_ptr<CommState> state) {
+    Comm comm;
+    comm.state_ = std::move(state);
+    return comm;
 }
 
 void Comm::free() {
@@ -161,9 +170,13 @@ void Comm::free() {
     for (std::size_t i = 0; i < state_->attachments.size(); ++i) state_->attachments[i]->finish(*state_);
     for (const auto& attachment : state_->attachments) attachment->free();
     state_->attachments.clear();
-    MPI_Comm_free(&state_->node.comm);
-    MPI_Comm_free(&state_->internal);
-    MPI_Comm_free(&state_->comm);
+    if (state_->apart) {
+        state_->apart.reset();
+    } else {
+        MPI_Comm_free(&state_->node.comm);
+        MPI_Comm_free(&state_->internal);
+        MPI_Comm_free(&state_->comm);
+    }
     state_.reset();
 }
 

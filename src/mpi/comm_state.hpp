@@ -1,13 +1,16 @@
 #pragma once
 
 #include <concepts>
+#include <cstddef>
 #include <hakobi/comm.hpp>
 #include <memory>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "base/process.hpp"
+#include "mpi/node_round.hpp"
 
 namespace hakobi::mpi {
 
@@ -26,6 +29,15 @@ struct OwnNode {
     MPI_Comm comm = MPI_COMM_NULL;
     int rank = 0, size = 0;
     std::vector<ProcessId> processes;  ///< one a rank of `comm`
+    NodeRound round;                   ///< there where these ranks exceed the machine's cores
+};
+
+/// What the ranks of a Comm that is apart from MPI (node/apart.hpp) do in place of MPI's collective calls.
+class NodeExchange {
+  public:
+    virtual ~NodeExchange() = default;
+    /// What each rank brings, in their order. Collective over the Comm; no call of MPI.
+    [[nodiscard]] virtual std::vector<std::vector<std::byte>> all_gather(std::span<const std::byte> mine) = 0;
 };
 
 /// Which ranks share memory. Nodes are in the order of their lowest ranks.
@@ -48,7 +60,15 @@ struct CommState {
     int rank = 0, size = 0;
     OwnNode node;
     Nodes nodes;
+    /// For collectives of few words: null where the MPI library's own are as fast, or ranks are on several nodes.
+    [[nodiscard]] NodeRound* round() {
+        return nodes.count() == 1 && node.round.is_there() ? &node.round : nullptr;
+    }
     std::vector<std::unique_ptr<Attachment>> attachments;  ///< in the same order on all ranks
+    /// Of a Comm that is apart from MPI: its ranks' threads may not call MPI, and its communicators are null.
+    std::unique_ptr<NodeExchange> apart;
+
+    [[nodiscard]] static Comm as_comm(std::shared_ptr<CommState> state);
 
     /// The one of this type. Makes it where there is none: all ranks ask for it first in the same order.
     template <std::derived_from<Attachment> T>

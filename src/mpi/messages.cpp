@@ -1,7 +1,10 @@
 #include "mpi/messages.hpp"
 
 #include <algorithm>
+#include <array>
+#include <cstring>
 #include <limits>
+#include <utility>
 
 #include "mpi/comm_state.hpp"
 
@@ -35,6 +38,23 @@ extern "C" void reduce_max_and_sum(void* in, void* in_out, int* count, MPI_Datat
     }
 }
 
+/// Of a Comm that is apart from MPI.
+void all_max_apart(NodeExchange& exchange, std::span<std::int64_t> values) {
+    for (const std::vector<std::byte>& each : exchange.all_gather(std::as_bytes(values))) {
+        const auto* const theirs = reinterpret_cast<const std::int64_t*>(each.data());
+        for (std::size_t i = 0; i < values.size(); ++i) values[i] = std::max(values[i], theirs[i]);
+    }
+}
+
+void greater_into(std::span<std::byte> most, std::span<const std::byte> row) {
+    for (std::size_t at = 0; at < most.size(); at += sizeof(std::int64_t)) {
+        std::int64_t a = 0, b = 0;
+        std::memcpy(&a, &most[at], sizeof a);
+        std::memcpy(&b, &row[at], sizeof b);
+        if (b > a) std::memcpy(&most[at], &b, sizeof b);
+    }
+}
+
 struct PairReduction {
     MPI_Datatype type = MPI_DATATYPE_NULL;
     MPI_Op op = MPI_OP_NULL;
@@ -60,6 +80,11 @@ void all_max_and_sum(const Comm& comm, std::span<std::int64_t> maxima, std::span
 }
 
 void all_max(const Comm& comm, std::span<std::int64_t> values) {
+    if (comm.state().apart) return all_max_apart(*comm.state().apart, values);
+    NodeRound* const round = comm.state().round();
+    if (round != nullptr && values.size_bytes() <= NodeRound::row_bytes) {
+        return round->reduce(comm, std::as_writable_bytes(values), greater_into);
+    }
     check(MPI_Allreduce(MPI_IN_PLACE, values.data(), static_cast<int>(values.size()), MPI_INT64_T, MPI_MAX,
                         comm.state().internal),
           "MPI_Allreduce");
@@ -77,15 +102,66 @@ void sum_before(const Comm& comm, std::span<std::int64_t> values, std::span<std:
 }
 
 void node_bit_or(const Comm& comm, std::span<std::byte> bytes) {
+    NodeRound& round = comm.state().node.round;
+    if (round.is_there() && bytes.size() <= NodeRound::row_bytes) {
+        return round.reduce(comm, bytes, [](std::span<std::byte> sum, std::span<const std::byte> row) {
+            for (std::size_t i = 0; i < sum.size(); ++i) sum[i] |= row[i];
+        });
+    }
     check(MPI_Allreduce(MPI_IN_PLACE, bytes.data(), static_cast<int>(bytes.size()), MPI_BYTE, MPI_BOR,
                         comm.state().node.comm),
           "MPI_Allreduce");
 }
 
+void node_broadcast(const Comm& comm, std::span<std::byte> bytes) {
+    if (NodeExchange* const exchange = comm.state().apart.get()) {
+        const auto all = exchange->all_gather(comm.node_rank() == 0 ? bytes : bytes.first(0));
+        std::ranges::copy(all[0], bytes.begin());
+        return;
+    }
+    check(MPI_Bcast(bytes.data(), static_cast<int>(bytes.size()), MPI_BYTE, 0, comm.state().node.comm),
+          "MPI_Bcast");
+}
+
+int node_max(const Comm& comm, int value) {
+    if (NodeExchange* const exchange = comm.state().apart.get()) {
+        std::int64_t word = value;
+        all_max_apart(*exchange, {&word, 1});
+        return static_cast<int>(word);
+    }
+    check(MPI_Allreduce(MPI_IN_PLACE, &value, 1, MPI_INT, MPI_MAX, comm.state().node.comm), "MPI_Allreduce");
+    return value;
+}
+
 void broadcast(const Comm& comm, std::vector<std::byte>& bytes, int root) {
+    if (NodeExchange* const exchange = comm.state().apart.get()) {
+        const bool is_root = comm.rank() == root;
+        auto all =
+            exchange->all_gather(is_root ? std::span<const std::byte>(bytes) : std::span<const std::byte>());
+        bytes = std::move(all[static_cast<std::size_t>(root)]);
+        return;
+    }
     auto size = static_cast<std::int64_t>(bytes.size());
-    check(MPI_Bcast(&size, 1, MPI_INT64_T, root, comm.state().internal), "MPI_Bcast");
-    bytes.resize(static_cast<std::size_t>(size));
+    if (NodeRound* const round = comm.state().round()) {
+        // Its size and as much of it as fits go in one round.
+        constexpr std::size_t most = NodeRound::most_bytes - sizeof size;
+        std::array<std::byte, NodeRound::most_bytes> message;
+        if (comm.rank() == root) {
+            std::memcpy(message.data(), &size, sizeof size);
+            if (!bytes.empty())
+                std::memcpy(message.data() + sizeof size, bytes.data(), std::min(bytes.size(), most));
+        }
+        round->broadcast(comm, message, root);
+        std::memcpy(&size, message.data(), sizeof size);
+        bytes.resize(static_cast<std::size_t>(size));
+        if (bytes.size() <= most) {
+            if (!bytes.empty()) std::memcpy(bytes.data(), message.data() + sizeof size, bytes.size());
+            return;
+        }
+    } else {
+        check(MPI_Bcast(&size, 1, MPI_INT64_T, root, comm.state().internal), "MPI_Bcast");
+        bytes.resize(static_cast<std::size_t>(size));
+    }
     for_each_part(std::span(bytes), [&](std::byte* data, int length) {
         check(MPI_Bcast(data, length, MPI_BYTE, root, comm.state().internal), "MPI_Bcast");
     });
@@ -94,6 +170,11 @@ void broadcast(const Comm& comm, std::vector<std::byte>& bytes, int root) {
 std::vector<std::vector<std::byte>> gather(const Comm& comm, std::span<const std::byte> bytes, int root) {
     constexpr int tag = 7001;
     const bool is_root = comm.rank() == root;
+    if (NodeExchange* const exchange = comm.state().apart.get()) {
+        auto all = exchange->all_gather(bytes);
+        if (!is_root) all.clear();
+        return all;
+    }
     const auto mine = static_cast<std::int64_t>(bytes.size());
     std::vector<std::int64_t> sizes(is_root ? static_cast<std::size_t>(comm.size()) : 0);
     check(MPI_Gather(&mine, 1, MPI_INT64_T, sizes.data(), 1, MPI_INT64_T, root, comm.state().internal),

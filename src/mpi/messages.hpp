@@ -24,6 +24,12 @@ void sum_before(const Comm& comm, std::span<std::int64_t> values, std::span<std:
 /// Collective over the node's ranks: every one gets the bits that any of them has set; as many bytes on each.
 void node_bit_or(const Comm& comm, std::span<std::byte> bytes);
 
+/// Collective over the node's ranks: the bytes of the first one, on every one; as many on each.
+void node_broadcast(const Comm& comm, std::span<std::byte> bytes);
+
+/// Collective over the node's ranks: the maximum, on every one.
+[[nodiscard]] int node_max(const Comm& comm, int value);
+
 /// Collective: `bytes` of rank `root` replaces that of all others, whatever its size.
 void broadcast(const Comm& comm, std::vector<std::byte>& bytes, int root);
 

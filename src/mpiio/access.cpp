@@ -85,6 +85,17 @@ Request describe(OpenFile& file, const Access& access) {
     return request;
 }
 
+Request described(OpenFile& file, const Access& access) {
+    Request request;
+    try {
+        request = describe(file, access);
+    } catch (const std::bad_alloc&) {
+        request = {};
+        request.status = Status(ErrorCode::out_of_memory, "no memory to describe the access");
+    }
+    return request;
+}
+
 /// The part of a rank that the engine cannot describe, by the MPI library alone.
 Outcome perform_alone(OpenFile& file, const Access& access, const Request& request) {
     file.counts.add(Passed::pattern);
@@ -155,15 +166,30 @@ bool takes(OpenFile& file) {
     return is_engines;
 }
 
+std::shared_ptr<Operation> start(OpenFile& file, const Access& access) {
+    auto operation = std::make_shared<Operation>();
+    Request request = described(file, access);
+    operation->is_write = access.is_write;
+    operation->origin = static_cast<std::byte*>(access.buffer);
+    operation->mistake = std::move(request.status);
+    if (access.is_write) operation->bytes = request.bytes;
+    if (!request.is_described && operation->mistake.ok()) {
+        const Outcome alone = perform_alone(file, access, request);
+        operation->bytes = alone.bytes;
+        if (alone.error != MPI_SUCCESS)
+            operation->mistake = Status(ErrorCode::io, "the MPI library's part of the access failed");
+    }
+    operation->file = std::move(request.file);
+    operation->memory = std::move(request.memory);
+    file.counts.take(access.is_write);
+    file.counts.queued.fetch_add(1, std::memory_order_relaxed);
+    file.queue->start(operation, [&file] { return local_options(file, file.facts.rank == 0); });
+    return operation;
+}
+
 Outcome perform(OpenFile& file, const Access& access) {
     if (std::optional<Outcome> done = perform_ahead(file, access)) return *done;
-    Request request;
-    try {
-        request = describe(file, access);
-    } catch (const std::bad_alloc&) {
-        request = {};
-        request.status = Status(ErrorCode::out_of_memory, "no memory to describe the access");
-    }
+    const Request request = described(file, access);
     file.counts.take(access.is_write);
     io::Engine& engine = *file.engine_side.engine();
     auto* const memory = static_cast<std::byte*>(access.buffer);

@@ -5,10 +5,14 @@
 #include <algorithm>
 #include <array>
 #include <mutex>
+#include <span>
 #include <utility>
 #include <vector>
 
+#include "io/crew.hpp"
 #include "mpi/at_finalize.hpp"
+#include "mpi/messages.hpp"
+#include "node/apart.hpp"
 
 namespace hakobi::mpiio {
 namespace {
@@ -57,6 +61,12 @@ std::shared_ptr<FileComm> reserve(bool may_share, const Fits& fits) {
     return taken;
 }
 
+void free(FileComm& comm) {
+    comm.queue.free();
+    comm.engine.free();
+    PMPI_Comm_free(&comm.comm);
+}
+
 /// Each rank frees what it has in one order that is the same for all, so that none waits for another in a circle. What a file
 /// still uses stays.
 void free_all() {
@@ -70,8 +80,7 @@ void free_all() {
         return std::pair(a->owner, a->id) < std::pair(b->owner, b->id);
     });
     for (const std::shared_ptr<FileComm>& comm : kept) {
-        comm->engine.free();
-        PMPI_Comm_free(&comm->comm);
+        free(*comm);
     }
 }
 
@@ -184,10 +193,19 @@ std::shared_ptr<FileComm> take_comm(MPI_Comm comm, std::int64_t word, unsigned n
     return taken;
 }
 
+bool make_queue_comm(FileComm& comm) {
+    if (!comm.engine) comm.engine = Comm::duplicate(comm.comm);
+    if (comm.queue) return true;
+    if (!node::make_apart(comm.engine, comm.queue).ok()) return false;
+    comm.queue_cores = own_cores();
+    mpi::node_bit_or(comm.engine, std::as_writable_bytes(std::span(&comm.queue_cores, 1)));
+    (void)io::Crew::of(comm.queue);  // which has MPI call it when MPI ends
+    return true;
+}
+
 void give_back(const std::shared_ptr<FileComm>& comm) {
     if (comm == nullptr || !release(comm)) return;
-    comm->engine.free();
-    PMPI_Comm_free(&comm->comm);
+    free(*comm);
 }
 
 }  // namespace hakobi::mpiio

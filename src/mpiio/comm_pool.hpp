@@ -5,6 +5,8 @@
 #include <hakobi/comm.hpp>
 #include <memory>
 
+#include "base/thread.hpp"
+
 namespace hakobi::mpiio {
 
 /// The drop-in's own communicators for an open file. They are made once and used for one file after another, since an engine's
@@ -12,7 +14,9 @@ namespace hakobi::mpiio {
 /// are open at once, several files share them; their calls come in one order then.
 struct FileComm {
     MPI_Comm comm = MPI_COMM_NULL;  ///< a duplicate of the program's: the ranks agree by it
-    Comm engine;                    ///< made by the first collective access
+    Comm engine;                    ///< made by the first collective access, or by `make_queue_comm`
+    Comm queue;  ///< apart from MPI, for the operation queue of one file; made by `make_queue_comm`
+    CoreSet queue_cores = {};
     /// The same on all its ranks, which order their communicators by them: the number of its first rank, and that rank's number
     /// for it.
     std::int64_t owner = 0, id = -1;
@@ -38,6 +42,9 @@ struct FileComm {
 [[nodiscard]] std::shared_ptr<FileComm> take_comm(MPI_Comm comm, std::int64_t word, unsigned needed,
                                                   const std::function<unsigned(std::int64_t)>& flags_of,
                                                   unsigned& flags);
+
+/// Makes `comm.queue` where it is not there. Collective over it. Returns whether it is there, alike on all ranks of a node.
+[[nodiscard]] bool make_queue_comm(FileComm& comm);
 
 /// Gives it back; collective over it where it is not kept and no other file uses it. Kept ones are freed when MPI_Finalize
 /// begins (mpi/at_finalize.hpp). They cannot be left to MPI_Finalize itself: Open MPI frees windows there by waiting for

@@ -28,6 +28,7 @@ OpenFile* entered_late(MPI_File handle) {
 /// A call that all ranks make on `file`: known to the drop-in, or straight on.
 template <class Call>
 int pass_of_all(OpenFile* known, MPI_File file, const Call& call) {
+    if (known != nullptr) known->wait_for_queue();
     return known != nullptr ? pass_together(*known, Pointer::unused, call)
                             : pass(file, [&] { return call(file); });
 }
@@ -41,6 +42,7 @@ int pass_of_one(OpenFile* known, MPI_File file, const Call& call) {
 
 /// Sets the size by rank 0. Collective. Returns an MPI error code, equal on all ranks; the handler has been called.
 int set_size_late(OpenFile& file, MPI_Offset size) {
+    file.wait_for_queue();
     (void)agreed_error(file, MPI_SUCCESS);  // no rank is before its accesses so far
     int error = !file.facts.can_write() ? MPI_ERR_READ_ONLY : size < 0 ? MPI_ERR_ARG : MPI_SUCCESS;
     if (error == MPI_SUCCESS && file.facts.rank == 0 &&
@@ -108,10 +110,15 @@ HAKOBI_EXPORT int hakobi_File_set_atomicity(MPI_File file, int flag) {
 HAKOBI_EXPORT int hakobi_File_sync(MPI_File file) {
     using namespace hakobi::mpiio;
     OpenFile* const known = entered(file);
+    if (known != nullptr) known->wait_for_queue();
     const MPI_File at = known != nullptr ? known->library_side.handles.file() : file;
     int error = at != MPI_FILE_NULL ? pass(at, [&] { return library.File_sync(at); }) : MPI_SUCCESS;
     if (known == nullptr) return error;
     (void)told(*known, at, error);
+    if (error == MPI_SUCCESS && known->queue != nullptr) {
+        error = error_class_of(known->queue->sync());
+        if (error != MPI_SUCCESS) PMPI_File_call_errhandler(file, error);
+    }
     if (error == MPI_SUCCESS) {
         error = known->library_side.handles.sync_own();
         if (error != MPI_SUCCESS) PMPI_File_call_errhandler(file, error);
@@ -309,25 +316,25 @@ HAKOBI_EXPORT int hakobi_File_write_ordered_end(MPI_File file, const void* buffe
 
 HAKOBI_EXPORT int hakobi_File_read_at_all_end(MPI_File file, void* buffer, MPI_Status* status) {
     using namespace hakobi::mpiio;
-    return split_end(file, status,
+    return split_end(file, "MPI_File_read_at_all_end", status,
                      [&](MPI_File at) { return library.File_read_at_all_end(at, buffer, status); });
 }
 
 HAKOBI_EXPORT int hakobi_File_read_all_end(MPI_File file, void* buffer, MPI_Status* status) {
     using namespace hakobi::mpiio;
-    return split_end(file, status,
+    return split_end(file, "MPI_File_read_all_end", status,
                      [&](MPI_File at) { return library.File_read_all_end(at, buffer, status); });
 }
 
 HAKOBI_EXPORT int hakobi_File_write_at_all_end(MPI_File file, const void* buffer, MPI_Status* status) {
     using namespace hakobi::mpiio;
-    return split_end(file, status,
+    return split_end(file, "MPI_File_write_at_all_end", status,
                      [&](MPI_File at) { return library.File_write_at_all_end(at, buffer, status); });
 }
 
 HAKOBI_EXPORT int hakobi_File_write_all_end(MPI_File file, const void* buffer, MPI_Status* status) {
     using namespace hakobi::mpiio;
-    return split_end(file, status,
+    return split_end(file, "MPI_File_write_all_end", status,
                      [&](MPI_File at) { return library.File_write_all_end(at, buffer, status); });
 }
 

@@ -1,8 +1,29 @@
 #include "mpiio/entry.hpp"
 
 #include <cstdio>
+#include <memory>
+#include <utility>
 
 namespace hakobi::mpiio {
+
+int start_with_request(OpenFile& file, const Access& access, MPI_Request* request) {
+    const std::shared_ptr<Operation> operation = start(file, access);
+    const int error = make_request(file, operation, access.call, request);
+    if (error == MPI_SUCCESS) return error;
+    // The other ranks' parts go on with this one's.
+    OperationQueue::wait(file.facts.comms->engine, *operation);
+    PMPI_File_call_errhandler(file.facts.handle, error);
+    return error;
+}
+
+int end_split(OpenFile& file, const char* call, MPI_Status* status) {
+    const std::shared_ptr<Operation> operation = std::exchange(file.program.split_operation, nullptr);
+    OperationQueue::wait(file.facts.comms->engine, *operation);
+    const std::int64_t bytes = operation->bytes;
+    const int error = result_of(file, call, *operation);  // last: its handler may close the file
+    if (error == MPI_SUCCESS) set_status(status, bytes);
+    return error;
+}
 
 int refuse_split(const OpenFile& file) {
     const int error = library.is_open_mpi ? MPI_ERR_REQUEST : MPI_ERR_IO;

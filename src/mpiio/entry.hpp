@@ -7,6 +7,7 @@
 #include "mpiio/access.hpp"
 #include "mpiio/library_call.hpp"
 #include "mpiio/nonblocking.hpp"
+#include "mpiio/requests.hpp"
 
 namespace hakobi::mpiio {
 
@@ -20,6 +21,12 @@ void place_from_end(OpenFile& file, MPI_Offset& offset, int& whence);
 
 /// Says on stderr why a call with the shared file pointer fails. Local.
 int refuse_shared(const OpenFile& file);
+
+/// Queues a nonblocking collective access and makes its request. Local. Returns an MPI error code, the handler called.
+int start_with_request(OpenFile& file, const Access& access, MPI_Request* request);
+
+/// The second half of a split collective that is queued: waits for it.
+int end_split(OpenFile& file, const char* call, MPI_Status* status);
 
 /// Refuses a split collective call that begins or ends out of turn, with the MPI library's own error class. Local.
 int refuse_split(const OpenFile& file);
@@ -82,8 +89,9 @@ int pass_nonblocking_read(MPI_File handle, const Access& access, MPI_Request* re
                : pass_access_alone(*file, access.pointer(), false, Ends::later, call);
 }
 
-/// A nonblocking collective access. It must not wait for other ranks to make it (a write waits for the blocking calls that this
-/// rank has left before). So where the view is held back, the rank makes it by `alone`, the nonblocking call of one rank that does
+/// A nonblocking collective access. It must not wait for other ranks to make it: the queue does (operation_queue.hpp).
+///
+/// Without a queue it is the library's (a write waits for the blocking calls that this rank has left before). There, where the view is held back, the rank makes it by `alone`, the nonblocking call of one rank that does
 /// the same, or by `blocking` what that cannot do. In Open MPI it always does: OMPIO does the same, and ROMIO has no such calls
 /// there. After a write the file's collective accesses go to the library, until the program must have completed it: the library
 /// may write back what it had read around this rank's bytes, over what the engine wrote meanwhile.
@@ -94,6 +102,7 @@ int pass_nonblocking_collective(MPI_File handle, const Access& access, MPI_Reque
     OpenFile* const file = entered(handle);
     if (file == nullptr) return pass(handle, [&] { return call(handle); });
     if (const int error = refused(*file, access); error != MPI_SUCCESS) return error;
+    if (file->is_queued() && can_make_requests()) return start_with_request(*file, access, request);
     file->count_passed(Passed::nonblocking);
     if (access.is_write) file->program.has_nonblocking_writes = true;
     if (is_collective && !file->library_side.handles.is_view_held_back())
@@ -137,6 +146,7 @@ int collective(MPI_File handle, const Access& access, MPI_Status* status, const 
     OpenFile* const file = entered(handle);
     if (file == nullptr) return pass(handle, [&] { return call(handle); });
     if (const int error = refused(*file, access); error != MPI_SUCCESS) return error;
+    file->wait_for_queue();
     if (!takes(*file)) return pass_together(*file, access.pointer(), call);
     const Outcome outcome = perform(*file, access);
     if (outcome.is_passed) return pass_together(*file, access.pointer(), call);
@@ -144,8 +154,7 @@ int collective(MPI_File handle, const Access& access, MPI_Status* status, const 
     return outcome.error;
 }
 
-/// The first half of a split collective, which does all the work: MPI lets either half do it, and file accesses that
-/// were still under way afterwards could meet the MPI library's own (ROMIO's data sieving) on the same bytes.
+/// The first half of a split collective, which queues it. Without a queue it does all the work, as MPI lets either half do.
 template <class Call>
 int split_begin(MPI_File handle, const Access& access, const Call& call) {
     using Split = ProgramSide::Split;
@@ -153,6 +162,11 @@ int split_begin(MPI_File handle, const Access& access, const Call& call) {
     if (file == nullptr) return pass(handle, [&] { return call(handle); });
     if (const int error = refused(*file, access); error != MPI_SUCCESS) return error;
     if (file->program.split != Split::none) return refuse_split(*file);
+    if (file->is_queued()) {
+        file->program.split_operation = start(*file, access);
+        file->program.split = Split::queued;
+        return MPI_SUCCESS;
+    }
     Outcome outcome{.is_passed = !takes(*file)};
     if (!outcome.is_passed) outcome = perform(*file, access);
     if (outcome.is_passed) outcome.error = pass_together(*file, access.pointer(), call);
@@ -165,12 +179,13 @@ int split_begin(MPI_File handle, const Access& access, const Call& call) {
 
 /// The second half: by whoever began it. Without a first one, also where that failed, the library might wait or crash.
 template <class Call>
-int split_end(MPI_File handle, MPI_Status* status, const Call& call) {
+int split_end(MPI_File handle, const char* call_name, MPI_Status* status, const Call& call) {
     using Split = ProgramSide::Split;
     OpenFile* const file = entered(handle);
     if (file == nullptr) return pass(handle, [&] { return call(handle); });
     const Split begun = std::exchange(file->program.split, Split::none);
     if (begun == Split::none) return refuse_split(*file);
+    if (begun == Split::queued) return end_split(*file, call_name, status);
     if (begun == Split::passed) {
         const MPI_File at = file->library_side.handles.file();
         return told(*file, at, pass(at, [&] { return call(at); }));

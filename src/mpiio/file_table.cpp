@@ -81,6 +81,16 @@ std::shared_ptr<OpenFile> remove_file(MPI_File handle) {
     return files.take(handle);
 }
 
+std::vector<std::shared_ptr<OpenFile>> all_files() {
+    std::vector<std::shared_ptr<OpenFile>> found;
+    const std::shared_lock lock(table().mutex);
+    for (const auto& [handle, file] : table().files) found.push_back(file);
+    std::ranges::sort(found, {}, [](const auto& file) {
+        return std::pair(file->facts.comms->owner, file->facts.comms->id);
+    });
+    return found;
+}
+
 std::vector<std::shared_ptr<OpenFile>> handles_of(const OpenFile& file) {
     std::vector<std::shared_ptr<OpenFile>> found;
     Table& files = table();

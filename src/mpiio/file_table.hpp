@@ -19,6 +19,8 @@ OpenFile& add_file(std::unique_ptr<OpenFile> file);
 /// Null for a handle that is not known.
 std::shared_ptr<OpenFile> remove_file(MPI_File handle);
 
+/// In an order that is the same on the ranks of each.
+[[nodiscard]] std::vector<std::shared_ptr<OpenFile>> all_files();
 /// All files in the table that are the same file as this one, which is among them.
 [[nodiscard]] std::vector<std::shared_ptr<OpenFile>> handles_of(const OpenFile& file);
 /// Whether so many files are open that the MPI library, which needs one descriptor a file where the drop-in needs three and more,

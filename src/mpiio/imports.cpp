@@ -5,6 +5,7 @@
 #include <strings.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <cstring>
 #include <mutex>
@@ -68,8 +69,20 @@ bool is_of_shared_pointer(const char* name) {
     return ::strcasestr(name + 9, "_shared") != nullptr || ::strcasestr(name + 9, "_ordered") != nullptr;
 }
 
+/// The nonblocking collectives, and the first halves of split ones.
+bool is_of_queue(const char* name) {
+    if (*name == 'P' || *name == 'p') ++name;
+    if (::strncasecmp(name, "mpi_file_", 9) != 0) return false;
+    const bool is_nonblocking =
+        (name[9] == 'i' || name[9] == 'I') && ::strcasestr(name + 9, "_all") != nullptr;
+    return is_nonblocking || ::strcasestr(name + 9, "_all_begin") != nullptr;
+}
+
+enum Kind { shared_pointer, queue, num_kinds };
+constexpr std::array<bool (*)(const char*), num_kinds> is_of_kind = {is_of_shared_pointer, is_of_queue};
+
 struct Search {
-    bool found = false;
+    std::array<bool, num_kinds> found{};
     unsigned long long num_loaded = 0;  ///< objects loaded so far in this process
 };
 
@@ -81,27 +94,31 @@ int search_object(dl_phdr_info* object, std::size_t size, void* context) {
     if (std::strncmp(object->dlpi_name, "linux-vdso", 10) == 0) return 0;
     const Symbols symbols = symbols_of(*object);
     const bool is_program = object->dlpi_name[0] == '\0';  // with the MPI library inside, if it defines them
-    bool imports = false, defines = false;
+    std::array<bool, num_kinds> imports{}, defines{};
     const auto look = [&](std::size_t begin, std::size_t end) {
         for (std::size_t i = begin; i < end; ++i) {
-            if (!is_of_shared_pointer(symbols.strings + symbols.table[i].st_name)) continue;
-            (symbols.table[i].st_shndx == SHN_UNDEF ? imports : defines) = true;
+            for (std::size_t kind = 0; kind < num_kinds; ++kind) {
+                if (!is_of_kind[kind](symbols.strings + symbols.table[i].st_name)) continue;
+                (symbols.table[i].st_shndx == SHN_UNDEF ? imports : defines)[kind] = true;
+            }
         }
     };
     // An MPI library defines thousands, whose names are on as many pages: they are looked at where they matter.
     look(1, symbols.first_defined);
-    if (imports || is_program) look(std::max<std::size_t>(1, symbols.first_defined), symbols.num);
-    if (is_program ? imports || defines : imports && !defines) search.found = true;
+    if (imports[shared_pointer] || imports[queue] || is_program)
+        look(std::max<std::size_t>(1, symbols.first_defined), symbols.num);
+    for (std::size_t kind = 0; kind < num_kinds; ++kind) {
+        if (is_program ? imports[kind] || defines[kind] : imports[kind] && !defines[kind])
+            search.found[kind] = true;
+    }
     return 0;
 }
 
-}  // namespace
-
-bool may_use_shared_pointers() {
+bool has_found(Kind kind) {
     static std::mutex mutex;
     static Search last;
     const std::lock_guard lock(mutex);
-    if (last.found) return true;
+    if (last.found[kind]) return true;
     Search count;
     ::dl_iterate_phdr(
         [](dl_phdr_info* object, std::size_t size, void* context) {
@@ -112,7 +129,17 @@ bool may_use_shared_pointers() {
         &count);
     if (last.num_loaded != 0 && count.num_loaded == last.num_loaded) return false;
     ::dl_iterate_phdr(search_object, &last);
-    return last.found;
+    return last.found[kind];
+}
+
+}  // namespace
+
+bool may_use_shared_pointers() {
+    return has_found(shared_pointer);
+}
+
+bool may_use_queue() {
+    return has_found(queue);
 }
 
 }  // namespace hakobi::mpiio

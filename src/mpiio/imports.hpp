@@ -8,4 +8,7 @@ namespace hakobi::mpiio {
 /// them for others only and do not count. True where it cannot be told. Local, thread-safe.
 [[nodiscard]] bool may_use_shared_pointers();
 
+/// The same of the nonblocking and split collectives (`MPI_File_iwrite_all`, `MPI_File_read_at_all_begin`, …).
+[[nodiscard]] bool may_use_queue();
+
 }  // namespace hakobi::mpiio

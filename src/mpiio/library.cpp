@@ -44,6 +44,11 @@ extern "C" const char* hakobi_mpiio_start(void* mpi_library) {
     HAKOBI_LOOK_UP(Type_get_envelope_c)
     HAKOBI_LOOK_UP(Type_get_contents_c)
 #endif
+    void* start = dlsym(mpi_library, "PMPIX_Grequest_start");
+    if (start == nullptr) start = dlsym(mpi_library, "MPIX_Grequest_start");
+    library.grequest_start = reinterpret_cast<decltype(library.grequest_start)>(start);
+    library.progress_register =
+        reinterpret_cast<decltype(library.progress_register)>(dlsym(mpi_library, "opal_progress_register"));
     library.is_open_mpi = std::strncmp(hakobi::mpiio::library_name(), "Open MPI", 8) == 0;
     return nullptr;
 }

@@ -15,7 +15,13 @@ struct Library {
     decltype(&::PMPI_Type_get_envelope_c) Type_get_envelope_c = nullptr;
     decltype(&::PMPI_Type_get_contents_c) Type_get_contents_c = nullptr;
 #endif
-    bool is_open_mpi = false;  ///< by its own word: the standard's ABI does not tell
+    /// What completes generalised requests while the program waits for them (requests.hpp); null where the library lacks it.
+    int (*grequest_start)(MPI_Grequest_query_function*, MPI_Grequest_free_function*,
+                          MPI_Grequest_cancel_function*, int (*poll)(void*, MPI_Status*),
+                          int (*wait)(int, void**, double, MPI_Status*), void*,
+                          MPI_Request*) = nullptr;  ///< MPIX_Grequest_start
+    int (*progress_register)(int (*)()) = nullptr;  ///< opal_progress_register
+    bool is_open_mpi = false;                       ///< by its own word: the standard's ABI does not tell
 };
 
 /// Filled in once, by hakobi_mpiio_start, before any other function of the drop-in is called.

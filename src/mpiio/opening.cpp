@@ -15,14 +15,19 @@
 #include <utility>
 #include <vector>
 
+#include "mpi/at_finalize.hpp"
+#include "mpi/messages.hpp"
 #include "mpiio/comm_pool.hpp"
 #include "mpiio/errors.hpp"
 #include "mpiio/hints.hpp"
 #include "mpiio/imports.hpp"
 #include "mpiio/library_call.hpp"
 #include "mpiio/new_layout.hpp"
+#include "mpiio/operation_queue.hpp"
 #include "mpiio/placeholder.hpp"
 #include "mpiio/report.hpp"
+#include "mpiio/requests.hpp"
+#include "storage/posix_abilities.hpp"
 
 namespace hakobi::mpiio {
 namespace {
@@ -130,7 +135,7 @@ std::string examine(FileFacts& facts, Descriptor opened) {
 }
 
 /// What ranks must know of each other at open; a bit stays when all ranks have it.
-constexpr unsigned opened = 1, taken = 2, silent = 4, late_views = 8;
+constexpr unsigned opened = 1, taken = 2, silent = 4, late_views = 8, queued = 16;
 
 /// Whether the library may open the file and get views when it needs them (library_handles.hpp), as far as this rank sees. A call
 /// with the shared file pointer is one rank's and needs the view on the file's handle: not in programs that can make one.
@@ -139,9 +144,56 @@ bool may_be_late() {
     return text != nullptr && *text != '\0' ? std::string_view(text) != "0" : !may_use_shared_pointers();
 }
 
-unsigned flags_of(const std::string& why_not) {
-    return opened | (why_not.empty() ? taken : 0U) | (wants_profile() || wants_explanation() ? 0U : silent) |
-           (may_be_late() ? late_views : 0U);
+/// Whether this rank's program may make calls that are queued, and wants them to be.
+bool may_queue(MPI_Info info) {
+    std::vector<std::string> said;
+    return may_use_queue() && options_of(hints_of_info(info), said).nonblocking == "auto";
+}
+
+unsigned flags_of(const std::string& why_not, MPI_Info info) {
+    return opened | (why_not.empty() && may_queue(info) ? queued : 0U) | (why_not.empty() ? taken : 0U) |
+           (wants_profile() || wants_explanation() ? 0U : silent) | (may_be_late() ? late_views : 0U);
+}
+
+/// A program that ends MPI with a file open: its operations are carried out nevertheless.
+void end_queues_at_finalize() {
+    static std::once_flag once;
+    std::call_once(once, [] {
+        mpi::at_finalize(mpi::FinalizeStage::with_others, [] {
+            for (const auto& file : all_files())
+                if (file->queue != nullptr) file->queue->close(file->facts.comms->engine);
+        });
+    });
+}
+
+/// What hinders the queue of a file that other nodes use, too: they must not lose what this one writes.
+bool may_lose_others_writes(const FileFacts& facts) {
+    const Descriptor file(
+        ::open(facts.opened_path().c_str(), (facts.can_read() ? O_RDONLY : O_WRONLY) | O_CLOEXEC));
+    if (file.get() < 0) return true;
+    return facts.can_write() && storage::look_at(file.get()).abilities.writer_block_bytes > 1;
+}
+
+/// Makes the file's queue where it can have one. Collective.
+void make_queue(OpenFile& file) {
+    FileComm& comms = *file.facts.comms;
+    if (comms.num_files > 1) return;  // another file may have its queue
+    std::array<std::int64_t, 1> obstacles{make_queue_comm(comms) ? 0 : 1};
+    const bool has_other_nodes = comms.engine.num_nodes() > 1;
+    if (has_other_nodes) {
+        if (obstacles[0] == 0 && may_lose_others_writes(file.facts)) obstacles[0] = 1;
+        mpi::all_max(comms.engine, obstacles);
+    }
+    if (obstacles[0] != 0) return;
+    const std::string shown =
+        wants_profile() || wants_explanation() ? file.facts.real_path() : file.facts.name;
+    file.queue = std::make_unique<OperationQueue>(comms.queue,
+                                                  io::EngineFile{.path = file.facts.opened_path(),
+                                                                 .is_writable = file.facts.can_write(),
+                                                                 .shown = shown,
+                                                                 .has_other_nodes = has_other_nodes},
+                                                  comms.queue_cores);
+    end_queues_at_finalize();
 }
 
 /// A new file in the table. `why_not`: this rank's reason against the engine; `all`: the flags that all ranks have.
@@ -156,6 +208,7 @@ OpenFile& add(FileFacts facts, std::string why_not, unsigned all, MPI_Info info)
     file->engine_side.why_not = std::move(why_not);
     file->engine_side.hints = hints_of_info(info);
     explain_why_not(*file);
+    if ((all & queued) != 0 && file->engine_side.why_not.empty()) make_queue(*file);
     return add_file(std::move(file));
 }
 
@@ -191,7 +244,7 @@ bool open_late(MPI_Comm comm, const char* name, int mode, MPI_Info info, MPI_Fil
         facts.name = name;
         facts.mode = mode;
         why_not = examine(facts, made.is_there ? std::move(made.file) : Descriptor());
-        const unsigned mine = flags_of(why_not);
+        const unsigned mine = flags_of(why_not, info);
         if ((mine & taken) == 0 || (mine & late_views) == 0) return mine & ~opened;
         facts.handle = take_placeholder();
         return facts.handle != MPI_FILE_NULL ? mine : mine & ~opened;
@@ -250,7 +303,7 @@ int open_file(MPI_Comm comm, const char* name, int mode, MPI_Info info, MPI_File
         why_not = examine(facts, Descriptor());
     }
     unsigned all = 0;
-    const auto look = [&](std::int64_t) { return error == MPI_SUCCESS ? flags_of(why_not) : 0U; };
+    const auto look = [&](std::int64_t) { return error == MPI_SUCCESS ? flags_of(why_not, info) : 0U; };
     facts.comms = take_comm(comm, 0, opened, look, all);
     if (facts.comms == nullptr) return error;
     OpenFile& file = add(std::move(facts), std::move(why_not), all, info);
@@ -265,6 +318,10 @@ int close_file(MPI_File* handle) {
         return pass(handle != nullptr ? *handle : MPI_FILE_NULL, [&] { return library.File_close(handle); });
     LibrarySide& library_side = file->library_side;
     int error = MPI_SUCCESS;
+    if (file->queue != nullptr) {
+        file->queue->close(file->facts.comms->engine);
+        complete_requests();
+    }
     const bool has_met = file->engine_side.engine() != nullptr;
     if (has_met) error = result_of(*file, "MPI_File_close", file->engine_side.close());
     if (file->facts.is_reported) report(*file);

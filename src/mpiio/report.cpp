@@ -28,7 +28,14 @@ struct Totals {
 };
 
 Totals totals_of(const OpenFile& file) {
-    const io::EngineCounters counters = file.engine_side.counters();
+    io::EngineCounters counters = file.engine_side.counters();
+    if (file.queue != nullptr) {
+        const io::EngineCounters& queued = file.queue->counters();
+        counters.user_bytes += queued.user_bytes;
+        counters.pieces += queued.pieces;
+        counters.wait_buffer_s += queued.wait_buffer_s;
+        counters.storage_s += queued.storage_s;
+    }
     std::array<std::int64_t, num_passed + 3> mine{}, sums{};
     for (std::size_t i = 0; i < num_passed; ++i)
         mine[i] = file.counts.passed[i].load(std::memory_order_relaxed);
@@ -88,6 +95,9 @@ void report(const OpenFile& file) {
            library_name() + " underneath\n";
     add("taken     ", "%" PRId64 " collective writes and %" PRId64 " collective reads of every rank", writes,
         reads);
+    if (const std::int64_t queued = file.counts.queued; queued > 0)
+        add("queued    ", "%" PRId64 " of them, nonblocking or split, carried out while the program goes on",
+            queued);
     if (writes + reads > 0) {
         const double mean_piece =
             static_cast<double>(totals.bytes) / static_cast<double>(std::max<std::int64_t>(totals.pieces, 1));

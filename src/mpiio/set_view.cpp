@@ -63,6 +63,7 @@ int set_at_once(OpenFile& file, ViewArguments arguments, const char* representat
 
 int set_view(OpenFile& file, MPI_Offset displacement, MPI_Datatype etype, MPI_Datatype filetype,
              const char* representation, MPI_Info info) {
+    file.wait_for_queue();
     // Equal on all ranks, as MPI wants the representation to be: the library's call is collective.
     const bool is_late = file.library_side.gets_views_late && file.engine_side.why_not.empty() &&
                          !file.program.is_atomic && representation != nullptr &&

@@ -3,13 +3,16 @@
 #include <sys/mman.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cassert>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "base/copy_bytes.hpp"
 #include "mpi/comm_state.hpp"
+#include "mpi/messages.hpp"
 
 namespace hakobi::node {
 namespace {
@@ -19,6 +22,16 @@ constexpr std::uintptr_t unit_bytes = 64 << 10;
 
 using mpi::check;
 using mpi::CommState;
+
+/// Behind the window's bytes, for each unit of them: whether a rank is about to take its pages, or they are there.
+using UnitState = std::atomic<std::uint8_t>;
+constexpr std::uint8_t empty = 0, being_taken = 1, taken = 2;
+static_assert(sizeof(UnitState) == 1 && UnitState::is_always_lock_free);
+
+std::int64_t with_states(std::int64_t bytes) {
+    return bytes + bytes / static_cast<std::int64_t>(unit_bytes) +
+           2;  // a window begins and ends on any boundary
+}
 
 /// Windows that `keep` has put aside: the same list on all ranks of the node, since they come and go in collective calls.
 struct KeptWindows final : mpi::Attachment {
@@ -37,15 +50,12 @@ Status NodeWindow::allocate(const Comm& comm, std::int64_t bytes, NodeWindow& wi
     SharedMemory::Name name;
     Status status;
     if (state.node.rank == 0) {
-        status = SharedMemory::create(bytes, memory);
+        status = SharedMemory::create(with_states(bytes), memory);
         name = memory.name();
     }
-    check(MPI_Bcast(&name, sizeof name, MPI_BYTE, 0, state.node.comm), "MPI_Bcast");
+    mpi::node_broadcast(comm, std::as_writable_bytes(std::span(&name, 1)));
     if (state.node.rank != 0) status = SharedMemory::attach(name, memory);
-    const int mine = static_cast<int>(status.code());
-    int worst = 0;
-    check(MPI_Allreduce(&mine, &worst, 1, MPI_INT, MPI_MAX, state.node.comm), "MPI_Allreduce");
-    const auto code = static_cast<ErrorCode>(worst);
+    const auto code = static_cast<ErrorCode>(mpi::node_max(comm, static_cast<int>(status.code())));
     if (code == ErrorCode::out_of_memory)
         return {code, "no " + std::to_string(bytes) + " bytes of memory that a node's ranks share"};
     if (code != ErrorCode::ok) return {code, "a rank of this node can no longer map the other ranks' memory"};
@@ -80,8 +90,9 @@ void NodeWindow::keep(const Comm& comm, NodeWindow& window) {
 }
 
 // The memory is a file of the memory file system. A page of it that another process has written and this one has not
-// mapped costs a fault when it is written to, but reading faults map the whole unit, and since nobody wants to know when
-// such a file's pages get dirty, they are mapped writable at once.
+// mapped costs a fault when it is written to, but a reading fault maps the whole unit where its pages exist, and since nobody
+// wants to know when such a file's pages get dirty, they are mapped writable at once. Where they do not exist one rank takes
+// them all: reading faults would look around in vain for each.
 void NodeWindow::map_pages(const std::byte* begin, std::int64_t bytes, int part, int num_parts) {
     if (bytes <= 0) return;
     assert(begin >= data() && begin + bytes <= data() + size_bytes_ && part >= 0 && part < num_parts);
@@ -107,6 +118,17 @@ void NodeWindow::map_units(std::uintptr_t from, std::uintptr_t to) {
         is_mapped_[unit] = true;
         const std::uintptr_t begin = std::max((first_unit + unit) * unit_bytes, mapping_begin);
         const std::uintptr_t end = std::min((first_unit + unit + 1) * unit_bytes, mapping_end);
+        UnitState& state = reinterpret_cast<UnitState*>(data() + size_bytes_)[unit];
+        std::uint8_t seen = empty;
+        if (state.load(std::memory_order_acquire) == taken) {
+            (void)*reinterpret_cast<const volatile std::byte*>(begin);
+            continue;
+        }
+        if (state.compare_exchange_strong(seen, being_taken)) {
+            const int error = ::madvise(reinterpret_cast<void*>(begin), end - begin, MADV_POPULATE_WRITE);
+            state.store(error == 0 ? taken : empty, std::memory_order_release);
+            continue;
+        }
         // An error is no error of ours: pages then come one by one, and a lack of memory shows as it always does.
         (void)::madvise(reinterpret_cast<void*>(begin), end - begin, MADV_POPULATE_READ);
     }

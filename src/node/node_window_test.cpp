@@ -94,6 +94,25 @@ TEST(NodeWindow, MappedPagesAreWrittenWithoutFaults) {
     EXPECT_LT(written, 100);
 }
 
+// Nobody has written to them before: a rank takes its own part first, then maps what the others have taken.
+TEST(NodeWindow, PagesThatNobodyHadAreMappedOnAllRanksWithFewFaults) {
+#ifdef __SANITIZE_THREAD__
+    GTEST_SKIP() << "the sanitizer's notes about each page are pages too";
+#endif
+    Window window;
+    std::byte* const data = window.memory.data();
+    if (!can_map_ahead(data)) GTEST_SKIP() << "this kernel maps no pages in advance";
+    const int rank = window.comm.node_rank(), size = window.comm.node_size();
+    window.memory.map_pages(data, window_bytes, rank, size);
+    NodeWindow::barrier(window.comm);
+    const long before = num_faults();
+    for (std::int64_t at = rank; at < window_bytes; at += 4096) data[at] = std::byte(rank + 1);
+    const long faults = num_faults() - before;
+    NodeWindow::barrier(window.comm);
+    EXPECT_LT(faults, 100);
+    for (int r = 0; r < size; ++r) EXPECT_EQ(data[4096 + r], std::byte(r + 1));
+}
+
 TEST(NodeWindow, GivesItsMemoryBackAndKeepsNoDescriptor) {
     const Comm comm = Comm::duplicate(MPI_COMM_WORLD);
     const auto num_descriptors = [] {

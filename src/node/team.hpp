@@ -9,6 +9,7 @@
 
 #include "base/futex.hpp"
 #include "base/status.hpp"
+#include "mpi/awaited_word.hpp"
 #include "mpi/wait.hpp"
 
 namespace hakobi::node {
@@ -16,13 +17,8 @@ namespace hakobi::node {
 /// The ranks of one node, meeting in memory that they share: no messages, and waiting sleeps (mpi/wait.hpp). One rank, the
 /// leader (node rank 0), works while the others wait for its word.
 struct TeamMemory {
-    /// `num_asleep` counts those that sleep on the word or are about to, so that nobody asks the kernel to wake nobody.
-    struct Awaited {
-        FutexWord word;
-        std::atomic<std::uint32_t> num_asleep;
-    };
-    alignas(64) Awaited arrived;   ///< followers that have arrived in this round
-    alignas(64) Awaited released;  ///< rounds that the leader has ended
+    alignas(64) mpi::AwaitedWord arrived;   ///< followers that have arrived in this round
+    alignas(64) mpi::AwaitedWord released;  ///< rounds that the leader has ended
 };
 
 /// Local view of a TeamMemory. Thread rule: one thread a rank.
@@ -42,15 +38,15 @@ class Team {
     void round(Work work) {
         assert(memory_ != nullptr);
         if (node_rank_ == 0) {
-            wait(memory_->arrived, [this](std::uint32_t n) { return n == num_followers_; });
+            memory_->arrived.wait(comm_, patience_, [this](std::uint32_t n) { return n == num_followers_; });
             memory_->arrived.word.store(0, std::memory_order_relaxed);
             work();
             memory_->released.word.fetch_add(1);
-            wake(memory_->released);
+            memory_->released.wake();
         } else {
             const std::uint32_t before = memory_->released.word.load(std::memory_order_relaxed);
-            if (memory_->arrived.word.fetch_add(1) + 1 == num_followers_) wake(memory_->arrived);
-            wait(memory_->released, [before](std::uint32_t n) { return n != before; });
+            if (memory_->arrived.word.fetch_add(1) + 1 == num_followers_) memory_->arrived.wake();
+            memory_->released.wait(comm_, patience_, [before](std::uint32_t n) { return n != before; });
         }
     }
     void barrier() {
@@ -59,27 +55,6 @@ class Team {
     [[nodiscard]] const Patience& patience() const noexcept { return patience_; }
 
   private:
-    // Sequentially consistent, as the change of the word before `wake` is: either the sleeper sees the change, or its waker
-    // sees the sleeper.
-    template <class Done>
-    void wait(TeamMemory::Awaited& awaited, Done done) {
-        mpi::Wait wait(comm_, patience_);
-        for (;;) {
-            const std::uint32_t value = awaited.word.load(std::memory_order_acquire);
-            if (done(value)) return;
-            if (wait.is_patient()) {
-                wait.pause(awaited.word, value);
-                continue;
-            }
-            awaited.num_asleep.fetch_add(1);
-            if (awaited.word.load() == value) wait.pause(awaited.word, value);
-            awaited.num_asleep.fetch_sub(1, std::memory_order_relaxed);
-        }
-    }
-    static void wake(TeamMemory::Awaited& awaited) {
-        if (awaited.num_asleep.load() > 0) futex_wake_all(awaited.word);
-    }
-
     Comm comm_;
     TeamMemory* memory_ = nullptr;
     int node_rank_ = 0;

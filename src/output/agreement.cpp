@@ -117,14 +117,16 @@ std::optional<std::pair<int, int>> find_overlap(std::span<const Block> blocks) {
 }
 
 StepAgreement agree_on_step(const Comm& comm, const Status& local, const format::StepDescription& description,
-                            bool are_blocks_new) {
+                            bool are_blocks_new, bool are_statics_new) {
     std::vector<std::byte> encoded = format::encode_step(description);
     // The largest value and the largest complement are the same value's exactly when all values are equal.
     const auto mine = static_cast<std::int64_t>(checksum_of(encoded));
-    std::array<std::int64_t, 4> most = {static_cast<int>(local.code()), mine, ~mine, are_blocks_new ? 1 : 0};
+    std::array<std::int64_t, 5> most = {static_cast<int>(local.code()), mine, ~mine, are_blocks_new ? 1 : 0,
+                                        are_statics_new ? 1 : 0};
     mpi::all_max(comm, most);
-    if (most[0] != 0) return {.error = mpi::agree(comm, local), .are_blocks_new = false};
-    if (most[1] == ~most[2]) return {.error = {}, .are_blocks_new = most[3] != 0};
+    if (most[0] != 0) return {.error = mpi::agree(comm, local)};
+    if (most[1] == ~most[2])
+        return {.error = {}, .are_blocks_new = most[3] != 0, .are_statics_new = most[4] != 0};
     mpi::broadcast(comm, encoded, 0);
     Status status = guarded("comparing the step's descriptions", [&]() -> Status {
         Result<format::StepDescription> first = format::decode_step(encoded);
@@ -134,7 +136,7 @@ StepAgreement agree_on_step(const Comm& comm, const Status& local, const format:
         return {ErrorCode::invalid_argument,
                 "rank " + std::to_string(comm.rank()) + ": " + text + " as on rank 0"};
     });
-    return {.error = mpi::agree(comm, status), .are_blocks_new = false};
+    return {.error = mpi::agree(comm, status)};
 }
 
 mpi::Agreed agree_on_blocks(const Comm& comm, std::span<const format::FieldDescription> fields,

@@ -20,13 +20,14 @@ namespace hakobi::output {
 /// What agree_on_step returns.
 struct StepAgreement {
     mpi::Agreed error;
-    bool are_blocks_new = false;  ///< on some rank
+    bool are_blocks_new = false;   ///< on some rank
+    bool are_statics_new = false;  ///< likewise
 };
 
 /// Agrees whether all ranks described the same step and none found a mistake in its own part (`local`). Collective over `comm`;
 /// one small all-reduce when all is well. The error says what differs, and on which rank.
 StepAgreement agree_on_step(const Comm& comm, const Status& local, const format::StepDescription& description,
-                            bool are_blocks_new);
+                            bool are_blocks_new, bool are_statics_new = false);
 
 /// Agrees that no blocks of a field overlap; rank 0 looks at all of them. `held` has one entry a field. `uncovered` becomes, on
 /// every rank, the elements that nobody put of each field that has a fill value. Collective over `comm`. Returns

@@ -15,6 +15,8 @@ namespace {
 
 constexpr double good_enough = 0.005;
 constexpr double trial_share = 0.02;
+// Of each of two ways. Where they cost the same, chance alone makes every try of one cheaper than those of the other in one run of 20.
+constexpr std::size_t confirming_tries = 3;
 constexpr double most_unjudged = 1e6;
 
 }  // namespace
@@ -28,6 +30,19 @@ double Search::least_cost_s(int way) const {
     for (const Cost& cost : ways_[static_cast<std::size_t>(way)].tries)
         least_s = std::min(least_s, cost.cost_s);
     return least_s;
+}
+
+double Search::most_cost_s(int way) const {
+    double most_s = 0;
+    for (const Cost& cost : ways_[static_cast<std::size_t>(way)].tries)
+        most_s = std::max(most_s, cost.cost_s);
+    return most_s;
+}
+
+int Search::best() const {
+    for (const int way : by_cost())
+        if (way == 0 || most_cost_s(way) < least_cost_s(0)) return way;
+    return 0;
 }
 
 std::vector<int> Search::by_cost() const {
@@ -61,10 +76,9 @@ void Search::keep(int way) {
 
 void Search::add(const Cost& cost) {
     if (is_over_ || num_steps_++ == 0) return;
-    const std::vector<int> known = by_cost();
-    if (!known.empty()) spent_s_ += std::max(0.0, cost.cost_s - least_cost_s(known.front()));
+    if (!ways_.front().tries.empty()) spent_s_ += std::max(0.0, cost.cost_s - least_cost_s(best()));
     ways_[static_cast<std::size_t>(current_)].tries.push_back(cost);
-    if (cost.cost_s < good_enough * cost.interval_s) {
+    if (current_ == 0 && cost.cost_s < good_enough * cost.interval_s) {
         is_good_enough_ = true;
         keep(current_);
     } else {
@@ -78,7 +92,8 @@ void Search::pass() {
 }
 
 int Search::candidate() {
-    const double best_s = least_cost_s(by_cost().front());
+    const double best_s = least_cost_s(best());
+    const auto num_tries = [this](int way) { return ways_[static_cast<std::size_t>(way)].tries.size(); };
     const bool is_second_round =
         std::ranges::any_of(ways_, [](const Way& way) { return way.tries.size() > 1; });
     for (int way = 0; !is_second_round && way < std::ssize(ways_); ++way) {
@@ -87,19 +102,16 @@ int Search::candidate() {
         it.is_out = at_least_s(way) > best_s;
         if (!it.is_out) return way;
     }
-    std::vector<int> best = by_cost();
-    best.resize(std::min<std::size_t>(best.size(), 2));
-    if (best.size() < 2) return -1;
-    const auto found = std::ranges::find_if(
-        best, [this](int way) { return ways_[static_cast<std::size_t>(way)].tries.size() < 2; });
-    return found == best.end() ? -1 : *found;
+    const int rival = best();
+    if (rival == 0) return -1;
+    if (num_tries(rival) < confirming_tries) return rival;
+    return num_tries(0) < confirming_tries ? 0 : -1;
 }
 
 void Search::plan(const Cost& last) {
-    const int best = by_cost().front();
     next_ = candidate();
-    if (next_ < 0) return keep(best);
-    const double best_s = least_cost_s(best);
+    if (next_ < 0) return keep(best());
+    const double best_s = least_cost_s(best());
     const double extra_s = std::max(0.0, expected_s(next_) - best_s);
     const bool is_new = ways_[static_cast<std::size_t>(next_)].tries.empty();
     const double saved_s = is_new ? std::max(0.0, best_s - at_least_s(next_)) : best_s;
@@ -108,15 +120,17 @@ void Search::plan(const Cost& last) {
     const double to_pay = extra_s > 0 ? to_pay_s / std::max(last.interval_s, 1e-9) : 0;
     const double to_gain = extra_s > 0 ? extra_s / std::max(saved_s, 1e-9) - num_steps_ : 0;
     num_unjudged_ = static_cast<int>(std::ceil(std::clamp(std::max(to_pay, to_gain), 0.0, most_unjudged)));
-    current_ = num_unjudged_ > 0 ? best : next_;
+    current_ = num_unjudged_ > 0 ? best() : next_;
 }
 
 std::string Search::text() const {
     const std::vector<int> order = by_cost();
     if (order.empty()) return is_over_ ? "the only way that is allowed" : "being chosen in the first steps";
     std::string text = is_good_enough_ ? "costs less than 0.5 % of the run"
-                       : is_over_      ? "the cheapest of those tried"
-                                       : "the cheapest so far, another is tried once the run has paid for it";
+                       : is_over_ && order.front() != current_
+                           ? "none of those tried is cheaper outside the spread"
+                       : is_over_ ? "the cheapest of those tried"
+                                  : "the cheapest so far, another is tried once the run has paid for it";
     for (const int way : order) {
         std::array<char, 96> cost{};
         std::snprintf(cost.data(), cost.size(), "%s %s %.1f ms", way == order.front() ? ":" : ",",

@@ -14,14 +14,15 @@ namespace hakobi::output {
 // 1. Step 0 warms up: buffers are touched for the first time, the storage is met. Step 1 measures the first way.
 // 2. What a step cost the run is known when it is stored: the time that the slowest rank was in the calls for it, and the
 //    processor time of storing it, where ranks fill all cores of a node and it comes out of theirs.
-// 3. The ways in their order: pipelined hidden, root hidden, pipelined, root. The first that costs less than good_enough of
-//    the time between two steps ends the search: no other could gain more than that.
+// 3. The ways in their order: pipelined hidden, root hidden, pipelined, root. Where the first costs less than good_enough of
+//    the time between two steps the search is over: no other could gain more than that.
 // 4. Another way is tried only where an estimate leaves doubt. One that is not hidden waits for as long as the hidden one
 //    was being stored: it is out where that is longer than the best known way costs.
 // 5. What trials cost beyond the best known way stays below trial_share of the run so far, by estimates before a trial
 //    and by what it cost after it; and an estimate is below what the trial could have saved in as many steps as were
 //    written. Until then the best known way goes on, unjudged.
-// 6. The cheapest two are tried once more, and the one with the least cost of any try is kept.
+// 6. Another way than the first is kept only where its dearest try cost less than the first way's cheapest, of confirming_tries
+//    each. One that cost more in any try is not tried again.
 
 /// What one step by one way cost, agreed by all ranks.
 struct Cost {
@@ -57,9 +58,12 @@ class Search {
 
   private:
     [[nodiscard]] double least_cost_s(int way) const;
+    [[nodiscard]] double most_cost_s(int way) const;
     [[nodiscard]] std::vector<int> by_cost() const;  // of those tried
     [[nodiscard]] double expected_s(int way) const;
     [[nodiscard]] double at_least_s(int way) const;
+    /// The cheapest by what is known: the first, or one that is cheaper outside the spread.
+    [[nodiscard]] int best() const;
     /// The way to try next, or -1.
     [[nodiscard]] int candidate();
     void plan(const Cost& last);

@@ -19,11 +19,12 @@ bool Known::has_layout_of(std::span<const format::FieldDescription> fields) cons
 
 StepAgreement Known::agree_on_step(const Comm& comm, const Status& local, double time,
                                    std::span<const format::FieldDescription> fields,
-                                   std::span<const HeldField> held) {
+                                   std::span<const HeldField> held, bool are_statics_new) {
     // Title, axes and attributes were agreed on in create.
     const format::StepDescription put{
         .title = {}, .time_units = {}, .time = time, .axes = {}, .fields = {fields.begin(), fields.end()}};
-    StepAgreement found = output::agree_on_step(comm, local, put, !are_blocks_of(blocks_, held));
+    StepAgreement found =
+        output::agree_on_step(comm, local, put, !are_blocks_of(blocks_, held), are_statics_new);
     if (!has_layout_of(fields)) found.are_blocks_new = true;
     return found;
 }

@@ -26,7 +26,7 @@ class Known {
     /// the fields are new. Collective; one small all-reduce when all is well.
     StepAgreement agree_on_step(const Comm& comm, const Status& local, double time,
                                 std::span<const format::FieldDescription> fields,
-                                std::span<const HeldField> held);
+                                std::span<const HeldField> held, bool are_statics_new);
     /// After blocks were found to be new: that none overlap, and what nobody put. Collective.
     mpi::Agreed agree_on_blocks(const Comm& comm, std::span<const format::FieldDescription> fields,
                                 std::span<const HeldField> held);

@@ -13,6 +13,7 @@ namespace hakobi::output {
 
 Status Naming::make_file(const series::Step& step) {
     if (!setup_.method->writes_step_file()) return {};
+    if (step.step_in_file > 0) return series::make_longer(step.part_path, step.layout.file_bytes);
     if (Status in_the_way = series::check_free(step.path); !in_the_way.ok()) return in_the_way;
     const bool is_made = io::make_with_layout(
         {step.part_path, setup_.comm.num_nodes(), step.layout.file_bytes}, setup_.layout_options());
@@ -24,8 +25,23 @@ Status Naming::make_file(const series::Step& step) {
     return made;
 }
 
-Status Naming::finish_file(const series::Step& step, bool was_hidden) const {
+Status Naming::commit(const series::Step& step) {
+    const bool sync = setup_.options.sync;
+    const bool is_first = step.step_in_file == 0;
+    if (committed_.path != step.path) committed_ = {.path = step.path, .begins = {}, .file_bytes = 0};
+    const std::vector<format::Extent>& commit = step.layout.commit;
+    Status status =
+        series::commit_step(is_first ? step.part_path : step.path, commit, committed_.begins, sync);
+    if (status.ok() && is_first) status = series::finish_file(step.part_path, step.path, sync);
+    if (!status.ok()) return status;
+    committed_.begins = commit.back().bytes;
+    committed_.file_bytes = step.layout.file_bytes;
+    return {};
+}
+
+Status Naming::finish_file(const series::Step& step, bool was_hidden) {
     return guarded("finishing the step", [&] {
+        if (step.step_in_file >= 0) return commit(step);
         const bool sync = setup_.options.sync;
         const std::string source = was_hidden ? series::whole_path(step.part_path) : step.part_path;
         Status status = was_hidden ? series::call_whole(step.part_path, step.layout.file_bytes) : Status();
@@ -90,6 +106,8 @@ void Naming::discard() noexcept {
         storage::discard_file(series::whole_path(part));
     }
     parts_.clear();
+    // What a step that was not committed has left behind the others.
+    if (!committed_.begins.empty()) series::cut_file(committed_.path, committed_.file_bytes);
 }
 
 }  // namespace hakobi::output

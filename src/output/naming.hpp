@@ -52,12 +52,20 @@ class Naming {
     void discard() noexcept;
 
   private:
-    Status finish_file(const series::Step& step, bool was_hidden) const;
+    Status finish_file(const series::Step& step, bool was_hidden);
+    /// The same of a step in a file of several.
+    Status commit(const series::Step& step);
     void has_name(const series::Step& step) noexcept;
 
     const Setup& setup_;
     OwnSeries& series_;
     std::vector<std::string> parts_;
+    /// Rank 0: the file of several steps that one was committed to last: how it begins since then, and its size.
+    struct Committed {
+        std::string path;
+        std::vector<std::byte> begins;
+        std::int64_t file_bytes = 0;
+    } committed_;
     bool is_finishing_ = false;
     series::Step finishing_;  // rank 0: which
     HiddenWork work_;         // rank 0: its finishing

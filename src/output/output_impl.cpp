@@ -117,17 +117,23 @@ mpi::Agreed Output::Impl::write_mesh_file() noexcept {
 
 mpi::Agreed Output::Impl::write_step() noexcept {
     output::Step& step = draft.step();
-    bool are_blocks_new = false;
-    if (mpi::Agreed agreed = agree_on_draft(are_blocks_new); !agreed.status.ok()) return agreed;
+    bool are_blocks_new = false, are_statics_new = false;
+    if (mpi::Agreed agreed = agree_on_draft(are_blocks_new, are_statics_new); !agreed.status.ok())
+        return agreed;
     if (!setup.method->writes()) return {};
     Status local = guarded("filling what nobody put", [&] { draft.add_fill(known.uncovered()); });
+    if (has_several()) {
+        if (mpi::Agreed agreed = choose_file(are_statics_new, local); !agreed.status.ok()) return agreed;
+        // The second step of a file has other fields than the first, which had the static ones.
+        are_blocks_new = are_blocks_new || step.step_in_file < 2;
+    }
     const bool has_chunks = output::ChunkEncoder::is_needed(draft.fields());
-    step.are_regions_new = are_blocks_new || has_chunks;
+    step.are_regions_new = are_blocks_new || has_chunks || has_several();
     if (has_chunks) {
         if (mpi::Agreed agreed = encode(are_blocks_new); !agreed.status.ok()) return agreed;
     }
     if (mpi::Agreed agreed = lay_out(has_chunks, std::move(local)); !agreed.status.ok()) return agreed;
-    own_series.expect(step);
+    if (!has_several()) own_series.expect(step);
     {
         Stopwatch stopwatch(timing.phases().values_s);
         if (mpi::Agreed agreed = setup.method->write(step); !agreed.status.ok()) return agreed;
@@ -140,10 +146,27 @@ mpi::Agreed Output::Impl::write_step() noexcept {
     }
     if (mpi::Agreed agreed = end_finishing(); !agreed.status.ok()) return agreed;
     Stopwatch stopwatch(timing.phases().finish_s);
-    return naming.finish(step);
+    mpi::Agreed agreed = naming.finish(step);
+    if (agreed.status.ok()) steps_file.has_step(step);
+    return agreed;
 }
 
-mpi::Agreed Output::Impl::agree_on_draft(bool& are_blocks_new) noexcept {
+mpi::Agreed Output::Impl::choose_file(bool are_statics_new, Status& local) noexcept {
+    output::Step& step = draft.step();
+    if (setup.is_rank_0() && local.ok())
+        local = guarded("resuming", [&] { return own_series.check(step.description); });
+    if (mpi::Agreed agreed = steps_file.choose(setup, own_series, step, are_statics_new, local);
+        !agreed.status.ok())
+        return agreed;
+    local.keep_first(guarded("choosing the step's file", [&] {
+        own_series.expect(step);
+        known.keep_layout_of(draft.fields());
+        if (step.step_in_file > 0) draft.leave_statics_out();
+    }));
+    return {};
+}
+
+mpi::Agreed Output::Impl::agree_on_draft(bool& are_blocks_new, bool& are_statics_new) noexcept {
     Stopwatch stopwatch(timing.phases().layout_s);
     draft.keep_mistake(guarded("end_step", [&]() -> Status {
         if (!draft.mistake().ok()) return {};
@@ -155,10 +178,12 @@ mpi::Agreed Output::Impl::agree_on_draft(bool& are_blocks_new) noexcept {
         Status status = format::check_description(draft.step().description);
         return status.ok() ? setup.format->check(draft.step().description) : status;
     }));
-    output::StepAgreement found = known.agree_on_step(
-        setup.comm, draft.mistake(), draft.step().description.time, draft.fields(), draft.held());
+    output::StepAgreement found =
+        known.agree_on_step(setup.comm, draft.mistake(), draft.step().description.time, draft.fields(),
+                            draft.held(), draft.are_statics_new());
     if (!found.error.status.ok() || !setup.method->writes()) return found.error;
     are_blocks_new = found.are_blocks_new;
+    are_statics_new = found.are_statics_new;
     // The parts of a mesh neither overlap nor leave gaps, and nobody gathers all ranks'.
     if (setup.format->holds_meshes()) {
         known.keep_blocks(draft.held());
@@ -177,7 +202,7 @@ mpi::Agreed Output::Impl::encode(bool are_blocks_new) noexcept {
 mpi::Agreed Output::Impl::lay_out(bool has_chunks, Status local) noexcept {
     Stopwatch stopwatch(timing.phases().layout_s);
     output::Step& step = draft.step();
-    const bool is_layout_new = has_chunks || !known.has_layout_of(draft.fields());
+    const bool is_layout_new = has_chunks || has_several() || !known.has_layout_of(draft.fields());
     if (setup.is_rank_0() && local.ok())
         local = guarded("laying out the step", [&] { return make_file(has_chunks, is_layout_new); });
     if (is_layout_new) {
@@ -189,19 +214,20 @@ mpi::Agreed Output::Impl::lay_out(bool has_chunks, Status local) noexcept {
         return setup.method->prepare(step);
     }));
     mpi::Agreed agreed = mpi::agree(setup.comm, local);
-    if (agreed.status.ok()) known.keep_layout_of(draft.fields());
+    if (agreed.status.ok() && !has_several()) known.keep_layout_of(draft.fields());
     return agreed;
 }
 
 Status Output::Impl::make_file(bool has_chunks, bool is_layout_new) {
     output::Step& step = draft.step();
-    if (!step.path.ends_with(series::mesh_suffix)) {  // the step itself comes next
+    if (!has_several() && !step.path.ends_with(series::mesh_suffix)) {  // the step itself comes next
         if (Status differs = own_series.check(step.description); !differs.ok()) return differs;
     }
     if (is_layout_new) {
         const auto chunks =
             has_chunks ? std::span(encoder->stored()) : std::span<const std::vector<format::StoredChunk>>();
-        Result<format::Layout> layout = setup.format->lay_out(step.description, chunks);
+        Result<format::Layout> layout =
+            has_several() ? steps_file.append(step, chunks) : setup.format->lay_out(step.description, chunks);
         if (!layout.ok()) return layout.status();
         step.layout = std::move(layout).value();
     }
@@ -236,6 +262,7 @@ mpi::Agreed Output::Impl::finish_oldest() noexcept {
         Stopwatch stopwatch(timing.phases().finish_s);
         naming.name(hidden.oldest());
     }
+    steps_file.has_step(hidden.oldest());
     hidden.pop_oldest();
     note_unnamed();
     return agreed;

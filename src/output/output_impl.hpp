@@ -12,6 +12,7 @@
 #include "output/own_series.hpp"
 #include "output/setup.hpp"
 #include "output/step_draft.hpp"
+#include "output/steps_file.hpp"
 #include "output/timing.hpp"
 #include "series/unclosed.hpp"
 
@@ -24,6 +25,7 @@ namespace hakobi {
 struct HAKOBI_HIDDEN Output::Impl final : series::Unclosed {
     output::Setup setup;
     output::OwnSeries own_series;
+    output::StepsFile steps_file;  // where a file takes several
     output::StepDraft draft{setup};
     output::Known known;
     std::unique_ptr<output::ChunkEncoder> encoder;  // from the first step that needs one
@@ -61,14 +63,17 @@ struct HAKOBI_HIDDEN Output::Impl final : series::Unclosed {
     void fail(mpi::Agreed& agreed) noexcept;
 
   private:
+    [[nodiscard]] bool has_several() const noexcept { return setup.steps_per_file > 1; }
     // The parts of run_step; collective.
     /// 0: a mesh that later steps share is written, and the draft's fields are placed on the mesh.
     mpi::Agreed write_mesh() noexcept;
     mpi::Agreed write_mesh_file() noexcept;
     /// 1 to 6 of what the draft says.
     mpi::Agreed write_step() noexcept;
-    /// 1 and 2; `are_blocks_new` becomes whether any rank's have changed.
-    mpi::Agreed agree_on_draft(bool& are_blocks_new) noexcept;
+    /// 1 and 2; `are_blocks_new` and `are_statics_new` become whether any rank's have changed.
+    mpi::Agreed agree_on_draft(bool& are_blocks_new, bool& are_statics_new) noexcept;
+    /// Where a file takes several steps: says which takes this one, and leaves out what that has of it. `local` as in lay_out.
+    mpi::Agreed choose_file(bool are_statics_new, Status& local) noexcept;
     mpi::Agreed encode(bool are_blocks_new) noexcept;
     /// `local`: what went wrong on this rank before.
     mpi::Agreed lay_out(bool has_chunks, Status local) noexcept;

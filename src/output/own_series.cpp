@@ -20,11 +20,13 @@ mpi::Agreed OwnSeries::claim(const Setup& setup, Status local) noexcept {
     ByteWriter writer;
     writer.put(run_);
     writer.put(next_step_);
+    writer.put(last_file_);
     std::vector<std::byte> bytes = writer.take();
     mpi::broadcast(setup.comm, bytes, 0);
     ByteReader reader(bytes);
     run_ = reader.get<series::RunId>();
     next_step_ = reader.get<std::int64_t>();
+    last_file_ = reader.get<std::int64_t>();
     return {};
 }
 
@@ -40,7 +42,11 @@ Status OwnSeries::claim_here(const Setup& setup) {
     series::Claim& claim = claimed.value();
     lock_ = std::move(claim.lock);
     next_step_ = claim.next_step();
+    const bool takes_several = setup.steps_per_file > 1;
+    if (takes_several && !claim.earlier.empty() && claim.earlier.back().num_steps < setup.steps_per_file)
+        last_file_ = claim.earlier.back().step;
     view_ = series::SeriesView(prefix_, *setup.format, claim.earlier);
+    if (takes_several) view_.let_last_grow();
     Result<series::Resumed> last = series::Resumed::read(*setup.format, std::move(claim.earlier));
     if (!last.ok()) return last.status();
     resumed_ = std::move(last).value();
@@ -61,7 +67,7 @@ Status OwnSeries::check(const format::StepDescription& step) {
 }
 
 void OwnSeries::expect(const series::Step& step) {
-    if (is_rank_0_) view_.expect(step.number, step.description);
+    if (is_rank_0_) view_.expect(step.number, step.path, step.description);
 }
 
 void OwnSeries::show(std::int64_t number, bool sync) noexcept {

@@ -22,8 +22,11 @@ class OwnSeries {
     /// and its first step. `local`: what has gone wrong on this rank before. Collective over the Output's communicator.
     mpi::Agreed claim(const Setup& setup, Status local) noexcept;
 
-    /// Gives a step its number and names. Local.
+    /// Gives a step its number and the names of a file of its own. Local.
     void name_next(series::Step& step) const;
+    /// The first step of the last file that the run resumes after, where that may take more of several; -1: there is none. Equal on all
+    /// ranks.
+    [[nodiscard]] std::int64_t last_file() const noexcept { return last_file_; }
     /// The step of that number is accepted. Local.
     void count_step() noexcept { ++next_step_; }
 
@@ -45,6 +48,7 @@ class OwnSeries {
     bool is_rank_0_ = false;
     series::RunId run_{};
     std::int64_t next_step_ = 0;
+    std::int64_t last_file_ = -1;
     storage::LockFile lock_;
     series::Resumed resumed_;  // what the first step is compared with
     series::SeriesView view_;  // shows the steps as one data set

@@ -1,5 +1,9 @@
 #include "output/setup.hpp"
 
+#include <algorithm>
+#include <charconv>
+#include <cstdlib>
+
 #include "base/bytes.hpp"
 #include "format/registry.hpp"
 #include "mpi/messages.hpp"
@@ -11,6 +15,27 @@ namespace {
 
 constexpr std::int64_t least_buffer_bytes = 4096;
 constexpr std::int64_t least_asynchronous_bytes = 1 << 20;
+
+/// Of the options, or else of the environment; 0 where neither says it.
+Result<std::int64_t> asked_steps_per_file(const OutputOptions& options) {
+    if (options.steps_per_file < 0) {
+        return Status(ErrorCode::invalid_argument, "steps_per_file is " +
+                                                       std::to_string(options.steps_per_file) +
+                                                       ": a file takes one step at least");
+    }
+    if (options.steps_per_file != 0) return options.steps_per_file;
+    const char* const given = std::getenv("HAKOBI_STEPS_PER_FILE");
+    const std::string_view value = given != nullptr ? given : "";
+    if (value.empty()) return 0;
+    if (value == "all") return all_steps;
+    std::int64_t number = 0;
+    const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), number);
+    if (error != std::errc() || end != value.data() + value.size() || number < 1) {
+        return Status(ErrorCode::invalid_argument, "HAKOBI_STEPS_PER_FILE is '" + std::string(value) +
+                                                       "': give a number of steps, or all");
+    }
+    return number;
+}
 
 std::vector<std::byte> encode_options(std::string_view prefix, const OutputOptions& options) {
     ByteWriter writer;
@@ -27,6 +52,7 @@ std::vector<std::byte> encode_options(std::string_view prefix, const OutputOptio
     writer.put(options.keep_pieces);
     writer.put(options.if_exists);
     writer.put(options.overview);
+    writer.put(options.steps_per_file);
     for (const auto& [name, value] : options.hints) {
         writer.put_text(name);
         writer.put_text(value);
@@ -77,6 +103,9 @@ Status Setup::find() {
     Result<std::optional<bool>> asked = asked_hidden(options);
     if (!asked.ok()) return asked.status();
     options.asynchronous = asked.value();
+    const Result<std::int64_t> steps = asked_steps_per_file(options);
+    if (!steps.ok()) return steps.status();
+    steps_per_file = std::max<std::int64_t>(1, steps.value());
     if (options.asynchronous.value_or(false) && entry->why_not_hidden != nullptr) {
         return {ErrorCode::invalid_argument, "method " + std::string(entry->name) +
                                                  " does not support hidden output: " + entry->why_not_hidden};
@@ -122,7 +151,24 @@ Status Setup::make_method() {
                     " and compression " + options.compression +
                     " values do not lie as they are in the step's file; run hakobi index afterwards"};
     }
+    if (Status status = check_steps_per_file(); !status.ok()) return status;
     return check_filters(filters);
+}
+
+Status Setup::check_steps_per_file() {
+    if (steps_per_file == 1 || !method->writes()) return {};
+    std::string why;
+    if (!format->holds_steps()) {
+        why = "files of the format " + std::string(format->name()) + " take one step each";
+    } else if (!method->writes_step_file()) {
+        why = "the method " + std::string(entry->name) + " makes a file of each step's pieces";
+    } else if (options.overview) {
+        why = "an overview is made of a file that is complete; run hakobi index afterwards";
+    }
+    if (why.empty()) return {};
+    if (options.steps_per_file != 0) return {ErrorCode::unsupported, "option steps_per_file: " + why};
+    steps_per_file = 1;  // the environment speaks of all outputs, and not all can
+    return {};
 }
 
 io::EngineOptions Setup::layout_options() const {
@@ -142,6 +188,10 @@ std::string Setup::text() const {
     if (const std::string why = method->why(); !why.empty()) text += " (auto: " + why + ")";
     if (hidden.is_on && !method->is_hidden()) return text + ", not hidden: that is cheaper";
     if (!method->writes()) return text + ": nothing is written";
+    if (steps_per_file > 1) {
+        text += ", " + (steps_per_file == all_steps ? std::string("all") : std::to_string(steps_per_file)) +
+                " steps in one file";
+    }
     if (!hidden.is_on) return text + ", not hidden: " + hidden.why_not;
     return text + ", hidden: steps are stored while the program goes on, with copies of at most " +
            std::to_string(hidden.node_bytes >> 20) + " MiB on a node";

@@ -26,6 +26,7 @@ struct Setup {
     Hidden hidden = {};
     std::unique_ptr<Method> method = nullptr;
     filter::Filters filters = {};  ///< of fields that do not ask for others
+    std::int64_t steps_per_file = 1;
 
     [[nodiscard]] bool is_rank_0() const { return comm.rank() == 0; }
     /// Finds the format and the method, and looks at all other options. invalid_argument says which is wrong. Local.
@@ -40,6 +41,8 @@ struct Setup {
     [[nodiscard]] io::EngineOptions layout_options() const;
     /// unsupported where files of the format hold no fields that are filtered like that. Local.
     [[nodiscard]] Status check_filters(const filter::Filters& asked) const;
+    /// unsupported where several steps are to go into one file and cannot. Local.
+    Status check_steps_per_file();
     /// "pipelined, hidden: …", for people: the method in force, and why output is hidden or not. Local.
     [[nodiscard]] std::string text() const;
 };

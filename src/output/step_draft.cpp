@@ -51,6 +51,7 @@ void StepDraft::begin(const OwnSeries& series, double time) {
     step_.description.time = time;
     step_.description.fields.clear();
     held_.clear();
+    are_statics_new_ = false;
     mesh_.begin_step();
     device_.forget();
 }
@@ -196,9 +197,19 @@ Status StepDraft::keep_static(std::size_t field) {
     if (before == statics_.end()) {
         statics_.push_back(std::move(kept));
     } else {
+        are_statics_new_ = are_statics_new_ || before->values != kept.values;
         *before = std::move(kept);
     }
     return {};
+}
+
+void StepDraft::leave_statics_out() {
+    std::vector<FieldDescription>& fields = step_.description.fields;
+    for (std::size_t f = fields.size(); f-- > 0;) {
+        if (!fields[f].is_static) continue;
+        fields.erase(fields.begin() + static_cast<std::ptrdiff_t>(f));
+        held_.erase(held_.begin() + static_cast<std::ptrdiff_t>(f));
+    }
 }
 
 Status StepDraft::add_statics() {
@@ -320,7 +331,9 @@ void StepDraft::place_fields(const ChunkEncoder* encoder) {
 series::Step StepDraft::names(bool is_whole) const {
     series::Step names{
         .run = step_.run, .number = step_.number, .path = step_.path, .part_path = step_.part_path};
+    names.step_in_file = step_.step_in_file;
     names.layout.file_bytes = step_.layout.file_bytes;
+    names.layout.commit = step_.layout.commit;
     if (!is_whole) return names;
     names.description = step_.description;
     names.layout.offsets_bytes = step_.layout.offsets_bytes;

@@ -72,6 +72,10 @@ class StepDraft {
     /// Copies to the host what is on a device of fields that are stored in chunks, or, with `all`, of any. What is lent is not
     /// needed for these any more.
     Status bring_to_host(bool all);
+    /// Whether a static field that an earlier step has was put with other values in this one.
+    [[nodiscard]] bool are_statics_new() const noexcept { return are_statics_new_; }
+    /// The step's file has the static fields.
+    void leave_statics_out();
     /// Says where this rank's bytes are and where they go, by the layout. `encoder` has the chunked fields' bytes; it may be null
     /// where there are none.
     void place_fields(const ChunkEncoder* encoder);
@@ -95,7 +99,8 @@ class StepDraft {
     MeshState mesh_;
     io::DeviceMemory device_;
     std::vector<std::vector<std::byte>> fill_rows_;  // what `held_` has of fill values
-    std::vector<StaticField> statics_;               // put so far, in the order of their first step
+    bool are_statics_new_ = false;
+    std::vector<StaticField> statics_;  // put so far, in the order of their first step
 };
 
 }  // namespace hakobi::output

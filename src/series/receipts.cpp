@@ -71,12 +71,13 @@ Result<Receipts> read_all(storage::File& file, std::uint64_t token) {
 }  // namespace
 
 ReceiptOf receipt_of(const Step& step) {
+    if (step.step_in_file >= 0) return {};
     return {.token = token(step.run, step.number), .file_bytes = step.layout.file_bytes};
 }
 
 void write_receipt(storage::File& file, const ReceiptOf& of, int writer, int num_writers,
                    bool sync) noexcept {
-    if (file.descriptor() < 0 || (sync && !file.sync().ok())) return;
+    if (!of.is_wanted() || file.descriptor() < 0 || (sync && !file.sync().ok())) return;
     Block block;
     block.receipt = {.magic = magic,
                      .token = of.token,

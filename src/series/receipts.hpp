@@ -25,8 +25,10 @@ namespace hakobi::series {
 /// What a receipt says beside its writer.
 struct ReceiptOf {
     std::uint64_t token = 0;      ///< of the step: that of its temporary name
-    std::int64_t file_bytes = 0;  ///< without receipts
+    std::int64_t file_bytes = 0;  ///< without receipts; 0: there are none
+    [[nodiscard]] bool is_wanted() const noexcept { return file_bytes > 0; }
 };
+/// None of a step in a file of several: where they would stand, the next step's values do.
 [[nodiscard]] ReceiptOf receipt_of(const Step& step);
 
 /// `file` is the step's. With `sync` what was written to it before is on stable storage first. Any thread; without a receipt, which a

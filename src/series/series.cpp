@@ -13,6 +13,7 @@
 
 #include "base/bytes.hpp"
 #include "base/checksum.hpp"
+#include "format/found_step.hpp"
 #include "format/registry.hpp"
 #include "overview/overview.hpp"
 #include "series/gather.hpp"
@@ -136,13 +137,14 @@ Result<std::vector<Series::Entry>> resume_steps(const std::string& prefix, const
     }
     Result<Series> now = find_series(prefix);
     if (!now.ok()) return now.status();
+    count_steps(now.value().files);
     if (!now.value().files.empty() && now.value().files.back().step > last_resumed_step) {
         return Status(ErrorCode::exists, "cannot continue " + prefix + " after " +
                                              now.value().files.back().path +
                                              ": its step's number leaves none for those that follow: give "
                                              "it another name, or move it");
     }
-    const std::int64_t next = now.value().files.empty() ? 0 : now.value().files.back().step + 1;
+    const std::int64_t next = now.value().files.empty() ? 0 : now.value().files.back().next_step();
     for (const auto& [entry, why] : incomplete) {
         if (entry.step < next) continue;
         std::fprintf(stderr, "hakobi: %s is removed, step %lld was not whole (%s)\n", entry.path.c_str(),
@@ -286,6 +288,20 @@ Result<Series> find_series(const std::string& prefix) {
     std::ranges::sort(series.meshes, by_step);
     std::ranges::sort(series.mesh_pieces, by_step);
     return series;
+}
+
+void count_steps(std::vector<Series::Entry>& files) {
+    for (std::size_t i = 0; i < files.size(); ++i) {
+        Series::Entry& file = files[i];
+        if (i + 1 < files.size() && files[i + 1].step <= file.step + 1) continue;
+        const auto is_its = [&](const format::Format* format) {
+            return format->extension() == file.extension && format->holds_steps();
+        };
+        const auto format = std::ranges::find_if(format::formats(), is_its);
+        if (format == format::formats().end()) continue;
+        const Result<format::FoundStep> found = (*format)->read(file.path);
+        if (found.ok()) file.num_steps = format::num_steps_of(found.value());
+    }
 }
 
 std::string lock_path(const std::string& prefix) {

@@ -49,6 +49,8 @@ struct Series {
         std::int64_t step = 0;
         std::string path;
         std::string_view extension = {};
+        std::int64_t num_steps = 1;  ///< of a file: those from `step` on (count_steps)
+        [[nodiscard]] std::int64_t next_step() const noexcept { return step + num_steps; }
     };
     std::vector<Entry> files;        ///< whole steps
     std::vector<Entry> pieces;       ///< folders of pieces, also those that are being removed
@@ -59,6 +61,8 @@ struct Series {
 
     [[nodiscard]] bool holds_steps() const noexcept { return !files.empty() || !pieces.empty(); }
 };
+/// Says of each file how many steps it has. Read are the last one and those that are not followed by the next number.
+void count_steps(std::vector<Series::Entry>& files);
 /// An empty series where the folder is missing.
 Result<Series> find_series(const std::string& prefix);
 
@@ -78,7 +82,7 @@ struct Claim {
     storage::LockFile lock;
     std::vector<Series::Entry> earlier;  ///< whole steps that stay, in their order
 
-    [[nodiscard]] std::int64_t next_step() const { return earlier.empty() ? 0 : earlier.back().step + 1; }
+    [[nodiscard]] std::int64_t next_step() const { return earlier.empty() ? 0 : earlier.back().next_step(); }
 };
 /// Makes the prefix's folder if it is missing, with those above it, proves that a file can be made in it, takes the lock,
 /// gives steps their names that a killed run had stored (unfinished.hpp; not with IfExists::replace), removes files of

@@ -65,7 +65,7 @@ SeriesView::SeriesView(std::string prefix, const format::Format& format, std::sp
         }
         const format::StepDescription step = format.description_of(found.value());
         if (series_.numbers.empty()) start_with(step);
-        append({.number = entry.step, .time = step.time, .has = fields_of(step)});
+        append_all(entry, found.value(), step);
     }
 }
 
@@ -75,6 +75,9 @@ bool SeriesView::take_earlier(std::span<const Series::Entry> whole) {
     if (whole.empty() || !is_there(path)) return false;
     Result<format::SeriesDescription> found = format_->read_series(path);
     if (!found.ok() || found.value().numbers.size() > whole.size()) return false;
+    // Files of several steps are few: they are read again.
+    if (std::ranges::any_of(whole, [](const Series::Entry& entry) { return entry.num_steps > 1; }))
+        return false;
     series_ = std::move(found).value();
     for (std::size_t i = 0; i < series_.numbers.size(); ++i) {
         if (series_.numbers[i] != whole[i].step || whole[i].extension != format_->extension()) return false;
@@ -92,7 +95,7 @@ bool SeriesView::take_earlier(std::span<const Series::Entry> whole) {
         const Result<format::FoundStep> step = format_->read(entry.path);
         if (!step.ok()) return false;
         const format::StepDescription description = format_->description_of(step.value());
-        append({.number = entry.step, .time = description.time, .has = fields_of(description)});
+        append_all(entry, step.value(), description);
         is_written_ = false;
     }
     return true;
@@ -141,18 +144,33 @@ std::vector<bool> SeriesView::fields_of(const format::StepDescription& step) {
     return has;
 }
 
+void SeriesView::append_all(const Series::Entry& entry, const format::FoundStep& found,
+                            const format::StepDescription& step) {
+    const std::vector<bool> has = fields_of(step);
+    for (std::int64_t s = 0; s < format::num_steps_of(found); ++s) {
+        append({.number = entry.step + s,
+                .time = format::time_of(found, s),
+                .file = name_of(entry.path),
+                .has = has});
+    }
+}
+
 void SeriesView::append(const Expected& step) {
-    series_.sources.push_back({.file = name_of(step_path(prefix_, step.number, format_->extension()))});
     series_.numbers.push_back(step.number);
     series_.times.push_back(step.time);
+    if (!series_.sources.empty() && series_.sources.back().file == step.file) {
+        ++series_.sources.back().num_records;
+        return;
+    }
+    series_.sources.push_back({.file = step.file});
     for (std::size_t f = 0; f < series_.has.size(); ++f)
         series_.has[f].push_back(f < step.has.size() && step.has[f]);
 }
 
-void SeriesView::expect(std::int64_t number, const format::StepDescription& step) {
+void SeriesView::expect(std::int64_t number, const std::string& path, const format::StepDescription& step) {
     if (format_ == nullptr) return;
     if (!std::exchange(has_run_, true)) start_with(step);
-    expected_.push_back({.number = number, .time = step.time, .has = fields_of(step)});
+    expected_.push_back({.number = number, .time = step.time, .file = name_of(path), .has = fields_of(step)});
 }
 
 void SeriesView::complete(std::int64_t number) {
@@ -192,17 +210,27 @@ void SeriesView::write(bool sync) noexcept {
 }
 
 Status SeriesView::write_all(bool sync) {
-    const auto by_itself = [](const format::SeriesSource& source) { return source.num_records == 1; };
-    while (std::ranges::count_if(series_.sources, by_itself) >= chapter_steps) {
-        if (Status status = write_chapter(sync); !status.ok()) return status;
+    while (const std::optional<std::size_t> first = first_of_chapter()) {
+        if (Status status = write_chapter(*first, sync); !status.ok()) return status;
     }
     return write_file(series_, view_path(prefix_, format_->extension()), sync);
 }
 
-Status SeriesView::write_chapter(bool sync) {
-    const auto by_itself = [](const format::SeriesSource& source) { return source.num_records == 1; };
-    const auto first = std::ranges::find_if(series_.sources, by_itself);
-    const auto at = first - series_.sources.begin();
+/// Where as many sources follow each other as a chapter shows, of one step each.
+std::optional<std::size_t> SeriesView::first_of_chapter() const {
+    std::int64_t num = 0;
+    // A file that takes several steps may have one yet.
+    const std::size_t end = series_.sources.size() - (is_last_growing_ && !series_.sources.empty() ? 1 : 0);
+    for (std::size_t s = 0; s < end; ++s) {
+        num = series_.sources[s].num_records == 1 ? num + 1 : 0;
+        if (num == chapter_steps) return s + 1 - static_cast<std::size_t>(chapter_steps);
+    }
+    return std::nullopt;
+}
+
+Status SeriesView::write_chapter(std::size_t first_source, bool sync) {
+    const auto at = static_cast<std::ptrdiff_t>(first_source);
+    const auto first = series_.sources.begin() + at;
     std::int64_t record = 0;
     for (auto source = series_.sources.begin(); source != first; ++source) record += source->num_records;
     format::SeriesDescription chapter{
@@ -240,8 +268,9 @@ Status SeriesView::write_file(const format::SeriesDescription& series, const std
 }
 
 void show_series(const std::string& prefix) {
-    const Result<Series> series = find_series(prefix);
+    Result<Series> series = find_series(prefix);
     if (!series.ok() || series.value().files.empty()) return;
+    count_steps(series.value().files);
     for (const format::Format* format : format::formats()) {
         if (format->extension() != series.value().files.back().extension) continue;
         if (!check_views(prefix, series.value()).ok()) return;

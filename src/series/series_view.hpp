@@ -29,8 +29,10 @@ class SeriesView {
     /// What shows the whole steps that are there: as the file of an earlier run says, the steps' own files else.
     SeriesView(std::string prefix, const format::Format& format, std::span<const Series::Entry> whole);
 
-    /// A step is on its way.
-    void expect(std::int64_t number, const format::StepDescription& step);
+    /// The last file may get more steps.
+    void let_last_grow() noexcept { is_last_growing_ = true; }
+    /// A step is on its way; the file of that path takes it.
+    void expect(std::int64_t number, const std::string& path, const format::StepDescription& step);
     /// Its file has its name. Those expected before it do not come any more.
     void complete(std::int64_t number);
     /// Completes the expected steps whose files are there.
@@ -44,6 +46,7 @@ class SeriesView {
     struct Expected {
         std::int64_t number = 0;
         double time = 0;
+        std::string file;
         std::vector<bool> has;
     };
 
@@ -51,8 +54,11 @@ class SeriesView {
     void start_with(const format::StepDescription& step);
     [[nodiscard]] std::vector<bool> fields_of(const format::StepDescription& step);
     void append(const Expected& step);
+    void append_all(const Series::Entry& entry, const format::FoundStep& found,
+                    const format::StepDescription& step);
     Status write_all(bool sync);
-    Status write_chapter(bool sync);
+    [[nodiscard]] std::optional<std::size_t> first_of_chapter() const;
+    Status write_chapter(std::size_t first_source, bool sync);
     Status write_file(const format::SeriesDescription& series, const std::string& path, bool sync) const;
 
     std::string prefix_;
@@ -64,6 +70,7 @@ class SeriesView {
     std::vector<bool> has_before_;
     bool is_written_ = true;  // the file shows all
     bool is_warned_ = false;
+    bool is_last_growing_ = false;
     double next_s_ = 0;  // when it may be written again
 };
 

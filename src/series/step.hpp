@@ -32,6 +32,9 @@ struct Step {
     std::int64_t number = 0;
     std::string path;       ///< the file's final name
     std::string part_path;  ///< its name until it is whole
+    /// In a file that takes several steps (format::GrowingFile): which of them it is, from 0. Such a file gets its final name with the
+    /// first one; part_path is that name for later ones. -1: the file is the step's own.
+    std::int64_t step_in_file = -1;
     format::StepDescription description;
     format::Layout layout;    ///< offsets and size on every rank, metadata on rank 0 only
     std::vector<Part> parts;  ///< one an array of the file, as many on every rank

@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <vector>
 
+#include "base/guard.hpp"
 #include "storage/file.hpp"
 
 namespace hakobi::series {
@@ -79,6 +81,50 @@ Status create_file(const std::string& path, std::span<const format::Extent> meta
     status.keep_first(file.close());
     if (status.ok()) part.keep();
     return status;
+}
+
+Status commit_step(const std::string& path, std::span<const format::Extent> commit,
+                   std::span<const std::byte> before, bool sync) {
+    Result<storage::FilePtr> opened =
+        storage::open_file(path, {.read = true, .write = true, .regular_only = true});
+    if (!opened.ok()) return opened.status();
+    storage::File& file = *opened.value();
+    std::vector<std::byte> begins(before.size());
+    const Result<std::int64_t> read = begins.empty() ? Result<std::int64_t>(0) : file.read_at(begins, 0);
+    if (!read.ok()) return read.status();
+    if (!std::ranges::equal(begins, before)) {
+        return {ErrorCode::exists, "cannot add a step to " + path +
+                                       ": another program has written to the file since the step before, "
+                                       "whose steps are left as they are"};
+    }
+    Status status = write_metadata(file, commit.first(commit.size() - 1));
+    if (status.ok() && sync) status = file.sync();
+    if (status.ok()) status = write_metadata(file, commit.last(1));
+    if (status.ok() && sync) status = file.sync();
+    status.keep_first(file.close());
+    return status;
+}
+
+Status make_longer(const std::string& path, std::int64_t file_bytes) {
+    Result<storage::FilePtr> file =
+        storage::open_file(path, {.read = true, .write = true, .regular_only = true});
+    if (!file.ok()) return file.status();
+    const Result<std::int64_t> size = file.value()->size_bytes();
+    Status status = size.status();
+    if (status.ok() && size.value() < file_bytes) status = file.value()->set_size(file_bytes);
+    status.keep_first(file.value()->close());
+    return status;
+}
+
+void cut_file(const std::string& path, std::int64_t file_bytes) noexcept {
+    (void)guarded("cutting " + path, [&]() -> Status {
+        Result<storage::FilePtr> file =
+            storage::open_file(path, {.read = true, .write = true, .regular_only = true});
+        if (!file.ok()) return file.status();
+        const Result<std::int64_t> size = file.value()->size_bytes();
+        if (size.ok() && size.value() > file_bytes) (void)file.value()->set_size(file_bytes);
+        return file.value()->close();
+    });
 }
 
 namespace {

@@ -39,6 +39,16 @@ Status check_free(const std::string& path, bool is_file_right = false);
 Status create_file(const std::string& path, std::span<const format::Extent> metadata, std::int64_t file_bytes,
                    bool is_made = false);
 
+/// Makes a step part of a file that takes several, whose values are stored: writes format::Layout::commit; with `sync` each part is on
+/// stable storage before the last one is written, and that one on return. `before`: how the file must begin; empty: anyhow. exists where it does not:
+/// somebody else has written to it.
+Status commit_step(const std::string& path, std::span<const format::Extent> commit,
+                   std::span<const std::byte> before, bool sync);
+/// Makes a file at least so long; what is new is zeros.
+Status make_longer(const std::string& path, std::int64_t file_bytes);
+/// Makes a file that is longer than `file_bytes` so long.
+void cut_file(const std::string& path, std::int64_t file_bytes) noexcept;
+
 /// Gives the whole file its final name, which nothing has (`exists`); with `sync` after its bytes, and before the name,
 /// are on stable storage.
 Status finish_file(const std::string& part, const std::string& path, bool sync);

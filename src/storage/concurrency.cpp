@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <sys/resource.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -24,13 +23,11 @@ constexpr double sleeps_above = 0.1, awake_below = 0.02;
 // readers stay unless they lose: where two nearly fill the storage the gain is within what single requests differ by.
 constexpr double writers_must_gain = 1.05, readers_must_keep = 0.95;
 constexpr std::int64_t num_probed = 4;  // requests that tell a rate
+// Requests, for each thread, before the low number is tried for its rate: where the first request alone has shown that more pay, this
+// costs more than it can tell (the second file of 256 MB of a program: 10 ms of 135 on the model).
+constexpr std::int64_t until_probe = 16, until_late_probe = 256;
+constexpr double pays_clearly = 1.5;
 constexpr std::int64_t first_hold = 32, longest_hold = 1024;
-
-double thread_cpu_s() {
-    timespec time{};
-    ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
-    return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
-}
 
 long voluntary_switches() {
     rusage usage{};
@@ -60,6 +57,13 @@ void smooth(double& average, double value) {
 
 Concurrency::Concurrency(int limit, int num_cores) : limit_(std::max(1, limit)) {
     directions_[0].start = directions_[0].allowed = std::clamp(std::min(2, num_cores), 1, limit_);
+}
+
+int Concurrency::allowed(bool is_write) const noexcept {
+    const Direction& direction = of(is_write);
+    // The second writer that a page cache does not need spins for as long as the first request takes.
+    const bool is_unknown = is_write && direction.sleep_share < 0;
+    return is_unknown ? std::clamp(2, direction.allowed, limit_) : direction.allowed;
 }
 
 void Concurrency::completed(const ServiceSample& sample) {
@@ -102,8 +106,10 @@ void Concurrency::completed(const ServiceSample& sample) {
     }
     const bool is_start_known = direction.num_start >= num_probed;
     const double least = sample.is_write ? writers_must_gain : readers_must_keep;
+    const bool pays = direction.num_start > 0 && direction.raised_rate >= pays_clearly * direction.start_rate;
     // A program that writes once should not pay for the probe.
-    if (direction.num_raised < (is_start_known ? 2 : 16) * limit_) return;
+    const std::int64_t until = is_start_known ? 2 : pays ? until_late_probe : until_probe;
+    if (direction.num_raised < until * limit_) return;
     direction.num_raised = 0;
     if (is_start_known && direction.raised_rate >= least * direction.start_rate) {
         direction.hold = first_hold;

@@ -33,7 +33,7 @@ struct ServiceSample {
 /// Decides how many I/O threads may work at once on one file. A page cache gains nothing from a second writer
 /// (both take the inode's lock, and the waiting one spins on a core that the shuffle needs); a disk, a
 /// network and a parallel file system need several requests in flight. So:
-///  1. Begin low, and go to the limit as soon as a request sleeps.
+///  1. Begin low, until the first request is over with two, and go to the limit as soon as a request sleeps.
 ///  2. Some requests later compare the rates of all requests in service together: more writers stay where they move
 ///     more bytes, more readers unless they move fewer. Where the low number was left before its rate was known, go
 ///     back to it for a few requests first.
@@ -45,7 +45,7 @@ class Concurrency {
     Concurrency(int limit, int num_cores);
 
     [[nodiscard]] int limit() const noexcept { return limit_; }
-    [[nodiscard]] int allowed(bool is_write) const noexcept { return of(is_write).allowed; }
+    [[nodiscard]] int allowed(bool is_write) const noexcept;
     void completed(const ServiceSample& sample);
     /// Whether requests slept lately, in either direction.
     [[nodiscard]] bool blocks() const noexcept { return directions_[0].blocks || directions_[1].blocks; }

@@ -62,7 +62,10 @@ class ThreadsAccess final : public Access {
     [[nodiscard]] int allowed() const {
         const Request& next = *queue_.front();
         if (next.begins_at_once) return limit_;
-        return file_of(next, file_).profile().allowed_threads(limit_, next.is_write);
+        const int allowed = file_of(next, file_).profile().allowed_threads(limit_, next.is_write);
+        // Reading and filling around holes is work of the processor's, which takes no writer's lock.
+        const bool has_holes = std::ranges::any_of(next.extents, &Extent::has_holes);
+        return has_holes ? std::max(allowed, std::min(limit_, num_cores_)) : allowed;
     }
     [[nodiscard]] bool may_begin() const { return !queue_.empty() && num_running_ < allowed(); }
 
@@ -121,6 +124,7 @@ class ThreadsAccess final : public Access {
     File* file_;
     const int limit_;
     const CoreSet cores_;
+    const int num_cores_ = num_cores();
     std::mutex mutex_;
     std::condition_variable has_work_;
     std::condition_variable is_drained_;

@@ -172,7 +172,6 @@ class Program {
             side->calls.File_set_view(side->file, displacement, element_, filetype, "native", MPI_INFO_NULL);
             if (is_shared_) side->calls.File_seek(side->file, span_begin(), MPI_SEEK_SET);
         }
-        has_nonblocking_writes_ = false;
         trace_ += is_shared_ ? " shared view;" : " view;";
     }
 
@@ -192,7 +191,6 @@ class Program {
                 return change_size();
             case 3:
                 for (Side* side : {&ours_, &theirs_}) side->calls.File_sync(side->file);
-                has_nonblocking_writes_ = false;
                 trace_ += " sync;";
                 return "";
             case 4: {
@@ -287,12 +285,12 @@ class Program {
         const Random same_random = local_;
         Random fill = same_random, same_fill = same_random;
         Buffer ours(type, count, fill), theirs(type, count, same_fill);
-        const bool is_engines = (call.kind == Kind::collective || call.kind == Kind::split) && !is_atomic_ &&
-                                !has_nonblocking_writes_;
+        const bool is_engines = (call.kind == Kind::collective || call.kind == Kind::split ||
+                                 call.kind == Kind::nonblocking_collective) &&
+                                !is_atomic_;
         const Answer our_answer = is_engines ? access(ours_, call, offset, ours.origin(), count, type)
                                              : access_packed(ours_, call, offset, ours.origin(), count, type);
         const Answer their_answer = access_packed(theirs_, call, offset, theirs.origin(), count, type);
-        if (call.kind == Kind::nonblocking_collective && call.is_write) has_nonblocking_writes_ = true;
         MPI_Barrier(MPI_COMM_WORLD);  // the next step may read what another rank has written
         std::ostringstream text;
         if (our_answer != their_answer) {
@@ -337,7 +335,7 @@ class Program {
     Side ours_{Side::through_drop_in()}, theirs_{Side::underneath()};
     MPI_Datatype element_ = MPI_BYTE;
     bool is_shared_ = false;
-    bool is_atomic_ = false, has_nonblocking_writes_ = false;
+    bool is_atomic_ = false;
     std::string trace_;
 };
 

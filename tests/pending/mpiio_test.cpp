@@ -152,6 +152,45 @@ const Row rows[] = {
             MPI_File_read_all_end(f.handle, f.bytes.data(), MPI_STATUS_IGNORE);
         },
         deal, rewind),
+    row("iwrite_at_all_and_wait",
+        [](File& f) {
+            MPI_Request request = MPI_REQUEST_NULL;
+            MPI_File_iwrite_at_all(f.handle, f.begin(large_bytes), f.bytes.data(), large_bytes, MPI_BYTE,
+                                   &request);
+            MPI_Wait(&request, MPI_STATUS_IGNORE);
+        }),
+    row("iread_at_all_and_waitall",
+        [](File& f) {
+            MPI_Request request = MPI_REQUEST_NULL;
+            MPI_File_iread_at_all(f.handle, f.begin(large_bytes), f.bytes.data(), large_bytes, MPI_BYTE,
+                                  &request);
+            MPI_Waitall(1, &request, MPI_STATUSES_IGNORE);
+        }),
+    row(
+        "iwrite_all_dealt_and_test",
+        [](File& f) {
+            MPI_Request request = MPI_REQUEST_NULL;
+            MPI_File_iwrite_all(f.handle, f.bytes.data(), large_bytes, MPI_BYTE, &request);
+            for (int flag = 0; flag == 0;) MPI_Test(&request, &flag, MPI_STATUS_IGNORE);
+        },
+        deal, rewind),
+    row("write_at_all_behind_iwrite_at_all",
+        [](File& f) {
+            MPI_Request request = MPI_REQUEST_NULL;
+            MPI_File_iwrite_at_all(f.handle, f.begin(large_bytes), f.bytes.data(), large_bytes, MPI_BYTE,
+                                   &request);
+            MPI_File_write_at_all(f.handle, f.begin(large_bytes), f.bytes.data(), large_bytes, MPI_BYTE,
+                                  MPI_STATUS_IGNORE);
+            MPI_Wait(&request, MPI_STATUS_IGNORE);
+        }),
+    row("sync_behind_a_freed_request",
+        [](File& f) {
+            MPI_Request request = MPI_REQUEST_NULL;
+            MPI_File_iwrite_at_all(f.handle, f.begin(large_bytes), f.bytes.data(), large_bytes, MPI_BYTE,
+                                   &request);
+            MPI_Request_free(&request);
+            MPI_File_sync(f.handle);
+        }),
     row(
         "sync", [](File& f) { MPI_File_sync(f.handle); },
         [](File& f) {

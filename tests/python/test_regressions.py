@@ -1,4 +1,4 @@
-"""`hakobi bench collective --suite regressions`: verdicts out of samples, and the real programs on a small case."""
+"""`hakobi bench collective --suite NAME`: verdicts out of samples, and the real programs on a small case."""
 
 from __future__ import annotations
 
@@ -48,9 +48,9 @@ def test_a_failure_of_ours_is_a_ratio_of_zero() -> None:
 def test_names_are_checked_before_anything_runs() -> None:
     assert len({case.name for case in CASES}) == len(CASES)
     with pytest.raises(InputError, match="interior130"):
-        regressions.chosen(["interior13"], [])
+        regressions.chosen("regressions", ["interior13"], [])
     with pytest.raises(InputError, match="tmpfs"):
-        regressions.chosen([], ["tmpf"])
+        regressions.chosen("regressions", [], ["tmpf"])
 
 
 def test_a_case_with_holes_is_verified_on_both_storages(hakobi: Callable[..., Result], tmp_path: Path) -> None:
@@ -64,6 +64,35 @@ def test_a_case_with_holes_is_verified_on_both_storages(hakobi: Callable[..., Re
         (storage, operation) for storage in ("model", "tmpfs") for operation in ("write", "read")
     }
     assert all(line["ratio_to_best"] is None and line["time_s"] > 0 for line in lines)
+
+
+def test_a_solver_that_writes_while_it_computes_is_compared_with_both_kinds_of_calls(
+    hakobi: Callable[..., Result], tmp_path: Path
+) -> None:
+    programs.find("hakobi-bench-solver")
+    file = tmp_path / "verdicts.jsonl"
+    words = [
+        "bench",
+        "collective",
+        "--suite",
+        "overlap",
+        "--case",
+        "solver-small",
+        "--rounds",
+        "1",
+        "--compare",
+        "mpi-io",
+    ]
+    done = hakobi(*words, "--json", file, "--dir", tmp_path)
+    assert done.status == 0, done.stderr
+    lines = records.read(file)
+    (verdict,) = [line for line in lines if line["kind"] == "verdict"]
+    assert verdict["operation"] == "step"
+    assert 0 < verdict["of_floor"] < 1.2  # no step is much faster than without output
+    contenders = {str(line["contender"]) for line in lines if line["kind"] == "sample"}
+    assert {OURS, regressions.NO_OUTPUT} <= contenders
+    assert any(" iwrite" in one for one in contenders)
+    assert any(" write" in one for one in contenders)
 
 
 def test_a_peer_that_takes_many_times_as_long_is_left_out(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -53,7 +53,9 @@ from hakobi.options import SECONDS, WHOLE_NUMBERS, Number
 )
 @click.option("--json", "json_file", type=click.Path(path_type=Path), help="Append records (JSON lines) to this file.")
 @click.option("--profile", is_flag=True, help="Print what the engine did and why, and its counters at each close.")
-@click.option("--suite", type=click.Choice(["regressions"]), help="Run a suite of cases instead of patterns.")
+@click.option(
+    "--suite", type=click.Choice(["regressions", "overlap"]), help="Run a suite of cases instead of patterns."
+)
 @click.option("--case", "cases", default="", help="Cases of the suite, separated by commas (default: all).")
 @click.option("--storage", "storages", default="", help="Storages of the suite: model,tmpfs (both).")
 @click.option(
@@ -100,10 +102,12 @@ def command(
     --suite regressions runs programs' MPI-IO calls with the drop-in beside the library alone (its default, its other
     component, its best hints), on a storage model and in memory, new files, opening and closing timed; it takes --case,
     --storage, --compare, --rounds, --dir, --timeout and --json, and prints the worst ratio first. Status 1: a call of
-    ours failed or moved a wrong byte.
+    ours failed or moved a wrong byte. --suite overlap does the same with a program that computes while it writes, by
+    nonblocking collectives; peers also by blocking ones.
 
     \b
     hakobi bench collective --suite regressions --compare mpi-io --json verdicts.jsonl
+    hakobi bench collective --suite overlap --compare mpi-io
     """
     from hakobi import files
     from hakobi.measuring import collective, collective_bench, storage_model
@@ -112,7 +116,7 @@ def command(
     if suite:
         if arguments:
             raise click.UsageError(f"--suite {suite} takes no {arguments[0]}")
-        return _run_suite(cases, storages, folder, json_file, compare is not None, rounds or 3, timeout_s)
+        return _run_suite(suite, cases, storages, folder, json_file, compare is not None, rounds or 3, timeout_s)
     if cases or storages:
         raise click.UsageError("--case and --storage are of a --suite")
     passed = ["--piece", str(collective.parse_bytes(piece, "--piece"))]
@@ -146,7 +150,14 @@ def command(
 
 
 def _run_suite(
-    cases: str, storages: str, folder: Path, json_file: Path | None, has_peers: bool, rounds: int, timeout_s: float
+    suite: str,
+    cases: str,
+    storages: str,
+    folder: Path,
+    json_file: Path | None,
+    has_peers: bool,
+    rounds: int,
+    timeout_s: float,
 ) -> int:
     from hakobi import files, records, table
     from hakobi.measuring import regressions
@@ -154,7 +165,7 @@ def _run_suite(
     if json_file:
         files.prepare_file(json_file)
     names, places = ([part.strip() for part in text.split(",") if part.strip()] for text in (cases, storages))
-    rows = regressions.chosen(names, places)
+    rows = regressions.chosen(suite, names, places)
     end = regressions.run(rows, folder, json_file, compare=has_peers, rounds=rounds, timeout_s=timeout_s)
     if end.failure:
         raise end.failure

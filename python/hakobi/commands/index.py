@@ -11,7 +11,7 @@ import click
 
 
 @click.command()
-@click.argument("path", type=click.Path(path_type=Path))
+@click.argument("path")
 @click.option("--threads", type=click.IntRange(1, 1024), help="Number of threads; default: one per core.")
 @click.option(
     "--memory",
@@ -20,22 +20,26 @@ import click
     show_default=True,
     help="Memory for all threads together, MiB.",
 )
-def command(path: Path, threads: int | None, memory: int) -> int:
+def command(path: str, threads: int | None, memory: int) -> int:
     """Make overviews of all steps at PATH.
 
     PATH is a folder (its results, and those of the folders in it), a file, or the prefix of one series. Each step file
     gets one file beside it, <step>.overview.zip, with means over 2, 4, 8 and 16 cells. Existing overviews are kept; an
     interrupted run is continued.
     """
+    from hakobi.errors import InputError
     from hakobi.post.catalogue import Catalogue
     from hakobi.post.indexing import make_overviews
+    from hakobi.post.place import location_of
     from hakobi.progress import phase
     from hakobi.words import count_text
 
-    series = Catalogue(path).series.values()
-    paths = [
-        each.path(int(number)) for each in sorted(series, key=lambda s: s.key) if each.suffix for number in each.numbers
-    ]
+    place = location_of(path)
+    if not isinstance(place, Path):
+        raise InputError(f"{path}: overviews are made where files are: run `hakobi index` there, then copy them along")
+    series = Catalogue(place).series.values()
+    found = (each.path(int(n)) for each in sorted(series, key=lambda s: s.key) if each.suffix for n in each.numbers)
+    paths = [path for path in found if isinstance(path, Path)]
     begin = time.monotonic()
     counts = {"made": 0, "kept": 0, "failed": 0}
     read = written = 0

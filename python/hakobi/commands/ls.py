@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import math
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -21,14 +20,14 @@ _KINDS = {"hdf5": "NetCDF-4 or HDF5", "classic": "NetCDF classic", "vtkhdf": "VT
 
 
 @click.command()
-@click.argument("path", type=click.Path(path_type=Path))
+@click.argument("path")
 @click.option("--values", is_flag=True, help="Least and greatest of all steps: read all values that no overview tells.")
 @json_option("Print JSON lines, one for a series, instead; or append them to this file.")
-def command(path: Path, values: bool, json_file: str | None) -> int:
+def command(path: str, values: bool, json_file: str | None) -> int:
     """List what is in a result: steps, times, fields, sizes.
 
-    PATH is a folder, a file, or the prefix of a series: steps of Hakobi, other programs' NetCDF, HDF5 and VTKHDF files,
-    field stores.
+    PATH is a folder, a file, or the prefix of a series (of objects its address, as s3://bucket/run): steps of Hakobi,
+    other programs' NetCDF, HDF5 and VTKHDF files, field stores.
 
     Every step's file is looked at, and of each layout one is read. Least and greatest values are the last step's: from
     its overview (`hakobi index`), or from up to 64 MiB of its values. Which output method wrote a step is not in its
@@ -45,9 +44,10 @@ def command(path: Path, values: bool, json_file: str | None) -> int:
     from hakobi.errors import InputError
     from hakobi.post.catalogue import Catalogue
     from hakobi.post.contents import contents_of
+    from hakobi.post.place import location_of
     from hakobi.progress import phase
 
-    catalogue = Catalogue(path)
+    catalogue = Catalogue(location_of(path))
     series = sorted(catalogue.series.values(), key=lambda each: each.key)
     if not series:
         raise InputError(f"{path}: no results are in this folder (files .nc, .nc4, .h5, .hdf5, .hdf, or a field store)")
@@ -159,8 +159,9 @@ def _problems_text(problems: list[str]) -> list[str]:
     return problems[:_MOST_LINES] + rest
 
 
-def summary_of(path: Path, found: list[Contents]) -> Table:
+def summary_of(path: str, found: list[Contents]) -> Table:
     """Many series: a row each."""
+    from hakobi.post.place import location_of
     from hakobi.table import Table
     from hakobi.words import bytes_text, count_text
 
@@ -173,7 +174,7 @@ def summary_of(path: Path, found: list[Contents]) -> Table:
         kind = _KINDS.get(contents.kind, "")
         view.add(contents.name, _steps_text(contents), kind, bytes_text(contents.num_bytes), short)
     view.notes += _problems_text([problem for contents in found for problem in contents.problems])
-    view.notes.append(f"the fields of one: hakobi ls {path / found[0].name.split('_#')[0]}")
+    view.notes.append(f"the fields of one: hakobi ls {location_of(path) / found[0].name.split('_#')[0]}")
     return view
 
 

@@ -10,7 +10,7 @@ from hakobi.errors import InputError
 
 
 @click.command()
-@click.argument("path", type=click.Path(path_type=Path))
+@click.argument("path")
 @click.option(
     "--host",
     default="127.0.0.1",
@@ -40,7 +40,7 @@ from hakobi.errors import InputError
 @click.option("--range", "limits", type=float, nargs=2, help="Picture: low and high end of the colours.")
 @click.option("--colours", help="Picture: tide, ember, grey, safe, swell or moss.")
 def command(
-    path: Path,
+    path: str,
     host: str,
     port: int,
     names: tuple[str, ...],
@@ -57,8 +57,8 @@ def command(
 ) -> int:
     """Serve results to a browser without copying them, and print the address.
 
-    PATH is a folder, a file, or the prefix of a series. What is read comes from the step files, and from their
-    overviews where `hakobi index` made some.
+    PATH is a folder, a file, or the prefix of a series; of objects its address, as s3://bucket/run. What is read comes
+    from the step files, and from their overviews where `hakobi index` made some.
     """
     if picture is not None:
         from hakobi.post import picture as pictures
@@ -73,10 +73,12 @@ def command(
     if field or step or cut or limits or colours:
         raise InputError("--field, --step, --slice, --range and --colours are for --picture; a browser has its own")
     from hakobi.post import serving
+    from hakobi.post.place import location_of
     from hakobi.post.pool import Bounds
 
+    place = location_of(path)
     if slurm:
-        click.echo(serving.slurm_script(path))
+        click.echo(serving.slurm_script(place))
         return 0
-    serving.serve(path, host, port, names, cache << 20, Bounds(limit_s=limit, memory_bytes=memory << 20))
+    serving.serve(place, host, port, names, cache << 20, Bounds(limit_s=limit, memory_bytes=memory << 20))
     return 0

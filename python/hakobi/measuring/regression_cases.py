@@ -1,7 +1,11 @@
-"""The cases of `hakobi bench collective --suite regressions`: what a program may ask of MPI-IO where a library that is
-preloaded is easily slower than what it replaces.
+"""The cases of `hakobi bench collective --suite`.
 
-A case is a shape of hakobi-bench-mpi-io (its --help says what the numbers are), or steps of hakobi-bench-steps.
+`regressions`: what a program may ask of MPI-IO where a library that is preloaded is easily slower than what it
+replaces. A case is a shape of hakobi-bench-mpi-io (its --help says what the numbers are), or steps of
+hakobi-bench-steps.
+
+`overlap`: a program that computes while it writes, hakobi-bench-solver. Ours writes by nonblocking collectives; a
+peer by these and, as a contender of its own, by blocking ones.
 """
 
 from __future__ import annotations
@@ -14,7 +18,9 @@ ALONE = "romio_cb_write=disable;romio_cb_read=disable"
 
 FLOOR = "plain 8 4194304"
 
-MPI_IO, STEPS = "hakobi-bench-mpi-io", "hakobi-bench-steps"
+MPI_IO, STEPS, SOLVER = "hakobi-bench-mpi-io", "hakobi-bench-steps", "hakobi-bench-solver"
+REGRESSIONS, OVERLAP = "regressions", "overlap"
+SUITES = (REGRESSIONS, OVERLAP)
 MODEL, TMPFS = "model", "tmpfs"
 
 
@@ -32,6 +38,7 @@ class Case:
     floor: str = (
         ""  #: as many bytes or so by plain calls, without MPI-IO: new, dense and large files, whose limit is storage's
     )
+    suite: str = REGRESSIONS
 
     def arguments(self, storage: str) -> list[str]:
         return (self.on_model or self.words if storage == MODEL else self.words).split()
@@ -60,4 +67,7 @@ CASES: tuple[Case, ...] = (
     Case("tile2d", 8, "block 5792 2 8 0", hints=(WIDE,), floor=FLOOR),
     Case("lattice4d", 8, "block 34 4 192 0", hints=(WIDE,), floor=FLOOR),
     *_with_ranks((64, 128, 256), Case("steps", 0, "2 1000 1500", program=STEPS, storages=(TMPFS,))),
+    Case("solver-small", 2, "48 20 3", hints=(WIDE,), program=SOLVER, storages=(MODEL,), suite=OVERLAP),
+    # 1.6 GB: what the model takes 0.8 s for.
+    Case("solver", 2, "585 1000 3", hints=(WIDE,), program=SOLVER, storages=(MODEL,), suite=OVERLAP),
 )

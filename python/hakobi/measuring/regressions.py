@@ -1,4 +1,4 @@
-"""Runs `hakobi bench collective --suite regressions`: programs' MPI-IO with the drop-in, beside the library alone.
+"""Runs `hakobi bench collective --suite NAME`: programs' MPI-IO with the drop-in, beside the library alone.
 
 1. A job is a case by one contender on one storage; the contenders' jobs take turns, forwards and then backwards. A job
    repeats the case; the library's sets of hints take turns in its job.
@@ -23,13 +23,13 @@ from hakobi import conditions, drop_in, files, launch, programs, progress
 from hakobi.errors import HakobiError, RunError, unknown_name
 from hakobi.measuring import collective
 from hakobi.measuring.job_log import Log
-from hakobi.measuring.regression_cases import CASES, MODEL, STEPS, TMPFS, Case
+from hakobi.measuring.regression_cases import CASES, MODEL, OVERLAP, SOLVER, STEPS, TMPFS, Case
 from hakobi.measuring.session import End, Job, Session
 from hakobi.measuring.storage_model import StorageModel
 from hakobi.records import Record
 from hakobi.table import Table
 
-OURS, FLOOR = "hakobi", "plain calls"
+OURS, FLOOR, NO_OUTPUT = "hakobi", "plain calls", "no output"
 
 #: A peer's job may take so many times as long as our longest of the case, and at least so many seconds.
 PATIENCE, LEAST_PATIENCE_S = 5.0, 8.0
@@ -58,17 +58,18 @@ class Row:
     ours_s: float = 0.0  #: of our longest job, launch to end
 
 
-def chosen(names: Sequence[str], storages: Sequence[str]) -> list[Row]:
+def chosen(suite: str, names: Sequence[str], storages: Sequence[str]) -> list[Row]:
     """Raises InputError for a case or storage that there is none of."""
+    cases = [case for case in CASES if case.suite == suite]
     for name in names:
-        if name not in (known := [case.name for case in CASES]):
+        if name not in (known := [case.name for case in cases]):
             raise unknown_name("case", name, known)
     for storage in storages:
         if storage not in (MODEL, TMPFS):
             raise unknown_name("storage", storage, (MODEL, TMPFS))
     return [
         Row(case, storage)
-        for case in CASES
+        for case in cases
         for storage in storages or (MODEL, TMPFS)
         if storage in case.storages and (not names or case.name in names)
     ]
@@ -78,6 +79,8 @@ def contenders_of(case: Case, peers: Sequence[collective.Component]) -> list[Con
     """Ours first."""
     if case.program == STEPS:
         return [Contender((OURS,), method="pipelined"), *([Contender(("root",), method="root")] if peers else [])]
+    if case.program == SOLVER:
+        return _contenders_of_solver(case, peers)
     result = [Contender((OURS,), has_drop_in=True)]
     if case.floor and peers:
         result.append(Contender((FLOOR,), words=case.floor))
@@ -88,13 +91,25 @@ def contenders_of(case: Case, peers: Sequence[collective.Component]) -> list[Con
     return result
 
 
+def _contenders_of_solver(case: Case, peers: Sequence[collective.Component]) -> list[Contender]:
+    result = [Contender((OURS,), words=f"{case.words} iwrite", has_drop_in=True)]
+    if peers:
+        result.append(Contender((NO_OUTPUT,), words=f"{case.words} none"))
+    for peer in peers:
+        hints = case.hints if "ROMIO" in peer.contender else ()
+        for call in ("iwrite", "write"):
+            names = tuple(" ".join([peer.contender, call, *([hint] if hint else [])]) for hint in ("", *hints))
+            result.append(Contender(names, peer.environment, ("", *hints), words=f"{case.words} {call}"))
+    return result
+
+
 def run(rows: list[Row], folder: Path, json_file: Path | None, *, compare: bool, rounds: int, timeout_s: float) -> End:
     """Fills the rows. Raises InputError and StorageError before the first job."""
     files.prepare_folder(folder)
     flavour = programs.find(rows[0].case.program).flavour
     peers = collective.components(flavour) if compare else []
     facts = conditions.collect(flavour, {"file": folder})
-    log = Log(json_file, {"benchmark": "regressions", **facts, "storage_model": StorageModel().value()})
+    log = Log(json_file, {"benchmark": rows[0].case.suite, **facts, "storage_model": StorageModel().value()})
     jobs: list[Job[tuple[Row, Contender]]] = []
     last: dict[int, Row] = {}  # a row's last job -> the row
     for row in rows:
@@ -168,7 +183,9 @@ def _samples(row: Row, contender: Contender, folder: Path, timeout_s: float) -> 
         if case.program == STEPS:
             arguments = [contender.method, *case.arguments(row.storage), str(Path(place) / "step")]
         else:
-            arguments = ["--dir", place, "--budget", f"{case.budget_s:g}", "--min-samples", str(case.least)]
+            arguments = ["--dir", place]
+            if case.program != SOLVER:
+                arguments += ["--budget", f"{case.budget_s:g}", "--min-samples", str(case.least)]
             arguments += [part for hint in contender.hints for part in ("--hints", hint)]
             arguments += contender.words.split() or case.arguments(row.storage)
         done = launch.run(program, arguments, case.ranks, timeout_s=timeout_s, extra_environment=variables)
@@ -229,7 +246,7 @@ def verdicts(rows: Sequence[Row]) -> list[Record]:
 
 def _verdict(row: Row, operation: str, times: Mapping[str, Mapping[int, Sequence[Record]]]) -> Record:
     verdict: Record = {"kind": "verdict", "case": row.case.name, "operation": operation, "storage": row.storage}
-    rivals = {name: _median_s(rounds) for name, rounds in times.items() if name not in (OURS, FLOOR)}
+    rivals = {name: _median_s(rounds) for name, rounds in times.items() if name not in (OURS, FLOOR, NO_OUTPUT)}
     best = min(rivals, key=lambda name: rivals[name]) if rivals else None
     if OURS in row.failed or OURS not in times:
         why = row.failed.get(OURS, "no samples")
@@ -245,6 +262,8 @@ def _verdict(row: Row, operation: str, times: Mapping[str, Mapping[int, Sequence
         verdict["call_time_s"] = _median_s(ours, "call_s")
         moved = next(iter(ours.values()))[0]["bytes"]
         verdict["cpu_s_per_gb"] = 1e9 * _median_s(ours, "cpu_s") / moved
+        if alone := times.get(NO_OUTPUT):
+            verdict["of_floor"] = _median_s(alone) / _median_s(ours)
         if row.storage == MODEL and row.case.floor:
             verdict["of_limit"] = moved / 1e9 / _median_s(ours) / StorageModel().limit_gb_s
         if plain := times.get(FLOOR):
@@ -254,8 +273,9 @@ def _verdict(row: Row, operation: str, times: Mapping[str, Mapping[int, Sequence
 
 
 def table_of(found: Sequence[Record], rows: Sequence[Row], rounds: int) -> Table:
+    is_overlap = any(row.case.suite == OVERLAP for row in rows)
     view = Table(
-        "Regressions",
+        "Overlap" if is_overlap else "Regressions",
         [
             "<case",
             "<",
@@ -285,9 +305,22 @@ def table_of(found: Sequence[Record], rows: Sequence[Row], rounds: int) -> Table
             f"{one['of_limit']:.3f}" if "of_limit" in one else "",
             f"failed: {one['error']}" if "error" in one else one["best_contender"] or "",
         )
-    view.notes.append("to best: our speed over that of the fastest contender; from opening a new file to closing it")
-    view.notes.append("calls: ours without opening and closing; every byte was verified after the clock had stopped")
-    view.notes.append("floor: as many bytes by plain pwrite and pread of 4 MiB by every rank; limit: the model's")
+    if is_overlap:
+        view.notes.append(
+            "a step of a program that computes and writes; ours by MPI_File_iwrite_at_all, peers by that or"
+        )
+        view.notes.append("by MPI_File_write_at_all; to best: our speed over the fastest contender's")
+        view.notes.append(
+            "calls: what a step takes longer than its computing alone; floor: the same steps without output"
+        )
+    else:
+        view.notes.append(
+            "to best: our speed over that of the fastest contender; from opening a new file to closing it"
+        )
+        view.notes.append(
+            "calls: ours without opening and closing; every byte was verified after the clock had stopped"
+        )
+        view.notes.append("floor: as many bytes by plain pwrite and pread of 4 MiB by every rank; limit: the model's")
     view.notes.append(f"rounds: the ratios of {rounds} rounds; model: {StorageModel().words()}")
     for row in rows:
         for name, why in row.failed.items():

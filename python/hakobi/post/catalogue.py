@@ -9,13 +9,11 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
-import os
 import re
 import threading
 from collections import OrderedDict
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +21,7 @@ from numpy.typing import NDArray
 from hakobi.errors import HakobiError, InputError
 from hakobi.post.opening import open_step
 from hakobi.post.overview import Overview, path_of
+from hakobi.post.place import Location, ObjectPath, below, entries_of, seen
 from hakobi.post.source import Array, Step
 from hakobi.post.stored import MARK, Archive, StoredStep
 
@@ -47,7 +46,7 @@ class Series:
     """Files of one name with ascending numbers; a file without a number has the number -1."""
 
     key: str  # path below the root, the number left out
-    folder: Path
+    folder: Location
     prefix: str
     suffix: str
     width: int  # of the number with its leading zeros
@@ -57,11 +56,11 @@ class Series:
     def id(self) -> str:
         return identifier(self.key)
 
-    def open(self, number: int, root: Path) -> Step:
+    def open(self, number: int, root: Location) -> Step:
         """The step with that number. Raises KeyError, and what open_step raises."""
         return open_step(self.path(number), root)
 
-    def path(self, number: int) -> Path:
+    def path(self, number: int) -> Location:
         """The file with that number, which is one of the series'. Raises KeyError."""
         at = int(np.searchsorted(self.numbers, number))
         if at >= len(self.numbers) or self.numbers[at] != number:
@@ -92,13 +91,13 @@ class StoreSeries(Series):
 
     archive: Archive | None = None
 
-    def open(self, number: int, root: Path) -> Step:
+    def open(self, number: int, root: Location) -> Step:
         """The fields of one date and time. Raises KeyError, HakobiError."""
         assert self.archive is not None
         self.archive.refresh()
         return StoredStep(self.archive, number)
 
-    def path(self, number: int) -> Path:
+    def path(self, number: int) -> Location:
         """The store's folder."""
         return self.folder
 
@@ -107,17 +106,20 @@ class Catalogue:
     """The series below a root, looked up again by `scan`. `path` is a folder, a file, or the prefix of a series as a
     program was given it (`out/run`). Raises InputError where nothing is there."""
 
-    def __init__(self, path: Path) -> None:
-        path = path.resolve() if path.is_file() else path.absolute()  # a link that was named is followed
+    def __init__(self, path: Location) -> None:
         self._only: str | None = None
         self._with_parts = False
-        if path.is_dir():
-            self.root = path.resolve()
-        elif path.parent.is_dir():
-            self.root = path.parent.resolve()
-            self._only = path.name
+        self.root: Location
+        if isinstance(path, ObjectPath):
+            self._begin_with_objects(path)
         else:
-            raise InputError(f"{path}: there is no such file or folder", code="not_found")
+            path = path.resolve() if path.is_file() else path.absolute()  # a link that was named is followed
+            if path.is_dir():
+                self.root = path.resolve()
+            elif path.parent.is_dir():
+                self.root, self._only = path.parent.resolve(), path.name
+            else:
+                raise InputError(f"{path}: there is no such file or folder", code="not_found")
         self.series: dict[str, Series] = {}
         self._archives: dict[Path, Archive] = {}
         self.scan()
@@ -129,35 +131,46 @@ class Catalogue:
         if self._only is not None and not self.series:
             raise InputError(f"{path}: there is no such file, nor steps {path.name}_….nc", code="not_found")
 
-    def _take_the_series_beside(self, path: Path) -> None:
+    def _begin_with_objects(self, path: ObjectPath) -> None:
+        """What has something below it is a folder. Raises InputError where the bucket is not there or not readable."""
+        try:
+            is_folder = not path.key or any(True for _ in entries_of(path))
+            if not is_folder:
+                next(entries_of(path.parent), None)
+        except FileNotFoundError as error:
+            raise InputError(f"{path}: {error.strerror}", code="not_found") from error
+        except OSError as error:
+            raise InputError(f"{path}: {error.strerror}") from error
+        self.root, self._only = (path, None) if is_folder else (path.parent, path.name)
+
+    def _take_the_series_beside(self, path: Location) -> None:
         """Of a folder without results that has a series' prefix for its name, as one of logs beside `run_000000.nc`."""
-        self.root, self._only = path.parent.resolve(), path.name
+        root = self.root
+        if isinstance(path, Path):
+            self.root, self._only = path.parent.resolve(), path.name
+        elif path.key:
+            self.root, self._only = path.parent, path.name
         self.scan()
         if not self.series:
-            self.root, self._only = path.resolve(), None
+            self.root, self._only = root, None
 
     def scan(self) -> list[Series]:
         """Looks again; returns the series that are new or have other steps than before."""
         found: dict[str, tuple[Series, list[int]]] = {}
-        folders = [self.root]
+        folders: list[Location] = [self.root]
         for folder in folders:
-            if self._only is None and (folder / MARK).is_file():
+            if self._only is None and isinstance(folder, Path) and (folder / MARK).is_file():
                 self._add_store(found, folder)
                 continue
-            try:
-                entries = os.scandir(folder)
-            except OSError:
-                continue
-            with entries:
-                for entry in entries:
-                    name = entry.name
-                    if name.startswith("."):
+            with contextlib.suppress(OSError):
+                for entry in entries_of(folder):
+                    if entry.name.startswith("."):
                         continue
-                    if name.endswith(SUFFIXES):
-                        if entry.is_file(follow_symlinks=False):
-                            self._add(found, folder, name)
-                    elif self._only is None and len(folders) < _MOST_FOLDERS and entry.is_dir(follow_symlinks=False):
-                        folders.append(folder / name)
+                    if entry.name.endswith(SUFFIXES):
+                        if entry.is_file:
+                            self._add(found, folder, entry.name)
+                    elif self._only is None and len(folders) < _MOST_FOLDERS and entry.is_folder:
+                        folders.append(folder / entry.name)
         self._leave_views_out(found)
         self._merge_widths(found)
         changed = []
@@ -175,11 +188,12 @@ class Catalogue:
         archive = self._archives.setdefault(folder, Archive(folder))
         with contextlib.suppress(HakobiError, OSError):  # one that cannot be read keeps what was known of it
             archive.refresh()
-        name = os.path.relpath(folder, self.root) if folder != self.root else folder.name
+        inside = below(folder, self.root) or "."
+        name = folder.name if inside == "." else inside
         series = StoreSeries(name, folder, "", "", 0, archive=archive)
         found[f"{folder}\0"] = (series, list(range(len(archive.steps))))
 
-    def _add(self, found: dict[str, tuple[Series, list[int]]], folder: Path, name: str) -> None:
+    def _add(self, found: dict[str, tuple[Series, list[int]]], folder: Location, name: str) -> None:
         stem, suffix = name[: name.rindex(".")], name[name.rindex(".") :]
         match = _NUMBERED.fullmatch(stem)
         prefix, digits = match.groups() if match else (stem, "")
@@ -192,8 +206,8 @@ class Catalogue:
         sign = "#" * width
         key = f"{folder}\0{prefix}{sign}{suffix}"
         if key not in found:
-            below = os.path.relpath(folder, self.root)
-            place = "" if below == "." else below + "/"
+            inside = below(folder, self.root) or "."
+            place = "" if inside == "." else inside + "/"
             found[key] = (Series(f"{place}{prefix}{sign}{suffix}", folder, prefix, suffix, width), [])
         found[key][1].append(int(digits) if digits else -1)
 
@@ -238,7 +252,7 @@ class OpenStep:
 class Steps:
     """Open steps, the most recently used ones, shared by all viewers. `root` is what files may lie below."""
 
-    def __init__(self, root: Path, most: int = 64) -> None:
+    def __init__(self, root: Location, most: int = 64) -> None:
         self._root, self._most = root, most
         self._lock = threading.Lock()
         self._open: OrderedDict[tuple[str, int], OpenStep] = OrderedDict()
@@ -264,8 +278,8 @@ class Steps:
     def _load(self, step: Step) -> OpenStep:
         overview: Overview | None = None
         try:
-            overview = Overview(path_of(step.path)) if step.fields and step.fileno() >= 0 else None
-            if overview is not None and not (overview.is_of(step.fileno()) and _fits(overview, step)):
+            overview = Overview(path_of(step.path)) if step.fields and step.file else None
+            if overview and not (step.file and overview.is_of(step.file) and _fits(overview, step)):
                 overview = None
         except (HakobiError, OSError):
             overview = None
@@ -302,16 +316,10 @@ def _fits(overview: Overview, step: Step) -> bool:
     return True
 
 
-def overview_state(path: Path) -> tuple[int, int] | None:
-    try:
-        status = path_of(path).stat(follow_symlinks=False)
-    except OSError:
-        return None
-    return (status.st_mtime_ns, status.st_ino)
+def overview_state(path: Location) -> str | None:
+    found = seen(path_of(path))
+    return None if found is None else str(found)
 
 
-def state_of(known: OpenStep) -> Any:
-    if known.overview is None:
-        return None
-    status = os.fstat(known.overview.fileno())
-    return (status.st_mtime_ns, status.st_ino)
+def state_of(known: OpenStep) -> str | None:
+    return None if known.overview is None else str(known.overview.identity)

@@ -7,15 +7,14 @@ values lie, which no library tells. So there is no further dependency, and nothi
 from __future__ import annotations
 
 import math
-import os
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from hakobi.errors import FormatError
 from hakobi.post.curvilinear import on_maps
+from hakobi.post.place import OpenFile
 from hakobi.post.source import (
     MOST_COORDINATES,
     MOST_FIELDS,
@@ -47,8 +46,8 @@ class _Variable:
 class _Header:
     """Reads the header's grammar. Raises FormatError."""
 
-    def __init__(self, fd: int, name: str) -> None:
-        self._fd, self._name, self._at, self._data = fd, name, 0, b""
+    def __init__(self, file: OpenFile) -> None:
+        self._file, self._name, self._at, self._data = file, file.path.name, 0, b""
         version = self._take(4)[3]
         if version not in (1, 2, 5):
             raise self._damage()
@@ -66,7 +65,7 @@ class _Header:
         if not 0 <= size <= _MOST_HEADER_BYTES or self._at + size > _MOST_HEADER_BYTES:
             raise self._damage()
         while len(self._data) < self._at + size:
-            more = os.pread(self._fd, max(65536, self._at + size - len(self._data)), len(self._data))
+            more = self._file.read(max(65536, self._at + size - len(self._data)), len(self._data))
             if not more:
                 raise self._damage()
             self._data += more
@@ -115,14 +114,14 @@ class _Header:
         return _Variable(name, dimensions, attributes, np.dtype(_TYPES[kind]), self._number(self._offset_bytes))
 
 
-def survey(fd: int, path: Path) -> Found:
+def survey(file: OpenFile) -> Found:
     """What is in the file. Raises FormatError."""
-    return _Survey(fd, path.name).take()
+    return _Survey(file).take()
 
 
 class _Survey:
-    def __init__(self, fd: int, name: str) -> None:
-        self._fd, self._head = fd, _Header(fd, name)
+    def __init__(self, file: OpenFile) -> None:
+        self._file, self._head = file, _Header(file)
         self._by_name = {v.name: v for v in self._head.variables}
         self._axes: dict[int, Axis] = {}
         records = [v for v in self._head.variables if self._is_record(v)]
@@ -131,7 +130,7 @@ class _Survey:
         self._record_bytes = sizes[0] if len(sizes) == 1 else sum(-(-size // 4) * 4 for size in sizes)
         if self._head.num_records < 0:
             begin = min((v.begin for v in records), default=0)
-            self._head.num_records = max(0, os.fstat(fd).st_size - begin) // max(1, self._record_bytes)
+            self._head.num_records = max(0, file.identity.num_bytes - begin) // max(1, self._record_bytes)
 
     def _is_record(self, variable: _Variable) -> bool:
         return bool(variable.dimensions) and self._head.dimensions[variable.dimensions[0]][1] == 0
@@ -184,7 +183,7 @@ class _Survey:
             return None
         stride = field.time_stride_bytes or field.num_bytes
         places = sorted({field.offset_bytes, field.offset_bytes + max(0, field.num_times - 1) * stride})
-        parts = [os.pread(self._fd, field.num_bytes, place) for place in places]
+        parts = [self._file.read(field.num_bytes, place) for place in places]
         if field.num_bytes > _MOST_HEADER_BYTES or len(parts[0]) != field.num_bytes or parts[0] != parts[-1]:
             return None
         return field.units, np.frombuffer(parts[0], field.dtype).reshape(field.shape)
@@ -219,7 +218,7 @@ class _Survey:
         stride = self._record_bytes if self._is_record(variable) else variable.dtype.itemsize
         if variable.dtype.kind not in "fiu" or size > MOST_COORDINATES or size * stride > _MOST_HEADER_BYTES:
             return []
-        data = os.pread(self._fd, max(0, (size - 1) * stride + variable.dtype.itemsize), variable.begin)
+        data = self._file.read(max(0, (size - 1) * stride + variable.dtype.itemsize), variable.begin)
         count = (len(data) - variable.dtype.itemsize) // stride + 1
         values = np.ndarray((max(0, count),), variable.dtype, data, strides=(stride,))
         return [float(v) for v in values] if count == size else []

@@ -20,6 +20,7 @@ from hakobi.post.catalogue import Series, Steps, StoreSeries, overview_state
 from hakobi.post.extremes import Extremes, joined, known_extremes, read_extremes
 from hakobi.post.glance import Glance, glance
 from hakobi.post.mesh import MeshField
+from hakobi.post.place import Location
 from hakobi.post.source import Field, Step
 from hakobi.words import count_text
 
@@ -66,7 +67,7 @@ class Contents:
     problems: list[str] = field(default_factory=list)
 
 
-def contents_of(series: Series, root: Path, all_values: bool = False) -> Contents:
+def contents_of(series: Series, root: Location, all_values: bool = False) -> Contents:
     """Reads no values but a few of the last step's; with `all_values` those of all steps. What a file holds is no
     reason to fail: see `Contents.problems`."""
     found = Contents(series.key)
@@ -102,7 +103,8 @@ def _add_files(found: Contents, series: Series, steps: Steps) -> list[int]:
         while rest and num_surveys < _MOST_LAYOUTS:
             num_surveys += 1
             fields = _survey(found, series, steps, rest[0])
-            sizes_tell = fields is None or all(this.stored == "contiguous" for this in fields)
+            is_one = glances[rest[0]].num_steps == 1  # the sizes of others tell how many they have
+            sizes_tell = is_one and (fields is None or all(this.stored == "contiguous" for this in fields))
             size = glances[rest[0]].num_bytes
             alike = [number for number in rest if not sizes_tell or glances[number].num_bytes == size]
             rest = [number for number in rest if sizes_tell and glances[number].num_bytes != size]
@@ -110,13 +112,13 @@ def _add_files(found: Contents, series: Series, steps: Steps) -> list[int]:
                 found.problems[-1] += f" (and {count_text(len(alike) - 1, 'step')} like it)" if len(alike) > 1 else ""
                 unreadable.update(alike if fields is None else ())
             for this in fields or ():
-                found.fields.setdefault(this.name, this).num_steps += len(alike)
+                found.fields.setdefault(this.name, this).num_steps += sum(glances[n].num_steps for n in alike)
         if rest:
             found.notes.append(f"{count_text(len(rest), 'step')} of further layouts were not looked into")
     readable = [number for number in glances if number not in unreadable]
-    if readable and (stripes := layout.of_file(series.path(readable[-1]))):
+    if readable and (stripes := _stripes(series.path(readable[-1]))):
         found.notes.append(f"{'the last file' if len(readable) > 1 else 'the file'} on its servers: {stripes}")
-    found.numbers = [number for number in readable if number >= 0]
+    found.numbers = [number + s for number in readable if number >= 0 for s in range(glances[number].num_steps)]
     found.times = [time for number in readable for time in glances[number].times]
     return readable
 
@@ -173,6 +175,7 @@ def _describe_field(this: Field) -> FieldContents:
 def _add_store(found: Contents, series: StoreSeries, steps: Steps) -> list[int]:
     """Dates and times, keywords, and the last date's fields. Returns the steps that can be read."""
     assert series.archive is not None
+    assert isinstance(series.folder, Path)
     files = [path for path in series.folder.iterdir() if path.is_file()]
     found.kind, found.num_bytes = "store", sum(path.stat().st_size for path in files)
     numbers = [int(number) for number in series.numbers]
@@ -214,7 +217,11 @@ def _add_extremes(found: Contents, series: Series, steps: Steps, number: int, mo
         found.problems.append(_reason(series.path(number), error))
 
 
-def _reason(path: Path, error: Exception) -> str:
+def _stripes(path: Location) -> str:
+    return layout.of_file(path) if isinstance(path, Path) else ""
+
+
+def _reason(path: Location, error: Exception) -> str:
     """One sentence that names the file."""
     text = str(error) if isinstance(error, HakobiError) else f"{getattr(error, 'strerror', '') or error}"
     return text if path.name in text else f"{path.name}: {text}"

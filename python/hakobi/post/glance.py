@@ -8,17 +8,16 @@ from __future__ import annotations
 
 import functools
 import math
-import os
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from hakobi.errors import FormatError
 from hakobi.post import classic
-from hakobi.post.hdf5 import ERRORS, LOCK
-from hakobi.post.source import MOST_COORDINATES, TIME_NAMES, open_file
+from hakobi.post.hdf5 import ERRORS, LOCK, open_hdf5
+from hakobi.post.place import Location, OpenFile, open_location
+from hakobi.post.source import MOST_COORDINATES, TIME_NAMES
 
 #: Where a VTKHDF file has the names of its fields, and its time.
 _GROUPS = (b"VTKHDF/PointData", b"VTKHDF/CellData", b"VTKHDF/FieldData")
@@ -26,29 +25,31 @@ _GROUPS = (b"VTKHDF/PointData", b"VTKHDF/CellData", b"VTKHDF/FieldData")
 
 @dataclass(frozen=True)
 class Glance:
-    """`times` is empty where the file has none. Files of one series with equal `layout` hold the same fields."""
+    """`times` is empty where the file has none. Files of one series with equal `layout` hold the same fields.
+    `num_steps`: those whose numbers follow the file's (Output's steps_per_file)."""
 
     times: tuple[float, ...]
     layout: tuple[str, ...]
     num_bytes: int
+    num_steps: int = 1
 
 
-def glance(path: Path) -> Glance:
+def glance(path: Location) -> Glance:
     """Raises FormatError (torn, still being written, of another kind), OSError."""
-    fd = open_file(path)
+    file = open_location(path)
     try:
-        size = os.fstat(fd).st_size
-        if os.pread(fd, 3, 0) == b"CDF":
-            found = classic.survey(fd, path)
+        size = file.identity.num_bytes
+        if file.read(3, 0) == b"CDF":
+            found = classic.survey(file)
             shapes = (f"{this.name} {this.shape} {this.dtype}" for this in found.fields.values())
             return Glance(found.times, (*shapes, *found.undrawn), size)
         with LOCK:
             try:
-                return _of_hdf5(fd, size)
+                return _of_hdf5(file)
             except ERRORS as error:
                 raise FormatError(f"{path.name} is no whole NetCDF-4 or HDF5 file") from error
     finally:
-        os.close(fd)
+        file.close()
 
 
 @functools.cache
@@ -60,11 +61,14 @@ def _without_locks() -> Any:
     return access
 
 
-def _of_hdf5(fd: int, size: int) -> Glance:
+def _of_hdf5(opened: OpenFile) -> Glance:
     """By HDF5's own calls: h5py's objects take several times as long."""
-    from h5py import h5f, h5g
+    from h5py import h5a, h5f, h5g
 
-    file = h5f.open(b"/proc/self/fd/%d" % fd, h5f.ACC_RDONLY, _without_locks())
+    if opened.fileno() >= 0:
+        file = h5f.open(opened.for_hdf5().encode(), h5f.ACC_RDONLY, _without_locks())
+    else:
+        file = open_hdf5(opened).id
     try:
         names = list(h5g.open(file, b"/"))
         times: tuple[float, ...] = ()
@@ -74,9 +78,10 @@ def _of_hdf5(fd: int, size: int) -> Glance:
             names = [group + b"/" + name for group in groups for name in h5g.open(file, group)]
             times = _times(file, [b"VTKHDF/Steps/Values"] if b"Steps" in root else [])
         times = times or _times(file, names)
+        num_steps = len(times) if times and h5a.exists(file, b"hakobi_steps") else 1
     finally:
         file.close()
-    return Glance(times, tuple(name.decode(errors="replace") for name in names), size)
+    return Glance(times, tuple(name.decode(errors="replace") for name in names), opened.identity.num_bytes, num_steps)
 
 
 def _times(file: Any, names: list[bytes]) -> tuple[float, ...]:

@@ -5,16 +5,17 @@ from __future__ import annotations
 import collections
 import contextlib
 import dataclasses
+import itertools
 import math
 import threading
-from collections.abc import Callable
-from pathlib import Path
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 
 from hakobi.errors import FormatError
 from hakobi.post.curvilinear import on_maps
+from hakobi.post.place import OpenFile
 from hakobi.post.source import (
     MOST_COORDINATES,
     MOST_FIELDS,
@@ -41,17 +42,17 @@ _given_up: collections.deque[Any] = collections.deque()
 ERRORS = (OSError, RuntimeError, KeyError, ValueError, TypeError, OverflowError)
 
 
-def open_hdf5(fd: int, name: str) -> Any:
-    """An h5py file through its descriptor: what was checked is what is read. Called with LOCK held.
+def open_hdf5(file: OpenFile) -> Any:
+    """An h5py file. Called with LOCK held.
 
     Raises FormatError.
     """
     import h5py
 
     try:
-        return h5py.File(f"/proc/self/fd/{fd}", "r", locking=False)
+        return h5py.File(file.for_hdf5(), "r", locking=False)
     except OSError as error:
-        raise FormatError(f"{name} is no whole NetCDF-4 or HDF5 file") from error
+        raise FormatError(f"{file.path.name} is no whole NetCDF-4 or HDF5 file") from error
 
 
 def give_up(file: Any) -> None:
@@ -72,16 +73,16 @@ def _close_given_up() -> None:
             _given_up.popleft().close()
 
 
-def survey(fd: int, path: Path, mesh_in: Callable[[Any], Found | None]) -> Found:
+def survey(opened: OpenFile, mesh_in: Callable[[Any], Found | None]) -> Found:
     """What is in the file: a mesh, where `mesh_in` finds one in it, or fields. Raises FormatError."""
     with LOCK:
         _close_given_up()
-        file = open_hdf5(fd, path.name)
+        file = open_hdf5(opened)
         try:
-            found = mesh_in(file) or _Survey(file, path.name).take()
+            found = mesh_in(file) or _Survey(file, opened.path.name).take()
         except ERRORS as error:
             file.close()
-            raise FormatError(f"{path.name} is damaged: HDF5 cannot read what it holds") from error
+            raise FormatError(f"{opened.path.name} is damaged: HDF5 cannot read what it holds") from error
         except BaseException:
             file.close()
             raise
@@ -89,15 +90,15 @@ def survey(fd: int, path: Path, mesh_in: Callable[[Any], Found | None]) -> Found
         if found.mesh is None and all(f.offset_bytes is not None for f in shown):
             file.close()
         elif found.mesh is None:
-            found.reader = _Packed(file, path.name)
+            found.reader = _Packed(file, opened)
     return found
 
 
 class _Packed:
     """Reads chunked and compressed values, and those of fields with more directions than three."""
 
-    def __init__(self, file: Any, name: str) -> None:
-        self._file, self._name = file, name
+    def __init__(self, file: Any, opened: OpenFile) -> None:
+        self._file, self._opened, self._name = file, opened, opened.path.name
 
     def read(self, this: Field, time: int, box: Box) -> Array:
         slices = tuple(slice(start, stop) for start, stop in box)
@@ -108,6 +109,8 @@ class _Packed:
             lead = dataset.ndim - len(box)
             place = ((time,) if this.num_times else ()) + (0,) * (lead - bool(this.num_times))
             try:
+                if self._opened.fileno() < 0 and dataset.chunks:
+                    self._opened.will_read(_chunks_of(dataset, place, box))
                 values: Array = np.asarray(dataset[place + slices])
             except (OSError, RuntimeError, ValueError) as error:
                 raise FormatError(f"{self._name}: HDF5 cannot read {this.name!r}") from error
@@ -117,6 +120,16 @@ class _Packed:
         file, self._file = self._file, None
         if file is not None:
             give_up(file)
+
+
+def _chunks_of(dataset: Any, place: tuple[int, ...], box: Box) -> Iterator[tuple[int, int]]:
+    """Offset and length in the file of each chunk that a box touches."""
+    starts = (*((at, at + 1) for at in place), *box)
+    grids = [range(a // size * size, b, size) for (a, b), size in zip(starts, dataset.chunks, strict=True)]
+    for at in itertools.product(*grids):
+        chunk = dataset.id.get_chunk_info_by_coord(at)
+        if chunk.byte_offset is not None:
+            yield chunk.byte_offset, chunk.size
 
 
 class _Survey:

@@ -108,7 +108,8 @@ class _Call:
     """One call of the library for a step: its arguments, and the values that it asks for."""
 
     def __init__(self, step: Step) -> None:
-        self._step = step
+        assert step.file is not None
+        self._step, self._file = step, step.file
         self._fields = [
             this.on_map[1] if this.on_map else this for this in step.fields.values()
         ]  # as they are in the file
@@ -119,10 +120,10 @@ class _Call:
         """Fills the overview's file. Raises HakobiError, OSError, MemoryError."""
         identity = self._step.identities[0]
         boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
-        head = json.dumps([identity.num_bytes, identity.mtime_ns, fingerprint(self._step.fileno()), boot, unit_bytes])
+        head = json.dumps([identity.num_bytes, identity.mtime_ns, fingerprint(self._file), boot, unit_bytes])
         fields = (_Field * len(self._fields))(*map(self._describe, self._fields))
         name, text = os.fsencode(self._step.path.name), os.fsencode(journal)
-        job = _Job(name, text, head.encode(), fields, len(fields), self._step.fileno(), fd, unit_bytes, threads)
+        job = _Job(name, text, head.encode(), fields, len(fields), self._file.fileno(), fd, unit_bytes, threads)
         job.read, job.stop = self._read, ctypes.pointer(stop)
         code = _load().hakobi_overview_make(ctypes.byref(job))
         if self._error is not None:
@@ -175,6 +176,7 @@ def _remove_rests(final: Path) -> None:
 def _write(step: Step, unit_bytes: int, threads: int, stop: c_int) -> int:
     """Makes a step's overview and returns its size. Raises HakobiError, OSError; what is left is gone on with by the
     next run."""
+    assert isinstance(step.path, Path)
     final = path_of(step.path)
     part, journal = _rests_of(final)
     fd = os.open(part, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o666)
@@ -211,7 +213,7 @@ def _is_whole(path: Path, step: Step) -> bool:
     except (HakobiError, OSError):
         return False
     try:
-        return found.is_of(step.fileno()) and set(found.fields) == set(step.fields)
+        return step.file is not None and found.is_of(step.file) and set(found.fields) == set(step.fields)
     finally:
         found.close()
 

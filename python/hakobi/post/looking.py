@@ -16,7 +16,8 @@ from hakobi.post import volume as volumes
 from hakobi.post.catalogue import OpenStep, Series, Steps, StoreSeries, overview_state, state_of
 from hakobi.post.mesh import MeshField
 from hakobi.post.meshes import Shapes
-from hakobi.post.source import Field, Identity, default_field
+from hakobi.post.place import Identity, Location, ObjectPath
+from hakobi.post.source import Field, default_field
 from hakobi.post.stored import Archive
 
 
@@ -29,7 +30,7 @@ class Known:
     """A step's version, and what tells that it is still that one."""
 
     version: str
-    path: Path
+    path: Location
     identities: tuple[Identity, ...]  # of a store: none
     overview: Any
 
@@ -71,8 +72,11 @@ def whole(series: Series) -> Series:
 class Looker:
     """Opens steps below a root and keeps the last ones open."""
 
-    def __init__(self, root: Path) -> None:
+    def __init__(self, root: Location) -> None:
         import h5py  # noqa: F401  # before the first call, and before memory is bounded
+
+        if isinstance(root, ObjectPath):
+            import obstore  # noqa: F401  # its threads, too
 
         self._steps = Steps(root, 16)
         self._shapes = Shapes(64 << 20)
@@ -154,6 +158,7 @@ class Looker:
     def _own(self, series: Series) -> Series:
         if not isinstance(series, StoreSeries):
             return series
+        assert isinstance(series.folder, Path)
         return dataclasses.replace(series, archive=self._archives.setdefault(series.folder, Archive(series.folder)))
 
     def _open(self, place: Place) -> OpenStep:

@@ -6,17 +6,16 @@ Nothing is held in memory but a piece of the arrays at a time; hakobi/post/shape
 from __future__ import annotations
 
 import itertools
-import os
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from hakobi.errors import FormatError
 from hakobi.post.hdf5 import ERRORS, LOCK, give_up
-from hakobi.post.source import Array, Field, Identity
+from hakobi.post.place import Identity, OpenFile
+from hakobi.post.source import Array, Field
 
 #: Cells, points or values that are looked at together.
 PIECE = 1 << 18
@@ -74,11 +73,11 @@ class Faces:
 
 
 class File:
-    """One open file: its descriptor for what lies in it as it is, HDF5's view of it for the rest."""
+    """One open file: itself for what lies in it as it is, HDF5's view of it for the rest."""
 
-    def __init__(self, path: Path, fd: int, handle: Any) -> None:
-        self.path, self.fd, self.handle = path, fd, handle
-        self.identity = Identity.of(path, os.fstat(fd))
+    def __init__(self, opened: OpenFile, handle: Any) -> None:
+        self.path, self.opened, self.handle = opened.path, opened, handle
+        self.identity = opened.identity
 
 
 class Rows:
@@ -107,12 +106,8 @@ class Rows:
             return values
         result = np.empty((stop - start, *self.shape[1:]), self.dtype)
         row_bytes = self.dtype.itemsize * int(np.prod(self.shape[1:]))
-        view, offset = memoryview(result.reshape(-1).view(np.uint8).data), self._offset + start * row_bytes
-        while view:
-            count = os.preadv(self._file.fd, [view[: 1 << 30]], offset)
-            if count == 0:
-                raise FormatError(f"{self._file.path.name} is shorter than it says: torn, or still being written")
-            view, offset = view[count:], offset + count
+        view = memoryview(result.reshape(-1).view(np.uint8).data)
+        self._file.opened.fill([(view, self._offset + start * row_bytes)])
         return result
 
     def at(self, rows: Array, base: int = 0) -> Array:
@@ -140,7 +135,7 @@ class Mesh:
     def __del__(self) -> None:
         for file in self._files:
             give_up(file.handle)
-            os.close(file.fd)
+            file.opened.close()
         self._files = []
 
     def parts(self, time: int) -> list[Part]:

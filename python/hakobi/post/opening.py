@@ -2,26 +2,24 @@
 
 from __future__ import annotations
 
-import os
 from functools import partial
-from pathlib import Path
 
 from hakobi.post import classic, hdf5, vtkhdf
-from hakobi.post.source import Identity, Step, open_file
+from hakobi.post.place import Location, open_location
+from hakobi.post.source import Step
 
 
-def open_step(path: Path, root: Path | None = None) -> Step:
+def open_step(path: Location, root: Location | None = None) -> Step:
     """Opens a step's file. Files that it names by links of its own (VTKHDF) must lie below `root`, by default its
     folder. Raises FileNotFoundError, PermissionError, FormatError (torn, still being written, of another kind)."""
-    fd = open_file(path)
+    file = open_location(path)
     try:
-        identity = Identity.of(path, os.fstat(fd))
-        if os.pread(fd, 3, 0) == b"CDF":
-            found = classic.survey(fd, path)
+        if file.read(3, 0) == b"CDF":
+            found = classic.survey(file)
         else:
-            found = hdf5.survey(fd, path, partial(vtkhdf.survey, fd=fd, path=path, root=root or path.parent))
+            found = hdf5.survey(file, partial(vtkhdf.survey, opened=file, root=root or path.parent))
         others = found.mesh.identities() if found.mesh else ()
-        return Step(path, found, fd, (identity, *others))
+        return Step(path, found, file, (file.identity, *others))
     except BaseException:
-        os.close(fd)
+        file.close()
         raise

@@ -17,36 +17,46 @@ import hashlib
 import itertools
 import json
 import math
-import os
 import struct
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, overload
 
 import google_crc32c
 import numpy as np
 from numpy.typing import NDArray
 
 from hakobi.errors import FormatError
+from hakobi.post.place import Location, OpenFile, open_location
 from hakobi.post.pyramid import CHECKSUM_BYTES, Level
 
 SUFFIX = ".overview.zip"
 FORMAT = 1
 _SAMPLES, _SAMPLE_BYTES = 66, 4096
+#: Bricks that are read at once: 32 of 64 KiB are a second's share of a slow link.
+_BRICKS = 32
 _LARGEST_ATTRIBUTES = 64 << 20
 
 
-def path_of(step: Path) -> Path:
+@overload
+def path_of(step: Path) -> Path: ...
+@overload
+def path_of(step: Location) -> Location: ...
+def path_of(step: Location) -> Location:
     """Where a step's overview is."""
     return step.with_name(step.name + SUFFIX)
 
 
-def fingerprint(fd: int) -> str:
+def fingerprint(file: OpenFile) -> str:
     """What tells a file's content without reading all of it: its size and 66 pieces of 4 KiB. A copy has the same."""
-    size = os.fstat(fd).st_size
+    size = file.identity.num_bytes
     digest = hashlib.blake2s(str(size).encode(), digest_size=16)
-    for number in range(_SAMPLES):
-        digest.update(os.pread(fd, _SAMPLE_BYTES, number * max(0, size - _SAMPLE_BYTES) // (_SAMPLES - 1)))
+    samples = [bytearray(min(size, _SAMPLE_BYTES)) for _ in range(_SAMPLES)]
+    places = (number * max(0, size - _SAMPLE_BYTES) // (_SAMPLES - 1) for number in range(_SAMPLES))
+    file.fill(zip([memoryview(sample) for sample in samples], places, strict=True))
+    for sample in samples:
+        digest.update(sample)
     return digest.hexdigest()
 
 
@@ -73,12 +83,13 @@ class Overview:
     """A whole overview, open for reading; any thread may read. Raises FormatError where it is not what it should be,
     FileNotFoundError where there is none."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Location) -> None:
         self.path = path
-        self._fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
+        self._file = open_location(path)
         try:
-            self.num_bytes = os.fstat(self._fd).st_size
-            attributes = _read_attributes(self._fd, self.num_bytes, path)
+            self.identity = self._file.identity
+            self.num_bytes = self.identity.num_bytes
+            attributes = _read_attributes(self._file)
             self.source: dict[str, Any] = attributes["source"]
             self.fields = {name: self._field(text) for name, text in attributes["fields"].items()}
         except (KeyError, TypeError, ValueError, AttributeError, struct.error) as error:
@@ -89,15 +100,10 @@ class Overview:
             raise
 
     def close(self) -> None:
-        if self._fd >= 0:
-            os.close(self._fd)
-            self._fd = -1
-
-    def fileno(self) -> int:
-        return self._fd
+        self._file.close()
 
     def __del__(self) -> None:
-        if getattr(self, "_fd", -1) >= 0:
+        if hasattr(self, "_file"):
             self.close()
 
     def _field(self, text: dict[str, Any]) -> FieldOverview:
@@ -117,13 +123,13 @@ class Overview:
             raise ValueError(f"scale {scale}")
         return FieldOverview(offset, scale, shards, [dict(time["statistics"]) for time in text["times"]])
 
-    def is_of(self, step_fd: int) -> bool:
+    def is_of(self, step: OpenFile) -> bool:
         """Whether it was made from the step's file as it is now: same size and time, or same content where the time
         differs, as after a copy."""
-        status = os.fstat(step_fd)
-        if status.st_size != self.source.get("num_bytes"):
+        if step.identity.num_bytes != self.source.get("num_bytes"):
             return False
-        return status.st_mtime_ns == self.source.get("mtime_ns") or fingerprint(step_fd) == self.source.get("content")
+        is_untouched = step.identity.mtime_ns == self.source.get("mtime_ns")
+        return is_untouched or fingerprint(step) == self.source.get("content")
 
     def read(self, field: str, time: int, level: int, box: tuple[tuple[int, int], ...]) -> NDArray[np.float16]:
         """Values of a box (start and stop a direction, in cells of the level): (value - offset) / scale."""
@@ -131,8 +137,8 @@ class Overview:
         brick = shard.level.brick
         result = np.empty([stop - start for start, stop in box], np.float16)
         grids = [range(start // b, -(-stop // b)) for (start, stop), b in zip(box, brick, strict=True)]
-        for at in itertools.product(*grids):
-            values = self._brick(shard, at)
+        places = list(itertools.product(*grids))
+        for at, values in zip(places, self._bricks(shard, places), strict=True):
             inner, outer = [], []
             for position, b, (start, stop) in zip(at, brick, box, strict=True):
                 low, high = max(start, position * b), min(stop, (position + 1) * b)
@@ -141,31 +147,38 @@ class Overview:
             result[tuple(outer)] = values[tuple(inner)]
         return result
 
-    def _brick(self, shard: Shard, at: tuple[int, ...]) -> NDArray[np.float16]:
+    def _bricks(self, shard: Shard, places: list[tuple[int, ...]]) -> Iterator[NDArray[np.float16]]:
         level = shard.level
-        data = os.pread(self._fd, level.brick_bytes, shard.offset_bytes + level.brick_number(at) * level.brick_bytes)
-        values, told = data[:-CHECKSUM_BYTES], data[-CHECKSUM_BYTES:]
-        if len(data) != level.brick_bytes or google_crc32c.value(values) != int.from_bytes(told, "little"):
-            raise FormatError(f"{self.path.name}: a brick of level {level.number} is damaged: run `hakobi index` again")
-        return np.frombuffer(values, "<f2").reshape(level.brick)
+        for first in range(0, len(places), _BRICKS):
+            part = places[first : first + _BRICKS]
+            read = [bytearray(level.brick_bytes) for _ in part]
+            offsets = [shard.offset_bytes + level.brick_number(at) * level.brick_bytes for at in part]
+            self._file.fill(zip([memoryview(data) for data in read], offsets, strict=True))
+            for data in read:
+                values, told = bytes(data[:-CHECKSUM_BYTES]), data[-CHECKSUM_BYTES:]
+                if google_crc32c.value(values) != int.from_bytes(told, "little"):
+                    text = f"a brick of level {level.number} is damaged: run `hakobi index` again"
+                    raise FormatError(f"{self.path.name}: {text}")
+                yield np.frombuffer(values, "<f2").reshape(level.brick)
 
 
-def _read_attributes(fd: int, size: int, path: Path) -> dict[str, Any]:
+def _read_attributes(file: OpenFile) -> dict[str, Any]:
     """The root's attributes, which are the last entry; the end of the directory names where it is."""
-    tail = os.pread(fd, 98, max(0, size - 98))
+    size = file.identity.num_bytes
+    tail = file.read(98, max(0, size - 98))
     if len(tail) < 98 or not tail.startswith(b"PK\x06\x06") or tail[76:80] != b"PK\x05\x06":
-        raise FormatError(f"{path} is no overview: it does not end as one")
+        raise FormatError(f"{file.path} is no overview: it does not end as one")
     directory_bytes, directory = struct.unpack_from("<QQ", tail, 40)
     if directory + directory_bytes > size or directory_bytes > _LARGEST_ATTRIBUTES:
         raise ValueError("directory outside the file")
-    lines = os.pread(fd, directory_bytes, directory)
+    lines = file.read(directory_bytes, directory)
     last = lines.rfind(b"PK\x01\x02")
     name_bytes = struct.unpack_from("<H", lines, last + 28)[0]
     length, _, start = struct.unpack_from("<QQQ", lines, last + 46 + name_bytes + 4)
     if length > _LARGEST_ATTRIBUTES or start + length > size:
         raise ValueError("attributes outside the file")
     header = 30 + name_bytes + 20
-    root = json.loads(os.pread(fd, length, start + header))
+    root = json.loads(file.read(length, start + header))
     attributes: dict[str, Any] = root["attributes"]["hakobi"]
     if attributes["format"] != FORMAT:
         raise ValueError(f"format {attributes['format']}")

@@ -20,6 +20,7 @@ from hakobi.post import answers, mesh_picture, reduction, tiles
 from hakobi.post.catalogue import Catalogue, OpenStep, Series, Steps
 from hakobi.post.mesh import MeshField
 from hakobi.post.painting import add_bar, painted
+from hakobi.post.place import Location, location_of
 from hakobi.post.source import Axis, Field, default_field, find_field
 
 Array = NDArray[Any]
@@ -27,7 +28,7 @@ _GAP_COLOUR = "#c8c4bc"
 
 
 def picture(
-    path: Path | str,
+    path: Location | str,
     out: Path | str,
     *,
     field: str | None = None,
@@ -51,7 +52,7 @@ def picture(
     """
     if not 200 <= width <= 10_000:
         raise InputError(f"width {width} is not between 200 and 10000")
-    catalogue = Catalogue(Path(path))
+    catalogue = Catalogue(location_of(path))
     if not catalogue.series:
         raise InputError(f"{path}: there is no NetCDF-4 or HDF5 file", code="not_found")
     series = min(catalogue.series.values(), key=lambda s: s.key)

@@ -21,6 +21,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from hakobi.errors import StorageError
 from hakobi.post.catalogue import Catalogue
+from hakobi.post.place import Location
 from hakobi.post.pool import Bounds
 from hakobi.post.security import LOOPBACK, Guard, is_known
 from hakobi.post.server import Server
@@ -122,7 +123,7 @@ def listen(host: str, port: int) -> socket.socket:
 
 
 def make_server(
-    path: Path,
+    path: Location,
     listener: socket.socket,
     token: str | None = None,
     hosts: tuple[str, ...] = (),
@@ -160,7 +161,7 @@ def _allow_many_files() -> None:
         resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
 
 
-def serve(path: Path, host: str, port: int, hosts: tuple[str, ...], cache_bytes: int, bounds: Bounds) -> None:
+def serve(path: Location, host: str, port: int, hosts: tuple[str, ...], cache_bytes: int, bounds: Bounds) -> None:
     """Serves until it is interrupted. Prints the address to stdout, the tunnel beside it."""
     with listen(host, port) as listener:
         token = os.environ.get("HAKOBI_POST_TOKEN")
@@ -171,9 +172,9 @@ def serve(path: Path, host: str, port: int, hosts: tuple[str, ...], cache_bytes:
             server.run(sockets=[listener])
 
 
-def slurm_script(path: Path) -> str:
+def slurm_script(path: Location) -> str:
     """A job script that serves `path` on a compute node and says in its output how to get there."""
-    place = shlex.quote(str(path.absolute()))
+    place = shlex.quote(str(path.absolute() if isinstance(path, Path) else path))
     return f"""#!/bin/bash
 # sbatch this file; then read hakobi-post.<job>.out: it has the address and the line for ssh.
 #SBATCH --job-name=hakobi-post

@@ -2,24 +2,23 @@
 
 Each kind of file is a module that says what is in it: `hdf5` (NetCDF-4, plain HDF5), `classic` (NetCDF's classic
 formats), `vtkhdf` (meshes), `stored` (a field store); `opening` opens files. Values that lie in the file as they are
-come by `pread` from their place, others by whoever can unpack them. A file is opened for reading only, without locks,
-and never mapped: one that is cut short under a reader is an error and not a signal.
+are read from their place (hakobi.post.place), others by whoever can unpack them. A file is opened for reading only,
+without locks, and never mapped: one that is cut short under a reader is an error and not a signal.
 """
 
 from __future__ import annotations
 
 import dataclasses
 import math
-import os
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hakobi.errors import FormatError, InputError
+from hakobi.post.place import Identity, Location, OpenFile
 
 if TYPE_CHECKING:
     from hakobi.post.curvilinear import Map
@@ -124,40 +123,11 @@ class Found:
     source: str = ""  # the file's attribute: what wrote it
 
 
-@dataclass(frozen=True)
-class Identity:
-    """A file as it was when it was opened: other for every content."""
-
-    path: Path
-    num_bytes: int
-    mtime_ns: int
-    inode: int
-
-    @classmethod
-    def of(cls, path: Path, status: os.stat_result) -> Identity:
-        return cls(path, status.st_size, status.st_mtime_ns, status.st_ino)
-
-    def is_current(self) -> bool:
-        """Whether the name still leads to it."""
-        try:
-            return Identity.of(self.path, self.path.stat(follow_symlinks=False)) == self
-        except OSError:
-            return False
-
-    def __str__(self) -> str:
-        return f"{self.num_bytes} {self.mtime_ns} {self.inode}"
-
-
-def open_file(path: Path) -> int:
-    """A descriptor for reading. A link is not followed, nothing is waited for. Raises OSError."""
-    return os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
-
-
 class Step:
     """One open step. Any thread may read; `close` when nobody does."""
 
-    def __init__(self, path: Path, found: Found, fd: int, identities: tuple[Identity, ...]) -> None:
-        self.path, self.found, self.identities, self._fd = path, found, identities, fd
+    def __init__(self, path: Location, found: Found, file: OpenFile | None, identities: tuple[Identity, ...]) -> None:
+        self.path, self.found, self.identities, self.file = path, found, identities, file
         self.fields, self.times, self.time_units = found.fields, found.times, found.time_units
         self.left_out, self.mesh = found.left_out, found.mesh
 
@@ -173,9 +143,9 @@ class Step:
     def close(self) -> None:
         if self.found.reader is not None:
             self.found.reader.close()
-        if self._fd >= 0:
-            os.close(self._fd)
-            self._fd = -1
+        if self.file is not None:
+            self.file.close()
+            self.file = None
 
     def __del__(self) -> None:
         self.close()
@@ -185,9 +155,6 @@ class Step:
 
     def __exit__(self, *_: object) -> None:
         self.close()
-
-    def fileno(self) -> int:
-        return self._fd
 
     def is_current(self) -> bool:
         """Whether the names still lead to the files as they were opened."""
@@ -227,7 +194,10 @@ class Step:
         # The last direction that the box does not take whole; everything behind it is contiguous.
         cut = max((d for d, (a, b) in enumerate(box) if (a, b) != (0, shape[d])), default=-1)
         result = np.empty([b - a for a, b in box], this.dtype)
-        if 0 < cut == len(shape) - 1 and shape[-1] * item <= _ROW_BYTES and box[-2] != (0, 1):
+        if self.file is None:
+            raise FormatError(f"{self.path.name} was closed")
+        is_short = shape[-1] * item <= _ROW_BYTES and self.file.fileno() >= 0  # of objects, `fill` joins what is near
+        if is_short and 0 < cut == len(shape) - 1 and box[-2] != (0, 1):
             d = len(shape) - 2  # rows read whole, some at a time: they may be much more than what is wanted
             most = max(1, _ROWS_BYTES // (shape[-1] * item))
             for outer in np.ndindex(*result.shape[:d]):
@@ -239,20 +209,16 @@ class Step:
                     result[(*outer, slice(first - box[d][0], last - box[d][0]))] = read
             return result
         rows = result.reshape(-1, math.prod(result.shape[max(0, cut) :]))
-        for row, index in zip(rows, _leading(box[: max(0, cut)]), strict=True):
-            at = 0
-            for position, extent in zip((*index, *(a for a, _ in box[max(0, cut) :])), shape, strict=True):
-                at = at * extent + position
-            self._fill(row, start + at * item)
-        return result
 
-    def _fill(self, row: Array, offset: int) -> None:
-        view = memoryview(row.view(np.uint8).data)
-        while view:
-            count = os.preadv(self._fd, [view[: 1 << 30]], offset)
-            if count == 0:
-                raise FormatError(f"{self.path.name} is shorter than it says: torn, or still being written")
-            view, offset = view[count:], offset + count
+        def parts() -> Iterator[tuple[memoryview, int]]:
+            for row, index in zip(rows, _leading(box[: max(0, cut)]), strict=True):
+                at = 0
+                for position, extent in zip((*index, *(a for a, _ in box[max(0, cut) :])), shape, strict=True):
+                    at = at * extent + position
+                yield memoryview(row.view(np.uint8).data), start + at * item
+
+        self.file.fill(parts())
+        return result
 
 
 def _place(this: Field, time: int) -> int:

@@ -154,7 +154,7 @@ class StoredStep(Step):
                 found.times, found.time_units = (valid_s,), EPOCH
             self._places[name] = (place, identity[-1], grid)
         self._identity = identity
-        super().__init__(archive.folder, found, -1, ())
+        super().__init__(archive.folder, found, None, ())
 
     def identity(self) -> str:
         """Other for every content."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import posixpath
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,8 @@ import numpy as np
 from hakobi.errors import FormatError
 from hakobi.post.hdf5 import attribute_text, open_hdf5
 from hakobi.post.mesh import FACES, GHOSTS, File, Mesh, MeshField, Part, Rows
-from hakobi.post.source import MOST_FIELDS, Axis, Found, open_file
+from hakobi.post.place import Location, ObjectPath, OpenFile, below, open_location
+from hakobi.post.source import MOST_FIELDS, Axis, Found
 
 _MOST_PARTS, _MOST_STEPS, _MOST_POINTS = 1 << 20, 1 << 20, 1 << 30
 _COUNTS = ("NumberOfPoints", "NumberOfCells", "NumberOfConnectivityIds")
@@ -27,14 +29,14 @@ _TIMES = ("TimeValue", "time", "Time")
 class _Opener:
     """Finds arrays by name, through links to other files below the root."""
 
-    def __init__(self, file: Any, fd: int, path: Path, root: Path) -> None:
-        self.files = [File(path, os.dup(fd), file)]
-        self._root = root.resolve()
+    def __init__(self, file: Any, opened: OpenFile, root: Location) -> None:
+        self.files = [File(opened.another(), file)]
+        self._root = root.resolve() if isinstance(root, Path) else root
 
     def close(self) -> None:
         """Closes what was opened here; the caller closes its own handle."""
         for number, file in enumerate(self.files):
-            os.close(file.fd)
+            file.opened.close()
             if number:
                 with contextlib.suppress(Exception):
                     file.handle.close()
@@ -68,33 +70,41 @@ class _Opener:
         return group
 
     def _open(self, origin: File, name: str) -> File:
-        path = Path(os.path.normpath(origin.path.parent / name))
-        if not path.is_relative_to(self._root) or path.resolve() != path:
+        path = _linked(origin.path, name)
+        if path is None or below(path, self._root) is None or (isinstance(path, Path) and path.resolve() != path):
             raise FormatError(f"{origin.path.name} has its mesh outside of what is served here")
         for file in self.files:
             if file.path == path:
                 return file
         try:
-            fd = open_file(path)
+            opened = open_location(path)
         except OSError as error:
             raise FormatError(f"{origin.path.name} has its mesh in {path.name}: {error.strerror}") from error
         try:
-            handle = open_hdf5(fd, path.name)
+            handle = open_hdf5(opened)
         except FormatError:
-            os.close(fd)
+            opened.close()
             raise
-        self.files.append(File(path, fd, handle))
+        self.files.append(File(opened, handle))
         return self.files[-1]
 
 
-def survey(file: Any, fd: int, path: Path, root: Path) -> Found | None:
+def _linked(origin: Location, name: str) -> Location | None:
+    """Where a link of a file leads; None: to no place that a file can be in."""
+    if isinstance(origin, Path):
+        return Path(os.path.normpath(origin.parent / name))
+    key = posixpath.normpath(posixpath.join(origin.parent.key, name))
+    return None if key.startswith((".", "/")) else ObjectPath(origin.store, key)
+
+
+def survey(file: Any, opened: OpenFile, root: Location) -> Found | None:
     """What is in a VTKHDF file of type UnstructuredGrid; None for any other. Called with HDF5's lock held.
 
     Raises FormatError, and what h5py raises for a damaged file."""
     group = file.get("VTKHDF")
     if group is None or attribute_text(group, "Type") != "UnstructuredGrid":
         return None
-    opener = _Opener(file, fd, path.resolve(), root)
+    opener = _Opener(file, opened, root)
     try:
         return _Survey(opener).take()
     except BaseException:

@@ -85,8 +85,9 @@ void describe_time(hid_t dataset, const StepDescription& step) {
     put_text(dataset, "calendar", calendar_of(step.time_units, step.calendar));
 }
 
-Builder::Builder(SparseImage& image, hsize_t alignment_bytes, H5F_libver_t newest)
-    : access_(H5Pcreate(H5P_FILE_ACCESS), H5Pclose, "H5Pcreate"),
+Builder::Builder(SparseImage& image, hsize_t alignment_bytes, H5F_libver_t newest, Placement* placement)
+    : driver_(placement),
+      access_(H5Pcreate(H5P_FILE_ACCESS), H5Pclose, "H5Pcreate"),
       creation_(H5Pcreate(H5P_FILE_CREATE), H5Pclose, "H5Pcreate"),
       dataset_(H5Pcreate(H5P_DATASET_CREATE), H5Pclose, "H5Pcreate"),
       file_(
@@ -110,24 +111,32 @@ hid_t Builder::create_chunked(const FieldDescription& field, const std::vector<s
     std::vector<hsize_t> chunk(field.is_static ? 0 : 1, 1);
     chunk.insert(chunk.end(), grid.shape().begin(), grid.shape().end());
     const std::vector<hsize_t> lengths(extents.begin(), extents.end());
-    const Handle space(H5Screate_simple(static_cast<int>(lengths.size()), lengths.data(), nullptr), H5Sclose,
-                       "H5Screate_simple");
+    return create_in_chunks(file_, field.name, native_type(field.type), lengths, lengths, chunk,
+                            &field.filters, fill);
+}
+
+hid_t Builder::create_in_chunks(hid_t where, const std::string& name, hid_t type,
+                                const std::vector<hsize_t>& lengths, const std::vector<hsize_t>& most,
+                                const std::vector<hsize_t>& chunk, const filter::Filters* filters,
+                                const void* fill) {
+    const Handle space(H5Screate_simple(static_cast<int>(lengths.size()), lengths.data(), most.data()),
+                       H5Sclose, "H5Screate_simple");
     const Handle creation(H5Pcopy(dataset_), H5Pclose, "H5Pcopy");
-    if (fill != nullptr)
-        check(H5Pset_fill_value(creation, native_type(field.type), fill), "H5Pset_fill_value");
+    if (fill != nullptr) check(H5Pset_fill_value(creation, type, fill), "H5Pset_fill_value");
     check(H5Pset_chunk(creation, static_cast<int>(chunk.size()), chunk.data()), "H5Pset_chunk");
     check(H5Pset_alloc_time(creation, H5D_ALLOC_TIME_INCR), "H5Pset_alloc_time");
-    if (bytes_of(field.type) > 1) check(H5Pset_shuffle(creation), "H5Pset_shuffle");
-    const auto level = static_cast<unsigned>(field.filters.level);
-    if (field.filters.codec == filter::Codec::deflate) {
-        check(H5Pset_deflate(creation, level), "H5Pset_deflate");
-    } else {
-        check(H5Pset_filter(creation, filter::hdf5_filter_of(field.filters.codec), H5Z_FLAG_OPTIONAL, 1,
-                            &level),
-              "H5Pset_filter");
+    if (filters != nullptr) {
+        if (H5Tget_size(type) > 1) check(H5Pset_shuffle(creation), "H5Pset_shuffle");
+        const auto level = static_cast<unsigned>(filters->level);
+        if (filters->codec == filter::Codec::deflate) {
+            check(H5Pset_deflate(creation, level), "H5Pset_deflate");
+        } else {
+            check(H5Pset_filter(creation, filter::hdf5_filter_of(filters->codec), H5Z_FLAG_OPTIONAL, 1,
+                                &level),
+                  "H5Pset_filter");
+        }
     }
-    return H5Dcreate2(file_, field.name.c_str(), native_type(field.type), space, H5P_DEFAULT, creation,
-                      H5P_DEFAULT);
+    return H5Dcreate2(where, name.c_str(), type, space, H5P_DEFAULT, creation, H5P_DEFAULT);
 }
 
 /// Step 2's scale without a variable: never allocated.
@@ -148,7 +157,8 @@ hid_t Builder::create_record(const std::string& name, hid_t type, hsize_t length
     return H5Dcreate2(file_, name.c_str(), type, space, H5P_DEFAULT, creation, H5P_DEFAULT);
 }
 
-hid_t Builder::create_dimension(const StepDescription& step, const Dimension& dimension, int number) {
+hid_t Builder::create_dimension(const StepDescription& step, const Dimension& dimension, int number,
+                                bool with_values) {
     if (dimension.axis < 0) {
         const hid_t scale = check(create_bare_scale(dimension.name, dimension.length), "H5Dcreate2");
         // netCDF's own words, the length right-aligned in ten columns: readers compare the beginning.
@@ -163,6 +173,7 @@ hid_t Builder::create_dimension(const StepDescription& step, const Dimension& di
     put_text(scale, "standard_name", axis.standard_name);
     put_text(scale, "units", axis.units);
     put_attributes(scale, axis.attributes, ValueType::float64);
+    if (!with_values) return scale;
     check(H5Dwrite(scale, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, axis.values.data()), "H5Dwrite");
     return scale;
 }

@@ -30,8 +30,9 @@ void describe_time(hid_t dataset, const StepDescription& step);
 /// Everything that is open while one file is laid out.
 class Builder {
   public:
-    /// `newest`: the last version of the format that objects may need.
-    Builder(SparseImage& image, hsize_t alignment_bytes, H5F_libver_t newest = H5F_LIBVER_V18);
+    /// `newest`: the last version of the format that objects may need. `placement`: as of ImageDriver.
+    Builder(SparseImage& image, hsize_t alignment_bytes, H5F_libver_t newest = H5F_LIBVER_V18,
+            Placement* placement = nullptr);
 
     [[nodiscard]] hid_t file() const { return file_; }
 
@@ -44,8 +45,14 @@ class Builder {
                                        const void* fill);
     /// Step 6's dimension, or a variable of it: `length` records in chunks of many.
     [[nodiscard]] hid_t create_record(const std::string& name, hid_t type, hsize_t length);
-    /// Step 2's dimension, the scale number `number`.
-    [[nodiscard]] hid_t create_dimension(const StepDescription& step, const Dimension& dimension, int number);
+    /// A data set in chunks of any shape, without any: `most` are its largest extents. `filters`: null where it has none.
+    [[nodiscard]] hid_t create_in_chunks(hid_t where, const std::string& name, hid_t type,
+                                         const std::vector<hsize_t>& lengths,
+                                         const std::vector<hsize_t>& most, const std::vector<hsize_t>& chunk,
+                                         const filter::Filters* filters, const void* fill);
+    /// Step 2's dimension, the scale number `number`. Without `with_values` its coordinates are where they are expected.
+    [[nodiscard]] hid_t create_dimension(const StepDescription& step, const Dimension& dimension, int number,
+                                         bool with_values = true);
     /// A copy of the creation properties that all data sets share, for one with a layout of its own.
     [[nodiscard]] Handle copy_of_creation() const;
     void close() { file_.close("H5Fclose"); }

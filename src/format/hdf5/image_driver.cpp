@@ -9,10 +9,13 @@ namespace {
 /// What HDF5 copies into the property list: where the image is.
 struct DriverInfo {
     SparseImage* image;
+    Placement* placement;
 };
 
 struct ImageFile : DriverFile {
     SparseImage* image;
+    Placement* placement;
+    bool is_begun;  // has a superblock; where one is placed, it has no end before
     haddr_t end_of_file;
 };
 
@@ -23,6 +26,7 @@ H5FD_t* open_image(const char*, unsigned, hid_t file_access, haddr_t) {
     auto* file = new (std::nothrow) ImageFile{};
     if (file == nullptr) return nullptr;
     file->image = info->image;
+    file->placement = info->placement;
     file->end_of_file = static_cast<haddr_t>(info->image->size_bytes());
     return &file->base;
 }
@@ -65,18 +69,62 @@ herr_t write_image(H5FD_t* file, H5FD_mem_t, hid_t, haddr_t address, size_t size
 }
 
 herr_t truncate_image(H5FD_t* file, hid_t, hbool_t) {
-    file_of<ImageFile>(file).end_of_file = file_of<ImageFile>(file).end_of_allocation;
-    file_of<ImageFile>(file).image->set_size(
-        static_cast<std::int64_t>(file_of<ImageFile>(file).end_of_allocation));
+    auto& image = file_of<ImageFile>(file);
+    image.end_of_file = image.base.cls->get_eoa(file, H5FD_MEM_DEFAULT);
+    image.image->set_size(static_cast<std::int64_t>(image.end_of_file));
     return 0;
 }
 
-H5FD_class_t image_class() {
-    H5FD_class_t driver = driver_class("hakobi_image", 1);
+haddr_t allocate(H5FD_t* base, H5FD_mem_t type, hid_t, hsize_t size) {
+    auto& file = file_of<ImageFile>(base);
+    const auto bytes = static_cast<std::int64_t>(size);
+    std::int64_t offset = 0;  // of the superblock
+    try {
+        if (type == H5FD_MEM_SUPER) {
+            file.is_begun = true;
+        } else if (type == H5FD_MEM_DRAW && file.placement->is_any_expected()) {  // others are heaps'
+            offset = file.placement->take_expected(bytes);
+        } else {
+            offset = file.placement->allocate(bytes);
+            if (type == H5FD_MEM_BTREE) file.placement->note_node(offset);
+        }
+    } catch (const std::bad_alloc&) {
+        return HADDR_UNDEF;
+    }
+    return offset < 0 ? HADDR_UNDEF : static_cast<haddr_t>(offset);
+}
+
+haddr_t get_placed_end(const H5FD_t* base, H5FD_mem_t) {
+    const auto& file = file_of<ImageFile>(base);
+    return file.is_begun ? static_cast<haddr_t>(file.placement->end_bytes()) : 0;
+}
+
+/// What stands last is made longer.
+herr_t set_placed_end(H5FD_t* base, H5FD_mem_t, haddr_t address) {
+    Placement& placement = *file_of<ImageFile>(base).placement;
+    const std::int64_t more = static_cast<std::int64_t>(address) - placement.end_bytes();
+    if (more > 0) (void)placement.allocate(more);
+    return 0;
+}
+
+/// Every piece of metadata is allocated by itself: nothing is left over, and nothing used again.
+herr_t query_placed_features(const H5FD_t*, unsigned long* flags) {
+    if (flags != nullptr) *flags = H5FD_FEAT_ACCUMULATE_METADATA;
+    return 0;
+}
+
+H5FD_class_t image_class(bool is_placed) {
+    H5FD_class_t driver =
+        is_placed ? driver_class("hakobi_placed_image", 3) : driver_class("hakobi_image", 1);
     driver.fapl_size = sizeof(DriverInfo);
     driver.open = open_image;
     driver.close = close_image;
-    driver.query = query_features;
+    driver.query = is_placed ? query_placed_features : query_features;
+    if (is_placed) {
+        driver.alloc = allocate;
+        driver.get_eoa = get_placed_end;
+        driver.set_eoa = set_placed_end;
+    }
     driver.get_eof = get_end_of_file;
     driver.read = read_image;
     driver.write = write_image;
@@ -96,10 +144,11 @@ const void* ImageDriver::somebody_elses() {
     return &placeholder;
 }
 
-ImageDriver::ImageDriver() : driver_(image_class()) {}
+ImageDriver::ImageDriver(Placement* placement)
+    : placement_(placement), driver_(image_class(placement != nullptr)) {}
 
 herr_t ImageDriver::use(hid_t file_access, SparseImage& image) const {
-    const DriverInfo info{&image};
+    const DriverInfo info{&image, placement_};
     return driver_.use(file_access, &info);
 }
 

@@ -3,6 +3,7 @@
 #include <hdf5.h>
 
 #include "format/hdf5/driver.hpp"
+#include "format/hdf5/placement.hpp"
 #include "format/hdf5/sparse_image.hpp"
 
 namespace hakobi::format {
@@ -12,7 +13,8 @@ namespace hakobi::format {
 /// while the object lives; the image must outlive every file opened with `use`.
 class ImageDriver {
   public:
-    ImageDriver();
+    /// `placement`: says where everything goes, and outlives the files; null: HDF5 appends.
+    explicit ImageDriver(Placement* placement = nullptr);
 
     /// What a write of data takes in the place of bytes that somebody else will store: nothing is read there, and the image
     /// records where they go (SparseImage::leave).
@@ -21,6 +23,7 @@ class ImageDriver {
     [[nodiscard]] herr_t use(hid_t file_access, SparseImage& image) const;
 
   private:
+    Placement* placement_;
     RegisteredDriver driver_;
 };
 

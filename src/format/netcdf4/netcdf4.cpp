@@ -27,6 +27,7 @@
 #include "format/alignment.hpp"
 #include "format/dimensions.hpp"
 #include "format/hdf5/builder.hpp"
+#include "format/netcdf4/growing.hpp"
 #include "format/netcdf4/reader.hpp"
 #include "format/netcdf4/series.hpp"
 
@@ -37,23 +38,6 @@ bool has_int64(const Attributes& attributes) {
     return std::ranges::any_of(attributes, [](const auto& attribute) {
         return number_type(attribute.first, attribute.second, false) == NumberType::int64;
     });
-}
-
-void put_global_attributes(hid_t file, const StepDescription& step) {
-    put_text(file, "Conventions", "CF-1.10");
-    put_text(file, "title", step.title);
-    if (!step.attributes.contains("source")) put_text(file, "source", "hakobi " HAKOBI_VERSION);
-    put_attributes(file, step.attributes, std::nullopt);
-    // netCDF's own mark of a file that its classic model can hold: netCDF4-python's MFDataset takes no other.
-    const bool is_classic = std::ranges::all_of(step.fields, [](const FieldDescription& field) {
-        return (field.type == ValueType::float64 || field.type == ValueType::float32 ||
-                field.type == ValueType::int32 || field.type == ValueType::int16 ||
-                field.type == ValueType::int8) &&
-               !has_int64(field.attributes);
-    });
-    const bool are_axes_classic =
-        std::ranges::none_of(step.axes, [](const Axis& axis) { return has_int64(axis.attributes); });
-    if (is_classic && are_axes_classic && !has_int64(step.attributes)) put_int(file, "_nc3_strict", 1);
 }
 
 hid_t create_time(Builder& builder, const StepDescription& step) {
@@ -156,6 +140,14 @@ class Netcdf4 final : public Format {
             return Status(ErrorCode::out_of_memory, "laying out the file: no memory");
         }
     }
+    [[nodiscard]] bool holds_steps() const override { return true; }
+    [[nodiscard]] Result<std::unique_ptr<GrowingFile>> begin_file() const override {
+        return begin_file_netcdf4();
+    }
+    [[nodiscard]] Result<std::unique_ptr<GrowingFile>> resume_file(
+        const std::string& path, const StepDescription& next) const override {
+        return resume_file_netcdf4(path, next);
+    }
     [[nodiscard]] Result<FoundStep> read(const std::string& path) const override {
         return read_netcdf4(path);
     }
@@ -176,6 +168,23 @@ class Netcdf4 final : public Format {
 };
 
 }  // namespace
+
+void put_global_attributes(hid_t file, const StepDescription& step) {
+    put_text(file, "Conventions", "CF-1.10");
+    put_text(file, "title", step.title);
+    if (!step.attributes.contains("source")) put_text(file, "source", "hakobi " HAKOBI_VERSION);
+    put_attributes(file, step.attributes, std::nullopt);
+    // netCDF's own mark of a file that its classic model can hold: netCDF4-python's MFDataset takes no other.
+    const bool is_classic = std::ranges::all_of(step.fields, [](const FieldDescription& field) {
+        return (field.type == ValueType::float64 || field.type == ValueType::float32 ||
+                field.type == ValueType::int32 || field.type == ValueType::int16 ||
+                field.type == ValueType::int8) &&
+               !has_int64(field.attributes);
+    });
+    const bool are_axes_classic =
+        std::ranges::none_of(step.axes, [](const Axis& axis) { return has_int64(axis.attributes); });
+    if (is_classic && are_axes_classic && !has_int64(step.attributes)) put_int(file, "_nc3_strict", 1);
+}
 
 const Format& netcdf4() {
     static const Netcdf4 format;

@@ -19,6 +19,7 @@
 #include "format/hdf5/hdf5.hpp"
 #include "format/hdf5/reading.hpp"
 #include "format/hdf5/sequences.hpp"
+#include "format/netcdf4/growing.hpp"
 
 namespace hakobi::format {
 namespace {
@@ -92,6 +93,7 @@ class Reader {
         step.time = std::numeric_limits<double>::quiet_NaN();
         step.attributes = attributes_of(file_);
         step.title = text_attribute(step.attributes, "title");
+        has_steps_ = step.attributes.erase(steps_mark) > 0;
         const std::vector<std::string> names = dataset_names(file_);
         scales_ = scales_of(file_);
         for (const std::string& name : names) {
@@ -111,13 +113,15 @@ class Reader {
         const std::vector<std::int64_t> extents = extents_of(dataset, &is_unlimited);
         const Attributes attributes = attributes_of(dataset);
         if (extents.size() != 1) return;
-        const bool is_record =
-            kept_ == Records::all ? name == "time" : extents[0] == 1 && (name == "time" || is_unlimited);
+        const bool is_record = kept_ == Records::all || has_steps_
+                                   ? name == "time"
+                                   : extents[0] == 1 && (name == "time" || is_unlimited);
         if (is_record) {
             records_.push_back(name);
             step.time_units = text_attribute(attributes, "units");
             step.calendar = calendar_of(step.time_units, text_attribute(attributes, "calendar"));
-            if (extents[0] == 1 && !is_bare_scale(dataset))
+            if (has_steps_) read_times(dataset, extents[0], step);
+            if (!has_steps_ && extents[0] == 1 && !is_bare_scale(dataset))
                 check(H5Dread(dataset, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, &step.time),
                       "H5Dread");
             return;
@@ -143,6 +147,49 @@ class Reader {
         step.axes.push_back(std::move(axis));
     }
 
+    static void read_times(hid_t dataset, std::int64_t num_steps, FoundStep& step) {
+        constexpr std::int64_t least_bytes = 8;
+        if (num_steps < 1 || num_steps > ReadDriver::size_of(dataset) / least_bytes)
+            throw Hdf5Failure("it says that it has " + std::to_string(num_steps) + " steps");
+        step.times.resize(static_cast<std::size_t>(num_steps));
+        check(H5Dread(dataset, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, step.times.data()),
+              "H5Dread");
+        step.time = step.times[0];
+    }
+
+    /// Where the steps' arrays are, each stored as one chunk without filters.
+    static void locate_steps(hid_t dataset, std::int64_t num_steps, FoundField& field) {
+        if (field.why_library != "chunked" || !field.type) return;
+        const Handle creation(H5Dget_create_plist(dataset), H5Pclose, "H5Dget_create_plist");
+        const Handle type(H5Dget_type(dataset), H5Tclose, "H5Dget_type");
+        std::vector<hsize_t> chunk(field.shown.shape.size() + 1), whole(chunk), start(chunk);
+        if (H5Pget_chunk(creation, static_cast<int>(chunk.size()), chunk.data()) !=
+            static_cast<int>(chunk.size()))
+            return;
+        std::ranges::copy(field.shown.shape, whole.begin() + 1);
+        whole[0] = 1;
+        if (chunk != whole || check(H5Tequal(type, native_type(*field.type)), "H5Tequal") == 0) return;
+        std::vector<std::int64_t> offsets;
+        std::uint64_t step_bytes = H5Tget_size(type);
+        for (const hsize_t extent : whole) step_bytes *= extent;
+        const auto file_bytes = static_cast<std::uint64_t>(ReadDriver::size_of(dataset));
+        for (std::int64_t s = 0; s < num_steps; ++s) {
+            unsigned skipped = 0;
+            haddr_t offset = HADDR_UNDEF;
+            hsize_t bytes = 0;
+            start[0] = static_cast<hsize_t>(s);
+            check(H5Dget_chunk_info_by_coord(dataset, start.data(), &skipped, &offset, &bytes),
+                  "H5Dget_chunk_info_by_coord");
+            if (offset == HADDR_UNDEF) return;  // the fill value
+            if (offset > file_bytes || step_bytes > file_bytes - offset)
+                throw Hdf5Failure("the values of " + field.shown.name + " are not in the file");
+            offsets.push_back(static_cast<std::int64_t>(offset));
+        }
+        field.offset_bytes = offsets.front();
+        field.offsets_of_steps = std::move(offsets);
+        field.why_library.clear();
+    }
+
     void read_field(hid_t dataset, const std::string& link, FoundStep& step) {
         FoundField field;
         const bool is_renamed = link.starts_with(renamed);
@@ -164,6 +211,8 @@ class Reader {
         }
         field.shown.is_static = !field.has_record;
         locate(file_, dataset, field);
+        if (has_steps_ && field.has_record && field.file.empty())
+            locate_steps(dataset, num_steps_of(step), field);
         step.fields.push_back(std::move(field));
     }
 
@@ -175,6 +224,7 @@ class Reader {
 
     hid_t file_;
     Records kept_;
+    bool has_steps_ = false;
     Scales scales_;
     std::vector<std::string> records_;
 };
@@ -190,14 +240,14 @@ Result<FoundStep> read_netcdf4(const std::string& path, Records records) {
 }
 
 Status read_values_netcdf4(const std::string& path, const FoundField& field, const Block& block,
-                           std::span<std::byte> values) {
+                           std::span<std::byte> values, std::int64_t step_in_file) {
     std::optional<Status> by_chunks;
     Status status = with_file(path, netcdf4_kind, [&](hid_t file) {
         const Handle dataset = open_dataset(file, field.link.empty() ? field.shown.name : field.link);
         std::vector<hsize_t> start(block.start.begin(), block.start.end());
         std::vector<hsize_t> count(block.count.begin(), block.count.end());
         if (field.has_record) {
-            start.insert(start.begin(), 0);
+            start.insert(start.begin(), static_cast<hsize_t>(step_in_file));
             count.insert(count.begin(), 1);
         }
         by_chunks = read_chunks(dataset, path_of(dataset), native_type(*field.type), start, count, values);

@@ -29,8 +29,8 @@ Result<FoundStep> read_netcdf4(const std::string& path, Records records = Record
 
 /// Reads a block of a field whose values only the HDF5 library finds: `values` gets its elements in C order and native byte
 /// order. Of chunks that deflate or zstd packed those that it needs are fetched and unpacked here (chunk_reader.hpp), else the
-/// library reads. unsupported, naming it, for a filter that is not there. Local.
+/// library reads. `step_in_file` counts from 0. unsupported, naming it, for a filter that is not there. Local.
 Status read_values_netcdf4(const std::string& path, const FoundField& field, const Block& block,
-                           std::span<std::byte> values);
+                           std::span<std::byte> values, std::int64_t step_in_file = 0);
 
 }  // namespace hakobi::format

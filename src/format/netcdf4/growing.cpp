@@ -1,0 +1,301 @@
+#include "format/netcdf4/growing.hpp"
+
+#include <hdf5_hl.h>
+
+#include <hakobi/version.h>
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cmath>
+#include <utility>
+
+#include "format/calendar.hpp"
+#include "format/dimensions.hpp"
+#include "format/hdf5/builder.hpp"
+#include "format/hdf5/growing.hpp"
+#include "format/hdf5/reading.hpp"
+#include "format/netcdf4/reader.hpp"
+#include "storage/file.hpp"
+
+namespace hakobi::format {
+namespace {
+
+/// Equal texts, or equal numbers whatever their type.
+bool is_same(const Attribute& a, const Attribute& b) {
+    if (a.index() == 0 || b.index() == 0) return a == b;
+    const auto numbers = [](const Attribute& attribute) {
+        std::vector<double> all;
+        if (const auto* reals = std::get_if<1>(&attribute)) all = *reals;
+        if (const auto* integers = std::get_if<2>(&attribute)) all.assign(integers->begin(), integers->end());
+        return all;
+    };
+    return std::ranges::equal(numbers(a), numbers(b),
+                              [](double x, double y) { return x == y || (std::isnan(x) && std::isnan(y)); });
+}
+
+/// The first attribute that one of them has otherwise, or not; "" where there is none. Empty texts are not stored.
+std::string differing(const Attributes& a, const Attributes& b) {
+    for (const auto* one : {&a, &b}) {
+        const auto* other = one == &a ? &b : &a;
+        for (const auto& [name, value] : *one) {
+            const auto at = other->find(name);
+            if (at == other->end() ? value != Attribute("") : !is_same(value, at->second)) return name;
+        }
+    }
+    return {};
+}
+
+Attributes attributes_of(const FieldDescription& field) {
+    Attributes all = field.attributes;
+    all["units"] = field.units;
+    all["long_name"] = field.long_name;
+    all["standard_name"] = field.standard_name;
+    all["coordinates"] = coordinates_text(field);
+    if (field.fill_value) all["_FillValue"] = attribute_of(*field.fill_value);
+    if (const int bits = bits_kept(field); bits > 0)
+        all["_QuantizeBitRoundNumberOfSignificantBits"] = std::vector<std::int64_t>{bits};
+    return all;
+}
+
+/// What keeps a file that says `found` from going on with steps like `next`, in words; "" where nothing does. Series look at fields, their grids
+/// and units only: here every attribute counts, since the next metadata say what `next` does.
+std::string difference_in_words(const StepDescription& next, const FoundStep& found) {
+    Attributes global = next.attributes;
+    global["title"] = next.title;
+    global["Conventions"] = "CF-1.10";
+    global.try_emplace("source", "hakobi " HAKOBI_VERSION);
+    if (const std::string name = differing(global, found.attributes); !name.empty())
+        return "its attribute " + name + " differs";
+    const Dimensions dimensions = dimensions_of(next).value();
+    for (const Dimension& dimension : dimensions.all) {
+        const auto axis = std::ranges::find(found.axes, dimension.name, &Axis::name);
+        if (axis == found.axes.end()) return "it has no dimension " + dimension.name;
+        if (dimension.axis < 0) continue;
+        const Axis& put = next.axes[static_cast<std::size_t>(dimension.axis)];
+        if (axis->units != put.units || axis->standard_name != put.standard_name ||
+            !std::ranges::equal(axis->values, put.values) ||
+            !differing(put.attributes, axis->attributes).empty())
+            return "its axis " + dimension.name + " differs";
+    }
+    if (found.fields.size() != next.fields.size())
+        return "it has " + std::to_string(found.fields.size()) + " fields";
+    if (found.time_units != next.time_units || found.calendar != calendar_of(next.time_units, next.calendar))
+        return "its times have other units";
+    for (const FieldDescription& field : next.fields) {
+        const auto at = std::ranges::find_if(
+            found.fields, [&](const FoundField& one) { return one.shown.name == field.name; });
+        if (at == found.fields.end()) return "it has no field " + field.name;
+        if (at->type != field.type || at->shown.shape != field.global ||
+            at->shown.is_static != field.is_static || !at->link.empty())
+            return "its field " + field.name + " differs";
+        if (const std::string name = differing(attributes_of(field), at->shown.attributes); !name.empty())
+            return "the attribute " + name + " of its field " + field.name + " differs";
+    }
+    return {};
+}
+
+/// Where the file ends, by its superblock.
+std::int64_t read_end(hid_t file) {
+    Result<storage::FilePtr> opened = storage::open_file(path_of(file), {});
+    if (!opened.ok()) throw Hdf5Failure(opened.status().text());
+    std::array<std::byte, GrowingHdf5::superblock_bytes> block{};
+    const Result<std::int64_t> read = opened.value()->read_at(block, 0);
+    constexpr std::size_t version_at = 8, end_at = 28;
+    if (!read.ok() || read.value() != std::ssize(block) || block[version_at] != std::byte{2})
+        throw Hdf5Failure("it was written anew by another program");
+    std::uint64_t end = 0;
+    for (std::size_t i = 0; i < 8; ++i) end |= std::to_integer<std::uint64_t>(block[end_at + i]) << (8 * i);
+    return static_cast<std::int64_t>(end);
+}
+
+/// The filters of a data set, by HDF5's numbers.
+std::vector<int> filters_of(hid_t creation) {
+    std::vector<int> filters;
+    for (int i = 0; i < H5Pget_nfilters(creation); ++i) {
+        unsigned flags = 0;
+        std::size_t num_values = 0;
+        filters.push_back(H5Pget_filter2(creation, static_cast<unsigned>(i), &flags, &num_values, nullptr, 0,
+                                         nullptr, nullptr));
+    }
+    return filters;
+}
+
+class Growing final : public GrowingHdf5 {
+  public:
+    /// Takes over what the file has; `found` is what it says of itself. Throws Hdf5Failure where that is not what steps like `next` would have
+    /// made.
+    void resume(hid_t file, const FoundStep& found, const StepDescription& next) {
+        if (Status status = begin(next); !status.ok()) throw Hdf5Failure(status.text());
+        num_steps_ = num_steps_of(found);
+        end_bytes_ = resumed_bytes_ = read_end(file);
+        const Dimensions dimensions = dimensions_of(next).value();
+        for (const Dimension& dimension : dimensions.all) {
+            if (dimension.axis >= 0) once_.push_back(offset_of(open_dataset(file, dimension.name)));
+        }
+        scalars_.resize(1);
+        const Handle times = open_dataset(file, "time");
+        scalars_[0].offset_bytes = take_chunks(times, scalars_[0].chunk, nullptr, scalars_[0].tree);
+        for (std::size_t f = 0; f < next.fields.size(); ++f) {
+            const FieldDescription& field = next.fields[f];
+            const Handle dataset = open_dataset(file, field.name);
+            Array& array = arrays_[f];
+            if (array.chunk.empty()) {
+                array.offset_bytes = offset_of(dataset);
+            } else {
+                (void)take_chunks(dataset, array.chunk, array.is_filtered ? &field : nullptr, array.tree);
+            }
+        }
+    }
+
+  protected:
+    [[nodiscard]] std::vector<hsize_t> chunk_of(const FieldDescription& field,
+                                                std::vector<std::int64_t> shape) const override {
+        std::vector<hsize_t> chunk(shape.begin(), shape.end());
+        if (!field.is_static) chunk.insert(chunk.begin(), 1);
+        return chunk;
+    }
+    [[nodiscard]] std::vector<std::uint64_t> start_of(const FieldDescription& field,
+                                                      std::int64_t step_in_file,
+                                                      std::vector<std::int64_t> start) const override {
+        std::vector<std::uint64_t> all(start.begin(), start.end());
+        if (!field.is_static) all.insert(all.begin(), static_cast<std::uint64_t>(step_in_file));
+        return all;
+    }
+    [[nodiscard]] std::vector<std::uint64_t> scalars_of(const StepDescription& step) override {
+        if (scalars_.empty()) scalars_.resize(1);
+        return {std::bit_cast<std::uint64_t>(step.time)};
+    }
+    [[nodiscard]] std::vector<std::int64_t> sizes_once() const override {
+        std::vector<std::int64_t> sizes;
+        const Dimensions dimensions = dimensions_of(first_).value();
+        for (const Dimension& dimension : dimensions.all)
+            if (dimension.axis >= 0) sizes.push_back(8 * dimension.length);
+        return sizes;
+    }
+
+    void build(SparseImage& image, Placement& placement) override {
+        const Dimensions dimensions = dimensions_of(first_).value();
+        const auto num = static_cast<hsize_t>(num_steps());
+        Builder builder(image, 1, H5F_LIBVER_V18, &placement);
+        put_global_attributes(builder.file(), first_);
+        put_int(builder.file(), steps_mark, 1);
+        const Scalars& times = scalars_[0];
+        std::vector<hid_t> scales = {
+            check(builder.create_in_chunks(builder.file(), "time", H5T_NATIVE_DOUBLE, {num}, {H5S_UNLIMITED},
+                                           times.chunk, nullptr, nullptr),
+                  "H5Dcreate2")};
+        describe_time(scales[0], first_);
+        give_chunks(scales[0], times.tree, placement);
+        std::size_t once = 0;
+        for (const Dimension& dimension : dimensions.all) {
+            if (dimension.axis >= 0) placement.expect(8 * dimension.length, once_[once++]);
+            scales.push_back(
+                builder.create_dimension(first_, dimension, static_cast<int>(scales.size()), is_first()));
+        }
+        for (std::size_t f = 0; f < first_.fields.size(); ++f)
+            create_field(builder, f, dimensions.of_field[f], scales, placement);
+        builder.close();
+    }
+
+  private:
+    /// Adds a data set's chunks, which must be of that shape and filtered as the field says, to a tree. Returns where the last one is.
+    std::int64_t take_chunks(hid_t dataset, const std::vector<hsize_t>& shape,
+                             const FieldDescription* filtered, ChunkTree& tree) {
+        const Handle creation(H5Dget_create_plist(dataset), H5Pclose, "H5Dget_create_plist");
+        std::vector<hsize_t> chunk(shape.size());
+        std::vector<int> filters;
+        if (filtered != nullptr) {
+            if (bytes_of(filtered->type) > 1) filters.push_back(H5Z_FILTER_SHUFFLE);
+            filters.push_back(filter::hdf5_filter_of(filtered->filters.codec));
+        }
+        if (H5Pget_layout(creation) != H5D_CHUNKED ||
+            H5Pget_chunk(creation, static_cast<int>(chunk.size()), chunk.data()) !=
+                static_cast<int>(chunk.size()) ||
+            chunk != shape || filters_of(creation) != filters)
+            throw Hdf5Failure("a data set is stored in other chunks");
+        const Handle space(H5Dget_space(dataset), H5Sclose, "H5Dget_space");
+        hsize_t num = 0;
+        check(H5Dget_num_chunks(dataset, space, &num), "H5Dget_num_chunks");
+        std::vector<PlacedChunk> chunks(num);
+        for (hsize_t c = 0; c < num; ++c) {
+            std::vector<hsize_t> start(shape.size());
+            unsigned skipped = 0;
+            haddr_t offset = HADDR_UNDEF;
+            hsize_t bytes = 0;
+            check(H5Dget_chunk_info(dataset, space, c, start.data(), &skipped, &offset, &bytes),
+                  "H5Dget_chunk_info");
+            chunks[c] = {.start = {start.begin(), start.end()},
+                         .bytes = static_cast<std::uint32_t>(bytes),
+                         .skipped = skipped,
+                         .offset_bytes = static_cast<std::int64_t>(offset)};
+        }
+        if (chunks.empty()) throw Hdf5Failure("a data set has no values");
+        std::ranges::sort(chunks, {}, &PlacedChunk::start);
+        for (const PlacedChunk& each : chunks) add_chunk(tree, each);
+        return chunks.back().offset_bytes;
+    }
+
+    void create_field(Builder& builder, std::size_t f, const std::vector<int>& of_field,
+                      const std::vector<hid_t>& scales, Placement& placement) {
+        const FieldDescription& field = first_.fields[f];
+        const Array& array = arrays_[f];
+        const void* const fill = address_of(field.fill_value);
+        const hid_t type = native_type(field.type);
+        std::vector<hid_t> own;
+        if (!field.is_static) own.push_back(scales[0]);
+        for (const int d : of_field) own.push_back(scales[static_cast<std::size_t>(d) + 1]);
+        hid_t dataset = 0;
+        if (array.chunk.empty()) {
+            placement.expect(field.size_bytes(), array.offset_bytes);
+            dataset = check(builder.create(field.name, type, field.global, fill), "H5Dcreate2");
+        } else {
+            std::vector<hsize_t> lengths(field.global.begin(), field.global.end());
+            std::vector<hsize_t> most = lengths;
+            if (!field.is_static) {
+                lengths.insert(lengths.begin(), static_cast<hsize_t>(num_steps()));
+                most.insert(most.begin(), H5S_UNLIMITED);
+            }
+            dataset =
+                check(builder.create_in_chunks(builder.file(), field.name, type, lengths, most, array.chunk,
+                                               array.is_filtered ? &field.filters : nullptr, fill),
+                      "H5Dcreate2");
+        }
+        describe_field(dataset, field);
+        for (std::size_t d = 0; d < own.size(); ++d)
+            check(H5DSattach_scale(dataset, own[d], static_cast<unsigned>(d)), "H5DSattach_scale");
+        if (!array.chunk.empty()) give_chunks(dataset, array.tree, placement);
+    }
+};
+
+}  // namespace
+
+Result<std::unique_ptr<GrowingFile>> resume_file_netcdf4(const std::string& path,
+                                                         const StepDescription& next) {
+    Result<FoundStep> found = read_netcdf4(path);
+    if (!found.ok()) return found.status();
+    std::string differs;
+    if (found.value().times.empty()) {
+        differs = "it was not made to take several steps";
+    } else {
+        differs = difference_in_words(next, found.value());
+    }
+    auto growing = std::make_unique<Growing>();
+    if (differs.empty()) {
+        Status status = with_file(path, netcdf4_kind, [&](hid_t file) {
+            try {
+                growing->resume(file, found.value(), next);
+            } catch (const Hdf5Failure& failure) {
+                differs = failure.text;  // another program has rewritten it, which is no damage
+            }
+        });
+        if (!status.ok()) return status;
+    }
+    if (differs.empty()) return std::unique_ptr<GrowingFile>(std::move(growing));
+    return Status(ErrorCode::invalid_argument, path + " takes no more: " + differs);
+}
+
+std::unique_ptr<GrowingFile> begin_file_netcdf4() {
+    return std::make_unique<Growing>();
+}
+
+}  // namespace hakobi::format

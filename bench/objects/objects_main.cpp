@@ -62,6 +62,11 @@ class Copy {
 
     Status run(int num_threads) {
         for (Copied& file : files_) {
+            if (what_ == "get") {  // as new files cost
+                Result<storage::FilePtr> emptied = storage::open_file(
+                    folder_ + "/" + file.name, {.read = false, .write = true, .truncate = true});
+                if (!emptied.ok()) return emptied.status();
+            }
             const bool is_split = std::ranges::any_of(pieces_, [&](const Piece& piece) {
                 return piece.number > 0 && &files_[piece.file] == &file;
             });

@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-import threading
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -115,12 +115,13 @@ def test_a_restarted_server_is_waited_for(s3: S3Server, files: Path) -> None:
     with unreliable_line(s3.port, lambda number, method, path: "") as line:
         environment = s3.environment | {"AWS_ENDPOINT_URL_S3": f"http://127.0.0.1:{line.server_port}"}
         s3.stop()
-        restart = threading.Timer(2, s3.start)
-        restart.start()
         begin = time.monotonic()
-        put = copy("put", files, "s3://hakobi-test/restarted", environment, HAKOBI_OBJECT_PATIENCE_S="30")
-        restart.join()
-        assert put.returncode == 0, put.stderr
+        with ThreadPoolExecutor() as pool:
+            root = "s3://hakobi-test/restarted"
+            put = pool.submit(copy, "put", files, root, environment, HAKOBI_OBJECT_PATIENCE_S="30")
+            time.sleep(2)
+            s3.start()  # by this thread: a server ends with the one that started it
+        assert put.result().returncode == 0, put.result().stderr
         assert time.monotonic() - begin > 1.5
     come_back(files, "s3://hakobi-test/restarted", s3.environment)
 

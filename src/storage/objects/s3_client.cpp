@@ -299,9 +299,11 @@ Status S3Client::failure(const S3Request& request, const S3Answer& answer) const
     const std::string where = " (" + settings_.endpoint + ")";
     if (is("NoSuchBucket")) return say(ErrorCode::not_found, "there is no bucket '" + bucket_ + "'" + where);
     if (is("NoSuchUpload")) return say(ErrorCode::not_found, "the upload is complete or given up");
-    if (is("InvalidAccessKeyId") || is("SignatureDoesNotMatch") || is("ExpiredToken") || is("InvalidToken")) {
+    const bool is_unknown =
+        is("InvalidAccessKeyId") || is("XAdminUserNotFound");  // the latter: Versity's, under 404
+    if (is_unknown || is("SignatureDoesNotMatch") || is("ExpiredToken") || is("InvalidToken")) {
         const std::string why = is("ExpiredToken") ? "the credentials have expired"
-                                : is("InvalidAccessKeyId")
+                                : is_unknown
                                     ? "the server does not know the access key"
                                     : "the secret key does not belong to the access key, or the region ('" +
                                           settings_.region + "') is not the server's";
@@ -325,7 +327,8 @@ Status S3Client::failure(const S3Request& request, const S3Answer& answer) const
         answer.http_status == 507)
         return say(ErrorCode::no_space, "the server is full" + where);
     if (answer.http_status == 412) return say(ErrorCode::exists, "it exists");
-    if (answer.http_status == 404) return say(ErrorCode::not_found, "not found" + where);
+    const bool is_plain = code.empty() || is("NoSuchKey") || is("NotFound") || is("NoSuchVersion");
+    if (answer.http_status == 404 && is_plain) return say(ErrorCode::not_found, "not found" + where);
     if (answer.http_status == 403) return say(ErrorCode::permission, "the server denies access" + where);
     if (answer.http_status == 301 || answer.http_status == 307)
         return say(ErrorCode::permission,

@@ -92,6 +92,7 @@ def _put_s3(bucket: str, files: list[list[Path]]) -> float:
     """By one curl for each list."""
     server, key = os.environ["AWS_ENDPOINT_URL_S3"], os.environ["AWS_ACCESS_KEY_ID"]
     words = ["curl", "--silent", "--fail", "--parallel", "--parallel-max", str(PUTS_EACH), "--output", "/dev/null"]
+    words += ["--no-progress-meter", "--header", "x-amz-content-sha256: UNSIGNED-PAYLOAD"]
     words += ["--aws-sigv4", "aws:amz:us-east-1:s3", "--config", "-"]
     secret = f'user = "{key}:{os.environ["AWS_SECRET_ACCESS_KEY"]}"\n'
     begin_s = time.monotonic()

@@ -31,7 +31,8 @@ struct FoundField {
 /// A step's file without its fields' values; or one of several steps, whose numbers follow that in the file's name.
 struct FoundStep {
     double time = 0;  ///< NaN where the file has none; of several steps the first one's
-    std::vector<double> times = {};  ///< of each step of a file that may have several; empty: there is one, at `time`
+    std::vector<double> times =
+        {};  ///< of each step of a file that may have several; empty: there is one, at `time`
     std::string title, time_units;
     std::string calendar = {};  ///< calendar_of(time_units, what the file says)
     Attributes attributes = {};

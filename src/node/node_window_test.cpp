@@ -127,13 +127,14 @@ TEST(NodeWindow, GivesItsMemoryBackAndKeepsNoDescriptor) {
         return num;
     };
     const auto descriptors = num_descriptors();
+    const int mapped = num_mapped();  // by the Comm, whose ranks share cores
     NodeWindow window;
     ASSERT_TRUE(NodeWindow::allocate(comm, window_bytes, window).ok());
-    EXPECT_EQ(num_mapped(), 1);
+    EXPECT_EQ(num_mapped(), mapped + 1);
     EXPECT_EQ(num_descriptors(), descriptors);
     NodeWindow::barrier(comm);
     window.free();
-    EXPECT_EQ(num_mapped(), 0);
+    EXPECT_EQ(num_mapped(), mapped);
     EXPECT_EQ(window.data(), nullptr);
     Comm(comm).free();
 }

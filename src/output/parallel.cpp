@@ -22,9 +22,9 @@ class Parallel final : public Method {
 
     Status prepare(const Step& step) override {
         if (comm_.rank() != 0) return {};
-        if (storage::system_path(step.part_path).empty())
+        if (storage::system_path(step.path).empty())
             return {ErrorCode::unsupported,
-                    "MPI-IO knows no " + step.part_path + ": use another method than parallel"};
+                    "MPI-IO knows no " + step.path + ": use another method than parallel"};
         if (!std::exchange(is_storage_known_, true)) warn_of_storage(step.part_path);
         struct statvfs space {};
         if (::statvfs(series::folder_of(storage::system_path(step.path)).c_str(), &space) != 0)

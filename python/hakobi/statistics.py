@@ -146,7 +146,9 @@ def _student_interval(values: NDArray[np.float64], confidence: float) -> Interva
     if n < 2:
         return Interval(-math.inf, math.inf, 1.0)
     mean, median = float(values.mean()), float(np.median(values))
-    half = float(special.stdtrit(n - 1, (1 + confidence) / 2) * values.std(ddof=1) / math.sqrt(n))
+    scale = float(np.abs(values).max()) or 1.0  # squares of large values overflow
+    deviation = scale * float((values / scale).std(ddof=1))
+    half = float(special.stdtrit(n - 1, (1 + confidence) / 2)) * deviation / math.sqrt(n)
     return Interval(min(mean - half, median), max(mean + half, median), confidence)
 
 

@@ -17,6 +17,7 @@
 #include "mpi/messages.hpp"
 #include "series/piece_set.hpp"
 #include "series/series.hpp"
+#include "series/stage.hpp"
 #include "series/step_file.hpp"
 #include "series/unfinished.hpp"
 #include "storage/file.hpp"
@@ -71,7 +72,7 @@ Status none_of(const std::string& prefix, std::string reason) {
 /// 1. What lies in the folder; a file goes before pieces that have become one.
 Result<std::vector<Listed>> list(const std::string& prefix) {
     Result<series::Series> series = series::find_series(prefix);
-    if (series.ok() && !series.value().parts.empty()) {
+    if (series.ok() && (!series.value().parts.empty() || series::is_staged(prefix))) {
         series::complete_for_reading(prefix);
         series = series::find_series(prefix);
     }

@@ -163,6 +163,11 @@ std::optional<std::string> prefix_of_marker(std::string_view path) {
     return std::string(path);
 }
 
+bool is_staged(const std::string& prefix) {
+    struct stat info {};
+    return ::lstat(storage::system_path(marker_path(prefix)).c_str(), &info) == 0;
+}
+
 std::string Stage::prefix_on(std::string_view stage, std::string_view prefix, const RunId& run) {
     while (stage.size() > 1 && stage.ends_with('/')) stage.remove_suffix(1);
     const std::string name = name_of(prefix);

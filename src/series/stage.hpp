@@ -62,6 +62,8 @@ struct Marker {
 [[nodiscard]] std::string marker_path(std::string_view prefix);
 /// The prefix whose marker has that name; nothing where it is no marker's name.
 [[nodiscard]] std::optional<std::string> prefix_of_marker(std::string_view path);
+/// Whether the series has a marker.
+[[nodiscard]] bool is_staged(const std::string& prefix);
 /// Nothing where the series has none; format where it cannot be read.
 Result<std::optional<Marker>> read_marker(const std::string& prefix);
 

@@ -192,9 +192,10 @@ def test_a_killed_run_loses_nothing_that_it_accepted(home: Path, stage: Path, se
     missing = accepted - whole_steps(home)
     # A hidden step is whole when its values are stored, and named where they were not.
     named = {step for step in missing if f"step {step} was not stored whole" in opened.stderr + told}
-    assert settings["HAKOBI_ASYNCHRONOUS"] == "1" or not missing, opened.stderr
+    left = [str(path) for folder in (home, stage) for path in folder.rglob("*")]
+    assert settings["HAKOBI_ASYNCHRONOUS"] == "1" or not missing, (opener, opened, told, left)
     assert missing == named, opened.stderr
-    assert opened.returncode == 0 or not whole_steps(home), opened.stderr
+    assert opened.returncode == 0 or "no unfinished step of that prefix" in opened.stderr or not whole_steps(home)
 
 
 def test_what_has_not_arrived_is_listed_and_not_read(hakobi: object, home: Path, stage: Path) -> None:
@@ -237,7 +238,7 @@ def test_a_place_that_cannot_be_written_for_a_while_is_tried_again(home: Path, s
 
 
 def test_a_full_stage_pushes_back(home: Path, stage: Path) -> None:
-    limits = {"HAKOBI_STAGE_BYTES": "3M", "HAKOBI_STAGE_RATE": "1M"}
+    limits = {"HAKOBI_STAGE_BYTES": "3M", "HAKOBI_STAGE_RATE": "500k"}
     began_s = time.monotonic()
     finished = write(home, stage, 6, 0, "fail", HAKOBI_ASYNCHRONOUS="0", **limits)
     assert finished.returncode == 0, finished.stderr

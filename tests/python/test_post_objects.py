@@ -13,11 +13,10 @@ import numpy as np
 import pytest
 
 from hakobi.errors import FormatError, InputError
-from hakobi.post import indexing, place
+from hakobi.post import indexing, objects
 from hakobi.post.catalogue import Catalogue, OpenStep, Series, Steps
 from hakobi.post.place import ObjectPath, location_of
 from hakobi_lab import object_servers
-from hakobi_lab.testbed.bed import UnavailableError
 from mesh_files import block, write_mesh
 from posting import Client, decode_tile, served, wave, write_step
 from running import Result
@@ -25,15 +24,6 @@ from running import Result
 obstore = pytest.importorskip("obstore")
 
 Command = Callable[..., Result]
-
-
-@pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[object_servers.S3Server]:
-    try:
-        with object_servers.s3(tmp_path_factory.mktemp("s3")) as server:
-            yield server
-    except UnavailableError as error:
-        pytest.skip(str(error))
 
 
 @pytest.fixture(scope="module")
@@ -60,17 +50,17 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def bucket(server: object_servers.S3Server, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def bucket(s3: object_servers.S3Server, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The results in `out`; this process has the server's credentials."""
-    for name, value in server.environment.items():
+    for name, value in s3.environment.items():
         monkeypatch.setenv(name, value)
-    place._store.cache_clear()
+    objects._store.cache_clear()
     for path in folder.iterdir():
         put(path)
 
 
 def put(path: Path) -> None:
-    obstore.put(place._store(address().rstrip("/")), f"out/{path.name}", path)
+    obstore.put(objects._store(address().rstrip("/")), f"out/{path.name}", path)
 
 
 def address(name: str = "") -> str:
@@ -147,7 +137,7 @@ def test_a_new_step_is_seen_and_a_replaced_one_is_another(bucket: None, tmp_path
     put(write_step(tmp_path / "flat_002.nc", {"eta": wave((300, 530), 3.0)}, 120.0))
     with pytest.raises(FormatError, match=r"flat_002\.nc was replaced while it was read"):
         before.step.read("eta", 0, ((0, 300), (0, 530)))
-    place._seen.clear()
+    objects._seen.clear()
     after = steps.get(changed, 2)
     assert after.version != before.version
     np.testing.assert_array_equal(after.step.read("eta", 0, ((7, 8), (0, 530)))[0], wave((300, 530), 3.0)[7])
@@ -170,7 +160,7 @@ def test_what_cannot_be_read_is_one_line(
     secret = os.environ["AWS_SECRET_ACCESS_KEY"]
     for name, value in variables.items():
         monkeypatch.setenv(name, value)
-    place._store.cache_clear()
+    objects._store.cache_clear()
     result = hakobi("ls", where)
     assert result.status != 0
     assert said in result.line()
@@ -183,7 +173,7 @@ def test_a_server_that_does_not_answer_is_given_up(
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         monkeypatch.setenv("AWS_ENDPOINT_URL_S3", f"http://127.0.0.1:{taken.getsockname()[1]}")
-        place._store.cache_clear()
+        objects._store.cache_clear()
         assert "error sending request" in hakobi("ls", address("out")).line()
 
 

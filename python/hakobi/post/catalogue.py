@@ -131,7 +131,7 @@ class Catalogue:
             self._with_parts = True
             self.scan()
         if self._only is not None and not self.series:
-            staged = staged_text(path) if isinstance(path, Path) else ""
+            staged = staged_text(path)
             text = f"there is no such file, nor steps {path.name}_….nc"
             raise InputError(f"{path}: {f'{text} ({staged})' if staged else text}", code="not_found")
 
@@ -173,7 +173,7 @@ class Catalogue:
                     if entry.name.endswith(SUFFIXES):
                         if entry.is_file:
                             self._add(found, folder, entry.name)
-                    elif isinstance(folder, Path) and zarr_store.is_store(folder / entry.name):
+                    elif zarr_store.is_store(folder / entry.name):
                         self._add(found, folder, entry.name)
                     elif self._only is None and len(folders) < _MOST_FOLDERS and entry.is_folder:
                         folders.append(folder / entry.name)

@@ -119,8 +119,8 @@ def _add_files(found: Contents, series: Series, steps: Steps) -> list[int]:
     readable = [number for number in glances if number not in unreadable]
     if readable and (stripes := _stripes(series.path(readable[-1]))):
         found.notes.append(f"{'the last file' if len(readable) > 1 else 'the file'} on its servers: {stripes}")
-    if series.width and isinstance(series.folder, Path):
-        found.notes += filter(None, [staged_text(series.folder / series.prefix.removesuffix("_"))])
+    if series.width and (staged := staged_text(series.folder / series.prefix.removesuffix("_"))):
+        found.notes.append(staged)
     found.numbers = [number + s for number in readable if number >= 0 for s in range(glances[number].num_steps)]
     found.times = [time for number in readable for time in glances[number].times]
     return readable

@@ -9,7 +9,6 @@ from __future__ import annotations
 import functools
 import math
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -37,7 +36,7 @@ class Glance:
 
 def glance(path: Location) -> Glance:
     """Raises FormatError (torn, still being written, of another kind), OSError."""
-    if isinstance(path, Path) and zarr_store.is_store(path):
+    if zarr_store.is_store(path):
         store = zarr_store.Store(path)
         size = sum(file.lstat().st_size for file in path.rglob("*") if file.is_file())
         return Glance(tuple(store.times), tuple(store.arrays), size)

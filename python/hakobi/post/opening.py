@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import partial
-from pathlib import Path
 
 from hakobi.post import classic, hdf5, vtkhdf, zarr_store
 from hakobi.post.place import Identity, Location, open_location
@@ -13,7 +12,7 @@ from hakobi.post.source import Step
 def open_step(path: Location, root: Location | None = None) -> Step:
     """Opens a step's file. Files that it names by links of its own (VTKHDF) must lie below `root`, by default its
     folder. Raises FileNotFoundError, PermissionError, FormatError (torn, still being written, of another kind)."""
-    if isinstance(path, Path) and zarr_store.is_store(path):
+    if zarr_store.is_store(path):
         metadata = path / zarr_store.METADATA
         return Step(path, zarr_store.survey(path), None, (Identity.of(metadata, metadata.lstat()),))
     file = open_location(path)

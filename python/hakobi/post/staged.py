@@ -5,14 +5,17 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+from hakobi.post.place import Location
 from hakobi.words import count_text
 
 _MOST_BYTES = 8192
 _MARKER = re.compile(r"hakobi stage\nnode ([^\n]+)\nfolder (/[^\n]+\.[0-9a-f]{16}\.stage)\n")
 
 
-def staged_text(prefix: Path) -> str:
+def staged_text(prefix: Location) -> str:
     """A sentence that says which steps of a prefix have not arrived, and where they are; "" where there is no stage."""
+    if not isinstance(prefix, Path):  # objects have none
+        return ""
     marker = prefix.with_name(prefix.name + ".staged")
     try:
         with marker.open(encoding="utf-8") as file:

@@ -12,11 +12,12 @@ import math
 import os
 import struct
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy as np
 
 from hakobi.errors import FormatError
+from hakobi.post.place import Location
 from hakobi.post.source import (
     MOST_COORDINATES,
     MOST_FIELDS,
@@ -37,9 +38,9 @@ _INDEX_ENTRY = 16
 _CHECKSUM = 4
 
 
-def is_store(folder: Path) -> bool:
-    """Whether the folder has a group's metadata."""
-    return folder.name.endswith(SUFFIX) and (folder / METADATA).is_file()
+def is_store(folder: Location) -> TypeGuard[Path]:
+    """Whether it is a folder that has a group's metadata."""
+    return isinstance(folder, Path) and folder.name.endswith(SUFFIX) and (folder / METADATA).is_file()
 
 
 class Store:

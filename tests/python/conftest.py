@@ -16,6 +16,8 @@ from hypothesis import settings
 from hakobi import cli, launch, launchers, programs, progress
 from hakobi.measuring import session
 from hakobi_lab import browser as browsers
+from hakobi_lab import object_servers
+from hakobi_lab.testbed.bed import UnavailableError
 from posting import Client, served
 from running import Result, end_started
 
@@ -115,3 +117,13 @@ def client(folder: Path) -> Iterator[Client]:
 def browser() -> Iterator[browsers.Browser]:
     with browsers.Browser() as browser:
         yield browser
+
+
+@pytest.fixture(scope="module")
+def s3(tmp_path_factory: pytest.TempPathFactory) -> Iterator[object_servers.S3Server]:
+    """A real S3 server with one bucket, where there can be one."""
+    try:
+        with object_servers.s3(tmp_path_factory.mktemp("s3")) as server:
+            yield server
+    except UnavailableError as error:
+        pytest.skip(str(error))

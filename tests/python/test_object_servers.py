@@ -30,15 +30,6 @@ if not COPY.is_file():
 
 
 @pytest.fixture(scope="module")
-def s3(tmp_path_factory: pytest.TempPathFactory) -> Iterator[S3Server]:
-    try:
-        with object_servers.s3(tmp_path_factory.mktemp("s3")) as server:
-            yield server
-    except UnavailableError as error:
-        pytest.skip(str(error))
-
-
-@pytest.fixture(scope="module")
 def ceph(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
     try:
         with object_servers.ceph(tmp_path_factory.mktemp("ceph")) as environment:

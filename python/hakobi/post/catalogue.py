@@ -22,7 +22,8 @@ from hakobi.errors import HakobiError, InputError
 from hakobi.post import zarr_store
 from hakobi.post.opening import open_step
 from hakobi.post.overview import Overview, path_of
-from hakobi.post.place import Location, ObjectPath, below, entries_of, seen
+from hakobi.post.place import Location, ObjectPath, below
+from hakobi.post.reaching import entries_of, seen
 from hakobi.post.source import Array, Step
 from hakobi.post.staged import staged_text
 from hakobi.post.stored import MARK, Archive, StoredStep

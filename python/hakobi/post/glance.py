@@ -16,7 +16,8 @@ import numpy as np
 from hakobi.errors import FormatError
 from hakobi.post import classic, zarr_store
 from hakobi.post.hdf5 import ERRORS, LOCK, open_hdf5
-from hakobi.post.place import Location, OpenFile, open_location
+from hakobi.post.place import Location, OpenFile
+from hakobi.post.reaching import open_location
 from hakobi.post.source import MOST_COORDINATES, TIME_NAMES
 
 #: Where a VTKHDF file has the names of its fields, and its time.

@@ -17,6 +17,7 @@ from hakobi.post.catalogue import OpenStep, Series, Steps, StoreSeries, overview
 from hakobi.post.mesh import MeshField
 from hakobi.post.meshes import Shapes
 from hakobi.post.place import Identity, Location, ObjectPath
+from hakobi.post.reaching import is_current
 from hakobi.post.source import Field, default_field
 from hakobi.post.stored import Archive
 
@@ -37,7 +38,7 @@ class Known:
     def is_current(self) -> bool:
         return (
             bool(self.identities)
-            and all(identity.is_current() for identity in self.identities)
+            and all(map(is_current, self.identities))
             and overview_state(self.path) == self.overview
         )
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from functools import partial
 
 from hakobi.post import classic, hdf5, vtkhdf, zarr_store
-from hakobi.post.place import Identity, Location, open_location
+from hakobi.post.place import Identity, Location
+from hakobi.post.reaching import open_location
 from hakobi.post.source import Step
 
 

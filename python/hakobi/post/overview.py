@@ -28,8 +28,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hakobi.errors import FormatError
-from hakobi.post.place import Location, OpenFile, open_location
+from hakobi.post.place import Location, OpenFile
 from hakobi.post.pyramid import CHECKSUM_BYTES, Level
+from hakobi.post.reaching import open_location
 
 SUFFIX = ".overview.zip"
 FORMAT = 1

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from hakobi.errors import FormatError, InputError
 from hakobi.post.place import Identity, Location, OpenFile
+from hakobi.post.reaching import is_current
 
 if TYPE_CHECKING:
     from hakobi.post.curvilinear import Map
@@ -158,7 +159,7 @@ class Step:
 
     def is_current(self) -> bool:
         """Whether the names still lead to the files as they were opened."""
-        return all(identity.is_current() for identity in self.identities)
+        return all(map(is_current, self.identities))
 
     def all_fields(self) -> Iterator[Field]:
         """Those of the grid, and those of the mesh."""

@@ -18,7 +18,8 @@ import numpy as np
 from hakobi.errors import FormatError
 from hakobi.post.hdf5 import attribute_text, open_hdf5
 from hakobi.post.mesh import FACES, GHOSTS, File, Mesh, MeshField, Part, Rows
-from hakobi.post.place import Location, ObjectPath, OpenFile, below, open_location
+from hakobi.post.place import Location, ObjectPath, OpenFile, below
+from hakobi.post.reaching import open_location
 from hakobi.post.source import MOST_FIELDS, Axis, Found
 
 _MOST_PARTS, _MOST_STEPS, _MOST_POINTS = 1 << 20, 1 << 20, 1 << 30

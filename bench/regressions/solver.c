@@ -11,54 +11,18 @@
  *  4. Every byte is verified, outside the timed part, and by no MPI-IO.
  *  5. A sample is a line of JSON on stdout: "call_s" is what the step took longer than its computing alone. */
 #include <fcntl.h>
-#include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <unistd.h>
+
+#include "program.h"
 
 enum { most_sets = 8, most_steps = 64, num_values = 4096 };
 
 static int rank, size;
 
-static void require(int holds, const char* what, const char* why) {
-    if (holds) return;
-    fprintf(stderr, "hakobi-bench-solver: %s: %s\n", what, why);
-    MPI_Abort(MPI_COMM_WORLD, 1);
-}
-
-static void require_mpi(int error, const char* what) {
-    char text[MPI_MAX_ERROR_STRING];
-    int length = 0;
-    if (error == MPI_SUCCESS) return;
-    MPI_Error_string(error, text, &length);
-    require(0, what, text);
-}
-
-static double cpu_s(void) {
-    struct rusage usage;
-    getrusage(RUSAGE_SELF, &usage);
-    return (double)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +
-           1e-6 * (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec);
-}
-
-/* "name=value;name=value" */
-static MPI_Info make_info(const char* hints) {
-    MPI_Info info;
-    char text[1024], *rest = NULL, *item;
-    if (hints == NULL || *hints == 0) return MPI_INFO_NULL;
-    require(strlen(hints) < sizeof text, "--hints", "too long");
-    strcpy(text, hints);
-    MPI_Info_create(&info);
-    for (item = strtok_r(text, ";", &rest); item != NULL; item = strtok_r(NULL, ";", &rest)) {
-        char* const equals = strchr(item, '=');
-        require(equals != NULL, "--hints", "not name=value");
-        *equals = 0;
-        MPI_Info_set(info, item, equals + 1);
-    }
-    return info;
-}
+const char* const program_name = "hakobi-bench-solver";
 
 /* A relaxation, again and again, of what fits the processor's cache. */
 static double compute(long sweeps) {

@@ -11,6 +11,7 @@
 #include "mpi/messages.hpp"
 #include "output/agreement.hpp"
 #include "output/registry.hpp"
+#include "storage/file.hpp"
 
 namespace hakobi::output {
 namespace {
@@ -160,6 +161,7 @@ Status Setup::make_method() {
                     " values do not lie as they are in the step's file; run hakobi index afterwards"};
     }
     if (Status status = check_steps_per_file(); !status.ok()) return status;
+    if (Status status = check_store(); !status.ok()) return status;
     if (Status status = check_stage(); !status.ok()) return status;
     return check_filters(filters);
 }
@@ -177,6 +179,18 @@ Status Setup::check_steps_per_file() {
     if (why.empty()) return {};
     if (options.steps_per_file != 0) return {ErrorCode::unsupported, "option steps_per_file: " + why};
     steps_per_file = 1;  // the environment speaks of all outputs, and not all can
+    return {};
+}
+
+Status Setup::check_store() const {
+    if (!format->has_store() || !method->writes()) return {};
+    const std::string asked = "format " + std::string(format->name()) + ": ";
+    if (has_stage()) {
+        return {ErrorCode::unsupported, asked + "steps become part of one folder, and the stage " +
+                                            stage.folder + " carries steps that are files"};
+    }
+    if (storage::system_path(prefix).empty())
+        return {ErrorCode::unsupported, asked + prefix + " is no folder of a file system"};
     return {};
 }
 

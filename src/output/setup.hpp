@@ -42,6 +42,8 @@ struct Setup {
     Status make_method();
     /// The hints, as far as they can be read here: a method may leave them to the MPI library. Local.
     [[nodiscard]] io::EngineOptions layout_options() const;
+    /// unsupported where the format keeps a series in one store, and that cannot be where it is asked for. Local.
+    [[nodiscard]] Status check_store() const;
     /// unsupported where steps cannot go over the stage that is asked for. Local.
     [[nodiscard]] Status check_stage() const;
     /// unsupported where files of the format hold no fields that are filtered like that. Local.

@@ -342,6 +342,14 @@ def test_methods_without_a_file_of_the_step_are_refused(home: Path, stage: Path)
     assert "the method per-process writes no step's file" in finished.stderr
 
 
+def test_a_format_that_keeps_one_store_is_refused(home: Path, stage: Path) -> None:
+    writer = WRITER.replace("comm, prefix,", 'comm, prefix, format="zarr",')
+    finished = run_python(writer, home, str(home / "run"), "1", "0", "fail", HAKOBI_STAGE=str(stage))
+    assert finished.returncode != 0
+    assert f"format zarr: steps become part of one folder, and the stage {stage} carries" in finished.stderr
+    assert not list(home.glob("run*"))
+
+
 def test_a_damaged_marker_is_one_error(home: Path, stage: Path) -> None:
     (home / "run.staged").write_text("hakobi stage\nnode x\nfolder /etc\n")
     finished = write(home, stage, if_exists="resume")

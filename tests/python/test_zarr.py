@@ -169,3 +169,9 @@ def test_damage_is_an_error_that_names_the_file(tmp_path: Path, what: str) -> No
     path.write_bytes(data)
     with pytest.raises((FormatError, StorageError), match=r"run\.zarr"), hakobi.Input.open(tmp_path / "run") as steps:
         steps.read("eta", step=0)
+
+
+def test_object_storage_is_refused_at_once(tmp_path: Path) -> None:
+    wrote = run_python(WRITER, tmp_path, "rados:pool/run", "none", "fail", str(NX))
+    assert wrote.returncode != 0
+    assert "format zarr: rados:pool/run is no folder of a file system" in wrote.stderr

@@ -7,11 +7,11 @@
 namespace hakobi {
 
 Result<Library> Library::load(std::initializer_list<const char*> names, const char* variable,
-                              std::string_view what, std::string_view package) {
+                              std::string_view what, std::string_view package, int binding) {
     const char* const named = std::getenv(variable);
     std::string tried;
     const auto open = [&](const char* file) {
-        void* const handle = dlopen(file, RTLD_NOW | RTLD_LOCAL);
+        void* const handle = dlopen(file, RTLD_NOW | RTLD_LOCAL | binding);
         const char* const why = handle == nullptr ? dlerror() : nullptr;
         if (tried.empty() && why != nullptr) tried = why;
         return handle;

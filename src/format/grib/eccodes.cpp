@@ -3,65 +3,45 @@
 #include <dlfcn.h>
 
 #include <array>
-#include <cstdlib>
+
+#include "base/library.hpp"
 
 namespace hakobi::format::grib {
 namespace {
 
+// Deep binding: another copy of ecCodes in the process (FDB's wheel brings its own) must not answer for this one.
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 constexpr int binding = 0;  // the sanitizers end a program that binds deeply
 #else
 constexpr int binding = RTLD_DEEPBIND;
 #endif
 
-/// Deep binding: another copy of ecCodes in the process (FDB's wheel brings its own) must not answer for this one.
-void* open_library(std::string& tried) {
-    const char* named = std::getenv("HAKOBI_ECCODES");
-    for (const char* name : {"libeccodes.so.0", "libeccodes.so"}) {
-        const char* file = named != nullptr && *named != '\0' ? named : name;
-        if (void* library = dlopen(file, RTLD_NOW | RTLD_LOCAL | binding)) return library;
-        const char* why = dlerror();
-        if (tried.empty()) tried = why != nullptr ? why : file;
-        if (file == named) break;
-    }
-    return nullptr;
-}
-
-template <class Function>
-bool find(void* library, const char* name, Function& function) {
-    function = reinterpret_cast<Function>(dlsym(library, name));
-    return function != nullptr;
-}
-
 }  // namespace
 
 Status Eccodes::load() {
-    std::string tried;
-    void* library = open_library(tried);
-    if (library == nullptr) {
-        return {ErrorCode::unsupported,
-                "this needs ECMWF's ecCodes, which was not found (" + tried +
-                    "): install Debian's libeccodes0 or name the library in HAKOBI_ECCODES"};
-    }
+    const Result<Library> loaded = Library::load({"libeccodes.so.0", "libeccodes.so"}, "HAKOBI_ECCODES",
+                                                 "this needs ECMWF's ecCodes", "libeccodes0", binding);
+    if (!loaded.ok()) return loaded.status();
+    const Library& library = loaded.value();
     const bool found =
-        find(library, "codes_handle_new_from_message", new_from_message) &&
-        find(library, "codes_handle_new_from_message_copy", new_from_message_copy) &&
-        find(library, "codes_grib_handle_new_from_samples", new_from_samples) &&
-        find(library, "codes_handle_delete", delete_handle) &&
-        find(library, "codes_get_message", get_message) && find(library, "codes_get_string", get_string) &&
-        find(library, "codes_get_long", get_long) && find(library, "codes_get_size", get_size) &&
-        find(library, "codes_get_long_array", get_long_array) &&
-        find(library, "codes_get_double_array", get_double_array) &&
-        find(library, "codes_set_long", set_long) && find(library, "codes_set_double", set_double) &&
-        find(library, "codes_set_string", set_string) &&
-        find(library, "codes_set_long_array", set_long_array) &&
-        find(library, "codes_set_double_array", set_double_array) &&
-        find(library, "codes_get_error_message", error_message) &&
-        find(library, "codes_keys_iterator_new", new_iterator) &&
-        find(library, "codes_keys_iterator_next", next) &&
-        find(library, "codes_keys_iterator_get_name", name) &&
-        find(library, "codes_keys_iterator_delete", delete_iterator) &&
-        find(library, "codes_get_api_version", api_version);
+        library.find("codes_handle_new_from_message", new_from_message) &&
+        library.find("codes_handle_new_from_message_copy", new_from_message_copy) &&
+        library.find("codes_grib_handle_new_from_samples", new_from_samples) &&
+        library.find("codes_handle_delete", delete_handle) &&
+        library.find("codes_get_message", get_message) && library.find("codes_get_string", get_string) &&
+        library.find("codes_get_long", get_long) && library.find("codes_get_size", get_size) &&
+        library.find("codes_get_long_array", get_long_array) &&
+        library.find("codes_get_double_array", get_double_array) &&
+        library.find("codes_set_long", set_long) && library.find("codes_set_double", set_double) &&
+        library.find("codes_set_string", set_string) &&
+        library.find("codes_set_long_array", set_long_array) &&
+        library.find("codes_set_double_array", set_double_array) &&
+        library.find("codes_get_error_message", error_message) &&
+        library.find("codes_keys_iterator_new", new_iterator) &&
+        library.find("codes_keys_iterator_next", next) &&
+        library.find("codes_keys_iterator_get_name", name) &&
+        library.find("codes_keys_iterator_delete", delete_iterator) &&
+        library.find("codes_get_api_version", api_version);
     if (!found)
         return {ErrorCode::unsupported, "the ecCodes library lacks a function that every version has"};
     return {};

@@ -3,7 +3,8 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <random>
+
+#include "base/random.hpp"
 
 namespace hakobi::exchange {
 namespace {
@@ -24,8 +25,7 @@ void add_piece(std::vector<::iovec>& list, std::uintptr_t address, std::size_t b
 Probe Probe::own() {
     Probe probe;
     probe.process = ::getpid();
-    std::random_device random;
-    probe.secret = static_cast<std::int64_t>((static_cast<std::uint64_t>(random()) << 32) | random());
+    probe.secret = static_cast<std::int64_t>(random_bits());
     return probe;
 }
 

@@ -6,11 +6,11 @@
 #include <map>
 #include <mutex>
 #include <optional>
-#include <random>
 #include <utility>
 
 #include "base/checked.hpp"
 #include "base/copy_bytes.hpp"
+#include "base/random.hpp"
 #include "mpi/agree.hpp"
 #include "mpi/comm_state.hpp"
 #include "mpi/nonblocking.hpp"
@@ -101,9 +101,7 @@ SharedArray v0::allocate_shared(const Comm& comm, std::int64_t bytes) {
         bytes < 0 ? Status(ErrorCode::invalid_argument, "allocate_shared: a negative size") : Status();
     mpi::agree_or_throw(comm, local);
     // The process that is first on its node names the allocation.
-    std::random_device random;
-    const std::int64_t mine[] = {
-        bytes, static_cast<std::int64_t>(std::uint64_t{random()} << 31 | (random() >> 1)) | 1};
+    const std::int64_t mine[] = {bytes, static_cast<std::int64_t>(random_bits() >> 1) | 1};
     const std::vector<std::int64_t> all = mpi::all_gather(comm, mine);
     std::optional<std::int64_t> total_bytes = 0;
     std::int64_t my_offset = 0, id = 0;

@@ -1,18 +1,17 @@
 #include "series/series.hpp"
 
-#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <charconv>
-#include <chrono>
 #include <cstdio>
 #include <limits>
 #include <optional>
 
 #include "base/bytes.hpp"
 #include "base/checksum.hpp"
+#include "base/random.hpp"
 #include "format/found_step.hpp"
 #include "format/registry.hpp"
 #include "overview/overview.hpp"
@@ -164,11 +163,7 @@ Result<std::vector<Series::Entry>> resume_steps(const std::string& prefix, const
 }  // namespace
 
 RunId random_run_id() {
-    RunId id{};
-    if (::getrandom(id.data(), sizeof(id), 0) == static_cast<ssize_t>(sizeof(id))) return id;
-    // A kernel without random numbers: what differs between processes and moments.
-    const auto now = std::chrono::steady_clock::now().time_since_epoch().count();
-    return {static_cast<std::uint64_t>(now), static_cast<std::uint64_t>(::getpid()) * 0x9E3779B97F4A7C15U};
+    return {random_bits(), random_bits()};
 }
 
 std::uint64_t token(const RunId& run, std::int64_t step) {

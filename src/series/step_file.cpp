@@ -172,14 +172,10 @@ Status create_step(const std::string& path, const format::Layout& layout,
 Status finish_step(const std::string& part, const std::string& path, bool sync) {
     const std::string folder = storage::joined_folder(part);
     if (folder.empty()) return finish_file(part, path, sync);
-    Result<storage::FilePtr> file = storage::open_file(description_path(folder), {.regular_only = true});
-    if (!file.ok()) return file.status();
-    const Result<std::int64_t> size = file.value()->size_bytes();
-    if (!size.ok()) return size.status();
-    std::vector<std::byte> bytes(static_cast<std::size_t>(size.value()));
-    const Result<std::int64_t> read = file.value()->read_at(bytes, 0);
-    if (!read.ok()) return read.status();
-    const Result<format::StepDescription> step = format::decode_step(bytes);
+    const Result<std::vector<std::byte>> bytes =
+        storage::read_whole(description_path(folder), {.regular_only = true});
+    if (!bytes.ok()) return bytes.status();
+    const Result<format::StepDescription> step = format::decode_step(bytes.value());
     if (!step.ok()) return Status(step.status().code(), folder + ": " + step.status().text());
     if (Status status = format::check_description(step.value()); !status.ok())
         return {ErrorCode::format, folder + ": " + status.text()};

@@ -35,6 +35,18 @@ Result<FilePtr> open_file(const std::string& path, const OpenMode& mode) {
     return with_faults(std::move(file));
 }
 
+Result<std::vector<std::byte>> read_whole(const std::string& path, const OpenMode& mode) {
+    Result<FilePtr> file = open_file(path, mode);
+    if (!file.ok()) return file.status();
+    const Result<std::int64_t> size = file.value()->size_bytes();
+    if (!size.ok()) return size.status();
+    std::vector<std::byte> bytes(static_cast<std::size_t>(size.value()));
+    const Result<std::int64_t> read = file.value()->read_at(bytes, 0);
+    if (!read.ok()) return read.status();
+    bytes.resize(static_cast<std::size_t>(read.value()));
+    return bytes;
+}
+
 Status remove_file(const std::string& path) {
     if (Status status = admit(FileOperation::remove, path); !status.ok()) return status;
     const Location location = locate(path);

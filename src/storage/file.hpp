@@ -84,7 +84,9 @@ using FilePtr = std::unique_ptr<File>;
 /// "posix:" is the file system. HAKOBI_FAULT lets an operation fail, for tests (faulty.hpp).
 Result<FilePtr> open_file(const std::string& path, const OpenMode& mode);
 Status remove_file(const std::string& path);
-/// The same where an error is reported already: what fails stays.
+/// All bytes of a file.
+Result<std::vector<std::byte>> read_whole(const std::string& path, const OpenMode& mode = {});
+/// remove_file where an error is reported already: what fails stays.
 void discard_file(const std::string& path) noexcept;
 
 struct CommitMode {

@@ -42,7 +42,7 @@ bool is_checked_grib(const Schema& schema, const ArchivingArguments& arguments,
 }
 
 void run_put(const ArchivingArguments& arguments) {
-    const auto bytes = read_whole(arguments.file);
+    const auto bytes = storage::read_whole(arguments.file);
     bytes.status().throw_if_error();
     const Folder folder = Folder::open(arguments.path, "");
     const bool is_grib = is_checked_grib(folder.schema(), arguments, bytes.value());

@@ -7,13 +7,14 @@
 #include <filesystem>
 
 #include "base/descriptor.hpp"
+#include "base/random.hpp"
 #include "storage/file.hpp"
 #include "store/place.hpp"
 
 namespace hakobi::store {
 
 std::string temporary_path(const std::string& path) {
-    return path + "." + hexadecimal(random_id()) + ".tmp";
+    return path + "." + hexadecimal(random_bits()) + ".tmp";
 }
 
 Status remove_if_there(const std::string& path) {
@@ -27,18 +28,6 @@ void sync_folder(const std::string& path) {
     if (::fsync(folder.get()) != 0 && errno != EINVAL) {
         status_of_errno(errno, "cannot sync the folder", path).throw_if_error();
     }
-}
-
-Result<std::vector<std::byte>> read_whole(const std::string& path) {
-    Result<storage::FilePtr> file = storage::open_file(path, {});
-    if (!file.ok()) return file.status();
-    const Result<std::int64_t> size = file.value()->size_bytes();
-    if (!size.ok()) return size.status();
-    std::vector<std::byte> bytes(static_cast<std::size_t>(size.value()));
-    const Result<std::int64_t> read = file.value()->read_at(bytes, 0);
-    if (!read.ok()) return read.status();
-    bytes.resize(static_cast<std::size_t>(read.value()));
-    return bytes;
 }
 
 std::int64_t file_size(const std::string& path) {

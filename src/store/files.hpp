@@ -17,8 +17,6 @@ namespace hakobi::store {
 Status remove_if_there(const std::string& path);
 /// Syncs a folder: what was made, renamed or removed in it stays so.
 void sync_folder(const std::string& path);
-/// All bytes of a file, through the storage backends.
-Result<std::vector<std::byte>> read_whole(const std::string& path);
 /// 0 where there is none.
 std::int64_t file_size(const std::string& path);
 

@@ -88,7 +88,7 @@ std::string schema_text(std::string_view asked) {
                                               ") nor a file" +
                                               (nearest.empty() ? "" : "; did you mean '" + nearest + "'?"));
     }
-    Result<std::vector<std::byte>> bytes = read_whole(path);
+    Result<std::vector<std::byte>> bytes = storage::read_whole(path);
     bytes.status().throw_if_error();
     return text_of(bytes.value());
 }

@@ -142,7 +142,7 @@ class FolderPlace final : public Place {
         return std::optional(file_size(path_of(name)));
     }
     [[nodiscard]] Result<std::vector<std::byte>> read(std::string_view name) override {
-        return read_whole(path_of(name));
+        return storage::read_whole(path_of(name));
     }
     Status write(std::string_view name, std::span<const std::byte> bytes, IfExists if_exists) override {
         const std::string path = path_of(name), temporary = temporary_path(path);

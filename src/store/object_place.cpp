@@ -7,6 +7,7 @@
 #include <set>
 
 #include "base/process.hpp"
+#include "base/random.hpp"
 #include "storage/objects.hpp"
 #include "store/parallel.hpp"
 #include "store/place.hpp"
@@ -321,7 +322,7 @@ class ObjectPlace final : public Place {
 
     [[nodiscard]] std::unique_ptr<HeldGate> hold_gate(const std::string& maker) override {
         if (const auto held = held_gate()) refuse_closed(path(), held->maker, held->path);
-        const std::string name = std::string(gate_folder) + hexadecimal(random_id());
+        const std::string name = std::string(gate_folder) + hexadecimal(random_bits());
         const std::string text = maker + "\n" + process_text();
         objects_->put(name, {reinterpret_cast<const std::byte*>(text.data()), text.size()}).throw_if_error();
         auto gate = std::make_unique<ObjectGate>(objects_, name);

@@ -1,6 +1,5 @@
 #include "store/place.hpp"
 
-#include <sys/random.h>
 #include <unistd.h>
 
 #include <array>
@@ -50,13 +49,6 @@ std::string hexadecimal(std::uint64_t number, int num_digits) {
     std::array<char, 17> text{};
     std::snprintf(text.data(), text.size(), "%0*llx", num_digits, static_cast<unsigned long long>(number));
     return text.data();
-}
-
-std::uint64_t random_id() {
-    std::uint64_t id = 0;
-    if (::getrandom(&id, sizeof id, 0) != sizeof id)
-        id = static_cast<std::uint64_t>(wall_clock_ns()) * 0x9e3779b97f4a7c15;
-    return id;
 }
 
 std::string host_name() {

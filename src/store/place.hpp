@@ -202,8 +202,6 @@ inline constexpr double quiet_s = 600;
 [[nodiscard]] std::optional<std::uint64_t> id_of_stem(std::string_view stem);
 [[nodiscard]] std::string hexadecimal(std::uint64_t number, int num_digits = 16);
 
-/// 64 random bits.
-std::uint64_t random_id();
 std::string host_name();
 /// Nanoseconds since 1970.
 std::int64_t wall_clock_ns();

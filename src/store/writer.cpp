@@ -6,6 +6,7 @@
 #include <cassert>
 
 #include "base/clock.hpp"
+#include "base/random.hpp"
 #include "store/gate.hpp"
 #include "store/pack.hpp"
 
@@ -78,7 +79,7 @@ void PendingFields::clear() {
 }
 
 IndexFile::IndexFile(const Folder& folder, std::string_view writer, bool sync, Kind kind)
-    : id_(random_id()), is_ended_(!folder.place().ends_logs()) {
+    : id_(random_bits()), is_ended_(!folder.place().ends_logs()) {
     const std::string name = writer.empty() ? default_writer_name() : std::string(writer);
     if (!is_writer_name(name)) {
         throw Error(ErrorCode::invalid_argument, "a writer cannot be called '" + name +

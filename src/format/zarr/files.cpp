@@ -32,16 +32,10 @@ Status put(const std::string& path, std::span<const std::byte> bytes, bool sync)
 
 Result<std::optional<std::vector<std::byte>>> get(const std::string& path) {
     using Found = std::optional<std::vector<std::byte>>;
-    Result<storage::FilePtr> file = storage::open_file(path, {.regular_only = true});
-    if (file.status().code() == ErrorCode::not_found) return Found();
-    if (!file.ok()) return file.status();
-    const Result<std::int64_t> size = file.value()->size_bytes();
-    if (!size.ok()) return size.status();
-    std::vector<std::byte> bytes(static_cast<std::size_t>(size.value()));
-    const Result<std::int64_t> read = file.value()->read_at(bytes, 0);
+    Result<std::vector<std::byte>> read = storage::read_whole(path, {.regular_only = true});
+    if (read.status().code() == ErrorCode::not_found) return Found();
     if (!read.ok()) return read.status();
-    bytes.resize(static_cast<std::size_t>(read.value()));
-    return Found(std::move(bytes));
+    return Found(std::move(read).value());
 }
 
 Status place(const std::string& from, const std::string& to, bool sync) {

@@ -9,9 +9,9 @@
 #include <charconv>
 #include <cstdio>
 #include <filesystem>
-#include <random>
 
 #include "base/descriptor.hpp"
+#include "base/random.hpp"
 #include "storage/file.hpp"
 #include "storage/objects/listing.hpp"
 #include "storage/objects/stores.hpp"
@@ -29,15 +29,6 @@ constexpr ObjectAbilities folder_abilities = {.kind = "folder",
                                               .max_parts = 10'000,
                                               .num_requests = 2};
 
-std::string random_id() {
-    std::random_device random;
-    std::uint64_t bits = random();
-    bits = bits << 32 | random();
-    std::array<char, 17> text{};
-    std::snprintf(text.data(), text.size(), "%016llx", static_cast<unsigned long long>(bits));
-    return text.data();
-}
-
 ObjectFacts facts_of(const struct stat& info) {
     const std::int64_t modified_ns = std::int64_t{info.st_mtim.tv_sec} * 1'000'000'000 + info.st_mtim.tv_nsec;
     return {info.st_size, std::to_string(info.st_ino) + "." + std::to_string(modified_ns), modified_ns};
@@ -50,7 +41,7 @@ class FolderObjects final : public Objects {
 
     Status put(const std::string& name, std::span<const std::byte> bytes, const PutMode& mode) override {
         if (Status status = check_object_name(name); !status.ok()) return status;
-        const std::string draft = root_ + "/.hakobi-new/" + random_id();
+        const std::string draft = root_ + "/.hakobi-new/" + random_name();
         Status status = write_file(draft, bytes);
         if (status.ok()) status = publish(draft, name, mode);
         if (!status.ok()) ::unlink(draft.c_str());
@@ -107,14 +98,14 @@ class FolderObjects final : public Objects {
 
     Result<std::string> begin_upload(const std::string& name) override {
         if (Status status = check_object_name(name); !status.ok()) return status;
-        std::string id = random_id();
+        std::string id = random_name();
         const Status status = write_file(upload_folder(id) + "/name", std::as_bytes(std::span(name)));
         return status.ok() ? Result<std::string>(std::move(id)) : Result<std::string>(status);
     }
     Result<UploadedPart> put_part(const std::string& name, const std::string& upload, int number,
                                   std::span<const std::byte> bytes) override {
         if (name_of(upload) != name) return status_of_errno(ENOENT, "cannot send a part of", place(name));
-        const std::string draft = upload_folder(upload) + "/" + random_id();
+        const std::string draft = upload_folder(upload) + "/" + random_name();
         if (Status status = write_file(draft, bytes); !status.ok()) return status;
         if (::rename(draft.c_str(), part_file(upload, number).c_str()) != 0)
             return failure("cannot send a part of", name);

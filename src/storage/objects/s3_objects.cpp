@@ -17,10 +17,10 @@
 #include <charconv>
 #include <cstdio>
 #include <ctime>
-#include <random>
 
 #include "base/crc32c.hpp"
 #include "base/md5.hpp"
+#include "base/random.hpp"
 #include "storage/objects/s3_client.hpp"
 #include "storage/objects/stores.hpp"
 #include "storage/objects/xml.hpp"
@@ -53,13 +53,6 @@ std::string crc_text(std::uint32_t crc) {
     const std::array<std::byte, 4> bytes = {std::byte(crc >> 24), std::byte(crc >> 16), std::byte(crc >> 8),
                                             std::byte(crc)};
     return base64(bytes);
-}
-
-std::string random_word() {
-    std::random_device random;
-    std::array<char, 33> text{};
-    std::snprintf(text.data(), text.size(), "%08x%08x%08x%08x", random(), random(), random(), random());
-    return text.data();
 }
 
 std::int64_t number_of(std::string_view text) {
@@ -123,7 +116,7 @@ class S3Objects final : public Objects {
                              .headers = checksums(bytes),
                              .body = bytes,
                              .what = what("write", name)};
-        const std::string word = random_word();
+        const std::string word = random_name();
         if (mode.only_if_absent) {
             if (Status status = check_conditions(request.what); !status.ok()) return status;
             request.headers.emplace_back("if-none-match: *");
@@ -391,7 +384,7 @@ class S3Objects final : public Objects {
     Status check_conditions(const std::string& what) {
         if (is_conditional_known_) return {};
         S3Request probe = {.method = "PUT",
-                           .key = prefix_ + ".hakobi-probe-" + random_word(),
+                           .key = prefix_ + ".hakobi-probe-" + random_name(),
                            .headers = {"if-none-match: *"},
                            .what = what};
         const Result<S3Answer> first = client_.send(probe);

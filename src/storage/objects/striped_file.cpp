@@ -7,8 +7,9 @@
 #include <charconv>
 #include <cstdio>
 #include <cstring>
-#include <random>
 #include <string_view>
+
+#include "base/random.hpp"
 
 namespace hakobi::storage {
 namespace {
@@ -63,13 +64,6 @@ Result<Head> read_head(const StripedPlace& place, const std::string& name, std::
                                              ": an object of this name is there, but no file of Hakobi's");
     }
     return head;
-}
-
-std::string new_id() {
-    std::random_device random;
-    std::array<char, 33> text{};
-    std::snprintf(text.data(), text.size(), "%08x%08x%08x%08x", random(), random(), random(), random());
-    return text.data();
 }
 
 Status remove_data(const StripedPlace& place, const Head& head) {
@@ -235,7 +229,7 @@ Result<FilePtr> open_striped(const StripedPlace& place, const std::string& name,
     Result<Head> head = read_head(place, name, "cannot open");
     const bool is_missing = !head.ok() && head.status().code() == ErrorCode::not_found;
     if (is_missing && mode.create) {
-        const Head made = {.id = new_id()};
+        const Head made = {.id = random_name()};
         Status status = place.data->put(made.id, bytes_of(name));
         if (status.ok()) status = place.data->ranged()->set_number(made.id, 0);
         if (status.ok()) status = place.heads->put(name, bytes_of(text_of(made)), {.only_if_absent = true});

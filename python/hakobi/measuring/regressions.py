@@ -229,7 +229,8 @@ def samples_of(row: Row) -> list[Record]:
 
 
 def _median_s(rounds: Mapping[int, Sequence[Record]], key: str = "time_s") -> float:
-    return float(np.median([line[key] for lines in rounds.values() for line in lines]))
+    """Of the rounds' medians: samples of one job are alike in what a job does to them."""
+    return float(np.median([np.median([line[key] for line in lines]) for lines in rounds.values()]))
 
 
 def verdicts(rows: Sequence[Row]) -> list[Record]:
@@ -255,8 +256,10 @@ def _verdict(row: Row, operation: str, times: Mapping[str, Mapping[int, Sequence
     verdict |= {"ratio_to_best": None, "best_contender": best, "time_s": _median_s(ours)}
     if best is not None:
         theirs = times[best]
-        ratios = [_median_s({0: theirs[turn]}) / _median_s({0: ours[turn]}) for turn in ours.keys() & theirs.keys()]
-        verdict |= {"ratio_to_best": rivals[best] / _median_s(ours), "best_time_s": rivals[best]}
+        both = ours.keys() & theirs.keys()
+        ratios = [_median_s({0: theirs[turn]}) / _median_s({0: ours[turn]}) for turn in both]
+        ratio = float(np.median(ratios)) if ratios else rivals[best] / _median_s(ours)
+        verdict |= {"ratio_to_best": ratio, "best_time_s": rivals[best]}
         verdict |= {"ratio_low": min(ratios), "ratio_high": max(ratios)} if ratios else {}
     if row.case.program != STEPS:
         verdict["call_time_s"] = _median_s(ours, "call_s")

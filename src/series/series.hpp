@@ -87,6 +87,14 @@ struct Claim {
 
     [[nodiscard]] std::int64_t next_step() const { return earlier.empty() ? 0 : earlier.back().next_step(); }
 };
+/// What an earlier run has on a stage comes home, or goes where it is replaced. Errors are bring_home's.
+Status take_stage(const std::string& prefix, IfExists if_exists);
+
+/// What keeps other runs out of a prefix.
+enum class Holding {
+    lock,   ///< that claim_series takes
+    marker  ///< that the caller has put on an object store, after take_stage (stage.hpp)
+};
 /// Makes the prefix's folder if it is missing, with those above it, proves that a file can be made in it, takes the lock,
 /// gives steps their names that a killed run had stored (unfinished.hpp; not with IfExists::replace), removes files of
 /// steps that never became whole and says so, and does with earlier steps what `if_exists` says: `resume` gathers
@@ -94,7 +102,7 @@ struct Claim {
 /// exists when another run writes the prefix, when it holds steps (`fail`), or when something that is
 /// not a regular file has a step's name.
 Result<Claim> claim_series(std::string_view prefix, std::string_view extension, IfExists if_exists,
-                           std::int64_t buffer_bytes);
+                           std::int64_t buffer_bytes, Holding holding = Holding::lock);
 
 /// Removes a folder of pieces, and nothing else that somebody put into it. `lock`: of the folder, where the caller holds it.
 Status remove_pieces(const std::string& folder, storage::LockFile lock = {});

@@ -37,12 +37,12 @@ Result<Axis> read_axis(const std::string& store, const std::string& name, std::i
     take("units", axis.units);
     take("standard_name", axis.standard_name);
     const std::string path = store + "/" + name + "/c.0";
-    const Result<std::optional<std::vector<std::byte>>> bytes = get(path);
-    if (!bytes.ok()) return bytes.status();
-    if (!bytes.value() || std::ssize(*bytes.value()) != length * std::ssize(std::array<double, 8>{}))
+    const Result<std::optional<storage::WholeObject>> found = get(path);
+    if (!found.ok()) return found.status();
+    if (!found.value() || std::ssize(found.value()->bytes) != length * std::ssize(std::array<double, 8>{}))
         return damaged(path, "the coordinates of axis " + name + " are not there");
     axis.values.resize(static_cast<std::size_t>(length));
-    std::memcpy(axis.values.data(), bytes.value()->data(), bytes.value()->size());
+    std::memcpy(axis.values.data(), found.value()->bytes.data(), found.value()->bytes.size());
     return axis;
 }
 
@@ -92,11 +92,12 @@ Status read_chunk(storage::File& file, const Array& array, const Place& place, f
 
 Status read_packed(const std::string& path, const Block& block, std::span<std::byte> values) {
     const std::string folder = path.substr(0, path.rfind('/'));
-    const Result<std::optional<std::vector<std::byte>>> text = get(folder + "/zarr.json");
+    const Result<std::optional<storage::WholeObject>> text = get(folder + "/zarr.json");
     if (!text.ok()) return text.status();
     if (!text.value()) return damaged(folder, "it has no zarr.json");
-    const auto* const begin = reinterpret_cast<const char*>(text.value()->data());
-    Result<Array> made = Array::from_json(name_of(folder), Json::parse(begin, begin + text.value()->size()));
+    const std::vector<std::byte>& bytes = text.value()->bytes;
+    const auto* const begin = reinterpret_cast<const char*>(bytes.data());
+    Result<Array> made = Array::from_json(name_of(folder), Json::parse(begin, begin + bytes.size()));
     if (!made.ok()) return made.status();
     const Array& array = made.value();
     if (array.shape != block.global)

@@ -88,6 +88,14 @@ Status place_copy(const std::string& from, std::int64_t file_bytes, const std::s
     });
 }
 
+Result<std::string> version_of(const std::string& path) {
+    const Result<storage::ObjectAt> object = storage::object_at(path);
+    if (!object.ok()) return object.status();
+    Result<storage::ObjectFacts> facts = object.value().objects->facts(object.value().name);
+    if (!facts.ok()) return facts.status();
+    return std::move(facts.value().version);
+}
+
 bool is_there(const std::string& path) {
     if (storage::is_object_store(path)) {
         const Result<storage::ObjectAt> object = storage::object_at(path);

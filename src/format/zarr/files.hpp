@@ -28,6 +28,8 @@ Status place(const std::string& from, const std::string& to, bool sync);
 /// The same by a copy, which `from` outlives: `to` is on other storage.
 Status place_copy(const std::string& from, std::int64_t file_bytes, const std::string& to, bool sync,
                   const storage::Pace& pace);
+/// Of an object.
+Result<std::string> version_of(const std::string& path);
 [[nodiscard]] bool is_there(const std::string& path);
 /// How many files are placed at once.
 [[nodiscard]] int num_at_once(const std::string& store);
